@@ -1,0 +1,71 @@
+// memory_budget.h: one account of the bytes that filters hold, with an optional limit, asked *before* anything is
+// allocated. A reservation gives its bytes back when it dies, so the account is exact without anyone keeping books.
+// MemoryBudget is thread-safe. MemoryReservation is thread-compatible. A budget outlives its reservations.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace bitsieve::core {
+
+class MemoryBudget {
+ public:
+  explicit MemoryBudget(uint64_t limit_bytes = 0) : limit_bytes_(limit_bytes) {}
+  MemoryBudget(const MemoryBudget&) = delete;
+  MemoryBudget& operator=(const MemoryBudget&) = delete;
+
+  // Takes `bytes` from the account; false, and nothing taken, if the limit would be exceeded. A limit of 0 is none.
+  [[nodiscard]] bool TryTake(uint64_t bytes) {
+    uint64_t used = used_bytes_.load(std::memory_order_relaxed);
+    do {
+      const uint64_t limit = limit_bytes_.load(std::memory_order_relaxed);
+      if (used + bytes < used || (limit != 0 && used + bytes > limit)) return false;
+    } while (!used_bytes_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+    return true;
+  }
+  void GiveBack(uint64_t bytes) { used_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+  uint64_t used_bytes() const { return used_bytes_.load(std::memory_order_relaxed); }
+  uint64_t limit_bytes() const { return limit_bytes_.load(std::memory_order_relaxed); }
+  // A limit below what is used refuses every further reservation; what is held stays.
+  void set_limit_bytes(uint64_t bytes) { limit_bytes_.store(bytes, std::memory_order_relaxed); }
+
+ private:
+  // Relaxed throughout: these are counters; nobody reads other memory on the strength of their values.
+  std::atomic<uint64_t> used_bytes_{0};
+  std::atomic<uint64_t> limit_bytes_;
+};
+
+class MemoryReservation {
+ public:
+  MemoryReservation() = default;
+  MemoryReservation(MemoryReservation&& other) noexcept
+      : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  MemoryReservation& operator=(MemoryReservation&& other) noexcept {
+    std::swap(budget_, other.budget_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~MemoryReservation() {
+    if (budget_ != nullptr) budget_->GiveBack(bytes_);
+  }
+
+  // An empty reservation (held() false) if the budget refuses.
+  static MemoryReservation TryTake(MemoryBudget& budget, uint64_t bytes) {
+    MemoryReservation reservation;
+    if (budget.TryTake(bytes)) {
+      reservation.budget_ = &budget;
+      reservation.bytes_ = bytes;
+    }
+    return reservation;
+  }
+  bool held() const { return budget_ != nullptr; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  MemoryBudget* budget_ = nullptr;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace bitsieve::core

@@ -1,0 +1,89 @@
+// filter.h: the one interface of every filter family. It works on hashes, in batches; it knows no strings, no names and
+// no protocol. A filter answers "definitely not" or "probably yes", never a false "not".
+//
+// Threads: thread-safe. MayContain and Prefetch take no lock. Add tells kAdded to exactly one of many threads that add
+// the same new item at the same time. What one thread was told is seen by every thread that learnt of it through any
+// synchronisation (a socket is one).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/memory_budget.h"
+#include "core/base/result.h"
+#include "core/filters/filter_params.h"
+#include "core/hash/key_hash.h"
+
+namespace bitsieve::core {
+
+enum class AddOutcome : uint8_t {
+  kPresent,      // probably there before: nothing changed
+  kAdded,        // new
+  kFull,         // the filter does not grow and has no room left
+  kOutOfMemory,  // it would have to grow, and the memory budget refuses
+  kCannotGrow,   // it would have to grow, and its next link's error rate would be too small to keep
+};
+
+struct FilterInfo {
+  uint64_t capacity = 0;  // items, over all links
+  uint64_t size_bytes = 0;
+  uint32_t links = 0;
+  uint64_t items = 0;               // counted as newly added
+  double estimated_error_rate = 0;  // of a lookup now, worked out from the fill
+  double fill_ratio = 0;            // set bits over bits, over all links
+  uint32_t hash_functions = 0;      // bits set per item in the newest link
+  double bits_per_item = 0;         // bits of the links over capacity
+};
+
+// One moment's image of a filter, to be written elsewhere: a self-describing header and a body of raw bytes.
+// Holds the filter alive? No: the caller does. Body bytes may already show items that were added after the capture,
+// never miss one added before. Thread-compatible.
+class FilterImage {
+ public:
+  virtual ~FilterImage() = default;
+  virtual const std::string& header() const = 0;
+  virtual uint64_t body_bytes() const = 0;
+  // Copies body bytes [offset, offset + out.size()); the range lies within the body.
+  virtual void Read(uint64_t offset, std::span<std::byte> out) const = 0;
+};
+
+class Filter {
+ public:
+  Filter(const Filter&) = delete;
+  Filter& operator=(const Filter&) = delete;
+  virtual ~Filter() = default;
+
+  const FilterParams& params() const { return params_; }
+  KeyHash HashOf(std::string_view item) const { return HashItem(item, params_.seed); }
+
+  // Starts loading the cache lines that a lookup or add of this hash will touch. Only a hint.
+  virtual void Prefetch(const KeyHash& hash) const = 0;
+
+  // present[i] = 1 if hashes[i] is probably there, else 0. The spans have equal lengths.
+  virtual void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const = 0;
+
+  // Adds in order; outcomes[i] tells of hashes[i]. Stops after the first kFull. Returns how many outcomes it wrote.
+  // An item that is present is kPresent even in a full filter.
+  virtual size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) = 0;
+
+  // Items counted as newly added.
+  virtual uint64_t ItemCount() const = 0;
+  // Grows with every change of content, so that equal counts mean equal content.
+  virtual uint64_t ChangeCount() const = 0;
+  virtual FilterInfo Info() const = 0;
+  // The filter must outlive the image.
+  virtual std::unique_ptr<FilterImage> Capture() const = 0;
+
+ protected:
+  explicit Filter(const FilterParams& params) : params_(params) {}
+
+ private:
+  const FilterParams params_;
+};
+
+}  // namespace bitsieve::core

@@ -1,0 +1,38 @@
+// filter_factory.h: makes filters, empty from parameters or whole from bytes. The one place that knows every family.
+// Thread-safe: free functions; a FilterDecoder is thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "core/base/memory_budget.h"
+#include "core/base/result.h"
+#include "core/filters/filter.h"
+
+namespace bitsieve::core {
+
+// An empty filter. kInvalidArgument as Validate; kOutOfMemory if the budget refuses its first link; in both cases
+// nothing was allocated. The budget must outlive the filter.
+Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget);
+
+// Bytes MakeFilter would take from the budget; kInvalidArgument as Validate.
+Result<uint64_t> FilterBytes(const FilterParams& params);
+
+// A filter being read back from an image. Everything in the bytes is hostile until Finish says otherwise; nothing is
+// allocated before the header's claims are checked against the limits and taken from the budget.
+class FilterDecoder {
+ public:
+  virtual ~FilterDecoder() = default;
+  // kCorrupt, kUnsupported or kOutOfMemory.
+  static Result<std::unique_ptr<FilterDecoder>> Open(std::string_view header, MemoryBudget& budget);
+
+  virtual uint64_t body_bytes() const = 0;
+  // The next bytes of the body, in order. kCorrupt if they are more than body_bytes() in all.
+  virtual Status Append(std::span<const std::byte> bytes) = 0;
+  // The finished filter; kCorrupt if the body is short or contradicts the header. Call once.
+  virtual Result<std::unique_ptr<Filter>> Finish() = 0;
+};
+
+}  // namespace bitsieve::core

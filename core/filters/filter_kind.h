@@ -1,0 +1,34 @@
+// filter_kind.h: the families a user can choose from, by number on disk and by name on the wire.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace bitsieve::core {
+
+// Persisted: a number is never reused.
+enum class FilterKind : uint16_t {
+  kClassic = 1,
+  kBlocked = 2,
+};
+
+struct FilterKindRow {
+  FilterKind kind;
+  std::string_view name;     // as in TYPE name, default-type and BF.INFO
+  std::string_view summary;  // one line for the documentation
+};
+
+inline constexpr std::array kFilterKinds{
+    FilterKindRow{FilterKind::kBlocked, "blocked", "one or two cache lines per item: the fastest, and the default"},
+    FilterKindRow{FilterKind::kClassic, "classic", "the textbook Bloom filter: the smallest of the Bloom kinds"},
+};
+
+std::string_view FilterKindName(FilterKind kind);
+// Case-insensitive; nothing for an unknown name.
+std::optional<FilterKind> FilterKindFromName(std::string_view name);
+// "blocked, classic": for error texts and help.
+std::string_view FilterKindNames();
+
+}  // namespace bitsieve::core

@@ -1,0 +1,45 @@
+// filter_params.h: all that determines an empty filter. Two filters made from equal parameters answer alike.
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/result.h"
+#include "core/filters/filter_kind.h"
+
+namespace bitsieve::core {
+
+inline constexpr uint64_t kMaxCapacity = uint64_t{1} << 30;  // items of a first link, as RedisBloom has it
+inline constexpr uint32_t kMaxExpansion = 32768;
+inline constexpr double kMaxErrorRate = 0.25;  // rates above are used as this one, as RedisBloom does
+inline constexpr double kMinErrorRate = 1e-9;  // below, hash and pattern would no longer keep the promise
+inline constexpr double kDefaultTighteningRatio = 0.8;
+inline constexpr double kReservedFirstLinkShare = 0.8;
+
+// How the links of a chain share the asked error rate p: link 0 gets p * first_link_share; the others share the rest
+// by the geometric law P_{i+1} = r * P_i, P_1 = p * (1 - first_link_share) * (1 - r). The sum stays below p whatever
+// the number of links (Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters", 2007, section 3, with the
+// first term set apart).
+struct FilterParams {
+  FilterKind kind = FilterKind::kBlocked;
+  double error_rate = 0.01;  // asked for the whole filter, in [kMinErrorRate, kMaxErrorRate]
+  uint64_t capacity = 100;   // items of link 0, in [1, kMaxCapacity]
+  uint32_t expansion = 2;    // capacity of a link over that of the one before; 0: the filter does not grow
+  double tightening_ratio = kDefaultTighteningRatio;  // r, in (0, 1)
+  double first_link_share = kReservedFirstLinkShare;  // in (0, 1]; 1 only if the filter does not grow
+  uint64_t seed = 0;
+
+  bool scaling() const { return expansion != 0; }
+};
+
+// For a filter whose capacity somebody stated: growing is the exception, so link 0 gets most of the rate.
+void ShareForStatedCapacity(FilterParams& params);
+// For a filter that came to be by adding to a missing name: growing is expected, so the geometric law from link 0 on.
+void ShareForGrowth(FilterParams& params);
+
+// kInvalidArgument names the first parameter that is out of its range.
+Status Validate(const FilterParams& params);
+
+// A seed from the system's randomness.
+uint64_t RandomSeed();
+
+}  // namespace bitsieve::core

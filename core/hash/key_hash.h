@@ -1,0 +1,25 @@
+// key_hash.h: an item, hashed once. Every family works on these 128 bits and never sees the item itself.
+// Idea: the low half places (which line, which first bit), the high half makes the pattern there, so that the two are
+// independent however large the filter is. Thread-safe: plain values.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace bitsieve::core {
+
+struct KeyHash {
+  uint64_t low;
+  uint64_t high;
+};
+
+// XXH3-128 of the item under the filter's seed. Part of every persisted format: it never changes for a given kind.
+KeyHash HashItem(std::string_view item, uint64_t seed);
+
+// The high 64 bits of a * b: maps a uniform 64-bit `a` onto [0, b) (Lemire, "Fast Random Integer Generation in an
+// Interval", 2019, section 3), without the bias or the division of a modulus.
+inline uint64_t MultiplyHigh(uint64_t a, uint64_t b) {
+  return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
+}
+
+}  // namespace bitsieve::core

@@ -1,0 +1,49 @@
+// reply_writer.h: replies to bytes, in the protocol version that the client has chosen. Appends to a buffer that is reused,
+// so that the steady state allocates nothing. It knows no socket and no command. Thread-compatible.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace bitsieve::protocol {
+
+enum class ProtocolVersion : uint8_t { kResp2 = 2, kResp3 = 3 };
+
+class ReplyWriter {
+ public:
+  explicit ReplyWriter(std::string& out) : out_(&out) {}
+
+  ProtocolVersion version() const { return version_; }
+  void set_version(ProtocolVersion version) { version_ = version; }
+  bool resp3() const { return version_ == ProtocolVersion::kResp3; }
+
+  void SimpleString(std::string_view text);  // no CR or LF in it
+  void Ok() { SimpleString("OK"); }
+  // The whole text, code first ("ERR not found"). CR and LF in it become blanks, since it may quote a client's bytes.
+  void Error(std::string_view text);
+  void Integer(int64_t value);
+  void Boolean(bool value);    // RESP2: integer 1 or 0
+  void Double(double value);   // RESP2: bulk string; shortest text that reads back the same
+  void BulkString(std::string_view bytes);
+  void VerbatimText(std::string_view text);  // RESP2: bulk string
+  void Null();                               // RESP2: null bulk string
+  void NullArray();                          // RESP3: null
+  void ArrayHeader(size_t elements);
+  void SetHeader(size_t elements);  // RESP2: array
+  void MapHeader(size_t pairs);     // RESP2: array of twice as many elements
+
+  size_t size() const { return out_->size(); }
+  // Takes back what was written after `size`, for a reply whose shape turns out to be another.
+  void Truncate(size_t size) { out_->resize(size); }
+  std::string& buffer() { return *out_; }
+
+ private:
+  void Header(char type, int64_t number);
+
+  std::string* out_;
+  ProtocolVersion version_ = ProtocolVersion::kResp2;
+};
+
+}  // namespace bitsieve::protocol

@@ -1,0 +1,61 @@
+// request_parser.h: bytes to commands. Reads RESP arrays of bulk strings and plain lines (what a person types into
+// telnet, with quotes and escapes as Redis' inline commands have them), binary safe, resumable at any byte.
+// It knows no socket and no command: bytes in, arguments out. Thread-compatible; one parser serves one connection.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bitsieve::protocol {
+
+// Bounds on what a client may send; each is checked before anything is kept.
+struct RequestLimits {
+  size_t max_line_bytes = 64 * 1024;            // a plain line, or the header line of an array or bulk string
+  size_t max_arguments = 1024 * 1024;           // of one command
+  size_t max_argument_bytes = 512ULL << 20;     // one argument
+  size_t max_request_bytes = 1024ULL << 20;     // one command, all its bytes
+};
+
+class RequestParser {
+ public:
+  enum class Status {
+    kCommand,   // one command was read: its arguments were appended
+    kNothing,   // bytes were consumed that are no command (an empty line, an empty array): call again
+    kNeedMore,  // the command is not complete: call again with the same bytes and more behind them
+    kError,     // the stream is broken for good: reply with error() and close
+  };
+  struct Result {
+    Status status;
+    size_t consumed;  // bytes of the input that are done with; 0 for kNeedMore and kError
+  };
+
+  explicit RequestParser(const RequestLimits& limits) : limits_(&limits) {}
+
+  // Reads the command at the start of `input`. After kNeedMore the next call's input must start with the same bytes (they
+  // may have moved in memory); work already done on them is not repeated, so many small reads cost no more than one.
+  // Arguments are appended to `arguments` as views into `input` (plain lines are unescaped in place, hence not const);
+  // they live as long as those bytes stay where they are. Nothing is appended unless kCommand is returned.
+  Result Parse(std::span<char> input, std::vector<std::string_view>& arguments);
+
+  // The text of a protocol error, ready for an error reply: "ERR Protocol error: ...".
+  const std::string& error() const { return error_; }
+
+ private:
+  // The parts found so far of an incomplete command, as offsets, since the bytes may move.
+  struct Extent {
+    size_t offset;
+    size_t length;
+  };
+
+  const RequestLimits* limits_;
+  std::string error_;
+  std::vector<Extent> extents_;
+  size_t position_ = 0;   // where to go on in the input
+  uint64_t missing_ = 0;  // arguments still to come; 0 between commands
+};
+
+}  // namespace bitsieve::protocol

@@ -1,0 +1,21 @@
+// command_settings.h: the values that handlers read and that options may change at run time.
+// Thread-safe: each is read and written on its own; relaxed, since no value promises anything about another.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/filters/filter_kind.h"
+
+namespace bitsieve::server {
+
+struct CommandSettings {
+  // Parameters of a filter that BF.ADD, BF.MADD or BF.INSERT creates.
+  std::atomic<core::FilterKind> default_kind{core::FilterKind::kBlocked};
+  std::atomic<double> default_error_rate{0.01};
+  std::atomic<uint64_t> default_capacity{100};
+  std::atomic<uint32_t> default_expansion{2};  // also of BF.RESERVE without EXPANSION; 0: NONSCALING
+  std::atomic<size_t> max_queued_bytes{1024ULL << 20};  // all commands queued by one MULTI
+};
+
+}  // namespace bitsieve::server

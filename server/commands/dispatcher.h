@@ -1,0 +1,83 @@
+// dispatcher.h: runs batches of commands against the keyspace. Knows arguments and replies, no socket.
+//
+// A batch is the unit of work. For each window of up to kWindow commands the dispatcher first looks up rows and filters,
+// hashes items and prefetches the cache lines they will touch; then it runs the commands in order. Answers are exactly
+// those of one-by-one execution; only memory latency overlaps.
+//
+// Thread-safe where const; each loop owns one Dispatcher and calls it alone (confined to its loop).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "protocol/reply_writer.h"
+#include "server/commands/keyspace.h"
+#include "server/commands/server_control.h"
+#include "server/commands/session.h"
+#include "server/commands/stats.h"
+
+namespace bitsieve::server {
+
+using Arguments = std::span<const std::string_view>;
+
+// The commands found in a read buffer: their arguments end to end, and where each ends. Reused, so that the steady state
+// allocates nothing.
+struct CommandBatch {
+  std::vector<std::string_view> arguments;
+  std::vector<size_t> ends;  // ends[i]: one past the last argument of command i
+
+  size_t size() const { return ends.size(); }
+  Arguments operator[](size_t i) const {
+    const size_t begin = i == 0 ? 0 : ends[i - 1];
+    return Arguments(arguments).subspan(begin, ends[i] - begin);
+  }
+  void Clear() {
+    arguments.clear();
+    ends.clear();
+  }
+};
+
+// A reply that comes later (SAVE): the connection runs nothing further until it is there.
+// `start` is called once, on the loop; it must see to it that `finish` is called once, from any thread, with a function that
+// writes the reply; that function is then run on the connection's loop.
+using WriteReply = std::function<void(protocol::ReplyWriter&)>;
+using Finish = std::function<void(WriteReply)>;
+using DeferredReply = std::function<void(Finish finish)>;
+
+// Values that handlers need and that options may change at run time. Thread-safe: each on its own, relaxed.
+struct CommandSettings;
+
+class Dispatcher {
+ public:
+  static constexpr size_t kWindow = 64;
+
+  struct Environment {
+    Keyspace* keyspace;
+    ServerControl* control;
+    ClientList* clients;
+    ServerStats* stats;            // all loops' counters, for INFO
+    LoopStats* loop_stats;         // this loop's
+    const CommandSettings* settings;
+  };
+
+  explicit Dispatcher(const Environment& environment);
+  ~Dispatcher();
+
+  struct Outcome {
+    size_t executed;         // commands of the batch that are done; fewer than all if deferred or session.closing
+    DeferredReply deferred;  // set if the last executed command's reply comes later
+  };
+  // Runs commands [first, batch.size()) and appends their replies.
+  Outcome Execute(Session& session, const CommandBatch& batch, size_t first, protocol::ReplyWriter& reply);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace bitsieve::server

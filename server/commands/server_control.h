@@ -1,0 +1,42 @@
+// server_control.h: what command handlers may ask of the process around them. Implemented at the root of server/.
+// Thread-safe: any loop may call.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace bitsieve::server {
+
+struct SnapshotStatus {
+  int64_t last_save_unix_s = 0;       // of the last complete snapshot; start-up counts as one
+  bool in_progress = false;
+  bool last_ok = true;
+  uint64_t changes_since_last_save = 0;
+  int64_t last_duration_ms = -1;      // -1: none was made yet
+};
+
+class ServerControl {
+ public:
+  virtual ~ServerControl() = default;
+
+  // Starts a snapshot in the background; `done` is called once, from another thread, with its outcome. If one is
+  // running, a further one is made after it and `done` hears of that, so that what was there at the call is saved.
+  virtual void Save(std::function<void(core::Status)> done) = 0;
+  virtual SnapshotStatus Snapshot() const = 0;
+  // Begins an orderly stop; returns at once. `save` false leaves the last snapshot as it is.
+  virtual void Shutdown(bool save) = 0;
+
+  // The option table at run time. Name and value of each option whose name matches the glob.
+  virtual std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view glob) const = 0;
+  // kInvalidArgument with the reason: unknown, not settable at run time, or out of range.
+  virtual core::Status SetOption(std::string_view name, std::string_view value) = 0;
+};
+
+}  // namespace bitsieve::server

@@ -1,0 +1,85 @@
+// session.h: what the server remembers of one connection between commands: protocol version, name, the state of
+// MULTI. It knows no socket. Confined to its loop, but for the ClientRecord that other loops read for CLIENT LIST.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/reply_writer.h"
+
+namespace bitsieve::server {
+
+// What CLIENT LIST tells of a connection. Thread-safe.
+class ClientRecord {
+ public:
+  ClientRecord(uint64_t id, std::string address, std::string local_address, int64_t connected_unix_ms)
+      : id(id), address(std::move(address)), local_address(std::move(local_address)),
+        connected_unix_ms(connected_unix_ms), last_active_unix_ms(connected_unix_ms) {}
+
+  const uint64_t id;
+  const std::string address;        // "127.0.0.1:53124"
+  const std::string local_address;
+  const int64_t connected_unix_ms;
+  // Relaxed: each is told on its own, and nobody reads other memory on the strength of it.
+  std::atomic<int64_t> last_active_unix_ms;
+  std::atomic<const char*> last_command{"NULL"};  // a static string
+  std::atomic<uint8_t> protocol_version{2};
+  std::atomic<int32_t> queued_commands{-1};       // -1 outside of MULTI
+
+  std::string name() const { return Read(name_); }
+  std::string library_name() const { return Read(library_name_); }
+  std::string library_version() const { return Read(library_version_); }
+  void set_name(std::string_view text) { Write(name_, text); }
+  void set_library_name(std::string_view text) { Write(library_name_, text); }
+  void set_library_version(std::string_view text) { Write(library_version_, text); }
+
+ private:
+  std::string Read(const std::string& field) const {
+    const std::lock_guard lock(mutex_);
+    return field;
+  }
+  void Write(std::string& field, std::string_view text) {
+    const std::lock_guard lock(mutex_);
+    field = text;
+  }
+
+  mutable std::mutex mutex_;
+  // Protected by mutex_.
+  std::string name_, library_name_, library_version_;
+};
+
+// The connections of the server. Thread-safe.
+class ClientList {
+ public:
+  void Add(std::shared_ptr<ClientRecord> record);
+  void Remove(uint64_t id);
+  // By ascending id.
+  std::vector<std::shared_ptr<ClientRecord>> All() const;
+  size_t Size() const;
+
+ private:
+  mutable std::mutex mutex_;
+  // Protected by mutex_.
+  std::vector<std::shared_ptr<ClientRecord>> records_;
+};
+
+struct Session {
+  explicit Session(std::shared_ptr<ClientRecord> client) : client(std::move(client)) {}
+
+  std::shared_ptr<ClientRecord> client;
+  protocol::ProtocolVersion version = protocol::ProtocolVersion::kResp2;
+  bool closing = false;  // close once the replies are written (QUIT, SHUTDOWN)
+
+  // MULTI: commands are copied, since their bytes leave the read buffer.
+  bool in_multi = false;
+  bool multi_failed = false;  // a queued command was refused: EXEC aborts
+  std::vector<std::vector<std::string>> queued;
+  size_t queued_bytes = 0;
+};
+
+}  // namespace bitsieve::server
