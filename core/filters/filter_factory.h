@@ -17,9 +17,6 @@ namespace bitsieve::core {
 // nothing was allocated. The budget must outlive the filter.
 Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget);
 
-// Bytes MakeFilter would take from the budget; kInvalidArgument as Validate.
-Result<uint64_t> FilterBytes(const FilterParams& params);
-
 // A filter being read back from an image. Everything in the bytes is hostile until Finish says otherwise; nothing is
 // allocated before the header's claims are checked against the limits and taken from the budget.
 class FilterDecoder {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/base/always_inline.h"
+
 namespace bitsieve::core {
 
 struct KeyHash {
@@ -18,7 +20,7 @@ KeyHash HashItem(std::string_view item, uint64_t seed);
 
 // The high 64 bits of a * b: maps a uniform 64-bit `a` onto [0, b) (Lemire, "Fast Random Integer Generation in an
 // Interval", 2019, section 3), without the bias or the division of a modulus.
-inline uint64_t MultiplyHigh(uint64_t a, uint64_t b) {
+BITSIEVE_ALWAYS_INLINE uint64_t MultiplyHigh(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
 }
 

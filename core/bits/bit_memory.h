@@ -1,0 +1,43 @@
+// bit_memory.h: the zeroed memory behind a filter's bits, aligned to cache lines. Large memory comes straight from the
+// system, zero pages on demand, in huge pages where the system has them, so that reserving is fast and an empty filter
+// costs little. Taken from the budget before it is allocated. Thread-compatible; the bytes are the owner's business.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/base/memory_budget.h"
+#include "core/base/result.h"
+
+namespace bitsieve::core {
+
+inline constexpr size_t kLineBytes = 64;
+inline constexpr size_t kLineBits = 8 * kLineBytes;
+
+class BitMemory {
+ public:
+  BitMemory() = default;
+  BitMemory(BitMemory&& other) noexcept;
+  BitMemory& operator=(BitMemory&& other) noexcept;
+  ~BitMemory();
+
+  // `bytes` zero bytes; a multiple of kLineBytes, not 0. kOutOfMemory if the budget or the system refuses.
+  static Result<BitMemory> Allocate(uint64_t bytes, MemoryBudget& budget);
+
+  std::byte* data() const { return data_; }
+  uint64_t size_bytes() const { return reservation_.bytes(); }
+
+  // Set bits in all of it.
+  uint64_t CountSetBits() const;
+  // Copies while other threads may be setting bits: a bit set before the call is in the copy.
+  void CopyOut(uint64_t offset, std::span<std::byte> out) const;
+
+ private:
+  std::byte* data_ = nullptr;
+  void* mapping_ = nullptr;  // of large memory: what to unmap; data_ lies within
+  size_t mapping_bytes_ = 0;
+  MemoryReservation reservation_;
+};
+
+}  // namespace bitsieve::core

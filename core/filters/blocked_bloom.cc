@@ -1,0 +1,47 @@
+#include "core/filters/blocked_bloom.h"
+
+#include <cmath>
+
+#include "core/filters/sizing.h"
+
+namespace bitsieve::core {
+
+namespace {
+
+BlockArray ArrayOf(const LinkShape& shape, const BitMemory& memory) {
+  const unsigned lanes_per_line = shape.hash_functions / shape.lines_per_item;
+  return {memory.data(), shape.bits / kLineBits, shape.lines_per_item, LaneSets(lanes_per_line).data()};
+}
+
+}  // namespace
+
+BlockedBloom::BlockedBloom(const LinkShape& shape, BitMemory bits, const BlockKernel& kernel)
+    : Link(shape, std::move(bits)), array_(ArrayOf(this->shape(), memory())), kernel_(kernel) {}
+
+LinkShape BlockedBloom::ShapeFor(uint64_t capacity, double error_rate) {
+  const BlockedShape shape = BlockedShapeFor(capacity, error_rate);
+  return {
+      FilterKind::kBlocked, capacity, error_rate, shape.lines * kLineBits, shape.lines_per_item * shape.lanes_per_line,
+      shape.lines_per_item};
+}
+
+bool BlockedBloom::IsValidShape(const LinkShape& shape) {
+  if (shape.lines_per_item != 1 && shape.lines_per_item != 2) return false;
+  const uint32_t lanes_per_line = shape.hash_functions / shape.lines_per_item;
+  return shape.hash_functions % shape.lines_per_item == 0 && lanes_per_line >= 1 && lanes_per_line <= kLanes &&
+         shape.bits % kLineBits == 0 && shape.bits / kLineBits >= shape.lines_per_item && shape.bits <= UINT64_MAX / 2;
+}
+
+LinkProgress BlockedBloom::Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
+                               uint64_t room) {
+  const BlockAddProgress progress = kernel_.add(array_, hashes.data(), hashes.size(), skip.data(), added.data(), room);
+  return {progress.done, progress.added, progress.bits_set};
+}
+
+double BlockedBloom::EstimatedRate() const {
+  const double items = EstimatedItems(set_bits(), shape().bits, shape().hash_functions);
+  if (std::isinf(items)) return 1;
+  return BlockedRate(array_.line_count, shape().lines_per_item, shape().hash_functions / shape().lines_per_item, items);
+}
+
+}  // namespace bitsieve::core

@@ -1,0 +1,49 @@
+// classic_bloom.h: the textbook Bloom filter. Answers "definitely not" or "probably yes"; wrong with the second at the
+// asked rate, never with the first.
+//
+// Idea        m bits; an item sets k of them, spread over all; an item whose k bits are all set is probably there.
+// Layout      one array of m bits, bit x in byte x / 8 under the mask 1 << (x % 8), rounded up to whole 64-byte lines;
+// the
+//             spare bits of the last line stay clear. All of it persists.
+// Hashing     enhanced double hashing on 64 bits: a = low, b = high | 1; position i is a * m >> 64; then a += b and
+//             b += kStep * (i + 1), so that the step itself grows (Dillinger and Manolios, "Bloom Filters in
+//             Probabilistic Verification", 2004, section 5.2). Plain double hashing, h1 + i * h2 mod m, misses low
+//             rates on small filters by far: 383 times the asked rate with 100 items at 1e-6, this one 1.1 times.
+// Operations  MayContain looks at the k bits until one is clear. Add looks first, without a lock; only for an item that
+// looks
+//             new it takes the stripe of the item's hash, looks again, and sets the bits with atomic ORs, since other
+//             items share the words.
+// Cost        m = n log2(1/p) / ln 2: 9.59 bits an item at 1%, 14.38 at 0.1%, 28.76 at 1e-6. k cache lines per lookup:
+//             about 10 ns in cache, 60 to 100 ns beyond. The kind `blocked` takes 3 to 8% more memory and one line.
+// Limits      k up to 64, that is rates down to about 1e-19 for a link.
+// Threads     thread-safe; MayContain takes no lock; "new" is told exactly once.
+// Persisted   kind 1; docs/filters/classic.md.
+#pragma once
+
+#include "core/filters/link.h"
+
+namespace bitsieve::core {
+
+class ClassicBloom final : public Link {
+ public:
+  static constexpr uint32_t kMaxHashFunctions = 64;
+
+  ClassicBloom(const LinkShape& shape, BitMemory memory) : Link(shape, std::move(memory)) {}
+
+  static LinkShape ShapeFor(uint64_t capacity, double error_rate);
+  static bool IsValidShape(const LinkShape& shape);
+
+  void Prefetch(const KeyHash& hash) const override;
+  void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
+  LinkProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
+                   uint64_t room) override;
+  double EstimatedRate() const override;
+
+ private:
+  bool Contains(const KeyHash& hash) const;
+  // The bits newly set, or 0 if another thread was first.
+  uint32_t SetIfNew(const KeyHash& hash);
+  uint64_t* words() const { return reinterpret_cast<uint64_t*>(memory().data()); }
+};
+
+}  // namespace bitsieve::core

@@ -1,0 +1,93 @@
+// link.h: one Bloom filter of fixed size, as a link of a scalable filter. The base holds what every kind has: its
+// shape, its bits, and the count of items, from which room for new ones is reserved before they are added.
+//
+// Threads: thread-safe. MayContain and Prefetch take no lock. The counters are touched once a batch, not once an item.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "core/bits/bit_memory.h"
+#include "core/filters/filter_kind.h"
+#include "core/hash/key_hash.h"
+
+namespace bitsieve::core {
+
+// All that determines where a link's bits lie. Persisted, so that later versions may size otherwise.
+struct LinkShape {
+  FilterKind kind;
+  uint64_t capacity;        // items
+  double error_rate;        // of this link alone, when full
+  uint64_t bits;            // m
+  uint32_t hash_functions;  // k, bits set per item over all of its lines
+  uint32_t lines_per_item;  // blocked: 1 or 2; classic: 0
+
+  uint64_t SizeBytes() const { return (bits + kLineBits - 1) / kLineBits * kLineBytes; }
+  bool operator==(const LinkShape&) const = default;
+};
+
+struct LinkProgress {
+  size_t done;        // hashes dealt with
+  uint64_t added;     // of them, new
+  uint64_t bits_set;  // bits that were clear before
+};
+
+class Link {
+ public:
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+  virtual ~Link() = default;
+
+  const LinkShape& shape() const { return shape_; }
+  const BitMemory& memory() const { return memory_; }
+  BitMemory& memory() { return memory_; }
+
+  virtual void Prefetch(const KeyHash& hash) const = 0;
+  // present[i] = 1 where hashes[i] is there; other elements are left as they are.
+  virtual void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const = 0;
+  // Adds in order the hashes whose skip[i] is 0; added[i] = 1 if hashes[i] was new, else 0. Stops before the first new
+  // item that `room`, reserved before, does not cover.
+  virtual LinkProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
+                           uint64_t room) = 0;
+  // The rate of a lookup now, from the fill.
+  virtual double EstimatedRate() const = 0;
+
+  // Sets room for up to `wanted` new items apart; returns for how many, 0 in a full link. Commit gives back what was
+  // not used.
+  uint64_t Reserve(uint64_t wanted);
+  void Commit(uint64_t reserved, const LinkProgress& progress);
+  // True once every place is taken by an item that is completely there; then nothing changes in this link any more.
+  // False while room is left or somebody who holds a reservation may still give it back.
+  bool Complete() const { return items() == shape_.capacity; }
+
+  uint64_t items() const { return items_.load(std::memory_order_acquire); }
+  uint64_t set_bits() const { return set_bits_.load(std::memory_order_relaxed); }
+  // For a link read back from bytes, before anybody else sees it.
+  void Restore(uint64_t items, uint64_t set_bits);
+
+ protected:
+  Link(const LinkShape& shape, BitMemory memory) : shape_(shape), memory_(std::move(memory)) {}
+
+ private:
+  // Constant after construction, but for the bits themselves.
+  const LinkShape shape_;
+  BitMemory memory_;
+
+  std::atomic<uint64_t> reserved_{0};  // places taken or set apart; at most capacity; relaxed
+  // Released after an item's bits are set, acquired by who makes the next link, so that a complete link's bits are all
+  // seen.
+  std::atomic<uint64_t> items_{0};
+  std::atomic<uint64_t> set_bits_{0};  // relaxed: only ever told, never relied on
+};
+
+// The shape that keeps `error_rate` with `capacity` items.
+LinkShape LinkShapeFor(FilterKind kind, uint64_t capacity, double error_rate);
+// Whether a shape read from foreign bytes is one that a link can have.
+bool IsValid(const LinkShape& shape);
+// An empty link; kOutOfMemory if the budget refuses. The shape is valid.
+Result<std::unique_ptr<Link>> MakeLink(const LinkShape& shape, MemoryBudget& budget);
+
+}  // namespace bitsieve::core

@@ -1,0 +1,217 @@
+#include "core/filters/scalable_filter.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+
+#include "core/filters/filter_header.h"
+
+namespace bitsieve::core {
+
+namespace {
+
+constexpr size_t kChunk = 64;  // hashes handled at a time, so that scratch space is small and on the stack
+
+bool IsRefusal(AddOutcome outcome) { return outcome > AddOutcome::kAdded; }
+
+}  // namespace
+
+uint64_t ScalableFilter::OverheadBytes() { return sizeof(ScalableFilter) + sizeof(Node) + sizeof(Link) + 64; }
+
+double ScalableFilter::RateOfLink(const FilterParams& params, uint32_t index) {
+  if (index == 0) return params.error_rate * params.first_link_share;
+  const double rest = params.error_rate * (1 - params.first_link_share);
+  return rest * (1 - params.tightening_ratio) * std::pow(params.tightening_ratio, index - 1);
+}
+
+uint64_t ScalableFilter::NextCapacity(const Node& newest) const {
+  constexpr uint64_t kMaxLinkCapacity = uint64_t{1} << 48;  // beyond any memory, and no product of it overflows
+  const uint64_t before = std::min(newest.link->shape().capacity, kMaxLinkCapacity / kMaxExpansion);
+  return std::min(kMaxLinkCapacity, std::max(before * params().expansion, newest.total_capacity / 4));
+}
+
+Result<std::unique_ptr<Filter>> ScalableFilter::Make(const FilterParams& params, MemoryBudget& budget) {
+  if (Status status = Validate(params); !status) return tl::unexpected(std::move(status).error());
+  const double rate = RateOfLink(params, 0);
+  if (rate < kMinLinkRate) {
+    return Fail(ErrorCode::kInvalidArgument, "error rate of the first link would be below 1e-15");
+  }
+  Result<std::unique_ptr<Link>> link = MakeLink(LinkShapeFor(params.kind, params.capacity, rate), budget);
+  if (!link) return tl::unexpected(std::move(link).error());
+  std::vector<std::unique_ptr<Link>> links;
+  links.push_back(std::move(*link));
+  return FromLinks(params, std::move(links), budget);
+}
+
+Result<std::unique_ptr<Filter>> ScalableFilter::FromLinks(const FilterParams& params,
+                                                          std::vector<std::unique_ptr<Link>> links,
+                                                          MemoryBudget& budget) {
+  assert(!links.empty());
+  std::unique_ptr<ScalableFilter> filter(new ScalableFilter(params, budget));
+  for (std::unique_ptr<Link>& link : links) {
+    if (Status status = filter->Append(std::move(link)); !status) return tl::unexpected(std::move(status).error());
+  }
+  return filter;
+}
+
+// Called with growth_mutex_ held, or before anybody else knows the filter.
+Status ScalableFilter::Append(std::unique_ptr<Link> link) {
+  MemoryReservation overhead = MemoryReservation::TryTake(budget_, OverheadBytes());
+  if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a further link");
+  Node* older = newest_.load(std::memory_order_relaxed);
+  const uint64_t before = older == nullptr ? 0 : older->total_capacity;
+  const uint64_t total = before + link->shape().capacity;
+  const uint32_t index = older == nullptr ? 0 : older->index + 1;
+  nodes_.push_back(std::make_unique<Node>(Node{std::move(link), std::move(overhead), older, index, total}));
+  newest_.store(nodes_.back().get(), std::memory_order_release);
+  return {};
+}
+
+void ScalableFilter::Prefetch(const KeyHash& hash) const {
+  for (const Node* node = newest(); node != nullptr; node = node->older) node->link->Prefetch(hash);
+}
+
+void ScalableFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
+  std::fill(present.begin(), present.end(), uint8_t{0});
+  for (const Node* node = newest(); node != nullptr; node = node->older) node->link->MayContain(hashes, present);
+}
+
+size_t ScalableFilter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
+  AddOutcome refusal = AddOutcome::kAdded;  // once growing failed in this call, it is not tried for every item again
+  size_t done = 0;
+  while (done < hashes.size()) {
+    const size_t count = std::min(kChunk, hashes.size() - done);
+    const size_t chunk_done = AddChunk(hashes.subspan(done, count), outcomes.subspan(done, count), refusal);
+    done += chunk_done;
+    if (chunk_done < count || outcomes[done - 1] == AddOutcome::kFull) break;
+  }
+  return done;
+}
+
+size_t ScalableFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal) {
+  std::array<uint8_t, kChunk> in_older;
+  const Node* asked = nullptr;  // the node whose older links filled in_older
+  size_t done = 0;
+  while (done < hashes.size()) {
+    const Node* node = newest();
+    if (node != asked) {
+      in_older.fill(0);
+      for (const Node* older = node->older; older != nullptr; older = older->older) {
+        older->link->MayContain(hashes, in_older);
+      }
+      asked = node;
+    }
+    const size_t rest = hashes.size() - done;
+    const uint64_t room = node->link->Reserve(rest);
+    const std::span<uint8_t> added(reinterpret_cast<uint8_t*>(outcomes.data() + done), rest);
+    const LinkProgress progress =
+        node->link->Add(hashes.subspan(done), std::span(in_older).subspan(done, rest), added, room);
+    node->link->Commit(room, progress);
+    done += progress.done;
+    if (done == hashes.size()) break;
+
+    if (!IsRefusal(refusal)) refusal = MakeRoom(node);
+    if (!IsRefusal(refusal)) continue;
+    outcomes[done++] = refusal;
+    if (refusal == AddOutcome::kFull) break;
+  }
+  return done;
+}
+
+AddOutcome ScalableFilter::MakeRoom(const Node* seen) {
+  const std::lock_guard lock(growth_mutex_);
+  const Node* node = newest();
+  if (node != seen) return AddOutcome::kAdded;
+  // Others may hold reservations that they will give back: the link is full only when all of it is taken for good.
+  while (!node->link->Complete()) {
+    if (const uint64_t room = node->link->Reserve(1); room != 0) {
+      node->link->Commit(room, {0, 0, 0});
+      return AddOutcome::kAdded;
+    }
+    sched_yield();
+  }
+  return params().scaling() ? Grow(*node) : AddOutcome::kFull;
+}
+
+// Called with growth_mutex_ held.
+AddOutcome ScalableFilter::Grow(const Node& node) {
+  const double rate = RateOfLink(params(), node.index + 1);
+  if (rate < kMinLinkRate) return AddOutcome::kCannotGrow;
+  Result<std::unique_ptr<Link>> link = MakeLink(LinkShapeFor(params().kind, NextCapacity(node), rate), budget_);
+  if (!link || !Append(std::move(*link))) return AddOutcome::kOutOfMemory;
+  return AddOutcome::kAdded;
+}
+
+uint64_t ScalableFilter::ItemCount() const {
+  uint64_t items = 0;
+  for (const Node* node = newest(); node != nullptr; node = node->older) items += node->link->items();
+  return items;
+}
+
+FilterInfo ScalableFilter::Info() const {
+  FilterInfo info;
+  uint64_t bits = 0;
+  uint64_t set_bits = 0;
+  double none = 1;  // the chance that no link is wrong
+  const Node* const first = newest();
+  info.hash_functions = first->link->shape().hash_functions;
+  info.capacity = first->total_capacity;
+  info.links = first->index + 1;
+  for (const Node* node = first; node != nullptr; node = node->older) {
+    const LinkShape& shape = node->link->shape();
+    info.size_bytes += shape.SizeBytes() + OverheadBytes();
+    info.items += node->link->items();
+    bits += shape.bits;
+    set_bits += node->link->set_bits();
+    none *= 1 - node->link->EstimatedRate();
+  }
+  info.estimated_error_rate = 1 - none;
+  info.fill_ratio = static_cast<double>(set_bits) / static_cast<double>(bits);
+  info.bits_per_item = static_cast<double>(bits) / static_cast<double>(info.capacity);
+  return info;
+}
+
+// The header is taken at once; the body is read from the links later, oldest first.
+class ScalableFilter::Image final : public FilterImage {
+ public:
+  explicit Image(const ScalableFilter& filter) {
+    std::vector<LinkRecord> records;
+    for (const Node* node = filter.newest(); node != nullptr; node = node->older) {
+      links_.insert(links_.begin(), node->link.get());
+      // Before any bit is copied: the counted items are then all in the body.
+      records.insert(records.begin(), {node->link->shape(), node->link->items()});
+      body_bytes_ += node->link->memory().size_bytes();
+    }
+    header_ = EncodeFilterHeader(filter.params(), records);
+  }
+
+  const std::string& header() const override { return header_; }
+  uint64_t body_bytes() const override { return body_bytes_; }
+
+  void Read(uint64_t offset, std::span<std::byte> out) const override {
+    for (const Link* link : links_) {
+      const uint64_t size = link->memory().size_bytes();
+      if (offset >= size) {
+        offset -= size;
+        continue;
+      }
+      const size_t count = std::min<uint64_t>(size - offset, out.size());
+      link->memory().CopyOut(offset, out.first(count));
+      out = out.subspan(count);
+      offset = 0;
+      if (out.empty()) return;
+    }
+  }
+
+ private:
+  std::string header_;
+  std::vector<const Link*> links_;
+  uint64_t body_bytes_ = 0;
+};
+
+std::unique_ptr<FilterImage> ScalableFilter::Capture() const { return std::make_unique<Image>(*this); }
+
+}  // namespace bitsieve::core

@@ -1,0 +1,82 @@
+// scalable_filter.h: a chain of links, each a Bloom filter of fixed size; when the newest is full, a further one is put
+// before it. A filter that does not grow is a chain of one link.
+//
+// Idea        Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters", 2007. The rates of the links add up, so
+// each
+//             gets a share of the asked rate (FilterParams tells which) and their sum stays below it.
+// Growth      a new link has `expansion` times the capacity of the one before, and at least a quarter of the capacity
+// of
+//             all before it. The quarter matters for small expansions alone: with EXPANSION 1 a chain would otherwise
+//             grow by equal links without end, each lookup asking all of them and each link needing more bits than the
+//             last.
+// Operations  MayContain asks the links, newest first. Add asks the older links, then adds to the newest. Only the
+// newest
+//             ever changes: a link is followed by a next one only when every place in it is taken by an item that is
+//             completely there. So what the older links say is final, and "new" is told exactly once across growth too.
+// Limits      a link's own rate never goes below kMinLinkRate: then growing is refused (kCannotGrow). With the default
+// ratio
+//             that is after more than a hundred links.
+// Threads     thread-safe; MayContain and Prefetch take no lock.
+// Persisted   docs/formats/filter.md.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/filters/filter.h"
+#include "core/filters/link.h"
+
+namespace bitsieve::core {
+
+class ScalableFilter final : public Filter {
+ public:
+  static constexpr double kMinLinkRate = 1e-15;
+
+  // As MakeFilter.
+  static Result<std::unique_ptr<Filter>> Make(const FilterParams& params, MemoryBudget& budget);
+  // From links that were read back, oldest first, at least one. The overhead of all of them is taken from the budget.
+  static Result<std::unique_ptr<Filter>> FromLinks(const FilterParams& params, std::vector<std::unique_ptr<Link>> links,
+                                                   MemoryBudget& budget);
+
+  void Prefetch(const KeyHash& hash) const override;
+  void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
+  size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
+  uint64_t ItemCount() const override;
+  uint64_t ChangeCount() const override { return ItemCount(); }
+  FilterInfo Info() const override;
+  std::unique_ptr<FilterImage> Capture() const override;
+
+  // What Make takes from the budget, and what each further link takes beside its bits.
+  static uint64_t OverheadBytes();
+
+ private:
+  // A link and the one before it. Never freed while the filter lives.
+  struct Node {
+    std::unique_ptr<Link> link;
+    MemoryReservation overhead;
+    Node* older;
+    uint32_t index;           // 0 for the oldest
+    uint64_t total_capacity;  // of this and all older links
+  };
+  class Image;
+
+  ScalableFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params), budget_(budget) {}
+
+  Node* newest() const { return newest_.load(std::memory_order_acquire); }
+  static double RateOfLink(const FilterParams& params, uint32_t index);
+  uint64_t NextCapacity(const Node& newest) const;
+  size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal);
+  // Sees to it that there is a link with room behind `seen`, which had none. kAdded: try again; else why not.
+  AddOutcome MakeRoom(const Node* seen);
+  AddOutcome Grow(const Node& newest);
+  Status Append(std::unique_ptr<Link> link);
+
+  MemoryBudget& budget_;
+  std::mutex growth_mutex_;
+  std::vector<std::unique_ptr<Node>> nodes_;  // protected by growth_mutex_; oldest first
+  std::atomic<Node*> newest_{nullptr};        // released once a link is complete, acquired by everybody else
+};
+
+}  // namespace bitsieve::core
