@@ -10,11 +10,11 @@ namespace bitsieve::config {
 struct Options {
   // network
   std::string bind = "127.0.0.1";
-  uint16_t port = 7379;              // 0: any free port, told in the log
-  uint32_t io_threads = 0;           // event loops; 0: one per core, at most 8
+  uint16_t port = 7379;     // 0: any free port, told in the log
+  uint32_t io_threads = 0;  // event loops; 0: one per core, at most 8
   uint32_t maxclients = 10000;
-  uint32_t timeout = 0;              // seconds a connection may be idle; 0: for ever
-  uint32_t tcp_keepalive = 300;      // seconds; 0: off
+  uint32_t timeout = 0;                                // seconds a connection may be idle; 0: for ever
+  uint32_t tcp_keepalive = 300;                        // seconds; 0: off
   uint64_t client_output_buffer_limit = 256ULL << 20;  // bytes of replies that a client may leave unread
 
   // request limits
@@ -24,23 +24,23 @@ struct Options {
   uint64_t max_request_bytes = 1024ULL << 20;
 
   // memory
-  uint64_t maxmemory = 0;            // bytes that filters may take; 0: no limit
+  uint64_t maxmemory = 0;  // bytes that filters may take; 0: no limit
 
   // filters
   std::string default_type = "blocked";
   double default_error_rate = 0.01;
   uint64_t default_capacity = 100;
-  uint32_t default_expansion = 2;    // 0: filters do not grow
+  uint32_t default_expansion = 2;  // 0: filters do not grow
 
   // persistence
   std::string dir = "./data";
-  uint32_t save_interval = 60;       // seconds between snapshots of what changed; 0: only on SAVE, BGSAVE and shutdown
-  std::string on_corrupt = "refuse"; // refuse | quarantine
+  uint32_t save_interval = 60;        // seconds between snapshots of what changed; 0: only on SAVE, BGSAVE and shutdown
+  std::string on_corrupt = "refuse";  // refuse | quarantine
 
   // logs
-  std::string loglevel = "info";     // trace | debug | info | warning | error | off
-  std::string logfile;               // empty: standard error
-  std::string logformat = "text";    // text | json
+  std::string loglevel = "info";   // trace | debug | info | warning | error | off
+  std::string logfile;             // empty: standard error
+  std::string logformat = "text";  // text | json
 };
 
 }  // namespace bitsieve::config

@@ -1,0 +1,126 @@
+#include "config/loader.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "config/config_file.h"
+#include "config/option_table.h"
+#include "config/quote.h"
+
+namespace bitsieve::config {
+namespace {
+
+constexpr std::string_view kPrefix = "BITSIEVE_";
+
+class Loader {
+ public:
+  Loader() : origins_(OptionTable().size(), "default") {}
+
+  void ApplyFile(const std::string& path) {
+    const auto text = ReadConfigFile(path);
+    if (!text) {
+      problems_.push_back(path + ": " + text.error());
+      return;
+    }
+    const FileEntries entries = ParseConfigText(*text);
+    for (const std::string& problem : entries.problems) problems_.push_back(path + ": " + problem);
+    for (const auto& [row, value] : entries.values) Apply(*row, value, path);
+  }
+
+  void ApplyVariable(const std::string& name, const std::string& value) {
+    if (!name.starts_with(kPrefix) || name == kFileVariable) return;
+    const auto rows = OptionTable();
+    const auto row = std::ranges::find(rows, name, VariableName);
+    if (row == rows.end()) {
+      problems_.push_back(name + ": " + UnknownVariable(name) + KubernetesHint(name, value));
+    } else {
+      Apply(*row, value, name);
+    }
+  }
+
+  void ApplyFlag(const OptionRow& row, const std::string& value) { Apply(row, value, "--" + std::string(row.name)); }
+
+  tl::expected<Configuration, Problems> Finish() {
+    if (!problems_.empty()) return tl::unexpected(std::move(problems_));
+    return Configuration{std::move(options_), std::move(origins_)};
+  }
+
+ private:
+  void Apply(const OptionRow& row, const std::string& value, const std::string& origin) {
+    const core::Status status = SetOption(row, value, options_);
+    if (!status) {
+      problems_.push_back(origin + ": " + status.error().message + KubernetesHint(origin, value));
+      return;
+    }
+    origins_[static_cast<size_t>(&row - OptionTable().data())] = origin;
+  }
+
+  // Kubernetes gives each pod variables of every service; for a service named "bitsieve" they look like ours.
+  static std::string KubernetesHint(std::string_view name, std::string_view value) {
+    const bool is_variable = name.starts_with(kPrefix);
+    const bool of_service = name.starts_with("BITSIEVE_SERVICE_") || name.starts_with("BITSIEVE_PORT_");
+    if (!is_variable || !(of_service || value.starts_with("tcp://"))) return "";
+    return " (Kubernetes sets it for a service named bitsieve: set enableServiceLinks to false in the pod)";
+  }
+
+  static std::string UnknownVariable(std::string_view name) {
+    std::string option(name.substr(kPrefix.size()));
+    std::ranges::replace(option, '_', '-');
+    return UnknownOption(option);
+  }
+
+  Options options_;
+  std::vector<std::string> origins_;
+  Problems problems_;
+};
+
+std::string FileOf(const Sources& sources) {
+  if (!sources.file.empty()) return sources.file;
+  for (const auto& [name, value] : sources.environment) {
+    if (name == kFileVariable) return value;
+  }
+  return "";
+}
+
+}  // namespace
+
+tl::expected<Configuration, Problems> Load(const Sources& sources) {
+  Loader loader;
+  const std::string file = FileOf(sources);
+  if (!file.empty()) loader.ApplyFile(file);
+  for (const auto& [name, value] : sources.environment) loader.ApplyVariable(name, value);
+  for (const auto& [row, value] : sources.flags) loader.ApplyFlag(*row, value);
+  return loader.Finish();
+}
+
+std::vector<std::pair<std::string, std::string>> ProcessEnvironment() {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const size_t equals = text.find('=');
+    if (equals != std::string_view::npos) variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+std::string ToJson(const Options& options) {
+  nlohmann::ordered_json object;
+  for (const OptionRow& row : OptionTable()) {
+    const std::string text = OptionReadableText(row, options);
+    const bool is_number = !std::holds_alternative<OneOf>(row.domain) && !std::holds_alternative<Text>(row.domain) &&
+                           nlohmann::json::accept(text);
+    const std::string name(row.name);
+    if (is_number) {
+      object[name] = nlohmann::ordered_json::parse(text);
+    } else {
+      object[name] = text;
+    }
+  }
+  // A path may hold bytes that are not UTF-8, and JSON cannot say them.
+  return object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace bitsieve::config

@@ -1,0 +1,175 @@
+#include "config/option_row.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "config/quote.h"
+
+namespace bitsieve::config {
+namespace {
+
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+
+// Every byte of `text` is part of the number, or there is none.
+template <class Number>
+std::optional<Number> ParseNumber(std::string_view text) {
+  Number value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+std::string Shortest(double value) {
+  std::array<char, 32> buffer;
+  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return {buffer.data(), result.ptr};
+}
+
+struct SizeUnit {
+  std::string_view name;
+  uint64_t bytes;
+};
+// Redis' units. Printing uses the powers of 1024 only, the largest first.
+constexpr std::array kPrintedUnits = {SizeUnit{"gb", 1ULL << 30}, SizeUnit{"mb", 1ULL << 20},
+                                      SizeUnit{"kb", 1ULL << 10}};
+constexpr std::array kFurtherUnits = {SizeUnit{"g", 1'000'000'000}, SizeUnit{"m", 1'000'000}, SizeUnit{"k", 1'000},
+                                      SizeUnit{"b", 1}, SizeUnit{"", 1}};
+
+uint64_t BytesOfUnit(std::string_view name) {
+  for (const SizeUnit& unit : kPrintedUnits) {
+    if (unit.name == name) return unit.bytes;
+  }
+  for (const SizeUnit& unit : kFurtherUnits) {
+    if (unit.name == name) return unit.bytes;
+  }
+  return 0;
+}
+
+std::optional<uint64_t> ParseByteSize(std::string_view text) {
+  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  std::string unit(text.substr(digits));
+  std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto count = ParseNumber<uint64_t>(text.substr(0, digits));
+  const uint64_t bytes = BytesOfUnit(unit);
+  if (!count || bytes == 0 || *count > UINT64_MAX / bytes) return std::nullopt;
+  return *count * bytes;
+}
+
+std::string ReadableBytes(uint64_t bytes) {
+  for (const SizeUnit& unit : kPrintedUnits) {
+    if (bytes != 0 && bytes % unit.bytes == 0) return std::to_string(bytes / unit.bytes) + std::string(unit.name);
+  }
+  return std::to_string(bytes);
+}
+
+std::string Joined(const std::vector<std::string_view>& words) {
+  std::string out;
+  for (const std::string_view word : words) {
+    if (!out.empty()) out += ", ";
+    out += word;
+  }
+  return out;
+}
+
+// A value that the domain takes, before it is put where the member points to.
+using Value = std::variant<uint64_t, double, std::string>;
+
+template <class Number>
+std::optional<Value> Within(std::optional<Number> value, Number min, Number max) {
+  if (!value || !(min <= *value && *value <= max)) return std::nullopt;
+  return Value(*value);
+}
+
+std::optional<Value> ParseValue(const Domain& domain, std::string_view text) {
+  using Parsed = std::optional<Value>;
+  if (text.find('\0') != std::string_view::npos) return std::nullopt;
+  return std::visit(
+      Overloaded{
+          [&](const WholeNumber& d) -> Parsed { return Within(ParseNumber<uint64_t>(text), d.min, d.max); },
+          [&](const ByteSize& d) -> Parsed { return Within(ParseByteSize(text), d.min, d.max); },
+          [&](const Real& d) -> Parsed { return Within(ParseNumber<double>(text), d.min, d.max); },
+          [&](const OneOf& d) -> Parsed {
+            return std::ranges::count(d.words, text) != 0 ? Parsed(std::string(text)) : std::nullopt;
+          },
+          [&](const Text& d) -> Parsed {
+            std::string copy(text);
+            return d.accepts(copy) ? Parsed(std::move(copy)) : std::nullopt;
+          },
+      },
+      domain);
+}
+
+}  // namespace
+
+std::string VariableName(const OptionRow& row) {
+  std::string name = "BITSIEVE_";
+  for (const char c : row.name) name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+std::string AllowedValues(const OptionRow& row) {
+  return std::visit(
+      Overloaded{
+          [&](const WholeNumber& d) {
+            const std::string unit = row.unit.empty() ? "" : " of " + std::string(row.unit);
+            return "a whole number" + unit + " from " + std::to_string(d.min) + " to " + std::to_string(d.max);
+          },
+          [](const ByteSize& d) {
+            return "a size in bytes, kb, mb or gb from " + ReadableBytes(d.min) + " to " + ReadableBytes(d.max);
+          },
+          [](const Real& d) { return "a number from " + Shortest(d.min) + " to " + Shortest(d.max); },
+          [](const OneOf& d) { return "one of " + Joined(d.words); },
+          [](const Text& d) { return std::string(d.what); },
+      },
+      row.domain);
+}
+
+core::Status SetOption(const OptionRow& row, std::string_view text, Options& options) {
+  std::optional<Value> value = ParseValue(row.domain, text);
+  if (!value) {
+    return core::Fail(core::ErrorCode::kInvalidArgument,
+                      std::string(row.name) + " must be " + AllowedValues(row) + ", not " + Quoted(text));
+  }
+  std::visit(
+      [&](auto member) {
+        using T = std::remove_reference_t<decltype(options.*member)>;
+        if constexpr (std::is_integral_v<T>) {
+          options.*member = static_cast<T>(std::get<uint64_t>(*value));
+        } else {
+          options.*member = std::get<T>(std::move(*value));
+        }
+      },
+      row.member);
+  return {};
+}
+
+std::string OptionText(const OptionRow& row, const Options& options) {
+  return std::visit(
+      [&](auto member) -> std::string {
+        using T = std::remove_cvref_t<decltype(options.*member)>;
+        if constexpr (std::is_integral_v<T>) {
+          return std::to_string(options.*member);
+        } else if constexpr (std::is_floating_point_v<T>) {
+          return Shortest(options.*member);
+        } else {
+          return options.*member;
+        }
+      },
+      row.member);
+}
+
+std::string OptionReadableText(const OptionRow& row, const Options& options) {
+  if (!std::holds_alternative<ByteSize>(row.domain)) return OptionText(row, options);
+  return ReadableBytes(options.*std::get<uint64_t Options::*>(row.member));
+}
+
+}  // namespace bitsieve::config

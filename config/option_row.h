@@ -1,0 +1,62 @@
+// option_row.h: one option of the server: its name, where its value lies in Options, what values it takes, and what is
+// said about it. Parsing, checking and printing of any option are here, so that the file, the environment, the flags
+// and CONFIG SET cannot disagree. Thread-safe: rows are constants; the caller owns the Options.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "config/options.h"
+#include "core/base/result.h"
+
+namespace bitsieve::config {
+
+// What values an option takes; bounds are included.
+struct WholeNumber {
+  uint64_t min, max;
+};
+struct ByteSize {  // as Redis writes sizes: 1000, 64kb, 100mb, 2gb (powers of 1024), 1k, 1m, 1g (powers of 1000)
+  uint64_t min, max;
+};
+struct Real {
+  double min, max;
+};
+struct OneOf {
+  std::vector<std::string_view> words;
+};
+struct Text {
+  std::string_view what;                     // "a path"
+  bool (*accepts)(const std::string& text);  // never asked about text with a NUL byte, which none takes
+};
+using Domain = std::variant<WholeNumber, ByteSize, Real, OneOf, Text>;
+
+using Member = std::variant<uint16_t Options::*, uint32_t Options::*, uint64_t Options::*, double Options::*,
+                            std::string Options::*>;
+
+struct OptionRow {
+  std::string_view name;   // kebab-case; a flag is "--" + name
+  std::string_view group;  // heading in --help and in the documentation
+  Member member;           // its value in Options{} is the default
+  Domain domain;
+  std::string_view unit;  // of a WholeNumber: "seconds"; else empty
+  std::string_view help;  // one sentence without a period, lower-case
+  bool at_run_time;       // CONFIG SET may change it
+};
+
+// The environment variable of the option: "BITSIEVE_IO_THREADS".
+std::string VariableName(const OptionRow& row);
+// What is allowed, in words: "a whole number from 0 to 65535".
+std::string AllowedValues(const OptionRow& row);
+
+// Sets the option from text if it is valid; else changes nothing and says what was wrong and what would be right.
+core::Status SetOption(const OptionRow& row, std::string_view text, Options& options);
+
+// The value as CONFIG GET tells it: sizes in plain bytes.
+std::string OptionText(const OptionRow& row, const Options& options);
+// The value as people write it: sizes with the largest unit that is exact ("256mb").
+std::string OptionReadableText(const OptionRow& row, const Options& options);
+
+}  // namespace bitsieve::config

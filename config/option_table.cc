@@ -1,0 +1,185 @@
+#include "config/option_table.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+#include "config/quote.h"
+#include "core/base/glob.h"
+
+namespace bitsieve::config {
+namespace {
+
+constexpr uint64_t kKilobyte = 1ULL << 10;
+constexpr uint64_t kMegabyte = 1ULL << 20;
+constexpr uint64_t kGigabyte = 1ULL << 30;
+constexpr uint64_t kYearSeconds = 365ULL * 24 * 60 * 60;
+
+bool IsAddress(const std::string& text) {
+  in6_addr buffer;  // the larger of the two kinds
+  return inet_pton(AF_INET, text.c_str(), &buffer) == 1 || inet_pton(AF_INET6, text.c_str(), &buffer) == 1;
+}
+bool IsNotEmpty(const std::string& text) { return !text.empty(); }
+bool IsAnything(const std::string&) { return true; }
+
+constexpr bool kAtRunTime = true;
+constexpr bool kAtStartOnly = false;
+
+using Rows = std::vector<OptionRow>;
+
+void AddNetwork(Rows& rows) {
+  constexpr std::string_view kGroup = "Network";
+  rows.insert(
+      rows.end(),
+      {{"bind", kGroup, &Options::bind, Text{"an IPv4 or IPv6 address", IsAddress}, "",
+        "address to listen on; 0.0.0.0 or :: is every address, open to whoever can reach this machine", kAtStartOnly},
+       {"port", kGroup, &Options::port, WholeNumber{0, 65535}, "",
+        "TCP port to listen on; 0 takes any free port and tells it in the log", kAtStartOnly},
+       {"io-threads", kGroup, &Options::io_threads, WholeNumber{0, 256}, "",
+        "event loops, each with a thread of its own; 0 is one per core, at most 8", kAtStartOnly},
+       {"maxclients", kGroup, &Options::maxclients, WholeNumber{1, 1'000'000}, "",
+        "connections at a time; further ones are refused", kAtRunTime},
+       {"timeout", kGroup, &Options::timeout, WholeNumber{0, kYearSeconds}, "seconds",
+        "close a connection that is idle for so long; 0 is never", kAtRunTime},
+       {"tcp-keepalive", kGroup, &Options::tcp_keepalive, WholeNumber{0, 32767}, "seconds",
+        "ask the peer of a silent connection for a sign of life after so long; 0 is off; changes hold for new "
+        "connections",
+        kAtRunTime},
+       {"client-output-buffer-limit", kGroup, &Options::client_output_buffer_limit,
+        ByteSize{64 * kKilobyte, 1024 * kGigabyte}, "",
+        "close a connection that leaves more than this of its replies unread", kAtRunTime}});
+}
+
+void AddRequestLimits(Rows& rows) {
+  constexpr std::string_view kGroup = "Request limits";
+  rows.insert(rows.end(),
+              {{"max-line-bytes", kGroup, &Options::max_line_bytes, ByteSize{64, 64 * kMegabyte}, "",
+                "longest line: a plain-text command, or the header of an argument", kAtStartOnly},
+               {"max-arguments", kGroup, &Options::max_arguments, WholeNumber{16, 1 << 24}, "",
+                "arguments of one command", kAtStartOnly},
+               {"max-argument-bytes", kGroup, &Options::max_argument_bytes, ByteSize{kKilobyte, 4 * kGigabyte}, "",
+                "longest argument (Redis: proto-max-bulk-len)", kAtStartOnly},
+               {"max-request-bytes", kGroup, &Options::max_request_bytes, ByteSize{kKilobyte, 64 * kGigabyte}, "",
+                "largest command, all its arguments together (Redis: client-query-buffer-limit)", kAtStartOnly}});
+}
+
+void AddMemory(Rows& rows) {
+  rows.push_back({"maxmemory", "Memory", &Options::maxmemory, ByteSize{0, kGigabyte << 30}, "",
+                  "memory that filters may take; commands that would need more are refused; 0 is no limit",
+                  kAtRunTime});
+}
+
+// The ranges are those of BF.RESERVE (core/filters/filter_params.h), which this layer may not include; a test compares.
+void AddFilters(Rows& rows) {
+  constexpr std::string_view kGroup = "Filters";
+  rows.insert(rows.end(),
+              {{"default-type", kGroup, &Options::default_type, OneOf{{"classic", "blocked"}}, "",
+                "kind of a filter that is made without saying which", kAtRunTime},
+               {"default-error-rate", kGroup, &Options::default_error_rate, Real{1e-9, 0.25}, "",
+                "false positive rate of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime},
+               {"default-capacity", kGroup, &Options::default_capacity, WholeNumber{1, 1ULL << 30}, "items",
+                "capacity of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime},
+               {"default-expansion", kGroup, &Options::default_expansion, WholeNumber{0, 32768}, "",
+                "how many times larger each further link of a full filter is; 0: filters do not grow", kAtRunTime}});
+}
+
+void AddPersistence(Rows& rows) {
+  constexpr std::string_view kGroup = "Persistence";
+  rows.insert(rows.end(),
+              {{"dir", kGroup, &Options::dir, Text{"the path of a directory", IsNotEmpty}, "",
+                "directory of the snapshots; made if it is not there", kAtStartOnly},
+               {"save-interval", kGroup, &Options::save_interval, WholeNumber{0, kYearSeconds}, "seconds",
+                "time between snapshots of what changed; 0: only on SAVE, BGSAVE and shutdown", kAtRunTime},
+               {"on-corrupt", kGroup, &Options::on_corrupt, OneOf{{"refuse", "quarantine"}}, "",
+                "a damaged snapshot file at start: refuse to start, or set the file aside and start without its filter",
+                kAtStartOnly}});
+}
+
+void AddLogs(Rows& rows) {
+  constexpr std::string_view kGroup = "Logs";
+  rows.insert(rows.end(),
+              {{"loglevel", kGroup, &Options::loglevel, OneOf{{"trace", "debug", "info", "warning", "error", "off"}},
+                "", "least severe messages that are still written", kAtRunTime},
+               {"logfile", kGroup, &Options::logfile, Text{"a path, or empty for standard error", IsAnything}, "",
+                "file that messages are appended to; empty: standard error", kAtStartOnly},
+               {"logformat", kGroup, &Options::logformat, OneOf{{"text", "json"}}, "",
+                "lines for people, or one JSON object a line", kAtStartOnly}});
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+// Insertions, deletions and replacements that make one word the other (Levenshtein).
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({replaced, row[j] + 1, row[j - 1] + 1}));
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::span<const OptionRow> OptionTable() {
+  static const Rows* const kRows = [] {
+    auto* rows = new Rows;  // never freed: threads may ask for an option while the process ends
+    AddNetwork(*rows);
+    AddRequestLimits(*rows);
+    AddMemory(*rows);
+    AddFilters(*rows);
+    AddPersistence(*rows);
+    AddLogs(*rows);
+    return rows;
+  }();
+  return *kRows;
+}
+
+const OptionRow* FindOption(std::string_view name) {
+  const auto rows = OptionTable();
+  const auto row = std::ranges::find(rows, Lower(name), &OptionRow::name);
+  return row == rows.end() ? nullptr : &*row;
+}
+
+std::string UnknownOption(std::string_view name) {
+  constexpr size_t kLongestGuessed = 64;  // the cost grows with the product of both lengths
+  constexpr size_t kFarthestGuess = 3;
+  std::string message = "unknown option " + Quoted(name);
+  if (name.size() > kLongestGuessed) return message;
+  const std::string lower = Lower(name);
+  const auto distance = [&](const OptionRow& row) { return EditDistance(lower, row.name); };
+  const OptionRow& nearest = *std::ranges::min_element(OptionTable(), {}, distance);
+  if (distance(nearest) <= kFarthestGuess) message += "; did you mean " + std::string(nearest.name) + "?";
+  return message;
+}
+
+std::vector<std::pair<std::string, std::string>> MatchOptions(const Options& options, std::string_view glob) {
+  std::vector<std::pair<std::string, std::string>> found;
+  const std::string pattern = Lower(glob);
+  for (const OptionRow& row : OptionTable()) {
+    if (core::GlobMatch(pattern, row.name)) found.emplace_back(row.name, OptionText(row, options));
+  }
+  return found;
+}
+
+core::Status SetOptionAtRunTime(std::string_view name, std::string_view text, Options& options) {
+  const OptionRow* row = FindOption(name);
+  if (row == nullptr) return core::Fail(core::ErrorCode::kInvalidArgument, UnknownOption(name));
+  if (!row->at_run_time) {
+    return core::Fail(core::ErrorCode::kInvalidArgument,
+                      std::string(row->name) + " cannot be changed at run time: it is read when the server starts");
+  }
+  return SetOption(*row, text, options);
+}
+
+}  // namespace bitsieve::config

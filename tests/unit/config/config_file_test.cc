@@ -1,0 +1,77 @@
+#include "config/config_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace bitsieve::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(ConfigFile, NumbersStringsAndSizes) {
+  const FileEntries entries =
+      ParseConfigText(R"({"port": 1, "maxmemory": "1gb", "default-error-rate": 0.5, "dir": "x"})");
+  EXPECT_THAT(entries.problems, IsEmpty());
+  ASSERT_EQ(entries.values.size(), 4u);
+  EXPECT_EQ(entries.values[0].first->name, "port");
+  EXPECT_EQ(entries.values[0].second, "1");
+  EXPECT_EQ(entries.values[1].second, "1gb");
+  EXPECT_EQ(entries.values[2].second, "0.5");
+  EXPECT_EQ(entries.values[3].second, "x");
+}
+
+TEST(ConfigFile, CommentsAreSkipped) {
+  const FileEntries entries = ParseConfigText("{ // why\n \"port\": 1 /* so */ }");
+  EXPECT_THAT(entries.problems, IsEmpty());
+  EXPECT_EQ(entries.values.size(), 1u);
+}
+
+TEST(ConfigFile, UnknownKeys) {
+  EXPECT_THAT(ParseConfigText(R"({"prot": 1})").problems, ElementsAre(R"(unknown option "prot"; did you mean port?)"));
+}
+
+TEST(ConfigFile, RepeatedKeysAreToldOnce) {
+  EXPECT_THAT(ParseConfigText(R"({"port": 1, "port": 2, "port": 3})").problems,
+              ElementsAre(R"("port" is there more than once)"));
+}
+
+TEST(ConfigFile, WrongTypes) {
+  EXPECT_THAT(ParseConfigText(R"({"dir": 5})").problems,
+              ElementsAre("dir must be the path of a directory, not the number 5"));
+  EXPECT_THAT(ParseConfigText(R"({"port": true})").problems,
+              ElementsAre("port must be a whole number from 0 to 65535, not the boolean true"));
+  EXPECT_THAT(ParseConfigText(R"({"port": null})").problems, ElementsAre(HasSubstr("not the null null")));
+  EXPECT_THAT(ParseConfigText(R"({"port": {"a": {"port": 1}}})").problems, ElementsAre(HasSubstr("not the object")));
+  EXPECT_THAT(ParseConfigText(R"({"port": [1]})").problems, ElementsAre(HasSubstr("not the array")));
+  EXPECT_THAT(ParseConfigText("[1]").problems, ElementsAre(HasSubstr("must be a JSON object of options")));
+}
+
+TEST(ConfigFile, AllProblemsAreToldAtOnce) {
+  EXPECT_EQ(ParseConfigText(R"({"dir": 5, "prot": 1, "timeout": [], "port": 1})").problems.size(), 3u);
+}
+
+TEST(ConfigFile, BrokenJsonIsToldWithItsPlace) {
+  EXPECT_THAT(ParseConfigText("{\n  \"port\": ,\n}").problems,
+              ElementsAre(testing::AllOf(HasSubstr("not valid JSON: "), HasSubstr("line 2, column 11"))));
+  for (const char* text : {"", "{", "{\"port\": 1}}", "{\"port\": 1,}", "{\"dir\": \"\xff\"}"}) {
+    EXPECT_EQ(ParseConfigText(text).problems.size(), 1u) << text;
+  }
+}
+
+TEST(ConfigFile, DeepNestingIsHarmless) {
+  const std::string deep = "{\"port\": " + std::string(200'000, '[') + std::string(200'000, ']') + "}";
+  EXPECT_EQ(ParseConfigText(deep).problems.size(), 1u);
+}
+
+TEST(ConfigFile, FilesThatCannotBeRead) {
+  EXPECT_EQ(ReadConfigFile("/no/such/file").error(), "cannot be read: No such file or directory");
+  EXPECT_EQ(ReadConfigFile("/").error(), "cannot be read: Is a directory");
+  EXPECT_EQ(ReadConfigFile("/dev/zero").error(), "is larger than 1mb");
+}
+
+}  // namespace
+}  // namespace bitsieve::config

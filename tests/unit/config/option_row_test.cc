@@ -1,0 +1,122 @@
+#include "config/option_row.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "config/option_table.h"
+
+namespace bitsieve::config {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+const OptionRow& Row(std::string_view name) {
+  const OptionRow* row = FindOption(name);
+  EXPECT_NE(row, nullptr) << name;
+  return *row;
+}
+
+// The message of a refusal; "" if the value was taken.
+std::string Refusal(std::string_view name, std::string_view text) {
+  Options options;
+  const core::Status status = SetOption(Row(name), text, options);
+  if (status) return "";
+  EXPECT_EQ(status.error().code, core::ErrorCode::kInvalidArgument);
+  for (const OptionRow& row : OptionTable()) {
+    EXPECT_EQ(OptionText(row, options), OptionText(row, Options{})) << "a refused value changed something";
+  }
+  return status.error().message;
+}
+
+uint64_t MaxmemoryFrom(std::string_view text) {
+  Options options;
+  EXPECT_TRUE(SetOption(Row("maxmemory"), text, options).has_value()) << text;
+  return options.maxmemory;
+}
+
+TEST(OptionRow, WholeNumbers) {
+  Options options;
+  ASSERT_TRUE(SetOption(Row("port"), "65535", options));
+  EXPECT_EQ(options.port, 65535);
+  ASSERT_TRUE(SetOption(Row("port"), "0", options));
+  EXPECT_EQ(options.port, 0);
+  for (const auto text :
+       {"65536"sv, "-1"sv, "+1"sv, ""sv, " 1"sv, "1 "sv, "1.0"sv, "0x10"sv, "99999999999999999999"sv, "7379\0"sv}) {
+    EXPECT_NE(Refusal("port", text), "") << text;
+  }
+  EXPECT_EQ(Refusal("port", "abc"), R"(port must be a whole number from 0 to 65535, not "abc")");
+  EXPECT_EQ(Refusal("timeout", "-1"), R"(timeout must be a whole number of seconds from 0 to 31536000, not "-1")");
+}
+
+TEST(OptionRow, SizesAsRedisWritesThem) {
+  EXPECT_EQ(MaxmemoryFrom("0"), 0);
+  EXPECT_EQ(MaxmemoryFrom("1000"), 1000);
+  EXPECT_EQ(MaxmemoryFrom("7b"), 7);
+  EXPECT_EQ(MaxmemoryFrom("1k"), 1000);
+  EXPECT_EQ(MaxmemoryFrom("1kb"), 1024);
+  EXPECT_EQ(MaxmemoryFrom("2m"), 2'000'000);
+  EXPECT_EQ(MaxmemoryFrom("100mb"), 100ULL << 20);
+  EXPECT_EQ(MaxmemoryFrom("100MB"), 100ULL << 20);
+  EXPECT_EQ(MaxmemoryFrom("3g"), 3'000'000'000);
+  EXPECT_EQ(MaxmemoryFrom("3Gb"), 3ULL << 30);
+}
+
+TEST(OptionRow, SizesThatAreNone) {
+  for (const auto text :
+       {"mb"sv, "1 mb"sv, "1tb"sv, "-1"sv, "1.5gb"sv, ""sv, "1mbx"sv, "18446744073709551615gb"sv, "17179869184gb"sv}) {
+    EXPECT_NE(Refusal("maxmemory", text), "") << text;
+  }
+  EXPECT_EQ(Refusal("client-output-buffer-limit", "1kb"),
+            R"(client-output-buffer-limit must be a size in bytes, kb, mb or gb from 64kb to 1024gb, not "1kb")");
+}
+
+TEST(OptionRow, RealNumbers) {
+  Options options;
+  ASSERT_TRUE(SetOption(Row("default-error-rate"), "1e-6", options));
+  EXPECT_EQ(options.default_error_rate, 1e-6);
+  for (const auto text : {"0"sv, "1"sv, "-0.1"sv, "nan"sv, "inf"sv, "1e-300"sv, "0.1x"sv, ""sv}) {
+    EXPECT_NE(Refusal("default-error-rate", text), "") << text;
+  }
+  EXPECT_EQ(Refusal("default-error-rate", "2"), R"(default-error-rate must be a number from 1e-09 to 0.25, not "2")");
+}
+
+TEST(OptionRow, Words) {
+  Options options;
+  ASSERT_TRUE(SetOption(Row("default-type"), "classic", options));
+  EXPECT_EQ(options.default_type, "classic");
+  EXPECT_EQ(Refusal("default-type", "Cuckoo"), R"(default-type must be one of classic, blocked, not "Cuckoo")");
+  EXPECT_NE(Refusal("default-type", ""), "");
+}
+
+TEST(OptionRow, Addresses) {
+  for (const auto text : {"0.0.0.0"sv, "127.0.0.1"sv, "::"sv, "::1"sv, "fe80::1"sv})
+    EXPECT_EQ(Refusal("bind", text), "");
+  for (const auto text : {"localhost"sv, "127.1"sv, "1.2.3.4:80"sv, ""sv, "127.0.0.1\0"sv, "*"sv}) {
+    EXPECT_NE(Refusal("bind", text), "") << text;
+  }
+}
+
+TEST(OptionRow, TextHoldsNoNulByte) {
+  EXPECT_EQ(Refusal("logfile", ""), "");
+  EXPECT_EQ(Refusal("logfile", "a\0b"sv), R"(logfile must be a path, or empty for standard error, not "a\x00b")");
+  EXPECT_NE(Refusal("dir", ""), "");
+}
+
+TEST(OptionRow, TextAndReadableText) {
+  Options options;
+  options.maxmemory = 100ULL << 20;
+  EXPECT_EQ(OptionText(Row("maxmemory"), options), "104857600");
+  EXPECT_EQ(OptionReadableText(Row("maxmemory"), options), "100mb");
+  options.maxmemory = 1025;
+  EXPECT_EQ(OptionReadableText(Row("maxmemory"), options), "1025");
+  EXPECT_EQ(OptionReadableText(Row("max-request-bytes"), options), "1gb");
+  EXPECT_EQ(OptionText(Row("default-error-rate"), options), "0.01");
+  EXPECT_EQ(OptionReadableText(Row("dir"), options), "./data");
+}
+
+TEST(OptionRow, VariableName) { EXPECT_EQ(VariableName(Row("io-threads")), "BITSIEVE_IO_THREADS"); }
+
+}  // namespace
+}  // namespace bitsieve::config
