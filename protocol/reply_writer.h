@@ -1,5 +1,5 @@
-// reply_writer.h: replies to bytes, in the protocol version that the client has chosen. Appends to a buffer that is reused,
-// so that the steady state allocates nothing. It knows no socket and no command. Thread-compatible.
+// reply_writer.h: replies to bytes, in the protocol version that the client has chosen. Appends to a buffer that is
+// reused, so that the steady state allocates nothing. It knows no socket and no command. Thread-compatible.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ class ReplyWriter {
   // The whole text, code first ("ERR not found"). CR and LF in it become blanks, since it may quote a client's bytes.
   void Error(std::string_view text);
   void Integer(int64_t value);
-  void Boolean(bool value);    // RESP2: integer 1 or 0
-  void Double(double value);   // RESP2: bulk string; shortest text that reads back the same
+  void Boolean(bool value);   // RESP2: integer 1 or 0
+  void Double(double value);  // RESP2: bulk string; shortest text that reads back the same
   void BulkString(std::string_view bytes);
   void VerbatimText(std::string_view text);  // RESP2: bulk string
   void Null();                               // RESP2: null bulk string

@@ -1,6 +1,9 @@
 // request_parser.h: bytes to commands. Reads RESP arrays of bulk strings and plain lines (what a person types into
 // telnet, with quotes and escapes as Redis' inline commands have them), binary safe, resumable at any byte.
 // It knows no socket and no command: bytes in, arguments out. Thread-compatible; one parser serves one connection.
+//
+// The answer depends on the bytes alone, never on how they were cut: each error is found at the first byte that proves
+// it. Lengths that a client declares are compared with the limits and nothing else; no memory follows from them.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +17,10 @@ namespace bitsieve::protocol {
 
 // Bounds on what a client may send; each is checked before anything is kept.
 struct RequestLimits {
-  size_t max_line_bytes = 64 * 1024;            // a plain line, or the header line of an array or bulk string
-  size_t max_arguments = 1024 * 1024;           // of one command
-  size_t max_argument_bytes = 512ULL << 20;     // one argument
-  size_t max_request_bytes = 1024ULL << 20;     // one command, all its bytes
+  size_t max_line_bytes = 64 * 1024;         // a plain line without its end (a header line is never over 22 bytes)
+  size_t max_arguments = 1024 * 1024;        // of one command
+  size_t max_argument_bytes = 512ULL << 20;  // one argument
+  size_t max_request_bytes = 1024ULL << 20;  // one command, all its bytes
 };
 
 class RequestParser {
@@ -33,16 +36,22 @@ class RequestParser {
     size_t consumed;  // bytes of the input that are done with; 0 for kNeedMore and kError
   };
 
+  // `limits` must outlive the parser; they may change between commands.
   explicit RequestParser(const RequestLimits& limits) : limits_(&limits) {}
 
-  // Reads the command at the start of `input`. After kNeedMore the next call's input must start with the same bytes (they
-  // may have moved in memory); work already done on them is not repeated, so many small reads cost no more than one.
-  // Arguments are appended to `arguments` as views into `input` (plain lines are unescaped in place, hence not const);
-  // they live as long as those bytes stay where they are. Nothing is appended unless kCommand is returned.
+  // Reads the command at the start of `input`. After kNeedMore the next call's input must start with the same bytes
+  // (they may have moved in memory); work already done on them is not repeated, so many small reads cost no more than
+  // one. Arguments are appended to `arguments` as views into `input` (plain lines are unescaped in place, hence not
+  // const); they live as long as those bytes stay where they are. Nothing is appended unless kCommand is returned.
   Result Parse(std::span<char> input, std::vector<std::string_view>& arguments);
 
   // The text of a protocol error, ready for an error reply: "ERR Protocol error: ...".
   const std::string& error() const { return error_; }
+
+  // After kNeedMore: the command cannot be complete before its input is this long, by what its headers have declared so
+  // far. At most RequestLimits::max_request_bytes, and more than the input had. It is the client's word: let it steer
+  // how a buffer grows (never shrink below, never double past it), but do not allocate all of it at once.
+  size_t wanted_bytes() const { return wanted_bytes_; }
 
  private:
   // The parts found so far of an incomplete command, as offsets, since the bytes may move.
@@ -51,11 +60,24 @@ class RequestParser {
     size_t length;
   };
 
+  Result ParseLine(std::span<char> input, std::vector<std::string_view>& arguments);
+  Status CheckLine(std::span<const std::string_view> arguments);
+  Result ParseArray(std::string_view input, std::vector<std::string_view>& arguments);
+  Status ReadCount(std::string_view input, size_t& position, uint64_t& count);
+  Status ReadLongCount(std::string_view input, size_t& position, uint64_t& count);
+  Status ReadBulk(std::string_view input, std::string_view& argument);
+  void Suspend(std::string_view input, size_t first, std::vector<std::string_view>& arguments);
+  void Resume(std::string_view input, size_t first, std::vector<std::string_view>& arguments);
+  Status Want(std::string_view input, size_t end);
+  Status Fail(std::string_view what);
+  Status TooLarge(std::string_view what, size_t limit, std::string_view unit);
+
   const RequestLimits* limits_;
   std::string error_;
   std::vector<Extent> extents_;
   size_t position_ = 0;   // where to go on in the input
   uint64_t missing_ = 0;  // arguments still to come; 0 between commands
+  size_t wanted_bytes_ = 0;
 };
 
 }  // namespace bitsieve::protocol

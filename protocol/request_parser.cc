@@ -1,0 +1,258 @@
+#include "protocol/request_parser.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "protocol/plain_line.h"
+
+namespace bitsieve::protocol {
+namespace {
+
+// A longer number cannot be a length; 19 digits always fit into 64 bits.
+constexpr size_t kMaxDigits = 19;
+// The shortest bulk string: "$0\r\n\r\n".
+constexpr size_t kMinBulkBytes = 6;
+// What a parser keeps of the memory that an incomplete command took.
+constexpr size_t kKeptExtents = 1024;
+
+enum class Header : uint8_t { kComplete, kIncomplete, kMalformed, kTooLong };
+
+inline bool IsLineEnd(const char* bytes) { return std::memcmp(bytes, "\r\n", 2) == 0; }
+
+inline unsigned Digit(char c) { return static_cast<unsigned char>(c) - unsigned{'0'}; }
+
+// Reads a decimal number and the line end behind it at `position`, which is moved behind both if kComplete.
+// A loop over the digits: header lines are so short that memchr costs more than it saves.
+Header ReadNumber(std::string_view input, size_t& position, uint64_t& number) {
+  const std::string_view rest = input.substr(position);
+  size_t digits = 0;
+  uint64_t value = 0;
+  for (; digits < rest.size() && Digit(rest[digits]) <= 9; ++digits) {
+    if (digits == kMaxDigits) return Header::kTooLong;
+    value = value * 10 + Digit(rest[digits]);
+  }
+  if (digits > 1 && rest[0] == '0') return Header::kMalformed;
+  if (rest.size() == digits) return Header::kIncomplete;
+  if (digits == 0 || rest[digits] != '\r') return Header::kMalformed;
+  if (rest.size() == digits + 1) return Header::kIncomplete;
+  if (rest[digits + 1] != '\n') return Header::kMalformed;
+  number = value;
+  position += digits + 2;
+  return Header::kComplete;
+}
+
+// The hot path reads headers of one or two digits, "*3\r\n" or "$16\r\n", by hand. Returns the header's size, or 0 if
+// something else is there, be it right or wrong. `text` must have kShortHeaderBytes bytes.
+constexpr size_t kShortHeaderBytes = 5;
+
+inline size_t ReadShortHeader(const char* text, size_t& number) {
+  const size_t first = Digit(text[1]);
+  if (IsLineEnd(text + 2)) {
+    number = first;
+    return first <= 9 ? 4 : 0;
+  }
+  const size_t second = Digit(text[2]);
+  number = first * 10 + second;
+  return first - 1 < 9 && second <= 9 && IsLineEnd(text + 3) ? 5 : 0;
+}
+
+// Reads a complete bulk string at `position`, with a short header and at most `max_length` bytes, and moves behind it.
+// False for whatever else is there.
+inline bool ReadShortBulk(std::string_view input, size_t max_length, size_t& position, std::string_view& argument) {
+  const size_t available = input.size() - position;
+  const char* const text = input.data() + position;
+  size_t length = 0;
+  if (available < kShortHeaderBytes || text[0] != '$') return false;
+  const size_t header = ReadShortHeader(text, length);
+  if (header == 0 || length > max_length || available < header + length + 2) return false;
+  if (!IsLineEnd(text + header + length)) return false;
+  argument = {text + header, length};
+  position += header + length + 2;
+  return true;
+}
+
+std::string ForMessage(char c) {
+  if (c >= ' ' && c <= '~') return std::string(1, c);
+  constexpr char kHex[] = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(c);
+  return {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+}
+
+}  // namespace
+
+RequestParser::Result RequestParser::Parse(std::span<char> input, std::vector<std::string_view>& arguments) {
+  assert(input.size() >= position_);
+  if (!error_.empty()) [[unlikely]]
+    return {Status::kError, 0};
+  if (missing_ == 0) {
+    if (input.empty()) {
+      wanted_bytes_ = 1;
+      return {Status::kNeedMore, 0};
+    }
+    if (input[0] != '*') return ParseLine(input, arguments);
+  }
+  return ParseArray({input.data(), input.size()}, arguments);
+}
+
+RequestParser::Result RequestParser::ParseLine(std::span<char> input, std::vector<std::string_view>& arguments) {
+  const size_t max_length = std::min(limits_->max_line_bytes, limits_->max_request_bytes);
+  const size_t searchable = std::min(input.size(), max_length + 2);  // the line end may take two bytes
+  const size_t newline = std::string_view(input.data(), searchable).find('\n', position_);
+  if (newline == std::string_view::npos && searchable < max_length + 2) {
+    position_ = searchable;
+    wanted_bytes_ = searchable + 1;
+    return {Status::kNeedMore, 0};
+  }
+  const size_t end = std::min(newline, searchable);
+  const size_t length = end > 0 && input[end - 1] == '\r' ? end - 1 : end;
+  if (length > max_length) return {TooLarge("too big inline request", max_length, "bytes (max-line-bytes)"), 0};
+  position_ = 0;
+  const size_t first = arguments.size();
+  const bool balanced = SplitPlainLine(input.first(length), arguments);
+  const Status status =
+      balanced ? CheckLine(std::span(arguments).subspan(first)) : Fail("unbalanced quotes in request");
+  if (status == Status::kError) {
+    arguments.resize(first);
+    return {status, 0};
+  }
+  return {status, end + 1};
+}
+
+RequestParser::Status RequestParser::CheckLine(std::span<const std::string_view> arguments) {
+  if (arguments.size() > limits_->max_arguments) {
+    return TooLarge("too big inline request", limits_->max_arguments, "arguments (max-arguments)");
+  }
+  for (const std::string_view argument : arguments) {
+    if (argument.size() > limits_->max_argument_bytes) {
+      return TooLarge("too big inline request", limits_->max_argument_bytes, "bytes an argument (max-argument-bytes)");
+    }
+  }
+  return arguments.empty() ? Status::kNothing : Status::kCommand;
+}
+
+// Reads "*COUNT\r\n" at the start: kCommand if `count` arguments follow, kNothing if none do. A negative count is none,
+// as in Redis.
+inline RequestParser::Status RequestParser::ReadCount(std::string_view input, size_t& position, uint64_t& count) {
+  if (input.size() >= kShortHeaderBytes) [[likely]] {
+    position = ReadShortHeader(input.data(), count);
+    if (position != 0 && count - 1 < limits_->max_arguments) [[likely]]
+      return Status::kCommand;
+  }
+  return ReadLongCount(input, position, count);
+}
+
+// The general case of ReadCount().
+RequestParser::Status RequestParser::ReadLongCount(std::string_view input, size_t& position, uint64_t& count) {
+  position = 0;
+  const bool negative = input.size() > 1 && input[1] == '-';
+  size_t end = negative ? 2 : 1;
+  const Header header = ReadNumber(input, end, count);
+  if (header != Header::kComplete) {
+    wanted_bytes_ = input.size() + 1;
+    if (header == Header::kIncomplete) return Status::kNeedMore;
+    return Fail(header == Header::kTooLong ? "too big mbulk count string" : "invalid multibulk length");
+  }
+  if (negative && count == 0) return Fail("invalid multibulk length");
+  if (!negative && count > limits_->max_arguments) {
+    return TooLarge("invalid multibulk length", limits_->max_arguments, "arguments (max-arguments)");
+  }
+  position = end;
+  return negative || count == 0 ? Status::kNothing : Status::kCommand;
+}
+
+// Reads "$LENGTH\r\nBYTES\r\n" at position_, which is moved behind it if that is complete (kCommand).
+RequestParser::Status RequestParser::ReadBulk(std::string_view input, std::string_view& argument) {
+  if (position_ == input.size()) [[unlikely]]
+    return Want(input, position_ + kMinBulkBytes);
+  if (input[position_] != '$') [[unlikely]]
+    return Fail("expected '$', got '" + ForMessage(input[position_]) + "'");
+  size_t begin = position_ + 1;
+  uint64_t length = 0;
+  const Header header = ReadNumber(input, begin, length);
+  if (header != Header::kComplete) [[unlikely]] {
+    if (header == Header::kIncomplete) return Want(input, position_ + kMinBulkBytes);
+    return Fail(header == Header::kTooLong ? "too big bulk count string" : "invalid bulk length");
+  }
+  if (length > limits_->max_argument_bytes) [[unlikely]]
+    return TooLarge("invalid bulk length", limits_->max_argument_bytes, "bytes an argument (max-argument-bytes)");
+  const size_t end = begin + length;
+  if (end + 2 > limits_->max_request_bytes) [[unlikely]]
+    return TooLarge("too big request", limits_->max_request_bytes, "bytes (max-request-bytes)");
+  if (end + 2 > input.size()) [[unlikely]]
+    return Want(input, end + 2);
+  if (input[end] != '\r' || input[end + 1] != '\n') [[unlikely]]
+    return Fail("bulk string longer than its length: expected CRLF after " + std::to_string(length) + " bytes");
+  argument = input.substr(begin, length);
+  position_ = end + 2;
+  return Status::kCommand;
+}
+
+RequestParser::Result RequestParser::ParseArray(std::string_view input, std::vector<std::string_view>& arguments) {
+  size_t position = position_;
+  uint64_t missing = missing_;
+  if (missing == 0) {
+    const Status status = ReadCount(input, position, missing);
+    if (status != Status::kCommand) [[unlikely]]
+      return {status, position};  // 0, unless it is kNothing
+  }
+  const size_t first = arguments.size();
+  const std::string_view allowed = input.substr(0, limits_->max_request_bytes);
+  const size_t max_short = std::min<size_t>(limits_->max_argument_bytes, 99);
+  for (; missing > 0; --missing) {
+    std::string_view argument;
+    if (!ReadShortBulk(allowed, max_short, position, argument)) [[unlikely]] {
+      missing_ = missing;
+      position_ = position;
+      const Status status = ReadBulk(input, argument);
+      if (status != Status::kCommand) {
+        Suspend(input, first, arguments);
+        return {status, 0};
+      }
+      position = position_;
+    }
+    arguments.push_back(argument);
+  }
+  missing_ = 0;
+  if (!extents_.empty()) [[unlikely]]
+    Resume(input, first, arguments);
+  position_ = 0;
+  return {Status::kCommand, position};
+}
+
+// Keeps what was found so far, until there are more bytes.
+void RequestParser::Suspend(std::string_view input, size_t first, std::vector<std::string_view>& arguments) {
+  for (size_t i = first; i < arguments.size(); ++i) {
+    extents_.push_back({static_cast<size_t>(arguments[i].data() - input.data()), arguments[i].size()});
+  }
+  arguments.resize(first);
+}
+
+// Puts the arguments found by earlier calls before those of this one.
+void RequestParser::Resume(std::string_view input, size_t first, std::vector<std::string_view>& arguments) {
+  arguments.insert(arguments.begin() + static_cast<ptrdiff_t>(first), extents_.size(), {});
+  for (size_t i = 0; i < extents_.size(); ++i) {
+    arguments[first + i] = input.substr(extents_[i].offset, extents_[i].length);
+  }
+  extents_.clear();
+  if (extents_.capacity() > kKeptExtents) std::vector<Extent>().swap(extents_);
+}
+
+// `end`: where the argument being read ends at the earliest.
+RequestParser::Status RequestParser::Want(std::string_view input, size_t end) {
+  const size_t least = end + (missing_ - 1) * kMinBulkBytes;
+  wanted_bytes_ = std::max(input.size() + 1, std::min(least, limits_->max_request_bytes));
+  return Status::kNeedMore;
+}
+
+RequestParser::Status RequestParser::Fail(std::string_view what) {
+  error_ = "ERR Protocol error: ";
+  error_ += what;
+  return Status::kError;
+}
+
+RequestParser::Status RequestParser::TooLarge(std::string_view what, size_t limit, std::string_view unit) {
+  return Fail(std::string(what) + ": at most " + std::to_string(limit) + ' ' + std::string(unit));
+}
+
+}  // namespace bitsieve::protocol
