@@ -17,7 +17,7 @@ constexpr std::string_view kPrefix = "BITSIEVE_";
 
 class Loader {
  public:
-  Loader() : origins_(OptionTable().size(), "default") {}
+  Loader() : origins_(OptionTable().size(), std::string(kDefaultOrigin)) {}
 
   void ApplyFile(const std::string& path) {
     const auto text = ReadConfigFile(path);

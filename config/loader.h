@@ -16,6 +16,9 @@ namespace bitsieve::config {
 // A variable that names the file, where no flag does.
 inline constexpr std::string_view kFileVariable = "BITSIEVE_CONFIG";
 
+// What Configuration::origins says of a value that nobody gave.
+inline constexpr std::string_view kDefaultOrigin = "default";
+
 struct Sources {
   std::string file;                                              // a JSON file; empty: see kFileVariable
   std::vector<std::pair<std::string, std::string>> environment;  // those that do not begin with BITSIEVE_ are skipped

@@ -32,7 +32,6 @@ TEST(Flags, OnlyThoseGivenAreTold) {
 TEST(Flags, ValuesReachTheTableUnread) {
   EXPECT_THAT(Parse("--port=-1"), testing::ElementsAre(testing::Pair("port", "-1")));
   EXPECT_THAT(Parse("--port abc"), testing::ElementsAre(testing::Pair("port", "abc")));
-  EXPECT_THAT(Parse("--logfile \"\""), testing::ElementsAre(testing::Pair("logfile", "")));
 }
 
 TEST(Flags, UnknownAndRepeatedFlagsAreRefused) {

@@ -1,0 +1,42 @@
+#include "cli/configuration.h"
+
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/option_table.h"
+#include "config/quote.h"
+
+namespace bitsieve::cli {
+namespace {
+
+// Flags alone, if there are any: what follows an unknown flag is most likely its value.
+config::Problems Unexpected(const std::vector<std::string>& arguments) {
+  config::Problems flags;
+  config::Problems others;
+  for (const std::string& argument : arguments) {
+    if (argument.starts_with("--")) {
+      const std::string flag = argument.substr(0, argument.find('='));
+      flags.push_back(flag + ": " + config::UnknownOption(flag.substr(2)));
+    } else {
+      others.push_back("argument " + config::Quoted(argument) + " was not expected");
+    }
+  }
+  return flags.empty() ? others : flags;
+}
+
+}  // namespace
+
+std::optional<config::Configuration> LoadOrExplain(const CLI::App& command, const config::Flags& flags) {
+  config::Problems problems = Unexpected(command.remaining());
+  auto configuration = config::Load(flags.ToSources());
+  if (!configuration) problems.insert(problems.end(), configuration.error().begin(), configuration.error().end());
+  if (problems.empty()) return std::move(*configuration);
+  for (const std::string& problem : problems) {
+    std::cerr << "bitsieve " << command.get_name() << ": " << problem << '\n';
+  }
+  return std::nullopt;
+}
+
+}  // namespace bitsieve::cli
