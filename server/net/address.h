@@ -1,0 +1,20 @@
+// address.h: addresses as people write them: "127.0.0.1 ::1" in the option `bind`, "[::1]:7379" in a log line.
+// Thread-safe: pure functions, but for the name lookup.
+#pragma once
+
+#include <asio/ip/tcp.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+namespace bitsieve::server {
+
+// The endpoints of a list of addresses or host names, separated by blanks or commas; "*" is every IPv4 address.
+// The error says which one is no address of this machine's.
+tl::expected<std::vector<asio::ip::tcp::endpoint>, std::string> ParseBindList(std::string_view list, uint16_t port);
+
+std::string AddressText(const asio::ip::tcp::endpoint& endpoint);
+
+}  // namespace bitsieve::server

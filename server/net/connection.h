@@ -1,0 +1,84 @@
+// connection.h: one client's socket. A thin driver: it receives what is there, has its conversation run it window by
+// window, and writes all replies at once. It waits for readiness rather than in a read, so that an idle connection owns
+// no buffer; all connections of a loop work in the same few, which stay in the cache.
+//
+// Writing is tried at once; what the socket does not take waits in a buffer, and reading goes on meanwhile until that
+// buffer reaches the output limit: then the client, which does not read, is closed.
+//
+// Confined to its loop. Kept alive by its loop and by the operations under way.
+#pragma once
+
+#include <asio/ip/tcp.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "server/net/connection_slots.h"
+#include "server/net/conversation.h"
+#include "server/net/read_buffer.h"
+#include "server/net/write_buffer.h"
+
+namespace bitsieve::server {
+
+class EventLoop;
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(asio::ip::tcp::socket socket, ConnectionSlots::Slot slot, std::shared_ptr<ClientRecord> client,
+             EventLoop& loop);
+
+  void Start();
+  // Closes once everything received so far is answered and written.
+  void Drain();
+  // Closes at once, whatever is under way. `reason` goes to the log.
+  void Abort(const char* reason);
+  // Whether the client has been idle since before `unix_ms` (it is not while it waits for a deferred reply).
+  bool IdleSince(int64_t unix_ms) const;
+
+  ClientRecord& client() { return conversation_.client(); }
+  size_t slot_in_loop = 0;  // kept by the loop
+
+ private:
+  void WaitReadable();
+  void OnReadable();
+  // False if nothing is there to be run: the socket is empty, at its end or broken.
+  bool Receive(std::span<char>& input);
+  void OnReceiveError(const asio::error_code& error);
+  // Runs windows from `input`, keeps what is left of it, and goes on as the last step says.
+  void Run(std::span<char> input);
+  void GoOn(Conversation::Step step);
+  void RunKept();
+  // Runs `step` from the loop's queue, so that other connections get their turn first.
+  void Soon(void (Connection::*step)());
+  void Defer(DeferredReply deferred);
+  void Resume(const WriteReply& write_reply);
+
+  void Flush();
+  void WaitWritable();
+  void OnWritable();
+  size_t WriteSome(std::string_view bytes);
+  void EnforceOutputLimit();
+  void FinishIfWritten();
+  void DiscardReceived();
+  void Close();
+  // Runs `work`; if memory runs out, this connection is closed, not the server.
+  template <class Work>
+  void Guarded(Work&& work);
+
+  asio::ip::tcp::socket socket_;
+  ConnectionSlots::Slot slot_;
+  EventLoop& loop_;
+  Conversation conversation_;
+  ReadBuffer read_buffer_;
+  WriteBuffer write_buffer_;
+  bool waiting_for_writable_ = false;
+  bool deferred_ = false;   // a reply comes later: nothing is run before
+  bool scheduled_ = false;  // Soon() is under way
+  bool draining_ = false;   // close as soon as the socket has no more to read
+  bool finishing_ = false;  // close once everything is written
+  bool closed_ = false;
+};
+
+}  // namespace bitsieve::server

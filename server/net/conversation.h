@@ -1,0 +1,55 @@
+// conversation.h: what one client says and hears: bytes to commands, commands to replies, window by window. It knows no
+// socket; the connection around it moves the bytes. Confined to its loop.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "protocol/request_parser.h"
+#include "server/commands/dispatcher.h"
+#include "server/commands/session.h"
+
+namespace bitsieve::server {
+
+class Conversation {
+ public:
+  enum class State {
+    kNeedMore,  // every complete command was run
+    kMore,      // there may be further commands in the bytes at hand: run the next window
+    kDeferred,  // the last reply comes later: call Resume() with it, and run nothing before
+    kClose,     // close when the replies are written: the client said so, or its bytes make no sense
+  };
+  struct Step {
+    State state;
+    size_t consumed;         // bytes of the input that are done with
+    DeferredReply deferred;  // set for kDeferred: to be started
+  };
+
+  Conversation(std::shared_ptr<ClientRecord> client, const protocol::RequestLimits& limits);
+  ~Conversation();
+
+  // Runs up to Dispatcher::kWindow commands from `input` and appends their replies. `batch` is working memory that the
+  // conversations of a loop share.
+  Step RunWindow(std::span<char> input, Dispatcher& dispatcher, CommandBatch& batch, std::string& reply);
+  // Appends the deferred reply, then runs the commands that had been read behind it.
+  Step Resume(const WriteReply& write_reply, Dispatcher& dispatcher, std::string& reply);
+
+  ClientRecord& client() const { return *session_.client; }
+  bool broken() const { return broken_; }  // a protocol error was met
+
+ private:
+  struct WaitingCommands;
+
+  Step Run(Dispatcher& dispatcher, const CommandBatch& batch, std::string& reply);
+  protocol::ReplyWriter Writer(std::string& reply) const;
+
+  Session session_;
+  protocol::RequestParser parser_;
+  // Commands behind a deferred reply: copies, since the bytes they were read from are gone by then.
+  std::unique_ptr<WaitingCommands> waiting_;
+  bool broken_ = false;
+};
+
+}  // namespace bitsieve::server

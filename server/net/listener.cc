@@ -1,0 +1,118 @@
+#include "server/net/listener.h"
+
+#include <spdlog/spdlog.h>
+
+#include <asio/buffer.hpp>
+#include <asio/error.hpp>
+#include <asio/ip/v6_only.hpp>
+#include <asio/post.hpp>
+#include <chrono>
+#include <utility>
+
+#include "server/net/address.h"
+
+namespace bitsieve::server {
+namespace {
+
+using asio::ip::tcp;
+
+// How long accepting rests when the system refuses descriptors or memory.
+constexpr std::chrono::milliseconds kRest{100};
+constexpr int kBacklog = 4096;  // the system lowers it to what it allows
+constexpr std::string_view kTooMany = "-ERR max number of clients reached\r\n";
+
+}  // namespace
+
+Listener::Listener(std::span<const std::shared_ptr<EventLoop>> loops, ConnectionSlots& slots,
+                   const NetSettings& settings)
+    : loops_(loops), slots_(slots), settings_(settings) {}
+
+tl::expected<void, std::string> Listener::Open(std::string_view bind, uint16_t port) {
+  auto endpoints = ParseBindList(bind, port);
+  if (!endpoints) return tl::unexpected(endpoints.error());
+  port_ = port;
+  for (tcp::endpoint& endpoint : *endpoints) {
+    endpoint.port(port_);
+    if (const asio::error_code error = OpenDoor(endpoint)) {
+      return tl::unexpected("cannot listen on " + AddressText(endpoint) + ": " + error.message());
+    }
+  }
+  return {};
+}
+
+asio::error_code Listener::OpenDoor(const tcp::endpoint& endpoint) {
+  auto door = std::make_unique<Door>(loops_[0]->context());
+  tcp::acceptor& acceptor = door->acceptor;
+  asio::error_code error;
+  if (acceptor.open(endpoint.protocol(), error)) return error;
+  if (acceptor.set_option(tcp::acceptor::reuse_address(true), error)) return error;
+  // "0.0.0.0 ::" are two sockets, and each serves its own kind of address.
+  if (endpoint.address().is_v6() && acceptor.set_option(asio::ip::v6_only(true), error)) return error;
+  if (acceptor.bind(endpoint, error)) return error;
+  if (acceptor.listen(kBacklog, error)) return error;
+  const tcp::endpoint local = acceptor.local_endpoint(error);
+  if (error) return error;
+  port_ = local.port();
+  addresses_.push_back(AddressText(local));
+  doors_.push_back(std::move(door));
+  return {};
+}
+
+void Listener::Start() {
+  for (const auto& door : doors_) Accept(*door);
+}
+
+void Listener::Close() {
+  asio::post(loops_[0]->context(), [this] {
+    for (const auto& door : doors_) {
+      asio::error_code ignored;
+      door->acceptor.close(ignored);
+      door->retry.cancel();
+    }
+  });
+}
+
+void Listener::Accept(Door& door) {
+  EventLoop& loop = *loops_[turn_];
+  turn_ = (turn_ + 1) % loops_.size();
+  door.acceptor.async_accept(loop.context(), [this, &door, &loop](const asio::error_code& error, tcp::socket socket) {
+    if (error) return OnFailed(door, error);
+    OnAccepted(door, loop, std::move(socket));
+  });
+}
+
+void Listener::OnAccepted(Door& door, EventLoop& loop, tcp::socket socket) {
+  door.resting = false;
+  auto slot = slots_.TryTake(settings_.maxclients.load(std::memory_order_relaxed));
+  if (slot) {
+    loop.Adopt(std::move(socket), std::move(slot));
+  } else {
+    Refuse(std::move(socket));
+  }
+  Accept(door);
+}
+
+void Listener::Refuse(tcp::socket socket) {
+  LoopStats::Add(loops_[0]->stats().connections_rejected, 1);
+  spdlog::debug("Refused a connection: maxclients {} reached", settings_.maxclients.load(std::memory_order_relaxed));
+  asio::error_code ignored;
+  socket.non_blocking(true, ignored);
+  socket.write_some(asio::buffer(kTooMany), ignored);
+  socket.shutdown(tcp::socket::shutdown_send, ignored);
+}
+
+void Listener::OnFailed(Door& door, const asio::error_code& error) {
+  if (error == asio::error::operation_aborted || !door.acceptor.is_open()) return;
+  // The client gave up before it was its turn: the next one.
+  if (error == asio::error::connection_aborted) return Accept(door);
+  if (!std::exchange(door.resting, true)) {
+    spdlog::warn("Cannot accept connections on port {}: {}; trying again every {} ms", port_, error.message(),
+                 kRest.count());
+  }
+  door.retry.expires_after(kRest);
+  door.retry.async_wait([this, &door](const asio::error_code& cancelled) {
+    if (!cancelled) Accept(door);
+  });
+}
+
+}  // namespace bitsieve::server

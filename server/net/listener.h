@@ -1,0 +1,61 @@
+// listener.h: takes connections in and hands them to the loops in turn, so that each loop has as many as the next.
+// Over `maxclients` a client is told so and closed. When the system has no descriptors left it waits a little instead
+// of trying again at once.
+//
+// Open() before the loops start; Close() from any thread; everything else runs on the first loop.
+#pragma once
+
+#include <asio/ip/tcp.hpp>
+#include <asio/steady_timer.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "server/net/connection_slots.h"
+#include "server/net/event_loop.h"
+#include "server/net/net_settings.h"
+
+namespace bitsieve::server {
+
+class Listener {
+ public:
+  // `loops` (at least one), `slots` and `settings` outlive the listener.
+  Listener(std::span<const std::shared_ptr<EventLoop>> loops, ConnectionSlots& slots, const NetSettings& settings);
+
+  // Listens on each address of the list; port 0 takes any free port, the same for all. The error names the address.
+  tl::expected<void, std::string> Open(std::string_view bind, uint16_t port);
+  void Start();
+  void Close();
+
+  uint16_t port() const { return port_; }
+  const std::vector<std::string>& addresses() const { return addresses_; }
+
+ private:
+  struct Door {
+    explicit Door(asio::io_context& context) : acceptor(context), retry(context) {}
+    asio::ip::tcp::acceptor acceptor;
+    asio::steady_timer retry;
+    bool resting = false;  // the last accept failed; told in the log once
+  };
+
+  asio::error_code OpenDoor(const asio::ip::tcp::endpoint& endpoint);
+  void Accept(Door& door);
+  void OnAccepted(Door& door, EventLoop& loop, asio::ip::tcp::socket socket);
+  void Refuse(asio::ip::tcp::socket socket);
+  void OnFailed(Door& door, const asio::error_code& error);
+
+  std::span<const std::shared_ptr<EventLoop>> loops_;
+  ConnectionSlots& slots_;
+  const NetSettings& settings_;
+  std::vector<std::unique_ptr<Door>> doors_;
+  std::vector<std::string> addresses_;
+  uint16_t port_ = 0;
+  size_t turn_ = 0;  // the loop that gets the next connection
+};
+
+}  // namespace bitsieve::server

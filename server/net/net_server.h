@@ -1,0 +1,52 @@
+// net_server.h: the network side as a whole: N event loops on N threads, and the listener that feeds them.
+//
+//   socket -> Listener -> EventLoop (one for life) -> Connection (bytes) -> Conversation (commands) -> Dispatcher
+//
+// Not thread-safe: built, started and stopped by one thread. Everything given to it outlives it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "protocol/request_parser.h"
+#include "server/commands/dispatcher.h"
+#include "server/net/connection_slots.h"
+#include "server/net/event_loop.h"
+#include "server/net/listener.h"
+#include "server/net/net_settings.h"
+
+namespace bitsieve::server {
+
+class NetServer {
+ public:
+  // `io_threads` 0: one per core, at most 8. Adds each loop's counters to `commands.stats`; `commands.loop_stats` is
+  // not used.
+  NetServer(uint32_t io_threads, Dispatcher::Environment commands, const protocol::RequestLimits& limits,
+            const NetSettings& settings);
+  // Stops without patience if it still runs.
+  ~NetServer();
+
+  // Binds; clients may connect from now on, and are served from Start() on. The error names the address.
+  tl::expected<void, std::string> Listen(std::string_view bind, uint16_t port);
+  void Start();
+  // Stops accepting, answers what was received, writes the replies, closes, joins the threads: within `patience`.
+  void Stop(std::chrono::milliseconds patience);
+
+  size_t loops() const { return loops_.size(); }
+  uint16_t port() const { return listener_->port(); }
+  const std::vector<std::string>& addresses() const { return listener_->addresses(); }
+
+ private:
+  ConnectionSlots slots_;
+  protocol::RequestLimits limits_;
+  std::vector<std::shared_ptr<EventLoop>> loops_;
+  std::unique_ptr<Listener> listener_;
+  bool running_ = false;
+};
+
+}  // namespace bitsieve::server

@@ -1,0 +1,49 @@
+// read_buffer.h: the bytes of one connection that were received and are not done with. A connection without any holds
+// no memory: it reads into a scratch area that all connections of its loop share, and only what is left there after
+// parsing is kept here. What is long (a huge argument under way) is received in place instead.
+//
+// It grows with what was really received, at most doubling, whatever lengths a client declares, and gives memory back
+// as soon as the bytes are gone. Confined to its loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <span>
+
+namespace bitsieve::server {
+
+class ReadBuffer {
+ public:
+  static constexpr size_t kScratchBytes = 64 * 1024;
+  using Scratch = std::span<char, kScratchBytes>;
+
+  // Where the next bytes go: into `scratch`, behind a copy of what is kept, or right behind what is kept.
+  // Throws std::bad_alloc.
+  std::span<char> Prepare(Scratch scratch);
+  // `received` bytes were put there. Returns all bytes at hand, to be parsed.
+  std::span<char> Commit(Scratch scratch, size_t received);
+  // All bytes that are kept, to be parsed without receiving any.
+  std::span<char> kept() { return {bytes_.get(), size_}; }
+  // `rest`, the end of what Commit() or kept() returned, is not done with; everything before is. Throws std::bad_alloc.
+  void Keep(std::span<char> rest);
+
+  size_t capacity() const { return capacity_; }
+
+ private:
+  struct Free {
+    void operator()(char* bytes) const { std::free(bytes); }
+  };
+  static constexpr size_t kSmall = kScratchBytes / 4;  // up to here bytes are copied into the scratch area
+  static constexpr size_t kMaxReceive = 1024 * 1024;   // bytes received at once, so that no client holds the loop
+  static constexpr size_t kMinCapacity = 512;
+  static constexpr size_t kIdleCapacity = 4 * 1024;  // what an empty buffer may hold on to
+
+  void Reallocate(size_t capacity);
+
+  std::unique_ptr<char, Free> bytes_;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
+
+}  // namespace bitsieve::server
