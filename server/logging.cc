@@ -1,0 +1,87 @@
+#include "server/logging.h"
+
+#include <spdlog/fmt/chrono.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace bitsieve::server {
+namespace {
+
+using Buffer = spdlog::memory_buf_t;
+
+// Milliseconds, since the order of events within a second is what one reads a log for.
+std::string Timestamp(spdlog::log_clock::time_point time) {
+  const auto since_epoch = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch());
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since_epoch);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(static_cast<std::time_t>(seconds.count())),
+                     (since_epoch - seconds).count());
+}
+
+std::string_view View(spdlog::string_view_t text) { return {text.data(), text.size()}; }
+
+// A JSON string in quotes; what is not UTF-8 becomes U+FFFD.
+std::string JsonString(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void AppendTextLine(const spdlog::details::log_msg& message, Buffer& out) {
+  fmt::format_to(std::back_inserter(out), "{} {} ", Timestamp(message.time),
+                 View(spdlog::level::to_string_view(message.level)));
+  for (const char c : View(message.payload)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
+    } else {
+      out.push_back(c);
+    }
+  }
+  out.push_back('\n');
+}
+
+void AppendJsonLine(const spdlog::details::log_msg& message, Buffer& out) {
+  fmt::format_to(std::back_inserter(out), R"({{"time":"{}","level":"{}","message":{}}})", Timestamp(message.time),
+                 View(spdlog::level::to_string_view(message.level)), JsonString(View(message.payload)));
+  out.push_back('\n');
+}
+
+class LineFormatter : public spdlog::formatter {
+ public:
+  using AppendLine = void (*)(const spdlog::details::log_msg& message, Buffer& out);
+
+  explicit LineFormatter(AppendLine append) : append_(append) {}
+  void format(const spdlog::details::log_msg& message, Buffer& out) override { append_(message, out); }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<LineFormatter>(append_); }
+
+ private:
+  const AppendLine append_;
+};
+
+spdlog::sink_ptr MakeSink(const std::string& file) {
+  if (file.empty()) return std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  return std::make_shared<spdlog::sinks::basic_file_sink_mt>(file);
+}
+
+}  // namespace
+
+core::Status SetUpLogging(const config::Options& options) {
+  try {
+    auto logger = std::make_shared<spdlog::logger>("bitsieve", MakeSink(options.logfile));
+    logger->set_formatter(
+        std::make_unique<LineFormatter>(options.logformat == "json" ? AppendJsonLine : AppendTextLine));
+    logger->flush_on(spdlog::level::trace);  // a line that explains a crash must not be lost in it
+    spdlog::set_default_logger(std::move(logger));
+  } catch (const spdlog::spdlog_ex& error) {
+    return core::Fail(core::ErrorCode::kIo, "cannot write the log file: " + std::string(error.what()));
+  }
+  SetLogLevel(options.loglevel);
+  return {};
+}
+
+void SetLogLevel(std::string_view level) { spdlog::set_level(spdlog::level::from_str(std::string(level))); }
+
+}  // namespace bitsieve::server

@@ -1,0 +1,20 @@
+// logging.h: sets up the one log of the process (spdlog's default logger), which every layer of the server writes to.
+// Text: "2024-05-01T12:00:00.000Z info message"; JSON: {"time":"...","level":"info","message":"..."}. Time is UTC. A
+// message is one line whatever it holds: clients cannot forge lines.
+// The file is appended to, line by line, so that logrotate's copytruncate works. Thread-safe once set up.
+#pragma once
+
+#include <string_view>
+
+#include "config/options.h"
+#include "core/base/result.h"
+
+namespace bitsieve::server {
+
+// Reads loglevel, logfile and logformat. kIo if the file cannot be opened; then the log stays what it was.
+core::Status SetUpLogging(const config::Options& options);
+
+// A word of the loglevel option.
+void SetLogLevel(std::string_view level);
+
+}  // namespace bitsieve::server
