@@ -1,0 +1,37 @@
+// process_control.h: what commands may ask of the process, passed on to those who do it.
+// Thread-safe. What it is given outlives it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/commands/server_control.h"
+#include "server/persistence/snapshotter.h"
+#include "server/run_time_options.h"
+
+namespace bitsieve::server {
+
+class ProcessControl final : public ServerControl {
+ public:
+  // `shutdown` begins the stop and returns at once; any thread may call it.
+  ProcessControl(Snapshotter& snapshotter, RunTimeOptions& options, std::function<void(bool save)> shutdown)
+      : snapshotter_(snapshotter), options_(options), shutdown_(std::move(shutdown)) {}
+
+  void Save(std::function<void(core::Status)> done) override { snapshotter_.Save(std::move(done)); }
+  SnapshotStatus Snapshot() const override;
+  void Shutdown(bool save) override { shutdown_(save); }
+  std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view glob) const override {
+    return options_.Match(glob);
+  }
+  core::Status SetOption(std::string_view name, std::string_view value) override { return options_.Set(name, value); }
+
+ private:
+  Snapshotter& snapshotter_;
+  RunTimeOptions& options_;
+  const std::function<void(bool save)> shutdown_;
+};
+
+}  // namespace bitsieve::server

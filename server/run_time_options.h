@@ -1,0 +1,38 @@
+// run_time_options.h: the option values of the running server, and how a change of one reaches those who use it.
+// Thread-safe.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/options.h"
+#include "core/base/result.h"
+
+namespace bitsieve::server {
+
+class RunTimeOptions {
+ public:
+  // Brings the values to their users. Called with the lock held, so that the last change is the last applied.
+  using Apply = std::function<void(const config::Options& options)>;
+  // Whether the system can do what the values ask for; kInvalidArgument with the reason if not.
+  using Check = std::function<core::Status(const config::Options& options)>;
+
+  RunTimeOptions(config::Options options, Check check, Apply apply);
+
+  // As in config::MatchOptions.
+  std::vector<std::pair<std::string, std::string>> Match(std::string_view glob) const;
+  // As in config::SetOptionAtRunTime, and what Check says.
+  core::Status Set(std::string_view name, std::string_view value);
+
+ private:
+  const Check check_;
+  const Apply apply_;
+  mutable std::mutex mutex_;
+  config::Options options_;  // protected by mutex_
+};
+
+}  // namespace bitsieve::server

@@ -1,0 +1,251 @@
+#include "server/server.h"
+
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/signal_set.hpp>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "core/base/memory_budget.h"
+#include "core/bits/block_kernel.h"
+#include "core/filters/filter_kind.h"
+#include "server/commands/command_settings.h"
+#include "server/commands/dispatcher.h"
+#include "server/keyspace/registry.h"
+#include "server/logging.h"
+#include "server/net/file_limit.h"
+#include "server/net/net_server.h"
+#include "server/persistence/data_directory.h"
+#include "server/persistence/posix_disk.h"
+#include "server/persistence/recovery.h"
+#include "server/persistence/snapshotter.h"
+#include "server/process_control.h"
+#include "server/run_time_options.h"
+
+namespace bitsieve::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How long clients may take to read their last replies when the server stops.
+constexpr std::chrono::seconds kDrainPatience{5};
+
+int64_t MillisecondsSince(Clock::time_point begin) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count();
+}
+
+std::string AbsolutePath(const std::string& path) {
+  std::error_code error;
+  const auto absolute = std::filesystem::weakly_canonical(path, error);
+  return error ? path : absolute.string();
+}
+
+protocol::RequestLimits LimitsOf(const config::Options& options) {
+  return {.max_line_bytes = options.max_line_bytes,
+          .max_arguments = options.max_arguments,
+          .max_argument_bytes = options.max_argument_bytes,
+          .max_request_bytes = options.max_request_bytes};
+}
+
+// So many clients as there are descriptors for.
+uint64_t AffordableClients(uint64_t maxclients) {
+  const uint64_t limit = RaiseFileLimit(maxclients + kReservedFiles);
+  return limit > kReservedFiles ? std::min(maxclients, limit - kReservedFiles) : 1;
+}
+
+core::Status CheckAffordable(const config::Options& options) {
+  const uint64_t affordable = AffordableClients(options.maxclients);
+  if (affordable >= options.maxclients) return {};
+  return core::Fail(core::ErrorCode::kInvalidArgument,
+                    "the limit of open files allows for " + std::to_string(affordable) + " clients");
+}
+
+// Members are built in their order and die in reverse; each uses those above it alone.
+class Server {
+ public:
+  explicit Server(const config::Options& options) : options_(options), memory_(options.maxmemory), registry_(memory_) {}
+
+  core::Status Start();
+  // Returns when a stop was asked for.
+  void Run() { main_.run(); }
+  core::Status Stop();
+
+ private:
+  core::Status LoadData();
+  void ReportRecovery(const RecoveryReport& report) const;
+  void LimitClients();
+  void Apply(const config::Options& options);
+  core::Status OpenNetwork();
+  void AwaitSignals();
+  void BeginStop(bool save);
+
+  config::Options options_;
+  const Clock::time_point started_ = Clock::now();
+  core::MemoryBudget memory_;
+  Registry registry_;
+  PosixDisk disk_;
+  std::unique_ptr<DataDirectory> directory_;
+  std::unique_ptr<Snapshotter> snapshotter_;
+  CommandSettings command_settings_;
+  NetSettings net_settings_;
+  std::unique_ptr<RunTimeOptions> run_time_options_;
+  ServerStats stats_;
+  ClientList clients_;
+  asio::io_context main_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> until_stopped_ = asio::make_work_guard(main_);
+  asio::signal_set signals_{main_};
+  bool final_save_ = true;
+  std::unique_ptr<ProcessControl> control_;
+  std::unique_ptr<NetServer> net_;
+};
+
+core::Status Server::Start() {
+  spdlog::info("Bitsieve {} starts: process {}, {} kernel", BITSIEVE_VERSION, getpid(), core::BestBlockKernel().name);
+  std::signal(SIGPIPE, SIG_IGN);
+  if (auto status = LoadData(); !status) return status;
+  LimitClients();
+  run_time_options_ = std::make_unique<RunTimeOptions>(options_, CheckAffordable,
+                                                       [this](const config::Options& options) { Apply(options); });
+  control_ = std::make_unique<ProcessControl>(*snapshotter_, *run_time_options_,
+                                              [this](bool save) { asio::post(main_, [=, this] { BeginStop(save); }); });
+  if (auto status = OpenNetwork(); !status) return status;
+  AwaitSignals();
+  net_->Start();
+  spdlog::info("Ready after {} ms", MillisecondsSince(started_));
+  return {};
+}
+
+core::Status Server::LoadData() {
+  auto directory = DataDirectory::Open(disk_, options_.dir);
+  if (!directory) return tl::unexpected(directory.error());
+  directory_ = std::move(*directory);
+  const OnCorrupt on_corrupt = options_.on_corrupt == "quarantine" ? OnCorrupt::kQuarantine : OnCorrupt::kRefuse;
+  auto recovery = Recover(*directory_, registry_, {.on_corrupt = on_corrupt});
+  if (!recovery) return tl::unexpected(recovery.error());
+  ReportRecovery(recovery->report);
+  snapshotter_ = std::make_unique<Snapshotter>(*directory_, registry_, std::move(recovery->saved),
+                                               std::chrono::seconds(options_.save_interval));
+  return {};
+}
+
+void Server::ReportRecovery(const RecoveryReport& report) const {
+  for (const Quarantined& file : report.quarantined) {
+    spdlog::error("Quarantined {}: {}", file.moved_to.empty() ? file.path + " (missing)" : file.moved_to, file.reason);
+  }
+  for (const std::string& warning : report.warnings) spdlog::warn("{}", warning);
+  if (report.leftovers_removed != 0) {
+    spdlog::info("Removed {} files of a snapshot that was never finished", report.leftovers_removed);
+  }
+  spdlog::info("Loaded {} filters, {} bytes, in {} ms from {}", report.filters_loaded, report.bytes_read,
+               report.duration_ms, AbsolutePath(options_.dir));
+}
+
+void Server::LimitClients() {
+  const uint64_t affordable = AffordableClients(options_.maxclients);
+  if (affordable >= options_.maxclients) return;
+  spdlog::warn("maxclients {} needs {} open files, and the system allows for {} clients only: maxclients is {} now",
+               options_.maxclients, options_.maxclients + kReservedFiles, affordable, affordable);
+  options_.maxclients = static_cast<uint32_t>(affordable);
+}
+
+void Server::Apply(const config::Options& options) {
+  SetLogLevel(options.loglevel);
+  memory_.set_limit_bytes(options.maxmemory);
+  snapshotter_->SetInterval(std::chrono::seconds(options.save_interval));
+  command_settings_.default_kind = core::FilterKindFromName(options.default_type).value();
+  command_settings_.default_error_rate = options.default_error_rate;
+  command_settings_.default_capacity = options.default_capacity;
+  command_settings_.default_expansion = options.default_expansion;
+  command_settings_.max_queued_bytes = options.max_request_bytes;
+  net_settings_.maxclients = options.maxclients;
+  net_settings_.timeout_s = options.timeout;
+  net_settings_.tcp_keepalive_s = options.tcp_keepalive;
+  net_settings_.output_limit_bytes = options.client_output_buffer_limit;
+}
+
+core::Status Server::OpenNetwork() {
+  const Dispatcher::Environment commands{.keyspace = &registry_,
+                                         .control = control_.get(),
+                                         .clients = &clients_,
+                                         .stats = &stats_,
+                                         .loop_stats = nullptr,
+                                         .settings = &command_settings_};
+  net_ = std::make_unique<NetServer>(options_.io_threads, commands, LimitsOf(options_), net_settings_);
+  if (auto listening = net_->Listen(options_.bind, options_.port); !listening) {
+    return core::Fail(core::ErrorCode::kIo, listening.error());
+  }
+  using std::chrono::system_clock;
+  stats_.started_unix_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(system_clock::now().time_since_epoch()).count();
+  stats_.port = net_->port();
+  for (const std::string& address : net_->addresses()) {
+    spdlog::info("Listening on {} with {} event loop(s)", address, net_->loops());
+  }
+  return {};
+}
+
+void Server::AwaitSignals() {
+  signals_.add(SIGINT);
+  signals_.add(SIGTERM);
+  signals_.async_wait([this](const asio::error_code& error, int signal) {
+    if (error) return;
+    spdlog::info("Received {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
+    BeginStop(true);
+  });
+}
+
+void Server::BeginStop(bool save) {
+  final_save_ = save;
+  // Without handlers of ours a further signal ends the process at once.
+  asio::error_code ignored;
+  signals_.clear(ignored);
+  until_stopped_.reset();
+  main_.stop();
+}
+
+core::Status Server::Stop() {
+  const Clock::time_point began = Clock::now();
+  spdlog::info("Stopping {} a last snapshot", final_save_ ? "with" : "without");
+  net_->Stop(kDrainPatience);
+  auto saved = snapshotter_->Stop(final_save_);
+  if (!saved) return core::Fail(saved.error().code, "the last snapshot failed: " + saved.error().message);
+  spdlog::info("Stopped in {} ms with {} filters in memory, {} bytes", MillisecondsSince(began), registry_.Size(),
+               memory_.used_bytes());
+  return {};
+}
+
+// A message of several lines becomes several log entries, and is seen even if the log goes elsewhere.
+int Fail(std::string_view what, const std::string& message, const config::Options& options) {
+  const bool log_is_seen = options.logfile.empty() && options.loglevel != "off";
+  std::istringstream lines(message);
+  for (std::string line; std::getline(lines, line);) {
+    spdlog::error("{}: {}", what, line);
+    if (!log_is_seen) std::cerr << "bitsieve: " << what << ": " << line << '\n';
+  }
+  return 1;
+}
+
+}  // namespace
+
+int RunServer(const config::Options& options) {
+  if (auto status = SetUpLogging(options); !status) {
+    std::cerr << "bitsieve: cannot start: " << status.error().message << '\n';
+    return 1;
+  }
+  Server server(options);
+  if (auto status = server.Start(); !status) return Fail("Cannot start", status.error().message, options);
+  server.Run();
+  if (auto status = server.Stop(); !status) return Fail("Not stopped cleanly", status.error().message, options);
+  return 0;
+}
+
+}  // namespace bitsieve::server
