@@ -14,7 +14,7 @@ struct CommandSettings {
   std::atomic<core::FilterKind> default_kind{core::FilterKind::kBlocked};
   std::atomic<double> default_error_rate{0.01};
   std::atomic<uint64_t> default_capacity{100};
-  std::atomic<uint32_t> default_expansion{2};  // also of BF.RESERVE without EXPANSION; 0: NONSCALING
+  std::atomic<uint32_t> default_expansion{2};           // also of BF.RESERVE without EXPANSION; 0: NONSCALING
   std::atomic<size_t> max_queued_bytes{1024ULL << 20};  // all commands queued by one MULTI
 };
 

@@ -1,8 +1,8 @@
 // dispatcher.h: runs batches of commands against the keyspace. Knows arguments and replies, no socket.
 //
-// A batch is the unit of work. For each window of up to kWindow commands the dispatcher first looks up rows and filters,
-// hashes items and prefetches the cache lines they will touch; then it runs the commands in order. Answers are exactly
-// those of one-by-one execution; only memory latency overlaps.
+// A batch is the unit of work. For each window of up to kWindow commands the dispatcher first looks up rows and
+// filters, hashes items and prefetches the cache lines they will touch; then it runs the commands in order. Answers are
+// exactly those of one-by-one execution; only memory latency overlaps.
 //
 // Thread-safe where const; each loop owns one Dispatcher and calls it alone (confined to its loop).
 #pragma once
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "protocol/reply_writer.h"
+#include "server/commands/argument_reader.h"
 #include "server/commands/keyspace.h"
 #include "server/commands/server_control.h"
 #include "server/commands/session.h"
@@ -23,10 +24,8 @@
 
 namespace bitsieve::server {
 
-using Arguments = std::span<const std::string_view>;
-
-// The commands found in a read buffer: their arguments end to end, and where each ends. Reused, so that the steady state
-// allocates nothing.
+// The commands found in a read buffer: their arguments end to end, and where each ends. Reused, so that the steady
+// state allocates nothing.
 struct CommandBatch {
   std::vector<std::string_view> arguments;
   std::vector<size_t> ends;  // ends[i]: one past the last argument of command i
@@ -43,8 +42,8 @@ struct CommandBatch {
 };
 
 // A reply that comes later (SAVE): the connection runs nothing further until it is there.
-// `start` is called once, on the loop; it must see to it that `finish` is called once, from any thread, with a function that
-// writes the reply; that function is then run on the connection's loop.
+// `start` is called once, on the loop; it must see to it that `finish` is called once, from any thread, with a function
+// that writes the reply; that function is then run on the connection's loop.
 using WriteReply = std::function<void(protocol::ReplyWriter&)>;
 using Finish = std::function<void(WriteReply)>;
 using DeferredReply = std::function<void(Finish finish)>;
@@ -60,8 +59,8 @@ class Dispatcher {
     Keyspace* keyspace;
     ServerControl* control;
     ClientList* clients;
-    ServerStats* stats;            // all loops' counters, for INFO
-    LoopStats* loop_stats;         // this loop's
+    ServerStats* stats;     // all loops' counters, for INFO
+    LoopStats* loop_stats;  // this loop's
     const CommandSettings* settings;
   };
 

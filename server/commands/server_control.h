@@ -15,11 +15,11 @@
 namespace bitsieve::server {
 
 struct SnapshotStatus {
-  int64_t last_save_unix_s = 0;       // of the last complete snapshot; start-up counts as one
+  int64_t last_save_unix_s = 0;  // of the last complete snapshot; start-up counts as one
   bool in_progress = false;
   bool last_ok = true;
   uint64_t changes_since_last_save = 0;
-  int64_t last_duration_ms = -1;      // -1: none was made yet
+  int64_t last_duration_ms = -1;  // -1: none was made yet
 };
 
 class ServerControl {

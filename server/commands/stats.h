@@ -1,5 +1,6 @@
-// stats.h: counters of what the server did, one set per loop so that counting costs no shared cache line; INFO adds them up.
-// LoopStats: written by its loop alone, read by all (relaxed: each is told on its own). ServerStats: thread-safe once built.
+// stats.h: counters of what the server did, one set per loop so that counting costs no shared cache line; INFO adds
+// them up. LoopStats: written by its loop alone, read by all (relaxed: each is told on its own). ServerStats:
+// thread-safe once built.
 #pragma once
 
 #include <atomic>
@@ -14,7 +15,7 @@ struct alignas(64) LoopStats {
   std::atomic<uint64_t> connections_rejected{0};  // by maxclients
   std::atomic<uint64_t> input_bytes{0};
   std::atomic<uint64_t> output_bytes{0};
-  std::atomic<uint64_t> lookup_hits{0};    // items answered "probably there"
+  std::atomic<uint64_t> lookup_hits{0};  // items answered "probably there"
   std::atomic<uint64_t> lookup_misses{0};
   std::atomic<uint64_t> items_added{0};
   std::atomic<uint64_t> error_replies{0};

@@ -1,13 +1,21 @@
-// registry.h: the filters by name, sharded: each shard one lock and one map. A lookup holds one shard's lock for the time
-// of a map search and a reference count; filters themselves are used outside of any lock.
+// registry.h: the filters by name, sharded: each shard one lock and one map. A lookup holds one shard's lock for the
+// time of a map search and a reference count; filters themselves are used outside of any lock, and never die under one.
+//
+// Locks: what concerns several shards locks them by ascending index, all before it changes anything, so that it is one
+// moment to everybody else. A scan's cursor is the index of the next shard: names never move between shards but by
+// Rename, so whatever stays is visited.
+// Memory: names and their bookkeeping are taken from the budget as well.
 // Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "server/commands/keyspace.h"
@@ -41,11 +49,24 @@ class Registry final : public Keyspace {
   uint64_t ChangeCount() const;
 
  private:
+  static constexpr size_t kShards = 1024;
+
   struct Shard;
-  Shard& ShardOf(std::string_view name) const;
+  struct Name;
+  class Reaper;
+
+  Name Hashed(std::string_view name) const;
+  Shard& ShardOf(const Name& name) const;
+  std::vector<std::unique_lock<std::mutex>> LockAll() const;
+  void CountChange() { changes_.fetch_add(1, std::memory_order_relaxed); }
 
   core::MemoryBudget& memory_;
+  const uint64_t seed_;  // of the hash of names, so that nobody can choose names that share a bucket
   std::unique_ptr<Shard[]> shards_;
+  // Relaxed: changed under the lock of the shard that changes, read for their own sake.
+  std::atomic<uint64_t> size_{0};
+  std::atomic<uint64_t> changes_{0};
+  std::unique_ptr<Reaper> reaper_;
 };
 
 }  // namespace bitsieve::server

@@ -1,0 +1,328 @@
+// BF.*: the verbs that work on every kind of filter.
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/filters/filter_factory.h"
+#include "server/commands/bloom_info.h"
+#include "server/commands/bloom_options.h"
+#include "server/commands/command_families.h"
+#include "server/commands/wire_errors.h"
+
+namespace bitsieve::server {
+namespace {
+
+using core::AddOutcome;
+using core::KeyHash;
+
+// Items hashed and prefetched together within one command: as many cache misses overlap as the processor can hold.
+constexpr size_t kChunk = 64;
+
+// Null, and an error replied, if it cannot be made.
+FilterPtr MakeFilter(CommandContext& context, const core::FilterParams& params) {
+  auto made = core::MakeFilter(params, context.keyspace().memory());
+  if (made) return std::move(*made);
+  const bool out_of_memory = made.error().code == core::ErrorCode::kOutOfMemory;
+  context.Error(out_of_memory ? std::string(wire::kOutOfMemory) : wire::FilterRefused(made.error().message));
+  return nullptr;
+}
+
+// Null, and an error replied, if there is no room for the name. Else what the name holds now: somebody may have been
+// faster.
+FilterPtr Publish(CommandContext& context, FilterPtr filter) {
+  FilterPtr there = context.keyspace().InsertIfAbsent(context.arguments[1], std::move(filter));
+  if (there == nullptr) context.Error(wire::kOutOfMemory);
+  return there;
+}
+
+core::FilterParams WithSeed(core::FilterParams params, std::optional<uint64_t> seed) {
+  params.seed = seed ? *seed : core::RandomSeed();
+  return params;
+}
+
+// Makes the filter named by argument 1, or takes the one that somebody else made first; null, and an error replied, if
+// it cannot be.
+core::Filter* Make(CommandContext& context, const core::FilterParams& params, std::optional<uint64_t> seed) {
+  FilterPtr made = MakeFilter(context, WithSeed(params, seed));
+  return made == nullptr ? nullptr : context.Hold(Publish(context, std::move(made)));
+}
+
+core::Filter* FindOrMakeDefault(CommandContext& context) {
+  core::Filter* filter = context.FindFilter();
+  return filter != nullptr ? filter : Make(context, DefaultParams(context.settings()), std::nullopt);
+}
+
+KeyHash HashOfItem(const CommandContext& context, const core::Filter& filter) {
+  return context.hash != nullptr ? *context.hash : filter.HashOf(context.arguments[2]);
+}
+
+void WriteOutcome(CommandContext& context, AddOutcome outcome) {
+  switch (outcome) {
+    case AddOutcome::kPresent:
+      return context.reply.Boolean(false);
+    case AddOutcome::kAdded:
+      ++context.tally.added;
+      return context.reply.Boolean(true);
+    case AddOutcome::kFull:
+      return context.Error(wire::kFull);
+    case AddOutcome::kOutOfMemory:
+      return context.Error(wire::kOutOfMemory);
+    case AddOutcome::kCannotGrow:
+      return context.Error(wire::kCannotGrow);
+  }
+}
+
+// Hashes the items and starts loading what they will touch.
+void PrepareChunk(const core::Filter& filter, Arguments items, std::span<KeyHash> hashes) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    hashes[i] = filter.HashOf(items[i]);
+    filter.Prefetch(hashes[i]);
+  }
+}
+
+// Makes the array that began at `start`, announced with `announced` elements, one of `elements`.
+void ShortenArray(protocol::ReplyWriter& reply, size_t start, size_t announced, size_t elements) {
+  std::string was, is;
+  protocol::ReplyWriter(was).ArrayHeader(announced);
+  protocol::ReplyWriter(is).ArrayHeader(elements);
+  reply.buffer().replace(start, was.size(), is);
+}
+
+// An array of one outcome an item. A full filter ends it early, at the error.
+void AddItems(CommandContext& context, core::Filter& filter, Arguments items) {
+  std::array<KeyHash, kChunk> hashes;
+  std::array<AddOutcome, kChunk> outcomes;
+  const size_t start = context.reply.size();
+  context.reply.ArrayHeader(items.size());
+  for (size_t done = 0; done < items.size(); done += kChunk) {
+    const Arguments chunk = items.subspan(done, std::min(kChunk, items.size() - done));
+    const std::span chunk_hashes(hashes.data(), chunk.size());
+    PrepareChunk(filter, chunk, chunk_hashes);
+    const size_t told = filter.Add(chunk_hashes, std::span(outcomes.data(), chunk.size()));
+    for (size_t i = 0; i < told; ++i) WriteOutcome(context, outcomes[i]);
+    if (told > 0 && outcomes[told - 1] == AddOutcome::kFull) {
+      return ShortenArray(context.reply, start, items.size(), done + told);
+    }
+  }
+}
+
+void Reserve(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 2);
+  const ReserveRequest request = ReadReserve(reader, context.settings());
+  if (!reader.ok()) return context.Error(reader.error());
+
+  FilterPtr there = context.keyspace().Find(context.arguments[1]);
+  if (there == nullptr) {
+    const FilterPtr made = MakeFilter(context, WithSeed(request.params, request.seed));
+    if (made == nullptr) return;
+    there = Publish(context, made);
+    if (there == nullptr) return;
+    if (there == made) return context.reply.Ok();
+  }
+  if (!request.if_not_exists) return context.Error(wire::kItemExists);
+  const std::optional<std::string> difference = DifferenceFrom(request, there->params());
+  if (difference) return context.Error(*difference);
+  context.reply.Ok();
+}
+
+void Add(CommandContext& context) {
+  core::Filter* filter = FindOrMakeDefault(context);
+  if (filter == nullptr) return;
+  const KeyHash hash = HashOfItem(context, *filter);
+  AddOutcome outcome;
+  filter->Add({&hash, 1}, {&outcome, 1});
+  WriteOutcome(context, outcome);
+}
+
+void MultiAdd(CommandContext& context) {
+  core::Filter* filter = FindOrMakeDefault(context);
+  if (filter != nullptr) AddItems(context, *filter, context.arguments.subspan(2));
+}
+
+void Insert(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 2);
+  const InsertRequest request = ReadInsert(reader, context.settings());
+  if (!reader.ok()) return context.Error(reader.error());
+
+  core::Filter* filter = context.FindFilter();
+  if (filter == nullptr) {
+    if (!request.create) return context.Error(wire::kNotFound);
+    filter = Make(context, request.params, request.seed);
+    if (filter == nullptr) return;
+  }
+  AddItems(context, *filter, request.items);
+}
+
+void Exists(CommandContext& context) {
+  const core::Filter* filter = context.FindFilter();
+  uint8_t present = 0;
+  if (filter != nullptr) {
+    const KeyHash hash = HashOfItem(context, *filter);
+    filter->MayContain({&hash, 1}, {&present, 1});
+  }
+  context.tally.hits += present;
+  context.tally.misses += 1 - present;
+  context.reply.Boolean(present != 0);
+}
+
+void MultiExists(CommandContext& context) {
+  const Arguments items = context.arguments.subspan(2);
+  const core::Filter* filter = context.FindFilter();
+  std::array<KeyHash, kChunk> hashes;
+  std::array<uint8_t, kChunk> present{};
+  uint64_t hits = 0;
+  context.reply.ArrayHeader(items.size());
+  for (size_t done = 0; done < items.size(); done += kChunk) {
+    const Arguments chunk = items.subspan(done, std::min(kChunk, items.size() - done));
+    if (filter != nullptr) {
+      const std::span chunk_hashes(hashes.data(), chunk.size());
+      PrepareChunk(*filter, chunk, chunk_hashes);
+      filter->MayContain(chunk_hashes, std::span(present.data(), chunk.size()));
+    }
+    for (size_t i = 0; i < chunk.size(); ++i) {
+      hits += present[i];
+      context.reply.Boolean(present[i] != 0);
+    }
+  }
+  context.tally.hits += hits;
+  context.tally.misses += items.size() - hits;
+}
+
+void Cardinality(CommandContext& context) {
+  const core::Filter* filter = context.FindFilter();
+  context.reply.Integer(filter == nullptr ? 0 : static_cast<int64_t>(filter->ItemCount()));
+}
+
+// Swaps in an empty filter of equal parameters, so that nobody ever sees one that is half cleared.
+void Clear(CommandContext& context) {
+  while (true) {
+    const FilterPtr old = context.keyspace().Find(context.arguments[1]);
+    if (old == nullptr) return context.Error(wire::kNotFound);
+    FilterPtr empty = MakeFilter(context, old->params());
+    if (empty == nullptr) return;
+    if (context.keyspace().Replace(context.arguments[1], old, std::move(empty))) return context.reply.Ok();
+    // Somebody changed what the name means meanwhile: theirs is to be cleared now.
+  }
+}
+
+constexpr KeyPositions kFirstArgument{1, 1, 1};
+
+constexpr CommandRow kRows[] = {
+    {.name = "bf.reserve",
+     .arity = -4,
+     .max_arguments = 14,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kBloom,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "Creates an empty filter for a capacity and an error rate.",
+     .syntax = "key error_rate capacity [EXPANSION expansion] [NONSCALING] [TYPE kind] [SEED seed] "
+               "[TIGHTENING ratio] [IFNOTEXISTS]",
+     .notes = "error_rate is between 0 and 1; above 0.25 it is used as 0.25. EXPANSION 0 is NONSCALING. TYPE, SEED, "
+              "TIGHTENING and IFNOTEXISTS are Bitsieve's own: with IFNOTEXISTS a filter of equal parameters under that "
+              "name is as good as a new one (a seed and a tightening ratio count only if they are given).",
+     .handler = Reserve},
+    {.name = "bf.add",
+     .arity = 3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kBloom,
+     .since = "1.0.0",
+     .complexity = "O(links)",
+     .summary = "Adds an item: 1 if it is new, 0 if it was probably there. Creates the filter if there is none.",
+     .syntax = "key item",
+     .handler = Add},
+    {.name = "bf.madd",
+     .arity = -3,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kItems,
+     .group = CommandGroup::kBloom,
+     .since = "1.0.0",
+     .complexity = "O(items * links)",
+     .summary = "Adds items, as BF.ADD, and replies with an array.",
+     .syntax = "key item [item ...]",
+     .notes = "When the filter does not grow and is full, the array ends early, with the error as its last element; "
+              "items before it stay added.",
+     .handler = MultiAdd},
+    {.name = "bf.insert",
+     .arity = -4,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kBloom,
+     .since = "1.0.0",
+     .complexity = "O(items * links)",
+     .summary = "Adds items, as BF.MADD, and says how the filter is to be made if there is none.",
+     .syntax = "key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TYPE kind] "
+               "[SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
+     .notes = "Options are ignored when the filter exists. TYPE, SEED and TIGHTENING are Bitsieve's own.",
+     .handler = Insert},
+    {.name = "bf.exists",
+     .arity = 3,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kBloom,
+     .since = "1.0.0",
+     .complexity = "O(links)",
+     .summary = "Tells whether an item is in a filter: 0 definitely not, 1 probably. 0 if there is no such filter.",
+     .syntax = "key item",
+     .handler = Exists},
+    {.name = "bf.mexists",
+     .arity = -3,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kItems,
+     .group = CommandGroup::kBloom,
+     .since = "1.0.0",
+     .complexity = "O(items * links)",
+     .summary = "Tells of several items what BF.EXISTS tells of one, in an array.",
+     .syntax = "key item [item ...]",
+     .handler = MultiExists},
+    {.name = "bf.card",
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kBloom,
+     .since = "2.4.4",
+     .complexity = "O(1)",
+     .summary = "The number of items counted as newly added. 0 if there is no such filter.",
+     .syntax = "key",
+     .handler = Cardinality},
+    {.name = "bf.info",
+     .arity = -2,
+     .max_arguments = 3,
+     .flags = kReadOnly,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kBloom,
+     .since = "1.0.0",
+     .complexity = "O(bytes), since the fill is counted",
+     .summary = "What a filter was made for, what it takes and how full it is.",
+     .syntax = "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | TYPE | ERROR | ESTIMATED | FILL | HASHES | BITS | "
+               "SEED | TIGHTENING]",
+     .notes = "The first five fields are RedisBloom's, in their order. Seed is text, since it may be larger than an "
+              "integer reply can be.",
+     .handler = BloomInfo},
+    {.name = "bf.clear",
+     .arity = 2,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kBloom,
+     .since = "bitsieve 0.1.0",
+     .complexity = "O(1), and freeing the memory of what was there",
+     .summary = "Empties a filter and keeps its parameters and seed.",
+     .syntax = "key",
+     .notes = "An empty filter takes the place of the full one in one step, so for a moment both take memory.",
+     .handler = Clear},
+};
+
+}  // namespace
+
+std::span<const CommandRow> BloomCommands() { return kRows; }
+
+}  // namespace bitsieve::server

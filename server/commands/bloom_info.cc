@@ -1,0 +1,101 @@
+#include "server/commands/bloom_info.h"
+
+#include <string>
+
+#include "server/commands/argument_reader.h"
+#include "server/commands/wire_errors.h"
+
+namespace bitsieve::server {
+namespace {
+
+using core::FilterInfo;
+using core::FilterParams;
+using protocol::ReplyWriter;
+
+struct Field {
+  std::string_view selector;
+  std::string_view label;
+  void (*write)(ReplyWriter& reply, const FilterParams& params, const FilterInfo& info);
+};
+
+void WriteExpansion(ReplyWriter& reply, const FilterParams& params, const FilterInfo&) {
+  if (!params.scaling()) return reply.Null();
+  reply.Integer(params.expansion);
+}
+
+constexpr Field kFields[] = {
+    {"CAPACITY", "Capacity",
+     [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) {
+       reply.Integer(static_cast<int64_t>(info.capacity));
+     }},
+    {"SIZE", "Size",
+     [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) {
+       reply.Integer(static_cast<int64_t>(info.size_bytes));
+     }},
+    {"FILTERS", "Number of filters",
+     [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) { reply.Integer(info.links); }},
+    {"ITEMS", "Number of items inserted",
+     [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) {
+       reply.Integer(static_cast<int64_t>(info.items));
+     }},
+    {"EXPANSION", "Expansion rate", WriteExpansion},
+    {"TYPE", "Type",
+     [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) {
+       reply.BulkString(core::FilterKindName(params.kind));
+     }},
+    {"ERROR", "Error rate",
+     [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) { reply.Double(params.error_rate); }},
+    {"ESTIMATED", "Estimated error rate",
+     [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) { reply.Double(info.estimated_error_rate); }},
+    {"FILL", "Fill ratio",
+     [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) { reply.Double(info.fill_ratio); }},
+    {"HASHES", "Hash functions",
+     [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) { reply.Integer(info.hash_functions); }},
+    {"BITS", "Bits per item",
+     [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) { reply.Double(info.bits_per_item); }},
+    // A seed may be larger than an integer reply, which is signed: hence decimal text.
+    {"SEED", "Seed",
+     [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) {
+       reply.BulkString(std::to_string(params.seed));
+     }},
+    {"TIGHTENING", "Tightening ratio",
+     [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) { reply.Double(params.tightening_ratio); }},
+};
+
+const Field* FindField(std::string_view selector) {
+  for (const Field& field : kFields) {
+    if (EqualsIgnoringCase(field.selector, selector)) return &field;
+  }
+  return nullptr;
+}
+
+void WriteOne(ReplyWriter& reply, const Field& field, const FilterParams& params, const FilterInfo& info) {
+  if (reply.resp3()) {
+    reply.MapHeader(1);
+    reply.SimpleString(field.label);
+  } else {
+    reply.ArrayHeader(1);
+  }
+  field.write(reply, params, info);
+}
+
+void WriteAll(ReplyWriter& reply, const FilterParams& params, const FilterInfo& info) {
+  reply.MapHeader(std::size(kFields));
+  for (const Field& field : kFields) {
+    reply.SimpleString(field.label);
+    field.write(reply, params, info);
+  }
+}
+
+}  // namespace
+
+void BloomInfo(CommandContext& context) {
+  const core::Filter* filter = context.FindFilter();
+  if (filter == nullptr) return context.Error(wire::kNotFound);
+  if (context.arguments.size() == 2) return WriteAll(context.reply, filter->params(), filter->Info());
+  const Field* field = FindField(context.arguments[2]);
+  if (field == nullptr) return context.Error(wire::kInvalidInformation);
+  WriteOne(context.reply, *field, filter->params(), filter->Info());
+}
+
+}  // namespace bitsieve::server

@@ -1,0 +1,186 @@
+// CLIENT: this connection's name and library, and the list of all connections.
+
+#include <time.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "server/commands/client_name.h"
+#include "server/commands/command_families.h"
+#include "server/commands/wire_errors.h"
+
+namespace bitsieve::server {
+namespace {
+
+int64_t UnixMs() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+void AppendField(std::string& line, std::string_view name, std::string_view value) {
+  if (!line.empty()) line += ' ';
+  line.append(name).append("=").append(value);
+}
+
+std::string Describe(const ClientRecord& client, int64_t now_ms) {
+  const auto seconds_since = [now_ms](int64_t then_ms) {
+    return std::to_string(std::max<int64_t>(0, now_ms - then_ms) / 1000);
+  };
+  const int32_t queued = client.queued_commands.load(std::memory_order_relaxed);
+  std::string line;
+  AppendField(line, "id", std::to_string(client.id));
+  AppendField(line, "addr", client.address);
+  AppendField(line, "laddr", client.local_address);
+  AppendField(line, "name", client.name());
+  AppendField(line, "age", seconds_since(client.connected_unix_ms));
+  AppendField(line, "idle", seconds_since(client.last_active_unix_ms.load(std::memory_order_relaxed)));
+  AppendField(line, "flags", queued >= 0 ? "x" : "N");
+  AppendField(line, "db", "0");
+  AppendField(line, "sub", "0");
+  AppendField(line, "psub", "0");
+  AppendField(line, "multi", std::to_string(queued));
+  AppendField(line, "cmd", client.last_command.load(std::memory_order_relaxed));
+  AppendField(line, "user", "default");
+  AppendField(line, "lib-name", client.library_name());
+  AppendField(line, "lib-ver", client.library_version());
+  AppendField(line, "resp", std::to_string(client.protocol_version.load(std::memory_order_relaxed)));
+  return line;
+}
+
+struct ListRequest {
+  bool normal = true;  // TYPE names the only type there is
+  std::vector<uint64_t> ids;
+};
+
+ListRequest ReadList(ArgumentReader& reader) {
+  ListRequest request;
+  if (reader.Skip("TYPE")) {
+    const std::string_view type = reader.Next(wire::kSyntax);
+    request.normal = EqualsIgnoringCase(type, "normal");
+    const bool known = request.normal || EqualsIgnoringCase(type, "master") || EqualsIgnoringCase(type, "replica") ||
+                       EqualsIgnoringCase(type, "slave") || EqualsIgnoringCase(type, "pubsub");
+    if (!known) reader.Fail(wire::UnknownClientType(type));
+  } else if (reader.Skip("ID")) {
+    do {
+      request.ids.push_back(reader.Unsigned(wire::kSyntax, wire::kInvalidClientId));
+    } while (reader.More());
+  }
+  if (reader.More()) reader.Fail(wire::kSyntax);
+  return request;
+}
+
+void List(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 2);
+  ListRequest request = ReadList(reader);
+  if (!reader.ok()) return context.Error(reader.error());
+
+  std::ranges::sort(request.ids);
+  const int64_t now_ms = UnixMs();
+  std::string text;
+  for (const auto& client : context.environment.clients->All()) {
+    const bool asked = request.ids.empty() || std::ranges::binary_search(request.ids, client->id);
+    if (request.normal && asked) text += Describe(*client, now_ms) + "\n";
+  }
+  context.reply.VerbatimText(text);
+}
+
+void Info(CommandContext& context) { context.reply.VerbatimText(Describe(*context.session.client, UnixMs()) + "\n"); }
+
+void Id(CommandContext& context) { context.reply.Integer(static_cast<int64_t>(context.session.client->id)); }
+
+void GetName(CommandContext& context) {
+  const std::string name = context.session.client->name();
+  if (name.empty()) return context.reply.Null();
+  context.reply.BulkString(name);
+}
+
+void SetName(CommandContext& context) {
+  const std::string_view error = ClientNameError(context.arguments[2]);
+  if (!error.empty()) return context.Error(error);
+  context.session.client->set_name(context.arguments[2]);
+  context.reply.Ok();
+}
+
+void SetInfo(CommandContext& context) {
+  const std::string_view field = context.arguments[2];
+  const std::string_view value = context.arguments[3];
+  const bool is_name = EqualsIgnoringCase(field, "LIB-NAME");
+  if (!is_name && !EqualsIgnoringCase(field, "LIB-VER")) return context.Error(wire::UnrecognizedOption(field));
+  if (value.size() > kMaxClientNameBytes) return context.Error(wire::kLongClientName);
+  if (!IsPlainText(value)) return context.Error(wire::BadClientInfo(is_name ? "lib-name" : "lib-ver"));
+  ClientRecord& client = *context.session.client;
+  is_name ? client.set_library_name(value) : client.set_library_version(value);
+  context.reply.Ok();
+}
+
+constexpr CommandRow kSubcommands[] = {
+    {.name = "client|id",
+     .arity = 2,
+     .flags = kFast,
+     .group = CommandGroup::kConnection,
+     .since = "5.0.0",
+     .complexity = "O(1)",
+     .summary = "The number of this connection; never used twice.",
+     .handler = Id},
+    {.name = "client|getname",
+     .arity = 2,
+     .flags = kFast,
+     .group = CommandGroup::kConnection,
+     .since = "2.6.9",
+     .complexity = "O(1)",
+     .summary = "The name of this connection, or nil.",
+     .handler = GetName},
+    {.name = "client|setname",
+     .arity = 3,
+     .flags = kFast,
+     .group = CommandGroup::kConnection,
+     .since = "2.6.9",
+     .complexity = "O(1)",
+     .summary = "Names this connection, for CLIENT LIST.",
+     .syntax = "connection-name",
+     .handler = SetName},
+    {.name = "client|setinfo",
+     .arity = 4,
+     .flags = kFast,
+     .group = CommandGroup::kConnection,
+     .since = "7.2.0",
+     .complexity = "O(1)",
+     .summary = "Tells the client library's name or version, for CLIENT LIST.",
+     .syntax = "<LIB-NAME libname | LIB-VER libver>",
+     .handler = SetInfo},
+    {.name = "client|list",
+     .arity = -2,
+     .flags = kAdmin,
+     .group = CommandGroup::kConnection,
+     .since = "2.4.0",
+     .complexity = "O(connections)",
+     .summary = "One line of fields per connection.",
+     .syntax = "[TYPE type] [ID client-id [client-id ...]]",
+     .handler = List},
+    {.name = "client|info",
+     .arity = 2,
+     .flags = kFast,
+     .group = CommandGroup::kConnection,
+     .since = "6.2.0",
+     .complexity = "O(1)",
+     .summary = "The line of CLIENT LIST about this connection.",
+     .handler = Info},
+};
+
+constexpr CommandRow kRows[] = {
+    {.name = "client",
+     .arity = -2,
+     .group = CommandGroup::kConnection,
+     .since = "2.4.0",
+     .complexity = "that of the subcommand",
+     .summary = "Commands about connections.",
+     .subcommands = kSubcommands},
+};
+
+}  // namespace
+
+std::span<const CommandRow> ClientCommands() { return kRows; }
+
+}  // namespace bitsieve::server

@@ -1,0 +1,119 @@
+// command.h: a command is one row. Dispatch, arity errors, COMMAND, COMMAND DOCS and the documentation are read off it.
+// CommandRow is immutable and thread-safe; CommandContext is confined to its loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/filters/filter.h"
+#include "core/hash/key_hash.h"
+#include "protocol/reply_writer.h"
+#include "server/commands/command_settings.h"
+#include "server/commands/dispatcher.h"
+#include "server/commands/session.h"
+#include "server/commands/stats.h"
+
+namespace bitsieve::server {
+
+class CommandTable;
+struct CommandContext;
+using Handler = void (*)(CommandContext& context);
+
+enum CommandFlag : uint32_t {
+  kWrite = 1 << 0,        // may change a filter or a name
+  kReadOnly = 1 << 1,     // looks at filters or names, changes nothing
+  kDenyOom = 1 << 2,      // may need memory, and fails when the budget refuses it
+  kFast = 1 << 3,         // its time does not depend on how much there is
+  kAdmin = 1 << 4,        // for the operator
+  kNoMulti = 1 << 5,      // refused between MULTI and EXEC
+  kRunsInMulti = 1 << 6,  // runs at once between MULTI and EXEC, instead of being queued
+};
+
+// What the dispatcher may do for a command before the commands ahead of it have run.
+enum class Preparation : uint8_t {
+  kAlone,    // nothing, and nothing behind it either: it may change what names mean, or depends on it otherwise
+  kNothing,  // nothing, but it has no say in what names mean: others may be prepared past it
+  kOneItem,  // find the filter named by argument 1, hash argument 2 and prefetch
+  kItems,    // find the filter named by argument 1; the handler hashes the items, in chunks
+};
+
+enum class CommandGroup : uint8_t { kBloom, kGeneric, kConnection, kServer, kTransactions };
+
+// As COMMAND tells it: positions of the first and last key, negative ones from the end. No keys: all 0.
+struct KeyPositions {
+  int first = 0;
+  int last = 0;
+  int step = 0;
+};
+
+struct CommandRow {
+  std::string_view name;     // lower case, a string literal; of a subcommand with its container: "client|list"
+  int arity = 0;             // arguments, the name included; negative: at least so many
+  size_t max_arguments = 0;  // the name included; 0: as arity says
+  uint32_t flags = 0;
+  KeyPositions keys = {};
+  Preparation preparation = Preparation::kAlone;
+  CommandGroup group = CommandGroup::kServer;
+  std::string_view since = {};  // version of Redis or RedisBloom that had it first; "bitsieve 0.1.0" for our own
+  std::string_view complexity = {};
+  std::string_view summary = {};
+  std::string_view syntax = {};  // the arguments: [optional], LITERAL, name, a | b, "name [name ...]"
+  std::string_view notes = {};   // what a user must know beyond the summary
+  Handler handler = nullptr;     // null for a container that does nothing of its own
+  std::span<const CommandRow> subcommands = {};
+};
+
+inline bool ArityFits(const CommandRow& row, size_t arguments) {
+  if (row.max_arguments != 0 && arguments > row.max_arguments) return false;
+  return row.arity >= 0 ? arguments == static_cast<size_t>(row.arity) : arguments >= static_cast<size_t>(-row.arity);
+}
+
+// What a batch did, counted here and published to the loop's counters once.
+struct Tally {
+  uint64_t commands = 0;
+  uint64_t hits = 0;
+  uint64_t misses = 0;
+  uint64_t added = 0;
+  uint64_t errors = 0;
+  void Publish(LoopStats& stats);  // and starts again from 0
+};
+
+// What a handler works with. One per batch; the parts that belong to one command are set before each.
+struct CommandContext {
+  const Dispatcher::Environment& environment;
+  const CommandTable& table;
+  Session& session;
+  protocol::ReplyWriter& reply;
+  Tally tally = {};
+  DeferredReply deferred = {};  // set by a handler whose reply comes later
+
+  // Of the command that runs now.
+  Arguments arguments = {};
+  const CommandRow* row = nullptr;      // null: unknown
+  core::Filter* filter = nullptr;       // named by argument 1, if prepared
+  const core::KeyHash* hash = nullptr;  // of argument 2 under that filter's seed, if prepared
+  FilterPtr held = {};                  // keeps alive what the handler looked up itself
+
+  Keyspace& keyspace() const { return *environment.keyspace; }
+  ServerControl& control() const { return *environment.control; }
+  const CommandSettings& settings() const { return *environment.settings; }
+
+  void Error(std::string_view text) {
+    ++tally.errors;
+    reply.Error(text);
+  }
+  // The filter named by argument 1, prepared or looked up; null if there is none.
+  core::Filter* FindFilter() {
+    if (filter == nullptr) Hold(keyspace().Find(arguments[1]));
+    return filter;
+  }
+  core::Filter* Hold(FilterPtr found) {
+    held = std::move(found);
+    filter = held.get();
+    return filter;
+  }
+};
+
+}  // namespace bitsieve::server

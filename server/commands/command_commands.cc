@@ -1,0 +1,220 @@
+// COMMAND: what the server can do, read off the rows.
+
+#include <string>
+#include <vector>
+
+#include "core/base/glob.h"
+#include "server/commands/command_docs.h"
+#include "server/commands/command_families.h"
+#include "server/commands/command_table.h"
+#include "server/commands/server_identity.h"
+#include "server/commands/wire_errors.h"
+
+namespace bitsieve::server {
+namespace {
+
+using protocol::ReplyWriter;
+
+std::vector<std::string_view> FlagNames(const CommandRow& row) {
+  std::vector<std::string_view> names;
+  if (row.flags & kWrite) names.push_back("write");
+  if (row.flags & kReadOnly) names.push_back("readonly");
+  if (row.flags & kDenyOom) names.push_back("denyoom");
+  if (row.group == CommandGroup::kBloom) names.push_back("module");
+  if (row.flags & kAdmin) names.push_back("admin");
+  if (row.flags & kFast) names.push_back("fast");
+  if (row.flags & kNoMulti) names.push_back("no_multi");
+  return names;
+}
+
+std::string_view GroupCategory(CommandGroup group) {
+  switch (group) {
+    case CommandGroup::kBloom:
+      return "@bloom";
+    case CommandGroup::kGeneric:
+      return "@keyspace";
+    case CommandGroup::kConnection:
+      return "@connection";
+    case CommandGroup::kServer:
+      return "@server";
+    case CommandGroup::kTransactions:
+      return "@transaction";
+  }
+  return {};
+}
+
+std::vector<std::string_view> CategoryNames(const CommandRow& row) {
+  std::vector<std::string_view> names;
+  if (row.group != CommandGroup::kServer) names.push_back(GroupCategory(row.group));
+  if (row.flags & kWrite) names.push_back("@write");
+  if (row.flags & kReadOnly) names.push_back("@read");
+  if (row.flags & kAdmin) names.insert(names.end(), {"@admin", "@dangerous"});
+  names.push_back(row.flags & kFast ? "@fast" : "@slow");
+  return names;
+}
+
+void WriteSet(ReplyWriter& reply, const std::vector<std::string_view>& names) {
+  reply.SetHeader(names.size());
+  for (const std::string_view name : names) reply.SimpleString(name);
+}
+
+// The ten elements of COMMAND INFO: tips and key specifications are empty.
+void WriteRow(ReplyWriter& reply, const CommandRow& row) {
+  reply.ArrayHeader(10);
+  reply.BulkString(row.name);
+  reply.Integer(row.arity);
+  WriteSet(reply, FlagNames(row));
+  reply.Integer(row.keys.first);
+  reply.Integer(row.keys.last);
+  reply.Integer(row.keys.step);
+  WriteSet(reply, CategoryNames(row));
+  reply.ArrayHeader(0);
+  reply.ArrayHeader(0);
+  reply.ArrayHeader(row.subcommands.size());
+  for (const CommandRow& subcommand : row.subcommands) WriteRow(reply, subcommand);
+}
+
+void WriteAllRows(CommandContext& context) {
+  context.reply.ArrayHeader(context.table.rows().size());
+  for (const CommandRow* row : context.table.rows()) WriteRow(context.reply, *row);
+}
+
+void Command(CommandContext& context) { WriteAllRows(context); }
+
+void Count(CommandContext& context) { context.reply.Integer(static_cast<int64_t>(context.table.rows().size())); }
+
+void Info(CommandContext& context) {
+  const Arguments names = context.arguments.subspan(2);
+  if (names.empty()) return WriteAllRows(context);
+  context.reply.ArrayHeader(names.size());
+  for (const std::string_view name : names) {
+    const CommandRow* row = context.table.FindFull(name);
+    if (row == nullptr) {
+      context.reply.NullArray();
+    } else {
+      WriteRow(context.reply, *row);
+    }
+  }
+}
+
+void Docs(CommandContext& context) {
+  std::vector<const CommandRow*> rows;
+  for (const std::string_view name : context.arguments.subspan(2)) {
+    if (const CommandRow* row = context.table.FindFull(name)) rows.push_back(row);
+  }
+  if (context.arguments.size() == 2) rows = context.table.rows();
+  context.reply.MapHeader(rows.size());
+  for (const CommandRow* row : rows) {
+    context.reply.BulkString(row->name);
+    WriteCommandDocs(context.reply, *row);
+  }
+}
+
+using RowFilter = bool (*)(const CommandRow& row, std::string_view wanted);
+
+bool HasCategory(const CommandRow& row, std::string_view wanted) {
+  for (const std::string_view category : CategoryNames(row)) {
+    if (EqualsIgnoringCase(category.substr(1), wanted)) return true;
+  }
+  return false;
+}
+
+bool IsOfModule(const CommandRow& row, std::string_view wanted) {
+  return row.group == CommandGroup::kBloom && EqualsIgnoringCase(wanted, kModuleName);
+}
+
+bool FitsPattern(const CommandRow& row, std::string_view wanted) { return core::GlobMatch(wanted, row.name); }
+
+RowFilter ReadRowFilter(ArgumentReader& reader) {
+  if (reader.Skip("MODULE")) return IsOfModule;
+  if (reader.Skip("ACLCAT")) return HasCategory;
+  if (reader.Skip("PATTERN")) return FitsPattern;
+  reader.Fail(wire::kSyntax);
+  return nullptr;
+}
+
+void List(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 2);
+  RowFilter fits = FitsPattern;
+  std::string_view wanted = "*";
+  if (reader.Skip("FILTERBY")) {
+    fits = ReadRowFilter(reader);
+    wanted = reader.Next(wire::kSyntax);
+  }
+  if (reader.More()) reader.Fail(wire::kSyntax);
+  if (!reader.ok()) return context.Error(reader.error());
+
+  std::vector<std::string_view> names;
+  for (const CommandRow* row : context.table.rows()) {
+    if (fits(*row, wanted)) names.push_back(row->name);
+  }
+  context.reply.ArrayHeader(names.size());
+  for (const std::string_view name : names) context.reply.BulkString(name);
+}
+
+void GetKeys(CommandContext& context) {
+  const Arguments command = context.arguments.subspan(2);
+  const CommandRow* row = context.table.Find(command[0]);
+  if (row == nullptr) return context.Error(wire::kInvalidCommand);
+  if (row->keys.first == 0) return context.Error(wire::kNoKeys);
+  if (!ArityFits(*row, command.size())) return context.Error(wire::kInvalidArgumentCount);
+  const auto size = static_cast<int>(command.size());
+  const int last = row->keys.last >= 0 ? row->keys.last : size + row->keys.last;
+  context.reply.ArrayHeader(static_cast<size_t>((last - row->keys.first) / row->keys.step + 1));
+  for (int i = row->keys.first; i <= last; i += row->keys.step) {
+    context.reply.BulkString(command[static_cast<size_t>(i)]);
+  }
+}
+
+constexpr CommandRow kSubcommands[] = {
+    {.name = "command|count",
+     .arity = 2,
+     .since = "2.8.13",
+     .complexity = "O(1)",
+     .summary = "The number of commands.",
+     .handler = Count},
+    {.name = "command|info",
+     .arity = -2,
+     .since = "2.8.13",
+     .complexity = "O(names)",
+     .summary = "Arity, flags and key positions of commands.",
+     .syntax = "[command-name [command-name ...]]",
+     .handler = Info},
+    {.name = "command|docs",
+     .arity = -2,
+     .since = "7.0.0",
+     .complexity = "O(names)",
+     .summary = "Summary, arguments and cost of commands.",
+     .syntax = "[command-name [command-name ...]]",
+     .handler = Docs},
+    {.name = "command|list",
+     .arity = -2,
+     .since = "7.0.0",
+     .complexity = "O(commands)",
+     .summary = "The names of the commands.",
+     .syntax = "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
+     .handler = List},
+    {.name = "command|getkeys",
+     .arity = -3,
+     .since = "2.8.13",
+     .complexity = "O(arguments)",
+     .summary = "Those of a command's arguments that are names of filters.",
+     .syntax = "command [arg ...]",
+     .handler = GetKeys},
+};
+
+constexpr CommandRow kRows[] = {
+    {.name = "command",
+     .arity = -1,
+     .since = "2.8.13",
+     .complexity = "O(commands)",
+     .summary = "What COMMAND INFO tells, of every command.",
+     .handler = Command,
+     .subcommands = kSubcommands},
+};
+
+}  // namespace
+
+std::span<const CommandRow> CommandCommands() { return kRows; }
+
+}  // namespace bitsieve::server

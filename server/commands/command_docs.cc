@@ -1,0 +1,209 @@
+#include "server/commands/command_docs.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "server/commands/command_table.h"
+
+namespace bitsieve::server {
+namespace {
+
+using protocol::ReplyWriter;
+
+bool IsLiteral(std::string_view word) {
+  return std::ranges::none_of(word, [](char byte) { return std::islower(static_cast<unsigned char>(byte)) != 0; });
+}
+
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char byte) { return static_cast<char>(std::tolower(byte)); });
+  return lower;
+}
+
+// Recursive descent over a row's syntax. It reads our own literals only, so it assumes that they are well formed.
+//   alternatives  sequence { "|" sequence }
+//   sequence      { word | "[" alternatives "]" | "<" alternatives ">" }       a word "..." repeats what is before it
+class SyntaxParser {
+ public:
+  explicit SyntaxParser(std::string_view syntax) : rest_(syntax) {}
+
+  std::vector<ArgumentDoc> Sequence() {
+    std::vector<ArgumentDoc> arguments;
+    while (!Peek().empty() && Peek() != "]" && Peek() != ">" && Peek() != "|") {
+      const std::string_view word = Take();
+      if (word == "[" || word == "<") {
+        Group(word == "[", arguments);
+      } else if (word == "...") {
+        repeats_ = true;
+      } else {
+        arguments.push_back(Word(word));
+      }
+    }
+    return arguments;
+  }
+
+ private:
+  static size_t WordSize(std::string_view text) {
+    constexpr std::string_view kMarks = "[]<>|";
+    if (kMarks.find(text.front()) != std::string_view::npos) return 1;
+    return std::min(text.find_first_of(" []<>|"), text.size());
+  }
+  std::string_view Peek() {
+    while (rest_.starts_with(' ')) rest_.remove_prefix(1);
+    return rest_.empty() ? rest_ : rest_.substr(0, WordSize(rest_));
+  }
+  std::string_view Take() {
+    const std::string_view word = Peek();
+    rest_.remove_prefix(word.size());
+    return word;
+  }
+
+  // "NAME" alone, "NAME value", or "value".
+  ArgumentDoc Word(std::string_view word) {
+    if (!IsLiteral(word)) return {.name = std::string(word), .type = TypeOf(word), .token = {}};
+    const std::string_view next = Peek();
+    const bool has_value = !next.empty() && !IsLiteral(next);
+    if (!has_value) return {.name = LowerCase(word), .type = "pure-token", .token = std::string(word)};
+    Take();
+    return {.name = std::string(next), .type = TypeOf(next), .token = std::string(word)};
+  }
+  static std::string_view TypeOf(std::string_view name) { return name == "key" || name == "newkey" ? "key" : "string"; }
+
+  // Several arguments that belong together become one.
+  static ArgumentDoc Joined(std::string_view type, std::vector<ArgumentDoc> parts) {
+    if (parts.size() == 1) return std::move(parts.front());
+    return {.name = parts.front().name, .type = type, .token = {}, .arguments = std::move(parts)};
+  }
+
+  // What is between brackets. "[item ...]" behind "item" says that there may be more of it.
+  void Group(bool optional, std::vector<ArgumentDoc>& arguments) {
+    std::vector<ArgumentDoc> alternatives;
+    repeats_ = false;
+    do {
+      alternatives.push_back(Joined("block", Sequence()));
+    } while (Take() == "|");  // takes the closing bracket as well
+    ArgumentDoc group = Joined("oneof", std::move(alternatives));
+    const size_t parts = std::max<size_t>(1, group.arguments.size());
+    if (repeats_ && arguments.size() >= parts && arguments[arguments.size() - parts].name == group.name) {
+      const auto from = arguments.end() - static_cast<std::ptrdiff_t>(parts);
+      ArgumentDoc repeated = Joined("block", std::vector<ArgumentDoc>(from, arguments.end()));
+      arguments.erase(from, arguments.end());
+      group = std::move(repeated);
+      optional = false;
+    }
+    group.multiple = group.multiple || repeats_;
+    group.optional = optional;
+    repeats_ = false;
+    arguments.push_back(std::move(group));
+  }
+
+  std::string_view rest_;
+  bool repeats_ = false;  // "..." was read in the innermost group
+};
+
+void WriteText(ReplyWriter& reply, std::string_view key, std::string_view value) {
+  reply.BulkString(key);
+  reply.BulkString(value);
+}
+
+void WriteArguments(ReplyWriter& reply, const std::vector<ArgumentDoc>& arguments);
+
+void WriteFlags(ReplyWriter& reply, const ArgumentDoc& argument) {
+  reply.BulkString("flags");
+  reply.SetHeader(size_t{argument.optional} + size_t{argument.multiple});
+  if (argument.optional) reply.SimpleString("optional");
+  if (argument.multiple) reply.SimpleString("multiple");
+}
+
+void WriteArgument(ReplyWriter& reply, const ArgumentDoc& argument) {
+  const bool flagged = argument.optional || argument.multiple;
+  reply.MapHeader(2 + size_t{!argument.token.empty()} + size_t{flagged} + size_t{!argument.arguments.empty()});
+  WriteText(reply, "name", argument.name);
+  WriteText(reply, "type", argument.type);
+  if (!argument.token.empty()) WriteText(reply, "token", argument.token);
+  if (flagged) WriteFlags(reply, argument);
+  if (argument.arguments.empty()) return;
+  reply.BulkString("arguments");
+  WriteArguments(reply, argument.arguments);
+}
+
+void WriteArguments(ReplyWriter& reply, const std::vector<ArgumentDoc>& arguments) {
+  reply.ArrayHeader(arguments.size());
+  for (const ArgumentDoc& argument : arguments) WriteArgument(reply, argument);
+}
+
+std::string UpperCase(std::string_view text) {
+  std::string upper(text);
+  std::ranges::transform(upper, upper.begin(),
+                         [](unsigned char byte) { return byte == '|' ? ' ' : static_cast<char>(std::toupper(byte)); });
+  return upper;
+}
+
+void AppendReference(std::string& page, const CommandRow& row) {
+  page += "### " + UpperCase(row.name) + "\n\n";
+  page += "```\n" + UpperCase(row.name);
+  if (!row.syntax.empty()) page.append(" ").append(row.syntax);
+  page.append("\n```\n\n").append(row.summary);
+  if (!row.notes.empty()) page.append(" ").append(row.notes);
+  page.append("\n\nCost: ").append(row.complexity).append(". Since: ").append(row.since).append(".\n\n");
+}
+
+struct Group {
+  CommandGroup group;
+  std::string_view name;
+  std::string_view title;
+};
+
+constexpr Group kGroups[] = {
+    {CommandGroup::kBloom, "bf", "Filters"},
+    {CommandGroup::kGeneric, "generic", "Names"},
+    {CommandGroup::kConnection, "connection", "Connections"},
+    {CommandGroup::kTransactions, "transactions", "Transactions"},
+    {CommandGroup::kServer, "server", "Server"},
+};
+
+}  // namespace
+
+std::vector<ArgumentDoc> ParseSyntax(std::string_view syntax) { return SyntaxParser(syntax).Sequence(); }
+
+std::string_view GroupName(CommandGroup group) { return std::ranges::find(kGroups, group, &Group::group)->name; }
+
+void WriteCommandDocs(ReplyWriter& reply, const CommandRow& row) {
+  const bool has_arguments = !row.syntax.empty();
+  const bool has_subcommands = !row.subcommands.empty();
+  reply.MapHeader(4 + size_t{has_arguments} + size_t{has_subcommands});
+  WriteText(reply, "summary", row.summary);
+  WriteText(reply, "since", row.since);
+  WriteText(reply, "group", GroupName(row.group));
+  WriteText(reply, "complexity", row.complexity);
+  if (has_arguments) {
+    reply.BulkString("arguments");
+    WriteArguments(reply, ParseSyntax(row.syntax));
+  }
+  if (!has_subcommands) return;
+  reply.BulkString("subcommands");
+  reply.MapHeader(row.subcommands.size());
+  for (const CommandRow& subcommand : row.subcommands) {
+    reply.BulkString(subcommand.name);
+    WriteCommandDocs(reply, subcommand);
+  }
+}
+
+std::string CommandReference() {
+  std::string page =
+      "# Commands\n\nGenerated from the command rows in `server/commands`. Words in capitals are typed as they are, in "
+      "any case; what is in brackets may be left out.\n\n";
+  for (const Group& group : kGroups) {
+    page.append("## ").append(group.title).append("\n\n");
+    for (const CommandRow* row : CommandTable::Instance().rows()) {
+      if (row->group != group.group) continue;
+      if (row->handler != nullptr) AppendReference(page, *row);
+      for (const CommandRow& subcommand : row->subcommands) AppendReference(page, subcommand);
+    }
+  }
+  page.resize(page.size() - 1);
+  return page;
+}
+
+}  // namespace bitsieve::server

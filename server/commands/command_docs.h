@@ -1,0 +1,35 @@
+// command_docs.h: what the rows say about the commands, for COMMAND DOCS and for the documentation. Thread-safe: pure
+// functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/reply_writer.h"
+#include "server/commands/command.h"
+
+namespace bitsieve::server {
+
+// One argument of a command as COMMAND DOCS tells it; read off a row's syntax.
+struct ArgumentDoc {
+  std::string name;
+  std::string_view type;  // "key", "string", "pure-token", "oneof" or "block"
+  std::string token;      // the literal that goes before it, if any
+  bool optional = false;
+  bool multiple = false;
+  std::vector<ArgumentDoc> arguments = {};  // of oneof and block
+};
+
+std::vector<ArgumentDoc> ParseSyntax(std::string_view syntax);
+
+// The group's name as COMMAND DOCS has it: "bf", "generic" …
+std::string_view GroupName(CommandGroup group);
+
+// The map of COMMAND DOCS about one command, subcommands included; its name goes before it.
+void WriteCommandDocs(protocol::ReplyWriter& reply, const CommandRow& row);
+
+// The documentation page about all commands, as Markdown.
+std::string CommandReference();
+
+}  // namespace bitsieve::server

@@ -1,0 +1,19 @@
+// command_families.h: the rows of each family, where its handlers are. command_table.cc puts them together.
+// Thread-safe: constants.
+#pragma once
+
+#include <span>
+
+#include "server/commands/command.h"
+
+namespace bitsieve::server {
+
+std::span<const CommandRow> BloomCommands();
+std::span<const CommandRow> KeyCommands();
+std::span<const CommandRow> ConnectionCommands();
+std::span<const CommandRow> ClientCommands();
+std::span<const CommandRow> ServerCommands();
+std::span<const CommandRow> CommandCommands();
+std::span<const CommandRow> TransactionCommands();
+
+}  // namespace bitsieve::server

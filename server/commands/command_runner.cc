@@ -1,0 +1,78 @@
+#include "server/commands/command_runner.h"
+
+#include <string>
+
+#include "server/commands/command_table.h"
+#include "server/commands/transaction.h"
+#include "server/commands/wire_errors.h"
+
+namespace bitsieve::server {
+namespace {
+
+// A refusal between MULTI and EXEC makes EXEC refuse as well.
+bool Refuse(CommandContext& context, std::string_view error) {
+  if (context.session.in_multi) FailTransaction(context.session);
+  context.Error(error);
+  return false;
+}
+
+std::string UnknownCommand(Arguments arguments) {
+  std::string quoted;
+  for (size_t i = 1; i < arguments.size() && quoted.size() < wire::kMaxQuotedBytes; ++i) {
+    const size_t room = wire::kMaxQuotedBytes - quoted.size();
+    quoted += wire::Quoted(arguments[i].substr(0, room)) + " ";
+  }
+  return "ERR unknown command " + wire::Quoted(arguments[0]) + ", with args beginning with: " + quoted;
+}
+
+std::string SubcommandNames(const CommandRow& container) {
+  std::string names;
+  for (const CommandRow& row : container.subcommands) {
+    if (!names.empty()) names += ", ";
+    names += row.name.substr(container.name.size() + 1);
+  }
+  return names;
+}
+
+// Admission: small checks, in this order. Each replies itself when it refuses.
+
+bool CheckKnown(CommandContext& context) {
+  return context.row != nullptr || Refuse(context, UnknownCommand(context.arguments));
+}
+
+// Goes on from a container to its subcommand.
+bool CheckSubcommand(CommandContext& context) {
+  const CommandRow& container = *context.row;
+  if (container.subcommands.empty() || context.arguments.size() < 2) return true;
+  context.row = CommandTable::FindSubcommand(container, context.arguments[1]);
+  return context.row != nullptr ||
+         Refuse(context, wire::UnknownSubcommand(context.arguments[1], SubcommandNames(container)));
+}
+
+bool CheckArity(CommandContext& context) {
+  return ArityFits(*context.row, context.arguments.size()) || Refuse(context, wire::WrongArity(context.row->name));
+}
+
+bool CheckTransaction(CommandContext& context) {
+  if (!context.session.in_multi || (context.row->flags & kRunsInMulti)) return true;
+  if (context.row->flags & kNoMulti) return Refuse(context, wire::kNotInMulti);
+  if (!QueueCommand(context.session, context.arguments, context.settings())) return Refuse(context, wire::kQueueFull);
+  context.reply.SimpleString("QUEUED");
+  return false;
+}
+
+bool Admit(CommandContext& context) {
+  return CheckKnown(context) && CheckSubcommand(context) && CheckArity(context) && CheckTransaction(context);
+}
+
+}  // namespace
+
+void RunCommand(CommandContext& context) {
+  ++context.tally.commands;
+  if (!Admit(context)) return;
+  // Relaxed: see ClientRecord.
+  context.session.client->last_command.store(context.row->name.data(), std::memory_order_relaxed);
+  context.row->handler(context);
+}
+
+}  // namespace bitsieve::server

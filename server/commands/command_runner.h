@@ -1,0 +1,12 @@
+// command_runner.h: one command, from arguments to reply: admission, then its handler. Confined to the context's loop.
+#pragma once
+
+#include "server/commands/command.h"
+
+namespace bitsieve::server {
+
+// Runs the command that context.arguments and context.row (null: unknown) tell of, or replies why it may not run.
+// Between MULTI and EXEC it is queued instead.
+void RunCommand(CommandContext& context);
+
+}  // namespace bitsieve::server

@@ -1,0 +1,189 @@
+// PING, HELLO and the rest of what a connection says about itself. CLIENT is in client_commands.cc.
+
+#include <string>
+
+#include "server/commands/client_name.h"
+#include "server/commands/command_families.h"
+#include "server/commands/module_list.h"
+#include "server/commands/server_identity.h"
+#include "server/commands/transaction.h"
+#include "server/commands/wire_errors.h"
+
+namespace bitsieve::server {
+namespace {
+
+void Ping(CommandContext& context) {
+  if (context.arguments.size() == 1) return context.reply.SimpleString("PONG");
+  context.reply.BulkString(context.arguments[1]);
+}
+
+void Echo(CommandContext& context) { context.reply.BulkString(context.arguments[1]); }
+
+void Quit(CommandContext& context) {
+  context.reply.Ok();
+  context.session.closing = true;
+}
+
+void SetVersion(CommandContext& context, protocol::ProtocolVersion version) {
+  context.session.version = version;
+  context.session.client->protocol_version.store(static_cast<uint8_t>(version), std::memory_order_relaxed);
+  context.reply.set_version(version);
+}
+
+void Reset(CommandContext& context) {
+  EndTransaction(context.session);
+  SetVersion(context, protocol::ProtocolVersion::kResp2);
+  context.session.client->set_name({});
+  context.reply.SimpleString("RESET");
+}
+
+void Select(CommandContext& context) {
+  const std::optional<int64_t> index = ParseInteger(context.arguments[1]);
+  if (!index) return context.Error(wire::kNotAnInteger);
+  if (*index != 0) return context.Error(wire::kDatabaseRange);
+  context.reply.Ok();
+}
+
+// There are no passwords: the default user comes in with any, nobody else with any.
+std::string_view AuthenticationError(std::string_view user) {
+  return user == "default" ? std::string_view{} : wire::kWrongPassword;
+}
+
+void Auth(CommandContext& context) {
+  if (context.arguments.size() == 2) return context.Error(wire::kNoPasswordConfigured);
+  const std::string_view error = AuthenticationError(context.arguments[1]);
+  if (!error.empty()) return context.Error(error);
+  context.reply.Ok();
+}
+
+struct HelloRequest {
+  protocol::ProtocolVersion version;
+  std::optional<std::string_view> name;
+};
+
+protocol::ProtocolVersion ReadVersion(ArgumentReader& reader) {
+  const int64_t version = reader.Integer(wire::kVersionNotAnInteger, wire::kVersionNotAnInteger);
+  if (version != 2 && version != 3) reader.Fail(wire::kVersionUnsupported);
+  return version == 3 ? protocol::ProtocolVersion::kResp3 : protocol::ProtocolVersion::kResp2;
+}
+
+HelloRequest ReadHello(ArgumentReader& reader, protocol::ProtocolVersion now) {
+  HelloRequest request{.version = reader.AtEnd() ? now : ReadVersion(reader), .name = {}};
+  while (reader.More()) {
+    const std::string_view option = reader.Next(wire::kSyntax);
+    const std::string incomplete = wire::HelloOption(option);
+    if (EqualsIgnoringCase(option, "AUTH")) {
+      const std::string_view user = reader.Next(incomplete);
+      reader.Next(incomplete);  // any password
+      if (reader.ok()) reader.Fail(AuthenticationError(user));
+    } else if (EqualsIgnoringCase(option, "SETNAME")) {
+      request.name = reader.Next(incomplete);
+      if (reader.ok()) reader.Fail(ClientNameError(*request.name));
+    } else {
+      reader.Fail(incomplete);
+    }
+  }
+  return request;
+}
+
+void Hello(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 1);
+  const HelloRequest request = ReadHello(reader, context.session.version);
+  if (!reader.ok()) return context.Error(reader.error());
+
+  if (request.name) context.session.client->set_name(*request.name);
+  SetVersion(context, request.version);
+  protocol::ReplyWriter& reply = context.reply;
+  const auto text = [&reply](std::string_view key, std::string_view value) {
+    reply.BulkString(key);
+    reply.BulkString(value);
+  };
+  const auto number = [&reply](std::string_view key, int64_t value) {
+    reply.BulkString(key);
+    reply.Integer(value);
+  };
+  reply.MapHeader(7);
+  text("server", kServerName);
+  text("version", kRedisVersion);
+  number("proto", static_cast<int64_t>(request.version));
+  number("id", static_cast<int64_t>(context.session.client->id));
+  text("mode", "standalone");
+  text("role", "master");
+  reply.BulkString("modules");
+  WriteModuleList(reply);
+}
+
+constexpr CommandRow kRows[] = {
+    {.name = "ping",
+     .arity = -1,
+     .max_arguments = 2,
+     .flags = kFast,
+     .preparation = Preparation::kNothing,
+     .group = CommandGroup::kConnection,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "Replies PONG, or the message.",
+     .syntax = "[message]",
+     .handler = Ping},
+    {.name = "echo",
+     .arity = 2,
+     .flags = kFast,
+     .preparation = Preparation::kNothing,
+     .group = CommandGroup::kConnection,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "Replies the message.",
+     .syntax = "message",
+     .handler = Echo},
+    {.name = "hello",
+     .arity = -1,
+     .flags = kFast,
+     .group = CommandGroup::kConnection,
+     .since = "6.0.0",
+     .complexity = "O(1)",
+     .summary = "Chooses the protocol version and tells about the server.",
+     .syntax = "[protover] [AUTH username password] [SETNAME clientname]",
+     .notes = "Passwords are not configured: the user default is let in with any, other users are not.",
+     .handler = Hello},
+    {.name = "auth",
+     .arity = -2,
+     .max_arguments = 3,
+     .flags = kFast,
+     .group = CommandGroup::kConnection,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "Lets the user default in, with any password.",
+     .syntax = "[username] password",
+     .handler = Auth},
+    {.name = "select",
+     .arity = 2,
+     .flags = kFast,
+     .group = CommandGroup::kConnection,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "Accepts database 0, the only one.",
+     .syntax = "index",
+     .handler = Select},
+    {.name = "quit",
+     .arity = -1,
+     .flags = kFast | kRunsInMulti,
+     .group = CommandGroup::kConnection,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "Replies OK and closes the connection.",
+     .handler = Quit},
+    {.name = "reset",
+     .arity = 1,
+     .flags = kFast | kRunsInMulti,
+     .group = CommandGroup::kConnection,
+     .since = "6.2.0",
+     .complexity = "O(1)",
+     .summary = "Makes the connection as if it were new: no MULTI, no name, RESP2.",
+     .handler = Reset},
+};
+
+}  // namespace
+
+std::span<const CommandRow> ConnectionCommands() { return kRows; }
+
+}  // namespace bitsieve::server

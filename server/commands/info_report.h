@@ -1,0 +1,15 @@
+// info_report.h: the text of INFO: the fields that tools know from Redis, as far as there is something to tell, and
+// Bitsieve's own. Thread-safe: a free function.
+#pragma once
+
+#include <string>
+
+#include "server/commands/dispatcher.h"
+
+namespace bitsieve::server {
+
+// Sections by name, in any case; "default" (or none), "all", and "everything", which has the section bf as well.
+// Unknown names tell nothing.
+std::string InfoReport(const Dispatcher::Environment& environment, Arguments sections);
+
+}  // namespace bitsieve::server

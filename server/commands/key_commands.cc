@@ -1,0 +1,246 @@
+// Commands on names: DEL, SCAN, RENAME and the like. Every value is a filter.
+
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/glob.h"
+#include "server/commands/command_families.h"
+#include "server/commands/wire_errors.h"
+
+namespace bitsieve::server {
+namespace {
+
+// As RedisBloom calls its type; clients know it by that.
+constexpr std::string_view kTypeName = "MBbloom--";
+constexpr uint64_t kDefaultScanCount = 10;
+
+void WriteNames(protocol::ReplyWriter& reply, const std::vector<std::string>& names) {
+  reply.ArrayHeader(names.size());
+  for (const std::string& name : names) reply.BulkString(name);
+}
+
+void Delete(CommandContext& context) {
+  int64_t removed = 0;
+  for (const std::string_view name : context.arguments.subspan(1)) removed += context.keyspace().Remove(name);
+  context.reply.Integer(removed);
+}
+
+void ExistsKeys(CommandContext& context) {
+  int64_t found = 0;
+  for (const std::string_view name : context.arguments.subspan(1)) found += context.keyspace().Find(name) != nullptr;
+  context.reply.Integer(found);
+}
+
+void Type(CommandContext& context) { context.reply.SimpleString(context.FindFilter() != nullptr ? kTypeName : "none"); }
+
+void Keys(CommandContext& context) {
+  const std::string_view pattern = context.arguments[1];
+  std::vector<std::string> names;
+  const auto visit = [&](std::string_view name, const FilterPtr&) {
+    if (core::GlobMatch(pattern, name)) names.emplace_back(name);
+  };
+  uint64_t cursor = 0;
+  do {
+    cursor = context.keyspace().Scan(cursor, std::numeric_limits<uint64_t>::max(), visit);
+  } while (cursor != 0);
+  WriteNames(context.reply, names);
+}
+
+struct ScanRequest {
+  uint64_t cursor;
+  uint64_t count = kDefaultScanCount;
+  std::string_view pattern = "*";
+  bool type_fits = true;
+};
+
+ScanRequest ReadScan(ArgumentReader& reader) {
+  ScanRequest request{.cursor = reader.Unsigned(wire::kInvalidCursor, wire::kInvalidCursor)};
+  while (reader.More()) {
+    if (reader.Skip("MATCH")) {
+      request.pattern = reader.Next(wire::kSyntax);
+    } else if (reader.Skip("COUNT")) {
+      const int64_t count = reader.Integer(wire::kSyntax, wire::kNotAnInteger);
+      if (count < 1) reader.Fail(wire::kSyntax);
+      request.count = static_cast<uint64_t>(count);
+    } else if (reader.Skip("TYPE")) {
+      request.type_fits = EqualsIgnoringCase(reader.Next(wire::kSyntax), kTypeName);
+    } else {
+      reader.Fail(wire::kSyntax);
+    }
+  }
+  return request;
+}
+
+void Scan(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 1);
+  const ScanRequest request = ReadScan(reader);
+  if (!reader.ok()) return context.Error(reader.error());
+
+  std::vector<std::string> names;
+  const uint64_t next =
+      context.keyspace().Scan(request.cursor, request.count, [&](std::string_view name, const FilterPtr&) {
+        if (request.type_fits && core::GlobMatch(request.pattern, name)) names.emplace_back(name);
+      });
+  context.reply.ArrayHeader(2);
+  context.reply.BulkString(std::to_string(next));
+  WriteNames(context.reply, names);
+}
+
+// Empty if nothing went wrong; that the target exists is no error.
+std::string_view RenameError(RenameOutcome outcome) {
+  if (outcome == RenameOutcome::kNoSource) return wire::kNoSuchKey;
+  if (outcome == RenameOutcome::kOutOfMemory) return wire::kOutOfMemory;
+  return {};
+}
+
+void Rename(CommandContext& context) {
+  const RenameOutcome outcome = context.keyspace().Rename(context.arguments[1], context.arguments[2], false);
+  const std::string_view error = RenameError(outcome);
+  if (!error.empty()) return context.Error(error);
+  context.reply.Ok();
+}
+
+void RenameIfAbsent(CommandContext& context) {
+  const RenameOutcome outcome = context.keyspace().Rename(context.arguments[1], context.arguments[2], true);
+  const std::string_view error = RenameError(outcome);
+  if (!error.empty()) return context.Error(error);
+  context.reply.Integer(outcome == RenameOutcome::kRenamed ? 1 : 0);
+}
+
+void DatabaseSize(CommandContext& context) { context.reply.Integer(static_cast<int64_t>(context.keyspace().Size())); }
+
+void Flush(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 1);
+  const bool background = reader.Skip("ASYNC");
+  if (!background) reader.Skip("SYNC");
+  if (!reader.AtEnd()) return context.Error(wire::kSyntax);
+  context.keyspace().Flush(background);
+  context.reply.Ok();
+}
+
+constexpr KeyPositions kFirst{1, 1, 1};
+constexpr KeyPositions kAll{1, -1, 1};
+constexpr std::string_view kFlushNotes =
+    "With ASYNC the memory is freed in the background; the names are gone at once either way.";
+
+constexpr CommandRow kRows[] = {
+    {.name = "del",
+     .arity = -2,
+     .flags = kWrite,
+     .keys = kAll,
+     .group = CommandGroup::kGeneric,
+     .since = "1.0.0",
+     .complexity = "O(keys), and freeing their memory",
+     .summary = "Removes filters and tells how many there were.",
+     .syntax = "key [key ...]",
+     .handler = Delete},
+    {.name = "unlink",
+     .arity = -2,
+     .flags = kWrite | kFast,
+     .keys = kAll,
+     .group = CommandGroup::kGeneric,
+     .since = "4.0.0",
+     .complexity = "O(keys), and freeing their memory",
+     .summary = "The same as DEL.",
+     .syntax = "key [key ...]",
+     .handler = Delete},
+    {.name = "exists",
+     .arity = -2,
+     .flags = kReadOnly | kFast,
+     .keys = kAll,
+     .group = CommandGroup::kGeneric,
+     .since = "1.0.0",
+     .complexity = "O(keys)",
+     .summary = "Tells how many of the names hold a filter.",
+     .syntax = "key [key ...]",
+     .handler = ExistsKeys},
+    {.name = "type",
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = kFirst,
+     .group = CommandGroup::kGeneric,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "MBbloom-- for a filter of any kind, none if there is none. BF.INFO tells the kind.",
+     .syntax = "key",
+     .handler = Type},
+    {.name = "keys",
+     .arity = 2,
+     .flags = kReadOnly,
+     .group = CommandGroup::kGeneric,
+     .since = "1.0.0",
+     .complexity = "O(names)",
+     .summary = "All names that fit a glob pattern.",
+     .syntax = "pattern",
+     .notes = "For people and small servers; programs use SCAN.",
+     .handler = Keys},
+    {.name = "scan",
+     .arity = -2,
+     .flags = kReadOnly,
+     .group = CommandGroup::kGeneric,
+     .since = "2.8.0",
+     .complexity = "O(COUNT) a call, O(names) for all",
+     .summary = "Visits the names step by step. Begins with cursor 0, and is done when the cursor is 0 again.",
+     .syntax = "cursor [MATCH pattern] [COUNT count] [TYPE type]",
+     .notes = "A name that is there from the first call to the last is told at least once. One that is renamed "
+              "meanwhile may be missed or told under both names.",
+     .handler = Scan},
+    {.name = "rename",
+     .arity = 3,
+     .flags = kWrite | kFast,
+     .keys = {1, 2, 1},
+     .group = CommandGroup::kGeneric,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "Renames a filter, in one step. A filter under the new name is replaced.",
+     .syntax = "key newkey",
+     .handler = Rename},
+    {.name = "renamenx",
+     .arity = 3,
+     .flags = kWrite | kFast,
+     .keys = {1, 2, 1},
+     .group = CommandGroup::kGeneric,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "Renames a filter unless the new name is taken: 1 if renamed, else 0.",
+     .syntax = "key newkey",
+     .handler = RenameIfAbsent},
+    {.name = "dbsize",
+     .arity = 1,
+     .flags = kReadOnly | kFast,
+     .group = CommandGroup::kServer,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "The number of filters.",
+     .handler = DatabaseSize},
+    {.name = "flushall",
+     .arity = -1,
+     .max_arguments = 2,
+     .flags = kWrite,
+     .group = CommandGroup::kServer,
+     .since = "1.0.0",
+     .complexity = "O(filters)",
+     .summary = "Removes every filter.",
+     .syntax = "[ASYNC | SYNC]",
+     .notes = kFlushNotes,
+     .handler = Flush},
+    {.name = "flushdb",
+     .arity = -1,
+     .max_arguments = 2,
+     .flags = kWrite,
+     .group = CommandGroup::kServer,
+     .since = "1.0.0",
+     .complexity = "O(filters)",
+     .summary = "The same as FLUSHALL: there is one database.",
+     .syntax = "[ASYNC | SYNC]",
+     .notes = kFlushNotes,
+     .handler = Flush},
+};
+
+}  // namespace
+
+std::span<const CommandRow> KeyCommands() { return kRows; }
+
+}  // namespace bitsieve::server

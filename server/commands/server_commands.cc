@@ -1,0 +1,223 @@
+// Commands to the operator: INFO, CONFIG, snapshots, SHUTDOWN.
+
+#include <sys/time.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/commands/command_families.h"
+#include "server/commands/info_report.h"
+#include "server/commands/module_list.h"
+#include "server/commands/wire_errors.h"
+
+namespace bitsieve::server {
+namespace {
+
+void Info(CommandContext& context) {
+  context.tally.Publish(*context.environment.loop_stats);  // so that it counts what this batch did so far
+  context.reply.VerbatimText(InfoReport(context.environment, context.arguments.subspan(1)));
+}
+
+void ModuleList(CommandContext& context) { WriteModuleList(context.reply); }
+
+void Time(CommandContext& context) {
+  timeval now;
+  gettimeofday(&now, nullptr);
+  context.reply.ArrayHeader(2);
+  context.reply.BulkString(std::to_string(now.tv_sec));
+  context.reply.BulkString(std::to_string(now.tv_usec));
+}
+
+void LastSave(CommandContext& context) { context.reply.Integer(context.control().Snapshot().last_save_unix_s); }
+
+void BackgroundSave(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 1);
+  reader.Skip("SCHEDULE");
+  if (!reader.AtEnd()) return context.Error(wire::kSyntax);
+  const bool behind_another = context.control().Snapshot().in_progress;
+  context.control().Save([](const core::Status&) {});
+  context.reply.SimpleString(behind_another ? "Background saving scheduled" : "Background saving started");
+}
+
+void Save(CommandContext& context) {
+  context.deferred = [&control = context.control(), stats = context.environment.loop_stats](Finish finish) {
+    control.Save([finish = std::move(finish), stats](core::Status status) {
+      finish([status = std::move(status), stats](protocol::ReplyWriter& reply) {
+        if (status) return reply.Ok();
+        LoopStats::Add(stats->error_replies, 1);
+        reply.Error(wire::SaveFailed(status.error().message));
+      });
+    });
+  };
+}
+
+void Shutdown(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 1);
+  const bool save = !reader.Skip("NOSAVE");
+  if (save) reader.Skip("SAVE");
+  if (!reader.AtEnd()) return context.Error(wire::kSyntax);
+  context.session.closing = true;  // no reply: the client sees the connection end, as with Redis
+  context.control().Shutdown(save);
+}
+
+using NameAndValue = std::pair<std::string, std::string>;
+
+void ConfigGet(CommandContext& context) {
+  std::vector<NameAndValue> found;
+  for (const std::string_view pattern : context.arguments.subspan(2)) {
+    for (NameAndValue& option : context.control().GetOptions(pattern)) {
+      const bool told =
+          std::ranges::any_of(found, [&](const NameAndValue& other) { return other.first == option.first; });
+      if (!told) found.push_back(std::move(option));
+    }
+  }
+  context.reply.MapHeader(found.size());
+  for (const auto& [name, value] : found) {
+    context.reply.BulkString(name);
+    context.reply.BulkString(value);
+  }
+}
+
+// The value of the option of exactly this name, if there is one: a name may look like a pattern.
+std::optional<std::string> ValueOf(const ServerControl& control, std::string_view name) {
+  for (NameAndValue& option : control.GetOptions(name)) {
+    if (EqualsIgnoringCase(option.first, name)) return std::move(option.second);
+  }
+  return std::nullopt;
+}
+
+// Sets all pairs, or none: what was set before a failure is set back.
+void ConfigSet(CommandContext& context) {
+  const Arguments pairs = context.arguments.subspan(2);
+  if (pairs.size() % 2 != 0) return context.Error(wire::WrongArity(context.row->name));
+  std::vector<NameAndValue> before;
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    std::optional<std::string> old_value = ValueOf(context.control(), pairs[i]);
+    const core::Status status = context.control().SetOption(pairs[i], pairs[i + 1]);
+    if (!status) {
+      for (size_t back = before.size(); back > 0; --back) {
+        (void)context.control().SetOption(before[back - 1].first, before[back - 1].second);
+      }
+      return context.Error(wire::ConfigSetFailed(pairs[i], status.error().message));
+    }
+    if (old_value) before.emplace_back(pairs[i], std::move(*old_value));
+  }
+  context.reply.Ok();
+}
+
+void ConfigResetStat(CommandContext& context) {
+  context.tally = {};
+  context.environment.stats->Reset();
+  context.reply.Ok();
+}
+
+constexpr CommandRow kConfigSubcommands[] = {
+    {.name = "config|get",
+     .arity = -3,
+     .flags = kAdmin,
+     .since = "2.0.0",
+     .complexity = "O(options * patterns)",
+     .summary = "Names and values of the options that fit the patterns.",
+     .syntax = "parameter [parameter ...]",
+     .handler = ConfigGet},
+    {.name = "config|set",
+     .arity = -4,
+     .flags = kAdmin,
+     .since = "2.0.0",
+     .complexity = "O(pairs)",
+     .summary = "Sets options at run time: all that are given, or none.",
+     .syntax = "parameter value [parameter value ...]",
+     .handler = ConfigSet},
+    {.name = "config|resetstat",
+     .arity = 2,
+     .flags = kAdmin,
+     .since = "2.0.0",
+     .complexity = "O(1)",
+     .summary = "Sets the counters of INFO back to 0.",
+     .handler = ConfigResetStat},
+};
+
+constexpr CommandRow kModuleSubcommands[] = {
+    {.name = "module|list",
+     .arity = 2,
+     .flags = kAdmin,
+     .since = "4.0.0",
+     .complexity = "O(1)",
+     .summary = "Replies as a server that has RedisBloom loaded, so that clients find BF.*.",
+     .handler = ModuleList},
+};
+
+constexpr CommandRow kRows[] = {
+    {.name = "info",
+     .arity = -1,
+     .since = "1.0.0",
+     .complexity = "O(1); the section bf counts all filters, O(bytes)",
+     .summary = "Figures about the server, as lines of text.",
+     .syntax = "[section [section ...]]",
+     .notes = "Sections: server, clients, memory, persistence, stats, replication, cpu, modules, cluster, keyspace; "
+              "bf tells of all filters together, and comes with modules and everything. default and all are what "
+              "comes without a section.",
+     .handler = Info},
+    {.name = "config",
+     .arity = -2,
+     .flags = kAdmin,
+     .since = "2.0.0",
+     .complexity = "that of the subcommand",
+     .summary = "Commands about the options.",
+     .subcommands = kConfigSubcommands},
+    {.name = "module",
+     .arity = -2,
+     .flags = kAdmin,
+     .since = "4.0.0",
+     .complexity = "that of the subcommand",
+     .summary = "Commands about modules.",
+     .subcommands = kModuleSubcommands},
+    {.name = "save",
+     .arity = 1,
+     .flags = kAdmin | kNoMulti,
+     .since = "1.0.0",
+     .complexity = "O(bytes of what changed)",
+     .summary = "Makes a snapshot and replies when it is on disk. Other connections go on meanwhile.",
+     .handler = Save},
+    {.name = "bgsave",
+     .arity = -1,
+     .max_arguments = 2,
+     .flags = kAdmin,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "Starts a snapshot and replies at once.",
+     .syntax = "[SCHEDULE]",
+     .notes = "If one is running, another is made after it, with SCHEDULE or without.",
+     .handler = BackgroundSave},
+    {.name = "lastsave",
+     .arity = 1,
+     .flags = kFast,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "Unix time of the last complete snapshot.",
+     .handler = LastSave},
+    {.name = "time",
+     .arity = 1,
+     .flags = kFast,
+     .since = "2.6.0",
+     .complexity = "O(1)",
+     .summary = "Unix time of the server: seconds, and microseconds into the second.",
+     .handler = Time},
+    {.name = "shutdown",
+     .arity = -1,
+     .max_arguments = 2,
+     .flags = kAdmin | kNoMulti,
+     .since = "1.0.0",
+     .complexity = "O(bytes of what changed), with a snapshot",
+     .summary = "Stops the server, after a snapshot unless NOSAVE.",
+     .syntax = "[NOSAVE | SAVE]",
+     .handler = Shutdown},
+};
+
+}  // namespace
+
+std::span<const CommandRow> ServerCommands() { return kRows; }
+
+}  // namespace bitsieve::server

@@ -1,0 +1,109 @@
+// wire_errors.h: every error text that commands put on the wire. Those of BF.* and of the commands that Redis has are
+// theirs to the letter, "ERR " or not, since clients match on them. Thread-safe: constants and pure functions.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace bitsieve::server::wire {
+
+// Of every command.
+inline constexpr std::string_view kSyntax = "ERR syntax error";
+inline constexpr std::string_view kNotAnInteger = "ERR value is not an integer or out of range";
+inline constexpr std::string_view kOutOfMemory = "OOM command not allowed when used memory > 'maxmemory'.";
+
+// BF.*
+inline constexpr std::string_view kNotFound = "ERR not found";
+inline constexpr std::string_view kItemExists = "ERR item exists";
+inline constexpr std::string_view kBadErrorRate = "ERR bad error rate";
+inline constexpr std::string_view kErrorRateRange = "ERR error rate must be in the range (0.000000, 1.000000)";
+inline constexpr std::string_view kErrorRateTooSmall =
+    "ERR error rate is too small to be kept; the smallest is 0.000000001";
+inline constexpr std::string_view kBadCapacity = "ERR bad capacity";
+inline constexpr std::string_view kCapacityRange = "ERR capacity must be in the range [1, 1073741824]";
+inline constexpr std::string_view kNoExpansion = "ERR no expansion";
+inline constexpr std::string_view kBadExpansion = "ERR bad expansion";
+inline constexpr std::string_view kNonscalingExpands = "Nonscaling filters cannot expand";
+inline constexpr std::string_view kExpansionRange = "ERR expansion must be in the range [0, 32768]";
+inline constexpr std::string_view kNoType = "ERR no type";
+inline constexpr std::string_view kNoSeed = "ERR no seed";
+inline constexpr std::string_view kBadSeed =
+    "ERR bad seed: it must be an integer in the range [0, 18446744073709551615]";
+inline constexpr std::string_view kNoTightening = "ERR no tightening ratio";
+inline constexpr std::string_view kBadTightening =
+    "ERR bad tightening ratio: it must be a number in the range (0.000000, 1.000000)";
+inline constexpr std::string_view kFull = "ERR non scaling filter is full";
+inline constexpr std::string_view kCannotGrow =
+    "ERR problem inserting into filter: it is full, and a further link's error rate would be too small to be kept";
+inline constexpr std::string_view kInsertBadErrorRate = "Bad error rate";
+inline constexpr std::string_view kInsertBadExpansion = "Bad expansion";
+inline constexpr std::string_view kInsertBadCapacity = "Bad capacity";
+inline constexpr std::string_view kInsertUnknownArgument = "Unknown argument received";
+inline constexpr std::string_view kInsertArity = "ERR wrong number of arguments for 'bf.insert' command";
+inline constexpr std::string_view kInvalidInformation = "Invalid information value";
+
+// Keys.
+inline constexpr std::string_view kNoSuchKey = "ERR no such key";
+inline constexpr std::string_view kInvalidCursor = "ERR invalid cursor";
+
+// Connections.
+inline constexpr std::string_view kDatabaseRange = "ERR DB index is out of range";
+inline constexpr std::string_view kVersionNotAnInteger = "ERR Protocol version is not an integer or out of range";
+inline constexpr std::string_view kVersionUnsupported = "NOPROTO unsupported protocol version";
+inline constexpr std::string_view kWrongPassword = "WRONGPASS invalid username-password pair or user is disabled.";
+inline constexpr std::string_view kNoPasswordConfigured =
+    "ERR AUTH <password> called without any password configured for the default user. "
+    "Are you sure your configuration is correct?";
+inline constexpr std::string_view kBadClientName =
+    "ERR Client names cannot contain spaces, newlines or special characters.";
+inline constexpr std::string_view kLongClientName = "ERR Client names cannot be longer than 1024 bytes.";
+inline constexpr std::string_view kInvalidClientId = "ERR Invalid client ID";
+
+// Transactions.
+inline constexpr std::string_view kNestedMulti = "ERR MULTI calls can not be nested";
+inline constexpr std::string_view kExecWithoutMulti = "ERR EXEC without MULTI";
+inline constexpr std::string_view kDiscardWithoutMulti = "ERR DISCARD without MULTI";
+inline constexpr std::string_view kExecAborted = "EXECABORT Transaction discarded because of previous errors.";
+inline constexpr std::string_view kNotInMulti = "ERR Command not allowed inside a transaction";
+inline constexpr std::string_view kQueueFull =
+    "ERR the commands queued by MULTI exceed what one request may hold (max-request-bytes)";
+
+// COMMAND.
+inline constexpr std::string_view kInvalidCommand = "ERR Invalid command specified";
+inline constexpr std::string_view kNoKeys = "ERR The command has no key arguments";
+inline constexpr std::string_view kInvalidArgumentCount = "ERR Invalid number of arguments specified for command";
+
+// Bytes of a client that an error may quote.
+inline constexpr size_t kMaxQuotedBytes = 128;
+
+inline std::string Quoted(std::string_view bytes) { return "'" + std::string(bytes.substr(0, kMaxQuotedBytes)) + "'"; }
+inline std::string WrongArity(std::string_view command) {
+  return "ERR wrong number of arguments for '" + std::string(command) + "' command";
+}
+inline std::string UnknownOption(std::string_view option) { return "ERR unknown option " + Quoted(option); }
+inline std::string UnknownType(std::string_view type, std::string_view known) {
+  return "ERR unknown type " + Quoted(type) + ", must be one of: " + std::string(known);
+}
+inline std::string ExistsWithOther(std::string_view parameter, std::string_view its, std::string_view asked) {
+  return "ERR item exists with another " + std::string(parameter) + ": it has " + std::string(its) + ", asked was " +
+         std::string(asked);
+}
+inline std::string UnknownSubcommand(std::string_view subcommand, std::string_view known) {
+  return "ERR unknown subcommand " + Quoted(subcommand) + ", must be one of: " + std::string(known);
+}
+inline std::string HelloOption(std::string_view option) { return "ERR Syntax error in HELLO option " + Quoted(option); }
+inline std::string UnrecognizedOption(std::string_view option) { return "ERR Unrecognized option " + Quoted(option); }
+inline std::string BadClientInfo(std::string_view field) {
+  return "ERR " + std::string(field) + " cannot contain spaces, newlines or special characters.";
+}
+inline std::string UnknownClientType(std::string_view type) { return "ERR Unknown client type " + Quoted(type); }
+inline std::string ConfigSetFailed(std::string_view option, std::string_view reason) {
+  return "ERR CONFIG SET failed (possibly related to argument " + Quoted(option) + ") - " + std::string(reason);
+}
+inline std::string SaveFailed(std::string_view reason) { return "ERR snapshot failed: " + std::string(reason); }
+inline std::string FilterRefused(std::string_view reason) {
+  return "ERR could not create filter: " + std::string(reason);
+}
+
+}  // namespace bitsieve::server::wire
