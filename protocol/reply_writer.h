@@ -25,7 +25,7 @@ class ReplyWriter {
   void Error(std::string_view text);
   void Integer(int64_t value);
   void Boolean(bool value);   // RESP2: integer 1 or 0
-  void Double(double value);  // RESP2: bulk string; shortest text that reads back the same
+  void Double(double value);  // RESP2: bulk string; the fewest digits that read back the same
   void BulkString(std::string_view bytes);
   void VerbatimText(std::string_view text);  // RESP2: bulk string
   void Null();                               // RESP2: null bulk string

@@ -1,0 +1,188 @@
+// Streams of requests, cut in every way: what comes out depends on the bytes alone, and the work stays linear.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "protocol/request_parser.h"
+#include "tests/support/request_streams.h"
+
+namespace bitsieve::protocol {
+namespace {
+
+using namespace std::string_literals;  // NOLINT: zero bytes inside of literals
+using test::Command;
+using test::ParsedStream;
+using test::ReadAtOnce;
+using test::ReadInPieces;
+
+const std::vector<std::string>& Streams() {
+  static const std::vector<std::string> streams = {
+      "*3\r\n$9\r\nBF.EXISTS\r\n$3\r\nkey\r\n$16\r\n0123456789abcdef\r\n*1\r\n$4\r\nPING\r\n",
+      "*2\r\n$4\r\nECHO\r\n$120\r\n" + std::string(120, '\n') + "\r\nPING\r\n",
+      "*12\r\n" +
+          [] {
+            std::string items;
+            for (int i = 0; i < 12; ++i) items += "$2\r\n\r\n\r\n";
+            return items;
+          }(),
+      "PING\r\n\r\n\n  \r\nECHO \"a\\x41\\n\\\"b\" 'it\\'s' c\n*0\r\n*-1\r\nPING\n",
+      "ECHO a\0b\r\n*1\r\n$3\r\n\0\r\n\r\n"s,
+      "*2\r\n$0\r\n\r\n$0\r\n\r\n",
+      "PING\r\n*x\r\n",
+      "PING\r\n*1\r\n:1\r\n",
+      "*2\r\n$1\r\na\r\n$-1\r\n",
+      "*2\r\n$1\r\na\r\n$3\r\nabcdef",
+      "*1\r\n$111111111111111111111\r\n",
+      "*111111111111111111111\r\n",
+      "PING\r\nSET \"a\r\nPING\r\n",
+      "*1\r\n$1\rX",
+      "*1\rX",
+      "*2\r\n$4\r\nPING\r\n$",
+  };
+  return streams;
+}
+
+RequestLimits SmallLimits() {
+  return {.max_line_bytes = 12, .max_arguments = 11, .max_argument_bytes = 110, .max_request_bytes = 64};
+}
+
+TEST(RequestParserStream, EveryCutGivesTheSame) {
+  for (const RequestLimits& limits : {RequestLimits(), SmallLimits()}) {
+    for (const std::string& stream : Streams()) {
+      const ParsedStream expected = ReadAtOnce(stream, limits);
+      ASSERT_EQ(expected.broken, "");
+      for (size_t cut = 1; cut < stream.size(); ++cut) {
+        size_t pieces = 0;
+        const ParsedStream parsed =
+            ReadInPieces(stream, limits, [&] { return pieces++ == 0 ? cut : stream.size() - cut; });
+        ASSERT_EQ(parsed.broken, "") << stream << " cut at " << cut;
+        ASSERT_EQ(parsed, expected) << stream << " cut at " << cut;
+      }
+    }
+  }
+}
+
+TEST(RequestParserStream, EveryPieceSizeGivesTheSame) {
+  for (const RequestLimits& limits : {RequestLimits(), SmallLimits()}) {
+    for (const std::string& stream : Streams()) {
+      const ParsedStream expected = ReadAtOnce(stream, limits);
+      for (size_t size = 1; size <= 9; ++size) {
+        const ParsedStream parsed = ReadInPieces(stream, limits, [size] { return size; });
+        ASSERT_EQ(parsed.broken, "") << stream << " in pieces of " << size;
+        ASSERT_EQ(parsed, expected) << stream << " in pieces of " << size;
+      }
+    }
+  }
+}
+
+// Writes `argument` in double quotes, every byte that needs it escaped.
+std::string Quote(const std::string& argument) {
+  std::string out = "\"";
+  char hex[5];
+  for (const char c : argument) {
+    if (c > ' ' && c <= '~' && c != '"' && c != '\\') {
+      out += c;
+    } else {
+      std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned char>(c));
+      out += hex;
+    }
+  }
+  return out + '"';
+}
+
+class Generator {
+ public:
+  explicit Generator(uint64_t seed) : random_(seed) {}
+
+  size_t Below(size_t bound) { return random_() % bound; }
+
+  std::string Bytes() {
+    const size_t bounds[] = {4, 20, 110, 2000};
+    std::string bytes(Below(bounds[Below(4)]), '\0');
+    for (char& byte : bytes) byte = Below(2) == 0 ? "\r\n\"'\\*$ x0"[Below(10)] : static_cast<char>(random_());
+    return bytes;
+  }
+
+  Command NextCommand() {
+    Command command(1 + Below(Below(8) == 0 ? 200 : 5));
+    for (std::string& argument : command) argument = Bytes();
+    return command;
+  }
+
+  std::string AsLine(const Command& command) {
+    std::string line;
+    for (const std::string& argument : command) line += (line.empty() ? "" : " ") + Quote(argument);
+    return line + (Below(2) == 0 ? "\n" : "\r\n");
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+TEST(RequestParserStream, GeneratedCommandsComeOutAsTheyWentIn) {
+  const RequestLimits limits{.max_line_bytes = 1 << 20};
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    Generator generator(seed);
+    ParsedStream expected;
+    std::string stream;
+    for (size_t i = generator.Below(12) + 1; i > 0; --i) {
+      const Command command = generator.NextCommand();
+      stream += generator.Below(3) == 0 ? generator.AsLine(command) : test::Encode(command);
+      if (generator.Below(4) == 0) stream += generator.Below(2) == 0 ? "\r\n" : "*0\r\n";
+      expected.commands.push_back(command);
+    }
+    expected.consumed = stream.size();
+    ASSERT_EQ(ReadAtOnce(stream, limits), expected) << "seed " << seed;
+    const size_t largest = 1 + generator.Below(3000);
+    ASSERT_EQ(ReadInPieces(stream, limits, [&] { return 1 + generator.Below(largest); }), expected) << "seed " << seed;
+  }
+}
+
+TEST(RequestParserStream, DamagedStreamsGiveTheSameHoweverCut) {
+  for (uint64_t seed = 1; seed <= 3000; ++seed) {
+    Generator generator(seed);
+    std::string stream;
+    for (size_t i = generator.Below(4) + 1; i > 0; --i) stream += test::Encode({"BF.ADD", "key", generator.Bytes()});
+    for (size_t i = generator.Below(4) + 1; i > 0; --i) {
+      stream[generator.Below(stream.size())] = "\r\n*$-0129 \"'a"[generator.Below(13)];
+    }
+    const RequestLimits limits = generator.Below(2) == 0 ? RequestLimits() : SmallLimits();
+    const ParsedStream expected = ReadAtOnce(stream, limits);
+    ASSERT_EQ(expected.broken, "") << "seed " << seed;
+    const size_t largest = 1 + generator.Below(40);
+    ASSERT_EQ(ReadInPieces(stream, limits, [&] { return 1 + generator.Below(largest); }), expected) << "seed " << seed;
+  }
+}
+
+// Feeds byte by byte from one buffer. Would the parser begin anew with each call, these would take hours.
+void ReadByteByByte(std::string stream, size_t expected_arguments) {
+  const RequestLimits limits{.max_line_bytes = 16 << 20};
+  RequestParser parser(limits);
+  std::vector<std::string_view> arguments;
+  for (size_t size = 1; size < stream.size(); ++size) {
+    ASSERT_EQ(parser.Parse(std::span(stream).first(size), arguments).status, RequestParser::Status::kNeedMore);
+    ASSERT_TRUE(arguments.empty());
+  }
+  const RequestParser::Result result = parser.Parse(stream, arguments);
+  ASSERT_EQ(result.status, RequestParser::Status::kCommand);
+  EXPECT_EQ(result.consumed, stream.size());
+  EXPECT_EQ(arguments.size(), expected_arguments);
+}
+
+TEST(RequestParserStream, MillionArgumentsByteByByteAreLinear) {
+  const size_t count = 1'000'000;
+  ReadByteByByte(test::Encode(Command(count, "x")), count);
+}
+
+TEST(RequestParserStream, LongLineByteByByteIsLinear) { ReadByteByByte(std::string(2'000'000, 'x') + "\r\n", 1); }
+
+TEST(RequestParserStream, LongArgumentByteByByteIsLinear) {
+  ReadByteByByte(test::Encode({"ECHO", std::string(2'000'000, 'x')}), 2);
+}
+
+}  // namespace
+}  // namespace bitsieve::protocol
