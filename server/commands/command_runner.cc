@@ -22,7 +22,7 @@ std::string UnknownCommand(Arguments arguments) {
     const size_t room = wire::kMaxQuotedBytes - quoted.size();
     quoted += wire::Quoted(arguments[i].substr(0, room)) + " ";
   }
-  return "ERR unknown command " + wire::Quoted(arguments[0]) + ", with args beginning with: " + quoted;
+  return wire::UnknownCommand(arguments[0], quoted);
 }
 
 std::string SubcommandNames(const CommandRow& container) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -77,33 +78,45 @@ inline constexpr std::string_view kInvalidArgumentCount = "ERR Invalid number of
 // Bytes of a client that an error may quote.
 inline constexpr size_t kMaxQuotedBytes = 128;
 
-inline std::string Quoted(std::string_view bytes) { return "'" + std::string(bytes.substr(0, kMaxQuotedBytes)) + "'"; }
+inline std::string Joined(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts) text += part;
+  return text;
+}
+inline std::string Quoted(std::string_view bytes) { return Joined({"'", bytes.substr(0, kMaxQuotedBytes), "'"}); }
+
 inline std::string WrongArity(std::string_view command) {
-  return "ERR wrong number of arguments for '" + std::string(command) + "' command";
+  return Joined({"ERR wrong number of arguments for '", command, "' command"});
 }
-inline std::string UnknownOption(std::string_view option) { return "ERR unknown option " + Quoted(option); }
-inline std::string UnknownType(std::string_view type, std::string_view known) {
-  return "ERR unknown type " + Quoted(type) + ", must be one of: " + std::string(known);
-}
-inline std::string ExistsWithOther(std::string_view parameter, std::string_view its, std::string_view asked) {
-  return "ERR item exists with another " + std::string(parameter) + ": it has " + std::string(its) + ", asked was " +
-         std::string(asked);
+inline std::string UnknownCommand(std::string_view command, std::string_view quoted_arguments) {
+  return Joined({"ERR unknown command ", Quoted(command), ", with args beginning with: ", quoted_arguments});
 }
 inline std::string UnknownSubcommand(std::string_view subcommand, std::string_view known) {
-  return "ERR unknown subcommand " + Quoted(subcommand) + ", must be one of: " + std::string(known);
+  return Joined({"ERR unknown subcommand ", Quoted(subcommand), ", must be one of: ", known});
 }
-inline std::string HelloOption(std::string_view option) { return "ERR Syntax error in HELLO option " + Quoted(option); }
-inline std::string UnrecognizedOption(std::string_view option) { return "ERR Unrecognized option " + Quoted(option); }
+inline std::string UnknownOption(std::string_view option) { return Joined({"ERR unknown option ", Quoted(option)}); }
+inline std::string UnknownType(std::string_view type, std::string_view known) {
+  return Joined({"ERR unknown type ", Quoted(type), ", must be one of: ", known});
+}
+inline std::string ExistsWithOther(std::string_view parameter, std::string_view its, std::string_view asked) {
+  return Joined({"ERR item exists with another ", parameter, ": it has ", its, ", asked was ", asked});
+}
+inline std::string FilterRefused(std::string_view reason) { return Joined({"ERR could not create filter: ", reason}); }
+inline std::string HelloOption(std::string_view option) {
+  return Joined({"ERR Syntax error in HELLO option ", Quoted(option)});
+}
+inline std::string UnrecognizedOption(std::string_view option) {
+  return Joined({"ERR Unrecognized option ", Quoted(option)});
+}
 inline std::string BadClientInfo(std::string_view field) {
-  return "ERR " + std::string(field) + " cannot contain spaces, newlines or special characters.";
+  return Joined({"ERR ", field, " cannot contain spaces, newlines or special characters."});
 }
-inline std::string UnknownClientType(std::string_view type) { return "ERR Unknown client type " + Quoted(type); }
+inline std::string UnknownClientType(std::string_view type) {
+  return Joined({"ERR Unknown client type ", Quoted(type)});
+}
 inline std::string ConfigSetFailed(std::string_view option, std::string_view reason) {
-  return "ERR CONFIG SET failed (possibly related to argument " + Quoted(option) + ") - " + std::string(reason);
+  return Joined({"ERR CONFIG SET failed (possibly related to argument ", Quoted(option), ") - ", reason});
 }
-inline std::string SaveFailed(std::string_view reason) { return "ERR snapshot failed: " + std::string(reason); }
-inline std::string FilterRefused(std::string_view reason) {
-  return "ERR could not create filter: " + std::string(reason);
-}
+inline std::string SaveFailed(std::string_view reason) { return Joined({"ERR snapshot failed: ", reason}); }
 
 }  // namespace bitsieve::server::wire

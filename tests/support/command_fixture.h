@@ -1,0 +1,64 @@
+// command_fixture.h: a dispatcher with all that it needs and no socket: commands in, bytes out. Thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/memory_budget.h"
+#include "server/commands/command_settings.h"
+#include "server/commands/dispatcher.h"
+#include "server/keyspace/registry.h"
+#include "tests/support/fake_control.h"
+
+namespace bitsieve::test {
+
+using Words = std::vector<std::string>;
+
+// The commands must outlive the batch.
+inline server::CommandBatch BatchOf(const std::vector<Words>& commands) {
+  server::CommandBatch batch;
+  for (const Words& command : commands) {
+    batch.arguments.insert(batch.arguments.end(), command.begin(), command.end());
+    batch.ends.push_back(batch.arguments.size());
+  }
+  return batch;
+}
+
+// One connection to a server of one loop.
+class CommandFixture {
+ public:
+  CommandFixture() {
+    stats.loops.emplace_back();
+    clients.Add(client);
+    dispatcher = std::make_unique<server::Dispatcher>(server::Dispatcher::Environment{
+        &registry, &control, &clients, &stats, &stats.loops.front(), &settings});
+  }
+
+  // The reply to one command.
+  std::string Run(const Words& command) { return RunAll({command}); }
+  // The replies to a batch, end to end.
+  std::string RunAll(const std::vector<Words>& commands) {
+    std::string out;
+    protocol::ReplyWriter reply(out);
+    outcome = dispatcher->Execute(session, BatchOf(commands), 0, reply);
+    return out;
+  }
+
+  core::MemoryBudget budget;
+  server::Registry registry{budget};
+  FakeControl control;
+  server::ClientList clients;
+  server::ServerStats stats;
+  server::CommandSettings settings;
+  std::shared_ptr<server::ClientRecord> client =
+      std::make_shared<server::ClientRecord>(7, "127.0.0.1:5000", "127.0.0.1:7379", 1'000);
+  server::Session session{client};
+  std::unique_ptr<server::Dispatcher> dispatcher;
+  server::Dispatcher::Outcome outcome{};
+};
+
+}  // namespace bitsieve::test

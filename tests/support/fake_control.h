@@ -1,0 +1,41 @@
+// fake_control.h: a ServerControl that remembers what it was asked, for tests of commands. Saves end when the test says.
+// Thread-compatible.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/glob.h"
+#include "server/commands/server_control.h"
+
+namespace bitsieve::test {
+
+class FakeControl final : public server::ServerControl {
+ public:
+  void Save(std::function<void(core::Status)> done) override { saves.push_back(std::move(done)); }
+  server::SnapshotStatus Snapshot() const override { return snapshot; }
+  void Shutdown(bool save) override { shutdowns.push_back(save); }
+  std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view glob) const override {
+    std::vector<std::pair<std::string, std::string>> found;
+    for (const auto& option : options) {
+      if (core::GlobMatch(glob, option.first)) found.push_back(option);
+    }
+    return found;
+  }
+  core::Status SetOption(std::string_view name, std::string_view value) override {
+    const auto found = options.find(std::string(name));
+    if (found == options.end()) return core::Fail(core::ErrorCode::kInvalidArgument, "unknown option");
+    if (value == "bad") return core::Fail(core::ErrorCode::kInvalidArgument, "must be good");
+    found->second = value;
+    return {};
+  }
+
+  std::vector<std::function<void(core::Status)>> saves;
+  std::vector<bool> shutdowns;
+  server::SnapshotStatus snapshot;
+  std::map<std::string, std::string> options{{"maxclients", "10000"}, {"maxmemory", "0"}, {"timeout", "0"}};
+};
+
+}  // namespace bitsieve::test
