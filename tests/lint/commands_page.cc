@@ -1,0 +1,96 @@
+#include <array>
+#include <cctype>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/commands/command.h"
+#include "server/commands/command_table.h"
+#include "tests/lint/pages.h"
+
+namespace bitsieve::lint {
+namespace {
+
+using server::CommandFlag;
+using server::CommandGroup;
+using server::CommandRow;
+
+constexpr std::string_view kIntroduction =
+    R"(<!-- Written by scripts/docs from the rows of server/commands. -->
+# Commands
+
+Names are the same in upper and lower case. Arguments are binary safe. `[...]` may be left out, words in capitals are
+written as they are. The server tells the same with `COMMAND DOCS`.
+)";
+
+constexpr std::array kGroups = {
+    std::pair{CommandGroup::kBloom, "Filters"},
+    std::pair{CommandGroup::kGeneric, "Names"},
+    std::pair{CommandGroup::kConnection, "Connection"},
+    std::pair{CommandGroup::kServer, "Server"},
+    std::pair{CommandGroup::kTransactions, "Transactions"},
+};
+
+constexpr std::array kFlags = {
+    std::pair{CommandFlag::kWrite, "write"},
+    std::pair{CommandFlag::kReadOnly, "read-only"},
+    std::pair{CommandFlag::kDenyOom, "may be refused by maxmemory"},
+    std::pair{CommandFlag::kFast, "fast"},
+    std::pair{CommandFlag::kAdmin, "admin"},
+    std::pair{CommandFlag::kNoMulti, "not within MULTI"},
+};
+
+// "client|list" as people type it: "CLIENT LIST".
+std::string Title(const CommandRow& row) {
+  std::string title;
+  for (const char c : row.name)
+    title += c == '|' ? ' ' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return title;
+}
+
+std::string Flags(const CommandRow& row) {
+  std::string flags;
+  for (const auto& [flag, name] : kFlags) {
+    if ((row.flags & flag) != 0) flags += (flags.empty() ? "" : ", ") + std::string(name);
+  }
+  return flags;
+}
+
+void AppendFact(std::string_view name, std::string_view value, std::string& page) {
+  if (value.empty()) return;
+  page += "- " + std::string(name) + ": " + std::string(value) + "\n";
+}
+
+void AppendCommand(const CommandRow& row, std::string& page) {
+  page += "\n### " + Title(row) + "\n\n```\n" + Title(row);
+  if (!row.syntax.empty()) page += " " + std::string(row.syntax);
+  page += "\n```\n\n" + std::string(row.summary) + "\n";
+  if (!row.notes.empty()) page += "\n" + std::string(row.notes) + "\n";
+  page += "\n";
+  AppendFact("Since", row.since, page);
+  AppendFact("Cost", row.complexity, page);
+  AppendFact("Kind", Flags(row), page);
+}
+
+// A container that does nothing of its own stands for its subcommands.
+void Collect(std::span<const CommandRow> rows, CommandGroup group, std::vector<const CommandRow*>& found) {
+  for (const CommandRow& row : rows) {
+    if (row.handler != nullptr && row.group == group) found.push_back(&row);
+    Collect(row.subcommands, group, found);
+  }
+}
+
+}  // namespace
+
+std::string CommandsPage() {
+  std::string page(kIntroduction);
+  for (const auto& [group, title] : kGroups) {
+    std::vector<const CommandRow*> rows;
+    for (const CommandRow* row : server::CommandTable::Instance().rows()) Collect({row, 1}, group, rows);
+    page += "\n## " + std::string(title) + "\n";
+    for (const CommandRow* row : rows) AppendCommand(*row, page);
+  }
+  return page;
+}
+
+}  // namespace bitsieve::lint

@@ -1,0 +1,70 @@
+#include <string_view>
+
+#include "config/option_table.h"
+#include "tests/lint/pages.h"
+
+namespace bitsieve::lint {
+namespace {
+
+using config::OptionRow;
+
+constexpr std::string_view kIntroduction =
+    R"(<!-- Written by scripts/docs from config/option_table.cc. -->
+# Configuration
+
+Every setting of the server is an option with a name. It can be given in four places; later ones win:
+
+1. the default,
+2. a JSON file: `bitsieve serve --config bitsieve.json` (or `BITSIEVE_CONFIG=bitsieve.json`),
+3. the environment: `BITSIEVE_PORT=7000`,
+4. a flag: `--port 7000`.
+
+`bitsieve serve --print-config` prints what comes out, as a file that `--config` takes, and says on standard error where
+each value that is no default came from. Unknown names and values out of range are all told at once, with their place, and
+the server does not start (exit status 2).
+
+The file is one JSON object; lines may carry `//` comments. [bitsieve.example.json](../config/bitsieve.example.json) has
+every option with its default.
+
+Sizes are bytes, or `64kb`, `100mb`, `2gb` (powers of 1024), or `64k`, `100m`, `2g` (powers of 1000), as Redis has them; in
+a file such a size is a string.
+
+Options marked *at run time* can be changed with `CONFIG SET name value`; the change lasts until the server stops.
+`CONFIG GET pattern` tells the values in use.
+
+In Kubernetes, a service named `bitsieve` makes the cluster set `BITSIEVE_PORT` and the like in every pod of its namespace,
+to something else than a port. The server then refuses to start and says so; `enableServiceLinks: false` in the pod helps.
+)";
+
+std::string Cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string Row(const OptionRow& row) {
+  const std::string value = OptionReadableText(row, config::Options{});
+  return "| `" + std::string(row.name) + "` | " + (value.empty() ? "empty" : "`" + value + "`") + " | " +
+         Cell(AllowedValues(row)) + " | " + (row.at_run_time ? "yes" : "") + " | " + Cell(row.help) + " |\n";
+}
+
+}  // namespace
+
+std::string ConfigurationPage() {
+  std::string page(kIntroduction);
+  std::string_view group;
+  for (const OptionRow& row : config::OptionTable()) {
+    if (row.group != group) {
+      group = row.group;
+      page += "\n## " + std::string(group) + "\n\n| Option | Default | Takes | At run time | What it does |\n";
+      page += "|---|---|---|---|---|\n";
+    }
+    page += Row(row);
+  }
+  return page;
+}
+
+}  // namespace bitsieve::lint

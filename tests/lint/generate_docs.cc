@@ -1,0 +1,72 @@
+// Writes the generated files of the repository, or tells which are not current.
+//   bitsieve_docs ROOT            writes them
+//   bitsieve_docs --check ROOT    exit status 1 if one differs from what would be written
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "config/loader.h"
+#include "tests/lint/pages.h"
+
+namespace bitsieve::lint {
+namespace {
+
+struct GeneratedFile {
+  std::string_view path;
+  std::string content;
+};
+
+std::array<GeneratedFile, 3> GeneratedFiles() {
+  return {GeneratedFile{"config/bitsieve.example.json", config::ToJson(config::Options{})},
+          GeneratedFile{"docs/configuration.md", ConfigurationPage()},
+          GeneratedFile{"docs/commands.md", CommandsPage()}};
+}
+
+bool IsCurrent(const std::filesystem::path& path, const std::string& content) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {}) == content;
+}
+
+bool Write(const std::filesystem::path& path, const std::string& content) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream file(path, std::ios::binary);
+  file << content;
+  file.close();
+  if (!file) std::cerr << "cannot write " << path << '\n';
+  return file.good();
+}
+
+int Check(const std::filesystem::path& root) {
+  int status = 0;
+  for (const GeneratedFile& file : GeneratedFiles()) {
+    if (IsCurrent(root / file.path, file.content)) continue;
+    std::cerr << file.path << " is not current: run scripts/docs\n";
+    status = 1;
+  }
+  return status;
+}
+
+int WriteAll(const std::filesystem::path& root) {
+  bool ok = true;
+  for (const GeneratedFile& file : GeneratedFiles()) {
+    if (!IsCurrent(root / file.path, file.content)) ok &= Write(root / file.path, file.content);
+  }
+  return ok ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace bitsieve::lint
+
+int main(int argc, char** argv) {
+  const auto arguments = std::span(argv, static_cast<size_t>(argc)).subspan(1);
+  if (arguments.size() == 1) return bitsieve::lint::WriteAll(arguments[0]);
+  if (arguments.size() == 2 && arguments[0] == std::string_view("--check")) return bitsieve::lint::Check(arguments[1]);
+  std::cerr << "usage: bitsieve_docs [--check] ROOT\n";
+  return 2;
+}

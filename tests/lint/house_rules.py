@@ -1,0 +1,213 @@
+"""The rules of the house that a machine can check, each a function from the sources to complaints.
+
+  house_rules.py RULE      runs one (see RULES at the end); exit status 1 and one line a complaint if it is broken
+"""
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+MAX_COLUMNS = 120
+MAX_LINES = 500  # the style says "about 400"; beyond this a file surely has two subjects
+
+# Who may include whom: the first prefix that fits the including file decides. A folder without a row is an error.
+EVERYTHING = ["core/", "protocol/", "config/", "server/", "cli/", "tests/"]
+LAYERS = [
+    ("core/base/", ["core/base/"]),
+    ("core/", ["core/"]),
+    ("protocol/", ["protocol/", "core/base/"]),
+    ("config/", ["config/", "core/base/"]),
+    ("server/commands/", ["server/commands/", "core/", "protocol/"]),
+    ("server/keyspace/", ["server/keyspace/", "server/commands/keyspace.h", "core/"]),
+    ("server/persistence/", ["server/persistence/", "server/keyspace/", "server/commands/keyspace.h", "core/"]),
+    ("server/net/", ["server/net/", "protocol/", "server/commands/", "core/base/"]),
+    ("server/", ["core/", "protocol/", "config/", "server/"]),
+    ("cli/", ["core/", "protocol/", "config/", "server/", "cli/"]),
+    ("tests/", EVERYTHING),
+]
+# Where a library with a say in the design may be included.
+LIBRARIES = {
+    "asio": ("server/net/", "server/"),
+    "spdlog/": ("server/", "tests/"),
+    "CLI/": ("config/flags.", "cli/", "tests/"),
+    "nlohmann/": ("config/", "server/", "tests/"),
+}
+LIBRARY_FREE = ("server/commands/", "server/keyspace/")  # of those above, whatever LIBRARIES grants to server/
+
+# Words of unfinished work, and of places outside of this repository. Written so that they do not find themselves.
+BANNED = re.compile(r"\bT[O]DO\b|\bF[I]XME\b|\bX[X]X\b|/w[o]rk/|\bissue #?\d|\bas an [A]I\b", re.IGNORECASE)
+
+
+def tracked_files(root=ROOT):
+    """Paths that git knows; without git, all but what is built."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True)
+    if listed.returncode == 0:
+        paths = [path for path in listed.stdout.split("\0") if path]
+    else:
+        skipped = {"build", "data", "node_modules", "__pycache__", ".git"}
+        paths = [str(path.relative_to(root)) for path in root.rglob("*")
+                 if path.is_file() and not skipped & set(path.relative_to(root).parts)]
+    return sorted(path for path in paths if (root / path).is_file())
+
+
+def read_sources(suffixes):
+    return {path: (ROOT / path).read_text(encoding="utf-8") for path in tracked_files() if path.endswith(suffixes)}
+
+
+def includes(text):
+    """Line number, bracket and path of each #include."""
+    for number, line in enumerate(text.splitlines(), 1):
+        found = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
+        if found:
+            yield number, found[1], found[2]
+
+
+def layer_complaints(path, text, exists=lambda target: (ROOT / target).is_file()):
+    allowed = next((targets for prefix, targets in LAYERS if path.startswith(prefix)), None)
+    if allowed is None:
+        yield f"{path}: its folder has no row in LAYERS (tests/lint/house_rules.py)"
+        return
+    for number, bracket, target in includes(text):
+        if bracket == "<":
+            yield from library_complaints(path, number, target)
+        elif not exists(target):
+            yield f'{path}:{number}: "{target}" is no file, seen from the root'
+        elif not target.startswith(tuple(allowed)):
+            yield f"{path}:{number}: may not include {target}; it may include {', '.join(allowed)}"
+
+
+def library_complaints(path, number, target):
+    for library, places in LIBRARIES.items():
+        outside = not path.startswith(places) or path.startswith(LIBRARY_FREE)
+        if target.startswith(library) and outside:
+            yield f"{path}:{number}: may not include <{target}>; only {', '.join(places)} may"
+
+
+def text_complaints(path, text):
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        if len(line) > MAX_COLUMNS:
+            yield f"{path}:{number}: {len(line)} columns, {MAX_COLUMNS} at most"
+        if line != line.rstrip() or "\t" in line:
+            yield f"{path}:{number}: a tab, or blanks at the end"
+    if text and not text.endswith("\n"):
+        yield f"{path}: the last line does not end"
+    if len(lines) > MAX_LINES and path.endswith((".h", ".cc", ".py")):
+        yield f"{path}: {len(lines)} lines, {MAX_LINES} at most: it has two subjects"
+
+
+def source_complaints(path, text):
+    code = re.sub(r"//[^\n]*", "", text)
+    if path.endswith(".h") and not code.lstrip().startswith("#pragma once"):
+        yield f"{path}: #pragma once must come before all other code"
+    if path.endswith(".h") and not text.startswith("// " + Path(path).name + ": "):
+        yield f'{path}: must begin by saying what it is for: "// {Path(path).name}: ..."'
+    for number, line in enumerate(text.splitlines(), 1):
+        if re.search(r"^\s*using\s+namespace\s+std\s*;", line):
+            yield f"{path}:{number}: using namespace std"
+
+
+def word_complaints(path, text):
+    for number, line in enumerate(text.splitlines(), 1):
+        found = BANNED.search(line)
+        if found:
+            yield f'{path}:{number}: "{found[0]}" has no place here'
+
+
+def dead_file_complaints(paths, read):
+    """Sources that no CMakeLists.txt names, headers that nobody includes."""
+    lists = {os.path.dirname(path): read(path) for path in paths if os.path.basename(path) == "CMakeLists.txt"}
+    included = {target for path in paths if path.endswith((".h", ".cc")) for _, _, target in includes(read(path))}
+    for path in paths:
+        if path.endswith(".cc") and not any(names_source(text, folder, path) for folder, text in lists.items()):
+            yield f"{path}: in no CMake target"
+        if path.endswith(".h") and path not in included:
+            yield f"{path}: nobody includes it"
+
+
+def names_source(cmake_text, folder, path):
+    """By its path from the list's folder or from the root, with its suffix or, as an argument of a function, without."""
+    names = ["${PROJECT_SOURCE_DIR}/" + path]
+    if not folder or path.startswith(folder + "/"):
+        relative = os.path.relpath(path, folder or ".")
+        names += [relative, relative.removesuffix(".cc")]
+    return any(re.search(r"(?<![\w./-])" + re.escape(name) + r"(?![\w./-])", cmake_text) for name in names)
+
+
+def header_complaints(compiler, flags, headers, jobs):
+    """Compiles each header alone, so that whoever includes it needs nothing before it."""
+    waiting, running = list(headers), {}
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            header = waiting.pop()
+            command = [compiler, *flags, "-fsyntax-only", "-x", "c++", "-"]
+            process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            process.stdin.write(f'#include "{header}"\n')
+            process.stdin.close()
+            process.stdin = None
+            running[header] = process
+        header, process = next(iter(running.items()))
+        errors = process.communicate()[1]
+        del running[header]
+        if process.returncode != 0:
+            yield f"{header}: does not compile alone:\n{errors}"
+
+
+def check_layers():
+    for path, text in read_sources((".h", ".cc")).items():
+        yield from layer_complaints(path, text)
+
+
+def check_text():
+    suffixes = (".h", ".cc", ".py", ".js", ".json", ".yaml", "CMakeLists.txt", "Dockerfile")
+    skipped = ("package-lock.json", "config/bitsieve.example.json")
+    for path in tracked_files():
+        if (path.endswith(suffixes) or path.startswith("scripts/")) and not path.endswith(skipped):
+            yield from text_complaints(path, (ROOT / path).read_text(encoding="utf-8"))
+
+
+def check_sources():
+    for path, text in read_sources((".h", ".cc")).items():
+        yield from source_complaints(path, text)
+
+
+def check_words():
+    binary_folders = ("tests/fuzz/corpus/", "tests/golden/")
+    for path in tracked_files():
+        if not path.startswith(binary_folders) and not path.endswith("package-lock.json"):
+            yield from word_complaints(path, (ROOT / path).read_text(encoding="utf-8", errors="replace"))
+
+
+def check_dead_files():
+    yield from dead_file_complaints(tracked_files(), lambda path: (ROOT / path).read_text(encoding="utf-8"))
+
+
+def check_headers():
+    compiler = os.environ.get("CXX", "c++")
+    flags = ["-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-I.", '-DBITSIEVE_VERSION="0"']
+    headers = [path for path in tracked_files() if path.endswith(".h")]
+    yield from header_complaints(compiler, flags, headers, os.cpu_count() or 1)
+
+
+RULES = {
+    "layers": check_layers,
+    "text": check_text,
+    "sources": check_sources,
+    "words": check_words,
+    "dead_files": check_dead_files,
+    "headers": check_headers,
+}
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] not in RULES:
+        sys.exit(f"usage: house_rules.py {'|'.join(RULES)}")
+    complaints = list(RULES[sys.argv[1]]())
+    print("\n".join(complaints))
+    sys.exit(1 if complaints else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Each rule must find what it is there for, and leave what is right alone."""
+import unittest
+
+import house_rules as rules
+
+
+def layers(path, text):
+    return list(rules.layer_complaints(path, text, exists=lambda target: "missing" not in target))
+
+
+class Layers(unittest.TestCase):
+    def test_an_upward_include_is_found(self):
+        self.assertEqual(len(layers("core/base/x.h", '#include "core/filters/filter.h"\n')), 1)
+        self.assertEqual(len(layers("core/x.cc", '#include "server/net/x.h"\n')), 1)
+        self.assertEqual(len(layers("protocol/x.cc", '  # include "core/filters/filter.h"\n')), 1)
+        self.assertEqual(len(layers("server/keyspace/x.cc", '#include "server/commands/command.h"\n')), 1)
+
+    def test_allowed_includes_pass(self):
+        self.assertEqual(layers("server/keyspace/x.cc", '#include "server/commands/keyspace.h"\n'), [])
+        self.assertEqual(layers("server/commands/x.cc", '#include "protocol/x.h"\n#include <string>\n'), [])
+        self.assertEqual(layers("core/x.cc", '// #include "server/net/x.h"\n'), [])
+
+    def test_a_missing_file_and_an_unknown_folder_are_found(self):
+        self.assertEqual(len(layers("core/x.cc", '#include "core/missing.h"\n')), 1)
+        self.assertEqual(len(layers("tools/x.cc", "")), 1)
+
+    def test_libraries_have_their_places(self):
+        self.assertEqual(layers("server/net/x.cc", "#include <asio.hpp>\n"), [])
+        self.assertEqual(len(layers("server/commands/x.cc", "#include <asio/buffer.hpp>\n")), 1)
+        self.assertEqual(len(layers("core/x.cc", "#include <spdlog/spdlog.h>\n")), 1)
+        self.assertEqual(len(layers("protocol/x.cc", "#include <nlohmann/json.hpp>\n")), 1)
+
+
+class Text(unittest.TestCase):
+    def test_long_lines_tabs_blanks_and_open_ends_are_found(self):
+        for text in ("x" * 121 + "\n", "a\tb\n", "a \n", "a", "a\n" * 501):
+            self.assertEqual(len(list(rules.text_complaints("a.cc", text))), 1, text[:10])
+        self.assertEqual(list(rules.text_complaints("a.cc", "\u00e4" * 120 + "\n")), [])
+
+
+class Sources(unittest.TestCase):
+    def complaints(self, path, text):
+        return len(list(rules.source_complaints(path, text)))
+
+    def test_headers_begin_with_their_purpose_and_pragma_once(self):
+        self.assertEqual(self.complaints("core/x.h", "// x.h: what.\n#pragma once\nint a;\n"), 0)
+        self.assertEqual(self.complaints("core/x.h", "// x.h: what.\nint a;\n#pragma once\n"), 1)
+        self.assertEqual(self.complaints("core/x.h", "// y.h: what.\n#pragma once\n"), 1)
+        self.assertEqual(self.complaints("core/x.h", ""), 2)
+
+    def test_using_namespace_std_is_found(self):
+        self.assertEqual(self.complaints("x.cc", "using namespace std;\n"), 1)
+        self.assertEqual(self.complaints("x.cc", "using namespace std::chrono_literals;\n"), 0)
+
+
+class Words(unittest.TestCase):
+    def test_unfinished_work_and_other_places_are_found(self):
+        for words in ("TO" + "DO: later", "see iss" + "ue 12", "in /wo" + "rk/x", "x FIX" + "ME"):
+            self.assertEqual(len(list(rules.word_complaints("a", words))), 1, words)
+        self.assertEqual(list(rules.word_complaints("a", "the work of an issue; /usr/share/work")), [])
+
+
+class DeadFiles(unittest.TestCase):
+    def complaints(self, files):
+        return list(rules.dead_file_complaints(sorted(files), files.__getitem__))
+
+    def test_sources_in_no_target_are_found(self):
+        lists = "add_library(a x.cc sub/y.cc ${PROJECT_SOURCE_DIR}/tests/z.cc)\nbench(fast)\n"
+        alive = {"core/CMakeLists.txt": lists, "core/x.cc": "", "core/sub/y.cc": "", "tests/z.cc": "", "core/fast.cc": ""}
+        self.assertEqual(self.complaints(alive), [])
+        self.assertEqual(self.complaints(alive | {"core/xx.cc": ""}), ["core/xx.cc: in no CMake target"])
+        self.assertEqual(self.complaints(alive | {"core/other/x.cc": ""}), ["core/other/x.cc: in no CMake target"])
+
+    def test_headers_nobody_includes_are_found(self):
+        lists = {"CMakeLists.txt": "a.cc", "a.cc": '#include "a.h"\n', "a.h": ""}
+        self.assertEqual(self.complaints(lists), [])
+        self.assertEqual(self.complaints(lists | {"b.h": ""}), ["b.h: nobody includes it"])
+
+
+class Headers(unittest.TestCase):
+    def test_a_header_that_needs_another_is_found(self):
+        flags = ["-std=c++20", "-I.", "-I/"]
+        found = list(rules.header_complaints("c++", flags, ["core/base/glob.h", "no/such/header.h"], 2))
+        self.assertEqual(len(found), 1)
+        self.assertIn("no/such/header.h: does not compile alone", found[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

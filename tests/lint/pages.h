@@ -1,0 +1,13 @@
+// pages.h: the files that are written from the program's own tables, so that they cannot be wrong. Thread-compatible.
+#pragma once
+
+#include <string>
+
+namespace bitsieve::lint {
+
+// docs/configuration.md: every option.
+std::string ConfigurationPage();
+// docs/commands.md: every command.
+std::string CommandsPage();
+
+}  // namespace bitsieve::lint
