@@ -1,0 +1,42 @@
+#include "server/net/address.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace bitsieve::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+std::vector<std::string> Texts(std::string_view list) {
+  const auto endpoints = ParseBindList(list, 7379);
+  std::vector<std::string> texts;
+  if (!endpoints) return {endpoints.error()};
+  for (const auto& endpoint : *endpoints) texts.push_back(AddressText(endpoint));
+  return texts;
+}
+
+TEST(Address, OneAddress) { EXPECT_THAT(Texts("127.0.0.1"), ElementsAre("127.0.0.1:7379")); }
+
+TEST(Address, SeveralWithBlanksAndCommas) {
+  EXPECT_THAT(Texts(" 127.0.0.1,::1 \t10.0.0.1, "),
+              UnorderedElementsAre("127.0.0.1:7379", "[::1]:7379", "10.0.0.1:7379"));
+}
+
+TEST(Address, AStarIsEveryIpv4Address) { EXPECT_THAT(Texts("*"), ElementsAre("0.0.0.0:7379")); }
+
+TEST(Address, TwiceTheSameIsOne) { EXPECT_THAT(Texts("::1 ::1"), ElementsAre("[::1]:7379")); }
+
+TEST(Address, AnErrorNamesTheAddress) {
+  EXPECT_THAT(Texts("127.0.0.1 300.1.2.3.4"), ElementsAre(HasSubstr("\"300.1.2.3.4\"")));
+}
+
+TEST(Address, NoneIsAnError) {
+  EXPECT_FALSE(ParseBindList("", 1));
+  EXPECT_FALSE(ParseBindList(" , ", 1));
+}
+
+}  // namespace
+}  // namespace bitsieve::server

@@ -1,0 +1,82 @@
+// fakes.h: what the network side is wired to in its tests: a keyspace without filters, and a process whose snapshots
+// end when the test says so.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/commands/command_settings.h"
+#include "server/commands/dispatcher.h"
+#include "server/commands/keyspace.h"
+#include "server/commands/server_control.h"
+
+namespace bitsieve::server::testing {
+
+class NoFilters final : public Keyspace {
+ public:
+  FilterPtr Find(std::string_view) const override { return nullptr; }
+  FilterPtr InsertIfAbsent(std::string_view, FilterPtr filter) override { return filter; }
+  bool Replace(std::string_view, const FilterPtr&, FilterPtr) override { return false; }
+  bool Remove(std::string_view) override { return false; }
+  RenameOutcome Rename(std::string_view, std::string_view, bool) override { return RenameOutcome::kNoSource; }
+  void Flush(bool) override {}
+  uint64_t Size() const override { return 0; }
+  uint64_t Scan(uint64_t, uint64_t, const Visitor&) const override { return 0; }
+  core::MemoryBudget& memory() override { return memory_; }
+
+ private:
+  core::MemoryBudget memory_;
+};
+
+// Thread-safe.
+class FakeControl final : public ServerControl {
+ public:
+  using Done = std::function<void(core::Status)>;
+
+  void Save(Done done) override {
+    const std::lock_guard lock(mutex_);
+    asked_.push_back(std::move(done));
+    changed_.notify_all();
+  }
+  // Waits until a snapshot is asked for, and takes what is to be called at its end.
+  Done TakeSave() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !asked_.empty(); });
+    Done done = std::move(asked_.front());
+    asked_.erase(asked_.begin());
+    return done;
+  }
+  SnapshotStatus Snapshot() const override { return {}; }
+  void Shutdown(bool) override {}
+  std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view) const override { return {}; }
+  core::Status SetOption(std::string_view, std::string_view) override { return {}; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Done> asked_;  // protected by mutex_
+};
+
+struct Backend {
+  NoFilters keyspace;
+  FakeControl control;
+  ClientList clients;
+  ServerStats stats;
+  CommandSettings settings;
+
+  Dispatcher::Environment Environment() {
+    return {.keyspace = &keyspace,
+            .control = &control,
+            .clients = &clients,
+            .stats = &stats,
+            .loop_stats = nullptr,
+            .settings = &settings};
+  }
+};
+
+}  // namespace bitsieve::server::testing
