@@ -88,6 +88,7 @@ uint64_t BitMemory::CountSetBits() const {
 
 void BitMemory::CopyOut(uint64_t offset, std::span<std::byte> out) const {
   assert(offset + out.size() <= size_bytes());
+  if (out.empty()) return;
   if (offset % sizeof(uint64_t) != 0) {  // rare: the head of an odd range, up to the next word
     std::byte word[sizeof(uint64_t)];
     const uint64_t within = offset % sizeof word;

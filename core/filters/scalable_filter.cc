@@ -92,24 +92,21 @@ size_t ScalableFilter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome
 }
 
 size_t ScalableFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal) {
-  std::array<uint8_t, kChunk> in_older;
-  const Node* asked = nullptr;  // the node whose older links filled in_older
+  std::array<uint8_t, kChunk> present_in;
+  const std::span<uint8_t> present(present_in.data(), hashes.size());
   size_t done = 0;
-  while (done < hashes.size()) {
-    const Node* node = newest();
-    if (node != asked) {
-      in_older.fill(0);
-      for (const Node* older = node->older; older != nullptr; older = older->older) {
-        older->link->MayContain(hashes, in_older);
-      }
-      asked = node;
+  for (const Node* node = nullptr; done < hashes.size();) {
+    if (node != newest()) {
+      // First without any lock or shared counter: what is there already needs neither.
+      node = newest();
+      std::fill(present.begin(), present.end(), uint8_t{0});
+      for (const Node* each = node; each != nullptr; each = each->older) each->link->MayContain(hashes, present);
     }
-    const size_t rest = hashes.size() - done;
-    const uint64_t room = node->link->Reserve(rest);
-    const std::span<uint8_t> added(reinterpret_cast<uint8_t*>(outcomes.data() + done), rest);
-    const LinkProgress progress =
-        node->link->Add(hashes.subspan(done), std::span(in_older).subspan(done, rest), added, room);
-    node->link->Commit(room, progress);
+    const auto wanted = static_cast<uint64_t>(std::count(present.begin() + done, present.end(), 0));
+    const uint64_t room = wanted == 0 ? 0 : node->link->Reserve(wanted);
+    const std::span<uint8_t> added(reinterpret_cast<uint8_t*>(outcomes.data() + done), hashes.size() - done);
+    const LinkProgress progress = node->link->Add(hashes.subspan(done), present.subspan(done), added, room);
+    if (room != 0) node->link->Commit(room, progress);
     done += progress.done;
     if (done == hashes.size()) break;
 

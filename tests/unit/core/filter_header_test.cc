@@ -1,0 +1,92 @@
+#include "core/filters/filter_header.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/bytes.h"
+#include "core/base/checksum.h"
+
+namespace bitsieve::core {
+namespace {
+
+FilterParams SomeParams() {
+  FilterParams params;
+  params.error_rate = 0.001;
+  params.capacity = 1000;
+  params.expansion = 4;
+  params.tightening_ratio = 0.7;
+  params.seed = 0xFEDCBA9876543210ULL;
+  return params;
+}
+
+std::vector<LinkRecord> SomeLinks() {
+  return {{LinkShapeFor(FilterKind::kBlocked, 1000, 8e-4), 1000}, {LinkShapeFor(FilterKind::kBlocked, 4000, 6e-5), 17}};
+}
+
+TEST(FilterHeader, RoundTrip) {
+  const auto header = DecodeFilterHeader(EncodeFilterHeader(SomeParams(), SomeLinks()));
+  ASSERT_TRUE(header) << header.error().message;
+  EXPECT_EQ(header->params.kind, FilterKind::kBlocked);
+  EXPECT_EQ(header->params.error_rate, 0.001);
+  EXPECT_EQ(header->params.capacity, 1000U);
+  EXPECT_EQ(header->params.expansion, 4U);
+  EXPECT_EQ(header->params.tightening_ratio, 0.7);
+  EXPECT_EQ(header->params.first_link_share, 0.8);
+  EXPECT_EQ(header->params.seed, 0xFEDCBA9876543210ULL);
+  ASSERT_EQ(header->links.size(), 2U);
+  EXPECT_EQ(header->links[1].shape, SomeLinks()[1].shape);
+  EXPECT_EQ(header->links[1].items, 17U);
+}
+
+TEST(FilterHeader, EveryDamagedByteIsNoticed) {
+  const std::string good = EncodeFilterHeader(SomeParams(), SomeLinks());
+  for (size_t i = 0; i < good.size(); ++i) {
+    for (const char flip : {'\x01', '\x80', '\xFF'}) {
+      std::string bad = good;
+      bad[i] = static_cast<char>(bad[i] ^ flip);
+      EXPECT_FALSE(DecodeFilterHeader(bad)) << i;
+    }
+  }
+}
+
+TEST(FilterHeader, EveryTruncationAndExtensionIsNoticed) {
+  const std::string good = EncodeFilterHeader(SomeParams(), SomeLinks());
+  for (size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(DecodeFilterHeader(good.substr(0, size))) << size;
+  EXPECT_FALSE(DecodeFilterHeader(good + '\0'));
+}
+
+// With a right checksum, the fields themselves must be refused.
+std::string Reseal(std::string bytes) {
+  bytes.resize(bytes.size() - 8);
+  ByteWriter(bytes).Put(Checksum(bytes));
+  return bytes;
+}
+
+TEST(FilterHeader, HostileFieldsAreRefusedBehindARightChecksum) {
+  const std::string good = EncodeFilterHeader(SomeParams(), SomeLinks());
+  ASSERT_TRUE(DecodeFilterHeader(Reseal(good)));
+  const auto with = [&](size_t offset, auto value) {
+    std::string bad = good;
+    std::memcpy(bad.data() + offset, &value, sizeof value);
+    const auto header = DecodeFilterHeader(Reseal(bad));
+    return header ? "accepted" : header.error().message;
+  };
+  constexpr size_t kLinks = 56;  // where the first link starts
+  EXPECT_THAT(with(4, uint16_t{2}), testing::HasSubstr("version 2 is not known"));
+  EXPECT_THAT(with(6, uint16_t{99}), testing::HasSubstr("kind 99 is not known"));
+  EXPECT_THAT(with(8, 1e-300), testing::HasSubstr("error rate"));
+  EXPECT_THAT(with(16, uint64_t{0}), testing::HasSubstr("capacity"));
+  EXPECT_THAT(with(24, uint32_t{40000}), testing::HasSubstr("expansion"));
+  EXPECT_THAT(with(28, 1.5), testing::HasSubstr("tightening"));
+  EXPECT_THAT(with(52, uint32_t{0}), testing::HasSubstr("number of links"));
+  EXPECT_THAT(with(52, uint32_t{3}), testing::HasSubstr("ends within link 2"));
+  EXPECT_THAT(with(52, uint32_t{1}), testing::HasSubstr("bytes follow"));
+  EXPECT_THAT(with(52, UINT32_MAX), testing::HasSubstr("number of links"));
+  EXPECT_THAT(with(kLinks + 16, uint64_t{1} << 62), testing::HasSubstr("too large"));
+  EXPECT_THAT(with(kLinks + 16, uint64_t{513}), testing::HasSubstr("impossible"));
+  EXPECT_THAT(with(kLinks + 24, uint32_t{17}), testing::HasSubstr("impossible"));
+  EXPECT_THAT(with(kLinks + 32, uint64_t{1001}), testing::HasSubstr("more than it can"));
+}
+
+}  // namespace
+}  // namespace bitsieve::core

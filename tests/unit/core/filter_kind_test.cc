@@ -1,0 +1,24 @@
+#include "core/filters/filter_kind.h"
+
+#include <gtest/gtest.h>
+
+namespace bitsieve::core {
+namespace {
+
+// Numbers on disk: never changed, never reused.
+static_assert(static_cast<int>(FilterKind::kClassic) == 1);
+static_assert(static_cast<int>(FilterKind::kBlocked) == 2);
+
+TEST(FilterKind, NamesGoBothWays) {
+  for (const FilterKindRow& row : kFilterKinds) {
+    EXPECT_EQ(FilterKindName(row.kind), row.name);
+    EXPECT_EQ(FilterKindFromName(row.name), row.kind);
+    EXPECT_NE(FilterKindNames().find(row.name), std::string_view::npos);
+  }
+  EXPECT_EQ(FilterKindFromName("BLOCKED"), FilterKind::kBlocked);
+  EXPECT_EQ(FilterKindFromName("block"), std::nullopt);
+  EXPECT_EQ(FilterKindFromName(""), std::nullopt);
+}
+
+}  // namespace
+}  // namespace bitsieve::core

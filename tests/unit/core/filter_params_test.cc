@@ -1,0 +1,56 @@
+#include "core/filters/filter_params.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+namespace bitsieve::core {
+namespace {
+
+TEST(FilterParams, DefaultsAreValid) { EXPECT_TRUE(Validate(FilterParams{})); }
+
+TEST(FilterParams, EachParameterHasItsRange) {
+  const auto refused = [](auto change) {
+    FilterParams params;
+    change(params);
+    const Status status = Validate(params);
+    return !status && status.error().code == ErrorCode::kInvalidArgument;
+  };
+  EXPECT_TRUE(refused([](auto& p) { p.error_rate = 0; }));
+  EXPECT_TRUE(refused([](auto& p) { p.error_rate = 1e-300; }));
+  EXPECT_TRUE(refused([](auto& p) { p.error_rate = 0.26; }));
+  EXPECT_TRUE(refused([](auto& p) { p.error_rate = std::nan(""); }));
+  EXPECT_TRUE(refused([](auto& p) { p.capacity = 0; }));
+  EXPECT_TRUE(refused([](auto& p) { p.capacity = uint64_t{1} << 40; }));
+  EXPECT_TRUE(refused([](auto& p) { p.expansion = kMaxExpansion + 1; }));
+  EXPECT_TRUE(refused([](auto& p) { p.tightening_ratio = 1; }));
+  EXPECT_TRUE(refused([](auto& p) { p.tightening_ratio = 0; }));
+  EXPECT_TRUE(refused([](auto& p) { p.tightening_ratio = std::nan(""); }));
+  EXPECT_TRUE(refused([](auto& p) { p.first_link_share = 1; }));
+  EXPECT_TRUE(refused([](auto& p) { p.first_link_share = 0; }));
+  EXPECT_TRUE(refused([](auto& p) { p.kind = static_cast<FilterKind>(77); }));
+  EXPECT_FALSE(refused([](auto& p) { p.expansion = 0, p.first_link_share = 1; }));
+}
+
+TEST(FilterParams, SharesFollowThePurpose) {
+  FilterParams params;
+  ShareForStatedCapacity(params);
+  EXPECT_DOUBLE_EQ(params.first_link_share, 0.8);
+  ShareForGrowth(params);
+  EXPECT_DOUBLE_EQ(params.first_link_share, 1 - params.tightening_ratio);
+  params.expansion = 0;
+  ShareForStatedCapacity(params);
+  EXPECT_DOUBLE_EQ(params.first_link_share, 1);
+  ShareForGrowth(params);
+  EXPECT_DOUBLE_EQ(params.first_link_share, 1);
+}
+
+TEST(RandomSeed, Differs) {
+  std::set<uint64_t> seeds;
+  for (int i = 0; i < 100; ++i) seeds.insert(RandomSeed());
+  EXPECT_EQ(seeds.size(), 100U);
+}
+
+}  // namespace
+}  // namespace bitsieve::core

@@ -1,0 +1,65 @@
+#include "core/filters/link.h"
+
+#include <gtest/gtest.h>
+
+namespace bitsieve::core {
+namespace {
+
+class LinkTest : public testing::TestWithParam<FilterKind> {
+ protected:
+  std::unique_ptr<Link> Make(uint64_t capacity, double rate) {
+    return std::move(*MakeLink(LinkShapeFor(GetParam(), capacity, rate), budget_));
+  }
+  MemoryBudget budget_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, LinkTest, testing::Values(FilterKind::kClassic, FilterKind::kBlocked),
+                         [](const auto& test) { return std::string(FilterKindName(test.param)); });
+
+TEST_P(LinkTest, ReservesNoMoreThanItsCapacity) {
+  const auto link = Make(10, 0.01);
+  EXPECT_EQ(link->Reserve(4), 4U);
+  EXPECT_EQ(link->Reserve(100), 6U);
+  EXPECT_EQ(link->Reserve(1), 0U);
+  EXPECT_FALSE(link->Complete());  // reserved, not taken
+  link->Commit(4, {4, 4, 20});
+  link->Commit(6, {6, 1, 5});
+  EXPECT_EQ(link->items(), 5U);
+  EXPECT_EQ(link->set_bits(), 25U);
+  EXPECT_EQ(link->Reserve(100), 5U);
+  link->Commit(5, {5, 5, 0});
+  EXPECT_TRUE(link->Complete());
+}
+
+TEST_P(LinkTest, ShapesItMakesAreValidAndForeignOnesAreChecked) {
+  for (const double rate : {0.25, 0.01, 1e-4, 1e-9, 1e-15}) {
+    for (const uint64_t capacity : {1ULL, 100ULL, 1ULL << 30, 1ULL << 48}) {
+      EXPECT_TRUE(IsValid(LinkShapeFor(GetParam(), capacity, rate))) << rate << " " << capacity;
+    }
+  }
+  const LinkShape good = LinkShapeFor(GetParam(), 100, 0.01);
+  const auto invalid = [&](auto change) {
+    LinkShape shape = good;
+    change(shape);
+    return !IsValid(shape);
+  };
+  EXPECT_TRUE(invalid([](auto& s) { s.capacity = 0; }));
+  EXPECT_TRUE(invalid([](auto& s) { s.error_rate = 0; }));
+  EXPECT_TRUE(invalid([](auto& s) { s.error_rate = 1; }));
+  EXPECT_TRUE(invalid([](auto& s) { s.bits = 0; }));
+  EXPECT_TRUE(invalid([](auto& s) { s.bits = UINT64_MAX - 511; }));
+  EXPECT_TRUE(invalid([](auto& s) { s.hash_functions = 0; }));
+  EXPECT_TRUE(invalid([](auto& s) { s.hash_functions = 1000; }));
+  EXPECT_TRUE(invalid([](auto& s) { s.lines_per_item = 3; }));
+  EXPECT_TRUE(invalid([](auto& s) { s.kind = static_cast<FilterKind>(9); }));
+}
+
+TEST_P(LinkTest, BudgetRefusalIsAnError) {
+  MemoryBudget small(64);
+  const auto link = MakeLink(LinkShapeFor(GetParam(), 1000, 0.01), small);
+  ASSERT_FALSE(link);
+  EXPECT_EQ(link.error().code, ErrorCode::kOutOfMemory);
+}
+
+}  // namespace
+}  // namespace bitsieve::core
