@@ -19,21 +19,22 @@ Every setting of the server is an option with a name. It can be given in four pl
 3. the environment: `BITSIEVE_PORT=7000`,
 4. a flag: `--port 7000`.
 
-`bitsieve serve --print-config` prints what comes out, as a file that `--config` takes, and says on standard error where
-each value that is no default came from. Unknown names and values out of range are all told at once, with their place, and
-the server does not start (exit status 2).
+`bitsieve serve --print-config` prints what comes out, as a file that `--config` takes, and says on standard error
+where each value that is no default came from. Unknown names and values out of range are all told at once, with their
+place, and the server does not start (exit status 2).
 
 The file is one JSON object; lines may carry `//` comments. [bitsieve.example.json](../config/bitsieve.example.json) has
 every option with its default.
 
-Sizes are bytes, or `64kb`, `100mb`, `2gb` (powers of 1024), or `64k`, `100m`, `2g` (powers of 1000), as Redis has them; in
-a file such a size is a string.
+Sizes are bytes, or `64kb`, `100mb`, `2gb` (powers of 1024), or `64k`, `100m`, `2g` (powers of 1000), as Redis has
+them; in a file such a size is a string.
 
 Options marked *at run time* can be changed with `CONFIG SET name value`; the change lasts until the server stops.
 `CONFIG GET pattern` tells the values in use.
 
-In Kubernetes, a service named `bitsieve` makes the cluster set `BITSIEVE_PORT` and the like in every pod of its namespace,
-to something else than a port. The server then refuses to start and says so; `enableServiceLinks: false` in the pod helps.
+In Kubernetes, a service named `bitsieve` makes the cluster set `BITSIEVE_PORT` and the like in every pod of its
+namespace, to something else than a port. The server then refuses to start and says so; `enableServiceLinks: false` in
+the pod helps.
 )";
 
 std::string Cell(std::string_view text) {

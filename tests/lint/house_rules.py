@@ -128,7 +128,7 @@ def dead_file_complaints(paths, read):
 
 
 def names_source(cmake_text, folder, path):
-    """By its path from the list's folder or from the root, with its suffix or, as an argument of a function, without."""
+    """By its path from the list's folder or from the root; as an argument of a function also without its suffix."""
     names = ["${PROJECT_SOURCE_DIR}/" + path]
     if not folder or path.startswith(folder + "/"):
         relative = os.path.relpath(path, folder or ".")

@@ -66,7 +66,8 @@ class DeadFiles(unittest.TestCase):
 
     def test_sources_in_no_target_are_found(self):
         lists = "add_library(a x.cc sub/y.cc ${PROJECT_SOURCE_DIR}/tests/z.cc)\nbench(fast)\n"
-        alive = {"core/CMakeLists.txt": lists, "core/x.cc": "", "core/sub/y.cc": "", "tests/z.cc": "", "core/fast.cc": ""}
+        alive = {"core/CMakeLists.txt": lists, "tests/z.cc": ""}
+        alive |= {"core/x.cc": "", "core/sub/y.cc": "", "core/fast.cc": ""}
         self.assertEqual(self.complaints(alive), [])
         self.assertEqual(self.complaints(alive | {"core/xx.cc": ""}), ["core/xx.cc: in no CMake target"])
         self.assertEqual(self.complaints(alive | {"core/other/x.cc": ""}), ["core/other/x.cc: in no CMake target"])

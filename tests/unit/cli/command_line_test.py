@@ -1,0 +1,151 @@
+"""What the program says and with which status it ends, as people and scripts see it. Argument: the binary."""
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+BINARY = sys.argv.pop(1)
+EXAMPLE = os.path.join(os.path.dirname(__file__), "../../../config/bitsieve.example.json")
+
+
+def run(*arguments, **variables):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("BITSIEVE_")}
+    return subprocess.run([BINARY, *arguments], env=environment | variables, capture_output=True, text=True, timeout=60,
+                          check=False)
+
+
+class Program(unittest.TestCase):
+    def test_help_names_the_subcommands_and_first_steps(self):
+        done = run("--help")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for word in ("serve", "ping", "version", "BF.ADD"):
+            self.assertIn(word, done.stdout)
+
+    def test_nothing_asked_is_a_usage_error_that_helps(self):
+        done = run()
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("Subcommands:", done.stderr)
+
+    def test_an_unknown_command_is_named(self):
+        done = run("sevre")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('unknown command "sevre"', done.stderr)
+
+    def test_version(self):
+        self.assertRegex(run("version").stdout, r"^bitsieve \d+\.\d+\.\d+\n$")
+        self.assertEqual(run("--version").stdout, run("version").stdout)
+
+
+class Serve(unittest.TestCase):
+    def test_print_config_is_a_file_that_config_takes(self):
+        first = run("serve", "--print-config", "--port", "1234", "--maxmemory=100mb", BITSIEVE_LOGLEVEL="debug")
+        self.assertEqual(first.returncode, 0)
+        values = json.loads(first.stdout)
+        self.assertEqual((values["port"], values["maxmemory"], values["loglevel"]), (1234, "100mb", "debug"))
+        self.assertEqual(first.stderr,
+                         "port: from --port\nmaxmemory: from --maxmemory\nloglevel: from BITSIEVE_LOGLEVEL\n")
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            file.write(first.stdout)
+            file.flush()
+            self.assertEqual(run("serve", "--print-config", "--config", file.name).stdout, first.stdout)
+            self.assertEqual(run("serve", "--print-config", BITSIEVE_CONFIG=file.name).stdout, first.stdout)
+
+    def test_the_example_is_the_defaults(self):
+        with open(EXAMPLE, encoding="utf-8") as example:
+            self.assertEqual(run("serve", "--print-config", "--config", EXAMPLE).stdout, example.read())
+
+    def test_every_problem_is_told_at_once(self):
+        done = run("serve", "--prot", "1", "--bind", "here", BITSIEVE_PORT="x", BITSIEVE_CONFIG="/no/such/file")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr.splitlines(), [
+            'bitsieve serve: --prot: unknown option "prot"; did you mean port?',
+            "bitsieve serve: /no/such/file: cannot be read: No such file or directory",
+            'bitsieve serve: BITSIEVE_PORT: port must be a whole number from 0 to 65535, not "x"',
+            'bitsieve serve: --bind: bind must be an IPv4 or IPv6 address, not "here"',
+        ])
+
+    def test_an_empty_value_does_not_swallow_the_next_flag(self):
+        done = run("serve", "--print-config", "--logfile=", "--dir=x")
+        self.assertEqual((json.loads(done.stdout)["logfile"], json.loads(done.stdout)["dir"]), ("", "x"))
+
+    def test_help_has_every_option_in_its_group(self):
+        done = run("serve", "--help")
+        with open(EXAMPLE, encoding="utf-8") as example:
+            for name in json.load(example):
+                self.assertRegex(done.stdout, rf"\n  --{name} ")
+        self.assertEqual(re.findall(r"\n([A-Z][a-z ]+):\n", done.stdout),
+                         ["Options", "Network", "Request limits", "Memory", "Filters", "Persistence", "Logs"])
+
+
+class Answering:
+    """A server of one connection that answers whatever comes with given bytes; None: not at all."""
+
+    def __init__(self, answer, address="127.0.0.1", family=socket.AF_INET):
+        self.listener = socket.create_server((address, 0), family=family)
+        self.port = str(self.listener.getsockname()[1])
+        self.request = b""
+        self.thread = threading.Thread(target=self.serve, args=(answer,))
+        self.thread.start()
+
+    def serve(self, answer):
+        connection, _ = self.listener.accept()
+        with connection:
+            self.request = connection.recv(100)
+            if answer is not None:
+                connection.sendall(answer)
+            else:
+                connection.recv(100)  # until the client leaves
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.thread.join()
+        self.listener.close()
+
+
+class Ping(unittest.TestCase):
+    def assert_fails(self, done, reason):
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, reason)
+
+    def test_pong(self):
+        with Answering(b"+PONG\r\n") as server:
+            done = run("ping", "--port", server.port)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "PONG\n", ""))
+        self.assertEqual(server.request, b"PING\r\n")
+
+    def test_place_is_that_of_the_server_in_the_same_environment(self):
+        with Answering(b"+PONG\r\n") as server:
+            self.assertEqual(run("ping", BITSIEVE_PORT=server.port, BITSIEVE_BIND="0.0.0.0").returncode, 0)
+
+    def test_other_answers_are_told(self):
+        with Answering(b"-LOADING not yet\r\n") as server:
+            self.assert_fails(run("ping", "--port", server.port), r'answered "-LOADING not yet", not "\+PONG"')
+        with Answering(b"") as server:
+            self.assert_fails(run("ping", "--port", server.port), "closed without an answer")
+        with Answering(b"x" * 100000) as server:
+            self.assert_fails(run("ping", "--port", server.port), 'answered "x')
+
+    def test_silence_ends(self):
+        with Answering(None) as server:
+            self.assert_fails(run("ping", "--port", server.port, "--timeout", "0.2"), "no answer in time")
+
+    def test_nobody_there(self):
+        with socket.socket() as bound:  # bound, not listening: refuses
+            bound.bind(("127.0.0.1", 0))
+            self.assert_fails(run("ping", "--port", str(bound.getsockname()[1])), "cannot connect: Connection refused")
+
+    def test_wrong_command_lines(self):
+        for arguments in (["--port", "0"], ["--port", "x"], ["--timeout", "0"], ["--prot", "1"]):
+            self.assertEqual(run("ping", *arguments).returncode, 2, arguments)
+        self.assertEqual(run("ping", BITSIEVE_PORT="x").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
