@@ -1,0 +1,83 @@
+// filter_contract.h: what every family promises is tested once, for all of them: the list of families and the helpers.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/filters/filter_factory.h"
+#include "tests/support/key_source.h"
+
+namespace bitsieve::test {
+
+// Sanitizers make everything ten times slower: the same tests then ask fewer questions.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr uint64_t kSlowdown = 20;
+#else
+inline constexpr uint64_t kSlowdown = 1;
+#endif
+
+class FilterContract : public testing::TestWithParam<core::FilterKind> {
+ protected:
+  std::unique_ptr<core::Filter> Make(double rate, uint64_t capacity, uint32_t expansion, uint64_t seed) {
+    core::FilterParams params;
+    params.kind = GetParam();
+    params.error_rate = rate;
+    params.capacity = capacity;
+    params.expansion = expansion;
+    params.seed = seed;
+    core::ShareForStatedCapacity(params);
+    auto filter = core::MakeFilter(params, budget_);
+    EXPECT_TRUE(filter) << filter.error().message;
+    return std::move(*filter);
+  }
+
+  static std::vector<core::KeyHash> Hashes(const core::Filter& filter, KeySource source, uint64_t first, size_t count) {
+    std::vector<core::KeyHash> hashes(count);
+    for (size_t i = 0; i < count; ++i) hashes[i] = filter.HashOf(Key(source, first + i));
+    return hashes;
+  }
+
+  // Items [first, first + count) of the source.
+  static void Add(core::Filter& filter, KeySource source, uint64_t first, uint64_t count) {
+    ForBatches(first, count, [&](uint64_t start, size_t size) {
+      std::vector<core::AddOutcome> outcomes(size);
+      EXPECT_EQ(filter.Add(Hashes(filter, source, start, size), outcomes), size);
+    });
+  }
+  static uint64_t CountFound(const core::Filter& filter, KeySource source, uint64_t first, uint64_t count) {
+    uint64_t found = 0;
+    ForBatches(first, count, [&](uint64_t start, size_t size) {
+      std::vector<uint8_t> present(size);
+      filter.MayContain(Hashes(filter, source, start, size), present);
+      for (const uint8_t yes : present) found += yes;
+    });
+    return found;
+  }
+
+  core::MemoryBudget budget_;
+
+ private:
+  template <class Use>
+  static void ForBatches(uint64_t first, uint64_t count, const Use& use) {
+    constexpr uint64_t kBatch = 256;
+    for (uint64_t i = 0; i < count; i += kBatch) use(first + i, std::min(kBatch, count - i));
+  }
+};
+
+inline constexpr uint64_t kAbsent = uint64_t{1} << 40;  // items from here on are never added
+
+inline std::vector<core::FilterKind> AllKinds() {
+  std::vector<core::FilterKind> kinds;
+  for (const core::FilterKindRow& row : core::kFilterKinds) kinds.push_back(row.kind);
+  return kinds;
+}
+
+#define BITSIEVE_FOR_ALL_KINDS(suite)                                                 \
+  INSTANTIATE_TEST_SUITE_P(Kinds, suite, testing::ValuesIn(AllKinds()),               \
+                           [](const testing::TestParamInfo<core::FilterKind>& test) { \
+                             return std::string(core::FilterKindName(test.param));    \
+                           })
+
+}  // namespace bitsieve::test
