@@ -55,10 +55,6 @@ core::Filter* FindOrMakeDefault(CommandContext& context) {
   return filter != nullptr ? filter : Make(context, DefaultParams(context.settings()), std::nullopt);
 }
 
-KeyHash HashOfItem(const CommandContext& context, const core::Filter& filter) {
-  return context.hash != nullptr ? *context.hash : filter.HashOf(context.arguments[2]);
-}
-
 void WriteOutcome(CommandContext& context, AddOutcome outcome) {
   switch (outcome) {
     case AddOutcome::kPresent:
@@ -128,13 +124,21 @@ void Reserve(CommandContext& context) {
   context.reply.Ok();
 }
 
+// One reply an item. Adding goes on behind a refusal, as each item is a command of its own.
+void AnswerAdds(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  std::array<AddOutcome, Dispatcher::kWindow> outcomes;
+  while (!hashes.empty()) {
+    const size_t told = filter.Add(hashes, std::span(outcomes.data(), hashes.size()));
+    for (size_t i = 0; i < told; ++i) WriteOutcome(context, outcomes[i]);
+    hashes = hashes.subspan(told);
+  }
+}
+
 void Add(CommandContext& context) {
   core::Filter* filter = FindOrMakeDefault(context);
   if (filter == nullptr) return;
-  const KeyHash hash = HashOfItem(context, *filter);
-  AddOutcome outcome;
-  filter->Add({&hash, 1}, {&outcome, 1});
-  WriteOutcome(context, outcome);
+  const KeyHash hash = filter->HashOf(context.arguments[2]);
+  AnswerAdds(context, *filter, {&hash, 1});
 }
 
 void MultiAdd(CommandContext& context) {
@@ -156,16 +160,29 @@ void Insert(CommandContext& context) {
   AddItems(context, *filter, request.items);
 }
 
-void Exists(CommandContext& context) {
-  const core::Filter* filter = context.FindFilter();
-  uint8_t present = 0;
-  if (filter != nullptr) {
-    const KeyHash hash = HashOfItem(context, *filter);
-    filter->MayContain({&hash, 1}, {&present, 1});
+void WritePresence(CommandContext& context, std::span<const uint8_t> present) {
+  uint64_t hits = 0;
+  for (const uint8_t each : present) {
+    hits += each;
+    context.reply.Boolean(each != 0);
   }
-  context.tally.hits += present;
-  context.tally.misses += 1 - present;
-  context.reply.Boolean(present != 0);
+  context.tally.hits += hits;
+  context.tally.misses += present.size() - hits;
+}
+
+void AnswerExists(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  std::array<uint8_t, Dispatcher::kWindow> present;
+  const std::span told(present.data(), hashes.size());
+  filter.MayContain(hashes, told);
+  WritePresence(context, told);
+}
+
+void Exists(CommandContext& context) {
+  constexpr uint8_t kAbsent = 0;
+  core::Filter* filter = context.FindFilter();
+  if (filter == nullptr) return WritePresence(context, {&kAbsent, 1});
+  const KeyHash hash = filter->HashOf(context.arguments[2]);
+  AnswerExists(context, *filter, {&hash, 1});
 }
 
 void MultiExists(CommandContext& context) {
@@ -173,22 +190,17 @@ void MultiExists(CommandContext& context) {
   const core::Filter* filter = context.FindFilter();
   std::array<KeyHash, kChunk> hashes;
   std::array<uint8_t, kChunk> present{};
-  uint64_t hits = 0;
   context.reply.ArrayHeader(items.size());
   for (size_t done = 0; done < items.size(); done += kChunk) {
     const Arguments chunk = items.subspan(done, std::min(kChunk, items.size() - done));
+    const std::span told(present.data(), chunk.size());
     if (filter != nullptr) {
       const std::span chunk_hashes(hashes.data(), chunk.size());
       PrepareChunk(*filter, chunk, chunk_hashes);
-      filter->MayContain(chunk_hashes, std::span(present.data(), chunk.size()));
+      filter->MayContain(chunk_hashes, told);
     }
-    for (size_t i = 0; i < chunk.size(); ++i) {
-      hits += present[i];
-      context.reply.Boolean(present[i] != 0);
-    }
+    WritePresence(context, told);
   }
-  context.tally.hits += hits;
-  context.tally.misses += items.size() - hits;
 }
 
 void Cardinality(CommandContext& context) {
@@ -236,6 +248,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(links)",
      .summary = "Adds an item: 1 if it is new, 0 if it was probably there. Creates the filter if there is none.",
      .syntax = "key item",
+     .items_handler = AnswerAdds,
      .handler = Add},
     {.name = "bf.madd",
      .arity = -3,
@@ -272,6 +285,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(links)",
      .summary = "Tells whether an item is in a filter: 0 definitely not, 1 probably. 0 if there is no such filter.",
      .syntax = "key item",
+     .items_handler = AnswerExists,
      .handler = Exists},
     {.name = "bf.mexists",
      .arity = -3,

@@ -20,6 +20,9 @@ namespace bitsieve::server {
 class CommandTable;
 struct CommandContext;
 using Handler = void (*)(CommandContext& context);
+// Replies to each of these items of one filter, in order: a run of commands that were prepared alike, answered
+// together.
+using ItemsHandler = void (*)(CommandContext& context, core::Filter& filter, std::span<const core::KeyHash> hashes);
 
 enum CommandFlag : uint32_t {
   kWrite = 1 << 0,        // may change a filter or a name
@@ -35,7 +38,7 @@ enum CommandFlag : uint32_t {
 enum class Preparation : uint8_t {
   kAlone,    // nothing, and nothing behind it either: it may change what names mean, or depends on it otherwise
   kNothing,  // nothing, but it has no say in what names mean: others may be prepared past it
-  kOneItem,  // find the filter named by argument 1, hash argument 2 and prefetch
+  kOneItem,  // find the filter named by argument 1, hash argument 2 and prefetch; the row has an ItemsHandler
   kItems,    // find the filter named by argument 1; the handler hashes the items, in chunks
 };
 
@@ -59,9 +62,10 @@ struct CommandRow {
   std::string_view since = {};  // version of Redis or RedisBloom that had it first; "bitsieve 0.1.0" for our own
   std::string_view complexity = {};
   std::string_view summary = {};
-  std::string_view syntax = {};  // the arguments: [optional], LITERAL, name, a | b, "name [name ...]"
-  std::string_view notes = {};   // what a user must know beyond the summary
-  Handler handler = nullptr;     // null for a container that does nothing of its own
+  std::string_view syntax = {};          // the arguments: [optional], LITERAL, name, a | b, "name [name ...]"
+  std::string_view notes = {};           // what a user must know beyond the summary
+  ItemsHandler items_handler = nullptr;  // of kOneItem
+  Handler handler = nullptr;             // null for a container that does nothing of its own
   std::span<const CommandRow> subcommands = {};
 };
 
@@ -91,10 +95,9 @@ struct CommandContext {
 
   // Of the command that runs now.
   Arguments arguments = {};
-  const CommandRow* row = nullptr;      // null: unknown
-  core::Filter* filter = nullptr;       // named by argument 1, if prepared
-  const core::KeyHash* hash = nullptr;  // of argument 2 under that filter's seed, if prepared
-  FilterPtr held = {};                  // keeps alive what the handler looked up itself
+  const CommandRow* row = nullptr;  // null: unknown
+  core::Filter* filter = nullptr;   // named by argument 1, if prepared
+  FilterPtr held = {};              // keeps alive what the handler looked up itself
 
   Keyspace& keyspace() const { return *environment.keyspace; }
   ServerControl& control() const { return *environment.control; }

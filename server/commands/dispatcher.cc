@@ -71,8 +71,8 @@ class Dispatcher::Impl {
  private:
   struct Slot {
     const CommandRow* row;
-    core::Filter* filter;  // kept alive by the memo
-    core::KeyHash hash;
+    core::Filter* filter;  // if prepared; kept alive by the memo
+    bool operator==(const Slot&) const = default;
   };
 
   // Finds out ahead what the commands of a window will need, up to the first whose effect others may depend on. Returns
@@ -80,16 +80,14 @@ class Dispatcher::Impl {
   size_t Prepare(const CommandBatch& batch, size_t first) {
     const size_t end = std::min(batch.size(), first + kWindow);
     for (size_t i = first; i < end; ++i) {
-      Slot& slot = slots_[i - first];
-      if (!PrepareOne(batch[i], slot)) return i + 1;
+      if (!PrepareOne(batch[i], slots_[i - first], hashes_[i - first])) return i + 1;
     }
     return end;
   }
 
   // False if nothing behind this command may be prepared before it has run.
-  bool PrepareOne(Arguments arguments, Slot& slot) {
-    slot.row = table_.Find(arguments[0]);
-    slot.filter = nullptr;
+  bool PrepareOne(Arguments arguments, Slot& slot, core::KeyHash& hash) {
+    slot = {table_.Find(arguments[0]), nullptr};
     if (slot.row == nullptr) return true;
     const Preparation preparation = slot.row->preparation;
     if (preparation == Preparation::kAlone) return false;
@@ -97,36 +95,59 @@ class Dispatcher::Impl {
     slot.filter = memo_.Resolve(arguments[1]);
     if (slot.filter == nullptr) return false;  // the command may create it
     if (preparation == Preparation::kOneItem) {
-      slot.hash = slot.filter->HashOf(arguments[2]);
-      slot.filter->Prefetch(slot.hash);
+      hash = slot.filter->HashOf(arguments[2]);
+      slot.filter->Prefetch(hash);
     }
     return true;
   }
 
-  // Between MULTI and EXEC commands are queued, not run: only their rows are needed, up to what may end that.
+  // Between MULTI and EXEC commands are queued, not run: only their rows are needed, one at a time, since
+  // any may end that.
   size_t PrepareNothing(const CommandBatch& batch, size_t first) {
-    slots_[0] = {table_.Find(batch[first][0]), nullptr, {}};
+    slots_[0] = {table_.Find(batch[first][0]), nullptr};
     return first + 1;
   }
 
   // Runs the window in order. Returns where it stopped: before its end if a reply comes later or the connection closes.
   size_t Run(CommandContext& context, const CommandBatch& batch, size_t first, size_t end) {
-    for (size_t i = first; i < end; ++i) {
-      Slot& slot = slots_[i - first];
-      context.arguments = batch[i];
+    for (size_t i = first; i < end;) {
+      const Slot& slot = slots_[i - first];
+      if (slot.filter != nullptr && slot.row->items_handler != nullptr) {
+        const size_t length = RunLength(i - first, end - first);
+        AnswerRun(context, slot, std::span(hashes_).subspan(i - first, length));
+        i += length;
+        continue;
+      }
+      context.arguments = batch[i++];
       context.row = slot.row;
       context.filter = slot.filter;
-      context.hash = slot.filter != nullptr ? &slot.hash : nullptr;
       RunCommand(context);
-      if (context.session.closing || context.deferred) return i + 1;
+      if (context.session.closing || context.deferred) return i;
     }
     return end;
+  }
+
+  // How many slots from `begin` on ask the same of the same filter.
+  size_t RunLength(size_t begin, size_t end) const {
+    size_t i = begin + 1;
+    while (i < end && slots_[i] == slots_[begin]) ++i;
+    return i - begin;
+  }
+
+  // These commands need no admission: they were prepared, and so they are known, have their arguments, and are not
+  // between MULTI and EXEC.
+  void AnswerRun(CommandContext& context, const Slot& slot, std::span<const core::KeyHash> hashes) {
+    context.tally.commands += hashes.size();
+    context.session.client->last_command.store(slot.row->name.data(), std::memory_order_relaxed);
+    slot.row->items_handler(context, *slot.filter, hashes);
   }
 
   const Environment environment_;
   const CommandTable& table_ = CommandTable::Instance();
   NameMemo memo_;
+  // Of the window that runs now.
   std::array<Slot, kWindow> slots_;
+  std::array<core::KeyHash, kWindow> hashes_;
 };
 
 Dispatcher::Dispatcher(const Environment& environment) : impl_(std::make_unique<Impl>(environment)) {}

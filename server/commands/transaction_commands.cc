@@ -49,7 +49,6 @@ void RunQueued(CommandContext& context, const std::vector<std::vector<std::strin
     context.arguments = arguments;
     context.row = context.table.Find(arguments[0]);
     context.filter = nullptr;
-    context.hash = nullptr;
     RunCommand(context);
   }
   context.arguments = {};
