@@ -1,0 +1,58 @@
+// data_directory.h: where everything of a server lies, and the lock that keeps a second server out.
+//
+//   MANIFEST             what the snapshot consists of; replaced by rename
+//   MANIFEST.tmp         the next one, while it is written
+//   filters/17.filter    one filter each; the number is the file id
+//   quarantine/          damaged files that recovery set aside
+//   LOCK                 locked while a server runs; holds its process id
+//
+// Files of other names are left alone. Thread-compatible. The disk outlives it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "server/persistence/disk.h"
+#include "server/persistence/manifest.h"
+
+namespace bitsieve::server {
+
+class DataDirectory {
+ public:
+  static constexpr std::string_view kManifestName = "MANIFEST";
+  static constexpr std::string_view kTemporaryManifestName = "MANIFEST.tmp";
+
+  // Makes what is missing and takes the lock for as long as the object lives. kIo names the process that has it.
+  static core::Result<std::unique_ptr<DataDirectory>> Open(Disk& disk, const std::string& path);
+
+  Disk& disk() const { return disk_; }
+  const std::string& path() const { return path_; }
+  std::string manifest_path() const { return PathOf(kManifestName); }
+  std::string temporary_manifest_path() const { return PathOf(kTemporaryManifestName); }
+  std::string filters_path() const { return PathOf("filters"); }
+  std::string quarantine_path() const { return PathOf("quarantine"); }
+  std::string FilterPath(uint64_t file_id) const { return filters_path() + "/" + FilterFileName(file_id); }
+
+  static std::string FilterFileName(uint64_t file_id);
+  // Nothing for a name that FilterFileName does not make.
+  static std::optional<uint64_t> FilterFileId(std::string_view file_name);
+
+  // The two halves of replacing the manifest. After a failed Prepare the old one stands. After a failed Swap either may
+  // stand, so that the files of both must stay.
+  core::Status PrepareManifest(const Manifest& manifest, ChunkBuffer& buffer);
+  core::Status SwapManifest();
+
+ private:
+  DataDirectory(Disk& disk, std::string path) : disk_(disk), path_(std::move(path)) {}
+  std::string PathOf(std::string_view name) const { return path_ + "/" + std::string(name); }
+
+  Disk& disk_;
+  const std::string path_;
+  std::unique_ptr<FileLock> lock_;
+};
+
+}  // namespace bitsieve::server

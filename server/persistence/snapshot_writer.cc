@@ -1,0 +1,164 @@
+#include "server/persistence/snapshot_writer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+#include "server/persistence/filter_file.h"
+
+namespace bitsieve::server {
+namespace {
+
+int64_t UnixMilliseconds() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+bool IsSameObject(const std::weak_ptr<core::Filter>& a, const FilterPtr& b) {
+  return !a.owner_before(b) && !b.owner_before(a);
+}
+
+// The saved record of this very object, or null.
+const SavedFilter* FindSaved(const SavedState& saved, const FilterPtr& filter) {
+  const auto found = saved.filters.find(filter.get());
+  return found != saved.filters.end() && IsSameObject(found->second.filter, filter) ? &found->second : nullptr;
+}
+
+}  // namespace
+
+// A snapshot in the making.
+struct SnapshotWriter::Draft {
+  Manifest manifest;
+  SavedState saved;
+  std::vector<uint64_t> written;  // new files
+  SaveReport report;
+};
+
+SnapshotWriter::SnapshotWriter(DataDirectory& directory, const Registry& registry, SavedState saved,
+                               uint32_t chunk_bytes)
+    : directory_(directory),
+      registry_(registry),
+      chunk_bytes_(chunk_bytes),
+      next_file_id_(saved.next_file_id),
+      saved_(std::move(saved)) {}
+
+core::Result<SaveReport> SnapshotWriter::Save() {
+  Draft draft;
+  // Before the names are collected: a change in between makes the next save write once too often, never too seldom.
+  draft.saved.registry_change_count = registry_.ChangeCount();
+  core::Status status = WriteFilters(draft);
+  if (!status) {
+    AbandonDraft(draft);
+    return tl::unexpected(std::move(status.error()));
+  }
+  const bool unchanged =
+      draft.written.empty() && draft.saved.registry_change_count == saved_.registry_change_count && garbage_.empty();
+  if (!unchanged) {
+    status = CommitDraft(draft);
+    if (!status) return tl::unexpected(std::move(status.error()));
+  }
+  return std::move(draft.report);
+}
+
+core::Status SnapshotWriter::WriteFilters(Draft& draft) {
+  std::vector<NamedFilter> collected = registry_.Collect();
+  std::sort(collected.begin(), collected.end(),
+            [](const NamedFilter& a, const NamedFilter& b) { return a.name < b.name; });
+  draft.report.filters = collected.size();
+  draft.manifest.filters.reserve(collected.size());
+  for (NamedFilter& named : collected) {
+    if (core::Status status = WriteFilter(draft, named); !status) return status;
+    named.filter.reset();  // one that was deleted meanwhile frees its memory now
+  }
+  return draft.written.empty() ? core::Status() : directory_.disk().SyncDirectory(directory_.filters_path());
+}
+
+core::Status SnapshotWriter::WriteFilter(Draft& draft, NamedFilter& named) {
+  // Before the content is read, for the same reason as above.
+  SavedFilter saved{named.filter, named.filter->ChangeCount(), 0, {}};
+  if (const SavedFilter* kept = FindUnchanged(draft, named.filter, saved.change_count)) {
+    saved.file_id = kept->file_id;
+    saved.seal = kept->seal;
+  } else {
+    saved.file_id = next_file_id_++;
+    draft.written.push_back(saved.file_id);
+    core::Result<FileSeal> seal = WriteFilterFile(directory_.disk(), directory_.FilterPath(saved.file_id), named.name,
+                                                  *named.filter, chunk_bytes_, buffer_);
+    if (!seal) return tl::unexpected(std::move(seal.error()));
+    saved.seal = *seal;
+    ++draft.report.filters_written;
+    draft.report.bytes_written += seal->bytes;
+  }
+  draft.manifest.filters.push_back({std::move(named.name), saved.file_id, saved.seal});
+  draft.saved.filters.emplace(named.filter.get(), std::move(saved));
+  return {};
+}
+
+const SavedFilter* SnapshotWriter::FindUnchanged(const Draft& draft, const FilterPtr& filter,
+                                                 uint64_t change_count) const {
+  const SavedFilter* saved = FindSaved(saved_, filter);
+  const bool unchanged = saved != nullptr && saved->change_count == change_count;
+  // A filter under a second name gets a file of its own: each file belongs to one line of the manifest.
+  return unchanged && !draft.saved.filters.contains(filter.get()) ? saved : nullptr;
+}
+
+core::Status SnapshotWriter::CommitDraft(Draft& draft) {
+  Manifest& manifest = draft.manifest;
+  manifest.snapshot_number = draft.saved.snapshot_number = saved_.snapshot_number + 1;
+  manifest.next_file_id = draft.saved.next_file_id = next_file_id_;
+  manifest.saved_unix_ms = UnixMilliseconds();
+  if (core::Status status = directory_.PrepareManifest(manifest, buffer_); !status) {
+    (void)directory_.disk().Remove(directory_.temporary_manifest_path());  // to make room; the next save replaces it
+    AbandonDraft(draft);
+    return status;
+  }
+  if (core::Status status = directory_.SwapManifest(); !status) {
+    garbage_.insert(garbage_.end(), draft.written.begin(), draft.written.end());
+    return status;
+  }
+  Adopt(draft);
+  draft.report.warnings = RemoveGarbage();
+  return {};
+}
+
+// The old manifest stands: what was written helps nobody, and a full disk needs its place.
+void SnapshotWriter::AbandonDraft(const Draft& draft) {
+  for (const uint64_t id : draft.written) {
+    if (!directory_.disk().Remove(directory_.FilterPath(id))) garbage_.push_back(id);
+  }
+}
+
+// The draft is the snapshot now.
+void SnapshotWriter::Adopt(Draft& draft) {
+  draft.saved.file_ids = FileIdsOf(draft.manifest);
+  std::set_difference(saved_.file_ids.begin(), saved_.file_ids.end(), draft.saved.file_ids.begin(),
+                      draft.saved.file_ids.end(), std::back_inserter(garbage_));
+  const std::lock_guard lock(mutex_);
+  saved_ = std::move(draft.saved);
+}
+
+std::vector<std::string> SnapshotWriter::RemoveGarbage() {
+  std::vector<std::string> warnings;
+  std::vector<uint64_t> left;
+  for (const uint64_t id : std::exchange(garbage_, {})) {
+    const core::Status status = directory_.disk().Remove(directory_.FilterPath(id));
+    if (status) continue;
+    warnings.push_back(status.error().message);
+    left.push_back(id);
+  }
+  garbage_ = std::move(left);
+  return warnings;
+}
+
+uint64_t SnapshotWriter::CountChanges() const {
+  const std::lock_guard lock(mutex_);
+  uint64_t changes = registry_.ChangeCount() - saved_.registry_change_count;
+  registry_.Scan(0, UINT64_MAX, [&](std::string_view, const FilterPtr& filter) {
+    const SavedFilter* saved = FindSaved(saved_, filter);
+    changes += filter->ChangeCount() - (saved == nullptr ? 0 : saved->change_count);
+  });
+  return changes;
+}
+
+}  // namespace bitsieve::server

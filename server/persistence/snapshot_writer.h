@@ -1,0 +1,86 @@
+// snapshot_writer.h: makes a snapshot of the registry, writing only the filters that changed since the last one.
+//
+// Order is everything: new filter files, durable with their names; then the next manifest, durable, under a temporary
+// name; then the rename that makes it the snapshot; and only when that is durable, the files that nobody needs any more
+// are removed. A crash between any two steps, or within one, leaves the old snapshot or the new one whole.
+//
+// Service goes on meanwhile: names and filters are collected at one moment, the bits are copied chunk by chunk while
+// others add. What was added before Save was called is in the snapshot; what is added during it may be.
+//
+// Save and CountChanges may be called from different threads, Save from one at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/result.h"
+#include "server/keyspace/registry.h"
+#include "server/persistence/data_directory.h"
+#include "server/persistence/manifest.h"
+
+namespace bitsieve::server {
+
+// A filter in memory whose content, as of `change_count`, is in a file.
+struct SavedFilter {
+  std::weak_ptr<core::Filter> filter;  // not its address alone: a new filter may be made where a freed one was
+  uint64_t change_count = 0;
+  uint64_t file_id = 0;
+  FileSeal seal;
+};
+
+// What the directory holds, and of which objects: the state between two snapshots.
+struct SavedState {
+  uint64_t snapshot_number = 0;
+  uint64_t next_file_id = 1;
+  uint64_t registry_change_count = 0;
+  std::vector<uint64_t> file_ids;  // of the files that the manifest lists, ascending
+  std::unordered_map<const core::Filter*, SavedFilter> filters;
+};
+
+struct SaveReport {
+  uint64_t filters = 0;          // in the snapshot
+  uint64_t filters_written = 0;  // of them, new or changed
+  uint64_t bytes_written = 0;
+  std::vector<std::string> warnings;  // old files that could not be removed: tried again by the next save
+};
+
+class SnapshotWriter {
+ public:
+  // All three outlive the writer. `chunk_bytes` is for tests.
+  SnapshotWriter(DataDirectory& directory, const Registry& registry, SavedState saved,
+                 uint32_t chunk_bytes = kDefaultChunkBytes);
+
+  // After an error the last snapshot is whole and the next Save writes all that this one did not.
+  core::Result<SaveReport> Save();
+  // Changes of names and of contents since the last snapshot; 0 if and only if there is nothing to save. Looks at every
+  // filter.
+  uint64_t CountChanges() const;
+
+ private:
+  struct Draft;
+  core::Status WriteFilters(Draft& draft);
+  core::Status WriteFilter(Draft& draft, NamedFilter& named);
+  const SavedFilter* FindUnchanged(const Draft& draft, const FilterPtr& filter, uint64_t change_count) const;
+  core::Status CommitDraft(Draft& draft);
+  void AbandonDraft(const Draft& draft);
+  void Adopt(Draft& draft);
+  std::vector<std::string> RemoveGarbage();
+
+  DataDirectory& directory_;
+  const Registry& registry_;
+  const uint32_t chunk_bytes_;
+
+  // Used by Save alone.
+  ChunkBuffer buffer_;
+  std::vector<uint64_t> garbage_;  // files that no manifest needs once the next one stands
+  uint64_t next_file_id_;
+
+  mutable std::mutex mutex_;
+  SavedState saved_;  // written under mutex_ by Save alone, which therefore reads it without
+};
+
+}  // namespace bitsieve::server

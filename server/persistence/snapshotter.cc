@@ -1,0 +1,131 @@
+#include "server/persistence/snapshotter.h"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+namespace bitsieve::server {
+namespace {
+
+int64_t UnixSeconds() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
+core::Status StoppedError() {
+  return core::Fail(core::ErrorCode::kIo, "no snapshot was made: the server is shutting down");
+}
+
+void LogOutcome(const core::Result<SaveReport>& report, int64_t duration_ms) {
+  if (!report) {
+    spdlog::error("snapshot failed, the last one is still whole: {}", report.error().message);
+    return;
+  }
+  spdlog::info("snapshot of {} filters: {} written, {} bytes, {} ms", report->filters, report->filters_written,
+               report->bytes_written, duration_ms);
+  for (const std::string& warning : report->warnings) spdlog::warn("an old snapshot file is left over: {}", warning);
+}
+
+}  // namespace
+
+Snapshotter::Snapshotter(DataDirectory& directory, const Registry& registry, SavedState saved,
+                         std::chrono::seconds interval)
+    : writer_(directory, registry, std::move(saved)), interval_(interval), last_attempt_(Clock::now()) {
+  status_.last_save_unix_s = UnixSeconds();
+  thread_ = std::thread([this] { Run(); });
+}
+
+Snapshotter::~Snapshotter() { (void)Stop(false); }
+
+void Snapshotter::Save(Done done) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!stopping_) {
+      waiting_.push_back(std::move(done));
+      wake_.notify_one();
+      return;
+    }
+  }
+  done(StoppedError());
+}
+
+void Snapshotter::SetInterval(std::chrono::seconds interval) {
+  const std::lock_guard lock(mutex_);
+  interval_ = interval;
+  wake_.notify_one();
+}
+
+SnapshotterStatus Snapshotter::Status() const {
+  const uint64_t changes = writer_.CountChanges();
+  const std::lock_guard lock(mutex_);
+  SnapshotterStatus status = status_;
+  status.changes_since_last_save = changes;
+  return status;
+}
+
+core::Status Snapshotter::Stop(bool final_save) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return final_outcome_;
+    stopping_ = true;
+    final_save_ = final_save;
+    wake_.notify_one();
+  }
+  thread_.join();
+  return final_outcome_;
+}
+
+void Snapshotter::Run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    WaitForWork(lock);
+    const std::vector<Done> waiting = std::exchange(waiting_, {});
+    const bool last = stopping_;
+    const bool save = !last || final_save_;
+    lock.unlock();
+    const core::Status outcome = save ? SaveOnce(last || !waiting.empty()) : core::Status(StoppedError());
+    for (const Done& done : waiting) done(outcome);
+    lock.lock();
+    if (!last) continue;
+    if (save) final_outcome_ = outcome;
+    return;
+  }
+}
+
+void Snapshotter::WaitForWork(std::unique_lock<std::mutex>& lock) {
+  while (!stopping_ && waiting_.empty()) {
+    if (interval_ == std::chrono::seconds::zero()) {
+      wake_.wait(lock);
+      continue;
+    }
+    const Clock::time_point due = last_attempt_ + interval_;
+    if (Clock::now() >= due) return;
+    wake_.wait_until(lock, due);
+  }
+}
+
+core::Status Snapshotter::SaveOnce(bool asked) {
+  const Clock::time_point start = Clock::now();
+  if (!asked && writer_.CountChanges() == 0) {
+    const std::lock_guard lock(mutex_);
+    last_attempt_ = start;
+    return {};
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    status_.in_progress = true;
+  }
+  const core::Result<SaveReport> report = writer_.Save();
+  const auto duration = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
+  LogOutcome(report, duration.count());
+  const std::lock_guard lock(mutex_);
+  last_attempt_ = start;
+  status_.in_progress = false;
+  status_.last_ok = report.has_value();
+  status_.last_duration_ms = duration.count();
+  if (!report) return tl::unexpected(report.error());
+  status_.last_save_unix_s = UnixSeconds();
+  return {};
+}
+
+}  // namespace bitsieve::server

@@ -1,0 +1,136 @@
+// fault_disk.h: another disk, but for one chosen step at which it fails, or at which the process dies. A step is a call
+// that changes the disk. Thread-safe.
+#pragma once
+
+#include <csignal>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/persistence/disk.h"
+
+namespace bitsieve::server {
+
+struct Fault {
+  enum class Kind {
+    kFail,        // the step is not done
+    kFailFromOn,  // nor is any after it
+    kShortWrite,  // half of the bytes are written, then the step fails; other steps as kFail
+    kKillBefore,  // SIGKILL
+    kKillWithin,  // half of the bytes are written, then SIGKILL; other steps as kKillAfter
+    kKillAfter,
+  };
+  uint64_t step = 0;  // counted from 1; 0: never
+  Kind kind = Kind::kFail;
+  std::string reason = "No space left on device";
+};
+
+class FaultDisk final : public Disk {
+ public:
+  explicit FaultDisk(Disk& base) : base_(base) {}
+
+  // Counts steps from here on.
+  void SetFault(Fault fault) {
+    const std::lock_guard lock(mutex_);
+    fault_ = std::move(fault);
+    steps_ = 0;
+    log_.clear();
+  }
+  uint64_t steps() const {
+    const std::lock_guard lock(mutex_);
+    return steps_;
+  }
+  // "create /d/MANIFEST.tmp" and so on, in order.
+  std::vector<std::string> log() const {
+    const std::lock_guard lock(mutex_);
+    return log_;
+  }
+
+  core::Result<std::unique_ptr<WritableFile>> Create(const std::string& path) override {
+    std::unique_ptr<WritableFile> made;
+    core::Status status = Step("create", path, [&]() -> core::Status {
+      core::Result<std::unique_ptr<WritableFile>> file = base_.Create(path);
+      if (!file) return tl::unexpected(file.error());
+      made = std::make_unique<File>(*this, path, std::move(*file));
+      return {};
+    });
+    if (!status) return tl::unexpected(std::move(status.error()));
+    return made;
+  }
+  core::Result<std::unique_ptr<ReadableFile>> Open(const std::string& path) const override { return base_.Open(path); }
+  core::Status Rename(const std::string& from, const std::string& to) override {
+    return Step("rename", from, [&] { return base_.Rename(from, to); });
+  }
+  core::Status Remove(const std::string& path) override {
+    return Step("remove", path, [&] { return base_.Remove(path); });
+  }
+  core::Status CreateDirectory(const std::string& path) override {
+    return Step("create directory", path, [&] { return base_.CreateDirectory(path); });
+  }
+  core::Status SyncDirectory(const std::string& path) override {
+    return Step("sync directory", path, [&] { return base_.SyncDirectory(path); });
+  }
+  core::Result<std::vector<std::string>> List(const std::string& path) const override { return base_.List(path); }
+  core::Result<std::unique_ptr<FileLock>> Lock(const std::string& path) override { return base_.Lock(path); }
+
+ private:
+  using Act = std::function<core::Status()>;
+
+  class File final : public WritableFile {
+   public:
+    File(FaultDisk& disk, std::string path, std::unique_ptr<WritableFile> base)
+        : disk_(disk), path_(std::move(path)), base_(std::move(base)) {}
+    core::Status Write(std::string_view bytes) override {
+      return disk_.Step(
+          "write", path_, [&] { return base_->Write(bytes); },
+          [&] { return base_->Write(bytes.substr(0, bytes.size() / 2)); });
+    }
+    core::Status Sync() override {
+      return disk_.Step("sync", path_, [&] { return base_->Sync(); });
+    }
+    core::Status Close() override {
+      return disk_.Step("close", path_, [&] { return base_->Close(); });
+    }
+
+   private:
+    FaultDisk& disk_;
+    const std::string path_;
+    const std::unique_ptr<WritableFile> base_;
+  };
+
+  core::Status Step(const std::string& what, const std::string& path, const Act& act, const Act& half = {}) {
+    Fault fault;
+    bool hit;
+    {
+      const std::lock_guard lock(mutex_);
+      log_.push_back(what + " " + path);
+      fault = fault_;
+      ++steps_;
+      hit =
+          fault.step != 0 && (steps_ == fault.step || (fault.kind == Fault::Kind::kFailFromOn && steps_ > fault.step));
+    }
+    if (!hit) return act();
+    const bool kills = fault.kind >= Fault::Kind::kKillBefore;
+    const bool halves = fault.kind == Fault::Kind::kShortWrite || fault.kind == Fault::Kind::kKillWithin;
+    if (halves && half) {
+      (void)half();
+    } else if (kills && fault.kind != Fault::Kind::kKillBefore) {
+      (void)act();
+    }
+    if (kills) std::raise(SIGKILL);
+    return core::Fail(core::ErrorCode::kIo, path + ": cannot " + what + ": " + fault.reason);
+  }
+
+  Disk& base_;
+  mutable std::mutex mutex_;
+  // Protected by mutex_.
+  Fault fault_;
+  uint64_t steps_ = 0;
+  std::vector<std::string> log_;
+};
+
+}  // namespace bitsieve::server

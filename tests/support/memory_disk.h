@@ -1,0 +1,207 @@
+// memory_disk.h: a disk in memory that can lose power: what was not synced by then is gone. Thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/persistence/disk.h"
+
+namespace bitsieve::server {
+
+class MemoryDisk final : public Disk {
+ public:
+  // What a power failure may leave of names that were changed but not synced. (Unsynced bytes are always lost.)
+  enum class UnsyncedNames { kLost, kKept };
+
+  MemoryDisk() { directories_[""]; }
+
+  core::Result<std::unique_ptr<WritableFile>> Create(const std::string& path) override {
+    const std::lock_guard lock(mutex_);
+    Directory* directory = Find(Parent(path));
+    if (directory == nullptr) return NotFound(path);
+    std::shared_ptr<File>& file = directory->names[Name(path)];
+    file = std::make_shared<File>();
+    return std::make_unique<Writer>(*this, file);
+  }
+
+  core::Result<std::unique_ptr<ReadableFile>> Open(const std::string& path) const override {
+    const std::lock_guard lock(mutex_);
+    const Directory* directory = Find(Parent(path));
+    if (directory == nullptr || !directory->names.contains(Name(path))) return NotFound(path);
+    return std::make_unique<Reader>(path, directory->names.at(Name(path))->bytes);
+  }
+
+  core::Status Rename(const std::string& from, const std::string& to) override {
+    const std::lock_guard lock(mutex_);
+    Directory* source = Find(Parent(from));
+    Directory* target = Find(Parent(to));
+    if (source == nullptr || target == nullptr || !source->names.contains(Name(from))) return NotFound(from);
+    target->names[Name(to)] = source->names.at(Name(from));
+    source->names.erase(Name(from));
+    return {};
+  }
+
+  core::Status Remove(const std::string& path) override {
+    const std::lock_guard lock(mutex_);
+    if (Directory* directory = Find(Parent(path)); directory != nullptr) directory->names.erase(Name(path));
+    return {};
+  }
+
+  core::Status CreateDirectory(const std::string& path) override {
+    const std::lock_guard lock(mutex_);
+    directories_[path];
+    return {};
+  }
+
+  core::Status SyncDirectory(const std::string& path) override {
+    const std::lock_guard lock(mutex_);
+    Directory* directory = Find(path);
+    if (directory == nullptr) return NotFound(path);
+    directory->durable_names = directory->names;
+    return {};
+  }
+
+  core::Result<std::vector<std::string>> List(const std::string& path) const override {
+    const std::lock_guard lock(mutex_);
+    const Directory* directory = Find(path);
+    if (directory == nullptr) return NotFound(path);
+    std::vector<std::string> names;
+    for (const auto& [name, file] : directory->names) names.push_back(name);
+    for (const auto& [other, ignored] : directories_) {
+      if (!other.empty() && Parent(other) == path) names.push_back(Name(other));
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  core::Result<std::unique_ptr<FileLock>> Lock(const std::string& path) override {
+    const std::lock_guard lock(mutex_);
+    if (!locked_.insert(path).second) {
+      return core::Fail(core::ErrorCode::kIo, path + ": held by somebody in this process");
+    }
+    return std::make_unique<Locked>(*this, path);
+  }
+
+  // The machine goes down and comes up again. Nobody may have a file or a lock open.
+  void LosePower(UnsyncedNames unsynced) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [path, directory] : directories_) {
+      if (unsynced == UnsyncedNames::kLost) directory.names = directory.durable_names;
+      directory.durable_names = directory.names;
+    }
+    for (auto& [path, directory] : directories_) {
+      for (auto& [name, file] : directory.names) file->bytes = file->durable_bytes;
+    }
+    locked_.clear();
+  }
+
+  // Straight to the contents, durably.
+  void Put(const std::string& path, std::string bytes) {
+    const std::lock_guard lock(mutex_);
+    auto file = std::make_shared<File>();
+    file->bytes = file->durable_bytes = std::move(bytes);
+    Directory& directory = directories_[Parent(path)];
+    directory.names[Name(path)] = directory.durable_names[Name(path)] = file;
+  }
+  std::string Get(const std::string& path) const {
+    const std::lock_guard lock(mutex_);
+    return directories_.at(Parent(path)).names.at(Name(path))->bytes;
+  }
+  // Every file with its bytes, by path.
+  std::map<std::string, std::string> All() const {
+    const std::lock_guard lock(mutex_);
+    std::map<std::string, std::string> all;
+    for (const auto& [path, directory] : directories_) {
+      for (const auto& [name, file] : directory.names) all[path + "/" + name] = file->bytes;
+    }
+    return all;
+  }
+
+ private:
+  struct File {
+    std::string bytes;
+    std::string durable_bytes;
+  };
+  struct Directory {
+    std::map<std::string, std::shared_ptr<File>> names;
+    std::map<std::string, std::shared_ptr<File>> durable_names;
+  };
+
+  class Writer final : public WritableFile {
+   public:
+    Writer(MemoryDisk& disk, std::shared_ptr<File> file) : disk_(disk), file_(std::move(file)) {}
+    core::Status Write(std::string_view bytes) override {
+      const std::lock_guard lock(disk_.mutex_);
+      file_->bytes.append(bytes);
+      return {};
+    }
+    core::Status Sync() override {
+      const std::lock_guard lock(disk_.mutex_);
+      file_->durable_bytes = file_->bytes;
+      return {};
+    }
+    core::Status Close() override { return {}; }
+
+   private:
+    MemoryDisk& disk_;
+    const std::shared_ptr<File> file_;
+  };
+
+  class Reader final : public ReadableFile {
+   public:
+    Reader(std::string path, std::string bytes) : path_(std::move(path)), bytes_(std::move(bytes)) {}
+    uint64_t size() const override { return bytes_.size(); }
+    core::Status ReadAt(uint64_t offset, std::span<std::byte> out) const override {
+      if (offset > bytes_.size() || out.size() > bytes_.size() - offset) {
+        return core::Fail(core::ErrorCode::kIo, path_ + ": ends at byte " + std::to_string(bytes_.size()));
+      }
+      if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
+      return {};
+    }
+
+   private:
+    const std::string path_;
+    const std::string bytes_;
+  };
+
+  class Locked final : public FileLock {
+   public:
+    Locked(MemoryDisk& disk, std::string path) : disk_(disk), path_(std::move(path)) {}
+    ~Locked() override {
+      const std::lock_guard lock(disk_.mutex_);
+      disk_.locked_.erase(path_);
+    }
+
+   private:
+    MemoryDisk& disk_;
+    const std::string path_;
+  };
+
+  static std::string Parent(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "" : path.substr(0, slash);
+  }
+  static std::string Name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+  static tl::unexpected<core::Error> NotFound(const std::string& path) {
+    return core::Fail(core::ErrorCode::kIo, path + ": No such file or directory");
+  }
+  Directory* Find(const std::string& path) {
+    const auto found = directories_.find(path);
+    return found == directories_.end() ? nullptr : &found->second;
+  }
+  const Directory* Find(const std::string& path) const { return const_cast<MemoryDisk*>(this)->Find(path); }
+
+  mutable std::mutex mutex_;
+  // Protected by mutex_.
+  std::map<std::string, Directory> directories_;
+  std::set<std::string> locked_;
+};
+
+}  // namespace bitsieve::server

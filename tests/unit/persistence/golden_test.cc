@@ -1,0 +1,126 @@
+// The bytes of format version 1, frozen. If a test here fails, this server writes other bytes than released ones do, or
+// no longer reads theirs: people's data. Do not make new golden files to get it green. If the format has to change,
+// give it a new version number, keep reading the old one, and put the new files beside the old, in a folder of their
+// own. (To make the first files of a new version: run this test with BITSIEVE_WRITE_GOLDEN=1.)
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "server/persistence/filter_file.h"
+#include "server/persistence/manifest.h"
+#include "tests/support/memory_disk.h"
+#include "tests/support/snapshot_fixture.h"
+
+namespace bitsieve::server {
+namespace {
+
+constexpr char kBroken[] =
+    "THE FORMAT ON DISK CHANGED: data of released servers would not be read, or theirs not ours. See the head of "
+    "golden_test.cc before doing anything about it.";
+
+const std::string kFolder = std::string(GOLDEN_DIR) + "/v1";
+
+std::string ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file.good()) << "cannot read " << path;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// The snapshot of the worked example in docs/formats/snapshot.md, and a chain of two links of the other kind.
+void MakeSnapshot(MemoryDisk& disk, TestKeyspace& keyspace) {
+  const FilterPtr fruit = keyspace.Make("fruit", 10, core::FilterKind::kBlocked);
+  for (const char* item : {"apple", "pear", "plum"}) AddItem(*fruit, item);
+  const FilterPtr chain = keyspace.Make(std::string("chain\0\xff", 7), 10, core::FilterKind::kClassic);
+  AddItems(*chain, "item", 25);
+  ChunkBuffer buffer;
+  Manifest manifest;
+  manifest.snapshot_number = 3;
+  manifest.saved_unix_ms = 1700000000123;
+  manifest.next_file_id = 8;
+  const auto add = [&](const std::string& name, uint64_t id, const core::Filter& filter, uint32_t chunk_bytes) {
+    const std::string path = "/d/filters/" + DataDirectory::FilterFileName(id);
+    manifest.filters.push_back({name, id, WriteFilterFile(disk, path, name, filter, chunk_bytes, buffer).value()});
+  };
+  ASSERT_TRUE(disk.CreateDirectory("/d/filters").has_value());
+  add(std::string("chain\0\xff", 7), 7, *chain, 64);
+  add("fruit", 4, *fruit, kDefaultChunkBytes);
+  ASSERT_TRUE(disk.CreateDirectory("/d").has_value());
+  ASSERT_TRUE(WriteManifest(disk, "/d/MANIFEST", manifest, buffer).has_value());
+}
+
+class GoldenTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenTest, TheSameBytesAreWritten) {
+  MemoryDisk disk;
+  TestKeyspace keyspace;
+  MakeSnapshot(disk, keyspace);
+  const std::string written = disk.Get("/d/" + std::string(GetParam()));
+  const std::string path = kFolder + "/" + GetParam();
+  if (std::getenv("BITSIEVE_WRITE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << written;
+  EXPECT_TRUE(written == ReadText(path)) << path << ": " << kBroken;
+}
+
+// "00000010  62 6c ...  |bl...|"
+std::string HexDump(const std::string& bytes) {
+  std::ostringstream out;
+  for (size_t line = 0; line < bytes.size(); line += 16) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%04zx ", line);
+    out << text;
+    std::string printable;
+    for (size_t i = line; i < line + 16; ++i) {
+      const auto byte = i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0;
+      std::snprintf(text, sizeof text, i < bytes.size() ? " %02x" : "   ", byte);
+      out << text << (i % 8 == 7 && i % 16 != 15 ? " " : "");
+      if (i < bytes.size()) printable += byte >= 0x20 && byte < 0x7f ? static_cast<char>(byte) : '.';
+    }
+    out << "  |" << printable << "|\n";
+  }
+  return out.str();
+}
+
+class GoldenExampleTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenExampleTest, TheDocumentShowsTheseBytes) {
+  const std::string document = ReadText(std::string(GOLDEN_DIR) + "/../../../../docs/formats/snapshot.md");
+  const std::string dump = HexDump(ReadText(kFolder + "/" + GetParam()));
+  EXPECT_NE(document.find(dump), std::string::npos) << "docs/formats/snapshot.md should show " << GetParam() << " as\n"
+                                                    << dump;
+}
+
+std::string LettersOf(const testing::TestParamInfo<const char*>& tested) {
+  std::string name = tested.param;
+  std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Version1, GoldenTest, testing::Values("MANIFEST", "filters/4.filter", "filters/7.filter"),
+                         LettersOf);
+INSTANTIATE_TEST_SUITE_P(Version1, GoldenExampleTest, testing::Values("MANIFEST", "filters/4.filter"), LettersOf);
+
+TEST(Golden, ReleasedSnapshotsAreRead) {
+  MemoryDisk disk;
+  for (const char* name : {"MANIFEST", "filters/4.filter", "filters/7.filter"}) {
+    disk.Put("/d/" + std::string(name), ReadText(kFolder + "/" + name));
+  }
+  TestServer server;
+  ASSERT_TRUE(Ok(server.Start(disk, "/d"))) << kBroken;
+  const FilterPtr fruit = server.keyspace.registry.Find("fruit");
+  ASSERT_NE(fruit, nullptr) << kBroken;
+  EXPECT_EQ(fruit->ItemCount(), 3u);
+  for (const char* item : {"apple", "pear", "plum"}) EXPECT_TRUE(HasItem(*fruit, item)) << kBroken;
+  EXPECT_FALSE(HasItem(*fruit, "stone"));
+  const FilterPtr chain = server.keyspace.registry.Find(std::string("chain\0\xff", 7));
+  ASSERT_NE(chain, nullptr) << kBroken;
+  EXPECT_EQ(chain->Info().links, 2u);
+  for (int i = 0; i < 25; ++i) EXPECT_TRUE(HasItem(*chain, "item" + std::to_string(i))) << kBroken;
+}
+
+}  // namespace
+}  // namespace bitsieve::server
