@@ -29,10 +29,10 @@ Header ReadNumber(std::string_view input, size_t& position, uint64_t& number) {
   size_t digits = 0;
   uint64_t value = 0;
   for (; digits < rest.size() && Digit(rest[digits]) <= 9; ++digits) {
+    if (digits == 1 && value == 0) return Header::kMalformed;
     if (digits == kMaxDigits) return Header::kTooLong;
     value = value * 10 + Digit(rest[digits]);
   }
-  if (digits > 1 && rest[0] == '0') return Header::kMalformed;
   if (rest.size() == digits) return Header::kIncomplete;
   if (digits == 0 || rest[digits] != '\r') return Header::kMalformed;
   if (rest.size() == digits + 1) return Header::kIncomplete;

@@ -38,6 +38,8 @@ const std::vector<std::string>& Streams() {
       "*2\r\n$1\r\na\r\n$3\r\nabcdef",
       "*1\r\n$111111111111111111111\r\n",
       "*111111111111111111111\r\n",
+      "*055555555555555555555\r\n",
+      "*1\r\n$000000000000000000000\r\n",
       "PING\r\nSET \"a\r\nPING\r\n",
       "*1\r\n$1\rX",
       "*1\rX",
