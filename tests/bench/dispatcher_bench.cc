@@ -1,5 +1,5 @@
-// dispatcher_bench.cc: what a command costs between parsed arguments and reply bytes, in pipelines of 64: finding the command
-// and the filter, hashing, probing and replying. Time per command, or per item for the commands of many items.
+// dispatcher_bench.cc: what a command costs between parsed arguments and reply bytes, in pipelines of 64: finding the
+// command and the filter, hashing, probing and replying. Time per command, or per item for the commands of many items.
 
 #include <benchmark/benchmark.h>
 
@@ -48,7 +48,7 @@ std::vector<std::vector<Words>> Pipelines(const std::string& name, size_t pipeli
 }
 
 void Reserve(CommandFixture& fixture, int64_t capacity) {
-  fixture.Run({"BF.RESERVE", "filter", "0.01", std::to_string(capacity)});
+  fixture.Reply({"BF.RESERVE", "filter", "0.01", std::to_string(capacity)});
 }
 
 void BM_Ping(benchmark::State& state) {
@@ -74,4 +74,3 @@ BENCHMARK_CAPTURE(BM_ManyItems, MultiExists, "BF.MEXISTS")->Arg(1'000'000)->Arg(
 BENCHMARK_CAPTURE(BM_ManyItems, MultiAdd, "BF.MADD")->Arg(1'000'000)->Arg(100'000'000);
 
 }  // namespace
-

@@ -34,14 +34,14 @@ class CommandFixture {
   CommandFixture() {
     stats.loops.emplace_back();
     clients.Add(client);
-    dispatcher = std::make_unique<server::Dispatcher>(server::Dispatcher::Environment{
-        &registry, &control, &clients, &stats, &stats.loops.front(), &settings});
+    dispatcher = std::make_unique<server::Dispatcher>(
+        server::Dispatcher::Environment{&registry, &control, &clients, &stats, &stats.loops.front(), &settings});
   }
 
   // The reply to one command.
-  std::string Run(const Words& command) { return RunAll({command}); }
+  std::string Reply(const Words& command) { return Replies({command}); }
   // The replies to a batch, end to end.
-  std::string RunAll(const std::vector<Words>& commands) {
+  std::string Replies(const std::vector<Words>& commands) {
     std::string out;
     protocol::ReplyWriter reply(out);
     outcome = dispatcher->Execute(session, BatchOf(commands), 0, reply);

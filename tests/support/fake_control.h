@@ -1,5 +1,5 @@
-// fake_control.h: a ServerControl that remembers what it was asked, for tests of commands. Saves end when the test says.
-// Thread-compatible.
+// fake_control.h: a ServerControl that remembers what it was asked, for tests of commands. Saves end when the test
+// says. Thread-compatible.
 #pragma once
 
 #include <map>

@@ -1,0 +1,81 @@
+#include "server/commands/command_docs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/commands/command_table.h"
+
+namespace bitsieve::server {
+namespace {
+
+using testing::HasSubstr;
+
+// Short text for a parsed syntax: name:type, =TOKEN, ? optional, * multiple, (parts).
+std::string Show(const std::vector<ArgumentDoc>& arguments) {
+  std::string text;
+  for (const ArgumentDoc& argument : arguments) {
+    if (!text.empty()) text += " ";
+    text += argument.name + ":" + std::string(argument.type);
+    if (!argument.token.empty()) text += "=" + argument.token;
+    if (argument.optional) text += "?";
+    if (argument.multiple) text += "*";
+    if (!argument.arguments.empty()) text += "(" + Show(argument.arguments) + ")";
+  }
+  return text;
+}
+std::string Parsed(std::string_view syntax) { return Show(ParseSyntax(syntax)); }
+
+TEST(ParseSyntaxTest, ReadsWhatRowsHave) {
+  EXPECT_EQ(Parsed(""), "");
+  EXPECT_EQ(Parsed("key item"), "key:key item:string");
+  EXPECT_EQ(Parsed("key item [item ...]"), "key:key item:string*");
+  EXPECT_EQ(Parsed("[EXPANSION expansion] [NONSCALING]"),
+            "expansion:string=EXPANSION? nonscaling:pure-token=NONSCALING?");
+  EXPECT_EQ(Parsed("ITEMS item [item ...]"), "item:string=ITEMS*");
+  EXPECT_EQ(Parsed("[ASYNC | SYNC]"), "async:oneof?(async:pure-token=ASYNC sync:pure-token=SYNC)");
+  EXPECT_EQ(Parsed("<A a | B b>"), "a:oneof(a:string=A b:string=B)");
+  EXPECT_EQ(Parsed("[section [section ...]]"), "section:string?*");
+  EXPECT_EQ(Parsed("parameter value [parameter value ...]"), "parameter:block*(parameter:string value:string)");
+  EXPECT_EQ(Parsed("[AUTH username password]"), "username:block?(username:string=AUTH password:string)");
+  EXPECT_EQ(Parsed("command [arg ...]"), "command:string arg:string?*");
+}
+
+TEST(ParseSyntaxTest, EveryRowHasDocumentableArguments) {
+  for (const CommandRow* row : CommandTable::Instance().rows()) {
+    for (const ArgumentDoc& argument : ParseSyntax(row->syntax)) {
+      EXPECT_FALSE(argument.name.empty()) << row->name;
+      EXPECT_EQ(argument.type == "oneof" || argument.type == "block", !argument.arguments.empty()) << row->name;
+      EXPECT_EQ(argument.name.find_first_of("[]<>|."), std::string::npos) << row->name;
+    }
+    EXPECT_EQ(row->syntax.starts_with("key"), row->keys.first == 1) << row->name;
+  }
+}
+
+TEST(WriteCommandDocsTest, IsAMapOfTheRow) {
+  std::string out;
+  protocol::ReplyWriter reply(out);
+  reply.set_version(protocol::ProtocolVersion::kResp3);
+  WriteCommandDocs(reply, *CommandTable::Instance().Find("bf.madd"));
+  EXPECT_THAT(out, testing::StartsWith("%5\r\n$7\r\nsummary\r\n$"));
+  EXPECT_THAT(out, HasSubstr("$5\r\nsince\r\n$5\r\n1.0.0\r\n$5\r\ngroup\r\n$2\r\nbf\r\n$10\r\ncomplexity\r\n"));
+  EXPECT_THAT(out,
+              testing::EndsWith("$9\r\narguments\r\n*2\r\n%2\r\n$4\r\nname\r\n$3\r\nkey\r\n$4\r\ntype\r\n$3\r\nkey\r\n"
+                                "%3\r\n$4\r\nname\r\n$4\r\nitem\r\n$4\r\ntype\r\n$6\r\nstring\r\n"
+                                "$5\r\nflags\r\n~1\r\n+multiple\r\n"));
+}
+
+TEST(CommandReferenceTest, TellsOfEveryCommand) {
+  const std::string page = CommandReference();
+  for (const CommandRow* row : CommandTable::Instance().rows()) {
+    if (row->handler != nullptr) {
+      EXPECT_THAT(page, HasSubstr(std::string(row->summary)));
+    }
+    for (const CommandRow& subcommand : row->subcommands) EXPECT_THAT(page, HasSubstr(std::string(subcommand.summary)));
+  }
+  EXPECT_THAT(page, HasSubstr("### BF.RESERVE\n\n```\nBF.RESERVE key error_rate capacity [EXPANSION expansion]"));
+  EXPECT_THAT(page, HasSubstr("### CLIENT SETNAME\n"));
+  EXPECT_TRUE(page.ends_with(".\n")) << "exactly one line end";
+}
+
+}  // namespace
+}  // namespace bitsieve::server

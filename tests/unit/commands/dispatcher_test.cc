@@ -1,0 +1,141 @@
+#include "server/commands/dispatcher.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/support/command_fixture.h"
+
+namespace bitsieve::server {
+namespace {
+
+using test::BatchOf;
+using test::CommandFixture;
+using test::Words;
+
+class DispatcherTest : public testing::Test, protected CommandFixture {};
+
+TEST_F(DispatcherTest, StartsWhereItIsTold) {
+  const std::vector<Words> commands{{"ECHO", "a"}, {"ECHO", "b"}, {"ECHO", "c"}};
+  std::string out;
+  protocol::ReplyWriter reply(out);
+  EXPECT_EQ(dispatcher->Execute(session, BatchOf(commands), 1, reply).executed, 2u);
+  EXPECT_EQ(out, "$1\r\nb\r\n$1\r\nc\r\n");
+  EXPECT_EQ(dispatcher->Execute(session, BatchOf(commands), 3, reply).executed, 0u);
+}
+
+// What was prepared for a window must not outlive a command that changes what the name means.
+TEST_F(DispatcherTest, NamesChangeInTheMiddleOfAWindow) {
+  EXPECT_EQ(Replies({{"BF.ADD", "f", "x"},
+                     {"BF.EXISTS", "f", "x"},
+                     {"DEL", "f"},
+                     {"BF.EXISTS", "f", "x"},
+                     {"BF.ADD", "f", "x"},
+                     {"BF.CLEAR", "f"},
+                     {"BF.EXISTS", "f", "x"},
+                     {"BF.ADD", "g", "y"},
+                     {"RENAME", "g", "f"},
+                     {"BF.EXISTS", "f", "y"},
+                     {"FLUSHALL"},
+                     {"BF.EXISTS", "f", "y"}}),
+            ":1\r\n:1\r\n:1\r\n:0\r\n:1\r\n+OK\r\n:0\r\n:1\r\n+OK\r\n:1\r\n+OK\r\n:0\r\n");
+}
+
+TEST_F(DispatcherTest, LongBatchesOfManyFilters) {
+  std::vector<Words> commands;
+  std::string expected;
+  for (int i = 0; i < 1000; ++i) {
+    commands.push_back({"BF.ADD", "f" + std::to_string(i % 100), "x"});
+    expected += i < 100 ? ":1\r\n" : ":0\r\n";
+  }
+  EXPECT_EQ(Replies(commands), expected);
+}
+
+TEST_F(DispatcherTest, HoldsNoFilterBetweenBatches) {
+  Replies({{"BF.ADD", "f", "x"}, {"BF.ADD", "f", "y"}, {"BF.CARD", "f"}});
+  EXPECT_EQ(registry.Find("f").use_count(), 2);
+}
+
+TEST_F(DispatcherTest, CountsOnceABatch) {
+  Replies({{"BF.ADD", "f", "x"}, {"BF.ADD", "f", "y"}, {"BF.ADD", "f", "y"}, {"BF.ADD", "f"}, {"PING"}});
+  const LoopStats& loop = stats.loops.front();
+  EXPECT_EQ(loop.commands, 5u);
+  EXPECT_EQ(loop.items_added, 2u);
+  EXPECT_EQ(loop.error_replies, 1u);
+}
+
+TEST_F(DispatcherTest, TellsTheClientsLastCommand) {
+  Replies({{"PING"}, {"BF.ADD", "f", "x"}, {"BF.ADD", "f", "y"}});
+  EXPECT_STREQ(client->last_command, "bf.add");
+  Reply({"config", "get", "x"});
+  EXPECT_STREQ(client->last_command, "config|get");
+  EXPECT_GT(client->last_active_unix_ms, 1'600'000'000'000);
+}
+
+// A stream of commands in which names come, go and change, filters are full, commands are wrong and transactions nest
+// badly. Filters have random seeds, but rates so low that no answer depends on them.
+class RandomStream {
+ public:
+  explicit RandomStream(uint32_t seed) : random_(seed) {}
+
+  Words Next() {
+    const uint32_t choice = Below(100);
+    if (choice < 30) return {"BF.EXISTS", Name(), Item()};
+    if (choice < 60) return {"bf.add", Name(), Item()};
+    if (choice < 64) return {"BF.MADD", Name(), Item(), Item(), Item()};
+    if (choice < 68) return {"BF.MEXISTS", Name(), Item(), Item()};
+    if (choice < 74) return {"BF.RESERVE", Name(), "0.000000001", "3", Below(2) ? "NONSCALING" : "IFNOTEXISTS"};
+    if (choice < 77) return {"DEL", Name()};
+    if (choice < 79) return {"RENAME", Name(), Name()};
+    if (choice < 81) return {"BF.CLEAR", Name()};
+    if (choice < 83) return {"BF.CARD", Name()};
+    if (choice < 86) return {"PING"};
+    if (choice < 88) return {"HELLO", Below(2) ? "2" : "3"};
+    if (choice < 90) return {"MULTI"};
+    if (choice < 94) return {Below(4) ? "EXEC" : "DISCARD"};
+    if (choice < 96) return Below(2) ? Words{"NONSENSE", Item()} : Words{"BF.ADD", Name()};
+    if (choice < 99) return {"EXISTS", Name(), Name()};
+    return {"FLUSHALL", "ASYNC"};
+  }
+
+ private:
+  uint32_t Below(uint32_t bound) { return random_() % bound; }
+  std::string Name() { return "f" + std::to_string(Below(3)); }
+  std::string Item() { return "i" + std::to_string(Below(40)); }
+
+  std::mt19937 random_;
+};
+
+struct Counts {
+  uint64_t commands, hits, misses, added, errors;
+  explicit Counts(const LoopStats& stats)
+      : commands(stats.commands),
+        hits(stats.lookup_hits),
+        misses(stats.lookup_misses),
+        added(stats.items_added),
+        errors(stats.error_replies) {}
+  bool operator==(const Counts&) const = default;
+};
+
+TEST(DispatcherDifferentialTest, BatchesAnswerAsOneByOne) {
+  int met_full_filters = 0;
+  for (uint32_t seed = 0; seed < 30; ++seed) {
+    RandomStream stream(seed);
+    std::vector<Words> commands(1000);
+    for (Words& command : commands) command = stream.Next();
+    CommandFixture batched, single;
+    batched.settings.default_error_rate = single.settings.default_error_rate = 1e-9;
+    std::string expected;
+    for (const Words& command : commands) expected += single.Reply(command);
+    ASSERT_EQ(batched.Replies(commands), expected) << "seed " << seed;
+    const Counts counts(single.stats.loops.front());
+    EXPECT_EQ(Counts(batched.stats.loops.front()), counts);
+    EXPECT_GT(counts.hits, 0u);
+    EXPECT_GT(counts.added, 0u);
+    met_full_filters += expected.find("non scaling filter is full") != std::string::npos;
+  }
+  EXPECT_GT(met_full_filters, 10);
+}
+
+}  // namespace
+}  // namespace bitsieve::server
