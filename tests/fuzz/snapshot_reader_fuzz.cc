@@ -1,0 +1,172 @@
+// Whatever bytes lie on the disk, reading them ends with a value or an error: no crash, no hang, no memory beyond the
+// budget; and what was accepted means the same when it is written and read again.
+//
+// The first byte chooses what the rest is. Checksums would keep a fuzzer out of everything behind them, so that most
+// ways take the input as what the checksums protect, and put right ones around it, as an attacker would:
+//   0  a manifest file as it is            2  the payload of a manifest
+//   1  a filter file as it is              3  the payload of a filter file
+//   4  the payload of the only filter file of a directory that a server starts from, with quarantine
+//   5  the payload of the manifest of such a directory, with one good filter file
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/base/bytes.h"
+#include "core/base/checksum.h"
+#include "core/filters/filter_factory.h"
+#include "server/persistence/filter_file.h"
+#include "server/persistence/manifest.h"
+#include "server/persistence/recovery.h"
+#include "tests/support/memory_disk.h"
+
+namespace bitsieve::server {
+namespace {
+
+constexpr uint64_t kBudgetBytes = 256 << 10;
+constexpr uint32_t kChunkBytes = 64;
+constexpr char kManifestPath[] = "/d/MANIFEST";
+constexpr char kFilterPath[] = "/d/filters/1.filter";
+
+void Require(bool holds) {
+  if (!holds) std::abort();
+}
+
+// The shell of a checked file around any payload.
+FileSeal PutSealed(MemoryDisk& disk, const std::string& path, const FileFormat& format, std::string_view payload) {
+  ChunkBuffer buffer;
+  auto writer = CheckedFileWriter::Create(disk, path, format, payload.size(), kChunkBytes, buffer);
+  Require(writer && writer->Append(payload));
+  return writer->Finish().value();
+}
+
+// The image header within a filter file's payload ends with a checksum of its own: put the right one there.
+std::string WithImageChecksum(std::string_view input) {
+  std::string payload(input);
+  core::ByteReader reader(payload);
+  const auto name_bytes = reader.Get<uint32_t>();
+  const auto header_bytes = reader.Get<uint32_t>();
+  reader.GetBytes(name_bytes);
+  const std::string_view header = reader.GetBytes(header_bytes);
+  if (!reader.ok() || header.size() < sizeof(uint64_t)) return payload;
+  const uint64_t checksum = core::Checksum(header.substr(0, header.size() - sizeof checksum));
+  const size_t end = 2 * sizeof(uint32_t) + name_bytes + header.size();
+  std::memcpy(payload.data() + end - sizeof checksum, &checksum, sizeof checksum);
+  return payload;
+}
+
+std::string ImageOf(const core::Filter& filter) {
+  const std::unique_ptr<core::FilterImage> image = filter.Capture();
+  std::string bytes = image->header();
+  const size_t header_bytes = bytes.size();
+  bytes.resize(header_bytes + image->body_bytes());
+  image->Read(0, std::as_writable_bytes(std::span(bytes)).subspan(header_bytes));
+  return bytes;
+}
+
+void TryManifest(MemoryDisk& disk) {
+  ChunkBuffer buffer;
+  const core::Result<Manifest> manifest = ReadManifest(disk, kManifestPath, buffer);
+  if (!manifest) return;
+  Require(WriteManifest(disk, kManifestPath, *manifest, buffer).has_value());
+  Require(ReadManifest(disk, kManifestPath, buffer).value() == *manifest);
+}
+
+void TryFilter(MemoryDisk& disk, const FileSeal& seal) {
+  core::MemoryBudget memory(kBudgetBytes);
+  ChunkBuffer buffer;
+  {
+    const auto filter = ReadFilterFile(disk, kFilterPath, seal, memory, buffer);
+    if (filter) {
+      Require(memory.used_bytes() <= kBudgetBytes);
+      const core::KeyHash hash = (*filter)->HashOf("item");
+      core::AddOutcome outcome;
+      uint8_t present = 0;
+      (*filter)->Add(std::span(&hash, 1), std::span(&outcome, 1));
+      (*filter)->MayContain(std::span(&hash, 1), std::span(&present, 1));
+      Require(present == (outcome <= core::AddOutcome::kAdded));
+      const auto again = WriteFilterFile(disk, kFilterPath, "again", **filter, kChunkBytes, buffer);
+      core::MemoryBudget other;
+      const auto copy = ReadFilterFile(disk, kFilterPath, again.value(), other, buffer);
+      Require(copy && ImageOf(**copy) == ImageOf(**filter));
+    }
+  }
+  Require(memory.used_bytes() == 0);
+}
+
+// With quarantine, only a newer format and a lack of memory refuse a start; and what it accepted once, it accepts
+// again.
+void TryStart(MemoryDisk& disk) {
+  for (int start = 0; start < 2; ++start) {
+    core::MemoryBudget memory(kBudgetBytes);
+    Registry registry(memory);
+    auto directory = DataDirectory::Open(disk, "/d");
+    Require(directory.has_value());
+    const auto recovery = Recover(**directory, registry, {OnCorrupt::kQuarantine, 1});
+    if (!recovery) {
+      const core::ErrorCode code = recovery.error().code;
+      Require(code == core::ErrorCode::kUnsupported || code == core::ErrorCode::kOutOfMemory);
+      return;
+    }
+    Require(registry.Size() == recovery->report.filters_loaded);
+    Require(start == 0 || recovery->report.quarantined.empty());
+  }
+}
+
+void PutGoodFilter(MemoryDisk& disk) {
+  core::MemoryBudget memory;
+  core::FilterParams params;
+  params.seed = 7;
+  ChunkBuffer buffer;
+  Require(
+      WriteFilterFile(disk, kFilterPath, "good", **core::MakeFilter(params, memory), kChunkBytes, buffer).has_value());
+}
+
+void StartFromFilter(MemoryDisk& disk, std::string_view payload) {
+  Manifest manifest;
+  manifest.next_file_id = 2;
+  manifest.filters.push_back({"name", 1, PutSealed(disk, kFilterPath, kFilterFileFormat, payload)});
+  ChunkBuffer buffer;
+  Require(WriteManifest(disk, kManifestPath, manifest, buffer).has_value());
+  TryStart(disk);
+}
+
+void Try(uint8_t way, std::string_view input) {
+  MemoryDisk disk;
+  Require(disk.CreateDirectory("/d") && disk.CreateDirectory("/d/filters"));
+  switch (way % 6) {
+    case 0:
+      disk.Put(kManifestPath, std::string(input));
+      return TryManifest(disk);
+    case 1: {
+      disk.Put(kFilterPath, std::string(input));
+      FileSeal seal{input.size(), 0};
+      if (input.size() >= sizeof seal.checksum) {
+        std::memcpy(&seal.checksum, input.data() + input.size() - sizeof seal.checksum, sizeof seal.checksum);
+      }
+      return TryFilter(disk, seal);
+    }
+    case 2:
+      PutSealed(disk, kManifestPath, kManifestFormat, input);
+      return TryManifest(disk);
+    case 3:
+      return TryFilter(disk, PutSealed(disk, kFilterPath, kFilterFileFormat, WithImageChecksum(input)));
+    case 4:
+      return StartFromFilter(disk, WithImageChecksum(input));
+    default:
+      PutGoodFilter(disk);
+      PutSealed(disk, kManifestPath, kManifestFormat, input);
+      return TryStart(disk);
+  }
+}
+
+}  // namespace
+}  // namespace bitsieve::server
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  bitsieve::server::Try(data[0], std::string_view(reinterpret_cast<const char*>(data) + 1, size - 1));
+  return 0;
+}
