@@ -1,5 +1,6 @@
 #include "server/keyspace/registry.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <unordered_map>
 #include <utility>
@@ -24,14 +25,18 @@ struct Entry {
 
 }  // namespace
 
-// A name to look for. Hashed once: some bits choose the shard, others the bucket.
+// A name to look for. Hashed once: half of the bits choose the shard, the others the bucket.
 struct Registry::Name {
   std::string_view text;
-  uint64_t shard_hash;
+  size_t shard;
   uint64_t hash;
 };
 
-struct alignas(64) Registry::Shard {
+struct alignas(64) Registry::Lock {
+  std::mutex mutex;
+};
+
+struct Registry::Shard {
   struct Hash {
     using is_transparent = void;
     size_t operator()(const Name& name) const { return name.hash; }
@@ -45,8 +50,7 @@ struct alignas(64) Registry::Shard {
   };
   using Map = std::unordered_map<StoredName, Entry, Hash, Equal>;
 
-  std::mutex mutex;
-  Map map;  // protected by mutex
+  Map map;
 };
 
 // Lets go of maps on a thread of its own, started when there is first something to do. Thread-safe.
@@ -94,6 +98,7 @@ class Registry::Reaper {
 Registry::Registry(core::MemoryBudget& memory)
     : memory_(memory),
       seed_(core::RandomSeed()),
+      locks_(std::make_unique<Lock[]>(kLocks)),
       shards_(std::make_unique<Shard[]>(kShards)),
       reaper_(std::make_unique<Reaper>()) {}
 
@@ -101,22 +106,22 @@ Registry::~Registry() = default;
 
 Registry::Name Registry::Hashed(std::string_view name) const {
   const core::KeyHash hash = core::HashItem(name, seed_);
-  return {name, hash.low, hash.high};
+  return {name, hash.low % kShards, hash.high};
 }
 
-Registry::Shard& Registry::ShardOf(const Name& name) const { return shards_[name.shard_hash % kShards]; }
+std::mutex& Registry::MutexOf(size_t shard) const { return locks_[shard % kLocks].mutex; }
 
 std::vector<std::unique_lock<std::mutex>> Registry::LockAll() const {
   std::vector<std::unique_lock<std::mutex>> locks;
-  locks.reserve(kShards);
-  for (size_t i = 0; i < kShards; ++i) locks.emplace_back(shards_[i].mutex);
+  locks.reserve(kLocks);
+  for (size_t i = 0; i < kLocks; ++i) locks.emplace_back(locks_[i].mutex);
   return locks;
 }
 
 FilterPtr Registry::Find(std::string_view text) const {
   const Name name = Hashed(text);
-  Shard& shard = ShardOf(name);
-  const std::lock_guard lock(shard.mutex);
+  Shard& shard = shards_[name.shard];
+  const std::lock_guard lock(MutexOf(name.shard));
   const auto found = shard.map.find(name);
   return found == shard.map.end() ? nullptr : found->second.filter;
 }
@@ -124,8 +129,8 @@ FilterPtr Registry::Find(std::string_view text) const {
 FilterPtr Registry::InsertIfAbsent(std::string_view text, FilterPtr filter) {
   const Name name = Hashed(text);
   core::MemoryReservation memory = core::MemoryReservation::TryTake(memory_, kEntryBytes + text.size());
-  Shard& shard = ShardOf(name);
-  const std::lock_guard lock(shard.mutex);
+  Shard& shard = shards_[name.shard];
+  const std::lock_guard lock(MutexOf(name.shard));
   const auto found = shard.map.find(name);
   if (found != shard.map.end()) return found->second.filter;
   if (!memory.held()) return nullptr;
@@ -137,8 +142,8 @@ FilterPtr Registry::InsertIfAbsent(std::string_view text, FilterPtr filter) {
 
 bool Registry::Replace(std::string_view text, const FilterPtr& expected, FilterPtr replacement) {
   const Name name = Hashed(text);
-  Shard& shard = ShardOf(name);
-  const std::lock_guard lock(shard.mutex);
+  Shard& shard = shards_[name.shard];
+  const std::lock_guard lock(MutexOf(name.shard));
   const auto found = shard.map.find(name);
   if (found == shard.map.end() || found->second.filter != expected) return false;
   // The caller's argument dies after the lock is gone, and what was replaced with it.
@@ -149,9 +154,9 @@ bool Registry::Replace(std::string_view text, const FilterPtr& expected, FilterP
 
 bool Registry::Remove(std::string_view text) {
   const Name name = Hashed(text);
-  Shard& shard = ShardOf(name);
+  Shard& shard = shards_[name.shard];
   Shard::Map::node_type removed;  // dies after the lock is gone
-  const std::lock_guard lock(shard.mutex);
+  const std::lock_guard lock(MutexOf(name.shard));
   const auto found = shard.map.find(name);
   if (found == shard.map.end()) return false;
   removed = shard.map.extract(found);
@@ -163,17 +168,16 @@ bool Registry::Remove(std::string_view text) {
 RenameOutcome Registry::Rename(std::string_view from_text, std::string_view to_text, bool only_if_absent) {
   const Name from = Hashed(from_text);
   const Name to = Hashed(to_text);
-  Shard* const first = std::min(&ShardOf(from), &ShardOf(to));
-  Shard* const second = std::max(&ShardOf(from), &ShardOf(to));
+  const auto [first, second] = std::minmax({from.shard % kLocks, to.shard % kLocks});
   // Both made, and so both dead, outside of the locks.
   StoredName new_name{std::string(to_text), to.hash};
   Entry replaced{nullptr, core::MemoryReservation::TryTake(memory_, kEntryBytes + to_text.size())};
 
-  const std::lock_guard first_lock(first->mutex);
-  const std::unique_lock second_lock =
-      first == second ? std::unique_lock<std::mutex>() : std::unique_lock(second->mutex);
-  Shard::Map& source = ShardOf(from).map;
-  Shard::Map& target = ShardOf(to).map;
+  const std::lock_guard first_lock(locks_[first].mutex);
+  std::unique_lock<std::mutex> second_lock;
+  if (first != second) second_lock = std::unique_lock(locks_[second].mutex);
+  Shard::Map& source = shards_[from.shard].map;
+  Shard::Map& target = shards_[to.shard].map;
   const auto moving = source.find(from);
   if (moving == source.end()) return RenameOutcome::kNoSource;
   const auto there = target.find(to);
@@ -211,10 +215,11 @@ uint64_t Registry::Size() const { return size_.load(std::memory_order_relaxed); 
 uint64_t Registry::Scan(uint64_t cursor, uint64_t count, const Visitor& visitor) const {
   uint64_t visited = 0;
   while (cursor < kShards && visited < count) {
-    Shard& shard = shards_[cursor++];
-    const std::lock_guard lock(shard.mutex);
+    const Shard& shard = shards_[cursor];
+    const std::lock_guard lock(MutexOf(cursor));
     for (const auto& [name, entry] : shard.map) visitor(name.text, entry.filter);
     visited += shard.map.size();
+    ++cursor;
   }
   return cursor < kShards ? cursor : 0;
 }

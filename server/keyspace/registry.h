@@ -1,9 +1,10 @@
-// registry.h: the filters by name, sharded: each shard one lock and one map. A lookup holds one shard's lock for the
-// time of a map search and a reference count; filters themselves are used outside of any lock, and never die under one.
+// registry.h: the filters by name, in shards. A lookup holds one lock for the time of a map search and a reference
+// count; filters themselves are used outside of any lock, and never die under one.
 //
-// Locks: what concerns several shards locks them by ascending index, all before it changes anything, so that it is one
-// moment to everybody else. A scan's cursor is the index of the next shard: names never move between shards but by
-// Rename, so whatever stays is visited.
+// Shards: many, since a scan visits whole shards: its cursor is the index of the next one. Names never move between
+//         shards but by Rename, so whatever stays is visited.
+// Locks:  few, each for every kLocks-th shard: far more than there are threads, and yet all can be taken at once, in
+//         order, so that Collect, Flush and Rename are one moment to everybody else.
 // Memory: names and their bookkeeping are taken from the budget as well.
 // Thread-safe.
 #pragma once
@@ -50,19 +51,22 @@ class Registry final : public Keyspace {
 
  private:
   static constexpr size_t kShards = 1024;
+  static constexpr size_t kLocks = 32;
 
   struct Shard;
+  struct Lock;
   struct Name;
   class Reaper;
 
   Name Hashed(std::string_view name) const;
-  Shard& ShardOf(const Name& name) const;
+  std::mutex& MutexOf(size_t shard) const;
   std::vector<std::unique_lock<std::mutex>> LockAll() const;
   void CountChange() { changes_.fetch_add(1, std::memory_order_relaxed); }
 
   core::MemoryBudget& memory_;
   const uint64_t seed_;  // of the hash of names, so that nobody can choose names that share a bucket
-  std::unique_ptr<Shard[]> shards_;
+  std::unique_ptr<Lock[]> locks_;
+  std::unique_ptr<Shard[]> shards_;  // shard i is protected by lock i % kLocks
   // Relaxed: changed under the lock of the shard that changes, read for their own sake.
   std::atomic<uint64_t> size_{0};
   std::atomic<uint64_t> changes_{0};
