@@ -273,6 +273,10 @@ class ServerTest(unittest.TestCase):
         self.addCleanup(client.close)
         return client
 
+    def assert_grew_less(self, rss_before, most_bytes):
+        """Sanitizers keep what was freed for a while, hence the patience with memory as well."""
+        self.assertLess(self.server.rss_bytes() - rss_before, most_bytes * PATIENCE)
+
     def assert_replies(self, version, expected):
         """Each of (command, reply): a command is a line for the server to split, the reply its bytes."""
         connection = self.connect(version)

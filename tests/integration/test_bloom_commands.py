@@ -78,7 +78,8 @@ class Reserve(ServerTest):
         connection = self.connect()
         for line in ("BF.RESERVE k 0.01 100 TYPE", "BF.RESERVE k 0.01 100 TYPE cuckoo", "BF.RESERVE k 0.01 100 SEED",
                      "BF.RESERVE k 0.01 100 SEED -1", "BF.RESERVE k 0.01 100 SEED 18446744073709551616",
-                     "BF.RESERVE k 0.01 100 TIGHTENING 1", "BF.RESERVE k 0.01 100 TIGHTENING 0", "BF.RESERVE k 0.01 100 FOO",
+                     "BF.RESERVE k 0.01 100 TIGHTENING 1", "BF.RESERVE k 0.01 100 TIGHTENING 0",
+                     "BF.RESERVE k 0.01 100 FOO",
                      "BF.RESERVE k 0.01 100 NOSCALING", "BF.RESERVE k 0.01 100 100"):
             with self.subTest(line=line):
                 self.assertTrue(connection.ask(line.encode() + b"\r\n").startswith(b"-ERR "))
@@ -108,7 +109,7 @@ class Reserve(ServerTest):
                                ("5e-324", "1")):
             with self.subTest(rate=rate, capacity=capacity):
                 self.assertTrue(connection.command("BF.RESERVE", "k", rate, capacity).startswith(b"-ERR "))
-        self.assertLess(self.server.rss_bytes() - before, 50 << 20)
+        self.assert_grew_less(before, 50 << 20)
 
 
 class AddAndAsk(ServerTest):
@@ -250,7 +251,8 @@ class Info(ServerTest):
                   "items": (b"Number of items inserted", 2), "EXPANSION": (b"Expansion rate", 4)}
         for selector, (label, value) in values.items():
             self.assertEqual(self.connect(2).command("BF.INFO", "k", selector), b"*1\r\n:%d\r\n" % value)
-            self.assertEqual(self.connect(3).command("BF.INFO", "k", selector), b"%%1\r\n+%s\r\n:%d\r\n" % (label, value))
+            self.assertEqual(self.connect(3).command("BF.INFO", "k", selector),
+                             b"%%1\r\n+%s\r\n:%d\r\n" % (label, value))
         self.assertRegex(self.connect().command("BF.INFO", "k", "SIZE"), rb"^\*1\r\n:\d+\r\n$")
         self.assertEqual(self.connect().command("BF.INFO", "k", "FOO"), error("Invalid information value"))
 

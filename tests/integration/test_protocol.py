@@ -107,9 +107,9 @@ class Versions(ServerTest):
     def test_hello(self):
         for version, head in ((2, rb"\*14"), (3, rb"%7")):
             reply = self.connect().command("HELLO", version)
-            self.assertRegex(reply, rb"^" + head + rb"\r\n\$6\r\nserver\r\n\$8\r\nbitsieve\r\n\$7\r\nversion\r\n\$\d+\r\n\S+"
-                             rb"\r\n\$5\r\nproto\r\n:%d\r\n\$2\r\nid\r\n:\d+\r\n\$4\r\nmode\r\n\$10\r\nstandalone\r\n"
-                             rb"\$4\r\nrole\r\n\$6\r\nmaster\r\n\$7\r\nmodules\r\n\*1\r\n" % version)
+            self.assertRegex(reply, rb"^" + head + rb"\r\n\$6\r\nserver\r\n\$8\r\nbitsieve\r\n\$7\r\nversion\r\n"
+                             rb"\$\d+\r\n\S+\r\n\$5\r\nproto\r\n:%d\r\n\$2\r\nid\r\n:\d+\r\n"
+                             rb"\$4\r\nmode\r\n\$10\r\nstandalone\r\n\$4\r\nrole\r\n\$6\r\nmaster\r\n\$7\r\nmodules\r\n\*1\r\n" % version)
 
     def test_replies_follow_the_version(self):
         connection = self.connect()
@@ -152,8 +152,9 @@ class Versions(ServerTest):
 
 
 class Pieces(ServerTest):
-    STREAM = (b"PING\r\n" + encode("ECHO", b"a\r\nb") + b'ECHO "c \\x41"\n\r\n' + encode("BF.MADD", "k", "a", "b" * 120) +
-              b"*0\r\n" + encode("BF.MEXISTS", "k", "a", "c") + encode("NOSUCH") + encode("PING", "end"))
+    STREAM = (b"PING\r\n" + encode("ECHO", b"a\r\nb") + b'ECHO "c \\x41"\n\r\n' +
+              encode("BF.MADD", "k", "a", "b" * 120) + b"*0\r\n" +
+              encode("BF.MEXISTS", "k", "a", "c") + encode("NOSUCH") + encode("PING", "end"))
 
     def replies(self, pieces):
         with self.server.connect() as connection:
@@ -200,7 +201,8 @@ class Pipelines(ServerTest):
 
     def test_errors_do_not_disturb_their_neighbours(self):
         connection = self.connect()
-        connection.send(encode("BF.ADD", "k", "a") + encode("BF.ADD", "k") + encode("NOSUCH") + encode("BF.EXISTS", "k", "a"))
+        connection.send(encode("BF.ADD", "k", "a") + encode("BF.ADD", "k") + encode("NOSUCH") +
+                        encode("BF.EXISTS", "k", "a"))
         self.assertEqual(connection.reply(), b":1\r\n")
         self.assertEqual(connection.reply(), b"-ERR wrong number of arguments for 'bf.add' command\r\n")
         self.assertTrue(connection.reply().startswith(b"-ERR unknown command 'NOSUCH'"))
@@ -292,7 +294,7 @@ class BrokenStreams(ServerTest):
             connection.send(b"*1048576\r\n$4\r\nECHO\r\n$536870912\r\nabc")
         self.assertEqual(self.connect().command("PING"), PONG)
         time.sleep(0.3)
-        self.assertLess(self.server.rss_bytes() - before, 100 << 20)
+        self.assert_grew_less(before, 100 << 20)
 
     def test_memory_of_a_large_command_is_given_back(self):
         items = [b"%06d" % i for i in range(300_000)]
@@ -303,7 +305,7 @@ class BrokenStreams(ServerTest):
             self.assertEqual(len(connection.command("BF.MEXISTS", "k", *items)), 9 + 4 * len(items))
         connection.command("PING")
         # One such command holds its bytes, its arguments and its reply: about 12 MB.
-        self.assertLess(self.server.rss_bytes() - before, 200 << 20)
+        self.assert_grew_less(before, 200 << 20)
 
 
 class Limits(ServerTest):
@@ -317,7 +319,8 @@ class Limits(ServerTest):
 
     def test_line(self):
         self.assertEqual(self.connect().ask(b"ECHO " + b"x" * 95 + b"\r\n"), bulk(b"x" * 95))
-        self.assert_refused(b"ECHO " + b"x" * 96 + b"\r\n", rb"too big inline request: at most 100 bytes \(max-line-bytes\)")
+        self.assert_refused(b"ECHO " + b"x" * 96 + b"\r\n",
+                            rb"too big inline request: at most 100 bytes \(max-line-bytes\)")
         self.assert_refused(b"x" * 200, rb"too big inline request: .*")
 
     def test_arguments(self):

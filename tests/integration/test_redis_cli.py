@@ -24,7 +24,8 @@ class NonInteractive(ServerTest):
         cli = self.server.cli
         self.assertEqual(cli("-3", "--no-raw", "BF.ADD", "k", "a"), "(true)\n")
         self.assertEqual(cli("-3", "--no-raw", "BF.MEXISTS", "k", "a", "b"), "1) (true)\n2) (false)\n")
-        self.assertRegex(cli("-3", "--no-raw", "BF.INFO", "k", "ITEMS"), r'^1# .?Number of items inserted.? => \(integer\) 1\n$')
+        self.assertRegex(cli("-3", "--no-raw", "BF.INFO", "k", "ITEMS"),
+                         r'^1# .?Number of items inserted.? => \(integer\) 1\n$')
         self.assertIn("proto", cli("-3", "HELLO"))
 
     def test_json_output(self):
@@ -41,7 +42,9 @@ class NonInteractive(ServerTest):
 class Interactive(ServerTest):
     def test_commands_from_stdin(self):
         """With its standard input piped, redis-cli works as at its prompt: COMMAND DOCS first."""
-        output = self.server.cli(stdin='BF.ADD k "a b"\nBF.EXISTS k "a b"\nHELP BF.ADD\nBF.INFO none\nMULTI\nPING\nEXEC\nQUIT\n')
+        commands = ('BF.ADD k "a b"', 'BF.EXISTS k "a b"', "HELP BF.ADD", "BF.INFO none", "MULTI", "PING", "EXEC",
+                    "QUIT")
+        output = self.server.cli(stdin="\n".join(commands) + "\n")
         lines = output.splitlines()
         self.assertEqual(lines[:2], ["1", "1"])
         self.assertIn("BF.ADD", output)
@@ -88,7 +91,8 @@ class Surveys(ServerTest):
 
     def test_scan(self):
         self.assertEqual(len(self.server.cli("--scan").split()), 30)
-        self.assertEqual(set(self.server.cli("--scan", "--pattern", "key:1?").split()), {f"key:{i}" for i in range(10, 20)})
+        found = self.server.cli("--scan", "--pattern", "key:1?").split()
+        self.assertEqual(set(found), {f"key:{i}" for i in range(10, 20)})
 
     def test_bigkeys_and_memkeys(self):
         for survey in ("--bigkeys", "--memkeys"):

@@ -1,0 +1,328 @@
+"""What survives: orderly stops, kill -9 at any moment, damaged files."""
+
+import os
+import pathlib
+import random
+import threading
+import time
+
+from harness import PATIENCE, REPLY_SECONDS, OwnServerTest, encode, main, wait_until
+
+KINDS = ("classic", "blocked")
+
+
+def fill(server, filters=6):
+    """Filters of every kind and size, and what to ask them for; item i of filter k is 'k:i'."""
+    client = server.client()
+    contents = {}
+    for i in range(filters):
+        kind = KINDS[i % 2]
+        name = f"{kind}:{i}"
+        client.execute_command("BF.RESERVE", name, 0.001, 10 ** (i % 4 + 1), "TYPE", kind)
+        items = [f"{name}:{j}" for j in range(10 ** (i % 3 + 1) * 3)]  # some of them grow
+        client.bf().madd(name, *items)
+        contents[name] = items
+    client.execute_command("BF.ADD", b"\x00binary\r\n\xff", b"\x00")
+    contents[b"\x00binary\r\n\xff"] = [b"\x00"]
+    return contents
+
+
+def description(server):
+    """All that BF.INFO and BF.CARD say, to compare before and after."""
+    client = server.client()
+    return {name: client.execute_command("BF.INFO", name) for name in client.keys()}
+
+
+def flipped(data, at, bit):
+    return data[:at] + bytes([data[at] ^ (1 << bit)]) + data[at + 1:]
+
+
+class PersistenceTest(OwnServerTest):
+    def assert_holds(self, server, contents):
+        client = server.client()
+        self.assertEqual({name if isinstance(name, bytes) else name.encode() for name in contents}, set(client.keys()))
+        for name, items in contents.items():
+            self.assertTrue(all(client.bf().mexists(name, *items)), name)
+
+    def saved_and_killed(self):
+        server = self.make_server().start()
+        contents = fill(server)
+        self.assertTrue(server.client().save())
+        server.kill()
+        return server, contents
+
+    def filter_files(self, server):
+        return sorted(pathlib.Path(server.directory, "filters").glob("*.filter"))
+
+
+class Survival(PersistenceTest):
+    def test_save_then_kill_9(self):
+        server = self.make_server().start()
+        contents = fill(server)
+        before = description(server)
+        self.assertTrue(server.client().save())
+        server.client().execute_command("BF.ADD", "unsaved", "x")
+        server.restart()
+        self.assert_holds(server, contents)
+        self.assertEqual(description(server), before)
+        self.assertRegex(server.log(), rf"Loaded {len(contents)} filters")
+        # It goes on as before: no item is new, and the filters grow on.
+        client = server.client()
+        for name, items in contents.items():
+            self.assertEqual(sum(client.bf().madd(name, *items)), 0, name)
+        client.bf().madd("blocked:1", *range(5000))
+        self.assert_stops_well(server)
+
+    def test_sigterm_saves(self):
+        server = self.make_server().start()
+        contents = fill(server)
+        self.assert_stops_well(server)
+        server.start()
+        self.assert_holds(server, contents)
+        self.assert_stops_well(server)
+
+    def test_sigint_saves(self):
+        server = self.make_server().start()
+        server.client().execute_command("BF.ADD", "k", "x")
+        server.process.send_signal(2)
+        self.assertEqual(server.wait(), 0)
+        server.start()
+        self.assertEqual(server.client().bf().exists("k", "x"), 1)
+
+    def test_background_snapshots(self):
+        server = self.make_server(save_interval=1).start()
+        client = server.client()
+        client.execute_command("BF.ADD", "k", "x")
+        wait_until(lambda: client.info("persistence")["rdb_changes_since_last_save"] == 0, 10 * PATIENCE, "a snapshot")
+        server.restart()
+        self.assertEqual(server.client().bf().exists("k", "x"), 1)
+
+    def test_deletions_renames_and_flushes_survive(self):
+        server = self.make_server().start()
+        connection = server.connect()
+        for name in "abc":
+            connection.command("BF.ADD", name, name)
+        connection.command("SAVE")
+        connection.send(encode("DEL", "a") + encode("RENAME", "b", "d") + encode("BF.CLEAR", "c") + encode("SAVE"))
+        for _ in range(4):
+            connection.reply()
+        server.restart()
+        client = server.client()
+        self.assertEqual(set(client.keys()), {b"c", b"d"})
+        self.assertEqual((client.bf().exists("d", "b"), client.bf().exists("c", "c")), (1, 0))
+        client.flushall()
+        client.save()
+        server.restart()
+        self.assertEqual(server.client().dbsize(), 0)
+        self.assertEqual(self.filter_files(server), [])
+
+    def test_an_unchanged_filter_is_not_written_again(self):
+        server = self.make_server().start()
+        client = server.client()
+        for name in ("a", "b"):
+            client.execute_command("BF.ADD", name, "x")
+        client.save()
+        before = {path.name: path.stat().st_mtime_ns for path in self.filter_files(server)}
+        client.execute_command("BF.ADD", "b", "y")
+        client.save()
+        after = {path.name: path.stat().st_mtime_ns for path in self.filter_files(server)}
+        self.assertEqual(len(before.items() & after.items()), 1)
+        self.assertEqual((len(before), len(after)), (2, 2))
+
+    def test_saving_does_not_pause_service(self):
+        server = self.make_server().start()
+        client = server.client()
+        client.execute_command("BF.RESERVE", "big", 0.01, 100_000_000)
+        client.execute_command("BF.ADD", "big", "x")
+        saver = threading.Thread(target=server.client().save)
+        saver.start()
+        slowest = 0
+        while saver.is_alive():
+            began = time.monotonic()
+            client.execute_command("BF.ADD", "big", str(began))
+            slowest = max(slowest, time.monotonic() - began)
+        saver.join()
+        self.assertLess(slowest, 1 * PATIENCE)
+
+    def test_kill_9_at_any_moment_leaves_a_whole_snapshot(self):
+        """Each SAVE that was answered counts; whatever the kill interrupted is either there or not."""
+        server = self.make_server(save_interval=1).start()
+        generator = random.Random(3)
+        saved = 0
+        for _ in range(8):
+            connection = server.connect()
+            connection.socket.settimeout(REPLY_SECONDS)
+            stop = threading.Timer(generator.uniform(0.02, 0.3), server.process.kill)
+            stop.start()
+            number = saved
+            try:
+                while True:
+                    number += 1
+                    connection.command("BF.ADD", f"k{number % 5}", f"item{number}")
+                    if connection.command("SAVE") == b"+OK\r\n":
+                        saved = number
+            except (EOFError, ConnectionError):
+                pass
+            stop.join()
+            server.wait()
+            server.start()
+            client = server.client()
+            for i in range(1, saved + 1):
+                self.assertEqual(client.bf().exists(f"k{i % 5}", f"item{i}"), 1, i)
+        self.assertGreater(saved, 8)
+        self.assert_stops_well(server)
+
+    def test_two_servers_do_not_share_a_directory(self):
+        server = self.make_server().start()
+        other = self.make_server()
+        other.directory = server.directory
+        other.spawn()
+        self.assertNotEqual(other.wait(), 0)
+        self.assertIn(str(server.process.pid), other.log())
+        self.assertIn(server.directory, other.log())
+        server.check_alive()
+
+
+class Damage(PersistenceTest):
+    DAMAGES = {
+        "a changed byte": lambda data: flipped(data, len(data) // 2, 0),
+        "a changed head": lambda data: b"X" + data[1:],
+        "cut short": lambda data: data[:-1],
+        "emptied": lambda data: b"",
+        "longer": lambda data: data + b"\0",
+    }
+
+    def assert_refuses_to_start(self, server, *patterns):
+        server.spawn()
+        self.assertNotEqual(server.wait(), 0)
+        for pattern in patterns:
+            self.assertRegex(server.log(), pattern)
+
+    def test_a_damaged_filter_is_refused_by_name_and_nothing_is_changed(self):
+        server, contents = self.saved_and_killed()
+        path = self.filter_files(server)[0]
+        whole = path.read_bytes()
+        for what, damage in self.DAMAGES.items():
+            with self.subTest(what):
+                path.write_bytes(damage(whole))
+                self.assert_refuses_to_start(server, path.name, "quarantine")
+                self.assertEqual(path.read_bytes(), damage(whole))
+        path.unlink()
+        self.assert_refuses_to_start(server, path.name)
+        path.write_bytes(whole)
+        server.start()
+        self.assert_holds(server, contents)
+
+    def test_every_damaged_file_is_named(self):
+        server, _ = self.saved_and_killed()
+        paths = self.filter_files(server)[:3]
+        for path in paths:
+            path.write_bytes(path.read_bytes()[:-5])
+        self.assert_refuses_to_start(server, *(path.name for path in paths))
+
+    def test_exchanged_files_are_found(self):
+        server, _ = self.saved_and_killed()
+        first, second = self.filter_files(server)[:2]
+        held = first.read_bytes()
+        first.write_bytes(second.read_bytes())
+        second.write_bytes(held)
+        self.assert_refuses_to_start(server, first.name, second.name)
+
+    def test_a_damaged_manifest_is_refused_by_name(self):
+        server, contents = self.saved_and_killed()
+        path = pathlib.Path(server.directory, "MANIFEST")
+        whole = path.read_bytes()
+        for what, damage in self.DAMAGES.items():
+            with self.subTest(what):
+                path.write_bytes(damage(whole))
+                self.assert_refuses_to_start(server, "MANIFEST")
+        path.write_bytes(whole)
+        server.start()
+        self.assert_holds(server, contents)
+
+    def test_a_missing_manifest_is_not_an_empty_server(self):
+        server, _ = self.saved_and_killed()
+        pathlib.Path(server.directory, "MANIFEST").unlink()
+        self.assert_refuses_to_start(server, "MANIFEST")
+
+    def test_quarantine(self):
+        server, contents = self.saved_and_killed()
+        path = self.filter_files(server)[0]
+        damaged = path.read_bytes()[:-1]
+        path.write_bytes(damaged)
+        server.options["on_corrupt"] = "quarantine"
+        server.start()
+        self.assertIn(path.name, server.log())
+        left = {name.decode(errors="replace") for name in server.client().keys()}
+        self.assertEqual(len(left), len(contents) - 1)
+        aside = list(pathlib.Path(server.directory, "quarantine").iterdir())
+        self.assertEqual([file.read_bytes() for file in aside], [damaged])
+        self.assertFalse(path.exists())
+        # What was set aside stays aside.
+        self.assert_stops_well(server)
+        del server.options["on_corrupt"]
+        server.start()
+        self.assertEqual(server.client().dbsize(), len(contents) - 1)
+
+    def test_random_damage_never_gives_a_wrong_filter(self):
+        server, contents = self.saved_and_killed()
+        files = self.filter_files(server) + [pathlib.Path(server.directory, "MANIFEST")]
+        generator = random.Random(11)
+        for _ in range(20):
+            path = generator.choice(files)
+            whole = path.read_bytes()
+            at = generator.randrange(len(whole))
+            path.write_bytes(flipped(whole, at, generator.randrange(8)))
+            self.assert_refuses_to_start(server, path.name)
+            path.write_bytes(whole)
+        server.start()
+        self.assert_holds(server, contents)
+
+    def test_leftovers_of_a_snapshot_that_was_never_finished_are_removed(self):
+        server, contents = self.saved_and_killed()
+        leftovers = [pathlib.Path(server.directory, name) for name in ("filters/999999.filter", "MANIFEST.tmp")]
+        for leftover in leftovers:
+            leftover.write_bytes(b"half")
+        stranger = pathlib.Path(server.directory, "README")
+        stranger.write_text("mine")
+        server.start()
+        self.assert_holds(server, contents)
+        self.assertEqual([leftover.exists() for leftover in leftovers], [False, False])
+        self.assertEqual(stranger.read_text(), "mine")
+
+
+class Trouble(PersistenceTest):
+    def test_a_failed_save_is_told_and_the_next_one_works(self):
+        server = self.make_server().start()
+        client, connection = server.client(), server.connect()
+        client.execute_command("BF.ADD", "k", "x")
+        filters = pathlib.Path(server.directory, "filters")
+        filters.rename(filters.with_name("away"))
+        self.assertRegex(connection.command("SAVE"), rb"^-ERR .*filters")
+        self.assertEqual(client.info("persistence")["rdb_last_bgsave_status"], "err")
+        self.assertEqual(client.bf().exists("k", "x"), 1)
+        filters.with_name("away").rename(filters)
+        self.assertEqual(connection.command("SAVE"), b"+OK\r\n")
+        server.restart()
+        self.assertEqual(server.client().bf().exists("k", "x"), 1)
+
+    def test_a_directory_that_cannot_be_made_is_named(self):
+        server = self.make_server()
+        pathlib.Path(server.home, "file").write_text("")
+        server.directory = os.path.join(server.home, "file", "data")
+        server.spawn()
+        self.assertNotEqual(server.wait(), 0)
+        self.assertIn(os.path.dirname(server.directory) + ": cannot create the directory", server.log())
+
+    def test_maxmemory_below_the_snapshot_is_told(self):
+        server = self.make_server().start()
+        server.client().execute_command("BF.RESERVE", "k", 0.01, 5_000_000)
+        self.assert_stops_well(server)
+        server.options["maxmemory"] = "1mb"
+        server.spawn()
+        self.assertNotEqual(server.wait(), 0)
+        self.assertIn("maxmemory", server.log())
+
+
+if __name__ == "__main__":
+    main()
