@@ -1,4 +1,4 @@
-"""The real main job: a dictionary through redis-cli --pipe; all words found, misspelt ones hardly ever; kill -9, again."""
+"""The real main job: a dictionary through redis-cli --pipe, every word found, hardly a misspelt one; kill -9, again."""
 
 import pathlib
 import random

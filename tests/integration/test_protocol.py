@@ -109,7 +109,8 @@ class Versions(ServerTest):
             reply = self.connect().command("HELLO", version)
             self.assertRegex(reply, rb"^" + head + rb"\r\n\$6\r\nserver\r\n\$8\r\nbitsieve\r\n\$7\r\nversion\r\n"
                              rb"\$\d+\r\n\S+\r\n\$5\r\nproto\r\n:%d\r\n\$2\r\nid\r\n:\d+\r\n"
-                             rb"\$4\r\nmode\r\n\$10\r\nstandalone\r\n\$4\r\nrole\r\n\$6\r\nmaster\r\n\$7\r\nmodules\r\n\*1\r\n" % version)
+                             rb"\$4\r\nmode\r\n\$10\r\nstandalone\r\n"
+                             rb"\$4\r\nrole\r\n\$6\r\nmaster\r\n\$7\r\nmodules\r\n\*1\r\n" % version)
 
     def test_replies_follow_the_version(self):
         connection = self.connect()
