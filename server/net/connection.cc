@@ -14,8 +14,6 @@
 namespace bitsieve::server {
 namespace {
 
-using asio::ip::tcp;
-
 // After so many windows of commands the other connections of the loop get their turn.
 constexpr int kWindowsAtOnce = 16;
 // Closing a socket with unread bytes resets the connection, and replies on their way would be lost: up to so many reads
@@ -30,8 +28,7 @@ bool WouldBlock(const asio::error_code& error) {
 
 }  // namespace
 
-Connection::Connection(tcp::socket socket, ConnectionSlots::Slot slot, std::shared_ptr<ClientRecord> client,
-                       EventLoop& loop)
+Connection::Connection(Socket socket, ConnectionSlots::Slot slot, std::shared_ptr<ClientRecord> client, EventLoop& loop)
     : socket_(std::move(socket)),
       slot_(std::move(slot)),
       loop_(loop),
@@ -67,7 +64,7 @@ bool Connection::IdleSince(int64_t unix_ms) const {
 // ---- reading
 
 void Connection::WaitReadable() {
-  socket_.async_wait(tcp::socket::wait_read, [self = shared_from_this()](const asio::error_code& error) {
+  socket_.async_wait(Socket::wait_read, [self = shared_from_this()](const asio::error_code& error) {
     if (!error) self->OnReadable();
   });
 }
@@ -209,7 +206,7 @@ void Connection::EnforceOutputLimit() {
 
 void Connection::WaitWritable() {
   if (std::exchange(waiting_for_writable_, true)) return;
-  socket_.async_wait(tcp::socket::wait_write, [self = shared_from_this()](const asio::error_code& error) {
+  socket_.async_wait(Socket::wait_write, [self = shared_from_this()](const asio::error_code& error) {
     self->waiting_for_writable_ = false;
     if (!error) self->OnWritable();
   });
@@ -244,7 +241,7 @@ void Connection::DiscardReceived() {
 void Connection::Close() {
   if (std::exchange(closed_, true)) return;
   asio::error_code ignored;
-  socket_.shutdown(tcp::socket::shutdown_both, ignored);
+  socket_.shutdown(Socket::shutdown_both, ignored);
   socket_.close(ignored);
   slot_ = ConnectionSlots::Slot();
   loop_.Remove(*this);

@@ -8,7 +8,6 @@
 // Confined to its loop. Kept alive by its loop and by the operations under way.
 #pragma once
 
-#include <asio/ip/tcp.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,6 +17,7 @@
 #include "server/net/connection_slots.h"
 #include "server/net/conversation.h"
 #include "server/net/read_buffer.h"
+#include "server/net/socket.h"
 #include "server/net/write_buffer.h"
 
 namespace bitsieve::server {
@@ -26,8 +26,7 @@ class EventLoop;
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(asio::ip::tcp::socket socket, ConnectionSlots::Slot slot, std::shared_ptr<ClientRecord> client,
-             EventLoop& loop);
+  Connection(Socket socket, ConnectionSlots::Slot slot, std::shared_ptr<ClientRecord> client, EventLoop& loop);
 
   void Start();
   // Closes once everything received so far is answered and written.
@@ -67,7 +66,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   template <class Work>
   void Guarded(Work&& work);
 
-  asio::ip::tcp::socket socket_;
+  Socket socket_;
   ConnectionSlots::Slot slot_;
   EventLoop& loop_;
   Conversation conversation_;

@@ -55,13 +55,13 @@ void EventLoop::Join() {
   if (thread_.joinable()) thread_.join();
 }
 
-void EventLoop::Adopt(tcp::socket socket, ConnectionSlots::Slot slot) {
+void EventLoop::Adopt(Socket socket, ConnectionSlots::Slot slot) {
   asio::post(context_, [this, socket = std::move(socket), slot = std::move(slot)]() mutable {
     Serve(std::move(socket), std::move(slot));
   });
 }
 
-void EventLoop::Serve(tcp::socket socket, ConnectionSlots::Slot slot) {
+void EventLoop::Serve(Socket socket, ConnectionSlots::Slot slot) {
   if (draining_) return;
   asio::error_code error;
   const tcp::endpoint remote = socket.remote_endpoint(error);
@@ -79,7 +79,7 @@ void EventLoop::Serve(tcp::socket socket, ConnectionSlots::Slot slot) {
   connection->Start();
 }
 
-void EventLoop::Configure(tcp::socket& socket) const {
+void EventLoop::Configure(Socket& socket) const {
   asio::error_code ignored;
   socket.non_blocking(true, ignored);
   const int handle = socket.native_handle();

@@ -8,7 +8,6 @@
 #include <array>
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
-#include <asio/ip/tcp.hpp>
 #include <asio/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
@@ -22,6 +21,7 @@
 #include "server/net/connection_slots.h"
 #include "server/net/net_settings.h"
 #include "server/net/read_buffer.h"
+#include "server/net/socket.h"
 
 namespace bitsieve::server {
 
@@ -36,7 +36,7 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
 
   void Start();
   // Serves the socket, which must belong to context(), from now on.
-  void Adopt(asio::ip::tcp::socket socket, ConnectionSlots::Slot slot);
+  void Adopt(Socket socket, ConnectionSlots::Slot slot);
   // Answers and writes what clients have sent so far, closes them, and ends the thread; after `patience` it closes
   // those that are left at once.
   void Drain(std::chrono::milliseconds patience);
@@ -56,8 +56,8 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   void ClearReply();
 
  private:
-  void Serve(asio::ip::tcp::socket socket, ConnectionSlots::Slot slot);
-  void Configure(asio::ip::tcp::socket& socket) const;
+  void Serve(Socket socket, ConnectionSlots::Slot slot);
+  void Configure(Socket& socket) const;
   void ScheduleSweep();
   void CloseIdle();
   void BeginDrain(std::chrono::milliseconds patience);

@@ -42,10 +42,10 @@ tl::expected<void, std::string> Listener::Open(std::string_view bind, uint16_t p
 
 asio::error_code Listener::OpenDoor(const tcp::endpoint& endpoint) {
   auto door = std::make_unique<Door>(loops_[0]->context());
-  tcp::acceptor& acceptor = door->acceptor;
+  Acceptor& acceptor = door->acceptor;
   asio::error_code error;
   if (acceptor.open(endpoint.protocol(), error)) return error;
-  if (acceptor.set_option(tcp::acceptor::reuse_address(true), error)) return error;
+  if (acceptor.set_option(Acceptor::reuse_address(true), error)) return error;
   // "0.0.0.0 ::" are two sockets, and each serves its own kind of address.
   if (endpoint.address().is_v6() && acceptor.set_option(asio::ip::v6_only(true), error)) return error;
   if (acceptor.bind(endpoint, error)) return error;
@@ -75,13 +75,13 @@ void Listener::Close() {
 void Listener::Accept(Door& door) {
   EventLoop& loop = *loops_[turn_];
   turn_ = (turn_ + 1) % loops_.size();
-  door.acceptor.async_accept(loop.context(), [this, &door, &loop](const asio::error_code& error, tcp::socket socket) {
+  door.acceptor.async_accept(loop.context(), [this, &door, &loop](const asio::error_code& error, Socket socket) {
     if (error) return OnFailed(door, error);
     OnAccepted(door, loop, std::move(socket));
   });
 }
 
-void Listener::OnAccepted(Door& door, EventLoop& loop, tcp::socket socket) {
+void Listener::OnAccepted(Door& door, EventLoop& loop, Socket socket) {
   door.resting = false;
   auto slot = slots_.TryTake(settings_.maxclients.load(std::memory_order_relaxed));
   if (slot) {
@@ -92,13 +92,13 @@ void Listener::OnAccepted(Door& door, EventLoop& loop, tcp::socket socket) {
   Accept(door);
 }
 
-void Listener::Refuse(tcp::socket socket) {
+void Listener::Refuse(Socket socket) {
   LoopStats::Add(loops_[0]->stats().connections_rejected, 1);
   spdlog::debug("Refused a connection: maxclients {} reached", settings_.maxclients.load(std::memory_order_relaxed));
   asio::error_code ignored;
   socket.non_blocking(true, ignored);
   socket.write_some(asio::buffer(kTooMany), ignored);
-  socket.shutdown(tcp::socket::shutdown_send, ignored);
+  socket.shutdown(Socket::shutdown_send, ignored);
 }
 
 void Listener::OnFailed(Door& door, const asio::error_code& error) {

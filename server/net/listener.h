@@ -19,6 +19,7 @@
 #include "server/net/connection_slots.h"
 #include "server/net/event_loop.h"
 #include "server/net/net_settings.h"
+#include "server/net/socket.h"
 
 namespace bitsieve::server {
 
@@ -38,15 +39,15 @@ class Listener {
  private:
   struct Door {
     explicit Door(asio::io_context& context) : acceptor(context), retry(context) {}
-    asio::ip::tcp::acceptor acceptor;
+    Acceptor acceptor;
     asio::steady_timer retry;
     bool resting = false;  // the last accept failed; told in the log once
   };
 
   asio::error_code OpenDoor(const asio::ip::tcp::endpoint& endpoint);
   void Accept(Door& door);
-  void OnAccepted(Door& door, EventLoop& loop, asio::ip::tcp::socket socket);
-  void Refuse(asio::ip::tcp::socket socket);
+  void OnAccepted(Door& door, EventLoop& loop, Socket socket);
+  void Refuse(Socket socket);
   void OnFailed(Door& door, const asio::error_code& error);
 
   std::span<const std::shared_ptr<EventLoop>> loops_;
