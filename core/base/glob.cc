@@ -25,7 +25,7 @@ Step MatchClass(std::string_view pattern, size_t at, Byte byte) {
       found |= byte == static_cast<Byte>(pattern[at + 1]);
       at += 2;
     } else if (left >= 3 && pattern[at + 1] == '-') {
-      const auto [low, high] = std::minmax(static_cast<Byte>(pattern[at]), static_cast<Byte>(pattern[at + 2]));
+      const auto [low, high] = std::minmax({static_cast<Byte>(pattern[at]), static_cast<Byte>(pattern[at + 2])});
       found |= low <= byte && byte <= high;
       at += 3;
     } else {
