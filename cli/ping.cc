@@ -138,11 +138,14 @@ struct PingArguments {
   double timeout_s = 3;
 };
 
-// Where a server that listens on `bind` is to be reached from the same machine.
-std::string Reachable(const std::string& bind) {
-  if (bind == "0.0.0.0") return "127.0.0.1";
-  if (bind == "::") return "::1";
-  return bind;
+// Where a server that listens on `bind` is to be reached from the same machine: at the first of its addresses.
+std::string Reachable(std::string_view bind) {
+  constexpr std::string_view kSeparators = " \t,";
+  bind.remove_prefix(std::min(bind.find_first_not_of(kSeparators), bind.size()));
+  const std::string_view first = bind.substr(0, bind.find_first_of(kSeparators));
+  if (first == "0.0.0.0" || first == "*") return "127.0.0.1";
+  if (first == "::") return "::1";
+  return std::string(first);
 }
 
 int RunPing(const CLI::App& command, const PingArguments& arguments) {

@@ -60,13 +60,13 @@ class Serve(unittest.TestCase):
             self.assertEqual(run("serve", "--print-config", "--config", EXAMPLE).stdout, example.read())
 
     def test_every_problem_is_told_at_once(self):
-        done = run("serve", "--prot", "1", "--bind", "here", BITSIEVE_PORT="x", BITSIEVE_CONFIG="/no/such/file")
+        done = run("serve", "--prot", "1", "--loglevel", "loud", BITSIEVE_PORT="x", BITSIEVE_CONFIG="/no/such/file")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertEqual(done.stderr.splitlines(), [
             'bitsieve serve: --prot: unknown option "prot"; did you mean port?',
             "bitsieve serve: /no/such/file: cannot be read: No such file or directory",
             'bitsieve serve: BITSIEVE_PORT: port must be a whole number from 0 to 65535, not "x"',
-            'bitsieve serve: --bind: bind must be an IPv4 or IPv6 address, not "here"',
+            'bitsieve serve: --loglevel: loglevel must be one of trace, debug, info, warning, error, off, not "loud"',
         ])
 
     def test_an_empty_value_does_not_swallow_the_next_flag(self):
@@ -122,7 +122,9 @@ class Ping(unittest.TestCase):
 
     def test_place_is_that_of_the_server_in_the_same_environment(self):
         with Answering(b"+PONG\r\n") as server:
-            self.assertEqual(run("ping", BITSIEVE_PORT=server.port, BITSIEVE_BIND="0.0.0.0").returncode, 0)
+            self.assertEqual(run("ping", BITSIEVE_PORT=server.port, BITSIEVE_BIND="0.0.0.0, ::").returncode, 0)
+        with Answering(b"+PONG\r\n") as server:
+            self.assertEqual(run("ping", BITSIEVE_PORT=server.port, BITSIEVE_BIND="localhost").returncode, 0)
 
     def test_other_answers_are_told(self):
         with Answering(b"-LOADING not yet\r\n") as server:

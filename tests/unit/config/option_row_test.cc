@@ -90,12 +90,10 @@ TEST(OptionRow, Words) {
   EXPECT_NE(Refusal("default-type", ""), "");
 }
 
-TEST(OptionRow, Addresses) {
-  for (const auto text : {"0.0.0.0"sv, "127.0.0.1"sv, "::"sv, "::1"sv, "fe80::1"sv})
+TEST(OptionRow, AddressesAreAList) {
+  for (const auto text : {"0.0.0.0"sv, "127.0.0.1 ::1"sv, "localhost,::"sv, "*"sv})
     EXPECT_EQ(Refusal("bind", text), "");
-  for (const auto text : {"localhost"sv, "127.1"sv, "1.2.3.4:80"sv, ""sv, "127.0.0.1\0"sv, "*"sv}) {
-    EXPECT_NE(Refusal("bind", text), "") << text;
-  }
+  for (const auto text : {""sv, " , "sv, "127.0.0.1\0"sv}) EXPECT_NE(Refusal("bind", text), "") << text;
 }
 
 TEST(OptionRow, TextHoldsNoNulByte) {
