@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -74,15 +76,12 @@ TEST(Listener, AcceptsAgainWhenDescriptorsAreThereAgain) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   // The client's own socket takes the last descriptor that the limit leaves.
-  Client waiting = server.Connect();
-  ASSERT_EQ(waiting.Ask("PING", 7), "+PONG\r\n");
-  auto late = std::make_unique<Client>(server.port());
-  ASSERT_EQ(late->Ask("PING", 7), "+PONG\r\n");
-  late.reset();
-  ASSERT_TRUE(Eventually([&] { return server.backend_.clients.Size() == 2; }));
   const int lowest_free = dup(0);
   ASSERT_GE(lowest_free, 0);
   close(lowest_free);
+  // Nothing is logged meanwhile: UBSan's check of the formatter's objects needs descriptors of its own.
+  const auto log_level = spdlog::get_level();
+  spdlog::set_level(spdlog::level::off);
   const rlimit low{static_cast<rlim_t>(lowest_free) + 1, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
   Client starved = server.Connect();
@@ -90,6 +89,7 @@ TEST(Listener, AcceptsAgainWhenDescriptorsAreThereAgain) {
   // The others are served meanwhile.
   EXPECT_EQ(first.Ask("PING", 7), "+PONG\r\n");
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  spdlog::set_level(log_level);
   EXPECT_EQ(starved.Ask("PING", 7), "+PONG\r\n");
 }
 
