@@ -121,7 +121,8 @@ void EventLoop::ForEachConnection(Visit&& visit) {
 void EventLoop::ScheduleSweep() {
   sweep_timer_.expires_after(kSweepInterval);
   sweep_timer_.async_wait([this](const asio::error_code& error) {
-    if (error) return;
+    // Cancelling does not reach a handler that is queued already: it must not begin anew what would keep run() going.
+    if (error || draining_) return;
     CloseIdle();
     ScheduleSweep();
   });
