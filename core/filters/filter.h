@@ -6,6 +6,7 @@
 // synchronisation (a socket is one).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -61,8 +62,11 @@ class Filter {
   const FilterParams& params() const { return params_; }
   KeyHash HashOf(std::string_view item) const { return HashItem(item, params_.seed); }
 
-  // Starts loading the cache lines that a lookup or add of this hash will touch. Only a hint.
-  virtual void Prefetch(const KeyHash& hash) const = 0;
+  // Starts loading the cache lines that a lookup or add of this hash will touch. Only a hint; does nothing for a filter
+  // so small that its lines are in the cache anyway, where a batch is faster without.
+  void Prefetch(const KeyHash& hash) const {
+    if (beyond_cache_.load(std::memory_order_relaxed)) PrefetchLines(hash);
+  }
 
   // present[i] = 1 if hashes[i] is probably there, else 0. The spans have equal lengths.
   virtual void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const = 0;
@@ -82,8 +86,16 @@ class Filter {
  protected:
   explicit Filter(const FilterParams& params) : params_(params) {}
 
+  virtual void PrefetchLines(const KeyHash& hash) const = 0;
+  // To be told whenever the bits change their size.
+  void NoteSizeBytes(uint64_t bytes) { beyond_cache_.store(bytes > kCachedBytes, std::memory_order_relaxed); }
+
  private:
+  // Measured: below, lines come fast enough for the loop over a batch to hide it, and prefetching doubles the time.
+  static constexpr uint64_t kCachedBytes = 4 << 20;
+
   const FilterParams params_;
+  std::atomic<bool> beyond_cache_{true};  // relaxed: only a hint
 };
 
 }  // namespace bitsieve::core

@@ -67,10 +67,11 @@ Status ScalableFilter::Append(std::unique_ptr<Link> link) {
   const uint32_t index = older == nullptr ? 0 : older->index + 1;
   nodes_.push_back(std::make_unique<Node>(Node{std::move(link), std::move(overhead), older, index, total}));
   newest_.store(nodes_.back().get(), std::memory_order_release);
+  NoteSizeBytes(SizeBytes());
   return {};
 }
 
-void ScalableFilter::Prefetch(const KeyHash& hash) const {
+void ScalableFilter::PrefetchLines(const KeyHash& hash) const {
   for (const Node* node = newest(); node != nullptr; node = node->older) node->link->Prefetch(hash);
 }
 
@@ -140,6 +141,13 @@ AddOutcome ScalableFilter::Grow(const Node& node) {
   Result<std::unique_ptr<Link>> link = MakeLink(LinkShapeFor(params().kind, NextCapacity(node), rate), budget_);
   if (!link || !Append(std::move(*link))) return AddOutcome::kOutOfMemory;
   return AddOutcome::kAdded;
+}
+
+// Called with growth_mutex_ held, or before anybody else knows the filter.
+uint64_t ScalableFilter::SizeBytes() const {
+  uint64_t bytes = 0;
+  for (const auto& node : nodes_) bytes += node->link->shape().SizeBytes();
+  return bytes;
 }
 
 uint64_t ScalableFilter::ItemCount() const {

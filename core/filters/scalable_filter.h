@@ -40,7 +40,6 @@ class ScalableFilter final : public Filter {
   static Result<std::unique_ptr<Filter>> FromLinks(const FilterParams& params, std::vector<std::unique_ptr<Link>> links,
                                                    MemoryBudget& budget);
 
-  void Prefetch(const KeyHash& hash) const override;
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
   uint64_t ItemCount() const override;
@@ -50,6 +49,9 @@ class ScalableFilter final : public Filter {
 
   // What Make takes from the budget, and what each further link takes beside its bits.
   static uint64_t OverheadBytes();
+
+ protected:
+  void PrefetchLines(const KeyHash& hash) const override;
 
  private:
   // A link and the one before it. Never freed while the filter lives.
@@ -72,6 +74,7 @@ class ScalableFilter final : public Filter {
   AddOutcome MakeRoom(const Node* seen);
   AddOutcome Grow(const Node& newest);
   Status Append(std::unique_ptr<Link> link);
+  uint64_t SizeBytes() const;
 
   MemoryBudget& budget_;
   std::mutex growth_mutex_;
