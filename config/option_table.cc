@@ -53,7 +53,7 @@ void AddRequestLimits(Rows& rows) {
   constexpr std::string_view kGroup = "Request limits";
   rows.insert(rows.end(),
               {{"max-line-bytes", kGroup, &Options::max_line_bytes, ByteSize{64, 64 * kMegabyte}, "",
-                "longest line: a plain-text command, or the header of an argument", kAtStartOnly},
+                "longest plain-text command", kAtStartOnly},
                {"max-arguments", kGroup, &Options::max_arguments, WholeNumber{16, 1 << 24}, "",
                 "arguments of one command", kAtStartOnly},
                {"max-argument-bytes", kGroup, &Options::max_argument_bytes, ByteSize{kKilobyte, 4 * kGigabyte}, "",

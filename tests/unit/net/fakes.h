@@ -53,8 +53,13 @@ class FakeControl final : public ServerControl {
   }
   SnapshotStatus Snapshot() const override { return {}; }
   void Shutdown(bool) override {}
-  std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view) const override { return {}; }
+  std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view) const override {
+    if (on_get_options) on_get_options();
+    return {};
+  }
   core::Status SetOption(std::string_view, std::string_view) override { return {}; }
+
+  std::function<void()> on_get_options;  // runs on the asking loop; set before the server starts to be used
 
  private:
   std::mutex mutex_;

@@ -234,6 +234,22 @@ TEST(NetServer, StoppingWaitsForADeferredReply) {
   stopped.get();
 }
 
+// The loop is busy while its idle sweep falls due and while it is told to stop: the sweep's handler is then queued
+// behind the stop, which can no longer cancel it, and once began the next sweep, and the next, for ever.
+TEST(NetServer, ASweepThatFallsDueWhileStoppingDoesNotKeepTheLoop) {
+  RunningServer server(1);
+  std::promise<void> busy;
+  server.backend_.control.on_get_options = [&busy] {
+    busy.set_value();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // longer than from one sweep to the next
+  };
+  Client client = server.Connect();
+  client.Send(Command({"CONFIG", "GET", "*"}) + Command({"QUIT"}));
+  busy.get_future().wait();
+  auto stopped = std::async(std::launch::async, [&] { server.Stop(std::chrono::milliseconds(0)); });
+  ASSERT_EQ(stopped.wait_for(RunningServer::kPatience), std::future_status::ready);
+}
+
 TEST(NetServer, StoppingDoesNotWaitForEverForAClientThatDoesNotRead) {
   RunningServer server;
   Client deaf = server.Connect();
