@@ -47,6 +47,8 @@ class BlockedBloom final : public Link {
                    uint64_t room) override;
   double EstimatedRate() const override;
 
+  const BlockArray& array() const { return array_; }
+
  private:
   const BlockArray array_;
   const BlockKernel& kernel_;

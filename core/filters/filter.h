@@ -28,6 +28,14 @@ enum class AddOutcome : uint8_t {
   kFull,         // the filter does not grow and has no room left
   kOutOfMemory,  // it would have to grow, and the memory budget refuses
   kCannotGrow,   // it would have to grow, and its next link's error rate would be too small to keep
+  kWindowFull,  // more than a window of time can hold arrived within it: forgetting in time would mean forgetting early
+};
+
+// Of a filter that forgets.
+struct WindowInfo {
+  uint32_t generations = 0;    // that are remembered
+  uint64_t oldest_items = 0;   // items put since, and with, the oldest one remembered
+  uint64_t oldest_age_ms = 0;  // since the oldest one remembered was seen; windows of time alone
 };
 
 struct FilterInfo {
@@ -39,11 +47,12 @@ struct FilterInfo {
   double fill_ratio = 0;            // set bits over bits, over all links
   uint32_t hash_functions = 0;      // bits set per item in the newest link
   double bits_per_item = 0;         // bits of the links over capacity
+  WindowInfo window = {};           // of the kind `window` alone
 };
 
 // One moment's image of a filter, to be written elsewhere: a self-describing header and a body of raw bytes.
 // Holds the filter alive? No: the caller does. Body bytes may already show items that were added after the capture,
-// never miss one added before. Thread-compatible.
+// never miss one added before, but for items that a window forgot in between. Thread-compatible.
 class FilterImage {
  public:
   virtual ~FilterImage() = default;

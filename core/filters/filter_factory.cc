@@ -7,6 +7,8 @@
 #include "core/filters/filter_header.h"
 #include "core/filters/link.h"
 #include "core/filters/scalable_filter.h"
+#include "core/filters/window_decoder.h"
+#include "core/filters/window_filter.h"
 
 namespace bitsieve::core {
 
@@ -75,11 +77,16 @@ class ScalableDecoder final : public FilterDecoder {
 
 }  // namespace
 
-Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget) {
+Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget, const Clock& clock) {
+  if (params.kind == FilterKind::kWindow) return WindowFilter::Make(params, budget, clock);
   return ScalableFilter::Make(params, budget);
 }
 
-Result<std::unique_ptr<FilterDecoder>> FilterDecoder::Open(std::string_view header_bytes, MemoryBudget& budget) {
+Result<std::unique_ptr<FilterDecoder>> FilterDecoder::Open(std::string_view header_bytes, MemoryBudget& budget,
+                                                           const Clock& clock) {
+  const Result<HeaderFrame> frame = OpenHeader(header_bytes);
+  if (!frame) return tl::unexpected(frame.error());
+  if (frame->kind == FilterKind::kWindow) return OpenWindow(frame->fields, budget, clock);
   Result<FilterHeader> header = DecodeFilterHeader(header_bytes);
   if (!header) return tl::unexpected(std::move(header).error());
   std::vector<std::unique_ptr<Link>> links;

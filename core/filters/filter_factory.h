@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/base/clock.h"
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
 #include "core/filters/filter.h"
@@ -14,8 +15,9 @@
 namespace bitsieve::core {
 
 // An empty filter. kInvalidArgument as Validate; kOutOfMemory if the budget refuses its first link; in both cases
-// nothing was allocated. The budget must outlive the filter.
-Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget);
+// nothing was allocated. The budget and the clock, which kinds that age ask for the time, must outlive the filter.
+Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget,
+                                           const Clock& clock = SystemClock());
 
 // A filter being read back from an image. Everything in the bytes is hostile until Finish says otherwise; nothing is
 // allocated before the header's claims are checked against the limits and taken from the budget.
@@ -23,7 +25,8 @@ class FilterDecoder {
  public:
   virtual ~FilterDecoder() = default;
   // kCorrupt, kUnsupported or kOutOfMemory.
-  static Result<std::unique_ptr<FilterDecoder>> Open(std::string_view header, MemoryBudget& budget);
+  static Result<std::unique_ptr<FilterDecoder>> Open(std::string_view header, MemoryBudget& budget,
+                                                     const Clock& clock = SystemClock());
 
   virtual uint64_t body_bytes() const = 0;
   // The next bytes of the body, in order. kCorrupt if they are more than body_bytes() in all.

@@ -66,25 +66,16 @@ Result<FilterHeader> GetLinks(ByteReader& in, const FilterParams& params) {
 
 }  // namespace
 
-std::string EncodeFilterHeader(const FilterParams& params, const std::vector<LinkRecord>& links) {
-  std::string bytes;
+void BeginHeader(std::string& bytes, FilterKind kind) {
   ByteWriter out(bytes);
   out.Put(kMagic);
   out.Put(kFilterFormatVersion);
-  out.Put(static_cast<uint16_t>(params.kind));
-  out.Put(params.error_rate);
-  out.Put(params.capacity);
-  out.Put(params.expansion);
-  out.Put(params.tightening_ratio);
-  out.Put(params.first_link_share);
-  out.Put(params.seed);
-  out.Put(static_cast<uint32_t>(links.size()));
-  for (const LinkRecord& link : links) PutLink(out, link);
-  out.Put(Checksum(bytes));
-  return bytes;
+  out.Put(static_cast<uint16_t>(kind));
 }
 
-Result<FilterHeader> DecodeFilterHeader(std::string_view bytes) {
+void SealHeader(std::string& bytes) { ByteWriter(bytes).Put(Checksum(bytes)); }
+
+Result<HeaderFrame> OpenHeader(std::string_view bytes) {
   if (bytes.size() < kChecksumBytes) return Corrupt("it is too short");
   const std::string_view content = bytes.substr(0, bytes.size() - kChecksumBytes);
   ByteReader checksum(bytes.substr(content.size()));
@@ -97,12 +88,36 @@ Result<FilterHeader> DecodeFilterHeader(std::string_view bytes) {
   }
   if (checksum.Get<uint64_t>() != Checksum(content)) return Corrupt("its checksum does not match");
   const auto kind = static_cast<FilterKind>(in.Get<uint16_t>());
-  const FilterParams params = GetParams(in, kind);
   if (!in.ok()) return Corrupt("it is too short");
   if (FilterKindName(kind) == "unknown") {
     return Fail(ErrorCode::kUnsupported,
                 "filter header: kind " + std::to_string(static_cast<unsigned>(kind)) + " is not known");
   }
+  return HeaderFrame{kind, in.GetBytes(in.remaining())};
+}
+
+std::string EncodeFilterHeader(const FilterParams& params, const std::vector<LinkRecord>& links) {
+  std::string bytes;
+  BeginHeader(bytes, params.kind);
+  ByteWriter out(bytes);
+  out.Put(params.error_rate);
+  out.Put(params.capacity);
+  out.Put(params.expansion);
+  out.Put(params.tightening_ratio);
+  out.Put(params.first_link_share);
+  out.Put(params.seed);
+  out.Put(static_cast<uint32_t>(links.size()));
+  for (const LinkRecord& link : links) PutLink(out, link);
+  SealHeader(bytes);
+  return bytes;
+}
+
+Result<FilterHeader> DecodeFilterHeader(std::string_view bytes) {
+  const Result<HeaderFrame> frame = OpenHeader(bytes);
+  if (!frame) return tl::unexpected(frame.error());
+  ByteReader in(frame->fields);
+  const FilterParams params = GetParams(in, frame->kind);
+  if (!in.ok()) return Corrupt("it is too short");
   if (Status status = Validate(params); !status) return Corrupt(status.error().message);
   return GetLinks(in, params);
 }

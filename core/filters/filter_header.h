@@ -17,6 +17,17 @@ namespace bitsieve::core {
 inline constexpr uint16_t kFilterFormatVersion = 1;
 inline constexpr uint32_t kMaxLinks = 4096;
 
+// What the header of every kind begins and ends with.
+struct HeaderFrame {
+  FilterKind kind;          // a known one
+  std::string_view fields;  // between the kind and the checksum
+};
+// kCorrupt for damage; kUnsupported for a newer version or an unknown kind.
+Result<HeaderFrame> OpenHeader(std::string_view bytes);
+// Begins a header. SealHeader ends it.
+void BeginHeader(std::string& bytes, FilterKind kind);
+void SealHeader(std::string& bytes);
+
 struct LinkRecord {
   LinkShape shape;
   uint64_t items;

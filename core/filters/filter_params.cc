@@ -16,6 +16,23 @@ bool IsKnown(FilterKind kind) {
   return false;
 }
 
+Status ValidateWindow(const FilterParams& params) {
+  const WindowSpan& window = params.window;
+  if (params.kind != FilterKind::kWindow) {
+    return window.given() ? Status(OutOfRange("only a filter of type window has a window")) : Status();
+  }
+  if (!window.given()) return OutOfRange("a filter of type window needs a window: a number of items, or a duration");
+  if (window.items != 0 && window.of_time()) return OutOfRange("a window is of items or of time, not of both");
+  if (params.scaling()) return OutOfRange("a filter of type window does not grow: its expansion must be 0");
+  if (!window.of_time() && window.items != params.capacity) {
+    return OutOfRange("the capacity of a window of items must be the window, " + std::to_string(window.items));
+  }
+  if (window.of_time() && (window.duration_ms < kMinWindowMs || window.duration_ms > kMaxWindowMs)) {
+    return OutOfRange("a window of time must be in the range [100ms, 3650d]");
+  }
+  return {};
+}
+
 }  // namespace
 
 void ShareForStatedCapacity(FilterParams& params) {
@@ -44,7 +61,7 @@ Status Validate(const FilterParams& params) {
   if (!(share > 0 && share <= 1) || (params.scaling() && share == 1)) {
     return OutOfRange("first link's share of the error rate must be in the range (0, 1)");
   }
-  return {};
+  return ValidateWindow(params);
 }
 
 uint64_t RandomSeed() {

@@ -15,6 +15,19 @@ inline constexpr double kMinErrorRate = 1e-9;  // below, hash and pattern would 
 inline constexpr double kDefaultTighteningRatio = 0.8;
 inline constexpr double kReservedFirstLinkShare = 0.8;
 
+// What a filter of the kind `window` remembers: the last `items`, or all of the last `duration_ms`. One of them is 0;
+// both are in every other kind.
+struct WindowSpan {
+  uint64_t items = 0;
+  uint64_t duration_ms = 0;
+
+  bool given() const { return items != 0 || duration_ms != 0; }
+  bool of_time() const { return duration_ms != 0; }
+  bool operator==(const WindowSpan&) const = default;
+};
+inline constexpr uint64_t kMinWindowMs = 100;
+inline constexpr uint64_t kMaxWindowMs = 10ULL * 365 * 24 * 3600 * 1000;
+
 // How the links of a chain share the asked error rate p: link 0 gets p * first_link_share; the others share the rest
 // by the geometric law P_{i+1} = r * P_i, P_1 = p * (1 - first_link_share) * (1 - r). The sum stays below p whatever
 // the number of links (Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters", 2007, section 3, with the
@@ -27,6 +40,7 @@ struct FilterParams {
   double tightening_ratio = kDefaultTighteningRatio;  // r, in (0, 1)
   double first_link_share = kReservedFirstLinkShare;  // in (0, 1]; 1 only if the filter does not grow
   uint64_t seed = 0;
+  WindowSpan window = {};  // kWindow alone; of items: as many as the capacity. It does not grow: expansion is 0
 
   bool scaling() const { return expansion != 0; }
 };

@@ -35,6 +35,8 @@ LinkShape LinkShapeFor(FilterKind kind, uint64_t capacity, double error_rate) {
       return ClassicBloom::ShapeFor(capacity, error_rate);
     case FilterKind::kBlocked:
       return BlockedBloom::ShapeFor(capacity, error_rate);
+    case FilterKind::kWindow:
+      break;  // made of generations, not of links
   }
   __builtin_unreachable();
 }
@@ -46,6 +48,8 @@ bool IsValid(const LinkShape& shape) {
       return ClassicBloom::IsValidShape(shape);
     case FilterKind::kBlocked:
       return BlockedBloom::IsValidShape(shape);
+    case FilterKind::kWindow:
+      break;
   }
   return false;
 }

@@ -68,6 +68,8 @@ void WriteOutcome(CommandContext& context, AddOutcome outcome) {
       return context.Error(wire::kOutOfMemory);
     case AddOutcome::kCannotGrow:
       return context.Error(wire::kCannotGrow);
+    case AddOutcome::kWindowFull:
+      return context.Error(wire::kWindowFull);
   }
 }
 
@@ -225,18 +227,22 @@ constexpr KeyPositions kFirstArgument{1, 1, 1};
 constexpr CommandRow kRows[] = {
     {.name = "bf.reserve",
      .arity = -4,
-     .max_arguments = 14,
+     .max_arguments = 16,
      .flags = kWrite | kDenyOom,
      .keys = kFirstArgument,
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
      .complexity = "O(1)",
      .summary = "Creates an empty filter for a capacity and an error rate.",
-     .syntax = "key error_rate capacity [EXPANSION expansion] [NONSCALING] [TYPE kind] [SEED seed] "
+     .syntax = "key error_rate capacity [EXPANSION expansion] [NONSCALING] [TYPE kind] [WINDOW window] [SEED seed] "
                "[TIGHTENING ratio] [IFNOTEXISTS]",
-     .notes = "error_rate is between 0 and 1; above 0.25 it is used as 0.25. EXPANSION 0 is NONSCALING. TYPE, SEED, "
-              "TIGHTENING and IFNOTEXISTS are Bitsieve's own: with IFNOTEXISTS a filter of equal parameters under that "
-              "name is as good as a new one (a seed and a tightening ratio count only if they are given).",
+     .notes =
+         "error_rate is between 0 and 1; above 0.25 it is used as 0.25. EXPANSION 0 is NONSCALING. TYPE, WINDOW, "
+         "SEED, TIGHTENING and IFNOTEXISTS are Bitsieve's own: with IFNOTEXISTS a filter of equal parameters under "
+         "that "
+         "name is as good as a new one (a seed and a tightening ratio count only if they are given). TYPE window needs "
+         "WINDOW, a number of items, which must be the capacity, or a duration such as 500ms, 90s, 30m, 24h or "
+         "7d, whose capacity is the number of items expected within it.",
      .handler = Reserve},
     {.name = "bf.add",
      .arity = 3,
@@ -272,8 +278,8 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(items * links)",
      .summary = "Adds items, as BF.MADD, and says how the filter is to be made if there is none.",
      .syntax = "key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TYPE kind] "
-               "[SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
-     .notes = "Options are ignored when the filter exists. TYPE, SEED and TIGHTENING are Bitsieve's own.",
+               "[WINDOW window] [SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
+     .notes = "Options are ignored when the filter exists. TYPE, WINDOW, SEED and TIGHTENING are Bitsieve's own.",
      .handler = Insert},
     {.name = "bf.exists",
      .arity = 3,
@@ -318,9 +324,11 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(bytes), since the fill is counted",
      .summary = "What a filter was made for, what it takes and how full it is.",
      .syntax = "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | TYPE | ERROR | ESTIMATED | FILL | HASHES | BITS | "
-               "SEED | TIGHTENING]",
+               "SEED | TIGHTENING | WINDOW | OLDEST | GENERATIONS]",
      .notes = "The first five fields are RedisBloom's, in their order. Seed is text, since it may be larger than an "
-              "integer reply can be.",
+              "integer reply can be. The last three are of the type window alone: the window, as WINDOW has it; how "
+              "far back it remembers now, in items, or in seconds for a window of time; and the generations that are "
+              "remembered.",
      .handler = BloomInfo},
     {.name = "bf.clear",
      .arity = 2,

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "server/commands/argument_reader.h"
+#include "server/commands/window_text.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -62,8 +63,32 @@ constexpr Field kFields[] = {
      [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) { reply.Double(params.tightening_ratio); }},
 };
 
-const Field* FindField(std::string_view selector) {
+void WriteOldest(ReplyWriter& reply, const FilterParams& params, const FilterInfo& info) {
+  if (params.window.of_time()) return reply.Double(static_cast<double>(info.window.oldest_age_ms) / 1000);
+  reply.Integer(static_cast<int64_t>(info.window.oldest_items));
+}
+
+// Of the kind `window` alone.
+constexpr Field kWindowFields[] = {
+    {"WINDOW", "Window",
+     [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) {
+       reply.BulkString(WindowText(params.window));
+     }},
+    {"OLDEST", "Oldest age", WriteOldest},
+    {"GENERATIONS", "Generations",
+     [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) { reply.Integer(info.window.generations); }},
+};
+
+std::span<const Field> FieldsOfKind(core::FilterKind kind) {
+  if (kind == core::FilterKind::kWindow) return kWindowFields;
+  return {};
+}
+
+const Field* FindField(std::string_view selector, core::FilterKind kind) {
   for (const Field& field : kFields) {
+    if (EqualsIgnoringCase(field.selector, selector)) return &field;
+  }
+  for (const Field& field : FieldsOfKind(kind)) {
     if (EqualsIgnoringCase(field.selector, selector)) return &field;
   }
   return nullptr;
@@ -80,11 +105,14 @@ void WriteOne(ReplyWriter& reply, const Field& field, const FilterParams& params
 }
 
 void WriteAll(ReplyWriter& reply, const FilterParams& params, const FilterInfo& info) {
-  reply.MapHeader(std::size(kFields));
-  for (const Field& field : kFields) {
+  const std::span<const Field> more = FieldsOfKind(params.kind);
+  reply.MapHeader(std::size(kFields) + more.size());
+  const auto write = [&](const Field& field) {
     reply.SimpleString(field.label);
     field.write(reply, params, info);
-  }
+  };
+  for (const Field& field : kFields) write(field);
+  for (const Field& field : more) write(field);
 }
 
 }  // namespace
@@ -93,7 +121,7 @@ void BloomInfo(CommandContext& context) {
   const core::Filter* filter = context.FindFilter();
   if (filter == nullptr) return context.Error(wire::kNotFound);
   if (context.arguments.size() == 2) return WriteAll(context.reply, filter->params(), filter->Info());
-  const Field* field = FindField(context.arguments[2]);
+  const Field* field = FindField(context.arguments[2], filter->params().kind);
   if (field == nullptr) return context.Error(wire::kInvalidInformation);
   WriteOne(context.reply, *field, filter->params(), filter->Info());
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "server/commands/window_text.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -11,7 +12,7 @@ namespace {
 // The options that both commands have, and what their errors are called in each.
 struct OptionErrors {
   std::string_view missing_expansion, bad_expansion;
-  std::string_view missing_type, missing_seed, missing_tightening;
+  std::string_view missing_type, missing_seed, missing_tightening, missing_window;
 };
 
 struct Options {
@@ -34,6 +35,13 @@ double ReadTightening(ArgumentReader& reader, std::string_view missing) {
   return ratio;
 }
 
+core::WindowSpan ReadWindow(ArgumentReader& reader, std::string_view missing) {
+  const std::string_view text = reader.Next(missing);
+  const std::optional<core::WindowSpan> window = ParseWindow(text);
+  if (!window) reader.Fail(wire::kBadWindow);
+  return window.value_or(core::WindowSpan());
+}
+
 // Reads one option that both commands have; false if the next argument is none of them.
 bool ReadCommonOption(ArgumentReader& reader, const OptionErrors& errors, core::FilterParams& params,
                       Options& options) {
@@ -48,6 +56,8 @@ bool ReadCommonOption(ArgumentReader& reader, const OptionErrors& errors, core::
   } else if (reader.Skip("TIGHTENING")) {
     params.tightening_ratio = ReadTightening(reader, errors.missing_tightening);
     options.tightening_given = true;
+  } else if (reader.Skip("WINDOW")) {
+    params.window = ReadWindow(reader, errors.missing_window);
   } else {
     return false;
   }
@@ -88,6 +98,24 @@ void SettleInsertExpansion(ArgumentReader& reader, const Options& options, core:
   if (options.nonscaling) params.expansion = 0;
 }
 
+// A window does not grow, and one of items has its size for a capacity.
+void SettleWindow(ArgumentReader& reader, const Options& options, bool capacity_stated, core::FilterParams& params) {
+  if (params.kind != core::FilterKind::kWindow) {
+    if (params.window.given()) reader.Fail(wire::kWindowOfOtherKind);
+    return;
+  }
+  if (!params.window.given()) reader.Fail(wire::kWindowNeeded);
+  if (options.expansion.value_or(0) != 0) reader.Fail(wire::kWindowExpands);
+  params.expansion = 0;
+  if (params.window.of_time()) {
+    if (!capacity_stated) reader.Fail(wire::kWindowNeedsCapacity);
+  } else if (capacity_stated && params.capacity != params.window.items) {
+    reader.Fail(wire::WindowCapacity(std::to_string(params.window.items), std::to_string(params.capacity)));
+  } else {
+    params.capacity = params.window.items;
+  }
+}
+
 std::string Text(double number) {
   char text[32];
   const auto [end, error] = std::to_chars(text, text + sizeof text, number);
@@ -119,7 +147,8 @@ ReserveRequest ReadReserve(ArgumentReader& reader, const CommandSettings& settin
                                  .bad_expansion = wire::kBadExpansion,
                                  .missing_type = wire::kNoType,
                                  .missing_seed = wire::kNoSeed,
-                                 .missing_tightening = wire::kNoTightening};
+                                 .missing_tightening = wire::kNoTightening,
+                                 .missing_window = wire::kNoWindow};
   Options options;
   while (reader.More()) {
     if (ReadCommonOption(reader, kErrors, params, options)) continue;
@@ -130,6 +159,7 @@ ReserveRequest ReadReserve(ArgumentReader& reader, const CommandSettings& settin
     }
   }
   SettleReserveExpansion(reader, options, params);
+  SettleWindow(reader, options, true, params);
   request.seed = options.seed;
   request.tightening_given = options.tightening_given;
   core::ShareForStatedCapacity(params);
@@ -145,7 +175,8 @@ InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings
                                  .bad_expansion = wire::kInsertBadExpansion,
                                  .missing_type = kMissing,
                                  .missing_seed = kMissing,
-                                 .missing_tightening = kMissing};
+                                 .missing_tightening = kMissing,
+                                 .missing_window = kMissing};
   Options options;
   bool capacity_stated = false;
   while (reader.More()) {
@@ -170,6 +201,7 @@ InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings
   if (request.items.empty()) reader.Fail(kMissing);
   request.seed = options.seed;
   SettleInsertExpansion(reader, options, params);
+  SettleWindow(reader, options, capacity_stated, params);
   if (capacity_stated) {
     core::ShareForStatedCapacity(params);
   } else {
@@ -188,6 +220,9 @@ std::optional<std::string> DifferenceFrom(const ReserveRequest& request, const c
   }
   if (have.capacity != asked.capacity) {
     return wire::ExistsWithOther("capacity", std::to_string(have.capacity), std::to_string(asked.capacity));
+  }
+  if (have.window != asked.window) {
+    return wire::ExistsWithOther("window", WindowText(have.window), WindowText(asked.window));
   }
   if (have.expansion != asked.expansion) {
     return wire::ExistsWithOther("expansion", std::to_string(have.expansion), std::to_string(asked.expansion));

@@ -34,6 +34,17 @@ inline constexpr std::string_view kBadSeed =
 inline constexpr std::string_view kNoTightening = "ERR no tightening ratio";
 inline constexpr std::string_view kBadTightening =
     "ERR bad tightening ratio: it must be a number in the range (0.000000, 1.000000)";
+inline constexpr std::string_view kNoWindow = "ERR no window";
+inline constexpr std::string_view kBadWindow =
+    "ERR bad window: it must be a number of items in the range [1, 1073741824], or a duration in the range "
+    "[100ms, 3650d] in ms, s, m, h or d, such as 24h";
+inline constexpr std::string_view kWindowNeeded =
+    "ERR a window filter needs WINDOW, with a number of items or a duration such as 24h";
+inline constexpr std::string_view kWindowOfOtherKind = "ERR WINDOW is for TYPE window only";
+inline constexpr std::string_view kWindowExpands = "ERR a window filter does not grow: leave EXPANSION out";
+inline constexpr std::string_view kWindowNeedsCapacity =
+    "ERR a window of time needs CAPACITY, the items expected within it";
+inline constexpr std::string_view kWindowFull = "ERR window is full: more than its capacity arrived within the window";
 inline constexpr std::string_view kFull = "ERR non scaling filter is full";
 inline constexpr std::string_view kCannotGrow =
     "ERR problem inserting into filter: it is full, and a further link's error rate would be too small to be kept";
@@ -100,6 +111,9 @@ inline std::string UnknownType(std::string_view type, std::string_view known) {
 }
 inline std::string ExistsWithOther(std::string_view parameter, std::string_view its, std::string_view asked) {
   return Joined({"ERR item exists with another ", parameter, ": it has ", its, ", asked was ", asked});
+}
+inline std::string WindowCapacity(std::string_view window, std::string_view capacity) {
+  return Joined({"ERR a window of ", window, " items must have the capacity ", window, ", asked was ", capacity});
 }
 inline std::string FilterRefused(std::string_view reason) { return Joined({"ERR could not create filter: ", reason}); }
 inline std::string HelloOption(std::string_view option) {

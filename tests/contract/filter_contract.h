@@ -27,11 +27,18 @@ class FilterContract : public testing::TestWithParam<core::FilterKind> {
     params.capacity = capacity;
     params.expansion = expansion;
     params.seed = seed;
+    if (Forgets()) {  // a window as large as the test's items
+      params.window.items = capacity;
+      params.expansion = 0;
+    }
     core::ShareForStatedCapacity(params);
     auto filter = core::MakeFilter(params, budget_);
     EXPECT_TRUE(filter) << filter.error().message;
     return std::move(*filter);
   }
+
+  // Such a kind does not grow, and keeps no more than its capacity: what is asked of the others beyond does not fit it.
+  static bool Forgets() { return GetParam() == core::FilterKind::kWindow; }
 
   static std::vector<core::KeyHash> Hashes(const core::Filter& filter, KeySource source, uint64_t first, size_t count) {
     std::vector<core::KeyHash> hashes(count);

@@ -28,6 +28,10 @@ struct TestKeyspace {
     params.kind = kind;
     params.capacity = capacity;
     params.seed = 7;
+    if (kind == core::FilterKind::kWindow) {
+      params.window.items = capacity;
+      params.expansion = 0;
+    }
     core::Result<std::unique_ptr<core::Filter>> filter = core::MakeFilter(params, memory);
     EXPECT_TRUE(filter.has_value());
     FilterPtr shared(std::move(*filter));
