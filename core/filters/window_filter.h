@@ -18,11 +18,11 @@
 // Time        a generation is over when its last item was seen more than T ago. Lookups see that themselves; nothing
 //             need run for it. When more arrives than the window was made for, generations fill early and more of them
 //             must stay: up to 2G are made, when they are needed. That is room for the capacity however it is spread
-//             within T, and for twice as much that comes evenly. Beyond, adds are refused (kWindowFull): nothing is
+//             within T, and for up to twice as much. Beyond, adds are refused (kWindowFull): nothing is
 //             forgotten early.
 // Clock       time that goes backwards stands still until it has caught up: items are kept longer, never shorter. A
 //             clock that was put forward by mistake makes items older than they are.
-// Cost        bits an item of the window, of items / of time: 17.8 / 19.2 at 1%, 26.1 / 27.3 at 0.1%: 1.8 and 1.9
+// Cost        bits an item of the window, of items / of time: 17.8 / 19.2 at 1%, 26.1 / 25.1 at 0.1%: 1.8 and 1.9
 //             times a blocked filter of the window's size at 1%, less at lower rates. A lookup asks G + 1 generations.
 //             No add does more than a few thousand bytes' work beside its own (generation.h).
 // Rate        each generation has the share p / (G + 1) of the asked rate, p / 2G in windows of time: all of them may
