@@ -47,18 +47,25 @@ Result<std::unique_ptr<Filter>> WindowFilter::FromGenerations(const WindowHeader
       new WindowFilter(header.params, header.shape, budget, clock, std::move(overhead)));
   for (size_t i = 0; i < generations.size(); ++i) {
     const GenerationRecord& record = header.generations[i];
-    Generation& generation = *generations[i];
+    Generation& generation = filter->Own(std::move(generations[i]));
     generation.sequence = i + 1;
     generation.first_ms = record.first_ms;
     generation.last_ms = record.last_ms;
     filter->newest_ms_ = record.last_ms;
     filter->turn_ = i + 1;
     filter->current_ = &generation;
-    filter->generations_[i] = std::move(generations[i]);
-    filter->generation_count_ = static_cast<uint32_t>(i + 1);
   }
   if (Status status = filter->MakeMissing(); !status) return tl::unexpected(std::move(status).error());
   return filter;
+}
+
+// Called with the gate closed, or before anybody else knows the filter.
+Generation& WindowFilter::Own(std::unique_ptr<Generation> generation) {
+  const uint32_t count = generation_count_.load(std::memory_order_relaxed);
+  generations_[count] = std::move(generation);
+  generation_count_.store(count + 1, std::memory_order_release);
+  NoteSizeBytes(shape_.link.SizeBytes() * (count + 1));
+  return *generations_[count];
 }
 
 // Those that a window always has, so that only a burst needs memory later.
@@ -66,10 +73,7 @@ Status WindowFilter::MakeMissing() {
   while (generation_count_.load(std::memory_order_relaxed) < shape_.generations + 1) {
     Result<std::unique_ptr<Generation>> made = Generation::Make(shape_.link, budget_);
     if (!made) return tl::unexpected(std::move(made).error());
-    Generation& generation = **made;
-    const uint32_t count = generation_count_.load(std::memory_order_relaxed);
-    generations_[count] = std::move(*made);
-    generation_count_.store(count + 1, std::memory_order_release);
+    Generation& generation = Own(std::move(*made));
     if (current_ == nullptr) Begin(generation, Now());
   }
   return {};
@@ -85,7 +89,7 @@ bool WindowFilter::IsRemembered(const Generation& generation, uint64_t now) cons
   return generation.last_ms.load(std::memory_order_relaxed) + params().window.duration_ms >= now;
 }
 
-void WindowFilter::Prefetch(const KeyHash& hash) const {
+void WindowFilter::PrefetchLines(const KeyHash& hash) const {
   for (const std::unique_ptr<Generation>& each : generations()) {
     if (each->sequence.load(std::memory_order_relaxed) != 0) each->Prefetch(hash);
   }
@@ -198,8 +202,7 @@ Generation* WindowFilter::FindFree(uint64_t now, AddOutcome& refusal) {
     if (oldest == nullptr || each->sequence < oldest->sequence) oldest = each.get();
   }
   if (!params().window.of_time() || !IsRemembered(*oldest, now)) return oldest;
-  const uint32_t count = generation_count_.load(std::memory_order_relaxed);
-  if (count == shape_.max_generations) {
+  if (generations().size() == shape_.max_generations) {
     refusal = AddOutcome::kWindowFull;
     return nullptr;
   }
@@ -208,9 +211,7 @@ Generation* WindowFilter::FindFree(uint64_t now, AddOutcome& refusal) {
     refusal = AddOutcome::kOutOfMemory;
     return nullptr;
   }
-  generations_[count] = std::move(*made);
-  generation_count_.store(count + 1, std::memory_order_release);
-  return generations_[count].get();
+  return &Own(std::move(*made));
 }
 
 // Called with the gate closed, or before anybody else knows the filter.

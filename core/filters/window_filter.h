@@ -57,7 +57,6 @@ class WindowFilter final : public Filter {
                                                          std::vector<std::unique_ptr<Generation>> generations,
                                                          MemoryBudget& budget, const Clock& clock);
 
-  void Prefetch(const KeyHash& hash) const override;
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
   // Items put into the generations that are remembered; one that was put into several counts in each.
@@ -68,6 +67,9 @@ class WindowFilter final : public Filter {
 
   // Lines cleared to make room since the filter was made: for tests of how evenly that work is spread.
   uint64_t cleared_lines() const;
+
+ protected:
+  void PrefetchLines(const KeyHash& hash) const override;
 
  private:
   class Image;
@@ -80,6 +82,7 @@ class WindowFilter final : public Filter {
   std::span<const std::unique_ptr<Generation>> generations() const {
     return {generations_.data(), generation_count_.load(std::memory_order_acquire)};
   }
+  Generation& Own(std::unique_ptr<Generation> generation);
   Status MakeMissing();
 
   size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes);
