@@ -1,4 +1,4 @@
-"""Filters that forget, through redis-py: what is in the window is found, what left it is not, and a restart keeps it."""
+"""Filters that forget, through redis-py: what is in the window is found, what left it is not; a restart keeps it."""
 
 import time
 
