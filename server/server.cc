@@ -145,7 +145,9 @@ void Server::ReportRecovery(const RecoveryReport& report) const {
   if (report.leftovers_removed != 0) {
     spdlog::info("Removed {} files of a snapshot that was never finished", report.leftovers_removed);
   }
-  spdlog::info("Loaded {} filters, {} bytes, in {} ms from {}", report.filters_loaded, report.bytes_read,
+  const std::string expired =
+      report.filters_expired == 0 ? "" : " (" + std::to_string(report.filters_expired) + " more had expired)";
+  spdlog::info("Loaded {} filters{}, {} bytes, in {} ms from {}", report.filters_loaded, expired, report.bytes_read,
                report.duration_ms, AbsolutePath(options_.dir));
 }
 

@@ -98,4 +98,18 @@ Result<std::unique_ptr<FilterDecoder>> FilterDecoder::Open(std::string_view head
   return std::make_unique<ScalableDecoder>(std::move(*header), std::move(links), budget);
 }
 
+Result<std::unique_ptr<Filter>> CloneFilter(const Filter& filter, MemoryBudget& budget) {
+  constexpr uint64_t kChunkBytes = 256 * 1024;
+  const std::unique_ptr<FilterImage> image = filter.Capture();
+  Result<std::unique_ptr<FilterDecoder>> decoder = FilterDecoder::Open(image->header(), budget);
+  if (!decoder) return tl::unexpected(std::move(decoder).error());
+  std::vector<std::byte> chunk(std::min(kChunkBytes, image->body_bytes()));
+  for (uint64_t done = 0; done < image->body_bytes(); done += chunk.size()) {
+    chunk.resize(std::min<uint64_t>(chunk.size(), image->body_bytes() - done));
+    image->Read(done, chunk);
+    if (Status status = (*decoder)->Append(chunk); !status) return tl::unexpected(std::move(status).error());
+  }
+  return (*decoder)->Finish();
+}
+
 }  // namespace bitsieve::core

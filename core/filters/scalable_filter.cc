@@ -150,6 +150,12 @@ uint64_t ScalableFilter::SizeBytes() const {
   return bytes;
 }
 
+std::vector<const Link*> ScalableFilter::Links() const {
+  std::vector<const Link*> links;
+  for (const Node* node = newest(); node != nullptr; node = node->older) links.insert(links.begin(), node->link.get());
+  return links;
+}
+
 uint64_t ScalableFilter::ItemCount() const {
   uint64_t items = 0;
   for (const Node* node = newest(); node != nullptr; node = node->older) items += node->link->items();

@@ -47,6 +47,9 @@ class ScalableFilter final : public Filter {
   FilterInfo Info() const override;
   std::unique_ptr<FilterImage> Capture() const override;
 
+  // Oldest first, as of now; they live as long as the filter.
+  std::vector<const Link*> Links() const;
+
   // What Make takes from the budget, and what each further link takes beside its bits.
   static uint64_t OverheadBytes();
 

@@ -181,7 +181,10 @@ void AnswerExists(CommandContext& context, core::Filter& filter, std::span<const
 
 void Exists(CommandContext& context) {
   constexpr uint8_t kAbsent = 0;
+  const bool strict = context.arguments.size() > 3;
+  if (strict && !EqualsIgnoringCase(context.arguments[3], "STRICT")) return context.Error(wire::kSyntax);
   core::Filter* filter = context.FindFilter();
+  if (filter == nullptr && strict) return context.Error(wire::kNotFound);
   if (filter == nullptr) return WritePresence(context, {&kAbsent, 1});
   const KeyHash hash = filter->HashOf(context.arguments[2]);
   AnswerExists(context, *filter, {&hash, 1});
@@ -282,7 +285,8 @@ constexpr CommandRow kRows[] = {
      .notes = "Options are ignored when the filter exists. TYPE, WINDOW, SEED and TIGHTENING are Bitsieve's own.",
      .handler = Insert},
     {.name = "bf.exists",
-     .arity = 3,
+     .arity = -3,
+     .max_arguments = 4,
      .flags = kReadOnly | kFast,
      .keys = kFirstArgument,
      .preparation = Preparation::kOneItem,
@@ -290,7 +294,8 @@ constexpr CommandRow kRows[] = {
      .since = "1.0.0",
      .complexity = "O(links)",
      .summary = "Tells whether an item is in a filter: 0 definitely not, 1 probably. 0 if there is no such filter.",
-     .syntax = "key item",
+     .syntax = "key item [STRICT]",
+     .notes = "STRICT is Bitsieve's own: with it a missing filter is an error.",
      .items_handler = AnswerExists,
      .handler = Exists},
     {.name = "bf.mexists",

@@ -38,7 +38,8 @@ enum CommandFlag : uint32_t {
 enum class Preparation : uint8_t {
   kAlone,    // nothing, and nothing behind it either: it may change what names mean, or depends on it otherwise
   kNothing,  // nothing, but it has no say in what names mean: others may be prepared past it
-  kOneItem,  // find the filter named by argument 1, hash argument 2 and prefetch; the row has an ItemsHandler
+  kOneItem,  // find the filter named by argument 1, hash argument 2 and prefetch; the row has an ItemsHandler,
+             // which is for exactly these arguments
   kItems,    // find the filter named by argument 1; the handler hashes the items, in chunks
 };
 

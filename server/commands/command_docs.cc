@@ -68,7 +68,7 @@ class SyntaxParser {
     Take();
     return {.name = std::string(next), .type = TypeOf(next), .token = std::string(word)};
   }
-  static std::string_view TypeOf(std::string_view name) { return name == "key" || name == "newkey" ? "key" : "string"; }
+  static std::string_view TypeOf(std::string_view name) { return name.ends_with("key") ? "key" : "string"; }
 
   // Several arguments that belong together become one.
   static ArgumentDoc Joined(std::string_view type, std::vector<ArgumentDoc> parts) {

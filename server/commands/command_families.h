@@ -9,7 +9,9 @@
 namespace bitsieve::server {
 
 std::span<const CommandRow> BloomCommands();
+std::span<const CommandRow> BloomSetCommands();
 std::span<const CommandRow> KeyCommands();
+std::span<const CommandRow> ExpiryCommands();
 std::span<const CommandRow> ConnectionCommands();
 std::span<const CommandRow> ClientCommands();
 std::span<const CommandRow> ServerCommands();

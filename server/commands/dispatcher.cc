@@ -1,22 +1,16 @@
 #include "server/commands/dispatcher.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <array>
 
+#include "core/base/wall_clock.h"
 #include "server/commands/command_runner.h"
 #include "server/commands/command_table.h"
 
 namespace bitsieve::server {
 namespace {
 
-// The coarse clock costs a fifth of the fine one and is right within a tick of the kernel (1 to 4 ms).
-int64_t CoarseUnixMs() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
-}
+constexpr size_t kOneItemArguments = 3;  // command, filter, item
 
 // The filters that a window's names mean, looked up once per name. Names that mean nothing are not remembered, so that
 // a filter that comes to be is seen by the next command.
@@ -56,7 +50,7 @@ class Dispatcher::Impl {
 
   Outcome Execute(Session& session, const CommandBatch& batch, size_t first, protocol::ReplyWriter& reply) {
     reply.set_version(session.version);
-    session.client->last_active_unix_ms.store(CoarseUnixMs(), std::memory_order_relaxed);
+    session.client->last_active_unix_ms.store(core::CoarseUnixMs(), std::memory_order_relaxed);
     CommandContext context{environment_, table_, session, reply};
     size_t next = first;
     while (next < batch.size() && !session.closing && !context.deferred) {
@@ -92,6 +86,8 @@ class Dispatcher::Impl {
     const Preparation preparation = slot.row->preparation;
     if (preparation == Preparation::kAlone) return false;
     if (preparation == Preparation::kNothing || !ArityFits(*slot.row, arguments.size())) return true;
+    // With further words it is a command of its own; its handler looks at them.
+    if (preparation == Preparation::kOneItem && arguments.size() != kOneItemArguments) return true;
     slot.filter = memo_.Resolve(arguments[1]);
     if (slot.filter == nullptr) return false;  // the command may create it
     if (preparation == Preparation::kOneItem) {

@@ -130,7 +130,7 @@ void Stats(const Environment& environment, Lines& lines) {
   lines.Add("keyspace_hits", stats.Sum(&LoopStats::lookup_hits));
   lines.Add("keyspace_misses", stats.Sum(&LoopStats::lookup_misses));
   lines.Add("items_added", stats.Sum(&LoopStats::items_added));
-  lines.Add("expired_keys", "0");
+  lines.Add("expired_keys", environment.keyspace->Expiries().expired - stats.expired_before_reset);
   lines.Add("evicted_keys", "0");
 }
 
@@ -155,7 +155,10 @@ void Cluster(const Environment&, Lines& lines) { lines.Add("cluster_enabled", "0
 
 void Names(const Environment& environment, Lines& lines) {
   const uint64_t names = environment.keyspace->Size();
-  if (names > 0) lines.Add("db0", "keys=" + std::to_string(names) + ",expires=0,avg_ttl=0");
+  if (names == 0) return;
+  const ExpiryStats expiries = environment.keyspace->Expiries();
+  lines.Add("db0", "keys=" + std::to_string(names) + ",expires=" + std::to_string(expiries.names) +
+                       ",avg_ttl=" + std::to_string(expiries.average_ms_left));
 }
 
 // All filters together, under the names that valkey-bloom gave these figures and that exporters know.

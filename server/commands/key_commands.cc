@@ -1,11 +1,14 @@
 // Commands on names: DEL, SCAN, RENAME and the like. Every value is a filter.
 
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/glob.h"
+#include "core/filters/filter_factory.h"
 #include "server/commands/command_families.h"
 #include "server/commands/wire_errors.h"
 
@@ -109,6 +112,60 @@ void RenameIfAbsent(CommandContext& context) {
   context.reply.Integer(outcome == RenameOutcome::kRenamed ? 1 : 0);
 }
 
+void RandomKey(CommandContext& context) {
+  const std::optional<std::string> name = context.keyspace().RandomName();
+  if (!name) return context.reply.Null();
+  context.reply.BulkString(*name);
+}
+
+// Whether to replace what is under the new name.
+bool ReadCopy(ArgumentReader& reader) {
+  bool replace = false;
+  while (reader.More()) {
+    if (reader.Skip("REPLACE")) {
+      replace = true;
+    } else if (reader.Skip("DB")) {
+      if (reader.Integer(wire::kSyntax, wire::kNotAnInteger) != 0) reader.Fail(wire::kDatabaseRange);
+    } else {
+      reader.Fail(wire::kSyntax);
+    }
+  }
+  return replace;
+}
+
+void Copy(CommandContext& context) {
+  Keyspace& keyspace = context.keyspace();
+  const std::string_view from = context.arguments[1], to = context.arguments[2];
+  ArgumentReader reader(context.arguments, 3);
+  const bool replace = ReadCopy(reader);
+  if (!reader.ok()) return context.Error(reader.error());
+  if (from == to) return context.Error(wire::kCopyToItself);
+
+  const FilterPtr source = keyspace.Find(from);
+  const std::optional<int64_t> expires_ms = keyspace.ExpiryOf(from);
+  if (source == nullptr || !expires_ms || (!replace && keyspace.Find(to) != nullptr)) return context.reply.Integer(0);
+  core::Result<std::unique_ptr<core::Filter>> made = core::CloneFilter(*source, keyspace.memory());
+  if (!made) return context.Error(wire::kOutOfMemory);
+  const FilterPtr copy = std::move(*made);
+  const FilterPtr there = !replace                              ? keyspace.InsertIfAbsent(to, copy, *expires_ms)
+                          : keyspace.Put(to, copy, *expires_ms) ? copy
+                                                                : nullptr;
+  if (there == nullptr) return context.Error(wire::kOutOfMemory);
+  context.reply.Integer(there == copy ? 1 : 0);
+}
+
+void MemoryUsage(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 3);
+  // Taken and ignored: a filter has no elements to sample.
+  if (reader.Skip("SAMPLES") && reader.Integer(wire::kSyntax, wire::kNotAnInteger) < 0) reader.Fail(wire::kSyntax);
+  if (reader.More()) reader.Fail(wire::kSyntax);
+  if (!reader.ok()) return context.Error(reader.error());
+  const FilterPtr filter = context.keyspace().Find(context.arguments[2]);
+  if (filter == nullptr) return context.reply.Null();
+  const uint64_t name_bytes = context.arguments[2].size() + kNameOverheadBytes;
+  context.reply.Integer(static_cast<int64_t>(name_bytes + filter->Info().size_bytes));
+}
+
 void DatabaseSize(CommandContext& context) { context.reply.Integer(static_cast<int64_t>(context.keyspace().Size())); }
 
 void Flush(CommandContext& context) {
@@ -124,6 +181,19 @@ constexpr KeyPositions kFirst{1, 1, 1};
 constexpr KeyPositions kAll{1, -1, 1};
 constexpr std::string_view kFlushNotes =
     "With ASYNC the memory is freed in the background; the names are gone at once either way.";
+
+constexpr CommandRow kMemorySubcommands[] = {
+    {.name = "memory|usage",
+     .arity = -3,
+     .max_arguments = 5,
+     .flags = kReadOnly,
+     .keys = {2, 2, 1},
+     .since = "4.0.0",
+     .complexity = "O(links)",
+     .summary = "The bytes that a filter and its name take from maxmemory. Null if there is no such filter.",
+     .syntax = "key [SAMPLES count]",
+     .handler = MemoryUsage},
+};
 
 constexpr CommandRow kRows[] = {
     {.name = "del",
@@ -154,6 +224,16 @@ constexpr CommandRow kRows[] = {
      .since = "1.0.0",
      .complexity = "O(keys)",
      .summary = "Tells how many of the names hold a filter.",
+     .syntax = "key [key ...]",
+     .handler = ExistsKeys},
+    {.name = "touch",
+     .arity = -2,
+     .flags = kReadOnly | kFast,
+     .keys = kAll,
+     .group = CommandGroup::kGeneric,
+     .since = "3.2.1",
+     .complexity = "O(keys)",
+     .summary = "The same as EXISTS: nothing depends on when a filter was last used.",
      .syntax = "key [key ...]",
      .handler = ExistsKeys},
     {.name = "type",
@@ -207,6 +287,35 @@ constexpr CommandRow kRows[] = {
      .summary = "Renames a filter unless the new name is taken: 1 if renamed, else 0.",
      .syntax = "key newkey",
      .handler = RenameIfAbsent},
+    {.name = "copy",
+     .arity = -3,
+     .max_arguments = 6,
+     .flags = kWrite | kDenyOom,
+     .keys = {1, 2, 1},
+     .group = CommandGroup::kGeneric,
+     .since = "6.2.0",
+     .complexity = "O(bytes)",
+     .summary = "Makes an independent filter of equal content and expiry: 1 if copied, 0 if the new name is taken or "
+                "there is no such filter.",
+     .syntax = "key newkey [DB database] [REPLACE]",
+     .notes = "There is one database, 0. Connections of the same event loop wait for it: about half a second for a "
+              "filter of 1 GiB.",
+     .handler = Copy},
+    {.name = "randomkey",
+     .arity = 1,
+     .flags = kReadOnly,
+     .group = CommandGroup::kGeneric,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "The name of some filter. Null if there is none.",
+     .handler = RandomKey},
+    {.name = "memory",
+     .arity = -2,
+     .flags = kReadOnly,
+     .since = "4.0.0",
+     .complexity = "that of the subcommand",
+     .summary = "Commands about memory.",
+     .subcommands = kMemorySubcommands},
     {.name = "dbsize",
      .arity = 1,
      .flags = kReadOnly | kFast,

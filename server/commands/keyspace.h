@@ -1,11 +1,15 @@
 // keyspace.h: what command handlers need from the place where filters live by name. The implementation is
 // server/keyspace/registry; tests may use another. Thread-safe. Names are binary safe. A filter that somebody holds
 // stays alive after it left the keyspace.
+//
+// A name may have an end, its expiry: from then on it is missing to every function here, whether its memory is freed
+// already or not. Expiries are milliseconds since 1970, UTC, by the keyspace's own clock; 0 is none.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +22,24 @@ using FilterPtr = std::shared_ptr<core::Filter>;
 
 enum class RenameOutcome { kRenamed, kNoSource, kTargetExists, kOutOfMemory };
 
+// When an expiry may be set; those that are given must all hold. A name without an expiry is one that ends after any
+// other.
+enum ExpiryCondition : uint32_t {
+  kIfNoExpiry = 1 << 0,
+  kIfExpiry = 1 << 1,
+  kIfLater = 1 << 2,
+  kIfSooner = 1 << 3,
+};
+
+struct ExpiryStats {
+  uint64_t names = 0;           // that have an expiry
+  int64_t average_ms_left = 0;  // of them
+  uint64_t expired = 0;         // names removed because their time had come
+};
+
+// What a name takes beside its bytes: map node, bucket, expiry, reservation, and the filter's own objects, rounded up.
+inline constexpr uint64_t kNameOverheadBytes = 256;
+
 class Keyspace {
  public:
   virtual ~Keyspace() = default;
@@ -26,13 +48,17 @@ class Keyspace {
   virtual FilterPtr Find(std::string_view name) const = 0;
   // Publishes `filter` if the name is free. Returns what the name holds afterwards: `filter`, or the one that was
   // there first; null, and nothing published, if the memory budget refuses the name.
-  virtual FilterPtr InsertIfAbsent(std::string_view name, FilterPtr filter) = 0;
-  // Puts `replacement` where `expected` still is; false, and nothing done, if something else is there by now.
+  virtual FilterPtr InsertIfAbsent(std::string_view name, FilterPtr filter, int64_t expires_ms = 0) = 0;
+  // Publishes `filter` in place of whatever is there. False, and nothing done, if the memory budget refuses the name.
+  virtual bool Put(std::string_view name, FilterPtr filter, int64_t expires_ms) = 0;
+  // Puts `replacement` where `expected` still is; false, and nothing done, if something else is there by now. The name
+  // keeps its expiry.
   virtual bool Replace(std::string_view name, const FilterPtr& expected, FilterPtr replacement) = 0;
   virtual bool Remove(std::string_view name) = 0;
   // Atomic: at no moment does anybody, a snapshot included, see both names or neither. A filter under the target name
   // is replaced, unless `only_if_absent`. Renaming to itself is kRenamed if it exists (kTargetExists if
-  // `only_if_absent`). kOutOfMemory, and nothing renamed, if the memory budget refuses the new name.
+  // `only_if_absent`). kOutOfMemory, and nothing renamed, if the memory budget refuses the new name. The expiry goes
+  // along.
   virtual RenameOutcome Rename(std::string_view from, std::string_view to, bool only_if_absent) = 0;
   // Removes everything. Memory of what was removed is freed in the background if `background`.
   virtual void Flush(bool background) = 0;
@@ -42,6 +68,18 @@ class Keyspace {
   // Visits about `count` or more filters from `cursor` on (0: from the start) and returns the next cursor, 0 at the
   // end. What is there during a whole iteration is visited at least once. The visitor must not call the keyspace.
   virtual uint64_t Scan(uint64_t cursor, uint64_t count, const Visitor& visitor) const = 0;
+
+  // Some name, each with about the same chance; nothing if there is none.
+  virtual std::optional<std::string> RandomName() const = 0;
+
+  // False, and nothing done, if there is no such name or a condition (ExpiryCondition, ORed) does not hold. An expiry
+  // that is past removes the name at once; 0 takes the expiry away.
+  virtual bool SetExpiry(std::string_view name, int64_t expires_ms, uint32_t conditions) = 0;
+  // 0 if it has none; nothing if there is no such name.
+  virtual std::optional<int64_t> ExpiryOf(std::string_view name) const = 0;
+  virtual ExpiryStats Expiries() const = 0;
+  // The time that expiries are compared with.
+  virtual int64_t NowMs() const = 0;
 
   // The account that every filter of this keyspace takes its memory from.
   virtual core::MemoryBudget& memory() = 0;

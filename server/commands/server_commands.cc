@@ -110,6 +110,7 @@ void ConfigSet(CommandContext& context) {
 void ConfigResetStat(CommandContext& context) {
   context.tally = {};
   context.environment.stats->Reset();
+  context.environment.stats->expired_before_reset = context.keyspace().Expiries().expired;
   context.reply.Ok();
 }
 

@@ -31,6 +31,8 @@ struct ServerStats {
   std::deque<LoopStats> loops;  // one per loop, filled before the loops start
   int64_t started_unix_ms = 0;
   uint16_t port = 0;
+  // The keyspace counts names that expired from its start on; of these, so many are no longer to be told.
+  std::atomic<uint64_t> expired_before_reset{0};
   void Reset();  // CONFIG RESETSTAT; an increment under way may survive it
   uint64_t Sum(std::atomic<uint64_t> LoopStats::*counter) const;
 };

@@ -53,11 +53,17 @@ inline constexpr std::string_view kInsertBadExpansion = "Bad expansion";
 inline constexpr std::string_view kInsertBadCapacity = "Bad capacity";
 inline constexpr std::string_view kInsertUnknownArgument = "Unknown argument received";
 inline constexpr std::string_view kInsertArity = "ERR wrong number of arguments for 'bf.insert' command";
+inline constexpr std::string_view kMergeBusy =
+    "ERR the destination was changed again and again while it was to be replaced: nothing was merged";
 inline constexpr std::string_view kInvalidInformation = "Invalid information value";
 
 // Keys.
 inline constexpr std::string_view kNoSuchKey = "ERR no such key";
 inline constexpr std::string_view kInvalidCursor = "ERR invalid cursor";
+inline constexpr std::string_view kCopyToItself = "ERR source and destination objects are the same";
+inline constexpr std::string_view kExpiryNxNotAlone =
+    "ERR NX and XX, GT or LT options at the same time are not compatible";
+inline constexpr std::string_view kExpiryGtAndLt = "ERR GT and LT options at the same time are not compatible";
 
 // Connections.
 inline constexpr std::string_view kDatabaseRange = "ERR DB index is out of range";
@@ -106,6 +112,12 @@ inline std::string UnknownSubcommand(std::string_view subcommand, std::string_vi
   return Joined({"ERR unknown subcommand ", Quoted(subcommand), ", must be one of: ", known});
 }
 inline std::string UnknownOption(std::string_view option) { return Joined({"ERR unknown option ", Quoted(option)}); }
+inline std::string UnsupportedOption(std::string_view option) {
+  return Joined({"ERR Unsupported option ", option.substr(0, kMaxQuotedBytes)});
+}
+inline std::string InvalidExpiry(std::string_view command) {
+  return Joined({"ERR invalid expire time in '", command, "' command"});
+}
 inline std::string UnknownType(std::string_view type, std::string_view known) {
   return Joined({"ERR unknown type ", Quoted(type), ", must be one of: ", known});
 }
@@ -116,6 +128,7 @@ inline std::string WindowCapacity(std::string_view window, std::string_view capa
   return Joined({"ERR a window of ", window, " items must have the capacity ", window, ", asked was ", capacity});
 }
 inline std::string FilterRefused(std::string_view reason) { return Joined({"ERR could not create filter: ", reason}); }
+inline std::string CannotUnite(std::string_view reason) { return Joined({"ERR cannot unite: ", reason}); }
 inline std::string HelloOption(std::string_view option) {
   return Joined({"ERR Syntax error in HELLO option ", Quoted(option)});
 }

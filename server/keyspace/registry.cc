@@ -1,106 +1,38 @@
 #include "server/keyspace/registry.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <unordered_map>
+#include <random>
 #include <utility>
 
 #include "core/hash/key_hash.h"
+#include "server/keyspace/registry_parts.h"
 
 namespace bitsieve::server {
 namespace {
 
-// Of one entry beside its name: map node, bucket, reservation, and the filter's own objects, rounded up.
-constexpr uint64_t kEntryBytes = 256;
+// So many are taken out under one lock before others get their turn.
+constexpr size_t kExpiredAtATime = 64;
 
-struct StoredName {
-  std::string text;
-  uint64_t hash;
-};
-
-struct Entry {
-  FilterPtr filter;
-  core::MemoryReservation memory;  // of the name and the entry
-};
+bool Holds(uint32_t conditions, int64_t had_ms, int64_t asked_ms) {
+  if ((conditions & kIfNoExpiry) && had_ms != 0) return false;
+  if ((conditions & kIfExpiry) && had_ms == 0) return false;
+  if ((conditions & kIfLater) && (had_ms == 0 || asked_ms <= had_ms)) return false;
+  if ((conditions & kIfSooner) && had_ms != 0 && asked_ms >= had_ms) return false;
+  return true;
+}
 
 }  // namespace
 
-// A name to look for. Hashed once: half of the bits choose the shard, the others the bucket.
-struct Registry::Name {
-  std::string_view text;
-  size_t shard;
-  uint64_t hash;
-};
-
-struct alignas(64) Registry::Lock {
-  std::mutex mutex;
-};
-
-struct Registry::Shard {
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(const Name& name) const { return name.hash; }
-    size_t operator()(const StoredName& name) const { return name.hash; }
-  };
-  struct Equal {
-    using is_transparent = void;
-    bool operator()(const StoredName& a, const StoredName& b) const { return a.text == b.text; }
-    bool operator()(const StoredName& a, const Name& b) const { return a.hash == b.hash && a.text == b.text; }
-    bool operator()(const Name& a, const StoredName& b) const { return (*this)(b, a); }
-  };
-  using Map = std::unordered_map<StoredName, Entry, Hash, Equal>;
-
-  Map map;
-};
-
-// Lets go of maps on a thread of its own, started when there is first something to do. Thread-safe.
-class Registry::Reaper {
- public:
-  ~Reaper() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    wake_.notify_one();
-    if (thread_.joinable()) thread_.join();
-  }
-
-  void Take(std::vector<Shard::Map> maps) {
-    {
-      const std::lock_guard lock(mutex_);
-      waiting_.push_back(std::move(maps));
-      if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
-    }
-    wake_.notify_one();
-  }
-
- private:
-  void Run() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
-      if (waiting_.empty()) return;
-      std::vector<std::vector<Shard::Map>> dying = std::exchange(waiting_, {});
-      lock.unlock();
-      dying.clear();
-      lock.lock();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  // Protected by mutex_.
-  std::vector<std::vector<Shard::Map>> waiting_;
-  bool stopping_ = false;
-  std::thread thread_;
-};
-
-Registry::Registry(core::MemoryBudget& memory)
+Registry::Registry(core::MemoryBudget& memory, Clock clock)
     : memory_(memory),
+      clock_(std::move(clock)),
       seed_(core::RandomSeed()),
       locks_(std::make_unique<Lock[]>(kLocks)),
       shards_(std::make_unique<Shard[]>(kShards)),
-      reaper_(std::make_unique<Reaper>()) {}
+      reaper_(std::make_unique<Reaper>([this] {
+        RemoveExpired();
+        return AnyExpiry();
+      })) {}
 
 Registry::~Registry() = default;
 
@@ -120,24 +52,48 @@ std::vector<std::unique_lock<std::mutex>> Registry::LockAll() const {
 
 FilterPtr Registry::Find(std::string_view text) const {
   const Name name = Hashed(text);
-  Shard& shard = shards_[name.shard];
+  const Shard& shard = shards_[name.shard];
   const std::lock_guard lock(MutexOf(name.shard));
   const auto found = shard.map.find(name);
-  return found == shard.map.end() ? nullptr : found->second.filter;
+  return found == shard.map.end() || IsDue(found->second, clock_) ? nullptr : found->second.filter;
 }
 
-FilterPtr Registry::InsertIfAbsent(std::string_view text, FilterPtr filter) {
+FilterPtr Registry::InsertIfAbsent(std::string_view text, FilterPtr filter, int64_t expires_ms) {
   const Name name = Hashed(text);
-  core::MemoryReservation memory = core::MemoryReservation::TryTake(memory_, kEntryBytes + text.size());
-  Shard& shard = shards_[name.shard];
-  const std::lock_guard lock(MutexOf(name.shard));
-  const auto found = shard.map.find(name);
-  if (found != shard.map.end()) return found->second.filter;
-  if (!memory.held()) return nullptr;
-  shard.map.emplace(StoredName{std::string(text), name.hash}, Entry{filter, std::move(memory)});
-  size_.fetch_add(1, std::memory_order_relaxed);
-  CountChange();
+  core::MemoryReservation memory = core::MemoryReservation::TryTake(memory_, kNameOverheadBytes + text.size());
+  {
+    Shard::Node due;  // dies after the lock is gone
+    const std::lock_guard lock(MutexOf(name.shard));
+    View view(*this, name.shard);
+    due = view.TakeIfDue(name);
+    const auto found = view.map().find(name);
+    if (found != view.map().end()) return found->second.filter;
+    if (!memory.held()) return nullptr;
+    view.Add(name, Entry{filter, std::move(memory), expires_ms});
+    CountChange();
+  }
+  SweepIfExpiring(expires_ms);
   return filter;
+}
+
+bool Registry::Put(std::string_view text, FilterPtr filter, int64_t expires_ms) {
+  const Name name = Hashed(text);
+  core::MemoryReservation memory = core::MemoryReservation::TryTake(memory_, kNameOverheadBytes + text.size());
+  if (!memory.held()) return false;
+  {
+    const std::lock_guard lock(MutexOf(name.shard));
+    View view(*this, name.shard);
+    const auto found = view.map().find(name);
+    if (found == view.map().end()) {
+      view.Add(name, Entry{std::move(filter), std::move(memory), expires_ms});
+    } else {
+      found->second.filter.swap(filter);  // what was there dies with the argument, after the lock is gone
+      view.SetExpiry(found, expires_ms);
+    }
+    CountChange();
+  }
+  SweepIfExpiring(expires_ms);
+  return true;
 }
 
 bool Registry::Replace(std::string_view text, const FilterPtr& expected, FilterPtr replacement) {
@@ -145,7 +101,7 @@ bool Registry::Replace(std::string_view text, const FilterPtr& expected, FilterP
   Shard& shard = shards_[name.shard];
   const std::lock_guard lock(MutexOf(name.shard));
   const auto found = shard.map.find(name);
-  if (found == shard.map.end() || found->second.filter != expected) return false;
+  if (found == shard.map.end() || found->second.filter != expected || IsDue(found->second, clock_)) return false;
   // The caller's argument dies after the lock is gone, and what was replaced with it.
   found->second.filter.swap(replacement);
   CountChange();
@@ -154,13 +110,13 @@ bool Registry::Replace(std::string_view text, const FilterPtr& expected, FilterP
 
 bool Registry::Remove(std::string_view text) {
   const Name name = Hashed(text);
-  Shard& shard = shards_[name.shard];
-  Shard::Map::node_type removed;  // dies after the lock is gone
+  Shard::Node removed;  // dies after the lock is gone
   const std::lock_guard lock(MutexOf(name.shard));
-  const auto found = shard.map.find(name);
-  if (found == shard.map.end()) return false;
-  removed = shard.map.extract(found);
-  size_.fetch_sub(1, std::memory_order_relaxed);
+  View view(*this, name.shard);
+  removed = view.TakeIfDue(name);
+  const auto found = view.map().find(name);
+  if (found == view.map().end()) return false;
+  removed = view.Take(found);
   CountChange();
   return true;
 }
@@ -169,59 +125,125 @@ RenameOutcome Registry::Rename(std::string_view from_text, std::string_view to_t
   const Name from = Hashed(from_text);
   const Name to = Hashed(to_text);
   const auto [first, second] = std::minmax({from.shard % kLocks, to.shard % kLocks});
-  // Both made, and so both dead, outside of the locks.
+  // All made, and so all dead, outside of the locks.
   StoredName new_name{std::string(to_text), to.hash};
-  Entry replaced{nullptr, core::MemoryReservation::TryTake(memory_, kEntryBytes + to_text.size())};
+  core::MemoryReservation memory = core::MemoryReservation::TryTake(memory_, kNameOverheadBytes + to_text.size());
+  Shard::Node due, replaced;
 
   const std::lock_guard first_lock(locks_[first].mutex);
   std::unique_lock<std::mutex> second_lock;
   if (first != second) second_lock = std::unique_lock(locks_[second].mutex);
-  Shard::Map& source = shards_[from.shard].map;
-  Shard::Map& target = shards_[to.shard].map;
-  const auto moving = source.find(from);
-  if (moving == source.end()) return RenameOutcome::kNoSource;
-  const auto there = target.find(to);
-  if (there != target.end() && only_if_absent) return RenameOutcome::kTargetExists;
+  View source(*this, from.shard), target(*this, to.shard);
+  due = source.TakeIfDue(from);
+  const auto moving = source.map().find(from);
+  if (moving == source.map().end()) return RenameOutcome::kNoSource;
+  const auto there = target.map().find(to);
+  const bool taken = there != target.map().end() && !IsDue(there->second, clock_);
+  if (taken && only_if_absent) return RenameOutcome::kTargetExists;
   if (from_text == to_text) return RenameOutcome::kRenamed;
-  if (!replaced.memory.held()) return RenameOutcome::kOutOfMemory;
+  if (!memory.held()) return RenameOutcome::kOutOfMemory;
 
-  auto node = source.extract(moving);
-  std::swap(node.mapped().memory, replaced.memory);
-  if (there != target.end()) {
-    there->second.filter.swap(node.mapped().filter);
-    replaced.filter = std::move(node.mapped().filter);
-    size_.fetch_sub(1, std::memory_order_relaxed);
-  } else {
-    node.key() = std::move(new_name);
-    target.insert(std::move(node));
-  }
+  if (there != target.map().end()) replaced = target.Take(there);
+  Shard::Node node = source.MoveOut(moving);
+  std::swap(node.mapped().memory, memory);
+  node.key() = std::move(new_name);
+  target.MoveIn(std::move(node));
   CountChange();
   return RenameOutcome::kRenamed;
 }
 
 void Registry::Flush(bool background) {
-  std::vector<Shard::Map> maps(kShards);
+  Remains remains;
+  remains.maps.resize(kShards);
+  remains.expiries.reserve(kLocks);
   {
     const auto locks = LockAll();
-    for (size_t i = 0; i < kShards; ++i) maps[i].swap(shards_[i].map);
+    for (size_t i = 0; i < kShards; ++i) remains.maps[i].swap(shards_[i].map);
+    for (size_t i = 0; i < kLocks; ++i) remains.expiries.push_back(locks_[i].expiries.TakeAll());
     size_.store(0, std::memory_order_relaxed);
     CountChange();
   }
-  if (background) reaper_->Take(std::move(maps));
+  if (background) reaper_->Take(std::move(remains));
 }
 
-uint64_t Registry::Size() const { return size_.load(std::memory_order_relaxed); }
+uint64_t Registry::Size() const {
+  if (!AnyDue()) return size_.load(std::memory_order_relaxed);
+  const auto locks = LockAll();
+  const int64_t now = clock_();
+  uint64_t due = 0;
+  for (size_t i = 0; i < kLocks; ++i) due += locks_[i].expiries.CountDue(now);
+  return size_.load(std::memory_order_relaxed) - due;
+}
 
 uint64_t Registry::Scan(uint64_t cursor, uint64_t count, const Visitor& visitor) const {
   uint64_t visited = 0;
   while (cursor < kShards && visited < count) {
     const Shard& shard = shards_[cursor];
     const std::lock_guard lock(MutexOf(cursor));
-    for (const auto& [name, entry] : shard.map) visitor(name.text, entry.filter);
+    for (const auto& [name, entry] : shard.map) {
+      if (!IsDue(entry, clock_)) visitor(name.text, entry.filter);
+    }
     visited += shard.map.size();
     ++cursor;
   }
   return cursor < kShards ? cursor : 0;
+}
+
+std::optional<std::string> Registry::RandomName() const {
+  thread_local std::mt19937_64 random(core::RandomSeed());
+  const auto locks = LockAll();
+  const uint64_t all = size_.load(std::memory_order_relaxed);
+  if (all == 0) return std::nullopt;
+  uint64_t skipped = random() % all;
+  size_t shard = 0;
+  while (skipped >= shards_[shard].map.size()) skipped -= shards_[shard++].map.size();
+  // From there on the first that has not ended, all around if need be.
+  auto at = std::next(shards_[shard].map.begin(), static_cast<ptrdiff_t>(skipped));
+  for (uint64_t looked = 0; looked < all; ++looked, ++at) {
+    while (at == shards_[shard].map.end()) at = shards_[shard = (shard + 1) % kShards].map.begin();
+    if (!IsDue(at->second, clock_)) return at->first.text;
+  }
+  return std::nullopt;
+}
+
+bool Registry::SetExpiry(std::string_view text, int64_t expires_ms, uint32_t conditions) {
+  const Name name = Hashed(text);
+  {
+    Shard::Node removed;  // dies after the lock is gone
+    const std::lock_guard lock(MutexOf(name.shard));
+    View view(*this, name.shard);
+    removed = view.TakeIfDue(name);
+    const auto found = view.map().find(name);
+    if (found == view.map().end() || !Holds(conditions, found->second.expires_ms, expires_ms)) return false;
+    if (found->second.expires_ms != expires_ms) CountChange();
+    view.SetExpiry(found, expires_ms);
+    if (IsDue(found->second, clock_)) removed = view.Take(found);
+  }
+  SweepIfExpiring(expires_ms);
+  return true;
+}
+
+std::optional<int64_t> Registry::ExpiryOf(std::string_view text) const {
+  const Name name = Hashed(text);
+  const Shard& shard = shards_[name.shard];
+  const std::lock_guard lock(MutexOf(name.shard));
+  const auto found = shard.map.find(name);
+  if (found == shard.map.end() || IsDue(found->second, clock_)) return std::nullopt;
+  return found->second.expires_ms;
+}
+
+ExpiryStats Registry::Expiries() const {
+  ExpiryStats stats{.expired = expired_.load(std::memory_order_relaxed)};
+  __int128 sum_ms = 0;
+  for (size_t i = 0; i < kLocks; ++i) {
+    const std::lock_guard lock(locks_[i].mutex);
+    stats.names += locks_[i].expiries.items().size();
+    sum_ms += locks_[i].expiries.sum_ms();
+  }
+  if (stats.names == 0) return stats;
+  const auto average_ms = static_cast<int64_t>(sum_ms / static_cast<__int128>(stats.names));
+  stats.average_ms_left = std::max<int64_t>(0, average_ms - clock_());
+  return stats;
 }
 
 core::MemoryBudget& Registry::memory() { return memory_; }
@@ -229,13 +251,44 @@ core::MemoryBudget& Registry::memory() { return memory_; }
 std::vector<NamedFilter> Registry::Collect() const {
   const auto locks = LockAll();
   std::vector<NamedFilter> all;
-  all.reserve(Size());
+  all.reserve(size_.load(std::memory_order_relaxed));
   for (size_t i = 0; i < kShards; ++i) {
-    for (const auto& [name, entry] : shards_[i].map) all.push_back({name.text, entry.filter});
+    for (const auto& [name, entry] : shards_[i].map) {
+      if (!IsDue(entry, clock_)) all.push_back({name.text, entry.filter, entry.expires_ms});
+    }
   }
   return all;
 }
 
 uint64_t Registry::ChangeCount() const { return changes_.load(std::memory_order_relaxed); }
+
+void Registry::RemoveExpired() {
+  for (size_t i = 0; i < kLocks; ++i) {
+    while (locks_[i].expiries.next_ms() <= clock_()) {
+      std::vector<Shard::Node> removed;  // dies after the lock is gone
+      removed.reserve(kExpiredAtATime);
+      const std::lock_guard lock(locks_[i].mutex);
+      const int64_t now = clock_();
+      while (removed.size() < kExpiredAtATime && locks_[i].expiries.next_ms() <= now) {
+        removed.push_back(View::TakeFirstExpired(*this, locks_[i].expiries));
+      }
+    }
+  }
+}
+
+bool Registry::AnyDue() const {
+  const int64_t now = clock_();
+  return std::any_of(locks_.get(), locks_.get() + kLocks,
+                     [now](const Lock& lock) { return lock.expiries.next_ms() <= now; });
+}
+
+bool Registry::AnyExpiry() const {
+  return std::any_of(locks_.get(), locks_.get() + kLocks,
+                     [](const Lock& lock) { return lock.expiries.next_ms() != ExpiryIndex::kNever; });
+}
+
+void Registry::SweepIfExpiring(int64_t expires_ms) {
+  if (expires_ms != 0) reaper_->Sweep();
+}
 
 }  // namespace bitsieve::server

@@ -6,12 +6,17 @@
 // Locks:  few, each for every kLocks-th shard: far more than there are threads, and yet all can be taken at once, in
 //         order, so that Collect, Flush and Rename are one moment to everybody else.
 // Memory: names and their bookkeeping are taken from the budget as well.
+// Expiry: an entry is a filter and when it ends. One that has ended is passed over by whoever comes across it, and
+//         taken out by whoever changes its name's meaning; a thread of the registry looks for the others ten times a
+//         second, as long as any name has an expiry. It finds them through an index by time, a few under a lock at a
+//         time, so that it costs what there is to remove and nobody waits for it.
 // Thread-safe.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,6 +24,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/wall_clock.h"
 #include "server/commands/keyspace.h"
 
 namespace bitsieve::server {
@@ -26,28 +32,41 @@ namespace bitsieve::server {
 struct NamedFilter {
   std::string name;
   FilterPtr filter;
+  int64_t expires_ms = 0;  // 0: never
 };
 
 class Registry final : public Keyspace {
  public:
+  // Milliseconds since 1970; asked from many threads.
+  using Clock = std::function<int64_t()>;
+
   // The budget must outlive the registry and every filter it ever held.
-  explicit Registry(core::MemoryBudget& memory);
+  explicit Registry(core::MemoryBudget& memory, Clock clock = core::CoarseUnixMs);
   ~Registry() override;
 
   FilterPtr Find(std::string_view name) const override;
-  FilterPtr InsertIfAbsent(std::string_view name, FilterPtr filter) override;
+  FilterPtr InsertIfAbsent(std::string_view name, FilterPtr filter, int64_t expires_ms = 0) override;
+  bool Put(std::string_view name, FilterPtr filter, int64_t expires_ms) override;
   bool Replace(std::string_view name, const FilterPtr& expected, FilterPtr replacement) override;
   bool Remove(std::string_view name) override;
   RenameOutcome Rename(std::string_view from, std::string_view to, bool only_if_absent) override;
   void Flush(bool background) override;
   uint64_t Size() const override;
   uint64_t Scan(uint64_t cursor, uint64_t count, const Visitor& visitor) const override;
+  std::optional<std::string> RandomName() const override;
+  bool SetExpiry(std::string_view name, int64_t expires_ms, uint32_t conditions) override;
+  std::optional<int64_t> ExpiryOf(std::string_view name) const override;
+  ExpiryStats Expiries() const override;
+  int64_t NowMs() const override { return clock_(); }
   core::MemoryBudget& memory() override;
 
   // Everything, as of one moment: no rename is half seen.
   std::vector<NamedFilter> Collect() const;
-  // Names inserted, replaced, removed or renamed so far: equal numbers mean the same names hold the same filters.
+  // Names inserted, replaced, removed, renamed or given another expiry so far: equal numbers mean the same names hold
+  // the same filters until the same times.
   uint64_t ChangeCount() const;
+  // Frees all whose time has come; the registry's own thread does so by itself.
+  void RemoveExpired();
 
  private:
   static constexpr size_t kShards = 1024;
@@ -56,21 +75,28 @@ class Registry final : public Keyspace {
   struct Shard;
   struct Lock;
   struct Name;
+  class View;
+  struct Remains;
   class Reaper;
 
   Name Hashed(std::string_view name) const;
   std::mutex& MutexOf(size_t shard) const;
   std::vector<std::unique_lock<std::mutex>> LockAll() const;
+  bool AnyDue() const;
+  bool AnyExpiry() const;
+  void SweepIfExpiring(int64_t expires_ms);
   void CountChange() { changes_.fetch_add(1, std::memory_order_relaxed); }
 
   core::MemoryBudget& memory_;
-  const uint64_t seed_;  // of the hash of names, so that nobody can choose names that share a bucket
-  std::unique_ptr<Lock[]> locks_;
+  const Clock clock_;
+  const uint64_t seed_;              // of the hash of names, so that nobody can choose names that share a bucket
+  std::unique_ptr<Lock[]> locks_;    // each with the index of the expiries in its shards
   std::unique_ptr<Shard[]> shards_;  // shard i is protected by lock i % kLocks
   // Relaxed: changed under the lock of the shard that changes, read for their own sake.
   std::atomic<uint64_t> size_{0};
   std::atomic<uint64_t> changes_{0};
-  std::unique_ptr<Reaper> reaper_;
+  std::atomic<uint64_t> expired_{0};
+  std::unique_ptr<Reaper> reaper_;  // last: its thread uses all of the above
 };
 
 }  // namespace bitsieve::server

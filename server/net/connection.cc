@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "server/net/clock.h"
+#include "core/base/wall_clock.h"
 #include "server/net/event_loop.h"
 
 namespace bitsieve::server {
@@ -86,7 +86,7 @@ bool Connection::Receive(std::span<char>& input) {
     return false;
   }
   LoopStats::Add(loop_.stats().input_bytes, received);
-  client().last_active_unix_ms.store(UnixMilliseconds(), std::memory_order_relaxed);
+  client().last_active_unix_ms.store(core::CoarseUnixMs(), std::memory_order_relaxed);
   input = read_buffer_.Commit(loop_.scratch(), received);
   return true;
 }
@@ -217,7 +217,7 @@ void Connection::OnWritable() {
   const size_t sent = WriteSome(write_buffer_.unsent());
   if (closed_) return;
   write_buffer_.Consume(sent);
-  client().last_active_unix_ms.store(UnixMilliseconds(), std::memory_order_relaxed);
+  client().last_active_unix_ms.store(core::CoarseUnixMs(), std::memory_order_relaxed);
   if (!write_buffer_.empty()) {
     WaitWritable();
   } else if (finishing_) {

@@ -10,8 +10,8 @@
 #include <atomic>
 #include <utility>
 
+#include "core/base/wall_clock.h"
 #include "server/net/address.h"
-#include "server/net/clock.h"
 #include "server/net/connection.h"
 
 namespace bitsieve::server {
@@ -69,7 +69,7 @@ void EventLoop::Serve(Socket socket, ConnectionSlots::Slot slot) {
   if (error) return;  // gone already
   Configure(socket);
   auto record = std::make_shared<ClientRecord>(next_client_id.fetch_add(1, std::memory_order_relaxed),
-                                               AddressText(remote), AddressText(local), UnixMilliseconds());
+                                               AddressText(remote), AddressText(local), core::CoarseUnixMs());
   commands_.clients->Add(record);
   LoopStats::Add(stats().connections_accepted, 1);
   spdlog::debug("Client id={} addr={} connected", record->id, record->address);
@@ -131,7 +131,7 @@ void EventLoop::ScheduleSweep() {
 void EventLoop::CloseIdle() {
   const int64_t timeout_s = settings_.timeout_s.load(std::memory_order_relaxed);
   if (timeout_s == 0) return;
-  const int64_t oldest = UnixMilliseconds() - timeout_s * 1000;
+  const int64_t oldest = core::CoarseUnixMs() - timeout_s * 1000;
   ForEachConnection([oldest](Connection& connection) {
     if (connection.IdleSince(oldest)) connection.Abort("it was idle for longer than the timeout");
   });

@@ -9,7 +9,7 @@
 namespace bitsieve::server {
 namespace {
 
-constexpr uint64_t kMinEntryBytes = 3 * sizeof(uint64_t) + sizeof(uint32_t);
+constexpr uint64_t kMinEntryBytes = 4 * sizeof(uint64_t) + sizeof(uint32_t);
 
 std::string EncodePayload(const Manifest& manifest) {
   std::string payload;
@@ -23,6 +23,7 @@ std::string EncodePayload(const Manifest& manifest) {
     writer.Put(entry.file_id);
     writer.Put(entry.seal.bytes);
     writer.Put(entry.seal.checksum);
+    writer.Put(entry.expires_unix_ms);
     writer.PutString(entry.name);
   }
   return payload;
@@ -39,6 +40,7 @@ ManifestEntry GetEntry(core::ByteReader& reader) {
   entry.file_id = reader.Get<uint64_t>();
   entry.seal.bytes = reader.Get<uint64_t>();
   entry.seal.checksum = reader.Get<uint64_t>();
+  entry.expires_unix_ms = reader.Get<int64_t>();
   entry.name = reader.GetString();
   return entry;
 }
@@ -54,6 +56,11 @@ bool AreIdsValid(const Manifest& manifest) {
   const std::vector<uint64_t> ids = FileIdsOf(manifest);
   const bool distinct = std::adjacent_find(ids.begin(), ids.end()) == ids.end();
   return distinct && (ids.empty() || (ids.front() >= 1 && ids.back() < manifest.next_file_id));
+}
+
+bool AreExpiriesValid(const std::vector<ManifestEntry>& entries) {
+  return std::none_of(entries.begin(), entries.end(),
+                      [](const ManifestEntry& each) { return each.expires_unix_ms < 0; });
 }
 
 core::Result<Manifest> DecodePayload(const CheckedFileReader& file, std::string_view payload) {
@@ -72,6 +79,7 @@ core::Result<Manifest> DecodePayload(const CheckedFileReader& file, std::string_
   if (!reader.ok()) return file.Corrupt("ends within its list of filters");
   if (!reader.AtEnd()) return file.Corrupt("has bytes after its list of filters");
   if (!AreNamesAscending(manifest.filters)) return file.Corrupt("the names of its filters do not ascend");
+  if (!AreExpiriesValid(manifest.filters)) return file.Corrupt("the expiry of a filter lies before 1970");
   if (!AreIdsValid(manifest)) return file.Corrupt("its file ids contradict each other");
   return manifest;
 }

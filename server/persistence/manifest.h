@@ -19,7 +19,8 @@ inline constexpr uint64_t kMaxFileId = uint64_t{1} << 62;  // none that is given
 struct ManifestEntry {
   std::string name;  // of the filter; any bytes
   uint64_t file_id = 0;
-  FileSeal seal;  // of its file
+  FileSeal seal;                // of its file
+  int64_t expires_unix_ms = 0;  // when the name ends; 0: never
 
   bool operator==(const ManifestEntry&) const = default;
 };

@@ -37,11 +37,13 @@ class Recoverer {
     const auto start = std::chrono::steady_clock::now();
     core::Status status = ListFiles();
     if (status) status = LoadManifest();
+    if (status) DropExpired();
     if (status) status = LoadAll();
     if (status) status = Publish();
     if (status && manifest_changed_) status = CommitManifest();
     if (!status) return tl::unexpected(std::move(status.error()));
     NoteSaved();
+    RemoveExpired();
     RemoveLeftovers();
     const auto duration = std::chrono::steady_clock::now() - start;
     report_.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
@@ -52,6 +54,7 @@ class Recoverer {
   core::Status ListFiles();
   core::Status LoadManifest();
   core::Status HandleLostManifest(const core::Error& error);
+  void DropExpired();
   core::Status LoadAll();
   core::Status HandleProblems(std::vector<core::Result<FilterPtr>>& results);
   bool MayQuarantine(const core::Error& error) const;
@@ -63,7 +66,9 @@ class Recoverer {
   core::Status CommitManifest();
   core::Status Publish();
   void NoteSaved();
+  void RemoveExpired();
   void RemoveLeftovers();
+  bool Remove(const std::string& path);
   void RemoveLeftover(const std::string& path);
 
   DataDirectory& directory_;
@@ -77,7 +82,8 @@ class Recoverer {
   uint64_t first_free_id_ = 1;      // above all that were there at the start
   Manifest manifest_;
   bool manifest_changed_ = false;
-  std::vector<FilterPtr> filters_;  // one for each entry of manifest_
+  std::vector<uint64_t> expired_ids_;  // of the files of names whose time has come
+  std::vector<FilterPtr> filters_;     // one for each entry of manifest_
   RecoveryReport report_;
   SavedState saved_;
 };
@@ -130,6 +136,17 @@ core::Status Recoverer::HandleLostManifest(const core::Error& error) {
   manifest_changed_ = true;
   if (!has_manifest_) return {};
   return MoveToQuarantine(directory_.manifest_path(), DataDirectory::kManifestName, error.message);
+}
+
+// Before anything is read: what nobody will ever ask for again may as well be damaged.
+void Recoverer::DropExpired() {
+  const int64_t now_ms = registry_.NowMs();
+  report_.filters_expired = std::erase_if(manifest_.filters, [&](const ManifestEntry& entry) {
+    const bool expired = entry.expires_unix_ms != 0 && entry.expires_unix_ms <= now_ms;
+    if (expired) expired_ids_.push_back(entry.file_id);
+    return expired;
+  });
+  manifest_changed_ |= !expired_ids_.empty();
 }
 
 core::Status Recoverer::LoadAll() {
@@ -236,7 +253,7 @@ core::Status Recoverer::Publish() {
     const ManifestEntry& entry = manifest_.filters[i];
     saved_.filters.emplace(filters_[i].get(),
                            SavedFilter{filters_[i], filters_[i]->ChangeCount(), entry.file_id, entry.seal});
-    if (registry_.InsertIfAbsent(entry.name, std::move(filters_[i])) == nullptr) {
+    if (registry_.InsertIfAbsent(entry.name, std::move(filters_[i]), entry.expires_unix_ms) == nullptr) {
       return core::Fail(core::ErrorCode::kOutOfMemory,
                         directory_.path() + ": no memory is left for the names of its filters; " + MemoryAdvice());
     }
@@ -254,6 +271,12 @@ void Recoverer::NoteSaved() {
   saved_.file_ids = FileIdsOf(manifest_);
 }
 
+void Recoverer::RemoveExpired() {
+  for (const uint64_t id : expired_ids_) {
+    if (std::erase(file_ids_, id) != 0) Remove(directory_.FilterPath(id));
+  }
+}
+
 void Recoverer::RemoveLeftovers() {
   if (has_temporary_manifest_) RemoveLeftover(directory_.temporary_manifest_path());
   for (const uint64_t id : file_ids_) {
@@ -262,13 +285,13 @@ void Recoverer::RemoveLeftovers() {
   }
 }
 
-void Recoverer::RemoveLeftover(const std::string& path) {
-  if (const core::Status status = disk_.Remove(path); status) {
-    ++report_.leftovers_removed;
-  } else {
-    report_.warnings.push_back(status.error().message);
-  }
+bool Recoverer::Remove(const std::string& path) {
+  const core::Status status = disk_.Remove(path);
+  if (!status) report_.warnings.push_back(status.error().message);
+  return status.has_value();
 }
+
+void Recoverer::RemoveLeftover(const std::string& path) { report_.leftovers_removed += Remove(path); }
 
 }  // namespace
 

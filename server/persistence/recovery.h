@@ -29,7 +29,8 @@ struct Quarantined {
 
 struct RecoveryReport {
   uint64_t filters_loaded = 0;
-  uint64_t bytes_read = 0;  // of their files
+  uint64_t filters_expired = 0;  // whose time had come: not loaded, and their files removed
+  uint64_t bytes_read = 0;       // of their files
   int64_t duration_ms = 0;
   int64_t snapshot_unix_ms = 0;    // when it was made; 0 if there was none
   uint64_t leftovers_removed = 0;  // files of a snapshot that a crash cut short
@@ -42,8 +43,9 @@ struct Recovery {
   SavedState saved;  // for the SnapshotWriter: what was loaded need not be written again
 };
 
-// Loads the snapshot into the empty registry. An empty directory is an empty snapshot, and gets its first manifest.
-// Errors tell all that is wrong, a line each, and what can be done. A refused start changes nothing in the directory.
+// Loads the snapshot into the empty registry, but for what has expired meanwhile by the registry's clock. An empty
+// directory is an empty snapshot, and gets its first manifest. Errors tell all that is wrong, a line each, and what can
+// be done. A refused start changes nothing in the directory.
 //   kCorrupt      damaged, cut off, exchanged or missing files, if they shall not be quarantined
 //   kUnsupported  files of a newer version: never quarantined, they are not damaged
 //   kOutOfMemory  the filters need more than the registry's budget has

@@ -90,7 +90,7 @@ core::Status SnapshotWriter::WriteFilter(Draft& draft, NamedFilter& named) {
     ++draft.report.filters_written;
     draft.report.bytes_written += seal->bytes;
   }
-  draft.manifest.filters.push_back({std::move(named.name), saved.file_id, saved.seal});
+  draft.manifest.filters.push_back({std::move(named.name), saved.file_id, saved.seal, named.expires_ms});
   draft.saved.filters.emplace(named.filter.get(), std::move(saved));
   return {};
 }

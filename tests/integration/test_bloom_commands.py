@@ -144,7 +144,7 @@ class AddAndAsk(ServerTest):
         self.assert_replies(2, [
             ("BF.ADD", arity("bf.add")), ("BF.ADD k", arity("bf.add")), ("BF.ADD k a b", arity("bf.add")),
             ("BF.MADD k", arity("bf.madd")),
-            ("BF.EXISTS k", arity("bf.exists")), ("BF.EXISTS k a b", arity("bf.exists")),
+            ("BF.EXISTS k", arity("bf.exists")), ("BF.EXISTS k a b c", arity("bf.exists")),
             ("BF.MEXISTS k", arity("bf.mexists")),
             ("BF.CARD", arity("bf.card")), ("BF.CARD k k", arity("bf.card")),
             ("BF.INFO", arity("bf.info")), ("BF.INFO k SIZE SIZE", arity("bf.info")),
@@ -368,6 +368,40 @@ class ThroughRedisPy(ServerTest):
         added = sum(connection.reply() == b":1\r\n" for connection, _ in itertools.product(connections, items))
         self.assertEqual(b":%d\r\n" % added, connections[0].command("BF.CARD", "k"))
         self.assertEqual(added, len(items))
+
+
+class SeveralFilters(ServerTest):
+    """What BF.* says of more than one filter."""
+
+    def reserve(self, *names, kind="blocked", seed=7):
+        client = self.client()
+        for name in names:
+            client.execute_command("BF.RESERVE", name, 0.01, 10_000, "TYPE", kind, "SEED", seed)
+        return client
+
+    def test_existsin_and_strict(self):
+        client = self.reserve("a", "b")
+        client.bf().add("a", "x")
+        self.assertEqual(client.execute_command("BF.EXISTSIN", "x", "a", "none", "b"), [1, None, 0])
+        self.assertEqual(client.execute_command("BF.EXISTS", "a", "x", "STRICT"), 1)
+        with self.assertRaisesRegex(redis.ResponseError, "^not found$"):
+            client.execute_command("BF.EXISTS", "none", "x", "STRICT")
+
+    def test_merge_and_estimate(self):
+        for kind in ("classic", "blocked"):
+            client = self.reserve(f"{kind}:a", f"{kind}:b", kind=kind)
+            client.bf().madd(f"{kind}:a", *range(3000))
+            client.bf().madd(f"{kind}:b", *range(2000, 5000))
+            told = client.execute_command("BF.ESTIMATE", f"{kind}:a", f"{kind}:b")
+            told = dict(zip(told[::2], told[1::2]))
+            self.assertAlmostEqual(told[b"Items"][0], 3000, delta=60)
+            self.assertAlmostEqual(told[b"Union"], 5000, delta=75)
+            self.assertAlmostEqual(told[b"Intersection"], 1000, delta=150)
+            self.assertEqual(client.execute_command("BF.MERGE", f"{kind}:all", f"{kind}:a", f"{kind}:b"), b"OK")
+            self.assertTrue(all(client.bf().mexists(f"{kind}:all", *range(5000))))
+            self.assertLess(sum(client.bf().mexists(f"{kind}:all", *range(10_000, 20_000))), 150)
+        with self.assertRaisesRegex(redis.ResponseError, "they differ in their kind: classic and blocked"):
+            client.execute_command("BF.MERGE", "new", "classic:a", "blocked:a")
 
 
 if __name__ == "__main__":

@@ -73,6 +73,28 @@ class Survival(PersistenceTest):
         client.bf().madd("blocked:1", *range(5000))
         self.assert_stops_well(server)
 
+    def test_expiries_survive(self):
+        server = self.make_server().start()
+        client = server.client()
+        client.execute_command("BF.ADD", "stays", "x")
+        client.execute_command("BF.ADD", "goes", "x")
+        client.expire("stays", 10_000)
+        client.save()
+        client.pexpire("goes", 1)  # changes nothing but an expiry, and that long enough after the save to be over
+        wait_until(lambda: client.dbsize() == 1, REPLY_SECONDS, "the name is gone")
+        client.execute_command("BF.ADD", "goes", "x")
+        client.pexpire("goes", 500)
+        client.save()
+        until = client.pexpiretime("stays")
+        server.kill()
+        time.sleep(0.6)
+        server.start()
+        client = server.client()
+        self.assertEqual(client.keys(), [b"stays"])
+        self.assertEqual(client.pexpiretime("stays"), until)
+        self.assertRegex(server.log(), r"Loaded 1 filters \(1 more had expired\)")
+        self.assertEqual(len(self.filter_files(server)), 1)
+
     def test_sigterm_saves(self):
         server = self.make_server().start()
         contents = fill(server)

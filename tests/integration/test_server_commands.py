@@ -102,6 +102,54 @@ class Names(ServerTest):
             self.assert_replies(2, [(command, OK), ("DBSIZE", b":0\r\n"), ("BF.EXISTS a x", b":0\r\n")])
         self.assert_replies(2, [("FLUSHALL FOO", b"-ERR syntax error\r\n")])
 
+    def test_expiry(self):
+        self.make("a", "b")
+        client = self.client()
+        self.assertEqual([client.ttl("a"), client.ttl("none")], [-1, -2])
+        self.assertTrue(client.expire("a", 100, nx=True))
+        self.assertFalse(client.expire("a", 50, gt=True))
+        self.assertIn(client.ttl("a"), (99, 100))
+        self.assertTrue(client.expireat("a", 4_000_000_000))
+        self.assertEqual([client.expiretime("a"), client.pexpiretime("a")], [4_000_000_000, 4_000_000_000_000])
+        self.assertEqual(client.info("keyspace")["db0"]["expires"], 1)
+        self.assertTrue(client.persist("a"))
+        self.assertEqual(client.pttl("a"), -1)
+        before = client.info("stats")["expired_keys"]
+        self.assertTrue(client.pexpire("b", 20))
+        wait_until(lambda: client.info("stats")["expired_keys"] == before + 1, REPLY_SECONDS, "it is swept away")
+        self.assertEqual([client.exists("b"), client.dbsize(), client.bf().exists("b", "x")], [0, 1, 0])
+        self.assert_replies(2, [
+            ("EXPIRE a x", b"-ERR value is not an integer or out of range\r\n"),
+            ("EXPIRE a 9223372036854775807", b"-ERR invalid expire time in 'expire' command\r\n"),
+            ("EXPIRE a 1 FOO", b"-ERR Unsupported option FOO\r\n"), ("EXPIRE a", arity("expire")),
+        ])
+
+    def test_copy_and_the_like(self):
+        client = self.client()
+        self.assertIsNone(client.randomkey())
+        client.bf().create("a", 0.01, 100_000)
+        client.bf().madd("a", *range(20_000))
+        self.assertTrue(client.copy("a", "b"))
+        self.assertFalse(client.copy("a", "b"))
+        self.assertTrue(client.copy("a", "b", replace=True))
+        connection = self.connect()
+        self.assertEqual(connection.command("BF.INFO", "a"), connection.command("BF.INFO", "b"))
+        self.assertEqual(client.bf().mexists("a", *range(40_000)), client.bf().mexists("b", *range(40_000)))
+        client.bf().add("b", "only in b")
+        self.assertEqual(client.bf().exists("a", "only in b"), 0)
+        self.assertIn(client.randomkey(), (b"a", b"b"))
+        self.assertEqual(client.touch("a", "b", "none"), 2)
+        self.assertEqual(client.memory_usage("a"), client.memory_usage("b"))
+        self.assertGreater(client.memory_usage("a"), 100_000)
+        self.assertIsNone(client.memory_usage("none"))
+
+    def test_memory_of_expired_filters_is_given_back(self):
+        client = self.client()
+        client.execute_command("BF.RESERVE", "big", 0.01, 100_000_000)
+        self.assertGreater(client.info("memory")["used_memory"], 100 << 20)
+        client.pexpire("big", 10)
+        wait_until(lambda: client.info("memory")["used_memory"] < 1 << 20, REPLY_SECONDS, "expiry frees memory")
+
     def test_memory_of_large_filters_is_given_back(self):
         client = self.client()
         for command in ("FLUSHALL", "FLUSHALL ASYNC", "DEL big", "UNLINK big"):
@@ -227,7 +275,7 @@ class Introspection(ServerTest):
         self.assertEqual(client.command_count(), len(commands))
         listed = {name.decode() for name in client.execute_command("COMMAND LIST")}
         self.assertEqual({name.lower() for name in commands}, listed)
-        arities = {"bf.reserve": -4, "bf.add": 3, "bf.madd": -3, "bf.insert": -4, "bf.exists": 3, "bf.mexists": -3,
+        arities = {"bf.reserve": -4, "bf.add": 3, "bf.madd": -3, "bf.insert": -4, "bf.exists": -3, "bf.mexists": -3,
                    "bf.card": 2, "bf.info": -2}
         for name, arity_of in arities.items():
             row = commands[name]

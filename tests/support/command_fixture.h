@@ -1,6 +1,7 @@
 // command_fixture.h: a dispatcher with all that it needs and no socket: commands in, bytes out. Thread-compatible.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -49,7 +50,8 @@ class CommandFixture {
   }
 
   core::MemoryBudget budget;
-  server::Registry registry{budget};
+  std::atomic<int64_t> now_ms{1'700'000'000'000};  // by which names expire
+  server::Registry registry{budget, [this] { return now_ms.load(); }};
   FakeControl control;
   server::ClientList clients;
   server::ServerStats stats;

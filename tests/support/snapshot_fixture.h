@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <span>
@@ -40,7 +41,8 @@ struct TestKeyspace {
   }
 
   core::MemoryBudget memory;
-  Registry registry{memory};
+  std::atomic<int64_t> now_ms{1'700'000'000'000};  // by which names expire
+  Registry registry{memory, [this] { return now_ms.load(); }};
 };
 
 inline void AddItem(core::Filter& filter, const std::string& item) {
@@ -74,7 +76,9 @@ using Contents = std::map<std::string, std::string>;
 
 inline Contents ContentsOf(const Registry& registry) {
   Contents contents;
-  for (const NamedFilter& named : registry.Collect()) contents[named.name] = BytesOf(*named.filter);
+  for (const NamedFilter& named : registry.Collect()) {
+    contents[named.name] = std::to_string(named.expires_ms) + BytesOf(*named.filter);
+  }
   return contents;
 }
 

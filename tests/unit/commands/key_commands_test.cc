@@ -121,6 +121,75 @@ TEST_F(KeyCommandsTest, RenameToALongNameTakesMemory) {
   EXPECT_EQ(budget.used_bytes(), used + 2);
 }
 
+TEST_F(KeyCommandsTest, CopiesAreEqualAndIndependent) {
+  for (const char* kind : {"classic", "blocked"}) {
+    Reply({"FLUSHALL"});
+    EXPECT_EQ(Reply({"BF.RESERVE", "a", "0.01", "10", "TYPE", kind}), "+OK\r\n");
+    for (int i = 0; i < 100; ++i) Reply({"BF.ADD", "a", std::to_string(i)});
+    EXPECT_EQ(Replies({{"EXPIRE", "a", "10"}, {"COPY", "a", "b"}}), ":1\r\n:1\r\n");
+    EXPECT_EQ(Reply({"TTL", "b"}), ":10\r\n");
+    EXPECT_EQ(Reply({"BF.INFO", "a"}), Reply({"BF.INFO", "b"}));
+    for (int i = 0; i < 1000; ++i) {
+      EXPECT_EQ(Reply({"BF.EXISTS", "a", std::to_string(i)}), Reply({"BF.EXISTS", "b", std::to_string(i)}));
+    }
+    const std::string card = Reply({"BF.CARD", "a"});
+    Reply({"BF.MADD", "b", "new 1", "new 2", "new 3", "new 4", "new 5"});
+    EXPECT_EQ(Reply({"BF.CARD", "a"}), card);
+    EXPECT_EQ(Replies({{"PERSIST", "a"}, {"TTL", "b"}}), ":1\r\n:10\r\n");
+  }
+}
+
+TEST_F(KeyCommandsTest, CopyingReplacesOnlyIfAsked) {
+  Make("a");
+  Make("b");
+  Reply({"EXPIRE", "b", "10"});
+  EXPECT_EQ(Reply({"COPY", "a", "b"}), ":0\r\n");
+  EXPECT_EQ(Reply({"BF.EXISTS", "b", "item of b"}), ":1\r\n");
+  EXPECT_EQ(Reply({"COPY", "a", "b", "replace"}), ":1\r\n");
+  EXPECT_EQ(Replies({{"BF.EXISTS", "b", "item of a"}, {"TTL", "b"}}), ":1\r\n:-1\r\n");
+  EXPECT_EQ(Reply({"COPY", "none", "c"}), ":0\r\n");
+  EXPECT_EQ(Reply({"COPY", "none", "b", "REPLACE"}), ":0\r\n");
+  EXPECT_EQ(Reply({"COPY", "a", "c", "DB", "0", "REPLACE"}), ":1\r\n");
+  EXPECT_EQ(Reply({"DBSIZE"}), ":3\r\n");
+}
+
+TEST_F(KeyCommandsTest, CopyRefusesNonsense) {
+  Make("a");
+  EXPECT_EQ(Reply({"COPY", "a", "a"}), "-ERR source and destination objects are the same\r\n");
+  EXPECT_EQ(Reply({"COPY", "a", "b", "DB", "1"}), "-ERR DB index is out of range\r\n");
+  EXPECT_EQ(Reply({"COPY", "a", "b", "DB", "x"}), "-ERR value is not an integer or out of range\r\n");
+  EXPECT_EQ(Reply({"COPY", "a", "b", "DB"}), "-ERR syntax error\r\n");
+  EXPECT_EQ(Reply({"COPY", "a", "b", "FOO"}), "-ERR syntax error\r\n");
+  EXPECT_EQ(Reply({"COPY", "a"}), "-ERR wrong number of arguments for 'copy' command\r\n");
+  budget.set_limit_bytes(budget.used_bytes() + 100);
+  EXPECT_THAT(Reply({"COPY", "a", "b"}), StartsWith("-OOM"));
+  EXPECT_THAT(Reply({"COPY", "a", "b", "REPLACE"}), StartsWith("-OOM"));
+  EXPECT_EQ(Reply({"DBSIZE"}), ":1\r\n");
+}
+
+TEST_F(KeyCommandsTest, RandomKeyAndTouch) {
+  EXPECT_EQ(Reply({"RANDOMKEY"}), "$-1\r\n");
+  Make("a");
+  EXPECT_EQ(Reply({"RANDOMKEY"}), "$1\r\na\r\n");
+  EXPECT_EQ(Reply({"TOUCH", "a", "b", "a"}), ":2\r\n");
+  Replies({{"HELLO", "3"}, {"DEL", "a"}});
+  EXPECT_EQ(Reply({"RANDOMKEY"}), "_\r\n");
+}
+
+TEST_F(KeyCommandsTest, MemoryUsageIsWhatTheBudgetSays) {
+  Make("name");
+  const std::string expected = ":" + std::to_string(budget.used_bytes()) + "\r\n";
+  EXPECT_EQ(Reply({"MEMORY", "USAGE", "name"}), expected);
+  EXPECT_EQ(Reply({"memory", "usage", "name", "samples", "5"}), expected);
+  EXPECT_EQ(Reply({"MEMORY", "USAGE", "none"}), "$-1\r\n");
+  EXPECT_EQ(Reply({"MEMORY", "USAGE", "name", "SAMPLES", "-1"}), "-ERR syntax error\r\n");
+  EXPECT_EQ(Reply({"MEMORY", "USAGE", "name", "SAMPLES"}), "-ERR syntax error\r\n");
+  EXPECT_EQ(Reply({"MEMORY", "USAGE", "name", "SAMPLES", "x"}), "-ERR value is not an integer or out of range\r\n");
+  EXPECT_EQ(Reply({"MEMORY", "USAGE", "name", "FOO"}), "-ERR syntax error\r\n");
+  EXPECT_EQ(Reply({"MEMORY", "USAGE"}), "-ERR wrong number of arguments for 'memory|usage' command\r\n");
+  EXPECT_EQ(Reply({"MEMORY", "FOO"}), "-ERR unknown subcommand 'FOO', must be one of: usage\r\n");
+}
+
 TEST_F(KeyCommandsTest, FlushRemovesEverything) {
   for (const Words& flush : {Words{"FLUSHALL"}, Words{"FLUSHDB", "SYNC"}, Words{"flushall", "async"}}) {
     Make("a");

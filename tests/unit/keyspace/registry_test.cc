@@ -4,31 +4,15 @@
 
 #include <atomic>
 #include <limits>
+#include <map>
 #include <random>
 #include <set>
 #include <thread>
 
-#include "core/filters/filter_factory.h"
+#include "tests/unit/keyspace/registry_fixture.h"
 
 namespace bitsieve::server {
 namespace {
-
-class RegistryTest : public testing::Test {
- protected:
-  FilterPtr NewFilter() { return std::move(*core::MakeFilter({}, memory_)); }
-  FilterPtr Put(std::string_view name) { return registry_.InsertIfAbsent(name, NewFilter()); }
-  std::multiset<std::string> ScanAll(uint64_t count = 10) {
-    std::multiset<std::string> names;
-    uint64_t cursor = 0;
-    do {
-      cursor = registry_.Scan(cursor, count, [&](std::string_view name, const FilterPtr&) { names.emplace(name); });
-    } while (cursor != 0);
-    return names;
-  }
-
-  core::MemoryBudget memory_;
-  Registry registry_{memory_};
-};
 
 TEST_F(RegistryTest, FindsWhatWasInserted) {
   const FilterPtr filter = NewFilter();

@@ -20,13 +20,19 @@ namespace bitsieve::server::testing {
 class NoFilters final : public Keyspace {
  public:
   FilterPtr Find(std::string_view) const override { return nullptr; }
-  FilterPtr InsertIfAbsent(std::string_view, FilterPtr filter) override { return filter; }
+  FilterPtr InsertIfAbsent(std::string_view, FilterPtr filter, int64_t) override { return filter; }
+  bool Put(std::string_view, FilterPtr, int64_t) override { return true; }
   bool Replace(std::string_view, const FilterPtr&, FilterPtr) override { return false; }
   bool Remove(std::string_view) override { return false; }
   RenameOutcome Rename(std::string_view, std::string_view, bool) override { return RenameOutcome::kNoSource; }
   void Flush(bool) override {}
   uint64_t Size() const override { return 0; }
   uint64_t Scan(uint64_t, uint64_t, const Visitor&) const override { return 0; }
+  std::optional<std::string> RandomName() const override { return std::nullopt; }
+  bool SetExpiry(std::string_view, int64_t, uint32_t) override { return false; }
+  std::optional<int64_t> ExpiryOf(std::string_view) const override { return std::nullopt; }
+  ExpiryStats Expiries() const override { return {}; }
+  int64_t NowMs() const override { return 0; }
   core::MemoryBudget& memory() override { return memory_; }
 
  private:

@@ -43,13 +43,15 @@ void MakeSnapshot(MemoryDisk& disk, TestKeyspace& keyspace) {
   manifest.snapshot_number = 3;
   manifest.saved_unix_ms = 1700000000123;
   manifest.next_file_id = 8;
-  const auto add = [&](const std::string& name, uint64_t id, const core::Filter& filter, uint32_t chunk_bytes) {
+  const auto add = [&](const std::string& name, uint64_t id, const core::Filter& filter, uint32_t chunk_bytes,
+                       int64_t expires_unix_ms) {
     const std::string path = "/d/filters/" + DataDirectory::FilterFileName(id);
-    manifest.filters.push_back({name, id, WriteFilterFile(disk, path, name, filter, chunk_bytes, buffer).value()});
+    const FileSeal seal = WriteFilterFile(disk, path, name, filter, chunk_bytes, buffer).value();
+    manifest.filters.push_back({name, id, seal, expires_unix_ms});
   };
   ASSERT_TRUE(disk.CreateDirectory("/d/filters").has_value());
-  add(std::string("chain\0\xff", 7), 7, *chain, 64);
-  add("fruit", 4, *fruit, kDefaultChunkBytes);
+  add(std::string("chain\0\xff", 7), 7, *chain, 64, 0);
+  add("fruit", 4, *fruit, kDefaultChunkBytes, 1893456000000);
   ASSERT_TRUE(disk.CreateDirectory("/d").has_value());
   ASSERT_TRUE(WriteManifest(disk, "/d/MANIFEST", manifest, buffer).has_value());
 }
@@ -114,11 +116,13 @@ TEST(Golden, ReleasedSnapshotsAreRead) {
   const FilterPtr fruit = server.keyspace.registry.Find("fruit");
   ASSERT_NE(fruit, nullptr) << kBroken;
   EXPECT_EQ(fruit->ItemCount(), 3u);
+  EXPECT_EQ(server.keyspace.registry.ExpiryOf("fruit"), 1893456000000);
   for (const char* item : {"apple", "pear", "plum"}) EXPECT_TRUE(HasItem(*fruit, item)) << kBroken;
   EXPECT_FALSE(HasItem(*fruit, "stone"));
   const FilterPtr chain = server.keyspace.registry.Find(std::string("chain\0\xff", 7));
   ASSERT_NE(chain, nullptr) << kBroken;
   EXPECT_EQ(chain->Info().links, 2u);
+  EXPECT_EQ(server.keyspace.registry.ExpiryOf(std::string("chain\0\xff", 7)), 0);
   for (int i = 0; i < 25; ++i) EXPECT_TRUE(HasItem(*chain, "item" + std::to_string(i))) << kBroken;
 }
 

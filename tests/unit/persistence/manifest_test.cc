@@ -16,7 +16,8 @@ Manifest SmallManifest() {
   manifest.snapshot_number = 5;
   manifest.saved_unix_ms = 1700000000123;
   manifest.next_file_id = 10;
-  manifest.filters = {{"", 9, {100, 1}}, {std::string("\0\r\n\xff", 4), 3, {200, 2}}, {"words", 1, {300, 3}}};
+  manifest.filters = {
+      {"", 9, {100, 1}}, {std::string("\0\r\n\xff", 4), 3, {200, 2}, 1700000000456}, {"words", 1, {300, 3}}};
   return manifest;
 }
 
@@ -85,13 +86,21 @@ TEST(Manifest, AChangeOfAnyByteIsFound) {
 TEST(Manifest, ContradictionsUnderValidChecksumsAreFound) {
   EXPECT_THAT(ReadPayload("").error().message, HasSubstr("more than its length can hold"));
   EXPECT_THAT(ReadPayload(PayloadHead(1, UINT64_MAX)).error().message, HasSubstr("more than its length can hold"));
-  EXPECT_THAT(ReadPayload(PayloadHead(1, 1) + std::string(27, '\0')).error().message,
+  EXPECT_THAT(ReadPayload(PayloadHead(1, 1) + std::string(35, '\0')).error().message,
               HasSubstr("more than its length can hold"));
-  EXPECT_THAT(ReadPayload(PayloadHead(2, 1) + std::string(24, '\0') + "\xff\xff\xff\xff").error().message,
+  EXPECT_THAT(ReadPayload(PayloadHead(2, 1) + std::string(32, '\0') + "\xff\xff\xff\xff").error().message,
               HasSubstr("ends within its list"));
   EXPECT_THAT(ReadPayload(PayloadHead(1, 0) + "x").error().message, HasSubstr("bytes after its list"));
   EXPECT_THAT(ReadPayload(PayloadHead(0, 0)).error().message, HasSubstr("file ids"));
   EXPECT_THAT(ReadPayload(PayloadHead(UINT64_MAX, 0)).error().message, HasSubstr("file ids"));
+}
+
+TEST(Manifest, ExpiriesAreNotNegative) {
+  Manifest manifest = SmallManifest();
+  manifest.filters[2].expires_unix_ms = -1;
+  EXPECT_THAT(RoundTrip(manifest).error().message, HasSubstr("expiry of a filter lies before 1970"));
+  manifest.filters[2].expires_unix_ms = INT64_MAX;
+  EXPECT_EQ(RoundTrip(manifest).value(), manifest);
 }
 
 TEST(Manifest, NamesAndIdsAreDistinct) {

@@ -24,6 +24,7 @@ class RecoveryTest : public testing::Test {
     AddItems(*server.keyspace.Make("first", 20), "x", 15);
     AddItems(*server.keyspace.Make("second", 20, core::FilterKind::kClassic), "y", 60);
     AddItems(*server.keyspace.Make("third", 20), "z", 5);
+    server.keyspace.registry.SetExpiry("third", server.keyspace.now_ms + kThirdLivesMs, 0);
     ASSERT_TRUE(Ok(server.writer->Save()));
     contents_ = server.contents();
     files_ = disk_.All();
@@ -45,6 +46,8 @@ class RecoveryTest : public testing::Test {
     contents.erase(name);
     return contents;
   }
+
+  static constexpr int64_t kThirdLivesMs = 60'000;
 
   MemoryDisk disk_;
   Contents contents_;
@@ -205,6 +208,30 @@ TEST_F(RecoveryTest, ANewerVersionIsRefusedUnderEitherPolicy) {
     EXPECT_FALSE(disk_.List("/d/quarantine").has_value());
     disk_.Put(path, files_[path]);
   }
+}
+
+TEST_F(RecoveryTest, WhatHasExpiredIsNeitherReadNorKept) {
+  Damage("/d/filters/3.filter", 100);  // whoever expired may as well be damaged
+  for (const uint64_t expired : {1, 0}) {
+    TestServer server;
+    server.keyspace.now_ms += kThirdLivesMs;
+    ASSERT_TRUE(Ok(server.Start(disk_, "/d")));
+    EXPECT_EQ(server.contents(), Without("third"));
+    EXPECT_EQ(server.report.filters_expired, expired);
+    EXPECT_EQ(server.report.leftovers_removed, 0u);
+    EXPECT_THAT(server.report.warnings, IsEmpty());
+    EXPECT_EQ(server.writer->CountChanges(), 0u);
+    EXPECT_EQ(disk_.List("/d/filters").value().size(), 2u);
+  }
+}
+
+TEST_F(RecoveryTest, ARefusedStartKeepsTheFilesOfWhatHasExpired) {
+  Damage("/d/filters/1.filter", 100);
+  const auto before = disk_.All();
+  TestServer server;
+  server.keyspace.now_ms += kThirdLivesMs;
+  EXPECT_FALSE(server.Start(disk_, "/d").has_value());
+  EXPECT_EQ(disk_.All(), before);
 }
 
 TEST_F(RecoveryTest, LeftoversOfACrashAreRemovedAndOtherFilesLeftAlone) {

@@ -1,0 +1,18 @@
+// wall_clock.h: the time of day, right within a tick of the kernel (1 to 4 ms), at a fifth of the cost of the exact
+// one. Thread-safe.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+
+namespace bitsieve::core {
+
+// Milliseconds since 1970, UTC.
+inline int64_t CoarseUnixMs() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+}  // namespace bitsieve::core

@@ -1,0 +1,144 @@
+// When names end: EXPIRE, TTL and their kin. The keyspace keeps the time and does the ending.
+
+#include <algorithm>
+#include <optional>
+
+#include "server/commands/command_families.h"
+#include "server/commands/wire_errors.h"
+
+namespace bitsieve::server {
+namespace {
+
+constexpr int64_t kMsPerSecond = 1000;
+
+// Redis' rules: NX goes with none of the others, nor do GT and LT go together.
+uint32_t ReadConditions(ArgumentReader& reader) {
+  uint32_t conditions = 0;
+  while (reader.More()) {
+    if (reader.Skip("NX")) {
+      conditions |= kIfNoExpiry;
+    } else if (reader.Skip("XX")) {
+      conditions |= kIfExpiry;
+    } else if (reader.Skip("GT")) {
+      conditions |= kIfLater;
+    } else if (reader.Skip("LT")) {
+      conditions |= kIfSooner;
+    } else {
+      reader.Fail(wire::UnsupportedOption(reader.Peek()));
+    }
+  }
+  if ((conditions & kIfNoExpiry) && conditions != kIfNoExpiry) reader.Fail(wire::kExpiryNxNotAlone);
+  if ((conditions & kIfLater) && (conditions & kIfSooner)) reader.Fail(wire::kExpiryGtAndLt);
+  return conditions;
+}
+
+// The moment that `amount` units after `base_ms` is; nothing if no number can hold it. What lies before 1970 is as good
+// as its first millisecond: 0 would mean never.
+std::optional<int64_t> Moment(int64_t amount, int64_t unit_ms, int64_t base_ms) {
+  int64_t ms;
+  if (__builtin_mul_overflow(amount, unit_ms, &ms) || __builtin_add_overflow(ms, base_ms, &ms)) return std::nullopt;
+  return std::max<int64_t>(ms, 1);
+}
+
+void SetExpiry(CommandContext& context, int64_t unit_ms, int64_t base_ms) {
+  ArgumentReader reader(context.arguments, 3);
+  const uint32_t conditions = ReadConditions(reader);
+  if (!reader.ok()) return context.Error(reader.error());
+  const std::optional<int64_t> amount = ParseInteger(context.arguments[2]);
+  if (!amount) return context.Error(wire::kNotAnInteger);
+  const std::optional<int64_t> expires_ms = Moment(*amount, unit_ms, base_ms);
+  if (!expires_ms) return context.Error(wire::InvalidExpiry(context.row->name));
+  context.reply.Integer(context.keyspace().SetExpiry(context.arguments[1], *expires_ms, conditions) ? 1 : 0);
+}
+
+void Expire(CommandContext& context) { SetExpiry(context, kMsPerSecond, context.keyspace().NowMs()); }
+void ExpireMs(CommandContext& context) { SetExpiry(context, 1, context.keyspace().NowMs()); }
+void ExpireAt(CommandContext& context) { SetExpiry(context, kMsPerSecond, 0); }
+void ExpireAtMs(CommandContext& context) { SetExpiry(context, 1, 0); }
+
+void Persist(CommandContext& context) {
+  context.reply.Integer(context.keyspace().SetExpiry(context.arguments[1], 0, kIfExpiry) ? 1 : 0);
+}
+
+// -2: no such name; -1: it never ends. Else its end relative to `base_ms`, rounded to the unit.
+void TellExpiry(CommandContext& context, int64_t unit_ms, int64_t base_ms) {
+  const std::optional<int64_t> expires_ms = context.keyspace().ExpiryOf(context.arguments[1]);
+  if (!expires_ms) return context.reply.Integer(-2);
+  if (*expires_ms == 0) return context.reply.Integer(-1);
+  const int64_t ms = std::max<int64_t>(0, *expires_ms - base_ms);
+  const bool up = ms % unit_ms * 2 >= unit_ms && unit_ms > 1;
+  context.reply.Integer(ms / unit_ms + (up ? 1 : 0));
+}
+
+void TimeToLive(CommandContext& context) { TellExpiry(context, kMsPerSecond, context.keyspace().NowMs()); }
+void TimeToLiveMs(CommandContext& context) { TellExpiry(context, 1, context.keyspace().NowMs()); }
+void ExpireTime(CommandContext& context) { TellExpiry(context, kMsPerSecond, 0); }
+void ExpireTimeMs(CommandContext& context) { TellExpiry(context, 1, 0); }
+
+constexpr KeyPositions kFirst{1, 1, 1};
+constexpr std::string_view kExpireNotes =
+    "NX: only a name that has no expiry; XX: only one that has; GT, LT: only to a later, a sooner end (a name without "
+    "an expiry ends after any other). An end that is past removes the filter. RENAME carries an expiry along, BF.CLEAR "
+    "keeps it, snapshots hold it.";
+constexpr std::string_view kTellNotes = "-1 if it has no expiry, -2 if there is no such filter.";
+
+constexpr CommandRow ExpireRow(std::string_view name, std::string_view since, std::string_view summary,
+                               std::string_view syntax, Handler handler) {
+  return {.name = name,
+          .arity = -3,
+          .flags = kWrite | kFast,
+          .keys = kFirst,
+          .group = CommandGroup::kGeneric,
+          .since = since,
+          .complexity = "O(log expiries)",
+          .summary = summary,
+          .syntax = syntax,
+          .notes = kExpireNotes,
+          .handler = handler};
+}
+
+constexpr CommandRow TellRow(std::string_view name, std::string_view since, std::string_view summary, Handler handler) {
+  return {.name = name,
+          .arity = 2,
+          .flags = kReadOnly | kFast,
+          .keys = kFirst,
+          .group = CommandGroup::kGeneric,
+          .since = since,
+          .complexity = "O(1)",
+          .summary = summary,
+          .syntax = "key",
+          .notes = kTellNotes,
+          .handler = handler};
+}
+
+constexpr CommandRow kRows[] = {
+    ExpireRow("expire", "1.0.0", "Has a filter removed in so many seconds: 1 if the expiry was set, else 0.",
+              "key seconds [NX | XX | GT | LT]", Expire),
+    ExpireRow("pexpire", "2.6.0", "Has a filter removed in so many milliseconds: 1 if the expiry was set, else 0.",
+              "key milliseconds [NX | XX | GT | LT]", ExpireMs),
+    ExpireRow("expireat", "1.2.0", "Has a filter removed at a Unix time in seconds: 1 if the expiry was set, else 0.",
+              "key unix_seconds [NX | XX | GT | LT]", ExpireAt),
+    ExpireRow("pexpireat", "2.6.0",
+              "Has a filter removed at a Unix time in milliseconds: 1 if the expiry was set, else 0.",
+              "key unix_milliseconds [NX | XX | GT | LT]", ExpireAtMs),
+    {.name = "persist",
+     .arity = 2,
+     .flags = kWrite | kFast,
+     .keys = kFirst,
+     .group = CommandGroup::kGeneric,
+     .since = "2.2.0",
+     .complexity = "O(log expiries)",
+     .summary = "Takes a filter's expiry away: 1 if it had one, else 0.",
+     .syntax = "key",
+     .handler = Persist},
+    TellRow("ttl", "1.0.0", "In how many seconds a filter will be removed.", TimeToLive),
+    TellRow("pttl", "2.6.0", "In how many milliseconds a filter will be removed.", TimeToLiveMs),
+    TellRow("expiretime", "7.0.0", "The Unix time in seconds at which a filter will be removed.", ExpireTime),
+    TellRow("pexpiretime", "7.0.0", "The Unix time in milliseconds at which a filter will be removed.", ExpireTimeMs),
+};
+
+}  // namespace
+
+std::span<const CommandRow> ExpiryCommands() { return kRows; }
+
+}  // namespace bitsieve::server

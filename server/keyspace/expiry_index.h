@@ -1,0 +1,64 @@
+// expiry_index.h: the entries that have an expiry, the soonest first. Thread-compatible, but for next_ms(), which
+// anybody may ask at any time.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <utility>
+
+namespace bitsieve::server {
+
+class ExpiryIndex {
+ public:
+  struct Item {
+    int64_t expires_ms;
+    size_t shard;
+    const void* entry;
+    auto operator<=>(const Item&) const = default;
+  };
+  using Items = std::set<Item>;
+
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+  void Insert(const Item& item) {
+    items_.insert(item);
+    sum_ms_ += item.expires_ms;
+    NoteNext();
+  }
+  void Erase(const Item& item) {
+    items_.erase(item);
+    sum_ms_ -= item.expires_ms;
+    NoteNext();
+  }
+  // Empties the index; what was in it may die later.
+  Items TakeAll() {
+    Items all = std::exchange(items_, {});
+    sum_ms_ = 0;
+    NoteNext();
+    return all;
+  }
+
+  const Items& items() const { return items_; }
+  // Of all expiries: 64 bits would be too few for a million of them.
+  __int128 sum_ms() const { return sum_ms_; }
+  // The soonest expiry, kNever if there is none. Relaxed: who needs more than a hint holds the lock.
+  int64_t next_ms() const { return next_ms_.load(std::memory_order_relaxed); }
+
+  uint64_t CountDue(int64_t now_ms) const {
+    uint64_t due = 0;
+    for (auto item = items_.begin(); item != items_.end() && item->expires_ms <= now_ms; ++item) ++due;
+    return due;
+  }
+
+ private:
+  void NoteNext() { next_ms_.store(items_.empty() ? kNever : items_.begin()->expires_ms, std::memory_order_relaxed); }
+
+  Items items_;
+  __int128 sum_ms_ = 0;
+  std::atomic<int64_t> next_ms_{kNever};
+};
+
+}  // namespace bitsieve::server

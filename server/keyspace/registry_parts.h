@@ -1,0 +1,203 @@
+// registry_parts.h: what a registry is made of; of interest to registry.cc alone.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "server/keyspace/expiry_index.h"
+#include "server/keyspace/registry.h"
+
+namespace bitsieve::server {
+
+struct StoredName {
+  std::string text;
+  uint64_t hash;
+};
+
+struct Entry {
+  FilterPtr filter;
+  core::MemoryReservation memory;  // of the name and the entry
+  int64_t expires_ms = 0;          // 0: never
+};
+
+// The clock is asked only about what has an expiry.
+inline bool IsDue(const Entry& entry, const Registry::Clock& clock) {
+  return entry.expires_ms != 0 && entry.expires_ms <= clock();
+}
+
+// A name to look for. Hashed once: half of the bits choose the shard, the others the bucket.
+struct Registry::Name {
+  std::string_view text;
+  size_t shard;
+  uint64_t hash;
+};
+
+struct alignas(64) Registry::Lock {
+  std::mutex mutex;
+  ExpiryIndex expiries;  // of all entries in the shards of this lock
+};
+
+struct Registry::Shard {
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(const Name& name) const { return name.hash; }
+    size_t operator()(const StoredName& name) const { return name.hash; }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const StoredName& a, const StoredName& b) const { return a.text == b.text; }
+    bool operator()(const StoredName& a, const Name& b) const { return a.hash == b.hash && a.text == b.text; }
+    bool operator()(const Name& a, const StoredName& b) const { return (*this)(b, a); }
+  };
+  using Map = std::unordered_map<StoredName, Entry, Hash, Equal>;
+  using Node = Map::node_type;
+
+  Map map;
+};
+
+// A shard while its lock is held: entries come and go together with their lines in the index and the registry's counts.
+class Registry::View {
+ public:
+  using Map = Shard::Map;
+  using Node = Shard::Node;
+
+  View(Registry& registry, size_t shard)
+      : registry_(registry),
+        shard_(shard),
+        map_(registry.shards_[shard].map),
+        expiries_(registry.locks_[shard % kLocks].expiries) {}
+
+  Map& map() { return map_; }
+
+  void Add(const Name& name, Entry entry) {
+    Index(map_.emplace(StoredName{std::string(name.text), name.hash}, std::move(entry)).first);
+    registry_.size_.fetch_add(1, std::memory_order_relaxed);
+  }
+  // A node outlives its place in the map, so that it can die outside of the lock.
+  Node Take(Map::iterator entry) {
+    registry_.size_.fetch_sub(1, std::memory_order_relaxed);
+    return MoveOut(entry);
+  }
+  // For a node that goes from one place to another, and is counted all the time.
+  Node MoveOut(Map::iterator entry) {
+    if (entry->second.expires_ms != 0) expiries_.Erase(ItemOf(entry));
+    return map_.extract(entry);
+  }
+  void MoveIn(Node node) { Index(map_.insert(std::move(node)).position); }
+
+  // The node of this name if its time has come; else an empty one.
+  Node TakeIfDue(const Name& name) {
+    const auto found = map_.find(name);
+    return found != map_.end() && IsDue(found->second, registry_.clock_) ? TakeExpired(found) : Node();
+  }
+  void SetExpiry(Map::iterator entry, int64_t expires_ms) {
+    if (entry->second.expires_ms != 0) expiries_.Erase(ItemOf(entry));
+    entry->second.expires_ms = expires_ms;
+    Index(entry);
+  }
+
+  // The soonest of an index that is not empty.
+  static Node TakeFirstExpired(Registry& registry, const ExpiryIndex& expiries) {
+    const ExpiryIndex::Item first = *expiries.items().begin();
+    View view(registry, first.shard);
+    const auto& name = static_cast<const Map::value_type*>(first.entry)->first;
+    return view.TakeExpired(view.map_.find(name));
+  }
+
+ private:
+  Node TakeExpired(Map::iterator entry) {
+    registry_.expired_.fetch_add(1, std::memory_order_relaxed);
+    registry_.CountChange();
+    return Take(entry);
+  }
+  void Index(Map::iterator entry) {
+    if (entry->second.expires_ms != 0) expiries_.Insert(ItemOf(entry));
+  }
+  ExpiryIndex::Item ItemOf(Map::iterator entry) const { return {entry->second.expires_ms, shard_, &*entry}; }
+
+  Registry& registry_;
+  const size_t shard_;
+  Map& map_;
+  ExpiryIndex& expiries_;
+};
+
+// All that a flush left.
+struct Registry::Remains {
+  std::vector<Shard::Map> maps;
+  std::vector<ExpiryIndex::Items> expiries;
+};
+
+// Lets go of remains, and sweeps expired entries away, on a thread of its own, started when there is first something to
+// do. Thread-safe.
+class Registry::Reaper {
+ public:
+  // `sweep` removes what has expired and tells whether anything is left that will.
+  explicit Reaper(std::function<bool()> sweep) : sweep_(std::move(sweep)) {}
+  ~Reaper() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_one();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void Take(Remains remains) {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(remains));
+    Wake();
+  }
+  // From now on, as long as there is something that will expire.
+  void Sweep() {
+    const std::lock_guard lock(mutex_);
+    if (sweeping_) return;
+    sweeping_ = true;
+    Wake();
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kSweepInterval{100};
+
+  // Called with mutex_ held.
+  void Wake() {
+    if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+    wake_.notify_one();
+  }
+
+  void Run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      const auto has_work = [this] { return stopping_ || !waiting_.empty(); };
+      wake_.wait(lock, [&] { return has_work() || sweeping_; });
+      if (sweeping_) wake_.wait_for(lock, kSweepInterval, has_work);
+      if (stopping_ && waiting_.empty()) return;
+      std::vector<Remains> dying = std::exchange(waiting_, {});
+      // Before the sweep: what gets an expiry during it sets this again.
+      const bool sweep = std::exchange(sweeping_, false);
+      lock.unlock();
+      dying.clear();
+      const bool more = sweep && sweep_();
+      lock.lock();
+      sweeping_ |= more;
+    }
+  }
+
+  const std::function<bool()> sweep_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  // Protected by mutex_.
+  std::vector<Remains> waiting_;
+  bool sweeping_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace bitsieve::server

@@ -1,0 +1,175 @@
+#include "core/filters/filter_union.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <thread>
+#include <vector>
+
+#include "core/filters/filter_factory.h"
+
+namespace bitsieve::core {
+namespace {
+
+using testing::HasSubstr;
+
+class FilterUnionTest : public testing::TestWithParam<FilterKind> {
+ protected:
+  FilterParams Params(uint64_t capacity, uint32_t expansion = 2) const {
+    FilterParams params;
+    params.kind = GetParam();
+    params.capacity = capacity;
+    params.expansion = expansion;
+    params.seed = 42;
+    ShareForStatedCapacity(params);
+    return params;
+  }
+  std::unique_ptr<Filter> Make(const FilterParams& params) { return std::move(MakeFilter(params, budget_).value()); }
+  static void Add(Filter& filter, uint64_t begin, uint64_t end) {
+    for (uint64_t i = begin; i < end; ++i) {
+      const KeyHash hash = filter.HashOf(std::to_string(i));
+      AddOutcome outcome;
+      filter.Add({&hash, 1}, {&outcome, 1});
+      ASSERT_LE(outcome, AddOutcome::kAdded);
+    }
+  }
+  static bool Has(const Filter& filter, uint64_t item) {
+    const KeyHash hash = filter.HashOf(std::to_string(item));
+    uint8_t present = 0;
+    filter.MayContain({&hash, 1}, {&present, 1});
+    return present != 0;
+  }
+  static std::string BytesOf(const Filter& filter) {
+    const auto image = filter.Capture();
+    std::string bytes(image->body_bytes(), '\0');
+    image->Read(0, std::as_writable_bytes(std::span(bytes)));
+    return bytes;
+  }
+
+  MemoryBudget budget_;
+};
+
+TEST_P(FilterUnionTest, EqualsAFilterToWhichAllWasAdded) {
+  const auto a = Make(Params(10'000)), b = Make(Params(10'000)), all = Make(Params(10'000));
+  Add(*a, 0, 4'000);
+  Add(*b, 3'000, 8'000);
+  Add(*all, 0, 8'000);
+  const Filter* both[] = {a.get(), b.get()};
+  const auto united = Unite(both, budget_).value();
+  EXPECT_EQ(BytesOf(*united), BytesOf(*all)) << "the order of adding does not show";
+  EXPECT_NEAR(static_cast<double>(united->ItemCount()), 8'000, 90);
+  EXPECT_NEAR(EstimateUnion(both).value(), 8'000, 90);
+  EXPECT_NEAR(EstimateUnion({both, 1}).value(), 4'000, 64);
+  EXPECT_DOUBLE_EQ(united->Info().fill_ratio, all->Info().fill_ratio);
+}
+
+TEST_P(FilterUnionTest, GoesOnGrowingAndComesBackFromItsImage) {
+  const auto a = Make(Params(1'000)), b = Make(Params(1'000));
+  Add(*a, 0, 500);
+  Add(*b, 500, 1'000);
+  const Filter* both[] = {a.get(), b.get()};
+  const auto united = Unite(both, budget_).value();
+  Add(*united, 1'000, 3'000);
+  EXPECT_EQ(united->Info().links, 2u);
+  const auto again = CloneFilter(*united, budget_).value();
+  for (uint64_t i = 0; i < 3'000; ++i) EXPECT_TRUE(Has(*again, i)) << i;
+}
+
+TEST_P(FilterUnionTest, TheLongestChainGivesTheLength) {
+  const auto brief = Make(Params(1'000)), grown = Make(Params(1'000));
+  Add(*brief, 0, 300);
+  Add(*grown, 0, 2'000);
+  for (const auto& order : {std::pair(brief.get(), grown.get()), std::pair(grown.get(), brief.get())}) {
+    const Filter* both[] = {order.first, order.second};
+    const auto united = Unite(both, budget_).value();
+    EXPECT_EQ(united->Info().links, grown->Info().links);
+    for (uint64_t i = 0; i < 2'000; ++i) EXPECT_TRUE(Has(*united, i)) << i;
+    Add(*united, 2'000, 4'000);
+    EXPECT_NEAR(EstimateUnion(both).value(), 2'000, 60);
+  }
+}
+
+TEST_P(FilterUnionTest, OneFilterIsItself) {
+  const auto a = Make(Params(1'000));
+  Add(*a, 0, 1'500);
+  const Filter* one[] = {a.get()};
+  const auto united = Unite(one, budget_).value();
+  EXPECT_EQ(BytesOf(*united), BytesOf(*a));
+  EXPECT_EQ(united->ItemCount(), a->ItemCount());
+}
+
+TEST_P(FilterUnionTest, WhatDiffersIsNamed) {
+  const auto first = Make(Params(1'000));
+  const auto message = [&](const FilterParams& params) {
+    const auto other = Make(params);
+    const Filter* both[] = {first.get(), other.get()};
+    EXPECT_EQ(EstimateUnion(both).error().message, Unite(both, budget_).error().message);
+    return Unite(both, budget_).error().message;
+  };
+  FilterParams params = Params(1'000);
+  params.seed = 43;
+  EXPECT_EQ(message(params), "they differ in their seed: 42 and 43");
+  EXPECT_EQ(message(Params(2'000)), "they differ in their capacity: 1000 and 2000");
+  params = Params(1'000);
+  params.error_rate = 0.02;
+  EXPECT_EQ(message(params), "they differ in their error rate: 0.008 and 0.016");
+  params = Params(1'000);
+  params.kind = GetParam() == FilterKind::kClassic ? FilterKind::kBlocked : FilterKind::kClassic;
+  EXPECT_THAT(message(params), HasSubstr("they differ in their kind: "));
+}
+
+TEST_P(FilterUnionTest, WhatWouldBreakThePromiseIsRefused) {
+  const auto a = Make(Params(1'000)), b = Make(Params(1'000));
+  Add(*a, 0, 800);
+  Add(*b, 1'000, 1'800);
+  const Filter* both[] = {a.get(), b.get()};
+  const uint64_t used = budget_.used_bytes();
+  EXPECT_THAT(Unite(both, budget_).error().message, HasSubstr("where there is room for 1000"));
+  EXPECT_EQ(budget_.used_bytes(), used);
+  EXPECT_NEAR(EstimateUnion(both).value(), 1'600, 80) << "estimating is allowed";
+}
+
+TEST_P(FilterUnionTest, AFullOneKeepsItsRate) {
+  const auto a = Make(Params(20'000, 0)), b = Make(Params(20'000, 0));
+  Add(*a, 0, 12'000);
+  Add(*b, 8'000, 20'000);
+  const Filter* both[] = {a.get(), b.get()};
+  const auto united = Unite(both, budget_).value();
+  uint64_t wrong = 0;
+  for (uint64_t i = 1'000'000; i < 1'200'000; ++i) wrong += Has(*united, i);
+  EXPECT_LE(static_cast<double>(wrong), 2'000 + 4 * std::sqrt(2'000.0));
+}
+
+TEST_P(FilterUnionTest, TheBudgetMayRefuse) {
+  const auto a = Make(Params(1'000));
+  const Filter* one[] = {a.get()};
+  budget_.set_limit_bytes(budget_.used_bytes() + 10);
+  EXPECT_EQ(Unite(one, budget_).error().code, ErrorCode::kOutOfMemory);
+}
+
+// What was added before the call is in the union, whatever is added meanwhile.
+TEST_P(FilterUnionTest, InUse) {
+  const auto a = Make(Params(100'000)), b = Make(Params(100'000));
+  std::atomic<uint64_t> added{0};
+  std::thread adder([&] {
+    for (uint64_t i = 0; i < 60'000; ++i) {
+      Add(i % 2 ? *a : *b, i, i + 1);
+      added.store(i + 1, std::memory_order_release);
+    }
+  });
+  const Filter* both[] = {a.get(), b.get()};
+  while (added.load() < 60'000) {
+    const uint64_t before = added.load(std::memory_order_acquire);
+    const auto united = Unite(both, budget_).value();
+    for (uint64_t i = 0; i < before; ++i) ASSERT_TRUE(Has(*united, i)) << i;
+  }
+  adder.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, FilterUnionTest, testing::Values(FilterKind::kClassic, FilterKind::kBlocked),
+                         [](const auto& tested) { return std::string(FilterKindName(tested.param)); });
+
+}  // namespace
+}  // namespace bitsieve::core

@@ -1,0 +1,36 @@
+// registry_fixture.h: a registry whose time the test makes pass.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "core/filters/filter_factory.h"
+#include "server/keyspace/registry.h"
+
+namespace bitsieve::server {
+
+class RegistryTest : public testing::Test {
+ protected:
+  FilterPtr NewFilter() { return std::move(*core::MakeFilter({}, memory_)); }
+  FilterPtr Put(std::string_view name) { return registry_.InsertIfAbsent(name, NewFilter()); }
+  std::multiset<std::string> ScanAll(uint64_t count = 10) {
+    std::multiset<std::string> names;
+    uint64_t cursor = 0;
+    do {
+      cursor = registry_.Scan(cursor, count, [&](std::string_view name, const FilterPtr&) { names.emplace(name); });
+    } while (cursor != 0);
+    return names;
+  }
+
+  void Pass(int64_t ms) { now_ms_ += ms; }
+
+  std::atomic<int64_t> now_ms_{1'000'000};
+  core::MemoryBudget memory_;
+  Registry registry_{memory_, [this] { return now_ms_.load(); }};
+};
+
+}  // namespace bitsieve::server
