@@ -96,12 +96,6 @@ void Estimate(CommandContext& context) {
   context.reply.Integer(std::llround(common));
 }
 
-// Each filter once: to be its own source changes nothing.
-void InsertOnce(std::vector<FilterPtr>& filters, size_t at, const FilterPtr& filter) {
-  std::erase(filters, filter);
-  filters.insert(filters.begin() + static_cast<ptrdiff_t>(std::min(at, filters.size())), filter);
-}
-
 // Null, and an error replied, if they cannot be united.
 FilterPtr Unite(CommandContext& context, const std::vector<FilterPtr>& filters) {
   core::Result<std::unique_ptr<core::Filter>> made = core::Unite(Pointers(filters), context.keyspace().memory());
@@ -111,32 +105,19 @@ FilterPtr Unite(CommandContext& context, const std::vector<FilterPtr>& filters) 
   return nullptr;
 }
 
-// The union is made aside and takes the destination's place in one step, so that nobody sees half of it. What others
-// add to the destination meanwhile must not be lost with it: then it is done again.
+// The union is made aside and published whole, under a new name only: what took the place of a filter in use could lose
+// what is added to that one at the same moment, and what was acknowledged is never lost.
 void Merge(CommandContext& context) {
-  constexpr int kAttempts = 100;
   const std::string_view name = context.arguments[1];
-  FilterPtr outdated;  // replaced by us, but somebody added to it until the last moment
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    std::vector<FilterPtr> filters = FindAll(context, context.arguments.subspan(2));
-    if (filters.empty()) return;
-    if (outdated != nullptr) InsertOnce(filters, filters.size(), outdated);
-    const FilterPtr there = context.keyspace().Find(name);
-    if (there != nullptr) InsertOnce(filters, 0, there);
-    const uint64_t changes = there == nullptr ? 0 : there->ChangeCount();
-    const FilterPtr merged = Unite(context, filters);
-    if (merged == nullptr) return;
-    if (there == nullptr) {
-      const FilterPtr now = context.keyspace().InsertIfAbsent(name, merged);
-      if (now == nullptr) return context.Error(wire::kOutOfMemory);
-      if (now == merged) return context.reply.Ok();
-      continue;
-    }
-    if (there->ChangeCount() != changes || !context.keyspace().Replace(name, there, merged)) continue;
-    if (there->ChangeCount() == changes) return context.reply.Ok();
-    outdated = there;
-  }
-  context.Error(wire::kMergeBusy);
+  if (context.keyspace().Find(name) != nullptr) return context.Error(wire::kMergeExists);
+  const std::vector<FilterPtr> filters = FindAll(context, context.arguments.subspan(2));
+  if (filters.empty()) return;
+  const FilterPtr merged = Unite(context, filters);
+  if (merged == nullptr) return;
+  const FilterPtr now = context.keyspace().InsertIfAbsent(name, merged);
+  if (now == nullptr) return context.Error(wire::kOutOfMemory);
+  if (now != merged) return context.Error(wire::kMergeExists);
+  context.reply.Ok();
 }
 
 constexpr KeyPositions kAllButItem{2, -1, 1};
@@ -161,13 +142,12 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "bitsieve 0.1.0",
      .complexity = "O(bytes)",
-     .summary = "Adds to a filter all that other filters hold. Creates it if there is none.",
+     .summary = "Makes a new filter that holds all that other filters hold.",
      .syntax = "key sourcekey [sourcekey ...]",
      .notes = "Kinds blocked and classic. The filters must be of equal kind, capacity, error rate and seed; give them "
-              "one with BF.RESERVE's SEED. The union takes the destination's place in one step. It is refused if it "
-              "would hold more than a filter of this capacity may. Its count of items is an estimate from the fill. "
-              "Do not add to the destination at the same time: an add that runs at the very moment of the step may be "
-              "lost. Other connections of the same event loop wait for it, as with COPY.",
+              "one with BF.RESERVE's SEED. It is refused if the union would hold more than a filter of this capacity "
+              "may, and if the new name is taken. Its count of items is an estimate from the fill. Other connections "
+              "of the same event loop wait for it, as with COPY.",
      .handler = Merge},
     {.name = "bf.estimate",
      .arity = -2,
