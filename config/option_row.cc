@@ -17,6 +17,9 @@ template <class... Cases>
 struct Overloaded : Cases... {
   using Cases::operator()...;
 };
+// Clang 16 does not deduce the arguments of an aggregate by itself.
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
 
 // Every byte of `text` is part of the number, or there is none.
 template <class Number>
