@@ -230,7 +230,7 @@ constexpr KeyPositions kFirstArgument{1, 1, 1};
 constexpr CommandRow kRows[] = {
     {.name = "bf.reserve",
      .arity = -4,
-     .max_arguments = 16,
+     .max_arguments = 18,
      .flags = kWrite | kDenyOom,
      .keys = kFirstArgument,
      .group = CommandGroup::kBloom,
