@@ -13,13 +13,16 @@ namespace {
 
 constexpr uint64_t kMaxCounters = uint64_t{1} << 59;  // so that no number of bits overflows
 
-// The positions of an item, each once.
+// The positions of an item that is about to change, each once. All lines are loaded together: atomic changes wait for
+// each other, and with them their cache misses would.
 class DistinctPositions {
  public:
-  DistinctPositions(const KeyHash& hash, const LinkShape& shape) {
+  DistinctPositions(const KeyHash& hash, const LinkShape& shape, const uint64_t* words) {
+    constexpr int kForWriting = 1;
     Positions positions(hash, shape.bits);
     for (uint32_t i = 0; i < shape.hash_functions; ++i) {
       const uint64_t position = positions.Next();
+      __builtin_prefetch(words + position * shape.counter_bits / 64, kForWriting);
       if (std::find(begin(), end(), position) == end()) positions_[count_++] = position;
     }
   }
@@ -110,7 +113,7 @@ CountingBloom::Step CountingBloom::LowerOne(uint64_t position) {
 
 CounterChange CountingBloom::Raise(const KeyHash& hash) {
   CounterChange change{.there = true};
-  for (const uint64_t position : DistinctPositions(hash, shape())) {
+  for (const uint64_t position : DistinctPositions(hash, shape(), words())) {
     const Step step = Change(position, [](uint64_t value) { return value + 1; });
     change.there &= step.before != 0;
     change.changed |= step.changed();
@@ -120,7 +123,7 @@ CounterChange CountingBloom::Raise(const KeyHash& hash) {
 }
 
 CounterChange CountingBloom::RaiseIfThere(const KeyHash& hash) {
-  const DistinctPositions positions(hash, shape());
+  const DistinctPositions positions(hash, shape(), words());
   std::array<uint64_t, kMaxPositions> raised;
   size_t raised_count = 0;
   for (const uint64_t position : positions) {
@@ -138,7 +141,7 @@ CounterChange CountingBloom::RaiseIfThere(const KeyHash& hash) {
 CounterChange CountingBloom::Lower(const KeyHash& hash) {
   if (!Contains(hash)) return {};
   CounterChange change{.there = true};
-  for (const uint64_t position : DistinctPositions(hash, shape())) {
+  for (const uint64_t position : DistinctPositions(hash, shape(), words())) {
     const Step step = LowerOne(position);
     change.changed |= step.changed();
     change.bits_set += step.bits_set();
