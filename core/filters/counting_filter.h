@@ -13,6 +13,9 @@
 //             less removals are exact, and a new item finds room as long as items are fewer than the capacity.
 // Removal     makes room in the newest link. Older links only empty; their memory stays, and so does their room: a
 //             chain whose live items fit into its newest link does not grow.
+// Saturation  an older link counts all items that it holds by chance, however large the chain has become. When the
+//             newest is some thousand times larger, counters of 4 bits in the oldest saturate, and items that it holds
+//             by chance (its share of the rate) can no longer be removed.
 // Wrong removals  of items that were never added but are believed present take counts from others. Those can then be
 //             missed, and what is left of the wrong item stays for ever. No structure of this size can tell.
 // Images      each counter is read once, at some moment between capture and end. An item that is live all that time is

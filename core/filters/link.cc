@@ -90,6 +90,8 @@ Result<std::unique_ptr<Link>> MakeLink(const LinkShape& shape, MemoryBudget& bud
       return std::make_unique<BlockedBloom>(shape, std::move(*memory));
     case FilterKind::kCounting:
       return std::make_unique<CountingBloom>(shape, std::move(*memory));
+    case FilterKind::kWindow:
+      break;
   }
   __builtin_unreachable();
 }

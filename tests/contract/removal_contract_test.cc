@@ -42,9 +42,7 @@ std::vector<core::FilterKind> RemovingKinds() {
   std::vector<core::FilterKind> kinds;
   for (const core::FilterKind kind : AllKinds()) {
     core::MemoryBudget budget;
-    core::FilterParams params;
-    params.kind = kind;
-    if ((*core::MakeFilter(params, budget))->capabilities().remove) kinds.push_back(kind);
+    if ((*core::MakeFilter(ParamsOf(kind, 0.01, 100, 0, 1), budget))->capabilities().remove) kinds.push_back(kind);
   }
   return kinds;
 }
