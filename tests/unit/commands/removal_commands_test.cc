@@ -162,6 +162,16 @@ TEST_F(RemovalCommandsTest, InfoTellsTheCounterBitsOfThisKindOnly) {
   EXPECT_THAT(Reply({"BF.INFO", "b"}), testing::Not(HasSubstr("Counter bits")));
 }
 
+TEST_F(RemovalCommandsTest, VerbsOverSeveralFilters) {
+  MakeCounting();
+  Reply({"BF.MADD", "f", "x", "x", "y"});
+  EXPECT_EQ(Reply({"BF.MERGE", "g", "f"}), "-ERR cannot unite: a counting filter cannot be united with others\r\n");
+  EXPECT_EQ(Reply({"COPY", "f", "g"}), ":1\r\n");
+  EXPECT_EQ(Reply({"BF.COUNT", "g", "x"}), ":2\r\n");
+  EXPECT_EQ(Reply({"BF.MDEL", "g", "x", "x", "x"}), "*3\r\n:1\r\n:1\r\n:0\r\n");
+  EXPECT_EQ(Reply({"BF.COUNT", "f", "x"}), ":2\r\n");
+}
+
 TEST_F(RemovalCommandsTest, ClearKeepsTheCounterBits) {
   Reply({"BF.RESERVE", "f", "0.01", "100", "TYPE", "counting", "COUNTERBITS", "8"});
   Reply({"BF.ADD", "f", "x"});
