@@ -7,30 +7,6 @@
 
 namespace bitsieve::core {
 
-namespace {
-
-// The k positions of a hash in [0, m), one after the other.
-class Positions {
- public:
-  Positions(const KeyHash& hash, uint64_t bits) : at_(hash.low), step_(hash.high | 1), bits_(bits) {}
-  uint64_t Next() {
-    const uint64_t position = MultiplyHigh(at_, bits_);
-    at_ += step_;
-    step_ += growth_;
-    growth_ += kStep;
-    return position;
-  }
-
- private:
-  static constexpr uint64_t kStep = 0x9E3779B97F4A7C15ULL;
-  uint64_t at_;
-  uint64_t step_;
-  uint64_t growth_ = kStep;
-  const uint64_t bits_;
-};
-
-}  // namespace
-
 LinkShape ClassicBloom::ShapeFor(uint64_t capacity, double error_rate) {
   const uint64_t bits = ClassicBits(capacity, error_rate);
   const uint32_t hashes = std::min(ClassicOptimalHashes(bits, capacity), kMaxHashFunctions);

@@ -21,12 +21,13 @@
 #pragma once
 
 #include "core/filters/link.h"
+#include "core/filters/positions.h"
 
 namespace bitsieve::core {
 
 class ClassicBloom final : public Link {
  public:
-  static constexpr uint32_t kMaxHashFunctions = 64;
+  static constexpr uint32_t kMaxHashFunctions = kMaxPositions;
 
   ClassicBloom(const LinkShape& shape, BitMemory memory) : Link(shape, std::move(memory)) {}
 

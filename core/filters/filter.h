@@ -23,7 +23,7 @@
 namespace bitsieve::core {
 
 enum class AddOutcome : uint8_t {
-  kPresent,      // probably there before: nothing changed
+  kPresent,      // probably there before: nothing changed, but that a kind which counts has counted it once more
   kAdded,        // new
   kFull,         // the filter does not grow and has no room left
   kOutOfMemory,  // it would have to grow, and the memory budget refuses
@@ -38,21 +38,28 @@ struct WindowInfo {
   uint64_t oldest_age_ms = 0;  // since the oldest one remembered was seen; windows of time alone
 };
 
+// What a kind can do beyond adding and answering.
+struct Capabilities {
+  bool remove = false;
+  bool count = false;
+};
+
 struct FilterInfo {
   uint64_t capacity = 0;  // items, over all links
   uint64_t size_bytes = 0;
   uint32_t links = 0;
-  uint64_t items = 0;               // counted as newly added
+  uint64_t items = 0;               // as ItemCount
   double estimated_error_rate = 0;  // of a lookup now, worked out from the fill
-  double fill_ratio = 0;            // set bits over bits, over all links
-  uint32_t hash_functions = 0;      // bits set per item in the newest link
+  double fill_ratio = 0;            // set bits over bits (counters that are not 0 over counters), over all links
+  uint32_t hash_functions = 0;      // bits set, or counters raised, per item in the newest link
   double bits_per_item = 0;         // bits of the links over capacity
   WindowInfo window = {};           // of the kind `window` alone
 };
 
 // One moment's image of a filter, to be written elsewhere: a self-describing header and a body of raw bytes.
 // Holds the filter alive? No: the caller does. Body bytes may already show items that were added after the capture,
-// never miss one added before, but for items that a window forgot in between. Thread-compatible.
+// never miss one that was added before and not removed until the last byte was read, but for items that a window
+// forgot in between. Thread-compatible.
 class FilterImage {
  public:
   virtual ~FilterImage() = default;
@@ -84,7 +91,20 @@ class Filter {
   // An item that is present is kPresent even in a full filter.
   virtual size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) = 0;
 
-  // Items counted as newly added.
+  virtual Capabilities capabilities() const { return {}; }
+
+  // Takes one addition of each item back, in order. removed[i] = 1 if that was done, else 0: the item is not there, or
+  // its counters are saturated, and nothing changed. The filter can remove; the spans have equal lengths.
+  //
+  // An item that was never added, but that the filter believes present, is removed as any other: that takes something
+  // from items that are there, which may then be missed. Only what was added may be removed.
+  virtual void Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed);
+
+  // counts[i]: how many additions of hashes[i] there are, too high at times, too low only beyond a counter's largest
+  // value. The filter can count; the spans have equal lengths.
+  virtual void Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const;
+
+  // Items counted as newly added; of a kind that can remove, additions less removals.
   virtual uint64_t ItemCount() const = 0;
   // Grows with every change of content, so that equal counts mean equal content.
   virtual uint64_t ChangeCount() const = 0;

@@ -50,10 +50,12 @@ class ScalableDecoder final : public FilterDecoder {
  private:
   Status FinishLink() {
     Link& link = *links_[current_];
-    const uint64_t set_bits = link.memory().CountSetBits();
+    const uint64_t set_bits = link.CountSet();
     if (!SpareBitsAreClear(link)) return Corrupt("bits behind the last one of a link are set");
-    // Every item set at least one bit that was clear.
-    if (header_.links[current_].items > set_bits) return Corrupt("a link has fewer bits set than items");
+    // Every item set at least one bit that was clear. Where items can be removed, some of those that the header counts
+    // may have been before the bits were read.
+    if (link.shape().kind != FilterKind::kCounting && header_.links[current_].items > set_bits)
+      return Corrupt("a link has fewer bits set than items");
     link.Restore(header_.links[current_].items, set_bits);
     ++current_;
     filled_ = 0;
@@ -61,7 +63,7 @@ class ScalableDecoder final : public FilterDecoder {
   }
 
   static bool SpareBitsAreClear(const Link& link) {
-    for (uint64_t bit = link.shape().bits; bit < link.memory().size_bytes() * 8; ++bit) {
+    for (uint64_t bit = link.shape().MemoryBits(); bit < link.memory().size_bytes() * 8; ++bit) {
       if ((std::to_integer<unsigned>(link.memory().data()[bit / 8]) >> (bit % 8) & 1) != 0) return false;
     }
     return true;

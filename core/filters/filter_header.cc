@@ -10,6 +10,7 @@ namespace {
 constexpr uint32_t kMagic = 0x49465342;  // "BSFI" as bytes
 constexpr size_t kChecksumBytes = sizeof(uint64_t);
 constexpr uint64_t kMaxBodyBytes = uint64_t{1} << 50;
+constexpr uint64_t kMaxAdditions = uint64_t{1} << 60;  // of a link that counts repeated ones
 
 tl::unexpected<Error> Corrupt(const std::string& what) { return Fail(ErrorCode::kCorrupt, "filter header: " + what); }
 
@@ -18,7 +19,7 @@ void PutLink(ByteWriter& out, const LinkRecord& link) {
   out.Put(link.shape.error_rate);
   out.Put(link.shape.bits);
   out.Put(link.shape.hash_functions);
-  out.Put(link.shape.lines_per_item);
+  out.Put(link.shape.kind == FilterKind::kCounting ? link.shape.counter_bits : link.shape.lines_per_item);
   out.Put(link.items);
 }
 
@@ -29,7 +30,8 @@ LinkRecord GetLink(ByteReader& in, FilterKind kind) {
   link.shape.error_rate = in.GetDouble();
   link.shape.bits = in.Get<uint64_t>();
   link.shape.hash_functions = in.Get<uint32_t>();
-  link.shape.lines_per_item = in.Get<uint32_t>();
+  const auto layout = in.Get<uint32_t>();
+  (kind == FilterKind::kCounting ? link.shape.counter_bits : link.shape.lines_per_item) = layout;
   link.items = in.Get<uint64_t>();
   return link;
 }
@@ -46,6 +48,15 @@ FilterParams GetParams(ByteReader& in, FilterKind kind) {
   return params;
 }
 
+// Repeated additions are counted, and need no room.
+uint64_t MostItems(const LinkShape& shape) {
+  return shape.kind == FilterKind::kCounting ? kMaxAdditions : shape.capacity;
+}
+
+uint32_t CounterBitsOf(const LinkShape& shape) {
+  return shape.kind == FilterKind::kCounting ? shape.counter_bits : kDefaultCounterBits;
+}
+
 Result<FilterHeader> GetLinks(ByteReader& in, const FilterParams& params) {
   FilterHeader header{params, {}};
   const auto count = in.Get<uint32_t>();
@@ -55,9 +66,11 @@ Result<FilterHeader> GetLinks(ByteReader& in, const FilterParams& params) {
     const LinkRecord link = GetLink(in, params.kind);
     if (!in.ok()) return Corrupt("it ends within link " + std::to_string(i));
     if (!IsValid(link.shape)) return Corrupt("the shape of link " + std::to_string(i) + " is impossible");
-    if (link.items > link.shape.capacity) return Corrupt("link " + std::to_string(i) + " holds more than it can");
+    if (link.items > MostItems(link.shape)) return Corrupt("link " + std::to_string(i) + " holds more than it can");
     body_bytes += link.shape.SizeBytes();
     if (link.shape.SizeBytes() > kMaxBodyBytes || body_bytes > kMaxBodyBytes) return Corrupt("it is too large");
+    if (i == 0) header.params.counter_bits = CounterBitsOf(link.shape);
+    if (CounterBitsOf(link.shape) != header.params.counter_bits) return Corrupt("its links differ in counter bits");
     header.links.push_back(link);
   }
   if (!in.AtEnd()) return Corrupt("bytes follow the last link");

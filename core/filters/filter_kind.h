@@ -12,6 +12,7 @@ namespace bitsieve::core {
 enum class FilterKind : uint16_t {
   kClassic = 1,
   kBlocked = 2,
+  kCounting = 3,
   kWindow = 6,
 };
 
@@ -24,6 +25,7 @@ struct FilterKindRow {
 inline constexpr std::array kFilterKinds{
     FilterKindRow{FilterKind::kBlocked, "blocked", "one or two cache lines per item: the fastest, and the default"},
     FilterKindRow{FilterKind::kClassic, "classic", "the textbook Bloom filter: the smallest of the Bloom kinds"},
+    FilterKindRow{FilterKind::kCounting, "counting", "classic with counters in place of bits: items can be removed"},
     FilterKindRow{FilterKind::kWindow, "window", "forgets: seen within the last so many items, or within a time"},
 };
 

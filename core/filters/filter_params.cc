@@ -61,6 +61,9 @@ Status Validate(const FilterParams& params) {
   if (!(share > 0 && share <= 1) || (params.scaling() && share == 1)) {
     return OutOfRange("first link's share of the error rate must be in the range (0, 1)");
   }
+  if (params.kind == FilterKind::kCounting && params.counter_bits != 4 && params.counter_bits != 8) {
+    return OutOfRange("counter bits must be 4 or 8");
+  }
   return ValidateWindow(params);
 }
 

@@ -14,6 +14,7 @@ inline constexpr double kMaxErrorRate = 0.25;  // rates above are used as this o
 inline constexpr double kMinErrorRate = 1e-9;  // below, hash and pattern would no longer keep the promise
 inline constexpr double kDefaultTighteningRatio = 0.8;
 inline constexpr double kReservedFirstLinkShare = 0.8;
+inline constexpr uint32_t kDefaultCounterBits = 4;
 
 // What a filter of the kind `window` remembers: the last `items`, or all of the last `duration_ms`. One of them is 0;
 // both are in every other kind.
@@ -41,6 +42,7 @@ struct FilterParams {
   double first_link_share = kReservedFirstLinkShare;  // in (0, 1]; 1 only if the filter does not grow
   uint64_t seed = 0;
   WindowSpan window = {};  // kWindow alone; of items: as many as the capacity. It does not grow: expansion is 0
+  uint32_t counter_bits = kDefaultCounterBits;  // 4 or 8; of the kind counting, and nothing to the others
 
   bool scaling() const { return expansion != 0; }
 };

@@ -11,7 +11,7 @@
 #include <span>
 
 #include "core/bits/bit_memory.h"
-#include "core/filters/filter_kind.h"
+#include "core/filters/filter_params.h"
 #include "core/hash/key_hash.h"
 
 namespace bitsieve::core {
@@ -19,13 +19,15 @@ namespace bitsieve::core {
 // All that determines where a link's bits lie. Persisted, so that later versions may size otherwise.
 struct LinkShape {
   FilterKind kind;
-  uint64_t capacity;        // items
-  double error_rate;        // of this link alone, when full
-  uint64_t bits;            // m
-  uint32_t hash_functions;  // k, bits set per item over all of its lines
-  uint32_t lines_per_item;  // blocked: 1 or 2; classic: 0
+  uint64_t capacity;          // items
+  double error_rate;          // of this link alone, when full
+  uint64_t bits;              // m; counting: counters
+  uint32_t hash_functions;    // k, bits set (counters raised) per item over all of its lines
+  uint32_t lines_per_item;    // blocked: 1 or 2; others: 0
+  uint32_t counter_bits = 1;  // counting: 4 or 8; others: 1
 
-  uint64_t SizeBytes() const { return (bits + kLineBits - 1) / kLineBits * kLineBytes; }
+  uint64_t MemoryBits() const { return bits * counter_bits; }
+  uint64_t SizeBytes() const { return (MemoryBits() + kLineBits - 1) / kLineBits * kLineBytes; }
   bool operator==(const LinkShape&) const = default;
 };
 
@@ -50,21 +52,34 @@ class Link {
   virtual void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const = 0;
   // Adds in order the hashes whose skip[i] is 0; added[i] = 1 if hashes[i] was new, else 0. Stops before the first new
   // item that `room`, reserved before, does not cover.
+  // Not of the kind counting, whose chain (CountingFilter) works on CountingBloom's own verbs.
   virtual LinkProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
-                           uint64_t room) = 0;
+                           uint64_t room);
   // The rate of a lookup now, from the fill.
   virtual double EstimatedRate() const = 0;
+  // Set bits, counted in the memory; of counters, those that are not 0.
+  virtual uint64_t CountSet() const { return memory_.CountSetBits(); }
 
   // Sets room for up to `wanted` new items apart; returns for how many, 0 in a full link. Commit gives back what was
   // not used.
   uint64_t Reserve(uint64_t wanted);
   void Commit(uint64_t reserved, const LinkProgress& progress);
-  // True once every place is taken by an item that is completely there; then nothing changes in this link any more.
+  // True once every place is taken by an item that is completely there; then nothing changes in this link any more, but
+  // that a kind which can remove may free places again.
   // False while room is left or somebody who holds a reservation may still give it back.
-  bool Complete() const { return items() == shape_.capacity; }
+  bool Complete() const { return items() >= shape_.capacity; }
 
   uint64_t items() const { return items_.load(std::memory_order_acquire); }
   uint64_t set_bits() const { return set_bits_.load(std::memory_order_relaxed); }
+  // Counts an addition of an item that was there already: it takes a place, but needs no room, since it sets no bit.
+  void CountAgain();
+  // Counts a removal: its place is free again. Never below 0 items, whatever wrong removals took.
+  void CountRemoved();
+  // Bits set outside of Add and Commit, less those cleared; negative too, modulo 2^64.
+  void CountFill(uint64_t bits_set) {
+    if (bits_set != 0) set_bits_.fetch_add(bits_set, std::memory_order_relaxed);
+  }
+
   // For a link read back from bytes, before anybody else sees it.
   void Restore(uint64_t items, uint64_t set_bits);
 
@@ -76,15 +91,16 @@ class Link {
   const LinkShape shape_;
   BitMemory memory_;
 
-  std::atomic<uint64_t> reserved_{0};  // places taken or set apart; at most capacity; relaxed
+  std::atomic<uint64_t> reserved_{0};  // places taken or set apart; relaxed
   // Released after an item's bits are set, acquired by who makes the next link, so that a complete link's bits are all
   // seen.
   std::atomic<uint64_t> items_{0};
   std::atomic<uint64_t> set_bits_{0};  // relaxed: only ever told, never relied on
 };
 
-// The shape that keeps `error_rate` with `capacity` items.
-LinkShape LinkShapeFor(FilterKind kind, uint64_t capacity, double error_rate);
+// The shape that keeps `error_rate` with `capacity` items. counter_bits: of the kind counting alone.
+LinkShape LinkShapeFor(FilterKind kind, uint64_t capacity, double error_rate,
+                       uint32_t counter_bits = kDefaultCounterBits);
 // Whether a shape read from foreign bytes is one that a link can have.
 bool IsValid(const LinkShape& shape);
 // An empty link; kOutOfMemory if the budget refuses. The shape is valid.

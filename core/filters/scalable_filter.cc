@@ -7,6 +7,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "core/filters/counting_filter.h"
 #include "core/filters/filter_header.h"
 
 namespace bitsieve::core {
@@ -14,8 +15,6 @@ namespace bitsieve::core {
 namespace {
 
 constexpr size_t kChunk = 64;  // hashes handled at a time, so that scratch space is small and on the stack
-
-bool IsRefusal(AddOutcome outcome) { return outcome > AddOutcome::kAdded; }
 
 }  // namespace
 
@@ -39,7 +38,7 @@ Result<std::unique_ptr<Filter>> ScalableFilter::Make(const FilterParams& params,
   if (rate < kMinLinkRate) {
     return Fail(ErrorCode::kInvalidArgument, "error rate of the first link would be below 1e-15");
   }
-  Result<std::unique_ptr<Link>> link = MakeLink(LinkShapeFor(params.kind, params.capacity, rate), budget);
+  Result<std::unique_ptr<Link>> link = MakeLink(ShapeOfLink(params, params.capacity, rate), budget);
   if (!link) return tl::unexpected(std::move(link).error());
   std::vector<std::unique_ptr<Link>> links;
   links.push_back(std::move(*link));
@@ -50,11 +49,20 @@ Result<std::unique_ptr<Filter>> ScalableFilter::FromLinks(const FilterParams& pa
                                                           std::vector<std::unique_ptr<Link>> links,
                                                           MemoryBudget& budget) {
   assert(!links.empty());
-  std::unique_ptr<ScalableFilter> filter(new ScalableFilter(params, budget));
+  std::unique_ptr<ScalableFilter> filter = MakeEmptyChain(params, budget);
   for (std::unique_ptr<Link>& link : links) {
     if (Status status = filter->Append(std::move(link)); !status) return tl::unexpected(std::move(status).error());
   }
   return filter;
+}
+
+std::unique_ptr<ScalableFilter> ScalableFilter::MakeEmptyChain(const FilterParams& params, MemoryBudget& budget) {
+  if (params.kind == FilterKind::kCounting) return std::make_unique<CountingFilter>(params, budget);
+  return std::unique_ptr<ScalableFilter>(new ScalableFilter(params, budget));
+}
+
+LinkShape ScalableFilter::ShapeOfLink(const FilterParams& params, uint64_t capacity, double rate) {
+  return LinkShapeFor(params.kind, capacity, rate, params.counter_bits);
 }
 
 // Called with growth_mutex_ held, or before anybody else knows the filter.
@@ -138,9 +146,12 @@ AddOutcome ScalableFilter::MakeRoom(const Node* seen) {
 AddOutcome ScalableFilter::Grow(const Node& node) {
   const double rate = RateOfLink(params(), node.index + 1);
   if (rate < kMinLinkRate) return AddOutcome::kCannotGrow;
-  Result<std::unique_ptr<Link>> link = MakeLink(LinkShapeFor(params().kind, NextCapacity(node), rate), budget_);
-  if (!link || !Append(std::move(*link))) return AddOutcome::kOutOfMemory;
-  return AddOutcome::kAdded;
+  Result<std::unique_ptr<Link>> link = MakeLink(ShapeOfLink(params(), NextCapacity(node), rate), budget_);
+  if (!link) return AddOutcome::kOutOfMemory;
+  CloseNewest();
+  const Status appended = Append(std::move(*link));
+  OpenNewest();
+  return appended ? AddOutcome::kAdded : AddOutcome::kOutOfMemory;
 }
 
 // Called with growth_mutex_ held, or before anybody else knows the filter.
@@ -165,6 +176,7 @@ uint64_t ScalableFilter::ItemCount() const {
 FilterInfo ScalableFilter::Info() const {
   FilterInfo info;
   uint64_t bits = 0;
+  uint64_t memory_bits = 0;
   uint64_t set_bits = 0;
   double none = 1;  // the chance that no link is wrong
   const Node* const first = newest();
@@ -176,12 +188,13 @@ FilterInfo ScalableFilter::Info() const {
     info.size_bytes += shape.SizeBytes() + OverheadBytes();
     info.items += node->link->items();
     bits += shape.bits;
+    memory_bits += shape.MemoryBits();
     set_bits += node->link->set_bits();
     none *= 1 - node->link->EstimatedRate();
   }
   info.estimated_error_rate = 1 - none;
   info.fill_ratio = static_cast<double>(set_bits) / static_cast<double>(bits);
-  info.bits_per_item = static_cast<double>(bits) / static_cast<double>(info.capacity);
+  info.bits_per_item = static_cast<double>(memory_bits) / static_cast<double>(info.capacity);
   return info;
 }
 

@@ -13,6 +13,7 @@
 // newest
 //             ever changes: a link is followed by a next one only when every place in it is taken by an item that is
 //             completely there. So what the older links say is final, and "new" is told exactly once across growth too.
+//             (CountingFilter, whose links lose items too, says what takes the place of this rule there.)
 // Limits      a link's own rate never goes below kMinLinkRate: then growing is refused (kCannotGrow). With the default
 // ratio
 //             that is after more than a hundred links.
@@ -30,7 +31,7 @@
 
 namespace bitsieve::core {
 
-class ScalableFilter final : public Filter {
+class ScalableFilter : public Filter {
  public:
   static constexpr double kMinLinkRate = 1e-15;
 
@@ -56,7 +57,6 @@ class ScalableFilter final : public Filter {
  protected:
   void PrefetchLines(const KeyHash& hash) const override;
 
- private:
   // A link and the one before it. Never freed while the filter lives.
   struct Node {
     std::unique_ptr<Link> link;
@@ -65,16 +65,27 @@ class ScalableFilter final : public Filter {
     uint32_t index;           // 0 for the oldest
     uint64_t total_capacity;  // of this and all older links
   };
-  class Image;
 
   ScalableFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params), budget_(budget) {}
 
+  static bool IsRefusal(AddOutcome outcome) { return outcome > AddOutcome::kAdded; }
   Node* newest() const { return newest_.load(std::memory_order_acquire); }
-  static double RateOfLink(const FilterParams& params, uint32_t index);
-  uint64_t NextCapacity(const Node& newest) const;
-  size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal);
+  // Adds up to a chunk of hashes; returns how many outcomes it wrote. `refusal` is why growing failed in this call, if
+  // it did.
+  virtual size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal);
   // Sees to it that there is a link with room behind `seen`, which had none. kAdded: try again; else why not.
   AddOutcome MakeRoom(const Node* seen);
+  // Called around the publishing of a next link, with the growth mutex held: between the two nobody adds to the newest.
+  virtual void CloseNewest() {}
+  virtual void OpenNewest() {}
+
+ private:
+  class Image;
+
+  static std::unique_ptr<ScalableFilter> MakeEmptyChain(const FilterParams& params, MemoryBudget& budget);
+  static LinkShape ShapeOfLink(const FilterParams& params, uint64_t capacity, double rate);
+  static double RateOfLink(const FilterParams& params, uint32_t index);
+  uint64_t NextCapacity(const Node& newest) const;
   AddOutcome Grow(const Node& newest);
   Status Append(std::unique_ptr<Link> link);
   uint64_t SizeBytes() const;

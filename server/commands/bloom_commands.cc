@@ -230,22 +230,23 @@ constexpr KeyPositions kFirstArgument{1, 1, 1};
 constexpr CommandRow kRows[] = {
     {.name = "bf.reserve",
      .arity = -4,
-     .max_arguments = 16,
+     .max_arguments = 18,
      .flags = kWrite | kDenyOom,
      .keys = kFirstArgument,
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
      .complexity = "O(1)",
      .summary = "Creates an empty filter for a capacity and an error rate.",
-     .syntax = "key error_rate capacity [EXPANSION expansion] [NONSCALING] [TYPE kind] [WINDOW window] [SEED seed] "
-               "[TIGHTENING ratio] [IFNOTEXISTS]",
+     .syntax = "key error_rate capacity [EXPANSION expansion] [NONSCALING] [TYPE kind] [WINDOW window] "
+               "[COUNTERBITS 4 | 8] [SEED seed] [TIGHTENING ratio] [IFNOTEXISTS]",
      .notes =
          "error_rate is between 0 and 1; above 0.25 it is used as 0.25. EXPANSION 0 is NONSCALING. TYPE, WINDOW, "
-         "SEED, TIGHTENING and IFNOTEXISTS are Bitsieve's own: with IFNOTEXISTS a filter of equal parameters under "
-         "that "
+         "COUNTERBITS, SEED, TIGHTENING and IFNOTEXISTS are Bitsieve's own: with IFNOTEXISTS a filter of equal "
+         "parameters under that "
          "name is as good as a new one (a seed and a tightening ratio count only if they are given). TYPE window needs "
          "WINDOW, a number of items, which must be the capacity, or a duration such as 500ms, 90s, 30m, 24h or "
-         "7d, whose capacity is the number of items expected within it.",
+         "7d, whose capacity is the number of items expected within it. COUNTERBITS is for TYPE counting, 4 if not "
+         "given.",
      .handler = Reserve},
     {.name = "bf.add",
      .arity = 3,
@@ -257,6 +258,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(links)",
      .summary = "Adds an item: 1 if it is new, 0 if it was probably there. Creates the filter if there is none.",
      .syntax = "key item",
+     .notes = "A filter of the kind counting counts the addition in both cases.",
      .items_handler = AnswerAdds,
      .handler = Add},
     {.name = "bf.madd",
@@ -281,8 +283,9 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(items * links)",
      .summary = "Adds items, as BF.MADD, and says how the filter is to be made if there is none.",
      .syntax = "key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TYPE kind] "
-               "[WINDOW window] [SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
-     .notes = "Options are ignored when the filter exists. TYPE, WINDOW, SEED and TIGHTENING are Bitsieve's own.",
+               "[WINDOW window] [COUNTERBITS 4 | 8] [SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
+     .notes = "Options are ignored when the filter exists. TYPE, WINDOW, COUNTERBITS, SEED and TIGHTENING are "
+              "Bitsieve's own.",
      .handler = Insert},
     {.name = "bf.exists",
      .arity = -3,
@@ -316,7 +319,9 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "2.4.4",
      .complexity = "O(1)",
-     .summary = "The number of items counted as newly added. 0 if there is no such filter.",
+     .summary =
+         "The number of items counted as newly added; of the kind counting, additions less removals. 0 if there is no "
+         "such filter.",
      .syntax = "key",
      .handler = Cardinality},
     {.name = "bf.info",
@@ -329,11 +334,11 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(bytes), since the fill is counted",
      .summary = "What a filter was made for, what it takes and how full it is.",
      .syntax = "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | TYPE | ERROR | ESTIMATED | FILL | HASHES | BITS | "
-               "SEED | TIGHTENING | WINDOW | OLDEST | GENERATIONS]",
+               "SEED | TIGHTENING | WINDOW | OLDEST | GENERATIONS | COUNTERBITS]",
      .notes = "The first five fields are RedisBloom's, in their order. Seed is text, since it may be larger than an "
-              "integer reply can be. The last three are of the type window alone: the window, as WINDOW has it; how "
+              "integer reply can be. Three are of the type window alone: the window, as WINDOW has it; how "
               "far back it remembers now, in items, or in seconds for a window of time; and the generations that are "
-              "remembered.",
+              "remembered. Counter bits is of the type counting alone.",
      .handler = BloomInfo},
     {.name = "bf.clear",
      .arity = 2,

@@ -79,8 +79,15 @@ constexpr Field kWindowFields[] = {
      [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) { reply.Integer(info.window.generations); }},
 };
 
+// Of the kind `counting` alone.
+constexpr Field kCountingFields[] = {
+    {"COUNTERBITS", "Counter bits",
+     [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) { reply.Integer(params.counter_bits); }},
+};
+
 std::span<const Field> FieldsOfKind(core::FilterKind kind) {
   if (kind == core::FilterKind::kWindow) return kWindowFields;
+  if (kind == core::FilterKind::kCounting) return kCountingFields;
   return {};
 }
 

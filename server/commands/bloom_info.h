@@ -5,8 +5,8 @@
 
 namespace bitsieve::server {
 
-// All fields: RedisBloom's five first and in their order, then our own. One field, chosen by its word: a one-element
-// array under RESP2, a map of one under RESP3.
+// All fields that the filter's kind has: RedisBloom's five first and in their order, then our own. One field, chosen by
+// its word: a one-element array under RESP2, a map of one under RESP3.
 void BloomInfo(CommandContext& context);
 
 }  // namespace bitsieve::server

@@ -12,7 +12,7 @@ namespace {
 // The options that both commands have, and what their errors are called in each.
 struct OptionErrors {
   std::string_view missing_expansion, bad_expansion;
-  std::string_view missing_type, missing_seed, missing_tightening, missing_window;
+  std::string_view missing_type, missing_seed, missing_tightening, missing_window, missing_counter_bits;
 };
 
 struct Options {
@@ -20,6 +20,7 @@ struct Options {
   bool nonscaling = false;
   std::optional<uint64_t> seed;
   bool tightening_given = false;
+  bool counter_bits_given = false;
 };
 
 core::FilterKind ReadKind(ArgumentReader& reader, std::string_view missing) {
@@ -42,6 +43,19 @@ core::WindowSpan ReadWindow(ArgumentReader& reader, std::string_view missing) {
   return window.value_or(core::WindowSpan());
 }
 
+uint32_t ReadCounterBits(ArgumentReader& reader, std::string_view missing) {
+  const uint64_t bits = reader.Unsigned(missing, wire::kBadCounterBits);
+  if (reader.ok() && bits != 4 && bits != 8) reader.Fail(wire::kBadCounterBits);
+  return static_cast<uint32_t>(bits);
+}
+
+// The options may come in any order, so that only at their end is it known whether they fit together.
+void SettleCounterBits(ArgumentReader& reader, const Options& options, const core::FilterParams& params) {
+  if (options.counter_bits_given && params.kind != core::FilterKind::kCounting) {
+    reader.Fail(wire::kCounterBitsOfCounting);
+  }
+}
+
 // Reads one option that both commands have; false if the next argument is none of them.
 bool ReadCommonOption(ArgumentReader& reader, const OptionErrors& errors, core::FilterParams& params,
                       Options& options) {
@@ -58,6 +72,9 @@ bool ReadCommonOption(ArgumentReader& reader, const OptionErrors& errors, core::
     options.tightening_given = true;
   } else if (reader.Skip("WINDOW")) {
     params.window = ReadWindow(reader, errors.missing_window);
+  } else if (reader.Skip("COUNTERBITS")) {
+    params.counter_bits = ReadCounterBits(reader, errors.missing_counter_bits);
+    options.counter_bits_given = true;
   } else {
     return false;
   }
@@ -148,7 +165,8 @@ ReserveRequest ReadReserve(ArgumentReader& reader, const CommandSettings& settin
                                  .missing_type = wire::kNoType,
                                  .missing_seed = wire::kNoSeed,
                                  .missing_tightening = wire::kNoTightening,
-                                 .missing_window = wire::kNoWindow};
+                                 .missing_window = wire::kNoWindow,
+                                 .missing_counter_bits = wire::kNoCounterBits};
   Options options;
   while (reader.More()) {
     if (ReadCommonOption(reader, kErrors, params, options)) continue;
@@ -160,6 +178,7 @@ ReserveRequest ReadReserve(ArgumentReader& reader, const CommandSettings& settin
   }
   SettleReserveExpansion(reader, options, params);
   SettleWindow(reader, options, true, params);
+  SettleCounterBits(reader, options, params);
   request.seed = options.seed;
   request.tightening_given = options.tightening_given;
   core::ShareForStatedCapacity(params);
@@ -176,7 +195,8 @@ InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings
                                  .missing_type = kMissing,
                                  .missing_seed = kMissing,
                                  .missing_tightening = kMissing,
-                                 .missing_window = kMissing};
+                                 .missing_window = kMissing,
+                                 .missing_counter_bits = kMissing};
   Options options;
   bool capacity_stated = false;
   while (reader.More()) {
@@ -202,6 +222,7 @@ InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings
   request.seed = options.seed;
   SettleInsertExpansion(reader, options, params);
   SettleWindow(reader, options, capacity_stated, params);
+  SettleCounterBits(reader, options, params);
   if (capacity_stated) {
     core::ShareForStatedCapacity(params);
   } else {
@@ -226,6 +247,10 @@ std::optional<std::string> DifferenceFrom(const ReserveRequest& request, const c
   }
   if (have.expansion != asked.expansion) {
     return wire::ExistsWithOther("expansion", std::to_string(have.expansion), std::to_string(asked.expansion));
+  }
+  if (have.kind == core::FilterKind::kCounting && have.counter_bits != asked.counter_bits) {
+    return wire::ExistsWithOther("number of counter bits", std::to_string(have.counter_bits),
+                                 std::to_string(asked.counter_bits));
   }
   if (request.tightening_given && have.tightening_ratio != asked.tightening_ratio) {
     return wire::ExistsWithOther("tightening ratio", Text(have.tightening_ratio), Text(asked.tightening_ratio));

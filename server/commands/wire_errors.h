@@ -45,6 +45,9 @@ inline constexpr std::string_view kWindowExpands = "ERR a window filter does not
 inline constexpr std::string_view kWindowNeedsCapacity =
     "ERR a window of time needs CAPACITY, the items expected within it";
 inline constexpr std::string_view kWindowFull = "ERR window is full: more than its capacity arrived within the window";
+inline constexpr std::string_view kNoCounterBits = "ERR no counter bits";
+inline constexpr std::string_view kBadCounterBits = "ERR bad counter bits: they must be 4 or 8";
+inline constexpr std::string_view kCounterBitsOfCounting = "ERR COUNTERBITS is of the type counting only";
 inline constexpr std::string_view kFull = "ERR non scaling filter is full";
 inline constexpr std::string_view kCannotGrow =
     "ERR problem inserting into filter: it is full, and a further link's error rate would be too small to be kept";
@@ -127,6 +130,10 @@ inline std::string ExistsWithOther(std::string_view parameter, std::string_view 
 inline std::string WindowCapacity(std::string_view window, std::string_view capacity) {
   return Joined({"ERR a window of ", window, " items must have the capacity ", window, ", asked was ", capacity});
 }
+inline std::string CannotRemove(std::string_view kind) {
+  return Joined({"ERR a ", kind, " filter cannot remove items"});
+}
+inline std::string CannotCount(std::string_view kind) { return Joined({"ERR a ", kind, " filter cannot count items"}); }
 inline std::string FilterRefused(std::string_view reason) { return Joined({"ERR could not create filter: ", reason}); }
 inline std::string CannotUnite(std::string_view reason) { return Joined({"ERR cannot unite: ", reason}); }
 inline std::string HelloOption(std::string_view option) {

@@ -18,21 +18,27 @@ inline constexpr uint64_t kSlowdown = 20;
 inline constexpr uint64_t kSlowdown = 1;
 #endif
 
+// Parameters that fit the kind.
+inline core::FilterParams ParamsOf(core::FilterKind kind, double rate, uint64_t capacity, uint32_t expansion,
+                                   uint64_t seed) {
+  core::FilterParams params;
+  params.kind = kind;
+  params.error_rate = rate;
+  params.capacity = capacity;
+  params.expansion = expansion;
+  params.seed = seed;
+  if (kind == core::FilterKind::kWindow) {  // a window as large as the test's items
+    params.window.items = capacity;
+    params.expansion = 0;
+  }
+  core::ShareForStatedCapacity(params);
+  return params;
+}
+
 class FilterContract : public testing::TestWithParam<core::FilterKind> {
  protected:
   std::unique_ptr<core::Filter> Make(double rate, uint64_t capacity, uint32_t expansion, uint64_t seed) {
-    core::FilterParams params;
-    params.kind = GetParam();
-    params.error_rate = rate;
-    params.capacity = capacity;
-    params.expansion = expansion;
-    params.seed = seed;
-    if (Forgets()) {  // a window as large as the test's items
-      params.window.items = capacity;
-      params.expansion = 0;
-    }
-    core::ShareForStatedCapacity(params);
-    auto filter = core::MakeFilter(params, budget_);
+    auto filter = core::MakeFilter(ParamsOf(GetParam(), rate, capacity, expansion, seed), budget_);
     EXPECT_TRUE(filter) << filter.error().message;
     return std::move(*filter);
   }

@@ -97,7 +97,9 @@ TEST_P(Image, ShortLongAndContradictingBodiesAreRefused) {
   EXPECT_EQ(code(body.substr(0, body.size() - 1)), core::ErrorCode::kCorrupt);
   EXPECT_EQ(code(""), core::ErrorCode::kCorrupt);
   EXPECT_EQ(code(body + "x"), core::ErrorCode::kCorrupt);
-  EXPECT_EQ(code(std::string(body.size(), '\0')), core::ErrorCode::kCorrupt);  // items, but no bits
+  // Items, but no bits: where items can be removed, they may have been, between the header and the body.
+  const auto nothing = filter->capabilities().remove ? std::nullopt : std::optional(core::ErrorCode::kCorrupt);
+  EXPECT_EQ(code(std::string(body.size(), '\0')), nothing);
 }
 
 TEST_P(Image, MemoryLimitIsAskedBeforeTheBodyIsThere) {
@@ -140,6 +142,8 @@ TEST_P(Image, GoldenBytes) {
     golden = {13638073017402990075U, 7908410899725318354U, 10289648147363977238U};
   if (GetParam() == core::FilterKind::kBlocked)
     golden = {3437697757418540459U, 2998408997784829064U, 73781948680230195U};
+  if (GetParam() == core::FilterKind::kCounting)
+    golden = {3808324609964525128U, 4924762075392008610U, 17216734661685386950U};
   if (GetParam() == core::FilterKind::kWindow)
     golden = {15283411430299707489U, 14672357502230351776U, 6400954193493843293U};
   EXPECT_EQ(actual, golden);

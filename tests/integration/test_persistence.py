@@ -8,7 +8,7 @@ import time
 
 from harness import PATIENCE, REPLY_SECONDS, OwnServerTest, encode, main, wait_until
 
-KINDS = ("classic", "blocked")
+KINDS = ("classic", "blocked", "counting")
 
 
 def fill(server, filters=6):
@@ -16,7 +16,7 @@ def fill(server, filters=6):
     client = server.client()
     contents = {}
     for i in range(filters):
-        kind = KINDS[i % 2]
+        kind = KINDS[i % 3]
         name = f"{kind}:{i}"
         client.execute_command("BF.RESERVE", name, 0.001, 10 ** (i % 4 + 1), "TYPE", kind)
         items = [f"{name}:{j}" for j in range(10 ** (i % 3 + 1) * 3)]  # some of them grow

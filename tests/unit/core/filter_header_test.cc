@@ -88,5 +88,28 @@ TEST(FilterHeader, HostileFieldsAreRefusedBehindARightChecksum) {
   EXPECT_THAT(with(kLinks + 32, uint64_t{1001}), testing::HasSubstr("more than it can"));
 }
 
+TEST(FilterHeader, CounterBitsComeBackAndAreChecked) {
+  FilterParams params = SomeParams();
+  params.kind = FilterKind::kCounting;
+  params.counter_bits = 8;
+  const auto shape = [](uint32_t bits) { return LinkShapeFor(FilterKind::kCounting, 1000, 8e-4, bits); };
+  // Repeated additions may be more than the capacity.
+  const std::string good = EncodeFilterHeader(params, {{shape(8), 1001}, {shape(8), 3}});
+  const auto header = DecodeFilterHeader(good);
+  ASSERT_TRUE(header) << header.error().message;
+  EXPECT_EQ(header->params.counter_bits, 8U);
+  EXPECT_EQ(header->links[0].shape, shape(8));
+  EXPECT_EQ(header->links[0].items, 1001U);
+  const auto refusal = [](const std::string& bytes) {
+    const auto decoded = DecodeFilterHeader(Reseal(bytes));
+    return decoded ? "accepted" : decoded.error().message;
+  };
+  EXPECT_THAT(refusal(EncodeFilterHeader(params, {{shape(8), 1}, {shape(4), 3}})), testing::HasSubstr("differ"));
+  std::string bad = good;
+  bad[56 + 28] = 5;
+  EXPECT_THAT(refusal(bad), testing::HasSubstr("impossible"));
+  EXPECT_THAT(refusal(EncodeFilterHeader(params, {{shape(8), uint64_t{1} << 61}})), testing::HasSubstr("more than"));
+}
+
 }  // namespace
 }  // namespace bitsieve::core

@@ -8,6 +8,7 @@ namespace {
 // Numbers on disk: never changed, never reused.
 static_assert(static_cast<int>(FilterKind::kClassic) == 1);
 static_assert(static_cast<int>(FilterKind::kBlocked) == 2);
+static_assert(static_cast<int>(FilterKind::kCounting) == 3);
 static_assert(static_cast<int>(FilterKind::kWindow) == 6);
 
 TEST(FilterKind, NamesGoBothWays) {

@@ -30,6 +30,8 @@ TEST(FilterParams, EachParameterHasItsRange) {
   EXPECT_TRUE(refused([](auto& p) { p.first_link_share = 1; }));
   EXPECT_TRUE(refused([](auto& p) { p.first_link_share = 0; }));
   EXPECT_TRUE(refused([](auto& p) { p.kind = static_cast<FilterKind>(77); }));
+  EXPECT_TRUE(refused([](auto& p) { p.kind = FilterKind::kCounting, p.counter_bits = 5; }));
+  EXPECT_FALSE(refused([](auto& p) { p.kind = FilterKind::kCounting, p.counter_bits = 8; }));
   EXPECT_FALSE(refused([](auto& p) { p.expansion = 0, p.first_link_share = 1; }));
 }
 

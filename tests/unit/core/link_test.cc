@@ -13,7 +13,8 @@ class LinkTest : public testing::TestWithParam<FilterKind> {
   MemoryBudget budget_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, LinkTest, testing::Values(FilterKind::kClassic, FilterKind::kBlocked),
+INSTANTIATE_TEST_SUITE_P(Kinds, LinkTest,
+                         testing::Values(FilterKind::kClassic, FilterKind::kBlocked, FilterKind::kCounting),
                          [](const auto& test) { return std::string(FilterKindName(test.param)); });
 
 TEST_P(LinkTest, ReservesNoMoreThanItsCapacity) {

@@ -1,0 +1,168 @@
+#include "core/filters/counting_bloom.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "core/filters/sizing.h"
+
+namespace bitsieve::core {
+
+namespace {
+
+constexpr uint64_t kMaxCounters = uint64_t{1} << 59;  // so that no number of bits overflows
+
+// The positions of an item that is about to change, each once. All lines are loaded together: atomic changes wait for
+// each other, and with them their cache misses would.
+class DistinctPositions {
+ public:
+  DistinctPositions(const KeyHash& hash, const LinkShape& shape, const uint64_t* words) {
+    constexpr int kForWriting = 1;
+    Positions positions(hash, shape.bits);
+    for (uint32_t i = 0; i < shape.hash_functions; ++i) {
+      const uint64_t position = positions.Next();
+      __builtin_prefetch(words + position * shape.counter_bits / 64, kForWriting);
+      if (std::find(begin(), end(), position) == end()) positions_[count_++] = position;
+    }
+  }
+  const uint64_t* begin() const { return positions_.data(); }
+  const uint64_t* end() const { return positions_.data() + count_; }
+
+ private:
+  std::array<uint64_t, kMaxPositions> positions_;
+  uint32_t count_ = 0;
+};
+
+}  // namespace
+
+CountingBloom::CountingBloom(const LinkShape& shape, BitMemory memory)
+    : Link(shape, std::move(memory)),
+      counter_bits_(shape.counter_bits),
+      largest_((uint64_t{1} << shape.counter_bits) - 1) {}
+
+LinkShape CountingBloom::ShapeFor(uint64_t capacity, double error_rate, uint32_t counter_bits) {
+  const uint64_t counters = ClassicBits(capacity, error_rate);
+  const uint32_t hashes = std::min(ClassicOptimalHashes(counters, capacity), kMaxHashFunctions);
+  return {FilterKind::kCounting, capacity, error_rate, counters, hashes, 0, counter_bits};
+}
+
+bool CountingBloom::IsValidShape(const LinkShape& shape) {
+  return (shape.counter_bits == 4 || shape.counter_bits == 8) && shape.lines_per_item == 0 &&
+         shape.hash_functions >= 1 && shape.hash_functions <= kMaxHashFunctions && shape.bits >= 1 &&
+         shape.bits <= kMaxCounters;
+}
+
+void CountingBloom::Prefetch(const KeyHash& hash) const {
+  // An absent item is mostly found out by its first counters: more lines than these would be loaded for nothing.
+  constexpr uint32_t kPrefetched = 3;
+  Positions positions(hash, shape().bits);
+  for (uint32_t i = 0; i < std::min(kPrefetched, shape().hash_functions); ++i) {
+    __builtin_prefetch(words() + positions.Next() * counter_bits_ / 64);
+  }
+}
+
+// Relaxed, here and below: what an adder was told reaches others through a socket or a lock, and that orders its
+// counters too. Whoever else changes them in between never brings those of a live item to 0.
+uint64_t CountingBloom::Load(uint64_t position) const {
+  const uint64_t bit = position * counter_bits_;
+  return __atomic_load_n(words() + bit / 64, __ATOMIC_RELAXED) >> (bit % 64) & largest_;
+}
+
+bool CountingBloom::Contains(const KeyHash& hash) const {
+  Positions positions(hash, shape().bits);
+  for (uint32_t i = 0; i < shape().hash_functions; ++i) {
+    if (Load(positions.Next()) == 0) return false;
+  }
+  return true;
+}
+
+uint64_t CountingBloom::Count(const KeyHash& hash) const {
+  Positions positions(hash, shape().bits);
+  uint64_t least = largest_;
+  for (uint32_t i = 0; i < shape().hash_functions && least != 0; ++i) least = std::min(least, Load(positions.Next()));
+  return least;
+}
+
+void CountingBloom::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    if (Contains(hashes[i])) present[i] = 1;
+  }
+}
+
+template <class Next>
+CountingBloom::Step CountingBloom::Change(uint64_t position, Next next) {
+  const uint64_t bit = position * counter_bits_;
+  uint64_t* const word = words() + bit / 64;
+  const auto shift = static_cast<unsigned>(bit % 64);
+  uint64_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+  while (true) {
+    const uint64_t before = seen >> shift & largest_;
+    const uint64_t after = before == largest_ ? before : next(before);
+    if (after == before) return {before, before};
+    const uint64_t changed = seen ^ (before ^ after) << shift;
+    if (__atomic_compare_exchange_n(word, &seen, changed, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+      return {before, after};
+    }
+  }
+}
+
+CountingBloom::Step CountingBloom::LowerOne(uint64_t position) {
+  return Change(position, [](uint64_t value) { return value == 0 ? 0 : value - 1; });
+}
+
+CounterChange CountingBloom::Raise(const KeyHash& hash) {
+  CounterChange change{.there = true};
+  for (const uint64_t position : DistinctPositions(hash, shape(), words())) {
+    const Step step = Change(position, [](uint64_t value) { return value + 1; });
+    change.there &= step.before != 0;
+    change.changed |= step.changed();
+    change.bits_set += step.bits_set();
+  }
+  return change;
+}
+
+CounterChange CountingBloom::RaiseIfThere(const KeyHash& hash) {
+  const DistinctPositions positions(hash, shape(), words());
+  std::array<uint64_t, kMaxPositions> raised;
+  size_t raised_count = 0;
+  for (const uint64_t position : positions) {
+    const Step step = Change(position, [](uint64_t value) { return value == 0 ? 0 : value + 1; });
+    if (step.changed()) raised[raised_count++] = position;
+    if (step.before != 0) continue;
+    // Not there, or not any more: what was raised is taken back. One that came to be saturated by this stays so.
+    CounterChange undone;
+    for (size_t i = 0; i < raised_count; ++i) undone.bits_set += LowerOne(raised[i]).bits_set();
+    return undone;
+  }
+  return {.there = true, .changed = raised_count != 0};
+}
+
+CounterChange CountingBloom::Lower(const KeyHash& hash) {
+  if (!Contains(hash)) return {};
+  CounterChange change{.there = true};
+  for (const uint64_t position : DistinctPositions(hash, shape(), words())) {
+    const Step step = LowerOne(position);
+    change.changed |= step.changed();
+    change.bits_set += step.bits_set();
+  }
+  return change;
+}
+
+double CountingBloom::EstimatedRate() const {
+  return std::pow(FillRatio(set_bits(), shape().bits), shape().hash_functions);
+}
+
+uint64_t CountingBloom::CountSet() const {
+  // Each counter's bits are gathered in its lowest one.
+  const uint64_t lowest_bits = ~uint64_t{0} / largest_;
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < memory().size_bytes() / sizeof(uint64_t); ++i) {
+    uint64_t word = __atomic_load_n(words() + i, __ATOMIC_RELAXED);
+    for (uint32_t shift = 1; shift < counter_bits_; shift *= 2) word |= word >> shift;
+    count += static_cast<uint64_t>(std::popcount(word & lowest_bits));
+  }
+  return count;
+}
+
+}  // namespace bitsieve::core

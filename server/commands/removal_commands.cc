@@ -1,0 +1,125 @@
+// BF.DEL, BF.MDEL and BF.COUNT: the verbs of the kinds that can remove and count.
+
+#include <algorithm>
+#include <array>
+
+#include "server/commands/command_families.h"
+#include "server/commands/wire_errors.h"
+
+namespace bitsieve::server {
+namespace {
+
+using core::KeyHash;
+
+constexpr size_t kChunk = 64;  // items hashed and prefetched together
+
+std::string_view KindOf(const core::Filter& filter) { return core::FilterKindName(filter.params().kind); }
+
+void AnswerRemovals(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  if (!filter.capabilities().remove) {
+    for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::CannotRemove(KindOf(filter)));
+    return;
+  }
+  std::array<uint8_t, Dispatcher::kWindow> removed;
+  const std::span told(removed.data(), hashes.size());
+  filter.Remove(hashes, told);
+  for (const uint8_t each : told) context.reply.Boolean(each != 0);
+}
+
+void Delete(CommandContext& context) {
+  core::Filter* filter = context.FindFilter();
+  if (filter == nullptr) return context.Error(wire::kNotFound);
+  const KeyHash hash = filter->HashOf(context.arguments[2]);
+  AnswerRemovals(context, *filter, {&hash, 1});
+}
+
+void MultiDelete(CommandContext& context) {
+  core::Filter* filter = context.FindFilter();
+  if (filter == nullptr) return context.Error(wire::kNotFound);
+  if (!filter->capabilities().remove) return context.Error(wire::CannotRemove(KindOf(*filter)));
+  const Arguments items = context.arguments.subspan(2);
+  std::array<KeyHash, kChunk> hashes;
+  context.reply.ArrayHeader(items.size());
+  for (size_t done = 0; done < items.size(); done += kChunk) {
+    const size_t count = std::min(kChunk, items.size() - done);
+    for (size_t i = 0; i < count; ++i) {
+      hashes[i] = filter->HashOf(items[done + i]);
+      filter->Prefetch(hashes[i]);
+    }
+    AnswerRemovals(context, *filter, std::span(hashes.data(), count));
+  }
+}
+
+void AnswerCounts(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  if (!filter.capabilities().count) {
+    for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::CannotCount(KindOf(filter)));
+    return;
+  }
+  std::array<uint64_t, Dispatcher::kWindow> counts;
+  const std::span told(counts.data(), hashes.size());
+  filter.Count(hashes, told);
+  for (const uint64_t each : told) context.reply.Integer(static_cast<int64_t>(each));
+}
+
+void Count(CommandContext& context) {
+  core::Filter* filter = context.FindFilter();
+  if (filter == nullptr) return context.reply.Integer(0);
+  const KeyHash hash = filter->HashOf(context.arguments[2]);
+  AnswerCounts(context, *filter, {&hash, 1});
+}
+
+static_assert(kChunk <= Dispatcher::kWindow);
+
+constexpr KeyPositions kFirstArgument{1, 1, 1};
+
+constexpr CommandRow kRows[] = {
+    {.name = "bf.del",
+     .arity = 3,
+     .flags = kWrite | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kBloom,
+     .since = "bitsieve 0.1.0",
+     .complexity = "O(links)",
+     .summary = "Removes an item: 1 if removed, 0 if it is not there. Takes one addition back: an item that was added "
+                "twice must be removed twice.",
+     .syntax = "key item",
+     .notes = "Of the kind counting; an error for other kinds. Remove only what was added: removing an item that "
+              "merely looks present, a false positive, takes counts from other items, which can then be missed. 0 is "
+              "also the answer for an item whose counters are all saturated (15 additions with 4 bits, 255 with 8): it "
+              "stays for ever.",
+     .items_handler = AnswerRemovals,
+     .handler = Delete},
+    {.name = "bf.mdel",
+     .arity = -3,
+     .flags = kWrite,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kItems,
+     .group = CommandGroup::kBloom,
+     .since = "bitsieve 0.1.0",
+     .complexity = "O(items * links)",
+     .summary = "Removes items, as BF.DEL, and replies with an array.",
+     .syntax = "key item [item ...]",
+     .handler = MultiDelete},
+    {.name = "bf.count",
+     .arity = 3,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kBloom,
+     .since = "bitsieve 0.1.0",
+     .complexity = "O(links)",
+     .summary = "How often an item was added, less removals: an estimate, at times too high. 0 if it is not there, or "
+                "if there is no such filter.",
+     .syntax = "key item",
+     .notes = "Of the kind counting; an error for other kinds. The largest answer is 15 with counters of 4 bits and "
+              "255 with 8, and means that many or more.",
+     .items_handler = AnswerCounts,
+     .handler = Count},
+};
+
+}  // namespace
+
+std::span<const CommandRow> RemovalCommands() { return kRows; }
+
+}  // namespace bitsieve::server
