@@ -76,7 +76,11 @@ class Filter {
   virtual ~Filter() = default;
 
   const FilterParams& params() const { return params_; }
-  KeyHash HashOf(std::string_view item) const { return HashItem(item, params_.seed); }
+  KeyHash HashOf(std::string_view item) const {
+    if (params_.hash == HashKind::kXxh3) [[likely]]
+      return HashItem(item, params_.seed);
+    return HashItem(params_.hash, item, params_.seed);
+  }
 
   // Starts loading the cache lines that a lookup or add of this hash will touch. Only a hint; does nothing for a filter
   // so small that its lines are in the cache anyway, where a batch is faster without.

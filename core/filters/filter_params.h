@@ -5,6 +5,7 @@
 
 #include "core/base/result.h"
 #include "core/filters/filter_kind.h"
+#include "core/hash/hash_kind.h"
 
 namespace bitsieve::core {
 
@@ -41,6 +42,7 @@ struct FilterParams {
   double tightening_ratio = kDefaultTighteningRatio;  // r, in (0, 1)
   double first_link_share = kReservedFirstLinkShare;  // in (0, 1]; 1 only if the filter does not grow
   uint64_t seed = 0;
+  HashKind hash = HashKind::kXxh3;
   WindowSpan window = {};  // kWindow alone; of items: as many as the capacity. It does not grow: expansion is 0
   uint32_t counter_bits = kDefaultCounterBits;  // 4 or 8; of the kind counting, and nothing to the others
 

@@ -3,11 +3,30 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "core/hash/murmur_hash2.h"
+
 namespace bitsieve::core {
 
 KeyHash HashItem(std::string_view item, uint64_t seed) {
   const XXH128_hash_t hash = XXH3_128bits_withSeed(item.data(), item.size(), seed);
   return {hash.low64, hash.high64};
+}
+
+KeyHash HashItem(HashKind kind, std::string_view item, uint64_t seed) {
+  switch (kind) {
+    case HashKind::kXxh3:
+      return HashItem(item, seed);
+    case HashKind::kRedisBloom: {
+      constexpr uint64_t kSeed = 0xc6a4a7935bd1e995;
+      const uint64_t first = MurmurHash64A(item, kSeed);
+      return {first, MurmurHash64A(item, first)};
+    }
+    case HashKind::kRedisCuckoo: {
+      const uint64_t hash = MurmurHash64A(item, 0);
+      return {hash, hash};
+    }
+  }
+  __builtin_unreachable();
 }
 
 }  // namespace bitsieve::core

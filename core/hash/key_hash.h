@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/base/always_inline.h"
+#include "core/hash/hash_kind.h"
 
 namespace bitsieve::core {
 
@@ -17,6 +18,8 @@ struct KeyHash {
 
 // XXH3-128 of the item under the filter's seed. Part of every persisted format: it never changes for a given kind.
 KeyHash HashItem(std::string_view item, uint64_t seed);
+// Under any of the hash functions; those without a seed ignore it.
+KeyHash HashItem(HashKind kind, std::string_view item, uint64_t seed);
 
 // The high 64 bits of a * b: maps a uniform 64-bit `a` onto [0, b) (Lemire, "Fast Random Integer Generation in an
 // Interval", 2019, section 3), without the bias or the division of a modulus.

@@ -1,0 +1,62 @@
+// packed_slots.h: an array of small numbers, each of the same width, packed without gaps into 64-bit words. For the
+// kinds that keep prints of items: widths need not be whole bytes, since a bit of width is a factor of two in the rate.
+//
+// Threads: Get may run beside Set; each word is read and written whole, relaxed. A slot that lies across two words may
+// then be seen half changed: whoever reads beside a writer looks again until nothing changed meanwhile. One writer at a
+// time.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+
+namespace bitsieve::core {
+
+class PackedSlots {
+ public:
+  static constexpr uint32_t kMaxBits = 32;
+
+  // `memory` is aligned to words and has at least BytesFor(slots, slot_bits) bytes. slot_bits in [1, kMaxBits].
+  PackedSlots(std::byte* memory, uint32_t slot_bits)
+      : words_(reinterpret_cast<uint64_t*>(memory)), bits_(slot_bits), mask_((uint64_t{1} << slot_bits) - 1) {
+    assert(slot_bits >= 1 && slot_bits <= kMaxBits);
+  }
+
+  // Whole words; with one to spare, so that a slot may always be read as two.
+  static uint64_t BytesFor(uint64_t slots, uint32_t slot_bits) { return ((slots * slot_bits + 63) / 64 + 1) * 8; }
+
+  uint32_t slot_bits() const { return bits_; }
+  uint64_t ByteOf(uint64_t slot) const { return slot * bits_ / 64 * 8; }
+  const void* AddressOf(uint64_t slot) const { return words_ + slot * bits_ / 64; }
+
+  uint64_t Get(uint64_t slot) const {
+    const uint64_t bit = slot * bits_;
+    const uint64_t* word = words_ + bit / 64;
+    const unsigned shift = bit % 64;
+    const uint64_t low = Load(word) >> shift;
+    if (shift + bits_ <= 64) return low & mask_;
+    return (low | Load(word + 1) << (64 - shift)) & mask_;
+  }
+
+  // `value` fits in slot_bits.
+  void Set(uint64_t slot, uint64_t value) {
+    assert((value & ~mask_) == 0);
+    const uint64_t bit = slot * bits_;
+    uint64_t* word = words_ + bit / 64;
+    const unsigned shift = bit % 64;
+    Store(word, (Load(word) & ~(mask_ << shift)) | value << shift);
+    if (shift + bits_ <= 64) return;
+    const unsigned in_first = 64 - shift;
+    Store(word + 1, (Load(word + 1) & ~(mask_ >> in_first)) | value >> in_first);
+  }
+
+ private:
+  static uint64_t Load(const uint64_t* word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
+  static void Store(uint64_t* word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_RELAXED); }
+
+  uint64_t* words_;
+  uint32_t bits_;
+  uint64_t mask_;
+};
+
+}  // namespace bitsieve::core

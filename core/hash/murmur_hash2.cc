@@ -1,0 +1,57 @@
+#include "core/hash/murmur_hash2.h"
+
+#include <cstring>
+
+#include "core/base/bytes.h"
+
+namespace bitsieve::core {
+
+namespace {
+
+// The last bytes, fewer than a word, as the low ones of a word.
+template <class Word>
+Word TailWord(std::string_view tail) {
+  Word word = 0;
+  std::memcpy(&word, tail.data(), tail.size());
+  return word;
+}
+
+}  // namespace
+
+uint64_t MurmurHash64A(std::string_view bytes, uint64_t seed) {
+  constexpr uint64_t kMultiplier = 0xc6a4a7935bd1e995;
+  constexpr int kShift = 47;
+  uint64_t hash = seed ^ (bytes.size() * kMultiplier);
+  ByteReader in(bytes);
+  while (in.remaining() >= sizeof(uint64_t)) {
+    auto word = in.Get<uint64_t>();
+    word *= kMultiplier;
+    word ^= word >> kShift;
+    word *= kMultiplier;
+    hash = (hash ^ word) * kMultiplier;
+  }
+  if (!in.AtEnd()) hash = (hash ^ TailWord<uint64_t>(in.GetBytes(in.remaining()))) * kMultiplier;
+  hash ^= hash >> kShift;
+  hash *= kMultiplier;
+  return hash ^ hash >> kShift;
+}
+
+uint32_t MurmurHash2(std::string_view bytes, uint32_t seed) {
+  constexpr uint32_t kMultiplier = 0x5bd1e995;
+  constexpr int kShift = 24;
+  uint32_t hash = seed ^ static_cast<uint32_t>(bytes.size());
+  ByteReader in(bytes);
+  while (in.remaining() >= sizeof(uint32_t)) {
+    auto word = in.Get<uint32_t>();
+    word *= kMultiplier;
+    word ^= word >> kShift;
+    word *= kMultiplier;
+    hash = hash * kMultiplier ^ word;
+  }
+  if (!in.AtEnd()) hash = (hash ^ TailWord<uint32_t>(in.GetBytes(in.remaining()))) * kMultiplier;
+  hash ^= hash >> 13;
+  hash *= kMultiplier;
+  return hash ^ hash >> 15;
+}
+
+}  // namespace bitsieve::core
