@@ -3,16 +3,18 @@
 #include <algorithm>
 #include <charconv>
 
-#include "server/commands/window_text.h"
+#include "server/commands/kind_options.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
 namespace {
 
-// The options that both commands have, and what their errors are called in each.
+// What the errors of the options that both commands have are called in each.
 struct OptionErrors {
-  std::string_view missing_expansion, bad_expansion;
-  std::string_view missing_type, missing_seed, missing_tightening, missing_window, missing_counter_bits;
+  std::string_view missing;  // of any value; if empty, each option has one of its own
+  std::string_view bad_expansion;
+
+  std::string_view Missing(std::string_view own) const { return missing.empty() ? own : missing; }
 };
 
 struct Options {
@@ -20,7 +22,7 @@ struct Options {
   bool nonscaling = false;
   std::optional<uint64_t> seed;
   bool tightening_given = false;
-  bool counter_bits_given = false;
+  KindOptionSet of_kind = 0;
 };
 
 core::FilterKind ReadKind(ArgumentReader& reader, std::string_view missing) {
@@ -36,47 +38,22 @@ double ReadTightening(ArgumentReader& reader, std::string_view missing) {
   return ratio;
 }
 
-core::WindowSpan ReadWindow(ArgumentReader& reader, std::string_view missing) {
-  const std::string_view text = reader.Next(missing);
-  const std::optional<core::WindowSpan> window = ParseWindow(text);
-  if (!window) reader.Fail(wire::kBadWindow);
-  return window.value_or(core::WindowSpan());
-}
-
-uint32_t ReadCounterBits(ArgumentReader& reader, std::string_view missing) {
-  const uint64_t bits = reader.Unsigned(missing, wire::kBadCounterBits);
-  if (reader.ok() && bits != 4 && bits != 8) reader.Fail(wire::kBadCounterBits);
-  return static_cast<uint32_t>(bits);
-}
-
-// The options may come in any order, so that only at their end is it known whether they fit together.
-void SettleCounterBits(ArgumentReader& reader, const Options& options, const core::FilterParams& params) {
-  if (options.counter_bits_given && params.kind != core::FilterKind::kCounting) {
-    reader.Fail(wire::kCounterBitsOfCounting);
-  }
-}
-
 // Reads one option that both commands have; false if the next argument is none of them.
 bool ReadCommonOption(ArgumentReader& reader, const OptionErrors& errors, core::FilterParams& params,
                       Options& options) {
   if (reader.Skip("EXPANSION")) {
-    options.expansion = reader.Integer(errors.missing_expansion, errors.bad_expansion);
+    options.expansion = reader.Integer(errors.Missing(wire::kNoExpansion), errors.bad_expansion);
   } else if (reader.Skip("NONSCALING")) {
     options.nonscaling = true;
   } else if (reader.Skip("TYPE")) {
-    params.kind = ReadKind(reader, errors.missing_type);
+    params.kind = ReadKind(reader, errors.Missing(wire::kNoType));
   } else if (reader.Skip("SEED")) {
-    options.seed = reader.Unsigned(errors.missing_seed, wire::kBadSeed);
+    options.seed = reader.Unsigned(errors.Missing(wire::kNoSeed), wire::kBadSeed);
   } else if (reader.Skip("TIGHTENING")) {
-    params.tightening_ratio = ReadTightening(reader, errors.missing_tightening);
+    params.tightening_ratio = ReadTightening(reader, errors.Missing(wire::kNoTightening));
     options.tightening_given = true;
-  } else if (reader.Skip("WINDOW")) {
-    params.window = ReadWindow(reader, errors.missing_window);
-  } else if (reader.Skip("COUNTERBITS")) {
-    params.counter_bits = ReadCounterBits(reader, errors.missing_counter_bits);
-    options.counter_bits_given = true;
   } else {
-    return false;
+    return ReadKindOption(reader, errors.missing, params, options.of_kind);
   }
   return true;
 }
@@ -117,10 +94,7 @@ void SettleInsertExpansion(ArgumentReader& reader, const Options& options, core:
 
 // A window does not grow, and one of items has its size for a capacity.
 void SettleWindow(ArgumentReader& reader, const Options& options, bool capacity_stated, core::FilterParams& params) {
-  if (params.kind != core::FilterKind::kWindow) {
-    if (params.window.given()) reader.Fail(wire::kWindowOfOtherKind);
-    return;
-  }
+  if (params.kind != core::FilterKind::kWindow) return;
   if (!params.window.given()) reader.Fail(wire::kWindowNeeded);
   if (options.expansion.value_or(0) != 0) reader.Fail(wire::kWindowExpands);
   params.expansion = 0;
@@ -160,13 +134,7 @@ ReserveRequest ReadReserve(ArgumentReader& reader, const CommandSettings& settin
   const int64_t capacity = reader.Integer(wire::kBadCapacity, wire::kBadCapacity);
   params.capacity = BoundedCapacity(reader, capacity, wire::kCapacityRange);
 
-  constexpr OptionErrors kErrors{.missing_expansion = wire::kNoExpansion,
-                                 .bad_expansion = wire::kBadExpansion,
-                                 .missing_type = wire::kNoType,
-                                 .missing_seed = wire::kNoSeed,
-                                 .missing_tightening = wire::kNoTightening,
-                                 .missing_window = wire::kNoWindow,
-                                 .missing_counter_bits = wire::kNoCounterBits};
+  constexpr OptionErrors kErrors{.missing = "", .bad_expansion = wire::kBadExpansion};
   Options options;
   while (reader.More()) {
     if (ReadCommonOption(reader, kErrors, params, options)) continue;
@@ -178,7 +146,7 @@ ReserveRequest ReadReserve(ArgumentReader& reader, const CommandSettings& settin
   }
   SettleReserveExpansion(reader, options, params);
   SettleWindow(reader, options, true, params);
-  SettleCounterBits(reader, options, params);
+  RefuseMisplaced(reader, options.of_kind, params.kind);
   request.seed = options.seed;
   request.tightening_given = options.tightening_given;
   core::ShareForStatedCapacity(params);
@@ -190,13 +158,7 @@ InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings
   request.params = DefaultParams(settings);
   core::FilterParams& params = request.params;
   constexpr std::string_view kMissing = wire::kInsertArity;
-  constexpr OptionErrors kErrors{.missing_expansion = kMissing,
-                                 .bad_expansion = wire::kInsertBadExpansion,
-                                 .missing_type = kMissing,
-                                 .missing_seed = kMissing,
-                                 .missing_tightening = kMissing,
-                                 .missing_window = kMissing,
-                                 .missing_counter_bits = kMissing};
+  constexpr OptionErrors kErrors{.missing = kMissing, .bad_expansion = wire::kInsertBadExpansion};
   Options options;
   bool capacity_stated = false;
   while (reader.More()) {
@@ -222,7 +184,7 @@ InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings
   request.seed = options.seed;
   SettleInsertExpansion(reader, options, params);
   SettleWindow(reader, options, capacity_stated, params);
-  SettleCounterBits(reader, options, params);
+  RefuseMisplaced(reader, options.of_kind, params.kind);
   if (capacity_stated) {
     core::ShareForStatedCapacity(params);
   } else {
@@ -242,16 +204,10 @@ std::optional<std::string> DifferenceFrom(const ReserveRequest& request, const c
   if (have.capacity != asked.capacity) {
     return wire::ExistsWithOther("capacity", std::to_string(have.capacity), std::to_string(asked.capacity));
   }
-  if (have.window != asked.window) {
-    return wire::ExistsWithOther("window", WindowText(have.window), WindowText(asked.window));
-  }
   if (have.expansion != asked.expansion) {
     return wire::ExistsWithOther("expansion", std::to_string(have.expansion), std::to_string(asked.expansion));
   }
-  if (have.kind == core::FilterKind::kCounting && have.counter_bits != asked.counter_bits) {
-    return wire::ExistsWithOther("number of counter bits", std::to_string(have.counter_bits),
-                                 std::to_string(asked.counter_bits));
-  }
+  if (std::optional<std::string> difference = KindOptionDifference(have, asked)) return difference;
   if (request.tightening_given && have.tightening_ratio != asked.tightening_ratio) {
     return wire::ExistsWithOther("tightening ratio", Text(have.tightening_ratio), Text(asked.tightening_ratio));
   }

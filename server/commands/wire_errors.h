@@ -40,14 +40,12 @@ inline constexpr std::string_view kBadWindow =
     "[100ms, 3650d] in ms, s, m, h or d, such as 24h";
 inline constexpr std::string_view kWindowNeeded =
     "ERR a window filter needs WINDOW, with a number of items or a duration such as 24h";
-inline constexpr std::string_view kWindowOfOtherKind = "ERR WINDOW is for TYPE window only";
 inline constexpr std::string_view kWindowExpands = "ERR a window filter does not grow: leave EXPANSION out";
 inline constexpr std::string_view kWindowNeedsCapacity =
     "ERR a window of time needs CAPACITY, the items expected within it";
 inline constexpr std::string_view kWindowFull = "ERR window is full: more than its capacity arrived within the window";
 inline constexpr std::string_view kNoCounterBits = "ERR no counter bits";
 inline constexpr std::string_view kBadCounterBits = "ERR bad counter bits: they must be 4 or 8";
-inline constexpr std::string_view kCounterBitsOfCounting = "ERR COUNTERBITS is of the type counting only";
 inline constexpr std::string_view kFull = "ERR non scaling filter is full";
 inline constexpr std::string_view kCannotGrow =
     "ERR problem inserting into filter: it is full, and a further link's error rate would be too small to be kept";
@@ -123,6 +121,9 @@ inline std::string InvalidExpiry(std::string_view command) {
 }
 inline std::string UnknownType(std::string_view type, std::string_view known) {
   return Joined({"ERR unknown type ", Quoted(type), ", must be one of: ", known});
+}
+inline std::string OptionOfKinds(std::string_view option, std::string_view kinds) {
+  return Joined({"ERR ", option, " is for TYPE ", kinds, " only"});
 }
 inline std::string ExistsWithOther(std::string_view parameter, std::string_view its, std::string_view asked) {
   return Joined({"ERR item exists with another ", parameter, ": it has ", its, ", asked was ", asked});

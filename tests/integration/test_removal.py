@@ -37,7 +37,7 @@ class Replies(ServerTest):
                 ("BF.RESERVE c 0.01 100 TYPE counting COUNTERBITS 5",
                  error("ERR bad counter bits: they must be 4 or 8")),
                 ("BF.RESERVE c 0.01 100 TYPE classic COUNTERBITS 4",
-                 error("ERR COUNTERBITS is of the type counting only")),
+                 error("ERR COUNTERBITS is for TYPE counting only")),
                 ("BF.RESERVE c 0.01 100 TYPE counting COUNTERBITS 8 IFNOTEXISTS", OK),
                 ("BF.RESERVE c 0.01 100 TYPE counting IFNOTEXISTS",
                  error("ERR item exists with another number of counter bits: it has 8, asked was 4")),

@@ -120,7 +120,7 @@ TEST_F(RemovalCommandsTest, CounterBitsAreChosenWithTheFilter) {
   EXPECT_NEAR(registry.Find("f8")->Info().bits_per_item / registry.Find("f4")->Info().bits_per_item, 2, 0.01);
 
   const std::string bad = "-ERR bad counter bits: they must be 4 or 8\r\n";
-  const std::string not_counting = "-ERR COUNTERBITS is of the type counting only\r\n";
+  const std::string not_counting = "-ERR COUNTERBITS is for TYPE counting only\r\n";
   EXPECT_EQ(Reply({"BF.RESERVE", "f", "0.01", "100", "TYPE", "counting", "COUNTERBITS"}), "-ERR no counter bits\r\n");
   for (const char* bits : {"5", "0", "-4", "x", "16"}) {
     EXPECT_EQ(Reply({"BF.RESERVE", "f", "0.01", "100", "TYPE", "counting", "COUNTERBITS", bits}), bad);
