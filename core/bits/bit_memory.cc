@@ -34,9 +34,12 @@ BitMemory::BitMemory(BitMemory&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       mapping_(std::exchange(other.mapping_, nullptr)),
       mapping_bytes_(std::exchange(other.mapping_bytes_, 0)),
-      reservation_(std::move(other.reservation_)) {}
+      reservation_(std::move(other.reservation_)) {
+  assert(other.images_ == nullptr);
+}
 
 BitMemory& BitMemory::operator=(BitMemory&& other) noexcept {
+  assert(images_ == nullptr && other.images_ == nullptr);
   std::swap(data_, other.data_);
   std::swap(mapping_, other.mapping_);
   std::swap(mapping_bytes_, other.mapping_bytes_);
@@ -45,6 +48,7 @@ BitMemory& BitMemory::operator=(BitMemory&& other) noexcept {
 }
 
 BitMemory::~BitMemory() {
+  assert(images_ == nullptr);
   if (mapping_ != nullptr) {
     munmap(mapping_, mapping_bytes_);
   } else {

@@ -9,6 +9,7 @@
 
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
+#include "core/bits/memory_image.h"
 
 namespace bitsieve::core {
 
@@ -33,11 +34,20 @@ class BitMemory {
   // Copies while other threads may be setting bits: a bit set before the call is in the copy.
   void CopyOut(uint64_t offset, std::span<std::byte> out) const;
 
+  // Called by a writer, under the lock that opening an image excludes, before it changes the word at `offset`.
+  void BeforeWrite(uint64_t offset) {
+    for (MemoryImage* image = images_; image != nullptr; image = image->next_)
+      [[unlikely]] image->Keep(offset / MemoryImage::kChunkBytes);
+  }
+
  private:
+  friend class MemoryImage;
+
   std::byte* data_ = nullptr;
   void* mapping_ = nullptr;  // of large memory: what to unmap; data_ lies within
   size_t mapping_bytes_ = 0;
   MemoryReservation reservation_;
+  MemoryImage* images_ = nullptr;  // open ones; changed while writers are excluded. None while the memory moves
 };
 
 }  // namespace bitsieve::core

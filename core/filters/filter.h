@@ -65,8 +65,9 @@ class FilterImage {
   virtual ~FilterImage() = default;
   virtual const std::string& header() const = 0;
   virtual uint64_t body_bytes() const = 0;
-  // Copies body bytes [offset, offset + out.size()); the range lies within the body.
-  virtual void Read(uint64_t offset, std::span<std::byte> out) const = 0;
+  // Copies body bytes [offset, offset + out.size()), which lie within the body and behind all that was read before:
+  // reading goes forward. kOutOfMemory once what changes meanwhile can no longer be kept: the image is lost then.
+  virtual Status Read(uint64_t offset, std::span<std::byte> out) = 0;
 };
 
 class Filter {

@@ -108,7 +108,7 @@ Result<std::unique_ptr<Filter>> CloneFilter(const Filter& filter, MemoryBudget& 
   std::vector<std::byte> chunk(std::min(kChunkBytes, image->body_bytes()));
   for (uint64_t done = 0; done < image->body_bytes(); done += chunk.size()) {
     chunk.resize(std::min<uint64_t>(chunk.size(), image->body_bytes() - done));
-    image->Read(done, chunk);
+    if (Status status = image->Read(done, chunk); !status) return tl::unexpected(std::move(status).error());
     if (Status status = (*decoder)->Append(chunk); !status) return tl::unexpected(std::move(status).error());
   }
   return (*decoder)->Finish();

@@ -215,7 +215,7 @@ class ScalableFilter::Image final : public FilterImage {
   const std::string& header() const override { return header_; }
   uint64_t body_bytes() const override { return body_bytes_; }
 
-  void Read(uint64_t offset, std::span<std::byte> out) const override {
+  Status Read(uint64_t offset, std::span<std::byte> out) override {
     for (const Link* link : links_) {
       const uint64_t size = link->memory().size_bytes();
       if (offset >= size) {
@@ -226,8 +226,9 @@ class ScalableFilter::Image final : public FilterImage {
       link->memory().CopyOut(offset, out.first(count));
       out = out.subspan(count);
       offset = 0;
-      if (out.empty()) return;
+      if (out.empty()) break;
     }
+    return {};
   }
 
  private:

@@ -294,7 +294,7 @@ class WindowFilter::Image final : public FilterImage {
   const std::string& header() const override { return header_; }
   uint64_t body_bytes() const override { return part_bytes_ * parts_.size(); }
 
-  void Read(uint64_t offset, std::span<std::byte> out) const override {
+  Status Read(uint64_t offset, std::span<std::byte> out) override {
     while (!out.empty()) {
       const Part& part = parts_[offset / part_bytes_];
       const uint64_t within = offset % part_bytes_;
@@ -307,6 +307,7 @@ class WindowFilter::Image final : public FilterImage {
       offset += piece.size();
       out = out.subspan(piece.size());
     }
+    return {};
   }
 
  private:

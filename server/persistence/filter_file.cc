@@ -26,10 +26,10 @@ core::Result<std::string> EncodePrefix(const std::string& path, std::string_view
 }
 
 // The image goes straight into the chunk that is checksummed and written: one copy.
-core::Status WriteBody(CheckedFileWriter& writer, const core::FilterImage& image) {
+core::Status WriteBody(CheckedFileWriter& writer, core::FilterImage& image) {
   for (uint64_t offset = 0; offset < image.body_bytes();) {
     const std::span<std::byte> room = writer.Room();
-    image.Read(offset, room);
+    if (core::Status status = image.Read(offset, room); !status) return status;
     if (core::Status status = writer.Commit(room.size()); !status) return status;
     offset += room.size();
   }

@@ -26,7 +26,7 @@ class Removal : public FilterContract {
   static std::string BytesOf(const core::Filter& filter) {
     const auto image = filter.Capture();
     std::string body(image->body_bytes(), '\0');
-    image->Read(0, std::as_writable_bytes(std::span(body)));
+    EXPECT_TRUE(image->Read(0, std::as_writable_bytes(std::span(body))));
     return image->header() + body;
   }
   // The first item from `from` on that the filter takes for a known one, or does not.
@@ -207,7 +207,7 @@ TEST_P(Removal, ImageComesBackWithItsCounts) {
   EXPECT_EQ(Remove(*filter, kSource, 50, 250), 250U);
   const auto image = filter->Capture();
   std::string body(image->body_bytes(), '\0');
-  image->Read(0, std::as_writable_bytes(std::span(body)));
+  EXPECT_TRUE(image->Read(0, std::as_writable_bytes(std::span(body))));
   auto decoder = core::FilterDecoder::Open(image->header(), budget_);
   ASSERT_TRUE(decoder) << decoder.error().message;
   ASSERT_TRUE((*decoder)->Append(std::as_bytes(std::span(body))));
@@ -310,7 +310,7 @@ TEST_P(RemovalRace, ImagesHaveEveryItemThatIsLiveAllTheTime) {
   for (int round = 0; round < 50; ++round) {
     const auto image = filter->Capture();
     std::string body(image->body_bytes(), '\0');
-    image->Read(0, std::as_writable_bytes(std::span(body)));
+    EXPECT_TRUE(image->Read(0, std::as_writable_bytes(std::span(body))));
     auto decoder = core::FilterDecoder::Open(image->header(), budget_);
     ASSERT_TRUE(decoder) << decoder.error().message;
     ASSERT_TRUE((*decoder)->Append(std::as_bytes(std::span(body))));

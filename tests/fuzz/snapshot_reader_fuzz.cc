@@ -62,7 +62,7 @@ std::string ImageOf(const core::Filter& filter) {
   std::string bytes = image->header();
   const size_t header_bytes = bytes.size();
   bytes.resize(header_bytes + image->body_bytes());
-  image->Read(0, std::as_writable_bytes(std::span(bytes)).subspan(header_bytes));
+  if (!image->Read(0, std::as_writable_bytes(std::span(bytes)).subspan(header_bytes))) std::abort();
   return bytes;
 }
 

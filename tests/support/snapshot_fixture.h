@@ -68,7 +68,7 @@ inline std::string BytesOf(const core::Filter& filter) {
   std::string bytes = image->header();
   const size_t header_bytes = bytes.size();
   bytes.resize(header_bytes + image->body_bytes());
-  image->Read(0, std::as_writable_bytes(std::span(bytes)).subspan(header_bytes));
+  EXPECT_TRUE(image->Read(0, std::as_writable_bytes(std::span(bytes)).subspan(header_bytes)));
   return bytes;
 }
 

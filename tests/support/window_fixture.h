@@ -66,9 +66,9 @@ class WindowFixture {
     return dynamic_cast<const core::WindowFilter&>(filter).cleared_lines();
   }
 
-  static std::string BodyOf(const core::FilterImage& image) {
+  static std::string BodyOf(core::FilterImage& image) {
     std::string body(image.body_bytes(), '\0');
-    image.Read(0, std::as_writable_bytes(std::span(body)));
+    EXPECT_TRUE(image.Read(0, std::as_writable_bytes(std::span(body))));
     return body;
   }
   core::Result<std::unique_ptr<core::Filter>> Decode(std::string_view header, std::string_view body) {

@@ -44,7 +44,7 @@ class FilterUnionTest : public testing::TestWithParam<FilterKind> {
   static std::string BytesOf(const Filter& filter) {
     const auto image = filter.Capture();
     std::string bytes(image->body_bytes(), '\0');
-    image->Read(0, std::as_writable_bytes(std::span(bytes)));
+    EXPECT_TRUE(image->Read(0, std::as_writable_bytes(std::span(bytes))));
     return bytes;
   }
 
