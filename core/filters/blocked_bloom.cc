@@ -1,7 +1,9 @@
 #include "core/filters/blocked_bloom.h"
 
+#include <bit>
 #include <cmath>
 
+#include "core/bits/stripe_locks.h"
 #include "core/filters/sizing.h"
 
 namespace bitsieve::core {
@@ -36,6 +38,23 @@ LinkProgress BlockedBloom::Add(std::span<const KeyHash> hashes, std::span<const 
                                uint64_t room) {
   const BlockAddProgress progress = kernel_.add(array_, hashes.data(), hashes.size(), skip.data(), added.data(), room);
   return {progress.done, progress.added, progress.bits_set};
+}
+
+// Line by line under its stripe, as adders do: they write whole lines.
+uint64_t BlockedBloom::UniteWith(const Link& other) {
+  constexpr size_t kWords = kLineBytes / sizeof(uint64_t);
+  uint64_t bits_set = 0;
+  for (uint64_t at = 0; at < memory().size_bytes(); at += kLineBytes) {
+    auto* const to = reinterpret_cast<uint64_t*>(memory().data() + at);
+    const auto* const from = reinterpret_cast<const uint64_t*>(other.memory().data() + at);
+    const StripeGuard guard(StripeLocks::Of(memory().data() + at));
+    for (size_t i = 0; i < kWords; ++i) {
+      const uint64_t bits = __atomic_load_n(from + i, __ATOMIC_RELAXED);
+      bits_set += static_cast<uint64_t>(std::popcount(bits & ~to[i]));
+      __atomic_store_n(to + i, to[i] | bits, __ATOMIC_RELAXED);
+    }
+  }
+  return bits_set;
 }
 
 double BlockedBloom::EstimatedRate() const {

@@ -46,6 +46,7 @@ class BlockedBloom final : public Link {
   LinkProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
                    uint64_t room) override;
   double EstimatedRate() const override;
+  uint64_t UniteWith(const Link& other) override;
 
   const BlockArray& array() const { return array_; }
 

@@ -1,5 +1,6 @@
 #include "core/filters/classic_bloom.h"
 
+#include <bit>
 #include <cmath>
 
 #include "core/bits/stripe_locks.h"
@@ -73,6 +74,17 @@ LinkProgress ClassicBloom::Add(std::span<const KeyHash> hashes, std::span<const 
     progress.bits_set += bits_set;
   }
   return progress;
+}
+
+uint64_t ClassicBloom::UniteWith(const Link& other) {
+  const auto* from = reinterpret_cast<const uint64_t*>(other.memory().data());
+  uint64_t bits_set = 0;
+  for (uint64_t i = 0; i < memory().size_bytes() / sizeof(uint64_t); ++i) {
+    const uint64_t bits = __atomic_load_n(from + i, __ATOMIC_RELAXED);
+    if (bits == 0) continue;
+    bits_set += static_cast<uint64_t>(std::popcount(bits & ~__atomic_fetch_or(words() + i, bits, __ATOMIC_RELAXED)));
+  }
+  return bits_set;
 }
 
 double ClassicBloom::EstimatedRate() const {

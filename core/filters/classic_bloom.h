@@ -39,6 +39,7 @@ class ClassicBloom final : public Link {
   LinkProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
                    uint64_t room) override;
   double EstimatedRate() const override;
+  uint64_t UniteWith(const Link& other) override;
 
  private:
   bool Contains(const KeyHash& hash) const;

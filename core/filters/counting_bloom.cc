@@ -149,6 +149,21 @@ CounterChange CountingBloom::Lower(const KeyHash& hash) {
   return change;
 }
 
+uint64_t CountingBloom::UniteWith(const Link& other) {
+  const auto* from = reinterpret_cast<const uint64_t*>(other.memory().data());
+  const uint64_t counters_per_word = 64 / counter_bits_;
+  uint64_t bits_set = 0;
+  for (uint64_t i = 0; i < memory().size_bytes() / sizeof(uint64_t); ++i) {
+    uint64_t counters = __atomic_load_n(from + i, __ATOMIC_RELAXED);
+    for (uint64_t position = i * counters_per_word; counters != 0; counters >>= counter_bits_, ++position) {
+      const uint64_t more = counters & largest_;
+      if (more == 0) continue;
+      bits_set += Change(position, [&](uint64_t value) { return std::min(largest_, value + more); }).bits_set();
+    }
+  }
+  return bits_set;
+}
+
 double CountingBloom::EstimatedRate() const {
   return std::pow(FillRatio(set_bits(), shape().bits), shape().hash_functions);
 }

@@ -41,7 +41,7 @@ class CountingFilter final : public ScalableFilter {
   Capabilities capabilities() const override { return {.remove = true, .count = true}; }
   void Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) override;
   void Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const override;
-  uint64_t ChangeCount() const override { return changes_.load(std::memory_order_acquire); }
+  uint64_t ChangeCount() const override { return united() + changes_.load(std::memory_order_acquire); }
 
  private:
   size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal) override;

@@ -5,11 +5,12 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/filters/filter_factory.h"
 #include "core/filters/scalable_filter.h"
 #include "core/filters/sizing.h"
 
@@ -21,8 +22,9 @@ using Chain = std::vector<const Link*>;  // oldest first
 
 tl::unexpected<Error> Refuse(const std::string& why) { return Fail(ErrorCode::kInvalidArgument, why); }
 
-// Kinds of which ORed bits are the union.
-bool IsUnitedByOr(FilterKind kind) { return kind == FilterKind::kClassic || kind == FilterKind::kBlocked; }
+bool CanBeUnited(FilterKind kind) {
+  return kind == FilterKind::kClassic || kind == FilterKind::kBlocked || kind == FilterKind::kCounting;
+}
 
 std::string Short(double number) {
   char text[32];
@@ -44,6 +46,9 @@ std::string LinkDifference(size_t index, const LinkShape& first, const LinkShape
   if (first.error_rate != other.error_rate) {
     return Differ("error rate" + of_link, Short(first.error_rate), Short(other.error_rate));
   }
+  if (first.counter_bits != other.counter_bits) {
+    return Differ("counter bits", std::to_string(first.counter_bits), std::to_string(other.counter_bits));
+  }
   return Differ("bits" + of_link, std::to_string(first.bits), std::to_string(other.bits));
 }
 
@@ -58,7 +63,7 @@ std::string ParamsDifference(const FilterParams& first, const FilterParams& othe
 
 Result<Chain> ChainOf(const Filter& filter) {
   const auto* scalable = dynamic_cast<const ScalableFilter*>(&filter);
-  if (scalable == nullptr || !IsUnitedByOr(filter.params().kind)) {
+  if (scalable == nullptr || !CanBeUnited(filter.params().kind)) {
     return Refuse("a " + std::string(FilterKindName(filter.params().kind)) + " filter cannot be united with others");
   }
   return scalable->Links();
@@ -83,8 +88,14 @@ Result<std::vector<Chain>> Levels(std::span<const Filter* const> filters) {
   return levels;
 }
 
-// Set bits of the union of links of one shape; copied to `out` if it is not null.
-uint64_t UniteBits(const Chain& level, std::byte* out) {
+// A word with each of its counters as one bit: whether it is not 0.
+uint64_t CountersThere(uint64_t word, uint32_t counter_bits) {
+  for (uint32_t shift = 1; shift < counter_bits; shift *= 2) word |= word >> shift;
+  return word & ~uint64_t{0} / ((uint64_t{1} << counter_bits) - 1);
+}
+
+// Set bits, or counters that are not 0, of the union of links of one shape.
+uint64_t SetInUnion(const Chain& level) {
   constexpr size_t kWords = 512;
   std::array<uint64_t, kWords> united, one;
   uint64_t set_bits = 0;
@@ -95,8 +106,10 @@ uint64_t UniteBits(const Chain& level, std::byte* out) {
       link->memory().CopyOut(done, std::as_writable_bytes(std::span(one)).first(bytes));
       for (size_t i = 0; i < bytes / sizeof(uint64_t); ++i) united[i] |= one[i];
     }
-    for (size_t i = 0; i < bytes / sizeof(uint64_t); ++i) set_bits += static_cast<uint64_t>(std::popcount(united[i]));
-    if (out != nullptr) std::memcpy(out + done, united.data(), bytes);
+    for (size_t i = 0; i < bytes / sizeof(uint64_t); ++i) {
+      const uint64_t there = CountersThere(united[i], level[0]->shape().counter_bits);
+      set_bits += static_cast<uint64_t>(std::popcount(there));
+    }
     done += bytes;
   }
   return set_bits;
@@ -107,26 +120,57 @@ double ItemsOf(const LinkShape& shape, uint64_t set_bits) {
   return EstimatedItems(std::min(set_bits, shape.bits - 1), shape.bits, shape.hash_functions);
 }
 
-Result<std::unique_ptr<Link>> UniteLinks(const Chain& level, MemoryBudget& budget) {
+// How many items more the first link of the level holds once it is united with the others.
+Result<uint64_t> ItemsToGain(const Chain& level) {
   const LinkShape& shape = level[0]->shape();
   // Before the bits are looked at: a link that is counted to hold so many holds them.
-  uint64_t least = 0;
-  for (const Link* link : level) least = std::max(least, link->items());
-  Result<std::unique_ptr<Link>> link = MakeLink(shape, budget);
-  if (!link) return tl::unexpected(std::move(link).error());
-  const uint64_t set_bits = UniteBits(level, (*link)->memory().data());
-  const double items = ItemsOf(shape, set_bits);
+  const uint64_t before = level[0]->items();
+  uint64_t most = before;
+  uint64_t sum = 0;
+  for (const Link* link : std::span(level).subspan(1)) {
+    const uint64_t items = link->items();
+    most = std::max(most, items);
+    sum += items;
+  }
+  if (level.size() == 1) return 0;
+  const double items = ItemsOf(shape, SetInUnion(level));
   const auto capacity = static_cast<double>(shape.capacity);
-  // A single link stays what it is, whatever the estimate; else as much more as the estimate may be wrong by.
-  if (level.size() > 1 && items > capacity + std::sqrt(capacity)) {
+  // As much more as the estimate may be wrong by.
+  if (items > capacity + std::sqrt(capacity)) {
     return Refuse("together they hold about " + std::to_string(std::llround(items)) +
                   " items where there is room for " + std::to_string(shape.capacity) +
                   ", so the error rate could not be kept: reserve more");
   }
-  const auto estimate = static_cast<uint64_t>(std::llround(items));
-  const uint64_t counted = level.size() == 1 ? least : std::clamp(estimate, least, shape.capacity);
-  (*link)->Restore(std::min(counted, set_bits), set_bits);
-  return link;
+  if (shape.kind == FilterKind::kCounting) return sum;
+  return std::clamp(static_cast<uint64_t>(std::llround(items)), most, std::max(most, shape.capacity)) - before;
+}
+
+Status CheckLengths(const std::vector<Chain>& levels, size_t links, FilterKind kind) {
+  // In a chain, an item's counters are all in the oldest link that holds it; two chains may differ in which that is.
+  if (kind == FilterKind::kCounting && levels.size() > 1) {
+    return Refuse("a counting filter that has grown cannot be united with others: reserve more");
+  }
+  if (levels.size() == links) return {};
+  return Refuse("the destination has " + std::to_string(links) + " links, and another has grown to " +
+                std::to_string(levels.size()));
+}
+
+// Returns how much was changed. Nothing is, unless all may be.
+Result<uint64_t> UniteLinks(std::span<Link* const> links, const std::vector<Chain>& levels) {
+  std::vector<uint64_t> gains;
+  for (const Chain& level : levels) {
+    const Result<uint64_t> gain = ItemsToGain(level);
+    if (!gain) return tl::unexpected(gain.error());
+    gains.push_back(*gain);
+  }
+  uint64_t changes = 1;  // counters that were saturated before may tell of nothing
+  for (size_t i = 0; i < links.size(); ++i) {
+    uint64_t bits_set = 0;
+    for (const Link* other : std::span(levels[i]).subspan(1)) bits_set += links[i]->UniteWith(*other);
+    links[i]->CountUnited(gains[i], bits_set);
+    changes += bits_set;
+  }
+  return changes;
 }
 
 }  // namespace
@@ -135,20 +179,40 @@ Result<double> EstimateUnion(std::span<const Filter* const> filters) {
   const Result<std::vector<Chain>> levels = Levels(filters);
   if (!levels) return tl::unexpected(levels.error());
   double items = 0;
-  for (const Chain& level : *levels) items += ItemsOf(level[0]->shape(), UniteBits(level, nullptr));
+  for (const Chain& level : *levels) items += ItemsOf(level[0]->shape(), SetInUnion(level));
   return items;
+}
+
+Status UniteInto(Filter& destination, std::span<const Filter* const> sources) {
+  std::vector<const Filter*> filters{&destination};
+  std::copy_if(sources.begin(), sources.end(), std::back_inserter(filters),
+               [&](const Filter* source) { return source != &destination; });
+  const auto unite = [&](std::span<Link* const> links) -> Result<uint64_t> {
+    const Result<std::vector<Chain>> levels = Levels(filters);
+    if (!levels) return tl::unexpected(levels.error());
+    if (Status status = CheckLengths(*levels, links.size(), destination.params().kind); !status) {
+      return tl::unexpected(status.error());
+    }
+    return UniteLinks(links, *levels);
+  };
+  auto* scalable = dynamic_cast<ScalableFilter*>(&destination);
+  if (scalable == nullptr) return tl::unexpected(ChainOf(destination).error());
+  return scalable->Unite(unite);
 }
 
 Result<std::unique_ptr<Filter>> Unite(std::span<const Filter* const> filters, MemoryBudget& budget) {
   const Result<std::vector<Chain>> levels = Levels(filters);
   if (!levels) return tl::unexpected(levels.error());
-  std::vector<std::unique_ptr<Link>> links;
-  for (const Chain& level : *levels) {
-    Result<std::unique_ptr<Link>> link = UniteLinks(level, budget);
-    if (!link) return tl::unexpected(std::move(link).error());
-    links.push_back(std::move(*link));
+  size_t longest = 0;
+  for (size_t i = 1; i < filters.size(); ++i) {
+    if (filters[i]->Info().links > filters[longest]->Info().links) longest = i;
   }
-  return ScalableFilter::FromLinks(filters[0]->params(), std::move(links), budget);
+  Result<std::unique_ptr<Filter>> united = CloneFilter(*filters[longest], budget);
+  if (!united || filters.size() == 1) return united;
+  std::vector<const Filter*> others(filters.begin(), filters.end());
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(longest));
+  if (Status status = UniteInto(**united, others); !status) return tl::unexpected(status.error());
+  return united;
 }
 
 }  // namespace bitsieve::core

@@ -1,13 +1,15 @@
 // filter_union.h: what several filters hold together. Filters whose bits mean the same (equal kind, seed and shapes of
 // links) are united by ORing them: the result answers as a filter does to which the items of all were added.
 //
+// Counting filters are united by adding their counters up to the largest value; they must not have grown.
+//
 // Links are united with those of equal place in the other chain; where the chains are of different lengths, the longest
-// gives the result its length. The filters may be in use: what was added before the call counts, what is added during
+// gives a new filter its length. The filters may be in use: what was added before the call counts, what is added during
 // it may. Thread-safe: free functions.
 //
-// How many items a union has, nobody counted: it is worked out from the fill (EstimatedItems in sizing.h), which is
-// right within about the square root of the number. An item that one chain has in its first link and another in its
-// second counts twice.
+// How many items a union has, nobody counted (but of the kind counting, where it is the sum): it is worked out from the
+// fill (EstimatedItems in sizing.h), which is right within about the square root of the number. An item that one chain
+// has in its first link and another in its second counts twice.
 #pragma once
 
 #include <memory>
@@ -23,8 +25,13 @@ namespace bitsieve::core {
 // cannot be united.
 Result<double> EstimateUnion(std::span<const Filter* const> filters);
 
-// A new filter with the parameters of the first. kInvalidArgument as above, or if the union holds more items than a
-// link is made for, so that its error rate could not be kept; kOutOfMemory if the budget refuses.
+// A new filter. kInvalidArgument as above, or if the union holds more items than a link is made for, so that its error
+// rate could not be kept; kOutOfMemory if the budget refuses.
 Result<std::unique_ptr<Filter>> Unite(std::span<const Filter* const> filters, MemoryBudget& budget);
+
+// Adds to `destination`, which may be in use, all that the sources hold; it may be one of them. A reader finds each
+// item at some moment of the call, and from then on always. kInvalidArgument as above, or if a source has more links
+// than the destination; then nothing is changed.
+Status UniteInto(Filter& destination, std::span<const Filter* const> sources);
 
 }  // namespace bitsieve::core

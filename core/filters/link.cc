@@ -40,6 +40,12 @@ void Link::CountRemoved() {
   reserved_.fetch_sub(1, std::memory_order_relaxed);
 }
 
+void Link::CountUnited(uint64_t items, uint64_t bits_set) {
+  CountFill(bits_set);
+  reserved_.fetch_add(items, std::memory_order_relaxed);
+  items_.fetch_add(items, std::memory_order_release);
+}
+
 LinkProgress Link::Add(std::span<const KeyHash>, std::span<const uint8_t>, std::span<uint8_t>, uint64_t) {
   assert(false && "links of this kind are added to one item at a time");
   __builtin_unreachable();

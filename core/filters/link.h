@@ -80,6 +80,12 @@ class Link {
     if (bits_set != 0) set_bits_.fetch_add(bits_set, std::memory_order_relaxed);
   }
 
+  // Adds all that `other`, of equal shape, holds, while others may look and add. Returns how many bits that set. The
+  // items are the caller's to count (CountUnited).
+  virtual uint64_t UniteWith(const Link& other) = 0;
+  // Counts the items of a union beyond those that were counted before; they may be more than there is room for.
+  void CountUnited(uint64_t items, uint64_t bits_set);
+
   // For a link read back from bytes, before anybody else sees it.
   void Restore(uint64_t items, uint64_t set_bits);
 

@@ -167,6 +167,16 @@ std::vector<const Link*> ScalableFilter::Links() const {
   return links;
 }
 
+Status ScalableFilter::Unite(const std::function<Result<uint64_t>(std::span<Link* const> links)>& unite) {
+  const std::lock_guard lock(growth_mutex_);
+  std::vector<Link*> links;
+  for (const auto& node : nodes_) links.push_back(node->link.get());
+  const Result<uint64_t> changes = unite(links);
+  if (!changes) return tl::unexpected(changes.error());
+  united_.fetch_add(*changes, std::memory_order_release);
+  return {};
+}
+
 uint64_t ScalableFilter::ItemCount() const {
   uint64_t items = 0;
   for (const Node* node = newest(); node != nullptr; node = node->older) items += node->link->items();

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -44,12 +45,16 @@ class ScalableFilter : public Filter {
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
   uint64_t ItemCount() const override;
-  uint64_t ChangeCount() const override { return ItemCount(); }
+  uint64_t ChangeCount() const override { return ItemCount() + united(); }
   FilterInfo Info() const override;
   std::unique_ptr<FilterImage> Capture() const override;
 
   // Oldest first, as of now; they live as long as the filter.
   std::vector<const Link*> Links() const;
+
+  // Calls `unite` with the links, oldest first, of which none is added meanwhile. What it tells to have been changed
+  // counts as a change of content.
+  Status Unite(const std::function<Result<uint64_t>(std::span<Link* const> links)>& unite);
 
   // What Make takes from the budget, and what each further link takes beside its bits.
   static uint64_t OverheadBytes();
@@ -68,6 +73,7 @@ class ScalableFilter : public Filter {
 
   ScalableFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params), budget_(budget) {}
 
+  uint64_t united() const { return united_.load(std::memory_order_acquire); }
   static bool IsRefusal(AddOutcome outcome) { return outcome > AddOutcome::kAdded; }
   Node* newest() const { return newest_.load(std::memory_order_acquire); }
   // Adds up to a chunk of hashes; returns how many outcomes it wrote. `refusal` is why growing failed in this call, if
@@ -93,6 +99,7 @@ class ScalableFilter : public Filter {
   MemoryBudget& budget_;
   std::mutex growth_mutex_;
   std::vector<std::unique_ptr<Node>> nodes_;  // protected by growth_mutex_; oldest first
+  std::atomic<uint64_t> united_{0};           // changes by Unite; released after them
   std::atomic<Node*> newest_{nullptr};        // released once a link is complete, acquired by everybody else
 };
 

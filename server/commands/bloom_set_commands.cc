@@ -105,18 +105,24 @@ FilterPtr Unite(CommandContext& context, const std::vector<FilterPtr>& filters) 
   return nullptr;
 }
 
-// The union is made aside and published whole, under a new name only: what took the place of a filter in use could lose
-// what is added to that one at the same moment, and what was acknowledged is never lost.
+void MergeInto(CommandContext& context, core::Filter& destination, const std::vector<FilterPtr>& sources) {
+  const core::Status status = core::UniteInto(destination, Pointers(sources));
+  if (!status) return context.Error(wire::CannotUnite(status.error().message));
+  context.reply.Ok();
+}
+
+// A filter in use is united in place: what took its place could lose what is added to it at the same moment, and what
+// was acknowledged is never lost. A new one is made aside and published whole.
 void Merge(CommandContext& context) {
   const std::string_view name = context.arguments[1];
-  if (context.keyspace().Find(name) != nullptr) return context.Error(wire::kMergeExists);
   const std::vector<FilterPtr> filters = FindAll(context, context.arguments.subspan(2));
   if (filters.empty()) return;
+  if (const FilterPtr destination = context.keyspace().Find(name)) return MergeInto(context, *destination, filters);
   const FilterPtr merged = Unite(context, filters);
   if (merged == nullptr) return;
   const FilterPtr now = context.keyspace().InsertIfAbsent(name, merged);
   if (now == nullptr) return context.Error(wire::kOutOfMemory);
-  if (now != merged) return context.Error(wire::kMergeExists);
+  if (now != merged) return MergeInto(context, *now, filters);
   context.reply.Ok();
 }
 
@@ -142,12 +148,15 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "bitsieve 0.1.0",
      .complexity = "O(bytes)",
-     .summary = "Makes a new filter that holds all that other filters hold.",
+     .summary = "Makes a filter hold all that other filters hold; a new one, or one that is there.",
      .syntax = "key sourcekey [sourcekey ...]",
-     .notes = "Kinds blocked and classic. The filters must be of equal kind, capacity, error rate and seed; give them "
-              "one with BF.RESERVE's SEED. It is refused if the union would hold more than a filter of this capacity "
-              "may, and if the new name is taken. Its count of items is an estimate from the fill. Other connections "
-              "of the same event loop wait for it, as with COPY.",
+     .notes = "Kinds blocked, classic and counting, whose counters are added. The filters must be of equal kind, "
+              "capacity, error rate and seed; give them one with BF.RESERVE's SEED. It is refused, and nothing is "
+              "changed, if the union would hold more than a filter of this capacity may, if a source has grown more "
+              "often than the filter under the first name, or if counting filters have grown at all. What the first "
+              "name holds is kept, and it may be in use: each item appears in it once and for good. The count of "
+              "items is an estimate from the fill, of the kind counting the sum. Other connections of the same event "
+              "loop wait for it, as with COPY.",
      .handler = Merge},
     {.name = "bf.estimate",
      .arity = -2,

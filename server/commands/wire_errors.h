@@ -54,8 +54,6 @@ inline constexpr std::string_view kInsertBadExpansion = "Bad expansion";
 inline constexpr std::string_view kInsertBadCapacity = "Bad capacity";
 inline constexpr std::string_view kInsertUnknownArgument = "Unknown argument received";
 inline constexpr std::string_view kInsertArity = "ERR wrong number of arguments for 'bf.insert' command";
-inline constexpr std::string_view kMergeExists =
-    "ERR the destination exists: merge into a new name, which RENAME may then put in its place";
 inline constexpr std::string_view kInvalidInformation = "Invalid information value";
 
 // Keys.

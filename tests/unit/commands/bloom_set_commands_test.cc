@@ -137,6 +137,9 @@ TEST_F(BloomSetCommandsTest, MergeUnites) {
     for (int i = 0; i < 500; ++i) EXPECT_EQ(Reply({"BF.EXISTS", "new", std::to_string(i)}), ":1\r\n") << i;
     EXPECT_NEAR(Integers(Reply({"BF.CARD", "new"}))[0], 500, 25);
     EXPECT_NEAR(Integers(Reply({"BF.CARD", "a"}))[0], 300, 5) << "sources stay as they are";
+    EXPECT_EQ(Reply({"BF.MERGE", "a", "a", "b"}), "+OK\r\n") << "into one that is there";
+    for (int i = 0; i < 500; ++i) EXPECT_EQ(Reply({"BF.EXISTS", "a", std::to_string(i)}), ":1\r\n") << i;
+    EXPECT_NEAR(Integers(Reply({"BF.CARD", "a"}))[0], 500, 25);
   }
 }
 
@@ -144,13 +147,14 @@ TEST_F(BloomSetCommandsTest, MergeRefuses) {
   Make("a");
   Make("seed", "1000", "blocked", "8");
   EXPECT_EQ(Reply({"BF.MERGE", "new", "none"}), "-ERR not found\r\n");
-  EXPECT_THAT(Reply({"BF.MERGE", "seed", "a"}), StartsWith("-ERR the destination exists: merge into a new name"));
+  EXPECT_EQ(Reply({"BF.MERGE", "seed", "a"}), "-ERR cannot unite: they differ in their seed: 8 and 7\r\n");
   EXPECT_EQ(Reply({"BF.MERGE", "new", "a", "seed"}), "-ERR cannot unite: they differ in their seed: 7 and 8\r\n");
   EXPECT_EQ(Reply({"BF.MERGE", "a"}), "-ERR wrong number of arguments for 'bf.merge' command\r\n");
   Make("b");
   Fill("a", 0, 900);
   Fill("b", 1'000, 1'900);
   EXPECT_THAT(Reply({"BF.MERGE", "new", "a", "b"}), StartsWith("-ERR cannot unite: together they hold about 1"));
+  EXPECT_THAT(Reply({"BF.MERGE", "a", "b"}), StartsWith("-ERR cannot unite: together they hold about 1"));
   EXPECT_THAT(Reply({"BF.EXISTS", "a", "1500"}), ":0\r\n") << "nothing was merged";
   EXPECT_EQ(Reply({"EXISTS", "new"}), ":0\r\n");
   budget.set_limit_bytes(budget.used_bytes() + 100);

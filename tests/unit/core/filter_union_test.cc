@@ -168,6 +168,128 @@ TEST_P(FilterUnionTest, InUse) {
   adder.join();
 }
 
+TEST_P(FilterUnionTest, IntoOneThatIsThere) {
+  const auto a = Make(Params(10'000)), b = Make(Params(10'000)), all = Make(Params(10'000));
+  Add(*a, 0, 4'000);
+  Add(*b, 3'000, 8'000);
+  Add(*all, 0, 8'000);
+  const uint64_t changes = a->ChangeCount();
+  const Filter* sources[] = {a.get(), b.get()};
+  ASSERT_TRUE(UniteInto(*a, sources));
+  EXPECT_EQ(BytesOf(*a), BytesOf(*all));
+  EXPECT_NEAR(static_cast<double>(a->ItemCount()), 8'000, 90);
+  EXPECT_DOUBLE_EQ(a->Info().fill_ratio, all->Info().fill_ratio);
+  EXPECT_GT(a->ChangeCount(), changes) << "so that it is saved";
+  Add(*a, 8'000, 20'000);
+  for (uint64_t i = 0; i < 20'000; ++i) ASSERT_TRUE(Has(*a, i)) << i;
+}
+
+TEST_P(FilterUnionTest, IntoOneThatIsTooShortOrTooSmallChangesNothing) {
+  const auto brief = Make(Params(1'000)), grown = Make(Params(1'000)), other = Make(Params(1'000));
+  Add(*brief, 0, 800);
+  Add(*grown, 0, 2'000);
+  Add(*other, 1'000, 1'800);
+  const std::string before = BytesOf(*brief);
+  const Filter* longer[] = {grown.get()};
+  EXPECT_THAT(UniteInto(*brief, longer).error().message,
+              HasSubstr("the destination has 1 links, and another has grown to 2"));
+  const Filter* too_many[] = {other.get()};
+  EXPECT_THAT(UniteInto(*brief, too_many).error().message, HasSubstr("where there is room for 1000"));
+  EXPECT_EQ(BytesOf(*brief), before);
+  const Filter* shorter[] = {brief.get()};
+  EXPECT_TRUE(UniteInto(*grown, shorter));
+}
+
+// Nothing that is added to the destination meanwhile is lost, and its items are told new once.
+TEST_P(FilterUnionTest, IntoOneInUse) {
+  constexpr uint64_t kItems = 60'000;
+  const auto destination = Make(Params(100'000)), source = Make(Params(100'000));
+  Add(*source, 200'000, 201'000);
+  std::atomic<bool> stop{false};
+  std::thread uniter([&] {
+    const Filter* sources[] = {source.get()};
+    while (!stop.load()) ASSERT_TRUE(UniteInto(*destination, sources));
+  });
+  std::thread other([&] { Add(*destination, 0, kItems / 2); });
+  Add(*destination, kItems / 2, kItems);
+  other.join();
+  stop.store(true);
+  uniter.join();
+  for (uint64_t i = 0; i < kItems; ++i) ASSERT_TRUE(Has(*destination, i)) << i;
+  for (uint64_t i = 200'000; i < 201'000; ++i) ASSERT_TRUE(Has(*destination, i)) << i;
+}
+
+class CountingUnion : public testing::Test {
+ protected:
+  std::unique_ptr<Filter> Make(uint64_t capacity = 1'000, uint32_t counter_bits = 4) {
+    FilterParams params;
+    params.kind = FilterKind::kCounting;
+    params.capacity = capacity;
+    params.counter_bits = counter_bits;
+    params.seed = 42;
+    ShareForStatedCapacity(params);
+    return std::move(MakeFilter(params, budget_).value());
+  }
+  static KeyHash HashOf(const Filter& filter, int item) { return filter.HashOf(std::to_string(item)); }
+  static void Add(Filter& filter, int item, int times = 1) {
+    const KeyHash hash = HashOf(filter, item);
+    AddOutcome outcome;
+    for (int i = 0; i < times; ++i) filter.Add({&hash, 1}, {&outcome, 1});
+  }
+  static uint64_t Count(const Filter& filter, int item) {
+    const KeyHash hash = HashOf(filter, item);
+    uint64_t count = 0;
+    filter.Count({&hash, 1}, {&count, 1});
+    return count;
+  }
+
+  MemoryBudget budget_;
+};
+
+TEST_F(CountingUnion, AddsTheCountersUpToTheLargestValue) {
+  const auto a = Make(), b = Make();
+  Add(*a, 1, 2);
+  Add(*b, 1, 3);
+  Add(*b, 2, 4);
+  Add(*a, 3, 10);
+  Add(*b, 3, 10);
+  const Filter* both[] = {a.get(), b.get()};
+  const auto united = Unite(both, budget_).value();
+  EXPECT_EQ(Count(*united, 1), 5U);
+  EXPECT_EQ(Count(*united, 2), 4U);
+  EXPECT_EQ(Count(*united, 3), 15U) << "saturated, not overflowing into a neighbour";
+  EXPECT_EQ(Count(*united, 4), 0U);
+  EXPECT_EQ(united->ItemCount(), 29U);
+  ASSERT_TRUE(UniteInto(*a, both));
+  EXPECT_EQ(Count(*a, 1), 5U) << "itself counts once";
+  EXPECT_NEAR(EstimateUnion(both).value(), 3, 1);
+}
+
+TEST_F(CountingUnion, WhatWasRemovedFromTheUnionLeavesTheRest) {
+  const auto a = Make(), b = Make();
+  for (int i = 0; i < 400; ++i) Add(*a, i);
+  for (int i = 400; i < 800; ++i) Add(*b, i);
+  const Filter* sources[] = {b.get()};
+  ASSERT_TRUE(UniteInto(*a, sources));
+  for (int i = 0; i < 800; i += 2) {
+    const KeyHash hash = HashOf(*a, i);
+    uint8_t removed = 0;
+    a->Remove({&hash, 1}, {&removed, 1});
+    ASSERT_EQ(removed, 1) << i;
+  }
+  for (int i = 1; i < 800; i += 2) ASSERT_NE(Count(*a, i), 0U) << i;
+  EXPECT_EQ(a->ItemCount(), 400U);
+}
+
+TEST_F(CountingUnion, ThatHaveGrownOrDifferAreRefused) {
+  const auto a = Make(100), grown = Make(100), wide = Make(100, 8);
+  for (int i = 0; i < 200; ++i) Add(*grown, i);
+  const Filter* both[] = {a.get(), grown.get()};
+  EXPECT_THAT(Unite(both, budget_).error().message, HasSubstr("a counting filter that has grown cannot be united"));
+  const Filter* widths[] = {a.get(), wide.get()};
+  EXPECT_THAT(Unite(widths, budget_).error().message, HasSubstr("they differ in their counter bits: 4 and 8"));
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, FilterUnionTest, testing::Values(FilterKind::kClassic, FilterKind::kBlocked),
                          [](const auto& tested) { return std::string(FilterKindName(tested.param)); });
 
