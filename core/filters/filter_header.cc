@@ -45,6 +45,8 @@ FilterParams GetParams(ByteReader& in, FilterKind kind) {
   params.tightening_ratio = in.GetDouble();
   params.first_link_share = in.GetDouble();
   params.seed = in.Get<uint64_t>();
+  const auto hash = in.Get<uint32_t>();
+  params.hash = static_cast<HashKind>(hash <= UINT8_MAX ? hash : 0);  // 0: none
   return params;
 }
 
@@ -119,6 +121,7 @@ std::string EncodeFilterHeader(const FilterParams& params, const std::vector<Lin
   out.Put(params.tightening_ratio);
   out.Put(params.first_link_share);
   out.Put(params.seed);
+  out.Put(static_cast<uint32_t>(params.hash));
   out.Put(static_cast<uint32_t>(links.size()));
   for (const LinkRecord& link : links) PutLink(out, link);
   SealHeader(bytes);

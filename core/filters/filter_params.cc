@@ -33,7 +33,14 @@ Status ValidateWindow(const FilterParams& params) {
   return {};
 }
 
+bool HashFits(const FilterParams& params) {
+  if (HashIsChosen(params.kind)) return HashKindName(params.hash) != "unknown";
+  return params.hash == HashKind::kXxh3;
+}
+
 }  // namespace
+
+bool HashIsChosen(FilterKind kind) { return kind == FilterKind::kClassic || kind == FilterKind::kBlocked; }
 
 void ShareForStatedCapacity(FilterParams& params) {
   params.first_link_share = params.scaling() ? kReservedFirstLinkShare : 1;
@@ -63,6 +70,10 @@ Status Validate(const FilterParams& params) {
   }
   if (params.kind == FilterKind::kCounting && params.counter_bits != 4 && params.counter_bits != 8) {
     return OutOfRange("counter bits must be 4 or 8");
+  }
+  if (!HashFits(params)) {
+    return OutOfRange("the hash function is not one that a filter of type " + std::string(FilterKindName(params.kind)) +
+                      " can have");
   }
   return ValidateWindow(params);
 }

@@ -85,9 +85,18 @@ constexpr Field kCountingFields[] = {
      [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) { reply.Integer(params.counter_bits); }},
 };
 
+// Of the kinds whose hash function can be chosen.
+constexpr Field kHashFields[] = {
+    {"HASH", "Hash",
+     [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) {
+       reply.BulkString(core::HashKindName(params.hash));
+     }},
+};
+
 std::span<const Field> FieldsOfKind(core::FilterKind kind) {
   if (kind == core::FilterKind::kWindow) return kWindowFields;
   if (kind == core::FilterKind::kCounting) return kCountingFields;
+  if (core::HashIsChosen(kind)) return kHashFields;
   return {};
 }
 
