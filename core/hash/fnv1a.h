@@ -1,6 +1,6 @@
-// fnv1a.h: FNV-1a with 128 bits of state (Fowler, Noll, Vo; RFC 9923), the hash that is simplest to write again
-// elsewhere, and what makes a KeyHash of it. Slow for long items: a multiplication a byte. Not for input that an
-// attacker chooses. Thread-safe: pure functions.
+// fnv1a.h: FNV-1a with 128 bits of state (Fowler, Noll, Vo; IETF draft-eastlake-fnv), the hash that is simplest to
+// write again elsewhere, and what makes a KeyHash of it. Slow for long items: a multiplication a byte. Not for input
+// that an attacker chooses. Thread-safe: pure functions.
 //
 // Why mixed   FNV's multiplier has few bits set (2^88 + 0x13B), and carries run upwards only. Of short items the upper
 //             bits of each half have hardly been reached, the lowest bit of all is the parity of the bytes' lowest
@@ -20,8 +20,7 @@
 namespace bitsieve::core {
 
 using Fnv1aState = unsigned __int128;
-inline constexpr Fnv1aState kFnv1aOffsetBasis =
-    static_cast<Fnv1aState>(0x6c62272e07bb0142) << 64 | 0x62b821756295c58d;
+inline constexpr Fnv1aState kFnv1aOffsetBasis = static_cast<Fnv1aState>(0x6c62272e07bb0142) << 64 | 0x62b821756295c58d;
 
 // Plain FNV-1a, going on from `state`.
 Fnv1aState Fnv1a(std::string_view bytes, Fnv1aState state = kFnv1aOffsetBasis);

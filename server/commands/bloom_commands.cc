@@ -230,7 +230,7 @@ constexpr KeyPositions kFirstArgument{1, 1, 1};
 constexpr CommandRow kRows[] = {
     {.name = "bf.reserve",
      .arity = -4,
-     .max_arguments = 18,
+     .max_arguments = 20,
      .flags = kWrite | kDenyOom,
      .keys = kFirstArgument,
      .group = CommandGroup::kBloom,
@@ -238,15 +238,16 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(1)",
      .summary = "Creates an empty filter for a capacity and an error rate.",
      .syntax = "key error_rate capacity [EXPANSION expansion] [NONSCALING] [TYPE kind] [WINDOW window] "
-               "[COUNTERBITS 4 | 8] [SEED seed] [TIGHTENING ratio] [IFNOTEXISTS]",
+               "[COUNTERBITS 4 | 8] [HASH xxh3 | murmur3 | fnv1a | sip] [SEED seed] [TIGHTENING ratio] [IFNOTEXISTS]",
      .notes =
          "error_rate is between 0 and 1; above 0.25 it is used as 0.25. EXPANSION 0 is NONSCALING. TYPE, WINDOW, "
-         "COUNTERBITS, SEED, TIGHTENING and IFNOTEXISTS are Bitsieve's own: with IFNOTEXISTS a filter of equal "
+         "COUNTERBITS, HASH, SEED, TIGHTENING and IFNOTEXISTS are Bitsieve's own: with IFNOTEXISTS a filter of equal "
          "parameters under that "
          "name is as good as a new one (a seed and a tightening ratio count only if they are given). TYPE window needs "
          "WINDOW, a number of items, which must be the capacity, or a duration such as 500ms, 90s, 30m, 24h or "
          "7d, whose capacity is the number of items expected within it. COUNTERBITS is for TYPE counting, 4 if not "
-         "given.",
+         "given. HASH is for the types blocked and classic, xxh3 if not given; take sip if an attacker chooses the "
+         "items.",
      .handler = Reserve},
     {.name = "bf.add",
      .arity = 3,
@@ -283,8 +284,9 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(items * links)",
      .summary = "Adds items, as BF.MADD, and says how the filter is to be made if there is none.",
      .syntax = "key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TYPE kind] "
-               "[WINDOW window] [COUNTERBITS 4 | 8] [SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
-     .notes = "Options are ignored when the filter exists. TYPE, WINDOW, COUNTERBITS, SEED and TIGHTENING are "
+               "[WINDOW window] [COUNTERBITS 4 | 8] [HASH xxh3 | murmur3 | fnv1a | sip] [SEED seed] [TIGHTENING ratio] "
+               "ITEMS item [item ...]",
+     .notes = "Options are ignored when the filter exists. TYPE, WINDOW, COUNTERBITS, HASH, SEED and TIGHTENING are "
               "Bitsieve's own.",
      .handler = Insert},
     {.name = "bf.exists",

@@ -1,5 +1,5 @@
-// What a kind whose hash function can be chosen must keep under each of them: no false negative, and the asked rate, for
-// keys as users have them. Counters and URLs that differ in their last digits alone are hard for weak functions.
+// What a kind whose hash function can be chosen must keep under each of them: no false negative, and the asked rate,
+// for keys as users have them. Counters and URLs that differ in their last digits alone are hard for weak functions.
 #include <cmath>
 #include <tuple>
 
