@@ -57,6 +57,13 @@ void ShareForStatedCapacity(FilterParams& params);
 // For a filter that came to be by adding to a missing name: growing is expected, so the geometric law from link 0 on.
 void ShareForGrowth(FilterParams& params);
 
+// The rate of the link of this index, 0 for the first, when full: by the law above.
+double RateOfLink(const FilterParams& params, uint32_t index);
+
+// Items of a further link, behind one of `newest` and `total` in all: `expansion` times the newest one's, and at least
+// a quarter of all before it, so that a chain cannot become long by small steps.
+uint64_t CapacityOfNextLink(const FilterParams& params, uint64_t newest, uint64_t total);
+
 // kInvalidArgument names the first parameter that is out of its range.
 Status Validate(const FilterParams& params);
 

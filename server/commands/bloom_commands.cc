@@ -336,11 +336,12 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(bytes), since the fill is counted",
      .summary = "What a filter was made for, what it takes and how full it is.",
      .syntax = "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | TYPE | ERROR | ESTIMATED | FILL | HASHES | BITS | "
-               "SEED | TIGHTENING | HASH | WINDOW | OLDEST | GENERATIONS | COUNTERBITS]",
+               "SEED | TIGHTENING | HASH | WINDOW | OLDEST | GENERATIONS | COUNTERBITS | FINGERPRINTBITS]",
      .notes = "The first five fields are RedisBloom's, in their order. Seed is text, since it may be larger than an "
               "integer reply can be. Three are of the type window alone: the window, as WINDOW has it; how "
               "far back it remembers now, in items, or in seconds for a window of time; and the generations that are "
-              "remembered. Counter bits is of the type counting alone, Hash of blocked and classic.",
+              "remembered. Counter bits is of the type counting alone, Hash of blocked and classic, Fingerprint bits "
+              "of fingerprint (where the fill ratio is the load of the tables).",
      .handler = BloomInfo},
     {.name = "bf.clear",
      .arity = 2,

@@ -85,6 +85,12 @@ constexpr Field kCountingFields[] = {
      [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) { reply.Integer(params.counter_bits); }},
 };
 
+// Of the kind `fingerprint` alone.
+constexpr Field kFingerprintFields[] = {
+    {"FINGERPRINTBITS", "Fingerprint bits",
+     [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) { reply.Integer(info.fingerprint_bits); }},
+};
+
 // Of the kinds whose hash function can be chosen.
 constexpr Field kHashFields[] = {
     {"HASH", "Hash",
@@ -96,6 +102,7 @@ constexpr Field kHashFields[] = {
 std::span<const Field> FieldsOfKind(core::FilterKind kind) {
   if (kind == core::FilterKind::kWindow) return kWindowFields;
   if (kind == core::FilterKind::kCounting) return kCountingFields;
+  if (kind == core::FilterKind::kFingerprint) return kFingerprintFields;
   if (core::HashIsChosen(kind)) return kHashFields;
   return {};
 }
