@@ -8,7 +8,7 @@
 //             newest ever changes.
 // Removal     there is none. To take a signature out of a run, those behind it would have to move up, but not before
 //             their homes, and of no signature anybody knows its home.
-// Cost        r / load bits an item: 11.1 at 1%, 15.0 at 0.1%, 19.6 at 0.01%, 27.3 at 1e-6: more than classic and
+// Cost        r / load bits an item: 11.1 at 1%, 15.0 at 0.1%, 19.6 at 0.01%, 27.5 at 1e-6: more than classic and
 //             blocked at the higher rates, less than both below about 1e-5. One cache line a lookup, seldom two.
 // Limits      signatures have 32 bits at most, so the rate of a table cannot be below 4.7e-10: growing stops there
 //             (kCannotGrow), after 20 tables at 1e-6, 10 at 1e-7, and at once at 1e-8.

@@ -45,14 +45,14 @@ core::FilterParams WithSeed(core::FilterParams params, std::optional<uint64_t> s
 
 // Makes the filter named by argument 1, or takes the one that somebody else made first; null, and an error replied, if
 // it cannot be.
-core::Filter* Make(CommandContext& context, const core::FilterParams& params, std::optional<uint64_t> seed) {
-  FilterPtr made = MakeFilter(context, WithSeed(params, seed));
+core::Filter* Make(CommandContext& context, const CreateRequest& request) {
+  FilterPtr made = MakeFilter(context, WithSeed(request.params, request.seed));
   return made == nullptr ? nullptr : context.Hold(Publish(context, std::move(made)));
 }
 
 core::Filter* FindOrMakeDefault(CommandContext& context) {
   core::Filter* filter = context.FindFilter();
-  return filter != nullptr ? filter : Make(context, DefaultParams(context.settings()), std::nullopt);
+  return filter != nullptr ? filter : Make(context, RequestFor(context.settings(), context.arguments[1]));
 }
 
 void WriteOutcome(CommandContext& context, AddOutcome outcome) {
@@ -150,13 +150,13 @@ void MultiAdd(CommandContext& context) {
 
 void Insert(CommandContext& context) {
   ArgumentReader reader(context.arguments, 2);
-  const InsertRequest request = ReadInsert(reader, context.settings());
+  const InsertRequest request = ReadInsert(reader, context.settings(), context.arguments[1]);
   if (!reader.ok()) return context.Error(reader.error());
 
   core::Filter* filter = context.FindFilter();
   if (filter == nullptr) {
     if (!request.create) return context.Error(wire::kNotFound);
-    filter = Make(context, request.params, request.seed);
+    filter = Make(context, request.filter);
     if (filter == nullptr) return;
   }
   AddItems(context, *filter, request.items);
