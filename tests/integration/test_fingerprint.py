@@ -43,7 +43,10 @@ class Clients(ServerTest):
 
         def add():
             client = self.client()
-            told.append([n for begin in range(0, 20000, 100) for n in client.bf().madd("k", *range(begin, begin + 100))])
+            mine = []
+            for begin in range(0, 20000, 100):
+                mine += client.bf().madd("k", *range(begin, begin + 100))
+            told.append(mine)
 
         threads = [threading.Thread(target=add) for _ in range(4)]
         for thread in threads:

@@ -34,8 +34,8 @@ Options marked *at run time* can be changed with `CONFIG SET name value`; the ch
 
 ## Templates
 
-The file may have a list `templates`, which says how filters are made whose names fit a pattern, when `BF.ADD`, `BF.MADD` or
-`BF.INSERT` creates them:
+The file may have a list `templates`, which says how filters are made whose names fit a pattern, when `BF.ADD`,
+`BF.MADD` or `BF.INSERT` creates them:
 
 ```json
 {
@@ -47,15 +47,15 @@ The file may have a list `templates`, which says how filters are made whose name
 }
 ```
 
-`pattern` is a glob as in `KEYS`; the first entry that describes the whole name is used. The other fields are the options of
-`BF.INSERT`, in lower case, with their values: `type`, `capacity`, `expansion` (0: the filter does not grow), `seed`, `tightening`,
-and those of single types, such as `window`, `counterbits` and `hash`, which need `type` beside them; only `ERROR` is called
-`error-rate`. What an entry leaves out is as in the options of the group *Filters* below. A stated capacity works as in `BF.INSERT`: most
-of the error rate goes to the first link.
+`pattern` is a glob as in `KEYS`; the first entry that describes the whole name is used. The other fields are the
+options of `BF.INSERT`, in lower case, with their values: `type`, `capacity`, `expansion` (0: the filter does not
+grow), `seed`, `tightening`, and those of single types, such as `window`, `counterbits` and `hash`, which need `type`
+beside them; only `ERROR` is called `error-rate`. What an entry leaves out is as in the options of the group *Filters*
+below. A stated capacity works as in `BF.INSERT`: most of the error rate goes to the first link.
 
-Options that `BF.INSERT` states win over the entry's, and a `TYPE` of its own over all that the entry says of its type. `BF.RESERVE`
-knows no templates: it states what it wants. An entry that could never work is told when the server starts, with its file, place and
-field.
+Options that `BF.INSERT` states win over the entry's, and a `TYPE` of its own over all that the entry says of its
+type. `BF.RESERVE` knows no templates: it states what it wants. An entry that could never work is told when the server
+starts, with its file, place and field.
 
 ## Kubernetes
 
