@@ -7,6 +7,7 @@
 
 #include "config/option_table.h"
 #include "config/quote.h"
+#include "server/template_options.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -32,6 +33,10 @@ std::optional<config::Configuration> LoadOrExplain(const CLI::App& command, cons
   config::Problems problems = Unexpected(command.remaining());
   auto configuration = config::Load(flags.ToSources());
   if (!configuration) problems.insert(problems.end(), configuration.error().begin(), configuration.error().end());
+  if (configuration) {
+    const auto templates = server::TemplatesOf(configuration->options);
+    if (!templates) problems.insert(problems.end(), templates.error().begin(), templates.error().end());
+  }
   if (problems.empty()) return std::move(*configuration);
   for (const std::string& problem : problems) {
     std::cerr << "bitsieve " << command.get_name() << ": " << problem << '\n';

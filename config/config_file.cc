@@ -1,9 +1,9 @@
 #include "config/config_file.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -18,25 +18,61 @@ using Json = nlohmann::ordered_json;
 // The library keeps the last of equal keys; to us they are a mistake, so they are counted on the way.
 class KeyWatch {
  public:
-  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
-    if (event == Json::parse_event_t::key && depth == 1) keys_.push_back(parsed.get<std::string>());
+  bool operator()(int, Json::parse_event_t event, const Json& parsed) {
+    if (event == Json::parse_event_t::object_start) objects_.emplace_back();
+    if (event == Json::parse_event_t::object_end) objects_.pop_back();
+    if (event == Json::parse_event_t::key) {
+      auto key = parsed.get<std::string>();
+      if (++objects_.back()[key] == 2) repeated_.push_back(std::move(key));
+    }
     return true;
   }
-  std::vector<std::string> Repeated() {
-    std::ranges::sort(keys_);
-    std::vector<std::string> repeated;
-    for (size_t i = 1; i < keys_.size(); ++i) {
-      const bool seen = !repeated.empty() && repeated.back() == keys_[i];
-      if (keys_[i] == keys_[i - 1] && !seen) repeated.push_back(keys_[i]);
-    }
-    return repeated;
-  }
+  // Each once for an object that has it more than once.
+  const std::vector<std::string>& repeated() const { return repeated_; }
 
  private:
-  std::vector<std::string> keys_;
+  std::vector<std::map<std::string, int>> objects_;  // those that are open, outermost first: how often a key was there
+  std::vector<std::string> repeated_;
 };
 
+std::string Described(const Json& value) {
+  return value.is_structured() ? value.type_name() : value.type_name() + (" " + value.dump());
+}
+
+void AddTemplate(const Json& object, const std::string& where, FileEntries& entries) {
+  FilterTemplate made{where, "", {}};
+  if (!object.is_object()) {
+    entries.problems.push_back(where + " must be an object, {\"pattern\": \"user:*\", \"capacity\": 1000}, not the " +
+                               Described(object));
+    return;
+  }
+  for (const auto& [field, value] : object.items()) {
+    if (!value.is_string() && !value.is_number()) {
+      entries.problems.push_back(where + ", " + field + " must be text or a number, not the " + Described(value));
+    } else if (field == "pattern") {
+      made.pattern = value.is_string() ? value.get<std::string>() : value.dump();
+    } else {
+      made.fields.emplace_back(field, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  if (!object.contains("pattern")) {
+    entries.problems.push_back(where +
+                               " has no pattern, which says what names it is for: {\"pattern\": \"user:*\", ...}");
+  }
+  entries.templates.push_back(std::move(made));
+}
+
+void AddTemplates(const Json& list, FileEntries& entries) {
+  if (!list.is_array()) {
+    entries.problems.push_back("templates must be a list, [{\"pattern\": \"user:*\", \"capacity\": 1000}], not the " +
+                               Described(list));
+    return;
+  }
+  for (size_t i = 0; i < list.size(); ++i) AddTemplate(list[i], "templates[" + std::to_string(i) + "]", entries);
+}
+
 void AddEntry(const std::string& key, const Json& value, FileEntries& entries) {
+  if (key == kTemplatesKey) return AddTemplates(value, entries);
   const OptionRow* row = FindOption(key);
   if (row == nullptr) {
     entries.problems.push_back(UnknownOption(key));
@@ -45,7 +81,7 @@ void AddEntry(const std::string& key, const Json& value, FileEntries& entries) {
   const bool fits = value.is_string() || (value.is_number() && !std::holds_alternative<Text>(row->domain));
   if (!fits) {
     entries.problems.push_back(std::string(row->name) + " must be " + AllowedValues(*row) + ", not the " +
-                               (value.is_structured() ? value.type_name() : value.type_name() + (" " + value.dump())));
+                               Described(value));
     return;
   }
   entries.values.emplace_back(row, value.is_string() ? value.get<std::string>() : value.dump());
@@ -69,7 +105,7 @@ FileEntries ParseConfigText(std::string_view json) {
                                object.type_name());
     return entries;
   }
-  for (const std::string& key : watch.Repeated()) entries.problems.push_back(Quoted(key) + " is there more than once");
+  for (const std::string& key : watch.repeated()) entries.problems.push_back(Quoted(key) + " is there more than once");
   for (const auto& [key, value] : object.items()) AddEntry(key, value, entries);
   return entries;
 }

@@ -28,6 +28,8 @@ class Loader {
     const FileEntries entries = ParseConfigText(*text);
     for (const std::string& problem : entries.problems) problems_.push_back(path + ": " + problem);
     for (const auto& [row, value] : entries.values) Apply(*row, value, path);
+    options_.templates = entries.templates;
+    for (FilterTemplate& each : options_.templates) each.where = path + ": " + each.where;
   }
 
   void ApplyVariable(const std::string& name, const std::string& value) {
@@ -77,6 +79,23 @@ class Loader {
   Problems problems_;
 };
 
+// A number as one, if JSON has it so.
+nlohmann::ordered_json ValueOf(const std::string& text) {
+  if (!nlohmann::json::accept(text)) return text;
+  nlohmann::ordered_json value = nlohmann::ordered_json::parse(text);
+  return value.is_number() && value.dump() == text ? value : nlohmann::ordered_json(text);
+}
+
+nlohmann::ordered_json TemplatesOf(const Options& options) {
+  auto list = nlohmann::ordered_json::array();
+  for (const FilterTemplate& each : options.templates) {
+    nlohmann::ordered_json object{{"pattern", each.pattern}};
+    for (const auto& [field, value] : each.fields) object[field] = ValueOf(value);
+    list.push_back(std::move(object));
+  }
+  return list;
+}
+
 std::string FileOf(const Sources& sources) {
   if (!sources.file.empty()) return sources.file;
   for (const auto& [name, value] : sources.environment) {
@@ -119,6 +138,7 @@ std::string ToJson(const Options& options) {
       object[name] = text;
     }
   }
+  object[std::string(kTemplatesKey)] = TemplatesOf(options);
   // A path may hold bytes that are not UTF-8, and JSON cannot say them.
   return object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

@@ -4,8 +4,18 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace bitsieve::config {
+
+// An entry of the list "templates" of the file: how filters are made whose names fit the pattern. Which fields there
+// are, and what they take, the commands know.
+struct FilterTemplate {
+  std::string where;  // "bitsieve.json: templates[0]"
+  std::string pattern;
+  std::vector<std::pair<std::string, std::string>> fields;  // numbers as text
+};
 
 struct Options {
   // network
@@ -30,7 +40,8 @@ struct Options {
   std::string default_type = "blocked";
   double default_error_rate = 0.01;
   uint64_t default_capacity = 100;
-  uint32_t default_expansion = 2;  // 0: filters do not grow
+  uint32_t default_expansion = 2;         // 0: filters do not grow
+  std::vector<FilterTemplate> templates;  // from the file alone: not an option of the table
 
   // persistence
   std::string dir = "./data";

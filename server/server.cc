@@ -30,6 +30,7 @@
 #include "server/persistence/snapshotter.h"
 #include "server/process_control.h"
 #include "server/run_time_options.h"
+#include "server/template_options.h"
 
 namespace bitsieve::server {
 namespace {
@@ -111,6 +112,9 @@ class Server {
 core::Status Server::Start() {
   spdlog::info("Bitsieve {} starts: process {}, {} kernel", BITSIEVE_VERSION, getpid(), core::BestBlockKernel().name);
   std::signal(SIGPIPE, SIG_IGN);
+  auto templates = TemplatesOf(options_);
+  if (!templates) return core::Fail(core::ErrorCode::kInvalidArgument, templates.error().front());
+  command_settings_.templates = std::move(*templates);
   if (auto status = LoadData(); !status) return status;
   LimitClients();
   run_time_options_ = std::make_unique<RunTimeOptions>(options_, CheckAffordable,

@@ -1,9 +1,10 @@
 // packed_slots.h: an array of small numbers, each of the same width, packed without gaps into 64-bit words. For the
 // kinds that keep prints of items: widths need not be whole bytes, since a bit of width is a factor of two in the rate.
 //
-// Threads: Get may run beside Set; each word is read and written whole, relaxed. A slot that lies across two words may
-// then be seen half changed: whoever reads beside a writer looks again until nothing changed meanwhile. One writer at a
-// time.
+// Threads: Get and Run may run beside Set. A slot that lies across two words may then be seen half changed: whoever
+// reads beside a writer looks again until nothing changed meanwhile. One writer at a time. Words are released by Set
+// and acquired by Get, so that who sees a word of a change also sees what the writer did before it: the version that
+// tells of the change (Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", 2012).
 #pragma once
 
 #include <cassert>
@@ -38,6 +39,14 @@ class PackedSlots {
     return (low | Load(word + 1) << (64 - shift)) & mask_;
   }
 
+  // The 64 bits that begin with this slot: of the slots behind it, as many as fit.
+  uint64_t Run(uint64_t slot) const {
+    const uint64_t bit = slot * bits_;
+    const uint64_t* word = words_ + bit / 64;
+    const unsigned shift = bit % 64;
+    return Load(word) >> shift | Load(word + 1) << 1 << (63 - shift);
+  }
+
   // `value` fits in slot_bits.
   void Set(uint64_t slot, uint64_t value) {
     assert((value & ~mask_) == 0);
@@ -51,8 +60,8 @@ class PackedSlots {
   }
 
  private:
-  static uint64_t Load(const uint64_t* word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
-  static void Store(uint64_t* word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_RELAXED); }
+  static uint64_t Load(const uint64_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+  static void Store(uint64_t* word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
 
   uint64_t* words_;
   uint32_t bits_;

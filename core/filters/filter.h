@@ -54,6 +54,7 @@ struct FilterInfo {
   uint32_t hash_functions = 0;      // bits set, or counters raised, per item in the newest link
   double bits_per_item = 0;         // bits of the links over capacity
   WindowInfo window = {};           // of the kind `window` alone
+  uint32_t fingerprint_bits = 0;    // of the newest link; of kinds that keep fingerprints
 };
 
 // One moment's image of a filter, to be written elsewhere: a self-describing header and a body of raw bytes.

@@ -1,6 +1,5 @@
 #include "core/filters/filter_header.h"
 
-#include "core/base/bytes.h"
 #include "core/base/checksum.h"
 
 namespace bitsieve::core {
@@ -34,18 +33,6 @@ LinkRecord GetLink(ByteReader& in, FilterKind kind) {
   (kind == FilterKind::kCounting ? link.shape.counter_bits : link.shape.lines_per_item) = layout;
   link.items = in.Get<uint64_t>();
   return link;
-}
-
-FilterParams GetParams(ByteReader& in, FilterKind kind) {
-  FilterParams params;
-  params.kind = kind;
-  params.error_rate = in.GetDouble();
-  params.capacity = in.Get<uint64_t>();
-  params.expansion = in.Get<uint32_t>();
-  params.tightening_ratio = in.GetDouble();
-  params.first_link_share = in.GetDouble();
-  params.seed = in.Get<uint64_t>();
-  return params;
 }
 
 // Repeated additions are counted, and need no room.
@@ -109,9 +96,7 @@ Result<HeaderFrame> OpenHeader(std::string_view bytes) {
   return HeaderFrame{kind, in.GetBytes(in.remaining())};
 }
 
-std::string EncodeFilterHeader(const FilterParams& params, const std::vector<LinkRecord>& links) {
-  std::string bytes;
-  BeginHeader(bytes, params.kind);
+void PutParams(std::string& bytes, const FilterParams& params) {
   ByteWriter out(bytes);
   out.Put(params.error_rate);
   out.Put(params.capacity);
@@ -119,6 +104,28 @@ std::string EncodeFilterHeader(const FilterParams& params, const std::vector<Lin
   out.Put(params.tightening_ratio);
   out.Put(params.first_link_share);
   out.Put(params.seed);
+  out.Put(static_cast<uint32_t>(params.hash));
+}
+
+FilterParams GetParams(ByteReader& in, FilterKind kind) {
+  FilterParams params;
+  params.kind = kind;
+  params.error_rate = in.GetDouble();
+  params.capacity = in.Get<uint64_t>();
+  params.expansion = in.Get<uint32_t>();
+  params.tightening_ratio = in.GetDouble();
+  params.first_link_share = in.GetDouble();
+  params.seed = in.Get<uint64_t>();
+  const auto hash = in.Get<uint32_t>();
+  params.hash = static_cast<HashKind>(hash <= UINT8_MAX ? hash : 0);  // 0: none
+  return params;
+}
+
+std::string EncodeFilterHeader(const FilterParams& params, const std::vector<LinkRecord>& links) {
+  std::string bytes;
+  BeginHeader(bytes, params.kind);
+  PutParams(bytes, params);
+  ByteWriter out(bytes);
   out.Put(static_cast<uint32_t>(links.size()));
   for (const LinkRecord& link : links) PutLink(out, link);
   SealHeader(bytes);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/bytes.h"
 #include "core/base/result.h"
 #include "core/filters/filter_params.h"
 #include "core/filters/link.h"
@@ -27,6 +28,10 @@ Result<HeaderFrame> OpenHeader(std::string_view bytes);
 // Begins a header. SealHeader ends it.
 void BeginHeader(std::string& bytes, FilterKind kind);
 void SealHeader(std::string& bytes);
+
+// The parameters that every kind which may grow has, to bytes and back; Validate then says whether they are possible.
+void PutParams(std::string& bytes, const FilterParams& params);
+FilterParams GetParams(ByteReader& in, FilterKind kind);
 
 struct LinkRecord {
   LinkShape shape;

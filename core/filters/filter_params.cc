@@ -1,5 +1,7 @@
 #include "core/filters/filter_params.h"
 
+#include <algorithm>
+#include <cmath>
 #include <random>
 #include <string>
 
@@ -33,7 +35,14 @@ Status ValidateWindow(const FilterParams& params) {
   return {};
 }
 
+bool HashFits(const FilterParams& params) {
+  if (HashIsChosen(params.kind)) return HashKindName(params.hash) != "unknown";
+  return params.hash == HashKind::kXxh3;
+}
+
 }  // namespace
+
+bool HashIsChosen(FilterKind kind) { return kind == FilterKind::kClassic || kind == FilterKind::kBlocked; }
 
 void ShareForStatedCapacity(FilterParams& params) {
   params.first_link_share = params.scaling() ? kReservedFirstLinkShare : 1;
@@ -41,6 +50,18 @@ void ShareForStatedCapacity(FilterParams& params) {
 
 void ShareForGrowth(FilterParams& params) {
   params.first_link_share = params.scaling() ? 1 - params.tightening_ratio : 1;
+}
+
+double RateOfLink(const FilterParams& params, uint32_t index) {
+  if (index == 0) return params.error_rate * params.first_link_share;
+  const double rest = params.error_rate * (1 - params.first_link_share);
+  return rest * (1 - params.tightening_ratio) * std::pow(params.tightening_ratio, index - 1);
+}
+
+uint64_t CapacityOfNextLink(const FilterParams& params, uint64_t newest, uint64_t total) {
+  constexpr uint64_t kMaxLinkCapacity = uint64_t{1} << 48;  // beyond any memory, and no product of it overflows
+  const uint64_t before = std::min(newest, kMaxLinkCapacity / kMaxExpansion);
+  return std::min(kMaxLinkCapacity, std::max(before * params.expansion, total / 4));
 }
 
 Status Validate(const FilterParams& params) {
@@ -63,6 +84,10 @@ Status Validate(const FilterParams& params) {
   }
   if (params.kind == FilterKind::kCounting && params.counter_bits != 4 && params.counter_bits != 8) {
     return OutOfRange("counter bits must be 4 or 8");
+  }
+  if (!HashFits(params)) {
+    return OutOfRange("the hash function is not one that a filter of type " + std::string(FilterKindName(params.kind)) +
+                      " can have");
   }
   return ValidateWindow(params);
 }

@@ -42,17 +42,27 @@ struct FilterParams {
   double tightening_ratio = kDefaultTighteningRatio;  // r, in (0, 1)
   double first_link_share = kReservedFirstLinkShare;  // in (0, 1]; 1 only if the filter does not grow
   uint64_t seed = 0;
-  HashKind hash = HashKind::kXxh3;
+  HashKind hash = HashKind::kXxh3;  // one that HashIsChosen allows, or the kind's own
   WindowSpan window = {};  // kWindow alone; of items: as many as the capacity. It does not grow: expansion is 0
   uint32_t counter_bits = kDefaultCounterBits;  // 4 or 8; of the kind counting, and nothing to the others
 
   bool scaling() const { return expansion != 0; }
 };
 
+// Whether filters of this kind may have any of kHashKinds; the others have the one hash that is theirs.
+bool HashIsChosen(FilterKind kind);
+
 // For a filter whose capacity somebody stated: growing is the exception, so link 0 gets most of the rate.
 void ShareForStatedCapacity(FilterParams& params);
 // For a filter that came to be by adding to a missing name: growing is expected, so the geometric law from link 0 on.
 void ShareForGrowth(FilterParams& params);
+
+// The rate of the link of this index, 0 for the first, when full: by the law above.
+double RateOfLink(const FilterParams& params, uint32_t index);
+
+// Items of a further link, behind one of `newest` and `total` in all: `expansion` times the newest one's, and at least
+// a quarter of all before it, so that a chain cannot become long by small steps.
+uint64_t CapacityOfNextLink(const FilterParams& params, uint64_t newest, uint64_t total);
 
 // kInvalidArgument names the first parameter that is out of its range.
 Status Validate(const FilterParams& params);

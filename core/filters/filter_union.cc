@@ -57,6 +57,9 @@ std::string ParamsDifference(const FilterParams& first, const FilterParams& othe
   if (first.kind != other.kind) {
     return Differ("kind", std::string(FilterKindName(first.kind)), std::string(FilterKindName(other.kind)));
   }
+  if (first.hash != other.hash) {
+    return Differ("hash", std::string(HashKindName(first.hash)), std::string(HashKindName(other.hash)));
+  }
   if (first.seed != other.seed) return Differ("seed", std::to_string(first.seed), std::to_string(other.seed));
   return "";
 }

@@ -66,7 +66,8 @@ LinkShape LinkShapeFor(FilterKind kind, uint64_t capacity, double error_rate, ui
     case FilterKind::kCounting:
       return CountingBloom::ShapeFor(capacity, error_rate, counter_bits);
     case FilterKind::kWindow:
-      break;  // made of generations, not of links
+    case FilterKind::kFingerprint:
+      break;  // made of generations and of tables, not of links
   }
   __builtin_unreachable();
 }
@@ -81,6 +82,7 @@ bool IsValid(const LinkShape& shape) {
     case FilterKind::kCounting:
       return CountingBloom::IsValidShape(shape);
     case FilterKind::kWindow:
+    case FilterKind::kFingerprint:
       break;
   }
   return false;
@@ -97,6 +99,7 @@ Result<std::unique_ptr<Link>> MakeLink(const LinkShape& shape, MemoryBudget& bud
     case FilterKind::kCounting:
       return std::make_unique<CountingBloom>(shape, std::move(*memory));
     case FilterKind::kWindow:
+    case FilterKind::kFingerprint:
       break;
   }
   __builtin_unreachable();

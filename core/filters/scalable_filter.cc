@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <cmath>
 
 #include "core/filters/counting_filter.h"
 #include "core/filters/filter_header.h"
@@ -19,18 +18,6 @@ constexpr size_t kChunk = 64;  // hashes handled at a time, so that scratch spac
 }  // namespace
 
 uint64_t ScalableFilter::OverheadBytes() { return sizeof(ScalableFilter) + sizeof(Node) + sizeof(Link) + 64; }
-
-double ScalableFilter::RateOfLink(const FilterParams& params, uint32_t index) {
-  if (index == 0) return params.error_rate * params.first_link_share;
-  const double rest = params.error_rate * (1 - params.first_link_share);
-  return rest * (1 - params.tightening_ratio) * std::pow(params.tightening_ratio, index - 1);
-}
-
-uint64_t ScalableFilter::NextCapacity(const Node& newest) const {
-  constexpr uint64_t kMaxLinkCapacity = uint64_t{1} << 48;  // beyond any memory, and no product of it overflows
-  const uint64_t before = std::min(newest.link->shape().capacity, kMaxLinkCapacity / kMaxExpansion);
-  return std::min(kMaxLinkCapacity, std::max(before * params().expansion, newest.total_capacity / 4));
-}
 
 Result<std::unique_ptr<Filter>> ScalableFilter::Make(const FilterParams& params, MemoryBudget& budget) {
   if (Status status = Validate(params); !status) return tl::unexpected(std::move(status).error());
@@ -146,7 +133,8 @@ AddOutcome ScalableFilter::MakeRoom(const Node* seen) {
 AddOutcome ScalableFilter::Grow(const Node& node) {
   const double rate = RateOfLink(params(), node.index + 1);
   if (rate < kMinLinkRate) return AddOutcome::kCannotGrow;
-  Result<std::unique_ptr<Link>> link = MakeLink(ShapeOfLink(params(), NextCapacity(node), rate), budget_);
+  const uint64_t capacity = CapacityOfNextLink(params(), node.link->shape().capacity, node.total_capacity);
+  Result<std::unique_ptr<Link>> link = MakeLink(ShapeOfLink(params(), capacity, rate), budget_);
   if (!link) return AddOutcome::kOutOfMemory;
   CloseNewest();
   const Status appended = Append(std::move(*link));

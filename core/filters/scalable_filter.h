@@ -90,8 +90,6 @@ class ScalableFilter : public Filter {
 
   static std::unique_ptr<ScalableFilter> MakeEmptyChain(const FilterParams& params, MemoryBudget& budget);
   static LinkShape ShapeOfLink(const FilterParams& params, uint64_t capacity, double rate);
-  static double RateOfLink(const FilterParams& params, uint32_t index);
-  uint64_t NextCapacity(const Node& newest) const;
   AddOutcome Grow(const Node& newest);
   Status Append(std::unique_ptr<Link> link);
   uint64_t SizeBytes() const;

@@ -3,7 +3,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "core/hash/fnv1a.h"
 #include "core/hash/murmur_hash2.h"
+#include "core/hash/murmur_hash3.h"
+#include "core/hash/sip_hash.h"
 
 namespace bitsieve::core {
 
@@ -16,6 +19,12 @@ KeyHash HashItem(HashKind kind, std::string_view item, uint64_t seed) {
   switch (kind) {
     case HashKind::kXxh3:
       return HashItem(item, seed);
+    case HashKind::kMurmur3:
+      return MurmurHash3(item, seed);
+    case HashKind::kFnv1a:
+      return HashFnv1a(item, seed);
+    case HashKind::kSip:
+      return SipHash(item, SipKeyOfSeed(seed));
     case HashKind::kRedisBloom: {
       constexpr uint64_t kSeed = 0xc6a4a7935bd1e995;
       const uint64_t first = MurmurHash64A(item, kSeed);

@@ -45,14 +45,14 @@ core::FilterParams WithSeed(core::FilterParams params, std::optional<uint64_t> s
 
 // Makes the filter named by argument 1, or takes the one that somebody else made first; null, and an error replied, if
 // it cannot be.
-core::Filter* Make(CommandContext& context, const core::FilterParams& params, std::optional<uint64_t> seed) {
-  FilterPtr made = MakeFilter(context, WithSeed(params, seed));
+core::Filter* Make(CommandContext& context, const CreateRequest& request) {
+  FilterPtr made = MakeFilter(context, WithSeed(request.params, request.seed));
   return made == nullptr ? nullptr : context.Hold(Publish(context, std::move(made)));
 }
 
 core::Filter* FindOrMakeDefault(CommandContext& context) {
   core::Filter* filter = context.FindFilter();
-  return filter != nullptr ? filter : Make(context, DefaultParams(context.settings()), std::nullopt);
+  return filter != nullptr ? filter : Make(context, RequestFor(context.settings(), context.arguments[1]));
 }
 
 void WriteOutcome(CommandContext& context, AddOutcome outcome) {
@@ -150,13 +150,13 @@ void MultiAdd(CommandContext& context) {
 
 void Insert(CommandContext& context) {
   ArgumentReader reader(context.arguments, 2);
-  const InsertRequest request = ReadInsert(reader, context.settings());
+  const InsertRequest request = ReadInsert(reader, context.settings(), context.arguments[1]);
   if (!reader.ok()) return context.Error(reader.error());
 
   core::Filter* filter = context.FindFilter();
   if (filter == nullptr) {
     if (!request.create) return context.Error(wire::kNotFound);
-    filter = Make(context, request.params, request.seed);
+    filter = Make(context, request.filter);
     if (filter == nullptr) return;
   }
   AddItems(context, *filter, request.items);
@@ -230,7 +230,7 @@ constexpr KeyPositions kFirstArgument{1, 1, 1};
 constexpr CommandRow kRows[] = {
     {.name = "bf.reserve",
      .arity = -4,
-     .max_arguments = 18,
+     .max_arguments = 20,
      .flags = kWrite | kDenyOom,
      .keys = kFirstArgument,
      .group = CommandGroup::kBloom,
@@ -238,15 +238,16 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(1)",
      .summary = "Creates an empty filter for a capacity and an error rate.",
      .syntax = "key error_rate capacity [EXPANSION expansion] [NONSCALING] [TYPE kind] [WINDOW window] "
-               "[COUNTERBITS 4 | 8] [SEED seed] [TIGHTENING ratio] [IFNOTEXISTS]",
+               "[COUNTERBITS 4 | 8] [HASH xxh3 | murmur3 | fnv1a | sip] [SEED seed] [TIGHTENING ratio] [IFNOTEXISTS]",
      .notes =
          "error_rate is between 0 and 1; above 0.25 it is used as 0.25. EXPANSION 0 is NONSCALING. TYPE, WINDOW, "
-         "COUNTERBITS, SEED, TIGHTENING and IFNOTEXISTS are Bitsieve's own: with IFNOTEXISTS a filter of equal "
+         "COUNTERBITS, HASH, SEED, TIGHTENING and IFNOTEXISTS are Bitsieve's own: with IFNOTEXISTS a filter of equal "
          "parameters under that "
          "name is as good as a new one (a seed and a tightening ratio count only if they are given). TYPE window needs "
          "WINDOW, a number of items, which must be the capacity, or a duration such as 500ms, 90s, 30m, 24h or "
          "7d, whose capacity is the number of items expected within it. COUNTERBITS is for TYPE counting, 4 if not "
-         "given.",
+         "given. HASH is for the types blocked and classic, xxh3 if not given; take sip if an attacker chooses the "
+         "items.",
      .handler = Reserve},
     {.name = "bf.add",
      .arity = 3,
@@ -283,8 +284,9 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(items * links)",
      .summary = "Adds items, as BF.MADD, and says how the filter is to be made if there is none.",
      .syntax = "key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TYPE kind] "
-               "[WINDOW window] [COUNTERBITS 4 | 8] [SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
-     .notes = "Options are ignored when the filter exists. TYPE, WINDOW, COUNTERBITS, SEED and TIGHTENING are "
+               "[WINDOW window] [COUNTERBITS 4 | 8] [HASH xxh3 | murmur3 | fnv1a | sip] [SEED seed] [TIGHTENING ratio] "
+               "ITEMS item [item ...]",
+     .notes = "Options are ignored when the filter exists. TYPE, WINDOW, COUNTERBITS, HASH, SEED and TIGHTENING are "
               "Bitsieve's own.",
      .handler = Insert},
     {.name = "bf.exists",
@@ -334,11 +336,12 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(bytes), since the fill is counted",
      .summary = "What a filter was made for, what it takes and how full it is.",
      .syntax = "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | TYPE | ERROR | ESTIMATED | FILL | HASHES | BITS | "
-               "SEED | TIGHTENING | WINDOW | OLDEST | GENERATIONS | COUNTERBITS]",
+               "SEED | TIGHTENING | HASH | WINDOW | OLDEST | GENERATIONS | COUNTERBITS | FINGERPRINTBITS]",
      .notes = "The first five fields are RedisBloom's, in their order. Seed is text, since it may be larger than an "
               "integer reply can be. Three are of the type window alone: the window, as WINDOW has it; how "
               "far back it remembers now, in items, or in seconds for a window of time; and the generations that are "
-              "remembered. Counter bits is of the type counting alone.",
+              "remembered. Counter bits is of the type counting alone, Hash of blocked and classic, Fingerprint bits "
+              "of fingerprint (where the fill ratio is the load of the tables).",
      .handler = BloomInfo},
     {.name = "bf.clear",
      .arity = 2,

@@ -85,9 +85,25 @@ constexpr Field kCountingFields[] = {
      [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) { reply.Integer(params.counter_bits); }},
 };
 
+// Of the kind `fingerprint` alone.
+constexpr Field kFingerprintFields[] = {
+    {"FINGERPRINTBITS", "Fingerprint bits",
+     [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) { reply.Integer(info.fingerprint_bits); }},
+};
+
+// Of the kinds whose hash function can be chosen.
+constexpr Field kHashFields[] = {
+    {"HASH", "Hash",
+     [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) {
+       reply.BulkString(core::HashKindName(params.hash));
+     }},
+};
+
 std::span<const Field> FieldsOfKind(core::FilterKind kind) {
   if (kind == core::FilterKind::kWindow) return kWindowFields;
   if (kind == core::FilterKind::kCounting) return kCountingFields;
+  if (kind == core::FilterKind::kFingerprint) return kFingerprintFields;
+  if (core::HashIsChosen(kind)) return kHashFields;
   return {};
 }
 

@@ -18,19 +18,25 @@ struct ReserveRequest {
   bool if_not_exists = false;
 };
 
-struct InsertRequest {
-  core::FilterParams params;  // of the filter to create if there is none, but for the seed
+// How a filter is made that comes to be by adding to a missing name.
+struct CreateRequest {
+  core::FilterParams params;  // but for the seed
   std::optional<uint64_t> seed;
+};
+
+struct InsertRequest {
+  CreateRequest filter;  // to create if there is none
   bool create = true;
   Arguments items;  // at least one
 };
 
-// Parameters of a filter that comes to be by adding to a missing name, but for the seed.
-core::FilterParams DefaultParams(const CommandSettings& settings);
+// By the first template that describes the name, and the defaults.
+CreateRequest RequestFor(const CommandSettings& settings, std::string_view name);
 
-// Read from argument 2 on; what went wrong is in the reader.
+// Read from argument 2 on; what went wrong is in the reader. BF.INSERT's own options win over those of a template; a
+// TYPE of its own over all that the template says of its kind.
 ReserveRequest ReadReserve(ArgumentReader& reader, const CommandSettings& settings);
-InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings);
+InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings, std::string_view name);
 
 // Whether `have` is what BF.RESERVE with IFNOTEXISTS asks for; else the error that names the first difference. A seed
 // or a tightening ratio that was not given is no difference.

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/filters/filter_kind.h"
+#include "server/commands/filter_templates.h"
 
 namespace bitsieve::server {
 
@@ -15,6 +16,7 @@ struct CommandSettings {
   std::atomic<double> default_error_rate{0.01};
   std::atomic<uint64_t> default_capacity{100};
   std::atomic<uint32_t> default_expansion{2};           // also of BF.RESERVE without EXPANSION; 0: NONSCALING
+  FilterTemplates templates;                            // set before the first command, constant from then on
   std::atomic<size_t> max_queued_bytes{1024ULL << 20};  // all commands queued by one MULTI
 };
 

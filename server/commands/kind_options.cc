@@ -22,6 +22,13 @@ void ReadCounterBits(ArgumentReader& reader, std::string_view missing, FilterPar
   params.counter_bits = static_cast<uint32_t>(bits);
 }
 
+void ReadHash(ArgumentReader& reader, std::string_view missing, FilterParams& params) {
+  const std::string_view name = reader.Next(missing);
+  const std::optional<core::HashKind> hash = core::HashKindFromName(name);
+  if (!hash) reader.Fail(wire::UnknownHash(name, core::HashKindNames()));
+  params.hash = hash.value_or(core::HashKind::kXxh3);
+}
+
 constexpr KindOption kOptions[] = {
     {.word = "WINDOW",
      .noun = "window",
@@ -35,6 +42,12 @@ constexpr KindOption kOptions[] = {
      .fits = [](FilterKind kind) { return kind == FilterKind::kCounting; },
      .read = ReadCounterBits,
      .text = [](const FilterParams& params) { return std::to_string(params.counter_bits); }},
+    {.word = "HASH",
+     .noun = "hash",
+     .missing = wire::kNoHash,
+     .fits = core::HashIsChosen,
+     .read = ReadHash,
+     .text = [](const FilterParams& params) { return std::string(core::HashKindName(params.hash)); }},
 };
 static_assert(std::size(kOptions) <= sizeof(KindOptionSet) * 8);
 

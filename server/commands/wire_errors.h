@@ -46,6 +46,7 @@ inline constexpr std::string_view kWindowNeedsCapacity =
 inline constexpr std::string_view kWindowFull = "ERR window is full: more than its capacity arrived within the window";
 inline constexpr std::string_view kNoCounterBits = "ERR no counter bits";
 inline constexpr std::string_view kBadCounterBits = "ERR bad counter bits: they must be 4 or 8";
+inline constexpr std::string_view kNoHash = "ERR no hash";
 inline constexpr std::string_view kFull = "ERR non scaling filter is full";
 inline constexpr std::string_view kCannotGrow =
     "ERR problem inserting into filter: it is full, and a further link's error rate would be too small to be kept";
@@ -122,6 +123,9 @@ inline std::string UnknownType(std::string_view type, std::string_view known) {
 }
 inline std::string OptionOfKinds(std::string_view option, std::string_view kinds) {
   return Joined({"ERR ", option, " is for TYPE ", kinds, " only"});
+}
+inline std::string UnknownHash(std::string_view hash, std::string_view known) {
+  return Joined({"ERR unknown hash ", Quoted(hash), ", must be one of: ", known});
 }
 inline std::string ExistsWithOther(std::string_view parameter, std::string_view its, std::string_view asked) {
   return Joined({"ERR item exists with another ", parameter, ": it has ", its, ", asked was ", asked});

@@ -139,13 +139,15 @@ TEST_P(Image, GoldenBytes) {
   const std::vector<uint64_t> actual{checksum(0.01, 1000, 1000), checksum(1e-3, 100, 5000), checksum(1e-5, 300, 1000)};
   std::vector<uint64_t> golden;
   if (GetParam() == core::FilterKind::kClassic)
-    golden = {13638073017402990075U, 7908410899725318354U, 10289648147363977238U};
+    golden = {12614302702963742885U, 1166816311257607584U, 4022739878548897918U};
   if (GetParam() == core::FilterKind::kBlocked)
-    golden = {3437697757418540459U, 2998408997784829064U, 73781948680230195U};
+    golden = {4086709937221661825U, 5796645174181731413U, 8372648271747028273U};
   if (GetParam() == core::FilterKind::kCounting)
-    golden = {3808324609964525128U, 4924762075392008610U, 17216734661685386950U};
+    golden = {14770286256423510288U, 11015949147256332890U, 8218561362092346002U};
   if (GetParam() == core::FilterKind::kWindow)
     golden = {15283411430299707489U, 14672357502230351776U, 6400954193493843293U};
+  if (GetParam() == core::FilterKind::kFingerprint)
+    golden = {2477983669621140475U, 6095883417843805304U, 15011073619252424145U};
   EXPECT_EQ(actual, golden);
 }
 

@@ -233,10 +233,10 @@ class Insert(ServerTest):
 class Info(ServerTest):
     LABELS = [b"Capacity", b"Size", b"Number of filters", b"Number of items inserted", b"Expansion rate", b"Type",
               b"Error rate", b"Estimated error rate", b"Fill ratio", b"Hash functions", b"Bits per item", b"Seed",
-              b"Tightening ratio"]
+              b"Tightening ratio", b"Hash"]
 
     def test_fields_come_in_order(self):
-        for version, head in ((2, b"*26\r\n"), (3, b"%13\r\n")):
+        for version, head in ((2, b"*28\r\n"), (3, b"%14\r\n")):
             connection = self.connect(version)
             connection.command("BF.RESERVE", "k", "0.01", "1000")
             reply = connection.command("BF.INFO", "k")

@@ -32,6 +32,33 @@ them; in a file such a size is a string.
 Options marked *at run time* can be changed with `CONFIG SET name value`; the change lasts until the server stops.
 `CONFIG GET pattern` tells the values in use.
 
+## Templates
+
+The file may have a list `templates`, which says how filters are made whose names fit a pattern, when `BF.ADD`,
+`BF.MADD` or `BF.INSERT` creates them:
+
+```json
+{
+  "templates": [
+    {"pattern": "seen:*", "type": "window", "window": "24h", "capacity": 1000000},
+    {"pattern": "user:[0-9]*", "error-rate": 0.001, "capacity": 5000, "expansion": 4},
+    {"pattern": "login:*", "type": "classic", "hash": "sip"}
+  ]
+}
+```
+
+`pattern` is a glob as in `KEYS`; the first entry that describes the whole name is used. The other fields are the
+options of `BF.INSERT`, in lower case, with their values: `type`, `capacity`, `expansion` (0: the filter does not
+grow), `seed`, `tightening`, and those of single types, such as `window`, `counterbits` and `hash`, which need `type`
+beside them; only `ERROR` is called `error-rate`. What an entry leaves out is as in the options of the group *Filters*
+below. A stated capacity works as in `BF.INSERT`: most of the error rate goes to the first link.
+
+Options that `BF.INSERT` states win over the entry's, and a `TYPE` of its own over all that the entry says of its
+type. `BF.RESERVE` knows no templates: it states what it wants. An entry that could never work is told when the server
+starts, with its file, place and field.
+
+## Kubernetes
+
 In Kubernetes, a service named `bitsieve` makes the cluster set `BITSIEVE_PORT` and the like in every pod of its
 namespace, to something else than a port. The server then refuses to start and says so; `enableServiceLinks: false` in
 the pod helps.

@@ -131,12 +131,12 @@ TEST_F(BloomCommandsTest, ReserveRefusesInRedisBloomsOrder) {
       {{"BF.RESERVE", "there", "0.01", "100", "EXPANSION", "-1"}, "ERR expansion must be in the range [0, 32768]"},
       {{"BF.RESERVE", "there", "0.01", "100"}, "ERR item exists"},
       {{"BF.RESERVE", "f", "0.01"}, "ERR wrong number of arguments for 'bf.reserve' command"},
-      {Words(19, "BF.RESERVE"), "ERR wrong number of arguments for 'bf.reserve' command"},
+      {Words(21, "BF.RESERVE"), "ERR wrong number of arguments for 'bf.reserve' command"},
       // Bitsieve's own options.
       {{"BF.RESERVE", "f", "0.01", "100", "EXPAND", "2"}, "ERR unknown option 'EXPAND'"},
       {{"BF.RESERVE", "f", "0.01", "100", "TYPE"}, "ERR no type"},
       {{"BF.RESERVE", "f", "0.01", "100", "TYPE", "magic"},
-       "ERR unknown type 'magic', must be one of: blocked, classic, counting, window"},
+       "ERR unknown type 'magic', must be one of: blocked, classic, counting, window, fingerprint"},
       {{"BF.RESERVE", "f", "0.01", "100", "SEED"}, "ERR no seed"},
       {{"BF.RESERVE", "f", "0.01", "100", "SEED", "-1"},
        "ERR bad seed: it must be an integer in the range [0, 18446744073709551615]"},
@@ -296,12 +296,12 @@ TEST_F(BloomCommandsTest, InfoHasRedisBloomsFieldsFirst) {
   const std::string five = "+Capacity\r\n:100\r\n+Size\r\n:" + std::to_string(info.size_bytes) +
                            "\r\n+Number of filters\r\n:1\r\n+Number of items inserted\r\n:1\r\n+Expansion rate\r\n";
   EXPECT_THAT(Reply({"BF.INFO", "f"}),
-              StartsWith("*26\r\n" + five + "$-1\r\n+Type\r\n$7\r\nblocked\r\n+Error rate\r\n$4\r\n0.01\r\n"));
+              StartsWith("*28\r\n" + five + "$-1\r\n+Type\r\n$7\r\nblocked\r\n+Error rate\r\n$4\r\n0.01\r\n"));
   EXPECT_THAT(Reply({"BF.INFO", "f"}), HasSubstr("+Seed\r\n$20\r\n18446744073709551615\r\n"));
   EXPECT_THAT(Reply({"BF.INFO", "f"}), HasSubstr("+Tightening ratio\r\n$3\r\n0.8\r\n"));
   UseResp3();
   const std::string all = Reply({"BF.INFO", "f"});
-  EXPECT_THAT(all, StartsWith("%13\r\n" + five + "_\r\n+Type\r\n$7\r\nblocked\r\n+Error rate\r\n,0.01\r\n"));
+  EXPECT_THAT(all, StartsWith("%14\r\n" + five + "_\r\n+Type\r\n$7\r\nblocked\r\n+Error rate\r\n,0.01\r\n"));
   EXPECT_THAT(all, HasSubstr("+Hash functions\r\n:" + std::to_string(info.hash_functions) + "\r\n"));
 }
 

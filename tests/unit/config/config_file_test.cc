@@ -73,5 +73,35 @@ TEST(ConfigFile, FilesThatCannotBeRead) {
   EXPECT_EQ(ReadConfigFile("/dev/zero").error(), "is larger than 1mb");
 }
 
+TEST(ConfigFile, Templates) {
+  const FileEntries entries = ParseConfigText(
+      R"({"templates": [{"pattern": "a:*", "type": "classic", "error-rate": 0.001}, {"capacity": 7, "pattern": ""}]})");
+  EXPECT_THAT(entries.problems, IsEmpty());
+  EXPECT_THAT(entries.values, IsEmpty());
+  ASSERT_EQ(entries.templates.size(), 2u);
+  EXPECT_EQ(entries.templates[0].where, "templates[0]");
+  EXPECT_EQ(entries.templates[0].pattern, "a:*");
+  EXPECT_THAT(entries.templates[0].fields,
+              ElementsAre(testing::Pair("type", "classic"), testing::Pair("error-rate", "0.001")));
+  EXPECT_EQ(entries.templates[1].pattern, "");
+  EXPECT_THAT(entries.templates[1].fields, ElementsAre(testing::Pair("capacity", "7")));
+}
+
+TEST(ConfigFile, TemplatesOfWrongShapes) {
+  const auto problems = [](const char* list) {
+    return ParseConfigText(std::string("{\"templates\": ") + list + "}").problems;
+  };
+  EXPECT_THAT(problems("5"), ElementsAre(HasSubstr("templates must be a list, [{")));
+  EXPECT_THAT(problems("{}"), ElementsAre(HasSubstr("not the object")));
+  EXPECT_THAT(problems("[5]"), ElementsAre(testing::StartsWith("templates[0] must be an object")));
+  EXPECT_THAT(problems(R"([{"pattern": "a"}, {"capacity": 5}])"),
+              ElementsAre(HasSubstr("templates[1] has no pattern")));
+  EXPECT_THAT(problems(R"([{"pattern": "a", "capacity": [1], "seed": true}])"),
+              ElementsAre("templates[0], capacity must be text or a number, not the array",
+                          "templates[0], seed must be text or a number, not the boolean true"));
+  EXPECT_THAT(problems(R"([{"pattern": "a", "pattern": "b"}])"), ElementsAre(R"("pattern" is there more than once)"));
+  EXPECT_THAT(problems(R"([{"pattern": "a"}, {"pattern": "a"}])"), IsEmpty()) << "each entry has one";
+}
+
 }  // namespace
 }  // namespace bitsieve::config

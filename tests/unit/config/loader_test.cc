@@ -103,10 +103,18 @@ TEST_F(Loading, JsonReadsBackAsTheSameOptions) {
   options.client_output_buffer_limit = 1ULL << 30;
   options.default_error_rate = 1e-7;
   options.default_type = "classic";
+  options.templates = {{"", "a:*", {{"type", "classic"}, {"capacity", "5"}}}, {"", "b:\"", {}}};
   const auto configuration = Load({.file = WriteFile(ToJson(options)), .environment = {}, .flags = {}});
   ASSERT_TRUE(configuration) << configuration.error().front();
   for (const OptionRow& row : OptionTable()) {
     EXPECT_EQ(OptionText(row, configuration->options), OptionText(row, options)) << row.name;
+  }
+  ASSERT_EQ(configuration->options.templates.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    const FilterTemplate& read = configuration->options.templates[i];
+    EXPECT_EQ(read.pattern, options.templates[i].pattern);
+    EXPECT_EQ(read.fields, options.templates[i].fields);
+    EXPECT_THAT(read.where, testing::EndsWith(": templates[" + std::to_string(i) + "]"));
   }
 }
 

@@ -16,6 +16,7 @@ FilterParams SomeParams() {
   params.expansion = 4;
   params.tightening_ratio = 0.7;
   params.seed = 0xFEDCBA9876543210ULL;
+  params.hash = HashKind::kSip;
   return params;
 }
 
@@ -33,6 +34,7 @@ TEST(FilterHeader, RoundTrip) {
   EXPECT_EQ(header->params.tightening_ratio, 0.7);
   EXPECT_EQ(header->params.first_link_share, 0.8);
   EXPECT_EQ(header->params.seed, 0xFEDCBA9876543210ULL);
+  EXPECT_EQ(header->params.hash, HashKind::kSip);
   ASSERT_EQ(header->links.size(), 2U);
   EXPECT_EQ(header->links[1].shape, SomeLinks()[1].shape);
   EXPECT_EQ(header->links[1].items, 17U);
@@ -71,17 +73,20 @@ TEST(FilterHeader, HostileFieldsAreRefusedBehindARightChecksum) {
     const auto header = DecodeFilterHeader(Reseal(bad));
     return header ? "accepted" : header.error().message;
   };
-  constexpr size_t kLinks = 56;  // where the first link starts
+  constexpr size_t kLinks = 60;  // where the first link starts
   EXPECT_THAT(with(4, uint16_t{2}), testing::HasSubstr("version 2 is not known"));
   EXPECT_THAT(with(6, uint16_t{99}), testing::HasSubstr("kind 99 is not known"));
   EXPECT_THAT(with(8, 1e-300), testing::HasSubstr("error rate"));
   EXPECT_THAT(with(16, uint64_t{0}), testing::HasSubstr("capacity"));
   EXPECT_THAT(with(24, uint32_t{40000}), testing::HasSubstr("expansion"));
   EXPECT_THAT(with(28, 1.5), testing::HasSubstr("tightening"));
-  EXPECT_THAT(with(52, uint32_t{0}), testing::HasSubstr("number of links"));
-  EXPECT_THAT(with(52, uint32_t{3}), testing::HasSubstr("ends within link 2"));
-  EXPECT_THAT(with(52, uint32_t{1}), testing::HasSubstr("bytes follow"));
-  EXPECT_THAT(with(52, UINT32_MAX), testing::HasSubstr("number of links"));
+  EXPECT_THAT(with(52, uint32_t{0}), testing::HasSubstr("hash function"));
+  EXPECT_THAT(with(52, uint32_t{5}), testing::HasSubstr("hash function is not one that a filter of type blocked"));
+  EXPECT_THAT(with(52, uint32_t{257}), testing::HasSubstr("hash function"));
+  EXPECT_THAT(with(56, uint32_t{0}), testing::HasSubstr("number of links"));
+  EXPECT_THAT(with(56, uint32_t{3}), testing::HasSubstr("ends within link 2"));
+  EXPECT_THAT(with(56, uint32_t{1}), testing::HasSubstr("bytes follow"));
+  EXPECT_THAT(with(56, UINT32_MAX), testing::HasSubstr("number of links"));
   EXPECT_THAT(with(kLinks + 16, uint64_t{1} << 62), testing::HasSubstr("too large"));
   EXPECT_THAT(with(kLinks + 16, uint64_t{513}), testing::HasSubstr("impossible"));
   EXPECT_THAT(with(kLinks + 24, uint32_t{17}), testing::HasSubstr("impossible"));
@@ -91,6 +96,7 @@ TEST(FilterHeader, HostileFieldsAreRefusedBehindARightChecksum) {
 TEST(FilterHeader, CounterBitsComeBackAndAreChecked) {
   FilterParams params = SomeParams();
   params.kind = FilterKind::kCounting;
+  params.hash = HashKind::kXxh3;
   params.counter_bits = 8;
   const auto shape = [](uint32_t bits) { return LinkShapeFor(FilterKind::kCounting, 1000, 8e-4, bits); };
   // Repeated additions may be more than the capacity.
@@ -106,7 +112,7 @@ TEST(FilterHeader, CounterBitsComeBackAndAreChecked) {
   };
   EXPECT_THAT(refusal(EncodeFilterHeader(params, {{shape(8), 1}, {shape(4), 3}})), testing::HasSubstr("differ"));
   std::string bad = good;
-  bad[56 + 28] = 5;
+  bad[60 + 28] = 5;
   EXPECT_THAT(refusal(bad), testing::HasSubstr("impossible"));
   EXPECT_THAT(refusal(EncodeFilterHeader(params, {{shape(8), uint64_t{1} << 61}})), testing::HasSubstr("more than"));
 }

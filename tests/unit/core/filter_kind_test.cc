@@ -10,6 +10,7 @@ static_assert(static_cast<int>(FilterKind::kClassic) == 1);
 static_assert(static_cast<int>(FilterKind::kBlocked) == 2);
 static_assert(static_cast<int>(FilterKind::kCounting) == 3);
 static_assert(static_cast<int>(FilterKind::kWindow) == 6);
+static_assert(static_cast<int>(FilterKind::kFingerprint) == 8);
 
 TEST(FilterKind, NamesGoBothWays) {
   for (const FilterKindRow& row : kFilterKinds) {

@@ -32,6 +32,11 @@ TEST(FilterParams, EachParameterHasItsRange) {
   EXPECT_TRUE(refused([](auto& p) { p.kind = static_cast<FilterKind>(77); }));
   EXPECT_TRUE(refused([](auto& p) { p.kind = FilterKind::kCounting, p.counter_bits = 5; }));
   EXPECT_FALSE(refused([](auto& p) { p.kind = FilterKind::kCounting, p.counter_bits = 8; }));
+  EXPECT_TRUE(refused([](auto& p) { p.hash = static_cast<HashKind>(0); }));
+  EXPECT_TRUE(refused([](auto& p) { p.hash = HashKind::kRedisBloom; }));
+  EXPECT_TRUE(refused([](auto& p) { p.kind = FilterKind::kCounting, p.hash = HashKind::kSip; }));
+  EXPECT_FALSE(refused([](auto& p) { p.hash = HashKind::kSip; }));
+  EXPECT_FALSE(refused([](auto& p) { p.kind = FilterKind::kClassic, p.hash = HashKind::kFnv1a; }));
   EXPECT_FALSE(refused([](auto& p) { p.expansion = 0, p.first_link_share = 1; }));
 }
 

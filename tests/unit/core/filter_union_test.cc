@@ -111,6 +111,9 @@ TEST_P(FilterUnionTest, WhatDiffersIsNamed) {
   FilterParams params = Params(1'000);
   params.seed = 43;
   EXPECT_EQ(message(params), "they differ in their seed: 42 and 43");
+  params = Params(1'000);
+  params.hash = HashKind::kMurmur3;
+  EXPECT_EQ(message(params), "they differ in their hash: xxh3 and murmur3");
   EXPECT_EQ(message(Params(2'000)), "they differ in their capacity: 1000 and 2000");
   params = Params(1'000);
   params.error_rate = 0.02;

@@ -1,0 +1,38 @@
+// move_version.h: lets lookups run beside one writer who moves what they look for. A lookup that finds is right; one
+// that does not has missed only what was moved meanwhile, and the version tells whether anything was: a seqlock.
+//
+// Threads: one writer at a time, any number of readers, who never write. What they read between Current and Unchanged
+// are atomic words that the writer releases and they acquire: then who sees a word of a move sees its version too
+// (Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", 2012).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace bitsieve::core {
+
+class MoveVersion {
+ public:
+  // Nothing is found to be missing while one of these lives.
+  class Move {
+   public:
+    explicit Move(MoveVersion& version) : version_(version.version_) {
+      version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+    Move(const Move&) = delete;
+    Move& operator=(const Move&) = delete;
+    ~Move() { version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+
+   private:
+    std::atomic<uint64_t>& version_;
+  };
+
+  uint64_t Current() const { return version_.load(std::memory_order_acquire); }
+  // Whether nothing was moving at `seen`, nor has moved since.
+  bool Unchanged(uint64_t seen) const { return seen % 2 == 0 && version_.load(std::memory_order_relaxed) == seen; }
+
+ private:
+  std::atomic<uint64_t> version_{0};  // odd while something is being moved
+};
+
+}  // namespace bitsieve::core

@@ -1,0 +1,68 @@
+#include "core/filters/fingerprint_table.h"
+
+#include <cassert>
+#include <utility>
+
+#include "core/filters/fingerprint_sizing.h"
+
+namespace bitsieve::core {
+
+Result<std::unique_ptr<FingerprintTable>> FingerprintTable::Make(const FingerprintShape& shape, MemoryBudget& budget) {
+  Result<BitMemory> memory = BitMemory::Allocate(shape.SizeBytes(), budget);
+  if (!memory) return tl::unexpected(std::move(memory).error());
+  return std::unique_ptr<FingerprintTable>(new FingerprintTable(shape, std::move(*memory)));
+}
+
+double FingerprintTable::EstimatedRate() const { return FingerprintRate(shape_.signature_bits, Load()); }
+
+bool FingerprintTable::Contains(const KeyHash& hash) const {
+  const uint64_t signature = SignatureOf(hash);
+  uint64_t slot = HomeOf(hash);
+  uint64_t there = slots_.Get(slot);
+  while (there > signature) {
+    slot = Behind(slot);
+    there = slots_.Get(slot);
+  }
+  return there == signature;
+}
+
+void FingerprintTable::Insert(const KeyHash& hash) {
+  assert(HasRoom());
+  uint64_t carried = SignatureOf(hash);
+  for (uint64_t slot = HomeOf(hash);; slot = Behind(slot)) {
+    const uint64_t there = slots_.Get(slot);
+    if (there == carried) break;
+    if (there > carried) continue;
+    Put(slot, carried);
+    if (there == 0) {
+      taken_.store(taken() + 1, std::memory_order_relaxed);
+      break;
+    }
+    carried = there;
+  }
+  items_.store(items() + 1, std::memory_order_relaxed);
+}
+
+// A slot may lie across two words, of different chunks of an image.
+void FingerprintTable::Put(uint64_t slot, uint64_t signature) {
+  const uint64_t offset = slots_.ByteOf(slot);
+  memory_.BeforeWrite(offset);
+  memory_.BeforeWrite(offset + sizeof(uint64_t));
+  slots_.Set(slot, signature);
+}
+
+void FingerprintTable::Restore(uint64_t items) {
+  uint64_t taken = 0;
+  for (uint64_t slot = 0; slot < shape_.slots; ++slot) taken += slots_.Get(slot) != 0 ? 1 : 0;
+  taken_.store(taken, std::memory_order_relaxed);
+  items_.store(items, std::memory_order_relaxed);
+}
+
+bool FingerprintTable::SpareBitsAreClear() const {
+  for (uint64_t bit = shape_.slots * shape_.signature_bits; bit < memory_.size_bytes() * 8; ++bit) {
+    if ((std::to_integer<unsigned>(memory_.data()[bit / 8]) >> (bit % 8) & 1) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace bitsieve::core

@@ -1,0 +1,35 @@
+#include "core/hash/hash_kind.h"
+
+#include <strings.h>
+
+#include <string>
+
+namespace bitsieve::core {
+
+std::string_view HashKindName(HashKind kind) {
+  for (const HashKindRow& row : kHashKinds) {
+    if (row.kind == kind) return row.name;
+  }
+  return "unknown";
+}
+
+std::optional<HashKind> HashKindFromName(std::string_view name) {
+  for (const HashKindRow& row : kHashKinds) {
+    if (row.name.size() == name.size() && strncasecmp(row.name.data(), name.data(), name.size()) == 0) return row.kind;
+  }
+  return std::nullopt;
+}
+
+std::string_view HashKindNames() {
+  static const std::string names = [] {
+    std::string joined;
+    for (const HashKindRow& row : kHashKinds) {
+      if (!joined.empty()) joined += ", ";
+      joined += row.name;
+    }
+    return joined;
+  }();
+  return names;
+}
+
+}  // namespace bitsieve::core

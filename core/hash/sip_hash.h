@@ -1,0 +1,25 @@
+// sip_hash.h: SipHash-2-4 with 128 bits of output (Aumasson, Bernstein, 2012, and its authors' later variant of double
+// width): a keyed pseudo-random function. Who does not know the key cannot choose items that collide, nor items that a
+// filter takes for others, better than by guessing. Thread-safe: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/hash/key_hash.h"
+
+namespace bitsieve::core {
+
+struct SipKey {
+  uint64_t first;  // of the key's 16 bytes, little-endian
+  uint64_t second;
+};
+
+// `low` is the first 8 bytes of the output, little-endian.
+KeyHash SipHash(std::string_view bytes, const SipKey& key);
+
+// The key of a filter: the seed and its Mix64. A key so made has the 64 bits of the seed for its secret, no more:
+// whoever could try 2^64 seeds against a filter's answers would find it.
+SipKey SipKeyOfSeed(uint64_t seed);
+
+}  // namespace bitsieve::core
