@@ -13,6 +13,7 @@ enum class FilterKind : uint16_t {
   kClassic = 1,
   kBlocked = 2,
   kCounting = 3,
+  kCuckoo = 4,
   kWindow = 6,
   kFingerprint = 8,
 };
@@ -27,6 +28,7 @@ inline constexpr std::array kFilterKinds{
     FilterKindRow{FilterKind::kBlocked, "blocked", "one or two cache lines per item: the fastest, and the default"},
     FilterKindRow{FilterKind::kClassic, "classic", "the textbook Bloom filter: the smallest of the Bloom kinds"},
     FilterKindRow{FilterKind::kCounting, "counting", "classic with counters in place of bits: items can be removed"},
+    FilterKindRow{FilterKind::kCuckoo, "cuckoo", "fingerprints: items can be removed, and small at low rates"},
     FilterKindRow{FilterKind::kWindow, "window", "forgets: seen within the last so many items, or within a time"},
     FilterKindRow{FilterKind::kFingerprint, "fingerprint", "a table of signatures: one cache line, small at low rates"},
 };

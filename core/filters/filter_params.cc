@@ -40,6 +40,18 @@ bool HashFits(const FilterParams& params) {
   return params.hash == HashKind::kXxh3;
 }
 
+Status ValidateCuckoo(const FilterParams& params) {
+  if (params.kind != FilterKind::kCuckoo) return {};
+  if (params.bucket_size < kMinBucketSize || params.bucket_size > kMaxBucketSize) {
+    return OutOfRange("bucket size must be in the range [" + std::to_string(kMinBucketSize) + ", " +
+                      std::to_string(kMaxBucketSize) + "]");
+  }
+  if (params.max_iterations < 1 || params.max_iterations > kMaxMaxIterations) {
+    return OutOfRange("max iterations must be in the range [1, " + std::to_string(kMaxMaxIterations) + "]");
+  }
+  return {};
+}
+
 }  // namespace
 
 bool HashIsChosen(FilterKind kind) { return kind == FilterKind::kClassic || kind == FilterKind::kBlocked; }
@@ -89,6 +101,7 @@ Status Validate(const FilterParams& params) {
     return OutOfRange("the hash function is not one that a filter of type " + std::string(FilterKindName(params.kind)) +
                       " can have");
   }
+  if (Status status = ValidateCuckoo(params); !status) return status;
   return ValidateWindow(params);
 }
 

@@ -16,6 +16,11 @@ inline constexpr double kMinErrorRate = 1e-9;  // below, hash and pattern would 
 inline constexpr double kDefaultTighteningRatio = 0.8;
 inline constexpr double kReservedFirstLinkShare = 0.8;
 inline constexpr uint32_t kDefaultCounterBits = 4;
+inline constexpr uint32_t kMinBucketSize = 2;  // buckets of one slot are not even half full when inserting fails
+inline constexpr uint32_t kMaxBucketSize = 8;  // more would only cost fingerprint bits
+inline constexpr uint32_t kDefaultBucketSize = 4;
+inline constexpr uint32_t kMaxMaxIterations = 65535;
+inline constexpr uint32_t kDefaultMaxIterations = 2000;
 
 // What a filter of the kind `window` remembers: the last `items`, or all of the last `duration_ms`. One of them is 0;
 // both are in every other kind.
@@ -44,7 +49,9 @@ struct FilterParams {
   uint64_t seed = 0;
   HashKind hash = HashKind::kXxh3;  // one that HashIsChosen allows, or the kind's own
   WindowSpan window = {};  // kWindow alone; of items: as many as the capacity. It does not grow: expansion is 0
-  uint32_t counter_bits = kDefaultCounterBits;  // 4 or 8; of the kind counting, and nothing to the others
+  uint32_t counter_bits = kDefaultCounterBits;      // 4 or 8; of the kind counting, and nothing to the others
+  uint32_t bucket_size = kDefaultBucketSize;        // slots of a bucket, in [kMinBucketSize, kMaxBucketSize]; of cuckoo
+  uint32_t max_iterations = kDefaultMaxIterations;  // buckets that an insert looks at, at least 1; of cuckoo
 
   bool scaling() const { return expansion != 0; }
 };

@@ -238,15 +238,19 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(1)",
      .summary = "Creates an empty filter for a capacity and an error rate.",
      .syntax = "key error_rate capacity [EXPANSION expansion] [NONSCALING] [TYPE kind] [WINDOW window] "
-               "[COUNTERBITS 4 | 8] [HASH xxh3 | murmur3 | fnv1a | sip] [SEED seed] [TIGHTENING ratio] [IFNOTEXISTS]",
+               "[COUNTERBITS 4 | 8] [BUCKETSIZE size] [MAXITERATIONS iterations] [HASH xxh3 | murmur3 | fnv1a | sip] "
+               "[SEED seed] [TIGHTENING ratio] [IFNOTEXISTS]",
      .notes =
          "error_rate is between 0 and 1; above 0.25 it is used as 0.25. EXPANSION 0 is NONSCALING. TYPE, WINDOW, "
-         "COUNTERBITS, HASH, SEED, TIGHTENING and IFNOTEXISTS are Bitsieve's own: with IFNOTEXISTS a filter of equal "
+         "COUNTERBITS, BUCKETSIZE, MAXITERATIONS, HASH, SEED, TIGHTENING and IFNOTEXISTS are Bitsieve's own: with "
+         "IFNOTEXISTS a filter of equal "
          "parameters under that "
          "name is as good as a new one (a seed and a tightening ratio count only if they are given). TYPE window needs "
          "WINDOW, a number of items, which must be the capacity, or a duration such as 500ms, 90s, 30m, 24h or "
          "7d, whose capacity is the number of items expected within it. COUNTERBITS is for TYPE counting, 4 if not "
-         "given. HASH is for the types blocked and classic, xxh3 if not given; take sip if an attacker chooses the "
+         "given. BUCKETSIZE, 2 to 8, and MAXITERATIONS, the buckets that an addition looks at for a free slot, 1 to "
+         "65535, are for TYPE cuckoo, 4 and 2000 if not given. HASH is for the types blocked and classic, xxh3 if not "
+         "given; take sip if an attacker chooses the "
          "items.",
      .handler = Reserve},
     {.name = "bf.add",
@@ -259,7 +263,8 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(links)",
      .summary = "Adds an item: 1 if it is new, 0 if it was probably there. Creates the filter if there is none.",
      .syntax = "key item",
-     .notes = "A filter of the kind counting counts the addition in both cases.",
+     .notes = "A filter of the kind counting or cuckoo counts the addition in both cases. One of the kind cuckoo that "
+              "does not grow refuses repeated additions, too, when it is full.",
      .items_handler = AnswerAdds,
      .handler = Add},
     {.name = "bf.madd",
@@ -284,10 +289,10 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(items * links)",
      .summary = "Adds items, as BF.MADD, and says how the filter is to be made if there is none.",
      .syntax = "key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TYPE kind] "
-               "[WINDOW window] [COUNTERBITS 4 | 8] [HASH xxh3 | murmur3 | fnv1a | sip] [SEED seed] [TIGHTENING ratio] "
-               "ITEMS item [item ...]",
-     .notes = "Options are ignored when the filter exists. TYPE, WINDOW, COUNTERBITS, HASH, SEED and TIGHTENING are "
-              "Bitsieve's own.",
+               "[WINDOW window] [COUNTERBITS 4 | 8] [BUCKETSIZE size] [MAXITERATIONS iterations] "
+               "[HASH xxh3 | murmur3 | fnv1a | sip] [SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
+     .notes = "Options are ignored when the filter exists. TYPE, WINDOW, COUNTERBITS, BUCKETSIZE, MAXITERATIONS, HASH, "
+              "SEED and TIGHTENING are Bitsieve's own.",
      .handler = Insert},
     {.name = "bf.exists",
      .arity = -3,
@@ -321,9 +326,9 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "2.4.4",
      .complexity = "O(1)",
-     .summary =
-         "The number of items counted as newly added; of the kind counting, additions less removals. 0 if there is no "
-         "such filter.",
+     .summary = "The number of items counted as newly added; of the kinds that can remove, additions less removals. 0 "
+                "if there is no "
+                "such filter.",
      .syntax = "key",
      .handler = Cardinality},
     {.name = "bf.info",
@@ -336,12 +341,14 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(bytes), since the fill is counted",
      .summary = "What a filter was made for, what it takes and how full it is.",
      .syntax = "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | TYPE | ERROR | ESTIMATED | FILL | HASHES | BITS | "
-               "SEED | TIGHTENING | HASH | WINDOW | OLDEST | GENERATIONS | COUNTERBITS | FINGERPRINTBITS]",
+               "SEED | TIGHTENING | HASH | WINDOW | OLDEST | GENERATIONS | COUNTERBITS | "
+               "BUCKETSIZE | MAXITERATIONS | FINGERPRINTBITS]",
      .notes = "The first five fields are RedisBloom's, in their order. Seed is text, since it may be larger than an "
               "integer reply can be. Three are of the type window alone: the window, as WINDOW has it; how "
               "far back it remembers now, in items, or in seconds for a window of time; and the generations that are "
-              "remembered. Counter bits is of the type counting alone, Hash of blocked and classic, Fingerprint bits "
-              "of fingerprint (where the fill ratio is the load of the tables).",
+              "remembered. Counter bits is of the type counting alone, Hash of blocked and classic, Bucket size "
+              "and max iterations of cuckoo, Fingerprint bits, those of the newest table, of cuckoo and fingerprint "
+              "(where the fill ratio is the load of the tables).",
      .handler = BloomInfo},
     {.name = "bf.clear",
      .arity = 2,

@@ -85,6 +85,16 @@ constexpr Field kCountingFields[] = {
      [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) { reply.Integer(params.counter_bits); }},
 };
 
+// Of the kind `cuckoo` alone.
+constexpr Field kCuckooFields[] = {
+    {"BUCKETSIZE", "Bucket size",
+     [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) { reply.Integer(params.bucket_size); }},
+    {"MAXITERATIONS", "Max iterations",
+     [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) { reply.Integer(params.max_iterations); }},
+    {"FINGERPRINTBITS", "Fingerprint bits",
+     [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) { reply.Integer(info.fingerprint_bits); }},
+};
+
 // Of the kind `fingerprint` alone.
 constexpr Field kFingerprintFields[] = {
     {"FINGERPRINTBITS", "Fingerprint bits",
@@ -100,6 +110,7 @@ constexpr Field kHashFields[] = {
 };
 
 std::span<const Field> FieldsOfKind(core::FilterKind kind) {
+  if (kind == core::FilterKind::kCuckoo) return kCuckooFields;
   if (kind == core::FilterKind::kWindow) return kWindowFields;
   if (kind == core::FilterKind::kCounting) return kCountingFields;
   if (kind == core::FilterKind::kFingerprint) return kFingerprintFields;

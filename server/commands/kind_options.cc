@@ -29,6 +29,18 @@ void ReadHash(ArgumentReader& reader, std::string_view missing, FilterParams& pa
   params.hash = hash.value_or(core::HashKind::kXxh3);
 }
 
+void ReadBucketSize(ArgumentReader& reader, std::string_view missing, FilterParams& params) {
+  const uint64_t size = reader.Unsigned(missing, wire::kBadBucketSize);
+  if (reader.ok() && (size < core::kMinBucketSize || size > core::kMaxBucketSize)) reader.Fail(wire::kBadBucketSize);
+  params.bucket_size = static_cast<uint32_t>(size);
+}
+
+void ReadMaxIterations(ArgumentReader& reader, std::string_view missing, FilterParams& params) {
+  const uint64_t iterations = reader.Unsigned(missing, wire::kBadMaxIterations);
+  if (reader.ok() && (iterations < 1 || iterations > core::kMaxMaxIterations)) reader.Fail(wire::kBadMaxIterations);
+  params.max_iterations = static_cast<uint32_t>(iterations);
+}
+
 constexpr KindOption kOptions[] = {
     {.word = "WINDOW",
      .noun = "window",
@@ -48,6 +60,18 @@ constexpr KindOption kOptions[] = {
      .fits = core::HashIsChosen,
      .read = ReadHash,
      .text = [](const FilterParams& params) { return std::string(core::HashKindName(params.hash)); }},
+    {.word = "BUCKETSIZE",
+     .noun = "bucket size",
+     .missing = wire::kNoBucketSize,
+     .fits = [](FilterKind kind) { return kind == FilterKind::kCuckoo; },
+     .read = ReadBucketSize,
+     .text = [](const FilterParams& params) { return std::to_string(params.bucket_size); }},
+    {.word = "MAXITERATIONS",
+     .noun = "number of iterations",
+     .missing = wire::kNoMaxIterations,
+     .fits = [](FilterKind kind) { return kind == FilterKind::kCuckoo; },
+     .read = ReadMaxIterations,
+     .text = [](const FilterParams& params) { return std::to_string(params.max_iterations); }},
 };
 static_assert(std::size(kOptions) <= sizeof(KindOptionSet) * 8);
 

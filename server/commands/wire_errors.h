@@ -47,6 +47,10 @@ inline constexpr std::string_view kWindowFull = "ERR window is full: more than i
 inline constexpr std::string_view kNoCounterBits = "ERR no counter bits";
 inline constexpr std::string_view kBadCounterBits = "ERR bad counter bits: they must be 4 or 8";
 inline constexpr std::string_view kNoHash = "ERR no hash";
+inline constexpr std::string_view kNoBucketSize = "ERR no bucket size";
+inline constexpr std::string_view kBadBucketSize = "ERR bad bucket size: it must be in the range [2, 8]";
+inline constexpr std::string_view kNoMaxIterations = "ERR no max iterations";
+inline constexpr std::string_view kBadMaxIterations = "ERR bad max iterations: they must be in the range [1, 65535]";
 inline constexpr std::string_view kFull = "ERR non scaling filter is full";
 inline constexpr std::string_view kCannotGrow =
     "ERR problem inserting into filter: it is full, and a further link's error rate would be too small to be kept";

@@ -45,6 +45,9 @@ class FilterContract : public testing::TestWithParam<core::FilterKind> {
 
   // Such a kind does not grow, and keeps no more than its capacity: what is asked of the others beyond does not fit it.
   static bool Forgets() { return GetParam() == core::FilterKind::kWindow; }
+  // Such a kind stores something for every addition, so repeated ones need room too, and its rate falls as its load
+  // does.
+  static bool KeepsFingerprints() { return GetParam() == core::FilterKind::kCuckoo; }
 
   static std::vector<core::KeyHash> Hashes(const core::Filter& filter, KeySource source, uint64_t first, size_t count) {
     std::vector<core::KeyHash> hashes(count);

@@ -60,11 +60,11 @@ TEST_P(Removal, OfHalfLeavesTheOtherHalf) {
     EXPECT_EQ(Remove(*filter, kSource, 0, kItems / 2), kItems / 2);
     EXPECT_EQ(filter->ItemCount(), kItems / 2);
     EXPECT_EQ(CountFound(*filter, kSource, kItems / 2, kItems / 2), kItems / 2);
-    // What was removed is as absent as what was never there, at half the load: far below the asked rate.
+    // What was removed is as absent as what was never there, at half the load.
     const auto gone = static_cast<double>(CountFound(*filter, kSource, 0, kItems / 2));
     const double expected = filter->Info().estimated_error_rate * static_cast<double>(kItems / 2);
     EXPECT_NEAR(gone, expected, 5 * std::sqrt(expected) + 2);
-    EXPECT_LT(filter->Info().estimated_error_rate, rate / 4);
+    EXPECT_LT(filter->Info().estimated_error_rate, KeepsFingerprints() ? rate * 0.51 : rate / 4);
   }
 }
 
@@ -116,8 +116,12 @@ TEST_P(Removal, MakesRoomInAFullFilter) {
     return outcome[0];
   };
   EXPECT_EQ(add(100), core::AddOutcome::kFull);
-  EXPECT_EQ(add(5), core::AddOutcome::kPresent);  // needs no room, but counts
-  EXPECT_EQ(Remove(*filter, kSource, 5, 1), 1U);
+  if (KeepsFingerprints()) {
+    EXPECT_EQ(add(5), core::AddOutcome::kFull) << "it would not be counted";
+  } else {
+    EXPECT_EQ(add(5), core::AddOutcome::kPresent);  // needs no room, but counts
+    EXPECT_EQ(Remove(*filter, kSource, 5, 1), 1U);
+  }
   EXPECT_EQ(add(100), core::AddOutcome::kFull);
   EXPECT_EQ(Remove(*filter, kSource, 6, 1), 1U);
   EXPECT_EQ(add(100), core::AddOutcome::kAdded);
@@ -161,7 +165,7 @@ TEST_P(Removal, NeverTouchesOtherItemsWhateverLinksBelieve) {
     if (step % 500 != 0) continue;
     for (const uint64_t item : live) ASSERT_EQ(CountFound(*filter, kSource, item, 1), 1U) << step;
   }
-  EXPECT_GT(filter->Info().links, 3U);
+  EXPECT_GT(filter->Info().links, 2U);
   for (const uint64_t item : live) ASSERT_EQ(Remove(*filter, kSource, item, 1), 1U);
   EXPECT_EQ(filter->ItemCount(), 0U);
   EXPECT_EQ(filter->Info().fill_ratio, 0);

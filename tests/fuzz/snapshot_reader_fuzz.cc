@@ -86,8 +86,11 @@ void TryFilter(MemoryDisk& disk, const FileSeal& seal) {
       uint8_t present = 0;
       (*filter)->Add(std::span(&hash, 1), std::span(&outcome, 1));
       (*filter)->MayContain(std::span(&hash, 1), std::span(&present, 1));
-      // A window that is full refuses what it knows, too, if it cannot count its time from now on.
-      Require(present == (outcome <= core::AddOutcome::kAdded) || outcome == core::AddOutcome::kWindowFull);
+      // A full window refuses what it knows, too, if it cannot count its time from now on; and so does a full filter
+      // that stores every addition.
+      const bool refuses_known =
+          outcome == core::AddOutcome::kWindowFull || (*filter)->params().kind == core::FilterKind::kCuckoo;
+      Require(present == (outcome <= core::AddOutcome::kAdded) || (present == 1 && refuses_known));
       const auto again = WriteFilterFile(disk, kFilterPath, "again", **filter, kChunkBytes, buffer);
       core::MemoryBudget other;
       const auto copy = ReadFilterFile(disk, kFilterPath, again.value(), other, buffer);

@@ -8,7 +8,7 @@ import time
 
 from harness import PATIENCE, REPLY_SECONDS, OwnServerTest, encode, main, wait_until
 
-KINDS = ("classic", "blocked", "counting")
+KINDS = ("classic", "blocked", "counting", "cuckoo")
 
 
 def fill(server, filters=6):

@@ -86,8 +86,8 @@ TEST(OptionRow, Words) {
   Options options;
   ASSERT_TRUE(SetOption(Row("default-type"), "classic", options));
   EXPECT_EQ(options.default_type, "classic");
-  EXPECT_EQ(Refusal("default-type", "Cuckoo"),
-            R"(default-type must be one of classic, blocked, counting, fingerprint, not "Cuckoo")");
+  EXPECT_EQ(Refusal("default-type", "Magic"),
+            R"(default-type must be one of classic, blocked, counting, cuckoo, fingerprint, not "Magic")");
   EXPECT_NE(Refusal("default-type", ""), "");
 }
 

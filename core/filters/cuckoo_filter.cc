@@ -1,0 +1,284 @@
+#include "core/filters/cuckoo_filter.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstdio>
+
+#include "core/filters/cuckoo_sizing.h"
+
+namespace bitsieve::core {
+
+namespace {
+
+std::string Short(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", number);
+  return text;
+}
+
+uint64_t DivideUp(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+uint64_t CuckooFilter::OverheadBytes() { return sizeof(CuckooFilter) + sizeof(CuckooTable) + 64; }
+
+CuckooShape CuckooFilter::FirstShape(const FilterParams& params) {
+  const double rate = RateOfLink(params, 0);
+  const uint64_t buckets = CuckooBuckets(params.capacity, params.bucket_size);
+  return {params.capacity, rate, buckets, params.bucket_size, CuckooFingerprintBits(rate, params.bucket_size)};
+}
+
+Result<std::unique_ptr<Filter>> CuckooFilter::Make(const FilterParams& params, MemoryBudget& budget) {
+  if (Status status = Validate(params); !status) return tl::unexpected(std::move(status).error());
+  const CuckooShape shape = FirstShape(params);
+  if (shape.fingerprint_bits > kMaxFingerprintBits) {
+    const double smallest = CuckooSmallestRate(params.bucket_size) / params.first_link_share;
+    // Rounded up in its last digit, so that what is told can be asked for.
+    return Fail(ErrorCode::kInvalidArgument,
+                "error rate is too small for fingerprints of 32 bits; the smallest of a "
+                "cuckoo filter such as this is " +
+                    Short(smallest * 1.05));
+  }
+  Result<std::unique_ptr<CuckooTable>> table = CuckooTable::Make(shape, nullptr, budget);
+  if (!table) return tl::unexpected(std::move(table).error());
+  std::vector<std::unique_ptr<CuckooTable>> tables;
+  tables.push_back(std::move(*table));
+  return FromTables(params, std::move(tables), budget);
+}
+
+Result<std::unique_ptr<Filter>> CuckooFilter::FromTables(const FilterParams& params,
+                                                         std::vector<std::unique_ptr<CuckooTable>> tables,
+                                                         MemoryBudget& budget) {
+  assert(!tables.empty());
+  std::unique_ptr<CuckooFilter> filter(new CuckooFilter(params, budget));
+  filter->oldest_ = tables.front().get();
+  for (std::unique_ptr<CuckooTable>& table : tables) {
+    if (Status status = filter->Append(std::move(table)); !status) return tl::unexpected(std::move(status).error());
+  }
+  return filter;
+}
+
+Status CuckooFilter::Append(std::unique_ptr<CuckooTable> table) {
+  MemoryReservation overhead = MemoryReservation::TryTake(budget_, OverheadBytes());
+  if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a further table");
+  CuckooTable* const older = tables_.empty() ? nullptr : &newest();
+  overheads_.push_back(std::move(overhead));
+  tables_.push_back(std::move(table));
+  if (older != nullptr) older->SetNewer(&newest());
+  uint64_t bytes = 0;
+  for (const auto& each : tables_) bytes += each->shape().SizeBytes();
+  NoteSizeBytes(bytes);
+  return {};
+}
+
+CuckooPair CuckooFilter::PairIn(const CuckooTable* table, const CuckooKey& key) {
+  return table == nullptr ? CuckooPair() : table->Refine(PairIn(table->older(), key), key);
+}
+
+void CuckooFilter::PrefetchLines(const KeyHash& hash) const {
+  const CuckooKey key = KeyOf(hash);
+  CuckooPair pair;
+  for (const CuckooTable* table = oldest_; table != nullptr; table = table->newer()) {
+    pair = table->Refine(pair, key);
+    table->Prefetch(pair);
+  }
+}
+
+bool CuckooFilter::SomeTableHolds(const CuckooKey& key) const {
+  CuckooPair pair;
+  for (const CuckooTable* table = oldest_; table != nullptr; table = table->newer()) {
+    pair = table->Refine(pair, key);
+    if (table->Contains(pair, table->FingerprintOf(key))) return true;
+  }
+  return false;
+}
+
+bool CuckooFilter::Contains(const CuckooKey& key) const {
+  constexpr int kPatience = 64;  // then the writer may have been put to sleep amid a move
+  for (int tries = 1;; ++tries) {
+    const uint64_t seen = version_.Current();
+    if (SomeTableHolds(key)) return true;
+    if (version_.Unchanged(seen)) return false;
+    if (tries % kPatience == 0) sched_yield();
+  }
+}
+
+void CuckooFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
+  for (size_t i = 0; i < hashes.size(); ++i) present[i] = Contains(KeyOf(hashes[i])) ? 1 : 0;
+}
+
+uint64_t CuckooFilter::CountOnce(const CuckooKey& key) const {
+  uint64_t count = 0;
+  CuckooPair pair;
+  for (const CuckooTable* table = oldest_; table != nullptr; table = table->newer()) {
+    pair = table->Refine(pair, key);
+    count += table->Count(pair, table->FingerprintOf(key));
+  }
+  return count;
+}
+
+// Only moves can be miscounted, so it counts again until nothing moved.
+void CuckooFilter::Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const {
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    const CuckooKey key = KeyOf(hashes[i]);
+    for (uint64_t seen = version_.Current();; seen = version_.Current()) {
+      counts[i] = CountOnce(key);
+      if (version_.Unchanged(seen)) break;
+      sched_yield();
+    }
+  }
+}
+
+size_t CuckooFilter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
+  const std::lock_guard lock(writer_mutex_);
+  AddOutcome refusal = AddOutcome::kAdded;  // once growing failed in this call, it is not tried for every item again
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    outcomes[i] = AddOne(KeyOf(hashes[i]), refusal);
+    if (outcomes[i] == AddOutcome::kFull) return i + 1;
+  }
+  return hashes.size();
+}
+
+AddOutcome CuckooFilter::AddOne(const CuckooKey& key, AddOutcome& refusal) {
+  const bool present = SomeTableHolds(key);
+  if (present && newest().IsSaturated(PairIn(&newest(), key), newest().FingerprintOf(key))) return AddOutcome::kPresent;
+  while (!Store(key)) {
+    if (refusal <= AddOutcome::kAdded) refusal = Grow();
+    if (refusal > AddOutcome::kAdded) return refusal;
+  }
+  TellChange();
+  return present ? AddOutcome::kPresent : AddOutcome::kAdded;
+}
+
+bool CuckooFilter::Store(const CuckooKey& key) {
+  for (auto table = tables_.rbegin(); table != tables_.rend(); ++table) {
+    if (!(*table)->HasRoom()) continue;
+    const CuckooPair pair = PairIn(table->get(), key);
+    if ((*table)->Insert(pair, (*table)->FingerprintOf(key), params().max_iterations, version_)) return true;
+  }
+  return false;
+}
+
+AddOutcome CuckooFilter::Grow() {
+  if (!params().scaling()) return AddOutcome::kFull;
+  const CuckooShape& last = newest().shape();
+  const auto index = static_cast<uint32_t>(tables_.size());
+  const double rate = RateOfLink(params(), index);
+  const uint32_t bits = std::max(last.fingerprint_bits, CuckooFingerprintBits(rate, last.bucket_size));
+  if (bits > kMaxFingerprintBits || index == kMaxCuckooTables) return AddOutcome::kCannotGrow;
+
+  uint64_t total = 0;
+  for (const auto& table : tables_) total += table->shape().capacity;
+  const uint64_t multiple = std::max<uint64_t>(params().expansion, DivideUp(total / 4, last.capacity));
+  if (multiple > kMaxCuckooSlots / last.Slots()) return AddOutcome::kOutOfMemory;
+  const uint64_t buckets = last.buckets * multiple;
+  const CuckooShape shape{CuckooCapacity(buckets, last.bucket_size), rate, buckets, last.bucket_size, bits};
+  Result<std::unique_ptr<CuckooTable>> table = CuckooTable::Make(shape, &newest(), budget_);
+  return table && Append(std::move(*table)) ? AddOutcome::kAdded : AddOutcome::kOutOfMemory;
+}
+
+void CuckooFilter::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) {
+  const std::lock_guard lock(writer_mutex_);
+  for (size_t i = 0; i < hashes.size(); ++i) removed[i] = RemoveOne(KeyOf(hashes[i])) ? 1 : 0;
+}
+
+bool CuckooFilter::RemoveOne(const CuckooKey& key) {
+  CuckooTable* holder = nullptr;
+  CuckooPair pair, pair_in_holder;
+  for (const auto& table : tables_) {
+    pair = table->Refine(pair, key);
+    if (!table->Contains(pair, table->FingerprintOf(key))) continue;
+    holder = table.get();
+    pair_in_holder = pair;
+  }
+  if (holder == nullptr) return false;
+  const uint64_t fingerprint = holder->FingerprintOf(key);
+  if (holder->IsSaturated(pair_in_holder, fingerprint)) return false;
+  holder->Remove(pair_in_holder, fingerprint, version_);
+  TellChange();
+  return true;
+}
+
+uint64_t CuckooFilter::ItemCount() const {
+  uint64_t items = 0;
+  for (const CuckooTable* table = oldest_; table != nullptr; table = table->newer()) items += table->items();
+  return items;
+}
+
+FilterInfo CuckooFilter::Info() const {
+  FilterInfo info;
+  uint64_t slots = 0;
+  uint64_t bits = 0;
+  double none = 1;  // the chance that no table is wrong
+  for (const CuckooTable* table = oldest_; table != nullptr; table = table->newer()) {
+    const CuckooShape& shape = table->shape();
+    ++info.links;
+    info.capacity += shape.capacity;
+    info.size_bytes += shape.SizeBytes() + OverheadBytes();
+    info.items += table->items();
+    info.fingerprint_bits = shape.fingerprint_bits;
+    slots += shape.Slots();
+    bits += shape.Slots() * shape.fingerprint_bits;
+    none *= 1 - table->EstimatedRate();
+  }
+  info.hash_functions = 1;
+  info.estimated_error_rate = 1 - none;
+  info.fill_ratio = static_cast<double>(info.items) / static_cast<double>(slots);
+  info.bits_per_item = static_cast<double>(bits) / static_cast<double>(info.capacity);
+  return info;
+}
+
+// One moment's bytes, although fingerprints are moved and removed while they are read.
+class CuckooFilter::Image final : public FilterImage {
+ public:
+  // Called with the writer's mutex held.
+  explicit Image(const CuckooFilter& filter) : filter_(filter) {
+    CuckooHeader header{filter.params(), {}};
+    for (const auto& table : filter.tables_) {
+      header.tables.push_back({table->shape(), table->items()});
+      parts_.push_back({std::make_unique<MemoryImage>(table->memory(), filter.budget_), table->memory().size_bytes()});
+      body_bytes_ += parts_.back().size_bytes;
+    }
+    header_ = EncodeCuckooHeader(header);
+  }
+  ~Image() override {
+    const std::lock_guard lock(filter_.writer_mutex_);
+    parts_.clear();
+  }
+
+  const std::string& header() const override { return header_; }
+  uint64_t body_bytes() const override { return body_bytes_; }
+
+  Status Read(uint64_t offset, std::span<std::byte> out) override {
+    for (const Part& part : parts_) {
+      if (offset < part.size_bytes && !out.empty()) {
+        const size_t count = std::min<uint64_t>(part.size_bytes - offset, out.size());
+        if (Status status = part.image->Read(offset, out.first(count)); !status) return status;
+        out = out.subspan(count);
+        offset += count;
+      }
+      offset -= std::min(offset, part.size_bytes);
+    }
+    return {};
+  }
+
+ private:
+  struct Part {
+    std::unique_ptr<MemoryImage> image;
+    uint64_t size_bytes;
+  };
+
+  const CuckooFilter& filter_;
+  std::string header_;
+  std::vector<Part> parts_;  // a table each, oldest first
+  uint64_t body_bytes_ = 0;
+};
+
+std::unique_ptr<FilterImage> CuckooFilter::Capture() const {
+  const std::lock_guard lock(writer_mutex_);
+  return std::make_unique<Image>(*this);
+}
+
+}  // namespace bitsieve::core

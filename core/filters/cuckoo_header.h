@@ -1,0 +1,33 @@
+// cuckoo_header.h: the self-describing header of a cuckoo filter's image; docs/formats/filter.md has the bytes.
+// Everything decoded is hostile until Decode has checked it. Thread-safe: free functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/filters/cuckoo_table.h"
+#include "core/filters/filter_params.h"
+
+namespace bitsieve::core {
+
+// Each table is a quarter larger than those before it, or more: no chain comes so far before a table is too large.
+inline constexpr uint32_t kMaxCuckooTables = 256;
+
+struct CuckooRecord {
+  CuckooShape shape;
+  uint64_t items;  // fingerprints in the table, exactly
+};
+
+struct CuckooHeader {
+  FilterParams params;
+  std::vector<CuckooRecord> tables;  // oldest first, at least one
+};
+
+std::string EncodeCuckooHeader(const CuckooHeader& header);
+// From a header's fields. kCorrupt names the field.
+Result<CuckooHeader> DecodeCuckooHeader(std::string_view fields);
+
+}  // namespace bitsieve::core
