@@ -85,20 +85,17 @@ constexpr Field kCountingFields[] = {
      [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) { reply.Integer(params.counter_bits); }},
 };
 
-// Of the kind `cuckoo` alone.
+// Of the kind `fingerprint`; those of `cuckoo` have two more.
+constexpr Field kFingerprintBits{
+    "FINGERPRINTBITS", "Fingerprint bits",
+    [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) { reply.Integer(info.fingerprint_bits); }};
+constexpr Field kFingerprintFields[] = {kFingerprintBits};
 constexpr Field kCuckooFields[] = {
     {"BUCKETSIZE", "Bucket size",
      [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) { reply.Integer(params.bucket_size); }},
     {"MAXITERATIONS", "Max iterations",
      [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) { reply.Integer(params.max_iterations); }},
-    {"FINGERPRINTBITS", "Fingerprint bits",
-     [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) { reply.Integer(info.fingerprint_bits); }},
-};
-
-// Of the kind `fingerprint` alone.
-constexpr Field kFingerprintFields[] = {
-    {"FINGERPRINTBITS", "Fingerprint bits",
-     [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) { reply.Integer(info.fingerprint_bits); }},
+    kFingerprintBits,
 };
 
 // Of the kinds whose hash function can be chosen.
