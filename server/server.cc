@@ -20,6 +20,7 @@
 #include "core/filters/filter_kind.h"
 #include "server/commands/command_settings.h"
 #include "server/commands/dispatcher.h"
+#include "server/keyspace/freezer.h"
 #include "server/keyspace/registry.h"
 #include "server/logging.h"
 #include "server/net/file_limit.h"
@@ -92,6 +93,7 @@ class Server {
   const Clock::time_point started_ = Clock::now();
   core::MemoryBudget memory_;
   Registry registry_;
+  Freezer freezer_{registry_};
   PosixDisk disk_;
   std::unique_ptr<DataDirectory> directory_;
   std::unique_ptr<Snapshotter> snapshotter_;
@@ -115,7 +117,7 @@ core::Status Server::Start() {
   LimitClients();
   run_time_options_ = std::make_unique<RunTimeOptions>(options_, CheckAffordable,
                                                        [this](const config::Options& options) { Apply(options); });
-  control_ = std::make_unique<ProcessControl>(*snapshotter_, *run_time_options_,
+  control_ = std::make_unique<ProcessControl>(*snapshotter_, freezer_, *run_time_options_,
                                               [this](bool save) { asio::post(main_, [=, this] { BeginStop(save); }); });
   if (auto status = OpenNetwork(); !status) return status;
   AwaitSignals();
@@ -218,6 +220,7 @@ core::Status Server::Stop() {
   const Clock::time_point began = Clock::now();
   spdlog::info("Stopping {} a last snapshot", final_save_ ? "with" : "without");
   net_->Stop(kDrainPatience);
+  freezer_.Stop();
   auto saved = snapshotter_->Stop(final_save_);
   if (!saved) return core::Fail(saved.error().code, "the last snapshot failed: " + saved.error().message);
   spdlog::info("Stopped in {} ms with {} filters in memory, {} bytes", MillisecondsSince(began), registry_.Size(),

@@ -12,7 +12,8 @@ std::span<const RibbonKernel* const> RibbonKernels() {
   static const std::vector<const RibbonKernel*> kernels = [] {
     std::vector<const RibbonKernel*> runnable;
 #if defined(BITSIEVE_X86_KERNELS)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("popcnt")) {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vpopcntdq") &&
+        __builtin_cpu_supports("popcnt")) {
       runnable.push_back(&kAvx512RibbonKernel);
     }
     if (__builtin_cpu_supports("popcnt")) runnable.push_back(&kPopcntRibbonKernel);

@@ -11,7 +11,8 @@
 //            block b   slots 64 b to 64 b + 63: one word for each column, slot 64 b + i in bit i. It has r columns, and
 //                      one more from the block on in which the split lies.
 //          A window lies in three neighbouring blocks at most: 24 r bytes in a row.
-// Split    items whose window starts below the split are compared in r columns, the others in r + 1: so any rate between
+// Split    items whose window starts below the split are compared in r columns, the others in r + 1: so any rate
+// between
 //          2^-r and 2^-(r + 1) is met, not powers of two alone.
 // All of it is persisted and never changes for the kind `ribbon`; golden tests hold it.
 //
@@ -29,7 +30,7 @@ namespace bitsieve::core {
 
 inline constexpr uint32_t kRibbonWidth = 128;
 inline constexpr uint32_t kRibbonBlockSlots = 64;
-inline constexpr uint32_t kMaxRibbonColumns = 31;           // the extra one included
+inline constexpr uint32_t kMaxRibbonColumns = 31;            // the extra one included
 inline constexpr uint64_t kMaxRibbonSlots = (1U << 24) - 1;  // of a shard
 inline constexpr uint64_t kSpareWords = 48;  // behind the last block: a lookup reads whole windows of whole vectors
 

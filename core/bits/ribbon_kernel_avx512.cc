@@ -8,8 +8,9 @@ namespace {
 
 struct AllEight {
   BITSIEVE_ALWAYS_INLINE static uint32_t Parities(const uint64_t* const blocks[3], const RibbonMasks& masks) {
-    const __m512i words = _mm512_xor_si512(_mm512_xor_si512(Masked(blocks[0], masks.word[0]), Masked(blocks[1], masks.word[1])),
-                                           Masked(blocks[2], masks.word[2]));
+    const __m512i words =
+        _mm512_xor_si512(_mm512_xor_si512(Masked(blocks[0], masks.word[0]), Masked(blocks[1], masks.word[1])),
+                         Masked(blocks[2], masks.word[2]));
     return _mm512_test_epi64_mask(_mm512_popcnt_epi64(words), _mm512_set1_epi64(1));
   }
 

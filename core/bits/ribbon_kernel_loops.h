@@ -38,9 +38,8 @@ struct OneByOne {
   BITSIEVE_ALWAYS_INLINE static uint32_t Parities(const uint64_t* const blocks[3], const RibbonMasks& masks) {
     uint32_t parities = 0;
     for (uint32_t i = 0; i < kVector; ++i) {
-      parities |= Parity((blocks[0][i] & masks.word[0]) ^ (blocks[1][i] & masks.word[1]) ^
-                         (blocks[2][i] & masks.word[2]))
-                  << i;
+      parities |=
+          Parity((blocks[0][i] & masks.word[0]) ^ (blocks[1][i] & masks.word[1]) ^ (blocks[2][i] & masks.word[2])) << i;
     }
     return parities;
   }

@@ -6,6 +6,8 @@
 
 #include "core/filters/filter_header.h"
 #include "core/filters/link.h"
+#include "core/filters/ribbon_decoder.h"
+#include "core/filters/ribbon_staging.h"
 #include "core/filters/scalable_filter.h"
 #include "core/filters/window_decoder.h"
 #include "core/filters/window_filter.h"
@@ -81,6 +83,7 @@ class ScalableDecoder final : public FilterDecoder {
 
 Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget, const Clock& clock) {
   if (params.kind == FilterKind::kWindow) return WindowFilter::Make(params, budget, clock);
+  if (params.kind == FilterKind::kRibbon) return RibbonStaging::Make(params, budget);
   return ScalableFilter::Make(params, budget);
 }
 
@@ -89,6 +92,7 @@ Result<std::unique_ptr<FilterDecoder>> FilterDecoder::Open(std::string_view head
   const Result<HeaderFrame> frame = OpenHeader(header_bytes);
   if (!frame) return tl::unexpected(frame.error());
   if (frame->kind == FilterKind::kWindow) return OpenWindow(frame->fields, budget, clock);
+  if (frame->kind == FilterKind::kRibbon) return OpenRibbon(frame->fields, budget);
   Result<FilterHeader> header = DecodeFilterHeader(header_bytes);
   if (!header) return tl::unexpected(std::move(header).error());
   std::vector<std::unique_ptr<Link>> links;

@@ -14,6 +14,7 @@ enum class FilterKind : uint16_t {
   kBlocked = 2,
   kCounting = 3,
   kWindow = 6,
+  kRibbon = 9,
 };
 
 struct FilterKindRow {
@@ -27,6 +28,7 @@ inline constexpr std::array kFilterKinds{
     FilterKindRow{FilterKind::kClassic, "classic", "the textbook Bloom filter: the smallest of the Bloom kinds"},
     FilterKindRow{FilterKind::kCounting, "counting", "classic with counters in place of bits: items can be removed"},
     FilterKindRow{FilterKind::kWindow, "window", "forgets: seen within the last so many items, or within a time"},
+    FilterKindRow{FilterKind::kRibbon, "ribbon", "for frozen sets, the smallest: collects exactly until BF.FREEZE"},
 };
 
 std::string_view FilterKindName(FilterKind kind);

@@ -1,7 +1,8 @@
 // hash_set.h: an exact set of 64-bit hashes that only grows: it remembers the order of their coming, and can be walked
 // by their value. What a ribbon filter collects until it is frozen.
 //
-// Idea        extendible hashing (Fagin, Nievergelt, Pippenger, Strong, 1979): a directory, indexed by the top bits of a
+// Idea        extendible hashing (Fagin, Nievergelt, Pippenger, Strong, 1979): a directory, indexed by the top bits of
+// a
 //             hash, points to segments of 4 KiB, each an open-addressing table of the hashes that share some top bits.
 //             A full segment gives its upper half to a new one; when it had the whole prefix of the directory, that is
 //             doubled before. So growing is a few microseconds now and then, never a pass over everything.

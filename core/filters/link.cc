@@ -65,8 +65,9 @@ LinkShape LinkShapeFor(FilterKind kind, uint64_t capacity, double error_rate, ui
       return BlockedBloom::ShapeFor(capacity, error_rate);
     case FilterKind::kCounting:
       return CountingBloom::ShapeFor(capacity, error_rate, counter_bits);
-    case FilterKind::kWindow:
-      break;  // made of generations, not of links
+    case FilterKind::kWindow:  // made of generations, not of links
+    case FilterKind::kRibbon:  // has none
+      break;
   }
   __builtin_unreachable();
 }
@@ -81,6 +82,7 @@ bool IsValid(const LinkShape& shape) {
     case FilterKind::kCounting:
       return CountingBloom::IsValidShape(shape);
     case FilterKind::kWindow:
+    case FilterKind::kRibbon:
       break;
   }
   return false;
@@ -97,6 +99,7 @@ Result<std::unique_ptr<Link>> MakeLink(const LinkShape& shape, MemoryBudget& bud
     case FilterKind::kCounting:
       return std::make_unique<CountingBloom>(shape, std::move(*memory));
     case FilterKind::kWindow:
+    case FilterKind::kRibbon:
       break;
   }
   __builtin_unreachable();

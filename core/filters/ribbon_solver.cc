@@ -47,7 +47,7 @@ bool RibbonSolver::BandUnder(std::span<const uint64_t> keys, uint32_t slots, uin
 }
 
 bool RibbonSolver::Insert(RibbonRow row, uint32_t start) {
-  for (RibbonRow* place = &rows_[start];; ) {
+  for (RibbonRow* place = &rows_[start];;) {
     if (place->low == 0) {
       *place = row;
       return true;

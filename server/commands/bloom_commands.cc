@@ -68,6 +68,8 @@ void WriteOutcome(CommandContext& context, AddOutcome outcome) {
       return context.Error(wire::kOutOfMemory);
     case AddOutcome::kCannotGrow:
       return context.Error(wire::kCannotGrow);
+    case AddOutcome::kFrozen:
+      return context.Error(wire::kFrozen);
     case AddOutcome::kWindowFull:
       return context.Error(wire::kWindowFull);
   }
@@ -334,11 +336,14 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(bytes), since the fill is counted",
      .summary = "What a filter was made for, what it takes and how full it is.",
      .syntax = "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | TYPE | ERROR | ESTIMATED | FILL | HASHES | BITS | "
-               "SEED | TIGHTENING | WINDOW | OLDEST | GENERATIONS | COUNTERBITS]",
+               "SEED | TIGHTENING | WINDOW | OLDEST | GENERATIONS | COUNTERBITS | STATE | PROGRESS | FAILURE]",
      .notes = "The first five fields are RedisBloom's, in their order. Seed is text, since it may be larger than an "
               "integer reply can be. Three are of the type window alone: the window, as WINDOW has it; how "
               "far back it remembers now, in items, or in seconds for a window of time; and the generations that are "
-              "remembered. Counter bits is of the type counting alone.",
+              "remembered. Counter bits is of the type counting alone. Three are of the type ribbon alone: its state "
+              "(staging, "
+              "building or frozen), percents of the building that are done, and why the last building failed (empty if "
+              "it did not).",
      .handler = BloomInfo},
     {.name = "bf.clear",
      .arity = 2,

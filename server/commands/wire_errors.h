@@ -47,6 +47,7 @@ inline constexpr std::string_view kWindowFull = "ERR window is full: more than i
 inline constexpr std::string_view kNoCounterBits = "ERR no counter bits";
 inline constexpr std::string_view kBadCounterBits = "ERR bad counter bits: they must be 4 or 8";
 inline constexpr std::string_view kFull = "ERR non scaling filter is full";
+inline constexpr std::string_view kFrozen = "ERR the filter is frozen: a ribbon filter takes no items after BF.FREEZE";
 inline constexpr std::string_view kCannotGrow =
     "ERR problem inserting into filter: it is full, and a further link's error rate would be too small to be kept";
 inline constexpr std::string_view kInsertBadErrorRate = "Bad error rate";
@@ -132,6 +133,7 @@ inline std::string WindowCapacity(std::string_view window, std::string_view capa
 inline std::string CannotRemove(std::string_view kind) {
   return Joined({"ERR a ", kind, " filter cannot remove items"});
 }
+inline std::string CannotFreeze(std::string_view kind) { return Joined({"ERR a ", kind, " filter cannot be frozen"}); }
 inline std::string CannotCount(std::string_view kind) { return Joined({"ERR a ", kind, " filter cannot count items"}); }
 inline std::string FilterRefused(std::string_view reason) { return Joined({"ERR could not create filter: ", reason}); }
 inline std::string CannotUnite(std::string_view reason) { return Joined({"ERR cannot unite: ", reason}); }

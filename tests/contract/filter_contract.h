@@ -46,6 +46,9 @@ class FilterContract : public testing::TestWithParam<core::FilterKind> {
   // Such a kind does not grow, and keeps no more than its capacity: what is asked of the others beyond does not fit it.
   static bool Forgets() { return GetParam() == core::FilterKind::kWindow; }
 
+  // Such a kind grows otherwise than by further links.
+  static bool HasNoLinks() { return GetParam() == core::FilterKind::kRibbon; }
+
   static std::vector<core::KeyHash> Hashes(const core::Filter& filter, KeySource source, uint64_t first, size_t count) {
     std::vector<core::KeyHash> hashes(count);
     for (size_t i = 0; i < count; ++i) hashes[i] = filter.HashOf(Key(source, first + i));
