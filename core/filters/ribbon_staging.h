@@ -8,7 +8,7 @@
 //             2^32 for the most that it takes. A wrong "yes" alone: an item that was added is always found. 128 bits
 //             would cost twice the memory, and add nothing to what the frozen filter keeps.
 // Growth      beyond the capacity, which then is but what was expected; not if it is not to grow (expansion 0).
-// Cost        17 to 27 bytes an item while it collects.
+// Cost        17 to 28 bytes an item while it collects.
 // Threads     thread-safe. Lookups take no lock; adders one after the other, one lock for each batch.
 // Images      the hashes in the order of their coming, as of the capture. What is building is saved as staging.
 // Persisted   kind 9, docs/formats/filter.md.
