@@ -21,6 +21,7 @@
 #include "server/commands/command_settings.h"
 #include "server/commands/dispatcher.h"
 #include "server/keyspace/freezer.h"
+#include "server/keyspace/printable_name.h"
 #include "server/keyspace/registry.h"
 #include "server/logging.h"
 #include "server/net/file_limit.h"
@@ -70,6 +71,16 @@ core::Status CheckAffordable(const config::Options& options) {
                     "the limit of open files allows for " + std::to_string(affordable) + " clients");
 }
 
+void LogFreeze(const FreezeReport& report) {
+  const std::string name = PrintableName(report.name);
+  if (!report.status) {
+    spdlog::warn("Filter {} cannot be frozen and goes on collecting: {}", name, report.status.error().message);
+    return;
+  }
+  spdlog::info("Filter {} of {} items is frozen: {} bytes instead of {}, built in {} ms", name, report.items,
+               report.frozen_bytes, report.collected_bytes, report.duration_ms);
+}
+
 // Members are built in their order and die in reverse; each uses those above it alone.
 class Server {
  public:
@@ -93,7 +104,7 @@ class Server {
   const Clock::time_point started_ = Clock::now();
   core::MemoryBudget memory_;
   Registry registry_;
-  Freezer freezer_{registry_};
+  Freezer freezer_{registry_, LogFreeze};
   PosixDisk disk_;
   std::unique_ptr<DataDirectory> directory_;
   std::unique_ptr<Snapshotter> snapshotter_;

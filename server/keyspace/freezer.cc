@@ -1,16 +1,14 @@
 #include "server/keyspace/freezer.h"
 
-#include <spdlog/spdlog.h>
-
 #include <chrono>
 #include <utility>
 
 #include "core/filters/ribbon_staging.h"
-#include "server/keyspace/printable_name.h"
 
 namespace bitsieve::server {
 
-Freezer::Freezer(Registry& registry) : registry_(registry), thread_([this] { Run(); }) {}
+Freezer::Freezer(Registry& registry, Told told)
+    : registry_(registry), told_(std::move(told)), thread_([this] { Run(); }) {}
 
 Freezer::~Freezer() { Stop(); }
 
@@ -50,16 +48,20 @@ void Freezer::Build(const Job& job) {
   // Held by nobody else, it has no name any more.
   const auto keep_going = [&] { return !stopping_.load(std::memory_order_relaxed) && closed.use_count() > 1; };
   auto frozen = staging.Build(registry_.memory(), keep_going);
-  if (!frozen) {
-    spdlog::warn("Filter {} cannot be frozen and goes on collecting: {}", PrintableName(job.name),
-                 frozen.error().message);
-    return staging.Reopen(frozen.error().message);
-  }
-  if (*frozen == nullptr) return staging.Reopen("");
+  if (frozen && *frozen == nullptr) return staging.Reopen("");
   const auto taken = std::chrono::steady_clock::now() - began;
-  spdlog::info("Filter {} of {} items is frozen: {} bytes instead of {}, built in {} ms", PrintableName(job.name),
-               closed->ItemCount(), (*frozen)->Info().size_bytes, closed->Info().size_bytes,
-               std::chrono::duration_cast<std::chrono::milliseconds>(taken).count());
+  FreezeReport report{.name = job.name,
+                      .status = {},
+                      .items = closed->ItemCount(),
+                      .collected_bytes = closed->Info().size_bytes,
+                      .duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(taken).count()};
+  if (!frozen) {
+    staging.Reopen(frozen.error().message);
+    report.status = tl::unexpected(frozen.error());
+    return told_(report);
+  }
+  report.frozen_bytes = (*frozen)->Info().size_bytes;
+  told_(report);
   Publish(job.name, closed, std::move(*frozen));
 }
 

@@ -1,27 +1,43 @@
 // freezer.h: the thread that builds frozen filters, one after the other, and puts each in the place of the one that
 // collected its items: under the name that this one has by then, which keeps its expiry. Readers that hold the old
 // filter still get right answers from it; it dies with the last of them. A filter that is deleted while it waits or is
-// built is forgotten. It logs what it did.
+// built is forgotten.
 // Thread-safe.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 
+#include "core/base/result.h"
 #include "server/keyspace/registry.h"
 
 namespace bitsieve::server {
 
+// What became of a filter.
+struct FreezeReport {
+  std::string name;     // that it had when it was closed
+  core::Status status;  // an error: it collects again
+  uint64_t items = 0;
+  uint64_t collected_bytes = 0;
+  uint64_t frozen_bytes = 0;
+  int64_t duration_ms = 0;
+};
+
 class Freezer {
  public:
+  // Called by the freezer's thread.
+  using Told = std::function<void(const FreezeReport& report)>;
+
   // The registry outlives the freezer.
-  explicit Freezer(Registry& registry);
+  Freezer(Registry& registry, Told told);
   // As Stop.
   ~Freezer();
 
@@ -42,6 +58,7 @@ class Freezer {
   void Publish(const std::string& name, const FilterPtr& closed, const FilterPtr& frozen);
 
   Registry& registry_;
+  const Told told_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Job> waiting_;            // protected by mutex_

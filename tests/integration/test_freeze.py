@@ -36,7 +36,7 @@ class Freezing(ServerTest):
             self.assert_replies(version, [
                 ("BF.RESERVE k 0.0001 1000 TYPE ribbon", OK),
                 ("BF.MADD k a a b", b"*3\r\n" + yes + no + yes),
-                ("BF.INFO k STATE", b"*1\r\n$7\r\nstaging\r\n" if version == 2 else b"%1\r\n+State\r\n$7\r\nstaging\r\n"),
+                ("BF.INFO k STATE", (b"*1" if version == 2 else b"%1\r\n+State") + b"\r\n$7\r\nstaging\r\n"),
                 ("BF.EXISTS k c", no),
                 ("BF.FREEZE k", OK),
                 ("BF.FREEZE k", OK),

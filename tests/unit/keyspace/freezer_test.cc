@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -33,6 +34,14 @@ class FreezerTest : public RegistryTest {
     return hashes;
   }
   static core::FreezeInfo FreezeOf(const FilterPtr& filter) { return filter->Info().freeze; }
+  void Tell(const FreezeReport& report) {
+    const std::lock_guard lock(mutex_);
+    reports_.push_back(report);
+  }
+  std::vector<FreezeReport> Reports() {
+    const std::lock_guard lock(mutex_);
+    return reports_;
+  }
   // Waits until the condition holds.
   template <class Condition>
   static bool Eventually(const Condition& condition) {
@@ -48,10 +57,14 @@ class FreezerTest : public RegistryTest {
       return filter != nullptr && FreezeOf(filter).state == core::FreezeState::kFrozen;
     });
   }
+
+ private:
+  std::mutex mutex_;
+  std::vector<FreezeReport> reports_;
 };
 
 TEST_F(FreezerTest, TheFrozenFilterTakesThePlaceAndKeepsTheExpiry) {
-  Freezer freezer(registry_);
+  Freezer freezer(registry_, [this](const FreezeReport& report) { Tell(report); });
   FilterPtr closed = PutClosed("a", 1000);
   registry_.SetExpiry("a", now_ms_ + 5000, 0);
   const uint64_t changes = registry_.ChangeCount();
@@ -60,6 +73,12 @@ TEST_F(FreezerTest, TheFrozenFilterTakesThePlaceAndKeepsTheExpiry) {
   EXPECT_GT(registry_.ChangeCount(), changes) << "the next snapshot must have it";
   EXPECT_EQ(registry_.ExpiryOf("a"), now_ms_ + 5000);
   const FilterPtr frozen = registry_.Find("a");
+  ASSERT_EQ(Reports().size(), 1U);
+  EXPECT_TRUE(Reports()[0].status);
+  EXPECT_EQ(Reports()[0].name, "a");
+  EXPECT_EQ(Reports()[0].items, 1000U);
+  EXPECT_EQ(Reports()[0].collected_bytes, closed->Info().size_bytes);
+  EXPECT_EQ(Reports()[0].frozen_bytes, frozen->Info().size_bytes);
   std::vector<uint8_t> present(1000);
   for (const FilterPtr& each : {closed, frozen}) {
     each->MayContain(Hashes(*each, 1000), present);
@@ -72,7 +91,7 @@ TEST_F(FreezerTest, TheFrozenFilterTakesThePlaceAndKeepsTheExpiry) {
 }
 
 TEST_F(FreezerTest, OneThatWasRenamedIsFoundUnderItsNewName) {
-  Freezer freezer(registry_);
+  Freezer freezer(registry_, [this](const FreezeReport& report) { Tell(report); });
   for (int i = 0; i < 100; ++i) Put("other" + std::to_string(i));
   const FilterPtr closed = PutClosed("a", 100);
   registry_.SetExpiry("a", now_ms_ + 5000, 0);
@@ -85,11 +104,11 @@ TEST_F(FreezerTest, OneThatWasRenamedIsFoundUnderItsNewName) {
 }
 
 TEST_F(FreezerTest, OneThatIsDeletedIsForgotten) {
-  Freezer freezer(registry_);
+  Freezer freezer(registry_, [this](const FreezeReport& report) { Tell(report); });
   const uint64_t used = memory_.used_bytes();
   std::vector<std::weak_ptr<core::Filter>> watched;
   for (const char* name : {"a", "b", "c"}) {  // the first may be in the making, the others wait
-    FilterPtr closed = PutClosed(name, 200'000);
+    FilterPtr closed = PutClosed(name, 50'000);
     freezer.Freeze(name, closed);
     watched.push_back(closed);
   }
@@ -100,13 +119,15 @@ TEST_F(FreezerTest, OneThatIsDeletedIsForgotten) {
 }
 
 TEST_F(FreezerTest, WithoutMemoryItCollectsAgainAndTellsWhy) {
-  Freezer freezer(registry_);
+  Freezer freezer(registry_, [this](const FreezeReport& report) { Tell(report); });
   const FilterPtr closed = PutClosed("a", 100'000);
   memory_.set_limit_bytes(memory_.used_bytes() + 1000);
   freezer.Freeze("a", closed);
   ASSERT_TRUE(Eventually([&] { return FreezeOf(closed).state == core::FreezeState::kStaging; }));
   EXPECT_NE(FreezeOf(closed).failure.find("memory"), std::string::npos);
   EXPECT_EQ(registry_.Find("a"), closed);
+  ASSERT_TRUE(Eventually([&] { return Reports().size() == 1; }));
+  EXPECT_EQ(Reports()[0].status.error().code, core::ErrorCode::kOutOfMemory);
   // And again, now that there is some.
   memory_.set_limit_bytes(0);
   ASSERT_TRUE(core::RibbonStaging::Of(*closed)->Close());
@@ -115,8 +136,8 @@ TEST_F(FreezerTest, WithoutMemoryItCollectsAgainAndTellsWhy) {
 }
 
 TEST_F(FreezerTest, StopGivesUpAndReopens) {
-  Freezer freezer(registry_);
-  const FilterPtr first = PutClosed("a", 1'000'000), second = PutClosed("b", 1000);
+  Freezer freezer(registry_, [this](const FreezeReport& report) { Tell(report); });
+  const FilterPtr first = PutClosed("a", 200'000), second = PutClosed("b", 1000);
   freezer.Freeze("a", first);
   freezer.Freeze("b", second);
   freezer.Stop();
