@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/commands/server_control.h"
+#include "server/keyspace/freezer.h"
 #include "server/persistence/snapshotter.h"
 #include "server/run_time_options.h"
 
@@ -17,11 +18,15 @@ namespace bitsieve::server {
 class ProcessControl final : public ServerControl {
  public:
   // `shutdown` begins the stop and returns at once; any thread may call it.
-  ProcessControl(Snapshotter& snapshotter, RunTimeOptions& options, std::function<void(bool save)> shutdown)
-      : snapshotter_(snapshotter), options_(options), shutdown_(std::move(shutdown)) {}
+  ProcessControl(Snapshotter& snapshotter, Freezer& freezer, RunTimeOptions& options,
+                 std::function<void(bool save)> shutdown)
+      : snapshotter_(snapshotter), freezer_(freezer), options_(options), shutdown_(std::move(shutdown)) {}
 
   void Save(std::function<void(core::Status)> done) override { snapshotter_.Save(std::move(done)); }
   SnapshotStatus Snapshot() const override;
+  void Freeze(std::string_view name, const std::shared_ptr<core::Filter>& closed) override {
+    freezer_.Freeze(name, closed);
+  }
   void Shutdown(bool save) override { shutdown_(save); }
   std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view glob) const override {
     return options_.Match(glob);
@@ -30,6 +35,7 @@ class ProcessControl final : public ServerControl {
 
  private:
   Snapshotter& snapshotter_;
+  Freezer& freezer_;
   RunTimeOptions& options_;
   const std::function<void(bool save)> shutdown_;
 };

@@ -20,6 +20,8 @@
 #include "core/filters/filter_kind.h"
 #include "server/commands/command_settings.h"
 #include "server/commands/dispatcher.h"
+#include "server/keyspace/freezer.h"
+#include "server/keyspace/printable_name.h"
 #include "server/keyspace/registry.h"
 #include "server/logging.h"
 #include "server/net/file_limit.h"
@@ -70,6 +72,16 @@ core::Status CheckAffordable(const config::Options& options) {
                     "the limit of open files allows for " + std::to_string(affordable) + " clients");
 }
 
+void LogFreeze(const FreezeReport& report) {
+  const std::string name = PrintableName(report.name);
+  if (!report.status) {
+    spdlog::warn("Filter {} cannot be frozen and goes on collecting: {}", name, report.status.error().message);
+    return;
+  }
+  spdlog::info("Filter {} of {} items is frozen: {} bytes instead of {}, built in {} ms", name, report.items,
+               report.frozen_bytes, report.collected_bytes, report.duration_ms);
+}
+
 // Members are built in their order and die in reverse; each uses those above it alone.
 class Server {
  public:
@@ -93,6 +105,7 @@ class Server {
   const Clock::time_point started_ = Clock::now();
   core::MemoryBudget memory_;
   Registry registry_;
+  Freezer freezer_{registry_, LogFreeze};
   PosixDisk disk_;
   std::unique_ptr<DataDirectory> directory_;
   std::unique_ptr<Snapshotter> snapshotter_;
@@ -119,7 +132,7 @@ core::Status Server::Start() {
   LimitClients();
   run_time_options_ = std::make_unique<RunTimeOptions>(options_, CheckAffordable,
                                                        [this](const config::Options& options) { Apply(options); });
-  control_ = std::make_unique<ProcessControl>(*snapshotter_, *run_time_options_,
+  control_ = std::make_unique<ProcessControl>(*snapshotter_, freezer_, *run_time_options_,
                                               [this](bool save) { asio::post(main_, [=, this] { BeginStop(save); }); });
   if (auto status = OpenNetwork(); !status) return status;
   AwaitSignals();
@@ -222,6 +235,7 @@ core::Status Server::Stop() {
   const Clock::time_point began = Clock::now();
   spdlog::info("Stopping {} a last snapshot", final_save_ ? "with" : "without");
   net_->Stop(kDrainPatience);
+  freezer_.Stop();
   auto saved = snapshotter_->Stop(final_save_);
   if (!saved) return core::Fail(saved.error().code, "the last snapshot failed: " + saved.error().message);
   spdlog::info("Stopped in {} ms with {} filters in memory, {} bytes", MillisecondsSince(began), registry_.Size(),

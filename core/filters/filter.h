@@ -28,6 +28,7 @@ enum class AddOutcome : uint8_t {
   kFull,         // the filter does not grow and has no room left
   kOutOfMemory,  // it would have to grow, and the memory budget refuses
   kCannotGrow,   // it would have to grow, and its next link's error rate would be too small to keep
+  kFrozen,       // the filter takes nothing any more
   kWindowFull,  // more than a window of time can hold arrived within it: forgetting in time would mean forgetting early
 };
 
@@ -38,10 +39,19 @@ struct WindowInfo {
   uint64_t oldest_age_ms = 0;  // since the oldest one remembered was seen; windows of time alone
 };
 
+// Of a filter that collects items until it is frozen.
+enum class FreezeState : uint8_t { kStaging, kBuilding, kFrozen };
+struct FreezeInfo {
+  FreezeState state = FreezeState::kStaging;
+  uint32_t percent = 0;      // of the building that is done; 100 when frozen
+  std::string failure = {};  // why the last building failed; empty if it did not
+};
+
 // What a kind can do beyond adding and answering.
 struct Capabilities {
   bool remove = false;
   bool count = false;
+  bool freeze = false;
 };
 
 struct FilterInfo {
@@ -55,6 +65,7 @@ struct FilterInfo {
   double bits_per_item = 0;         // bits of the links over capacity
   WindowInfo window = {};           // of the kind `window` alone
   uint32_t fingerprint_bits = 0;    // of the newest link; of kinds that keep fingerprints
+  FreezeInfo freeze = {};           // of the kind `ribbon` alone
 };
 
 // One moment's image of a filter, to be written elsewhere: a self-describing header and a body of raw bytes.

@@ -10,6 +10,8 @@
 #include "core/filters/fingerprint_decoder.h"
 #include "core/filters/fingerprint_filter.h"
 #include "core/filters/link.h"
+#include "core/filters/ribbon_decoder.h"
+#include "core/filters/ribbon_staging.h"
 #include "core/filters/scalable_filter.h"
 #include "core/filters/window_decoder.h"
 #include "core/filters/window_filter.h"
@@ -87,6 +89,7 @@ Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBud
   if (params.kind == FilterKind::kWindow) return WindowFilter::Make(params, budget, clock);
   if (params.kind == FilterKind::kFingerprint) return FingerprintFilter::Make(params, budget);
   if (params.kind == FilterKind::kCuckoo) return CuckooFilter::Make(params, budget);
+  if (params.kind == FilterKind::kRibbon) return RibbonStaging::Make(params, budget);
   return ScalableFilter::Make(params, budget);
 }
 
@@ -97,6 +100,7 @@ Result<std::unique_ptr<FilterDecoder>> FilterDecoder::Open(std::string_view head
   if (frame->kind == FilterKind::kWindow) return OpenWindow(frame->fields, budget, clock);
   if (frame->kind == FilterKind::kFingerprint) return OpenFingerprint(frame->fields, budget);
   if (frame->kind == FilterKind::kCuckoo) return OpenCuckoo(frame->fields, budget);
+  if (frame->kind == FilterKind::kRibbon) return OpenRibbon(frame->fields, budget);
   Result<FilterHeader> header = DecodeFilterHeader(header_bytes);
   if (!header) return tl::unexpected(std::move(header).error());
   std::vector<std::unique_ptr<Link>> links;

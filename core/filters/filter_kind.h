@@ -16,6 +16,7 @@ enum class FilterKind : uint16_t {
   kCuckoo = 4,
   kWindow = 6,
   kFingerprint = 8,
+  kRibbon = 9,
 };
 
 struct FilterKindRow {
@@ -31,6 +32,7 @@ inline constexpr std::array kFilterKinds{
     FilterKindRow{FilterKind::kCuckoo, "cuckoo", "fingerprints: items can be removed, and small at low rates"},
     FilterKindRow{FilterKind::kWindow, "window", "forgets: seen within the last so many items, or within a time"},
     FilterKindRow{FilterKind::kFingerprint, "fingerprint", "a table of signatures: one cache line, small at low rates"},
+    FilterKindRow{FilterKind::kRibbon, "ribbon", "for frozen sets, the smallest: collects exactly until BF.FREEZE"},
 };
 
 std::string_view FilterKindName(FilterKind kind);

@@ -68,7 +68,8 @@ LinkShape LinkShapeFor(FilterKind kind, uint64_t capacity, double error_rate, ui
     case FilterKind::kCuckoo:
     case FilterKind::kWindow:
     case FilterKind::kFingerprint:
-      break;  // made of generations and of tables, not of links
+    case FilterKind::kRibbon:
+      break;  // made of other parts than links
   }
   __builtin_unreachable();
 }
@@ -85,6 +86,7 @@ bool IsValid(const LinkShape& shape) {
     case FilterKind::kCuckoo:
     case FilterKind::kWindow:
     case FilterKind::kFingerprint:
+    case FilterKind::kRibbon:
       break;
   }
   return false;
@@ -103,6 +105,7 @@ Result<std::unique_ptr<Link>> MakeLink(const LinkShape& shape, MemoryBudget& bud
     case FilterKind::kCuckoo:
     case FilterKind::kWindow:
     case FilterKind::kFingerprint:
+    case FilterKind::kRibbon:
       break;
   }
   __builtin_unreachable();

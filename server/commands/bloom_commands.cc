@@ -68,6 +68,8 @@ void WriteOutcome(CommandContext& context, AddOutcome outcome) {
       return context.Error(wire::kOutOfMemory);
     case AddOutcome::kCannotGrow:
       return context.Error(wire::kCannotGrow);
+    case AddOutcome::kFrozen:
+      return context.Error(wire::kFrozen);
     case AddOutcome::kWindowFull:
       return context.Error(wire::kWindowFull);
   }
@@ -342,13 +344,15 @@ constexpr CommandRow kRows[] = {
      .summary = "What a filter was made for, what it takes and how full it is.",
      .syntax = "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | TYPE | ERROR | ESTIMATED | FILL | HASHES | BITS | "
                "SEED | TIGHTENING | HASH | WINDOW | OLDEST | GENERATIONS | COUNTERBITS | "
-               "BUCKETSIZE | MAXITERATIONS | FINGERPRINTBITS]",
+               "BUCKETSIZE | MAXITERATIONS | FINGERPRINTBITS | STATE | PROGRESS | FAILURE]",
      .notes = "The first five fields are RedisBloom's, in their order. Seed is text, since it may be larger than an "
               "integer reply can be. Three are of the type window alone: the window, as WINDOW has it; how "
               "far back it remembers now, in items, or in seconds for a window of time; and the generations that are "
               "remembered. Counter bits is of the type counting alone, Hash of blocked and classic, Bucket size "
               "and max iterations of cuckoo, Fingerprint bits, those of the newest table, of cuckoo and fingerprint "
-              "(where the fill ratio is the load of the tables).",
+              "(where the fill ratio is the load of the tables). Three are of the type ribbon alone: its state (staging, "
+              "building or frozen), percents of the building that are done, and why the last building failed (empty "
+              "if it did not).",
      .handler = BloomInfo},
     {.name = "bf.clear",
      .arity = 2,

@@ -106,12 +106,37 @@ constexpr Field kHashFields[] = {
      }},
 };
 
+std::string_view StateName(core::FreezeState state) {
+  switch (state) {
+    case core::FreezeState::kStaging:
+      return "staging";
+    case core::FreezeState::kBuilding:
+      return "building";
+    case core::FreezeState::kFrozen:
+      break;
+  }
+  return "frozen";
+}
+
+// Of the kind `ribbon` alone.
+constexpr Field kRibbonFields[] = {
+    {"STATE", "State",
+     [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) {
+       reply.BulkString(StateName(info.freeze.state));
+     }},
+    {"PROGRESS", "Progress",
+     [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) { reply.Integer(info.freeze.percent); }},
+    {"FAILURE", "Failure",
+     [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) { reply.BulkString(info.freeze.failure); }},
+};
+
 std::span<const Field> FieldsOfKind(core::FilterKind kind) {
   if (kind == core::FilterKind::kCuckoo) return kCuckooFields;
   if (kind == core::FilterKind::kWindow) return kWindowFields;
   if (kind == core::FilterKind::kCounting) return kCountingFields;
   if (kind == core::FilterKind::kFingerprint) return kFingerprintFields;
   if (core::HashIsChosen(kind)) return kHashFields;
+  if (kind == core::FilterKind::kRibbon) return kRibbonFields;
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/filters/filter.h"
 
 namespace bitsieve::server {
 
@@ -30,6 +32,9 @@ class ServerControl {
   // running, a further one is made after it and `done` hears of that, so that what was there at the call is saved.
   virtual void Save(std::function<void(core::Status)> done) = 0;
   virtual SnapshotStatus Snapshot() const = 0;
+  // Builds the frozen filter of one that was closed, in the background, and puts it in its place: under the name, or
+  // where it was renamed to meanwhile. If that fails, it is opened again, and BF.INFO tells why.
+  virtual void Freeze(std::string_view name, const std::shared_ptr<core::Filter>& closed) = 0;
   // Begins an orderly stop; returns at once. `save` false leaves the last snapshot as it is.
   virtual void Shutdown(bool save) = 0;
 

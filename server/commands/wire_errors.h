@@ -52,6 +52,7 @@ inline constexpr std::string_view kBadBucketSize = "ERR bad bucket size: it must
 inline constexpr std::string_view kNoMaxIterations = "ERR no max iterations";
 inline constexpr std::string_view kBadMaxIterations = "ERR bad max iterations: they must be in the range [1, 65535]";
 inline constexpr std::string_view kFull = "ERR non scaling filter is full";
+inline constexpr std::string_view kFrozen = "ERR the filter is frozen: a ribbon filter takes no items after BF.FREEZE";
 inline constexpr std::string_view kCannotGrow =
     "ERR problem inserting into filter: it is full, and a further link's error rate would be too small to be kept";
 inline constexpr std::string_view kInsertBadErrorRate = "Bad error rate";
@@ -140,6 +141,7 @@ inline std::string WindowCapacity(std::string_view window, std::string_view capa
 inline std::string CannotRemove(std::string_view kind) {
   return Joined({"ERR a ", kind, " filter cannot remove items"});
 }
+inline std::string CannotFreeze(std::string_view kind) { return Joined({"ERR a ", kind, " filter cannot be frozen"}); }
 inline std::string CannotCount(std::string_view kind) { return Joined({"ERR a ", kind, " filter cannot count items"}); }
 inline std::string FilterRefused(std::string_view reason) { return Joined({"ERR could not create filter: ", reason}); }
 inline std::string CannotUnite(std::string_view reason) { return Joined({"ERR cannot unite: ", reason}); }

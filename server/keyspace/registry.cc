@@ -108,6 +108,20 @@ bool Registry::Replace(std::string_view text, const FilterPtr& expected, FilterP
   return true;
 }
 
+bool Registry::ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement) {
+  const auto locks = LockAll();
+  for (size_t i = 0; i < kShards; ++i) {
+    for (auto& [name, entry] : shards_[i].map) {
+      if (entry.filter != expected || IsDue(entry, clock_)) continue;
+      // The caller still holds what was replaced.
+      entry.filter.swap(replacement);
+      CountChange();
+      return true;
+    }
+  }
+  return false;
+}
+
 bool Registry::Remove(std::string_view text) {
   const Name name = Hashed(text);
   Shard::Node removed;  // dies after the lock is gone

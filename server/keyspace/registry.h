@@ -48,6 +48,8 @@ class Registry final : public Keyspace {
   FilterPtr InsertIfAbsent(std::string_view name, FilterPtr filter, int64_t expires_ms = 0) override;
   bool Put(std::string_view name, FilterPtr filter, int64_t expires_ms) override;
   bool Replace(std::string_view name, const FilterPtr& expected, FilterPtr replacement) override;
+  // As Replace, whatever name `expected` has by now; looks at all names, as Collect.
+  bool ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement);
   bool Remove(std::string_view name) override;
   RenameOutcome Rename(std::string_view from, std::string_view to, bool only_if_absent) override;
   void Flush(bool background) override;

@@ -6,26 +6,11 @@
 #include <thread>
 #include <utility>
 
+#include "server/keyspace/printable_name.h"
 #include "server/persistence/filter_file.h"
 
 namespace bitsieve::server {
 namespace {
-
-// A name for an error text: unprintable bytes as \xHH, cut when long.
-std::string Printable(std::string_view name) {
-  constexpr size_t kShown = 64;
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string text;
-  for (const char c : name.substr(0, kShown)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f && c != '\\' && c != '\'') {
-      text += c;
-    } else {
-      text += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
-    }
-  }
-  return "'" + text + (name.size() > kShown ? "'..." : "'");
-}
 
 std::vector<size_t> LargestFirst(const std::vector<ManifestEntry>& entries) {
   std::vector<size_t> order(entries.size());
@@ -80,7 +65,7 @@ class Loader {
   }
 
   static core::Result<FilterPtr> Explain(const ManifestEntry& entry, core::Error error) {
-    return core::Fail(error.code, error.message + " (filter " + Printable(entry.name) + ")");
+    return core::Fail(error.code, error.message + " (filter " + PrintableName(entry.name) + ")");
   }
 
   const DataDirectory& directory_;

@@ -49,6 +49,9 @@ class FilterContract : public testing::TestWithParam<core::FilterKind> {
   // does.
   static bool KeepsFingerprints() { return GetParam() == core::FilterKind::kCuckoo; }
 
+  // Such a kind grows otherwise than by further links.
+  static bool HasNoLinks() { return GetParam() == core::FilterKind::kRibbon; }
+
   static std::vector<core::KeyHash> Hashes(const core::Filter& filter, KeySource source, uint64_t first, size_t count) {
     std::vector<core::KeyHash> hashes(count);
     for (size_t i = 0; i < count; ++i) hashes[i] = filter.HashOf(Key(source, first + i));

@@ -30,7 +30,7 @@ TEST_P(Promise, NoFalseNegativeInAChainFromAHundredToAMillionItems) {
   const auto filter = Make(0.01, 100, 2, 2);
   Add(*filter, KeySource::kStrings, 0, kItems);
   EXPECT_EQ(CountFound(*filter, KeySource::kStrings, 0, kItems), kItems);
-  EXPECT_GT(filter->Info().links, 5U);
+  EXPECT_GT(filter->Info().links, HasNoLinks() ? 0U : 5U);
 }
 
 struct Measurement {

@@ -16,6 +16,9 @@ class FakeControl final : public server::ServerControl {
  public:
   void Save(std::function<void(core::Status)> done) override { saves.push_back(std::move(done)); }
   server::SnapshotStatus Snapshot() const override { return snapshot; }
+  void Freeze(std::string_view name, const std::shared_ptr<core::Filter>& closed) override {
+    freezes.emplace_back(name, closed);
+  }
   void Shutdown(bool save) override { shutdowns.push_back(save); }
   std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view glob) const override {
     std::vector<std::pair<std::string, std::string>> found;
@@ -33,6 +36,7 @@ class FakeControl final : public server::ServerControl {
   }
 
   std::vector<std::function<void(core::Status)>> saves;
+  std::vector<std::pair<std::string, std::shared_ptr<core::Filter>>> freezes;
   std::vector<bool> shutdowns;
   server::SnapshotStatus snapshot;
   std::map<std::string, std::string> options{{"maxclients", "10000"}, {"maxmemory", "0"}, {"timeout", "0"}};

@@ -58,6 +58,7 @@ class FakeControl final : public ServerControl {
     return done;
   }
   SnapshotStatus Snapshot() const override { return {}; }
+  void Freeze(std::string_view, const std::shared_ptr<core::Filter>&) override {}
   void Shutdown(bool) override {}
   std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view) const override {
     if (on_get_options) on_get_options();

@@ -1,0 +1,44 @@
+// BF.FREEZE: the verb of the kinds that collect items until they are frozen.
+
+#include "core/filters/ribbon_staging.h"
+#include "server/commands/command_families.h"
+#include "server/commands/wire_errors.h"
+
+namespace bitsieve::server {
+namespace {
+
+// Closed at once, so that nobody adds to it once the reply is out; what is closed or frozen already needs no more.
+void Freeze(CommandContext& context) {
+  const FilterPtr filter = context.keyspace().Find(context.arguments[1]);
+  if (filter == nullptr) return context.Error(wire::kNotFound);
+  if (!filter->capabilities().freeze) {
+    return context.Error(wire::CannotFreeze(core::FilterKindName(filter->params().kind)));
+  }
+  core::RibbonStaging* const staging = core::RibbonStaging::Of(*filter);
+  if (staging != nullptr && staging->Close()) context.control().Freeze(context.arguments[1], filter);
+  context.reply.Ok();
+}
+
+constexpr CommandRow kRows[] = {
+    {.name = "bf.freeze",
+     .arity = 2,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = {1, 1, 1},
+     .group = CommandGroup::kBloom,
+     .since = "bitsieve 0.1.0",
+     .complexity = "O(1), and O(items) in the background",
+     .summary = "Ends the collecting of a ribbon filter: it takes no items any more, and is built in the background.",
+     .syntax = "key",
+     .notes = "Of the kind ribbon; an error for other kinds. Lookups go on, from what was collected, until the frozen "
+              "filter takes its place in one step; BF.INFO tells state and progress. OK, too, for a filter that is "
+              "being built or frozen already. If building fails, for want of memory, the filter collects again and "
+              "BF.INFO tells why. A snapshot that is taken while it is built holds what was collected: after a crash "
+              "or a restart in that time it must be frozen again.",
+     .handler = Freeze},
+};
+
+}  // namespace
+
+std::span<const CommandRow> FreezeCommands() { return kRows; }
+
+}  // namespace bitsieve::server

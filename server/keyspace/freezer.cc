@@ -1,0 +1,74 @@
+#include "server/keyspace/freezer.h"
+
+#include <chrono>
+#include <utility>
+
+#include "core/filters/ribbon_staging.h"
+
+namespace bitsieve::server {
+
+Freezer::Freezer(Registry& registry, Told told)
+    : registry_(registry), told_(std::move(told)), thread_([this] { Run(); }) {}
+
+Freezer::~Freezer() { Stop(); }
+
+void Freezer::Freeze(std::string_view name, const FilterPtr& closed) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back({std::string(name), closed});
+  wake_.notify_one();
+}
+
+void Freezer::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    wake_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void Freezer::Run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    const Job job = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    Build(job);
+    lock.lock();
+  }
+}
+
+void Freezer::Build(const Job& job) {
+  const FilterPtr closed = job.filter.lock();
+  if (closed == nullptr) return;
+  core::RibbonStaging& staging = *core::RibbonStaging::Of(*closed);
+  const auto began = std::chrono::steady_clock::now();
+  // Held by nobody else, it has no name any more.
+  const auto keep_going = [&] { return !stopping_.load(std::memory_order_relaxed) && closed.use_count() > 1; };
+  auto frozen = staging.Build(registry_.memory(), keep_going);
+  if (frozen && *frozen == nullptr) return staging.Reopen("");
+  const auto taken = std::chrono::steady_clock::now() - began;
+  FreezeReport report{.name = job.name,
+                      .status = {},
+                      .items = closed->ItemCount(),
+                      .collected_bytes = closed->Info().size_bytes,
+                      .duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(taken).count()};
+  if (!frozen) {
+    staging.Reopen(frozen.error().message);
+    report.status = tl::unexpected(frozen.error());
+    return told_(report);
+  }
+  report.frozen_bytes = (*frozen)->Info().size_bytes;
+  told_(report);
+  Publish(job.name, closed, std::move(*frozen));
+}
+
+void Freezer::Publish(const std::string& name, const FilterPtr& closed, const FilterPtr& frozen) {
+  if (registry_.Replace(name, closed, frozen)) return;
+  // Renamed, or gone.
+  registry_.ReplaceAnywhere(closed, frozen);
+}
+
+}  // namespace bitsieve::server

@@ -1,0 +1,69 @@
+// freezer.h: the thread that builds frozen filters, one after the other, and puts each in the place of the one that
+// collected its items: under the name that this one has by then, which keeps its expiry. Readers that hold the old
+// filter still get right answers from it; it dies with the last of them. A filter that is deleted while it waits or is
+// built is forgotten.
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "core/base/result.h"
+#include "server/keyspace/registry.h"
+
+namespace bitsieve::server {
+
+// What became of a filter.
+struct FreezeReport {
+  std::string name;     // that it had when it was closed
+  core::Status status;  // an error: it collects again
+  uint64_t items = 0;
+  uint64_t collected_bytes = 0;
+  uint64_t frozen_bytes = 0;
+  int64_t duration_ms = 0;
+};
+
+class Freezer {
+ public:
+  // Called by the freezer's thread.
+  using Told = std::function<void(const FreezeReport& report)>;
+
+  // The registry outlives the freezer.
+  Freezer(Registry& registry, Told told);
+  // As Stop.
+  ~Freezer();
+
+  // `closed` is a core::RibbonStaging whose Close said true.
+  void Freeze(std::string_view name, const FilterPtr& closed);
+  // Gives up what is being built, and ends the thread: a matter of milliseconds. What is not frozen by now is open
+  // again.
+  void Stop();
+
+ private:
+  struct Job {
+    std::string name;
+    std::weak_ptr<core::Filter> filter;  // so that one that waits and is deleted frees its memory
+  };
+
+  void Run();
+  void Build(const Job& job);
+  void Publish(const std::string& name, const FilterPtr& closed, const FilterPtr& frozen);
+
+  Registry& registry_;
+  const Told told_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Job> waiting_;            // protected by mutex_
+  std::atomic<bool> stopping_{false};  // set under mutex_; relaxed, while building: seen late, a shard more is built
+  std::thread thread_;                 // last: it uses all of the above
+};
+
+}  // namespace bitsieve::server
