@@ -71,16 +71,16 @@ void AddMemory(Rows& rows) {
 // The ranges are those of BF.RESERVE (core/filters/filter_params.h), which this layer may not include; a test compares.
 void AddFilters(Rows& rows) {
   constexpr std::string_view kGroup = "Filters";
-  rows.insert(
-      rows.end(),
-      {{"default-type", kGroup, &Options::default_type, OneOf{{"classic", "blocked", "counting", "fingerprint"}}, "",
-        "kind of a filter that is made without saying which", kAtRunTime},
-       {"default-error-rate", kGroup, &Options::default_error_rate, Real{1e-9, 0.25}, "",
-        "false positive rate of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime},
-       {"default-capacity", kGroup, &Options::default_capacity, WholeNumber{1, 1ULL << 30}, "items",
-        "capacity of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime},
-       {"default-expansion", kGroup, &Options::default_expansion, WholeNumber{0, 32768}, "",
-        "how many times larger each further link of a full filter is; 0: filters do not grow", kAtRunTime}});
+  rows.insert(rows.end(),
+              {{"default-type", kGroup, &Options::default_type,
+                OneOf{{"classic", "blocked", "counting", "fingerprint", "redisbloom"}}, "",
+                "kind of a filter that is made without saying which", kAtRunTime},
+               {"default-error-rate", kGroup, &Options::default_error_rate, Real{1e-9, 0.25}, "",
+                "false positive rate of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime},
+               {"default-capacity", kGroup, &Options::default_capacity, WholeNumber{1, 1ULL << 30}, "items",
+                "capacity of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime},
+               {"default-expansion", kGroup, &Options::default_expansion, WholeNumber{0, 32768}, "",
+                "how many times larger each further link of a full filter is; 0: filters do not grow", kAtRunTime}});
 }
 
 void AddPersistence(Rows& rows) {

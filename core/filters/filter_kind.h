@@ -15,6 +15,7 @@ enum class FilterKind : uint16_t {
   kCounting = 3,
   kWindow = 6,
   kFingerprint = 8,
+  kRedisBloom = 7,
 };
 
 struct FilterKindRow {
@@ -29,6 +30,8 @@ inline constexpr std::array kFilterKinds{
     FilterKindRow{FilterKind::kCounting, "counting", "classic with counters in place of bits: items can be removed"},
     FilterKindRow{FilterKind::kWindow, "window", "forgets: seen within the last so many items, or within a time"},
     FilterKindRow{FilterKind::kFingerprint, "fingerprint", "a table of signatures: one cache line, small at low rates"},
+    FilterKindRow{FilterKind::kRedisBloom, "redisbloom",
+                  "the hashes, sizes and bytes of RedisBloom: for moving to it and from it"},
 };
 
 std::string_view FilterKindName(FilterKind kind);

@@ -87,7 +87,7 @@ TEST(OptionRow, Words) {
   ASSERT_TRUE(SetOption(Row("default-type"), "classic", options));
   EXPECT_EQ(options.default_type, "classic");
   EXPECT_EQ(Refusal("default-type", "Cuckoo"),
-            R"(default-type must be one of classic, blocked, counting, fingerprint, not "Cuckoo")");
+            R"(default-type must be one of classic, blocked, counting, fingerprint, redisbloom, not "Cuckoo")");
   EXPECT_NE(Refusal("default-type", ""), "");
 }
 
