@@ -73,7 +73,7 @@ void AddFilters(Rows& rows) {
   constexpr std::string_view kGroup = "Filters";
   rows.insert(rows.end(),
               {{"default-type", kGroup, &Options::default_type,
-                OneOf{{"classic", "blocked", "counting", "cuckoo", "fingerprint"}}, "",
+                OneOf{{"classic", "blocked", "counting", "cuckoo", "fingerprint", "redisbloom"}}, "",
                 "kind of a filter that is made without saying which", kAtRunTime},
                {"default-error-rate", kGroup, &Options::default_error_rate, Real{1e-9, 0.25}, "",
                 "false positive rate of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime},

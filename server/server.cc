@@ -22,6 +22,7 @@
 #include "server/commands/dispatcher.h"
 #include "server/keyspace/freezer.h"
 #include "server/keyspace/printable_name.h"
+#include "server/commands/transfers.h"
 #include "server/keyspace/registry.h"
 #include "server/logging.h"
 #include "server/net/file_limit.h"
@@ -110,6 +111,7 @@ class Server {
   std::unique_ptr<DataDirectory> directory_;
   std::unique_ptr<Snapshotter> snapshotter_;
   CommandSettings command_settings_;
+  Transfers transfers_;
   NetSettings net_settings_;
   std::unique_ptr<RunTimeOptions> run_time_options_;
   ServerStats stats_;
@@ -197,7 +199,8 @@ core::Status Server::OpenNetwork() {
                                          .clients = &clients_,
                                          .stats = &stats_,
                                          .loop_stats = nullptr,
-                                         .settings = &command_settings_};
+                                         .settings = &command_settings_,
+                                         .transfers = &transfers_};
   net_ = std::make_unique<NetServer>(options_.io_threads, commands, LimitsOf(options_), net_settings_);
   if (auto listening = net_->Listen(options_.bind, options_.port); !listening) {
     return core::Fail(core::ErrorCode::kIo, listening.error());

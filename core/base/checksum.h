@@ -2,10 +2,27 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace bitsieve::core {
 
 uint64_t Checksum(std::string_view bytes);
+
+// The same over bytes that come in pieces. Thread-compatible.
+class RunningChecksum {
+ public:
+  RunningChecksum();
+  RunningChecksum(RunningChecksum&&) noexcept;
+  ~RunningChecksum();
+
+  void Add(std::string_view bytes);
+  // Of all that was added so far.
+  uint64_t Value() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace bitsieve::core

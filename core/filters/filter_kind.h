@@ -15,6 +15,7 @@ enum class FilterKind : uint16_t {
   kCounting = 3,
   kCuckoo = 4,
   kWindow = 6,
+  kRedisBloom = 7,
   kFingerprint = 8,
   kRibbon = 9,
 };
@@ -33,6 +34,8 @@ inline constexpr std::array kFilterKinds{
     FilterKindRow{FilterKind::kWindow, "window", "forgets: seen within the last so many items, or within a time"},
     FilterKindRow{FilterKind::kFingerprint, "fingerprint", "a table of signatures: one cache line, small at low rates"},
     FilterKindRow{FilterKind::kRibbon, "ribbon", "for frozen sets, the smallest: collects exactly until BF.FREEZE"},
+    FilterKindRow{FilterKind::kRedisBloom, "redisbloom",
+                  "the hashes, sizes and bytes of RedisBloom: for moving to it and from it"},
 };
 
 std::string_view FilterKindName(FilterKind kind);

@@ -52,6 +52,19 @@ Status ValidateCuckoo(const FilterParams& params) {
   return {};
 }
 
+// Wider ranges than those of other kinds: what RedisBloom has made must be readable.
+Status ValidateRedisBloom(const FilterParams& params) {
+  if (!(params.error_rate > 0 && params.error_rate < 1)) return OutOfRange("error rate must be in the range (0, 1)");
+  if (params.capacity < 1) return OutOfRange("capacity must be at least 1");
+  if (params.expansion > kMaxExpansion || params.redisbloom.growth > kMaxExpansion) {
+    return OutOfRange("expansion must be in the range [0, " + std::to_string(kMaxExpansion) + "]");
+  }
+  if (params.hash != HashKind::kRedisBloom && params.hash != HashKind::kRedisBloom32) {
+    return OutOfRange("a filter of type redisbloom has hash functions of its own");
+  }
+  return {};
+}
+
 }  // namespace
 
 bool HashIsChosen(FilterKind kind) { return kind == FilterKind::kClassic || kind == FilterKind::kBlocked; }
@@ -76,8 +89,21 @@ uint64_t CapacityOfNextLink(const FilterParams& params, uint64_t newest, uint64_
   return std::min(kMaxLinkCapacity, std::max(before * params.expansion, total / 4));
 }
 
+FilterParams Settled(FilterParams params) {
+  if (params.kind != FilterKind::kRedisBloom) return params;
+  params.seed = 0;
+  if (params.hash != HashKind::kRedisBloom32) params.hash = HashKind::kRedisBloom;
+  params.tightening_ratio = 0.5;
+  params.first_link_share = params.scaling() ? 0.5 : 1;
+  return params;
+}
+
 Status Validate(const FilterParams& params) {
   if (!IsKnown(params.kind)) return OutOfRange("filter type must be one of " + std::string(FilterKindNames()));
+  if (params.kind == FilterKind::kRedisBloom) {
+    const Status status = ValidateRedisBloom(params);
+    return status ? ValidateWindow(params) : status;
+  }
   if (!(params.error_rate >= kMinErrorRate && params.error_rate <= kMaxErrorRate)) {
     return OutOfRange("error rate must be in the range [1e-09, 0.25]");
   }

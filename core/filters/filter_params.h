@@ -35,6 +35,15 @@ struct WindowSpan {
 inline constexpr uint64_t kMinWindowMs = 100;
 inline constexpr uint64_t kMaxWindowMs = 10ULL * 365 * 24 * 3600 * 1000;
 
+// What the header of a filter of the kind redisbloom says beyond what these parameters tell: kept, so that it is
+// written again as it was read.
+struct RedisBloomMarks {
+  uint32_t options = 1;  // of its option bits, those for rounding (1) and for capacities given as bits (2)
+  uint32_t growth = 0;   // of a filter that does not grow; of others the expansion
+
+  bool operator==(const RedisBloomMarks&) const = default;
+};
+
 // How the links of a chain share the asked error rate p: link 0 gets p * first_link_share; the others share the rest
 // by the geometric law P_{i+1} = r * P_i, P_1 = p * (1 - first_link_share) * (1 - r). The sum stays below p whatever
 // the number of links (Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters", 2007, section 3, with the
@@ -52,6 +61,7 @@ struct FilterParams {
   uint32_t counter_bits = kDefaultCounterBits;      // 4 or 8; of the kind counting, and nothing to the others
   uint32_t bucket_size = kDefaultBucketSize;        // slots of a bucket, in [kMinBucketSize, kMaxBucketSize]; of cuckoo
   uint32_t max_iterations = kDefaultMaxIterations;  // buckets that an insert looks at, at least 1; of cuckoo
+  RedisBloomMarks redisbloom = {};              // of the kind redisbloom alone
 
   bool scaling() const { return expansion != 0; }
 };
@@ -70,6 +80,9 @@ double RateOfLink(const FilterParams& params, uint32_t index);
 // Items of a further link, behind one of `newest` and `total` in all: `expansion` times the newest one's, and at least
 // a quarter of all before it, so that a chain cannot become long by small steps.
 uint64_t CapacityOfNextLink(const FilterParams& params, uint64_t newest, uint64_t total);
+
+// Puts what the kind has of its own, whatever was asked, in the place of seed, hash, tightening ratio and share.
+FilterParams Settled(FilterParams params);
 
 // kInvalidArgument names the first parameter that is out of its range.
 Status Validate(const FilterParams& params);

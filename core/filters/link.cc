@@ -6,6 +6,7 @@
 #include "core/filters/blocked_bloom.h"
 #include "core/filters/classic_bloom.h"
 #include "core/filters/counting_bloom.h"
+#include "core/filters/redis_bloom.h"
 
 namespace bitsieve::core {
 
@@ -51,6 +52,11 @@ LinkProgress Link::Add(std::span<const KeyHash>, std::span<const uint8_t>, std::
   __builtin_unreachable();
 }
 
+uint64_t Link::UniteWith(const Link&) {
+  assert(false && "links of this kind are not united");
+  __builtin_unreachable();
+}
+
 void Link::Restore(uint64_t items, uint64_t set_bits) {
   reserved_.store(items, std::memory_order_relaxed);
   items_.store(items, std::memory_order_relaxed);
@@ -65,6 +71,8 @@ LinkShape LinkShapeFor(FilterKind kind, uint64_t capacity, double error_rate, ui
       return BlockedBloom::ShapeFor(capacity, error_rate);
     case FilterKind::kCounting:
       return CountingBloom::ShapeFor(capacity, error_rate, counter_bits);
+    case FilterKind::kRedisBloom:
+      return RedisBloom::ShapeFor(capacity, error_rate, RedisBloom::Rounding::kToWords);
     case FilterKind::kCuckoo:
     case FilterKind::kWindow:
     case FilterKind::kFingerprint:
@@ -83,6 +91,8 @@ bool IsValid(const LinkShape& shape) {
       return BlockedBloom::IsValidShape(shape);
     case FilterKind::kCounting:
       return CountingBloom::IsValidShape(shape);
+    case FilterKind::kRedisBloom:
+      return RedisBloom::IsValidShape(shape);
     case FilterKind::kCuckoo:
     case FilterKind::kWindow:
     case FilterKind::kFingerprint:
@@ -102,6 +112,8 @@ Result<std::unique_ptr<Link>> MakeLink(const LinkShape& shape, MemoryBudget& bud
       return std::make_unique<BlockedBloom>(shape, std::move(*memory));
     case FilterKind::kCounting:
       return std::make_unique<CountingBloom>(shape, std::move(*memory));
+    case FilterKind::kRedisBloom:
+      return std::make_unique<RedisBloom>(shape, std::move(*memory));
     case FilterKind::kCuckoo:
     case FilterKind::kWindow:
     case FilterKind::kFingerprint:

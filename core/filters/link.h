@@ -25,9 +25,14 @@ struct LinkShape {
   uint32_t hash_functions;    // k, bits set (counters raised) per item over all of its lines
   uint32_t lines_per_item;    // blocked: 1 or 2; others: 0
   uint32_t counter_bits = 1;  // counting: 4 or 8; others: 1
+  // Of the kind redisbloom alone, which stores them.
+  double bits_per_entry = 0;
+  uint8_t log2_positions = 0;  // not 0: positions are modulo its power of two, not modulo the bits
 
   uint64_t MemoryBits() const { return bits * counter_bits; }
   uint64_t SizeBytes() const { return (MemoryBits() + kLineBits - 1) / kLineBits * kLineBytes; }
+  // Of the memory, as an image has it.
+  uint64_t BodyBytes() const { return kind == FilterKind::kRedisBloom ? bits / 8 : SizeBytes(); }
   bool operator==(const LinkShape&) const = default;
 };
 
@@ -81,8 +86,8 @@ class Link {
   }
 
   // Adds all that `other`, of equal shape, holds, while others may look and add. Returns how many bits that set. The
-  // items are the caller's to count (CountUnited).
-  virtual uint64_t UniteWith(const Link& other) = 0;
+  // items are the caller's to count (CountUnited). Not of the kind redisbloom.
+  virtual uint64_t UniteWith(const Link& other);
   // Counts the items of a union beyond those that were counted before; they may be more than there is room for.
   void CountUnited(uint64_t items, uint64_t bits_set);
 

@@ -7,7 +7,7 @@
 #include <cassert>
 
 #include "core/filters/counting_filter.h"
-#include "core/filters/filter_header.h"
+#include "core/filters/redis_bloom_filter.h"
 
 namespace bitsieve::core {
 
@@ -21,11 +21,9 @@ uint64_t ScalableFilter::OverheadBytes() { return sizeof(ScalableFilter) + sizeo
 
 Result<std::unique_ptr<Filter>> ScalableFilter::Make(const FilterParams& params, MemoryBudget& budget) {
   if (Status status = Validate(params); !status) return tl::unexpected(std::move(status).error());
-  const double rate = RateOfLink(params, 0);
-  if (rate < kMinLinkRate) {
-    return Fail(ErrorCode::kInvalidArgument, "error rate of the first link would be below 1e-15");
-  }
-  Result<std::unique_ptr<Link>> link = MakeLink(ShapeOfLink(params, params.capacity, rate), budget);
+  const Result<LinkShape> shape = FirstShape(params);
+  if (!shape) return tl::unexpected(shape.error());
+  Result<std::unique_ptr<Link>> link = MakeLink(*shape, budget);
   if (!link) return tl::unexpected(std::move(link).error());
   std::vector<std::unique_ptr<Link>> links;
   links.push_back(std::move(*link));
@@ -45,11 +43,24 @@ Result<std::unique_ptr<Filter>> ScalableFilter::FromLinks(const FilterParams& pa
 
 std::unique_ptr<ScalableFilter> ScalableFilter::MakeEmptyChain(const FilterParams& params, MemoryBudget& budget) {
   if (params.kind == FilterKind::kCounting) return std::make_unique<CountingFilter>(params, budget);
+  if (params.kind == FilterKind::kRedisBloom) return std::make_unique<RedisBloomFilter>(params, budget);
   return std::unique_ptr<ScalableFilter>(new ScalableFilter(params, budget));
 }
 
-LinkShape ScalableFilter::ShapeOfLink(const FilterParams& params, uint64_t capacity, double rate) {
-  return LinkShapeFor(params.kind, capacity, rate, params.counter_bits);
+Result<LinkShape> ScalableFilter::FirstShape(const FilterParams& params) {
+  if (params.kind == FilterKind::kRedisBloom) return RedisBloomFilter::FirstShape(params);
+  const double rate = RateOfLink(params, 0);
+  if (rate < kMinLinkRate) {
+    return Fail(ErrorCode::kInvalidArgument, "error rate of the first link would be below 1e-15");
+  }
+  return LinkShapeFor(params.kind, params.capacity, rate, params.counter_bits);
+}
+
+std::optional<LinkShape> ScalableFilter::NextShape(const Node& newest) const {
+  const double rate = RateOfLink(params(), newest.index + 1);
+  if (rate < kMinLinkRate) return std::nullopt;
+  return LinkShapeFor(params().kind, CapacityOfNextLink(params(), newest.link->shape().capacity, newest.total_capacity),
+                      rate, params().counter_bits);
 }
 
 // Called with growth_mutex_ held, or before anybody else knows the filter.
@@ -131,10 +142,9 @@ AddOutcome ScalableFilter::MakeRoom(const Node* seen) {
 
 // Called with growth_mutex_ held.
 AddOutcome ScalableFilter::Grow(const Node& node) {
-  const double rate = RateOfLink(params(), node.index + 1);
-  if (rate < kMinLinkRate) return AddOutcome::kCannotGrow;
-  const uint64_t capacity = CapacityOfNextLink(params(), node.link->shape().capacity, node.total_capacity);
-  Result<std::unique_ptr<Link>> link = MakeLink(ShapeOfLink(params(), capacity, rate), budget_);
+  const std::optional<LinkShape> shape = NextShape(node);
+  if (!shape) return AddOutcome::kCannotGrow;
+  Result<std::unique_ptr<Link>> link = MakeLink(*shape, budget_);
   if (!link) return AddOutcome::kOutOfMemory;
   CloseNewest();
   const Status appended = Append(std::move(*link));
@@ -205,9 +215,9 @@ class ScalableFilter::Image final : public FilterImage {
       links_.insert(links_.begin(), node->link.get());
       // Before any bit is copied: the counted items are then all in the body.
       records.insert(records.begin(), {node->link->shape(), node->link->items()});
-      body_bytes_ += node->link->memory().size_bytes();
+      body_bytes_ += node->link->shape().BodyBytes();
     }
-    header_ = EncodeFilterHeader(filter.params(), records);
+    header_ = filter.EncodeHeader(records);
   }
 
   const std::string& header() const override { return header_; }
@@ -215,7 +225,7 @@ class ScalableFilter::Image final : public FilterImage {
 
   Status Read(uint64_t offset, std::span<std::byte> out) override {
     for (const Link* link : links_) {
-      const uint64_t size = link->memory().size_bytes();
+      const uint64_t size = link->shape().BodyBytes();
       if (offset >= size) {
         offset -= size;
         continue;
@@ -234,6 +244,10 @@ class ScalableFilter::Image final : public FilterImage {
   std::vector<const Link*> links_;
   uint64_t body_bytes_ = 0;
 };
+
+std::string ScalableFilter::EncodeHeader(const std::vector<LinkRecord>& records) const {
+  return EncodeFilterHeader(params(), records);
+}
 
 std::unique_ptr<FilterImage> ScalableFilter::Capture() const { return std::make_unique<Image>(*this); }
 

@@ -25,9 +25,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/filters/filter.h"
+#include "core/filters/filter_header.h"
 #include "core/filters/link.h"
 
 namespace bitsieve::core {
@@ -81,6 +84,9 @@ class ScalableFilter : public Filter {
   virtual size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal);
   // Sees to it that there is a link with room behind `seen`, which had none. kAdded: try again; else why not.
   AddOutcome MakeRoom(const Node* seen);
+  // What the link behind `newest` is to be; nothing if the filter cannot grow further.
+  virtual std::optional<LinkShape> NextShape(const Node& newest) const;
+  virtual std::string EncodeHeader(const std::vector<LinkRecord>& records) const;
   // Called around the publishing of a next link, with the growth mutex held: between the two nobody adds to the newest.
   virtual void CloseNewest() {}
   virtual void OpenNewest() {}
@@ -89,7 +95,7 @@ class ScalableFilter : public Filter {
   class Image;
 
   static std::unique_ptr<ScalableFilter> MakeEmptyChain(const FilterParams& params, MemoryBudget& budget);
-  static LinkShape ShapeOfLink(const FilterParams& params, uint64_t capacity, double rate);
+  static Result<LinkShape> FirstShape(const FilterParams& params);
   AddOutcome Grow(const Node& newest);
   Status Append(std::unique_ptr<Link> link);
   uint64_t SizeBytes() const;

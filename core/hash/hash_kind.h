@@ -11,12 +11,13 @@ namespace bitsieve::core {
 
 // Persisted: a number is never reused.
 enum class HashKind : uint8_t {
-  kXxh3 = 1,         // XXH3-128 under the filter's seed
-  kMurmur3 = 2,      // MurmurHash3_x64_128 under the filter's seed
-  kFnv1a = 3,        // FNV-1a of 128 bits over the filter's seed and the item, then mixed
-  kSip = 4,          // SipHash-2-4 of 128 bits, keyed by the filter's seed
-  kRedisBloom = 5,   // the pair of MurmurHash64A values that RedisBloom's Bloom filters step by; no seed
-  kRedisCuckoo = 6,  // MurmurHash64A as RedisBloom's cuckoo filters use it, in both halves; no seed
+  kXxh3 = 1,          // XXH3-128 under the filter's seed
+  kMurmur3 = 2,       // MurmurHash3_x64_128 under the filter's seed
+  kFnv1a = 3,         // FNV-1a of 128 bits over the filter's seed and the item, then mixed
+  kSip = 4,           // SipHash-2-4 of 128 bits, keyed by the filter's seed
+  kRedisBloom = 5,    // the pair of MurmurHash64A values that RedisBloom's Bloom filters step by; no seed
+  kRedisCuckoo = 6,   // MurmurHash64A as RedisBloom's cuckoo filters use it, in both halves; no seed
+  kRedisBloom32 = 7,  // the pair of MurmurHash2 values that RedisBloom's first Bloom filters step by; no seed
 };
 
 struct HashKindRow {

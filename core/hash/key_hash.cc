@@ -30,6 +30,11 @@ KeyHash HashItem(HashKind kind, std::string_view item, uint64_t seed) {
       const uint64_t first = MurmurHash64A(item, kSeed);
       return {first, MurmurHash64A(item, first)};
     }
+    case HashKind::kRedisBloom32: {
+      constexpr uint32_t kSeed = 0x9747b28c;
+      const uint32_t first = MurmurHash2(item, kSeed);
+      return {first, MurmurHash2(item, first)};
+    }
     case HashKind::kRedisCuckoo: {
       const uint64_t hash = MurmurHash64A(item, 0);
       return {hash, hash};

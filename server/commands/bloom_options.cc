@@ -76,6 +76,7 @@ ReserveRequest ReadReserve(ArgumentReader& reader, const CommandSettings& settin
   SettleReserveExpansion(reader, options, params);
   SettleWindow(reader, options, true, params);
   RefuseMisplaced(reader, options.of_kind, params.kind);
+  RefuseSeedOfRedisBloom(reader, options, params);
   request.seed = options.seed;
   request.tightening_given = options.tightening;
   core::ShareForStatedCapacity(params);

@@ -10,6 +10,7 @@ namespace bitsieve::server {
 
 std::span<const CommandRow> BloomCommands();
 std::span<const CommandRow> BloomSetCommands();
+std::span<const CommandRow> DumpCommands();
 std::span<const CommandRow> RemovalCommands();
 std::span<const CommandRow> FreezeCommands();
 std::span<const CommandRow> KeyCommands();

@@ -12,7 +12,7 @@ namespace {
 using Family = std::span<const CommandRow> (*)();
 
 // The one list of families.
-constexpr Family kFamilies[] = {BloomCommands,  RemovalCommands, FreezeCommands,     BloomSetCommands,
+constexpr Family kFamilies[] = {BloomCommands,  RemovalCommands, FreezeCommands, BloomSetCommands, DumpCommands,
                                 KeyCommands,    ExpiryCommands,  ConnectionCommands, ClientCommands,
                                 ServerCommands, CommandCommands, TransactionCommands};
 

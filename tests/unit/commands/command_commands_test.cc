@@ -49,7 +49,7 @@ TEST_F(CommandCommandsTest, CountsAndLists) {
   EXPECT_THAT(Reply({"COMMAND", "LIST"}), StartsWith("*" + count_ + "\r\n"));
   EXPECT_EQ(Reply({"COMMAND", "LIST", "FILTERBY", "PATTERN", "bf.m*"}),
             "*4\r\n$7\r\nbf.madd\r\n$7\r\nbf.mdel\r\n$8\r\nbf.merge\r\n$10\r\nbf.mexists\r\n");
-  EXPECT_THAT(Reply({"COMMAND", "LIST", "FILTERBY", "MODULE", "bf"}), StartsWith("*16\r\n"));
+  EXPECT_THAT(Reply({"COMMAND", "LIST", "FILTERBY", "MODULE", "bf"}), StartsWith("*21\r\n"));
   EXPECT_THAT(Reply({"COMMAND", "LIST", "FILTERBY", "ACLCAT", "transaction"}), StartsWith("*3\r\n"));
   EXPECT_EQ(Reply({"COMMAND", "LIST", "FILTERBY", "MODULE"}), "-ERR syntax error\r\n");
   EXPECT_EQ(Reply({"COMMAND", "LIST", "FILTERBY"}), "-ERR syntax error\r\n");

@@ -14,7 +14,8 @@ class LinkTest : public testing::TestWithParam<FilterKind> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Kinds, LinkTest,
-                         testing::Values(FilterKind::kClassic, FilterKind::kBlocked, FilterKind::kCounting),
+                         testing::Values(FilterKind::kClassic, FilterKind::kBlocked, FilterKind::kCounting,
+                                         FilterKind::kRedisBloom),
                          [](const auto& test) { return std::string(FilterKindName(test.param)); });
 
 TEST_P(LinkTest, ReservesNoMoreThanItsCapacity) {

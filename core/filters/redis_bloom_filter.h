@@ -1,0 +1,49 @@
+// redis_bloom_filter.h: a chain of RedisBloom links that grows as RedisBloom's filters do, and the header by which
+// RedisBloom tells of one (BF.SCANDUMP's first piece).
+//
+// Growth      a new link has `expansion` times the entries of the one before, and half its error rate: the first has
+// half
+//             the asked one (all of it if the filter does not grow), so that their sum stays below it. Nothing bounds
+//             the number of links: with EXPANSION 1 each lookup asks more and more of them.
+// Limits      growing ends (kCannotGrow) where RedisBloom's numbers would wrap around, or the rate would be 0.
+// Reading     a header is hostile until it is checked. Stored numbers are kept, never worked out again: versions have
+//             differed in how they shared the rate and rounded.
+// Threads     thread-safe; MayContain and Prefetch take no lock.
+// Persisted   kind 7; docs/filters/redisbloom.md.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/filters/filter_factory.h"
+#include "core/filters/scalable_filter.h"
+
+namespace bitsieve::core {
+
+class RedisBloomFilter final : public ScalableFilter {
+ public:
+  RedisBloomFilter(const FilterParams& params, MemoryBudget& budget) : ScalableFilter(params, budget) {}
+
+  static Result<LinkShape> FirstShape(const FilterParams& params);
+
+  // Its size as RedisBloom tells it.
+  FilterInfo Info() const override;
+  // As of now.
+  std::string Header() const;
+  // Appends the bytes that begin at `offset` of the links' bytes end to end, oldest first: at most `most`, and none
+  // beyond the end of a link, as RedisBloom hands them out. Nothing beyond the last.
+  void AppendPiece(uint64_t offset, size_t most, std::string& out) const;
+
+ private:
+  std::optional<LinkShape> NextShape(const Node& newest) const override;
+  std::string EncodeHeader(const std::vector<LinkRecord>& records) const override;
+};
+
+std::string EncodeRedisBloomHeader(const FilterParams& params, const std::vector<LinkRecord>& links);
+// kCorrupt names the field. Headers of all versions.
+Result<FilterHeader> DecodeRedisBloomHeader(std::string_view bytes);
+// Begins to read a filter whose header is RedisBloom's own; its body is the links' bytes end to end.
+Result<std::unique_ptr<FilterDecoder>> OpenRedisBloom(std::string_view header, MemoryBudget& budget);
+
+}  // namespace bitsieve::core
