@@ -94,7 +94,7 @@ class Filter {
   virtual void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const = 0;
 
   // Adds in order; outcomes[i] tells of hashes[i]. Stops after the first kFull. Returns how many outcomes it wrote.
-  // An item that is present is kPresent even in a full filter.
+  // An item that is present is kPresent even in a full filter, unless the kind stores repeated additions, too.
   virtual size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) = 0;
 
   virtual Capabilities capabilities() const { return {}; }

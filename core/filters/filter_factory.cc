@@ -8,6 +8,8 @@
 #include "core/filters/fingerprint_decoder.h"
 #include "core/filters/fingerprint_filter.h"
 #include "core/filters/link.h"
+#include "core/filters/redis_cuckoo.h"
+#include "core/filters/redis_cuckoo_decoder.h"
 #include "core/filters/scalable_filter.h"
 #include "core/filters/window_decoder.h"
 #include "core/filters/window_filter.h"
@@ -84,6 +86,7 @@ class ScalableDecoder final : public FilterDecoder {
 Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget, const Clock& clock) {
   if (params.kind == FilterKind::kWindow) return WindowFilter::Make(params, budget, clock);
   if (params.kind == FilterKind::kFingerprint) return FingerprintFilter::Make(params, budget);
+  if (params.kind == FilterKind::kRedisCuckoo) return RedisCuckoo::Make(params, budget);
   return ScalableFilter::Make(params, budget);
 }
 
@@ -93,6 +96,7 @@ Result<std::unique_ptr<FilterDecoder>> FilterDecoder::Open(std::string_view head
   if (!frame) return tl::unexpected(frame.error());
   if (frame->kind == FilterKind::kWindow) return OpenWindow(frame->fields, budget, clock);
   if (frame->kind == FilterKind::kFingerprint) return OpenFingerprint(frame->fields, budget);
+  if (frame->kind == FilterKind::kRedisCuckoo) return OpenRedisCuckoo(frame->fields, budget);
   Result<FilterHeader> header = DecodeFilterHeader(header_bytes);
   if (!header) return tl::unexpected(std::move(header).error());
   std::vector<std::unique_ptr<Link>> links;

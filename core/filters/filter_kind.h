@@ -13,6 +13,7 @@ enum class FilterKind : uint16_t {
   kClassic = 1,
   kBlocked = 2,
   kCounting = 3,
+  kRedisCuckoo = 5,
   kWindow = 6,
   kFingerprint = 8,
 };
@@ -29,6 +30,7 @@ inline constexpr std::array kFilterKinds{
     FilterKindRow{FilterKind::kCounting, "counting", "classic with counters in place of bits: items can be removed"},
     FilterKindRow{FilterKind::kWindow, "window", "forgets: seen within the last so many items, or within a time"},
     FilterKindRow{FilterKind::kFingerprint, "fingerprint", "a table of signatures: one cache line, small at low rates"},
+    FilterKindRow{FilterKind::kRedisCuckoo, "rediscuckoo", "RedisBloom's cuckoo filter, byte for byte; made by CF.*"},
 };
 
 std::string_view FilterKindName(FilterKind kind);

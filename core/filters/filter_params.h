@@ -16,6 +16,9 @@ inline constexpr double kMinErrorRate = 1e-9;  // below, hash and pattern would 
 inline constexpr double kDefaultTighteningRatio = 0.8;
 inline constexpr double kReservedFirstLinkShare = 0.8;
 inline constexpr uint32_t kDefaultCounterBits = 4;
+inline constexpr uint32_t kMaxRedisCuckooBucketSize = 255;
+inline constexpr uint32_t kMaxRedisCuckooIterations = 65535;
+inline constexpr uint64_t kMaxRedisCuckooCapacity = uint64_t{1} << 50;  // slots: as many bytes
 
 // What a filter of the kind `window` remembers: the last `items`, or all of the last `duration_ms`. One of them is 0;
 // both are in every other kind.
@@ -45,6 +48,9 @@ struct FilterParams {
   HashKind hash = HashKind::kXxh3;  // one that HashIsChosen allows, or the kind's own
   WindowSpan window = {};  // kWindow alone; of items: as many as the capacity. It does not grow: expansion is 0
   uint32_t counter_bits = kDefaultCounterBits;  // 4 or 8; of the kind counting, and nothing to the others
+  // Of the kind rediscuckoo, which keeps no other rate than what its buckets give.
+  uint32_t bucket_size = 2;      // prints of one bucket, in [1, kMaxRedisCuckooBucketSize]
+  uint32_t max_iterations = 20;  // prints moved for one addition, in [1, kMaxRedisCuckooIterations]
 
   bool scaling() const { return expansion != 0; }
 };

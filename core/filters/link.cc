@@ -65,6 +65,7 @@ LinkShape LinkShapeFor(FilterKind kind, uint64_t capacity, double error_rate, ui
       return BlockedBloom::ShapeFor(capacity, error_rate);
     case FilterKind::kCounting:
       return CountingBloom::ShapeFor(capacity, error_rate, counter_bits);
+    case FilterKind::kRedisCuckoo:
     case FilterKind::kWindow:
     case FilterKind::kFingerprint:
       break;  // made of generations and of tables, not of links
@@ -81,6 +82,7 @@ bool IsValid(const LinkShape& shape) {
       return BlockedBloom::IsValidShape(shape);
     case FilterKind::kCounting:
       return CountingBloom::IsValidShape(shape);
+    case FilterKind::kRedisCuckoo:
     case FilterKind::kWindow:
     case FilterKind::kFingerprint:
       break;
@@ -98,6 +100,7 @@ Result<std::unique_ptr<Link>> MakeLink(const LinkShape& shape, MemoryBudget& bud
       return std::make_unique<BlockedBloom>(shape, std::move(*memory));
     case FilterKind::kCounting:
       return std::make_unique<CountingBloom>(shape, std::move(*memory));
+    case FilterKind::kRedisCuckoo:
     case FilterKind::kWindow:
     case FilterKind::kFingerprint:
       break;
