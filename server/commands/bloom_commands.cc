@@ -259,7 +259,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(links)",
      .summary = "Adds an item: 1 if it is new, 0 if it was probably there. Creates the filter if there is none.",
      .syntax = "key item",
-     .notes = "A filter of the kind counting counts the addition in both cases.",
+     .notes = "A filter of the kind counting or rediscuckoo counts the addition in both cases.",
      .items_handler = AnswerAdds,
      .handler = Add},
     {.name = "bf.madd",
@@ -321,9 +321,9 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "2.4.4",
      .complexity = "O(1)",
-     .summary =
-         "The number of items counted as newly added; of the kind counting, additions less removals. 0 if there is no "
-         "such filter.",
+     .summary = "The number of items counted as newly added; of the kinds counting and rediscuckoo, additions less "
+                "removals. 0 if there is no "
+                "such filter.",
      .syntax = "key",
      .handler = Cardinality},
     {.name = "bf.info",

@@ -11,6 +11,8 @@ namespace bitsieve::server {
 std::span<const CommandRow> BloomCommands();
 std::span<const CommandRow> BloomSetCommands();
 std::span<const CommandRow> RemovalCommands();
+std::span<const CommandRow> CuckooCommands();
+std::span<const CommandRow> CuckooDumpCommands();
 std::span<const CommandRow> KeyCommands();
 std::span<const CommandRow> ExpiryCommands();
 std::span<const CommandRow> ConnectionCommands();

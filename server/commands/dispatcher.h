@@ -50,6 +50,7 @@ using DeferredReply = std::function<void(Finish finish)>;
 
 // Values that handlers need and that options may change at run time. Thread-safe: each on its own, relaxed.
 struct CommandSettings;
+struct CuckooLoads;
 
 class Dispatcher {
  public:
@@ -62,6 +63,7 @@ class Dispatcher {
     ServerStats* stats;     // all loops' counters, for INFO
     LoopStats* loop_stats;  // this loop's
     const CommandSettings* settings;
+    CuckooLoads* cuckoo_loads = nullptr;
   };
 
   explicit Dispatcher(const Environment& environment);

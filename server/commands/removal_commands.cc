@@ -84,7 +84,8 @@ constexpr CommandRow kRows[] = {
      .summary = "Removes an item: 1 if removed, 0 if it is not there. Takes one addition back: an item that was added "
                 "twice must be removed twice.",
      .syntax = "key item",
-     .notes = "Of the kind counting; an error for other kinds. Remove only what was added: removing an item that "
+     .notes = "Of the kinds counting and rediscuckoo; an error for other kinds. Remove only what was added: removing "
+              "an item that "
               "merely looks present, a false positive, takes counts from other items, which can then be missed. 0 is "
               "also the answer for an item whose counters are all saturated (15 additions with 4 bits, 255 with 8): it "
               "stays for ever.",
@@ -112,7 +113,8 @@ constexpr CommandRow kRows[] = {
      .summary = "How often an item was added, less removals: an estimate, at times too high. 0 if it is not there, or "
                 "if there is no such filter.",
      .syntax = "key item",
-     .notes = "Of the kind counting; an error for other kinds. The largest answer is 15 with counters of 4 bits and "
+     .notes = "Of the kinds counting and rediscuckoo; an error for other kinds. The largest answer of counting is 15 "
+              "with counters of 4 bits and "
               "255 with 8, and means that many or more.",
      .items_handler = AnswerCounts,
      .handler = Count},

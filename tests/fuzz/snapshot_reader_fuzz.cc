@@ -87,7 +87,10 @@ void TryFilter(MemoryDisk& disk, const FileSeal& seal) {
       (*filter)->Add(std::span(&hash, 1), std::span(&outcome, 1));
       (*filter)->MayContain(std::span(&hash, 1), std::span(&present, 1));
       // A window that is full refuses what it knows, too, if it cannot count its time from now on.
-      Require(present == (outcome <= core::AddOutcome::kAdded) || outcome == core::AddOutcome::kWindowFull);
+      // A RedisCuckoo that is full refuses what it knows as well.
+      const bool refuses_known =
+          outcome == core::AddOutcome::kWindowFull || (*filter)->params().kind == core::FilterKind::kRedisCuckoo;
+      Require(present == (outcome <= core::AddOutcome::kAdded) || (refuses_known && present != 0));
       const auto again = WriteFilterFile(disk, kFilterPath, "again", **filter, kChunkBytes, buffer);
       core::MemoryBudget other;
       const auto copy = ReadFilterFile(disk, kFilterPath, again.value(), other, buffer);

@@ -136,7 +136,7 @@ TEST_F(BloomCommandsTest, ReserveRefusesInRedisBloomsOrder) {
       {{"BF.RESERVE", "f", "0.01", "100", "EXPAND", "2"}, "ERR unknown option 'EXPAND'"},
       {{"BF.RESERVE", "f", "0.01", "100", "TYPE"}, "ERR no type"},
       {{"BF.RESERVE", "f", "0.01", "100", "TYPE", "magic"},
-       "ERR unknown type 'magic', must be one of: blocked, classic, counting, window, fingerprint"},
+       "ERR unknown type 'magic', must be one of: blocked, classic, counting, window, fingerprint, rediscuckoo"},
       {{"BF.RESERVE", "f", "0.01", "100", "SEED"}, "ERR no seed"},
       {{"BF.RESERVE", "f", "0.01", "100", "SEED", "-1"},
        "ERR bad seed: it must be an integer in the range [0, 18446744073709551615]"},
