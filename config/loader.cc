@@ -46,6 +46,7 @@ class Loader {
   void ApplyFlag(const OptionRow& row, const std::string& value) { Apply(row, value, "--" + std::string(row.name)); }
 
   tl::expected<Configuration, Problems> Finish() {
+    if (const core::Status status = CheckTogether(options_); !status) problems_.push_back(status.error().message);
     if (!problems_.empty()) return tl::unexpected(std::move(problems_));
     return Configuration{std::move(options_), std::move(origins_)};
   }

@@ -83,6 +83,26 @@ void AddFilters(Rows& rows) {
                 "how many times larger each further link of a full filter is; 0: filters do not grow", kAtRunTime}});
 }
 
+// Names, defaults and ranges are RedisBloom's.
+void AddCuckooFilters(Rows& rows) {
+  constexpr std::string_view kGroup = "Cuckoo filters";
+  rows.insert(rows.end(),
+              {{"cf-bucket-size", kGroup, &Options::cf_bucket_size, WholeNumber{1, 255}, "items",
+                "room of a bucket of a filter that CF.* creates; at most half of cf-initial-size", kAtRunTime},
+               {"cf-initial-size", kGroup, &Options::cf_initial_size, WholeNumber{2, 1ULL << 30}, "items",
+                "capacity of a filter that CF.ADD, CF.ADDNX, CF.INSERT or CF.INSERTNX creates; at least twice "
+                "cf-bucket-size",
+                kAtRunTime},
+               {"cf-max-iterations", kGroup, &Options::cf_max_iterations, WholeNumber{1, 65535}, "",
+                "how many items of a filter that CF.* creates may be moved to make room for another", kAtRunTime},
+               {"cf-expansion-factor", kGroup, &Options::cf_expansion_factor, WholeNumber{0, 32768}, "",
+                "how many times larger each further sub-filter of a filter that CF.* creates is, rounded up to a power "
+                "of two; 0: filters do not grow",
+                kAtRunTime},
+               {"cf-max-expansions", kGroup, &Options::cf_max_expansions, WholeNumber{1, 65536}, "sub-filters",
+                "CF.* adds nothing to a filter that has so many", kAtRunTime}});
+}
+
 void AddPersistence(Rows& rows) {
   constexpr std::string_view kGroup = "Persistence";
   rows.insert(rows.end(),
@@ -135,6 +155,7 @@ std::span<const OptionRow> OptionTable() {
     AddRequestLimits(*rows);
     AddMemory(*rows);
     AddFilters(*rows);
+    AddCuckooFilters(*rows);
     AddPersistence(*rows);
     AddLogs(*rows);
     return rows;
@@ -176,7 +197,19 @@ core::Status SetOptionAtRunTime(std::string_view name, std::string_view text, Op
     return core::Fail(core::ErrorCode::kInvalidArgument,
                       std::string(row->name) + " cannot be changed at run time: it is read when the server starts");
   }
-  return SetOption(*row, text, options);
+  Options changed = options;
+  if (core::Status status = SetOption(*row, text, changed); !status) return status;
+  if (core::Status status = CheckTogether(changed); !status) return status;
+  options = std::move(changed);
+  return {};
+}
+
+core::Status CheckTogether(const Options& options) {
+  if (options.cf_initial_size >= 2 * uint64_t{options.cf_bucket_size}) return {};
+  return core::Fail(core::ErrorCode::kInvalidArgument, "cf-initial-size must be at least twice cf-bucket-size, not " +
+                                                           std::to_string(options.cf_initial_size) +
+                                                           " with buckets of " +
+                                                           std::to_string(options.cf_bucket_size));
 }
 
 }  // namespace bitsieve::config

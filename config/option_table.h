@@ -27,8 +27,11 @@ std::string UnknownOption(std::string_view name);
 // CONFIG GET: name and value of each option whose name matches the glob, whatever the case.
 std::vector<std::pair<std::string, std::string>> MatchOptions(const Options& options, std::string_view glob);
 
-// CONFIG SET: kInvalidArgument, and nothing changed, if the option is unknown, is read at start-up only, or does not
-// take the value.
+// What the values of several options must be to each other; each is within its own range.
+core::Status CheckTogether(const Options& options);
+
+// CONFIG SET: kInvalidArgument, and nothing changed, if the option is unknown, is read at start-up only, does not take
+// the value, or does not take it together with what others are.
 core::Status SetOptionAtRunTime(std::string_view name, std::string_view text, Options& options);
 
 }  // namespace bitsieve::config

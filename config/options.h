@@ -43,6 +43,13 @@ struct Options {
   uint32_t default_expansion = 2;         // 0: filters do not grow
   std::vector<FilterTemplate> templates;  // from the file alone: not an option of the table
 
+  // cuckoo filters
+  uint32_t cf_bucket_size = 2;
+  uint64_t cf_initial_size = 1024;
+  uint32_t cf_max_iterations = 20;
+  uint32_t cf_expansion_factor = 1;  // 0: filters do not grow
+  uint32_t cf_max_expansions = 32;
+
   // persistence
   std::string dir = "./data";
   uint32_t save_interval = 60;        // seconds between snapshots of what changed; 0: only on SAVE, BGSAVE and shutdown

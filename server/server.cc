@@ -19,10 +19,11 @@
 #include "core/bits/block_kernel.h"
 #include "core/filters/filter_kind.h"
 #include "server/commands/command_settings.h"
+#include "server/commands/cuckoo_loads.h"
 #include "server/commands/dispatcher.h"
+#include "server/commands/transfers.h"
 #include "server/keyspace/freezer.h"
 #include "server/keyspace/printable_name.h"
-#include "server/commands/transfers.h"
 #include "server/keyspace/registry.h"
 #include "server/logging.h"
 #include "server/net/file_limit.h"
@@ -112,6 +113,7 @@ class Server {
   std::unique_ptr<Snapshotter> snapshotter_;
   CommandSettings command_settings_;
   Transfers transfers_;
+  CuckooLoads cuckoo_loads_;
   NetSettings net_settings_;
   std::unique_ptr<RunTimeOptions> run_time_options_;
   ServerStats stats_;
@@ -186,6 +188,11 @@ void Server::Apply(const config::Options& options) {
   command_settings_.default_error_rate = options.default_error_rate;
   command_settings_.default_capacity = options.default_capacity;
   command_settings_.default_expansion = options.default_expansion;
+  command_settings_.cf_bucket_size = options.cf_bucket_size;
+  command_settings_.cf_initial_size = options.cf_initial_size;
+  command_settings_.cf_max_iterations = options.cf_max_iterations;
+  command_settings_.cf_expansion_factor = options.cf_expansion_factor;
+  command_settings_.cf_max_expansions = options.cf_max_expansions;
   command_settings_.max_queued_bytes = options.max_request_bytes;
   net_settings_.maxclients = options.maxclients;
   net_settings_.timeout_s = options.timeout;
@@ -200,7 +207,8 @@ core::Status Server::OpenNetwork() {
                                          .stats = &stats_,
                                          .loop_stats = nullptr,
                                          .settings = &command_settings_,
-                                         .transfers = &transfers_};
+                                         .transfers = &transfers_,
+                                         .cuckoo_loads = &cuckoo_loads_};
   net_ = std::make_unique<NetServer>(options_.io_threads, commands, LimitsOf(options_), net_settings_);
   if (auto listening = net_->Listen(options_.bind, options_.port); !listening) {
     return core::Fail(core::ErrorCode::kIo, listening.error());

@@ -10,6 +10,8 @@
 #include "core/filters/fingerprint_decoder.h"
 #include "core/filters/fingerprint_filter.h"
 #include "core/filters/redis_bloom_filter.h"
+#include "core/filters/redis_cuckoo.h"
+#include "core/filters/redis_cuckoo_decoder.h"
 #include "core/filters/ribbon_decoder.h"
 #include "core/filters/ribbon_staging.h"
 #include "core/filters/scalable_filter.h"
@@ -24,6 +26,7 @@ Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& asked, MemoryBudg
   if (params.kind == FilterKind::kFingerprint) return FingerprintFilter::Make(params, budget);
   if (params.kind == FilterKind::kCuckoo) return CuckooFilter::Make(params, budget);
   if (params.kind == FilterKind::kRibbon) return RibbonStaging::Make(params, budget);
+  if (params.kind == FilterKind::kRedisCuckoo) return RedisCuckoo::Make(params, budget);
   return ScalableFilter::Make(params, budget);
 }
 
@@ -36,6 +39,7 @@ Result<std::unique_ptr<FilterDecoder>> FilterDecoder::Open(std::string_view head
   if (frame->kind == FilterKind::kCuckoo) return OpenCuckoo(frame->fields, budget);
   if (frame->kind == FilterKind::kRibbon) return OpenRibbon(frame->fields, budget);
   if (frame->kind == FilterKind::kRedisBloom) return OpenRedisBloom(frame->fields, budget);
+  if (frame->kind == FilterKind::kRedisCuckoo) return OpenRedisCuckoo(frame->fields, budget);
   Result<FilterHeader> header = DecodeFilterHeader(header_bytes);
   if (!header) return tl::unexpected(std::move(header).error());
   return OpenChain(std::move(*header), budget);

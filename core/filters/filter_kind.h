@@ -14,6 +14,7 @@ enum class FilterKind : uint16_t {
   kBlocked = 2,
   kCounting = 3,
   kCuckoo = 4,
+  kRedisCuckoo = 5,
   kWindow = 6,
   kRedisBloom = 7,
   kFingerprint = 8,
@@ -36,6 +37,7 @@ inline constexpr std::array kFilterKinds{
     FilterKindRow{FilterKind::kRibbon, "ribbon", "for frozen sets, the smallest: collects exactly until BF.FREEZE"},
     FilterKindRow{FilterKind::kRedisBloom, "redisbloom",
                   "the hashes, sizes and bytes of RedisBloom: for moving to it and from it"},
+    FilterKindRow{FilterKind::kRedisCuckoo, "rediscuckoo", "RedisBloom's cuckoo filter, byte for byte; made by CF.*"},
 };
 
 std::string_view FilterKindName(FilterKind kind);

@@ -65,6 +65,21 @@ Status ValidateRedisBloom(const FilterParams& params) {
   return {};
 }
 
+// Its rate and its hash follow from the rest, and what was dumped may be larger than any that is reserved.
+Status ValidateRedisCuckoo(const FilterParams& params) {
+  if (params.bucket_size < 1 || params.bucket_size > kMaxRedisCuckooBucketSize) {
+    return OutOfRange("bucket size must be in the range [1, 255]");
+  }
+  if (params.max_iterations < 1 || params.max_iterations > kMaxRedisCuckooIterations) {
+    return OutOfRange("iterations must be in the range [1, 65535]");
+  }
+  if (params.capacity < 1 || params.capacity > kMaxRedisCuckooCapacity) {
+    return OutOfRange("capacity must be in the range [1, " + std::to_string(kMaxRedisCuckooCapacity) + "]");
+  }
+  if (params.expansion > kMaxExpansion) return OutOfRange("expansion must be in the range [0, 32768]");
+  return {};
+}
+
 }  // namespace
 
 bool HashIsChosen(FilterKind kind) { return kind == FilterKind::kClassic || kind == FilterKind::kBlocked; }
@@ -104,6 +119,7 @@ Status Validate(const FilterParams& params) {
     const Status status = ValidateRedisBloom(params);
     return status ? ValidateWindow(params) : status;
   }
+  if (params.kind == FilterKind::kRedisCuckoo) return ValidateRedisCuckoo(params);
   if (!(params.error_rate >= kMinErrorRate && params.error_rate <= kMaxErrorRate)) {
     return OutOfRange("error rate must be in the range [1e-09, 0.25]");
   }

@@ -21,6 +21,9 @@ inline constexpr uint32_t kMaxBucketSize = 8;  // more would only cost fingerpri
 inline constexpr uint32_t kDefaultBucketSize = 4;
 inline constexpr uint32_t kMaxMaxIterations = 65535;
 inline constexpr uint32_t kDefaultMaxIterations = 2000;
+inline constexpr uint32_t kMaxRedisCuckooBucketSize = 255;
+inline constexpr uint32_t kMaxRedisCuckooIterations = 65535;
+inline constexpr uint64_t kMaxRedisCuckooCapacity = uint64_t{1} << 50;  // slots: as many bytes
 
 // What a filter of the kind `window` remembers: the last `items`, or all of the last `duration_ms`. One of them is 0;
 // both are in every other kind.
@@ -58,10 +61,13 @@ struct FilterParams {
   uint64_t seed = 0;
   HashKind hash = HashKind::kXxh3;  // one that HashIsChosen allows, or the kind's own
   WindowSpan window = {};  // kWindow alone; of items: as many as the capacity. It does not grow: expansion is 0
-  uint32_t counter_bits = kDefaultCounterBits;      // 4 or 8; of the kind counting, and nothing to the others
-  uint32_t bucket_size = kDefaultBucketSize;        // slots of a bucket, in [kMinBucketSize, kMaxBucketSize]; of cuckoo
-  uint32_t max_iterations = kDefaultMaxIterations;  // buckets that an insert looks at, at least 1; of cuckoo
-  RedisBloomMarks redisbloom = {};              // of the kind redisbloom alone
+  uint32_t counter_bits = kDefaultCounterBits;  // 4 or 8; of the kind counting, and nothing to the others
+  // Of the kinds cuckoo and rediscuckoo.
+  uint32_t bucket_size = kDefaultBucketSize;        // slots of a bucket, in [kMinBucketSize, kMaxBucketSize]
+                                                    // (rediscuckoo: [1, kMaxRedisCuckooBucketSize])
+  uint32_t max_iterations = kDefaultMaxIterations;  // buckets that an addition looks at for a free slot, at least 1
+                                                    // (rediscuckoo: prints that it moves)
+  RedisBloomMarks redisbloom = {};                  // of the kind redisbloom alone
 
   bool scaling() const { return expansion != 0; }
 };

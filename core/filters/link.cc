@@ -74,6 +74,7 @@ LinkShape LinkShapeFor(FilterKind kind, uint64_t capacity, double error_rate, ui
     case FilterKind::kRedisBloom:
       return RedisBloom::ShapeFor(capacity, error_rate, RedisBloom::Rounding::kToWords);
     case FilterKind::kCuckoo:
+    case FilterKind::kRedisCuckoo:
     case FilterKind::kWindow:
     case FilterKind::kFingerprint:
     case FilterKind::kRibbon:
@@ -94,6 +95,7 @@ bool IsValid(const LinkShape& shape) {
     case FilterKind::kRedisBloom:
       return RedisBloom::IsValidShape(shape);
     case FilterKind::kCuckoo:
+    case FilterKind::kRedisCuckoo:
     case FilterKind::kWindow:
     case FilterKind::kFingerprint:
     case FilterKind::kRibbon:
@@ -115,6 +117,7 @@ Result<std::unique_ptr<Link>> MakeLink(const LinkShape& shape, MemoryBudget& bud
     case FilterKind::kRedisBloom:
       return std::make_unique<RedisBloom>(shape, std::move(*memory));
     case FilterKind::kCuckoo:
+    case FilterKind::kRedisCuckoo:
     case FilterKind::kWindow:
     case FilterKind::kFingerprint:
     case FilterKind::kRibbon:

@@ -265,8 +265,8 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(links)",
      .summary = "Adds an item: 1 if it is new, 0 if it was probably there. Creates the filter if there is none.",
      .syntax = "key item",
-     .notes = "A filter of the kind counting or cuckoo counts the addition in both cases. One of the kind cuckoo that "
-              "does not grow refuses repeated additions, too, when it is full.",
+     .notes = "A filter of the kinds counting, cuckoo and rediscuckoo counts the addition in both cases. One of the "
+              "latter two that does not grow refuses repeated additions, too, when it is full.",
      .items_handler = AnswerAdds,
      .handler = Add},
     {.name = "bf.madd",
@@ -345,14 +345,15 @@ constexpr CommandRow kRows[] = {
      .syntax = "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | TYPE | ERROR | ESTIMATED | FILL | HASHES | BITS | "
                "SEED | TIGHTENING | HASH | WINDOW | OLDEST | GENERATIONS | COUNTERBITS | "
                "BUCKETSIZE | MAXITERATIONS | FINGERPRINTBITS | STATE | PROGRESS | FAILURE]",
-     .notes = "The first five fields are RedisBloom's, in their order. Seed is text, since it may be larger than an "
-              "integer reply can be. Three are of the type window alone: the window, as WINDOW has it; how "
-              "far back it remembers now, in items, or in seconds for a window of time; and the generations that are "
-              "remembered. Counter bits is of the type counting alone, Hash of blocked and classic, Bucket size "
-              "and max iterations of cuckoo, Fingerprint bits, those of the newest table, of cuckoo and fingerprint "
-              "(where the fill ratio is the load of the tables). Three are of the type ribbon alone: its state (staging, "
-              "building or frozen), percents of the building that are done, and why the last building failed (empty "
-              "if it did not).",
+     .notes =
+         "The first five fields are RedisBloom's, in their order. Seed is text, since it may be larger than an "
+         "integer reply can be. Three are of the type window alone: the window, as WINDOW has it; how "
+         "far back it remembers now, in items, or in seconds for a window of time; and the generations that are "
+         "remembered. Counter bits is of the type counting alone, Hash of blocked and classic, Bucket size "
+         "and max iterations of cuckoo, Fingerprint bits, those of the newest table, of cuckoo and fingerprint "
+         "(where the fill ratio is the load of the tables). Three are of the type ribbon alone: its state (staging, "
+         "building or frozen), percents of the building that are done, and why the last building failed (empty "
+         "if it did not).",
      .handler = BloomInfo},
     {.name = "bf.clear",
      .arity = 2,

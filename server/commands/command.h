@@ -43,7 +43,7 @@ enum class Preparation : uint8_t {
   kItems,    // find the filter named by argument 1; the handler hashes the items, in chunks
 };
 
-enum class CommandGroup : uint8_t { kBloom, kGeneric, kConnection, kServer, kTransactions };
+enum class CommandGroup : uint8_t { kBloom, kCuckoo, kGeneric, kConnection, kServer, kTransactions };
 
 // As COMMAND tells it: positions of the first and last key, negative ones from the end. No keys: all 0.
 struct KeyPositions {

@@ -20,7 +20,7 @@ std::vector<std::string_view> FlagNames(const CommandRow& row) {
   if (row.flags & kWrite) names.push_back("write");
   if (row.flags & kReadOnly) names.push_back("readonly");
   if (row.flags & kDenyOom) names.push_back("denyoom");
-  if (row.group == CommandGroup::kBloom) names.push_back("module");
+  if (row.group == CommandGroup::kBloom || row.group == CommandGroup::kCuckoo) names.push_back("module");
   if (row.flags & kAdmin) names.push_back("admin");
   if (row.flags & kFast) names.push_back("fast");
   if (row.flags & kNoMulti) names.push_back("no_multi");
@@ -31,6 +31,8 @@ std::string_view GroupCategory(CommandGroup group) {
   switch (group) {
     case CommandGroup::kBloom:
       return "@bloom";
+    case CommandGroup::kCuckoo:
+      return "@cuckoo";
     case CommandGroup::kGeneric:
       return "@keyspace";
     case CommandGroup::kConnection:

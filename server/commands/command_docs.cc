@@ -157,6 +157,7 @@ struct Group {
 
 constexpr Group kGroups[] = {
     {CommandGroup::kBloom, "bf", "Filters"},
+    {CommandGroup::kCuckoo, "cf", "Cuckoo filters of RedisBloom"},
     {CommandGroup::kGeneric, "generic", "Names"},
     {CommandGroup::kConnection, "connection", "Connections"},
     {CommandGroup::kTransactions, "transactions", "Transactions"},

@@ -13,6 +13,8 @@ std::span<const CommandRow> BloomSetCommands();
 std::span<const CommandRow> DumpCommands();
 std::span<const CommandRow> RemovalCommands();
 std::span<const CommandRow> FreezeCommands();
+std::span<const CommandRow> CuckooCommands();
+std::span<const CommandRow> CuckooDumpCommands();
 std::span<const CommandRow> KeyCommands();
 std::span<const CommandRow> ExpiryCommands();
 std::span<const CommandRow> ConnectionCommands();

@@ -12,6 +12,7 @@ core::FilterKind ReadKind(ArgumentReader& reader, std::string_view missing) {
   const std::string_view name = reader.Next(missing);
   const std::optional<core::FilterKind> kind = core::FilterKindFromName(name);
   if (!kind) reader.Fail(wire::UnknownType(name, core::FilterKindNames()));
+  if (kind == core::FilterKind::kRedisCuckoo) reader.Fail(wire::kCuckooNotReserved);
   return kind.value_or(core::FilterKind::kBlocked);
 }
 

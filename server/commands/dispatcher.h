@@ -51,6 +51,7 @@ using DeferredReply = std::function<void(Finish finish)>;
 // Values that handlers need and that options may change at run time. Thread-safe: each on its own, relaxed.
 struct CommandSettings;
 struct Transfers;
+struct CuckooLoads;
 
 class Dispatcher {
  public:
@@ -64,6 +65,7 @@ class Dispatcher {
     LoopStats* loop_stats;  // this loop's
     const CommandSettings* settings;
     Transfers* transfers = nullptr;  // dumps and loads in progress
+    CuckooLoads* cuckoo_loads = nullptr;
   };
 
   explicit Dispatcher(const Environment& environment);

@@ -15,13 +15,18 @@
 namespace bitsieve::server {
 namespace {
 
-// As RedisBloom calls its type; clients know it by that.
-constexpr std::string_view kTypeName = "MBbloom--";
+// As RedisBloom calls its types; clients know them by that.
+constexpr std::string_view kBloomTypeName = "MBbloom--";
+constexpr std::string_view kCuckooTypeName = "MBbloomCF";
 constexpr uint64_t kDefaultScanCount = 10;
 
 void WriteNames(protocol::ReplyWriter& reply, const std::vector<std::string>& names) {
   reply.ArrayHeader(names.size());
   for (const std::string& name : names) reply.BulkString(name);
+}
+
+std::string_view TypeNameOf(const core::Filter& filter) {
+  return filter.params().kind == core::FilterKind::kRedisCuckoo ? kCuckooTypeName : kBloomTypeName;
 }
 
 void Delete(CommandContext& context) {
@@ -36,7 +41,10 @@ void ExistsKeys(CommandContext& context) {
   context.reply.Integer(found);
 }
 
-void Type(CommandContext& context) { context.reply.SimpleString(context.FindFilter() != nullptr ? kTypeName : "none"); }
+void Type(CommandContext& context) {
+  const core::Filter* const filter = context.FindFilter();
+  context.reply.SimpleString(filter == nullptr ? "none" : TypeNameOf(*filter));
+}
 
 void Keys(CommandContext& context) {
   const std::string_view pattern = context.arguments[1];
@@ -55,7 +63,7 @@ struct ScanRequest {
   uint64_t cursor;
   uint64_t count = kDefaultScanCount;
   std::string_view pattern = "*";
-  bool type_fits = true;
+  std::optional<std::string_view> type = std::nullopt;
 };
 
 ScanRequest ReadScan(ArgumentReader& reader) {
@@ -68,7 +76,7 @@ ScanRequest ReadScan(ArgumentReader& reader) {
       if (count < 1) reader.Fail(wire::kSyntax);
       request.count = static_cast<uint64_t>(count);
     } else if (reader.Skip("TYPE")) {
-      request.type_fits = EqualsIgnoringCase(reader.Next(wire::kSyntax), kTypeName);
+      request.type = reader.Next(wire::kSyntax);
     } else {
       reader.Fail(wire::kSyntax);
     }
@@ -83,8 +91,9 @@ void Scan(CommandContext& context) {
 
   std::vector<std::string> names;
   const uint64_t next =
-      context.keyspace().Scan(request.cursor, request.count, [&](std::string_view name, const FilterPtr&) {
-        if (request.type_fits && core::GlobMatch(request.pattern, name)) names.emplace_back(name);
+      context.keyspace().Scan(request.cursor, request.count, [&](std::string_view name, const FilterPtr& filter) {
+        const bool type_fits = !request.type || EqualsIgnoringCase(*request.type, TypeNameOf(*filter));
+        if (type_fits && core::GlobMatch(request.pattern, name)) names.emplace_back(name);
       });
   context.reply.ArrayHeader(2);
   context.reply.BulkString(std::to_string(next));
@@ -243,7 +252,9 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kGeneric,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "MBbloom-- for a filter of any kind, none if there is none. BF.INFO tells the kind.",
+     .summary = "MBbloomCF for a filter of the kind rediscuckoo, MBbloom-- for any other, none if there is none. "
+                "BF.INFO tells "
+                "the kind.",
      .syntax = "key",
      .handler = Type},
     {.name = "keys",

@@ -74,6 +74,37 @@ inline constexpr std::string_view kNoSeedOfRedisBloom =
     "ERR SEED and TIGHTENING are not for TYPE redisbloom, which has RedisBloom's own";
 inline constexpr std::string_view kInvalidInformation = "Invalid information value";
 
+// CF.*
+inline constexpr std::string_view kWrongType = "WRONGTYPE Operation against a key holding the wrong kind of value";
+inline constexpr std::string_view kBadMaxIterations = "Couldn't parse MAXITERATIONS";
+inline constexpr std::string_view kMaxIterationsRange = "MAXITERATIONS: value must be in the range [1, 65535]";
+inline constexpr std::string_view kBadBucketSize = "Couldn't parse BUCKETSIZE";
+inline constexpr std::string_view kBucketSizeRange = "BUCKETSIZE: value must be in the range [1, 255]";
+inline constexpr std::string_view kBadCuckooExpansion = "Couldn't parse EXPANSION";
+inline constexpr std::string_view kCuckooExpansionRange = "EXPANSION: value must be in the range [0, 32768]";
+inline constexpr std::string_view kCuckooCapacityRange = "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]";
+inline constexpr std::string_view kCuckooInsertCapacityRange =
+    "Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
+inline constexpr std::string_view kCuckooInsertArity = "ERR wrong number of arguments for 'cf.insert' command";
+inline constexpr std::string_view kCuckooInsertNxArity = "ERR wrong number of arguments for 'cf.insertnx' command";
+inline constexpr std::string_view kNoMemoryForCuckoo = "ERR Insufficient memory to create filter";
+inline constexpr std::string_view kNoMemoryForItem = "ERR Insufficient memory";
+inline constexpr std::string_view kCuckooFull = "Filter is full";
+inline constexpr std::string_view kMaxExpansionsReached = "Maximum expansions reached";
+inline constexpr std::string_view kNothingToDelete = "Not found";
+inline constexpr std::string_view kNothingToCompact = "Cuckoo filter was not found";
+inline constexpr std::string_view kInvalidPosition = "Invalid position";
+inline constexpr std::string_view kInvalidHeader = "Invalid header";
+inline constexpr std::string_view kInvalidHeaderOf20 =
+    "Invalid header: RedisBloom 2.0 wrote it, and hashed items otherwise than all later versions; let a later one load "
+    "the filter and dump it anew";
+inline constexpr std::string_view kHeaderRefused = "Couldn't create filter!";
+inline constexpr std::string_view kChunkRefused = "Couldn't load chunk!";
+inline constexpr std::string_view kTooManyCuckooLoads =
+    "ERR too many filters are being loaded at once: load again when others are done";
+inline constexpr std::string_view kCuckooNotReserved =
+    "ERR a rediscuckoo filter has an error rate that cannot be chosen: make it with CF.RESERVE, CF.ADD or CF.INSERT";
+
 // Keys.
 inline constexpr std::string_view kNoSuchKey = "ERR no such key";
 inline constexpr std::string_view kInvalidCursor = "ERR invalid cursor";

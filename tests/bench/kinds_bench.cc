@@ -107,6 +107,12 @@ core::FilterParams ParamsOf(FilterKind kind, double rate, uint64_t items) {
   params.expansion = 0;
   params.seed = 1;
   if (kind == FilterKind::kWindow) params.window.items = items;
+  // Some items find no room long before it is full, so that it must be able to grow; and its rate is what it is.
+  if (kind == FilterKind::kRedisCuckoo) {
+    params.bucket_size = 2;
+    params.max_iterations = 20;
+    params.expansion = 1;
+  }
   core::ShareForStatedCapacity(params);
   return params;
 }

@@ -71,6 +71,7 @@ class Rate : public FilterContract {
 BITSIEVE_FOR_ALL_KINDS(Rate);
 
 TEST_P(Rate, IsKeptForEverySortOfKey) {
+  if (HasAFixedRate()) GTEST_SKIP() << "its rate cannot be asked for";
   for (const double rate : {0.1, 0.01, 1e-3, 1e-4}) {
     for (const KeySource source : kSources) {
       const Measurement measured = Measure(rate, 100'000 / kSlowdown, source, 1'000'000 / kSlowdown);
@@ -80,6 +81,7 @@ TEST_P(Rate, IsKeptForEverySortOfKey) {
 }
 
 TEST_P(Rate, IsKeptOverTenMillionProbesAtEverySize) {
+  if (HasAFixedRate()) GTEST_SKIP() << "its rate cannot be asked for";
   for (const uint64_t items : {100ULL, 10'000ULL, 1'000'000ULL}) {
     for (const double rate : {0.01, 1e-3, 1e-4, 1e-6}) {
       const Measurement measured = Measure(rate, items, KeySource::kSequentialIntegers, 10'000'000 / kSlowdown);
@@ -95,6 +97,7 @@ TEST_P(Rate, IsKeptOverTenMillionProbesAtEverySize) {
 
 TEST_P(Rate, IsKeptByAReservedFilterThatGrewTenfold) {
   if (Forgets()) GTEST_SKIP() << "it does not grow";
+  if (HasAFixedRate()) GTEST_SKIP() << "its rate cannot be asked for";
   constexpr uint64_t kItems = 110'000 / kSlowdown;
   const auto filter = Make(0.01, kItems / 10, 2, 3);
   Add(*filter, KeySource::kUuids, 0, kItems);

@@ -64,6 +64,7 @@ TEST_P(Removal, OfHalfLeavesTheOtherHalf) {
     const auto gone = static_cast<double>(CountFound(*filter, kSource, 0, kItems / 2));
     const double expected = filter->Info().estimated_error_rate * static_cast<double>(kItems / 2);
     EXPECT_NEAR(gone, expected, 5 * std::sqrt(expected) + 2);
+    if (HasAFixedRate()) continue;
     EXPECT_LT(filter->Info().estimated_error_rate, KeepsFingerprints() ? rate * 0.51 : rate / 4);
   }
 }
@@ -73,7 +74,10 @@ TEST_P(Removal, OfEverythingLeavesNothing) {
   const auto empty = Make(0.01, 1000, 2, 2);
   Add(*filter, kSource, 0, 1000);
   EXPECT_EQ(Remove(*filter, kSource, 0, 1000), 1000U);
-  EXPECT_EQ(BytesOf(*filter), BytesOf(*empty));
+  // The header of a RedisCuckoo counts removals.
+  if (GetParam() != core::FilterKind::kRedisCuckoo) {
+    EXPECT_EQ(BytesOf(*filter), BytesOf(*empty));
+  }
   EXPECT_EQ(filter->Info().fill_ratio, 0);
   EXPECT_EQ(filter->Info().estimated_error_rate, 0);
 }
@@ -108,6 +112,7 @@ TEST_P(Removal, TakesOneAdditionBack) {
 }
 
 TEST_P(Removal, MakesRoomInAFullFilter) {
+  if (GetParam() == core::FilterKind::kRedisCuckoo) GTEST_SKIP() << "how many items fit is a matter of chance";
   const auto filter = Make(1e-6, 100, 0, 5);
   Add(*filter, kSource, 0, 100);
   std::vector<core::AddOutcome> outcome(1);
@@ -140,6 +145,7 @@ TEST_P(Removal, ChurnWithinTheCapacityKeepsTheRateAndDoesNotGrow) {
     ASSERT_EQ(Remove(*filter, kSource, round * kLive, kLive), kLive);
   }
   EXPECT_EQ(filter->Info().links, 1U);
+  if (HasAFixedRate()) return;
   const double wrong = static_cast<double>(CountFound(*filter, kSource, kAbsent, 200'000));
   EXPECT_LE(wrong, 0.0081 * 200'000 + 4 * std::sqrt(0.008 * 200'000));  // the first link has 0.8 of the rate
 }

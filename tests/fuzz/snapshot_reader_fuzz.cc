@@ -88,8 +88,9 @@ void TryFilter(MemoryDisk& disk, const FileSeal& seal) {
       (*filter)->MayContain(std::span(&hash, 1), std::span(&present, 1));
       // A full window refuses what it knows, too, if it cannot count its time from now on; and so does a full filter
       // that stores every addition.
-      const bool refuses_known =
-          outcome == core::AddOutcome::kWindowFull || (*filter)->params().kind == core::FilterKind::kCuckoo;
+      const core::FilterKind kind = (*filter)->params().kind;
+      const bool refuses_known = outcome == core::AddOutcome::kWindowFull || kind == core::FilterKind::kCuckoo ||
+                                 kind == core::FilterKind::kRedisCuckoo;
       Require(present == (outcome <= core::AddOutcome::kAdded) || (present == 1 && refuses_known));
       const auto again = WriteFilterFile(disk, kFilterPath, "again", **filter, kChunkBytes, buffer);
       core::MemoryBudget other;

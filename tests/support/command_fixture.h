@@ -11,6 +11,7 @@
 
 #include "core/base/memory_budget.h"
 #include "server/commands/command_settings.h"
+#include "server/commands/cuckoo_loads.h"
 #include "server/commands/dispatcher.h"
 #include "server/commands/transfers.h"
 #include "server/keyspace/registry.h"
@@ -37,7 +38,7 @@ class CommandFixture {
     stats.loops.emplace_back();
     clients.Add(client);
     dispatcher = std::make_unique<server::Dispatcher>(server::Dispatcher::Environment{
-        &registry, &control, &clients, &stats, &stats.loops.front(), &settings, &transfers});
+        &registry, &control, &clients, &stats, &stats.loops.front(), &settings, &transfers, &cuckoo_loads});
   }
 
   // The reply to one command.
@@ -58,6 +59,7 @@ class CommandFixture {
   server::ServerStats stats;
   server::CommandSettings settings;
   server::Transfers transfers;
+  server::CuckooLoads cuckoo_loads;
   std::shared_ptr<server::ClientRecord> client =
       std::make_shared<server::ClientRecord>(7, "127.0.0.1:5000", "127.0.0.1:7379", 1'000);
   server::Session session{client};

@@ -79,7 +79,8 @@ class Serve(unittest.TestCase):
             for name in json.load(example):
                 self.assertRegex(done.stdout, rf"\n  --{name} ")
         self.assertEqual(re.findall(r"\n([A-Z][a-z ]+):\n", done.stdout),
-                         ["Options", "Network", "Request limits", "Memory", "Filters", "Persistence", "Logs"])
+                         ["Options", "Network", "Request limits", "Memory", "Filters", "Cuckoo filters",
+                          "Persistence", "Logs"])
 
 
 class Answering:

@@ -38,9 +38,10 @@ TEST(OptionTable, EveryMemberOfOptionsHasOneRow) {
   // Does not compile when a member is added or removed, so that its row is not forgotten; `templates` needs none.
   const auto& [bind, port, io_threads, maxclients, timeout, tcp_keepalive, client_output_buffer_limit, max_line_bytes,
                max_arguments, max_argument_bytes, max_request_bytes, maxmemory, default_type, default_error_rate,
-               default_capacity, default_expansion, templates, dir, save_interval, on_corrupt, loglevel, logfile,
-               logformat] = Options{};
-  constexpr size_t kMembers = 22;
+               default_capacity, default_expansion, templates, cf_bucket_size, cf_initial_size, cf_max_iterations,
+               cf_expansion_factor, cf_max_expansions, dir, save_interval, on_corrupt, loglevel, logfile, logformat] =
+      Options{};
+  constexpr size_t kMembers = 27;
   EXPECT_EQ(OptionTable().size(), kMembers);
   for (auto a = OptionTable().begin(); a != OptionTable().end(); ++a) {
     EXPECT_EQ(std::ranges::count(OptionTable(), a->member, &OptionRow::member), 1) << a->name;
@@ -67,6 +68,24 @@ TEST(OptionTable, FilterRangesAreThoseOfTheCore) {
   EXPECT_EQ(rate->max, core::kMaxErrorRate);
   EXPECT_EQ(capacity->max, core::kMaxCapacity);
   EXPECT_EQ(expansion->max, core::kMaxExpansion);
+  const auto most = [](std::string_view name) { return std::get<WholeNumber>(FindOption(name)->domain).max; };
+  EXPECT_EQ(most("cf-bucket-size"), core::kMaxRedisCuckooBucketSize);
+  EXPECT_EQ(most("cf-initial-size"), core::kMaxCapacity);
+  EXPECT_EQ(most("cf-max-iterations"), core::kMaxRedisCuckooIterations);
+  EXPECT_EQ(most("cf-expansion-factor"), core::kMaxExpansion);
+}
+
+TEST(OptionTable, ACuckooFilterHasTwoBucketsAtLeast) {
+  Options options;
+  EXPECT_TRUE(SetOptionAtRunTime("cf-initial-size", "100", options));
+  EXPECT_TRUE(SetOptionAtRunTime("cf-bucket-size", "50", options));
+  const core::Status larger = SetOptionAtRunTime("cf-bucket-size", "51", options);
+  ASSERT_FALSE(larger);
+  EXPECT_EQ(larger.error().message,
+            "cf-initial-size must be at least twice cf-bucket-size, not 100 with buckets of 51");
+  EXPECT_FALSE(SetOptionAtRunTime("cf-initial-size", "99", options));
+  EXPECT_EQ(options.cf_bucket_size, 50U);
+  EXPECT_EQ(options.cf_initial_size, 100U);
 }
 
 TEST(OptionTable, FindIgnoresCase) {

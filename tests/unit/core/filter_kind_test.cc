@@ -10,6 +10,7 @@ static_assert(static_cast<int>(FilterKind::kClassic) == 1);
 static_assert(static_cast<int>(FilterKind::kBlocked) == 2);
 static_assert(static_cast<int>(FilterKind::kCounting) == 3);
 static_assert(static_cast<int>(FilterKind::kCuckoo) == 4);
+static_assert(static_cast<int>(FilterKind::kRedisCuckoo) == 5);
 static_assert(static_cast<int>(FilterKind::kWindow) == 6);
 static_assert(static_cast<int>(FilterKind::kFingerprint) == 8);
 

@@ -1,0 +1,337 @@
+#include "core/filters/redis_cuckoo.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <type_traits>
+
+#include "core/filters/filter_header.h"
+
+namespace bitsieve::core {
+
+// While one lives, prints may be missing from where they belong. The lock is held.
+class RedisCuckoo::Moving {
+ public:
+  // Relaxed is enough: the prints that follow are written with release.
+  explicit Moving(RedisCuckoo& filter) : version_(filter.version_) { Step(std::memory_order_relaxed); }
+  ~Moving() { Step(std::memory_order_release); }
+
+ private:
+  void Step(std::memory_order order) { version_.store(version_.load(std::memory_order_relaxed) + 1, order); }
+
+  std::atomic<uint64_t>& version_;
+};
+
+RedisCuckoo::RedisCuckoo(const RedisCuckooHeader& header, MemoryBudget& budget, MemoryReservation overhead)
+    : Filter(RedisCuckooParamsFor(header)), budget_(budget), overhead_(std::move(overhead)), shape_(header) {}
+
+Result<std::unique_ptr<RedisCuckoo>> RedisCuckoo::MakeBare(const RedisCuckooHeader& header, MemoryBudget& budget) {
+  MemoryReservation overhead = MemoryReservation::TryTake(budget, sizeof(RedisCuckoo) + 64);
+  if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a cuckoo filter");
+  return std::unique_ptr<RedisCuckoo>(new RedisCuckoo(header, budget, std::move(overhead)));
+}
+
+Result<std::unique_ptr<Filter>> RedisCuckoo::Make(const FilterParams& params, MemoryBudget& budget) {
+  if (Status status = Validate(params); !status) return tl::unexpected(std::move(status).error());
+  const RedisCuckooHeader header = RedisCuckooHeaderFor(params);
+  auto table = RedisCuckooTable::Make(header.buckets, header.bucket_size, nullptr, budget);
+  if (!table) return tl::unexpected(std::move(table).error());
+  std::vector<std::unique_ptr<RedisCuckooTable>> tables;
+  tables.push_back(std::move(*table));
+  return FromTables(header, std::move(tables), budget);
+}
+
+Result<std::unique_ptr<Filter>> RedisCuckoo::FromTables(const RedisCuckooHeader& header,
+                                                        std::vector<std::unique_ptr<RedisCuckooTable>> tables,
+                                                        MemoryBudget& budget) {
+  assert(!tables.empty() && tables.size() == header.filters);
+  Result<std::unique_ptr<RedisCuckoo>> filter = MakeBare(header, budget);
+  if (!filter) return tl::unexpected(std::move(filter).error());
+  uint64_t items = 0;
+  for (const auto& table : tables) items += table->items();
+  (*filter)->tables_ = std::move(tables);
+  (*filter)->items_ = items;
+  (*filter)->deletes_ = header.deletes;
+  (*filter)->Link((*filter)->tables_.back().get(), header.filters);
+  return std::move(*filter);
+}
+
+void RedisCuckoo::Link(RedisCuckooTable* table, uint64_t filters) {
+  newest_.store(table, std::memory_order_release);
+  filters_.store(filters, std::memory_order_release);
+  uint64_t bytes = 0;
+  for (uint64_t i = 0; i < filters; ++i) bytes += tables_[i]->memory().size_bytes();
+  NoteSizeBytes(bytes);
+}
+
+// ---- reading
+
+// Prints are read with acquire: whoever sees one that is being moved sees an odd version, or a later one, behind it.
+template <class Ask>
+auto RedisCuckoo::Settled(const Ask& ask) const {
+  constexpr int kPatience = 64;  // looks before the processor is given to who moves
+  for (int looks = 1;; ++looks) {
+    const uint64_t before = version_.load(std::memory_order_acquire);
+    const auto [answer, is_final] = ask();
+    if (is_final || (before % 2 == 0 && version_.load(std::memory_order_relaxed) == before)) return answer;
+    if (looks % kPatience == 0) sched_yield();
+  }
+}
+
+bool RedisCuckoo::Contains(const CuckooPrint& print) const {
+  for (const RedisCuckooTable* table = newest(); table != nullptr; table = table->older()) {
+    if (table->Contains(print)) return true;
+  }
+  return false;
+}
+
+void RedisCuckoo::PrefetchLines(const KeyHash& hash) const {
+  const CuckooPrint print = RedisCuckooTable::PrintOf(hash);
+  for (const RedisCuckooTable* table = newest(); table != nullptr; table = table->older()) table->Prefetch(print);
+}
+
+void RedisCuckoo::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    const CuckooPrint print = RedisCuckooTable::PrintOf(hashes[i]);
+    present[i] = Settled([&] {
+      const bool found = Contains(print);
+      return std::pair(uint8_t{found}, found);
+    });
+  }
+}
+
+void RedisCuckoo::Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const {
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    const CuckooPrint print = RedisCuckooTable::PrintOf(hashes[i]);
+    counts[i] = Settled([&] {
+      uint64_t count = 0;
+      for (const RedisCuckooTable* table = newest(); table != nullptr; table = table->older()) {
+        count += table->Count(print);
+      }
+      return std::pair(count, false);
+    });
+  }
+}
+
+// ---- adding
+
+size_t RedisCuckoo::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
+  const std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    outcomes[i] = AddOne(RedisCuckooTable::PrintOf(hashes[i]), Presence::kTold);
+    if (outcomes[i] == AddOutcome::kFull) return i + 1;
+  }
+  return hashes.size();
+}
+
+size_t RedisCuckoo::Insert(std::span<const KeyHash> hashes, Presence presence, uint64_t most_filters,
+                           std::span<AddOutcome> outcomes) {
+  const std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    if (filters() >= most_filters) return i;
+    outcomes[i] = AddOne(RedisCuckooTable::PrintOf(hashes[i]), presence);
+  }
+  return hashes.size();
+}
+
+AddOutcome RedisCuckoo::AddOne(const CuckooPrint& print, Presence presence) {
+  const bool present = presence != Presence::kIgnored && Contains(print);
+  if (present && presence == Presence::kSkipped) return AddOutcome::kPresent;
+  const AddOutcome outcome = Store(print);
+  if (outcome != AddOutcome::kAdded) return outcome;
+  items_.fetch_add(1, std::memory_order_relaxed);
+  TellChange();
+  return present ? AddOutcome::kPresent : AddOutcome::kAdded;
+}
+
+AddOutcome RedisCuckoo::Store(const CuckooPrint& print) {
+  for (RedisCuckooTable* table = newest(); table != nullptr; table = table->older()) {
+    if (table->Place(print)) return AddOutcome::kAdded;
+  }
+  {
+    const Moving moving(*this);
+    if (newest()->Kick(print, shape_.max_iterations)) return AddOutcome::kAdded;
+  }
+  if (const AddOutcome grown = Grow(); grown != AddOutcome::kAdded) return grown;
+  const bool placed = newest()->Place(print);
+  assert(placed && "it is empty");
+  return placed ? AddOutcome::kAdded : AddOutcome::kFull;
+}
+
+AddOutcome RedisCuckoo::Grow() {
+  constexpr uint64_t kMaxTableBytes = uint64_t{1} << 50;
+  if (!params().scaling()) return AddOutcome::kFull;
+  const uint64_t index = filters();
+  const uint64_t bytes = shape_.TableBytes(index);
+  if (index >= kMaxRedisCuckooFilters || bytes > kMaxTableBytes) return AddOutcome::kCannotGrow;
+  if (index == tables_.size()) {
+    auto table = RedisCuckooTable::Make(bytes / shape_.bucket_size, shape_.bucket_size, newest(), budget_);
+    if (!table) return AddOutcome::kOutOfMemory;
+    tables_.push_back(std::move(*table));
+  }
+  Link(tables_[index].get(), index + 1);
+  return AddOutcome::kAdded;
+}
+
+// ---- removing
+
+void RedisCuckoo::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) {
+  const std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < hashes.size(); ++i) removed[i] = RemoveOne(RedisCuckooTable::PrintOf(hashes[i])) ? 1 : 0;
+}
+
+bool RedisCuckoo::RemoveOne(const CuckooPrint& print) {
+  RedisCuckooTable* table = newest();
+  while (table != nullptr && !table->Take(print)) table = table->older();
+  if (table == nullptr) return false;
+  const uint64_t items = items_.fetch_sub(1, std::memory_order_relaxed) - 1;
+  ++deletes_;
+  TellChange();
+  // More than a tenth of what is left; written so that no number in a header can overflow it.
+  if (filters() > 1 && deletes_ > items / 10) CompactFrom(false);
+  return true;
+}
+
+void RedisCuckoo::Compact() {
+  const std::lock_guard lock(mutex_);
+  CompactFrom(true);
+  TellChange();
+}
+
+// Newest first. Only a newest sub-filter can be taken off, so that one that keeps a print keeps all older ones, too.
+void RedisCuckoo::CompactFrom(bool past_stuck) {
+  for (uint64_t index = filters() - 1; index > 0; --index) {
+    const bool empty = Drain(*tables_[index], index);
+    if (empty && index + 1 == filters()) Link(tables_[index - 1].get(), index);
+    if (!empty && !past_stuck) break;
+  }
+  deletes_ = 0;
+}
+
+// True if nothing is left in it.
+bool RedisCuckoo::Drain(RedisCuckooTable& table, uint64_t index) {
+  for (uint64_t slot = 0; table.items() != 0 && slot < table.slots(); ++slot) MoveInto(table, slot, index);
+  return table.items() == 0;
+}
+
+// To the oldest sub-filter before `index` that has room.
+void RedisCuckoo::MoveInto(RedisCuckooTable& from, uint64_t slot, uint64_t index) {
+  const std::optional<CuckooPrint> print = from.PrintAt(slot);
+  if (!print) return;
+  const Moving moving(*this);
+  for (uint64_t i = 0; i < index; ++i) {
+    if (!tables_[i]->Place(*print)) continue;
+    from.Free(slot);
+    return;
+  }
+}
+
+// ---- telling
+
+RedisCuckooHeader RedisCuckoo::CurrentHeader() const {
+  RedisCuckooHeader header = shape_;
+  header.items = ItemCount();
+  header.deletes = deletes_;
+  header.filters = filters();
+  return header;
+}
+
+RedisCuckooHeader RedisCuckoo::Header() const {
+  const std::lock_guard lock(mutex_);
+  return CurrentHeader();
+}
+
+std::string RedisCuckoo::ReadChunk(uint64_t offset) const {
+  const std::lock_guard lock(mutex_);
+  std::string chunk;
+  for (uint64_t i = 0; i < filters(); ++i) {
+    const RedisCuckooTable& table = *tables_[i];
+    if (offset >= table.slots()) {
+      offset -= table.slots();
+      continue;
+    }
+    chunk.resize(std::min(table.slots() - offset, kChunkBytes));
+    table.memory().CopyOut(offset, std::as_writable_bytes(std::span(chunk)));
+    break;
+  }
+  return chunk;
+}
+
+FilterInfo RedisCuckoo::Info() const {
+  const std::lock_guard lock(mutex_);
+  FilterInfo info;
+  info.size_bytes = overhead_.bytes();
+  for (const auto& table : tables_) info.size_bytes += table->memory_bytes();
+  double prints_compared = 0;  // of an absent item: those in two buckets of each sub-filter
+  for (uint64_t i = 0; i < filters(); ++i) {
+    info.capacity += tables_[i]->slots();
+    prints_compared += 2.0 * static_cast<double>(tables_[i]->items()) / static_cast<double>(tables_[i]->buckets());
+  }
+  info.links = static_cast<uint32_t>(filters());
+  info.items = ItemCount();
+  info.estimated_error_rate = 1 - std::pow(254.0 / 255.0, prints_compared);
+  info.fill_ratio = static_cast<double>(info.items) / static_cast<double>(info.capacity);
+  info.hash_functions = 1;
+  info.bits_per_item = 8;
+  return info;
+}
+
+// ---- images
+
+// Opened and closed with the lock held; read without.
+class RedisCuckoo::Image final : public FilterImage {
+ public:
+  explicit Image(const RedisCuckoo& filter) : filter_(filter) {
+    const RedisCuckooHeader header = filter.CurrentHeader();
+    BeginHeader(header_, FilterKind::kRedisCuckoo);
+    header_ += EncodeRedisCuckooHeader(header);
+    SealHeader(header_);
+    for (uint64_t i = 0; i < header.filters; ++i) {
+      RedisCuckooTable& table = *filter.tables_[i];
+      parts_.push_back({std::make_unique<MemoryImage>(table.memory(), filter.budget_), table.slots()});
+      body_bytes_ += table.slots();
+    }
+  }
+  ~Image() override {
+    const std::lock_guard lock(filter_.mutex_);
+    parts_.clear();
+  }
+
+  const std::string& header() const override { return header_; }
+  uint64_t body_bytes() const override { return body_bytes_; }
+
+  Status Read(uint64_t offset, std::span<std::byte> out) override {
+    for (const Part& part : parts_) {
+      if (offset >= part.bytes) {
+        offset -= part.bytes;
+        continue;
+      }
+      const size_t count = std::min<uint64_t>(part.bytes - offset, out.size());
+      if (Status status = part.image->Read(offset, out.first(count)); !status) return status;
+      out = out.subspan(count);
+      offset = 0;
+      if (out.empty()) break;
+    }
+    return {};
+  }
+
+ private:
+  struct Part {
+    std::unique_ptr<MemoryImage> image;
+    uint64_t bytes;
+  };
+
+  const RedisCuckoo& filter_;
+  std::string header_;
+  std::vector<Part> parts_;
+  uint64_t body_bytes_ = 0;
+};
+
+std::unique_ptr<FilterImage> RedisCuckoo::Capture() const {
+  const std::lock_guard lock(mutex_);
+  return std::make_unique<Image>(*this);
+}
+
+}  // namespace bitsieve::core

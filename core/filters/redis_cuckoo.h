@@ -1,0 +1,142 @@
+// redis_cuckoo.h: RedisBloom's cuckoo filter, byte for byte: it answers what RedisBloom's answers, and its dumps are
+// RedisBloom's. "Probably there" is wrong for a share of absent items that nobody chooses: prints have one byte.
+//
+// Idea        an item leaves a print of one byte in one of two buckets. Where the first bucket is, either bucket and
+//             the print tell the other, so that prints can be moved between their buckets to make room, and removed.
+// Layout      sub-filters, oldest first; sub-filter i has buckets * expansion^i buckets of bucket_size slots of one
+//             byte, 0 for a free slot:
+//
+//               sub-filter 0   | p p | p . | . . | p . |          4 buckets of 2
+//               sub-filter 1   | p . | . . | . . | . . | ...      as many with expansion 1, 8 with expansion 2
+//
+//             The number of buckets and the expansion are powers of two, so all numbers of buckets are.
+// Hashing     h = MurmurHash64A(item, seed 0) is KeyHash::low. The print is h mod 255 + 1, the buckets are h and
+//             h xor (print * 0x5bd1e995), modulo the number of buckets: the same print in every sub-filter.
+// Operations  Add puts a print into the first free slot, from the newest sub-filter to the oldest. If both buckets are
+//             full in all, prints of the newest are moved on, each to its other bucket, at most max_iterations of them;
+//             if that finds no free slot either, all are moved back, and a further sub-filter is added. Every addition
+//             leaves a print of its own, also of an item that looks present: else a removal would take the print that
+//             another item needs. MayContain looks into both buckets of all sub-filters, Count counts.
+// Removal     takes the first equal print, from the newest sub-filter to the oldest, and that is as good as the item's
+//             own: whoever finds this print here has the same print and the same two buckets, as far as this sub-filter
+//             tells buckets apart. Older ones tell apart no better, since their number of buckets divides this one's.
+//             The item's own print is here or in an older sub-filter, so that the other item finds that one there.
+//             It holds only if what is removed was added: see docs/filters/rediscuckoo.md.
+// Compaction  moves prints from the newest sub-filters into older ones, which find their buckets from the bucket and
+//             the print. A newest sub-filter that became empty is taken off. Its memory stays with the filter and
+//             serves the next growth, which needs one of just that size: so no reader ever looks at memory that is
+//             gone, and the filter never takes more than it had taken at its largest.
+// Cost        8 bits a slot. Prints are moved in a fixed order, which may lead round in a circle: with buckets of 2 the
+//             first item that finds no room comes when 30 to 70% of the slots are taken, with buckets of 4 at 77%;
+//             those behind it still take the free slots. A lookup reads two lines a sub-filter. A full sub-filter is
+//             wrong for 1 - (254/255)^(2 bucket_size) of absent items: 1.56% with buckets of 2; sub-filters add up, 40%
+//             after 32 of them.
+// Limits      65,535 sub-filters. With expansion 0 it does not grow, and items find no room long before it is full.
+// Threads     thread-safe; MayContain, Count and Prefetch take no lock. Writers exclude each other, a batch at a time.
+//             While prints are moved the version is odd; a reader that finds an item believes it, and one that does not
+//             find it looks again unless the version was even and the same before and after (Boehm, "Can seqlocks get
+//             along with programming language memory models?", 2012).
+// Images      exact: they hold what the filter held when they were taken, whatever moves meanwhile.
+// Persisted   kind 5, docs/formats/filter.md.
+// References  Fan, Andersen, Kaminsky, Mitzenmacher, "Cuckoo Filter: Practically Better Than Bloom", 2014.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/filters/filter.h"
+#include "core/filters/redis_cuckoo_header.h"
+#include "core/filters/redis_cuckoo_table.h"
+
+namespace bitsieve::core {
+
+class RedisCuckoo final : public Filter {
+ public:
+  static constexpr uint64_t kChunkBytes = 16 << 20;  // at most, of ReadChunk
+
+  // As MakeFilter. Capacity and expansion are rounded up as RedisBloom does; params() has what they came to.
+  static Result<std::unique_ptr<Filter>> Make(const FilterParams& params, MemoryBudget& budget);
+  // From tables that were filled from outside, oldest first, each with its items counted; as many and as large as the
+  // header says. Of the header, the items are not looked at.
+  static Result<std::unique_ptr<Filter>> FromTables(const RedisCuckooHeader& header,
+                                                    std::vector<std::unique_ptr<RedisCuckooTable>> tables,
+                                                    MemoryBudget& budget);
+
+  void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
+  // kPresent of an item that looked present: it has one print more. A full filter is kFull for all items, since each
+  // addition needs room.
+  size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
+  Capabilities capabilities() const override { return {.remove = true, .count = true}; }
+  void Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) override;
+  void Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const override;
+  uint64_t ItemCount() const override { return items_.load(std::memory_order_relaxed); }
+  uint64_t ChangeCount() const override { return changes_.load(std::memory_order_acquire); }
+  FilterInfo Info() const override;
+  std::unique_ptr<FilterImage> Capture() const override;
+
+  enum class Presence : uint8_t {
+    kIgnored,  // every item is kAdded, and nobody looks whether it was there
+    kTold,     // what is there is kPresent, and added once more
+    kSkipped,  // what is there is kPresent, and not added again
+  };
+  // Adds in order, going on behind refusals, but stops before the first item that would find `most_filters` sub-filters
+  // or more. Returns how many outcomes it wrote.
+  size_t Insert(std::span<const KeyHash> hashes, Presence presence, uint64_t most_filters,
+                std::span<AddOutcome> outcomes);
+  // Moves as many prints as it can to older sub-filters.
+  void Compact();
+
+  // As of now, exact.
+  RedisCuckooHeader Header() const;
+  // The bytes of the sub-filters, oldest first, are one body: those from `offset` on, to the end of a sub-filter, at
+  // most kChunkBytes; none past the end.
+  std::string ReadChunk(uint64_t offset) const;
+  uint64_t filters() const { return filters_.load(std::memory_order_acquire); }
+
+ protected:
+  void PrefetchLines(const KeyHash& hash) const override;
+
+ private:
+  class Image;
+  class Moving;
+
+  RedisCuckoo(const RedisCuckooHeader& header, MemoryBudget& budget, MemoryReservation overhead);
+  static Result<std::unique_ptr<RedisCuckoo>> MakeBare(const RedisCuckooHeader& header, MemoryBudget& budget);
+
+  RedisCuckooTable* newest() const { return newest_.load(std::memory_order_acquire); }
+  // Calls ask(), which looks, until it found something or nothing moved meanwhile.
+  template <class Ask>
+  auto Settled(const Ask& ask) const;
+  bool Contains(const CuckooPrint& print) const;
+
+  // All of these with mutex_ held.
+  RedisCuckooHeader CurrentHeader() const;
+  AddOutcome AddOne(const CuckooPrint& print, Presence presence);
+  AddOutcome Store(const CuckooPrint& print);
+  AddOutcome Grow();
+  void Link(RedisCuckooTable* table, uint64_t filters);
+  bool RemoveOne(const CuckooPrint& print);
+  void CompactFrom(bool past_stuck);
+  bool Drain(RedisCuckooTable& table, uint64_t index);
+  void MoveInto(RedisCuckooTable& from, uint64_t slot, uint64_t index);
+  void TellChange() { changes_.fetch_add(1, std::memory_order_release); }
+
+  MemoryBudget& budget_;
+  const MemoryReservation overhead_;
+  const RedisCuckooHeader shape_;  // but for items, deletes and filters
+  mutable std::mutex mutex_;       // of all who change anything, and of whoever needs it to hold still
+  // Protected by mutex_. All that were ever made, oldest first; those from filters_ on are empty and not linked.
+  std::vector<std::unique_ptr<RedisCuckooTable>> tables_;
+  uint64_t deletes_ = 0;  // protected by mutex_
+  // Changed with mutex_ held.
+  std::atomic<RedisCuckooTable*> newest_{nullptr};  // released with what it holds
+  std::atomic<uint64_t> filters_{0};
+  std::atomic<uint64_t> version_{0};  // odd while prints are moved
+  std::atomic<uint64_t> items_{0};    // relaxed: only ever told
+  std::atomic<uint64_t> changes_{0};  // released after the prints it tells of
+};
+
+}  // namespace bitsieve::core

@@ -1,0 +1,359 @@
+// CF.*: RedisBloom's cuckoo filters: making, adding, asking and removing.
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+
+#include "server/commands/command_families.h"
+#include "server/commands/cuckoo_lookup.h"
+#include "server/commands/cuckoo_options.h"
+#include "server/commands/wire_errors.h"
+
+namespace bitsieve::server {
+namespace {
+
+using core::AddOutcome;
+using core::KeyHash;
+using core::RedisCuckoo;
+using Presence = RedisCuckoo::Presence;
+
+constexpr size_t kChunk = 64;  // items hashed and prefetched together
+static_assert(kChunk <= Dispatcher::kWindow);
+
+uint64_t MostFilters(const CommandContext& context) {
+  return context.settings().cf_max_expansions.load(std::memory_order_relaxed);
+}
+
+void Reserve(CommandContext& context) {
+  if (context.arguments.size() % 2 == 0) return context.Error(wire::WrongArity("cf.reserve"));
+  ArgumentReader reader(context.arguments, 2);
+  const core::FilterParams params = ReadCuckooReserve(reader, context.settings());
+  if (!reader.ok()) return context.Error(reader.error());
+  FilterPtr there = context.keyspace().Find(context.arguments[1]);
+  if (there != nullptr) return context.Error(TakenBy(there));
+  const FilterPtr made = MakeCuckoo(context, params);
+  if (made == nullptr) return;
+  there = PublishCuckoo(context, made);
+  if (there == nullptr) return;
+  if (there != made) return context.Error(TakenBy(there));
+  context.reply.Ok();
+}
+
+// ---- adding
+
+void WriteOutcome(CommandContext& context, AddOutcome outcome) {
+  switch (outcome) {
+    case AddOutcome::kPresent:
+      return context.reply.Boolean(false);
+    case AddOutcome::kAdded:
+      ++context.tally.added;
+      return context.reply.Boolean(true);
+    case AddOutcome::kOutOfMemory:
+      return context.Error(wire::kNoMemoryForItem);
+    case AddOutcome::kCannotGrow:
+      return context.Error(wire::kMaxExpansionsReached);
+    case AddOutcome::kFull:
+    case AddOutcome::kWindowFull:
+      return context.Error(wire::kCuckooFull);
+  }
+}
+
+// One reply an item. Each is a command of its own, and each is refused once there are sub-filters enough.
+template <Presence presence>
+void AnswerAdds(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  RedisCuckoo* const cuckoo = AsCuckoo(&filter);
+  if (cuckoo == nullptr) {
+    for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::kWrongType);
+    return;
+  }
+  std::array<AddOutcome, Dispatcher::kWindow> outcomes;
+  const size_t told = cuckoo->Insert(hashes, presence, MostFilters(context), std::span(outcomes.data(), hashes.size()));
+  for (size_t i = 0; i < told; ++i) WriteOutcome(context, outcomes[i]);
+  for (size_t i = told; i < hashes.size(); ++i) context.Error(wire::kMaxExpansionsReached);
+}
+
+core::Filter* FindOrMake(CommandContext& context, const core::FilterParams& params) {
+  core::Filter* const filter = context.FindFilter();
+  if (filter != nullptr) return filter;
+  FilterPtr made = MakeCuckoo(context, params);
+  return made == nullptr ? nullptr : context.Hold(PublishCuckoo(context, std::move(made)));
+}
+
+template <Presence presence>
+void Add(CommandContext& context) {
+  core::Filter* const filter = FindOrMake(context, DefaultCuckooParams(context.settings()));
+  if (filter == nullptr) return;
+  const KeyHash hash = filter->HashOf(context.arguments[2]);
+  AnswerAdds<presence>(context, *filter, {&hash, 1});
+}
+
+// CF.INSERTNX answers with integers in both protocols, CF.INSERT with yes or no.
+template <Presence presence>
+void WriteInserted(CommandContext& context, AddOutcome outcome) {
+  constexpr bool kIntegers = presence == Presence::kSkipped;
+  const bool refused = outcome > AddOutcome::kAdded;
+  context.tally.added += outcome == AddOutcome::kAdded;
+  if (kIntegers || !context.reply.resp3()) {
+    return context.reply.Integer(refused ? -1 : static_cast<int64_t>(outcome == AddOutcome::kAdded));
+  }
+  context.reply.Boolean(outcome == AddOutcome::kAdded);
+}
+
+template <Presence presence>
+void InsertItems(CommandContext& context, RedisCuckoo& cuckoo, Arguments items) {
+  constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
+  std::array<KeyHash, kChunk> hashes;
+  std::array<AddOutcome, kChunk> outcomes;
+  context.reply.ArrayHeader(items.size());
+  for (size_t done = 0; done < items.size(); done += kChunk) {
+    const size_t count = std::min(kChunk, items.size() - done);
+    for (size_t i = 0; i < count; ++i) {
+      hashes[i] = cuckoo.HashOf(items[done + i]);
+      cuckoo.Prefetch(hashes[i]);
+    }
+    cuckoo.Insert(std::span(hashes.data(), count), presence, kNoLimit, std::span(outcomes.data(), count));
+    for (size_t i = 0; i < count; ++i) WriteInserted<presence>(context, outcomes[i]);
+  }
+}
+
+// The limit of sub-filters is asked once, before the first item, as in RedisBloom: one large insertion into a small
+// filter is not cut short.
+template <Presence presence>
+void Insert(CommandContext& context) {
+  constexpr bool kNx = presence == Presence::kSkipped;
+  ArgumentReader reader(context.arguments, 2);
+  const CuckooInsertRequest request =
+      ReadCuckooInsert(reader, context.settings(), kNx ? wire::kCuckooInsertNxArity : wire::kCuckooInsertArity);
+  if (!reader.ok()) return context.Error(reader.error());
+  if (context.FindFilter() == nullptr && !request.create) return context.Error(wire::kNotFound);
+  core::Filter* const filter = FindOrMake(context, request.params);
+  if (filter == nullptr) return;
+  RedisCuckoo* const cuckoo = AsCuckoo(filter);
+  if (cuckoo == nullptr) return context.Error(wire::kWrongType);
+  if (cuckoo->filters() >= MostFilters(context)) return context.Error(wire::kMaxExpansionsReached);
+  InsertItems<presence>(context, *cuckoo, request.items);
+}
+
+// ---- asking: of a missing filter, and of one of another kind, the answer is no
+
+void WritePresence(CommandContext& context, std::span<const uint8_t> present) {
+  uint64_t hits = 0;
+  for (const uint8_t each : present) {
+    hits += each;
+    context.reply.Boolean(each != 0);
+  }
+  context.tally.hits += hits;
+  context.tally.misses += present.size() - hits;
+}
+
+void AnswerExists(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  std::array<uint8_t, Dispatcher::kWindow> present{};
+  const std::span told(present.data(), hashes.size());
+  if (const RedisCuckoo* cuckoo = AsCuckoo(&filter)) cuckoo->MayContain(hashes, told);
+  WritePresence(context, told);
+}
+
+void Exists(CommandContext& context) {
+  constexpr uint8_t kAbsent = 0;
+  core::Filter* const filter = context.FindFilter();
+  if (filter == nullptr) return WritePresence(context, {&kAbsent, 1});
+  const KeyHash hash = filter->HashOf(context.arguments[2]);
+  AnswerExists(context, *filter, {&hash, 1});
+}
+
+void MultiExists(CommandContext& context) {
+  const Arguments items = context.arguments.subspan(2);
+  const RedisCuckoo* const cuckoo = AsCuckoo(context.FindFilter());
+  std::array<KeyHash, kChunk> hashes;
+  std::array<uint8_t, kChunk> present{};
+  context.reply.ArrayHeader(items.size());
+  for (size_t done = 0; done < items.size(); done += kChunk) {
+    const std::span told(present.data(), std::min(kChunk, items.size() - done));
+    if (cuckoo != nullptr) {
+      for (size_t i = 0; i < told.size(); ++i) {
+        hashes[i] = cuckoo->HashOf(items[done + i]);
+        cuckoo->Prefetch(hashes[i]);
+      }
+      cuckoo->MayContain(std::span(hashes.data(), told.size()), told);
+    }
+    WritePresence(context, told);
+  }
+}
+
+void AnswerCounts(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  std::array<uint64_t, Dispatcher::kWindow> counts{};
+  const std::span told(counts.data(), hashes.size());
+  if (const RedisCuckoo* cuckoo = AsCuckoo(&filter)) cuckoo->Count(hashes, told);
+  for (const uint64_t each : told) context.reply.Integer(static_cast<int64_t>(each));
+}
+
+void Count(CommandContext& context) {
+  core::Filter* const filter = context.FindFilter();
+  if (filter == nullptr) return context.reply.Integer(0);
+  const KeyHash hash = filter->HashOf(context.arguments[2]);
+  AnswerCounts(context, *filter, {&hash, 1});
+}
+
+// ---- removing
+
+void AnswerDeletes(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  RedisCuckoo* const cuckoo = AsCuckoo(&filter);
+  if (cuckoo == nullptr) {
+    for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::kNothingToDelete);
+    return;
+  }
+  std::array<uint8_t, Dispatcher::kWindow> removed;
+  const std::span told(removed.data(), hashes.size());
+  cuckoo->Remove(hashes, told);
+  for (const uint8_t each : told) context.reply.Boolean(each != 0);
+}
+
+void Delete(CommandContext& context) {
+  core::Filter* const filter = context.FindFilter();
+  if (filter == nullptr) return context.Error(wire::kNothingToDelete);
+  const KeyHash hash = filter->HashOf(context.arguments[2]);
+  AnswerDeletes(context, *filter, {&hash, 1});
+}
+
+void Compact(CommandContext& context) {
+  RedisCuckoo* const cuckoo = FindCuckoo(context, wire::kNothingToCompact, wire::kNothingToCompact);
+  if (cuckoo == nullptr) return;
+  cuckoo->Compact();
+  context.reply.Ok();
+}
+
+constexpr KeyPositions kFirstArgument{1, 1, 1};
+
+constexpr CommandRow kRows[] = {
+    {.name = "cf.reserve",
+     .arity = -3,
+     .max_arguments = 9,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "Creates an empty cuckoo filter, byte for byte RedisBloom's, with room for a capacity.",
+     .syntax = "key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS maxiterations] [EXPANSION expansion]",
+     .notes = "The number of buckets and the expansion are rounded up to powers of two; with EXPANSION 0 the filter "
+              "does not grow. What is not given is as the options cf-bucket-size, cf-max-iterations and "
+              "cf-expansion-factor say. Its error rate cannot be chosen: about bucketsize / 128 a sub-filter.",
+     .handler = Reserve},
+    {.name = "cf.add",
+     .arity = 3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(sub-filters + iterations)",
+     .summary = "Adds an item, once more if it is there: 1. Creates the filter if there is none.",
+     .syntax = "key item",
+     .notes = "Refused once there are cf-max-expansions sub-filters, also if there is room.",
+     .items_handler = AnswerAdds<Presence::kIgnored>,
+     .handler = Add<Presence::kIgnored>},
+    {.name = "cf.addnx",
+     .arity = 3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(sub-filters + iterations)",
+     .summary = "Adds an item unless it is probably there: 1 if added, 0 if not. Creates the filter if there is none.",
+     .syntax = "key item",
+     .notes = "Refused once there are cf-max-expansions sub-filters, also if the item is there.",
+     .items_handler = AnswerAdds<Presence::kSkipped>,
+     .handler = Add<Presence::kSkipped>},
+    {.name = "cf.insert",
+     .arity = -4,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(items * (sub-filters + iterations))",
+     .summary = "Adds items, as CF.ADD, and says how large the filter is to be if there is none.",
+     .syntax = "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]",
+     .notes = "Replies with an array, in which an item that found no room is -1 (RESP3: false). cf-max-expansions is "
+              "compared before the first item alone.",
+     .handler = Insert<Presence::kIgnored>},
+    {.name = "cf.insertnx",
+     .arity = -4,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(items * (sub-filters + iterations))",
+     .summary = "Adds items, as CF.ADDNX, and says how large the filter is to be if there is none.",
+     .syntax = "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]",
+     .notes = "Replies with an array of integers, under RESP3 too: 1 added, 0 probably there, -1 no room.",
+     .handler = Insert<Presence::kSkipped>},
+    {.name = "cf.exists",
+     .arity = 3,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(sub-filters)",
+     .summary = "Tells whether an item is in a cuckoo filter: 0 definitely not, 1 probably.",
+     .syntax = "key item",
+     .notes = "0 if there is no such filter, or if it is of another kind.",
+     .items_handler = AnswerExists,
+     .handler = Exists},
+    {.name = "cf.mexists",
+     .arity = -3,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kItems,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(items * sub-filters)",
+     .summary = "Tells of several items what CF.EXISTS tells of one, in an array.",
+     .syntax = "key item [item ...]",
+     .handler = MultiExists},
+    {.name = "cf.count",
+     .arity = 3,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(sub-filters)",
+     .summary = "How often an item was added, less deletions: an estimate, at times too high.",
+     .syntax = "key item",
+     .notes = "0 if there is no such filter, or if it is of another kind.",
+     .items_handler = AnswerCounts,
+     .handler = Count},
+    {.name = "cf.del",
+     .arity = 3,
+     .flags = kWrite | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(sub-filters); O(bytes) at times, when deletions have made room to compact",
+     .summary = "Deletes an item, once: 1 if deleted, 0 if it is not there.",
+     .syntax = "key item",
+     .notes = "Delete only what was added: deleting an item that merely looks present takes the print of another, "
+              "which is then missed.",
+     .items_handler = AnswerDeletes,
+     .handler = Delete},
+    {.name = "cf.compact",
+     .arity = 2,
+     .flags = kWrite,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(bytes)",
+     .summary = "Moves prints from newer sub-filters into older ones, and takes off those that become empty.",
+     .syntax = "key",
+     .handler = Compact},
+};
+
+}  // namespace
+
+std::span<const CommandRow> CuckooCommands() { return kRows; }
+
+}  // namespace bitsieve::server

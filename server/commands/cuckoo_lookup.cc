@@ -1,0 +1,39 @@
+#include "server/commands/cuckoo_lookup.h"
+
+#include <utility>
+
+#include "core/filters/filter_factory.h"
+#include "server/commands/wire_errors.h"
+
+namespace bitsieve::server {
+
+core::RedisCuckoo* AsCuckoo(core::Filter* filter) {
+  const bool fits = filter != nullptr && filter->params().kind == core::FilterKind::kRedisCuckoo;
+  return fits ? static_cast<core::RedisCuckoo*>(filter) : nullptr;
+}
+
+core::RedisCuckoo* FindCuckoo(CommandContext& context, std::string_view missing, std::string_view of_other_kind) {
+  core::Filter* const filter = context.FindFilter();
+  core::RedisCuckoo* const cuckoo = AsCuckoo(filter);
+  if (cuckoo == nullptr) context.Error(filter == nullptr ? missing : of_other_kind);
+  return cuckoo;
+}
+
+FilterPtr MakeCuckoo(CommandContext& context, const core::FilterParams& params) {
+  auto made = core::MakeFilter(params, context.keyspace().memory());
+  if (made) return std::move(*made);
+  context.Error(wire::kNoMemoryForCuckoo);  // the options' ranges leave nothing else to refuse
+  return nullptr;
+}
+
+FilterPtr PublishCuckoo(CommandContext& context, FilterPtr cuckoo) {
+  FilterPtr there = context.keyspace().InsertIfAbsent(context.arguments[1], std::move(cuckoo));
+  if (there == nullptr) context.Error(wire::kNoMemoryForCuckoo);
+  return there;
+}
+
+std::string_view TakenBy(const FilterPtr& there) {
+  return AsCuckoo(there.get()) != nullptr ? wire::kItemExists : wire::kWrongType;
+}
+
+}  // namespace bitsieve::server
