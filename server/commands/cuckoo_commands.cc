@@ -55,6 +55,7 @@ void WriteOutcome(CommandContext& context, AddOutcome outcome) {
       return context.Error(wire::kMaxExpansionsReached);
     case AddOutcome::kFull:
     case AddOutcome::kWindowFull:
+    case AddOutcome::kFrozen:
       return context.Error(wire::kCuckooFull);
   }
 }

@@ -71,9 +71,9 @@ core::FilterParams ReadCuckooReserve(ArgumentReader& reader, const CommandSettin
   const int64_t capacity = reader.Integer(wire::kInsertBadCapacity, wire::kInsertBadCapacity);
   const ReserveTexts texts = ReadTexts(reader);
   params.max_iterations = Bounded(reader, texts.max_iterations, params.max_iterations, kIterations,
-                                  wire::kBadMaxIterations, wire::kMaxIterationsRange);
-  params.bucket_size =
-      Bounded(reader, texts.bucket_size, params.bucket_size, kBucketSize, wire::kBadBucketSize, wire::kBucketSizeRange);
+                                  wire::kBadCuckooIterations, wire::kMaxIterationsRange);
+  params.bucket_size = Bounded(reader, texts.bucket_size, params.bucket_size, kBucketSize, wire::kBadCuckooBucketSize,
+                               wire::kBucketSizeRange);
   params.expansion = Bounded(reader, texts.expansion, params.expansion, kExpansion, wire::kBadCuckooExpansion,
                              wire::kCuckooExpansionRange);
   params.capacity = BoundedCapacity(reader, capacity, params.bucket_size, wire::kCuckooCapacityRange);

@@ -76,9 +76,9 @@ inline constexpr std::string_view kInvalidInformation = "Invalid information val
 
 // CF.*
 inline constexpr std::string_view kWrongType = "WRONGTYPE Operation against a key holding the wrong kind of value";
-inline constexpr std::string_view kBadMaxIterations = "Couldn't parse MAXITERATIONS";
+inline constexpr std::string_view kBadCuckooIterations = "Couldn't parse MAXITERATIONS";
 inline constexpr std::string_view kMaxIterationsRange = "MAXITERATIONS: value must be in the range [1, 65535]";
-inline constexpr std::string_view kBadBucketSize = "Couldn't parse BUCKETSIZE";
+inline constexpr std::string_view kBadCuckooBucketSize = "Couldn't parse BUCKETSIZE";
 inline constexpr std::string_view kBucketSizeRange = "BUCKETSIZE: value must be in the range [1, 255]";
 inline constexpr std::string_view kBadCuckooExpansion = "Couldn't parse EXPANSION";
 inline constexpr std::string_view kCuckooExpansionRange = "EXPANSION: value must be in the range [0, 32768]";
