@@ -76,7 +76,8 @@ class Serve(unittest.TestCase):
     def test_help_has_every_option_in_its_group(self):
         done = run("serve", "--help")
         with open(EXAMPLE, encoding="utf-8") as example:
-            for name in json.load(example):
+            # Templates are a list, which only a file can hold.
+            for name in json.load(example).keys() - {"templates"}:
                 self.assertRegex(done.stdout, rf"\n  --{name} ")
         self.assertEqual(re.findall(r"\n([A-Z][a-z ]+):\n", done.stdout),
                          ["Options", "Network", "Request limits", "Memory", "Filters", "Cuckoo filters",

@@ -187,6 +187,7 @@ class OfAnyKind : public DumpCommands, public testing::WithParamInterface<core::
   void Make(const std::string& key) {
     Words command{"BF.RESERVE", key, "0.01", "1000", "TYPE", std::string(core::FilterKindName(GetParam()))};
     if (GetParam() == core::FilterKind::kWindow) command.insert(command.end(), {"WINDOW", "1000"});
+    if (GetParam() == core::FilterKind::kRedisCuckoo) command = {"CF.RESERVE", key, "1000"};
     ASSERT_EQ(Reply(command), kOk);
   }
 };
