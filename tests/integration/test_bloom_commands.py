@@ -76,7 +76,7 @@ class Reserve(ServerTest):
 
     def test_own_options_and_unknown_words(self):
         connection = self.connect()
-        for line in ("BF.RESERVE k 0.01 100 TYPE", "BF.RESERVE k 0.01 100 TYPE cuckoo", "BF.RESERVE k 0.01 100 SEED",
+        for line in ("BF.RESERVE k 0.01 100 TYPE", "BF.RESERVE k 0.01 100 TYPE magic", "BF.RESERVE k 0.01 100 SEED",
                      "BF.RESERVE k 0.01 100 SEED -1", "BF.RESERVE k 0.01 100 SEED 18446744073709551616",
                      "BF.RESERVE k 0.01 100 TIGHTENING 1", "BF.RESERVE k 0.01 100 TIGHTENING 0",
                      "BF.RESERVE k 0.01 100 FOO",

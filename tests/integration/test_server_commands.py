@@ -368,7 +368,7 @@ class Configuration(ServerTest):
         client = self.client()
         for name, value, reason in (("default-error-rate", "2", "0.25"), ("maxclients", "x", "maxclients"),
                                     ("port", "1", "start"), ("nosuch", "1", "nosuch"),
-                                    ("default-type", "cuckoo", "blocked")):
+                                    ("default-type", "magic", "blocked")):
             with self.assertRaisesRegex(redis.ResponseError, reason):
                 client.config_set(name, value)
         self.assertRegex(self.connect().command("CONFIG", "SET", "timeout", "7", "default-type", "x"),
