@@ -85,7 +85,7 @@ class Reserve(ServerTest):
                 self.assertTrue(connection.ask(line.encode() + b"\r\n").startswith(b"-ERR "))
         self.assertEqual(connection.command("DBSIZE"), b":0\r\n")
         self.assertIn(b"'FOO'", connection.command("BF.RESERVE", "k", "0.01", "100", "FOO"))
-        self.assertIn(b"blocked", connection.command("BF.RESERVE", "k", "0.01", "100", "TYPE", "cuckoo"))
+        self.assertIn(b"blocked", connection.command("BF.RESERVE", "k", "0.01", "100", "TYPE", "magic"))
 
     def test_ifnotexists(self):
         connection = self.connect()
