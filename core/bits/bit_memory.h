@@ -28,6 +28,7 @@ class BitMemory {
 
   std::byte* data() const { return data_; }
   uint64_t size_bytes() const { return reservation_.bytes(); }
+  std::span<std::byte> bytes() const { return {data_, size_bytes()}; }
 
   // Set bits in all of it.
   uint64_t CountSetBits() const;

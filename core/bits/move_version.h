@@ -6,8 +6,11 @@
 // (Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", 2012).
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 namespace bitsieve::core {
 
@@ -27,11 +30,37 @@ class MoveVersion {
     std::atomic<uint64_t>& version_;
   };
 
+  // Whether look() finds: at once if it does, else once nothing moved while it looked.
+  template <class Look>
+  bool Finds(const Look& look) const {
+    return Ask([&look] {
+      const bool found = look();
+      return std::pair(found, found);
+    });
+  }
+  // What look() tells while nothing moves.
+  template <class Look>
+  auto AtRest(const Look& look) const {
+    return Ask([&look] { return std::pair(look(), false); });
+  }
+
   uint64_t Current() const { return version_.load(std::memory_order_acquire); }
   // Whether nothing was moving at `seen`, nor has moved since.
   bool Unchanged(uint64_t seen) const { return seen % 2 == 0 && version_.load(std::memory_order_relaxed) == seen; }
 
  private:
+  // ask() tells an answer, and whether it holds whatever moved.
+  template <class Question>
+  auto Ask(const Question& ask) const {
+    constexpr int kPatience = 64;  // then the writer may have been put to sleep amid a move
+    for (int tries = 1;; ++tries) {
+      const uint64_t seen = Current();
+      const auto [answer, holds] = ask();
+      if (holds || Unchanged(seen)) return answer;
+      if (tries % kPatience == 0) sched_yield();
+    }
+  }
+
   std::atomic<uint64_t> version_{0};  // odd while something is being moved
 };
 

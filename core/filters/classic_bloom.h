@@ -20,32 +20,21 @@
 // Persisted   kind 1; docs/filters/classic.md.
 #pragma once
 
-#include "core/filters/link.h"
 #include "core/filters/positions.h"
+#include "core/filters/spread_bloom.h"
 
 namespace bitsieve::core {
 
-class ClassicBloom final : public Link {
+class ClassicBloom final : public SpreadBloom<Positions> {
  public:
   static constexpr uint32_t kMaxHashFunctions = kMaxPositions;
 
-  ClassicBloom(const LinkShape& shape, BitMemory memory) : Link(shape, std::move(memory)) {}
+  ClassicBloom(const LinkShape& shape, BitMemory memory) : SpreadBloom(shape, std::move(memory), shape.bits) {}
 
   static LinkShape ShapeFor(uint64_t capacity, double error_rate);
   static bool IsValidShape(const LinkShape& shape);
 
-  void Prefetch(const KeyHash& hash) const override;
-  void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
-  LinkProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
-                   uint64_t room) override;
   double EstimatedRate() const override;
-  uint64_t UniteWith(const Link& other) override;
-
- private:
-  bool Contains(const KeyHash& hash) const;
-  // The bits newly set, or 0 if another thread was first.
-  uint32_t SetIfNew(const KeyHash& hash);
-  uint64_t* words() const { return reinterpret_cast<uint64_t*>(memory().data()); }
 };
 
 }  // namespace bitsieve::core

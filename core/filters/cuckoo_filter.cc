@@ -1,12 +1,11 @@
 #include "core/filters/cuckoo_filter.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cstdio>
 
 #include "core/filters/cuckoo_sizing.h"
+#include "core/filters/parts_image.h"
 
 namespace bitsieve::core {
 
@@ -96,13 +95,7 @@ bool CuckooFilter::SomeTableHolds(const CuckooKey& key) const {
 }
 
 bool CuckooFilter::Contains(const CuckooKey& key) const {
-  constexpr int kPatience = 64;  // then the writer may have been put to sleep amid a move
-  for (int tries = 1;; ++tries) {
-    const uint64_t seen = version_.Current();
-    if (SomeTableHolds(key)) return true;
-    if (version_.Unchanged(seen)) return false;
-    if (tries % kPatience == 0) sched_yield();
-  }
+  return version_.Finds([&] { return SomeTableHolds(key); });
 }
 
 void CuckooFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
@@ -123,11 +116,7 @@ uint64_t CuckooFilter::CountOnce(const CuckooKey& key) const {
 void CuckooFilter::Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const {
   for (size_t i = 0; i < hashes.size(); ++i) {
     const CuckooKey key = KeyOf(hashes[i]);
-    for (uint64_t seen = version_.Current();; seen = version_.Current()) {
-      counts[i] = CountOnce(key);
-      if (version_.Unchanged(seen)) break;
-      sched_yield();
-    }
+    counts[i] = version_.AtRest([&] { return CountOnce(key); });
   }
 }
 
@@ -230,55 +219,13 @@ FilterInfo CuckooFilter::Info() const {
   return info;
 }
 
-// One moment's bytes, although fingerprints are moved and removed while they are read.
-class CuckooFilter::Image final : public FilterImage {
- public:
-  // Called with the writer's mutex held.
-  explicit Image(const CuckooFilter& filter) : filter_(filter) {
-    CuckooHeader header{filter.params(), {}};
-    for (const auto& table : filter.tables_) {
-      header.tables.push_back({table->shape(), table->items()});
-      parts_.push_back({std::make_unique<MemoryImage>(table->memory(), filter.budget_), table->memory().size_bytes()});
-      body_bytes_ += parts_.back().size_bytes;
-    }
-    header_ = EncodeCuckooHeader(header);
-  }
-  ~Image() override {
-    const std::lock_guard lock(filter_.writer_mutex_);
-    parts_.clear();
-  }
-
-  const std::string& header() const override { return header_; }
-  uint64_t body_bytes() const override { return body_bytes_; }
-
-  Status Read(uint64_t offset, std::span<std::byte> out) override {
-    for (const Part& part : parts_) {
-      if (offset < part.size_bytes && !out.empty()) {
-        const size_t count = std::min<uint64_t>(part.size_bytes - offset, out.size());
-        if (Status status = part.image->Read(offset, out.first(count)); !status) return status;
-        out = out.subspan(count);
-        offset += count;
-      }
-      offset -= std::min(offset, part.size_bytes);
-    }
-    return {};
-  }
-
- private:
-  struct Part {
-    std::unique_ptr<MemoryImage> image;
-    uint64_t size_bytes;
-  };
-
-  const CuckooFilter& filter_;
-  std::string header_;
-  std::vector<Part> parts_;  // a table each, oldest first
-  uint64_t body_bytes_ = 0;
-};
-
 std::unique_ptr<FilterImage> CuckooFilter::Capture() const {
   const std::lock_guard lock(writer_mutex_);
-  return std::make_unique<Image>(*this);
+  CuckooHeader header{params(), {}};
+  for (const auto& table : tables_) header.tables.push_back({table->shape(), table->items()});
+  auto image = std::make_unique<PartsImage>(EncodeCuckooHeader(header), writer_mutex_);
+  for (const auto& table : tables_) image->AddPart(table->memory(), table->memory().size_bytes(), budget_);
+  return image;
 }
 
 }  // namespace bitsieve::core

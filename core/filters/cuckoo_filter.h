@@ -72,8 +72,6 @@ class CuckooFilter final : public Filter {
   void PrefetchLines(const KeyHash& hash) const override;
 
  private:
-  class Image;
-
   CuckooFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params), budget_(budget) {}
 
   static CuckooShape FirstShape(const FilterParams& params);

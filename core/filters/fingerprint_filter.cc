@@ -1,7 +1,5 @@
 #include "core/filters/fingerprint_filter.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cstdio>
@@ -11,6 +9,7 @@
 
 #include "core/filters/fingerprint_header.h"
 #include "core/filters/fingerprint_sizing.h"
+#include "core/filters/parts_image.h"
 
 namespace bitsieve::core {
 
@@ -84,13 +83,7 @@ bool FingerprintFilter::SomeTableHolds(const KeyHash& hash) const {
 }
 
 bool FingerprintFilter::Contains(const KeyHash& hash) const {
-  constexpr int kPatience = 64;  // then the writer may have been put to sleep amid a move
-  for (int tries = 1;; ++tries) {
-    const uint64_t seen = version_.Current();
-    if (SomeTableHolds(hash)) return true;
-    if (version_.Unchanged(seen)) return false;
-    if (tries % kPatience == 0) sched_yield();
-  }
+  return version_.Finds([&] { return SomeTableHolds(hash); });
 }
 
 void FingerprintFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
@@ -161,57 +154,17 @@ FilterInfo FingerprintFilter::Info() const {
   return info;
 }
 
-class FingerprintFilter::Image final : public FilterImage {
- public:
-  // Called with the writers' mutex held.
-  explicit Image(const FingerprintFilter& filter) : filter_(filter) {
-    FingerprintHeader header{filter.params(), {}};
-    for (const auto& node : filter.nodes_) {
-      FingerprintTable& table = *node->table;
-      header.tables.push_back({table.shape(), table.items(), table.taken()});
-      parts_.push_back({std::make_unique<MemoryImage>(table.memory(), filter.budget_), table.memory().size_bytes()});
-      body_bytes_ += table.memory().size_bytes();
-    }
-    header_ = EncodeFingerprintHeader(header);
-  }
-  ~Image() override {
-    const std::lock_guard lock(filter_.writer_mutex_);
-    parts_.clear();
-  }
-
-  const std::string& header() const override { return header_; }
-  uint64_t body_bytes() const override { return body_bytes_; }
-
-  Status Read(uint64_t offset, std::span<std::byte> out) override {
-    for (const Part& part : parts_) {
-      if (out.empty()) break;
-      if (offset >= part.size_bytes) {
-        offset -= part.size_bytes;
-        continue;
-      }
-      const size_t count = std::min<uint64_t>(part.size_bytes - offset, out.size());
-      if (Status status = part.image->Read(offset, out.first(count)); !status) return status;
-      out = out.subspan(count);
-      offset = 0;
-    }
-    return {};
-  }
-
- private:
-  struct Part {
-    std::unique_ptr<MemoryImage> image;
-    uint64_t size_bytes;
-  };
-
-  const FingerprintFilter& filter_;
-  std::string header_;
-  std::vector<Part> parts_;
-  uint64_t body_bytes_ = 0;
-};
-
 std::unique_ptr<FilterImage> FingerprintFilter::Capture() const {
   const std::lock_guard lock(writer_mutex_);
-  return std::make_unique<Image>(*this);
+  FingerprintHeader header{params(), {}};
+  for (const auto& node : nodes_) {
+    header.tables.push_back({node->table->shape(), node->table->items(), node->table->taken()});
+  }
+  auto image = std::make_unique<PartsImage>(EncodeFingerprintHeader(header), writer_mutex_);
+  for (const auto& node : nodes_) {
+    image->AddPart(node->table->memory(), node->table->memory().size_bytes(), budget_);
+  }
+  return image;
 }
 
 }  // namespace bitsieve::core

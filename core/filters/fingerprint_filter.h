@@ -52,8 +52,6 @@ class FingerprintFilter final : public Filter {
   void PrefetchLines(const KeyHash& hash) const override;
 
  private:
-  class Image;
-
   // A table and the one before it. Never freed while the filter lives.
   struct Node {
     std::unique_ptr<FingerprintTable> table;

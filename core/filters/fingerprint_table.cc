@@ -58,11 +58,4 @@ void FingerprintTable::Restore(uint64_t items) {
   items_.store(items, std::memory_order_relaxed);
 }
 
-bool FingerprintTable::SpareBitsAreClear() const {
-  for (uint64_t bit = shape_.slots * shape_.signature_bits; bit < memory_.size_bytes() * 8; ++bit) {
-    if ((std::to_integer<unsigned>(memory_.data()[bit / 8]) >> (bit % 8) & 1) != 0) return false;
-  }
-  return true;
-}
-
 }  // namespace bitsieve::core

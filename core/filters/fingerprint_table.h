@@ -72,8 +72,6 @@ class FingerprintTable {
 
   // Of a table read back from bytes, before anybody else sees it: counts the slots that are taken.
   void Restore(uint64_t items);
-  // What lies behind the last slot.
-  bool SpareBitsAreClear() const;
 
  private:
   FingerprintTable(const FingerprintShape& shape, BitMemory memory)

@@ -30,4 +30,20 @@ class Positions {
   const uint64_t m_;
 };
 
+// Positions in [0, m) by plain double hashing, as RedisBloom has them.
+class SteppedPositions {
+ public:
+  SteppedPositions(const KeyHash& hash, uint64_t m) : at_(hash.low), step_(hash.high), m_(m) {}
+  uint64_t Next() {
+    const uint64_t position = at_ % m_;
+    at_ += step_;
+    return position;
+  }
+
+ private:
+  uint64_t at_;
+  const uint64_t step_;
+  const uint64_t m_;
+};
+
 }  // namespace bitsieve::core

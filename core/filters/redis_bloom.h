@@ -22,11 +22,12 @@
 // Persisted   kind 7; docs/filters/redisbloom.md.
 #pragma once
 
-#include "core/filters/link.h"
+#include "core/filters/positions.h"
+#include "core/filters/spread_bloom.h"
 
 namespace bitsieve::core {
 
-class RedisBloom final : public Link {
+class RedisBloom final : public SpreadBloom<SteppedPositions> {
  public:
   // What the number of bits is rounded up to: words today, a power of two in the first versions.
   enum class Rounding { kToWords, kToPowerOfTwo };
@@ -43,19 +44,7 @@ class RedisBloom final : public Link {
   static LinkShape ShapeFor(uint64_t capacity, double error_rate, Rounding rounding);
   static bool IsValidShape(const LinkShape& shape);
 
-  void Prefetch(const KeyHash& hash) const override;
-  void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
-  LinkProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
-                   uint64_t room) override;
   double EstimatedRate() const override;
-
- private:
-  bool Contains(const KeyHash& hash) const;
-  // The bits newly set, or 0 if another thread was first.
-  uint32_t SetIfNew(const KeyHash& hash);
-  uint64_t* words() const { return reinterpret_cast<uint64_t*>(memory().data()); }
-
-  const uint64_t positions_;  // the modulus
 };
 
 }  // namespace bitsieve::core

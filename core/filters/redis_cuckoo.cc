@@ -1,28 +1,13 @@
 #include "core/filters/redis_cuckoo.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <type_traits>
 
 #include "core/filters/filter_header.h"
+#include "core/filters/parts_image.h"
 
 namespace bitsieve::core {
-
-// While one lives, prints may be missing from where they belong. The lock is held.
-class RedisCuckoo::Moving {
- public:
-  // Relaxed is enough: the prints that follow are written with release.
-  explicit Moving(RedisCuckoo& filter) : version_(filter.version_) { Step(std::memory_order_relaxed); }
-  ~Moving() { Step(std::memory_order_release); }
-
- private:
-  void Step(std::memory_order order) { version_.store(version_.load(std::memory_order_relaxed) + 1, order); }
-
-  std::atomic<uint64_t>& version_;
-};
 
 RedisCuckoo::RedisCuckoo(const RedisCuckooHeader& header, MemoryBudget& budget, MemoryReservation overhead)
     : Filter(RedisCuckooParamsFor(header)), budget_(budget), overhead_(std::move(overhead)), shape_(header) {}
@@ -68,18 +53,6 @@ void RedisCuckoo::Link(RedisCuckooTable* table, uint64_t filters) {
 
 // ---- reading
 
-// Prints are read with acquire: whoever sees one that is being moved sees an odd version, or a later one, behind it.
-template <class Ask>
-auto RedisCuckoo::Settled(const Ask& ask) const {
-  constexpr int kPatience = 64;  // looks before the processor is given to who moves
-  for (int looks = 1;; ++looks) {
-    const uint64_t before = version_.load(std::memory_order_acquire);
-    const auto [answer, is_final] = ask();
-    if (is_final || (before % 2 == 0 && version_.load(std::memory_order_relaxed) == before)) return answer;
-    if (looks % kPatience == 0) sched_yield();
-  }
-}
-
 bool RedisCuckoo::Contains(const CuckooPrint& print) const {
   for (const RedisCuckooTable* table = newest(); table != nullptr; table = table->older()) {
     if (table->Contains(print)) return true;
@@ -95,22 +68,19 @@ void RedisCuckoo::PrefetchLines(const KeyHash& hash) const {
 void RedisCuckoo::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
   for (size_t i = 0; i < hashes.size(); ++i) {
     const CuckooPrint print = RedisCuckooTable::PrintOf(hashes[i]);
-    present[i] = Settled([&] {
-      const bool found = Contains(print);
-      return std::pair(uint8_t{found}, found);
-    });
+    present[i] = version_.Finds([&] { return Contains(print); }) ? 1 : 0;
   }
 }
 
 void RedisCuckoo::Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const {
   for (size_t i = 0; i < hashes.size(); ++i) {
     const CuckooPrint print = RedisCuckooTable::PrintOf(hashes[i]);
-    counts[i] = Settled([&] {
+    counts[i] = version_.AtRest([&] {
       uint64_t count = 0;
       for (const RedisCuckooTable* table = newest(); table != nullptr; table = table->older()) {
         count += table->Count(print);
       }
-      return std::pair(count, false);
+      return count;
     });
   }
 }
@@ -151,7 +121,7 @@ AddOutcome RedisCuckoo::Store(const CuckooPrint& print) {
     if (table->Place(print)) return AddOutcome::kAdded;
   }
   {
-    const Moving moving(*this);
+    const MoveVersion::Move move(version_);
     if (newest()->Kick(print, shape_.max_iterations)) return AddOutcome::kAdded;
   }
   if (const AddOutcome grown = Grow(); grown != AddOutcome::kAdded) return grown;
@@ -220,7 +190,7 @@ bool RedisCuckoo::Drain(RedisCuckooTable& table, uint64_t index) {
 void RedisCuckoo::MoveInto(RedisCuckooTable& from, uint64_t slot, uint64_t index) {
   const std::optional<CuckooPrint> print = from.PrintAt(slot);
   if (!print) return;
-  const Moving moving(*this);
+  const MoveVersion::Move move(version_);
   for (uint64_t i = 0; i < index; ++i) {
     if (!tables_[i]->Place(*print)) continue;
     from.Free(slot);
@@ -280,58 +250,15 @@ FilterInfo RedisCuckoo::Info() const {
 
 // ---- images
 
-// Opened and closed with the lock held; read without.
-class RedisCuckoo::Image final : public FilterImage {
- public:
-  explicit Image(const RedisCuckoo& filter) : filter_(filter) {
-    const RedisCuckooHeader header = filter.CurrentHeader();
-    BeginHeader(header_, FilterKind::kRedisCuckoo);
-    header_ += EncodeRedisCuckooHeader(header);
-    SealHeader(header_);
-    for (uint64_t i = 0; i < header.filters; ++i) {
-      RedisCuckooTable& table = *filter.tables_[i];
-      parts_.push_back({std::make_unique<MemoryImage>(table.memory(), filter.budget_), table.slots()});
-      body_bytes_ += table.slots();
-    }
-  }
-  ~Image() override {
-    const std::lock_guard lock(filter_.mutex_);
-    parts_.clear();
-  }
-
-  const std::string& header() const override { return header_; }
-  uint64_t body_bytes() const override { return body_bytes_; }
-
-  Status Read(uint64_t offset, std::span<std::byte> out) override {
-    for (const Part& part : parts_) {
-      if (offset >= part.bytes) {
-        offset -= part.bytes;
-        continue;
-      }
-      const size_t count = std::min<uint64_t>(part.bytes - offset, out.size());
-      if (Status status = part.image->Read(offset, out.first(count)); !status) return status;
-      out = out.subspan(count);
-      offset = 0;
-      if (out.empty()) break;
-    }
-    return {};
-  }
-
- private:
-  struct Part {
-    std::unique_ptr<MemoryImage> image;
-    uint64_t bytes;
-  };
-
-  const RedisCuckoo& filter_;
-  std::string header_;
-  std::vector<Part> parts_;
-  uint64_t body_bytes_ = 0;
-};
-
 std::unique_ptr<FilterImage> RedisCuckoo::Capture() const {
   const std::lock_guard lock(mutex_);
-  return std::make_unique<Image>(*this);
+  std::string header;
+  BeginHeader(header, FilterKind::kRedisCuckoo);
+  header += EncodeRedisCuckooHeader(CurrentHeader());
+  SealHeader(header);
+  auto image = std::make_unique<PartsImage>(std::move(header), mutex_);
+  for (uint64_t i = 0; i < filters(); ++i) image->AddPart(tables_[i]->memory(), tables_[i]->slots(), budget_);
+  return image;
 }
 
 }  // namespace bitsieve::core

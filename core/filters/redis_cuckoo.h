@@ -47,6 +47,7 @@
 #include <string>
 #include <vector>
 
+#include "core/bits/move_version.h"
 #include "core/filters/filter.h"
 #include "core/filters/redis_cuckoo_header.h"
 #include "core/filters/redis_cuckoo_table.h"
@@ -100,16 +101,10 @@ class RedisCuckoo final : public Filter {
   void PrefetchLines(const KeyHash& hash) const override;
 
  private:
-  class Image;
-  class Moving;
-
   RedisCuckoo(const RedisCuckooHeader& header, MemoryBudget& budget, MemoryReservation overhead);
   static Result<std::unique_ptr<RedisCuckoo>> MakeBare(const RedisCuckooHeader& header, MemoryBudget& budget);
 
   RedisCuckooTable* newest() const { return newest_.load(std::memory_order_acquire); }
-  // Calls ask(), which looks, until it found something or nothing moved meanwhile.
-  template <class Ask>
-  auto Settled(const Ask& ask) const;
   bool Contains(const CuckooPrint& print) const;
 
   // All of these with mutex_ held.
@@ -134,7 +129,7 @@ class RedisCuckoo final : public Filter {
   // Changed with mutex_ held.
   std::atomic<RedisCuckooTable*> newest_{nullptr};  // released with what it holds
   std::atomic<uint64_t> filters_{0};
-  std::atomic<uint64_t> version_{0};  // odd while prints are moved
+  MoveVersion version_;
   std::atomic<uint64_t> items_{0};    // relaxed: only ever told
   std::atomic<uint64_t> changes_{0};  // released after the prints it tells of
 };

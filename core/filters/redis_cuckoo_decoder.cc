@@ -1,19 +1,14 @@
 #include "core/filters/redis_cuckoo_decoder.h"
 
-#include <algorithm>
-#include <cstring>
 #include <utility>
 #include <vector>
 
+#include "core/filters/parts_decoder.h"
 #include "core/filters/redis_cuckoo.h"
 
 namespace bitsieve::core {
 
 namespace {
-
-tl::unexpected<Error> Corrupt(const char* what) {
-  return Fail(ErrorCode::kCorrupt, std::string("filter body: ") + what);
-}
 
 using Tables = std::vector<std::unique_ptr<RedisCuckooTable>>;
 
@@ -30,45 +25,30 @@ Result<Tables> MakeTables(const RedisCuckooHeader& header, MemoryBudget& budget)
 }
 
 // Fills the sub-filters, oldest first.
-class RedisCuckooDecoder final : public FilterDecoder {
+class RedisCuckooDecoder final : public PartsDecoder {
  public:
   RedisCuckooDecoder(const RedisCuckooHeader& header, Tables tables, bool exact, MemoryBudget& budget)
-      : header_(header), tables_(std::move(tables)), exact_(exact), budget_(budget) {}
+      : header_(header), tables_(std::move(tables)), exact_(exact), budget_(budget) {
+    for (const auto& table : tables_) AddPart(table->memory().bytes().first(table->slots()));
+  }
 
-  uint64_t body_bytes() const override { return body_bytes_; }
-
-  Status Append(std::span<const std::byte> bytes) override {
-    while (!bytes.empty()) {
-      if (current_ == tables_.size()) return Corrupt("it is longer than the header says");
-      RedisCuckooTable& table = *tables_[current_];
-      const size_t count = std::min<uint64_t>(bytes.size(), table.slots() - filled_);
-      std::memcpy(table.memory().data() + filled_, bytes.data(), count);
-      bytes = bytes.subspan(count);
-      filled_ += count;
-      if (filled_ < table.slots()) continue;
-      table.CountItems();
-      ++current_;
-      filled_ = 0;
-    }
+ private:
+  Status FinishPart(size_t part) override {
+    tables_[part]->CountItems();
     return {};
   }
 
-  Result<std::unique_ptr<Filter>> Finish() override {
-    if (current_ != tables_.size()) return Corrupt("it is shorter than the header says");
+  Result<std::unique_ptr<Filter>> FinishFilter() override {
     uint64_t items = 0;
     for (const auto& table : tables_) items += table->items();
     if (exact_ && items != header_.items) return Corrupt("it has not as many prints as the header says");
     return RedisCuckoo::FromTables(header_, std::move(tables_), budget_);
   }
 
- private:
   const RedisCuckooHeader header_;
-  const uint64_t body_bytes_ = header_.BodyBytes();
   Tables tables_;
   const bool exact_;
   MemoryBudget& budget_;
-  size_t current_ = 0;   // the sub-filter being filled
-  uint64_t filled_ = 0;  // bytes of it that are there
 };
 
 Result<std::unique_ptr<FilterDecoder>> Open(const RedisCuckooHeader& header, bool exact, MemoryBudget& budget) {
