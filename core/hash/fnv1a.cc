@@ -17,15 +17,7 @@ Fnv1aState Fnv1a(std::string_view bytes, Fnv1aState state) {
 KeyHash HashFnv1a(std::string_view item, uint64_t seed) {
   const std::string_view seed_bytes(reinterpret_cast<const char*>(&seed), sizeof seed);
   const Fnv1aState state = Fnv1a(item, Fnv1a(seed_bytes));
-  auto low = static_cast<uint64_t>(state);
-  auto high = static_cast<uint64_t>(state >> 64);
-  low += high;
-  high += low;
-  low = Mix64(low);
-  high = Mix64(high);
-  low += high;
-  high += low;
-  return {low, high};
+  return Mix128({static_cast<uint64_t>(state), static_cast<uint64_t>(state >> 64)});
 }
 
 }  // namespace bitsieve::core

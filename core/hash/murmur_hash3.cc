@@ -37,13 +37,7 @@ KeyHash MurmurHash3(std::string_view bytes, uint64_t seed) {
 
   low ^= bytes.size();
   high ^= bytes.size();
-  low += high;
-  high += low;
-  low = Mix64(low);
-  high = Mix64(high);
-  low += high;
-  high += low;
-  return {low, high};
+  return Mix128({low, high});
 }
 
 }  // namespace bitsieve::core
