@@ -9,7 +9,9 @@
 #include <sched.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 namespace bitsieve::core {
@@ -37,6 +39,17 @@ class MoveVersion {
       const bool found = look();
       return std::pair(found, found);
     });
+  }
+  // As Finds for each of many: present[i] = 1 where look(i) finds, else 0. The version is asked about once if nothing
+  // moves.
+  template <class Look>
+  void FindEach(std::span<uint8_t> present, const Look& look) const {
+    const uint64_t seen = Current();
+    for (size_t i = 0; i < present.size(); ++i) present[i] = look(i) ? 1 : 0;
+    if (Unchanged(seen)) return;
+    for (size_t i = 0; i < present.size(); ++i) {
+      if (present[i] == 0) present[i] = Finds([&] { return look(i); }) ? 1 : 0;
+    }
   }
   // What look() tells while nothing moves.
   template <class Look>

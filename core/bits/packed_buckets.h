@@ -30,11 +30,13 @@ class PackedBuckets {
   uint64_t Get(uint64_t bucket, uint32_t slot) const { return slots_.Get(bucket * size_ + slot); }
   void Set(uint64_t bucket, uint32_t slot, uint64_t value) { slots_.Set(bucket * size_ + slot, value); }
 
-  bool Contains(uint64_t bucket, uint64_t value) const {
+  // In either of two buckets. Without a branch on what they hold: that cannot be predicted.
+  bool Contain(uint64_t bucket, uint64_t other, uint64_t value) const {
+    uint64_t matches = 0;
     for (uint32_t first = 0; first < size_; first += group_) {
-      if (Matches(bucket, first, value) != 0) return true;
+      matches |= Matches(bucket, first, value) | Matches(other, first, value);
     }
-    return false;
+    return matches != 0;
   }
   // The first slot that holds it, or kNone.
   uint32_t Find(uint64_t bucket, uint64_t value) const {

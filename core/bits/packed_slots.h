@@ -27,6 +27,7 @@ class PackedSlots {
   static uint64_t BytesFor(uint64_t slots, uint32_t slot_bits) { return ((slots * slot_bits + 63) / 64 + 1) * 8; }
 
   uint32_t slot_bits() const { return bits_; }
+  uint64_t mask() const { return mask_; }  // of the bits of a slot
   uint64_t ByteOf(uint64_t slot) const { return slot * bits_ / 64 * 8; }
   const void* AddressOf(uint64_t slot) const { return words_ + slot * bits_ / 64; }
 

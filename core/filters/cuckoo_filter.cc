@@ -94,12 +94,8 @@ bool CuckooFilter::SomeTableHolds(const CuckooKey& key) const {
   return false;
 }
 
-bool CuckooFilter::Contains(const CuckooKey& key) const {
-  return version_.Finds([&] { return SomeTableHolds(key); });
-}
-
 void CuckooFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
-  for (size_t i = 0; i < hashes.size(); ++i) present[i] = Contains(KeyOf(hashes[i])) ? 1 : 0;
+  version_.FindEach(present, [&](size_t i) { return SomeTableHolds(KeyOf(hashes[i])); });
 }
 
 uint64_t CuckooFilter::CountOnce(const CuckooKey& key) const {

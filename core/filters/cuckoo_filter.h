@@ -90,8 +90,6 @@ class CuckooFilter final : public Filter {
   static CuckooPair PairIn(const CuckooTable* table, const CuckooKey& key);
   bool SomeTableHolds(const CuckooKey& key) const;
   uint64_t CountOnce(const CuckooKey& key) const;
-  // Beside a writer: looks again until a miss is certain.
-  bool Contains(const CuckooKey& key) const;
 
   MemoryBudget& budget_;
   mutable std::mutex writer_mutex_;

@@ -125,7 +125,7 @@ class CuckooTable {
     __builtin_prefetch(slots_.AddressOf(pair.partner));
   }
   bool Contains(const CuckooPair& pair, uint64_t fingerprint) const {
-    return slots_.Contains(pair.bucket, fingerprint) || slots_.Contains(pair.partner, fingerprint);
+    return slots_.Contain(pair.bucket, pair.partner, fingerprint);
   }
   uint32_t Count(const CuckooPair& pair, uint64_t fingerprint) const;
   // The buckets hold nothing else: there is no room for it, wherever others are moved.
@@ -152,7 +152,8 @@ class CuckooTable {
     return sum ^ sum >> 33;
   }
   // a - b modulo m; both are below m.
-  static uint64_t Subtract(uint64_t a, uint64_t b, uint64_t m) { return a >= b ? a - b : a + m - b; }
+  // Without a branch: which is larger cannot be predicted.
+  static uint64_t Subtract(uint64_t a, uint64_t b, uint64_t m) { return a - b + (m & (uint64_t{0} - uint64_t{a < b})); }
 
   bool InsertByMoving(const CuckooPair& pair, uint64_t fingerprint, uint32_t max_iterations, MoveVersion& version);
   void MoveAlong(const Step* steps, uint32_t last, uint32_t free_slot, uint64_t fingerprint);

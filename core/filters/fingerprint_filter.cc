@@ -82,12 +82,8 @@ bool FingerprintFilter::SomeTableHolds(const KeyHash& hash) const {
   return false;
 }
 
-bool FingerprintFilter::Contains(const KeyHash& hash) const {
-  return version_.Finds([&] { return SomeTableHolds(hash); });
-}
-
 void FingerprintFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
-  for (size_t i = 0; i < hashes.size(); ++i) present[i] = Contains(hashes[i]) ? 1 : 0;
+  version_.FindEach(present, [&](size_t i) { return SomeTableHolds(hashes[i]); });
 }
 
 size_t FingerprintFilter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {

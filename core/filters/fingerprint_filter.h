@@ -65,8 +65,6 @@ class FingerprintFilter final : public Filter {
 
   Node* newest() const { return newest_.load(std::memory_order_acquire); }
   bool SomeTableHolds(const KeyHash& hash) const;
-  // Beside a writer: looks again until a miss is certain.
-  bool Contains(const KeyHash& hash) const;
 
   // Called with writer_mutex_ held, or before anybody else knows the filter.
   AddOutcome AddOne(const KeyHash& hash, AddOutcome& refusal);

@@ -17,7 +17,18 @@ double FingerprintTable::EstimatedRate() const { return FingerprintRate(shape_.s
 
 bool FingerprintTable::Contains(const KeyHash& hash) const {
   const uint64_t signature = SignatureOf(hash);
+  const uint64_t in_a_run = 64 / shape_.signature_bits;
   uint64_t slot = HomeOf(hash);
+  // As many at a time as a word holds; the last slots, behind which the first ones come, one by one.
+  while (slot + in_a_run <= shape_.slots) {
+    uint64_t run = slots_.Run(slot);
+    for (uint64_t i = 0; i < in_a_run; ++i, run >>= shape_.signature_bits) {
+      const uint64_t there = run & slots_.mask();
+      if (there <= signature) return there == signature;
+    }
+    slot += in_a_run;
+  }
+  slot %= shape_.slots;
   uint64_t there = slots_.Get(slot);
   while (there > signature) {
     slot = Behind(slot);

@@ -66,10 +66,7 @@ void RedisCuckoo::PrefetchLines(const KeyHash& hash) const {
 }
 
 void RedisCuckoo::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
-  for (size_t i = 0; i < hashes.size(); ++i) {
-    const CuckooPrint print = RedisCuckooTable::PrintOf(hashes[i]);
-    present[i] = version_.Finds([&] { return Contains(print); }) ? 1 : 0;
-  }
+  version_.FindEach(present, [&](size_t i) { return Contains(RedisCuckooTable::PrintOf(hashes[i])); });
 }
 
 void RedisCuckoo::Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const {

@@ -35,7 +35,11 @@ TEST_P(PackedBucketsOfShape, FindWhatASearchSlotBySlotFinds) {
       ++count;
     }
     ASSERT_EQ(buckets.Find(bucket, wanted), first);
-    ASSERT_EQ(buckets.Contains(bucket, wanted), first != PackedBuckets::kNone);
+    ASSERT_EQ(buckets.Contain(bucket, bucket, wanted), first != PackedBuckets::kNone);
+    const uint64_t other = (bucket + 1) % kBuckets;
+    const bool in_either = first != PackedBuckets::kNone || buckets.Find(other, wanted) != PackedBuckets::kNone;
+    ASSERT_EQ(buckets.Contain(bucket, other, wanted), in_either);
+    ASSERT_EQ(buckets.Contain(other, bucket, wanted), in_either);
     ASSERT_EQ(buckets.Count(bucket, wanted), count);
   }
 }
