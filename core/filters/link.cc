@@ -52,11 +52,6 @@ LinkProgress Link::Add(std::span<const KeyHash>, std::span<const uint8_t>, std::
   __builtin_unreachable();
 }
 
-uint64_t Link::UniteWith(const Link&) {
-  assert(false && "links of this kind are not united");
-  __builtin_unreachable();
-}
-
 void Link::Restore(uint64_t items, uint64_t set_bits) {
   reserved_.store(items, std::memory_order_relaxed);
   items_.store(items, std::memory_order_relaxed);

@@ -86,8 +86,8 @@ class Link {
   }
 
   // Adds all that `other`, of equal shape, holds, while others may look and add. Returns how many bits that set. The
-  // items are the caller's to count (CountUnited). Not of the kind redisbloom.
-  virtual uint64_t UniteWith(const Link& other);
+  // items are the caller's to count (CountUnited).
+  virtual uint64_t UniteWith(const Link& other) = 0;
   // Counts the items of a union beyond those that were counted before; they may be more than there is room for.
   void CountUnited(uint64_t items, uint64_t bits_set);
 

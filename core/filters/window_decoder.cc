@@ -2,19 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
+#include "core/filters/parts_decoder.h"
 #include "core/filters/sizing.h"
 #include "core/filters/window_filter.h"
 
 namespace bitsieve::core {
 
 namespace {
-
-tl::unexpected<Error> Corrupt(const char* what) {
-  return Fail(ErrorCode::kCorrupt, std::string("filter body: ") + what);
-}
 
 // While an image is read, others may have put items into its current generation, which its header does not count. If
 // the bits say that they are clearly more, they are counted, with a margin: counted too high, the window would be
@@ -28,45 +24,32 @@ uint64_t CountFromBits(uint64_t counted, uint64_t set_bits, const LinkShape& sha
   return std::max(counted, surely);
 }
 
-class WindowDecoder final : public FilterDecoder {
+class WindowDecoder final : public PartsDecoder {
  public:
   WindowDecoder(WindowHeader header, std::vector<std::unique_ptr<Generation>> generations, MemoryBudget& budget,
                 const Clock& clock)
-      : header_(std::move(header)), generations_(std::move(generations)), budget_(budget), clock_(clock) {}
-
-  uint64_t body_bytes() const override { return header_.shape.link.SizeBytes() * generations_.size(); }
-
-  Status Append(std::span<const std::byte> bytes) override {
-    const uint64_t part_bytes = header_.shape.link.SizeBytes();
-    if (bytes.size() > body_bytes() - filled_) return Corrupt("it is longer than the header says");
-    while (!bytes.empty()) {
-      const uint64_t within = filled_ % part_bytes;
-      const size_t count = std::min<uint64_t>(bytes.size(), part_bytes - within);
-      std::memcpy(generations_[filled_ / part_bytes]->bits().memory().data() + within, bytes.data(), count);
-      bytes = bytes.subspan(count);
-      filled_ += count;
-    }
-    return {};
-  }
-
-  Result<std::unique_ptr<Filter>> Finish() override {
-    if (filled_ != body_bytes()) return Corrupt("it is shorter than the header says");
-    for (size_t i = 0; i < generations_.size(); ++i) {
-      Link& bits = generations_[i]->bits();
-      const uint64_t set_bits = bits.memory().CountSetBits();
-      uint64_t items = header_.generations[i].items;
-      if (i + 1 == generations_.size()) items = CountFromBits(items, set_bits, bits.shape());
-      bits.Restore(items, set_bits);
-    }
-    return WindowFilter::FromGenerations(header_, std::move(generations_), budget_, clock_);
+      : header_(std::move(header)), generations_(std::move(generations)), budget_(budget), clock_(clock) {
+    for (const auto& generation : generations_) AddPart(generation->bits().memory().bytes());
   }
 
  private:
+  Status FinishPart(size_t part) override {
+    Link& bits = generations_[part]->bits();
+    const uint64_t set_bits = bits.memory().CountSetBits();
+    uint64_t items = header_.generations[part].items;
+    if (part + 1 == generations_.size()) items = CountFromBits(items, set_bits, bits.shape());
+    bits.Restore(items, set_bits);
+    return {};
+  }
+
+  Result<std::unique_ptr<Filter>> FinishFilter() override {
+    return WindowFilter::FromGenerations(header_, std::move(generations_), budget_, clock_);
+  }
+
   const WindowHeader header_;
   std::vector<std::unique_ptr<Generation>> generations_;
   MemoryBudget& budget_;
   const Clock& clock_;
-  uint64_t filled_ = 0;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "server/commands/bloom_info.h"
 #include "server/commands/bloom_options.h"
 #include "server/commands/command_families.h"
+#include "server/commands/item_hashes.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -17,9 +18,6 @@ namespace {
 
 using core::AddOutcome;
 using core::KeyHash;
-
-// Items hashed and prefetched together within one command: as many cache misses overlap as the processor can hold.
-constexpr size_t kChunk = 64;
 
 // Null, and an error replied, if it cannot be made.
 FilterPtr MakeFilter(CommandContext& context, const core::FilterParams& params) {
@@ -75,14 +73,6 @@ void WriteOutcome(CommandContext& context, AddOutcome outcome) {
   }
 }
 
-// Hashes the items and starts loading what they will touch.
-void PrepareChunk(const core::Filter& filter, Arguments items, std::span<KeyHash> hashes) {
-  for (size_t i = 0; i < items.size(); ++i) {
-    hashes[i] = filter.HashOf(items[i]);
-    filter.Prefetch(hashes[i]);
-  }
-}
-
 // Makes the array that began at `start`, announced with `announced` elements, one of `elements`.
 void ShortenArray(protocol::ReplyWriter& reply, size_t start, size_t announced, size_t elements) {
   std::string was, is;
@@ -93,15 +83,13 @@ void ShortenArray(protocol::ReplyWriter& reply, size_t start, size_t announced, 
 
 // An array of one outcome an item. A full filter ends it early, at the error.
 void AddItems(CommandContext& context, core::Filter& filter, Arguments items) {
-  std::array<KeyHash, kChunk> hashes;
-  std::array<AddOutcome, kChunk> outcomes;
+  HashChunk hashes;
+  std::array<AddOutcome, kItemChunk> outcomes;
   const size_t start = context.reply.size();
   context.reply.ArrayHeader(items.size());
-  for (size_t done = 0; done < items.size(); done += kChunk) {
-    const Arguments chunk = items.subspan(done, std::min(kChunk, items.size() - done));
-    const std::span chunk_hashes(hashes.data(), chunk.size());
-    PrepareChunk(filter, chunk, chunk_hashes);
-    const size_t told = filter.Add(chunk_hashes, std::span(outcomes.data(), chunk.size()));
+  for (size_t done = 0; done < items.size(); done += kItemChunk) {
+    const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
+    const size_t told = filter.Add(HashItems(filter, chunk, hashes), std::span(outcomes.data(), chunk.size()));
     for (size_t i = 0; i < told; ++i) WriteOutcome(context, outcomes[i]);
     if (told > 0 && outcomes[told - 1] == AddOutcome::kFull) {
       return ShortenArray(context.reply, start, items.size(), done + told);
@@ -195,17 +183,13 @@ void Exists(CommandContext& context) {
 void MultiExists(CommandContext& context) {
   const Arguments items = context.arguments.subspan(2);
   const core::Filter* filter = context.FindFilter();
-  std::array<KeyHash, kChunk> hashes;
-  std::array<uint8_t, kChunk> present{};
+  HashChunk hashes;
+  std::array<uint8_t, kItemChunk> present{};
   context.reply.ArrayHeader(items.size());
-  for (size_t done = 0; done < items.size(); done += kChunk) {
-    const Arguments chunk = items.subspan(done, std::min(kChunk, items.size() - done));
+  for (size_t done = 0; done < items.size(); done += kItemChunk) {
+    const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
     const std::span told(present.data(), chunk.size());
-    if (filter != nullptr) {
-      const std::span chunk_hashes(hashes.data(), chunk.size());
-      PrepareChunk(*filter, chunk, chunk_hashes);
-      filter->MayContain(chunk_hashes, told);
-    }
+    if (filter != nullptr) filter->MayContain(HashItems(*filter, chunk, hashes), told);
     WritePresence(context, told);
   }
 }
@@ -226,8 +210,6 @@ void Clear(CommandContext& context) {
     // Somebody changed what the name means meanwhile: theirs is to be cleared now.
   }
 }
-
-constexpr KeyPositions kFirstArgument{1, 1, 1};
 
 constexpr CommandRow kRows[] = {
     {.name = "bf.reserve",

@@ -51,6 +51,7 @@ struct KeyPositions {
   int last = 0;
   int step = 0;
 };
+inline constexpr KeyPositions kFirstArgument{1, 1, 1};
 
 struct CommandRow {
   std::string_view name;     // lower case, a string literal; of a subcommand with its container: "client|list"

@@ -8,6 +8,7 @@
 #include "server/commands/command_families.h"
 #include "server/commands/cuckoo_lookup.h"
 #include "server/commands/cuckoo_options.h"
+#include "server/commands/item_hashes.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -17,9 +18,6 @@ using core::AddOutcome;
 using core::KeyHash;
 using core::RedisCuckoo;
 using Presence = RedisCuckoo::Presence;
-
-constexpr size_t kChunk = 64;  // items hashed and prefetched together
-static_assert(kChunk <= Dispatcher::kWindow);
 
 uint64_t MostFilters(const CommandContext& context) {
   return context.settings().cf_max_expansions.load(std::memory_order_relaxed);
@@ -104,17 +102,14 @@ void WriteInserted(CommandContext& context, AddOutcome outcome) {
 template <Presence presence>
 void InsertItems(CommandContext& context, RedisCuckoo& cuckoo, Arguments items) {
   constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
-  std::array<KeyHash, kChunk> hashes;
-  std::array<AddOutcome, kChunk> outcomes;
+  HashChunk hashes;
+  std::array<AddOutcome, kItemChunk> outcomes;
   context.reply.ArrayHeader(items.size());
-  for (size_t done = 0; done < items.size(); done += kChunk) {
-    const size_t count = std::min(kChunk, items.size() - done);
-    for (size_t i = 0; i < count; ++i) {
-      hashes[i] = cuckoo.HashOf(items[done + i]);
-      cuckoo.Prefetch(hashes[i]);
-    }
-    cuckoo.Insert(std::span(hashes.data(), count), presence, kNoLimit, std::span(outcomes.data(), count));
-    for (size_t i = 0; i < count; ++i) WriteInserted<presence>(context, outcomes[i]);
+  for (size_t done = 0; done < items.size(); done += kItemChunk) {
+    const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
+    const std::span told(outcomes.data(), chunk.size());
+    cuckoo.Insert(HashItems(cuckoo, chunk, hashes), presence, kNoLimit, told);
+    for (const AddOutcome outcome : told) WriteInserted<presence>(context, outcome);
   }
 }
 
@@ -166,18 +161,13 @@ void Exists(CommandContext& context) {
 void MultiExists(CommandContext& context) {
   const Arguments items = context.arguments.subspan(2);
   const RedisCuckoo* const cuckoo = AsCuckoo(context.FindFilter());
-  std::array<KeyHash, kChunk> hashes;
-  std::array<uint8_t, kChunk> present{};
+  HashChunk hashes;
+  std::array<uint8_t, kItemChunk> present{};
   context.reply.ArrayHeader(items.size());
-  for (size_t done = 0; done < items.size(); done += kChunk) {
-    const std::span told(present.data(), std::min(kChunk, items.size() - done));
-    if (cuckoo != nullptr) {
-      for (size_t i = 0; i < told.size(); ++i) {
-        hashes[i] = cuckoo->HashOf(items[done + i]);
-        cuckoo->Prefetch(hashes[i]);
-      }
-      cuckoo->MayContain(std::span(hashes.data(), told.size()), told);
-    }
+  for (size_t done = 0; done < items.size(); done += kItemChunk) {
+    const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
+    const std::span told(present.data(), chunk.size());
+    if (cuckoo != nullptr) cuckoo->MayContain(HashItems(*cuckoo, chunk, hashes), told);
     WritePresence(context, told);
   }
 }
@@ -223,8 +213,6 @@ void Compact(CommandContext& context) {
   cuckoo->Compact();
   context.reply.Ok();
 }
-
-constexpr KeyPositions kFirstArgument{1, 1, 1};
 
 constexpr CommandRow kRows[] = {
     {.name = "cf.reserve",

@@ -143,8 +143,6 @@ void LoadChunk(CommandContext& context) {
   context.Error(wire::kChunkRefused);
 }
 
-constexpr KeyPositions kFirstArgument{1, 1, 1};
-
 constexpr CommandRow kRows[] = {
     {.name = "cf.info",
      .arity = 2,

@@ -244,8 +244,6 @@ void Debug(CommandContext& context) {
                           info.items, filter->params().error_rate});
 }
 
-constexpr KeyPositions kFirstArgument{1, 1, 1};
-
 constexpr CommandRow kRows[] = {
     {.name = "bf.scandump",
      .arity = 3,

@@ -4,14 +4,13 @@
 #include <array>
 
 #include "server/commands/command_families.h"
+#include "server/commands/item_hashes.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
 namespace {
 
 using core::KeyHash;
-
-constexpr size_t kChunk = 64;  // items hashed and prefetched together
 
 std::string_view KindOf(const core::Filter& filter) { return core::FilterKindName(filter.params().kind); }
 
@@ -38,15 +37,11 @@ void MultiDelete(CommandContext& context) {
   if (filter == nullptr) return context.Error(wire::kNotFound);
   if (!filter->capabilities().remove) return context.Error(wire::CannotRemove(KindOf(*filter)));
   const Arguments items = context.arguments.subspan(2);
-  std::array<KeyHash, kChunk> hashes;
+  HashChunk hashes;
   context.reply.ArrayHeader(items.size());
-  for (size_t done = 0; done < items.size(); done += kChunk) {
-    const size_t count = std::min(kChunk, items.size() - done);
-    for (size_t i = 0; i < count; ++i) {
-      hashes[i] = filter->HashOf(items[done + i]);
-      filter->Prefetch(hashes[i]);
-    }
-    AnswerRemovals(context, *filter, std::span(hashes.data(), count));
+  for (size_t done = 0; done < items.size(); done += kItemChunk) {
+    const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
+    AnswerRemovals(context, *filter, HashItems(*filter, chunk, hashes));
   }
 }
 
@@ -68,9 +63,7 @@ void Count(CommandContext& context) {
   AnswerCounts(context, *filter, {&hash, 1});
 }
 
-static_assert(kChunk <= Dispatcher::kWindow);
-
-constexpr KeyPositions kFirstArgument{1, 1, 1};
+static_assert(kItemChunk <= Dispatcher::kWindow);
 
 constexpr CommandRow kRows[] = {
     {.name = "bf.del",
