@@ -49,6 +49,8 @@ class Disk {
   // Makes the file, or empties the one that is there.
   virtual core::Result<std::unique_ptr<WritableFile>> Create(const std::string& path) = 0;
   virtual core::Result<std::unique_ptr<ReadableFile>> Open(const std::string& path) const = 0;
+  // As WritableFile::Sync, of a file that was written before.
+  virtual core::Status SyncFile(const std::string& path) = 0;
   // Atomic; replaces a file that has the name `to`.
   virtual core::Status Rename(const std::string& from, const std::string& to) = 0;
   // Nothing happens if there is no such file.

@@ -44,6 +44,10 @@ struct LogScan {
   std::optional<LogCut> damage;
 };
 
+// Removes the segments that lie wholly below `position`, oldest first, never the last one. Returns what went wrong:
+// they will be tried again.
+std::vector<std::string> RemoveLogBefore(Disk& disk, const std::string& directory, uint64_t position);
+
 using VisitRecord = std::function<core::Status(uint64_t position, const log::Record& record)>;
 
 // Visits the records from position `from` on. An error is of the disk (kIo), of a file of a newer version

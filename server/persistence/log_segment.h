@@ -35,6 +35,7 @@ class LogSegmentWriter {
   // A frame of whole records, at most kMaxFrameBytes; `durable`: the position up to which the log is durable by now.
   core::Status Append(std::string_view records, uint64_t durable);
   core::Status Sync();
+  uint64_t start() const { return start_; }
   // Position behind all that was appended.
   uint64_t end() const { return end_; }
   const std::string& path() const { return path_; }
@@ -44,6 +45,7 @@ class LogSegmentWriter {
 
   std::unique_ptr<WritableFile> file_;
   std::string path_;
+  uint64_t start_;
   uint64_t end_;
   std::string frame_;  // reused
 };

@@ -28,9 +28,8 @@ void LogOutcome(const core::Result<SaveReport>& report, int64_t duration_ms) {
 
 }  // namespace
 
-Snapshotter::Snapshotter(DataDirectory& directory, const Registry& registry, SavedState saved,
-                         std::chrono::seconds interval)
-    : writer_(directory, registry, std::move(saved)), interval_(interval), last_attempt_(Clock::now()) {
+Snapshotter::Snapshotter(const SnapshotParts& parts, SavedState saved, std::chrono::seconds interval)
+    : writer_(parts, std::move(saved)), interval_(interval), last_attempt_(Clock::now()) {
   status_.last_save_unix_s = UnixSeconds();
   thread_ = std::thread([this] { Run(); });
 }

@@ -29,8 +29,8 @@ class Snapshotter {
  public:
   using Done = std::function<void(core::Status)>;
 
-  // The directory and the registry outlive the snapshotter. An interval of 0 is never.
-  Snapshotter(DataDirectory& directory, const Registry& registry, SavedState saved, std::chrono::seconds interval);
+  // An interval of 0 is never.
+  Snapshotter(const SnapshotParts& parts, SavedState saved, std::chrono::seconds interval);
   // As Stop(false).
   ~Snapshotter();
 

@@ -20,7 +20,7 @@ class RecoveryTest : public testing::Test {
  protected:
   void SetUp() override {
     TestServer server;
-    ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorrupt::kRefuse, 64)));
+    ASSERT_TRUE(Ok(server.Start(disk_, "/d", {.chunk_bytes = 64})));
     AddItems(*server.keyspace.Make("first", 20), "x", 15);
     AddItems(*server.keyspace.Make("second", 20, core::FilterKind::kClassic), "y", 60);
     AddItems(*server.keyspace.Make("third", 20), "z", 5);
@@ -57,7 +57,7 @@ class RecoveryTest : public testing::Test {
 TEST_F(RecoveryTest, LoadsEverythingAndReports) {
   for (const unsigned threads : {1, 2, 8}) {
     TestServer server;
-    ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorrupt::kRefuse, 64, threads)));
+    ASSERT_TRUE(Ok(server.Start(disk_, "/d", {.chunk_bytes = 64, .threads = threads})));
     EXPECT_EQ(server.contents(), contents_);
     EXPECT_EQ(server.report.filters_loaded, 3u);
     EXPECT_EQ(server.report.bytes_read, disk_.Get("/d/filters/1.filter").size() +
