@@ -7,6 +7,9 @@
 namespace bitsieve::server {
 namespace {
 
+// The next attempt after one that failed.
+constexpr std::chrono::seconds kRetryAfter{5};
+
 int64_t UnixSeconds() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::seconds>(now).count();
@@ -97,10 +100,25 @@ void Snapshotter::WaitForWork(std::unique_lock<std::mutex>& lock) {
       wake_.wait(lock);
       continue;
     }
-    const Clock::time_point due = last_attempt_ + interval_;
+    const Clock::time_point due = NextAttempt();
     if (Clock::now() >= due) return;
     wake_.wait_until(lock, due);
   }
+}
+
+Snapshotter::Clock::time_point Snapshotter::NextAttempt() const {
+  return last_attempt_ + (trouble_.empty() ? interval_ : std::min(interval_, kRetryAfter));
+}
+
+void Snapshotter::NoteOutcome(const core::Result<SaveReport>& report) {
+  status_.last_ok = report.has_value();
+  trouble_ = report ? "" : report.error().message;
+  in_trouble_.store(!report && interval_ != std::chrono::seconds::zero(), std::memory_order_relaxed);
+}
+
+std::string Snapshotter::Trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
 }
 
 core::Status Snapshotter::SaveOnce(bool asked) {
@@ -120,7 +138,7 @@ core::Status Snapshotter::SaveOnce(bool asked) {
   const std::lock_guard lock(mutex_);
   last_attempt_ = start;
   status_.in_progress = false;
-  status_.last_ok = report.has_value();
+  NoteOutcome(report);
   status_.last_duration_ms = duration.count();
   if (!report) return tl::unexpected(report.error());
   status_.last_save_unix_s = UnixSeconds();
