@@ -3,6 +3,7 @@
 //   MANIFEST             what the snapshot consists of; replaced by rename
 //   MANIFEST.tmp         the next one, while it is written
 //   filters/17.filter    one filter each; the number is the file id
+//   log/00000….log       the log's segments; made by whoever begins one
 //   quarantine/          damaged files that recovery set aside
 //   LOCK                 locked while a server runs; holds its process id
 //
@@ -34,6 +35,7 @@ class DataDirectory {
   std::string manifest_path() const { return PathOf(kManifestName); }
   std::string temporary_manifest_path() const { return PathOf(kTemporaryManifestName); }
   std::string filters_path() const { return PathOf("filters"); }
+  std::string log_path() const { return PathOf("log"); }
   std::string quarantine_path() const { return PathOf("quarantine"); }
   std::string FilterPath(uint64_t file_id) const { return filters_path() + "/" + FilterFileName(file_id); }
 
