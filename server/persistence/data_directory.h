@@ -3,7 +3,7 @@
 //   MANIFEST             what the snapshot consists of; replaced by rename
 //   MANIFEST.tmp         the next one, while it is written
 //   filters/17.filter    one filter each; the number is the file id
-//   log/                 what happened since, in segments (log_segment.h)
+//   log/00000….log       the log's segments; made by whoever begins one
 //   quarantine/          damaged files that recovery set aside
 //   LOCK                 locked while a server runs; holds its process id
 //

@@ -11,6 +11,7 @@
 #include "core/base/result.h"
 #include "server/persistence/disk.h"
 #include "server/persistence/log_record.h"
+#include "server/persistence/log_segment.h"
 
 namespace bitsieve::server {
 
@@ -19,10 +20,9 @@ struct LogFile {
   uint64_t start = 0;  // position of its first record, as its name says
 };
 
-// The segments in the directory, by ascending start. Files of other names are left alone.
+// The segments in the directory, by ascending start; none if there is no such directory. Files of other names are left
+// alone.
 core::Result<std::vector<LogFile>> ListLog(const Disk& disk, const std::string& directory);
-// "00000000000000001234.log": names sort as positions do.
-std::string LogFileName(uint64_t start);
 
 // Where reading ended before the end of the bytes.
 struct LogCut {
@@ -44,17 +44,22 @@ struct LogScan {
   std::optional<LogCut> damage;
 };
 
-// Removes the segments that lie wholly below `position`, oldest first, never the last one. Returns what went wrong:
-// they will be tried again.
-std::vector<std::string> RemoveLogBefore(Disk& disk, const std::string& directory, uint64_t position);
-
 using VisitRecord = std::function<core::Status(uint64_t position, const log::Record& record)>;
 
-// Visits the records from position `from` on. An error is of the disk (kIo), of a file of a newer version
-// (kUnsupported), or the visitor's own, which is told with file and offset before it; damage is not an error here, the
-// scan tells of it. A segment is missing if none begins where one before it ends: damage too, unless that lies below
-// `from`. A visitor's kCorrupt is damage as well: its record does not count.
+// Visits the records from position `from` on, which the last snapshot knows to be durable. An error is of the disk
+// (kIo), of a file of a newer version (kUnsupported), or the visitor's own, which is told with file and offset before
+// it; damage is not an error here, the scan tells of it. A segment is missing if none begins where one before it ends:
+// damage too, unless that lies below `from`. A visitor's kCorrupt is damage as well: its record does not count.
+//
+// What was cut off stays in its file. It counts for nothing as soon as a segment begins at the scan's `end`; segments
+// that begin beyond it, which only damage leaves, must be out of the way before.
+//
+// Without any file nothing is missing: whether there should be one, the caller knows. Needs the memory of one frame.
 core::Result<LogScan> ReadLog(const Disk& disk, const std::vector<LogFile>& files, uint64_t from,
                               const VisitRecord& visit);
+
+// Removes segments that lie wholly below the position, oldest first, but never the last one. What fails is left for the
+// next time, and told: file and reason.
+std::vector<std::string> RemoveLogBefore(Disk& disk, const std::string& directory, uint64_t position);
 
 }  // namespace bitsieve::server

@@ -24,6 +24,8 @@
 
 namespace bitsieve::server::log {
 
+inline constexpr uint64_t kMaxFilterId = uint64_t{1} << 62;  // ids are 1 and above; none that is given comes near it
+
 // An empty filter, as core::MakeFilter makes it of these parameters.
 struct Made {
   uint64_t id = 0;
@@ -77,7 +79,7 @@ std::string_view NameOf(const Record& record);
 inline constexpr size_t kRecordKinds = std::variant_size_v<Record>;
 std::string_view NameOfKind(size_t index);
 
-// Appends the record, length and all. Changes have at most kMaxHashes hashes.
+// Appends the record, length and all. Changes have at least one hash and at most kMaxHashes.
 inline constexpr size_t kMaxHashes = 4096;
 void Encode(const Record& record, std::string& out);
 // The same as Encode of Added (Removed), without making one first: the way of every add.
@@ -87,7 +89,8 @@ void EncodeRemoved(const core::Change& change, std::string& out);
 inline constexpr size_t kImageBytes = 4 + 1 + 5 * 8;
 
 // Takes the first record off `bytes`; `record` is reused, its vectors and strings with it. kCorrupt tells what is
-// wrong: short, of an unknown kind, or with impossible fields. Hostile bytes allocate no more than they are long.
+// wrong: short, of an unknown kind, or with impossible fields; `bytes` stays then, `record` is anything. Hostile bytes
+// allocate no more than they are long.
 core::Status Decode(std::string_view& bytes, Record& record);
 
 }  // namespace bitsieve::server::log

@@ -10,8 +10,9 @@ namespace bitsieve::server {
 namespace {
 
 constexpr uint32_t kFirstVersionWithIds = 2;
-constexpr uint64_t kMinEntryBytes = 4 * sizeof(uint64_t) + sizeof(uint32_t);  // in version 1
-constexpr uint64_t kEntryBytes = kMinEntryBytes + 2 * sizeof(uint64_t) + sizeof(uint8_t);
+// Of an entry, but for its name.
+constexpr uint64_t kEntryBytes1 = 4 * sizeof(uint64_t) + sizeof(uint32_t);  // in version 1
+constexpr uint64_t kEntryBytes = kEntryBytes1 + 2 * sizeof(uint64_t) + sizeof(uint8_t);
 
 std::string EncodePayload(const Manifest& manifest) {
   std::string payload;
@@ -95,7 +96,8 @@ core::Result<Manifest> DecodePayload(const CheckedFileReader& file, std::string_
   manifest.next_file_id = reader.Get<uint64_t>();
   if (file.version() >= kFirstVersionWithIds) manifest.next_filter_id = reader.Get<uint64_t>();
   const auto count = reader.Get<uint64_t>();
-  if (!reader.ok() || count > reader.remaining() / kMinEntryBytes) {
+  const uint64_t entry_bytes = file.version() >= kFirstVersionWithIds ? kEntryBytes : kEntryBytes1;
+  if (!reader.ok() || count > reader.remaining() / entry_bytes) {
     return file.Corrupt("lists " + std::to_string(count) + " filters, more than its length can hold");
   }
   manifest.filters.reserve(count);

@@ -144,6 +144,13 @@ core::Result<std::unique_ptr<ReadableFile>> PosixDisk::Open(const std::string& p
   return std::make_unique<PosixReadableFile>(path, std::move(descriptor), static_cast<uint64_t>(status.st_size));
 }
 
+core::Status PosixDisk::SyncFile(const std::string& path) {
+  const Descriptor descriptor(OpenDescriptor(path, O_RDONLY | O_NONBLOCK));
+  if (descriptor.get() < 0) return FailWith(path, "open", errno);
+  if (SyncDescriptor(descriptor.get()) != 0) return FailWith(path, "sync", errno);
+  return {};
+}
+
 core::Status PosixDisk::Rename(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) return FailWith(from, "rename to " + to, errno);
   return {};

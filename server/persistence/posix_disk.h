@@ -13,6 +13,7 @@ class PosixDisk final : public Disk {
  public:
   core::Result<std::unique_ptr<WritableFile>> Create(const std::string& path) override;
   core::Result<std::unique_ptr<ReadableFile>> Open(const std::string& path) const override;
+  core::Status SyncFile(const std::string& path) override;
   core::Status Rename(const std::string& from, const std::string& to) override;
   core::Status Remove(const std::string& path) override;
   core::Status CreateDirectory(const std::string& path) override;

@@ -38,6 +38,15 @@ class MemoryDisk final : public Disk {
     return std::make_unique<Reader>(path, directory->names.at(Name(path))->bytes);
   }
 
+  core::Status SyncFile(const std::string& path) override {
+    const std::lock_guard lock(mutex_);
+    Directory* directory = Find(Parent(path));
+    if (directory == nullptr || !directory->names.contains(Name(path))) return NotFound(path);
+    File& file = *directory->names.at(Name(path));
+    file.durable_bytes = file.bytes;
+    return {};
+  }
+
   core::Status Rename(const std::string& from, const std::string& to) override {
     const std::lock_guard lock(mutex_);
     Directory* source = Find(Parent(from));

@@ -196,14 +196,14 @@ TEST_F(RecoveryTest, ANewerVersionIsRefusedUnderEitherPolicy) {
   for (const auto& [path, format] : std::vector<std::pair<std::string, FileFormat>>{
            {"/d/filters/2.filter", kFilterFileFormat}, {"/d/MANIFEST", kManifestFormat}}) {
     FileFormat newer = format;
-    newer.version = 2;
+    ++newer.version;
     auto writer = CheckedFileWriter::Create(disk_, path, newer, 3, kDefaultChunkBytes, buffer);
     ASSERT_TRUE(writer->Append("new").has_value());
     ASSERT_TRUE(writer->Finish().has_value());
     for (const OnCorrupt policy : {OnCorrupt::kRefuse, OnCorrupt::kQuarantine}) {
       const core::Error error = StartError(policy);
       EXPECT_EQ(error.code, core::ErrorCode::kUnsupported) << error.message;
-      EXPECT_THAT(error.message, HasSubstr("of version 2, this server reads up to version 1"));
+      EXPECT_THAT(error.message, HasSubstr("this server reads up to version " + std::to_string(format.version)));
     }
     EXPECT_FALSE(disk_.List("/d/quarantine").has_value());
     disk_.Put(path, files_[path]);

@@ -38,6 +38,7 @@ class GateDisk final : public Disk {
     return base_.Create(path);
   }
   core::Result<std::unique_ptr<ReadableFile>> Open(const std::string& path) const override { return base_.Open(path); }
+  core::Status SyncFile(const std::string& path) override { return base_.SyncFile(path); }
   core::Status Rename(const std::string& from, const std::string& to) override { return base_.Rename(from, to); }
   core::Status Remove(const std::string& path) override { return base_.Remove(path); }
   core::Status CreateDirectory(const std::string& path) override { return base_.CreateDirectory(path); }
