@@ -126,9 +126,10 @@ core::Status Recoverer::LoadManifest() {
     // A server writes its first manifest before any other file: files alone mean that the manifest was lost.
     if (!file_ids_.empty() || !log_files_.empty()) {
       return HandleLostManifest(
-          {core::ErrorCode::kCorrupt, directory_.manifest_path() + ": is missing, but there are " +
-                                          std::to_string(file_ids_.size()) + " filter files and " +
-                                          std::to_string(log_files_.size()) + " segments of the log"});
+          {core::ErrorCode::kCorrupt, directory_.manifest_path() + ": is missing, but " + directory_.filters_path() +
+                                          " holds " + std::to_string(file_ids_.size()) + " filter files, " +
+                                          directory_.log_path() + " " + std::to_string(log_files_.size()) +
+                                          " segments"});
     }
     manifest_changed_ = true;
     return {};
@@ -348,7 +349,7 @@ core::Status Recoverer::Publish(const LogReplay& replay) {
 void Recoverer::NoteSaved() {
   SavedState& saved = recovery_.saved;
   saved.snapshot_number = manifest_.snapshot_number;
-  saved.log_position = manifest_.log_position;
+  saved.log_position = recovery_.log_end;  // from where a server without a log of its own goes on
   // Names may be others now than the manifest's.
   const RecoveryReport& report = recovery_.report;
   const bool as_saved = report.log.records == 0 && (report.filters_expired == 0 || log_files_.empty());
