@@ -69,8 +69,6 @@ Bytes BytesOf(const core::Filter& filter) { return BytesOf(*filter.Capture()); }
 
 class Replay : public testing::TestWithParam<OptionCase> {
  protected:
-  static constexpr uint64_t kCapacity = 150;
-
   std::unique_ptr<core::Filter> Make(const core::FilterParams& params, const core::Clock& clock) {
     auto filter = core::MakeFilter(params, budget_, clock);
     EXPECT_TRUE(filter) << filter.error().message;
