@@ -58,7 +58,10 @@ class MemoryImage final : public ImagePart {
   bool Claim(uint64_t chunk);
   Copy* Note(uint64_t chunk) const { return __atomic_load_n(&chunks_.get()[chunk], __ATOMIC_ACQUIRE); }
   void SetNote(uint64_t chunk, Copy* note) { __atomic_store_n(&chunks_.get()[chunk], note, __ATOMIC_RELEASE); }
-  bool IsUnread(uint64_t chunk) const { return Note(chunk) == nullptr || Note(chunk) == Busy(); }
+  bool IsUnread(uint64_t chunk) const {
+    const Copy* const note = Note(chunk);
+    return note == nullptr || note == Busy();
+  }
   uint64_t BytesOf(uint64_t chunk) const;
   void ReadChunk(uint64_t chunk, uint64_t within, std::span<std::byte> out);
 
