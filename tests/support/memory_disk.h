@@ -98,6 +98,11 @@ class MemoryDisk final : public Disk {
     return std::make_unique<Locked>(*this, path);
   }
 
+  std::string LockHolder(const std::string& path) const override {
+    const std::lock_guard lock(mutex_);
+    return locked_.contains(path) ? "somebody in this process" : "";
+  }
+
   // The machine goes down and comes up again. Nobody may have a file or a lock open.
   void LosePower(UnsyncedNames unsynced) {
     const std::lock_guard lock(mutex_);
