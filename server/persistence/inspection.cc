@@ -14,7 +14,7 @@
 namespace bitsieve::server {
 namespace {
 
-constexpr int kTries = 5;  // while a running server replaces its snapshot under the reader
+constexpr int kTries = 5;  // while a server replaces its snapshot under the reader
 
 class Inspector {
  public:
@@ -201,21 +201,18 @@ InspectedFile Inspector::FileAt(const std::string& path) {
   return {path, file ? (*file)->size() : 0};
 }
 
-// Whether the manifest is still the one that was read.
-bool IsCurrent(const Disk& disk, const Inspection& found) {
-  ChunkBuffer buffer;
-  const core::Result<Manifest> manifest = ReadManifest(disk, DataLayout(found.path).manifest_path(), buffer);
-  return !manifest || manifest->snapshot_number == found.manifest.snapshot_number;
-}
+bool IsClean(const Inspection& found) { return found.damage.empty() && found.unreadable.empty(); }
 
 }  // namespace
 
 core::Result<Inspection> Inspect(const Disk& disk, const std::string& path, bool verify) {
   core::Result<Inspection> found = Inspector(disk, path, verify).Run();
-  // A snapshot that was replaced meanwhile took files with it, which would pass for missing.
-  for (int i = 1; i < kTries && found; ++i) {
-    if ((found->damage.empty() && found->unreadable.empty()) || IsCurrent(disk, *found)) break;
-    found = Inspector(disk, path, verify).Run();
+  // What a server at work removes under the reader passes for missing: only what is found twice counts.
+  for (int i = 1; i < kTries && found && !IsClean(*found) && !found->lock_holder.empty(); ++i) {
+    core::Result<Inspection> again = Inspector(disk, path, verify).Run();
+    const bool same = again && again->damage == found->damage && again->unreadable == found->unreadable;
+    found = std::move(again);
+    if (same) break;
   }
   return found;
 }
