@@ -62,6 +62,8 @@ class Disk {
   virtual core::Result<std::vector<std::string>> List(const std::string& path) const = 0;
   // Makes the file if need be. An error names the process that holds the lock.
   virtual core::Result<std::unique_ptr<FileLock>> Lock(const std::string& path) = 0;
+  // Who holds it, "process 17", without taking it; empty if nobody does.
+  virtual std::string LockHolder(const std::string& path) const = 0;
 };
 
 }  // namespace bitsieve::server

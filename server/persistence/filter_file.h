@@ -30,4 +30,12 @@ core::Result<std::unique_ptr<core::Filter>> ReadFilterFile(const Disk& disk, con
                                                            const FileSeal& seal, core::MemoryBudget& budget,
                                                            const core::Clock& clock, ChunkBuffer& buffer);
 
+// What it begins with. Damage behind goes unnoticed.
+struct FilterFileHead {
+  std::string image_header;  // core's; not decoded
+  uint64_t body_bytes = 0;   // of the image
+};
+core::Result<FilterFileHead> ReadFilterFileHead(const Disk& disk, const std::string& path, const FileSeal& seal,
+                                                ChunkBuffer& buffer);
+
 }  // namespace bitsieve::server

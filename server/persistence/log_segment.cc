@@ -155,7 +155,7 @@ core::Result<std::string_view> LogSegmentReader::ReadRecords(const LogFrameHead&
 }
 
 core::Result<std::optional<LogFrameHead>> LogSegmentReader::FindFrame(uint64_t offset) {
-  constexpr uint64_t kSearchBytes = 1 << 20;
+  constexpr uint64_t kSearchBytes = 4096;  // few: the next frame most often follows at once, and the window stays
   while (offset < size() && size() - offset >= kLogFrameHeadBytes) {
     const auto bytes = static_cast<size_t>(std::min(kSearchBytes, size() - offset));
     const core::Result<std::string_view> view = window_.Look(offset, bytes);

@@ -20,6 +20,7 @@ class PosixDisk final : public Disk {
   core::Status SyncDirectory(const std::string& path) override;
   core::Result<std::vector<std::string>> List(const std::string& path) const override;
   core::Result<std::unique_ptr<FileLock>> Lock(const std::string& path) override;
+  std::string LockHolder(const std::string& path) const override;
 };
 
 }  // namespace bitsieve::server

@@ -79,6 +79,7 @@ class FaultDisk final : public Disk {
   }
   core::Result<std::vector<std::string>> List(const std::string& path) const override { return base_.List(path); }
   core::Result<std::unique_ptr<FileLock>> Lock(const std::string& path) override { return base_.Lock(path); }
+  std::string LockHolder(const std::string& path) const override { return base_.LockHolder(path); }
 
  private:
   using Act = std::function<core::Status()>;

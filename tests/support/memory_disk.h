@@ -98,6 +98,11 @@ class MemoryDisk final : public Disk {
     return std::make_unique<Locked>(*this, path);
   }
 
+  std::string LockHolder(const std::string& path) const override {
+    const std::lock_guard lock(mutex_);
+    return locked_.contains(path) ? "somebody in this process" : "";
+  }
+
   // Another disk that holds the same, durably or not.
   MemoryDisk Copy() const {
     const std::lock_guard lock(mutex_);

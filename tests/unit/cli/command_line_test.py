@@ -23,7 +23,7 @@ class Program(unittest.TestCase):
     def test_help_names_the_subcommands_and_first_steps(self):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for word in ("serve", "ping", "version", "BF.ADD"):
+        for word in ("serve", "ping", "inspect", "version", "BF.ADD"):
             self.assertIn(word, done.stdout)
 
     def test_nothing_asked_is_a_usage_error_that_helps(self):
@@ -82,6 +82,20 @@ class Serve(unittest.TestCase):
         self.assertEqual(re.findall(r"\n([A-Z][a-z ]+):\n", done.stdout),
                          ["Options", "Network", "Request limits", "Memory", "Filters", "Cuckoo filters",
                           "Persistence", "Logs"])
+
+
+class Inspect(unittest.TestCase):
+    def test_what_is_no_data_directory_cannot_be_read(self):
+        with tempfile.TemporaryDirectory() as directory:
+            done = run("inspect", directory + "/")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, f"bitsieve inspect: {directory}: holds no data of Bitsieve: neither MANIFEST nor "
+                                      "filters/ nor log/\n")
+
+    def test_a_directory_must_be_named(self):
+        done = run("inspect")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("directory is required", done.stderr)
 
 
 class Answering:

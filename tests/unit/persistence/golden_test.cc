@@ -6,35 +6,19 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
+#include <string>
 
 #include "server/persistence/filter_file.h"
 #include "server/persistence/manifest.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/snapshot_fixture.h"
+#include "tests/unit/persistence/golden_files.h"
 
 namespace bitsieve::server {
 namespace {
 
-constexpr char kBroken[] =
-    "THE FORMAT ON DISK CHANGED: data of released servers would not be read, or theirs not ours. See the head of "
-    "golden_test.cc before doing anything about it.";
-
-const std::string kFolder = GOLDEN_DIR;
-
 // "/d/MANIFEST" of "v2/MANIFEST".
 std::string OnDisk(const std::string& golden) { return "/d" + golden.substr(golden.find('/')); }
-
-std::string ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << "cannot read " << path;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // The snapshot of the worked example in docs/formats/snapshot.md, and a chain of two links of the other kind.
 void MakeSnapshot(MemoryDisk& disk, TestKeyspace& keyspace) {
@@ -68,39 +52,12 @@ TEST_P(GoldenTest, TheSameBytesAreWritten) {
   MemoryDisk disk;
   TestKeyspace keyspace;
   MakeSnapshot(disk, keyspace);
-  const std::string written = disk.Get(OnDisk(GetParam()));
-  const std::string path = kFolder + "/" + GetParam();
-  if (std::getenv("BITSIEVE_WRITE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << written;
-  EXPECT_TRUE(written == ReadText(path)) << path << ": " << kBroken;
-}
-
-// "00000010  62 6c ...  |bl...|"
-std::string HexDump(const std::string& bytes) {
-  std::ostringstream out;
-  for (size_t line = 0; line < bytes.size(); line += 16) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%04zx ", line);
-    out << text;
-    std::string printable;
-    for (size_t i = line; i < line + 16; ++i) {
-      const auto byte = i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0;
-      std::snprintf(text, sizeof text, i < bytes.size() ? " %02x" : "   ", byte);
-      out << text << (i % 8 == 7 && i % 16 != 15 ? " " : "");
-      if (i < bytes.size()) printable += byte >= 0x20 && byte < 0x7f ? static_cast<char>(byte) : '.';
-    }
-    out << "  |" << printable << "|\n";
-  }
-  return out.str();
+  ExpectGolden(disk.Get(OnDisk(GetParam())), GetParam());
 }
 
 class GoldenExampleTest : public testing::TestWithParam<const char*> {};
 
-TEST_P(GoldenExampleTest, TheDocumentShowsTheseBytes) {
-  const std::string document = ReadText(std::string(GOLDEN_DIR) + "/../../../../docs/formats/snapshot.md");
-  const std::string dump = HexDump(ReadText(kFolder + "/" + GetParam()));
-  EXPECT_NE(document.find(dump), std::string::npos) << "docs/formats/snapshot.md should show " << GetParam() << " as\n"
-                                                    << dump;
-}
+TEST_P(GoldenExampleTest, TheDocumentShowsTheseBytes) { ExpectDocumented(GetParam(), "snapshot.md"); }
 
 std::string LettersOf(const testing::TestParamInfo<const char*>& tested) {
   std::string name = tested.param;
@@ -117,7 +74,7 @@ class GoldenManifestTest : public testing::TestWithParam<const char*> {};
 TEST_P(GoldenManifestTest, ReleasedSnapshotsAreRead) {
   MemoryDisk disk;
   for (const char* name : {GetParam(), "v1/filters/4.filter", "v1/filters/7.filter"}) {
-    disk.Put(OnDisk(name), ReadText(kFolder + "/" + name));
+    disk.Put(OnDisk(name), ReadText(GoldenPath(name)));
   }
   TestServer server;
   ASSERT_TRUE(Ok(server.Start(disk, "/d"))) << kBroken;

@@ -45,6 +45,7 @@ class GateDisk final : public Disk {
   core::Status SyncDirectory(const std::string& path) override { return base_.SyncDirectory(path); }
   core::Result<std::vector<std::string>> List(const std::string& path) const override { return base_.List(path); }
   core::Result<std::unique_ptr<FileLock>> Lock(const std::string& path) override { return base_.Lock(path); }
+  std::string LockHolder(const std::string& path) const override { return base_.LockHolder(path); }
 
  private:
   void Set(bool shut) {
