@@ -1,6 +1,6 @@
 // recovery.h: from a data directory to a registry, at start. What cannot be verified is never served: the start is
 // refused with every damaged file named, or, if asked for, such files are moved to quarantine/ and the rest is loaded.
-// Thread-safe: a free function; nobody else may use the registry or the directory meanwhile.
+// Thread-safe: a free function; nobody else may change the registry, or use the directory, meanwhile.
 #pragma once
 
 #include <cstdint>
