@@ -2,7 +2,7 @@
 // log says happened since. What cannot be verified is never served: the start is refused with every damaged file named,
 // or, if asked for, such files are moved to quarantine/ and the rest is loaded. The end of the log that a crash tore is
 // cut; damage before its end refuses the start, unless it was asked to end there.
-// Thread-safe: a free function; nobody else may use the registry or the directory meanwhile.
+// Thread-safe: a free function; nobody else may change the registry, or use the directory, meanwhile.
 #pragma once
 
 #include <cstdint>

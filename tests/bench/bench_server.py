@@ -44,7 +44,7 @@ class Server:
         sys.exit(f"bench: {self.name} does not start:\n{self.log.read().decode(errors='replace')}")
 
     def ask(self, *arguments, may_fail=False):
-        """The first bytes of the reply to one command; an error reply ends the program."""
+        """The first bytes of the reply to one command; an error reply ends the program, unless it may come."""
         request = f"*{len(arguments)}\r\n" + "".join(f"${len(a)}\r\n{a}\r\n" for a in arguments)
         with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
             connection.sendall(request.encode())
