@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "server/persistence/filter_file.h"
 #include "server/persistence/inspection_report.h"
 #include "tests/support/fault_disk.h"
 #include "tests/support/log_checksums.h"
