@@ -1,13 +1,10 @@
 // spin_lock.h: a lock for some dozen instructions at a time, of a single byte. Who waits spins a little, then gives the
-// processor away, and sleeps when it takes long: the holder may have been put to sleep. Thread-safe.
+// processor away, and sleeps when it takes long. Thread-safe.
 #pragma once
 
-#include <sched.h>
-
 #include <atomic>
-#include <chrono>
-#include <cstdint>
-#include <thread>
+
+#include "core/base/backoff.h"
 
 namespace bitsieve::core {
 
@@ -22,17 +19,7 @@ class SpinLock {
 
  private:
   void LockSlowly() {
-    constexpr int kSpins = 64;
-    constexpr int kYields = 64;
-    for (int tries = 0;; ++tries) {
-      if (!held_.load(std::memory_order_relaxed) && try_lock()) return;
-      if (tries < kSpins) continue;
-      if (tries < kSpins + kYields) {
-        sched_yield();
-      } else {
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
-      }
-    }
+    for (Backoff backoff; held_.load(std::memory_order_relaxed) || !try_lock();) backoff.Pause();
   }
 
   std::atomic<bool> held_{false};

@@ -17,18 +17,22 @@ size_t Filter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcom
   const bool repeats = capabilities().repeats;
   const std::lock_guard lock(writers_);
   const size_t done = DoAdd(hashes, outcomes);
+  NoteAdded(hashes.first(done), outcomes.first(done), repeats);
+  return done;
+}
+
+void Filter::NoteAdded(std::span<const KeyHash> hashes, std::span<const AddOutcome> outcomes, bool repeats) {
   pristine_ = false;
-  if (listener_ == nullptr) return done;
+  if (listener_ == nullptr) return;
   std::array<uint8_t, kChunk> changed;
-  for (size_t begin = 0; begin < done; begin += kChunk) {
-    const size_t count = std::min(kChunk, done - begin);
+  for (size_t begin = 0; begin < hashes.size(); begin += kChunk) {
+    const size_t count = std::min(kChunk, hashes.size() - begin);
     for (size_t i = 0; i < count; ++i) {
       const AddOutcome outcome = outcomes[begin + i];
       changed[i] = outcome == AddOutcome::kAdded || (repeats && outcome == AddOutcome::kPresent);
     }
     Tell(&ChangeListener::OnAdded, hashes.subspan(begin, count), std::span(changed).first(count));
   }
-  return done;
 }
 
 void Filter::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) {

@@ -101,8 +101,8 @@ class FilterImage {
 // One batch that changed a filter.
 struct Change {
   uint64_t filter_id;
-  uint64_t sequence;  // 1 for the first, then one more each
-  uint64_t time_ms;   // when, by the clock of a kind that ages; 0 of all others
+  uint64_t sequence;                // 1 for the first, then one more each
+  uint64_t time_ms;                 // when, by the clock of a kind that ages; 0 of all others
   std::span<const KeyHash> hashes;  // those that changed something, in order: replaying them does the same again
 };
 
@@ -193,6 +193,8 @@ class Filter {
   SpinLock& writers() const { return writers_; }
   // For a change by other means than Add and Remove; the lock is held. Its listener must be told by who made it.
   void NoteChanged() { pristine_ = false; }
+  // Tells the listener what an addition changed; the lock is held. `repeats`: kPresent tells of a change, too.
+  void NoteAdded(std::span<const KeyHash> hashes, std::span<const AddOutcome> outcomes, bool repeats);
 
  private:
   // Measured: below, lines come fast enough for the loop over a batch to hide it, and prefetching doubles the time.

@@ -14,7 +14,10 @@ class KeyspaceLog {
  public:
   virtual ~KeyspaceLog() = default;
 
-  // The filter is about to get its first name: from now on its changes are told, too.
+  // Who is to hear of the changes of filters that had a name before the registry got this log.
+  virtual core::ChangeListener& listener() = 0;
+
+  // The filter is about to get its first name, and its number: from now on its changes are told, too.
   virtual void Adopt(const FilterPtr& filter) = 0;
   // The name means this filter, which was adopted, and no other.
   virtual void Named(std::string_view name, const core::Filter& filter, int64_t expires_ms) = 0;

@@ -88,30 +88,29 @@ core::Status CheckSeal(const std::string& path, const FileSeal& found, const Fil
 }  // namespace
 
 core::Result<FileSeal> WriteFilterFile(Disk& disk, const std::string& path, std::string_view name,
-                                       const core::Filter& filter, uint32_t chunk_bytes, ChunkBuffer& buffer) {
-  const std::unique_ptr<core::FilterImage> image = filter.Capture();
-  const core::Result<std::string> prefix = EncodePrefix(path, name, image->header());
+                                       core::FilterImage& image, uint32_t chunk_bytes, ChunkBuffer& buffer) {
+  const core::Result<std::string> prefix = EncodePrefix(path, name, image.header());
   if (!prefix) return tl::unexpected(prefix.error());
-  const uint64_t payload_bytes = prefix->size() + name.size() + image->header().size() + image->body_bytes();
+  const uint64_t payload_bytes = prefix->size() + name.size() + image.header().size() + image.body_bytes();
   core::Result<CheckedFileWriter> writer =
       CheckedFileWriter::Create(disk, path, kFilterFileFormat, payload_bytes, chunk_bytes, buffer);
   if (!writer) return tl::unexpected(std::move(writer.error()));
   core::Status status = writer->Append(*prefix);
   if (status) status = writer->Append(name);
-  if (status) status = writer->Append(image->header());
-  if (status) status = WriteBody(*writer, *image);
+  if (status) status = writer->Append(image.header());
+  if (status) status = WriteBody(*writer, image);
   if (!status) return tl::unexpected(std::move(status.error()));
   return writer->Finish();
 }
 
 core::Result<std::unique_ptr<core::Filter>> ReadFilterFile(const Disk& disk, const std::string& path,
                                                            const FileSeal& seal, core::MemoryBudget& budget,
-                                                           ChunkBuffer& buffer) {
+                                                           const core::Clock& clock, ChunkBuffer& buffer) {
   core::Result<CheckedFileReader> reader = OpenSealed(disk, path, seal, buffer);
   if (!reader) return tl::unexpected(std::move(reader.error()));
   core::Result<std::string> header = ReadHeader(*reader);
   if (!header) return tl::unexpected(std::move(header.error()));
-  core::Result<std::unique_ptr<core::FilterDecoder>> decoder = core::FilterDecoder::Open(*header, budget);
+  core::Result<std::unique_ptr<core::FilterDecoder>> decoder = core::FilterDecoder::Open(*header, budget, clock);
   if (!decoder) return Located(*reader, path, std::move(decoder.error()));
   if ((*decoder)->body_bytes() != reader->remaining()) {
     return reader->Corrupt("a body of " + std::to_string(reader->remaining()) + " bytes, its header needs " +

@@ -64,7 +64,7 @@ core::Result<LogSegmentWriter> LogSegmentWriter::Create(Disk& disk, const std::s
 }
 
 LogSegmentWriter::LogSegmentWriter(std::unique_ptr<WritableFile> file, std::string path, uint64_t start, uint64_t salt)
-    : file_(std::move(file)), path_(std::move(path)), end_(start), salt_(salt) {}
+    : file_(std::move(file)), path_(std::move(path)), start_(start), end_(start), salt_(salt) {}
 
 core::Status LogSegmentWriter::Append(std::string_view records, uint64_t durable) {
   assert(!records.empty() && records.size() <= UINT32_MAX && durable <= end_);

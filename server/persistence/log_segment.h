@@ -51,6 +51,7 @@ class LogSegmentWriter {
   // durable by now. After an error the file's end is unknown, and this writer of no use any more.
   core::Status Append(std::string_view records, uint64_t durable);
   core::Status Sync() { return file_->Sync(); }
+  uint64_t start() const { return start_; }
   // Position behind all that was appended.
   uint64_t end() const { return end_; }
   const std::string& path() const { return path_; }
@@ -60,6 +61,7 @@ class LogSegmentWriter {
 
   std::unique_ptr<WritableFile> file_;
   std::string path_;
+  uint64_t start_;
   uint64_t end_;
   uint64_t salt_;
   std::string frame_;  // reused

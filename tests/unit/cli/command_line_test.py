@@ -143,12 +143,16 @@ class Ping(unittest.TestCase):
             self.assertEqual(run("ping", BITSIEVE_PORT=server.port, BITSIEVE_BIND="localhost").returncode, 0)
 
     def test_other_answers_are_told(self):
-        with Answering(b"-LOADING not yet\r\n") as server:
-            self.assert_fails(run("ping", "--port", server.port), r'answered "-LOADING not yet", not "\+PONG"')
+        with Answering(b"-ERR who are you\r\n") as server:
+            self.assert_fails(run("ping", "--port", server.port), r'answered "-ERR who are you", not "\+PONG"')
         with Answering(b"") as server:
             self.assert_fails(run("ping", "--port", server.port), "closed without an answer")
         with Answering(b"x" * 100000) as server:
             self.assert_fails(run("ping", "--port", server.port), 'answered "x')
+
+    def test_loading_is_no_sign_of_health(self):
+        with Answering(b"-LOADING Bitsieve is loading its filters into memory\r\n") as server:
+            self.assert_fails(run("ping", "--port", server.port), "port [0-9]+: loading: it is up, and not ready yet")
 
     def test_silence_ends(self):
         with Answering(None) as server:

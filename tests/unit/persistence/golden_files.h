@@ -23,8 +23,8 @@ inline std::string ReadText(const std::string& path) {
   return text.str();
 }
 
-// Of format version 1, by its path below the data directory.
-inline std::string GoldenPath(const std::string& name) { return std::string(GOLDEN_DIR) + "/v1/" + name; }
+// By version and path below the data directory: "v2/MANIFEST".
+inline std::string GoldenPath(const std::string& name) { return std::string(GOLDEN_DIR) + "/" + name; }
 
 inline void ExpectGolden(const std::string& written, const std::string& name) {
   const std::string path = GoldenPath(name);

@@ -11,7 +11,7 @@ namespace bitsieve::server {
 namespace {
 
 constexpr uint64_t kStart = 1000;
-const std::string kName = "log/" + LogFileName(kStart);
+const std::string kName = "v1/log/" + LogFileName(kStart);
 
 static_assert(kLogVersion == 1, "a new version needs a golden file of its own, beside those of the old ones");
 
@@ -29,7 +29,7 @@ TEST(LogGolden, TheDocumentShowsTheseBytes) { ExpectDocumented(kName, "log.md");
 
 TEST(LogGolden, ReleasedLogsAreRead) {
   TestLog log;
-  log.disk.Put("/d/" + kName, ReadText(GoldenPath(kName)));
+  log.disk.Put(kLogDirectory + ("/" + LogFileName(kStart)), ReadText(GoldenPath(kName)));
   const ReadBack back = log.Read(kStart);
   EXPECT_EQ(back.scan.damage, std::nullopt) << kBroken;
   EXPECT_EQ(back.scan.torn, std::nullopt) << kBroken;
