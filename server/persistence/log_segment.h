@@ -32,7 +32,7 @@ inline constexpr std::string_view kLogMagic = "BSLOGSEG";
 inline constexpr uint32_t kLogVersion = 1;
 inline constexpr uint64_t kLogHeadBytes = 36;       // of a file
 inline constexpr uint64_t kLogFrameHeadBytes = 36;  // of a frame
-// Of records that are put together into one frame. A longer record, for names may be long, has a frame of its own.
+// Of records that are put together into one frame; more only if one of them is that long, as names may be.
 inline constexpr uint32_t kMaxFrameBytes = 16U << 20;
 
 // "00000000000000001234.log": names sort as positions do.

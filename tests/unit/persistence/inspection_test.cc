@@ -177,7 +177,8 @@ TEST_F(InspectionTest, FilesThatTheLogNamesAreVerifiedToo) {
   ChunkBuffer buffer;
   const FilterPtr filter = server_.keyspace.registry.Find("blocked");
   const std::string path = "/d/filters/800.filter";
-  const FileSeal seal = WriteFilterFile(log_.disk, path, "copy", *filter, kDefaultChunkBytes, buffer).value();
+  const FileSeal seal =
+      WriteFilterFile(log_.disk, path, "copy", *filter->Capture(), kDefaultChunkBytes, buffer).value();
   auto writer = log_.Begin(0);
   ASSERT_TRUE(Ok(writer.Append(Encoded(log::Image{1, 1, 800, seal}), 0)));
   EXPECT_EQ(Look(true).images, 1u);
