@@ -227,6 +227,34 @@ TEST_F(InspectionTest, ReportsAreForPeopleAndForScripts) {
   EXPECT_THAT(TextOf(Look(true)), HasSubstr("DAMAGE: " + TestLog::PathOf(0)));
 }
 
+TEST(Inspection, OfAServerThatLogs) {
+  MemoryDisk disk;
+  TestServer server;
+  ASSERT_TRUE(Ok(server.Start(disk, "/d", TestServer::Settings{.log = FsyncPolicy::kAlways})));
+  Registry& registry = server.keyspace.registry;
+  AddItems(*server.keyspace.Make("saved", 1000), "item", 10);
+  ASSERT_TRUE(Ok(server.writer->Save()));
+  AddItems(*registry.Find("saved"), "more", 5);
+  core::Result<std::unique_ptr<core::Filter>> copy = core::CloneFilter(*registry.Find("saved"), server.keyspace.memory);
+  ASSERT_TRUE(Ok(copy));
+  registry.InsertIfAbsent("copy", std::move(*copy));
+  server.AwaitLog();
+  for (const bool running : {true, false}) {
+    const auto found = Inspect(disk, "/d", true);
+    ASSERT_TRUE(Ok(found));
+    EXPECT_THAT(found->damage, IsEmpty());
+    EXPECT_THAT(found->leftovers, IsEmpty()) << "the log names the file of the copy";
+    EXPECT_EQ(found->images, 1u);
+    EXPECT_EQ(found->log.back().records[log::Record(log::Added{}).index()], 5u);
+    EXPECT_EQ(found->log.back().start, found->manifest.log_position);
+    ASSERT_EQ(found->filters.size(), 1u);
+    EXPECT_EQ(found->filters[0].entry.sequence, 10u);
+    EXPECT_GT(found->filters[0].entry.filter_id, 0u);
+    EXPECT_EQ(found->lock_holder.empty(), !running);
+    if (running) server.Stop();
+  }
+}
+
 TEST(Inspection, OfWhatIsNoDataDirectoryIsAnError) {
   MemoryDisk disk;
   EXPECT_EQ(Inspect(disk, "/none", false).error().code, core::ErrorCode::kIo);
