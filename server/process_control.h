@@ -1,8 +1,9 @@
-// process_control.h: what commands may ask of the process, passed on to those who do it.
-// Thread-safe. What it is given outlives it.
+// process_control.h: what commands may ask of the process, passed on to those who do it. Thread-safe. What it is given
+// outlives it.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,20 +11,20 @@
 
 #include "server/commands/server_control.h"
 #include "server/keyspace/freezer.h"
-#include "server/persistence/snapshotter.h"
 #include "server/run_time_options.h"
+#include "server/storage.h"
 
 namespace bitsieve::server {
 
 class ProcessControl final : public ServerControl {
  public:
   // `shutdown` begins the stop and returns at once; any thread may call it.
-  ProcessControl(Snapshotter& snapshotter, Freezer& freezer, RunTimeOptions& options,
-                 std::function<void(bool save)> shutdown)
-      : snapshotter_(snapshotter), freezer_(freezer), options_(options), shutdown_(std::move(shutdown)) {}
+  ProcessControl(Storage& storage, Freezer& freezer, RunTimeOptions& options, std::function<void(bool save)> shutdown)
+      : storage_(storage), freezer_(freezer), options_(options), shutdown_(std::move(shutdown)) {}
 
-  void Save(std::function<void(core::Status)> done) override { snapshotter_.Save(std::move(done)); }
-  SnapshotStatus Snapshot() const override;
+  void Save(std::function<void(core::Status)> done) override { storage_.Save(std::move(done)); }
+  SnapshotStatus Snapshot() const override { return storage_.Snapshot(); }
+  LogStatus Log() const override { return storage_.Log(); }
   void Freeze(std::string_view name, const std::shared_ptr<core::Filter>& closed) override {
     freezer_.Freeze(name, closed);
   }
@@ -34,7 +35,7 @@ class ProcessControl final : public ServerControl {
   core::Status SetOption(std::string_view name, std::string_view value) override { return options_.Set(name, value); }
 
  private:
-  Snapshotter& snapshotter_;
+  Storage& storage_;
   Freezer& freezer_;
   RunTimeOptions& options_;
   const std::function<void(bool save)> shutdown_;

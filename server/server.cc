@@ -8,12 +8,15 @@
 #include <asio/signal_set.hpp>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 
 #include "core/base/memory_budget.h"
 #include "core/bits/block_kernel.h"
@@ -28,12 +31,10 @@
 #include "server/logging.h"
 #include "server/net/file_limit.h"
 #include "server/net/net_server.h"
-#include "server/persistence/data_directory.h"
 #include "server/persistence/posix_disk.h"
-#include "server/persistence/recovery.h"
-#include "server/persistence/snapshotter.h"
 #include "server/process_control.h"
 #include "server/run_time_options.h"
+#include "server/storage.h"
 #include "server/template_options.h"
 
 namespace bitsieve::server {
@@ -46,6 +47,11 @@ constexpr std::chrono::seconds kDrainPatience{5};
 
 int64_t MillisecondsSince(Clock::time_point begin) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count();
+}
+
+int64_t UnixMs() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
 std::string AbsolutePath(const std::string& path) {
@@ -84,18 +90,25 @@ void LogFreeze(const FreezeReport& report) {
                report.frozen_bytes, report.collected_bytes, report.duration_ms);
 }
 
-// Members are built in their order and die in reverse; each uses those above it alone.
+// Members are built in their order and die in reverse; each uses those above it alone. The main thread runs `main_`;
+// clients are served by the network's threads from Start() on, and told to wait while the loader's thread loads.
 class Server {
  public:
-  explicit Server(const config::Options& options) : options_(options), memory_(options.maxmemory), registry_(memory_) {}
+  Server(const config::Options& options, Disk& disk)
+      : options_(options),
+        memory_(options.maxmemory),
+        registry_(memory_),
+        storage_(disk, registry_, replay_clock_, freezer_) {}
 
   core::Status Start();
-  // Returns when a stop was asked for.
-  void Run() { main_.run(); }
+  // Returns when a stop was asked for, or with the error if the data cannot be loaded.
+  core::Status Run();
   core::Status Stop();
 
  private:
-  core::Status LoadData();
+  void BeginLoading();
+  void OnLoaded(core::Result<Recovery> recovery);
+  [[noreturn]] void EndWhileLoading();
   void ReportRecovery(const RecoveryReport& report) const;
   void LimitClients();
   void Apply(const config::Options& options);
@@ -106,11 +119,10 @@ class Server {
   config::Options options_;
   const Clock::time_point started_ = Clock::now();
   core::MemoryBudget memory_;
+  ReplayClock replay_clock_;
   Registry registry_;
   Freezer freezer_{registry_, LogFreeze};
-  PosixDisk disk_;
-  std::unique_ptr<DataDirectory> directory_;
-  std::unique_ptr<Snapshotter> snapshotter_;
+  Storage storage_;
   CommandSettings command_settings_;
   Transfers transfers_;
   CuckooLoads cuckoo_loads_;
@@ -121,9 +133,11 @@ class Server {
   asio::io_context main_{1};
   asio::executor_work_guard<asio::io_context::executor_type> until_stopped_ = asio::make_work_guard(main_);
   asio::signal_set signals_{main_};
+  core::Status loaded_;
   bool final_save_ = true;
   std::unique_ptr<ProcessControl> control_;
   std::unique_ptr<NetServer> net_;
+  std::thread loader_;  // joined as soon as it is done
 };
 
 core::Status Server::Start() {
@@ -132,30 +146,44 @@ core::Status Server::Start() {
   auto templates = TemplatesOf(options_);
   if (!templates) return core::Fail(core::ErrorCode::kInvalidArgument, templates.error().front());
   command_settings_.templates = std::move(*templates);
-  if (auto status = LoadData(); !status) return status;
+  if (auto status = storage_.Open(options_.dir); !status) return status;
   LimitClients();
   run_time_options_ = std::make_unique<RunTimeOptions>(options_, CheckAffordable,
                                                        [this](const config::Options& options) { Apply(options); });
-  control_ = std::make_unique<ProcessControl>(*snapshotter_, freezer_, *run_time_options_,
+  control_ = std::make_unique<ProcessControl>(storage_, freezer_, *run_time_options_,
                                               [this](bool save) { asio::post(main_, [=, this] { BeginStop(save); }); });
   if (auto status = OpenNetwork(); !status) return status;
   AwaitSignals();
+  stats_.loading_since_unix_s = UnixMs() / 1000;
   net_->Start();
-  spdlog::info("Ready after {} ms", MillisecondsSince(started_));
+  BeginLoading();
   return {};
 }
 
-core::Status Server::LoadData() {
-  auto directory = DataDirectory::Open(disk_, options_.dir);
-  if (!directory) return tl::unexpected(directory.error());
-  directory_ = std::move(*directory);
-  const OnCorrupt on_corrupt = options_.on_corrupt == "quarantine" ? OnCorrupt::kQuarantine : OnCorrupt::kRefuse;
-  auto recovery = Recover(*directory_, registry_, {.on_corrupt = on_corrupt});
-  if (!recovery) return tl::unexpected(recovery.error());
+core::Status Server::Run() {
+  main_.run();
+  return loaded_;
+}
+
+void Server::BeginLoading() {
+  loader_ = std::thread([this] {
+    auto recovery = storage_.Load(options_);
+    asio::post(main_, [this, recovery = std::move(recovery)]() mutable { OnLoaded(std::move(recovery)); });
+  });
+}
+
+void Server::OnLoaded(core::Result<Recovery> recovery) {
+  loader_.join();
+  if (!recovery) {
+    loaded_ = tl::unexpected(recovery.error());
+    return main_.stop();
+  }
   ReportRecovery(recovery->report);
-  snapshotter_ = std::make_unique<Snapshotter>(*directory_, registry_, std::move(recovery->saved),
-                                               std::chrono::seconds(options_.save_interval));
-  return {};
+  run_time_options_->Tell(
+      [&](const config::Options& options) { loaded_ = storage_.Begin(std::move(*recovery), options); });
+  if (!loaded_) return main_.stop();
+  stats_.loading_since_unix_s = 0;
+  spdlog::info("Ready after {} ms", MillisecondsSince(started_));
 }
 
 void Server::ReportRecovery(const RecoveryReport& report) const {
@@ -166,10 +194,15 @@ void Server::ReportRecovery(const RecoveryReport& report) const {
   if (report.leftovers_removed != 0) {
     spdlog::info("Removed {} files of a snapshot that was never finished", report.leftovers_removed);
   }
+  if (report.log.torn) spdlog::warn("The end of the log was torn by a crash and is cut: {}", report.log.torn->reason);
+  if (report.log.damage) {
+    spdlog::error("The log is damaged and ends there, as on-corrupt truncate asks for: {}; {} bytes are lost",
+                  report.log.damage->reason, report.log.damage->lost_bytes);
+  }
   const std::string expired =
       report.filters_expired == 0 ? "" : " (" + std::to_string(report.filters_expired) + " more had expired)";
-  spdlog::info("Loaded {} filters{}, {} bytes, in {} ms from {}", report.filters_loaded, expired, report.bytes_read,
-               report.duration_ms, AbsolutePath(options_.dir));
+  spdlog::info("Loaded {} filters{}, {} bytes and {} records of the log, in {} ms from {}", report.filters_loaded,
+               expired, report.bytes_read, report.log.records, report.duration_ms, AbsolutePath(options_.dir));
 }
 
 void Server::LimitClients() {
@@ -183,7 +216,7 @@ void Server::LimitClients() {
 void Server::Apply(const config::Options& options) {
   SetLogLevel(options.loglevel);
   memory_.set_limit_bytes(options.maxmemory);
-  snapshotter_->SetInterval(std::chrono::seconds(options.save_interval));
+  storage_.Apply(options);
   command_settings_.default_kind = core::FilterKindFromName(options.default_type).value();
   command_settings_.default_error_rate = options.default_error_rate;
   command_settings_.default_capacity = options.default_capacity;
@@ -208,14 +241,13 @@ core::Status Server::OpenNetwork() {
                                          .loop_stats = nullptr,
                                          .settings = &command_settings_,
                                          .transfers = &transfers_,
-                                         .cuckoo_loads = &cuckoo_loads_};
+                                         .cuckoo_loads = &cuckoo_loads_,
+                                         .durability = &storage_};
   net_ = std::make_unique<NetServer>(options_.io_threads, commands, LimitsOf(options_), net_settings_);
   if (auto listening = net_->Listen(options_.bind, options_.port); !listening) {
     return core::Fail(core::ErrorCode::kIo, listening.error());
   }
-  using std::chrono::system_clock;
-  stats_.started_unix_ms =
-      std::chrono::duration_cast<std::chrono::milliseconds>(system_clock::now().time_since_epoch()).count();
+  stats_.started_unix_ms = UnixMs();
   stats_.port = net_->port();
   for (const std::string& address : net_->addresses()) {
     spdlog::info("Listening on {} with {} event loop(s)", address, net_->loops());
@@ -242,13 +274,21 @@ void Server::BeginStop(bool save) {
   main_.stop();
 }
 
+// Loading may take long, and nothing is lost that a crash would not leave as well: the process ends as it is.
+void Server::EndWhileLoading() {
+  spdlog::info("Stopping before all is loaded: without a last snapshot, since nothing was changed");
+  net_->Stop(kDrainPatience);
+  spdlog::shutdown();
+  std::_Exit(0);
+}
+
 core::Status Server::Stop() {
+  if (loader_.joinable()) EndWhileLoading();
   const Clock::time_point began = Clock::now();
   spdlog::info("Stopping {} a last snapshot", final_save_ ? "with" : "without");
   net_->Stop(kDrainPatience);
   freezer_.Stop();
-  auto saved = snapshotter_->Stop(final_save_);
-  if (!saved) return core::Fail(saved.error().code, "the last snapshot failed: " + saved.error().message);
+  if (auto status = storage_.Stop(final_save_); !status) return status;
   spdlog::info("Stopped in {} ms with {} filters in memory, {} bytes", MillisecondsSince(began), registry_.Size(),
                memory_.used_bytes());
   return {};
@@ -268,13 +308,18 @@ int Fail(std::string_view what, const std::string& message, const config::Option
 }  // namespace
 
 int RunServer(const config::Options& options) {
+  PosixDisk disk;
+  return RunServer(options, disk);
+}
+
+int RunServer(const config::Options& options, Disk& disk) {
   if (auto status = SetUpLogging(options); !status) {
     std::cerr << "bitsieve: cannot start: " << status.error().message << '\n';
     return 1;
   }
-  Server server(options);
+  Server server(options, disk);
   if (auto status = server.Start(); !status) return Fail("Cannot start", status.error().message, options);
-  server.Run();
+  if (auto status = server.Run(); !status) return Fail("Cannot start", status.error().message, options);
   if (auto status = server.Stop(); !status) return Fail("Not stopped cleanly", status.error().message, options);
   return 0;
 }
