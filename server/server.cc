@@ -1,5 +1,6 @@
 #include "server/server.h"
 
+#include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -305,6 +306,15 @@ int Fail(std::string_view what, const std::string& message, const config::Option
   return 1;
 }
 
+// Large blocks (long arguments, replies that nobody reads) shall go back to the system as soon as they are freed. Left
+// alone, the allocator takes the first of them as a reason to keep up to 64 MB of free memory for each thread.
+void GiveBackLargeBlocks() {
+  constexpr int kLargeBytes = 256 * 1024;      // blocks that are mapped one by one
+  constexpr int kMostFreeBytes = 1024 * 1024;  // at the end of a heap
+  mallopt(M_MMAP_THRESHOLD, kLargeBytes);
+  mallopt(M_TRIM_THRESHOLD, kMostFreeBytes);
+}
+
 }  // namespace
 
 int RunServer(const config::Options& options) {
@@ -313,6 +323,7 @@ int RunServer(const config::Options& options) {
 }
 
 int RunServer(const config::Options& options, Disk& disk) {
+  GiveBackLargeBlocks();
   if (auto status = SetUpLogging(options); !status) {
     std::cerr << "bitsieve: cannot start: " << status.error().message << '\n';
     return 1;

@@ -12,6 +12,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,7 @@ constexpr size_t kItems = 6;
 constexpr size_t kNames = 2;
 constexpr size_t kPipelines = 30;  // of each client, in a round
 constexpr size_t kMostCalls = 6;   // in a pipeline
-constexpr std::chrono::milliseconds kTime{600};
+constexpr std::chrono::milliseconds kTime{400};
 constexpr int kLeastRounds = 3;
 
 struct Kind {
@@ -210,10 +211,13 @@ class Caller {
   std::string received_;
 };
 
-class LinearizabilityTest : public testing::TestWithParam<Kind> {
+class LinearizabilityTest : public testing::TestWithParam<std::tuple<Kind, std::string>> {
  protected:
+  static const Kind& TestedKind() { return std::get<0>(GetParam()); }
+  static const std::string& AppendFsync() { return std::get<1>(GetParam()); }
+
   static server::FilterTemplates Templates() {
-    const Kind& kind = GetParam();
+    const Kind& kind = TestedKind();
     if (kind.family == "CF") return {};
     server::TemplateEntry entry{"the kind", "*", {{"type", kind.name}, {"error-rate", kind.error_rate}}};
     entry.fields.emplace_back("capacity", kind.capacity);
@@ -231,7 +235,7 @@ class LinearizabilityTest : public testing::TestWithParam<Kind> {
     std::vector<std::thread> threads;
     for (size_t client = 0; client < kClients; ++client) {
       threads.emplace_back([&, client] {
-        Script script(GetParam(), client, round);
+        Script script(TestedKind(), client, round);
         start.arrive_and_wait();
         for (size_t i = 0; i < kPipelines; ++i) {
           std::vector<Call> calls = script.NextPipeline();
@@ -246,7 +250,7 @@ class LinearizabilityTest : public testing::TestWithParam<Kind> {
     return histories;
   }
 
-  ServingFixture server_{kLoops, Templates()};
+  ServingFixture server_{kLoops, AppendFsync(), Templates()};
   std::vector<Caller> callers_;
 };
 
@@ -268,10 +272,11 @@ TEST_P(LinearizabilityTest, ClientsOfManyLoopsSeeOneOrder) {
   size_t operations = 0;
   size_t overlapping = 0;
   for (uint64_t round = 0; round < kLeastRounds || std::chrono::steady_clock::now() < end; ++round) {
+    server_.Save();
     const std::array<History, kNames> histories = Play(round);
     for (size_t name = 0; name < kNames; ++name) {
       const History& history = histories[name];
-      ASSERT_TRUE(IsLinearizable(history, GetParam().copies)) << Script::Name(round, name);
+      ASSERT_TRUE(IsLinearizable(history, TestedKind().copies)) << Script::Name(round, name);
       for (size_t client = 0; client < kClients; ++client) {
         operations += history[client].size();
         overlapping += static_cast<size_t>(std::ranges::count_if(
@@ -284,8 +289,10 @@ TEST_P(LinearizabilityTest, ClientsOfManyLoopsSeeOneOrder) {
   EXPECT_GT(overlapping, operations / 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, LinearizabilityTest, testing::ValuesIn(kKinds),
-                         [](const auto& test) { return test.param.name; });
+// Replies are held until changes are durable, or not.
+INSTANTIATE_TEST_SUITE_P(Kinds, LinearizabilityTest,
+                         testing::Combine(testing::ValuesIn(kKinds), testing::Values("always", "everysec")),
+                         [](const auto& test) { return std::get<0>(test.param).name + "_" + std::get<1>(test.param); });
 
 }  // namespace
 }  // namespace bitsieve::test
