@@ -23,8 +23,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integratio
 
 from harness import PATIENCE, REPLY_SECONDS, Server, wait_until  # noqa: E402
 from load_clients import Load  # noqa: E402
-from load_manners import (MAKE_FILTERS, PING, PONG, Big, Dropper, Greedy, HalfCommand, Idle, SlowReader, Steady,  # noqa: E402
-                          Storm)
+from load_manners import (MAKE_FILTERS, PING, PONG, Big, Dropper, Greedy, HalfCommand, Idle,  # noqa: E402
+                          SlowReader, Steady, Storm)
 
 OUTPUT_LIMIT = "96mb"  # above one reply of 64 MB, and soon reached by those who read nothing
 SAVE_SECONDS = 10  # between snapshots
