@@ -1,6 +1,5 @@
 #include "server/server.h"
 
-#include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -26,6 +25,7 @@
 #include "server/commands/cuckoo_loads.h"
 #include "server/commands/dispatcher.h"
 #include "server/commands/transfers.h"
+#include "server/heap.h"
 #include "server/keyspace/freezer.h"
 #include "server/keyspace/printable_name.h"
 #include "server/keyspace/registry.h"
@@ -134,6 +134,7 @@ class Server {
   asio::io_context main_{1};
   asio::executor_work_guard<asio::io_context::executor_type> until_stopped_ = asio::make_work_guard(main_);
   asio::signal_set signals_{main_};
+  HeapTrimmer heap_trimmer_{main_, [this] { return clients_.Size(); }};
   core::Status loaded_;
   bool final_save_ = true;
   std::unique_ptr<ProcessControl> control_;
@@ -156,6 +157,7 @@ core::Status Server::Start() {
   if (auto status = OpenNetwork(); !status) return status;
   AwaitSignals();
   stats_.loading_since_unix_s = UnixMs() / 1000;
+  heap_trimmer_.Start();
   net_->Start();
   BeginLoading();
   return {};
@@ -304,15 +306,6 @@ int Fail(std::string_view what, const std::string& message, const config::Option
     if (!log_is_seen) std::cerr << "bitsieve: " << what << ": " << line << '\n';
   }
   return 1;
-}
-
-// Large blocks (long arguments, replies that nobody reads) shall go back to the system as soon as they are freed. Left
-// alone, the allocator takes the first of them as a reason to keep up to 64 MB of free memory for each thread.
-void GiveBackLargeBlocks() {
-  constexpr int kLargeBytes = 256 * 1024;      // blocks that are mapped one by one
-  constexpr int kMostFreeBytes = 1024 * 1024;  // at the end of a heap
-  mallopt(M_MMAP_THRESHOLD, kLargeBytes);
-  mallopt(M_TRIM_THRESHOLD, kMostFreeBytes);
 }
 
 }  // namespace
