@@ -1,0 +1,199 @@
+"""A server that is killed again and again under load, and the reference beside it."""
+
+import random
+import threading
+import time
+
+from crash_compare import Mismatch, Replay, ask_all, hold, look, marks
+from crash_stream import NAMES, Stream, make_dumps
+from harness import Server
+
+
+class Client(threading.Thread):
+    """Sends a stream until the server is gone, and notes what was sent and what was acknowledged."""
+
+    def __init__(self, connection, stream):
+        super().__init__()
+        self.connection = connection
+        self.stream = stream
+        self.commands = []
+        self.replies = []  # of each command that was acknowledged, its last
+        self.acknowledged = [(0, 0.0)]  # (commands, when)
+        self.saved = 0  # commands before the last SAVE that was acknowledged
+        self.error = None
+        self.stop_asked = False
+
+    def run(self):
+        try:
+            while not self.stop_asked:
+                sent = self.stream.pipeline(int(time.time() * 1000))
+                self.commands += sent
+                self.connection.send(b"".join(command.wire for command in sent))
+                for command in sent:
+                    self.read(command)
+                self.acknowledged.append((len(self.replies), time.monotonic()))
+        except (OSError, EOFError, ValueError):
+            self.acknowledged.append((len(self.replies), time.monotonic()))
+        except Exception as error:  # to be told by who waits for the thread
+            self.error = error
+
+    def read(self, command):
+        replies = [self.connection.reply() for _ in range(command.replies)]
+        if command.saves and replies[-1] == b"+OK\r\n":
+            self.saved = len(self.replies)
+        self.replies.append(replies[-1])
+
+    def steps(self, commands):
+        return [step for command in self.commands[:commands] for step in command.steps]
+
+    def acknowledged_before(self, moment):
+        """Commands."""
+        return max(count for count, at in self.acknowledged if at < moment or count == 0)
+
+
+class Victim:
+    """`policy` is that of appendfsync; `threads` clients of their own names send at the same time."""
+
+    def __init__(self, label, seed, policy, threads, **options):
+        self.label = f"{label} (seed {seed}, appendfsync {policy})"
+        self.seed = f"{seed}/{label}"
+        self.policy = policy
+        self.server = Server(**options)
+        self.reference = Server()
+        self.streams = []
+        self.threads = threads
+        self.held = []  # of each client
+        self.models = [{} for _ in range(threads)]
+        self.figures = {"commands": 0, "acknowledged": 0, "not there": 0, "images ahead": 0, "filters": 0}
+
+    def __enter__(self):
+        self.server.start()
+        self.reference.start()
+        self.referee = self.reference.connect()
+        dumps = make_dumps(self.referee)
+        for i in range(self.threads):
+            stream = Stream(f"t{i}", dumps, alone=self.threads == 1)
+            self.streams.append(stream)
+            for server in (self.server, self.reference):
+                with server.connect() as connection:
+                    connection.command("BF.RESERVE", stream.mark, 0.01, 10, "SEED", 1)
+                    connection.command(*stream.set_mark().steps[0].requests[0])
+        return self
+
+    def __exit__(self, *_):
+        self.server.clean_up()
+        self.reference.clean_up()
+
+    def round(self, number):
+        """Load, kill, restart, compare."""
+        self.chance = random.Random(f"{self.seed}/{number}")
+        clients = self.begin(number)
+        killed_at = self.end(clients)
+        for client in clients:
+            client.join()
+            if client.error:
+                raise client.error
+        self.server.connections.clear()
+        until = max([0, *(until for client in clients for until in client.stream.retired.values())])
+        time.sleep(max(0, until / 1000 - time.time() + 0.005))
+        with self.server.connect() as connection:
+            for i, client in enumerate(clients):
+                try:
+                    self.compare(i, client, connection, killed_at)
+                except Mismatch as mismatch:
+                    raise Mismatch(f"{self.label}, round {number}, client {i}: {mismatch}\n"
+                                   f"the server's log:\n{self.server.log()}") from None
+            self.compare_names(number, connection)
+
+    def begin(self, number):
+        clients = []
+        for i, stream in enumerate(self.streams):
+            stream.begin_round(random.Random(f"{self.seed}/{number}/{i}"), self.models[i])
+            clients.append(Client(self.server.connect(), stream))
+        for client in clients:
+            client.start()
+        return clients
+
+    def end(self, clients):
+        """Kills at some moment, or stops; the server is there again afterwards. Tells when that was."""
+        long = self.policy != "always" and self.chance.random() < 0.1
+        time.sleep(self.chance.uniform(1.0, 2.0) if long else self.chance.uniform(0, 0.3))
+        for client in clients:
+            client.stop_asked = True
+        for client in clients:
+            client.join()
+        with self.server.connect() as connection:
+            connection.command("SAVE")
+        killed_at = time.monotonic()
+        self.server.kill()
+        while self.chance.random() < 0.2:
+            self.server.spawn()
+            time.sleep(self.chance.uniform(0, 0.03))
+            self.server.kill()
+        self.server.start()
+        return killed_at
+
+    def floor(self, client, killed_at):
+        """Steps that must be there."""
+        kept = {"always": len(client.replies),
+                "everysec": client.acknowledged_before(killed_at - 1),
+                "no": 0}[self.policy]
+        return len(client.steps(max(kept, client.saved)))
+
+    def compare(self, i, client, connection, killed_at):
+        stream, steps = client.stream, client.steps(None)
+        names = [f"{stream.prefix}:{n}" for n in range(NAMES)]
+        found = look(connection, names)
+        floor = self.floor(client, killed_at)
+        first, last = self.marked(marks(connection, stream.mark), steps)
+        replay = Replay(self.referee, names, steps)
+        replay.skip_to(min(first, floor))
+        count = replay.find(found, floor, min(first, floor), last)
+        if count is None:
+            raise Mismatch(replay.describe(found, floor, min(first, floor), last))
+        self.figures["images ahead"] += replay.state(count) != found
+        replay.skip_to(len(steps))
+        self.compare_replies(client, replay.replies)
+        self.bring_in_line(connection, stream, names, found, replay.states[len(steps)])
+        model = steps[count - 1].names if count else self.models[i]
+        self.models[i] = {name: model[name] for name in found}
+        self.note(client, steps, count, found)
+
+    @staticmethod
+    def marked(mark, steps):
+        """The first and the last number of steps that a server with this mark can have taken."""
+        if mark is None:
+            return 0, len(steps)
+        after = [at + 1 for at, step in enumerate(steps) if step.mark and step.mark <= mark]
+        before = [at for at, step in enumerate(steps) if step.mark > mark]
+        return max(after, default=0), min(before, default=len(steps))
+
+    @staticmethod
+    def compare_replies(client, replies):
+        at = -1
+        for command, reply in zip(client.commands, client.replies):
+            at += len(command.steps)
+            if command.steps and command.compared and replies[at] != reply:
+                raise Mismatch(f"{str(command.steps[-1].requests[-1])[:300]} (step {at + 1}) was answered {reply!r}, "
+                               f"and {replies[at]!r} by the reference")
+
+    def bring_in_line(self, connection, stream, names, found, reached):
+        """What was not acknowledged may be there or not: the reference follows the victim."""
+        other = [name for name in names if found.get(name) != reached.get(name)]
+        hold(self.referee, other, found)
+        for each in (connection, self.referee):
+            ask_all(each, [("BF.INSERT", stream.mark, "CAPACITY", 10, "ERROR", 0.01, "SEED", 1, "ITEMS", "x"),
+                           stream.set_mark().steps[0].requests[0]])
+
+    def compare_names(self, number, connection):
+        """Nothing is there that nobody made."""
+        known = {name for model in self.models for name in model} | {stream.mark for stream in self.streams}
+        there = {name.decode() for name in connection.command("KEYS", "*").split(b"\r\n")[2::2]}
+        if there != known:
+            raise Mismatch(f"{self.label}, round {number}: names {sorted(there)} instead of {sorted(known)}")
+
+    def note(self, client, steps, count, found):
+        self.figures["commands"] += len(client.commands)
+        self.figures["acknowledged"] += len(client.replies)
+        self.figures["not there"] += max(0, len(client.steps(len(client.replies))) - count)
+        self.figures["filters"] += len(found)
