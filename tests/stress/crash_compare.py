@@ -99,6 +99,8 @@ class Replay:
     def skip_to(self, count):
         """Without looking what is held meanwhile."""
         skipped = self.steps[len(self.replies):count]
+        if not skipped and self.states:
+            return
         replies = ask_all(self.connection, [request for step in skipped for request in step.requests])
         at = -1
         for step in skipped:
@@ -154,13 +156,57 @@ class Replay:
             return [name for name in self.names if state.get(name) != found.get(name)]
         counts = range(first, len(self.steps) + 1)
         closest = min(counts, key=lambda count: len(differing(count)))
-        lines = [f"{floor} steps at least are expected of {len(self.steps)}; by its mark it has {first} to {last}",
+        lines = [f"{floor} of {len(self.steps)} steps must be there; by the mark it is {first} to {last}",
                  f"closest after {closest} steps, where there differ:"]
         for name in differing(closest):
-            alone = [count for count in counts if self.state(count).get(name) == found.get(name)]
-            lines.append(f"  {name} ({self.steps[closest - 1].names.get(name) if closest else '?'}): "
-                         f"expected {self.state(closest).get(name)}, found {found.get(name)}, "
-                         f"which is right after steps {alone[:20]}")
+            right = [count for count in counts if self.state(count).get(name) == found.get(name)]
+            shape = self.steps[closest - 1].names.get(name) if closest else None
+            lines.append(f"  {name} ({shape}): expected {self.state(closest).get(name)}, found {found.get(name)}, "
+                         f"which is right after steps {right[:20]}")
         for at in range(max(0, closest - 3), min(len(self.steps), closest + 6)):
             lines.append(f"  step {at + 1}: " + "; ".join(str(request)[:200] for request in self.steps[at].requests))
         return "\n".join(lines)
+
+
+def marked(mark, steps):
+    """The first and the last number of steps that a server with this mark can have taken."""
+    if mark is None:
+        return 0, len(steps)
+    after = [at + 1 for at, step in enumerate(steps) if 0 < step.mark <= mark]
+    before = [at for at, step in enumerate(steps) if step.mark > mark]
+    return max(after, default=0), min(before, default=len(steps))
+
+
+def compare_replies(client, replies):
+    at = -1
+    for command, reply in zip(client.commands, client.replies):
+        at += len(command.steps)
+        if command.steps and command.compared and replies[at] != reply:
+            raise Mismatch(f"{str(command.steps[-1].requests[-1])[:300]} (step {at + 1}) was answered {reply!r}, "
+                           f"and {replies[at]!r} by the reference")
+
+
+@dataclasses.dataclass(frozen=True)
+class Settled:
+    count: int  # steps that the victim has taken
+    found: dict  # what it holds
+    expected: dict  # what it would hold exactly then: some of `found` may be younger
+    reached: dict  # what the reference holds, after all steps
+
+
+def settle(client, floor, connection, referee):
+    """How many of a client's steps the restarted victim has taken: `floor` at least, or it is a Mismatch."""
+    stream, steps = client.stream, client.steps(None)
+    names = stream.every_name()
+    found = look(connection, names)
+    first, last = marked(marks(connection, stream.mark), steps)
+    first = min(first, floor)
+    replay = Replay(referee, names, steps)
+    replay.skip_to(first)
+    count = replay.find(found, floor, first, last)
+    if count is None:
+        raise Mismatch(replay.describe(found, floor, first, last))
+    expected = replay.state(count)
+    replay.skip_to(len(steps))
+    compare_replies(client, replay.replies)
+    return Settled(count, found, expected, replay.state(len(steps)))

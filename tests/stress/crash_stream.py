@@ -5,6 +5,7 @@ are, so that nothing is made by accident: a filter that is made without a seed d
 """
 
 import dataclasses
+import time
 
 from harness import encode
 
@@ -136,23 +137,27 @@ class Stream:
         self.retired.clear()
         self.unsure.clear()
 
-    def pipeline(self, now_ms):
-        """Commands to be sent at once."""
-        self.now_ms = now_ms
-        commands = []
-        for i in range(self.random.choice((1, 2, 5, LONGEST_PIPELINE))):
-            action, = self.random.choices([a for a, _ in self.actions], [weight for _, weight in self.actions])
-            command = action()
-            if command:
-                commands.append(command)
+    def pipelines(self):
+        """Without end: commands to be sent at once."""
+        while True:
+            self.now_ms = int(time.time() * 1000)
+            yield [command for command in self.some_actions() if command]
+
+    def some_actions(self):
+        actions, weights = zip(*self.actions)
+        count = self.random.choice((1, 2, 5, LONGEST_PIPELINE))
+        for i, action in enumerate(self.random.choices(actions, weights, k=count)):
             if i % MARK_EVERY == 0:
-                commands.append(self.set_mark())
-        return commands
+                yield self.set_mark()
+            yield action()
 
     # ---- choices
 
+    def every_name(self):
+        return [f"{self.prefix}:{i}" for i in range(NAMES)]
+
     def all_names(self):
-        return [name for name in (f"{self.prefix}:{i}" for i in range(NAMES)) if name not in self.retired]
+        return [name for name in self.every_name() if name not in self.retired]
 
     def some(self, fits=lambda shape: True):
         """A name that is there, and its shape; nothing if there is none that fits."""
@@ -361,7 +366,7 @@ class Stream:
     def flush(self):
         self.names.clear()
         self.unsure.clear()
-        everything = tuple(f"{self.prefix}:{i}" for i in range(NAMES))
+        everything = tuple(self.every_name())
         flushed = self.step(("FLUSHALL",), touched=everything, replaced=everything)
         made = self.step(("BF.RESERVE", self.mark, 0.01, 10, "SEED", 1))
         return Command(encode("FLUSHALL") + encode(*made.requests[0]), 2, (flushed, made))

@@ -4,18 +4,19 @@ import random
 import threading
 import time
 
-from crash_compare import Mismatch, Replay, ask_all, hold, look, marks
-from crash_stream import NAMES, Stream, make_dumps
+from crash_compare import Mismatch, ask_all, hold, settle
+from crash_stream import Stream, make_dumps
 from harness import Server
 
 
 class Client(threading.Thread):
     """Sends a stream until the server is gone, and notes what was sent and what was acknowledged."""
 
-    def __init__(self, connection, stream):
+    def __init__(self, connection, stream, pipelines):
         super().__init__()
         self.connection = connection
         self.stream = stream
+        self.pipelines = pipelines
         self.commands = []
         self.replies = []  # of each command that was acknowledged, its last
         self.acknowledged = [(0, 0.0)]  # (commands, when)
@@ -25,8 +26,9 @@ class Client(threading.Thread):
 
     def run(self):
         try:
-            while not self.stop_asked:
-                sent = self.stream.pipeline(int(time.time() * 1000))
+            for sent in self.pipelines:
+                if self.stop_asked:
+                    break
                 self.commands += sent
                 self.connection.send(b"".join(command.wire for command in sent))
                 for command in sent:
@@ -51,6 +53,12 @@ class Client(threading.Thread):
         return max(count for count, at in self.acknowledged if at < moment or count == 0)
 
 
+def prepare(connection, stream):
+    """For the next round: there is a mark."""
+    ask_all(connection, [("BF.RESERVE", stream.mark, 0.01, 10, "SEED", 1, "IFNOTEXISTS"),
+                         *stream.set_mark().steps[0].requests])
+
+
 class Victim:
     """`policy` is that of appendfsync; `threads` clients of their own names send at the same time."""
 
@@ -62,9 +70,8 @@ class Victim:
         self.reference = Server()
         self.streams = []
         self.threads = threads
-        self.held = []  # of each client
-        self.models = [{} for _ in range(threads)]
-        self.figures = {"commands": 0, "acknowledged": 0, "not there": 0, "images ahead": 0, "filters": 0}
+        self.models = [{} for _ in range(threads)]  # of each client's names, at the beginning of a round
+        self.figures = {"commands": 0, "acknowledged": 0, "lost": 0, "ahead of the log": 0, "filters": 0}
 
     def __enter__(self):
         self.server.start()
@@ -74,10 +81,9 @@ class Victim:
         for i in range(self.threads):
             stream = Stream(f"t{i}", dumps, alone=self.threads == 1)
             self.streams.append(stream)
-            for server in (self.server, self.reference):
-                with server.connect() as connection:
-                    connection.command("BF.RESERVE", stream.mark, 0.01, 10, "SEED", 1)
-                    connection.command(*stream.set_mark().steps[0].requests[0])
+            with self.server.connect() as connection:
+                prepare(connection, stream)
+            prepare(self.referee, stream)
         return self
 
     def __exit__(self, *_):
@@ -109,7 +115,7 @@ class Victim:
         clients = []
         for i, stream in enumerate(self.streams):
             stream.begin_round(random.Random(f"{self.seed}/{number}/{i}"), self.models[i])
-            clients.append(Client(self.server.connect(), stream))
+            clients.append(Client(self.server.connect(), stream, stream.pipelines()))
         for client in clients:
             client.start()
         return clients
@@ -141,49 +147,23 @@ class Victim:
         return len(client.steps(max(kept, client.saved)))
 
     def compare(self, i, client, connection, killed_at):
-        stream, steps = client.stream, client.steps(None)
-        names = [f"{stream.prefix}:{n}" for n in range(NAMES)]
-        found = look(connection, names)
-        floor = self.floor(client, killed_at)
-        first, last = self.marked(marks(connection, stream.mark), steps)
-        replay = Replay(self.referee, names, steps)
-        replay.skip_to(min(first, floor))
-        count = replay.find(found, floor, min(first, floor), last)
-        if count is None:
-            raise Mismatch(replay.describe(found, floor, min(first, floor), last))
-        self.figures["images ahead"] += replay.state(count) != found
-        replay.skip_to(len(steps))
-        self.compare_replies(client, replay.replies)
-        self.bring_in_line(connection, stream, names, found, replay.states[len(steps)])
-        model = steps[count - 1].names if count else self.models[i]
+        settled = settle(client, self.floor(client, killed_at), connection, self.referee)
+        found, steps = settled.found, client.steps(None)
+        self.bring_in_line(connection, client.stream, settled)
+        model = steps[settled.count - 1].names if settled.count else self.models[i]
         self.models[i] = {name: model[name] for name in found}
-        self.note(client, steps, count, found)
+        self.figures["commands"] += len(client.commands)
+        self.figures["acknowledged"] += len(client.replies)
+        self.figures["lost"] += max(0, len(client.steps(len(client.replies))) - settled.count)
+        self.figures["ahead of the log"] += settled.expected != found
+        self.figures["filters"] += len(found)
 
-    @staticmethod
-    def marked(mark, steps):
-        """The first and the last number of steps that a server with this mark can have taken."""
-        if mark is None:
-            return 0, len(steps)
-        after = [at + 1 for at, step in enumerate(steps) if step.mark and step.mark <= mark]
-        before = [at for at, step in enumerate(steps) if step.mark > mark]
-        return max(after, default=0), min(before, default=len(steps))
-
-    @staticmethod
-    def compare_replies(client, replies):
-        at = -1
-        for command, reply in zip(client.commands, client.replies):
-            at += len(command.steps)
-            if command.steps and command.compared and replies[at] != reply:
-                raise Mismatch(f"{str(command.steps[-1].requests[-1])[:300]} (step {at + 1}) was answered {reply!r}, "
-                               f"and {replies[at]!r} by the reference")
-
-    def bring_in_line(self, connection, stream, names, found, reached):
+    def bring_in_line(self, connection, stream, settled):
         """What was not acknowledged may be there or not: the reference follows the victim."""
-        other = [name for name in names if found.get(name) != reached.get(name)]
-        hold(self.referee, other, found)
+        other = [name for name in stream.every_name() if settled.found.get(name) != settled.reached.get(name)]
+        hold(self.referee, other, settled.found)
         for each in (connection, self.referee):
-            ask_all(each, [("BF.INSERT", stream.mark, "CAPACITY", 10, "ERROR", 0.01, "SEED", 1, "ITEMS", "x"),
-                           stream.set_mark().steps[0].requests[0]])
+            prepare(each, stream)
 
     def compare_names(self, number, connection):
         """Nothing is there that nobody made."""
@@ -191,9 +171,3 @@ class Victim:
         there = {name.decode() for name in connection.command("KEYS", "*").split(b"\r\n")[2::2]}
         if there != known:
             raise Mismatch(f"{self.label}, round {number}: names {sorted(there)} instead of {sorted(known)}")
-
-    def note(self, client, steps, count, found):
-        self.figures["commands"] += len(client.commands)
-        self.figures["acknowledged"] += len(client.replies)
-        self.figures["not there"] += max(0, len(client.steps(len(client.replies))) - count)
-        self.figures["filters"] += len(found)
