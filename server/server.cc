@@ -87,7 +87,8 @@ void LogFreeze(const FreezeReport& report) {
 // Members are built in their order and die in reverse; each uses those above it alone.
 class Server {
  public:
-  explicit Server(const config::Options& options) : options_(options), memory_(options.maxmemory), registry_(memory_) {}
+  Server(const config::Options& options, Disk& disk)
+      : options_(options), memory_(options.maxmemory), registry_(memory_), disk_(disk) {}
 
   core::Status Start();
   // Returns when a stop was asked for.
@@ -108,7 +109,7 @@ class Server {
   core::MemoryBudget memory_;
   Registry registry_;
   Freezer freezer_{registry_, LogFreeze};
-  PosixDisk disk_;
+  Disk& disk_;
   std::unique_ptr<DataDirectory> directory_;
   std::unique_ptr<Snapshotter> snapshotter_;
   CommandSettings command_settings_;
@@ -268,11 +269,16 @@ int Fail(std::string_view what, const std::string& message, const config::Option
 }  // namespace
 
 int RunServer(const config::Options& options) {
+  PosixDisk disk;
+  return RunServer(options, disk);
+}
+
+int RunServer(const config::Options& options, Disk& disk) {
   if (auto status = SetUpLogging(options); !status) {
     std::cerr << "bitsieve: cannot start: " << status.error().message << '\n';
     return 1;
   }
-  Server server(options);
+  Server server(options, disk);
   if (auto status = server.Start(); !status) return Fail("Cannot start", status.error().message, options);
   server.Run();
   if (auto status = server.Stop(); !status) return Fail("Not stopped cleanly", status.error().message, options);

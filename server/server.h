@@ -2,6 +2,7 @@
 #pragma once
 
 #include "config/options.h"
+#include "server/persistence/disk.h"
 
 namespace bitsieve::server {
 
@@ -10,5 +11,7 @@ namespace bitsieve::server {
 // in the log, or on standard error where nobody would see the log. Call it once in a process: it owns signals and the
 // log.
 int RunServer(const config::Options& options);
+// The same on another disk than the system's.
+int RunServer(const config::Options& options, Disk& disk);
 
 }  // namespace bitsieve::server

@@ -59,6 +59,10 @@ def look(connection, names):
     return held
 
 
+def all_names(connection):
+    return {name.decode() for name in connection.command("KEYS", "*").split(b"\r\n")[2::2]}
+
+
 def membership(connection, name):
     """Of a filter whose bytes tell times: all that it answers."""
     items = [f"i{i}" for i in range(ITEMS)]

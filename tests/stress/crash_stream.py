@@ -18,6 +18,14 @@ LONGEST_PIPELINE = 40
 MARK_EVERY = 10
 
 
+# How often a client does what: the methods of Stream by these names.
+WEIGHTS = {
+    "make": 8, "add": 60, "remove": 16, "ask": 6, "rename": 3, "copy": 3, "delete": 2, "clear": 2, "expire_far": 4,
+    "expire_soon": 1, "persist": 2, "merge": 4, "restore": 2, "load": 2, "compact": 2, "freeze": 2, "transaction": 2,
+    "save": 0.3, "background_save": 1,
+}
+
+
 @dataclasses.dataclass(frozen=True)
 class Shape:
     """How a filter is made: as it is said to BF.RESERVE or CF.RESERVE."""
@@ -115,7 +123,7 @@ class Command:
 class Stream:
     """Random commands of one client. `names` maps those there are to shapes, as far as is known."""
 
-    def __init__(self, prefix, dumps, alone):
+    def __init__(self, prefix, dumps, weights):
         self.prefix = prefix
         self.dumps = dumps
         self.mark = f"{prefix}:mark"
@@ -124,12 +132,8 @@ class Stream:
         self.retired = {}  # name: when it expires, in ms; not used any more in this round
         self.unsure = set()  # names that may not be there
         self.random = None
-        self.actions = [
-            (self.make, 8), (self.add, 60), (self.remove, 16), (self.ask, 6), (self.rename, 3), (self.copy, 3),
-            (self.delete, 2), (self.clear, 2), (self.expire_far, 4), (self.expire_soon, 1), (self.persist, 2),
-            (self.merge, 4), (self.restore, 2), (self.load, 2), (self.compact, 2), (self.freeze, 2),
-            (self.transaction, 2), (self.save, 0.3), (self.background_save, 1), (self.flush, 0.02 if alone else 0),
-        ]
+        self.actions = [getattr(self, name) for name in weights]
+        self.weights = list(weights.values())
 
     def begin_round(self, random, names):
         self.random = random
@@ -144,9 +148,8 @@ class Stream:
             yield [command for command in self.some_actions() if command]
 
     def some_actions(self):
-        actions, weights = zip(*self.actions)
         count = self.random.choice((1, 2, 5, LONGEST_PIPELINE))
-        for i, action in enumerate(self.random.choices(actions, weights, k=count)):
+        for i, action in enumerate(self.random.choices(self.actions, self.weights, k=count)):
             if i % MARK_EVERY == 0:
                 yield self.set_mark()
             yield action()
@@ -363,13 +366,18 @@ class Stream:
     def background_save(self):
         return Command(encode("BGSAVE"), 1, ())
 
+    def open(self):
+        """Comes before all else: the name that marks are set on."""
+        return self.command("BF.RESERVE", self.mark, 0.01, 10, "SEED", 1)
+
     def flush(self):
+        """Of a client that owns all names."""
         self.names.clear()
         self.unsure.clear()
         everything = tuple(self.every_name())
         flushed = self.step(("FLUSHALL",), touched=everything, replaced=everything)
-        made = self.step(("BF.RESERVE", self.mark, 0.01, 10, "SEED", 1))
-        return Command(encode("FLUSHALL") + encode(*made.requests[0]), 2, (flushed, made))
+        opened = self.open()
+        return Command(encode("FLUSHALL") + opened.wire, 2, (flushed, *opened.steps))
 
 
 def make_dumps(connection):

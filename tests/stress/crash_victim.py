@@ -4,8 +4,8 @@ import random
 import threading
 import time
 
-from crash_compare import Mismatch, ask_all, hold, settle
-from crash_stream import Stream, make_dumps
+from crash_compare import Mismatch, all_names, ask_all, hold, settle
+from crash_stream import WEIGHTS, Stream, make_dumps
 from harness import Server
 
 
@@ -79,7 +79,7 @@ class Victim:
         self.referee = self.reference.connect()
         dumps = make_dumps(self.referee)
         for i in range(self.threads):
-            stream = Stream(f"t{i}", dumps, alone=self.threads == 1)
+            stream = Stream(f"t{i}", dumps, {**WEIGHTS, "flush": 0.02 if self.threads == 1 else 0})
             self.streams.append(stream)
             with self.server.connect() as connection:
                 prepare(connection, stream)
@@ -168,6 +168,6 @@ class Victim:
     def compare_names(self, number, connection):
         """Nothing is there that nobody made."""
         known = {name for model in self.models for name in model} | {stream.mark for stream in self.streams}
-        there = {name.decode() for name in connection.command("KEYS", "*").split(b"\r\n")[2::2]}
+        there = all_names(connection)
         if there != known:
             raise Mismatch(f"{self.label}, round {number}: names {sorted(there)} instead of {sorted(known)}")
