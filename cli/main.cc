@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/inspect.h"
 #include "cli/ping.h"
 #include "cli/serve.h"
 #include "cli/version.h"
@@ -56,6 +57,7 @@ int Run(int argc, char** argv) {
   Action action;
   AddServe(program, action);
   AddPing(program, action);
+  AddInspect(program, action);
   AddVersion(program, action);
 
   if (argc == 1) {

@@ -27,6 +27,7 @@ using Outcome = tl::expected<void, std::string>;
 
 constexpr std::string_view kRequest = "PING\r\n";
 constexpr std::string_view kAnswer = "+PONG\r\n";
+constexpr std::string_view kLoading = "-LOADING ";
 
 std::string SystemError(int number) { return std::strerror(number); }
 
@@ -126,6 +127,7 @@ Outcome Ping(const std::string& host, uint16_t port, std::chrono::milliseconds t
   const auto line = ReceiveLine(*socket, deadline);
   if (!line) return tl::unexpected(line.error());
   if (*line == kAnswer) return {};
+  if (line->starts_with(kLoading)) return tl::unexpected<std::string>("loading: it is up, and not ready yet");
   return tl::unexpected("answered " + config::Quoted(line->substr(0, line->find_first_of("\r\n"))) + ", not \"+PONG\"");
 }
 
@@ -168,7 +170,8 @@ void AddPing(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<PingArguments>();
   CLI::App* command = program.add_subcommand("ping", "Ask a running server for a sign of life");
   command->footer(
-      "Exit status: 0 if it answers PONG, 1 if not, 2 if the command line or the configuration is wrong.\n"
+      "Exit status: 0 if it answers PONG, 1 if not (also while it is loading its filters), 2 if the command line or "
+      "the configuration is wrong.\n"
       "Host and port are, if not given, those that the server would take from the same environment.");
   command->add_option("--host", arguments->host, "Name or address of the server")->type_name("TEXT");
   command->add_option("--port", arguments->port, "Its TCP port")->check(CLI::Range(1, 65535))->type_name("NUMBER");

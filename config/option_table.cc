@@ -105,14 +105,26 @@ void AddCuckooFilters(Rows& rows) {
 
 void AddPersistence(Rows& rows) {
   constexpr std::string_view kGroup = "Persistence";
-  rows.insert(rows.end(),
-              {{"dir", kGroup, &Options::dir, Text{"the path of a directory", IsNotEmpty}, "",
-                "directory of the snapshots; made if it is not there", kAtStartOnly},
-               {"save-interval", kGroup, &Options::save_interval, WholeNumber{0, kYearSeconds}, "seconds",
-                "time between snapshots of what changed; 0: only on SAVE, BGSAVE and shutdown", kAtRunTime},
-               {"on-corrupt", kGroup, &Options::on_corrupt, OneOf{{"refuse", "quarantine"}}, "",
-                "a damaged snapshot file at start: refuse to start, or set the file aside and start without its filter",
-                kAtStartOnly}});
+  rows.insert(
+      rows.end(),
+      {{"dir", kGroup, &Options::dir, Text{"the path of a directory", IsNotEmpty}, "",
+        "directory of the snapshots and the log; made if it is not there", kAtStartOnly},
+       {"save-interval", kGroup, &Options::save_interval, WholeNumber{0, kYearSeconds}, "seconds",
+        "time between snapshots of what changed; 0: only on SAVE, BGSAVE and shutdown", kAtRunTime},
+       {"snapshot-memory", kGroup, &Options::snapshot_memory, ByteSize{kMegabyte, 1024 * kGigabyte}, "",
+        "what may be kept in memory of what changes while a filter is being written; beyond, changes to that "
+        "filter wait for the disk",
+        kAtRunTime},
+       {"appendonly", kGroup, &Options::appendonly, OneOf{{"yes", "no"}}, "",
+        "keep a log of every change, so that what came after the last snapshot survives a crash", kAtStartOnly},
+       {"appendfsync", kGroup, &Options::appendfsync, OneOf{{"always", "everysec", "no"}}, "",
+        "when the log is made to survive a power cut as well: always, before a change is acknowledged; everysec, "
+        "within a second; no, when the system thinks fit",
+        kAtRunTime},
+       {"on-corrupt", kGroup, &Options::on_corrupt, OneOf{{"refuse", "quarantine", "truncate"}}, "",
+        "damage found at start: refuse to start; quarantine, set a damaged snapshot file aside and start without "
+        "its filter; truncate, accept that a damaged log ends where the damage begins",
+        kAtStartOnly}});
 }
 
 void AddLogs(Rows& rows) {

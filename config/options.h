@@ -52,8 +52,11 @@ struct Options {
 
   // persistence
   std::string dir = "./data";
-  uint32_t save_interval = 60;        // seconds between snapshots of what changed; 0: only on SAVE, BGSAVE and shutdown
-  std::string on_corrupt = "refuse";  // refuse | quarantine
+  uint32_t save_interval = 60;  // seconds between snapshots of what changed; 0: only on SAVE, BGSAVE and shutdown
+  uint64_t snapshot_memory = 256ULL << 20;  // bytes kept of what changes while a filter is being written
+  std::string appendonly = "yes";           // yes | no: whether changes are logged between snapshots
+  std::string appendfsync = "everysec";     // always | everysec | no
+  std::string on_corrupt = "refuse";        // refuse | quarantine | truncate
 
   // logs
   std::string loglevel = "info";   // trace | debug | info | warning | error | off

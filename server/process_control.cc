@@ -2,8 +2,15 @@
 
 namespace bitsieve::server {
 
+void ProcessControl::Save(std::function<void(core::Status)> done) {
+  if (Snapshotter* const snapshotter = snapshotter_) return snapshotter->Save(std::move(done));
+  done(core::Fail(core::ErrorCode::kIo, "the filters are not loaded yet"));
+}
+
 SnapshotStatus ProcessControl::Snapshot() const {
-  const SnapshotterStatus status = snapshotter_.Status();
+  const Snapshotter* const snapshotter = snapshotter_;
+  if (snapshotter == nullptr) return {.last_save_unix_s = started_unix_s_};
+  const SnapshotterStatus status = snapshotter->Status();
   return {.last_save_unix_s = status.last_save_unix_s,
           .in_progress = status.in_progress,
           .last_ok = status.last_ok,

@@ -9,6 +9,11 @@ RunTimeOptions::RunTimeOptions(config::Options options, Check check, Apply apply
   apply_(options_);
 }
 
+void RunTimeOptions::Tell(const Apply& user) const {
+  const std::lock_guard lock(mutex_);
+  user(options_);
+}
+
 std::vector<std::pair<std::string, std::string>> RunTimeOptions::Match(std::string_view glob) const {
   const std::lock_guard lock(mutex_);
   return config::MatchOptions(options_, glob);

@@ -23,6 +23,8 @@ class RunTimeOptions {
 
   RunTimeOptions(config::Options options, Check check, Apply apply);
 
+  // Tells a user that comes to be later of the values; no change can happen meanwhile.
+  void Tell(const Apply& user) const;
   // As in config::MatchOptions.
   std::vector<std::pair<std::string, std::string>> Match(std::string_view glob) const;
   // As in config::SetOptionAtRunTime, and what Check says.

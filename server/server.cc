@@ -8,12 +8,15 @@
 #include <asio/signal_set.hpp>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 
 #include "core/base/memory_budget.h"
 #include "core/bits/block_kernel.h"
@@ -46,6 +49,11 @@ constexpr std::chrono::seconds kDrainPatience{5};
 
 int64_t MillisecondsSince(Clock::time_point begin) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count();
+}
+
+int64_t UnixMs() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
 std::string AbsolutePath(const std::string& path) {
@@ -84,19 +92,23 @@ void LogFreeze(const FreezeReport& report) {
                report.frozen_bytes, report.collected_bytes, report.duration_ms);
 }
 
-// Members are built in their order and die in reverse; each uses those above it alone.
+// Members are built in their order and die in reverse; each uses those above it alone. The main thread runs `main_`;
+// clients are served by the network's threads from Start() on, and told to wait while the loader's thread loads.
 class Server {
  public:
   Server(const config::Options& options, Disk& disk)
       : options_(options), memory_(options.maxmemory), registry_(memory_), disk_(disk) {}
 
   core::Status Start();
-  // Returns when a stop was asked for.
-  void Run() { main_.run(); }
+  // Returns when a stop was asked for, or with the error if the data cannot be loaded.
+  core::Status Run();
   core::Status Stop();
 
  private:
-  core::Status LoadData();
+  core::Status OpenDirectory();
+  void BeginLoading();
+  void OnLoaded(core::Result<Recovery> recovery);
+  [[noreturn]] void EndWhileLoading();
   void ReportRecovery(const RecoveryReport& report) const;
   void LimitClients();
   void Apply(const config::Options& options);
@@ -122,9 +134,11 @@ class Server {
   asio::io_context main_{1};
   asio::executor_work_guard<asio::io_context::executor_type> until_stopped_ = asio::make_work_guard(main_);
   asio::signal_set signals_{main_};
+  core::Status loaded_;
   bool final_save_ = true;
   std::unique_ptr<ProcessControl> control_;
   std::unique_ptr<NetServer> net_;
+  std::thread loader_;  // joined as soon as it is done
 };
 
 core::Status Server::Start() {
@@ -133,30 +147,54 @@ core::Status Server::Start() {
   auto templates = TemplatesOf(options_);
   if (!templates) return core::Fail(core::ErrorCode::kInvalidArgument, templates.error().front());
   command_settings_.templates = std::move(*templates);
-  if (auto status = LoadData(); !status) return status;
+  if (auto status = OpenDirectory(); !status) return status;
   LimitClients();
   run_time_options_ = std::make_unique<RunTimeOptions>(options_, CheckAffordable,
                                                        [this](const config::Options& options) { Apply(options); });
-  control_ = std::make_unique<ProcessControl>(*snapshotter_, freezer_, *run_time_options_,
+  control_ = std::make_unique<ProcessControl>(freezer_, *run_time_options_,
                                               [this](bool save) { asio::post(main_, [=, this] { BeginStop(save); }); });
   if (auto status = OpenNetwork(); !status) return status;
   AwaitSignals();
+  stats_.loading_since_unix_s = UnixMs() / 1000;
   net_->Start();
-  spdlog::info("Ready after {} ms", MillisecondsSince(started_));
+  BeginLoading();
   return {};
 }
 
-core::Status Server::LoadData() {
+core::Status Server::Run() {
+  main_.run();
+  return loaded_;
+}
+
+core::Status Server::OpenDirectory() {
   auto directory = DataDirectory::Open(disk_, options_.dir);
   if (!directory) return tl::unexpected(directory.error());
   directory_ = std::move(*directory);
-  const OnCorrupt on_corrupt = options_.on_corrupt == "quarantine" ? OnCorrupt::kQuarantine : OnCorrupt::kRefuse;
-  auto recovery = Recover(*directory_, registry_, {.on_corrupt = on_corrupt});
-  if (!recovery) return tl::unexpected(recovery.error());
-  ReportRecovery(recovery->report);
-  snapshotter_ = std::make_unique<Snapshotter>(*directory_, registry_, std::move(recovery->saved),
-                                               std::chrono::seconds(options_.save_interval));
   return {};
+}
+
+void Server::BeginLoading() {
+  loader_ = std::thread([this] {
+    const OnCorrupt on_corrupt = options_.on_corrupt == "quarantine" ? OnCorrupt::kQuarantine : OnCorrupt::kRefuse;
+    auto recovery = Recover(*directory_, registry_, {.on_corrupt = on_corrupt});
+    asio::post(main_, [this, recovery = std::move(recovery)]() mutable { OnLoaded(std::move(recovery)); });
+  });
+}
+
+void Server::OnLoaded(core::Result<Recovery> recovery) {
+  loader_.join();
+  if (!recovery) {
+    loaded_ = tl::unexpected(recovery.error());
+    return main_.stop();
+  }
+  ReportRecovery(recovery->report);
+  run_time_options_->Tell([&](const config::Options& options) {
+    snapshotter_ = std::make_unique<Snapshotter>(*directory_, registry_, std::move(recovery->saved),
+                                                 std::chrono::seconds(options.save_interval));
+  });
+  control_->SetSnapshotter(*snapshotter_);
+  stats_.loading_since_unix_s = 0;
+  spdlog::info("Ready after {} ms", MillisecondsSince(started_));
 }
 
 void Server::ReportRecovery(const RecoveryReport& report) const {
@@ -184,7 +222,7 @@ void Server::LimitClients() {
 void Server::Apply(const config::Options& options) {
   SetLogLevel(options.loglevel);
   memory_.set_limit_bytes(options.maxmemory);
-  snapshotter_->SetInterval(std::chrono::seconds(options.save_interval));
+  if (snapshotter_ != nullptr) snapshotter_->SetInterval(std::chrono::seconds(options.save_interval));
   command_settings_.default_kind = core::FilterKindFromName(options.default_type).value();
   command_settings_.default_error_rate = options.default_error_rate;
   command_settings_.default_capacity = options.default_capacity;
@@ -214,9 +252,7 @@ core::Status Server::OpenNetwork() {
   if (auto listening = net_->Listen(options_.bind, options_.port); !listening) {
     return core::Fail(core::ErrorCode::kIo, listening.error());
   }
-  using std::chrono::system_clock;
-  stats_.started_unix_ms =
-      std::chrono::duration_cast<std::chrono::milliseconds>(system_clock::now().time_since_epoch()).count();
+  stats_.started_unix_ms = UnixMs();
   stats_.port = net_->port();
   for (const std::string& address : net_->addresses()) {
     spdlog::info("Listening on {} with {} event loop(s)", address, net_->loops());
@@ -243,7 +279,16 @@ void Server::BeginStop(bool save) {
   main_.stop();
 }
 
+// Loading may take long, and nothing is lost that a crash would not leave as well: the process ends as it is.
+void Server::EndWhileLoading() {
+  spdlog::info("Stopping before all is loaded: without a last snapshot, since nothing was changed");
+  net_->Stop(kDrainPatience);
+  spdlog::shutdown();
+  std::_Exit(0);
+}
+
 core::Status Server::Stop() {
+  if (loader_.joinable()) EndWhileLoading();
   const Clock::time_point began = Clock::now();
   spdlog::info("Stopping {} a last snapshot", final_save_ ? "with" : "without");
   net_->Stop(kDrainPatience);
@@ -280,7 +325,7 @@ int RunServer(const config::Options& options, Disk& disk) {
   }
   Server server(options, disk);
   if (auto status = server.Start(); !status) return Fail("Cannot start", status.error().message, options);
-  server.Run();
+  if (auto status = server.Run(); !status) return Fail("Cannot start", status.error().message, options);
   if (auto status = server.Stop(); !status) return Fail("Not stopped cleanly", status.error().message, options);
   return 0;
 }

@@ -15,8 +15,8 @@ namespace {
 constexpr uint64_t kMapFromBytes = 128 * 1024;  // below, a page of its own would cost more than it saves
 constexpr uint64_t kHugePageBytes = 2 * 1024 * 1024;
 
-// Words, relaxed: a snapshot copies while adders set bits. What was set before the copy began is visible through
-// whatever told the copier so; a bit set meanwhile may be in the copy or not.
+// Words, relaxed: what changes meanwhile an image keeps apart, or the copier does not mind. What was
+// there before the copy began is visible through whatever told the copier so.
 void CopyWords(const uint64_t* from, std::byte* to, size_t words) {
   for (size_t i = 0; i < words; ++i) {
     const uint64_t word = __atomic_load_n(from + i, __ATOMIC_RELAXED);
@@ -79,6 +79,12 @@ Result<BitMemory> BitMemory::Allocate(uint64_t bytes, MemoryBudget& budget) {
   memory.data_ = reinterpret_cast<std::byte*>(start);
   if (huge) madvise(memory.data_, bytes, MADV_HUGEPAGE);  // only advice: systems without huge pages refuse it
   return memory;
+}
+
+void BitMemory::KeepForImages(uint64_t offset) {
+  for (MemoryImage* image = images_; image != nullptr; image = image->next_) {
+    image->Keep(offset / MemoryImage::kChunkBytes);
+  }
 }
 
 uint64_t BitMemory::CountSetBits() const {

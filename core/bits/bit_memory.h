@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/base/always_inline.h"
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
 #include "core/bits/memory_image.h"
@@ -32,17 +33,19 @@ class BitMemory {
 
   // Set bits in all of it.
   uint64_t CountSetBits() const;
-  // Copies while other threads may be setting bits: a bit set before the call is in the copy.
+  // Copies while other threads may be changing words: each word is one that was there.
   void CopyOut(uint64_t offset, std::span<std::byte> out) const;
 
   // Called by a writer, under the lock that opening an image excludes, before it changes the word at `offset`.
-  void BeforeWrite(uint64_t offset) {
-    for (MemoryImage* image = images_; image != nullptr; image = image->next_)
-      [[unlikely]] image->Keep(offset / MemoryImage::kChunkBytes);
+  BITSIEVE_ALWAYS_INLINE void BeforeWrite(uint64_t offset) {
+    if (images_ != nullptr) [[unlikely]]
+      KeepForImages(offset);
   }
 
  private:
   friend class MemoryImage;
+
+  void KeepForImages(uint64_t offset);
 
   std::byte* data_ = nullptr;
   void* mapping_ = nullptr;  // of large memory: what to unmap; data_ lies within

@@ -11,8 +11,7 @@
 //          pattern word j = bits [32j, 32j+32) of high
 // All of it is persisted with the filters and never changes for the kind `blocked`; golden tests hold it.
 //
-// Thread-safe: may_contain takes no lock; add takes the stripes of the item's lines, and only for an item that looks
-// new.
+// Threads: may_contain may run beside one add, without a lock. Adders exclude each other.
 #pragma once
 
 #include <array>
@@ -39,8 +38,11 @@ inline constexpr std::array<uint32_t, kLanes> kLaneSalts{
 // The 1024 k-subsets of the lanes, as masks; 1 <= k <= kLanes. Lives for ever.
 std::span<const uint16_t, kLaneSets> LaneSets(unsigned k);
 
+class BitMemory;
+
 struct BlockArray {
-  std::byte* lines;  // aligned to a line
+  std::byte* lines;   // aligned to a line
+  BitMemory* memory;  // that they are; told of what add is about to change
   uint64_t line_count;
   uint32_t lines_per_item;  // 1 or 2; with 2, line_count >= 2
   const uint16_t* lane_sets;

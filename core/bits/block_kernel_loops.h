@@ -2,11 +2,11 @@
 // alone; all is in an anonymous namespace, since each includes it with its own compiler flags.
 //
 // A `Line` offers: Pattern(word, lanes); Covers(line, pattern), which may run while another thread sets bits; and
-// Set(line, pattern) -> bits newly set, which runs under the line's stripe.
+// Set(line, pattern) -> bits newly set.
 #pragma once
 
+#include "core/bits/bit_memory.h"
 #include "core/bits/block_kernel.h"
-#include "core/bits/stripe_locks.h"
 
 namespace bitsieve::core {
 namespace {
@@ -19,6 +19,12 @@ BITSIEVE_ALWAYS_INLINE uint32_t WordOf(const KeyHash& hash, unsigned line) {
   return static_cast<uint32_t>(hash.high >> (line * 32));
 }
 
+template <class Line, class Pattern>
+BITSIEVE_ALWAYS_INLINE unsigned SetLine(const BlockArray& array, std::byte* line, const Pattern& pattern) {
+  array.memory->BeforeWrite(static_cast<uint64_t>(line - array.lines));
+  return Line::Set(line, pattern);
+}
+
 template <class Line>
 struct OneLine {
   std::byte* line;
@@ -28,11 +34,8 @@ struct OneLine {
       : line(array.lines + FirstLine(array, hash) * 64),
         pattern(Line::Pattern(WordOf(hash, 0), LanesOf(array, hash, 0))) {}
   BITSIEVE_ALWAYS_INLINE bool Covered() const { return Line::Covers(line, pattern); }
-  // The bits newly set, or 0 if another thread was first.
-  BITSIEVE_ALWAYS_INLINE unsigned SetIfNew() const {
-    const StripeGuard guard(StripeLocks::Of(line));
-    return Covered() ? 0 : Line::Set(line, pattern);
-  }
+  // The bits newly set.
+  BITSIEVE_ALWAYS_INLINE unsigned Set(const BlockArray& array) const { return SetLine<Line>(array, line, pattern); }
 };
 
 template <class Line>
@@ -50,9 +53,8 @@ struct TwoLines {
   BITSIEVE_ALWAYS_INLINE bool Covered() const {
     return Line::Covers(line[0], pattern[0]) && Line::Covers(line[1], pattern[1]);
   }
-  BITSIEVE_ALWAYS_INLINE unsigned SetIfNew() const {
-    const StripeGuard guard(StripeLocks::Of(line[0]), StripeLocks::Of(line[1]));
-    return Covered() ? 0 : Line::Set(line[0], pattern[0]) + Line::Set(line[1], pattern[1]);
+  BITSIEVE_ALWAYS_INLINE unsigned Set(const BlockArray& array) const {
+    return SetLine<Line>(array, line[0], pattern[0]) + SetLine<Line>(array, line[1], pattern[1]);
   }
 };
 
@@ -73,10 +75,9 @@ BlockAddProgress AddLoop(const BlockArray& array, const KeyHash* hashes, size_t 
     const Place place(array, hashes[progress.done]);
     if (place.Covered()) continue;
     if (progress.added == room) break;
-    const unsigned bits_set = place.SetIfNew();
-    added[progress.done] = bits_set != 0;
-    progress.added += bits_set != 0;
-    progress.bits_set += bits_set;
+    progress.bits_set += place.Set(array);
+    added[progress.done] = 1;
+    ++progress.added;
   }
   return progress;
 }

@@ -3,16 +3,15 @@
 #include <bit>
 #include <cmath>
 
-#include "core/bits/stripe_locks.h"
 #include "core/filters/sizing.h"
 
 namespace bitsieve::core {
 
 namespace {
 
-BlockArray ArrayOf(const LinkShape& shape, const BitMemory& memory) {
+BlockArray ArrayOf(const LinkShape& shape, BitMemory& memory) {
   const unsigned lanes_per_line = shape.hash_functions / shape.lines_per_item;
-  return {memory.data(), shape.bits / kLineBits, shape.lines_per_item, LaneSets(lanes_per_line).data()};
+  return {memory.data(), &memory, shape.bits / kLineBits, shape.lines_per_item, LaneSets(lanes_per_line).data()};
 }
 
 }  // namespace
@@ -34,25 +33,22 @@ bool BlockedBloom::IsValidShape(const LinkShape& shape) {
          shape.bits % kLineBits == 0 && shape.bits / kLineBits >= shape.lines_per_item && shape.bits <= UINT64_MAX / 2;
 }
 
-LinkProgress BlockedBloom::Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
-                               uint64_t room) {
+LinkProgress BlockedBloom::DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip,
+                                 std::span<uint8_t> added, uint64_t room) {
   const BlockAddProgress progress = kernel_.add(array_, hashes.data(), hashes.size(), skip.data(), added.data(), room);
   return {progress.done, progress.added, progress.bits_set};
 }
 
-// Line by line under its stripe, as adders do: they write whole lines.
 uint64_t BlockedBloom::UniteWith(const Link& other) {
-  constexpr size_t kWords = kLineBytes / sizeof(uint64_t);
+  auto* const to = reinterpret_cast<uint64_t*>(memory().data());
+  const auto* const from = reinterpret_cast<const uint64_t*>(other.memory().data());
   uint64_t bits_set = 0;
-  for (uint64_t at = 0; at < memory().size_bytes(); at += kLineBytes) {
-    auto* const to = reinterpret_cast<uint64_t*>(memory().data() + at);
-    const auto* const from = reinterpret_cast<const uint64_t*>(other.memory().data() + at);
-    const StripeGuard guard(StripeLocks::Of(memory().data() + at));
-    for (size_t i = 0; i < kWords; ++i) {
-      const uint64_t bits = __atomic_load_n(from + i, __ATOMIC_RELAXED);
-      bits_set += static_cast<uint64_t>(std::popcount(bits & ~to[i]));
-      __atomic_store_n(to + i, to[i] | bits, __ATOMIC_RELAXED);
-    }
+  for (uint64_t i = 0; i < memory().size_bytes() / sizeof(uint64_t); ++i) {
+    const uint64_t missing = __atomic_load_n(from + i, __ATOMIC_RELAXED) & ~to[i];
+    if (missing == 0) continue;
+    memory().BeforeWrite(i * sizeof(uint64_t));
+    __atomic_store_n(to + i, to[i] | missing, __ATOMIC_RELAXED);
+    bits_set += static_cast<uint64_t>(std::popcount(missing));
   }
   return bits_set;
 }

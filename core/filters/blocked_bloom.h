@@ -11,16 +11,14 @@
 //
 //             All of it persists. bits = 512 * lines; hash_functions = k over all of an item's lines.
 // Hashing     core/bits/block_kernel.h.
-// Operations  MayContain tests all bits at once. Add tests first, without a lock; only for an item that looks new it
-// takes
-//             the byte lock of the line (of both lines), tests again, and ORs the pattern in.
+// Operations  MayContain tests all bits at once. Add tests first, and ORs the pattern of an item that is new in.
 // Cost        9.91 bits an item at 1%, 15.55 at 0.1%; with two lines 19.9 at 1e-4 and 31.5 at 1e-6. About 3 ns in
 // cache;
 //             beyond, the time of one cache miss (two), of which batches overlap many.
 // Limits      below kTwoLinesBelowRate one line would need 15% more memory than the textbook and soon 40%; so two lines
 // are
 //             used. Rates below 1e-15 for a link are not kept.
-// Threads     thread-safe; MayContain takes no lock; "new" is told exactly once.
+// Threads     as Link.
 // Persisted   kind 2; docs/filters/blocked.md.
 // References  Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007; Lang, Neumann, Kemper,
 // Boncz,
@@ -43,12 +41,14 @@ class BlockedBloom final : public Link {
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override {
     kernel_.may_contain(array_, hashes.data(), hashes.size(), present.data());
   }
-  LinkProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
-                   uint64_t room) override;
   double EstimatedRate() const override;
   uint64_t UniteWith(const Link& other) override;
 
   const BlockArray& array() const { return array_; }
+
+ protected:
+  LinkProgress DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
+                     uint64_t room) override;
 
  private:
   const BlockArray array_;

@@ -26,8 +26,7 @@ class ScalableDecoder final : public PartsDecoder {
       return Corrupt("bits behind the last one of a link are set");
     }
     const uint64_t set_bits = link.CountSet();
-    // Every item set at least one bit that was clear. Where items can be removed, some of those that the header counts
-    // may have been before the bits were read.
+    // Every item set at least one bit that was clear; but repeated ones of the kind counting, which it counts, too.
     if (link.shape().kind != FilterKind::kCounting && header_.links[part].items > set_bits) {
       return Corrupt("a link has fewer bits set than items");
     }

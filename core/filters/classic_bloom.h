@@ -9,14 +9,11 @@
 //             b += kStep * (i + 1), so that the step itself grows (Dillinger and Manolios, "Bloom Filters in
 //             Probabilistic Verification", 2004, section 5.2). Plain double hashing, h1 + i * h2 mod m, misses low
 //             rates on small filters by far: 383 times the asked rate with 100 items at 1e-6, this one 1.1 times.
-// Operations  MayContain looks at the k bits until one is clear. Add looks first, without a lock; only for an item that
-// looks
-//             new it takes the stripe of the item's hash, looks again, and sets the bits with atomic ORs, since other
-//             items share the words.
+// Operations  as SpreadBloom.
 // Cost        m = n log2(1/p) / ln 2: 9.59 bits an item at 1%, 14.38 at 0.1%, 28.76 at 1e-6. k cache lines per lookup:
 //             about 10 ns in cache, 60 to 100 ns beyond. The kind `blocked` takes 3 to 8% more memory and one line.
 // Limits      k up to 64, that is rates down to about 1e-19 for a link.
-// Threads     thread-safe; MayContain takes no lock; "new" is told exactly once.
+// Threads     as Link.
 // Persisted   kind 1; docs/filters/classic.md.
 #pragma once
 

@@ -13,8 +13,7 @@ namespace {
 
 constexpr uint64_t kMaxCounters = uint64_t{1} << 59;  // so that no number of bits overflows
 
-// The positions of an item that is about to change, each once. All lines are loaded together: atomic changes wait for
-// each other, and with them their cache misses would.
+// The positions of an item that is about to change, each once. All lines are loaded together.
 class DistinctPositions {
  public:
   DistinctPositions(const KeyHash& hash, const LinkShape& shape, const uint64_t* words) {
@@ -63,7 +62,7 @@ void CountingBloom::Prefetch(const KeyHash& hash) const {
 }
 
 // Relaxed, here and below: what an adder was told reaches others through a socket or a lock, and that orders its
-// counters too. Whoever else changes them in between never brings those of a live item to 0.
+// counters too.
 uint64_t CountingBloom::Load(uint64_t position) const {
   const uint64_t bit = position * counter_bits_;
   return __atomic_load_n(words() + bit / 64, __ATOMIC_RELAXED) >> (bit % 64) & largest_;
@@ -93,22 +92,15 @@ void CountingBloom::MayContain(std::span<const KeyHash> hashes, std::span<uint8_
 template <class Next>
 CountingBloom::Step CountingBloom::Change(uint64_t position, Next next) {
   const uint64_t bit = position * counter_bits_;
-  uint64_t* const word = words() + bit / 64;
+  const uint64_t index = bit / 64;
   const auto shift = static_cast<unsigned>(bit % 64);
-  uint64_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
-  while (true) {
-    const uint64_t before = seen >> shift & largest_;
-    const uint64_t after = before == largest_ ? before : next(before);
-    if (after == before) return {before, before};
-    const uint64_t changed = seen ^ (before ^ after) << shift;
-    if (__atomic_compare_exchange_n(word, &seen, changed, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-      return {before, after};
-    }
-  }
-}
-
-CountingBloom::Step CountingBloom::LowerOne(uint64_t position) {
-  return Change(position, [](uint64_t value) { return value == 0 ? 0 : value - 1; });
+  const uint64_t word = __atomic_load_n(words() + index, __ATOMIC_RELAXED);
+  const uint64_t before = word >> shift & largest_;
+  const uint64_t after = before == largest_ ? before : next(before);
+  if (after == before) return {before, before};
+  memory().BeforeWrite(index * sizeof(uint64_t));
+  __atomic_store_n(words() + index, word ^ (before ^ after) << shift, __ATOMIC_RELAXED);
+  return {before, after};
 }
 
 CounterChange CountingBloom::Raise(const KeyHash& hash) {
@@ -122,27 +114,11 @@ CounterChange CountingBloom::Raise(const KeyHash& hash) {
   return change;
 }
 
-CounterChange CountingBloom::RaiseIfThere(const KeyHash& hash) {
-  const DistinctPositions positions(hash, shape(), words());
-  std::array<uint64_t, kMaxPositions> raised;
-  size_t raised_count = 0;
-  for (const uint64_t position : positions) {
-    const Step step = Change(position, [](uint64_t value) { return value == 0 ? 0 : value + 1; });
-    if (step.changed()) raised[raised_count++] = position;
-    if (step.before != 0) continue;
-    // Not there, or not any more: what was raised is taken back. One that came to be saturated by this stays so.
-    CounterChange undone;
-    for (size_t i = 0; i < raised_count; ++i) undone.bits_set += LowerOne(raised[i]).bits_set();
-    return undone;
-  }
-  return {.there = true, .changed = raised_count != 0};
-}
-
 CounterChange CountingBloom::Lower(const KeyHash& hash) {
   if (!Contains(hash)) return {};
   CounterChange change{.there = true};
   for (const uint64_t position : DistinctPositions(hash, shape(), words())) {
-    const Step step = LowerOne(position);
+    const Step step = Change(position, [](uint64_t value) { return value - 1; });
     change.changed |= step.changed();
     change.bits_set += step.bits_set();
   }

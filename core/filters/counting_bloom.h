@@ -12,13 +12,9 @@
 // So
 //             it can only cause a "yes" too many, never a "no". By chance a counter of 4 bits comes there with
 //             probability 1.4e-15 in a full filter; what fills counters is adding the same item again and again.
-// Operations  Raise, RaiseIfThere and Lower change one counter after the other, each atomically; the caller sees to it
-//             that no two of them work on the same item at the same time. Items that merely share counters may: the
-//             changes of one commute with those of the other, and a counter never goes below the number of additions
-//             that are live in it.
 // Cost        c times the bits of ClassicBloom: 38.3 at 1% and 57.5 at 0.1% with c = 4. k cache lines per item.
 // Limits      k up to 64.
-// Threads     thread-safe as said above; MayContain, Contains and Count take no lock.
+// Threads     as Link; Contains and Count as MayContain.
 // Persisted   kind 3; docs/filters/counting.md.
 #pragma once
 
@@ -56,9 +52,7 @@ class CountingBloom final : public Link {
 
   // Adds: raises every counter, from 0 too.
   CounterChange Raise(const KeyHash& hash);
-  // Adds an item that is there, and leaves every counter that is 0 at 0: `there` tells whether it was done.
-  CounterChange RaiseIfThere(const KeyHash& hash);
-  // Removes an item that is there. A counter that somebody else's wrong removal brings to 0 meanwhile stays there.
+  // Removes an item that is there; changes nothing of another one.
   CounterChange Lower(const KeyHash& hash);
 
  private:
@@ -68,10 +62,9 @@ class CountingBloom final : public Link {
     uint64_t bits_set() const { return uint64_t{after != 0} - uint64_t{before != 0}; }
   };
 
-  // Sets the counter to next(its value), in one step.
+  // Sets a counter that is not saturated to next(its value).
   template <class Next>
   Step Change(uint64_t position, Next next);
-  Step LowerOne(uint64_t position);
   uint64_t Load(uint64_t position) const;
   uint64_t* words() const { return reinterpret_cast<uint64_t*>(memory().data()); }
 

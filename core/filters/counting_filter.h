@@ -5,9 +5,9 @@
 //             counters in the oldest link that holds it, and in the newest if none does; Remove and Count turn to the
 //             oldest that holds it. A newer link may take the item for one of its own by chance; had Remove turned to
 //             that one, it would have taken counts away from other items, which could then be missed.
-// Why it holds  a link that is not the newest gains nothing: no counter of it ever leaves 0 again (RaiseIfThere). So a
-//             link that did not hold an item when it was added to a newer one never will. An item that an older link
-//             held by chance is counted there, and then is really there.
+// Why it holds  a link that is not the newest gains nothing: only items that it holds are counted in it, so that none
+//             of its counters ever leaves 0 again. So a link that did not hold an item when it was added to a newer one
+//             never will. An item that an older link held by chance is counted there, and then is really there.
 // "New"       is told of an item that no link held. Only that needs room, since only that fills the filter: repeated
 //             additions are kPresent in a full filter too. But all of them are counted as items, so that additions
 //             less removals are exact, and a new item finds room as long as items are fewer than the capacity.
@@ -18,13 +18,7 @@
 //             by chance (its share of the rate) can no longer be removed.
 // Wrong removals  of items that were never added but are believed present take counts from others. Those can then be
 //             missed, and what is left of the wrong item stays for ever. No structure of this size can tell.
-// Images      each counter is read once, at some moment between capture and end. An item that is live all that time is
-//             found: its counters are never 0, in its link, and in older ones those that were 0 stay so, which
-//             keeps the rule. Of one that is added or removed meanwhile, some counters may tell, some not: it may be
-//             found or not, and what is left of it then stays. The count of items is that of the capture.
-// Threads     thread-safe; MayContain, Count and Prefetch take no lock. Additions and removals of one item exclude each
-//             other by the stripe of its hash; those of different items do not wait for each other.
-// Growth      a link is closed before the next one is published: no addition enters it, and all that are in it finish.
+// Threads     thread-safe; MayContain, Count and Prefetch take no lock.
 #pragma once
 
 #include <atomic>
@@ -38,35 +32,21 @@ class CountingFilter final : public ScalableFilter {
  public:
   CountingFilter(const FilterParams& params, MemoryBudget& budget) : ScalableFilter(params, budget) {}
 
-  Capabilities capabilities() const override { return {.remove = true, .count = true}; }
-  void Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) override;
+  Capabilities capabilities() const override { return {.remove = true, .count = true, .repeats = true}; }
   void Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const override;
   uint64_t ChangeCount() const override { return united() + changes_.load(std::memory_order_acquire); }
 
  private:
   size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal) override;
-  // Adds to a chain whose newest link is `newest`, which the caller has entered, and in which it has `room` set apart.
-  // Stops before the first new item that has no room.
-  LinkProgress AddEntered(Node& newest, std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, uint64_t room);
-  // False if no link holds the item. The caller holds its stripe.
-  bool AddAgain(const KeyHash& hash);
+  void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) override;
+  AddOutcome AddOne(const KeyHash& hash, AddOutcome& refusal);
   bool RemoveOne(const KeyHash& hash);
   // Null if no link holds the item.
   CountingBloom* OldestHolder(const KeyHash& hash) const;
-
-  // The newest link, which does not cease to be that until Leave.
-  Node& Enter();
-  void Leave() { adders_.fetch_sub(1, std::memory_order_release); }
-  void CloseNewest() override;
-  void OpenNewest() override { closed_.store(false, std::memory_order_seq_cst); }
-
-  size_t StripeOf(const KeyHash& hash) const;
-  void TellChanges(uint64_t changes);
+  void TellChange() { changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
   static CountingBloom& LinkOf(const Node& node) { return static_cast<CountingBloom&>(*node.link); }
 
-  std::atomic<uint64_t> adders_{0};   // how many are between Enter and Leave
-  std::atomic<bool> closed_{false};   // nobody may enter now
   std::atomic<uint64_t> changes_{0};  // released after the counters they tell of
 };
 

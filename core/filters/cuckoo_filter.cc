@@ -60,7 +60,7 @@ Result<std::unique_ptr<Filter>> CuckooFilter::FromTables(const FilterParams& par
 }
 
 Status CuckooFilter::Append(std::unique_ptr<CuckooTable> table) {
-  MemoryReservation overhead = MemoryReservation::TryTake(budget_, OverheadBytes());
+  MemoryReservation overhead = MemoryReservation::TryTake(budget(), OverheadBytes());
   if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a further table");
   CuckooTable* const older = tables_.empty() ? nullptr : &newest();
   overheads_.push_back(std::move(overhead));
@@ -116,8 +116,7 @@ void CuckooFilter::Count(std::span<const KeyHash> hashes, std::span<uint64_t> co
   }
 }
 
-size_t CuckooFilter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
-  const std::lock_guard lock(writer_mutex_);
+size_t CuckooFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
   AddOutcome refusal = AddOutcome::kAdded;  // once growing failed in this call, it is not tried for every item again
   for (size_t i = 0; i < hashes.size(); ++i) {
     outcomes[i] = AddOne(KeyOf(hashes[i]), refusal);
@@ -160,12 +159,11 @@ AddOutcome CuckooFilter::Grow() {
   if (multiple > kMaxCuckooSlots / last.Slots()) return AddOutcome::kOutOfMemory;
   const uint64_t buckets = last.buckets * multiple;
   const CuckooShape shape{CuckooCapacity(buckets, last.bucket_size), rate, buckets, last.bucket_size, bits};
-  Result<std::unique_ptr<CuckooTable>> table = CuckooTable::Make(shape, &newest(), budget_);
+  Result<std::unique_ptr<CuckooTable>> table = CuckooTable::Make(shape, &newest(), budget());
   return table && Append(std::move(*table)) ? AddOutcome::kAdded : AddOutcome::kOutOfMemory;
 }
 
-void CuckooFilter::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) {
-  const std::lock_guard lock(writer_mutex_);
+void CuckooFilter::DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) {
   for (size_t i = 0; i < hashes.size(); ++i) removed[i] = RemoveOne(KeyOf(hashes[i])) ? 1 : 0;
 }
 
@@ -215,12 +213,11 @@ FilterInfo CuckooFilter::Info() const {
   return info;
 }
 
-std::unique_ptr<FilterImage> CuckooFilter::Capture() const {
-  const std::lock_guard lock(writer_mutex_);
+std::unique_ptr<FilterImage> CuckooFilter::DoCapture(const ImagePool& pool) const {
   CuckooHeader header{params(), {}};
   for (const auto& table : tables_) header.tables.push_back({table->shape(), table->items()});
-  auto image = std::make_unique<PartsImage>(EncodeCuckooHeader(header), writer_mutex_);
-  for (const auto& table : tables_) image->AddPart(table->memory(), table->memory().size_bytes(), budget_);
+  auto image = std::make_unique<PartsImage>(EncodeCuckooHeader(header), writers());
+  for (const auto& table : tables_) image->AddPart(table->memory(), table->memory().size_bytes(), pool);
   return image;
 }
 

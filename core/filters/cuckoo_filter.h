@@ -36,7 +36,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "core/bits/move_version.h"
@@ -56,34 +55,34 @@ class CuckooFilter final : public Filter {
                                                     MemoryBudget& budget);
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
-  size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
-  Capabilities capabilities() const override { return {.remove = true, .count = true}; }
-  void Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) override;
+  Capabilities capabilities() const override { return {.remove = true, .count = true, .repeats = true}; }
   void Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const override;
   uint64_t ItemCount() const override;
   uint64_t ChangeCount() const override { return changes_.load(std::memory_order_acquire); }
   FilterInfo Info() const override;
-  std::unique_ptr<FilterImage> Capture() const override;
 
   // What each table takes from the budget beside its bits.
   static uint64_t OverheadBytes();
 
  protected:
   void PrefetchLines(const KeyHash& hash) const override;
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
+  void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) override;
+  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
 
  private:
-  CuckooFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params), budget_(budget) {}
+  CuckooFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params, budget) {}
 
   static CuckooShape FirstShape(const FilterParams& params);
 
-  // Called with writer_mutex_ held, or before anybody else knows the filter.
+  // Called by the writer, or before anybody else knows the filter.
   Status Append(std::unique_ptr<CuckooTable> table);
   CuckooTable& newest() const { return *tables_.back(); }
   AddOutcome AddOne(const CuckooKey& key, AddOutcome& refusal);
   bool Store(const CuckooKey& key);
   bool RemoveOne(const CuckooKey& key);
   AddOutcome Grow();
-  void TellChange() { changes_.fetch_add(1, std::memory_order_release); }
+  void TellChange() { changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
   const CuckooTable& oldest() const { return *oldest_; }
   CuckooKey KeyOf(const KeyHash& hash) const { return oldest().KeyOf(hash); }
@@ -91,9 +90,7 @@ class CuckooFilter final : public Filter {
   bool SomeTableHolds(const CuckooKey& key) const;
   uint64_t CountOnce(const CuckooKey& key) const;
 
-  MemoryBudget& budget_;
-  mutable std::mutex writer_mutex_;
-  // Oldest first; protected by writer_mutex_. Readers go from the oldest by CuckooTable::newer.
+  // Oldest first; the writer's. Readers go from the oldest by CuckooTable::newer.
   std::vector<std::unique_ptr<CuckooTable>> tables_;
   std::vector<MemoryReservation> overheads_;  // one a table
   const CuckooTable* oldest_ = nullptr;       // constant from Make on

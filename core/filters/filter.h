@@ -1,9 +1,12 @@
 // filter.h: the one interface of every filter family. It works on hashes, in batches; it knows no strings, no names and
 // no protocol. A filter answers "definitely not" or "probably yes", never a false "not".
 //
-// Threads: thread-safe. MayContain and Prefetch take no lock. Add tells kAdded to exactly one of many threads that add
-// the same new item at the same time. What one thread was told is seen by every thread that learnt of it through any
-// synchronisation (a socket is one).
+// Threads: thread-safe. MayContain and Prefetch take no lock; Add and Remove exclude each other, a batch at a time. Add
+// tells kAdded to exactly one of many threads that add the same new item at the same time. What one thread was told is
+// seen by every thread that learnt of it through any synchronisation (a socket is one).
+//
+// Changes are numbered: each batch that changes something is told to a listener under the next number. An image knows
+// the number of the last change that it shows; so image and log, put together, give every change exactly once.
 #pragma once
 
 #include <atomic>
@@ -17,10 +20,14 @@
 
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
+#include "core/base/spin_lock.h"
+#include "core/bits/image_pool.h"
 #include "core/filters/filter_params.h"
 #include "core/hash/key_hash.h"
 
 namespace bitsieve::core {
+
+class Clock;
 
 enum class AddOutcome : uint8_t {
   kPresent,      // probably there before: nothing changed, but that a kind which counts has counted it once more
@@ -52,6 +59,7 @@ struct Capabilities {
   bool remove = false;
   bool count = false;
   bool freeze = false;
+  bool repeats = false;  // adding what is there already changes something, too
 };
 
 struct FilterInfo {
@@ -68,18 +76,43 @@ struct FilterInfo {
   FreezeInfo freeze = {};           // of the kind `ribbon` alone
 };
 
-// One moment's image of a filter, to be written elsewhere: a self-describing header and a body of raw bytes.
-// Holds the filter alive? No: the caller does. Body bytes may already show items that were added after the capture,
-// never miss one that was added before and not removed until the last byte was read, but for items that a window
-// forgot in between. Thread-compatible.
+// One moment's image of a filter, to be written elsewhere: a self-describing header and a body of raw bytes, both of
+// the moment of Capture, whatever is added or removed meanwhile. The filter outlives it. Thread-compatible.
 class FilterImage {
  public:
   virtual ~FilterImage() = default;
   virtual const std::string& header() const = 0;
   virtual uint64_t body_bytes() const = 0;
   // Copies body bytes [offset, offset + out.size()), which lie within the body and behind all that was read before:
-  // reading goes forward. kOutOfMemory once what changes meanwhile can no longer be kept: the image is lost then.
+  // reading goes forward. kOutOfMemory once what changes meanwhile can no longer be kept: the image is lost then. Not
+  // with a patient pool (image_pool.h).
   virtual Status Read(uint64_t offset, std::span<std::byte> out) = 0;
+
+  // Of the moment.
+  uint64_t sequence() const { return sequence_; }
+  uint64_t change_count() const { return change_count_; }
+
+ private:
+  friend class Filter;
+  uint64_t sequence_ = 0;
+  uint64_t change_count_ = 0;
+};
+
+// One batch that changed a filter.
+struct Change {
+  uint64_t filter_id;
+  uint64_t sequence;                // 1 for the first, then one more each
+  uint64_t time_ms;                 // when, by the clock of a kind that ages; 0 of all others
+  std::span<const KeyHash> hashes;  // those that changed something, in order: replaying them does the same again
+};
+
+// Hears of every change of a filter's content, in order, from the thread that makes it, before others can make one: so
+// it must be quick, and call nothing of the filter.
+class ChangeListener {
+ public:
+  virtual ~ChangeListener() = default;
+  virtual void OnAdded(const Change& change) = 0;
+  virtual void OnRemoved(const Change& change) = 0;
 };
 
 class Filter {
@@ -106,7 +139,7 @@ class Filter {
 
   // Adds in order; outcomes[i] tells of hashes[i]. Stops after the first kFull. Returns how many outcomes it wrote.
   // An item that is present is kPresent even in a full filter, unless the kind stores repeated additions, too.
-  virtual size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) = 0;
+  size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes);
 
   virtual Capabilities capabilities() const { return {}; }
 
@@ -115,7 +148,7 @@ class Filter {
   //
   // An item that was never added, but that the filter believes present, is removed as any other: that takes something
   // from items that are there, which may then be missed. Only what was added may be removed.
-  virtual void Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed);
+  void Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed);
 
   // counts[i]: how many additions of hashes[i] there are, too high at times, too low only beyond a counter's largest
   // value. The filter can count; the spans have equal lengths.
@@ -126,22 +159,63 @@ class Filter {
   // Grows with every change of content, so that equal counts mean equal content.
   virtual uint64_t ChangeCount() const = 0;
   virtual FilterInfo Info() const = 0;
-  // The filter must outlive the image.
-  virtual std::unique_ptr<FilterImage> Capture() const = 0;
+  // What changes while the image is read is kept in memory from `pool`; without one, in memory of the filter's budget.
+  // Takes no longer for a large filter than for a small one.
+  std::unique_ptr<FilterImage> Capture(const ImagePool& pool) const;
+  std::unique_ptr<FilterImage> Capture() const { return Capture(ImagePool{budget_, Patience::kLose}); }
+
+  // From now on `listener`, which outlives the filter or is replaced before it ends (null: nobody), hears of every
+  // change; the next one's number is `sequence` + 1.
+  void Attach(ChangeListener* listener, uint64_t id, uint64_t sequence);
+  // As given to Attach; 0 before.
+  uint64_t id() const { return id_.load(std::memory_order_relaxed); }
+  // Of the last change.
+  uint64_t sequence() const;
+  // Whether it is as MakeFilter(params()) makes it.
+  bool pristine() const;
 
  protected:
-  explicit Filter(const FilterParams& params) : params_(params) {}
+  Filter(const FilterParams& params, MemoryBudget& budget) : params_(params), budget_(budget) {}
 
+  MemoryBudget& budget() const { return budget_; }
   virtual void PrefetchLines(const KeyHash& hash) const = 0;
   // To be told whenever the bits change their size.
   void NoteSizeBytes(uint64_t bytes) { beyond_cache_.store(bytes > kCachedBytes, std::memory_order_relaxed); }
+
+  // Add, Remove and Capture, with the lock of the writers held.
+  virtual size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) = 0;
+  virtual void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed);
+  virtual std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const = 0;
+  // Of the latest DoAdd, by the kind's clock; the lock is held. A replay sets the clock to it.
+  virtual uint64_t TimeOfChange() const { return 0; }
+
+  // Held by whoever changes content, a batch at a time, and for the moment in which an image opens or closes.
+  SpinLock& writers() const { return writers_; }
+  // For a change by other means than Add and Remove; the lock is held. Its listener must be told by who made it.
+  void NoteChanged() { pristine_ = false; }
+  // Tells the listener what an addition changed; the lock is held. `repeats`: kPresent tells of a change, too.
+  void NoteAdded(std::span<const KeyHash> hashes, std::span<const AddOutcome> outcomes, bool repeats);
 
  private:
   // Measured: below, lines come fast enough for the loop over a batch to hide it, and prefetching doubles the time.
   static constexpr uint64_t kCachedBytes = 4 << 20;
 
+  friend Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget,
+                                                    const Clock& clock);
+
+  void Tell(void (ChangeListener::*what)(const Change&), std::span<const KeyHash> hashes,
+            std::span<const uint8_t> changed);
+
   const FilterParams params_;
+  MemoryBudget& budget_;
   std::atomic<bool> beyond_cache_{true};  // relaxed: only a hint
+
+  mutable SpinLock writers_;
+  std::atomic<uint64_t> id_{0};  // relaxed: written under writers_, before the filter is known to others
+  // Protected by writers_.
+  ChangeListener* listener_ = nullptr;
+  uint64_t sequence_ = 0;
+  bool pristine_ = false;
 };
 
 }  // namespace bitsieve::core

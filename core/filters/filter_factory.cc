@@ -20,14 +20,23 @@
 
 namespace bitsieve::core {
 
-Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& asked, MemoryBudget& budget, const Clock& clock) {
-  const FilterParams params = Settled(asked);
+namespace {
+
+Result<std::unique_ptr<Filter>> MakeKind(const FilterParams& params, MemoryBudget& budget, const Clock& clock) {
   if (params.kind == FilterKind::kWindow) return WindowFilter::Make(params, budget, clock);
   if (params.kind == FilterKind::kFingerprint) return FingerprintFilter::Make(params, budget);
   if (params.kind == FilterKind::kCuckoo) return CuckooFilter::Make(params, budget);
   if (params.kind == FilterKind::kRibbon) return RibbonStaging::Make(params, budget);
   if (params.kind == FilterKind::kRedisCuckoo) return RedisCuckoo::Make(params, budget);
   return ScalableFilter::Make(params, budget);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget, const Clock& clock) {
+  Result<std::unique_ptr<Filter>> filter = MakeKind(Settled(params), budget, clock);
+  if (filter) (*filter)->pristine_ = true;
+  return filter;
 }
 
 Result<std::unique_ptr<FilterDecoder>> FilterDecoder::Open(std::string_view header_bytes, MemoryBudget& budget,

@@ -19,8 +19,7 @@ namespace bitsieve::core {
 Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget,
                                            const Clock& clock = SystemClock());
 
-// An independent filter that answers as `filter` does at the time of the call, or, of items added meanwhile, may
-// already know. kOutOfMemory if the budget refuses it.
+// An independent filter, exactly as `filter` is at some moment of the call. kOutOfMemory if the budget refuses it.
 Result<std::unique_ptr<Filter>> CloneFilter(const Filter& filter, MemoryBudget& budget);
 
 // A filter being read back from an image. Everything in the bytes is hostile until Finish says otherwise; nothing is

@@ -170,7 +170,7 @@ Result<uint64_t> UniteLinks(std::span<Link* const> links, const std::vector<Chai
   for (size_t i = 0; i < links.size(); ++i) {
     uint64_t bits_set = 0;
     for (const Link* other : std::span(levels[i]).subspan(1)) bits_set += links[i]->UniteWith(*other);
-    links[i]->CountUnited(gains[i], bits_set);
+    links[i]->CountChange(gains[i], bits_set);
     changes += bits_set;
   }
   return changes;

@@ -58,7 +58,7 @@ Result<std::unique_ptr<Filter>> FingerprintFilter::FromTables(const FilterParams
 }
 
 Status FingerprintFilter::Append(std::unique_ptr<FingerprintTable> table) {
-  MemoryReservation overhead = MemoryReservation::TryTake(budget_, OverheadBytes());
+  MemoryReservation overhead = MemoryReservation::TryTake(budget(), OverheadBytes());
   if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a further table");
   Node* const older = nodes_.empty() ? nullptr : nodes_.back().get();
   const auto index = static_cast<uint32_t>(nodes_.size());
@@ -86,8 +86,7 @@ void FingerprintFilter::MayContain(std::span<const KeyHash> hashes, std::span<ui
   version_.FindEach(present, [&](size_t i) { return SomeTableHolds(hashes[i]); });
 }
 
-size_t FingerprintFilter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
-  const std::lock_guard lock(writer_mutex_);
+size_t FingerprintFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
   AddOutcome refusal = AddOutcome::kAdded;  // once growing failed in this call, it is not tried for every item again
   for (size_t i = 0; i < hashes.size(); ++i) {
     outcomes[i] = AddOne(hashes[i], refusal);
@@ -113,7 +112,7 @@ AddOutcome FingerprintFilter::Grow() {
   const uint64_t capacity = CapacityOfNextLink(params(), last.table->shape().capacity, last.total_capacity);
   const std::optional<FingerprintShape> shape = ShapeFor(capacity, RateOfLink(params(), last.index + 1));
   if (!shape || nodes_.size() == kMaxFingerprintTables) return AddOutcome::kCannotGrow;
-  Result<std::unique_ptr<FingerprintTable>> table = FingerprintTable::Make(*shape, budget_);
+  Result<std::unique_ptr<FingerprintTable>> table = FingerprintTable::Make(*shape, budget());
   if (!table || !Append(std::move(*table))) return AddOutcome::kOutOfMemory;
   return AddOutcome::kAdded;
 }
@@ -150,15 +149,14 @@ FilterInfo FingerprintFilter::Info() const {
   return info;
 }
 
-std::unique_ptr<FilterImage> FingerprintFilter::Capture() const {
-  const std::lock_guard lock(writer_mutex_);
+std::unique_ptr<FilterImage> FingerprintFilter::DoCapture(const ImagePool& pool) const {
   FingerprintHeader header{params(), {}};
   for (const auto& node : nodes_) {
     header.tables.push_back({node->table->shape(), node->table->items(), node->table->taken()});
   }
-  auto image = std::make_unique<PartsImage>(EncodeFingerprintHeader(header), writer_mutex_);
+  auto image = std::make_unique<PartsImage>(EncodeFingerprintHeader(header), writers());
   for (const auto& node : nodes_) {
-    image->AddPart(node->table->memory(), node->table->memory().size_bytes(), budget_);
+    image->AddPart(node->table->memory(), node->table->memory().size_bytes(), pool);
   }
   return image;
 }

@@ -13,14 +13,13 @@
 // Limits      signatures have 32 bits at most, so the rate of a table cannot be below 4.7e-10: growing stops there
 //             (kCannotGrow), after 20 tables at 1e-6, 10 at 1e-7, and at once at 1e-8.
 // Images      are exact: of the moment of capture, also while writers go on.
-// Threads     thread-safe. Adders exclude each other for a batch at a time; "new" is told exactly once. MayContain and
-//             Prefetch take no lock: a lookup that misses while something was moved looks again.
+// Threads     thread-safe. MayContain and Prefetch take no lock: a lookup that misses while something was moved looks
+//             again.
 // Persisted   kind 8; docs/formats/filter.md, docs/filters/fingerprint.md.
 #pragma once
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "core/bits/move_version.h"
@@ -39,17 +38,17 @@ class FingerprintFilter final : public Filter {
                                                     MemoryBudget& budget);
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
-  size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
   uint64_t ItemCount() const override;
   uint64_t ChangeCount() const override { return ItemCount(); }
   FilterInfo Info() const override;
-  std::unique_ptr<FilterImage> Capture() const override;
 
   // What each table takes from the budget beside its bits.
   static uint64_t OverheadBytes();
 
  protected:
   void PrefetchLines(const KeyHash& hash) const override;
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
+  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
 
  private:
   // A table and the one before it. Never freed while the filter lives.
@@ -61,19 +60,17 @@ class FingerprintFilter final : public Filter {
     uint64_t total_capacity;  // of this and all older tables
   };
 
-  FingerprintFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params), budget_(budget) {}
+  FingerprintFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params, budget) {}
 
   Node* newest() const { return newest_.load(std::memory_order_acquire); }
   bool SomeTableHolds(const KeyHash& hash) const;
 
-  // Called with writer_mutex_ held, or before anybody else knows the filter.
+  // Called by the writer, or before anybody else knows the filter.
   AddOutcome AddOne(const KeyHash& hash, AddOutcome& refusal);
   AddOutcome Grow();
   Status Append(std::unique_ptr<FingerprintTable> table);
 
-  MemoryBudget& budget_;
-  mutable std::mutex writer_mutex_;
-  std::vector<std::unique_ptr<Node>> nodes_;  // protected by writer_mutex_; oldest first
+  std::vector<std::unique_ptr<Node>> nodes_;  // the writer's; oldest first
   std::atomic<Node*> newest_{nullptr};        // released once the table before it is complete
   MoveVersion version_;
 };

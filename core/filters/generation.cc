@@ -1,9 +1,10 @@
 #include "core/filters/generation.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
-#include "core/bits/stripe_locks.h"
+#include "core/bits/memory_image.h"
 
 namespace bitsieve::core {
 
@@ -58,17 +59,14 @@ void Generation::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> 
 }
 
 LinkProgress Generation::Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added) {
-  const auto wanted = static_cast<uint64_t>(std::count(skip.begin(), skip.end(), 0));
-  const uint64_t room = wanted == 0 ? 0 : bits_.Reserve(wanted);
-  const uint32_t round = dirty_round_.load(std::memory_order_acquire);
-  if (round != 0 && room != 0) {
+  const uint32_t round = dirty_round_.load(std::memory_order_relaxed);
+  if (round != 0 && !Full()) {
     for (size_t i = 0; i < hashes.size(); ++i) {
       if (skip[i] == 0) CleanLines(hashes[i], round);
     }
   }
-  const LinkProgress progress = bits_.Add(hashes, skip, added, room);
-  if (room != 0) bits_.Commit(room, progress);
-  if (round != 0 && progress.added != 0) Sweep(progress.added * kSweptGroups, round);
+  const LinkProgress progress = bits_.Add(hashes, skip, added);
+  if (round != 0) Sweep(progress.added * kSweptGroups, round);
   return progress;
 }
 
@@ -83,45 +81,77 @@ void Generation::Clean(uint64_t group, uint32_t round) {
   if (IsClean(group, round)) return;
   const uint64_t offset = group * kGroupBytes;
   const uint64_t bytes = std::min(kGroupBytes, bits_.memory().size_bytes() - offset);
-  std::byte* const lines = bits_.memory().data() + offset;
-  const StripeGuard guard(StripeLocks::Of(lines));
-  if (IsClean(group, round)) return;
-  ClearWords(lines, bytes);
+  bits_.memory().BeforeWrite(offset);
+  ClearWords(bits_.memory().data() + offset, bytes);
+  tags_.BeforeWrite(group * sizeof(uint32_t));
   __atomic_store_n(tag(group), round, __ATOMIC_RELEASE);
-  cleared_lines_.fetch_add(bytes / kLineBytes, std::memory_order_relaxed);
+  cleared_lines_.store(cleared_lines() + bytes / kLineBytes, std::memory_order_relaxed);
 }
 
 void Generation::Sweep(uint64_t groups, uint32_t round) {
-  const uint64_t first = sweep_next_.fetch_add(groups, std::memory_order_relaxed);
-  if (first >= groups_) return;
-  const uint64_t count = std::min(groups, groups_ - first);
-  for (uint64_t i = 0; i < count; ++i) Clean(first + i, round);
-  if (swept_.fetch_add(count, std::memory_order_acq_rel) + count == groups_) {
-    dirty_round_.store(0, std::memory_order_release);
-  }
+  const uint64_t end = swept_ + std::min(groups, groups_ - swept_);
+  for (; swept_ < end; ++swept_) Clean(swept_, round);
+  if (swept_ == groups_) dirty_round_.store(0, std::memory_order_release);
 }
 
 void Generation::BeginRound() {
   bits_.Restore(0, 0);
-  sweep_next_.store(0, std::memory_order_relaxed);
-  swept_.store(0, std::memory_order_relaxed);
+  swept_ = 0;
   dirty_round_.store(++last_round_, std::memory_order_release);
 }
 
-void Generation::CopyOut(uint64_t offset, std::span<std::byte> out) const {
-  const uint32_t round = dirty_round_.load(std::memory_order_acquire);
-  if (round == 0) return bits_.memory().CopyOut(offset, out);
-  while (!out.empty()) {
-    const size_t count = std::min<uint64_t>(out.size(), kGroupBytes - offset % kGroupBytes);
-    // Asked before it is copied: what is clean stays so for the round.
-    if (IsClean(offset / kGroupBytes, round)) {
-      bits_.memory().CopyOut(offset, out.first(count));
-    } else {
-      std::memset(out.data(), 0, count);
+// The bits of one moment, seen through the tags of the same moment.
+class Generation::Image final : public ImagePart {
+ public:
+  Image(Generation& generation, const ImagePool& pool)
+      : round_(generation.dirty_round_.load(std::memory_order_relaxed)),
+        tag_bytes_(round_ == 0 ? 0 : generation.tags_.size_bytes()),
+        bits_(generation.bits_.memory(), generation.bits_.memory().size_bytes(), pool),
+        tags_(generation.tags_, tag_bytes_, pool) {}
+
+  Status Read(uint64_t offset, std::span<std::byte> out) override {
+    if (Status status = bits_.Read(offset, out); !status || round_ == 0) return status;
+    while (!out.empty()) {
+      const size_t count = std::min<uint64_t>(out.size(), kGroupBytes - offset % kGroupBytes);
+      const Result<uint32_t> tag = TagOf(offset / kGroupBytes);
+      if (!tag) return tl::unexpected(tag.error());
+      if (*tag != round_) std::memset(out.data(), 0, count);
+      offset += count;
+      out = out.subspan(count);
     }
-    offset += count;
-    out = out.subspan(count);
+    return {};
   }
-}
+  void GiveUp() override {
+    bits_.GiveUp();
+    tags_.GiveUp();
+  }
+  void Close() override {
+    bits_.Close();
+    tags_.Close();
+  }
+
+ private:
+  static constexpr uint64_t kTags = 1024;  // read at a time, since a group may be asked for more than once
+
+  Result<uint32_t> TagOf(uint64_t group) {
+    if (const uint64_t first = group / kTags * kTags; first != first_) {
+      const uint64_t offset = first * sizeof(uint32_t);
+      const auto block = std::as_writable_bytes(std::span(block_));
+      const Status status = tags_.Read(offset, block.first(std::min(block.size(), tag_bytes_ - offset)));
+      if (!status) return tl::unexpected(status.error());
+      first_ = first;
+    }
+    return block_[group - first_];
+  }
+
+  const uint32_t round_;
+  const uint64_t tag_bytes_;
+  MemoryImage bits_;
+  MemoryImage tags_;
+  std::array<uint32_t, kTags> block_{};
+  uint64_t first_ = UINT64_MAX;  // the group of the first tag in it
+};
+
+std::unique_ptr<ImagePart> Generation::Capture(const ImagePool& pool) { return std::make_unique<Image>(*this, pool); }
 
 }  // namespace bitsieve::core

@@ -6,15 +6,17 @@
 //             each new item clears kSweptGroups further ones, so that soon all have the round's tag and no tag is
 //             looked at any more.
 // Cost        4 bytes a group (0.8%). At most kSweptGroups + 2 groups are cleared per new item: 80 lines, 5 KiB.
-// Threads     MayContain, Prefetch and CopyOut: any number of threads, without a lock, also while others add. A lookup
-//             that runs while a new round begins may see either round's content. Add: any number of threads.
-//             BeginRound and Restore: alone among adders.
+// Threads     MayContain, Prefetch and what is told may run beside one writer, without a lock. A lookup that runs while
+// a
+//             new round begins may see either round's content. Writers exclude each other.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <span>
 
+#include "core/bits/image_part.h"
+#include "core/bits/image_pool.h"
 #include "core/filters/blocked_bloom.h"
 
 namespace bitsieve::core {
@@ -32,17 +34,18 @@ class Generation {
   void Prefetch(const KeyHash& hash) const { bits_.Prefetch(hash); }
   // As Link::MayContain.
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const;
-  // As Link::Add, with the room reserved and given back.
+  // As Link::Add.
   LinkProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added);
   // Forgets everything.
   void BeginRound();
-  // Copies bytes of the bits; what counts as clear is copied as clear.
-  void CopyOut(uint64_t offset, std::span<std::byte> out) const;
+  // The bits as of now, while others go on to change them; what counts as clear is read as clear. The caller excludes
+  // writers.
+  std::unique_ptr<ImagePart> Capture(const ImagePool& pool);
 
   // For bits that were read back, before anybody else sees them.
   Link& bits() { return bits_; }
   const Link& bits() const { return bits_; }
-  bool Full() const { return bits_.items() == bits_.shape().capacity; }
+  bool Full() const { return bits_.Room() == 0; }
   // Lines cleared since it was made.
   uint64_t cleared_lines() const { return cleared_lines_.load(std::memory_order_relaxed); }
 
@@ -53,6 +56,8 @@ class Generation {
   std::atomic<uint64_t> last_ms{0};
 
  private:
+  class Image;
+
   Generation(const LinkShape& shape, BitMemory bits, BitMemory tags, MemoryReservation overhead);
 
   uint32_t* tag(uint64_t group) const { return reinterpret_cast<uint32_t*>(tags_.data()) + group; }
@@ -67,10 +72,10 @@ class Generation {
   const MemoryReservation overhead_;
   const uint64_t groups_;
 
-  uint32_t last_round_ = 0;                 // changed alone among adders
+  // Written by the writer alone.
+  uint32_t last_round_ = 0;
+  uint64_t swept_ = 0;                      // groups that were swept in this round
   std::atomic<uint32_t> dirty_round_{0};    // the tag of what is clean; 0: everything is
-  std::atomic<uint64_t> sweep_next_{0};     // relaxed: hands out groups, each to one adder
-  std::atomic<uint64_t> swept_{0};          // released by each sweeper, acquired by the last, who ends the sweep
   std::atomic<uint64_t> cleared_lines_{0};  // relaxed: only ever told
 };
 

@@ -1,6 +1,5 @@
 #include "core/filters/link.h"
 
-#include <algorithm>
 #include <cassert>
 
 #include "core/filters/blocked_bloom.h"
@@ -10,50 +9,23 @@
 
 namespace bitsieve::core {
 
-uint64_t Link::Reserve(uint64_t wanted) {
-  uint64_t reserved = reserved_.load(std::memory_order_relaxed);
-  uint64_t granted;
-  do {
-    // Repeated additions of one item may have taken more places than there are.
-    granted = std::min(wanted, shape_.capacity - std::min(reserved, shape_.capacity));
-    if (granted == 0) return 0;
-  } while (!reserved_.compare_exchange_weak(reserved, reserved + granted, std::memory_order_relaxed));
-  return granted;
+LinkProgress Link::Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added) {
+  const LinkProgress progress = DoAdd(hashes, skip, added, Room());
+  if (progress.added != 0) CountChange(progress.added, progress.bits_set);
+  return progress;
 }
 
-void Link::Commit(uint64_t reserved, const LinkProgress& progress) {
-  if (progress.bits_set != 0) set_bits_.fetch_add(progress.bits_set, std::memory_order_relaxed);
-  if (progress.added != 0) items_.fetch_add(progress.added, std::memory_order_release);
-  if (progress.added != reserved) reserved_.fetch_sub(reserved - progress.added, std::memory_order_relaxed);
-}
-
-void Link::CountAgain() {
-  reserved_.fetch_add(1, std::memory_order_relaxed);
-  items_.fetch_add(1, std::memory_order_release);
-}
-
-void Link::CountRemoved() {
-  uint64_t items = items_.load(std::memory_order_relaxed);
-  do {
-    if (items == 0) return;
-  } while (!items_.compare_exchange_weak(items, items - 1, std::memory_order_acq_rel, std::memory_order_relaxed));
-  // A place is counted as reserved before as an item, so this one still is.
-  reserved_.fetch_sub(1, std::memory_order_relaxed);
-}
-
-void Link::CountUnited(uint64_t items, uint64_t bits_set) {
-  CountFill(bits_set);
-  reserved_.fetch_add(items, std::memory_order_relaxed);
-  items_.fetch_add(items, std::memory_order_release);
-}
-
-LinkProgress Link::Add(std::span<const KeyHash>, std::span<const uint8_t>, std::span<uint8_t>, uint64_t) {
+LinkProgress Link::DoAdd(std::span<const KeyHash>, std::span<const uint8_t>, std::span<uint8_t>, uint64_t) {
   assert(false && "links of this kind are added to one item at a time");
   __builtin_unreachable();
 }
 
+void Link::CountChange(uint64_t items, uint64_t bits_set) {
+  set_bits_.store(set_bits() + bits_set, std::memory_order_relaxed);
+  items_.store(this->items() + items, std::memory_order_release);
+}
+
 void Link::Restore(uint64_t items, uint64_t set_bits) {
-  reserved_.store(items, std::memory_order_relaxed);
   items_.store(items, std::memory_order_relaxed);
   set_bits_.store(set_bits, std::memory_order_relaxed);
 }

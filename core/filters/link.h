@@ -1,9 +1,10 @@
 // link.h: one Bloom filter of fixed size, as a link of a scalable filter. The base holds what every kind has: its
-// shape, its bits, and the count of items, from which room for new ones is reserved before they are added.
+// shape, its bits, and the count of items, beyond which it takes no new ones.
 //
-// Threads: thread-safe. MayContain and Prefetch take no lock. The counters are touched once a batch, not once an item.
+// Threads: MayContain, Prefetch and what is told may run beside one writer, without a lock. Writers exclude each other.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -56,40 +57,24 @@ class Link {
   // present[i] = 1 where hashes[i] is there; other elements are left as they are.
   virtual void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const = 0;
   // Adds in order the hashes whose skip[i] is 0; added[i] = 1 if hashes[i] was new, else 0. Stops before the first new
-  // item that `room`, reserved before, does not cover.
+  // item for which there is no room. What it added is counted.
   // Not of the kind counting, whose chain (CountingFilter) works on CountingBloom's own verbs.
-  virtual LinkProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
-                           uint64_t room);
+  LinkProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added);
   // The rate of a lookup now, from the fill.
   virtual double EstimatedRate() const = 0;
   // Set bits, counted in the memory; of counters, those that are not 0.
   virtual uint64_t CountSet() const { return memory_.CountSetBits(); }
 
-  // Sets room for up to `wanted` new items apart; returns for how many, 0 in a full link. Commit gives back what was
-  // not used.
-  uint64_t Reserve(uint64_t wanted);
-  void Commit(uint64_t reserved, const LinkProgress& progress);
-  // True once every place is taken by an item that is completely there; then nothing changes in this link any more, but
-  // that a kind which can remove may free places again.
-  // False while room is left or somebody who holds a reservation may still give it back.
-  bool Complete() const { return items() >= shape_.capacity; }
-
   uint64_t items() const { return items_.load(std::memory_order_acquire); }
   uint64_t set_bits() const { return set_bits_.load(std::memory_order_relaxed); }
-  // Counts an addition of an item that was there already: it takes a place, but needs no room, since it sets no bit.
-  void CountAgain();
-  // Counts a removal: its place is free again. Never below 0 items, whatever wrong removals took.
-  void CountRemoved();
-  // Bits set outside of Add and Commit, less those cleared; negative too, modulo 2^64.
-  void CountFill(uint64_t bits_set) {
-    if (bits_set != 0) set_bits_.fetch_add(bits_set, std::memory_order_relaxed);
-  }
+  // For how many new items. Repeated additions of one item may have taken more places than there are.
+  uint64_t Room() const { return shape_.capacity - std::min(items(), shape_.capacity); }
+  // Counts items and set bits that came otherwise than by Add; or went, modulo 2^64.
+  void CountChange(uint64_t items, uint64_t bits_set);
 
-  // Adds all that `other`, of equal shape, holds, while others may look and add. Returns how many bits that set. The
-  // items are the caller's to count (CountUnited).
+  // Adds all that `other`, of equal shape, holds, while others may look. Returns how many bits that set, which are the
+  // caller's to count, as are the items.
   virtual uint64_t UniteWith(const Link& other) = 0;
-  // Counts the items of a union beyond those that were counted before; they may be more than there is room for.
-  void CountUnited(uint64_t items, uint64_t bits_set);
 
   // For a link read back from bytes, before anybody else sees it.
   void Restore(uint64_t items, uint64_t set_bits);
@@ -97,15 +82,17 @@ class Link {
  protected:
   Link(const LinkShape& shape, BitMemory memory) : shape_(shape), memory_(std::move(memory)) {}
 
+  // As Add, but for at most `room` new items, and counts nothing.
+  virtual LinkProgress DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
+                             uint64_t room);
+
  private:
   // Constant after construction, but for the bits themselves.
   const LinkShape shape_;
   BitMemory memory_;
 
-  std::atomic<uint64_t> reserved_{0};  // places taken or set apart; relaxed
-  // Released after an item's bits are set, acquired by who makes the next link, so that a complete link's bits are all
-  // seen.
-  std::atomic<uint64_t> items_{0};
+  // Written by the writer alone.
+  std::atomic<uint64_t> items_{0};     // released after an item's bits are set
   std::atomic<uint64_t> set_bits_{0};  // relaxed: only ever told, never relied on
 };
 

@@ -1,17 +1,25 @@
 #include "core/filters/parts_image.h"
 
 #include <algorithm>
+#include <mutex>
+
+#include "core/bits/memory_image.h"
 
 namespace bitsieve::core {
 
 PartsImage::~PartsImage() {
+  for (const Part& part : parts_) part.image->GiveUp();
   const std::lock_guard lock(writers_);
-  parts_.clear();
+  for (const Part& part : parts_) part.image->Close();
 }
 
-void PartsImage::AddPart(BitMemory& memory, uint64_t bytes, MemoryBudget& budget) {
-  parts_.push_back({std::make_unique<MemoryImage>(memory, budget), bytes});
+void PartsImage::AddPart(std::unique_ptr<ImagePart> part, uint64_t bytes) {
+  parts_.push_back({std::move(part), bytes});
   body_bytes_ += bytes;
+}
+
+void PartsImage::AddPart(BitMemory& memory, uint64_t bytes, const ImagePool& pool) {
+  AddPart(std::make_unique<MemoryImage>(memory, bytes, pool), bytes);
 }
 
 Status PartsImage::Read(uint64_t offset, std::span<std::byte> out) {

@@ -1,15 +1,17 @@
-// parts_image.h: the image of one moment of the kinds whose writers take a mutex, and whose body is the bytes of
-// several memories, one after the other. Thread-compatible; writers of the filter go on meanwhile.
+// parts_image.h: the image of a filter whose body is the bytes of several memories, one after the other, exactly as of
+// the moment it was made. Thread-compatible; writers of the filter go on meanwhile.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/base/spin_lock.h"
 #include "core/bits/bit_memory.h"
+#include "core/bits/image_part.h"
 #include "core/filters/filter.h"
 
 namespace bitsieve::core {
@@ -17,12 +19,14 @@ namespace bitsieve::core {
 class PartsImage final : public FilterImage {
  public:
   // Made and filled while the caller holds `writers`, which outlives the image.
-  PartsImage(std::string header, std::mutex& writers) : header_(std::move(header)), writers_(writers) {}
-  // Takes the mutex.
+  PartsImage(std::string header, SpinLock& writers) : header_(std::move(header)), writers_(writers) {}
+  // Takes the lock; a writer who holds it and waits for this image first goes on.
   ~PartsImage() override;
 
-  // Further `bytes`, the first ones of `memory`; what is copied is taken from the budget.
-  void AddPart(BitMemory& memory, uint64_t bytes, MemoryBudget& budget);
+  // Further `bytes` of the body.
+  void AddPart(std::unique_ptr<ImagePart> part, uint64_t bytes);
+  // The first `bytes` of `memory`.
+  void AddPart(BitMemory& memory, uint64_t bytes, const ImagePool& pool);
 
   const std::string& header() const override { return header_; }
   uint64_t body_bytes() const override { return body_bytes_; }
@@ -30,12 +34,12 @@ class PartsImage final : public FilterImage {
 
  private:
   struct Part {
-    std::unique_ptr<MemoryImage> image;
+    std::unique_ptr<ImagePart> image;
     uint64_t bytes;
   };
 
   const std::string header_;
-  std::mutex& writers_;
+  SpinLock& writers_;
   std::vector<Part> parts_;
   uint64_t body_bytes_ = 0;
 };

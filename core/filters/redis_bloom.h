@@ -18,7 +18,7 @@
 // Limits      the items' hashes are the same in every filter: there is no seed, so who knows an item that is wrongly
 //             told present knows it for every filter of this size. Plain double hashing does not keep low rates on
 //             small filters (classic_bloom.h).
-// Threads     thread-safe; MayContain takes no lock; "new" is told exactly once.
+// Threads     as Link.
 // Persisted   kind 7; docs/filters/redisbloom.md.
 #pragma once
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <mutex>
 
 #include "core/filters/filter_header.h"
 #include "core/filters/parts_image.h"
@@ -10,7 +11,7 @@
 namespace bitsieve::core {
 
 RedisCuckoo::RedisCuckoo(const RedisCuckooHeader& header, MemoryBudget& budget, MemoryReservation overhead)
-    : Filter(RedisCuckooParamsFor(header)), budget_(budget), overhead_(std::move(overhead)), shape_(header) {}
+    : Filter(RedisCuckooParamsFor(header), budget), overhead_(std::move(overhead)), shape_(header) {}
 
 Result<std::unique_ptr<RedisCuckoo>> RedisCuckoo::MakeBare(const RedisCuckooHeader& header, MemoryBudget& budget) {
   MemoryReservation overhead = MemoryReservation::TryTake(budget, sizeof(RedisCuckoo) + 64);
@@ -84,8 +85,7 @@ void RedisCuckoo::Count(std::span<const KeyHash> hashes, std::span<uint64_t> cou
 
 // ---- adding
 
-size_t RedisCuckoo::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
-  const std::lock_guard lock(mutex_);
+size_t RedisCuckoo::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
   for (size_t i = 0; i < hashes.size(); ++i) {
     outcomes[i] = AddOne(RedisCuckooTable::PrintOf(hashes[i]), Presence::kTold);
     if (outcomes[i] == AddOutcome::kFull) return i + 1;
@@ -95,12 +95,13 @@ size_t RedisCuckoo::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> o
 
 size_t RedisCuckoo::Insert(std::span<const KeyHash> hashes, Presence presence, uint64_t most_filters,
                            std::span<AddOutcome> outcomes) {
-  const std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < hashes.size(); ++i) {
-    if (filters() >= most_filters) return i;
-    outcomes[i] = AddOne(RedisCuckooTable::PrintOf(hashes[i]), presence);
+  const std::lock_guard lock(writers());
+  size_t done = 0;
+  for (; done < hashes.size() && filters() < most_filters; ++done) {
+    outcomes[done] = AddOne(RedisCuckooTable::PrintOf(hashes[done]), presence);
   }
-  return hashes.size();
+  NoteAdded(hashes.first(done), outcomes.first(done), presence != Presence::kSkipped);
+  return done;
 }
 
 AddOutcome RedisCuckoo::AddOne(const CuckooPrint& print, Presence presence) {
@@ -108,7 +109,7 @@ AddOutcome RedisCuckoo::AddOne(const CuckooPrint& print, Presence presence) {
   if (present && presence == Presence::kSkipped) return AddOutcome::kPresent;
   const AddOutcome outcome = Store(print);
   if (outcome != AddOutcome::kAdded) return outcome;
-  items_.fetch_add(1, std::memory_order_relaxed);
+  items_.store(ItemCount() + 1, std::memory_order_relaxed);
   TellChange();
   return present ? AddOutcome::kPresent : AddOutcome::kAdded;
 }
@@ -134,7 +135,7 @@ AddOutcome RedisCuckoo::Grow() {
   const uint64_t bytes = shape_.TableBytes(index);
   if (index >= kMaxRedisCuckooFilters || bytes > kMaxTableBytes) return AddOutcome::kCannotGrow;
   if (index == tables_.size()) {
-    auto table = RedisCuckooTable::Make(bytes / shape_.bucket_size, shape_.bucket_size, newest(), budget_);
+    auto table = RedisCuckooTable::Make(bytes / shape_.bucket_size, shape_.bucket_size, newest(), budget());
     if (!table) return AddOutcome::kOutOfMemory;
     tables_.push_back(std::move(*table));
   }
@@ -144,8 +145,7 @@ AddOutcome RedisCuckoo::Grow() {
 
 // ---- removing
 
-void RedisCuckoo::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) {
-  const std::lock_guard lock(mutex_);
+void RedisCuckoo::DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) {
   for (size_t i = 0; i < hashes.size(); ++i) removed[i] = RemoveOne(RedisCuckooTable::PrintOf(hashes[i])) ? 1 : 0;
 }
 
@@ -153,7 +153,8 @@ bool RedisCuckoo::RemoveOne(const CuckooPrint& print) {
   RedisCuckooTable* table = newest();
   while (table != nullptr && !table->Take(print)) table = table->older();
   if (table == nullptr) return false;
-  const uint64_t items = items_.fetch_sub(1, std::memory_order_relaxed) - 1;
+  const uint64_t items = ItemCount() - 1;
+  items_.store(items, std::memory_order_relaxed);
   ++deletes_;
   TellChange();
   // More than a tenth of what is left; written so that no number in a header can overflow it.
@@ -162,9 +163,10 @@ bool RedisCuckoo::RemoveOne(const CuckooPrint& print) {
 }
 
 void RedisCuckoo::Compact() {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(writers());
   CompactFrom(true);
   TellChange();
+  NoteChanged();
 }
 
 // Newest first. Only a newest sub-filter can be taken off, so that one that keeps a print keeps all older ones, too.
@@ -206,12 +208,12 @@ RedisCuckooHeader RedisCuckoo::CurrentHeader() const {
 }
 
 RedisCuckooHeader RedisCuckoo::Header() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(writers());
   return CurrentHeader();
 }
 
 std::string RedisCuckoo::ReadChunk(uint64_t offset) const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(writers());
   std::string chunk;
   for (uint64_t i = 0; i < filters(); ++i) {
     const RedisCuckooTable& table = *tables_[i];
@@ -227,7 +229,7 @@ std::string RedisCuckoo::ReadChunk(uint64_t offset) const {
 }
 
 FilterInfo RedisCuckoo::Info() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(writers());
   FilterInfo info;
   info.size_bytes = overhead_.bytes();
   for (const auto& table : tables_) info.size_bytes += table->memory_bytes();
@@ -247,14 +249,13 @@ FilterInfo RedisCuckoo::Info() const {
 
 // ---- images
 
-std::unique_ptr<FilterImage> RedisCuckoo::Capture() const {
-  const std::lock_guard lock(mutex_);
+std::unique_ptr<FilterImage> RedisCuckoo::DoCapture(const ImagePool& pool) const {
   std::string header;
   BeginHeader(header, FilterKind::kRedisCuckoo);
   header += EncodeRedisCuckooHeader(CurrentHeader());
   SealHeader(header);
-  auto image = std::make_unique<PartsImage>(std::move(header), mutex_);
-  for (uint64_t i = 0; i < filters(); ++i) image->AddPart(tables_[i]->memory(), tables_[i]->slots(), budget_);
+  auto image = std::make_unique<PartsImage>(std::move(header), writers());
+  for (uint64_t i = 0; i < filters(); ++i) image->AddPart(tables_[i]->memory(), tables_[i]->slots(), pool);
   return image;
 }
 

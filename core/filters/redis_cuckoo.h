@@ -43,7 +43,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -67,16 +66,11 @@ class RedisCuckoo final : public Filter {
                                                     MemoryBudget& budget);
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
-  // kPresent of an item that looked present: it has one print more. A full filter is kFull for all items, since each
-  // addition needs room.
-  size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
-  Capabilities capabilities() const override { return {.remove = true, .count = true}; }
-  void Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) override;
+  Capabilities capabilities() const override { return {.remove = true, .count = true, .repeats = true}; }
   void Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const override;
   uint64_t ItemCount() const override { return items_.load(std::memory_order_relaxed); }
   uint64_t ChangeCount() const override { return changes_.load(std::memory_order_acquire); }
   FilterInfo Info() const override;
-  std::unique_ptr<FilterImage> Capture() const override;
 
   enum class Presence : uint8_t {
     kIgnored,  // every item is kAdded, and nobody looks whether it was there
@@ -84,10 +78,10 @@ class RedisCuckoo final : public Filter {
     kSkipped,  // what is there is kPresent, and not added again
   };
   // Adds in order, going on behind refusals, but stops before the first item that would find `most_filters` sub-filters
-  // or more. Returns how many outcomes it wrote.
+  // or more. Returns how many outcomes it wrote. Its listener is told of prints that were added, as if by Add.
   size_t Insert(std::span<const KeyHash> hashes, Presence presence, uint64_t most_filters,
                 std::span<AddOutcome> outcomes);
-  // Moves as many prints as it can to older sub-filters.
+  // Moves as many prints as it can to older sub-filters. Its listener is not told: adding and removing do not do that.
   void Compact();
 
   // As of now, exact.
@@ -99,6 +93,11 @@ class RedisCuckoo final : public Filter {
 
  protected:
   void PrefetchLines(const KeyHash& hash) const override;
+  // kPresent of an item that looked present: it has one print more. A full filter is kFull for all items, since each
+  // addition needs room.
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
+  void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) override;
+  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
 
  private:
   RedisCuckoo(const RedisCuckooHeader& header, MemoryBudget& budget, MemoryReservation overhead);
@@ -107,7 +106,7 @@ class RedisCuckoo final : public Filter {
   RedisCuckooTable* newest() const { return newest_.load(std::memory_order_acquire); }
   bool Contains(const CuckooPrint& print) const;
 
-  // All of these with mutex_ held.
+  // All of these are the writer's.
   RedisCuckooHeader CurrentHeader() const;
   AddOutcome AddOne(const CuckooPrint& print, Presence presence);
   AddOutcome Store(const CuckooPrint& print);
@@ -117,16 +116,14 @@ class RedisCuckoo final : public Filter {
   void CompactFrom(bool past_stuck);
   bool Drain(RedisCuckooTable& table, uint64_t index);
   void MoveInto(RedisCuckooTable& from, uint64_t slot, uint64_t index);
-  void TellChange() { changes_.fetch_add(1, std::memory_order_release); }
+  void TellChange() { changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
-  MemoryBudget& budget_;
   const MemoryReservation overhead_;
   const RedisCuckooHeader shape_;  // but for items, deletes and filters
-  mutable std::mutex mutex_;       // of all who change anything, and of whoever needs it to hold still
-  // Protected by mutex_. All that were ever made, oldest first; those from filters_ on are empty and not linked.
+  // The writer's. All that were ever made, oldest first; those from filters_ on are empty and not linked.
   std::vector<std::unique_ptr<RedisCuckooTable>> tables_;
-  uint64_t deletes_ = 0;  // protected by mutex_
-  // Changed with mutex_ held.
+  uint64_t deletes_ = 0;  // the writer's
+  // Written by the writer alone.
   std::atomic<RedisCuckooTable*> newest_{nullptr};  // released with what it holds
   std::atomic<uint64_t> filters_{0};
   MoveVersion version_;

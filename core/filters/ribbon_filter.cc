@@ -159,8 +159,9 @@ Status CheckShards(const RibbonHeader& header, const BitMemory& memory) {
 
 }  // namespace
 
-RibbonFilter::RibbonFilter(const RibbonHeader& header, BitMemory memory, MemoryReservation overhead)
-    : Filter(header.params),
+RibbonFilter::RibbonFilter(const RibbonHeader& header, BitMemory memory, MemoryReservation overhead,
+                           MemoryBudget& budget)
+    : Filter(header.params, budget),
       shape_(header.shape),
       items_(header.items),
       memory_(std::move(memory)),
@@ -192,7 +193,7 @@ Result<std::unique_ptr<Filter>> RibbonFilter::FromMemory(const RibbonHeader& hea
   if (Status status = CheckShards(header, memory); !status) return tl::unexpected(std::move(status).error());
   MemoryReservation overhead = MemoryReservation::TryTake(budget, sizeof(RibbonFilter));
   if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a filter");
-  return std::unique_ptr<Filter>(new RibbonFilter(header, std::move(memory), std::move(overhead)));
+  return std::unique_ptr<Filter>(new RibbonFilter(header, std::move(memory), std::move(overhead), budget));
 }
 
 void RibbonFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
@@ -201,7 +202,7 @@ void RibbonFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t
 
 void RibbonFilter::PrefetchLines(const KeyHash& hash) const { PrefetchWindow(table(), hash); }
 
-size_t RibbonFilter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
+size_t RibbonFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
   std::fill_n(outcomes.begin(), hashes.size(), AddOutcome::kFrozen);
   return hashes.size();
 }
@@ -237,6 +238,6 @@ class RibbonFilter::Image final : public FilterImage {
   const BitMemory& memory_;
 };
 
-std::unique_ptr<FilterImage> RibbonFilter::Capture() const { return std::make_unique<Image>(*this); }
+std::unique_ptr<FilterImage> RibbonFilter::DoCapture(const ImagePool&) const { return std::make_unique<Image>(*this); }
 
 }  // namespace bitsieve::core

@@ -9,7 +9,7 @@
 // Cost        1.03 slots an item, each of log2(1/p) bits: 1.03 log2(1/p) bits an item, 29% less than classic; small
 //             sets take more (a shard has 128 slots at least, and its slots are a multiple of 64).
 // Hashing     half of KeyHash, `low`. Two items of equal halves, one of n 2^-64, are one.
-// Threads     thread-safe: immutable. Nothing takes a lock.
+// Threads     thread-safe: immutable.
 // Persisted   kind 9, docs/formats/filter.md.
 // References  Dillinger, Walzer, "Ribbon filter: practically smaller than Bloom and xor", 2021.
 #pragma once
@@ -38,21 +38,21 @@ class RibbonFilter final : public Filter {
   static Result<std::unique_ptr<Filter>> FromMemory(const RibbonHeader& header, BitMemory memory, MemoryBudget& budget);
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
-  // kFrozen for every item.
-  size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
   Capabilities capabilities() const override { return {.freeze = true}; }
   uint64_t ItemCount() const override { return items_; }
   uint64_t ChangeCount() const override { return items_; }
   FilterInfo Info() const override;
-  std::unique_ptr<FilterImage> Capture() const override;
 
  protected:
   void PrefetchLines(const KeyHash& hash) const override;
+  // kFrozen for every item.
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
+  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
 
  private:
   class Image;
 
-  RibbonFilter(const RibbonHeader& header, BitMemory memory, MemoryReservation overhead);
+  RibbonFilter(const RibbonHeader& header, BitMemory memory, MemoryReservation overhead, MemoryBudget& budget);
   RibbonTable table() const {
     return {reinterpret_cast<const uint64_t*>(memory_.data()), shape_.shards, shape_.columns};
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -11,8 +12,9 @@
 
 namespace bitsieve::core {
 
-RibbonStaging::RibbonStaging(const FilterParams& params, std::unique_ptr<HashSet> hashes, MemoryReservation overhead)
-    : Filter(params),
+RibbonStaging::RibbonStaging(const FilterParams& params, std::unique_ptr<HashSet> hashes, MemoryReservation overhead,
+                             MemoryBudget& budget)
+    : Filter(params, budget),
       hashes_(std::move(hashes)),
       overhead_(std::move(overhead)),
       most_items_(params.scaling() ? kMaxRibbonItems : params.capacity) {
@@ -30,7 +32,7 @@ Result<std::unique_ptr<Filter>> RibbonStaging::FromHashes(const FilterParams& pa
                                                           MemoryBudget& budget) {
   MemoryReservation overhead = MemoryReservation::TryTake(budget, sizeof(RibbonStaging) + sizeof(HashSet));
   if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a filter");
-  return std::unique_ptr<Filter>(new RibbonStaging(params, std::move(hashes), std::move(overhead)));
+  return std::unique_ptr<Filter>(new RibbonStaging(params, std::move(hashes), std::move(overhead), budget));
 }
 
 void RibbonStaging::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
@@ -39,8 +41,7 @@ void RibbonStaging::MayContain(std::span<const KeyHash> hashes, std::span<uint8_
 
 void RibbonStaging::PrefetchLines(const KeyHash& hash) const { hashes_->Prefetch(RibbonKey(hash)); }
 
-size_t RibbonStaging::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
-  const std::lock_guard lock(mutex_);
+size_t RibbonStaging::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
   size_t done = 0;
   while (done < hashes.size()) {
     outcomes[done] = building_ ? AddOutcome::kFrozen : AddOne(RibbonKey(hashes[done]));
@@ -50,7 +51,7 @@ size_t RibbonStaging::Add(std::span<const KeyHash> hashes, std::span<AddOutcome>
   return done;
 }
 
-// Called with mutex_ held.
+// Called by the writer.
 AddOutcome RibbonStaging::AddOne(uint64_t key) {
   if (hashes_->size() >= most_items_) {
     if (hashes_->Contains(key)) return AddOutcome::kPresent;
@@ -76,7 +77,7 @@ FilterInfo RibbonStaging::Info() const {
   info.estimated_error_rate = std::ldexp(static_cast<double>(info.items), -64);
   info.fill_ratio = std::min(1.0, static_cast<double>(info.items) / static_cast<double>(info.capacity));
   if (info.items != 0) info.bits_per_item = 8 * static_cast<double>(info.size_bytes) / static_cast<double>(info.items);
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(writers());
   info.freeze.state = building_ ? FreezeState::kBuilding : FreezeState::kStaging;
   info.freeze.percent = building_ ? percent_.load(std::memory_order_relaxed) : 0;
   info.freeze.failure = failure_;
@@ -84,16 +85,17 @@ FilterInfo RibbonStaging::Info() const {
 }
 
 bool RibbonStaging::Close() {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(writers());
   if (building_) return false;
   building_ = true;
+  NoteChanged();
   failure_.clear();
   percent_.store(0, std::memory_order_relaxed);
   return true;
 }
 
 void RibbonStaging::Reopen(std::string failure) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(writers());
   building_ = false;
   failure_ = std::move(failure);
 }
@@ -109,7 +111,6 @@ Result<std::unique_ptr<Filter>> RibbonStaging::Build(MemoryBudget& budget, const
 class RibbonStaging::Image final : public FilterImage {
  public:
   explicit Image(const RibbonStaging& filter) {
-    const std::lock_guard lock(filter.mutex_);
     const uint64_t items = filter.hashes_->size();
     header_ = EncodeRibbonHeader({filter.params(), false, items, {}});
     for (const std::span<const uint64_t> part : filter.hashes_->Log()) {
@@ -145,6 +146,6 @@ class RibbonStaging::Image final : public FilterImage {
   uint64_t body_bytes_ = 0;
 };
 
-std::unique_ptr<FilterImage> RibbonStaging::Capture() const { return std::make_unique<Image>(*this); }
+std::unique_ptr<FilterImage> RibbonStaging::DoCapture(const ImagePool&) const { return std::make_unique<Image>(*this); }
 
 }  // namespace bitsieve::core

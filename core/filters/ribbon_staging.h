@@ -9,14 +9,13 @@
 //             would cost twice the memory, and add nothing to what the frozen filter keeps.
 // Growth      beyond the capacity, which then is but what was expected; not if it is not to grow (expansion 0).
 // Cost        17 to 28 bytes an item while it collects.
-// Threads     thread-safe. Lookups take no lock; adders one after the other, one lock for each batch.
+// Threads     thread-safe. Lookups take no lock.
 // Images      the hashes in the order of their coming, as of the capture. What is building is saved as staging.
 // Persisted   kind 9, docs/formats/filter.md.
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "core/filters/filter.h"
@@ -35,12 +34,10 @@ class RibbonStaging final : public Filter {
   static RibbonStaging* Of(Filter& filter) { return dynamic_cast<RibbonStaging*>(&filter); }
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
-  size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
   Capabilities capabilities() const override { return {.freeze = true}; }
   uint64_t ItemCount() const override { return hashes_->size(); }
   uint64_t ChangeCount() const override { return hashes_->size(); }
   FilterInfo Info() const override;
-  std::unique_ptr<FilterImage> Capture() const override;
 
   // From staging to building. False if it is building already.
   bool Close();
@@ -52,11 +49,14 @@ class RibbonStaging final : public Filter {
 
  protected:
   void PrefetchLines(const KeyHash& hash) const override;
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
+  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
 
  private:
   class Image;
 
-  RibbonStaging(const FilterParams& params, std::unique_ptr<HashSet> hashes, MemoryReservation overhead);
+  RibbonStaging(const FilterParams& params, std::unique_ptr<HashSet> hashes, MemoryReservation overhead,
+                MemoryBudget& budget);
   AddOutcome AddOne(uint64_t key);
 
   const std::unique_ptr<HashSet> hashes_;
@@ -64,8 +64,7 @@ class RibbonStaging final : public Filter {
   const uint64_t most_items_;
   std::atomic<uint32_t> percent_{0};  // relaxed: only ever told
 
-  mutable std::mutex mutex_;
-  // Protected by mutex_, as is inserting.
+  // Protected by the lock of the writers, as is inserting.
   bool building_ = false;
   std::string failure_;
 };

@@ -1,12 +1,12 @@
 #include "core/filters/scalable_filter.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <mutex>
 
 #include "core/filters/counting_filter.h"
+#include "core/filters/parts_image.h"
 #include "core/filters/redis_bloom_filter.h"
 
 namespace bitsieve::core {
@@ -63,9 +63,9 @@ std::optional<LinkShape> ScalableFilter::NextShape(const Node& newest) const {
                       rate, params().counter_bits);
 }
 
-// Called with growth_mutex_ held, or before anybody else knows the filter.
+// Called by the writer, or before anybody else knows the filter.
 Status ScalableFilter::Append(std::unique_ptr<Link> link) {
-  MemoryReservation overhead = MemoryReservation::TryTake(budget_, OverheadBytes());
+  MemoryReservation overhead = MemoryReservation::TryTake(budget(), OverheadBytes());
   if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a further link");
   Node* older = newest_.load(std::memory_order_relaxed);
   const uint64_t before = older == nullptr ? 0 : older->total_capacity;
@@ -86,7 +86,7 @@ void ScalableFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8
   for (const Node* node = newest(); node != nullptr; node = node->older) node->link->MayContain(hashes, present);
 }
 
-size_t ScalableFilter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
+size_t ScalableFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
   AddOutcome refusal = AddOutcome::kAdded;  // once growing failed in this call, it is not tried for every item again
   size_t done = 0;
   while (done < hashes.size()) {
@@ -99,25 +99,22 @@ size_t ScalableFilter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome
 }
 
 size_t ScalableFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal) {
-  std::array<uint8_t, kChunk> present_in;
-  const std::span<uint8_t> present(present_in.data(), hashes.size());
+  std::array<uint8_t, kChunk> older_in;
+  const std::span<uint8_t> in_older(older_in.data(), hashes.size());
   size_t done = 0;
   for (const Node* node = nullptr; done < hashes.size();) {
     if (node != newest()) {
-      // First without any lock or shared counter: what is there already needs neither.
       node = newest();
-      std::fill(present.begin(), present.end(), uint8_t{0});
-      for (const Node* each = node; each != nullptr; each = each->older) each->link->MayContain(hashes, present);
+      std::fill(in_older.begin(), in_older.end(), uint8_t{0});
+      for (const Node* each = node->older; each != nullptr; each = each->older) {
+        each->link->MayContain(hashes, in_older);
+      }
     }
-    const auto wanted = static_cast<uint64_t>(std::count(present.begin() + done, present.end(), 0));
-    const uint64_t room = wanted == 0 ? 0 : node->link->Reserve(wanted);
     const std::span<uint8_t> added(reinterpret_cast<uint8_t*>(outcomes.data() + done), hashes.size() - done);
-    const LinkProgress progress = node->link->Add(hashes.subspan(done), present.subspan(done), added, room);
-    if (room != 0) node->link->Commit(room, progress);
-    done += progress.done;
+    done += node->link->Add(hashes.subspan(done), in_older.subspan(done), added).done;
     if (done == hashes.size()) break;
 
-    if (!IsRefusal(refusal)) refusal = MakeRoom(node);
+    if (!IsRefusal(refusal)) refusal = MakeRoom();
     if (!IsRefusal(refusal)) continue;
     outcomes[done++] = refusal;
     if (refusal == AddOutcome::kFull) break;
@@ -125,34 +122,15 @@ size_t ScalableFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOu
   return done;
 }
 
-AddOutcome ScalableFilter::MakeRoom(const Node* seen) {
-  const std::lock_guard lock(growth_mutex_);
-  const Node* node = newest();
-  if (node != seen) return AddOutcome::kAdded;
-  // Others may hold reservations that they will give back: the link is full only when all of it is taken for good.
-  while (!node->link->Complete()) {
-    if (const uint64_t room = node->link->Reserve(1); room != 0) {
-      node->link->Commit(room, {0, 0, 0});
-      return AddOutcome::kAdded;
-    }
-    sched_yield();
-  }
-  return params().scaling() ? Grow(*node) : AddOutcome::kFull;
-}
-
-// Called with growth_mutex_ held.
-AddOutcome ScalableFilter::Grow(const Node& node) {
-  const std::optional<LinkShape> shape = NextShape(node);
+AddOutcome ScalableFilter::MakeRoom() {
+  if (!params().scaling()) return AddOutcome::kFull;
+  const std::optional<LinkShape> shape = NextShape(*newest());
   if (!shape) return AddOutcome::kCannotGrow;
-  Result<std::unique_ptr<Link>> link = MakeLink(*shape, budget_);
-  if (!link) return AddOutcome::kOutOfMemory;
-  CloseNewest();
-  const Status appended = Append(std::move(*link));
-  OpenNewest();
-  return appended ? AddOutcome::kAdded : AddOutcome::kOutOfMemory;
+  Result<std::unique_ptr<Link>> link = MakeLink(*shape, budget());
+  return link && Append(std::move(*link)) ? AddOutcome::kAdded : AddOutcome::kOutOfMemory;
 }
 
-// Called with growth_mutex_ held, or before anybody else knows the filter.
+// Called by the writer, or before anybody else knows the filter.
 uint64_t ScalableFilter::SizeBytes() const {
   uint64_t bytes = 0;
   for (const auto& node : nodes_) bytes += node->link->shape().SizeBytes();
@@ -166,12 +144,13 @@ std::vector<const Link*> ScalableFilter::Links() const {
 }
 
 Status ScalableFilter::Unite(const std::function<Result<uint64_t>(std::span<Link* const> links)>& unite) {
-  const std::lock_guard lock(growth_mutex_);
+  const std::lock_guard lock(writers());
   std::vector<Link*> links;
   for (const auto& node : nodes_) links.push_back(node->link.get());
   const Result<uint64_t> changes = unite(links);
   if (!changes) return tl::unexpected(changes.error());
-  united_.fetch_add(*changes, std::memory_order_release);
+  united_.store(united() + *changes, std::memory_order_release);
+  NoteChanged();
   return {};
 }
 
@@ -206,49 +185,16 @@ FilterInfo ScalableFilter::Info() const {
   return info;
 }
 
-// The header is taken at once; the body is read from the links later, oldest first.
-class ScalableFilter::Image final : public FilterImage {
- public:
-  explicit Image(const ScalableFilter& filter) {
-    std::vector<LinkRecord> records;
-    for (const Node* node = filter.newest(); node != nullptr; node = node->older) {
-      links_.insert(links_.begin(), node->link.get());
-      // Before any bit is copied: the counted items are then all in the body.
-      records.insert(records.begin(), {node->link->shape(), node->link->items()});
-      body_bytes_ += node->link->shape().BodyBytes();
-    }
-    header_ = filter.EncodeHeader(records);
-  }
-
-  const std::string& header() const override { return header_; }
-  uint64_t body_bytes() const override { return body_bytes_; }
-
-  Status Read(uint64_t offset, std::span<std::byte> out) override {
-    for (const Link* link : links_) {
-      const uint64_t size = link->shape().BodyBytes();
-      if (offset >= size) {
-        offset -= size;
-        continue;
-      }
-      const size_t count = std::min<uint64_t>(size - offset, out.size());
-      link->memory().CopyOut(offset, out.first(count));
-      out = out.subspan(count);
-      offset = 0;
-      if (out.empty()) break;
-    }
-    return {};
-  }
-
- private:
-  std::string header_;
-  std::vector<const Link*> links_;
-  uint64_t body_bytes_ = 0;
-};
-
 std::string ScalableFilter::EncodeHeader(const std::vector<LinkRecord>& records) const {
   return EncodeFilterHeader(params(), records);
 }
 
-std::unique_ptr<FilterImage> ScalableFilter::Capture() const { return std::make_unique<Image>(*this); }
+std::unique_ptr<FilterImage> ScalableFilter::DoCapture(const ImagePool& pool) const {
+  std::vector<LinkRecord> records;
+  for (const auto& node : nodes_) records.push_back({node->link->shape(), node->link->items()});
+  auto image = std::make_unique<PartsImage>(EncodeHeader(records), writers());
+  for (const auto& node : nodes_) image->AddPart(node->link->memory(), node->link->shape().BodyBytes(), pool);
+  return image;
+}
 
 }  // namespace bitsieve::core

@@ -11,12 +11,13 @@
 //             last.
 // Operations  MayContain asks the links, newest first. Add asks the older links, then adds to the newest. Only the
 // newest
-//             ever changes: a link is followed by a next one only when every place in it is taken by an item that is
-//             completely there. So what the older links say is final, and "new" is told exactly once across growth too.
+//             ever changes: a link is followed by a next one only when every place in it is taken. So what the older
+//             links say is final.
 //             (CountingFilter, whose links lose items too, says what takes the place of this rule there.)
 // Limits      a link's own rate never goes below kMinLinkRate: then growing is refused (kCannotGrow). With the default
 // ratio
 //             that is after more than a hundred links.
+// Images      are exact: of the moment of capture, also while writers go on.
 // Threads     thread-safe; MayContain and Prefetch take no lock.
 // Persisted   docs/formats/filter.md.
 #pragma once
@@ -24,7 +25,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,16 +46,14 @@ class ScalableFilter : public Filter {
                                                    MemoryBudget& budget);
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
-  size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
   uint64_t ItemCount() const override;
   uint64_t ChangeCount() const override { return ItemCount() + united(); }
   FilterInfo Info() const override;
-  std::unique_ptr<FilterImage> Capture() const override;
 
   // Oldest first, as of now; they live as long as the filter.
   std::vector<const Link*> Links() const;
 
-  // Calls `unite` with the links, oldest first, of which none is added meanwhile. What it tells to have been changed
+  // Calls `unite` with the links, oldest first, while nobody else changes them. What it tells to have been changed
   // counts as a change of content.
   Status Unite(const std::function<Result<uint64_t>(std::span<Link* const> links)>& unite);
 
@@ -74,35 +72,29 @@ class ScalableFilter : public Filter {
     uint64_t total_capacity;  // of this and all older links
   };
 
-  ScalableFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params), budget_(budget) {}
+  ScalableFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params, budget) {}
 
   uint64_t united() const { return united_.load(std::memory_order_acquire); }
   static bool IsRefusal(AddOutcome outcome) { return outcome > AddOutcome::kAdded; }
   Node* newest() const { return newest_.load(std::memory_order_acquire); }
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
+  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
   // Adds up to a chunk of hashes; returns how many outcomes it wrote. `refusal` is why growing failed in this call, if
   // it did.
   virtual size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal);
-  // Sees to it that there is a link with room behind `seen`, which had none. kAdded: try again; else why not.
-  AddOutcome MakeRoom(const Node* seen);
+  // Puts a further link before the newest, which is full. kAdded, or why not.
+  AddOutcome MakeRoom();
   // What the link behind `newest` is to be; nothing if the filter cannot grow further.
   virtual std::optional<LinkShape> NextShape(const Node& newest) const;
   virtual std::string EncodeHeader(const std::vector<LinkRecord>& records) const;
-  // Called around the publishing of a next link, with the growth mutex held: between the two nobody adds to the newest.
-  virtual void CloseNewest() {}
-  virtual void OpenNewest() {}
 
  private:
-  class Image;
-
   static std::unique_ptr<ScalableFilter> MakeEmptyChain(const FilterParams& params, MemoryBudget& budget);
   static Result<LinkShape> FirstShape(const FilterParams& params);
-  AddOutcome Grow(const Node& newest);
   Status Append(std::unique_ptr<Link> link);
   uint64_t SizeBytes() const;
 
-  MemoryBudget& budget_;
-  std::mutex growth_mutex_;
-  std::vector<std::unique_ptr<Node>> nodes_;  // protected by growth_mutex_; oldest first
+  std::vector<std::unique_ptr<Node>> nodes_;  // the writer's; oldest first
   std::atomic<uint64_t> united_{0};           // changes by Unite; released after them
   std::atomic<Node*> newest_{nullptr};        // released once a link is complete, acquired by everybody else
 };

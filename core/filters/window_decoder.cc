@@ -1,28 +1,13 @@
 #include "core/filters/window_decoder.h"
 
-#include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "core/filters/parts_decoder.h"
-#include "core/filters/sizing.h"
 #include "core/filters/window_filter.h"
 
 namespace bitsieve::core {
 
 namespace {
-
-// While an image is read, others may have put items into its current generation, which its header does not count. If
-// the bits say that they are clearly more, they are counted, with a margin: counted too high, the window would be
-// shorter.
-uint64_t CountFromBits(uint64_t counted, uint64_t set_bits, const LinkShape& shape) {
-  constexpr double kMargin = 0.95;
-  constexpr double kFew = 64;
-  const double estimate =
-      std::min(EstimatedItems(set_bits, shape.bits, shape.hash_functions), static_cast<double>(shape.capacity));
-  const auto surely = static_cast<uint64_t>(std::max(0.0, estimate * kMargin - kFew));
-  return std::max(counted, surely);
-}
 
 class WindowDecoder final : public PartsDecoder {
  public:
@@ -36,9 +21,7 @@ class WindowDecoder final : public PartsDecoder {
   Status FinishPart(size_t part) override {
     Link& bits = generations_[part]->bits();
     const uint64_t set_bits = bits.memory().CountSetBits();
-    uint64_t items = header_.generations[part].items;
-    if (part + 1 == generations_.size()) items = CountFromBits(items, set_bits, bits.shape());
-    bits.Restore(items, set_bits);
+    bits.Restore(header_.generations[part].items, set_bits);
     return {};
   }
 

@@ -2,20 +2,16 @@
 
 #include <algorithm>
 #include <cassert>
-#include <mutex>
-#include <shared_mutex>
+#include <utility>
+#include <vector>
+
+#include "core/filters/parts_image.h"
 
 namespace bitsieve::core {
 
 namespace {
 
 constexpr size_t kChunk = 64;  // hashes handled at a time, so that scratch space is small and on the stack
-
-void RaiseTo(std::atomic<uint64_t>& value, uint64_t to) {
-  uint64_t was = value.load(std::memory_order_relaxed);
-  while (was < to && !value.compare_exchange_weak(was, to, std::memory_order_relaxed)) {
-  }
-}
 
 // Loads before it stay before it, and so do stores. The race detector knows no fences; there, every access in question
 // is a sequenced one of its own.
@@ -29,7 +25,7 @@ void Fence() {
 
 WindowFilter::WindowFilter(const FilterParams& params, const WindowShape& shape, MemoryBudget& budget,
                            const Clock& clock, MemoryReservation overhead)
-    : Filter(params), shape_(shape), budget_(budget), clock_(clock), overhead_(std::move(overhead)) {}
+    : Filter(params, budget), shape_(shape), clock_(clock), overhead_(std::move(overhead)) {}
 
 Result<std::unique_ptr<Filter>> WindowFilter::Make(const FilterParams& params, MemoryBudget& budget,
                                                    const Clock& clock) {
@@ -59,7 +55,7 @@ Result<std::unique_ptr<Filter>> WindowFilter::FromGenerations(const WindowHeader
   return filter;
 }
 
-// Called with the gate closed, or before anybody else knows the filter.
+// Called by the writer, or before anybody else knows the filter.
 Generation& WindowFilter::Own(std::unique_ptr<Generation> generation) {
   const uint32_t count = generation_count_.load(std::memory_order_relaxed);
   generations_[count] = std::move(generation);
@@ -68,13 +64,13 @@ Generation& WindowFilter::Own(std::unique_ptr<Generation> generation) {
   return *generations_[count];
 }
 
-// Those that a window always has, so that only a burst needs memory later.
+// Those that a window always has, so that only a burst needs memory later. An empty one has no age.
 Status WindowFilter::MakeMissing() {
   while (generation_count_.load(std::memory_order_relaxed) < shape_.generations + 1) {
-    Result<std::unique_ptr<Generation>> made = Generation::Make(shape_.link, budget_);
+    Result<std::unique_ptr<Generation>> made = Generation::Make(shape_.link, budget());
     if (!made) return tl::unexpected(std::move(made).error());
     Generation& generation = Own(std::move(*made));
-    if (current_ == nullptr) Begin(generation, Now());
+    if (current_ == nullptr) Begin(generation);
   }
   return {};
 }
@@ -112,101 +108,89 @@ void WindowFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t
   }
 }
 
-size_t WindowFilter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
+size_t WindowFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
+  add_ms_ = Now();
   for (size_t done = 0; done < hashes.size();) {
     const size_t count = std::min(kChunk, hashes.size() - done);
-    done += AddChunk(hashes.subspan(done, count), outcomes.subspan(done, count));
+    AddChunk(hashes.subspan(done, count), outcomes.subspan(done, count));
+    done += count;
   }
   return hashes.size();
 }
 
-size_t WindowFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
+// One that is old but not full takes items all the same if none can take its place: better remembered too long.
+void WindowFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
   AddOutcome refusal = AddOutcome::kAdded;
   size_t done = 0;
   while (true) {
-    uint64_t turn;
-    {
-      const std::shared_lock adders(gate_);
-      turn = turn_.load(std::memory_order_relaxed);
-      const uint64_t now = Now();
-      // One that is old but not full takes items all the same if none can take its place: better remembered too long.
-      if (refusal != AddOutcome::kAdded || !TurnIsDue(now)) {
-        done += AddToCurrent(hashes.subspan(done), outcomes.subspan(done), now);
-      }
+    if (refusal != AddOutcome::kAdded || !TurnIsDue()) {
+      done += AddToCurrent(hashes.subspan(done), outcomes.subspan(done));
     }
-    if (done == hashes.size()) return done;
+    if (done == hashes.size()) return;
     if (refusal == AddOutcome::kAdded) {
-      refusal = Turn(turn);
+      refusal = Turn();
     } else {
       outcomes[done++] = refusal;
-      if (done == hashes.size()) return done;
     }
   }
 }
 
-// Called within the gate. Stops before the first item for which there is no room.
-size_t WindowFilter::AddToCurrent(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, uint64_t now) {
+size_t WindowFilter::AddToCurrent(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
   std::array<uint8_t, kChunk> here_in{};
   std::array<uint8_t, kChunk> known_in{};
+  std::array<uint8_t, kChunk> added{};
   const std::span<uint8_t> here(here_in.data(), hashes.size());
   const std::span<uint8_t> known(known_in.data(), hashes.size());
-  if (params().window.of_time()) NoteSighting(now);  // before an item is there: it is then remembered from the start
   current_->MayContain(hashes, here);
-  if (std::find(here.begin(), here.end(), 0) == here.end()) {
-    std::fill_n(outcomes.begin(), hashes.size(), AddOutcome::kPresent);
-    return hashes.size();
+  if (std::find(here.begin(), here.end(), 0) != here.end()) {
+    for (const std::unique_ptr<Generation>& each : generations()) {
+      if (each.get() != current_ && IsRemembered(*each, add_ms_)) each->MayContain(hashes, known);
+    }
   }
-  for (const std::unique_ptr<Generation>& each : generations()) {
-    if (each.get() != current_ && IsRemembered(*each, now)) each->MayContain(hashes, known);
-  }
-  std::array<uint8_t, kChunk> added{};
   const LinkProgress progress = current_->Add(hashes, here, std::span(added.data(), hashes.size()));
   for (size_t i = 0; i < progress.done; ++i) {
     outcomes[i] = added[i] != 0 && known[i] == 0 ? AddOutcome::kAdded : AddOutcome::kPresent;
   }
-  if (progress.added != 0) changes_.fetch_add(progress.added, std::memory_order_relaxed);
+  if (progress.done != 0) NoteSighting();
+  TellChanges(progress.added);
   return progress.done;
 }
 
-void WindowFilter::NoteSighting(uint64_t now) {
-  if (current_->last_ms.load(std::memory_order_relaxed) >= now) return;
-  RaiseTo(current_->last_ms, now);
-  RaiseTo(newest_ms_, now);
-  changes_.fetch_add(1, std::memory_order_relaxed);
+void WindowFilter::NoteSighting() {
+  if (current_->last_ms.load(std::memory_order_relaxed) >= add_ms_) return;
+  current_->last_ms.store(add_ms_, std::memory_order_relaxed);
+  newest_ms_.store(add_ms_, std::memory_order_relaxed);
+  TellChanges(1);
 }
 
-bool WindowFilter::TurnIsDue(uint64_t now) const {
+bool WindowFilter::TurnIsDue() const {
   if (!params().window.of_time()) return false;
   const uint64_t share_ms = (params().window.duration_ms + shape_.generations - 1) / shape_.generations;
-  return now - std::min(now, current_->first_ms.load(std::memory_order_relaxed)) >= share_ms;
+  return add_ms_ - std::min(add_ms_, current_->first_ms.load(std::memory_order_relaxed)) >= share_ms;
 }
 
-AddOutcome WindowFilter::Turn(uint64_t seen) {
-  const std::lock_guard alone(gate_);
-  if (turn_.load(std::memory_order_relaxed) != seen) return AddOutcome::kAdded;
-  const uint64_t now = Now();  // not before what any adder noted
-  if (!current_->Full() && !TurnIsDue(now)) return AddOutcome::kAdded;
+AddOutcome WindowFilter::Turn() {
   if (current_->bits().items() == 0) {  // an empty one has no age
-    current_->first_ms.store(now, std::memory_order_relaxed);
-    NoteSighting(now);
+    current_->first_ms.store(add_ms_, std::memory_order_relaxed);
+    NoteSighting();
     return AddOutcome::kAdded;
   }
   AddOutcome refusal = AddOutcome::kAdded;
-  if (Generation* const free = FindFree(now, refusal); free != nullptr) Begin(*free, now);
+  if (Generation* const free = FindFree(refusal); free != nullptr) Begin(*free);
   return refusal;
 }
 
-Generation* WindowFilter::FindFree(uint64_t now, AddOutcome& refusal) {
+Generation* WindowFilter::FindFree(AddOutcome& refusal) {
   Generation* oldest = nullptr;
   for (const std::unique_ptr<Generation>& each : generations()) {
     if (oldest == nullptr || each->sequence < oldest->sequence) oldest = each.get();
   }
-  if (!params().window.of_time() || !IsRemembered(*oldest, now)) return oldest;
+  if (!params().window.of_time() || !IsRemembered(*oldest, add_ms_)) return oldest;
   if (generations().size() == shape_.max_generations) {
     refusal = AddOutcome::kWindowFull;
     return nullptr;
   }
-  Result<std::unique_ptr<Generation>> made = Generation::Make(shape_.link, budget_);
+  Result<std::unique_ptr<Generation>> made = Generation::Make(shape_.link, budget());
   if (!made) {
     refusal = AddOutcome::kOutOfMemory;
     return nullptr;
@@ -214,19 +198,19 @@ Generation* WindowFilter::FindFree(uint64_t now, AddOutcome& refusal) {
   return &Own(std::move(*made));
 }
 
-// Called with the gate closed, or before anybody else knows the filter.
-void WindowFilter::Begin(Generation& generation, uint64_t now) {
+// Called by the writer, or before anybody else knows the filter.
+void WindowFilter::Begin(Generation& generation) {
   const uint64_t turn = turn_.load(std::memory_order_relaxed) + 1;
   turn_.store(turn, std::memory_order_release);
   Fence();
   const bool used = generation.sequence.load(std::memory_order_relaxed) != 0;
   generation.sequence.store(0, std::memory_order_release);
   if (used) generation.BeginRound();
-  generation.first_ms.store(now, std::memory_order_relaxed);
-  generation.last_ms.store(now, std::memory_order_relaxed);
+  generation.first_ms.store(add_ms_, std::memory_order_relaxed);
+  generation.last_ms.store(add_ms_, std::memory_order_relaxed);
   generation.sequence.store(turn, std::memory_order_release);
   current_ = &generation;
-  RaiseTo(newest_ms_, now);
+  newest_ms_.store(add_ms_, std::memory_order_relaxed);
 }
 
 uint64_t WindowFilter::ItemCount() const {
@@ -272,54 +256,19 @@ uint64_t WindowFilter::cleared_lines() const {
   return lines;
 }
 
-// The header is taken at once; the bits are read later, oldest generation first. A generation that began anew in
-// between is read as empty: its items have left the window.
-class WindowFilter::Image final : public FilterImage {
- public:
-  explicit Image(const WindowFilter& filter) {
-    const std::shared_lock no_turn(filter.gate_);
-    for (const std::unique_ptr<Generation>& each : filter.generations()) {
-      if (each->sequence != 0) parts_.push_back({each.get(), each->sequence});
-    }
-    std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.sequence < b.sequence; });
-    WindowHeader header{filter.params(), filter.shape_, {}};
-    for (const Part& part : parts_) {
-      const Generation& generation = *part.generation;
-      header.generations.push_back({generation.bits().items(), generation.first_ms, generation.last_ms});
-    }
-    header_ = EncodeWindowHeader(header);
-    part_bytes_ = filter.shape_.link.SizeBytes();
+// Oldest generation first.
+std::unique_ptr<FilterImage> WindowFilter::DoCapture(const ImagePool& pool) const {
+  std::vector<Generation*> in_use;
+  for (const std::unique_ptr<Generation>& each : generations()) {
+    if (each->sequence != 0) in_use.push_back(each.get());
   }
-
-  const std::string& header() const override { return header_; }
-  uint64_t body_bytes() const override { return part_bytes_ * parts_.size(); }
-
-  Status Read(uint64_t offset, std::span<std::byte> out) override {
-    while (!out.empty()) {
-      const Part& part = parts_[offset / part_bytes_];
-      const uint64_t within = offset % part_bytes_;
-      const std::span<std::byte> piece = out.first(std::min<uint64_t>(out.size(), part_bytes_ - within));
-      part.generation->CopyOut(within, piece);
-      Fence();
-      if (part.generation->sequence.load(std::memory_order_acquire) != part.sequence) {
-        std::fill(piece.begin(), piece.end(), std::byte{0});
-      }
-      offset += piece.size();
-      out = out.subspan(piece.size());
-    }
-    return {};
-  }
-
- private:
-  struct Part {
-    const Generation* generation;
-    uint64_t sequence;
-  };
-  std::string header_;
-  std::vector<Part> parts_;  // oldest first
-  uint64_t part_bytes_ = 0;
-};
-
-std::unique_ptr<FilterImage> WindowFilter::Capture() const { return std::make_unique<Image>(*this); }
+  std::sort(in_use.begin(), in_use.end(), [](auto* a, auto* b) { return a->sequence < b->sequence; });
+  WindowHeader header{params(), shape_, {}};
+  for (const Generation* each : in_use)
+    header.generations.push_back({each->bits().items(), each->first_ms, each->last_ms});
+  auto image = std::make_unique<PartsImage>(EncodeWindowHeader(header), writers());
+  for (Generation* each : in_use) image->AddPart(each->Capture(pool), shape_.link.SizeBytes());
+  return image;
+}
 
 }  // namespace bitsieve::core

@@ -20,7 +20,8 @@
 //             must stay: up to 2G are made, when they are needed. That is room for the capacity however it is spread
 //             within T, and for up to twice as much. Beyond, adds are refused (kWindowFull): nothing is
 //             forgotten early.
-// Clock       time that goes backwards stands still until it has caught up: items are kept longer, never shorter. A
+// Clock       is asked once a batch. Time that goes backwards stands still until it has caught up: items are kept
+// longer, never shorter. A
 //             clock that was put forward by mistake makes items older than they are.
 // Cost        bits an item of the window, of items / of time: 17.8 / 19.2 at 1%, 26.1 / 25.1 at 0.1%: 1.8 and 1.9
 //             times a blocked filter of the window's size at 1%, less at lower rates. A lookup asks G + 1 generations.
@@ -29,7 +30,6 @@
 // be
 //             full at once, and the sum is p.
 // Threads     thread-safe. MayContain and Prefetch take no lock; a lookup during which the turn changed looks again.
-//             Adders share a gate that a change of turn closes. "New" is told exactly once.
 // Persisted   kind 6; docs/formats/filter.md.
 // References  Metwally, Agrawal, El Abbadi, "Duplicate Detection in Click Streams", 2005 (jumping windows of Bloom
 //             filters); Shtul, Baquero, Almeida, "Age-Partitioned Bloom Filters", 2020, which this is smaller than.
@@ -41,7 +41,6 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/bits/adder_gate.h"
 #include "core/filters/filter.h"
 #include "core/filters/generation.h"
 #include "core/filters/window_header.h"
@@ -58,22 +57,22 @@ class WindowFilter final : public Filter {
                                                          MemoryBudget& budget, const Clock& clock);
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
-  size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
+  Capabilities capabilities() const override { return {.repeats = true}; }
   // Items put into the generations that are remembered; one that was put into several counts in each.
   uint64_t ItemCount() const override;
   uint64_t ChangeCount() const override { return changes_.load(std::memory_order_relaxed); }
   FilterInfo Info() const override;
-  std::unique_ptr<FilterImage> Capture() const override;
 
   // Lines cleared to make room since the filter was made: for tests of how evenly that work is spread.
   uint64_t cleared_lines() const;
 
  protected:
   void PrefetchLines(const KeyHash& hash) const override;
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
+  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
+  uint64_t TimeOfChange() const override { return add_ms_; }
 
  private:
-  class Image;
-
   WindowFilter(const FilterParams& params, const WindowShape& shape, MemoryBudget& budget, const Clock& clock,
                MemoryReservation overhead);
 
@@ -85,31 +84,32 @@ class WindowFilter final : public Filter {
   Generation& Own(std::unique_ptr<Generation> generation);
   Status MakeMissing();
 
-  size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes);
-  size_t AddToCurrent(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, uint64_t now);
-  void NoteSighting(uint64_t now);
-  bool TurnIsDue(uint64_t now) const;
-  // The current generation gives way, unless another thread saw to it since turn `seen`. kAdded: try again; else why
-  // not.
-  AddOutcome Turn(uint64_t seen);
+  // All at add_ms_.
+  void AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes);
+  // Stops before the first item for which there is no room.
+  size_t AddToCurrent(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes);
+  void NoteSighting();
+  bool TurnIsDue() const;
+  // The current generation, which is full or old, gives way. kAdded, or why not.
+  AddOutcome Turn();
   // One that nobody needs any more, or a new one; null, and `refusal` set, if there is none.
-  Generation* FindFree(uint64_t now, AddOutcome& refusal);
-  void Begin(Generation& generation, uint64_t now);
+  Generation* FindFree(AddOutcome& refusal);
+  void Begin(Generation& generation);
+  void TellChanges(uint64_t changes) { changes_.store(ChangeCount() + changes, std::memory_order_relaxed); }
 
   const WindowShape shape_;
-  MemoryBudget& budget_;
   const Clock& clock_;
   const MemoryReservation overhead_;
 
-  mutable AdderGate gate_;
   // Entries are written once, before generation_count_ is released; never freed while the filter lives.
   std::array<std::unique_ptr<Generation>, kMaxGenerations> generations_;
   std::atomic<uint32_t> generation_count_{0};
-  Generation* current_ = nullptr;  // changed with the gate closed, read by adders
+  Generation* current_ = nullptr;  // the writer's
+  uint64_t add_ms_ = 0;            // the writer's: when it began to add
   // Grows before anything else that a change of turn does, so that a lookup that saw any of it sees this too.
   std::atomic<uint64_t> turn_{0};
-  std::atomic<uint64_t> newest_ms_{0};  // the time never goes behind this one; relaxed
-  std::atomic<uint64_t> changes_{0};    // relaxed: a counter
+  std::atomic<uint64_t> newest_ms_{0};  // the time never goes behind this one; relaxed, as is changes_
+  std::atomic<uint64_t> changes_{0};
 };
 
 }  // namespace bitsieve::core

@@ -105,9 +105,10 @@ FilterPtr Unite(CommandContext& context, const std::vector<FilterPtr>& filters) 
   return nullptr;
 }
 
-void MergeInto(CommandContext& context, core::Filter& destination, const std::vector<FilterPtr>& sources) {
-  const core::Status status = core::UniteInto(destination, Pointers(sources));
+void MergeInto(CommandContext& context, const FilterPtr& destination, const std::vector<FilterPtr>& sources) {
+  const core::Status status = core::UniteInto(*destination, Pointers(sources));
   if (!status) return context.Error(wire::CannotUnite(status.error().message));
+  context.keyspace().NoteRewritten(destination);
   context.reply.Ok();
 }
 
@@ -117,12 +118,12 @@ void Merge(CommandContext& context) {
   const std::string_view name = context.arguments[1];
   const std::vector<FilterPtr> filters = FindAll(context, context.arguments.subspan(2));
   if (filters.empty()) return;
-  if (const FilterPtr destination = context.keyspace().Find(name)) return MergeInto(context, *destination, filters);
+  if (const FilterPtr destination = context.keyspace().Find(name)) return MergeInto(context, destination, filters);
   const FilterPtr merged = Unite(context, filters);
   if (merged == nullptr) return;
   const FilterPtr now = context.keyspace().InsertIfAbsent(name, merged);
   if (now == nullptr) return context.Error(wire::kOutOfMemory);
-  if (now != merged) return MergeInto(context, *now, filters);
+  if (now != merged) return MergeInto(context, now, filters);
   context.reply.Ok();
 }
 

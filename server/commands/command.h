@@ -32,6 +32,7 @@ enum CommandFlag : uint32_t {
   kAdmin = 1 << 4,        // for the operator
   kNoMulti = 1 << 5,      // refused between MULTI and EXEC
   kRunsInMulti = 1 << 6,  // runs at once between MULTI and EXEC, instead of being queued
+  kLoading = 1 << 7,      // runs while the filters are being loaded: it needs none
 };
 
 // What the dispatcher may do for a command before the commands ahead of it have run.
@@ -94,6 +95,11 @@ struct CommandContext {
   protocol::ReplyWriter& reply;
   Tally tally = {};
   DeferredReply deferred = {};  // set by a handler whose reply comes later
+  bool wrote = false;           // a command of kWrite ran
+
+  // As it was when the window of commands began that runs now.
+  bool loading = false;
+  bool in_trouble = false;  // the disk refuses what would be logged
 
   // Of the command that runs now.
   Arguments arguments = {};

@@ -24,6 +24,7 @@ std::vector<std::string_view> FlagNames(const CommandRow& row) {
   if (row.flags & kAdmin) names.push_back("admin");
   if (row.flags & kFast) names.push_back("fast");
   if (row.flags & kNoMulti) names.push_back("no_multi");
+  if (row.flags & kLoading) names.push_back("loading");
   return names;
 }
 
@@ -171,12 +172,14 @@ void GetKeys(CommandContext& context) {
 constexpr CommandRow kSubcommands[] = {
     {.name = "command|count",
      .arity = 2,
+     .flags = kLoading,
      .since = "2.8.13",
      .complexity = "O(1)",
      .summary = "The number of commands.",
      .handler = Count},
     {.name = "command|info",
      .arity = -2,
+     .flags = kLoading,
      .since = "2.8.13",
      .complexity = "O(names)",
      .summary = "Arity, flags and key positions of commands.",
@@ -184,6 +187,7 @@ constexpr CommandRow kSubcommands[] = {
      .handler = Info},
     {.name = "command|docs",
      .arity = -2,
+     .flags = kLoading,
      .since = "7.0.0",
      .complexity = "O(names)",
      .summary = "Summary, arguments and cost of commands.",
@@ -191,6 +195,7 @@ constexpr CommandRow kSubcommands[] = {
      .handler = Docs},
     {.name = "command|list",
      .arity = -2,
+     .flags = kLoading,
      .since = "7.0.0",
      .complexity = "O(commands)",
      .summary = "The names of the commands.",
@@ -198,6 +203,7 @@ constexpr CommandRow kSubcommands[] = {
      .handler = List},
     {.name = "command|getkeys",
      .arity = -3,
+     .flags = kLoading,
      .since = "2.8.13",
      .complexity = "O(arguments)",
      .summary = "Those of a command's arguments that are names of filters.",
@@ -208,6 +214,7 @@ constexpr CommandRow kSubcommands[] = {
 constexpr CommandRow kRows[] = {
     {.name = "command",
      .arity = -1,
+     .flags = kLoading,
      .since = "2.8.13",
      .complexity = "O(commands)",
      .summary = "What COMMAND INFO tells, of every command.",

@@ -53,6 +53,16 @@ bool CheckArity(CommandContext& context) {
   return ArityFits(*context.row, context.arguments.size()) || Refuse(context, wire::WrongArity(context.row->name));
 }
 
+bool CheckLoaded(CommandContext& context) {
+  return !context.loading || (context.row->flags & kLoading) || Refuse(context, wire::kLoading);
+}
+
+// What cannot be logged must not be done.
+bool CheckLoggable(CommandContext& context) {
+  if (!context.in_trouble || !(context.row->flags & kWrite)) return true;
+  return Refuse(context, wire::CannotLog(context.environment.durability->Trouble()));
+}
+
 bool CheckTransaction(CommandContext& context) {
   if (!context.session.in_multi || (context.row->flags & kRunsInMulti)) return true;
   if (context.row->flags & kNoMulti) return Refuse(context, wire::kNotInMulti);
@@ -62,7 +72,8 @@ bool CheckTransaction(CommandContext& context) {
 }
 
 bool Admit(CommandContext& context) {
-  return CheckKnown(context) && CheckSubcommand(context) && CheckArity(context) && CheckTransaction(context);
+  return CheckKnown(context) && CheckSubcommand(context) && CheckArity(context) && CheckLoaded(context) &&
+         CheckLoggable(context) && CheckTransaction(context);
 }
 
 }  // namespace
@@ -72,6 +83,7 @@ void RunCommand(CommandContext& context) {
   if (!Admit(context)) return;
   // Relaxed: see ClientRecord.
   context.session.client->last_command.store(context.row->name.data(), std::memory_order_relaxed);
+  context.wrote |= (context.row->flags & kWrite) != 0;
   context.row->handler(context);
 }
 

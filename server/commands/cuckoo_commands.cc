@@ -208,9 +208,11 @@ void Delete(CommandContext& context) {
 }
 
 void Compact(CommandContext& context) {
-  RedisCuckoo* const cuckoo = FindCuckoo(context, wire::kNothingToCompact, wire::kNothingToCompact);
-  if (cuckoo == nullptr) return;
+  const FilterPtr filter = context.keyspace().Find(context.arguments[1]);
+  RedisCuckoo* const cuckoo = AsCuckoo(filter.get());
+  if (cuckoo == nullptr) return context.Error(wire::kNothingToCompact);
   cuckoo->Compact();
+  context.keyspace().NoteRewritten(filter);
   context.reply.Ok();
 }
 

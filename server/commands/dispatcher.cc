@@ -54,12 +54,13 @@ class Dispatcher::Impl {
     CommandContext context{environment_, table_, session, reply};
     size_t next = first;
     while (next < batch.size() && !session.closing && !context.deferred) {
-      const size_t end = session.in_multi ? PrepareNothing(batch, next) : Prepare(batch, next);
+      LookAround(context);
+      const size_t end = session.in_multi || context.loading ? PrepareNothing(batch, next) : Prepare(batch, next);
       next = Run(context, batch, next, end);
       memo_.Clear();
     }
     context.tally.Publish(*environment_.loop_stats);
-    return {next - first, std::move(context.deferred)};
+    return {next - first, std::move(context.deferred), context.wrote};
   }
 
  private:
@@ -68,6 +69,11 @@ class Dispatcher::Impl {
     core::Filter* filter;  // if prepared; kept alive by the memo
     bool operator==(const Slot&) const = default;
   };
+
+  void LookAround(CommandContext& context) const {
+    context.loading = environment_.stats->Loading();
+    context.in_trouble = environment_.durability != nullptr && environment_.durability->InTrouble();
+  }
 
   // Finds out ahead what the commands of a window will need, up to the first whose effect others may depend on. Returns
   // the window's end.
@@ -97,8 +103,8 @@ class Dispatcher::Impl {
     return true;
   }
 
-  // Between MULTI and EXEC commands are queued, not run: only their rows are needed, one at a time, since
-  // any may end that.
+  // Between MULTI and EXEC commands are queued, not run, and while the filters are loaded most are refused: only their
+  // rows are needed, one at a time, since any may end that.
   size_t PrepareNothing(const CommandBatch& batch, size_t first) {
     slots_[0] = {table_.Find(batch[first][0]), nullptr};
     return first + 1;
@@ -108,7 +114,7 @@ class Dispatcher::Impl {
   size_t Run(CommandContext& context, const CommandBatch& batch, size_t first, size_t end) {
     for (size_t i = first; i < end;) {
       const Slot& slot = slots_[i - first];
-      if (slot.filter != nullptr && slot.row->items_handler != nullptr) {
+      if (slot.filter != nullptr && slot.row->items_handler != nullptr && !NeedsAdmission(context, *slot.row)) {
         const size_t length = RunLength(i - first, end - first);
         AnswerRun(context, slot, std::span(hashes_).subspan(i - first, length));
         i += length;
@@ -123,6 +129,10 @@ class Dispatcher::Impl {
     return end;
   }
 
+  static bool NeedsAdmission(const CommandContext& context, const CommandRow& row) {
+    return context.in_trouble && (row.flags & kWrite);
+  }
+
   // How many slots from `begin` on ask the same of the same filter.
   size_t RunLength(size_t begin, size_t end) const {
     size_t i = begin + 1;
@@ -130,11 +140,12 @@ class Dispatcher::Impl {
     return i - begin;
   }
 
-  // These commands need no admission: they were prepared, and so they are known, have their arguments, and are not
-  // between MULTI and EXEC.
+  // These commands need no admission: they were prepared, and so they are known, have their arguments, are not between
+  // MULTI and EXEC, and all is loaded; what may not be changed now goes another way.
   void AnswerRun(CommandContext& context, const Slot& slot, std::span<const core::KeyHash> hashes) {
     context.tally.commands += hashes.size();
     context.session.client->last_command.store(slot.row->name.data(), std::memory_order_relaxed);
+    context.wrote |= (slot.row->flags & kWrite) != 0;
     slot.row->items_handler(context, *slot.filter, hashes);
   }
 

@@ -17,6 +17,7 @@
 
 #include "protocol/reply_writer.h"
 #include "server/commands/argument_reader.h"
+#include "server/commands/durability.h"
 #include "server/commands/keyspace.h"
 #include "server/commands/server_control.h"
 #include "server/commands/session.h"
@@ -66,6 +67,7 @@ class Dispatcher {
     const CommandSettings* settings;
     Transfers* transfers = nullptr;  // dumps and loads in progress
     CuckooLoads* cuckoo_loads = nullptr;
+    Durability* durability = nullptr;  // null: nothing is logged, and no reply waits
   };
 
   explicit Dispatcher(const Environment& environment);
@@ -74,6 +76,7 @@ class Dispatcher {
   struct Outcome {
     size_t executed;         // commands of the batch that are done; fewer than all if deferred or session.closing
     DeferredReply deferred;  // set if the last executed command's reply comes later
+    bool wrote;              // replies must wait for Durability::AwaitedPosition()
   };
   // Runs commands [first, batch.size()) and appends their replies.
   Outcome Execute(Session& session, const CommandBatch& batch, size_t first, protocol::ReplyWriter& reply);

@@ -32,8 +32,7 @@ constexpr CommandRow kRows[] = {
      .notes = "Of the kind ribbon; an error for other kinds. Lookups go on, from what was collected, until the frozen "
               "filter takes its place in one step; BF.INFO tells state and progress. OK, too, for a filter that is "
               "being built or frozen already. If building fails, for want of memory, the filter collects again and "
-              "BF.INFO tells why. A snapshot that is taken while it is built holds what was collected: after a crash "
-              "or a restart in that time it must be frozen again.",
+              "BF.INFO tells why. A crash or a restart in that time begins the building anew.",
      .handler = Freeze},
 };
 

@@ -103,18 +103,34 @@ void Memory(const Environment& environment, Lines& lines) {
   lines.Add("maxmemory_policy", "noeviction");
 }
 
+// As Redis tells of its append-only file, which is rewritten where ours begins anew with each snapshot.
+void Log(const LogStatus& status, Lines& lines) {
+  lines.Add("aof_enabled", status.enabled ? "1" : "0");
+  lines.Add("aof_rewrite_in_progress", "0");
+  lines.Add("aof_last_write_status", status.in_trouble ? "err" : "ok");
+  if (status.in_trouble) lines.Add("log_trouble", status.trouble);
+  if (!status.enabled) return;
+  lines.Add("aof_current_size", status.segments_bytes);
+  lines.Add("aof_buffer_length", status.waiting_bytes);
+  lines.Add("aof_pending_bytes", status.position - std::min(status.position, status.durable_position));
+  lines.Add("log_position", status.position);
+  lines.Add("log_durable_position", status.durable_position);
+}
+
 void Persistence(const Environment& environment, Lines& lines) {
   const SnapshotStatus status = environment.control->Snapshot();
   const int64_t duration_s = status.last_duration_ms < 0 ? -1 : status.last_duration_ms / 1000;
-  lines.Add("loading", "0");
+  const int64_t loading_since_unix_s = environment.stats->loading_since_unix_s.load(std::memory_order_relaxed);
+  lines.Add("loading", loading_since_unix_s != 0 ? "1" : "0");
+  lines.Add("async_loading", "0");
+  if (loading_since_unix_s != 0) lines.AddSigned("loading_start_time", loading_since_unix_s);
   lines.Add("rdb_changes_since_last_save", status.changes_since_last_save);
   lines.Add("rdb_bgsave_in_progress", status.in_progress ? "1" : "0");
   lines.AddSigned("rdb_last_save_time", status.last_save_unix_s);
   lines.Add("rdb_last_bgsave_status", status.last_ok ? "ok" : "err");
   lines.AddSigned("rdb_last_bgsave_time_sec", duration_s);
   lines.AddSigned("snapshot_last_duration_ms", status.last_duration_ms);
-  lines.Add("aof_enabled", "0");
-  lines.Add("aof_rewrite_in_progress", "0");
+  Log(environment.control->Log(), lines);
 }
 
 void Stats(const Environment& environment, Lines& lines) {

@@ -44,7 +44,7 @@ class Keyspace {
  public:
   virtual ~Keyspace() = default;
 
-  // Null if there is none of this name.
+  // A filter has one name. Null if there is none of this name.
   virtual FilterPtr Find(std::string_view name) const = 0;
   // Publishes `filter` if the name is free. Returns what the name holds afterwards: `filter`, or the one that was
   // there first; null, and nothing published, if the memory budget refuses the name.
@@ -60,6 +60,8 @@ class Keyspace {
   // `only_if_absent`). kOutOfMemory, and nothing renamed, if the memory budget refuses the new name. The expiry goes
   // along.
   virtual RenameOutcome Rename(std::string_view from, std::string_view to, bool only_if_absent) = 0;
+  // To be told of a filter whose content was changed by other means than Add and Remove, once it was.
+  virtual void NoteRewritten(const FilterPtr& filter) = 0;
   // Removes everything. Memory of what was removed is freed in the background if `background`.
   virtual void Flush(bool background) = 0;
 

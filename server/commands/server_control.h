@@ -24,6 +24,17 @@ struct SnapshotStatus {
   int64_t last_duration_ms = -1;  // -1: none was made yet
 };
 
+// The log of changes, of which a snapshot is the beginning. Positions are bytes since there is a log.
+struct LogStatus {
+  bool enabled = false;
+  bool in_trouble = false;        // the disk refuses it, and so nothing may be changed
+  std::string trouble = {};       // file and reason; empty if all is well
+  uint64_t position = 0;          // where the last change ends
+  uint64_t durable_position = 0;  // what lies before it survives a power cut
+  uint64_t waiting_bytes = 0;     // in memory, not yet given to the system
+  uint64_t segments_bytes = 0;    // of the log's files
+};
+
 class ServerControl {
  public:
   virtual ~ServerControl() = default;
@@ -32,6 +43,7 @@ class ServerControl {
   // running, a further one is made after it and `done` hears of that, so that what was there at the call is saved.
   virtual void Save(std::function<void(core::Status)> done) = 0;
   virtual SnapshotStatus Snapshot() const = 0;
+  virtual LogStatus Log() const = 0;
   // Builds the frozen filter of one that was closed, in the background, and puts it in its place: under the name, or
   // where it was renamed to meanwhile. If that fails, it is opened again, and BF.INFO tells why.
   virtual void Freeze(std::string_view name, const std::shared_ptr<core::Filter>& closed) = 0;

@@ -31,6 +31,10 @@ struct ServerStats {
   std::deque<LoopStats> loops;  // one per loop, filled before the loops start
   int64_t started_unix_ms = 0;
   uint16_t port = 0;
+  // When the filters began to be loaded; 0 as soon as they are. Relaxed: who asks for filters meets the keyspace's
+  // locks.
+  std::atomic<int64_t> loading_since_unix_s{0};
+  bool Loading() const { return loading_since_unix_s.load(std::memory_order_relaxed) != 0; }
   // The keyspace counts names that expired from its start on; of these, so many are no longer to be told.
   std::atomic<uint64_t> expired_before_reset{0};
   void Reset();  // CONFIG RESETSTAT; an increment under way may survive it

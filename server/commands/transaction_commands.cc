@@ -1,5 +1,6 @@
 // MULTI, EXEC and DISCARD, and the queue behind them.
 
+#include <algorithm>
 #include <utility>
 
 #include "server/commands/command_families.h"
@@ -41,6 +42,10 @@ void Discard(CommandContext& context) {
   context.reply.Ok();
 }
 
+bool Writes(const CommandTable& table, const std::vector<std::vector<std::string>>& queued) {
+  return std::ranges::any_of(queued, [&](const auto& command) { return table.Find(command[0])->flags & kWrite; });
+}
+
 void RunQueued(CommandContext& context, const std::vector<std::vector<std::string>>& queued) {
   std::vector<std::string_view> arguments;
   context.reply.ArrayHeader(queued.size());
@@ -61,13 +66,17 @@ void Exec(CommandContext& context) {
   const std::vector<std::vector<std::string>> queued = std::exchange(session.queued, {});
   EndTransaction(session);
   if (failed) return context.Error(wire::kExecAborted);
+  // All or nothing, also if it is since they were queued that nothing can be logged.
+  if (context.in_trouble && Writes(context.table, queued)) {
+    return context.Error(wire::ExecAborted(wire::CannotLog(context.environment.durability->Trouble())));
+  }
   RunQueued(context, queued);
 }
 
 constexpr CommandRow kRows[] = {
     {.name = "multi",
      .arity = 1,
-     .flags = kFast | kRunsInMulti,
+     .flags = kFast | kRunsInMulti | kLoading,
      .group = CommandGroup::kTransactions,
      .since = "1.2.0",
      .complexity = "O(1)",
@@ -75,7 +84,7 @@ constexpr CommandRow kRows[] = {
      .handler = Multi},
     {.name = "exec",
      .arity = 1,
-     .flags = kRunsInMulti,
+     .flags = kRunsInMulti | kLoading,
      .group = CommandGroup::kTransactions,
      .since = "1.2.0",
      .complexity = "that of the queued commands",
@@ -85,7 +94,7 @@ constexpr CommandRow kRows[] = {
      .handler = Exec},
     {.name = "discard",
      .arity = 1,
-     .flags = kFast | kRunsInMulti,
+     .flags = kFast | kRunsInMulti | kLoading,
      .group = CommandGroup::kTransactions,
      .since = "2.0.0",
      .complexity = "O(N) in the queued commands",

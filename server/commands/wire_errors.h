@@ -2,6 +2,8 @@
 // theirs to the letter, "ERR " or not, since clients match on them. Thread-safe: constants and pure functions.
 #pragma once
 
+#include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <initializer_list>
 #include <string>
@@ -12,6 +14,7 @@ namespace bitsieve::server::wire {
 // Of every command.
 inline constexpr std::string_view kSyntax = "ERR syntax error";
 inline constexpr std::string_view kNotAnInteger = "ERR value is not an integer or out of range";
+inline constexpr std::string_view kLoading = "LOADING Bitsieve is loading its filters into memory";
 inline constexpr std::string_view kOutOfMemory = "OOM command not allowed when used memory > 'maxmemory'.";
 
 // BF.*
@@ -153,6 +156,13 @@ inline std::string Quoted(std::string_view bytes) { return Joined({"'", bytes.su
 inline std::string WrongArity(std::string_view command) {
   return Joined({"ERR wrong number of arguments for '", command, "' command"});
 }
+inline std::string CannotLog(std::string trouble) {
+  std::ranges::replace_if(
+      trouble, [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');  // names may have any
+  return Joined(
+      {"MISCONF Errors writing to the disk: ", trouble,
+       ". Commands that change something are refused until it is mended; reads go on. See the server's log."});
+}
 inline std::string UnknownCommand(std::string_view command, std::string_view quoted_arguments) {
   return Joined({"ERR unknown command ", Quoted(command), ", with args beginning with: ", quoted_arguments});
 }
@@ -192,6 +202,9 @@ inline std::string BadData(std::string_view reason) { return Joined({kBadData, "
 inline std::string DumpTooLarge(std::string_view bytes, std::string_view most) {
   return Joined({"ERR a dump of ", bytes, " bytes is too large for one reply, which is at most ", most,
                  " bytes: read it with BF.SCANDUMP"});
+}
+inline std::string ExecAborted(std::string_view reason) {
+  return Joined({"EXECABORT Transaction discarded because of: ", reason});
 }
 inline std::string HelloOption(std::string_view option) {
   return Joined({"ERR Syntax error in HELLO option ", Quoted(option)});

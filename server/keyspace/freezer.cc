@@ -13,6 +13,7 @@ Freezer::Freezer(Registry& registry, Told told)
 Freezer::~Freezer() { Stop(); }
 
 void Freezer::Freeze(std::string_view name, const FilterPtr& closed) {
+  registry_.NoteFreezing(closed);
   const std::lock_guard lock(mutex_);
   waiting_.push_back({std::string(name), closed});
   wake_.notify_one();

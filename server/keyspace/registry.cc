@@ -69,6 +69,7 @@ FilterPtr Registry::InsertIfAbsent(std::string_view text, FilterPtr filter, int6
     const auto found = view.map().find(name);
     if (found != view.map().end()) return found->second.filter;
     if (!memory.held()) return nullptr;
+    TellNamed(text, filter, expires_ms);
     view.Add(name, Entry{filter, std::move(memory), expires_ms});
     CountChange();
   }
@@ -83,6 +84,7 @@ bool Registry::Put(std::string_view text, FilterPtr filter, int64_t expires_ms) 
   {
     const std::lock_guard lock(MutexOf(name.shard));
     View view(*this, name.shard);
+    TellNamed(text, filter, expires_ms);
     const auto found = view.map().find(name);
     if (found == view.map().end()) {
       view.Add(name, Entry{std::move(filter), std::move(memory), expires_ms});
@@ -102,6 +104,7 @@ bool Registry::Replace(std::string_view text, const FilterPtr& expected, FilterP
   const std::lock_guard lock(MutexOf(name.shard));
   const auto found = shard.map.find(name);
   if (found == shard.map.end() || found->second.filter != expected || IsDue(found->second, clock_)) return false;
+  TellNamed(text, replacement, found->second.expires_ms);
   // The caller's argument dies after the lock is gone, and what was replaced with it.
   found->second.filter.swap(replacement);
   CountChange();
@@ -113,6 +116,7 @@ bool Registry::ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement)
   for (size_t i = 0; i < kShards; ++i) {
     for (auto& [name, entry] : shards_[i].map) {
       if (entry.filter != expected || IsDue(entry, clock_)) continue;
+      TellNamed(name.text, replacement, entry.expires_ms);
       // The caller still holds what was replaced.
       entry.filter.swap(replacement);
       CountChange();
@@ -130,6 +134,7 @@ bool Registry::Remove(std::string_view text) {
   removed = view.TakeIfDue(name);
   const auto found = view.map().find(name);
   if (found == view.map().end()) return false;
+  TellUnnamed(text);
   removed = view.Take(found);
   CountChange();
   return true;
@@ -162,6 +167,7 @@ RenameOutcome Registry::Rename(std::string_view from_text, std::string_view to_t
   std::swap(node.mapped().memory, memory);
   node.key() = std::move(new_name);
   target.MoveIn(std::move(node));
+  if (log_ != nullptr) log_->Renamed(from_text, to_text);
   CountChange();
   return RenameOutcome::kRenamed;
 }
@@ -175,6 +181,7 @@ void Registry::Flush(bool background) {
     for (size_t i = 0; i < kShards; ++i) remains.maps[i].swap(shards_[i].map);
     for (size_t i = 0; i < kLocks; ++i) remains.expiries.push_back(locks_[i].expiries.TakeAll());
     size_.store(0, std::memory_order_relaxed);
+    if (log_ != nullptr) log_->Flushed();
     CountChange();
   }
   if (background) reaper_->Take(std::move(remains));
@@ -229,9 +236,15 @@ bool Registry::SetExpiry(std::string_view text, int64_t expires_ms, uint32_t con
     removed = view.TakeIfDue(name);
     const auto found = view.map().find(name);
     if (found == view.map().end() || !Holds(conditions, found->second.expires_ms, expires_ms)) return false;
-    if (found->second.expires_ms != expires_ms) CountChange();
+    if (found->second.expires_ms != expires_ms) {
+      CountChange();
+      if (log_ != nullptr) log_->ExpirySet(text, expires_ms);
+    }
     view.SetExpiry(found, expires_ms);
-    if (IsDue(found->second, clock_)) removed = view.Take(found);
+    if (IsDue(found->second, clock_)) {
+      TellUnnamed(text);
+      removed = view.Take(found);
+    }
   }
   SweepIfExpiring(expires_ms);
   return true;
@@ -262,8 +275,42 @@ ExpiryStats Registry::Expiries() const {
 
 core::MemoryBudget& Registry::memory() { return memory_; }
 
-std::vector<NamedFilter> Registry::Collect() const {
+void Registry::SetLog(KeyspaceLog* log) {
   const auto locks = LockAll();
+  log_ = log;
+  for (size_t i = 0; i < kShards; ++i) {
+    for (const auto& [name, entry] : shards_[i].map) {
+      core::Filter& filter = *entry.filter;
+      filter.Attach(log == nullptr ? nullptr : &log->listener(), filter.id(), filter.sequence());
+    }
+  }
+}
+
+void Registry::TellNamed(std::string_view name, const FilterPtr& filter, int64_t expires_ms) {
+  if (log_ == nullptr) return;
+  log_->Adopt(filter);
+  log_->Named(name, *filter, expires_ms);
+}
+
+void Registry::TellUnnamed(std::string_view name) {
+  if (log_ != nullptr) log_->Unnamed(name);
+}
+
+// Some lock, so that the log is still there.
+
+void Registry::NoteRewritten(const FilterPtr& filter) {
+  const std::lock_guard lock(MutexOf(0));
+  if (log_ != nullptr) log_->Rewritten(filter);
+}
+
+void Registry::NoteFreezing(const FilterPtr& filter) {
+  const std::lock_guard lock(MutexOf(0));
+  if (log_ != nullptr) log_->Freezing(*filter);
+}
+
+std::vector<NamedFilter> Registry::Collect(const std::function<void()>& at_that_moment) const {
+  const auto locks = LockAll();
+  if (at_that_moment) at_that_moment();
   std::vector<NamedFilter> all;
   all.reserve(size_.load(std::memory_order_relaxed));
   for (size_t i = 0; i < kShards; ++i) {

@@ -10,6 +10,8 @@
 //         taken out by whoever changes its name's meaning; a thread of the registry looks for the others ten times a
 //         second, as long as any name has an expiry. It finds them through an index by time, a few under a lock at a
 //         time, so that it costs what there is to remove and nobody waits for it.
+// Log:    if there is one, it is told of every change of a name under the name's lock, and of every filter before
+//         others can find it.
 // Thread-safe.
 #pragma once
 
@@ -26,6 +28,7 @@
 
 #include "core/base/wall_clock.h"
 #include "server/commands/keyspace.h"
+#include "server/keyspace/keyspace_log.h"
 
 namespace bitsieve::server {
 
@@ -52,6 +55,7 @@ class Registry final : public Keyspace {
   bool ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement);
   bool Remove(std::string_view name) override;
   RenameOutcome Rename(std::string_view from, std::string_view to, bool only_if_absent) override;
+  void NoteRewritten(const FilterPtr& filter) override;
   void Flush(bool background) override;
   uint64_t Size() const override;
   uint64_t Scan(uint64_t cursor, uint64_t count, const Visitor& visitor) const override;
@@ -62,8 +66,14 @@ class Registry final : public Keyspace {
   int64_t NowMs() const override { return clock_(); }
   core::MemoryBudget& memory() override;
 
-  // Everything, as of one moment: no rename is half seen.
-  std::vector<NamedFilter> Collect() const;
+  // From now on; all filters that are there, and have numbers, get its listener. The log outlives the registry, or is
+  // taken away with null.
+  void SetLog(KeyspaceLog* log);
+  // Tells the log that the filter is closed, to be frozen.
+  void NoteFreezing(const FilterPtr& filter);
+
+  // Everything, as of one moment: no rename is half seen. `at_that_moment`, if given, is called with all names at rest.
+  std::vector<NamedFilter> Collect(const std::function<void()>& at_that_moment = {}) const;
   // Names inserted, replaced, removed, renamed or given another expiry so far: equal numbers mean the same names hold
   // the same filters until the same times.
   uint64_t ChangeCount() const;
@@ -88,10 +98,14 @@ class Registry final : public Keyspace {
   bool AnyExpiry() const;
   void SweepIfExpiring(int64_t expires_ms);
   void CountChange() { changes_.fetch_add(1, std::memory_order_relaxed); }
+  // Called with the name's lock held.
+  void TellNamed(std::string_view name, const FilterPtr& filter, int64_t expires_ms);
+  void TellUnnamed(std::string_view name);
 
   core::MemoryBudget& memory_;
   const Clock clock_;
   const uint64_t seed_;              // of the hash of names, so that nobody can choose names that share a bucket
+  KeyspaceLog* log_ = nullptr;       // changed with all locks held, read under any
   std::unique_ptr<Lock[]> locks_;    // each with the index of the expiries in its shards
   std::unique_ptr<Shard[]> shards_;  // shard i is protected by lock i % kLocks
   // Relaxed: changed under the lock of the shard that changes, read for their own sake.

@@ -116,6 +116,7 @@ class Registry::View {
   Node TakeExpired(Map::iterator entry) {
     registry_.expired_.fetch_add(1, std::memory_order_relaxed);
     registry_.CountChange();
+    registry_.TellUnnamed(entry->first.text);
     return Take(entry);
   }
   void Index(Map::iterator entry) {

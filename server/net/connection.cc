@@ -5,6 +5,7 @@
 #include <asio/buffer.hpp>
 #include <asio/error.hpp>
 #include <asio/post.hpp>
+#include <functional>
 #include <new>
 #include <utility>
 
@@ -19,7 +20,7 @@ constexpr int kWindowsAtOnce = 16;
 // Closing a socket with unread bytes resets the connection, and replies on their way would be lost: up to so many reads
 // throw away what a client sent behind its last command.
 constexpr int kDiscards = 16;
-// Replies are handed to the socket when there are so many, even if the batch is not done.
+// Replies are handed to the socket when there are so many bytes of them, even if the batch is not done.
 constexpr size_t kFlushBytes = 256 * 1024;
 
 bool WouldBlock(const asio::error_code& error) {
@@ -58,7 +59,8 @@ void Connection::Abort(const char* reason) {
 }
 
 bool Connection::IdleSince(int64_t unix_ms) const {
-  return !deferred_ && conversation_.client().last_active_unix_ms.load(std::memory_order_relaxed) < unix_ms;
+  return !deferred_ && held_ == nullptr &&
+         conversation_.client().last_active_unix_ms.load(std::memory_order_relaxed) < unix_ms;
 }
 
 // ---- reading
@@ -70,7 +72,7 @@ void Connection::WaitReadable() {
 }
 
 void Connection::OnReadable() {
-  if (closed_ || deferred_ || scheduled_ || finishing_) return;
+  if (closed_ || deferred_ || held_ != nullptr || scheduled_ || finishing_) return;
   Guarded([this] {
     std::span<char> input;
     if (Receive(input)) Run(input);
@@ -105,17 +107,22 @@ void Connection::OnReceiveError(const asio::error_code& error) {
 void Connection::Run(std::span<char> input) {
   std::string& reply = loop_.reply();
   Conversation::Step step{Conversation::State::kMore, 0, nullptr};
+  bool wrote = false;
   for (int i = 0; i < kWindowsAtOnce && !input.empty() && step.state == Conversation::State::kMore; ++i) {
     step = conversation_.RunWindow(input, loop_.dispatcher(), loop_.batch(), reply);
     input = input.subspan(step.consumed);
-    if (reply.size() >= kFlushBytes) Flush();
-    if (closed_) return;
+    wrote |= step.wrote;
+    if (reply.size() >= kFlushBytes) break;
   }
   read_buffer_.Keep(input);
+  step.wrote = wrote;
   GoOn(std::move(step));
 }
 
 void Connection::GoOn(Conversation::Step step) {
+  if (std::exchange(step.wrote, false)) {
+    if (const uint64_t position = loop_.AwaitedPosition(); position != 0) return Hold(position, std::move(step));
+  }
   Flush();
   if (closed_) return;
   switch (step.state) {
@@ -150,16 +157,20 @@ void Connection::RunKept() {
   Guarded([this] { Run(read_buffer_.kept()); });
 }
 
-void Connection::Defer(DeferredReply deferred) {
-  deferred_ = true;
-  // The reply may come after this connection, or even its loop, is gone.
-  deferred([self = weak_from_this(), loop = loop_.weak_from_this()](WriteReply write_reply) {
+template <class Work>
+auto Connection::Later(Work work) {
+  return [self = weak_from_this(), loop = loop_.weak_from_this(), work](auto... arguments) {
     const std::shared_ptr<EventLoop> alive = loop.lock();
     if (alive == nullptr) return;
-    asio::post(alive->context(), [self, write_reply = std::move(write_reply)] {
-      if (const std::shared_ptr<Connection> connection = self.lock()) connection->Resume(write_reply);
+    asio::post(alive->context(), [self, work, ... arguments = std::move(arguments)] {
+      if (const std::shared_ptr<Connection> connection = self.lock()) std::invoke(work, *connection, arguments...);
     });
-  });
+  };
+}
+
+void Connection::Defer(DeferredReply deferred) {
+  deferred_ = true;
+  deferred(Later(&Connection::Resume));
 }
 
 void Connection::Resume(const WriteReply& write_reply) {
@@ -168,6 +179,23 @@ void Connection::Resume(const WriteReply& write_reply) {
   Guarded([&] {
     Conversation::Step step = conversation_.Resume(write_reply, loop_.dispatcher(), loop_.reply());
     GoOn(std::move(step));
+  });
+}
+
+// ---- holding back
+
+void Connection::Hold(uint64_t position, Conversation::Step step) {
+  held_ = std::make_unique<Held>(Held{loop_.reply(), std::move(step)});
+  loop_.ClearReply();
+  loop_.Await(position, Later(&Connection::Release));
+}
+
+void Connection::Release() {
+  if (closed_) return;
+  const std::unique_ptr<Held> held = std::move(held_);
+  Guarded([&] {
+    loop_.reply() = held->replies;
+    GoOn(std::move(held->step));
   });
 }
 

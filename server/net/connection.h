@@ -5,6 +5,10 @@
 // Writing is tried at once; what the socket does not take waits in a buffer, and reading goes on meanwhile until that
 // buffer reaches the output limit: then the client, which does not read, is closed.
 //
+// Replies to commands that changed something are promises: if the log has to come further before they may be given,
+// they are held, all of the batch, and the connection rests until it has. A connection that is closed meanwhile gives
+// none.
+//
 // Confined to its loop. Kept alive by its loop and by the operations under way.
 #pragma once
 
@@ -12,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "server/net/connection_slots.h"
@@ -33,13 +38,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Drain();
   // Closes at once, whatever is under way. `reason` goes to the log.
   void Abort(const char* reason);
-  // Whether the client has been idle since before `unix_ms` (it is not while it waits for a deferred reply).
+  // Whether the client has been idle since before `unix_ms` (it is not while it waits for a reply).
   bool IdleSince(int64_t unix_ms) const;
 
   ClientRecord& client() { return conversation_.client(); }
   size_t slot_in_loop = 0;  // kept by the loop
 
  private:
+  struct Held {
+    std::string replies;
+    Conversation::Step step;  // to go on with
+  };
+
   void WaitReadable();
   void OnReadable();
   // False if nothing is there to be run: the socket is empty, at its end or broken.
@@ -51,8 +61,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void RunKept();
   // Runs `step` from the loop's queue, so that other connections get their turn first.
   void Soon(void (Connection::*step)());
+  // Runs `work` on the loop's thread, from any thread, unless the connection or even its loop is gone.
+  template <class Work>
+  auto Later(Work work);
   void Defer(DeferredReply deferred);
   void Resume(const WriteReply& write_reply);
+  // Keeps what the loop has collected for this client, and `step`, until the log has reached the position.
+  void Hold(uint64_t position, Conversation::Step step);
+  void Release();
 
   void Flush();
   void WaitWritable();
@@ -73,10 +89,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ReadBuffer read_buffer_;
   WriteBuffer write_buffer_;
   bool waiting_for_writable_ = false;
-  bool deferred_ = false;   // a reply comes later: nothing is run before
-  bool scheduled_ = false;  // Soon() is under way
-  bool draining_ = false;   // close as soon as the socket has no more to read
-  bool finishing_ = false;  // close once everything is written
+  std::unique_ptr<Held> held_;  // nothing is written, run or read before it is released
+  bool deferred_ = false;       // a reply comes later: nothing is run before
+  bool scheduled_ = false;      // Soon() is under way
+  bool draining_ = false;       // close as soon as the socket has no more to read
+  bool finishing_ = false;      // close once everything is written
   bool closed_ = false;
 };
 

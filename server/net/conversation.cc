@@ -65,17 +65,19 @@ Conversation::Step Conversation::Resume(const WriteReply& write_reply, Dispatche
 
 Conversation::Step Conversation::Run(Dispatcher& dispatcher, const CommandBatch& batch, std::string& reply) {
   protocol::ReplyWriter writer = Writer(reply);
+  bool wrote = false;
   if (batch.size() != 0 && !session_.closing) {
     Dispatcher::Outcome outcome = dispatcher.Execute(session_, batch, 0, writer);
+    wrote = outcome.wrote;
     if (outcome.deferred) {
       if (outcome.executed < batch.size()) waiting_ = std::make_unique<WaitingCommands>(batch, outcome.executed);
-      return {State::kDeferred, 0, std::move(outcome.deferred)};
+      return {State::kDeferred, 0, std::move(outcome.deferred), wrote};
     }
   }
-  if (session_.closing) return {State::kClose, 0, nullptr};
-  if (!broken_) return {State::kMore, 0, nullptr};
+  if (session_.closing) return {State::kClose, 0, nullptr, wrote};
+  if (!broken_) return {State::kMore, 0, nullptr, wrote};
   writer.Error(parser_.error());
-  return {State::kClose, 0, nullptr};
+  return {State::kClose, 0, nullptr, wrote};
 }
 
 }  // namespace bitsieve::server

@@ -25,6 +25,7 @@ class Conversation {
     State state;
     size_t consumed;         // bytes of the input that are done with
     DeferredReply deferred;  // set for kDeferred: to be started
+    bool wrote = false;      // a command may have changed something: see Dispatcher::Outcome
   };
 
   Conversation(std::shared_ptr<ClientRecord> client, const protocol::RequestLimits& limits);

@@ -148,7 +148,7 @@ void EventLoop::BeginDrain(std::chrono::milliseconds patience) {
   drain_timer_.async_wait([this](const asio::error_code& error) {
     if (error) return;
     ForEachConnection(
-        [](Connection& connection) { connection.Abort("the server stops, and it did not read its replies in time"); });
+        [](Connection& connection) { connection.Abort("the server stops, and its replies were not out in time"); });
   });
   EndIfDrained();
 }

@@ -11,6 +11,8 @@
 #include <asio/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -54,6 +56,13 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   ReadBuffer::Scratch scratch() { return ReadBuffer::Scratch(*scratch_); }
   std::string& reply() { return reply_; }
   void ClearReply();
+  // As Durability says; 0 if nothing is logged.
+  uint64_t AwaitedPosition() const {
+    return commands_.durability == nullptr ? 0 : commands_.durability->AwaitedPosition();
+  }
+  void Await(uint64_t position, std::function<void()> reached) {
+    commands_.durability->Await(position, std::move(reached));
+  }
 
  private:
   void Serve(Socket socket, ConnectionSlots::Slot slot);

@@ -154,15 +154,15 @@ core::Status CheckedFileReader::ReadHead(const FileFormat& format) {
   if (fields.GetBytes(kMagicBytes) != format.magic) {
     return Corrupt("does not start with " + std::string(format.magic) + ", so it is no " + std::string(format.name));
   }
-  const auto version = fields.Get<uint32_t>();
+  version_ = fields.Get<uint32_t>();
   chunk_bytes_ = fields.Get<uint32_t>();
   missing_ = fields.Get<uint64_t>();
   chain_ = fields.Get<uint64_t>();
   // The checksum before the version: a changed byte is damage, not news from the future.
   if (chain_ != core::Checksum(head.substr(0, kHeadChecksumOffset))) return Corrupt("the head fails its checksum");
-  if (version == 0 || version > format.version) {
+  if (version_ == 0 || version_ > format.version) {
     return core::Fail(core::ErrorCode::kUnsupported,
-                      path_ + ": is a " + std::string(format.name) + " of version " + std::to_string(version) +
+                      path_ + ": is a " + std::string(format.name) + " of version " + std::to_string(version_) +
                           ", this server reads up to version " + std::to_string(format.version));
   }
   if (chunk_bytes_ == 0 || chunk_bytes_ > kMaxChunkBytes) {

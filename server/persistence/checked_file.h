@@ -83,6 +83,7 @@ class CheckedFileReader {
   static core::Result<CheckedFileReader> Open(const Disk& disk, const std::string& path, const FileFormat& format,
                                               ChunkBuffer& buffer);
 
+  uint32_t version() const { return version_; }  // of the file's format, at most that of FileFormat
   uint64_t file_bytes() const { return file_->size(); }
   uint64_t remaining() const { return missing_ + chunk_rest_.size(); }  // payload bytes not yet handed out
 
@@ -108,6 +109,7 @@ class CheckedFileReader {
   std::unique_ptr<ReadableFile> file_;
   std::string path_;
   ChunkBuffer* buffer_;
+  uint32_t version_ = 0;
   uint32_t chunk_bytes_ = 0;
   uint64_t missing_ = 0;       // payload bytes in chunks not yet read
   uint64_t offset_ = 0;        // in the file, of the next chunk

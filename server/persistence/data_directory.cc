@@ -14,7 +14,7 @@ core::Result<std::unique_ptr<DataDirectory>> DataDirectory::Open(Disk& disk, con
   std::unique_ptr<DataDirectory> directory(new DataDirectory(disk, path));
   core::Status status = disk.CreateDirectory(path);
   if (!status) return tl::unexpected(std::move(status.error()));
-  core::Result<std::unique_ptr<FileLock>> lock = disk.Lock(directory->PathOf("LOCK"));
+  core::Result<std::unique_ptr<FileLock>> lock = disk.Lock(directory->lock_path());
   if (!lock) return tl::unexpected(std::move(lock.error()));
   directory->lock_ = std::move(*lock);
   status = disk.CreateDirectory(directory->filters_path());
@@ -22,11 +22,11 @@ core::Result<std::unique_ptr<DataDirectory>> DataDirectory::Open(Disk& disk, con
   return directory;
 }
 
-std::string DataDirectory::FilterFileName(uint64_t file_id) {
+std::string DataLayout::FilterFileName(uint64_t file_id) {
   return std::to_string(file_id) + std::string(kFilterSuffix);
 }
 
-std::optional<uint64_t> DataDirectory::FilterFileId(std::string_view file_name) {
+std::optional<uint64_t> DataLayout::FilterFileId(std::string_view file_name) {
   if (!file_name.ends_with(kFilterSuffix)) return std::nullopt;
   uint64_t id = 0;
   std::from_chars(file_name.data(), file_name.data() + file_name.size(), id);
@@ -41,7 +41,7 @@ core::Status DataDirectory::PrepareManifest(const Manifest& manifest, ChunkBuffe
 
 core::Status DataDirectory::SwapManifest() {
   if (core::Status status = disk_.Rename(temporary_manifest_path(), manifest_path()); !status) return status;
-  return disk_.SyncDirectory(path_);
+  return disk_.SyncDirectory(path());
 }
 
 }  // namespace bitsieve::server

@@ -3,6 +3,7 @@
 //   MANIFEST             what the snapshot consists of; replaced by rename
 //   MANIFEST.tmp         the next one, while it is written
 //   filters/17.filter    one filter each; the number is the file id
+//   log/00000….log       the log's segments; made by whoever begins one
 //   quarantine/          damaged files that recovery set aside
 //   LOCK                 locked while a server runs; holds its process id
 //
@@ -14,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/result.h"
 #include "server/persistence/disk.h"
@@ -21,25 +23,39 @@
 
 namespace bitsieve::server {
 
-class DataDirectory {
+// Where things are below a path, whether they are there or not. Thread-safe.
+class DataLayout {
  public:
   static constexpr std::string_view kManifestName = "MANIFEST";
   static constexpr std::string_view kTemporaryManifestName = "MANIFEST.tmp";
 
-  // Makes what is missing and takes the lock for as long as the object lives. kIo names the process that has it.
-  static core::Result<std::unique_ptr<DataDirectory>> Open(Disk& disk, const std::string& path);
+  explicit DataLayout(std::string path) : path_(std::move(path)) {}
 
-  Disk& disk() const { return disk_; }
   const std::string& path() const { return path_; }
   std::string manifest_path() const { return PathOf(kManifestName); }
   std::string temporary_manifest_path() const { return PathOf(kTemporaryManifestName); }
   std::string filters_path() const { return PathOf("filters"); }
+  std::string log_path() const { return PathOf("log"); }
   std::string quarantine_path() const { return PathOf("quarantine"); }
+  std::string lock_path() const { return PathOf("LOCK"); }
   std::string FilterPath(uint64_t file_id) const { return filters_path() + "/" + FilterFileName(file_id); }
 
   static std::string FilterFileName(uint64_t file_id);
   // Nothing for a name that FilterFileName does not make.
   static std::optional<uint64_t> FilterFileId(std::string_view file_name);
+
+ private:
+  std::string PathOf(std::string_view name) const { return path_ + "/" + std::string(name); }
+
+  std::string path_;
+};
+
+class DataDirectory : public DataLayout {
+ public:
+  // Makes what is missing and takes the lock for as long as the object lives. kIo names the process that has it.
+  static core::Result<std::unique_ptr<DataDirectory>> Open(Disk& disk, const std::string& path);
+
+  Disk& disk() const { return disk_; }
 
   // The two halves of replacing the manifest. After a failed Prepare the old one stands. After a failed Swap either may
   // stand, so that the files of both must stay.
@@ -47,11 +63,9 @@ class DataDirectory {
   core::Status SwapManifest();
 
  private:
-  DataDirectory(Disk& disk, std::string path) : disk_(disk), path_(std::move(path)) {}
-  std::string PathOf(std::string_view name) const { return path_ + "/" + std::string(name); }
+  DataDirectory(Disk& disk, std::string path) : DataLayout(std::move(path)), disk_(disk) {}
 
   Disk& disk_;
-  const std::string path_;
   std::unique_ptr<FileLock> lock_;
 };
 

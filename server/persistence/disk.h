@@ -1,8 +1,8 @@
 // disk.h: all that persistence asks of a file system, as an interface, so that tests can make it fail, run full or lose
 // power at any step. Errors are kIo and name the path and the system's reason.
 //
-// What survives a power failure: bytes of a file after its Sync, names in a directory after its SyncDirectory; nothing
-// else may be relied on. A Disk is thread-safe; its files are thread-compatible.
+// What survives a power failure: bytes of a file after its Sync or a SyncFile, names in a directory after its
+// SyncDirectory; nothing else may be relied on. A Disk is thread-safe; its files are thread-compatible.
 #pragma once
 
 #include <cstddef>
@@ -49,6 +49,8 @@ class Disk {
   // Makes the file, or empties the one that is there.
   virtual core::Result<std::unique_ptr<WritableFile>> Create(const std::string& path) = 0;
   virtual core::Result<std::unique_ptr<ReadableFile>> Open(const std::string& path) const = 0;
+  // Makes the bytes of a file that is there durable, whoever wrote them.
+  virtual core::Status SyncFile(const std::string& path) = 0;
   // Atomic; replaces a file that has the name `to`.
   virtual core::Status Rename(const std::string& from, const std::string& to) = 0;
   // Nothing happens if there is no such file.
@@ -60,6 +62,8 @@ class Disk {
   virtual core::Result<std::vector<std::string>> List(const std::string& path) const = 0;
   // Makes the file if need be. An error names the process that holds the lock.
   virtual core::Result<std::unique_ptr<FileLock>> Lock(const std::string& path) = 0;
+  // Who holds it, "process 17", without taking it; empty if nobody does.
+  virtual std::string LockHolder(const std::string& path) const = 0;
 };
 
 }  // namespace bitsieve::server

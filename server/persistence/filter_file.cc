@@ -42,8 +42,18 @@ tl::unexpected<core::Error> Located(const CheckedFileReader& reader, const std::
   return core::Fail(error.code, path + ": " + error.message);
 }
 
-core::Result<std::unique_ptr<core::FilterDecoder>> ReadHeader(CheckedFileReader& reader, const std::string& path,
-                                                              core::MemoryBudget& budget) {
+core::Result<CheckedFileReader> OpenSealed(const Disk& disk, const std::string& path, const FileSeal& seal,
+                                           ChunkBuffer& buffer) {
+  core::Result<CheckedFileReader> reader = CheckedFileReader::Open(disk, path, kFilterFileFormat, buffer);
+  if (reader && reader->file_bytes() != seal.bytes) {
+    return reader->Corrupt("is " + std::to_string(reader->file_bytes()) + " bytes long, the manifest says " +
+                           std::to_string(seal.bytes));
+  }
+  return reader;
+}
+
+// Of the image; the name before it is passed over.
+core::Result<std::string> ReadHeader(CheckedFileReader& reader) {
   std::byte bytes[kPrefixBytes];
   core::Status status = reader.Read(bytes);
   if (!status) return tl::unexpected(std::move(status.error()));
@@ -58,9 +68,7 @@ core::Result<std::unique_ptr<core::FilterDecoder>> ReadHeader(CheckedFileReader&
   status = reader.Skip(name_bytes);
   if (status) status = reader.Read(std::as_writable_bytes(std::span(header)));
   if (!status) return tl::unexpected(std::move(status.error()));
-  core::Result<std::unique_ptr<core::FilterDecoder>> decoder = core::FilterDecoder::Open(header, budget);
-  if (!decoder) return Located(reader, path, std::move(decoder.error()));
-  return decoder;
+  return header;
 }
 
 core::Status ReadBody(CheckedFileReader& reader, const std::string& path, core::FilterDecoder& decoder) {
@@ -80,33 +88,30 @@ core::Status CheckSeal(const std::string& path, const FileSeal& found, const Fil
 }  // namespace
 
 core::Result<FileSeal> WriteFilterFile(Disk& disk, const std::string& path, std::string_view name,
-                                       const core::Filter& filter, uint32_t chunk_bytes, ChunkBuffer& buffer) {
-  const std::unique_ptr<core::FilterImage> image = filter.Capture();
-  const core::Result<std::string> prefix = EncodePrefix(path, name, image->header());
+                                       core::FilterImage& image, uint32_t chunk_bytes, ChunkBuffer& buffer) {
+  const core::Result<std::string> prefix = EncodePrefix(path, name, image.header());
   if (!prefix) return tl::unexpected(prefix.error());
-  const uint64_t payload_bytes = prefix->size() + name.size() + image->header().size() + image->body_bytes();
+  const uint64_t payload_bytes = prefix->size() + name.size() + image.header().size() + image.body_bytes();
   core::Result<CheckedFileWriter> writer =
       CheckedFileWriter::Create(disk, path, kFilterFileFormat, payload_bytes, chunk_bytes, buffer);
   if (!writer) return tl::unexpected(std::move(writer.error()));
   core::Status status = writer->Append(*prefix);
   if (status) status = writer->Append(name);
-  if (status) status = writer->Append(image->header());
-  if (status) status = WriteBody(*writer, *image);
+  if (status) status = writer->Append(image.header());
+  if (status) status = WriteBody(*writer, image);
   if (!status) return tl::unexpected(std::move(status.error()));
   return writer->Finish();
 }
 
 core::Result<std::unique_ptr<core::Filter>> ReadFilterFile(const Disk& disk, const std::string& path,
                                                            const FileSeal& seal, core::MemoryBudget& budget,
-                                                           ChunkBuffer& buffer) {
-  core::Result<CheckedFileReader> reader = CheckedFileReader::Open(disk, path, kFilterFileFormat, buffer);
+                                                           const core::Clock& clock, ChunkBuffer& buffer) {
+  core::Result<CheckedFileReader> reader = OpenSealed(disk, path, seal, buffer);
   if (!reader) return tl::unexpected(std::move(reader.error()));
-  if (reader->file_bytes() != seal.bytes) {
-    return reader->Corrupt("is " + std::to_string(reader->file_bytes()) + " bytes long, the manifest says " +
-                           std::to_string(seal.bytes));
-  }
-  core::Result<std::unique_ptr<core::FilterDecoder>> decoder = ReadHeader(*reader, path, budget);
-  if (!decoder) return tl::unexpected(std::move(decoder.error()));
+  core::Result<std::string> header = ReadHeader(*reader);
+  if (!header) return tl::unexpected(std::move(header.error()));
+  core::Result<std::unique_ptr<core::FilterDecoder>> decoder = core::FilterDecoder::Open(*header, budget, clock);
+  if (!decoder) return Located(*reader, path, std::move(decoder.error()));
   if ((*decoder)->body_bytes() != reader->remaining()) {
     return reader->Corrupt("a body of " + std::to_string(reader->remaining()) + " bytes, its header needs " +
                            std::to_string((*decoder)->body_bytes()));
@@ -120,6 +125,15 @@ core::Result<std::unique_ptr<core::Filter>> ReadFilterFile(const Disk& disk, con
   core::Result<std::unique_ptr<core::Filter>> filter = (*decoder)->Finish();
   if (!filter) return Located(*reader, path, std::move(filter.error()));
   return filter;
+}
+
+core::Result<FilterFileHead> ReadFilterFileHead(const Disk& disk, const std::string& path, const FileSeal& seal,
+                                                ChunkBuffer& buffer) {
+  core::Result<CheckedFileReader> reader = OpenSealed(disk, path, seal, buffer);
+  if (!reader) return tl::unexpected(std::move(reader.error()));
+  core::Result<std::string> header = ReadHeader(*reader);
+  if (!header) return tl::unexpected(std::move(header.error()));
+  return FilterFileHead{std::move(*header), reader->remaining()};
 }
 
 }  // namespace bitsieve::server

@@ -23,11 +23,12 @@ std::vector<size_t> LargestFirst(const std::vector<ManifestEntry>& entries) {
 class Loader {
  public:
   Loader(const DataDirectory& directory, const std::vector<ManifestEntry>& entries,
-         const std::vector<uint64_t>& present, core::MemoryBudget& budget)
+         const std::vector<uint64_t>& present, core::MemoryBudget& budget, const core::Clock& clock)
       : directory_(directory),
         entries_(entries),
         present_(present),
         budget_(budget),
+        clock_(clock),
         order_(LargestFirst(entries)),
         results_(entries.size(), core::Result<FilterPtr>(FilterPtr())) {}
 
@@ -58,7 +59,7 @@ class Loader {
     if (out_of_memory_.load(std::memory_order_relaxed)) {
       return Explain(entry, {core::ErrorCode::kOutOfMemory, path + ": not read, memory had run out before"});
     }
-    auto filter = ReadFilterFile(directory_.disk(), path, entry.seal, budget_, buffer);
+    auto filter = ReadFilterFile(directory_.disk(), path, entry.seal, budget_, clock_, buffer);
     if (filter) return FilterPtr(std::move(*filter));
     if (filter.error().code == core::ErrorCode::kOutOfMemory) out_of_memory_.store(true, std::memory_order_relaxed);
     return Explain(entry, std::move(filter.error()));
@@ -72,6 +73,7 @@ class Loader {
   const std::vector<ManifestEntry>& entries_;
   const std::vector<uint64_t>& present_;
   core::MemoryBudget& budget_;
+  const core::Clock& clock_;
   const std::vector<size_t> order_;  // so that a large filter does not come last, when other threads have nothing left
   std::vector<core::Result<FilterPtr>> results_;  // each element is written by one thread
   std::atomic<size_t> next_{0};
@@ -83,8 +85,8 @@ class Loader {
 std::vector<core::Result<FilterPtr>> LoadFilters(const DataDirectory& directory,
                                                  const std::vector<ManifestEntry>& entries,
                                                  const std::vector<uint64_t>& present, core::MemoryBudget& budget,
-                                                 unsigned threads) {
-  return Loader(directory, entries, present, budget).Run(threads);
+                                                 const core::Clock& clock, unsigned threads) {
+  return Loader(directory, entries, present, budget, clock).Run(threads);
 }
 
 }  // namespace bitsieve::server

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
 #include "server/keyspace/registry.h"
@@ -19,6 +20,6 @@ namespace bitsieve::server {
 std::vector<core::Result<FilterPtr>> LoadFilters(const DataDirectory& directory,
                                                  const std::vector<ManifestEntry>& entries,
                                                  const std::vector<uint64_t>& present, core::MemoryBudget& budget,
-                                                 unsigned threads);
+                                                 const core::Clock& clock, unsigned threads);
 
 }  // namespace bitsieve::server

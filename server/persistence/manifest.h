@@ -12,7 +12,7 @@
 
 namespace bitsieve::server {
 
-inline constexpr FileFormat kManifestFormat{"BSMANIFS", 1, "manifest"};
+inline constexpr FileFormat kManifestFormat{"BSMANIFS", 2, "manifest"};
 inline constexpr uint64_t kMaxManifestBytes = uint64_t{4} << 30;
 inline constexpr uint64_t kMaxFileId = uint64_t{1} << 62;  // none that is given comes near it
 
@@ -21,6 +21,9 @@ struct ManifestEntry {
   uint64_t file_id = 0;
   FileSeal seal;                // of its file
   int64_t expires_unix_ms = 0;  // when the name ends; 0: never
+  uint64_t filter_id = 0;       // by which the log knows it; 0: the log never did
+  uint64_t sequence = 0;        // of the last change that the file shows
+  bool freezing = false;        // it was closed, and its frozen filter was not there yet
 
   bool operator==(const ManifestEntry&) const = default;
 };
@@ -28,8 +31,9 @@ struct ManifestEntry {
 struct Manifest {
   uint64_t snapshot_number = 0;  // one more with each snapshot
   int64_t saved_unix_ms = 0;
-  uint64_t log_position = 0;           // the log continues the snapshot from here; 0 as long as there is no log
+  uint64_t log_position = 0;           // the log continues the snapshot from here
   uint64_t next_file_id = 1;           // above every id ever given, so that none is used twice
+  uint64_t next_filter_id = 1;         // above every filter id ever given
   std::vector<ManifestEntry> filters;  // by ascending name
 
   bool operator==(const Manifest&) const = default;
@@ -40,7 +44,7 @@ std::vector<uint64_t> FileIdsOf(const Manifest& manifest);
 
 // Writes the file and makes its bytes durable. kInvalidArgument if it would exceed kMaxManifestBytes.
 core::Status WriteManifest(Disk& disk, const std::string& path, const Manifest& manifest, ChunkBuffer& buffer);
-// kCorrupt, kUnsupported or kIo; the message names the file.
+// Of version 1 too, which knew no filter ids. kCorrupt, kUnsupported or kIo; the message names the file.
 core::Result<Manifest> ReadManifest(const Disk& disk, const std::string& path, ChunkBuffer& buffer);
 
 }  // namespace bitsieve::server

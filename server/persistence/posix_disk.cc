@@ -116,6 +116,17 @@ class PosixFileLock final : public FileLock {
   const Descriptor descriptor_;  // closing it unlocks
 };
 
+// Without waiting for long: who asks for a lock's holder has it for an instant, which must not keep a server out.
+bool TakeLock(int descriptor) {
+  constexpr int kTries = 10;
+  constexpr useconds_t kPauseMicroseconds = 2000;
+  for (int i = 1; ::flock(descriptor, LOCK_EX | LOCK_NB) != 0; ++i) {
+    if (errno != EWOULDBLOCK || i == kTries) return false;
+    ::usleep(kPauseMicroseconds);
+  }
+  return true;
+}
+
 // The process id that the holder of a lock wrote into it; "another process" if there is none to be read.
 std::string HolderOf(int descriptor) {
   char text[32];
@@ -142,6 +153,13 @@ core::Result<std::unique_ptr<ReadableFile>> PosixDisk::Open(const std::string& p
   if (!S_ISREG(status.st_mode)) return core::Fail(core::ErrorCode::kIo, path + ": is not a regular file");
   ::posix_fadvise(descriptor.get(), 0, 0, POSIX_FADV_SEQUENTIAL);  // only a hint: its failure changes nothing
   return std::make_unique<PosixReadableFile>(path, std::move(descriptor), static_cast<uint64_t>(status.st_size));
+}
+
+core::Status PosixDisk::SyncFile(const std::string& path) {
+  const Descriptor descriptor(OpenDescriptor(path, O_RDONLY | O_NONBLOCK));
+  if (descriptor.get() < 0) return FailWith(path, "open", errno);
+  if (SyncDescriptor(descriptor.get()) != 0) return FailWith(path, "sync", errno);
+  return {};
 }
 
 core::Status PosixDisk::Rename(const std::string& from, const std::string& to) {
@@ -186,7 +204,7 @@ core::Result<std::vector<std::string>> PosixDisk::List(const std::string& path) 
 core::Result<std::unique_ptr<FileLock>> PosixDisk::Lock(const std::string& path) {
   Descriptor descriptor(OpenDescriptor(path, O_RDWR | O_CREAT));
   if (descriptor.get() < 0) return FailWith(path, "create", errno);
-  if (::flock(descriptor.get(), LOCK_EX | LOCK_NB) != 0) {
+  if (!TakeLock(descriptor.get())) {
     if (errno != EWOULDBLOCK) return FailWith(path, "lock", errno);
     return core::Fail(core::ErrorCode::kIo, path + ": held by " + HolderOf(descriptor.get()) +
                                                 "; a data directory serves one server at a time");
@@ -195,6 +213,14 @@ core::Result<std::unique_ptr<FileLock>> PosixDisk::Lock(const std::string& path)
   const std::string pid = std::to_string(::getpid()) + "\n";
   if (::ftruncate(descriptor.get(), 0) == 0) (void)!::pwrite(descriptor.get(), pid.data(), pid.size(), 0);
   return std::make_unique<PosixFileLock>(std::move(descriptor));
+}
+
+std::string PosixDisk::LockHolder(const std::string& path) const {
+  const Descriptor descriptor(OpenDescriptor(path, O_RDONLY | O_NONBLOCK));
+  if (descriptor.get() < 0) return "";
+  // Shared, so that two who ask at a time do not take each other for the holder.
+  const bool held = ::flock(descriptor.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  return held ? HolderOf(descriptor.get()) : "";
 }
 
 }  // namespace bitsieve::server

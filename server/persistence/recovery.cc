@@ -5,7 +5,9 @@
 #include <thread>
 #include <utility>
 
+#include "server/persistence/filter_file.h"
 #include "server/persistence/filter_loader.h"
+#include "server/persistence/log_replay.h"
 #include "server/persistence/manifest.h"
 
 namespace bitsieve::server {
@@ -30,24 +32,30 @@ tl::unexpected<core::Error> Refuse(const core::Error& error, std::string_view ad
 // A start that may only proceed in this order; each step is one function.
 class Recoverer {
  public:
-  Recoverer(DataDirectory& directory, Registry& registry, const RecoveryOptions& options)
-      : directory_(directory), disk_(directory.disk()), registry_(registry), options_(options) {}
+  Recoverer(DataDirectory& directory, Registry& registry, ReplayClock& clock, const RecoveryOptions& options)
+      : directory_(directory),
+        disk_(directory.disk()),
+        registry_(registry),
+        clock_(clock),
+        options_(options),
+        quarantine_(directory) {}
 
   core::Result<Recovery> Run() {
     const auto start = std::chrono::steady_clock::now();
     core::Status status = ListFiles();
     if (status) status = LoadManifest();
-    if (status) DropExpired();
+    if (status && log_files_.empty()) DropExpired();
     if (status) status = LoadAll();
-    if (status) status = Publish();
+    if (status) status = ReplayLog();
     if (status && manifest_changed_) status = CommitManifest();
     if (!status) return tl::unexpected(std::move(status.error()));
     NoteSaved();
     RemoveExpired();
     RemoveLeftovers();
     const auto duration = std::chrono::steady_clock::now() - start;
-    report_.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
-    return Recovery{std::move(report_), std::move(saved_)};
+    recovery_.report.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+    recovery_.report.quarantined = quarantine_.taken();
+    return std::move(recovery_);
   }
 
  private:
@@ -60,21 +68,26 @@ class Recoverer {
   bool MayQuarantine(const core::Error& error) const;
   std::string MemoryAdvice() const;
   core::Status RefuseAll(const std::vector<core::Result<FilterPtr>>& results) const;
-  core::Status Quarantine(uint64_t file_id, const std::string& reason);
-  core::Status MoveToQuarantine(const std::string& path, std::string_view name, const std::string& reason);
-  core::Result<std::string> FreeQuarantinePath(std::string_view name);
+  core::Status SetAside(uint64_t file_id, const std::string& reason);
+  core::Status ReplayLog();
+  core::Result<FilterPtr> LoadImage(const log::Image& image);
+  core::Status ReadSegments(LogReplay& replay);
+  core::Status HandleDamage(const LogCut& damage);
   core::Status CommitManifest();
-  core::Status Publish();
+  core::Status Publish(const LogReplay& replay);
   void NoteSaved();
   void RemoveExpired();
   void RemoveLeftovers();
+  bool IsNeeded(uint64_t file_id) const;
   bool Remove(const std::string& path);
   void RemoveLeftover(const std::string& path);
 
   DataDirectory& directory_;
   Disk& disk_;
   Registry& registry_;
+  ReplayClock& clock_;
   const RecoveryOptions& options_;
+  Quarantine quarantine_;
 
   bool has_manifest_ = false;
   bool has_temporary_manifest_ = false;
@@ -82,10 +95,11 @@ class Recoverer {
   uint64_t first_free_id_ = 1;      // above all that were there at the start
   Manifest manifest_;
   bool manifest_changed_ = false;
+  std::vector<LogFile> log_files_;
   std::vector<uint64_t> expired_ids_;  // of the files of names whose time has come
   std::vector<FilterPtr> filters_;     // one for each entry of manifest_
-  RecoveryReport report_;
-  SavedState saved_;
+  ChunkBuffer buffer_;
+  Recovery recovery_;
 };
 
 core::Status Recoverer::ListFiles() {
@@ -100,16 +114,22 @@ core::Status Recoverer::ListFiles() {
   }
   std::sort(file_ids_.begin(), file_ids_.end());
   if (!file_ids_.empty()) first_free_id_ = file_ids_.back() + 1;
+  if (!Contains(*top, "log")) return {};
+  core::Result<std::vector<LogFile>> log_files = ListLog(disk_, directory_.log_path());
+  if (!log_files) return tl::unexpected(std::move(log_files.error()));
+  log_files_ = std::move(*log_files);
   return {};
 }
 
 core::Status Recoverer::LoadManifest() {
   if (!has_manifest_) {
-    // A server writes its first manifest before its first filter file: files alone mean that the manifest was lost.
-    if (!file_ids_.empty()) {
-      return HandleLostManifest({core::ErrorCode::kCorrupt, directory_.manifest_path() + ": is missing, but " +
-                                                                directory_.filters_path() + " holds " +
-                                                                std::to_string(file_ids_.size()) + " filter files"});
+    // A server writes its first manifest before any other file: files alone mean that the manifest was lost.
+    if (!file_ids_.empty() || !log_files_.empty()) {
+      return HandleLostManifest(
+          {core::ErrorCode::kCorrupt, directory_.manifest_path() + ": is missing, but " + directory_.filters_path() +
+                                          " holds " + std::to_string(file_ids_.size()) + " filter files, " +
+                                          directory_.log_path() + " " + std::to_string(log_files_.size()) +
+                                          " segments"});
     }
     manifest_changed_ = true;
     return {};
@@ -118,7 +138,7 @@ core::Status Recoverer::LoadManifest() {
   core::Result<Manifest> manifest = ReadManifest(disk_, directory_.manifest_path(), buffer);
   if (!manifest) return HandleLostManifest(manifest.error());
   manifest_ = std::move(*manifest);
-  report_.snapshot_unix_ms = manifest_.saved_unix_ms;
+  recovery_.report.snapshot_unix_ms = manifest_.saved_unix_ms;
   return {};
 }
 
@@ -130,18 +150,22 @@ core::Status Recoverer::HandleLostManifest(const core::Error& error) {
     return Refuse(error, "put the right MANIFEST there, or set on-corrupt to quarantine to start empty");
   }
   while (!file_ids_.empty()) {
-    core::Status status = Quarantine(file_ids_.back(), "its manifest was lost: " + error.message);
+    core::Status status = SetAside(file_ids_.back(), "its manifest was lost: " + error.message);
+    if (!status) return status;
+  }
+  for (const LogFile& file : std::exchange(log_files_, {})) {
+    core::Status status = quarantine_.Take(file.path, "its manifest was lost: " + error.message);
     if (!status) return status;
   }
   manifest_changed_ = true;
   if (!has_manifest_) return {};
-  return MoveToQuarantine(directory_.manifest_path(), DataDirectory::kManifestName, error.message);
+  return quarantine_.Take(directory_.manifest_path(), error.message);
 }
 
 // Before anything is read: what nobody will ever ask for again may as well be damaged.
 void Recoverer::DropExpired() {
   const int64_t now_ms = registry_.NowMs();
-  report_.filters_expired = std::erase_if(manifest_.filters, [&](const ManifestEntry& entry) {
+  recovery_.report.filters_expired = std::erase_if(manifest_.filters, [&](const ManifestEntry& entry) {
     const bool expired = entry.expires_unix_ms != 0 && entry.expires_unix_ms <= now_ms;
     if (expired) expired_ids_.push_back(entry.file_id);
     return expired;
@@ -151,7 +175,7 @@ void Recoverer::DropExpired() {
 
 core::Status Recoverer::LoadAll() {
   std::vector<core::Result<FilterPtr>> results =
-      LoadFilters(directory_, manifest_.filters, file_ids_, registry_.memory(), ThreadsOf(options_));
+      LoadFilters(directory_, manifest_.filters, file_ids_, registry_.memory(), clock_, ThreadsOf(options_));
   if (core::Status status = HandleProblems(results); !status) return status;
   // What is left of manifest and results are the filters that were loaded.
   std::vector<ManifestEntry> loaded;
@@ -172,7 +196,7 @@ core::Status Recoverer::HandleProblems(std::vector<core::Result<FilterPtr>>& res
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i]) continue;
     manifest_changed_ = true;
-    const core::Status moved = Quarantine(manifest_.filters[i].file_id, results[i].error().message);
+    const core::Status moved = SetAside(manifest_.filters[i].file_id, results[i].error().message);
     if (!moved) return moved;
   }
   return {};
@@ -205,70 +229,133 @@ core::Status Recoverer::RefuseAll(const std::vector<core::Result<FilterPtr>>& re
                                        std::to_string(results.size()) + " filters cannot be loaded:" + lines);
 }
 
-core::Status Recoverer::Quarantine(uint64_t file_id, const std::string& reason) {
+core::Status Recoverer::SetAside(uint64_t file_id, const std::string& reason) {
   const std::string path = directory_.FilterPath(file_id);
   if (!std::binary_search(file_ids_.begin(), file_ids_.end(), file_id)) {
-    report_.quarantined.push_back({path, "", reason});
+    quarantine_.NoteMissing(path, reason);
     return {};
   }
-  core::Status status = MoveToQuarantine(path, DataDirectory::FilterFileName(file_id), reason);
+  core::Status status = quarantine_.Take(path, reason);
   if (status) std::erase(file_ids_, file_id);
   return status;
 }
 
-core::Status Recoverer::MoveToQuarantine(const std::string& path, std::string_view name, const std::string& reason) {
-  core::Status status = disk_.CreateDirectory(directory_.quarantine_path());
-  if (!status) return status;
-  const core::Result<std::string> target = FreeQuarantinePath(name);
-  if (!target) return tl::unexpected(target.error());
-  status = disk_.Rename(path, *target);
-  // The new name first: in between, a power failure may show both, never neither.
-  if (status) status = disk_.SyncDirectory(directory_.quarantine_path());
-  if (status) status = disk_.SyncDirectory(path.substr(0, path.rfind('/')));
-  if (status) report_.quarantined.push_back({path, *target, reason});
-  return status;
+// ---- the log
+
+core::Status Recoverer::ReplayLog() {
+  LogReplay replay(registry_.memory(), clock_, manifest_.next_filter_id,
+                   [this](const log::Image& image) { return LoadImage(image); });
+  for (size_t i = 0; i < filters_.size(); ++i) {
+    const ManifestEntry& entry = manifest_.filters[i];
+    const FilterPtr& filter = filters_[i];
+    recovery_.report.bytes_read += entry.seal.bytes;
+    recovery_.saved.filters.emplace(filter.get(),
+                                    SavedFilter{filter, filter->ChangeCount(), entry.file_id, entry.seal});
+    replay.Add(entry.name, entry.filter_id, {filter, entry.sequence, entry.freezing}, entry.expires_unix_ms);
+  }
+  filters_.clear();
+  if (core::Status status = ReadSegments(replay); !status) return status;
+  replay.Finish();
+  recovery_.saved.next_filter_id = replay.next_filter_id();
+  recovery_.image_files = replay.image_files();
+  return Publish(replay);
 }
 
-// "17.filter", or "17.filter.1" and so on if an earlier start put a file of that name there.
-core::Result<std::string> Recoverer::FreeQuarantinePath(std::string_view name) {
-  const core::Result<std::vector<std::string>> taken = disk_.List(directory_.quarantine_path());
-  if (!taken) return tl::unexpected(taken.error());
-  std::string candidate(name);
-  for (uint64_t i = 1; Contains(*taken, candidate); ++i) candidate = std::string(name) + "." + std::to_string(i);
-  return directory_.quarantine_path() + "/" + candidate;
+core::Result<FilterPtr> Recoverer::LoadImage(const log::Image& image) {
+  const std::string path = directory_.FilterPath(image.file_id);
+  first_free_id_ = std::max(first_free_id_, image.file_id + 1);
+  const bool present = std::binary_search(file_ids_.begin(), file_ids_.end(), image.file_id);
+  core::Result<std::unique_ptr<core::Filter>> filter =
+      present ? ReadFilterFile(disk_, path, image.seal, registry_.memory(), clock_, buffer_)
+              : core::Fail(core::ErrorCode::kCorrupt, path + ": is missing, but the log refers to it");
+  if (filter) {
+    recovery_.report.bytes_read += image.seal.bytes;
+    return FilterPtr(std::move(*filter));
+  }
+  if (!MayQuarantine(filter.error())) return tl::unexpected(std::move(filter.error()));
+  if (core::Status status = SetAside(image.file_id, filter.error().message); !status) {
+    return tl::unexpected(std::move(status.error()));
+  }
+  return FilterPtr();
+}
+
+core::Status Recoverer::ReadSegments(LogReplay& replay) {
+  const core::Result<LogScan> scan =
+      ReadLog(disk_, log_files_, manifest_.log_position,
+              [&](uint64_t position, const log::Record& record) { return replay.Apply(position, record); });
+  if (!scan) {
+    if (scan.error().code != core::ErrorCode::kOutOfMemory) return tl::unexpected(scan.error());
+    return Refuse(scan.error(), MemoryAdvice());
+  }
+  recovery_.report.log = *scan;
+  recovery_.log_end = std::max(scan->end, manifest_.log_position);
+  if (scan->damage) {
+    if (core::Status status = HandleDamage(*scan->damage); !status) return status;
+  }
+  // What is served from now on must not vanish any more.
+  for (const LogFile& file : log_files_) {
+    if (core::Status status = disk_.SyncFile(file.path); !status) return status;
+  }
+  return {};
+}
+
+// The next segment begins where the damage does, and so supersedes the rest of the damaged one; those behind would come
+// after it.
+core::Status Recoverer::HandleDamage(const LogCut& damage) {
+  if (options_.on_corrupt != OnCorrupt::kTruncate) {
+    return Refuse({core::ErrorCode::kCorrupt, damage.reason},
+                  "put the log back from a copy, or set on-corrupt to truncate to lose the " +
+                      std::to_string(damage.lost_bytes) + " bytes from there on (" +
+                      std::to_string(damage.lost_records) + " readable records among them)");
+  }
+  const auto gone = [&](const LogFile& file) { return file.start >= damage.position; };
+  for (const LogFile& file : log_files_) {
+    if (!gone(file)) continue;
+    if (core::Status status = quarantine_.Take(file.path, "behind damage: " + damage.reason); !status) return status;
+  }
+  std::erase_if(log_files_, gone);
+  return {};
 }
 
 // So that what is gone for good is not missed again by the next start.
 core::Status Recoverer::CommitManifest() {
   manifest_.next_file_id = std::max(manifest_.next_file_id, first_free_id_);
   ++manifest_.snapshot_number;
-  ChunkBuffer buffer;
-  if (core::Status status = directory_.PrepareManifest(manifest_, buffer); !status) return status;
+  if (core::Status status = directory_.PrepareManifest(manifest_, buffer_); !status) return status;
   has_temporary_manifest_ = false;
   return directory_.SwapManifest();
 }
 
-core::Status Recoverer::Publish() {
-  for (size_t i = 0; i < filters_.size(); ++i) {
-    const ManifestEntry& entry = manifest_.filters[i];
-    saved_.filters.emplace(filters_[i].get(),
-                           SavedFilter{filters_[i], filters_[i]->ChangeCount(), entry.file_id, entry.seal});
-    if (registry_.InsertIfAbsent(entry.name, std::move(filters_[i]), entry.expires_unix_ms) == nullptr) {
+core::Status Recoverer::Publish(const LogReplay& replay) {
+  const int64_t now_ms = registry_.NowMs();
+  for (const auto& [name, meaning] : replay.names()) {
+    if (meaning.expires_ms != 0 && meaning.expires_ms <= now_ms) {
+      ++recovery_.report.filters_expired;
+      continue;
+    }
+    const ReplayedFilter& replayed = replay.filter(meaning.id);
+    replayed.filter->Attach(nullptr, meaning.id, replayed.sequence);
+    if (registry_.InsertIfAbsent(name, replayed.filter, meaning.expires_ms) == nullptr) {
       return core::Fail(core::ErrorCode::kOutOfMemory,
                         directory_.path() + ": no memory is left for the names of its filters; " + MemoryAdvice());
     }
-    report_.bytes_read += entry.seal.bytes;
+    if (replayed.freezing) recovery_.freezing.push_back({name, replayed.filter, meaning.expires_ms});
+    ++recovery_.report.filters_loaded;
   }
-  report_.filters_loaded = filters_.size();
   return {};
 }
 
 // What the first save finds unchanged, it need not write.
 void Recoverer::NoteSaved() {
-  saved_.snapshot_number = manifest_.snapshot_number;
-  saved_.next_file_id = std::max(manifest_.next_file_id, first_free_id_);
-  saved_.registry_change_count = registry_.ChangeCount();
-  saved_.file_ids = FileIdsOf(manifest_);
+  SavedState& saved = recovery_.saved;
+  saved.snapshot_number = manifest_.snapshot_number;
+  saved.log_position = recovery_.log_end;  // from where a server without a log of its own goes on
+  // Names may be others now than the manifest's.
+  const RecoveryReport& report = recovery_.report;
+  const bool as_saved = report.log.records == 0 && (report.filters_expired == 0 || log_files_.empty());
+  saved.registry_change_count = registry_.ChangeCount() - (as_saved ? 0 : 1);
+  saved.file_ids = FileIdsOf(manifest_);
+  recovery_.next_file_id = std::max(manifest_.next_file_id, first_free_id_);
 }
 
 void Recoverer::RemoveExpired() {
@@ -280,23 +367,30 @@ void Recoverer::RemoveExpired() {
 void Recoverer::RemoveLeftovers() {
   if (has_temporary_manifest_) RemoveLeftover(directory_.temporary_manifest_path());
   for (const uint64_t id : file_ids_) {
-    const bool listed = std::binary_search(saved_.file_ids.begin(), saved_.file_ids.end(), id);
-    if (!listed) RemoveLeftover(directory_.FilterPath(id));
+    if (!IsNeeded(id)) RemoveLeftover(directory_.FilterPath(id));
   }
+}
+
+bool Recoverer::IsNeeded(uint64_t file_id) const {
+  const std::vector<uint64_t>& listed = recovery_.saved.file_ids;
+  if (std::binary_search(listed.begin(), listed.end(), file_id)) return true;
+  return std::any_of(recovery_.image_files.begin(), recovery_.image_files.end(),
+                     [&](const LogImageFile& file) { return file.file_id == file_id; });
 }
 
 bool Recoverer::Remove(const std::string& path) {
   const core::Status status = disk_.Remove(path);
-  if (!status) report_.warnings.push_back(status.error().message);
+  if (!status) recovery_.report.warnings.push_back(status.error().message);
   return status.has_value();
 }
 
-void Recoverer::RemoveLeftover(const std::string& path) { report_.leftovers_removed += Remove(path); }
+void Recoverer::RemoveLeftover(const std::string& path) { recovery_.report.leftovers_removed += Remove(path); }
 
 }  // namespace
 
-core::Result<Recovery> Recover(DataDirectory& directory, Registry& registry, const RecoveryOptions& options) {
-  return Recoverer(directory, registry, options).Run();
+core::Result<Recovery> Recover(DataDirectory& directory, Registry& registry, ReplayClock& clock,
+                               const RecoveryOptions& options) {
+  return Recoverer(directory, registry, clock, options).Run();
 }
 
 }  // namespace bitsieve::server

@@ -35,12 +35,13 @@ struct SnapshotWriter::Draft {
   SaveReport report;
 };
 
-SnapshotWriter::SnapshotWriter(DataDirectory& directory, const Registry& registry, SavedState saved,
-                               uint32_t chunk_bytes)
-    : directory_(directory),
-      registry_(registry),
+SnapshotWriter::SnapshotWriter(const SnapshotParts& parts, SavedState saved, uint32_t chunk_bytes)
+    : directory_(parts.directory),
+      registry_(parts.registry),
+      file_ids_(parts.file_ids),
+      image_pool_(parts.image_pool),
+      recorder_(parts.recorder),
       chunk_bytes_(chunk_bytes),
-      next_file_id_(saved.next_file_id),
       saved_(std::move(saved)) {}
 
 core::Result<SaveReport> SnapshotWriter::Save() {
@@ -52,8 +53,8 @@ core::Result<SaveReport> SnapshotWriter::Save() {
     AbandonDraft(draft);
     return tl::unexpected(std::move(status.error()));
   }
-  const bool unchanged =
-      draft.written.empty() && draft.saved.registry_change_count == saved_.registry_change_count && garbage_.empty();
+  const bool unchanged = draft.written.empty() && draft.saved.log_position == saved_.log_position &&
+                         draft.saved.registry_change_count == saved_.registry_change_count && garbage_.empty();
   if (!unchanged) {
     status = CommitDraft(draft);
     if (!status) return tl::unexpected(std::move(status.error()));
@@ -62,7 +63,8 @@ core::Result<SaveReport> SnapshotWriter::Save() {
 }
 
 core::Status SnapshotWriter::WriteFilters(Draft& draft) {
-  std::vector<NamedFilter> collected = registry_.Collect();
+  std::vector<NamedFilter> collected = registry_.Collect(
+      [&] { draft.saved.log_position = recorder_ == nullptr ? saved_.log_position : recorder_->log().BeginSegment(); });
   std::sort(collected.begin(), collected.end(),
             [](const NamedFilter& a, const NamedFilter& b) { return a.name < b.name; });
   draft.report.filters = collected.size();
@@ -75,38 +77,44 @@ core::Status SnapshotWriter::WriteFilters(Draft& draft) {
 }
 
 core::Status SnapshotWriter::WriteFilter(Draft& draft, NamedFilter& named) {
-  // Before the content is read, for the same reason as above.
+  const bool freezing = named.filter->Info().freeze.state == core::FreezeState::kBuilding;
+  // The sequence first: if the content is as it was saved, then all changes up to there changed nothing.
+  uint64_t sequence = named.filter->sequence();
   SavedFilter saved{named.filter, named.filter->ChangeCount(), 0, {}};
-  if (const SavedFilter* kept = FindUnchanged(draft, named.filter, saved.change_count)) {
+  if (const SavedFilter* kept = FindUnchanged(named.filter, saved.change_count)) {
     saved.file_id = kept->file_id;
     saved.seal = kept->seal;
   } else {
-    saved.file_id = next_file_id_++;
+    const std::unique_ptr<core::FilterImage> image = named.filter->Capture(image_pool_);
+    sequence = image->sequence();
+    saved.change_count = image->change_count();
+    saved.file_id = file_ids_.Take();
     draft.written.push_back(saved.file_id);
     core::Result<FileSeal> seal = WriteFilterFile(directory_.disk(), directory_.FilterPath(saved.file_id), named.name,
-                                                  *named.filter, chunk_bytes_, buffer_);
+                                                  *image, chunk_bytes_, buffer_);
     if (!seal) return tl::unexpected(std::move(seal.error()));
     saved.seal = *seal;
     ++draft.report.filters_written;
     draft.report.bytes_written += seal->bytes;
   }
-  draft.manifest.filters.push_back({std::move(named.name), saved.file_id, saved.seal, named.expires_ms});
+  draft.manifest.filters.push_back(
+      {std::move(named.name), saved.file_id, saved.seal, named.expires_ms, named.filter->id(), sequence, freezing});
   draft.saved.filters.emplace(named.filter.get(), std::move(saved));
   return {};
 }
 
-const SavedFilter* SnapshotWriter::FindUnchanged(const Draft& draft, const FilterPtr& filter,
-                                                 uint64_t change_count) const {
+const SavedFilter* SnapshotWriter::FindUnchanged(const FilterPtr& filter, uint64_t change_count) const {
   const SavedFilter* saved = FindSaved(saved_, filter);
-  const bool unchanged = saved != nullptr && saved->change_count == change_count;
-  // A filter under a second name gets a file of its own: each file belongs to one line of the manifest.
-  return unchanged && !draft.saved.filters.contains(filter.get()) ? saved : nullptr;
+  return saved != nullptr && saved->change_count == change_count ? saved : nullptr;
 }
 
 core::Status SnapshotWriter::CommitDraft(Draft& draft) {
   Manifest& manifest = draft.manifest;
   manifest.snapshot_number = draft.saved.snapshot_number = saved_.snapshot_number + 1;
-  manifest.next_file_id = draft.saved.next_file_id = next_file_id_;
+  manifest.log_position = draft.saved.log_position;
+  manifest.next_file_id = file_ids_.next();
+  manifest.next_filter_id = recorder_ == nullptr ? saved_.next_filter_id : recorder_->next_filter_id();
+  draft.saved.next_filter_id = manifest.next_filter_id;
   manifest.saved_unix_ms = UnixMilliseconds();
   if (core::Status status = directory_.PrepareManifest(manifest, buffer_); !status) {
     (void)directory_.disk().Remove(directory_.temporary_manifest_path());  // to make room; the next save replaces it
@@ -118,6 +126,7 @@ core::Status SnapshotWriter::CommitDraft(Draft& draft) {
     return status;
   }
   Adopt(draft);
+  if (recorder_ != nullptr) recorder_->log().RemoveBefore(manifest.log_position);
   draft.report.warnings = RemoveGarbage();
   return {};
 }

@@ -4,8 +4,9 @@
 // name; then the rename that makes it the snapshot; and only when that is durable, the files that nobody needs any more
 // are removed. A crash between any two steps, or within one, leaves the old snapshot or the new one whole.
 //
-// Service goes on meanwhile: names and filters are collected at one moment, the bits are copied chunk by chunk while
-// others add. What was added before Save was called is in the snapshot; what is added during it may be.
+// Service goes on meanwhile: the names are those of one moment, at which a further segment of the log begins; each
+// filter is as it is when its turn comes, and its line in the manifest tells by its sequence up to which change. The
+// log from that segment on has the rest. Once the manifest stands, the segments before are obsolete.
 //
 // Save and CountChanges may be called from different threads, Save from one at a time.
 #pragma once
@@ -20,6 +21,8 @@
 #include "core/base/result.h"
 #include "server/keyspace/registry.h"
 #include "server/persistence/data_directory.h"
+#include "server/persistence/file_ids.h"
+#include "server/persistence/keyspace_recorder.h"
 #include "server/persistence/manifest.h"
 
 namespace bitsieve::server {
@@ -35,7 +38,8 @@ struct SavedFilter {
 // What the directory holds, and of which objects: the state between two snapshots.
 struct SavedState {
   uint64_t snapshot_number = 0;
-  uint64_t next_file_id = 1;
+  uint64_t log_position = 0;
+  uint64_t next_filter_id = 1;
   uint64_t registry_change_count = 0;
   std::vector<uint64_t> file_ids;  // of the files that the manifest lists, ascending
   std::unordered_map<const core::Filter*, SavedFilter> filters;
@@ -48,11 +52,19 @@ struct SaveReport {
   std::vector<std::string> warnings;  // old files that could not be removed: tried again by the next save
 };
 
+// What a snapshot works with; all outlive it.
+struct SnapshotParts {
+  DataDirectory& directory;
+  const Registry& registry;
+  FileIds& file_ids;
+  core::ImagePool image_pool;
+  KeyspaceRecorder* recorder = nullptr;  // of the registry's log; null: there is none
+};
+
 class SnapshotWriter {
  public:
-  // All three outlive the writer. `chunk_bytes` is for tests.
-  SnapshotWriter(DataDirectory& directory, const Registry& registry, SavedState saved,
-                 uint32_t chunk_bytes = kDefaultChunkBytes);
+  // `chunk_bytes` is for tests.
+  SnapshotWriter(const SnapshotParts& parts, SavedState saved, uint32_t chunk_bytes = kDefaultChunkBytes);
 
   // After an error the last snapshot is whole and the next Save writes all that this one did not.
   core::Result<SaveReport> Save();
@@ -64,7 +76,7 @@ class SnapshotWriter {
   struct Draft;
   core::Status WriteFilters(Draft& draft);
   core::Status WriteFilter(Draft& draft, NamedFilter& named);
-  const SavedFilter* FindUnchanged(const Draft& draft, const FilterPtr& filter, uint64_t change_count) const;
+  const SavedFilter* FindUnchanged(const FilterPtr& filter, uint64_t change_count) const;
   core::Status CommitDraft(Draft& draft);
   void AbandonDraft(const Draft& draft);
   void Adopt(Draft& draft);
@@ -72,12 +84,14 @@ class SnapshotWriter {
 
   DataDirectory& directory_;
   const Registry& registry_;
+  FileIds& file_ids_;
+  const core::ImagePool image_pool_;
+  KeyspaceRecorder* const recorder_;
   const uint32_t chunk_bytes_;
 
   // Used by Save alone.
   ChunkBuffer buffer_;
   std::vector<uint64_t> garbage_;  // files that no manifest needs once the next one stands
-  uint64_t next_file_id_;
 
   mutable std::mutex mutex_;
   SavedState saved_;  // written under mutex_ by Save alone, which therefore reads it without

@@ -7,6 +7,9 @@
 namespace bitsieve::server {
 namespace {
 
+// The next attempt after one that failed.
+constexpr std::chrono::seconds kRetryAfter{5};
+
 int64_t UnixSeconds() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::seconds>(now).count();
@@ -28,9 +31,8 @@ void LogOutcome(const core::Result<SaveReport>& report, int64_t duration_ms) {
 
 }  // namespace
 
-Snapshotter::Snapshotter(DataDirectory& directory, const Registry& registry, SavedState saved,
-                         std::chrono::seconds interval)
-    : writer_(directory, registry, std::move(saved)), interval_(interval), last_attempt_(Clock::now()) {
+Snapshotter::Snapshotter(const SnapshotParts& parts, SavedState saved, std::chrono::seconds interval)
+    : writer_(parts, std::move(saved)), interval_(interval), last_attempt_(Clock::now()) {
   status_.last_save_unix_s = UnixSeconds();
   thread_ = std::thread([this] { Run(); });
 }
@@ -98,10 +100,25 @@ void Snapshotter::WaitForWork(std::unique_lock<std::mutex>& lock) {
       wake_.wait(lock);
       continue;
     }
-    const Clock::time_point due = last_attempt_ + interval_;
+    const Clock::time_point due = NextAttempt();
     if (Clock::now() >= due) return;
     wake_.wait_until(lock, due);
   }
+}
+
+Snapshotter::Clock::time_point Snapshotter::NextAttempt() const {
+  return last_attempt_ + (trouble_.empty() ? interval_ : std::min(interval_, kRetryAfter));
+}
+
+void Snapshotter::NoteOutcome(const core::Result<SaveReport>& report) {
+  status_.last_ok = report.has_value();
+  trouble_ = report ? "" : report.error().message;
+  in_trouble_.store(!report && interval_ != std::chrono::seconds::zero(), std::memory_order_relaxed);
+}
+
+std::string Snapshotter::Trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
 }
 
 core::Status Snapshotter::SaveOnce(bool asked) {
@@ -121,7 +138,7 @@ core::Status Snapshotter::SaveOnce(bool asked) {
   const std::lock_guard lock(mutex_);
   last_attempt_ = start;
   status_.in_progress = false;
-  status_.last_ok = report.has_value();
+  NoteOutcome(report);
   status_.last_duration_ms = duration.count();
   if (!report) return tl::unexpected(report.error());
   status_.last_save_unix_s = UnixSeconds();

@@ -1,14 +1,16 @@
 // snapshotter.h: the thread that makes snapshots: every so often if something changed, whenever somebody asks, and once
 // more at the end if told so. It logs what it did; a failed snapshot is an error in the log that names file and reason,
-// leaves the one before it whole, and is tried again after the next interval.
+// leaves the one before it whole, and is tried again after some seconds.
 // Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -29,8 +31,8 @@ class Snapshotter {
  public:
   using Done = std::function<void(core::Status)>;
 
-  // The directory and the registry outlive the snapshotter. An interval of 0 is never.
-  Snapshotter(DataDirectory& directory, const Registry& registry, SavedState saved, std::chrono::seconds interval);
+  // An interval of 0 is never.
+  Snapshotter(const SnapshotParts& parts, SavedState saved, std::chrono::seconds interval);
   // As Stop(false).
   ~Snapshotter();
 
@@ -42,6 +44,10 @@ class Snapshotter {
   void SetInterval(std::chrono::seconds interval);
   // Looks at every filter to count changes.
   SnapshotterStatus Status() const;
+  // Whether the last snapshot failed, and there are to be any by themselves. One load.
+  bool InTrouble() const { return in_trouble_.load(std::memory_order_relaxed); }
+  // Why; empty if all is well.
+  std::string Trouble() const;
   // Ends the thread once a running snapshot is finished, after a last one if `final_save`; returns that one's outcome.
   // Who still waits for a snapshot hears of the last one, or of an error if there is none. Only the first call counts.
   core::Status Stop(bool final_save);
@@ -50,6 +56,9 @@ class Snapshotter {
   using Clock = std::chrono::steady_clock;
 
   void Run();
+  // Called with mutex_ held.
+  Clock::time_point NextAttempt() const;
+  void NoteOutcome(const core::Result<SaveReport>& report);
   // Until somebody asks, the interval is over, or it is time to end.
   void WaitForWork(std::unique_lock<std::mutex>& lock);
   // A snapshot; if nobody asked, only if there is something to save.
@@ -67,6 +76,8 @@ class Snapshotter {
   bool final_save_ = false;
   core::Status final_outcome_;
   SnapshotterStatus status_;  // but for the number of changes
+  std::string trouble_;       // why the last one failed
+  std::atomic<bool> in_trouble_{false};  // relaxed: a change let through late is in the next snapshot
 
   std::thread thread_;  // last: it uses all of the above
 };

@@ -97,7 +97,7 @@ TEST_P(Image, ShortLongAndContradictingBodiesAreRefused) {
   EXPECT_EQ(code(body.substr(0, body.size() - 1)), core::ErrorCode::kCorrupt);
   EXPECT_EQ(code(""), core::ErrorCode::kCorrupt);
   EXPECT_EQ(code(body + "x"), core::ErrorCode::kCorrupt);
-  // Items, but no bits: where items can be removed while bits are read, they may have been.
+  // Items, but no bits: where repeated additions are counted, one item may be many.
   const auto nothing =
       GetParam() == core::FilterKind::kCounting ? std::nullopt : std::optional(core::ErrorCode::kCorrupt);
   EXPECT_EQ(code(std::string(body.size(), '\0')), nothing);
@@ -113,7 +113,7 @@ TEST_P(Image, MemoryLimitIsAskedBeforeTheBodyIsThere) {
   EXPECT_EQ(small.used_bytes(), 0U);
 }
 
-TEST_P(Image, TakenWhileOthersAddHasAllThatWasAddedBefore) {
+TEST_P(Image, TakenWhileAnotherThreadAddsHasAllThatWasAddedBefore) {
   if (Forgets()) GTEST_SKIP() << "it does not grow";
   const auto filter = Make(0.01, 1000, 2, 6);
   constexpr uint64_t kBefore = 5000;

@@ -78,7 +78,7 @@ void TryFilter(MemoryDisk& disk, const FileSeal& seal) {
   core::MemoryBudget memory(kBudgetBytes);
   ChunkBuffer buffer;
   {
-    const auto filter = ReadFilterFile(disk, kFilterPath, seal, memory, buffer);
+    const auto filter = ReadFilterFile(disk, kFilterPath, seal, memory, core::SystemClock(), buffer);
     if (filter) {
       Require(memory.used_bytes() <= kBudgetBytes);
       const core::KeyHash hash = (*filter)->HashOf("item");
@@ -92,9 +92,9 @@ void TryFilter(MemoryDisk& disk, const FileSeal& seal) {
       const bool refuses_known = outcome == core::AddOutcome::kWindowFull || kind == core::FilterKind::kCuckoo ||
                                  kind == core::FilterKind::kRedisCuckoo;
       Require(present == (outcome <= core::AddOutcome::kAdded) || (present == 1 && refuses_known));
-      const auto again = WriteFilterFile(disk, kFilterPath, "again", **filter, kChunkBytes, buffer);
+      const auto again = WriteFilterFile(disk, kFilterPath, "again", *(*filter)->Capture(), kChunkBytes, buffer);
       core::MemoryBudget other;
-      const auto copy = ReadFilterFile(disk, kFilterPath, again.value(), other, buffer);
+      const auto copy = ReadFilterFile(disk, kFilterPath, again.value(), other, core::SystemClock(), buffer);
       Require(copy && ImageOf(**copy) == ImageOf(**filter));
     }
   }
@@ -105,11 +105,12 @@ void TryFilter(MemoryDisk& disk, const FileSeal& seal) {
 // again.
 void TryStart(MemoryDisk& disk) {
   for (int start = 0; start < 2; ++start) {
+    ReplayClock clock;
     core::MemoryBudget memory(kBudgetBytes);
     Registry registry(memory);
     auto directory = DataDirectory::Open(disk, "/d");
     Require(directory.has_value());
-    const auto recovery = Recover(**directory, registry, {OnCorrupt::kQuarantine, 1});
+    const auto recovery = Recover(**directory, registry, clock, {OnCorrupt::kQuarantine, 1});
     if (!recovery) {
       const core::ErrorCode code = recovery.error().code;
       Require(code == core::ErrorCode::kUnsupported || code == core::ErrorCode::kOutOfMemory);
@@ -126,7 +127,8 @@ void PutGoodFilter(MemoryDisk& disk) {
   params.seed = 7;
   ChunkBuffer buffer;
   Require(
-      WriteFilterFile(disk, kFilterPath, "good", **core::MakeFilter(params, memory), kChunkBytes, buffer).has_value());
+      WriteFilterFile(disk, kFilterPath, "good", *(*core::MakeFilter(params, memory))->Capture(), kChunkBytes, buffer)
+          .has_value());
 }
 
 void StartFromFilter(MemoryDisk& disk, std::string_view payload) {

@@ -141,7 +141,7 @@ class Server:
 
     def _answers_ping(self):
         self.check_alive()
-        with contextlib.suppress(OSError), self.connect() as connection:
+        with contextlib.suppress(OSError, EOFError), self.connect() as connection:
             return connection.ask(b"PING\r\n") == b"+PONG\r\n"
 
     # ---- talking to it

@@ -21,6 +21,10 @@ constexpr std::string_view kIntroduction =
 
 Names are the same in upper and lower case. Arguments are binary safe. `[...]` may be left out, words in capitals are
 written as they are. The server tells the same with `COMMAND DOCS`.
+
+Errors that are not about a command's arguments: `-LOADING` while the filters are being loaded at start (not from
+commands of the kind "also while loading"), `-MISCONF` from commands of the kind "write" while the disk refuses what
+must be logged, `-OOM` from those that maxmemory refuses.
 )";
 
 constexpr std::array kGroups = {
@@ -38,6 +42,7 @@ constexpr std::array kFlags = {
     std::pair{CommandFlag::kFast, "fast"},
     std::pair{CommandFlag::kAdmin, "admin"},
     std::pair{CommandFlag::kNoMulti, "not within MULTI"},
+    std::pair{CommandFlag::kLoading, "also while loading"},
 };
 
 // "client|list" as people type it: "CLIENT LIST".

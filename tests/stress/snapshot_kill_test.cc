@@ -54,7 +54,7 @@ class SnapshotKillTest : public testing::Test {
 
   static core::Status Start(TestServer& server, Disk& disk, const std::string& path,
                             OnCorrupt on_corrupt = OnCorrupt::kRefuse) {
-    return server.Start(disk, path, on_corrupt, kChunkBytes, 1);
+    return server.Start(disk, path, {.on_corrupt = on_corrupt, .chunk_bytes = kChunkBytes, .threads = 1});
   }
 
   // A directory with a snapshot of `before_`, to copy from; `after_` is what the child will save.

@@ -16,6 +16,7 @@
 #include "server/commands/transfers.h"
 #include "server/keyspace/registry.h"
 #include "tests/support/fake_control.h"
+#include "tests/support/fake_durability.h"
 
 namespace bitsieve::test {
 
@@ -37,8 +38,9 @@ class CommandFixture {
   CommandFixture() {
     stats.loops.emplace_back();
     clients.Add(client);
-    dispatcher = std::make_unique<server::Dispatcher>(server::Dispatcher::Environment{
-        &registry, &control, &clients, &stats, &stats.loops.front(), &settings, &transfers, &cuckoo_loads});
+    dispatcher = std::make_unique<server::Dispatcher>(
+        server::Dispatcher::Environment{&registry, &control, &clients, &stats, &stats.loops.front(), &settings,
+                                        &transfers, &cuckoo_loads, &durability});
   }
 
   // The reply to one command.
@@ -60,6 +62,7 @@ class CommandFixture {
   server::CommandSettings settings;
   server::Transfers transfers;
   server::CuckooLoads cuckoo_loads;
+  FakeDurability durability;
   std::shared_ptr<server::ClientRecord> client =
       std::make_shared<server::ClientRecord>(7, "127.0.0.1:5000", "127.0.0.1:7379", 1'000);
   server::Session session{client};

@@ -16,6 +16,7 @@ class FakeControl final : public server::ServerControl {
  public:
   void Save(std::function<void(core::Status)> done) override { saves.push_back(std::move(done)); }
   server::SnapshotStatus Snapshot() const override { return snapshot; }
+  server::LogStatus Log() const override { return log; }
   void Freeze(std::string_view name, const std::shared_ptr<core::Filter>& closed) override {
     freezes.emplace_back(name, closed);
   }
@@ -39,6 +40,7 @@ class FakeControl final : public server::ServerControl {
   std::vector<std::pair<std::string, std::shared_ptr<core::Filter>>> freezes;
   std::vector<bool> shutdowns;
   server::SnapshotStatus snapshot;
+  server::LogStatus log;
   std::map<std::string, std::string> options{{"maxclients", "10000"}, {"maxmemory", "0"}, {"timeout", "0"}};
 };
 

@@ -62,6 +62,9 @@ class FaultDisk final : public Disk {
     return made;
   }
   core::Result<std::unique_ptr<ReadableFile>> Open(const std::string& path) const override { return base_.Open(path); }
+  core::Status SyncFile(const std::string& path) override {
+    return Step("sync", path, [&] { return base_.SyncFile(path); });
+  }
   core::Status Rename(const std::string& from, const std::string& to) override {
     return Step("rename", from, [&] { return base_.Rename(from, to); });
   }
@@ -76,6 +79,7 @@ class FaultDisk final : public Disk {
   }
   core::Result<std::vector<std::string>> List(const std::string& path) const override { return base_.List(path); }
   core::Result<std::unique_ptr<FileLock>> Lock(const std::string& path) override { return base_.Lock(path); }
+  std::string LockHolder(const std::string& path) const override { return base_.LockHolder(path); }
 
  private:
   using Act = std::function<core::Status()>;

@@ -38,6 +38,15 @@ class MemoryDisk final : public Disk {
     return std::make_unique<Reader>(path, directory->names.at(Name(path))->bytes);
   }
 
+  core::Status SyncFile(const std::string& path) override {
+    const std::lock_guard lock(mutex_);
+    Directory* directory = Find(Parent(path));
+    if (directory == nullptr || !directory->names.contains(Name(path))) return NotFound(path);
+    File& file = *directory->names.at(Name(path));
+    file.durable_bytes = file.bytes;
+    return {};
+  }
+
   core::Status Rename(const std::string& from, const std::string& to) override {
     const std::lock_guard lock(mutex_);
     Directory* source = Find(Parent(from));
@@ -89,6 +98,28 @@ class MemoryDisk final : public Disk {
     return std::make_unique<Locked>(*this, path);
   }
 
+  std::string LockHolder(const std::string& path) const override {
+    const std::lock_guard lock(mutex_);
+    return locked_.contains(path) ? "somebody in this process" : "";
+  }
+
+  // Another disk that holds the same, durably or not.
+  MemoryDisk Copy() const {
+    const std::lock_guard lock(mutex_);
+    std::map<const File*, std::shared_ptr<File>> copies;
+    const auto copied = [&](const std::shared_ptr<File>& file) {
+      std::shared_ptr<File>& copy = copies[file.get()];
+      if (copy == nullptr) copy = std::make_shared<File>(*file);
+      return copy;
+    };
+    std::map<std::string, Directory> directories = directories_;
+    for (auto& [path, directory] : directories) {
+      for (auto& [name, file] : directory.names) file = copied(file);
+      for (auto& [name, file] : directory.durable_names) file = copied(file);
+    }
+    return MemoryDisk(std::move(directories));
+  }
+
   // The machine goes down and comes up again. Nobody may have a file or a lock open.
   void LosePower(UnsyncedNames unsynced) {
     const std::lock_guard lock(mutex_);
@@ -133,6 +164,8 @@ class MemoryDisk final : public Disk {
     std::map<std::string, std::shared_ptr<File>> names;
     std::map<std::string, std::shared_ptr<File>> durable_names;
   };
+
+  explicit MemoryDisk(std::map<std::string, Directory> directories) : directories_(std::move(directories)) {}
 
   class Writer final : public WritableFile {
    public:

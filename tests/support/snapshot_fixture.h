@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,7 +17,11 @@
 #include "core/filters/filter_factory.h"
 #include "server/keyspace/registry.h"
 #include "server/persistence/data_directory.h"
+#include "server/persistence/file_ids.h"
+#include "server/persistence/keyspace_recorder.h"
+#include "server/persistence/log_writer.h"
 #include "server/persistence/recovery.h"
+#include "server/persistence/replay_clock.h"
 #include "server/persistence/snapshot_writer.h"
 
 namespace bitsieve::server {
@@ -82,30 +88,69 @@ inline Contents ContentsOf(const Registry& registry) {
   return contents;
 }
 
-// A keyspace with its directory: as a server is after its start.
+// A keyspace with its directory and, if asked for, its log: as a server is after its start.
 struct TestServer {
-  core::Status Start(Disk& disk, const std::string& path, OnCorrupt on_corrupt = OnCorrupt::kRefuse,
-                     uint32_t chunk_bytes = kDefaultChunkBytes, unsigned threads = 2) {
+  struct Settings {
+    OnCorrupt on_corrupt = OnCorrupt::kRefuse;
+    uint32_t chunk_bytes = kDefaultChunkBytes;
+    unsigned threads = 2;
+    std::optional<FsyncPolicy> log = {};  // none: no log
+  };
+
+  ~TestServer() { Stop(); }
+
+  core::Status Start(Disk& disk, const std::string& path, OnCorrupt on_corrupt = OnCorrupt::kRefuse) {
+    return Start(disk, path, Settings{.on_corrupt = on_corrupt});
+  }
+  core::Status Start(Disk& disk, const std::string& path, const Settings& settings) {
     core::Result<std::unique_ptr<DataDirectory>> opened = DataDirectory::Open(disk, path);
     if (!opened) return tl::unexpected(opened.error());
     directory = std::move(*opened);
-    core::Result<Recovery> recovery = Recover(*directory, keyspace.registry, {on_corrupt, threads});
+    core::Result<Recovery> recovery =
+        Recover(*directory, keyspace.registry, clock, {settings.on_corrupt, settings.threads});
     if (!recovery) return tl::unexpected(recovery.error());
     report = recovery->report;
-    writer = std::make_unique<SnapshotWriter>(*directory, keyspace.registry, std::move(recovery->saved), chunk_bytes);
+    freezing = recovery->freezing;
+    file_ids = std::make_unique<FileIds>(recovery->next_file_id);
+    if (settings.log) {
+      log = std::make_unique<LogWriter>(*directory, *file_ids, image_pool, *settings.log, recovery->log_end,
+                                        recovery->image_files);
+      recorder = std::make_unique<KeyspaceRecorder>(*log, recovery->saved.next_filter_id);
+      keyspace.registry.SetLog(recorder.get());
+    }
+    writer = std::make_unique<SnapshotWriter>(
+        SnapshotParts{*directory, keyspace.registry, *file_ids, image_pool, recorder.get()}, std::move(recovery->saved),
+        settings.chunk_bytes);
     return {};
   }
 
-  // Lets go of the directory; nothing is saved.
+  // Waits until all that was done so far is durable, or written if the policy asks for no more.
+  void AwaitLog() {
+    std::promise<void> reached;
+    log->Await(log->end(), [&] { reached.set_value(); });
+    reached.get_future().wait();
+  }
+
+  // Lets go of the directory; nothing is saved. What the log had not written is written, if the disk takes it.
   void Stop() {
+    keyspace.registry.SetLog(nullptr);
     writer.reset();
+    recorder.reset();
+    log.reset();
     directory.reset();
   }
   Contents contents() const { return ContentsOf(keyspace.registry); }
 
+  ReplayClock clock;
+  core::MemoryBudget image_memory;
+  core::ImagePool image_pool{image_memory, core::Patience::kWait};
   TestKeyspace keyspace;
   std::unique_ptr<DataDirectory> directory;
   RecoveryReport report;
+  std::vector<NamedFilter> freezing;
+  std::unique_ptr<FileIds> file_ids;
+  std::unique_ptr<LogWriter> log;
+  std::unique_ptr<KeyspaceRecorder> recorder;
   std::unique_ptr<SnapshotWriter> writer;
 };
 

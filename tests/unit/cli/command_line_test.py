@@ -23,7 +23,7 @@ class Program(unittest.TestCase):
     def test_help_names_the_subcommands_and_first_steps(self):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for word in ("serve", "ping", "version", "BF.ADD"):
+        for word in ("serve", "ping", "inspect", "version", "BF.ADD"):
             self.assertIn(word, done.stdout)
 
     def test_nothing_asked_is_a_usage_error_that_helps(self):
@@ -84,6 +84,20 @@ class Serve(unittest.TestCase):
                           "Persistence", "Logs"])
 
 
+class Inspect(unittest.TestCase):
+    def test_what_is_no_data_directory_cannot_be_read(self):
+        with tempfile.TemporaryDirectory() as directory:
+            done = run("inspect", directory + "/")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, f"bitsieve inspect: {directory}: holds no data of Bitsieve: neither MANIFEST nor "
+                                      "filters/ nor log/\n")
+
+    def test_a_directory_must_be_named(self):
+        done = run("inspect")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("directory is required", done.stderr)
+
+
 class Answering:
     """A server of one connection that answers whatever comes with given bytes; None: not at all."""
 
@@ -129,12 +143,16 @@ class Ping(unittest.TestCase):
             self.assertEqual(run("ping", BITSIEVE_PORT=server.port, BITSIEVE_BIND="localhost").returncode, 0)
 
     def test_other_answers_are_told(self):
-        with Answering(b"-LOADING not yet\r\n") as server:
-            self.assert_fails(run("ping", "--port", server.port), r'answered "-LOADING not yet", not "\+PONG"')
+        with Answering(b"-ERR who are you\r\n") as server:
+            self.assert_fails(run("ping", "--port", server.port), r'answered "-ERR who are you", not "\+PONG"')
         with Answering(b"") as server:
             self.assert_fails(run("ping", "--port", server.port), "closed without an answer")
         with Answering(b"x" * 100000) as server:
             self.assert_fails(run("ping", "--port", server.port), 'answered "x')
+
+    def test_loading_is_no_sign_of_health(self):
+        with Answering(b"-LOADING Bitsieve is loading its filters into memory\r\n") as server:
+            self.assert_fails(run("ping", "--port", server.port), "port [0-9]+: loading: it is up, and not ready yet")
 
     def test_silence_ends(self):
         with Answering(None) as server:

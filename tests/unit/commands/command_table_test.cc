@@ -69,6 +69,7 @@ void CheckRow(const CommandRow& row) {
   EXPECT_TRUE(row.handler != nullptr || (!row.subcommands.empty() && row.arity <= -2));
   EXPECT_EQ(row.items_handler != nullptr, row.preparation == Preparation::kOneItem);
   EXPECT_FALSE((row.flags & kWrite) && (row.flags & kReadOnly));
+  EXPECT_FALSE((row.flags & kLoading) && (row.flags & (kWrite | kReadOnly)));
   if (row.flags & kWrite) {
     EXPECT_NE(row.preparation, Preparation::kNothing);
   }

@@ -50,8 +50,9 @@ struct Lines {
   BitMemory memory;
 };
 
-BlockArray ArrayOf(const Lines& lines, uint32_t lines_per_item, unsigned lanes) {
-  return {lines.memory.data(), lines.memory.size_bytes() / kLineBytes, lines_per_item, LaneSets(lanes).data()};
+BlockArray ArrayOf(Lines& lines, uint32_t lines_per_item, unsigned lanes) {
+  return {lines.memory.data(), &lines.memory, lines.memory.size_bytes() / kLineBytes, lines_per_item,
+          LaneSets(lanes).data()};
 }
 
 std::vector<KeyHash> RandomHashes(size_t count, uint64_t seed) {
@@ -110,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(All, KernelTest, testing::ValuesIn(KernelCases()), [](c
 
 TEST_P(KernelTest, SetsTheBitsOfTheDefinition) {
   const auto& [kernel, lines_per_item, lanes, line_count] = GetParam();
-  const Lines lines(line_count);
+  Lines lines(line_count);
   const BlockArray array = ArrayOf(lines, lines_per_item, lanes);
   const std::vector<KeyHash> hashes = RandomHashes(line_count * 4, 1);
   const std::vector<uint8_t> skip(hashes.size(), 0);
@@ -127,7 +128,7 @@ TEST_P(KernelTest, SetsTheBitsOfTheDefinition) {
 
 TEST_P(KernelTest, AnswersAsTheBitsSay) {
   const auto& [kernel, lines_per_item, lanes, line_count] = GetParam();
-  const Lines lines(line_count);
+  Lines lines(line_count);
   const BlockArray array = ArrayOf(lines, lines_per_item, lanes);
   std::vector<uint8_t> bytes(line_count * kLineBytes);
   for (const KeyHash& hash : RandomHashes(line_count * 20, 2)) SetByDefinition(bytes, hash, lines_per_item, lanes);
@@ -146,7 +147,7 @@ TEST_P(KernelTest, AnswersAsTheBitsSay) {
 TEST_P(KernelTest, StopsBeforeTheFirstNewItemWithoutRoom) {
   const auto& [kernel, lines_per_item, lanes, line_count] = GetParam();
   if (line_count < 1000 || lanes < 6) return;  // elsewhere chance hits come in between
-  const Lines lines(line_count);
+  Lines lines(line_count);
   const BlockArray array = ArrayOf(lines, lines_per_item, lanes);
   std::vector<KeyHash> hashes = RandomHashes(6, 4);
   hashes[2] = hashes[0];  // there already when it comes
@@ -164,7 +165,7 @@ TEST(BlockKernels, PortableIsAlwaysThereAndLast) {
 }
 
 TEST(SecondLine, IsAlwaysAnotherLine) {
-  const Lines lines(7);
+  Lines lines(7);
   const BlockArray array = ArrayOf(lines, 2, 6);
   for (const KeyHash& hash : RandomHashes(10'000, 5)) {
     const uint64_t first = FirstLine(array, hash);

@@ -18,19 +18,33 @@ INSTANTIATE_TEST_SUITE_P(Kinds, LinkTest,
                                          FilterKind::kRedisBloom),
                          [](const auto& test) { return std::string(FilterKindName(test.param)); });
 
-TEST_P(LinkTest, ReservesNoMoreThanItsCapacity) {
+TEST_P(LinkTest, HasNoMoreRoomThanItsCapacity) {
   const auto link = Make(10, 0.01);
-  EXPECT_EQ(link->Reserve(4), 4U);
-  EXPECT_EQ(link->Reserve(100), 6U);
-  EXPECT_EQ(link->Reserve(1), 0U);
-  EXPECT_FALSE(link->Complete());  // reserved, not taken
-  link->Commit(4, {4, 4, 20});
-  link->Commit(6, {6, 1, 5});
-  EXPECT_EQ(link->items(), 5U);
+  EXPECT_EQ(link->Room(), 10U);
+  link->CountChange(6, 25);
+  EXPECT_EQ(link->items(), 6U);
   EXPECT_EQ(link->set_bits(), 25U);
-  EXPECT_EQ(link->Reserve(100), 5U);
-  link->Commit(5, {5, 5, 0});
-  EXPECT_TRUE(link->Complete());
+  EXPECT_EQ(link->Room(), 4U);
+  link->CountChange(5, 0);  // one was repeated
+  EXPECT_EQ(link->Room(), 0U);
+  link->CountChange(UINT64_MAX, UINT64_MAX - 4);
+  EXPECT_EQ(link->items(), 10U);
+  EXPECT_EQ(link->set_bits(), 20U);
+  EXPECT_EQ(link->Room(), 0U);
+}
+
+TEST_P(LinkTest, StopsBeforeTheFirstNewItemWithoutRoomAndCountsWhatItAdded) {
+  if (GetParam() == FilterKind::kCounting) GTEST_SKIP() << "its items are added one at a time";
+  const auto link = Make(3, 1e-6);
+  std::vector<KeyHash> hashes;
+  for (const char* item : {"a", "b", "a", "skipped", "c", "b", "d"}) hashes.push_back(HashItem(item, 1));
+  const std::vector<uint8_t> skip{0, 0, 0, 1, 0, 0, 0};
+  std::vector<uint8_t> added(7, 9);
+  const LinkProgress progress = link->Add(hashes, skip, added);
+  EXPECT_EQ(progress.done, 6U);
+  EXPECT_EQ(std::vector<uint8_t>(added.begin(), added.begin() + 6), (std::vector<uint8_t>{1, 1, 0, 0, 1, 0}));
+  EXPECT_EQ(link->items(), 3U);
+  EXPECT_EQ(link->set_bits(), link->CountSet());
 }
 
 TEST_P(LinkTest, ShapesItMakesAreValidAndForeignOnesAreChecked) {

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <thread>
 #include <vector>
@@ -14,6 +16,18 @@ namespace bitsieve::core {
 namespace {
 
 constexpr uint64_t kChunk = MemoryImage::kChunkBytes;
+
+// Of a whole memory, closed when it dies.
+class OpenImage {
+ public:
+  OpenImage(BitMemory& memory, const ImagePool& pool) : image_(memory, memory.size_bytes(), pool) {}
+  ~OpenImage() { image_.Close(); }
+  MemoryImage& operator*() { return image_; }
+  MemoryImage* operator->() { return &image_; }
+
+ private:
+  MemoryImage image_;
+};
 
 class MemoryImages : public testing::Test {
  protected:
@@ -39,6 +53,7 @@ class MemoryImages : public testing::Test {
   }
 
   MemoryBudget budget_;
+  const ImagePool pool_{budget_, Patience::kLose};
 };
 
 TEST_F(MemoryImages, ShowTheMomentTheyWereOpenedInPiecesOfAnySize) {
@@ -46,9 +61,9 @@ TEST_F(MemoryImages, ShowTheMomentTheyWereOpenedInPiecesOfAnySize) {
   for (const uint64_t piece : {uint64_t{100}, kChunk - 8, kChunk, kChunk + 1, kBytes}) {
     BitMemory memory = Make(kBytes, budget_);
     const std::vector<std::byte> before = BytesOf(memory);
-    MemoryImage image(memory, budget_);
+    OpenImage image(memory, pool_);
     for (uint64_t word = 3; word < kBytes / 8; word += 1000) Write(memory, word, ~uint64_t{0});
-    ASSERT_EQ(ReadAll(image, kBytes, piece), before) << piece;
+    ASSERT_EQ(ReadAll(*image, kBytes, piece), before) << piece;
     EXPECT_NE(BytesOf(memory), before);
   }
 }
@@ -56,16 +71,16 @@ TEST_F(MemoryImages, ShowTheMomentTheyWereOpenedInPiecesOfAnySize) {
 TEST_F(MemoryImages, CopiesEachChunkOnceAndGivesItBackWhenRead) {
   BitMemory memory = Make(4 * kChunk, budget_);
   const uint64_t idle = budget_.used_bytes();
-  MemoryImage image(memory, budget_);
+  OpenImage image(memory, pool_);
   Write(memory, 0, 1);
   Write(memory, 1, 1);
   EXPECT_EQ(budget_.used_bytes(), idle + kChunk);
   std::vector<std::byte> out(kChunk);
-  ASSERT_TRUE(image.Read(0, out));
+  ASSERT_TRUE(image->Read(0, out));
   EXPECT_EQ(budget_.used_bytes(), idle);
   Write(memory, 2, 1);
   EXPECT_EQ(budget_.used_bytes(), idle) << "a chunk that was read needs no copy";
-  ASSERT_TRUE(image.Read(kChunk, std::span(out).first(100)));
+  ASSERT_TRUE(image->Read(kChunk, std::span(out).first(100)));
   Write(memory, kChunk / 8, 1);
   EXPECT_EQ(budget_.used_bytes(), idle + kChunk) << "one that was read in part does";
 }
@@ -73,29 +88,29 @@ TEST_F(MemoryImages, CopiesEachChunkOnceAndGivesItBackWhenRead) {
 TEST_F(MemoryImages, SeveralOfDifferentMoments) {
   BitMemory memory = Make(2 * kChunk, budget_);
   const std::vector<std::byte> first = BytesOf(memory);
-  MemoryImage early(memory, budget_);
+  OpenImage early(memory, pool_);
   Write(memory, 5, 42);
   const std::vector<std::byte> second = BytesOf(memory);
   {
-    MemoryImage late(memory, budget_);
+    OpenImage late(memory, pool_);
     Write(memory, 5, 43);
     Write(memory, kChunk / 8, 44);
-    EXPECT_EQ(ReadAll(late, 2 * kChunk, kChunk), second);
+    EXPECT_EQ(ReadAll(*late, 2 * kChunk, kChunk), second);
   }
   Write(memory, 6, 45);
-  EXPECT_EQ(ReadAll(early, 2 * kChunk, kChunk), first);
+  EXPECT_EQ(ReadAll(*early, 2 * kChunk, kChunk), first);
 }
 
 TEST_F(MemoryImages, AreLostWhenTheBudgetRefusesAndSaySo) {
   MemoryBudget budget(2 * kChunk + kChunk / 2);
   BitMemory memory = Make(2 * kChunk, budget);
-  MemoryImage image(memory, budget);
+  OpenImage image(memory, {budget, Patience::kLose});
   Write(memory, 0, 1);
   std::vector<std::byte> out(kChunk);
-  const Status status = image.Read(0, out);
+  const Status status = image->Read(0, out);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::kOutOfMemory);
-  EXPECT_FALSE(image.Read(kChunk, out)) << "lost once, lost for good";
+  EXPECT_FALSE(image->Read(kChunk, out)) << "lost once, lost for good";
 }
 
 TEST_F(MemoryImages, WritersGoOnWhileTheyAreRead) {
@@ -114,17 +129,106 @@ TEST_F(MemoryImages, WritersGoOnWhileTheyAreRead) {
   std::jthread two([&] { write(2); });
   for (int round = 0; round < 30; ++round) {
     std::vector<std::byte> before;
-    std::unique_ptr<MemoryImage> image;
+    std::optional<OpenImage> image;
     {
       const std::lock_guard lock(writing);
       before = BytesOf(memory);
-      image = std::make_unique<MemoryImage>(memory, budget_);
+      image.emplace(memory, pool_);
     }
-    ASSERT_EQ(ReadAll(*image, kBytes, 10000), before);
+    ASSERT_EQ(ReadAll(**image, kBytes, 10000), before);
     const std::lock_guard lock(writing);
     image.reset();
   }
   stop.store(true);
+}
+
+TEST_F(MemoryImages, OfAPartDoNotMindChangesBehindIt) {
+  BitMemory memory = Make(3 * kChunk, budget_);
+  const uint64_t idle = budget_.used_bytes();
+  MemoryImage image(memory, kChunk + 100, pool_);
+  Write(memory, 2 * kChunk / 8, 1);
+  EXPECT_EQ(budget_.used_bytes(), idle);
+  Write(memory, (kChunk + 8) / 8, 1);
+  EXPECT_EQ(budget_.used_bytes(), idle + 100) << "of a chunk in part, that part";
+  image.Close();
+}
+
+TEST_F(MemoryImages, GiveAllCopiesBackWhenTheyDieUnread) {
+  BitMemory memory = Make(4 * kChunk, budget_);
+  const uint64_t idle = budget_.used_bytes();
+  {
+    OpenImage image(memory, pool_);
+    for (uint64_t chunk = 0; chunk < 4; ++chunk) Write(memory, chunk * kChunk / 8, 1);
+    std::vector<std::byte> out(kChunk + 10);
+    ASSERT_TRUE(image->Read(0, out));
+    EXPECT_EQ(budget_.used_bytes(), idle + 3 * kChunk);
+  }
+  EXPECT_EQ(budget_.used_bytes(), idle);
+}
+
+class PatientImages : public MemoryImages {
+ protected:
+  // A pool with memory for one copy.
+  MemoryBudget one_copy_{kChunk};
+  const ImagePool patient_{one_copy_, Patience::kWait};
+  std::atomic<bool> written_{false};
+
+  // Writes to two chunks: of the second there is no memory for a copy until something is read.
+  std::jthread WriteTwo(BitMemory& memory) {
+    return std::jthread([&] {
+      Write(memory, 1 * kChunk / 8, 1);
+      Write(memory, 2 * kChunk / 8, 1);
+      written_.store(true);
+    });
+  }
+  void ExpectWaiting() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(written_.load());
+  }
+};
+
+TEST_F(PatientImages, LetAWriterWaitUntilACopyWasReadAndLoseNothing) {
+  BitMemory memory = Make(4 * kChunk, budget_);
+  const std::vector<std::byte> before = BytesOf(memory);
+  OpenImage image(memory, patient_);
+  std::jthread writer = WriteTwo(memory);
+  ExpectWaiting();
+  std::vector<std::byte> all(4 * kChunk);
+  ASSERT_TRUE(image->Read(0, std::span(all).first(kChunk)));
+  ExpectWaiting();
+  ASSERT_TRUE(image->Read(kChunk, std::span(all).subspan(kChunk, kChunk)));
+  writer.join();
+  ASSERT_TRUE(image->Read(2 * kChunk, std::span(all).subspan(2 * kChunk)));
+  EXPECT_EQ(all, before);
+  EXPECT_EQ(one_copy_.used_bytes(), 0U);
+}
+
+TEST_F(PatientImages, LetAWriterWaitUntilTheReaderHasComePast) {
+  MemoryBudget nothing(1);
+  BitMemory memory = Make(4 * kChunk, budget_);
+  const std::vector<std::byte> before = BytesOf(memory);
+  OpenImage image(memory, {nothing, Patience::kWait});
+  std::jthread writer = WriteTwo(memory);
+  ExpectWaiting();
+  EXPECT_EQ(ReadAll(*image, 4 * kChunk, 1000), before);
+  writer.join();
+}
+
+TEST_F(PatientImages, LetAWriterGoOnWhenTheyAreGivenUp) {
+  BitMemory memory = Make(4 * kChunk, budget_);
+  std::mutex writing;
+  {
+    OpenImage image(memory, patient_);
+    std::jthread writer([&] {
+      const std::lock_guard lock(writing);
+      WriteTwo(memory).join();
+    });
+    ExpectWaiting();
+    image->GiveUp();
+    const std::lock_guard closing(writing);  // not before the writer is through
+    EXPECT_TRUE(written_.load());
+  }
+  EXPECT_EQ(one_copy_.used_bytes(), 0U);
 }
 
 }  // namespace

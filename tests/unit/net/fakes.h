@@ -14,6 +14,7 @@
 #include "server/commands/dispatcher.h"
 #include "server/commands/keyspace.h"
 #include "server/commands/server_control.h"
+#include "tests/support/fake_durability.h"
 
 namespace bitsieve::server::testing {
 
@@ -25,6 +26,7 @@ class NoFilters final : public Keyspace {
   bool Replace(std::string_view, const FilterPtr&, FilterPtr) override { return false; }
   bool Remove(std::string_view) override { return false; }
   RenameOutcome Rename(std::string_view, std::string_view, bool) override { return RenameOutcome::kNoSource; }
+  void NoteRewritten(const FilterPtr&) override {}
   void Flush(bool) override {}
   uint64_t Size() const override { return 0; }
   uint64_t Scan(uint64_t, uint64_t, const Visitor&) const override { return 0; }
@@ -58,6 +60,7 @@ class FakeControl final : public ServerControl {
     return done;
   }
   SnapshotStatus Snapshot() const override { return {}; }
+  LogStatus Log() const override { return {}; }
   void Freeze(std::string_view, const std::shared_ptr<core::Filter>&) override {}
   void Shutdown(bool) override {}
   std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view) const override {
@@ -80,6 +83,7 @@ struct Backend {
   ClientList clients;
   ServerStats stats;
   CommandSettings settings;
+  test::FakeDurability durability;
 
   Dispatcher::Environment Environment() {
     return {.keyspace = &keyspace,
@@ -87,7 +91,8 @@ struct Backend {
             .clients = &clients,
             .stats = &stats,
             .loop_stats = nullptr,
-            .settings = &settings};
+            .settings = &settings,
+            .durability = &durability};
   }
 };
 

@@ -15,11 +15,13 @@ using testing::HasSubstr;
 class FilterFileTest : public testing::Test {
  protected:
   FileSeal Write(const core::Filter& filter, uint32_t chunk_bytes = 64, std::string_view name = "words") {
-    const auto seal = WriteFilterFile(disk_, "/1.filter", name, filter, chunk_bytes, buffer_);
+    const auto seal = WriteFilterFile(disk_, "/1.filter", name, *filter.Capture(), chunk_bytes, buffer_);
     EXPECT_TRUE(Ok(seal));
     return *seal;
   }
-  auto Read(const FileSeal& seal) { return ReadFilterFile(disk_, "/1.filter", seal, memory_, buffer_); }
+  auto Read(const FileSeal& seal) {
+    return ReadFilterFile(disk_, "/1.filter", seal, memory_, core::SystemClock(), buffer_);
+  }
 
   // A file under valid checksums, whatever its payload says.
   FileSeal WritePayload(const std::string& payload) {

@@ -1,36 +1,24 @@
-// The bytes of format version 1, frozen. If a test here fails, this server writes other bytes than released ones do, or
+// The bytes of each format's versions, frozen: filter files are of version 1, manifests of version 2 and, read only, 1.
+// If a test here fails, this server writes other bytes than released ones do, or
 // no longer reads theirs: people's data. Do not make new golden files to get it green. If the format has to change,
 // give it a new version number, keep reading the old one, and put the new files beside the old, in a folder of their
 // own. (To make the first files of a new version: run this test with BITSIEVE_WRITE_GOLDEN=1.)
 #include <gtest/gtest.h>
 
 #include <cctype>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
+#include <string>
 
 #include "server/persistence/filter_file.h"
 #include "server/persistence/manifest.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/snapshot_fixture.h"
+#include "tests/unit/persistence/golden_files.h"
 
 namespace bitsieve::server {
 namespace {
 
-constexpr char kBroken[] =
-    "THE FORMAT ON DISK CHANGED: data of released servers would not be read, or theirs not ours. See the head of "
-    "golden_test.cc before doing anything about it.";
-
-const std::string kFolder = std::string(GOLDEN_DIR) + "/v1";
-
-std::string ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << "cannot read " << path;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+// "/d/MANIFEST" of "v2/MANIFEST".
+std::string OnDisk(const std::string& golden) { return "/d" + golden.substr(golden.find('/')); }
 
 // The snapshot of the worked example in docs/formats/snapshot.md, and a chain of two links of the other kind.
 void MakeSnapshot(MemoryDisk& disk, TestKeyspace& keyspace) {
@@ -43,15 +31,17 @@ void MakeSnapshot(MemoryDisk& disk, TestKeyspace& keyspace) {
   manifest.snapshot_number = 3;
   manifest.saved_unix_ms = 1700000000123;
   manifest.next_file_id = 8;
+  manifest.next_filter_id = 6;
+  manifest.log_position = 4660;
   const auto add = [&](const std::string& name, uint64_t id, const core::Filter& filter, uint32_t chunk_bytes,
-                       int64_t expires_unix_ms) {
+                       int64_t expires_unix_ms, uint64_t filter_id, uint64_t sequence) {
     const std::string path = "/d/filters/" + DataDirectory::FilterFileName(id);
-    const FileSeal seal = WriteFilterFile(disk, path, name, filter, chunk_bytes, buffer).value();
-    manifest.filters.push_back({name, id, seal, expires_unix_ms});
+    const FileSeal seal = WriteFilterFile(disk, path, name, *filter.Capture(), chunk_bytes, buffer).value();
+    manifest.filters.push_back({name, id, seal, expires_unix_ms, filter_id, sequence, false});
   };
   ASSERT_TRUE(disk.CreateDirectory("/d/filters").has_value());
-  add(std::string("chain\0\xff", 7), 7, *chain, 64, 0);
-  add("fruit", 4, *fruit, kDefaultChunkBytes, 1893456000000);
+  add(std::string("chain\0\xff", 7), 7, *chain, 64, 0, 5, 25);
+  add("fruit", 4, *fruit, kDefaultChunkBytes, 1893456000000, 2, 3);
   ASSERT_TRUE(disk.CreateDirectory("/d").has_value());
   ASSERT_TRUE(WriteManifest(disk, "/d/MANIFEST", manifest, buffer).has_value());
 }
@@ -62,39 +52,12 @@ TEST_P(GoldenTest, TheSameBytesAreWritten) {
   MemoryDisk disk;
   TestKeyspace keyspace;
   MakeSnapshot(disk, keyspace);
-  const std::string written = disk.Get("/d/" + std::string(GetParam()));
-  const std::string path = kFolder + "/" + GetParam();
-  if (std::getenv("BITSIEVE_WRITE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << written;
-  EXPECT_TRUE(written == ReadText(path)) << path << ": " << kBroken;
-}
-
-// "00000010  62 6c ...  |bl...|"
-std::string HexDump(const std::string& bytes) {
-  std::ostringstream out;
-  for (size_t line = 0; line < bytes.size(); line += 16) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%04zx ", line);
-    out << text;
-    std::string printable;
-    for (size_t i = line; i < line + 16; ++i) {
-      const auto byte = i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0;
-      std::snprintf(text, sizeof text, i < bytes.size() ? " %02x" : "   ", byte);
-      out << text << (i % 8 == 7 && i % 16 != 15 ? " " : "");
-      if (i < bytes.size()) printable += byte >= 0x20 && byte < 0x7f ? static_cast<char>(byte) : '.';
-    }
-    out << "  |" << printable << "|\n";
-  }
-  return out.str();
+  ExpectGolden(disk.Get(OnDisk(GetParam())), GetParam());
 }
 
 class GoldenExampleTest : public testing::TestWithParam<const char*> {};
 
-TEST_P(GoldenExampleTest, TheDocumentShowsTheseBytes) {
-  const std::string document = ReadText(std::string(GOLDEN_DIR) + "/../../../../docs/formats/snapshot.md");
-  const std::string dump = HexDump(ReadText(kFolder + "/" + GetParam()));
-  EXPECT_NE(document.find(dump), std::string::npos) << "docs/formats/snapshot.md should show " << GetParam() << " as\n"
-                                                    << dump;
-}
+TEST_P(GoldenExampleTest, TheDocumentShowsTheseBytes) { ExpectDocumented(GetParam(), "snapshot.md"); }
 
 std::string LettersOf(const testing::TestParamInfo<const char*>& tested) {
   std::string name = tested.param;
@@ -102,14 +65,16 @@ std::string LettersOf(const testing::TestParamInfo<const char*>& tested) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Version1, GoldenTest, testing::Values("MANIFEST", "filters/4.filter", "filters/7.filter"),
-                         LettersOf);
-INSTANTIATE_TEST_SUITE_P(Version1, GoldenExampleTest, testing::Values("MANIFEST", "filters/4.filter"), LettersOf);
+INSTANTIATE_TEST_SUITE_P(Newest, GoldenTest,
+                         testing::Values("v2/MANIFEST", "v1/filters/4.filter", "v1/filters/7.filter"), LettersOf);
+INSTANTIATE_TEST_SUITE_P(Newest, GoldenExampleTest, testing::Values("v2/MANIFEST", "v1/filters/4.filter"), LettersOf);
 
-TEST(Golden, ReleasedSnapshotsAreRead) {
+class GoldenManifestTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenManifestTest, ReleasedSnapshotsAreRead) {
   MemoryDisk disk;
-  for (const char* name : {"MANIFEST", "filters/4.filter", "filters/7.filter"}) {
-    disk.Put("/d/" + std::string(name), ReadText(kFolder + "/" + name));
+  for (const char* name : {GetParam(), "v1/filters/4.filter", "v1/filters/7.filter"}) {
+    disk.Put(OnDisk(name), ReadText(GoldenPath(name)));
   }
   TestServer server;
   ASSERT_TRUE(Ok(server.Start(disk, "/d"))) << kBroken;
@@ -124,7 +89,11 @@ TEST(Golden, ReleasedSnapshotsAreRead) {
   EXPECT_EQ(chain->Info().links, 2u);
   EXPECT_EQ(server.keyspace.registry.ExpiryOf(std::string("chain\0\xff", 7)), 0);
   for (int i = 0; i < 25; ++i) EXPECT_TRUE(HasItem(*chain, "item" + std::to_string(i))) << kBroken;
+  EXPECT_NE(fruit->id(), 0u) << "the log goes on from the first versions, too";
+  EXPECT_NE(fruit->id(), chain->id());
 }
+
+INSTANTIATE_TEST_SUITE_P(EachVersion, GoldenManifestTest, testing::Values("v1/MANIFEST", "v2/MANIFEST"), LettersOf);
 
 }  // namespace
 }  // namespace bitsieve::server

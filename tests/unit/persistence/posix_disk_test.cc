@@ -112,7 +112,10 @@ TEST_F(PosixDiskTest, ALockIsHeldOnceAndNamesItsHolder) {
     const auto second = disk_.Lock(Path("LOCK"));
     ASSERT_FALSE(second.has_value());
     EXPECT_THAT(second.error().message, HasSubstr("held by process " + std::to_string(getpid())));
+    EXPECT_EQ(disk_.LockHolder(Path("LOCK")), "process " + std::to_string(getpid()));
   }
+  EXPECT_EQ(disk_.LockHolder(Path("LOCK")), "");
+  EXPECT_EQ(disk_.LockHolder(Path("none")), "");
   EXPECT_TRUE(disk_.Lock(Path("LOCK")).has_value()) << "let go of with the object";
 }
 

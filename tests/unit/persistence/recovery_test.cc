@@ -20,7 +20,7 @@ class RecoveryTest : public testing::Test {
  protected:
   void SetUp() override {
     TestServer server;
-    ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorrupt::kRefuse, 64)));
+    ASSERT_TRUE(Ok(server.Start(disk_, "/d", {.chunk_bytes = 64})));
     AddItems(*server.keyspace.Make("first", 20), "x", 15);
     AddItems(*server.keyspace.Make("second", 20, core::FilterKind::kClassic), "y", 60);
     AddItems(*server.keyspace.Make("third", 20), "z", 5);
@@ -57,7 +57,7 @@ class RecoveryTest : public testing::Test {
 TEST_F(RecoveryTest, LoadsEverythingAndReports) {
   for (const unsigned threads : {1, 2, 8}) {
     TestServer server;
-    ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorrupt::kRefuse, 64, threads)));
+    ASSERT_TRUE(Ok(server.Start(disk_, "/d", {.chunk_bytes = 64, .threads = threads})));
     EXPECT_EQ(server.contents(), contents_);
     EXPECT_EQ(server.report.filters_loaded, 3u);
     EXPECT_EQ(server.report.bytes_read, disk_.Get("/d/filters/1.filter").size() +
@@ -196,14 +196,14 @@ TEST_F(RecoveryTest, ANewerVersionIsRefusedUnderEitherPolicy) {
   for (const auto& [path, format] : std::vector<std::pair<std::string, FileFormat>>{
            {"/d/filters/2.filter", kFilterFileFormat}, {"/d/MANIFEST", kManifestFormat}}) {
     FileFormat newer = format;
-    newer.version = 2;
+    ++newer.version;
     auto writer = CheckedFileWriter::Create(disk_, path, newer, 3, kDefaultChunkBytes, buffer);
     ASSERT_TRUE(writer->Append("new").has_value());
     ASSERT_TRUE(writer->Finish().has_value());
     for (const OnCorrupt policy : {OnCorrupt::kRefuse, OnCorrupt::kQuarantine}) {
       const core::Error error = StartError(policy);
       EXPECT_EQ(error.code, core::ErrorCode::kUnsupported) << error.message;
-      EXPECT_THAT(error.message, HasSubstr("of version 2, this server reads up to version 1"));
+      EXPECT_THAT(error.message, HasSubstr("this server reads up to version " + std::to_string(format.version)));
     }
     EXPECT_FALSE(disk_.List("/d/quarantine").has_value());
     disk_.Put(path, files_[path]);

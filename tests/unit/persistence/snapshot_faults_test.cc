@@ -33,7 +33,7 @@ void Change(TestServer& server) {
 // A server with a whole snapshot behind it and changes to save.
 struct Scene {
   Scene() {
-    EXPECT_TRUE(Ok(server.Start(disk, "/d", OnCorrupt::kRefuse, kChunkBytes)));
+    EXPECT_TRUE(Ok(server.Start(disk, "/d", {.chunk_bytes = kChunkBytes})));
     Prepare(server);
     EXPECT_TRUE(Ok(server.writer->Save()));
     before = server.contents();
@@ -44,7 +44,7 @@ struct Scene {
   void CrashServer() { server.Stop(); }
   Contents Recovered() {
     TestServer restarted;
-    EXPECT_TRUE(Ok(restarted.Start(disk, "/d", OnCorrupt::kRefuse, kChunkBytes)));
+    EXPECT_TRUE(Ok(restarted.Start(disk, "/d", {.chunk_bytes = kChunkBytes})));
     return restarted.contents();
   }
   // Every file in filters/ is one that the manifest lists.

@@ -152,16 +152,6 @@ TEST_F(SnapshotWriterTest, WhatExpiredLeavesTheDisk) {
   EXPECT_THAT(FilterFiles(), IsEmpty());
 }
 
-TEST_F(SnapshotWriterTest, AFilterUnderTwoNamesHasAFileForEach) {
-  const FilterPtr a = server_.keyspace.Make("a");
-  registry().InsertIfAbsent("b", a);
-  EXPECT_EQ(Save().filters_written, 2u);
-  registry().Rename("b", "c", false);
-  Save();
-  EXPECT_EQ(FilterFiles().size(), 2u);
-  EXPECT_EQ(Recovered(), server_.contents());
-}
-
 TEST_F(SnapshotWriterTest, ALargeFilterNeedsOneChunkOfMemory) {
   AddItems(*server_.keyspace.Make("big", 1000000, core::FilterKind::kClassic), "x", 1000);
   const uint64_t bytes = Save().bytes_written;

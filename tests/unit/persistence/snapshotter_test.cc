@@ -38,12 +38,14 @@ class GateDisk final : public Disk {
     return base_.Create(path);
   }
   core::Result<std::unique_ptr<ReadableFile>> Open(const std::string& path) const override { return base_.Open(path); }
+  core::Status SyncFile(const std::string& path) override { return base_.SyncFile(path); }
   core::Status Rename(const std::string& from, const std::string& to) override { return base_.Rename(from, to); }
   core::Status Remove(const std::string& path) override { return base_.Remove(path); }
   core::Status CreateDirectory(const std::string& path) override { return base_.CreateDirectory(path); }
   core::Status SyncDirectory(const std::string& path) override { return base_.SyncDirectory(path); }
   core::Result<std::vector<std::string>> List(const std::string& path) const override { return base_.List(path); }
   core::Result<std::unique_ptr<FileLock>> Lock(const std::string& path) override { return base_.Lock(path); }
+  std::string LockHolder(const std::string& path) const override { return base_.LockHolder(path); }
 
  private:
   void Set(bool shut) {
@@ -62,10 +64,13 @@ class SnapshotterTest : public testing::Test {
  protected:
   void SetUp() override {
     directory_ = DataDirectory::Open(disk_, "/d").value();
-    recovery_ = Recover(*directory_, keyspace_.registry, {}).value();
+    recovery_ = Recover(*directory_, keyspace_.registry, clock_, {}).value();
+    file_ids_.emplace(recovery_.next_file_id);
   }
   void Begin(seconds interval = seconds(0)) {
-    snapshotter_.emplace(*directory_, keyspace_.registry, std::move(recovery_.saved), interval);
+    snapshotter_.emplace(
+        SnapshotParts{*directory_, keyspace_.registry, *file_ids_, {image_memory_, core::Patience::kWait}},
+        std::move(recovery_.saved), interval);
   }
   std::future<core::Status> AskForSave() {
     auto promise = std::make_shared<std::promise<core::Status>>();
@@ -92,7 +97,10 @@ class SnapshotterTest : public testing::Test {
   MemoryDisk memory_;
   FaultDisk faults_{memory_};
   GateDisk disk_{faults_};
+  ReplayClock clock_;
+  core::MemoryBudget image_memory_;
   TestKeyspace keyspace_;
+  std::optional<FileIds> file_ids_;
   std::unique_ptr<DataDirectory> directory_;
   Recovery recovery_;
   std::optional<Snapshotter> snapshotter_;

@@ -1,0 +1,31 @@
+// durability.h: what commands and connections need to know of the log: whether changes may be made now, and how long
+// their replies have to wait. Implemented at the root of server/.
+// Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace bitsieve::server {
+
+class Durability {
+ public:
+  virtual ~Durability() = default;
+
+  // Whether the disk refuses what would be logged now: then no change may be made. One load.
+  virtual bool InTrouble() const = 0;
+  // Why, for the client: file and the system's reason. Empty if all is well.
+  virtual std::string Trouble() const = 0;
+
+  // Asked behind commands that may have changed something: the position that the log must have reached before their
+  // replies may go out; 0: at once. With appendfsync always that is the end of the log, which must be durable; with the
+  // others it is so only while more is waiting to be written than memory is meant for.
+  virtual uint64_t AwaitedPosition() const = 0;
+  // Calls `reached` once, when the log has come so far, from any thread; at once if it has. It must not block. One that
+  // is never reached is called at the stop.
+  virtual void Await(uint64_t position, std::function<void()> reached) = 0;
+};
+
+}  // namespace bitsieve::server

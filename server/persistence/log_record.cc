@@ -1,0 +1,308 @@
+#include "server/persistence/log_record.h"
+
+#include <array>
+#include <cassert>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "core/base/bytes.h"
+#include "server/persistence/manifest.h"
+
+namespace bitsieve::server::log {
+namespace {
+
+using core::ByteReader;
+using core::ByteWriter;
+
+constexpr size_t kLengthBytes = sizeof(uint32_t);
+constexpr size_t kHashBytes = sizeof(core::KeyHash);
+static_assert(kHashBytes == 16 && std::is_trivially_copyable_v<core::KeyHash>, "hashes are stored as they lie");
+// A parameter more belongs into PutParams and GetParams, and makes a new kind of record.
+static_assert(sizeof(core::FilterParams) == 104, "Made stores every parameter");
+
+constexpr std::array<std::string_view, kRecordKinds> kNames{"made",  "image",   "added",   "removed", "freezing",
+                                                            "named", "unnamed", "renamed", "expiry",  "flushed"};
+
+// The number of a kind on disk.
+template <class T, size_t index = 0>
+constexpr uint8_t KindOf() {
+  if constexpr (std::is_same_v<T, std::variant_alternative_t<index, Record>>) {
+    return index + 1;
+  } else {
+    return KindOf<T, index + 1>();
+  }
+}
+static_assert(KindOf<Made>() == 1 && KindOf<Added>() == 3 && KindOf<Named>() == 6 && KindOf<Flushed>() == 10);
+constexpr uint8_t kTimed = 0x80;  // with the number of Added: a time follows the sequence
+
+tl::unexpected<core::Error> Corrupt(const std::string& what) {
+  return core::Fail(core::ErrorCode::kCorrupt, "a record " + what);
+}
+
+void PutParams(ByteWriter& out, const core::FilterParams& params) {
+  out.Put(static_cast<uint16_t>(params.kind));
+  out.Put(static_cast<uint8_t>(params.hash));
+  out.Put(params.error_rate);
+  out.Put(params.capacity);
+  out.Put(params.expansion);
+  out.Put(params.tightening_ratio);
+  out.Put(params.first_link_share);
+  out.Put(params.seed);
+  out.Put(params.window.items);
+  out.Put(params.window.duration_ms);
+  out.Put(params.counter_bits);
+  out.Put(params.bucket_size);
+  out.Put(params.max_iterations);
+  out.Put(params.redisbloom.options);
+  out.Put(params.redisbloom.growth);
+}
+
+core::FilterParams GetParams(ByteReader& in) {
+  core::FilterParams params;
+  params.kind = static_cast<core::FilterKind>(in.Get<uint16_t>());
+  params.hash = static_cast<core::HashKind>(in.Get<uint8_t>());
+  params.error_rate = in.GetDouble();
+  params.capacity = in.Get<uint64_t>();
+  params.expansion = in.Get<uint32_t>();
+  params.tightening_ratio = in.GetDouble();
+  params.first_link_share = in.GetDouble();
+  params.seed = in.Get<uint64_t>();
+  params.window.items = in.Get<uint64_t>();
+  params.window.duration_ms = in.Get<uint64_t>();
+  params.counter_bits = in.Get<uint32_t>();
+  params.bucket_size = in.Get<uint32_t>();
+  params.max_iterations = in.Get<uint32_t>();
+  params.redisbloom.options = in.Get<uint32_t>();
+  params.redisbloom.growth = in.Get<uint32_t>();
+  return params;
+}
+
+// Validate leaves the hash of some kinds unseen, and HashItem knows no others.
+bool IsKnown(core::HashKind hash) { return hash >= core::HashKind::kXxh3 && hash <= core::HashKind::kRedisBloom32; }
+
+void Put(ByteWriter& out, const Made& made) {
+  out.Put(made.id);
+  PutParams(out, made.params);
+}
+void Put(ByteWriter& out, const Image& image) {
+  out.Put(image.id);
+  out.Put(image.sequence);
+  out.Put(image.file_id);
+  out.Put(image.seal.bytes);
+  out.Put(image.seal.checksum);
+}
+void Put(ByteWriter& out, const Freezing& freezing) { out.Put(freezing.id); }
+void Put(ByteWriter& out, const Named& named) {
+  out.Put(named.id);
+  out.Put(named.expires_ms);
+  out.PutString(named.name);
+}
+void Put(ByteWriter& out, const Unnamed& unnamed) { out.PutString(unnamed.name); }
+void Put(ByteWriter& out, const Renamed& renamed) {
+  out.PutString(renamed.from);
+  out.PutString(renamed.to);
+}
+void Put(ByteWriter& out, const Expiry& expiry) {
+  out.Put(expiry.expires_ms);
+  out.PutString(expiry.name);
+}
+void Put(ByteWriter&, const Flushed&) {}
+
+// One resize for the whole record: growing field by field would cost more than the fields.
+void EncodeChange(uint8_t kind, const core::Change& change, std::string& out) {
+  assert(!change.hashes.empty() && change.hashes.size() <= kMaxHashes);
+  const bool timed = change.time_ms != 0;
+  const size_t length = 1 + (timed ? 3 : 2) * sizeof(uint64_t) + change.hashes.size_bytes();
+  const size_t begin = out.size();
+  out.resize(begin + kLengthBytes + length);
+  char* at = out.data() + begin;
+  const auto put = [&at](const void* bytes, size_t size) {
+    std::memcpy(at, bytes, size);
+    at += size;
+  };
+  const auto length_field = static_cast<uint32_t>(length);
+  const auto kind_field = static_cast<uint8_t>(timed ? kind | kTimed : kind);
+  put(&length_field, sizeof length_field);
+  put(&kind_field, sizeof kind_field);
+  put(&change.filter_id, sizeof change.filter_id);
+  put(&change.sequence, sizeof change.sequence);
+  if (timed) put(&change.time_ms, sizeof change.time_ms);
+  put(change.hashes.data(), change.hashes.size_bytes());
+}
+
+template <class T>
+void EncodeOther(const T& record, std::string& out) {
+  const size_t begin = out.size();
+  ByteWriter writer(out);
+  writer.Put(uint32_t{0});
+  writer.Put(KindOf<T>());
+  Put(writer, record);
+  const auto length = static_cast<uint32_t>(out.size() - begin - kLengthBytes);
+  std::memcpy(out.data() + begin, &length, sizeof length);
+}
+
+// The record as a T: the one that is there, so that its memory is used again, or a new one.
+template <class T>
+T& Become(Record& record) {
+  if (T* same = std::get_if<T>(&record)) return *same;
+  return record.emplace<T>();
+}
+
+core::Status CheckId(uint64_t id) {
+  if (id >= 1 && id < kMaxFilterId) return {};
+  return Corrupt("of filter " + std::to_string(id) + ", an id that none has");
+}
+
+core::Status CheckExpiry(int64_t expires_ms) {
+  if (expires_ms >= 0) return {};
+  return Corrupt("with an expiry before 1970");
+}
+
+core::Status Get(ByteReader& in, Made& made) {
+  made.id = in.Get<uint64_t>();
+  made.params = GetParams(in);
+  if (!in.ok()) return {};
+  if (!IsKnown(made.params.hash)) return Corrupt("of a new filter: its hash function is not known");
+  if (const core::Status valid = core::Validate(made.params); !valid) {
+    return Corrupt("of a new filter: " + valid.error().message);
+  }
+  return CheckId(made.id);
+}
+
+core::Status Get(ByteReader& in, Image& image) {
+  image.id = in.Get<uint64_t>();
+  image.sequence = in.Get<uint64_t>();
+  image.file_id = in.Get<uint64_t>();
+  image.seal.bytes = in.Get<uint64_t>();
+  image.seal.checksum = in.Get<uint64_t>();
+  if (in.ok() && (image.file_id < 1 || image.file_id >= kMaxFileId)) {
+    return Corrupt("of an image in file " + std::to_string(image.file_id) + ", an id that none has");
+  }
+  return CheckId(image.id);
+}
+
+core::Status GetHashes(ByteReader& in, std::vector<core::KeyHash>& hashes) {
+  const size_t count = in.remaining() / kHashBytes;
+  if (count < 1 || count > kMaxHashes || in.remaining() % kHashBytes != 0) {
+    return Corrupt("of a change with " + std::to_string(in.remaining()) + " bytes of hashes: 1 to " +
+                   std::to_string(kMaxHashes) + " of 16 bytes are allowed");
+  }
+  hashes.resize(count);
+  std::memcpy(hashes.data(), in.GetBytes(count * kHashBytes).data(), count * kHashBytes);
+  return {};
+}
+
+core::Status CheckChange(uint64_t id, uint64_t sequence) {
+  if (sequence == 0) return Corrupt("of a change without a number");
+  return CheckId(id);
+}
+
+core::Status GetAdded(ByteReader& in, bool timed, Added& added) {
+  added.id = in.Get<uint64_t>();
+  added.sequence = in.Get<uint64_t>();
+  added.time_ms = timed ? in.Get<uint64_t>() : 0;
+  if (in.ok() && timed && added.time_ms == 0) return Corrupt("of a change at no time");
+  if (const core::Status status = GetHashes(in, added.hashes); !status) return status;
+  return CheckChange(added.id, added.sequence);
+}
+core::Status Get(ByteReader& in, Added& added) { return GetAdded(in, false, added); }
+
+core::Status Get(ByteReader& in, Removed& removed) {
+  removed.id = in.Get<uint64_t>();
+  removed.sequence = in.Get<uint64_t>();
+  if (const core::Status status = GetHashes(in, removed.hashes); !status) return status;
+  return CheckChange(removed.id, removed.sequence);
+}
+
+core::Status Get(ByteReader& in, Freezing& freezing) {
+  freezing.id = in.Get<uint64_t>();
+  return CheckId(freezing.id);
+}
+core::Status Get(ByteReader& in, Named& named) {
+  named.id = in.Get<uint64_t>();
+  named.expires_ms = in.Get<int64_t>();
+  named.name = in.GetString();
+  if (const core::Status status = CheckExpiry(named.expires_ms); !status) return status;
+  return CheckId(named.id);
+}
+core::Status Get(ByteReader& in, Unnamed& unnamed) {
+  unnamed.name = in.GetString();
+  return {};
+}
+core::Status Get(ByteReader& in, Renamed& renamed) {
+  renamed.from = in.GetString();
+  renamed.to = in.GetString();
+  return {};
+}
+core::Status Get(ByteReader& in, Expiry& expiry) {
+  expiry.expires_ms = in.Get<int64_t>();
+  expiry.name = in.GetString();
+  return CheckExpiry(expiry.expires_ms);
+}
+core::Status Get(ByteReader&, Flushed&) { return {}; }
+
+template <class T>
+core::Status GetAs(ByteReader& in, Record& record) {
+  return Get(in, Become<T>(record));
+}
+
+template <size_t... kinds>
+core::Status GetOfKind(size_t index, ByteReader& in, Record& record, std::index_sequence<kinds...>) {
+  using Reader = core::Status (*)(ByteReader&, Record&);
+  static constexpr Reader kReaders[]{GetAs<std::variant_alternative_t<kinds, Record>>...};
+  return kReaders[index](in, record);
+}
+
+core::Status GetFields(ByteReader& in, Record& record) {
+  const auto kind = in.Get<uint8_t>();
+  if (kind == (KindOf<Added>() | kTimed)) return GetAdded(in, true, Become<Added>(record));
+  if (kind < 1 || kind > kRecordKinds) return Corrupt("of kind " + std::to_string(kind) + ", which is not known");
+  return GetOfKind(kind - 1, in, record, std::make_index_sequence<kRecordKinds>());
+}
+
+}  // namespace
+
+std::string_view NameOf(const Record& record) { return NameOfKind(record.index()); }
+std::string_view NameOfKind(size_t index) { return kNames[index]; }
+
+void Encode(const Record& record, std::string& out) {
+  std::visit(
+      [&out](const auto& each) {
+        using T = std::decay_t<decltype(each)>;
+        if constexpr (std::is_same_v<T, Added>) {
+          EncodeAdded({each.id, each.sequence, each.time_ms, each.hashes}, out);
+        } else if constexpr (std::is_same_v<T, Removed>) {
+          EncodeRemoved({each.id, each.sequence, 0, each.hashes}, out);
+        } else {
+          EncodeOther(each, out);
+        }
+      },
+      record);
+}
+
+void EncodeAdded(const core::Change& change, std::string& out) { EncodeChange(KindOf<Added>(), change, out); }
+
+void EncodeRemoved(const core::Change& change, std::string& out) {
+  // A removal happens at no time: what a kind forgets by the clock, nobody removes.
+  EncodeChange(KindOf<Removed>(), {change.filter_id, change.sequence, 0, change.hashes}, out);
+}
+
+core::Status Decode(std::string_view& bytes, Record& record) {
+  ByteReader frame(bytes);
+  const auto length = frame.Get<uint32_t>();
+  const std::string_view content = frame.GetBytes(length);
+  if (!frame.ok()) {
+    return Corrupt("is cut short: " + std::to_string(bytes.size()) + " bytes are left of it");
+  }
+  ByteReader in(content);
+  core::Status status = GetFields(in, record);
+  // Short before impossible: a field that is not there reads as 0.
+  if (!in.ok()) return Corrupt("of " + std::to_string(length) + " bytes is too short for its kind");
+  if (!status) return status;
+  if (!in.AtEnd()) return Corrupt("of kind " + std::string(NameOf(record)) + " is too long for its kind");
+  bytes.remove_prefix(kLengthBytes + length);
+  return {};
+}
+
+}  // namespace bitsieve::server::log

@@ -1,0 +1,386 @@
+#include "server/persistence/log_writer.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <utility>
+
+#include "server/persistence/filter_file.h"
+#include "server/persistence/log_reader.h"
+
+namespace bitsieve::server {
+namespace {
+
+using std::chrono::milliseconds;
+
+// So long the thread waits for more to come together when nobody is waiting for it.
+constexpr milliseconds kGather{10};
+// With the time that the sync takes, a second is kept.
+constexpr milliseconds kSyncAfter{800};
+// More than that is not kept in memory for the sake of fewer syncs.
+constexpr uint64_t kMaxUnsyncedBytes = 32 << 20;
+constexpr milliseconds kRetryAfter{200};
+// A frame is not made longer than that for the sake of fewer frames.
+constexpr size_t kFrameBytes = 4 << 20;
+
+// How many of these bytes, which begin with a record and end with one, are whole records of about kFrameBytes.
+size_t FrameOf(std::string_view records) {
+  if (records.size() <= kFrameBytes) return records.size();
+  size_t bytes = 0;
+  while (bytes < kFrameBytes) {
+    uint32_t length;
+    std::memcpy(&length, records.data() + bytes, sizeof length);
+    bytes += sizeof length + length;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+LogWriter::LogWriter(DataDirectory& directory, FileIds& file_ids, const core::ImagePool& image_pool, FsyncPolicy policy,
+                     uint64_t start, std::vector<LogImageFile> image_files)
+    : directory_(directory),
+      file_ids_(file_ids),
+      image_pool_(image_pool),
+      policy_(policy),
+      end_(start),
+      written_(start),
+      durable_(start),
+      first_kept_(start),
+      synced_(start),
+      image_files_(std::move(image_files)) {
+  thread_ = std::thread([this] { Run(); });
+}
+
+LogWriter::~LogWriter() { (void)Stop(); }
+
+// ---- appending
+
+template <class Encode>
+void LogWriter::AppendWith(const Encode& encode) {
+  {
+    const std::lock_guard lock(append_lock_);
+    const size_t before = appended_.size();
+    encode();
+    end_.store(end_.load(std::memory_order_relaxed) + appended_.size() - before);
+  }
+  WakeIfIdle();
+}
+
+void LogWriter::Append(const log::Record& record) {
+  AppendWith([&] { log::Encode(record, appended_); });
+}
+
+void LogWriter::AppendAdded(const core::Change& change) {
+  AppendWith([&] { log::EncodeAdded(change, appended_); });
+}
+
+void LogWriter::AppendRemoved(const core::Change& change) {
+  AppendWith([&] { log::EncodeRemoved(change, appended_); });
+}
+
+void LogWriter::AppendContent(const FilterPtr& filter) {
+  AppendWith([&] {
+    contents_.push_back({end_.load(std::memory_order_relaxed), filter});
+    appended_.append(log::kImageBytes, '\0');
+  });
+}
+
+uint64_t LogWriter::BeginSegment() {
+  const std::lock_guard lock(append_lock_);
+  const uint64_t position = end_.load(std::memory_order_relaxed);
+  cuts_.push_back(position);
+  return position;
+}
+
+// Both sides are sequentially consistent: either the thread, about to sleep, sees what was appended, or its appender
+// sees that it is idle.
+void LogWriter::WakeIfIdle() {
+  if (!idle_.load() || !idle_.exchange(false)) return;
+  const std::lock_guard lock(mutex_);
+  wake_.notify_one();
+}
+
+void LogWriter::Hurry() {
+  const std::lock_guard lock(mutex_);
+  hurry_ = true;
+  wake_.notify_one();
+}
+
+void LogWriter::RemoveBefore(uint64_t position) {
+  {
+    const std::lock_guard lock(mutex_);
+    remove_before_ = std::max(remove_before_, position);
+  }
+  Hurry();
+}
+
+void LogWriter::SetPolicy(FsyncPolicy policy) {
+  policy_.store(policy, std::memory_order_relaxed);
+  Hurry();
+}
+
+// ---- waiting
+
+bool LogWriter::IsReached(uint64_t position) const {
+  const auto& reached = policy() == FsyncPolicy::kAlways ? durable_ : written_;
+  return reached.load(std::memory_order_acquire) >= position;
+}
+
+uint64_t LogWriter::AwaitedPosition() const {
+  const uint64_t end = end_.load(std::memory_order_acquire);
+  if (policy() == FsyncPolicy::kAlways) return end;
+  return end - std::min(end, written_.load(std::memory_order_relaxed)) > kMaxWaitingBytes ? end : 0;
+}
+
+void LogWriter::Await(uint64_t position, std::function<void()> reached) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!IsReached(position)) {
+      waiters_.push_back({position, std::move(reached)});
+      hurry_ = true;
+      wake_.notify_one();
+      return;
+    }
+  }
+  reached();
+}
+
+void LogWriter::TellReached() {
+  std::vector<Waiter> told;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto first = std::stable_partition(waiters_.begin(), waiters_.end(),
+                                             [this](const Waiter& waiter) { return !IsReached(waiter.position); });
+    std::move(first, waiters_.end(), std::back_inserter(told));
+    waiters_.erase(first, waiters_.end());
+  }
+  for (const Waiter& waiter : told) waiter.reached();
+}
+
+LogWriterStatus LogWriter::Status() const {
+  LogWriterStatus status;
+  status.durable_position = durable_.load(std::memory_order_acquire);
+  const uint64_t written = written_.load(std::memory_order_acquire);
+  status.position = end_.load(std::memory_order_acquire);
+  status.waiting_bytes = status.position - std::min(status.position, written);
+  status.segment_bytes = written - std::min(written, first_kept_.load(std::memory_order_relaxed));
+  const std::lock_guard lock(mutex_);
+  status.trouble = trouble_;
+  return status;
+}
+
+core::Status LogWriter::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    wake_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+  return last_outcome_;
+}
+
+// ---- the thread
+
+void LogWriter::Run() {
+  for (bool last = false; !last;) {
+    last = WaitForWork();
+    TakeAppended();
+    const core::Status status = WriteAll(last);
+    if (status) {
+      Mend();
+      RemoveObsolete();
+    } else {
+      Fail(status.error());
+    }
+    TellReached();
+    if (last) last_outcome_ = status;  // read once the thread was joined
+  }
+}
+
+bool LogWriter::WaitForWork() {
+  std::unique_lock lock(mutex_);
+  if (in_trouble_.load(std::memory_order_relaxed)) {
+    wake_.wait_until(lock, retry_at_, [this] { return stopping_; });
+    hurry_ = false;
+    return stopping_;
+  }
+  const auto pressed = [this] { return stopping_ || hurry_; };
+  const auto awake = [&] { return pressed() || end_.load() != taken(); };
+  idle_.store(true);
+  if (const auto due = SyncDue()) {
+    wake_.wait_until(lock, *due, awake);
+  } else {
+    wake_.wait(lock, awake);
+  }
+  idle_.store(false);
+  if (end_.load() != taken()) wake_.wait_for(lock, kGather, pressed);
+  hurry_ = false;
+  return stopping_;
+}
+
+std::optional<LogWriter::Clock::time_point> LogWriter::SyncDue() const {
+  if (policy() != FsyncPolicy::kEverySecond || written_.load() == durable_.load()) return std::nullopt;
+  return oldest_unsynced_ + kSyncAfter;
+}
+
+void LogWriter::TakeAppended() {
+  std::string taken;
+  {
+    const std::lock_guard lock(append_lock_);
+    if (unsettled_.empty()) {
+      unsettled_.swap(appended_);
+    } else {
+      taken.swap(appended_);
+    }
+    std::move(contents_.begin(), contents_.end(), std::back_inserter(open_contents_));
+    std::move(cuts_.begin(), cuts_.end(), std::back_inserter(open_cuts_));
+    contents_.clear();
+    cuts_.clear();
+  }
+  unsettled_.append(taken);
+}
+
+// In the order of the log; contents and cuts where they stand. Whatever succeeded is not done again after a failure.
+core::Status LogWriter::WriteAll(bool last) {
+  const uint64_t end = taken();
+  while (true) {
+    const uint64_t content = open_contents_.empty() ? UINT64_MAX : open_contents_.front().position;
+    const uint64_t cut = open_cuts_.empty() ? UINT64_MAX : open_cuts_.front();
+    if (core::Status status = WriteTo(std::min({content, cut, end})); !status) return status;
+    if (cut <= content && cut != UINT64_MAX) {
+      if (core::Status status = Cut(cut); !status) return status;
+      open_cuts_.pop_front();
+    } else if (content != UINT64_MAX) {
+      if (core::Status status = WriteContent(open_contents_.front()); !status) return status;
+      open_contents_.pop_front();
+    } else {
+      break;
+    }
+  }
+  const bool due = SyncDue() && (*SyncDue() <= Clock::now() || unsettled_.size() > kMaxUnsyncedBytes);
+  if (last || due || policy() == FsyncPolicy::kAlways) return Sync();
+  if (policy() == FsyncPolicy::kNever) NoteDurable(written_.load(std::memory_order_relaxed));
+  return {};
+}
+
+core::Status LogWriter::WriteTo(uint64_t position) {
+  const uint64_t durable = durable_.load(std::memory_order_relaxed);
+  for (uint64_t written; (written = written_.load(std::memory_order_relaxed)) < position;) {
+    if (!segment_) {
+      if (core::Status status = OpenSegment(); !status) return status;
+    }
+    const std::string_view rest = std::string_view(unsettled_).substr(written - durable, position - written);
+    const std::string_view frame = rest.substr(0, FrameOf(rest));
+    if (core::Status status = segment_->Append(frame, synced_); !status) return status;
+    if (written == durable) oldest_unsynced_ = Clock::now();
+    written_.store(written + frame.size(), std::memory_order_release);
+  }
+  return {};
+}
+
+// A segment tells by where it begins that all before it is durable: so it must be, whatever the policy.
+core::Status LogWriter::OpenSegment() {
+  Disk& disk = directory_.disk();
+  const uint64_t written = written_.load(std::memory_order_relaxed);
+  if (synced_ < written) {
+    if (core::Status status = disk.SyncFile(last_path_); !status) return status;
+    synced_ = written;
+  }
+  if (core::Status status = disk.CreateDirectory(directory_.log_path()); !status) return status;
+  core::Result<LogSegmentWriter> segment = LogSegmentWriter::Create(disk, directory_.log_path(), written);
+  if (!segment) return tl::unexpected(std::move(segment.error()));
+  last_path_ = segment->path();
+  segment_.emplace(std::move(*segment));
+  return {};
+}
+
+core::Status LogWriter::WriteContent(const Content& content) {
+  // What came before does not wait for a file that may be large.
+  if (policy() != FsyncPolicy::kNever) {
+    if (core::Status status = Sync(); !status) return status;
+    TellReached();
+  }
+  Disk& disk = directory_.disk();
+  const uint64_t file_id = file_ids_.Take();
+  const std::string path = directory_.FilterPath(file_id);
+  const std::unique_ptr<core::FilterImage> image = content.filter->Capture(image_pool_);
+  core::Result<FileSeal> seal = WriteFilterFile(disk, path, "", *image, kDefaultChunkBytes, chunk_buffer_);
+  core::Status status = seal ? disk.SyncDirectory(directory_.filters_path()) : tl::unexpected(seal.error());
+  if (!status) {
+    (void)disk.Remove(path);  // to make room; recovery removes what this leaves
+    return status;
+  }
+  std::string record;
+  log::Encode(log::Image{content.filter->id(), image->sequence(), file_id, *seal}, record);
+  assert(record.size() == log::kImageBytes);
+  unsettled_.replace(content.position - durable_.load(std::memory_order_relaxed), record.size(), record);
+  image_files_.push_back({content.position, file_id});
+  return {};
+}
+
+core::Status LogWriter::Cut(uint64_t position) {
+  if (segment_ && segment_->start() == position) return {};
+  if (core::Status status = Sync(); !status) return status;
+  segment_.reset();
+  return OpenSegment();
+}
+
+core::Status LogWriter::Sync() {
+  const uint64_t written = written_.load(std::memory_order_relaxed);
+  if (synced_ < written) {
+    if (core::Status status = segment_->Sync(); !status) return status;
+    synced_ = written;
+  }
+  NoteDurable(written);
+  return {};
+}
+
+void LogWriter::NoteDurable(uint64_t position) {
+  unsettled_.erase(0, position - durable_.load(std::memory_order_relaxed));
+  durable_.store(position, std::memory_order_release);
+}
+
+// ---- trouble
+
+void LogWriter::Fail(const core::Error& error) {
+  segment_.reset();
+  written_.store(durable_.load(std::memory_order_relaxed), std::memory_order_release);
+  retry_at_ = Clock::now() + kRetryAfter;
+  if (!in_trouble_.exchange(true, std::memory_order_relaxed)) {
+    spdlog::error("the log cannot be written, changes are refused until it can: {}", error.message);
+  }
+  const std::lock_guard lock(mutex_);
+  trouble_ = error.message;
+}
+
+void LogWriter::Mend() {
+  if (!in_trouble_.load(std::memory_order_relaxed)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    trouble_.clear();
+  }
+  in_trouble_.store(false, std::memory_order_relaxed);
+  spdlog::info("the log is written again, and nothing was lost");
+}
+
+void LogWriter::RemoveObsolete() {
+  uint64_t position;
+  {
+    const std::lock_guard lock(mutex_);
+    position = remove_before_;
+  }
+  const bool is_new = position > first_kept_.load(std::memory_order_relaxed);
+  if (!is_new || written_.load(std::memory_order_relaxed) < position) return;
+  for (const std::string& warning : RemoveLogBefore(directory_.disk(), directory_.log_path(), position)) {
+    spdlog::warn("a segment of the log that nobody needs is left over: {}", warning);
+  }
+  std::erase_if(image_files_, [&](const LogImageFile& file) {
+    return file.position < position && directory_.disk().Remove(directory_.FilterPath(file.file_id));
+  });
+  first_kept_.store(position, std::memory_order_relaxed);
+}
+
+}  // namespace bitsieve::server

@@ -1,0 +1,178 @@
+// log_writer.h: the thread that writes the log. Whoever changes something appends what it did, in memory; the thread
+// takes all that has come together and writes it as one frame. So what many clients did costs one write, and one sync.
+//
+//   appended ---> waiting ---> written (a frame in the segment) ---> durable (synced)
+//
+// Policy      kAlways: every frame is synced at once, and who awaits a position is told when it is durable.
+// kEverySecond:
+//             synced in time for nothing to be more than a second old. kNever: the system writes when it likes.
+// Contents    of whole filters (Append of a FilterPtr) go to a filter file of their own, by this thread, when their
+// turn
+//             comes; what was appended before is made durable first, what was appended behind waits.
+// Trouble     when the disk refuses, nothing is given up: what is not durable stays in memory, and the thread tries
+// again
+//             and again to write it to a new segment, which begins where the last durable one ends. Meanwhile nobody
+//             should append much (InTrouble).
+// Memory      of what waits: kMaxWaitingBytes, beyond which AwaitedPosition tells writers to wait, and what they had
+//             under way.
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/spin_lock.h"
+#include "core/bits/image_pool.h"
+#include "server/commands/keyspace.h"
+#include "server/persistence/data_directory.h"
+#include "server/persistence/file_ids.h"
+#include "server/persistence/log_record.h"
+#include "server/persistence/log_segment.h"
+
+namespace bitsieve::server {
+
+enum class FsyncPolicy : uint8_t { kAlways, kEverySecond, kNever };
+
+struct LogWriterStatus {
+  uint64_t position = 0;          // behind all that was appended
+  uint64_t durable_position = 0;  // up to here nothing can be lost; with kNever: written
+  uint64_t waiting_bytes = 0;     // appended, not yet written
+  uint64_t segment_bytes = 0;     // of records in the segments since the last snapshot
+  std::string trouble;            // empty: none
+};
+
+// A filter file that a record of the log refers to.
+struct LogImageFile {
+  uint64_t position;  // of the record
+  uint64_t file_id;
+};
+
+class LogWriter {
+ public:
+  static constexpr uint64_t kMaxWaitingBytes = 64 << 20;
+
+  // The log goes on at `start`, whose segment is made when there is something to write. All three references outlive
+  // the writer. `image_files`: those that records before `start` refer to.
+  LogWriter(DataDirectory& directory, FileIds& file_ids, const core::ImagePool& image_pool, FsyncPolicy policy,
+            uint64_t start, std::vector<LogImageFile> image_files = {});
+  // As Stop.
+  ~LogWriter();
+
+  void Append(const log::Record& record);
+  void AppendAdded(const core::Change& change);
+  void AppendRemoved(const core::Change& change);
+  // All of this filter's content, as it will be when the thread comes to it.
+  void AppendContent(const FilterPtr& filter);
+  // Position behind all that was appended.
+  uint64_t end() const { return end_.load(std::memory_order_acquire); }
+
+  // What is appended from now on goes to a further segment. Returns where it begins.
+  uint64_t BeginSegment();
+  // Nobody needs what lies before `position`, which BeginSegment returned: its segments and files are removed.
+  void RemoveBefore(uint64_t position);
+
+  void SetPolicy(FsyncPolicy policy);
+  bool InTrouble() const { return in_trouble_.load(std::memory_order_relaxed); }
+  LogWriterStatus Status() const;
+  // As server/commands/durability.h has them.
+  uint64_t AwaitedPosition() const;
+  void Await(uint64_t position, std::function<void()> reached);
+
+  // Writes and syncs what is there, once, and ends the thread. An error: something could not be made durable. Who still
+  // awaits what was not reached is not called.
+  core::Status Stop();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Content {
+    uint64_t position;  // of the record, for which room is left
+    FilterPtr filter;
+  };
+  struct Waiter {
+    uint64_t position;
+    std::function<void()> reached;
+  };
+
+  template <class Encode>
+  void AppendWith(const Encode& encode);
+  void WakeIfIdle();
+  void Hurry();
+  bool IsReached(uint64_t position) const;
+
+  // The thread.
+  void Run();
+  // Until there is something to do. True: it is the last time.
+  bool WaitForWork();
+  std::optional<Clock::time_point> SyncDue() const;
+  void TakeAppended();
+  uint64_t taken() const { return durable_.load(std::memory_order_relaxed) + unsettled_.size(); }
+  core::Status WriteAll(bool last);
+  core::Status WriteTo(uint64_t position);
+  core::Status OpenSegment();
+  core::Status WriteContent(const Content& content);
+  core::Status Cut(uint64_t position);
+  core::Status Sync();
+  void NoteDurable(uint64_t position);
+  void Fail(const core::Error& error);
+  void Mend();
+  void RemoveObsolete();
+  void TellReached();
+  FsyncPolicy policy() const { return policy_.load(std::memory_order_relaxed); }
+
+  DataDirectory& directory_;
+  FileIds& file_ids_;
+  const core::ImagePool image_pool_;
+
+  std::atomic<FsyncPolicy> policy_;  // relaxed: seen late, one batch goes by the old one
+  // Positions, each not above the one before it.
+  std::atomic<uint64_t> end_;      // changed under append_lock_
+  std::atomic<uint64_t> written_;  // changed by the thread
+  std::atomic<uint64_t> durable_;  // changed by the thread
+  std::atomic<uint64_t> first_kept_;
+  std::atomic<bool> in_trouble_{false};  // relaxed: a change let through late is kept with the others
+  std::atomic<bool> idle_{false};        // the thread sleeps, and wants to be woken by the next append
+
+  core::SpinLock append_lock_;
+  // Protected by append_lock_.
+  std::string appended_;
+  std::deque<Content> contents_;
+  std::deque<uint64_t> cuts_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  // Protected by mutex_.
+  bool hurry_ = false;  // somebody waits for what is there
+  bool stopping_ = false;
+  std::vector<Waiter> waiters_;
+  uint64_t remove_before_ = 0;
+  std::string trouble_;
+  core::Status last_outcome_;
+
+  // Of the thread alone.
+  std::string unsettled_;              // the log from durable_ on
+  std::deque<Content> open_contents_;  // the room of whose records, in unsettled_, is not yet filled
+  std::deque<uint64_t> open_cuts_;
+  uint64_t synced_;  // up to here the disk has it; below durable_ with kNever alone
+  std::optional<LogSegmentWriter> segment_;
+  std::string last_path_;  // of the last segment
+  std::vector<LogImageFile> image_files_;
+  ChunkBuffer chunk_buffer_;
+  Clock::time_point oldest_unsynced_;  // when the first was written of what is not durable
+  Clock::time_point retry_at_;
+
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace bitsieve::server

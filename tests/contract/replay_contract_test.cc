@@ -1,0 +1,344 @@
+// What a log rests on: a filter tells of every change; and an image of any moment, with the changes behind it made
+// again, is the same filter to the last bit. Also: what is made again from parameters is as what was made first.
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "core/bits/memory_image.h"
+#include "core/filters/filter_union.h"
+#include "core/filters/redis_cuckoo.h"
+#include "tests/contract/every_option.h"
+#include "tests/support/window_fixture.h"
+
+namespace bitsieve::test {
+namespace {
+
+using core::AddOutcome;
+
+constexpr uint64_t kId = 7;
+
+struct Recorded {
+  bool removed;
+  uint64_t sequence;
+  uint64_t time_ms;
+  std::vector<core::KeyHash> hashes;
+};
+
+class Recorder final : public core::ChangeListener {
+ public:
+  void OnAdded(const core::Change& change) override { Note(change, false); }
+  void OnRemoved(const core::Change& change) override { Note(change, true); }
+  std::vector<Recorded> Take() {
+    const std::lock_guard lock(mutex_);
+    return std::move(changes_);
+  }
+
+ private:
+  void Note(const core::Change& change, bool removed) {
+    const std::lock_guard lock(mutex_);
+    EXPECT_EQ(change.filter_id, kId);
+    EXPECT_FALSE(change.hashes.empty());
+    if (!changes_.empty()) {
+      EXPECT_EQ(change.sequence, changes_.back().sequence + 1);
+    }
+    changes_.push_back({removed, change.sequence, change.time_ms, {change.hashes.begin(), change.hashes.end()}});
+  }
+
+  std::mutex mutex_;
+  std::vector<Recorded> changes_;
+};
+
+struct Bytes {
+  std::string header;
+  std::string body;
+  bool operator==(const Bytes&) const = default;
+};
+
+Bytes BytesOf(core::FilterImage& image, uint64_t piece = UINT64_MAX) {
+  Bytes bytes{image.header(), std::string(image.body_bytes(), '\0')};
+  const auto body = std::as_writable_bytes(std::span(bytes.body));
+  for (uint64_t at = 0; at < body.size(); at += std::min<uint64_t>(piece, body.size() - at)) {
+    EXPECT_TRUE(image.Read(at, body.subspan(at, std::min<uint64_t>(piece, body.size() - at))));
+  }
+  return bytes;
+}
+
+Bytes BytesOf(const core::Filter& filter) { return BytesOf(*filter.Capture()); }
+
+class Replay : public testing::TestWithParam<OptionCase> {
+ protected:
+  std::unique_ptr<core::Filter> Make(const core::FilterParams& params, const core::Clock& clock) {
+    auto filter = core::MakeFilter(params, budget_, clock);
+    EXPECT_TRUE(filter) << filter.error().message;
+    return std::move(*filter);
+  }
+
+  // Additions of new and of known items, more than there is room for, and removals of what is there and what is not.
+  static void Change(core::Filter& filter, std::mt19937_64& random, ManualClock& clock) {
+    std::vector<core::KeyHash> hashes(1 + random() % 150);
+    for (core::KeyHash& hash : hashes) hash = filter.HashOf(std::to_string(random() % 2000));
+    if (random() % 4 == 0) clock.now_ms += random() % 400;
+    if (random() % 16 == 0) clock.now_ms -= random() % 100;
+    if (filter.capabilities().remove && random() % 3 == 0) {
+      std::vector<uint8_t> removed(hashes.size());
+      return filter.Remove(hashes, removed);
+    }
+    std::vector<AddOutcome> outcomes(hashes.size());
+    const size_t done = filter.Add(hashes, outcomes);
+    EXPECT_TRUE(done == hashes.size() || outcomes[done - 1] == AddOutcome::kFull);
+  }
+
+  std::unique_ptr<core::Filter> Decode(const Bytes& bytes) {
+    auto decoder = core::FilterDecoder::Open(bytes.header, budget_, replay_clock_);
+    EXPECT_TRUE(decoder) << decoder.error().message;
+    EXPECT_TRUE((*decoder)->Append(core::AsBytes(bytes.body)));
+    auto filter = (*decoder)->Finish();
+    EXPECT_TRUE(filter) << filter.error().message;
+    return std::move(*filter);
+  }
+
+  void Repeat(core::Filter& filter, const Recorded& change) {
+    if (change.time_ms != 0) replay_clock_.now_ms = change.time_ms;
+    if (change.removed) {
+      std::vector<uint8_t> removed(change.hashes.size());
+      filter.Remove(change.hashes, removed);
+      ASSERT_EQ(std::count(removed.begin(), removed.end(), 1), static_cast<ptrdiff_t>(removed.size()));
+    } else {
+      std::vector<AddOutcome> outcomes(change.hashes.size());
+      ASSERT_EQ(filter.Add(change.hashes, outcomes), outcomes.size());
+      ASSERT_LE(*std::max_element(outcomes.begin(), outcomes.end()), AddOutcome::kAdded) << "refused";
+    }
+    ASSERT_EQ(filter.sequence(), change.sequence);
+  }
+
+  // The filter of the image, brought to where the changes end.
+  std::unique_ptr<core::Filter> Replayed(const Bytes& image, uint64_t sequence, const std::vector<Recorded>& changes) {
+    std::unique_ptr<core::Filter> filter = Decode(image);
+    Recorder again;
+    filter->Attach(&again, kId, sequence);
+    for (const Recorded& change : changes) {
+      if (change.sequence > sequence) Repeat(*filter, change);
+      if (HasFatalFailure()) break;
+    }
+    filter->Attach(nullptr, kId, sequence);
+    return filter;
+  }
+
+  core::MemoryBudget budget_;
+  ManualClock clock_;
+  ManualClock replay_clock_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Options, Replay, testing::ValuesIn(EveryOption(150)),
+                         [](const auto& test) { return test.param.name; });
+
+TEST_P(Replay, OfAnImageAndTheChangesBehindItGivesTheSameBytes) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto filter = Make(GetParam().params, clock_);
+    Recorder recorder;
+    filter->Attach(&recorder, kId, 0);
+    for (uint64_t i = random() % 20; i-- > 0;) Change(*filter, random, clock_);
+    const auto image = filter->Capture();
+    for (uint64_t i = 20; i-- > 0;) Change(*filter, random, clock_);
+    const uint64_t sequence = image->sequence();
+    EXPECT_LE(sequence, filter->sequence());
+    const auto replayed = Replayed(BytesOf(*image), sequence, recorder.Take());
+    ASSERT_FALSE(HasFatalFailure());
+    ASSERT_TRUE(BytesOf(*replayed) == BytesOf(*filter)) << "seed " << seed;
+  }
+}
+
+TEST_P(Replay, FromTheBeginningGivesTheSameBytes) {
+  std::mt19937_64 random(99);
+  const auto filter = Make(GetParam().params, clock_);
+  const auto again = Make(filter->params(), replay_clock_);
+  Recorder recorder;
+  filter->Attach(&recorder, kId, 0);
+  Recorder repeated;
+  again->Attach(&repeated, kId, 0);
+  clock_.now_ms += 700;  // since it was made
+  for (int i = 0; i < 30; ++i) Change(*filter, random, clock_);
+  for (const Recorded& change : recorder.Take()) Repeat(*again, change);
+  EXPECT_TRUE(BytesOf(*again) == BytesOf(*filter));
+}
+
+// With memory for one copy, so that the writer must wait for the reader now and then.
+TEST_P(Replay, OfAnImageThatIsReadWhileAnotherThreadGoesOnGivesTheSameBytes) {
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    const auto filter = Make(GetParam().params, clock_);
+    Recorder recorder;
+    filter->Attach(&recorder, kId, 0);
+    std::atomic<int> rounds{0};
+    std::jthread writer([&] {
+      std::mt19937_64 random(seed);
+      for (int i = 0; i < 200; ++i, ++rounds) Change(*filter, random, clock_);
+    });
+    while (rounds.load() < 20) std::this_thread::yield();
+    core::MemoryBudget copies(core::MemoryImage::kChunkBytes);
+    std::unique_ptr<core::FilterImage> image = filter->Capture({copies, core::Patience::kWait});
+    const Bytes bytes = BytesOf(*image, 100);
+    const uint64_t sequence = image->sequence();
+    image.reset();
+    EXPECT_EQ(copies.used_bytes(), 0U);
+    writer.join();
+    const auto replayed = Replayed(bytes, sequence, recorder.Take());
+    ASSERT_FALSE(HasFatalFailure());
+    ASSERT_TRUE(BytesOf(*replayed) == BytesOf(*filter)) << "seed " << seed;
+  }
+}
+
+// Refused additions are not told of, whatever they were refused for.
+TEST_P(Replay, OfAFilterThatMemoryWasRefusedToNowAndThenGivesTheSameBytes) {
+  if (GetParam().params.window.of_time()) {
+    GTEST_SKIP() << "without memory for a further generation, it puts items into the one before";
+  }
+  core::MemoryBudget tight;
+  auto filter = std::move(*core::MakeFilter(GetParam().params, tight, clock_));
+  Recorder recorder;
+  filter->Attach(&recorder, kId, 0);
+  const Bytes empty = BytesOf(*filter);
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 60; ++i) {
+    tight.set_limit_bytes(random() % 2);
+    Change(*filter, random, clock_);
+  }
+  tight.set_limit_bytes(0);
+  const auto replayed = Replayed(empty, 0, recorder.Take());
+  EXPECT_TRUE(BytesOf(*replayed) == BytesOf(*filter));
+}
+
+TEST_P(Replay, WhatIsMadeAgainFromItsParametersIsTheSame) {
+  const auto filter = Make(GetParam().params, clock_);
+  EXPECT_TRUE(filter->pristine());
+  clock_.now_ms += 123'456;
+  for (const core::FilterParams& params : {filter->params(), core::Settled(filter->params())}) {
+    const auto again = Make(params, clock_);
+    EXPECT_TRUE(again->pristine());
+    EXPECT_TRUE(BytesOf(*again) == BytesOf(*filter));
+  }
+}
+
+TEST_P(Replay, WhatWasChangedReadBackOrClonedIsNotPristine) {
+  const auto filter = Make(GetParam().params, clock_);
+  EXPECT_FALSE(Decode(BytesOf(*filter))->pristine());
+  EXPECT_FALSE((*core::CloneFilter(*filter, budget_))->pristine());
+  EXPECT_TRUE(filter->pristine()) << "looking changes nothing";
+  AddOutcome outcome;
+  const core::KeyHash hash = filter->HashOf("item");
+  filter->Add({&hash, 1}, {&outcome, 1});
+  EXPECT_FALSE(filter->pristine());
+}
+
+// Of so many items that an image has many chunks.
+class BigImage : public testing::TestWithParam<OptionCase> {
+ protected:
+  static constexpr uint64_t kItems = 200'000;
+
+  BigImage() : filter_(std::move(*core::MakeFilter(GetParam().params, budget_, clock_))) {
+    Add(0, kItems);
+    Forget(0, 10'000);
+  }
+  void Add(uint64_t first, uint64_t count) {
+    std::vector<core::KeyHash> hashes(count);
+    std::vector<AddOutcome> outcomes(count);
+    for (uint64_t i = 0; i < count; ++i) hashes[i] = filter_->HashOf(std::to_string(first + i));
+    filter_->Add(hashes, outcomes);
+  }
+  void Forget(uint64_t first, uint64_t count) {
+    if (!filter_->capabilities().remove) return;
+    std::vector<core::KeyHash> hashes(count);
+    std::vector<uint8_t> removed(count);
+    for (uint64_t i = 0; i < count; ++i) hashes[i] = filter_->HashOf(std::to_string(first + i));
+    filter_->Remove(hashes, removed);
+  }
+
+  core::MemoryBudget budget_;
+  ManualClock clock_;
+  std::unique_ptr<core::Filter> filter_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Options, BigImage, testing::ValuesIn(EveryOption(150'000)),
+                         [](const auto& test) { return test.param.name; });
+
+TEST_P(BigImage, ShowsItsMomentWhateverChangesBetweenItsPieces) {
+  const Bytes before = BytesOf(*filter_);
+  const auto image = filter_->Capture();
+  Bytes read{image->header(), ""};
+  uint64_t next = kItems;
+  while (read.body.size() < image->body_bytes()) {
+    Add(next, 5000);
+    Forget(next / 2, 2000);
+    next += 5000;
+    clock_.now_ms += 50;
+    std::string piece(std::min<uint64_t>(70'001, image->body_bytes() - read.body.size()), '\0');
+    ASSERT_TRUE(image->Read(read.body.size(), std::as_writable_bytes(std::span(piece))));
+    read.body += piece;
+  }
+  EXPECT_TRUE(read == before);
+}
+
+// A writer holds the filter's lock while it waits for the image, which needs that lock to close.
+TEST_P(BigImage, ThatIsGivenUpLetsTheWriterGoOnWhoWaitsForIt) {
+  core::MemoryBudget nothing(1);
+  std::unique_ptr<core::FilterImage> image = filter_->Capture({nothing, core::Patience::kWait});
+  std::jthread writer([&] {
+    Add(kItems, 20'000);
+    Forget(kItems, 20'000);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  image.reset();
+  writer.join();
+  EXPECT_EQ(nothing.used_bytes(), 0U);
+}
+
+TEST_P(BigImage, IsLostWithoutMemoryButTheFilterGoesOn) {
+  core::MemoryBudget nothing(1);
+  const auto image = filter_->Capture({nothing, core::Patience::kLose});
+  const uint64_t changes = filter_->ChangeCount();
+  const Bytes before = BytesOf(*filter_);
+  Add(kItems, 5000);
+  Forget(kItems / 2, 5000);
+  const bool unchanged = filter_->ChangeCount() == changes || GetParam().params.kind == core::FilterKind::kRibbon;
+  std::string body(image->body_bytes(), '\0');
+  EXPECT_EQ(image->Read(0, std::as_writable_bytes(std::span(body))).has_value(), unchanged);
+}
+
+TEST(UnionChanges, MakeTheDestinationPristineNoLonger) {
+  core::MemoryBudget budget;
+  const core::FilterParams params = ParamsOf(core::FilterKind::kClassic, 0.01, 100, 0, 1);
+  const auto a = std::move(*core::MakeFilter(params, budget));
+  const auto b = std::move(*core::MakeFilter(params, budget));
+  const core::Filter* source = b.get();
+  ASSERT_TRUE(core::UniteInto(*a, {&source, 1}));
+  EXPECT_FALSE(a->pristine());
+  EXPECT_TRUE(b->pristine());
+}
+
+// CF.ADDNX and CF.INSERT go this way.
+TEST(RedisCuckooInsert, TellsOfWhatItAddedAndOfNothingElse) {
+  using Presence = core::RedisCuckoo::Presence;
+  core::MemoryBudget budget;
+  const auto made = std::move(*core::MakeFilter(ParamsOf(core::FilterKind::kRedisCuckoo, 0.01, 100, 1, 0), budget));
+  auto& filter = dynamic_cast<core::RedisCuckoo&>(*made);
+  Recorder recorder;
+  filter.Attach(&recorder, kId, 0);
+  std::vector<core::KeyHash> hashes;
+  for (const char* item : {"a", "b", "a"}) hashes.push_back(filter.HashOf(item));
+  std::vector<AddOutcome> outcomes(3);
+  const auto told = [&](Presence presence) {
+    EXPECT_EQ(filter.Insert(hashes, presence, UINT64_MAX, outcomes), 3U);
+    size_t count = 0;
+    for (const Recorded& change : recorder.Take()) count += change.hashes.size();
+    return count;
+  };
+  EXPECT_EQ(told(Presence::kSkipped), 2U);
+  EXPECT_EQ(told(Presence::kSkipped), 0U);
+  EXPECT_EQ(told(Presence::kTold), 3U);
+  EXPECT_EQ(told(Presence::kIgnored), 3U);
+}
+
+}  // namespace
+}  // namespace bitsieve::test

@@ -1,0 +1,154 @@
+// What is refused, whatever its arguments: changes while they cannot be logged, and nearly everything while the filters
+// are being loaded.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "server/commands/command_table.h"
+#include "tests/support/command_fixture.h"
+
+namespace bitsieve::server {
+namespace {
+
+using test::CommandFixture;
+using test::Words;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr const char* kNotLogged =
+    "-MISCONF Errors writing to the disk: log/7: No space left?on device. Commands that change something are refused "
+    "until it is mended; reads go on. See the server's log.\r\n";
+constexpr const char* kNotLoaded = "-LOADING Bitsieve is loading its filters into memory\r\n";
+
+// With as many arguments as it takes.
+Words CommandOf(const CommandRow& row) {
+  Words words(static_cast<size_t>(std::abs(row.arity)), "x");
+  words[0] = row.name;
+  return words;
+}
+
+class AdmissionTest : public testing::Test, protected CommandFixture {};
+
+TEST_F(AdmissionTest, WhatCannotBeLoggedIsNotDone) {
+  Reply({"BF.ADD", "f", "a"});
+  durability.in_trouble = true;
+  for (const CommandRow* row : CommandTable::Instance().rows()) {
+    if (row->flags & kWrite) {
+      EXPECT_EQ(Reply(CommandOf(*row)), kNotLogged) << row->name;
+    }
+  }
+  EXPECT_FALSE(outcome.wrote);
+  EXPECT_EQ(Reply({"BF.CARD", "f"}), ":1\r\n");
+  durability.in_trouble = false;
+  EXPECT_EQ(Reply({"BF.ADD", "f", "b"}), ":1\r\n");
+}
+
+TEST_F(AdmissionTest, ReadsAndSavesGoOnWhileNothingCanBeLogged) {
+  Reply({"BF.ADD", "f", "a"});
+  durability.in_trouble = true;
+  EXPECT_EQ(Replies({{"BF.EXISTS", "f", "a"},
+                     {"BF.MEXISTS", "f", "a", "b"},
+                     {"PING"},
+                     {"CONFIG", "SET", "timeout", "1"},
+                     {"BGSAVE"}}),
+            ":1\r\n*2\r\n:1\r\n:0\r\n+PONG\r\n+OK\r\n+Background saving started\r\n");
+}
+
+// A run of commands of one item goes past admission when all is well.
+TEST_F(AdmissionTest, ARunOfAddsIsRefusedAmidReads) {
+  Reply({"BF.ADD", "f", "a"});
+  durability.in_trouble = true;
+  const std::string refused = kNotLogged;
+  EXPECT_EQ(Replies({{"BF.EXISTS", "f", "a"}, {"BF.ADD", "f", "b"}, {"BF.ADD", "f", "c"}, {"BF.EXISTS", "f", "b"}}),
+            ":1\r\n" + refused + refused + ":0\r\n");
+  EXPECT_EQ(stats.Sum(&LoopStats::error_replies), 2u);
+}
+
+TEST_F(AdmissionTest, AChangeThatCannotBeLoggedFailsItsTransaction) {
+  durability.in_trouble = true;
+  EXPECT_EQ(Replies({{"MULTI"}, {"BF.ADD", "f", "a"}, {"PING"}, {"EXEC"}}),
+            std::string("+OK\r\n") + kNotLogged +
+                "+QUEUED\r\n-EXECABORT Transaction discarded because of previous errors.\r\n");
+}
+
+TEST_F(AdmissionTest, ATransactionWhoseChangesCanNoLongerBeLoggedIsDiscardedWhole) {
+  Replies({{"MULTI"}, {"PING"}, {"BF.ADD", "f", "a"}});
+  durability.in_trouble = true;
+  EXPECT_THAT(Reply({"EXEC"}), StartsWith("-EXECABORT Transaction discarded because of: MISCONF Errors writing"));
+  EXPECT_EQ(Replies({{"EXISTS", "f"}, {"MULTI"}, {"EXISTS", "f"}, {"EXEC"}}), ":0\r\n+OK\r\n+QUEUED\r\n*1\r\n:0\r\n");
+}
+
+TEST_F(AdmissionTest, OnlyChangesMakeRepliesWait) {
+  Reply({"BF.ADD", "f", "a"});
+  EXPECT_TRUE(outcome.wrote) << "made";
+  Replies({{"PING"}, {"BF.EXISTS", "f", "a"}, {"BF.ADD", "f", "b"}, {"BF.EXISTS", "f", "a"}});
+  EXPECT_TRUE(outcome.wrote) << "prepared";
+  Replies({{"MULTI"}, {"BF.ADD", "f", "c"}});
+  EXPECT_FALSE(outcome.wrote) << "queued";
+  Reply({"EXEC"});
+  EXPECT_TRUE(outcome.wrote) << "within EXEC";
+  Replies({{"BF.EXISTS", "f", "a"}, {"BF.ADD", "f"}, {"SAVE"}});
+  EXPECT_FALSE(outcome.wrote) << "no change was tried";
+}
+
+TEST_F(AdmissionTest, WhileLoadingWhatNeedsFiltersIsRefused) {
+  stats.loading_since_unix_s = 1'700'000'000;
+  for (const CommandRow* row : CommandTable::Instance().rows()) {
+    if (!(row->flags & kLoading) && row->subcommands.empty()) {
+      EXPECT_EQ(Reply(CommandOf(*row)), kNotLoaded) << row->name;
+    }
+  }
+  EXPECT_EQ(Reply({"MEMORY", "USAGE", "f"}), kNotLoaded);
+  EXPECT_EQ(Reply({"PING", "x"}), kNotLoaded);
+}
+
+// Prepared commands go past admission.
+TEST_F(AdmissionTest, WhileLoadingNothingIsPrepared) {
+  Reply({"BF.ADD", "f", "a"});
+  stats.loading_since_unix_s = 1'700'000'000;
+  EXPECT_EQ(Replies({{"BF.EXISTS", "f", "a"}, {"BF.ADD", "f", "b"}}), std::string(kNotLoaded) + kNotLoaded);
+  stats.loading_since_unix_s = 0;
+  EXPECT_EQ(Reply({"BF.CARD", "f"}), ":1\r\n");
+}
+
+TEST_F(AdmissionTest, WhileLoadingConnectionsAreMadeAndTheOperatorIsHeard) {
+  stats.loading_since_unix_s = 1'700'000'000;
+  EXPECT_THAT(Reply({"HELLO", "2"}), StartsWith("*"));
+  EXPECT_THAT(Reply({"CLIENT", "LIST"}), HasSubstr("id=7"));
+  EXPECT_EQ(Replies({{"CLIENT", "SETNAME", "me"}, {"SELECT", "0"}, {"CONFIG", "SET", "timeout", "1"}, {"RESET"}}),
+            "+OK\r\n+OK\r\n+OK\r\n+RESET\r\n");
+  EXPECT_THAT(Reply({"COMMAND", "INFO", "INFO"}), HasSubstr("+loading"));
+  const std::string info = Reply({"INFO", "persistence"});
+  EXPECT_THAT(info, HasSubstr("loading:1\r\nasync_loading:0\r\nloading_start_time:1700000000\r\n"));
+  EXPECT_EQ(Reply({"SHUTDOWN", "NOSAVE"}), "");
+  EXPECT_EQ(control.shutdowns, std::vector<bool>{false});
+}
+
+TEST_F(AdmissionTest, WhileLoadingATransactionFailsAtItsFirstCommand) {
+  stats.loading_since_unix_s = 1'700'000'000;
+  EXPECT_EQ(Replies({{"MULTI"}, {"BF.ADD", "f", "a"}, {"DISCARD"}, {"MULTI"}, {"PING"}, {"EXEC"}}),
+            std::string("+OK\r\n") + kNotLoaded + "+OK\r\n+OK\r\n" + kNotLoaded +
+                "-EXECABORT Transaction discarded because of previous errors.\r\n");
+}
+
+TEST_F(AdmissionTest, InfoTellsOfTheLog) {
+  EXPECT_THAT(Reply({"INFO", "persistence"}),
+              HasSubstr("aof_enabled:0\r\naof_rewrite_in_progress:0\r\naof_last_write_status:ok\r\n\r\n"));
+  control.log = {
+      .enabled = true, .position = 1000, .durable_position = 400, .waiting_bytes = 25, .segments_bytes = 900};
+  const std::string info = Reply({"INFO", "persistence"});
+  EXPECT_THAT(info, HasSubstr("aof_enabled:1\r\n"));
+  EXPECT_THAT(info, HasSubstr("aof_current_size:900\r\naof_buffer_length:25\r\naof_pending_bytes:600\r\n"
+                              "log_position:1000\r\nlog_durable_position:400\r\n"));
+  EXPECT_THAT(info, Not(HasSubstr("loading_start_time")));
+  control.log.in_trouble = true;
+  control.log.trouble = "log/7: No space left on device";
+  EXPECT_THAT(Reply({"INFO", "persistence"}),
+              HasSubstr("aof_last_write_status:err\r\nlog_trouble:log/7: No space left on device\r\n"));
+}
+
+}  // namespace
+}  // namespace bitsieve::server

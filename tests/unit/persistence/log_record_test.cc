@@ -1,0 +1,225 @@
+#include "server/persistence/log_record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "core/base/bytes.h"
+#include "tests/support/log_fixture.h"
+
+namespace bitsieve::server::log {
+namespace {
+
+using testing::HasSubstr;
+
+// What Decode says of one record with these bytes behind its length.
+core::Status DecodeContent(const std::string& content) {
+  std::string bytes;
+  core::ByteWriter(bytes).PutString(content);
+  std::string_view rest = bytes;
+  Record record;
+  return Decode(rest, record);
+}
+
+template <class... Fields>
+std::string Content(uint8_t kind, Fields... fields) {
+  std::string bytes;
+  core::ByteWriter writer(bytes);
+  writer.Put(kind);
+  (writer.Put(fields), ...);
+  return bytes;
+}
+
+std::string ErrorOf(const core::Status& status) {
+  if (status) return "no error";
+  EXPECT_EQ(status.error().code, core::ErrorCode::kCorrupt);
+  return status.error().message;
+}
+
+// Every field differs from its default.
+core::FilterParams UnusualParams() {
+  core::FilterParams params;
+  params.kind = core::FilterKind::kWindow;
+  params.error_rate = 0.003;
+  params.capacity = 1000;
+  params.expansion = 0;
+  params.tightening_ratio = 0.6;
+  params.first_link_share = 0.7;
+  params.seed = 0x123456789abcdef0;
+  params.window = {0, 5000};
+  params.counter_bits = 8;
+  params.bucket_size = 3;
+  params.max_iterations = 77;
+  params.redisbloom = {3, 5};
+  return params;
+}
+
+TEST(LogRecord, EveryKindComesBack) {
+  const std::vector<Record> records = SampleRecords();
+  std::vector<bool> seen(kRecordKinds);
+  const std::string bytes = Encoded(records);
+  std::string_view rest = bytes;
+  Record decoded;
+  for (const Record& record : records) {
+    const core::Status status = Decode(rest, decoded);
+    ASSERT_TRUE(status.has_value()) << NameOf(record) << ": " << status.error().message;
+    EXPECT_EQ(decoded.index(), record.index());
+    EXPECT_EQ(Encoded(decoded), Encoded(record)) << NameOf(record);
+    seen[record.index()] = true;
+  }
+  EXPECT_TRUE(rest.empty());
+  EXPECT_THAT(seen, testing::Each(true)) << "a kind has no sample";
+}
+
+TEST(LogRecord, FieldsComeBackWhereTheyWere) {
+  Record decoded;
+  const auto back = [&decoded](const Record& record) -> Record& {
+    const std::string bytes = Encoded(record);
+    std::string_view rest = bytes;
+    EXPECT_TRUE(Decode(rest, decoded).has_value());
+    return decoded;
+  };
+  const Added added = std::get<Added>(back(Added{1, 2, 3, {{4, 5}, {6, 7}}}));
+  EXPECT_EQ(std::tie(added.id, added.sequence, added.time_ms), std::make_tuple(1u, 2u, 3u));
+  ASSERT_EQ(added.hashes.size(), 2u);
+  EXPECT_EQ(added.hashes[1].low, 6u);
+  EXPECT_EQ(added.hashes[1].high, 7u);
+  const Image image = std::get<Image>(back(Image{1, 2, 3, {4, 5}}));
+  EXPECT_EQ(std::tie(image.id, image.sequence, image.file_id), std::make_tuple(1u, 2u, 3u));
+  EXPECT_EQ(image.seal, (FileSeal{4, 5}));
+  const Named named = std::get<Named>(back(Named{"a", 2, 3}));
+  EXPECT_EQ(std::tie(named.name, named.id, named.expires_ms), std::make_tuple("a", 2u, 3));
+  const Renamed renamed = std::get<Renamed>(back(Renamed{"a", "b"}));
+  EXPECT_EQ(std::tie(renamed.from, renamed.to), std::make_tuple("a", "b"));
+}
+
+TEST(LogRecord, EveryParameterComesBack) {
+  const core::FilterParams params = UnusualParams();
+  const std::string bytes = Encoded(Made{9, params});
+  std::string_view rest = bytes;
+  Record decoded;
+  ASSERT_TRUE(Decode(rest, decoded).has_value());
+  const core::FilterParams& back = std::get<Made>(decoded).params;
+  EXPECT_EQ(back.kind, params.kind);
+  EXPECT_EQ(back.error_rate, params.error_rate);
+  EXPECT_EQ(back.capacity, params.capacity);
+  EXPECT_EQ(back.expansion, params.expansion);
+  EXPECT_EQ(back.tightening_ratio, params.tightening_ratio);
+  EXPECT_EQ(back.first_link_share, params.first_link_share);
+  EXPECT_EQ(back.seed, params.seed);
+  EXPECT_EQ(back.hash, params.hash);
+  EXPECT_EQ(back.window, params.window);
+  EXPECT_EQ(back.counter_bits, params.counter_bits);
+  EXPECT_EQ(back.bucket_size, params.bucket_size);
+  EXPECT_EQ(back.max_iterations, params.max_iterations);
+  EXPECT_EQ(back.redisbloom, params.redisbloom);
+}
+
+TEST(LogRecord, AChangeCostsLittleMoreThanItsHashes) {
+  EXPECT_EQ(Encoded(Added{1, 1, 0, {{1, 2}, {3, 4}}}).size(), 4u + 1 + 8 + 8 + 2 * 16);
+  EXPECT_EQ(Encoded(Added{1, 1, 9, {{1, 2}}}).size(), 4u + 1 + 8 + 8 + 8 + 16);
+  EXPECT_EQ(Encoded(Removed{1, 1, {{1, 2}}}).size(), 4u + 1 + 8 + 8 + 16);
+  EXPECT_EQ(Encoded(Image{1, 1, 1, {}}).size(), kImageBytes);
+}
+
+TEST(LogRecord, TheWayOfEveryAddWritesTheSame) {
+  const std::vector<core::KeyHash> hashes{{1, 2}, {3, 4}};
+  std::string bytes = "before";
+  EncodeAdded({1, 2, 0, hashes}, bytes);
+  EncodeAdded({1, 3, 4, hashes}, bytes);
+  EncodeRemoved({1, 4, 0, hashes}, bytes);
+  EXPECT_EQ(bytes, "before" + Encoded(Added{1, 2, 0, hashes}) + Encoded(Added{1, 3, 4, hashes}) +
+                       Encoded(Removed{1, 4, hashes}));
+}
+
+TEST(LogRecord, MemoryIsUsedAgain) {
+  const std::string bytes = Encoded(Added{1, 1, 0, {{1, 2}, {3, 4}}}) + Encoded(Added{1, 2, 0, {{5, 6}}});
+  std::string_view rest = bytes;
+  Record record;
+  ASSERT_TRUE(Decode(rest, record).has_value());
+  const core::KeyHash* const data = std::get<Added>(record).hashes.data();
+  ASSERT_TRUE(Decode(rest, record).has_value());
+  EXPECT_EQ(std::get<Added>(record).hashes.data(), data);
+}
+
+TEST(LogRecord, NoneIsReadFromLessThanAllOfItsBytes) {
+  for (const Record& sample : SampleRecords()) {
+    const std::string whole = Encoded(sample);
+    for (size_t size = 0; size < whole.size(); ++size) {
+      std::string_view rest = std::string_view(whole).substr(0, size);
+      Record record;
+      EXPECT_THAT(ErrorOf(Decode(rest, record)), HasSubstr("cut short"));
+      EXPECT_EQ(rest.size(), size) << "nothing is taken off";
+    }
+  }
+}
+
+// The length is right, what it holds is not.
+TEST(LogRecord, NoneIsReadFromTooFewOrTooManyFields) {
+  for (const Record& sample : SampleRecords()) {
+    const std::string content = Encoded(sample).substr(sizeof(uint32_t));
+    const bool of_hashes = std::holds_alternative<Added>(sample) || std::holds_alternative<Removed>(sample);
+    for (size_t size = 0; size < content.size(); ++size) {
+      if (of_hashes && (content.size() - size) % 16 == 0 && size > 32) continue;  // one hash less is a record, too
+      EXPECT_THAT(ErrorOf(DecodeContent(content.substr(0, size))), testing::Ne("no error"))
+          << NameOf(sample) << " of " << size;
+    }
+    EXPECT_THAT(ErrorOf(DecodeContent(content + "x")), HasSubstr(of_hashes ? "bytes of hashes" : "too long"));
+  }
+}
+
+TEST(LogRecord, ImpossibleFieldsAreFound) {
+  constexpr uint64_t kOne = 1;
+  EXPECT_THAT(ErrorOf(DecodeContent("")), HasSubstr("too short"));
+  for (const uint8_t kind : {0, 11, 0x80, 0x81, 0x84, 0xff}) {
+    EXPECT_THAT(ErrorOf(DecodeContent(Content(kind))), HasSubstr("kind " + std::to_string(kind) + ", which is not"));
+  }
+  EXPECT_THAT(ErrorOf(DecodeContent(Content(5, uint64_t{0}))), HasSubstr("of filter 0"));
+  EXPECT_THAT(ErrorOf(DecodeContent(Content(5, kMaxFilterId))), HasSubstr("an id that none has"));
+  EXPECT_THAT(ErrorOf(DecodeContent(Content(3, kOne, uint64_t{0}, kOne, kOne))), HasSubstr("without a number"));
+  EXPECT_THAT(ErrorOf(DecodeContent(Content(4, kOne, kOne))), HasSubstr("0 bytes of hashes"));
+  EXPECT_THAT(ErrorOf(DecodeContent(Content(4, kOne, kOne) + std::string(16 * (kMaxHashes + 1), 'x'))),
+              HasSubstr("1 to 4096 of 16 bytes are allowed"));
+  EXPECT_THAT(ErrorOf(DecodeContent(Content(0x83, kOne, kOne, uint64_t{0}, kOne, kOne))), HasSubstr("at no time"));
+  EXPECT_THAT(ErrorOf(DecodeContent(Content(2, kOne, kOne, uint64_t{0}, kOne, kOne))), HasSubstr("in file 0"));
+  EXPECT_THAT(ErrorOf(DecodeContent(Content(9, int64_t{-1}, uint32_t{0}))), HasSubstr("before 1970"));
+  EXPECT_THAT(ErrorOf(DecodeContent(Content(6, kOne, int64_t{-1}, uint32_t{0}))), HasSubstr("before 1970"));
+}
+
+TEST(LogRecord, ImpossibleParametersAreFound) {
+  const auto error_of = [](auto change) {
+    core::FilterParams params = UnusualParams();
+    change(params);
+    return ErrorOf(DecodeContent(Encoded(Made{1, params}).substr(sizeof(uint32_t))));
+  };
+  EXPECT_EQ(error_of([](core::FilterParams&) {}), "no error");
+  EXPECT_THAT(error_of([](auto& params) { params.kind = core::FilterKind{0}; }), HasSubstr("filter type must be"));
+  EXPECT_THAT(error_of([](auto& params) { params.error_rate = 2; }), HasSubstr("error rate must be"));
+  EXPECT_THAT(error_of([](auto& params) { params.window.items = 3; }), HasSubstr("not of both"));
+  // Validate does not look at the hash of this kind; hashing with one that is none would be the end.
+  EXPECT_THAT(error_of([](auto& params) {
+                params.kind = core::FilterKind::kRedisCuckoo;
+                params.hash = core::HashKind{8};
+              }),
+              HasSubstr("hash function is not known"));
+}
+
+TEST(LogRecord, HostileLengthsAllocateNothing) {
+  const std::string name_of_4gb = Content(7, uint32_t{0xffffffff});
+  EXPECT_THAT(ErrorOf(DecodeContent(name_of_4gb)), HasSubstr("too short"));
+  std::string bytes("\xff\xff\xff\xff\x03", 5);
+  std::string_view rest = bytes;
+  Record record = Added{};
+  EXPECT_THAT(ErrorOf(Decode(rest, record)), HasSubstr("cut short"));
+  EXPECT_EQ(std::get<Added>(record).hashes.capacity(), 0u);
+}
+
+TEST(LogRecord, KindsHaveNames) {
+  EXPECT_EQ(NameOf(Record(Flushed{})), "flushed");
+  EXPECT_EQ(NameOfKind(0), "made");
+  EXPECT_EQ(NameOf(Record(Added{})), "added");
+}
+
+}  // namespace
+}  // namespace bitsieve::server::log

@@ -1,0 +1,296 @@
+#include "server/persistence/log_writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "server/persistence/filter_file.h"
+#include "server/persistence/log_reader.h"
+#include "tests/support/fault_disk.h"
+#include "tests/support/memory_disk.h"
+#include "tests/support/snapshot_fixture.h"
+
+namespace bitsieve::server {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class LogWriterTest : public testing::Test {
+ protected:
+  void SetUp() override { BeginAnew(); }
+  void BeginAnew() {
+    writer_.reset();
+    directory_.reset();
+    disk_.emplace(memory_.emplace());
+    directory_ = DataDirectory::Open(*disk_, "/d").value();
+  }
+
+  void Begin(FsyncPolicy policy, uint64_t start = 0) {
+    writer_.emplace(*directory_, file_ids_, core::ImagePool{image_memory_, core::Patience::kWait}, policy, start);
+  }
+  void Append(const std::string& name) { writer_->Append(log::Unnamed{name}); }
+  std::future<void> Await() {
+    auto promise = std::make_shared<std::promise<void>>();
+    writer_->Await(writer_->end(), [promise] { promise->set_value(); });
+    return promise->get_future();
+  }
+  static bool IsReady(const std::future<void>& future) {
+    return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
+  // The names of all records that a reader of this disk finds.
+  static std::vector<std::string> Read(const Disk& disk) {
+    std::vector<std::string> names;
+    const auto files = ListLog(disk, "/d/log");
+    if (!files) return names;
+    const auto scan = ReadLog(disk, *files, 0, [&](uint64_t, const log::Record& record) -> core::Status {
+      names.push_back(std::get<log::Unnamed>(record).name);
+      return {};
+    });
+    EXPECT_TRUE(Ok(scan));
+    EXPECT_FALSE(scan->damage.has_value());
+    return names;
+  }
+  std::vector<std::string> AfterPowerLoss() {
+    MemoryDisk copy = memory_->Copy();
+    copy.LosePower(MemoryDisk::UnsyncedNames::kLost);
+    return Read(copy);
+  }
+  template <class Condition>
+  static void AwaitThat(const Condition& condition) {
+    while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
+  std::optional<MemoryDisk> memory_;
+  std::optional<FaultDisk> disk_;
+  std::unique_ptr<DataDirectory> directory_;
+  FileIds file_ids_;
+  core::MemoryBudget image_memory_;
+  std::optional<LogWriter> writer_;
+};
+
+TEST_F(LogWriterTest, WhatWasAwaitedSurvivesAPowerFailure) {
+  Begin(FsyncPolicy::kAlways);
+  for (const char* name : {"a", "b", "c"}) Append(name);
+  EXPECT_EQ(writer_->AwaitedPosition(), writer_->end());
+  Await().wait();
+  EXPECT_THAT(AfterPowerLoss(), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(writer_->Status().durable_position, writer_->end());
+}
+
+TEST_F(LogWriterTest, WhatManyAppendIsSyncedTogether) {
+  Begin(FsyncPolicy::kAlways);
+  constexpr int kThreads = 8, kEach = 50;
+  {
+    std::vector<std::jthread> clients;
+    for (int i = 0; i < kThreads; ++i) {
+      clients.emplace_back([&] {
+        for (int j = 0; j < kEach; ++j) {
+          Append("x");
+          std::promise<void> reached;
+          writer_->Await(writer_->end(), [&] { reached.set_value(); });
+          reached.get_future().wait();
+        }
+      });
+    }
+  }
+  EXPECT_THAT(Read(*memory_), SizeIs(kThreads * kEach));
+}
+
+TEST_F(LogWriterTest, EverySecondNobodyWaitsAndAllIsSyncedWithinASecond) {
+  Begin(FsyncPolicy::kEverySecond);
+  Append("a");
+  EXPECT_EQ(writer_->AwaitedPosition(), 0u);
+  AwaitThat([&] { return writer_->Status().durable_position == writer_->end(); });
+  EXPECT_THAT(AfterPowerLoss(), ElementsAre("a"));
+}
+
+TEST_F(LogWriterTest, WithoutSyncsAllIsWrittenAndWhatAStopLeavesIsDurable) {
+  Begin(FsyncPolicy::kNever);
+  Append("a");
+  Await().wait();
+  EXPECT_THAT(Read(*memory_), ElementsAre("a"));
+  EXPECT_THAT(AfterPowerLoss(), IsEmpty());
+  EXPECT_TRUE(Ok(writer_->Stop()));
+  EXPECT_THAT(AfterPowerLoss(), ElementsAre("a"));
+}
+
+TEST_F(LogWriterTest, ThePolicyChangesWhileItRuns) {
+  Begin(FsyncPolicy::kNever);
+  Append("a");
+  Await().wait();
+  writer_->SetPolicy(FsyncPolicy::kAlways);
+  Append("b");
+  Await().wait();
+  EXPECT_THAT(AfterPowerLoss(), ElementsAre("a", "b"));
+}
+
+TEST_F(LogWriterTest, WhatWaitsBeyondItsMemoryMakesWritersWait) {
+  Begin(FsyncPolicy::kEverySecond);
+  disk_->SetFault({1, Fault::Kind::kFailFromOn, "No space left on device"});
+  const std::string name(1 << 20, 'n');
+  for (uint64_t bytes = 0; bytes <= LogWriter::kMaxWaitingBytes; bytes += name.size()) Append(name);
+  EXPECT_EQ(writer_->AwaitedPosition(), writer_->end());
+  const auto reached = Await();
+  EXPECT_FALSE(IsReady(reached));
+  disk_->SetFault({});
+  reached.wait();
+  EXPECT_EQ(writer_->AwaitedPosition(), 0u);
+}
+
+// ---- segments
+
+TEST_F(LogWriterTest, ASnapshotsSegmentsBeforeAreRemoved) {
+  Begin(FsyncPolicy::kAlways);
+  Append("a");
+  const uint64_t position = writer_->BeginSegment();
+  EXPECT_EQ(position, writer_->end());
+  Append("b");
+  Await().wait();
+  EXPECT_THAT(Read(*memory_), ElementsAre("a", "b"));
+  EXPECT_EQ(ListLog(*memory_, "/d/log")->size(), 2u);
+  writer_->RemoveBefore(position);
+  AwaitThat([&] { return ListLog(*memory_, "/d/log")->size() == 1; });
+  EXPECT_EQ(ListLog(*memory_, "/d/log")->front().start, position);
+}
+
+TEST_F(LogWriterTest, ASecondSegmentAtOnePlaceIsTheSame) {
+  Begin(FsyncPolicy::kAlways);
+  Append("a");
+  writer_->BeginSegment();
+  const uint64_t position = writer_->BeginSegment();
+  writer_->BeginSegment();
+  writer_->RemoveBefore(position);
+  AwaitThat([&] { return ListLog(*memory_, "/d/log").value_or(std::vector<LogFile>()).size() == 1; });
+  Append("b");
+  Await().wait();
+  EXPECT_EQ(ListLog(*memory_, "/d/log")->size(), 1u);
+}
+
+TEST_F(LogWriterTest, ItGoesOnWhereAnEarlierOneEnded) {
+  Begin(FsyncPolicy::kEverySecond);
+  Append("a");
+  EXPECT_TRUE(Ok(writer_->Stop()));
+  const uint64_t end = writer_->end();
+  Begin(FsyncPolicy::kEverySecond, end);
+  Append("b");
+  EXPECT_TRUE(Ok(writer_->Stop()));
+  EXPECT_THAT(Read(*memory_), ElementsAre("a", "b"));
+}
+
+// ---- trouble
+
+class LogWriterTroubleTest : public LogWriterTest, public testing::WithParamInterface<FsyncPolicy> {};
+
+// Each step of the disk in turn fails, half done or not at all, once or for a while: nothing is lost, nothing is there
+// twice, and whoever awaited it hears of it once it is mended.
+TEST_P(LogWriterTroubleTest, WhateverFailsIsMended) {
+  for (const Fault::Kind kind : {Fault::Kind::kFail, Fault::Kind::kShortWrite, Fault::Kind::kFailFromOn}) {
+    for (uint64_t step = 1;; ++step) {
+      BeginAnew();
+      Begin(GetParam());
+      disk_->SetFault({step, kind, "Input/output error"});
+      Append("a");
+      if (kind != Fault::Kind::kFailFromOn) Await().wait();
+      Append("b");
+      writer_->BeginSegment();
+      Append("c");
+      if (kind == Fault::Kind::kFailFromOn) AwaitThat([&] { return writer_->InTrouble() || disk_->steps() < step; });
+      if (writer_->InTrouble()) {
+        AwaitThat([&] { return !writer_->InTrouble() || !writer_->Status().trouble.empty(); });
+      }
+      const bool hit = disk_->steps() >= step;
+      disk_->SetFault({});
+      Await().wait();
+      EXPECT_TRUE(Ok(writer_->Stop()));
+      EXPECT_FALSE(writer_->InTrouble());
+      EXPECT_THAT(Read(*memory_), ElementsAre("a", "b", "c")) << step;
+      EXPECT_THAT(AfterPowerLoss(), ElementsAre("a", "b", "c")) << step;
+      if (!hit) break;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, LogWriterTroubleTest,
+                         testing::Values(FsyncPolicy::kAlways, FsyncPolicy::kEverySecond, FsyncPolicy::kNever));
+
+TEST_F(LogWriterTest, TroubleIsToldAndEndsByItself) {
+  Begin(FsyncPolicy::kAlways);
+  disk_->SetFault({1, Fault::Kind::kFailFromOn, "No space left on device"});
+  Append("a");
+  const auto reached = Await();
+  AwaitThat([&] { return writer_->InTrouble() && !writer_->Status().trouble.empty(); });
+  EXPECT_THAT(writer_->Status().trouble, HasSubstr("No space left on device"));
+  EXPECT_FALSE(IsReady(reached));
+  disk_->SetFault({});
+  reached.wait();
+  AwaitThat([&] { return !writer_->InTrouble(); });
+  EXPECT_THAT(writer_->Status().trouble, IsEmpty());
+}
+
+TEST_F(LogWriterTest, AStopInTroubleTellsWhatIsLost) {
+  Begin(FsyncPolicy::kAlways);
+  disk_->SetFault({1, Fault::Kind::kFailFromOn, "No space left on device"});
+  Append("a");
+  const auto reached = Await();
+  const core::Status stopped = writer_->Stop();
+  ASSERT_FALSE(stopped);
+  EXPECT_THAT(stopped.error().message, HasSubstr("No space left on device"));
+  EXPECT_FALSE(IsReady(reached)) << "what is not durable is never told to be";
+}
+
+// ---- contents
+
+TEST_F(LogWriterTest, AFiltersContentIsAFileThatTheLogRefersTo) {
+  TestKeyspace keyspace;
+  const FilterPtr filter = keyspace.Make("f");
+  AddItems(*filter, "i", 10);
+  filter->Attach(nullptr, 7, 3);
+  Begin(FsyncPolicy::kAlways);
+  writer_->AppendContent(filter);
+  Await().wait();
+  MemoryDisk copy = memory_->Copy();
+  copy.LosePower(MemoryDisk::UnsyncedNames::kLost);
+  std::vector<log::Image> images;
+  const auto files = ListLog(copy, "/d/log").value();
+  ASSERT_TRUE(Ok(ReadLog(copy, files, 0, [&](uint64_t, const log::Record& record) -> core::Status {
+    images.push_back(std::get<log::Image>(record));
+    return {};
+  })));
+  ASSERT_EQ(images.size(), 1u);
+  EXPECT_EQ(images[0].id, 7u);
+  EXPECT_EQ(images[0].sequence, 3u);
+  ChunkBuffer buffer;
+  core::MemoryBudget memory;
+  const auto read = ReadFilterFile(copy, directory_->FilterPath(images[0].file_id), images[0].seal, memory,
+                                   core::SystemClock(), buffer);
+  ASSERT_TRUE(Ok(read));
+  EXPECT_EQ(BytesOf(**read), BytesOf(*filter));
+}
+
+TEST_F(LogWriterTest, TheFilesOfContentsGoWithTheirSegments) {
+  TestKeyspace keyspace;
+  const FilterPtr filter = keyspace.Make("f");
+  filter->Attach(nullptr, 7, 0);
+  Begin(FsyncPolicy::kAlways);
+  writer_->AppendContent(filter);
+  Await().wait();
+  const uint64_t position = writer_->BeginSegment();
+  writer_->AppendContent(filter);
+  Await().wait();
+  EXPECT_THAT(*memory_->List("/d/filters"), ElementsAre("1.filter", "2.filter"));
+  writer_->RemoveBefore(position);
+  AwaitThat([&] { return memory_->List("/d/filters")->size() == 1; });
+  EXPECT_THAT(*memory_->List("/d/filters"), ElementsAre("2.filter"));
+}
+
+}  // namespace
+}  // namespace bitsieve::server
