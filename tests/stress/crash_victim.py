@@ -1,5 +1,6 @@
 """A server that is killed again and again under load, and the reference beside it."""
 
+import math
 import random
 import threading
 import time
@@ -22,13 +23,10 @@ class Client(threading.Thread):
         self.acknowledged = [(0, 0.0)]  # (commands, when)
         self.saved = 0  # commands before the last SAVE that was acknowledged
         self.error = None
-        self.stop_asked = False
 
     def run(self):
         try:
             for sent in self.pipelines:
-                if self.stop_asked:
-                    break
                 self.commands += sent
                 self.connection.send(b"".join(command.wire for command in sent))
                 for command in sent:
@@ -66,8 +64,8 @@ class Victim:
         self.label = f"{label} (seed {seed}, appendfsync {policy})"
         self.seed = f"{seed}/{label}"
         self.policy = policy
-        self.server = Server(**options)
-        self.reference = Server()
+        self.server = Server(appendfsync=policy, **options)
+        self.reference = Server(appendonly="no")
         self.streams = []
         self.threads = threads
         self.models = [{} for _ in range(threads)]  # of each client's names, at the beginning of a round
@@ -94,7 +92,7 @@ class Victim:
         """Load, kill, restart, compare."""
         self.chance = random.Random(f"{self.seed}/{number}")
         clients = self.begin(number)
-        killed_at = self.end(clients)
+        killed_at = self.end()
         for client in clients:
             client.join()
             if client.error:
@@ -120,18 +118,17 @@ class Victim:
             client.start()
         return clients
 
-    def end(self, clients):
-        """Kills at some moment, or stops; the server is there again afterwards. Tells when that was."""
+    def end(self):
+        """Kills at some moment, or stops, and starts again. Returns when that was: what was acknowledged a second
+        before is there."""
         long = self.policy != "always" and self.chance.random() < 0.1
         time.sleep(self.chance.uniform(1.0, 2.0) if long else self.chance.uniform(0, 0.3))
-        for client in clients:
-            client.stop_asked = True
-        for client in clients:
-            client.join()
-        with self.server.connect() as connection:
-            connection.command("SAVE")
         killed_at = time.monotonic()
-        self.server.kill()
+        if self.chance.random() < 0.07:
+            self.stop()
+            killed_at = math.inf
+        else:
+            self.server.kill()
         while self.chance.random() < 0.2:
             self.server.spawn()
             time.sleep(self.chance.uniform(0, 0.03))
@@ -139,11 +136,14 @@ class Victim:
         self.server.start()
         return killed_at
 
+    def stop(self):
+        if self.server.stop() != 0:
+            raise Mismatch(f"{self.label}: the server did not stop cleanly\n{self.server.log()}")
+
     def floor(self, client, killed_at):
         """Steps that must be there."""
-        kept = {"always": len(client.replies),
-                "everysec": client.acknowledged_before(killed_at - 1),
-                "no": 0}[self.policy]
+        always = self.policy == "always"
+        kept = len(client.replies) if always else client.acknowledged_before(killed_at - 1)
         return len(client.steps(max(kept, client.saved)))
 
     def compare(self, i, client, connection, killed_at):

@@ -65,7 +65,7 @@ class Sweep:
         self.figures = collections.Counter()
 
     def run(self, steps):
-        self.reference = Server().start()
+        self.reference = Server(appendonly="no").start()
         try:
             self.referee = self.reference.connect()
             self.dumps = make_dumps(self.referee)
