@@ -31,12 +31,10 @@
 #include "server/logging.h"
 #include "server/net/file_limit.h"
 #include "server/net/net_server.h"
-#include "server/persistence/data_directory.h"
 #include "server/persistence/posix_disk.h"
-#include "server/persistence/recovery.h"
-#include "server/persistence/snapshotter.h"
 #include "server/process_control.h"
 #include "server/run_time_options.h"
+#include "server/storage.h"
 #include "server/template_options.h"
 
 namespace bitsieve::server {
@@ -97,7 +95,10 @@ void LogFreeze(const FreezeReport& report) {
 class Server {
  public:
   Server(const config::Options& options, Disk& disk)
-      : options_(options), memory_(options.maxmemory), registry_(memory_), disk_(disk) {}
+      : options_(options),
+        memory_(options.maxmemory),
+        registry_(memory_),
+        storage_(disk, registry_, replay_clock_, freezer_) {}
 
   core::Status Start();
   // Returns when a stop was asked for, or with the error if the data cannot be loaded.
@@ -105,7 +106,6 @@ class Server {
   core::Status Stop();
 
  private:
-  core::Status OpenDirectory();
   void BeginLoading();
   void OnLoaded(core::Result<Recovery> recovery);
   [[noreturn]] void EndWhileLoading();
@@ -119,11 +119,10 @@ class Server {
   config::Options options_;
   const Clock::time_point started_ = Clock::now();
   core::MemoryBudget memory_;
+  ReplayClock replay_clock_;
   Registry registry_;
   Freezer freezer_{registry_, LogFreeze};
-  Disk& disk_;
-  std::unique_ptr<DataDirectory> directory_;
-  std::unique_ptr<Snapshotter> snapshotter_;
+  Storage storage_;
   CommandSettings command_settings_;
   Transfers transfers_;
   CuckooLoads cuckoo_loads_;
@@ -147,11 +146,11 @@ core::Status Server::Start() {
   auto templates = TemplatesOf(options_);
   if (!templates) return core::Fail(core::ErrorCode::kInvalidArgument, templates.error().front());
   command_settings_.templates = std::move(*templates);
-  if (auto status = OpenDirectory(); !status) return status;
+  if (auto status = storage_.Open(options_.dir); !status) return status;
   LimitClients();
   run_time_options_ = std::make_unique<RunTimeOptions>(options_, CheckAffordable,
                                                        [this](const config::Options& options) { Apply(options); });
-  control_ = std::make_unique<ProcessControl>(freezer_, *run_time_options_,
+  control_ = std::make_unique<ProcessControl>(storage_, freezer_, *run_time_options_,
                                               [this](bool save) { asio::post(main_, [=, this] { BeginStop(save); }); });
   if (auto status = OpenNetwork(); !status) return status;
   AwaitSignals();
@@ -166,17 +165,9 @@ core::Status Server::Run() {
   return loaded_;
 }
 
-core::Status Server::OpenDirectory() {
-  auto directory = DataDirectory::Open(disk_, options_.dir);
-  if (!directory) return tl::unexpected(directory.error());
-  directory_ = std::move(*directory);
-  return {};
-}
-
 void Server::BeginLoading() {
   loader_ = std::thread([this] {
-    const OnCorrupt on_corrupt = options_.on_corrupt == "quarantine" ? OnCorrupt::kQuarantine : OnCorrupt::kRefuse;
-    auto recovery = Recover(*directory_, registry_, {.on_corrupt = on_corrupt});
+    auto recovery = storage_.Load(options_);
     asio::post(main_, [this, recovery = std::move(recovery)]() mutable { OnLoaded(std::move(recovery)); });
   });
 }
@@ -188,11 +179,9 @@ void Server::OnLoaded(core::Result<Recovery> recovery) {
     return main_.stop();
   }
   ReportRecovery(recovery->report);
-  run_time_options_->Tell([&](const config::Options& options) {
-    snapshotter_ = std::make_unique<Snapshotter>(*directory_, registry_, std::move(recovery->saved),
-                                                 std::chrono::seconds(options.save_interval));
-  });
-  control_->SetSnapshotter(*snapshotter_);
+  run_time_options_->Tell(
+      [&](const config::Options& options) { loaded_ = storage_.Begin(std::move(*recovery), options); });
+  if (!loaded_) return main_.stop();
   stats_.loading_since_unix_s = 0;
   spdlog::info("Ready after {} ms", MillisecondsSince(started_));
 }
@@ -205,10 +194,15 @@ void Server::ReportRecovery(const RecoveryReport& report) const {
   if (report.leftovers_removed != 0) {
     spdlog::info("Removed {} files of a snapshot that was never finished", report.leftovers_removed);
   }
+  if (report.log.torn) spdlog::warn("The end of the log was torn by a crash and is cut: {}", report.log.torn->reason);
+  if (report.log.damage) {
+    spdlog::error("The log is damaged and ends there, as on-corrupt truncate asks for: {}; {} bytes are lost",
+                  report.log.damage->reason, report.log.damage->lost_bytes);
+  }
   const std::string expired =
       report.filters_expired == 0 ? "" : " (" + std::to_string(report.filters_expired) + " more had expired)";
-  spdlog::info("Loaded {} filters{}, {} bytes, in {} ms from {}", report.filters_loaded, expired, report.bytes_read,
-               report.duration_ms, AbsolutePath(options_.dir));
+  spdlog::info("Loaded {} filters{}, {} bytes and {} records of the log, in {} ms from {}", report.filters_loaded,
+               expired, report.bytes_read, report.log.records, report.duration_ms, AbsolutePath(options_.dir));
 }
 
 void Server::LimitClients() {
@@ -222,7 +216,7 @@ void Server::LimitClients() {
 void Server::Apply(const config::Options& options) {
   SetLogLevel(options.loglevel);
   memory_.set_limit_bytes(options.maxmemory);
-  if (snapshotter_ != nullptr) snapshotter_->SetInterval(std::chrono::seconds(options.save_interval));
+  storage_.Apply(options);
   command_settings_.default_kind = core::FilterKindFromName(options.default_type).value();
   command_settings_.default_error_rate = options.default_error_rate;
   command_settings_.default_capacity = options.default_capacity;
@@ -247,7 +241,8 @@ core::Status Server::OpenNetwork() {
                                          .loop_stats = nullptr,
                                          .settings = &command_settings_,
                                          .transfers = &transfers_,
-                                         .cuckoo_loads = &cuckoo_loads_};
+                                         .cuckoo_loads = &cuckoo_loads_,
+                                         .durability = &storage_};
   net_ = std::make_unique<NetServer>(options_.io_threads, commands, LimitsOf(options_), net_settings_);
   if (auto listening = net_->Listen(options_.bind, options_.port); !listening) {
     return core::Fail(core::ErrorCode::kIo, listening.error());
@@ -293,8 +288,7 @@ core::Status Server::Stop() {
   spdlog::info("Stopping {} a last snapshot", final_save_ ? "with" : "without");
   net_->Stop(kDrainPatience);
   freezer_.Stop();
-  auto saved = snapshotter_->Stop(final_save_);
-  if (!saved) return core::Fail(saved.error().code, "the last snapshot failed: " + saved.error().message);
+  if (auto status = storage_.Stop(final_save_); !status) return status;
   spdlog::info("Stopped in {} ms with {} filters in memory, {} bytes", MillisecondsSince(began), registry_.Size(),
                memory_.used_bytes());
   return {};

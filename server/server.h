@@ -12,7 +12,7 @@ namespace bitsieve::server {
 // nobody would see the log. A stop while the filters are still being loaded ends the process with status 0. Call it
 // once in a process: it owns signals and the log.
 int RunServer(const config::Options& options);
-// The same on another disk than the system's.
+// On another disk than the system's. The disk outlives the call.
 int RunServer(const config::Options& options, Disk& disk);
 
 }  // namespace bitsieve::server

@@ -34,7 +34,8 @@ class NetServer {
   // Binds; clients may connect from now on, and are served from Start() on. The error names the address.
   tl::expected<void, std::string> Listen(std::string_view bind, uint16_t port);
   void Start();
-  // Stops accepting, answers what was received, writes the replies, closes, joins the threads: within `patience`.
+  // Stops accepting, answers what was received, writes the replies, closes, joins the threads: within `patience`. The
+  // log that replies wait for must go on until this returns.
   void Stop(std::chrono::milliseconds patience);
 
   size_t loops() const { return loops_.size(); }

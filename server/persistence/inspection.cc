@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/clock.h"
 #include "core/base/memory_budget.h"
 #include "server/keyspace/printable_name.h"
 #include "server/persistence/data_directory.h"
@@ -125,7 +126,7 @@ core::Result<ImageSummary> Inspector::ReadFilter(const std::string& path, const 
   if (!summary) return core::Fail(summary.error().code, path + ": " + summary.error().message);
   if (!found_.verified) return summary;
   core::MemoryBudget budget;
-  const auto filter = ReadFilterFile(disk_, path, seal, budget, buffer_);
+  const auto filter = ReadFilterFile(disk_, path, seal, budget, core::SystemClock(), buffer_);
   if (!filter) return tl::unexpected(filter.error());
   return summary;
 }

@@ -63,17 +63,23 @@ std::string SnapshotText(const Inspection& found) {
   return text + '\n';
 }
 
+std::string KindText(const InspectedFilter& filter) {
+  return std::string(core::FilterKindName(filter.summary->kind)) + (filter.entry.freezing ? ", freezing" : "");
+}
+
 std::string FiltersText(const Inspection& found) {
   if (found.filters.empty()) return "\nfilters: none\n";
-  std::vector<Row> rows{{"name", "kind", "capacity", "items", "bytes", "file", "file bytes", "checksum", "expires"}};
+  std::vector<Row> rows{
+      {"name", "kind", "capacity", "items", "bytes", "file", "file bytes", "checksum", "id", "sequence", "expires"}};
   for (const InspectedFilter& filter : found.filters) {
     const ManifestEntry& entry = filter.entry;
     Row row{PrintableName(entry.name), "unreadable", "-", "-", "-"};
     if (filter.summary) {
-      row = {row[0], std::string(core::FilterKindName(filter.summary->kind)), std::to_string(filter.summary->capacity),
-             std::to_string(filter.summary->items), std::to_string(filter.body_bytes)};
+      row = {row[0], KindText(filter), std::to_string(filter.summary->capacity), std::to_string(filter.summary->items),
+             std::to_string(filter.body_bytes)};
     }
     row.insert(row.end(), {FileNameOf(filter.path), std::to_string(entry.seal.bytes), HexOf(entry.seal.checksum),
+                           std::to_string(entry.filter_id), std::to_string(entry.sequence),
                            entry.expires_unix_ms == 0 ? "never" : TimeOf(entry.expires_unix_ms)});
     rows.push_back(std::move(row));
   }
@@ -151,6 +157,9 @@ Json FilterJson(const InspectedFilter& filter) {
             {"file", filter.path},
             {"file_bytes", filter.entry.seal.bytes},
             {"checksum", HexOf(filter.entry.seal.checksum)},
+            {"filter_id", filter.entry.filter_id},
+            {"sequence", filter.entry.sequence},
+            {"freezing", filter.entry.freezing},
             {"expires_unix_ms", filter.entry.expires_unix_ms}};
   json["readable"] = filter.summary.has_value();
   if (!filter.summary) return json;
@@ -190,7 +199,8 @@ Json SnapshotJson(const Inspection& found) {
   return {{"number", found.manifest.snapshot_number},
           {"saved_unix_ms", found.manifest.saved_unix_ms},
           {"log_position", found.manifest.log_position},
-          {"next_file_id", found.manifest.next_file_id}};
+          {"next_file_id", found.manifest.next_file_id},
+          {"next_filter_id", found.manifest.next_filter_id}};
 }
 
 }  // namespace

@@ -48,6 +48,9 @@ class LogScanner {
                             std::string_view records);
   core::Status VisitOne(const LogSegmentReader& reader, uint64_t offset, uint64_t limit, std::string_view& rest);
   core::Status Stop(size_t index, LogSegmentReader& reader, Cut at);
+  bool IsBehindGap(const LogFrameHead& frame) const {
+    return position_ < from_ && frame.position + frame.bytes > from_;
+  }
   core::Status CountLost(size_t index, LogSegmentReader& reader, uint64_t offset, LogCut& cut, bool& damage);
   core::Status CountLostFiles(size_t index, LogCut& cut, bool& damage);
   uint64_t CountRecords(std::string_view records);
@@ -86,12 +89,7 @@ core::Status LogScanner::ReadFile(size_t index) {
     const bool damage = !IsLast(index) || reader->size() > kLogHeadBytes;
     return Stop(index, *reader, {0, kLogHeadBytes, {}, damage, head.error().message});
   }
-  core::Status status = ReadFrames(index, *reader);
-  if (!status || stopped_ || !IsLast(index) || position_ >= from_) return status;
-  const core::Status gap = reader->Corrupt(reader->size(), "the log ends at position " + std::to_string(position_) +
-                                                               ", the snapshot is of position " +
-                                                               std::to_string(from_) + ": a segment is missing");
-  return Stop(index, *reader, {reader->size(), reader->size(), {}, true, gap.error().message});
+  return ReadFrames(index, *reader);
 }
 
 core::Status LogScanner::ReadFrames(size_t index, LogSegmentReader& reader) {
@@ -150,11 +148,11 @@ core::Status LogScanner::VisitOne(const LogSegmentReader& reader, uint64_t offse
   return {};
 }
 
-// Nothing from here on counts. It is damage if something says that the log was durable beyond this position: a later
-// segment, a later frame, or the snapshot.
+// Nothing from here on counts. It is damage if something says that the log was durable beyond this position, and beyond
+// what is in the snapshot anyway: a later segment, or a later frame.
 core::Status LogScanner::Stop(size_t index, LogSegmentReader& reader, Cut at) {
   stopped_ = true;
-  bool damage = at.damage || !IsLast(index) || position_ < from_;
+  bool damage = at.damage || !IsLast(index);
   LogCut cut{files_[index].path, at.offset, position_, reader.size() - at.offset, CountRecords(at.behind), at.reason};
   if (core::Status status = CountLost(index, reader, at.search_from, cut, damage); !status) return status;
   if (core::Status status = CountLostFiles(index + 1, cut, damage); !status) return status;
@@ -168,7 +166,7 @@ core::Status LogScanner::CountLost(size_t index, LogSegmentReader& reader, uint6
     const auto frame = reader.FindFrame(offset);
     if (!frame) return tl::unexpected(frame.error());
     if (!*frame) return {};
-    damage |= (*frame)->durable > cut.position;
+    damage |= (*frame)->durable > std::max(cut.position, from_) || IsBehindGap(**frame);
     const core::Result<std::string_view> records = reader.ReadRecords(**frame);
     if (!records && records.error().code != core::ErrorCode::kCorrupt) return tl::unexpected(records.error());
     const bool counts = (*frame)->position >= cut.position && (*frame)->position < LimitOf(index);

@@ -46,10 +46,11 @@ struct LogScan {
 
 using VisitRecord = std::function<core::Status(uint64_t position, const log::Record& record)>;
 
-// Visits the records from position `from` on, which the last snapshot knows to be durable. An error is of the disk
-// (kIo), of a file of a newer version (kUnsupported), or the visitor's own, which is told with file and offset before
-// it; damage is not an error here, the scan tells of it. A segment is missing if none begins where one before it ends:
-// damage too, unless that lies below `from`. A visitor's kCorrupt is damage as well: its record does not count.
+// Visits the records from position `from` on; what lies before is in a snapshot, and the log may well end before it. An
+// error is of the disk (kIo), of a file of a newer version (kUnsupported), or the visitor's own, which is told with
+// file and offset before it; damage is not an error here, the scan tells of it. A segment is missing if none begins
+// where one before it ends: damage too, unless that lies below `from`. A visitor's kCorrupt is damage as well: its
+// record does not count.
 //
 // What was cut off stays in its file. It counts for nothing as soon as a segment begins at the scan's `end`; segments
 // that begin beyond it, which only damage leaves, must be out of the way before.

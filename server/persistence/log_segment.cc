@@ -67,7 +67,7 @@ LogSegmentWriter::LogSegmentWriter(std::unique_ptr<WritableFile> file, std::stri
     : file_(std::move(file)), path_(std::move(path)), start_(start), end_(start), salt_(salt) {}
 
 core::Status LogSegmentWriter::Append(std::string_view records, uint64_t durable) {
-  assert(!records.empty() && records.size() <= kMaxFrameBytes && durable <= end_);
+  assert(!records.empty() && records.size() <= UINT32_MAX && durable <= end_);
   frame_.clear();
   core::ByteWriter writer(frame_);
   writer.Put(static_cast<uint32_t>(records.size()));
@@ -121,8 +121,7 @@ std::optional<LogFrameHead> LogSegmentReader::ParseFrameHead(std::string_view by
   head.position = fields.Get<uint64_t>();
   head.durable = fields.Get<uint64_t>();
   head.checksum = fields.Get<uint64_t>();
-  if (head.bytes == 0 || head.bytes > kMaxFrameBytes) return std::nullopt;
-  if (head.position < start_ || head.position - start_ > size()) return std::nullopt;
+  if (head.position < start_ || head.position - start_ > size() || head.bytes == 0) return std::nullopt;
   if (head.durable > head.position || head.position > UINT64_MAX - head.bytes) return std::nullopt;
   if (fields.Get<uint64_t>() != SaltedChecksum(bytes, salt_)) return std::nullopt;
   return head;

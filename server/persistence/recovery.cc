@@ -146,7 +146,7 @@ core::Status Recoverer::LoadManifest() {
 // way finds the same damage again.
 core::Status Recoverer::HandleLostManifest(const core::Error& error) {
   if (error.code != core::ErrorCode::kCorrupt) return tl::unexpected(error);
-  if (options_.on_corrupt == OnCorrupt::kRefuse) {
+  if (options_.on_corrupt != OnCorrupt::kQuarantine) {
     return Refuse(error, "put the right MANIFEST there, or set on-corrupt to quarantine to start empty");
   }
   while (!file_ids_.empty()) {

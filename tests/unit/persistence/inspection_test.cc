@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "server/persistence/filter_file.h"
 #include "server/persistence/inspection_report.h"
 #include "tests/support/fault_disk.h"
 #include "tests/support/log_checksums.h"
@@ -176,7 +177,8 @@ TEST_F(InspectionTest, FilesThatTheLogNamesAreVerifiedToo) {
   ChunkBuffer buffer;
   const FilterPtr filter = server_.keyspace.registry.Find("blocked");
   const std::string path = "/d/filters/800.filter";
-  const FileSeal seal = WriteFilterFile(log_.disk, path, "copy", *filter, kDefaultChunkBytes, buffer).value();
+  const FileSeal seal =
+      WriteFilterFile(log_.disk, path, "copy", *filter->Capture(), kDefaultChunkBytes, buffer).value();
   auto writer = log_.Begin(0);
   ASSERT_TRUE(Ok(writer.Append(Encoded(log::Image{1, 1, 800, seal}), 0)));
   EXPECT_EQ(Look(true).images, 1u);
@@ -223,6 +225,34 @@ TEST_F(InspectionTest, ReportsAreForPeopleAndForScripts) {
   Flip(TestLog::PathOf(0), kLogHeadBytes + 5);
   EXPECT_EQ(nlohmann::json::parse(JsonOf(Look(true)))["log"]["damage"]["offset"], kLogHeadBytes);
   EXPECT_THAT(TextOf(Look(true)), HasSubstr("DAMAGE: " + TestLog::PathOf(0)));
+}
+
+TEST(Inspection, OfAServerThatLogs) {
+  MemoryDisk disk;
+  TestServer server;
+  ASSERT_TRUE(Ok(server.Start(disk, "/d", TestServer::Settings{.log = FsyncPolicy::kAlways})));
+  Registry& registry = server.keyspace.registry;
+  AddItems(*server.keyspace.Make("saved", 1000), "item", 10);
+  ASSERT_TRUE(Ok(server.writer->Save()));
+  AddItems(*registry.Find("saved"), "more", 5);
+  core::Result<std::unique_ptr<core::Filter>> copy = core::CloneFilter(*registry.Find("saved"), server.keyspace.memory);
+  ASSERT_TRUE(Ok(copy));
+  registry.InsertIfAbsent("copy", std::move(*copy));
+  server.AwaitLog();
+  for (const bool running : {true, false}) {
+    const auto found = Inspect(disk, "/d", true);
+    ASSERT_TRUE(Ok(found));
+    EXPECT_THAT(found->damage, IsEmpty());
+    EXPECT_THAT(found->leftovers, IsEmpty()) << "the log names the file of the copy";
+    EXPECT_EQ(found->images, 1u);
+    EXPECT_EQ(found->log.back().records[log::Record(log::Added{}).index()], 5u);
+    EXPECT_EQ(found->log.back().start, found->manifest.log_position);
+    ASSERT_EQ(found->filters.size(), 1u);
+    EXPECT_EQ(found->filters[0].entry.sequence, 10u);
+    EXPECT_GT(found->filters[0].entry.filter_id, 0u);
+    EXPECT_EQ(found->lock_holder.empty(), !running);
+    if (running) server.Stop();
+  }
 }
 
 TEST(Inspection, OfWhatIsNoDataDirectoryIsAnError) {

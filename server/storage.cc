@@ -1,0 +1,139 @@
+#include "server/storage.h"
+
+#include <chrono>
+#include <future>
+#include <utility>
+
+#include "core/filters/ribbon_staging.h"
+
+namespace bitsieve::server {
+namespace {
+
+OnCorrupt OnCorruptOf(const config::Options& options) {
+  if (options.on_corrupt == "quarantine") return OnCorrupt::kQuarantine;
+  return options.on_corrupt == "truncate" ? OnCorrupt::kTruncate : OnCorrupt::kRefuse;
+}
+
+FsyncPolicy FsyncPolicyOf(const config::Options& options) {
+  if (options.appendfsync == "always") return FsyncPolicy::kAlways;
+  return options.appendfsync == "no" ? FsyncPolicy::kNever : FsyncPolicy::kEverySecond;
+}
+
+}  // namespace
+
+Storage::~Storage() {
+  if (recorder_ != nullptr) registry_.SetLog(nullptr);
+}
+
+core::Status Storage::Open(const std::string& path) {
+  auto directory = DataDirectory::Open(disk_, path);
+  if (!directory) return tl::unexpected(std::move(directory.error()));
+  directory_ = std::move(*directory);
+  return {};
+}
+
+core::Result<Recovery> Storage::Load(const config::Options& options) {
+  return Recover(*directory_, registry_, clock_, {.on_corrupt = OnCorruptOf(options)});
+}
+
+core::Status Storage::Begin(Recovery recovery, const config::Options& options) {
+  image_memory_.set_limit_bytes(options.snapshot_memory);
+  file_ids_ = std::make_unique<FileIds>(recovery.next_file_id);
+  const bool logged = options.appendonly == "yes";
+  if (logged) BeginLog(recovery, options);
+  const SnapshotParts parts{
+      *directory_, registry_, *file_ids_, {image_memory_, core::Patience::kWait}, recorder_.get()};
+  snapshotter_ =
+      std::make_unique<Snapshotter>(parts, std::move(recovery.saved), std::chrono::seconds(options.save_interval));
+  if (!logged && recovery.report.log.records != 0) {
+    if (core::Status status = SaveReplayed(); !status) return status;
+  }
+  begun_.store(true, std::memory_order_release);
+  FreezeAgain(recovery);
+  return {};
+}
+
+void Storage::BeginLog(const Recovery& recovery, const config::Options& options) {
+  log_ = std::make_unique<LogWriter>(*directory_, *file_ids_, core::ImagePool{image_memory_, core::Patience::kWait},
+                                     FsyncPolicyOf(options), recovery.log_end, recovery.image_files);
+  recorder_ = std::make_unique<KeyspaceRecorder>(*log_, recovery.saved.next_filter_id);
+  registry_.SetLog(recorder_.get());
+}
+
+// What a log of earlier days brought must not depend on it any more: from now on nobody goes on with it.
+core::Status Storage::SaveReplayed() {
+  std::promise<core::Status> saved;
+  snapshotter_->Save([&](core::Status status) { saved.set_value(std::move(status)); });
+  const core::Status status = saved.get_future().get();
+  if (status) return status;
+  return core::Fail(status.error().code,
+                    "what the log holds cannot be saved, and appendonly is no: " + status.error().message);
+}
+
+void Storage::FreezeAgain(const Recovery& recovery) {
+  for (const NamedFilter& named : recovery.freezing) {
+    core::RibbonStaging* const staging = core::RibbonStaging::Of(*named.filter);
+    if (staging != nullptr && staging->Close()) freezer_.Freeze(named.name, named.filter);
+  }
+}
+
+void Storage::Apply(const config::Options& options) {
+  image_memory_.set_limit_bytes(options.snapshot_memory);
+  if (!HasBegun()) return;
+  snapshotter_->SetInterval(std::chrono::seconds(options.save_interval));
+  if (log_ != nullptr) log_->SetPolicy(FsyncPolicyOf(options));
+}
+
+core::Status Storage::Stop(bool final_save) {
+  core::Status saved = snapshotter_->Stop(final_save);
+  if (!saved) saved = core::Fail(saved.error().code, "the last snapshot failed: " + saved.error().message);
+  if (log_ == nullptr) return saved;
+  registry_.SetLog(nullptr);
+  const core::Status logged = log_->Stop();
+  if (logged) return saved;
+  return core::Fail(logged.error().code, "the end of the log could not be written: " + logged.error().message);
+}
+
+void Storage::Save(std::function<void(core::Status)> done) {
+  if (HasBegun()) return snapshotter_->Save(std::move(done));
+  done(core::Fail(core::ErrorCode::kIo, "the filters are not loaded yet"));
+}
+
+SnapshotStatus Storage::Snapshot() const {
+  if (!HasBegun()) return {.last_save_unix_s = started_unix_s_};
+  const SnapshotterStatus status = snapshotter_->Status();
+  return {.last_save_unix_s = status.last_save_unix_s,
+          .in_progress = status.in_progress,
+          .last_ok = status.last_ok,
+          .changes_since_last_save = status.changes_since_last_save,
+          .last_duration_ms = status.last_duration_ms};
+}
+
+LogStatus Storage::Log() const {
+  if (!HasLog()) return {};
+  LogWriterStatus status = log_->Status();
+  return {.enabled = true,
+          .in_trouble = log_->InTrouble(),
+          .trouble = std::move(status.trouble),
+          .position = status.position,
+          .durable_position = status.durable_position,
+          .waiting_bytes = status.waiting_bytes,
+          .segments_bytes = status.segment_bytes};
+}
+
+bool Storage::InTrouble() const {
+  if (!HasBegun()) return false;
+  return log_ != nullptr ? log_->InTrouble() : snapshotter_->InTrouble();
+}
+
+std::string Storage::Trouble() const {
+  if (!HasBegun()) return "";
+  return log_ != nullptr ? log_->Status().trouble : snapshotter_->Trouble();
+}
+
+void Storage::Await(uint64_t position, std::function<void()> reached) {
+  if (HasLog()) return log_->Await(position, std::move(reached));
+  reached();
+}
+
+}  // namespace bitsieve::server

@@ -1,0 +1,82 @@
+// storage.h: what the server keeps on its disk, from one end to the other: the data directory, the loading of what lies
+// there, then the log and the snapshots. Wiring alone; server/persistence does the work.
+//
+// Order: Open, Load, Begin, Stop. Everything else may be called from any thread at any time: before Begin there is no
+// log yet and no snapshot, and nobody may change anything.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "config/options.h"
+#include "core/base/memory_budget.h"
+#include "core/base/result.h"
+#include "core/base/wall_clock.h"
+#include "server/commands/durability.h"
+#include "server/commands/server_control.h"
+#include "server/keyspace/freezer.h"
+#include "server/keyspace/registry.h"
+#include "server/persistence/data_directory.h"
+#include "server/persistence/keyspace_recorder.h"
+#include "server/persistence/log_writer.h"
+#include "server/persistence/recovery.h"
+#include "server/persistence/snapshotter.h"
+
+namespace bitsieve::server {
+
+class Storage final : public Durability {
+ public:
+  // All outlive it; the clock outlives the registry's filters, too.
+  Storage(Disk& disk, Registry& registry, ReplayClock& clock, Freezer& freezer)
+      : disk_(disk), registry_(registry), clock_(clock), freezer_(freezer) {}
+  ~Storage() override;
+
+  // Makes the directory if need be, and keeps other servers out of it.
+  core::Status Open(const std::string& path);
+  // Fills the registry. On a thread of its own, if somebody waits meanwhile.
+  core::Result<Recovery> Load(const config::Options& options);
+  // Goes on from there: changes are logged from now on, and saved.
+  core::Status Begin(Recovery recovery, const config::Options& options);
+  // Options that may change while it runs.
+  void Apply(const config::Options& options);
+  // Nobody changes anything any more. A last snapshot if asked for; and the log to its end.
+  core::Status Stop(bool final_save);
+
+  // As ServerControl has them.
+  void Save(std::function<void(core::Status)> done);
+  SnapshotStatus Snapshot() const;
+  LogStatus Log() const;
+
+  // Without a log, snapshots are all that keeps what is acknowledged: nothing may be changed while they fail.
+  bool InTrouble() const override;
+  std::string Trouble() const override;
+  uint64_t AwaitedPosition() const override { return HasLog() ? log_->AwaitedPosition() : 0; }
+  void Await(uint64_t position, std::function<void()> reached) override;
+
+ private:
+  bool HasBegun() const { return begun_.load(std::memory_order_acquire); }
+  bool HasLog() const { return HasBegun() && log_ != nullptr; }
+  void BeginLog(const Recovery& recovery, const config::Options& options);
+  core::Status SaveReplayed();
+  void FreezeAgain(const Recovery& recovery);
+
+  Disk& disk_;
+  Registry& registry_;
+  ReplayClock& clock_;
+  Freezer& freezer_;
+  const int64_t started_unix_s_ = core::CoarseUnixMs() / 1000;
+
+  core::MemoryBudget image_memory_;  // of what changes while a filter is being written
+  std::unique_ptr<DataDirectory> directory_;
+  // Set by Begin, before begun_ is released; constant from then on.
+  std::unique_ptr<FileIds> file_ids_;
+  std::unique_ptr<LogWriter> log_;  // null: there is none
+  std::unique_ptr<KeyspaceRecorder> recorder_;
+  std::unique_ptr<Snapshotter> snapshotter_;
+  std::atomic<bool> begun_{false};
+};
+
+}  // namespace bitsieve::server
