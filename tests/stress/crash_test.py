@@ -55,7 +55,9 @@ def main():
     with multiprocessing.Pool(arguments.jobs, maxtasksperchild=1) as pool:
         for label, figures, failure in pool.imap_unordered(run, jobs, chunksize=1):
             print(f"{label}: {figures}", flush=True)
+            longest = max(total["longest ms"], figures.get("longest ms", 0))
             total.update(figures)
+            total["longest ms"] = longest
             if failure:
                 failures.append(failure)
                 print(failure, flush=True)

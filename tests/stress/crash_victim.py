@@ -50,6 +50,11 @@ class Client(threading.Thread):
         """Commands."""
         return max(count for count, at in self.acknowledged if at < moment or count == 0)
 
+    def lost_ms(self, steps, killed_at):
+        """For how long before the kill there is nothing, of what was acknowledged, behind so many steps."""
+        lost = [at for count, at in self.acknowledged if count <= len(self.replies) and len(self.steps(count)) > steps]
+        return round(max(0, killed_at - lost[0]) * 1000) if lost and killed_at < math.inf else 0
+
 
 def prepare(connection, stream):
     """For the next round: there is a mark."""
@@ -69,7 +74,8 @@ class Victim:
         self.streams = []
         self.threads = threads
         self.models = [{} for _ in range(threads)]  # of each client's names, at the beginning of a round
-        self.figures = {"commands": 0, "acknowledged": 0, "lost": 0, "ahead of the log": 0, "filters": 0}
+        self.figures = {"commands": 0, "acknowledged": 0, "filters": 0, "ahead of the log": 0, "losses": 0,
+                        "longest ms": 0}
 
     def __enter__(self):
         self.server.start()
@@ -154,7 +160,9 @@ class Victim:
         self.models[i] = {name: model[name] for name in found}
         self.figures["commands"] += len(client.commands)
         self.figures["acknowledged"] += len(client.replies)
-        self.figures["lost"] += max(0, len(client.steps(len(client.replies))) - settled.count)
+        lost_ms = client.lost_ms(settled.count, killed_at)
+        self.figures["losses"] += lost_ms > 0
+        self.figures["longest ms"] = max(self.figures["longest ms"], lost_ms)
         self.figures["ahead of the log"] += settled.expected != found
         self.figures["filters"] += len(found)
 
