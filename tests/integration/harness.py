@@ -55,6 +55,8 @@ class Server:
 
     def __init__(self, **options):
         self.options = {"save_interval": 0, **options}
+        self.program = binary()
+        self.variables = {}  # of its environment
         self.home = tempfile.mkdtemp(prefix="bitsieve-test-")
         self.directory = os.path.join(self.home, "data")
         self.log_path = os.path.join(self.home, "log")
@@ -67,12 +69,13 @@ class Server:
     def spawn(self):
         """Starts the process and does not wait for it to be ready."""
         flags = {"port": 0, "dir": self.directory, **self.options}
-        command = [binary(), "serve"]
+        command = [self.program, "serve"]
         for name, value in flags.items():
             command += ["--" + name.replace("_", "-"), str(value)]
         self.log_start = os.path.getsize(self.log_path) if os.path.exists(self.log_path) else 0
         # Each BITSIEVE_ variable is an option to the server: those of whoever runs the tests, and ours, are not for it.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("BITSIEVE_")}
+        environment.update(self.variables)
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
 

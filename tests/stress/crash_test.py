@@ -1,0 +1,69 @@
+"""kill -9 at any moment, restart, compare with what was acknowledged.
+
+  crash_test.py [--rounds N] [--seed S] [--jobs J]
+
+Each victim is a real server with a directory of its own, killed and restarted round after round. After each restart
+every filter must hold, byte for byte, what a server that was never killed holds after what was acknowledged and some of
+what was under way (appendfsync everysec: all but the last second). A failure tells its seed; streams and kills follow
+from it, their timing does not.
+"""
+
+import argparse
+import collections
+import multiprocessing
+import os
+import random
+import sys
+import time
+import traceback
+
+from crash_victim import Victim
+
+# Label, share of the rounds, appendfsync, clients, options.
+VICTIMS = (
+    ("crowd", 0.35, "always", 3, {}),
+    ("alone", 0.25, "always", 1, {}),
+    ("second", 0.3, "everysec", 3, {"save_interval": 1}),
+    ("system", 0.1, "no", 2, {}),
+)
+
+
+def run(job):
+    """Returns what was counted, and what went wrong."""
+    label, rounds, seed, policy, threads, options = job
+    number = 0
+    try:
+        with Victim(label, seed, policy, threads, **options) as victim:
+            for number in range(rounds):
+                victim.round(number)
+            return label, {"rounds": rounds, **victim.figures}, None
+    except Exception:
+        return label, {"rounds": number}, f"{label}, round {number}, seed {seed}:\n{traceback.format_exc()}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description="kill -9 at any moment, restart, compare with what was acknowledged")
+    parser.add_argument("--rounds", type=int, default=int(os.environ.get("BITSIEVE_CRASH_ROUNDS", "500")))
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("--jobs", type=int, default=2, help="victims at a time")
+    arguments = parser.parse_args()
+    print(f"seed {arguments.seed}, {arguments.rounds} rounds", flush=True)
+    began = time.monotonic()
+    jobs = [(label, max(1, round(arguments.rounds * share)), arguments.seed, policy, threads, options)
+            for label, share, policy, threads, options in VICTIMS]
+    failures, total = [], collections.Counter()
+    with multiprocessing.Pool(arguments.jobs, maxtasksperchild=1) as pool:
+        for label, figures, failure in pool.imap_unordered(run, jobs, chunksize=1):
+            print(f"{label}: {figures}", flush=True)
+            longest = max(total["longest ms"], figures.get("longest ms", 0))
+            total.update(figures)
+            total["longest ms"] = longest
+            if failure:
+                failures.append(failure)
+                print(failure, flush=True)
+    print(f"all: {dict(total)} in {time.monotonic() - began:.0f} s, seed {arguments.seed}")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
