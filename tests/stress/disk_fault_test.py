@@ -3,16 +3,19 @@
   disk_fault_test.py [--every N] [--first N] [--kinds KIND ...] [--seed S] [--jobs J]
 
 A short stream with a snapshot in its middle goes to a fault_server, again and again, with the fault one call later each
-time, until the stream ends before the fault comes. A server whose disk fails must go on: refuse what it cannot log, answer
+time, until the stream ends before the fault comes. The next start meets the same fault once more. A server whose disk fails must go on: refuse what it cannot log, answer
 what only reads, and mend itself.
 """
 
 import argparse
 import collections
+import contextlib
 import itertools
+import math
 import multiprocessing
 import os
 import random
+import re
 import signal
 import sys
 import time
@@ -26,8 +29,8 @@ from harness import REPLY_SECONDS, STOP_SECONDS, Server, ServerDied, binary, wai
 KILLS = ("kill-before", "kill-within", "kill-after")
 FAILURES = ("fail", "short-write", "fail-from-on")
 REASON = b"No space left on device"
-PIPELINES = 10
-COMMANDS = 36  # of the stream that goes one by one
+COMMANDS = 60
+RECOVERY_STEPS = 17
 # Of everything something, but for what depends on time or is done in the background. A transaction that is refused
 # half way is not simply sent again.
 EVEN = {name: 1 for name in WEIGHTS} | {"add": 6, "make": 4, "expire_soon": 0, "save": 0, "background_save": 0}
@@ -92,19 +95,25 @@ class Sweep:
     def stream(self):
         weights = EVEN if self.kind in KILLS else EVEN | {"transaction": 0}
         stream = Stream("t0", self.dumps, weights)
-        stream.begin_round(random.Random(self.seed), {})
+        stream.begin_round(random.Random(f"{self.seed}/{self.kind}"), {})
         return stream
 
     def pipelines(self, stream):
         yield [stream.open()]
         sent = stream.pipelines()
+        left = COMMANDS
         if self.kind not in KILLS:
             sent = ([command] for commands in sent for command in commands)
-        count = PIPELINES if self.kind in KILLS else COMMANDS
-        for i, commands in enumerate(itertools.islice(sent, count)):
-            if i == count // 2:
-                yield [stream.save()]
+            left //= 2  # a disk that is mended has more steps
+        saves_at = left // 2
+        for commands in sent:
             yield commands
+            left -= len(commands)
+            if left <= saves_at:
+                yield [stream.save()]
+                saves_at = -math.inf
+            if left <= 0:
+                return
 
     def started(self, make_client):
         """A client that sends the stream; None if the server died while it started."""
@@ -184,8 +193,9 @@ class Sweep:
 
     def mend(self):
         self.server.process.send_signal(signal.SIGUSR1)
-        told = wait_until(lambda: "Mended after " in self.server.log(), STOP_SECONDS, "the fault server mends its disk")
-        return told and int(self.server.log().split("Mended after ")[1].split()[0])
+        told = wait_until(lambda: re.search(r"Mended after (\d+) steps\n", self.server.log()), STOP_SECONDS,
+                          "the fault server mends its disk")
+        return int(told[1])
 
     # ---- afterwards
 
@@ -194,7 +204,17 @@ class Sweep:
         if client.error:
             raise client.error
 
+    def start_in_vain(self):
+        """On the directory that was left, with the same fault at one of the first steps of the recovery."""
+        self.server.variables["BITSIEVE_FAULT_STEP"] = str(self.step % RECOVERY_STEPS + 1)
+        with contextlib.suppress(ServerDied):
+            self.server.start()
+            self.figures["started nevertheless"] += 1
+        self.server.kill()
+
     def check(self, client):
+        """On a good disk everything is there."""
+        self.start_in_vain()
         self.server.connections.clear()
         self.server.program = binary()
         self.server.variables = {}
