@@ -45,15 +45,18 @@ class Shape:
     def merges(self):
         return self.kind in ("blocked", "classic", "counting")
 
+    def verb(self, verb):
+        return ("CF." if self.redis_cuckoo else "BF.") + verb
+
     def make(self, name):
-        return ("CF.RESERVE" if self.redis_cuckoo else "BF.RESERVE", name, *self.reserve)
+        return (self.verb("RESERVE"), name, *self.reserve)
 
     def insert(self, name, items):
         """Makes it and adds items."""
         if self.redis_cuckoo:
-            return ("CF.INSERT", name, "CAPACITY", self.reserve[0], "ITEMS", *items)
+            return (self.verb("INSERT"), name, "CAPACITY", self.reserve[0], "ITEMS", *items)
         rate, capacity, *options = self.reserve
-        return ("BF.INSERT", name, "CAPACITY", capacity, "ERROR", rate, *options, "ITEMS", *items)
+        return (self.verb("INSERT"), name, "CAPACITY", capacity, "ERROR", rate, *options, "ITEMS", *items)
 
 
 def shape(kind, rate, capacity, *options):
@@ -90,11 +93,11 @@ SHAPES = (
 
 @dataclasses.dataclass(frozen=True)
 class Dump:
-    """A filter's bytes, for BF.RESTORE and the two LOADCHUNKs."""
+    """A filter's bytes, for BF.RESTORE and for LOADCHUNK."""
 
     shape: Shape
     data: bytes
-    chunks: tuple = ()  # of CF.SCANDUMP: (iterator, bytes)
+    chunks: tuple  # (iterator, bytes), as SCANDUMP gave them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -218,7 +221,7 @@ class Stream:
         verbs = ("CF.ADD", "CF.ADDNX", "CF.INSERT", "CF.INSERTNX") if shape.redis_cuckoo else ("BF.INSERT",)
         verb = self.random.choice(verbs + ("BF.ADD", "BF.MADD"))
         if name in self.unsure:
-            verb = "CF.INSERT" if shape.redis_cuckoo else "BF.INSERT"
+            verb = shape.verb("INSERT")
         if "INSERT" in verb:
             return self.command(verb, name, "NOCREATE", "ITEMS", *items, touched=(name,))
         return self.command(verb, name, *(items if verb == "BF.MADD" else items[:1]), touched=(name,))
@@ -328,14 +331,12 @@ class Stream:
         name, dump = self.free(), self.random.choice(self.dumps)
         if name is None:
             return None
-        chunks = [("CF.LOADCHUNK", name, *chunk) for chunk in dump.chunks]
-        if not chunks and dump.shape.kind != "redisbloom":
-            # The first piece is larger than any head.
-            cut = self.random.randrange(len(dump.data) // 2, len(dump.data))
-            pieces = (dump.data[:cut], dump.data[cut:])
-            chunks = [("BF.LOADCHUNK", name, 1 << 20 | 1, pieces[0]), ("BF.LOADCHUNK", name, 1 << 20 | 2, pieces[1])]
-        if not chunks:
-            return None
+        chunks = [(dump.shape.verb("LOADCHUNK"), name, *chunk) for chunk in dump.chunks]
+        if len(chunks) == 1:
+            # Of a dump in one piece two are made; the first is larger than any head.
+            (verb, _, iterator, data), = chunks
+            cut = self.random.randrange(len(data) // 2, len(data))
+            chunks = [(verb, name, iterator, data[:cut]), (verb, name, iterator + 1, data[cut:])]
         begun = [self.step(chunk) for chunk in chunks[:-1]]
         self.bind(name, dump.shape)
         last = self.step(chunks[-1], touched=(name,), replaced=(name,))
@@ -385,22 +386,21 @@ def make_dumps(connection):
     dumps = []
     for shape in SHAPES:
         connection.command(*shape.insert("dump", [f"i{i}" for i in range(0, 200, 2)]))
-        data = bulk(connection.command("BF.DUMP", "dump"))
-        dumps.append(Dump(shape, data, tuple(scan_cuckoo(connection)) if shape.redis_cuckoo else ()))
+        dumps.append(Dump(shape, bulk(connection.command("BF.DUMP", "dump")), tuple(scan(connection, shape))))
         connection.command("DEL", "dump")
     return dumps
 
 
-def scan_cuckoo(connection):
+def scan(connection, shape):
     """As a client would read them: each chunk goes with the iterator that came with it."""
     iterator = 0
     while True:
-        connection.send(encode("CF.SCANDUMP", "dump", iterator))
-        head, rest = connection.reply().split(b"\r\n", 2)[1:]
+        reply = connection.command(shape.verb("SCANDUMP"), "dump", iterator)
+        head, chunk = reply.split(b"\r\n", 2)[1:]
         iterator = int(head[1:])
         if iterator == 0:
             return
-        yield iterator, bulk(rest)
+        yield iterator, bulk(chunk)
 
 
 def bulk(reply):
