@@ -22,7 +22,8 @@ import time
 import traceback
 
 from crash_compare import Mismatch, all_names, settle
-from crash_stream import WEIGHTS, Stream, make_dumps
+from crash_shapes import SHAPES, make_dumps
+from crash_stream import WEIGHTS, Stream
 from crash_victim import Client
 from harness import REPLY_SECONDS, STOP_SECONDS, Server, ServerDied, binary, wait_until
 
@@ -71,7 +72,7 @@ class Sweep:
         self.reference = Server(appendonly="no").start()
         try:
             self.referee = self.reference.connect()
-            self.dumps = make_dumps(self.referee)
+            self.dumps = make_dumps(self.referee, SHAPES)
             for i, self.step in enumerate(steps):
                 # With everysec, changes do not wait for a disk that fails, but are refused all the same.
                 self.policy = "everysec" if self.kind in FAILURES and i % 4 == 3 else "always"
