@@ -6,7 +6,8 @@ A reference that was never killed takes the stream step by step until it holds w
 import dataclasses
 import time
 
-from crash_stream import FAR, ITEMS, bulk
+from crash_shapes import bulk
+from crash_stream import FAR, ITEMS
 from harness import REPLY_SECONDS, encode
 
 AT_ONCE = 200  # requests that nobody has read the replies of

@@ -1,4 +1,4 @@
-"""What clients send: random commands over all kinds and options, and what each of them does to which names.
+"""What clients send: random commands, and what each of them does to which names.
 
 A Stream belongs to one client, which owns its names. The commands that change names keep a model of which names there
 are, so that nothing is made by accident: a filter that is made without a seed differs from every other.
@@ -7,6 +7,7 @@ are, so that nothing is made by accident: a filter that is made without a seed d
 import dataclasses
 import time
 
+from crash_shapes import FROZEN
 from harness import encode
 
 FAR = 4_102_444_800_000  # ms; no expiry from here on passes
@@ -24,77 +25,7 @@ WEIGHTS = {
     "expire_soon": 1, "persist": 2, "merge": 4, "restore": 2, "load": 2, "compact": 2, "freeze": 2, "transaction": 2,
     "save": 0.3, "background_save": 1,
 }
-
-
-@dataclasses.dataclass(frozen=True)
-class Shape:
-    """How a filter is made: as it is said to BF.RESERVE or CF.RESERVE."""
-
-    kind: str
-    reserve: tuple
-
-    @property
-    def redis_cuckoo(self):
-        return self.kind == "rediscuckoo"
-
-    @property
-    def removes(self):
-        return self.kind in ("counting", "cuckoo", "rediscuckoo")
-
-    @property
-    def merges(self):
-        return self.kind in ("blocked", "classic", "counting")
-
-    def make(self, name):
-        return ("CF.RESERVE" if self.redis_cuckoo else "BF.RESERVE", name, *self.reserve)
-
-    def insert(self, name, items):
-        """Makes it and adds items."""
-        if self.redis_cuckoo:
-            return ("CF.INSERT", name, "CAPACITY", self.reserve[0], "ITEMS", *items)
-        rate, capacity, *options = self.reserve
-        return ("BF.INSERT", name, "CAPACITY", capacity, "ERROR", rate, *options, "ITEMS", *items)
-
-
-def shape(kind, rate, capacity, *options):
-    seed = () if kind == "redisbloom" else ("SEED", 1000 + capacity)
-    return Shape(kind, (rate, capacity, "TYPE", kind, *seed, *options))
-
-
-# What BF.FREEZE makes of a ribbon filter, some time after it: whoever copies it gets one or the other.
-FROZEN = Shape("frozen", ())
-SHAPES = (
-    shape("blocked", 0.01, 50),
-    shape("blocked", 0.001, 3000, "HASH", "murmur3"),
-    shape("blocked", 0.05, 300, "NONSCALING"),
-    shape("classic", 0.01, 64, "EXPANSION", 1),
-    shape("classic", 0.001, 2000, "HASH", "sip"),
-    shape("classic", 0.02, 20, "EXPANSION", 4, "HASH", "fnv1a"),
-    shape("counting", 0.01, 80),
-    shape("counting", 0.01, 1500, "COUNTERBITS", 8, "NONSCALING"),
-    shape("cuckoo", 0.01, 100),
-    shape("cuckoo", 0.001, 1000, "BUCKETSIZE", 2, "MAXITERATIONS", 50),
-    shape("cuckoo", 0.01, 200, "NONSCALING"),
-    shape("fingerprint", 0.01, 100),
-    shape("fingerprint", 0.001, 1200, "NONSCALING"),
-    shape("redisbloom", 0.01, 60),
-    shape("redisbloom", 0.001, 500, "EXPANSION", 4),
-    shape("window", 0.01, 300, "WINDOW", 300),
-    shape("window", 0.01, 1000, "WINDOW", "24h"),
-    shape("ribbon", 0.01, 400),
-    Shape("rediscuckoo", (64,)),
-    Shape("rediscuckoo", (1000, "BUCKETSIZE", 4, "MAXITERATIONS", 50, "EXPANSION", 2)),
-    Shape("rediscuckoo", (300, "EXPANSION", 0)),
-)
-
-
-@dataclasses.dataclass(frozen=True)
-class Dump:
-    """A filter's bytes, for BF.RESTORE and the two LOADCHUNKs."""
-
-    shape: Shape
-    data: bytes
-    chunks: tuple = ()  # of CF.SCANDUMP: (iterator, bytes)
+WHOLE_FILTERS = ("copy", "merge", "restore", "load", "compact", "freeze")  # those that the log has in files
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,7 +129,7 @@ class Stream:
         return self.command("PEXPIREAT", self.mark, FAR + self.marks, mark=self.marks)
 
     def make(self):
-        name, shape = self.free(), self.random.choice(SHAPES)
+        name, shape = self.free(), self.random.choice(self.dumps).shape
         if name is None:
             return self.delete()
         if self.random.random() < 0.5:
@@ -218,7 +149,7 @@ class Stream:
         verbs = ("CF.ADD", "CF.ADDNX", "CF.INSERT", "CF.INSERTNX") if shape.redis_cuckoo else ("BF.INSERT",)
         verb = self.random.choice(verbs + ("BF.ADD", "BF.MADD"))
         if name in self.unsure:
-            verb = "CF.INSERT" if shape.redis_cuckoo else "BF.INSERT"
+            verb = shape.verb("INSERT")
         if "INSERT" in verb:
             return self.command(verb, name, "NOCREATE", "ITEMS", *items, touched=(name,))
         return self.command(verb, name, *(items if verb == "BF.MADD" else items[:1]), touched=(name,))
@@ -328,14 +259,12 @@ class Stream:
         name, dump = self.free(), self.random.choice(self.dumps)
         if name is None:
             return None
-        chunks = [("CF.LOADCHUNK", name, *chunk) for chunk in dump.chunks]
-        if not chunks and dump.shape.kind != "redisbloom":
-            # The first piece is larger than any head.
-            cut = self.random.randrange(len(dump.data) // 2, len(dump.data))
-            pieces = (dump.data[:cut], dump.data[cut:])
-            chunks = [("BF.LOADCHUNK", name, 1 << 20 | 1, pieces[0]), ("BF.LOADCHUNK", name, 1 << 20 | 2, pieces[1])]
-        if not chunks:
-            return None
+        chunks = [(dump.shape.verb("LOADCHUNK"), name, *chunk) for chunk in dump.chunks]
+        if len(chunks) == 1:
+            # Of a dump in one piece two are made; the first is larger than any head.
+            (verb, _, iterator, data), = chunks
+            cut = self.random.randrange(len(data) // 2, len(data))
+            chunks = [(verb, name, iterator, data[:cut]), (verb, name, iterator + 1, data[cut:])]
         begun = [self.step(chunk) for chunk in chunks[:-1]]
         self.bind(name, dump.shape)
         last = self.step(chunks[-1], touched=(name,), replaced=(name,))
@@ -378,31 +307,3 @@ class Stream:
         flushed = self.step(("FLUSHALL",), touched=everything, replaced=everything)
         opened = self.open()
         return Command(encode("FLUSHALL") + opened.wire, 2, (flushed, *opened.steps))
-
-
-def make_dumps(connection):
-    """Filled filters of every shape, as bytes."""
-    dumps = []
-    for shape in SHAPES:
-        connection.command(*shape.insert("dump", [f"i{i}" for i in range(0, 200, 2)]))
-        data = bulk(connection.command("BF.DUMP", "dump"))
-        dumps.append(Dump(shape, data, tuple(scan_cuckoo(connection)) if shape.redis_cuckoo else ()))
-        connection.command("DEL", "dump")
-    return dumps
-
-
-def scan_cuckoo(connection):
-    """As a client would read them: each chunk goes with the iterator that came with it."""
-    iterator = 0
-    while True:
-        connection.send(encode("CF.SCANDUMP", "dump", iterator))
-        head, rest = connection.reply().split(b"\r\n", 2)[1:]
-        iterator = int(head[1:])
-        if iterator == 0:
-            return
-        yield iterator, bulk(rest)
-
-
-def bulk(reply):
-    assert reply[:1] == b"$", reply[:200]
-    return reply[reply.index(b"\r\n") + 2:-2]

@@ -17,23 +17,25 @@ import sys
 import time
 import traceback
 
+from crash_shapes import LARGE, SHAPES
 from crash_victim import Victim
 
-# Label, share of the rounds, appendfsync, clients, options.
+# Label, share of the rounds, appendfsync, clients, filters, options.
 VICTIMS = (
-    ("crowd", 0.35, "always", 3, {}),
-    ("alone", 0.25, "always", 1, {}),
-    ("second", 0.3, "everysec", 3, {"save_interval": 1}),
-    ("system", 0.1, "no", 2, {}),
+    ("crowd", 0.3, "always", 3, SHAPES, {}),
+    ("alone", 0.2, "always", 1, SHAPES, {}),
+    ("large", 0.1, "always", 2, LARGE, {}),
+    ("second", 0.3, "everysec", 3, SHAPES, {"save_interval": 1}),
+    ("system", 0.1, "no", 2, SHAPES, {}),
 )
 
 
 def run(job):
     """Returns what was counted, and what went wrong."""
-    label, rounds, seed, policy, threads, options = job
+    label, rounds, seed, policy, threads, shapes, options = job
     number = 0
     try:
-        with Victim(label, seed, policy, threads, **options) as victim:
+        with Victim(label, seed, policy, threads, shapes, **options) as victim:
             for number in range(rounds):
                 victim.round(number)
             return label, {"rounds": rounds, **victim.figures}, None
@@ -49,8 +51,8 @@ def main():
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}, {arguments.rounds} rounds", flush=True)
     began = time.monotonic()
-    jobs = [(label, max(1, round(arguments.rounds * share)), arguments.seed, policy, threads, options)
-            for label, share, policy, threads, options in VICTIMS]
+    jobs = [(label, max(1, round(arguments.rounds * share)), arguments.seed, *victim)
+            for label, share, *victim in VICTIMS]
     failures, total = [], collections.Counter()
     with multiprocessing.Pool(arguments.jobs, maxtasksperchild=1) as pool:
         for label, figures, failure in pool.imap_unordered(run, jobs, chunksize=1):

@@ -6,7 +6,8 @@ import threading
 import time
 
 from crash_compare import Mismatch, all_names, ask_all, hold, settle
-from crash_stream import WEIGHTS, Stream, make_dumps
+from crash_shapes import make_dumps
+from crash_stream import WEIGHTS, WHOLE_FILTERS, Stream
 from harness import Server
 
 
@@ -63,9 +64,9 @@ def prepare(connection, stream):
 
 
 class Victim:
-    """`policy` is that of appendfsync; `threads` clients of their own names send at the same time."""
+    """`policy` is that of appendfsync; `threads` clients, each of names of its own, send at the same time."""
 
-    def __init__(self, label, seed, policy, threads, **options):
+    def __init__(self, label, seed, policy, threads, shapes, **options):
         self.label = f"{label} (seed {seed}, appendfsync {policy})"
         self.seed = f"{seed}/{label}"
         self.policy = policy
@@ -73,6 +74,7 @@ class Victim:
         self.reference = Server(appendonly="no")
         self.streams = []
         self.threads = threads
+        self.shapes = shapes
         self.models = [{} for _ in range(threads)]  # of each client's names, at the beginning of a round
         self.figures = {"commands": 0, "acknowledged": 0, "filters": 0, "ahead of the log": 0, "losses": 0,
                         "longest ms": 0}
@@ -81,9 +83,15 @@ class Victim:
         self.server.start()
         self.reference.start()
         self.referee = self.reference.connect()
-        dumps = make_dumps(self.referee)
+        dumps = make_dumps(self.referee, self.shapes)
+        weights = dict(WEIGHTS)
+        if self.threads == 1:
+            weights["flush"] = 0.02
+        if self.policy != "always":
+            # While filters are written as files, more than a second may be lost.
+            weights |= {action: weights[action] / 4 for action in WHOLE_FILTERS}
         for i in range(self.threads):
-            stream = Stream(f"t{i}", dumps, {**WEIGHTS, "flush": 0.02 if self.threads == 1 else 0})
+            stream = Stream(f"t{i}", dumps, weights)
             self.streams.append(stream)
             with self.server.connect() as connection:
                 prepare(connection, stream)

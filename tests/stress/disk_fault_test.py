@@ -3,31 +3,35 @@
   disk_fault_test.py [--every N] [--first N] [--kinds KIND ...] [--seed S] [--jobs J]
 
 A short stream with a snapshot in its middle goes to a fault_server, again and again, with the fault one call later each
-time, until the stream ends before the fault comes. A server whose disk fails must go on: refuse what it cannot log,
-answer what only reads, and mend itself.
+time, until the stream ends before the fault comes. The next start meets the same fault once more. A server whose disk fails must go on: refuse what it cannot log, answer
+what only reads, and mend itself.
 """
 
 import argparse
 import collections
+import contextlib
 import itertools
+import math
 import multiprocessing
 import os
 import random
+import re
 import signal
 import sys
 import time
 import traceback
 
 from crash_compare import Mismatch, all_names, settle
-from crash_stream import WEIGHTS, Stream, make_dumps
+from crash_shapes import SHAPES, make_dumps
+from crash_stream import WEIGHTS, Stream
 from crash_victim import Client
 from harness import REPLY_SECONDS, STOP_SECONDS, Server, ServerDied, binary, wait_until
 
 KILLS = ("kill-before", "kill-within", "kill-after")
 FAILURES = ("fail", "short-write", "fail-from-on")
 REASON = b"No space left on device"
-PIPELINES = 10
-COMMANDS = 36  # of the stream that goes one by one
+COMMANDS = 44
+RECOVERY_STEPS = 9
 # Of everything something, but for what depends on time or is done in the background. A transaction that is refused
 # half way is not simply sent again.
 EVEN = {name: 1 for name in WEIGHTS} | {"add": 6, "make": 4, "expire_soon": 0, "save": 0, "background_save": 0}
@@ -68,16 +72,18 @@ class Sweep:
         self.reference = Server(appendonly="no").start()
         try:
             self.referee = self.reference.connect()
-            self.dumps = make_dumps(self.referee)
-            for self.step in steps:
+            self.dumps = make_dumps(self.referee, SHAPES)
+            for i, self.step in enumerate(steps):
+                # With everysec, changes do not wait for a disk that fails, but are refused all the same.
+                self.policy = "everysec" if self.kind in FAILURES and i % 4 == 3 else "always"
                 self.referee.command("FLUSHALL")
-                if not self.reaches_fault():
-                    return
+                if not self.reaches_fault() and self.policy == "always":
+                    return  # the other takes fewer steps
         finally:
             self.reference.clean_up()
 
     def reaches_fault(self):
-        self.server = Server(appendfsync="always")
+        self.server = Server(appendfsync=self.policy)
         self.server.program = os.environ["BITSIEVE_FAULT_SERVER"]
         self.server.variables = {"BITSIEVE_FAULT_STEP": str(self.step), "BITSIEVE_FAULT_KIND": self.kind}
         try:
@@ -92,19 +98,25 @@ class Sweep:
     def stream(self):
         weights = EVEN if self.kind in KILLS else EVEN | {"transaction": 0}
         stream = Stream("t0", self.dumps, weights)
-        stream.begin_round(random.Random(self.seed), {})
+        stream.begin_round(random.Random(f"{self.seed}/{self.kind}"), {})
         return stream
 
     def pipelines(self, stream):
         yield [stream.open()]
         sent = stream.pipelines()
+        left = COMMANDS
         if self.kind not in KILLS:
             sent = ([command] for commands in sent for command in commands)
-        count = PIPELINES if self.kind in KILLS else COMMANDS
-        for i, commands in enumerate(itertools.islice(sent, count)):
-            if i == count // 2:
-                yield [stream.save()]
+            left //= 2  # a disk that is mended has more steps
+        saves_at = left // 2
+        for commands in sent:
             yield commands
+            left -= len(commands)
+            if left <= saves_at:
+                yield [stream.save()]
+                saves_at = -math.inf
+            if left <= 0:
+                return
 
     def started(self, make_client):
         """A client that sends the stream; None if the server died while it started."""
@@ -151,6 +163,9 @@ class Sweep:
         with self.server.connect() as connection:
             if self.step % 2 and connection.command("SAVE") != b"+OK\r\n":
                 raise Mismatch(f"no snapshot can be made after the fault\n{self.server.log()}")
+            if self.policy == "everysec":
+                wait_until(lambda: b"aof_pending_bytes:0\r" in connection.command("INFO", "persistence"), REPLY_SECONDS,
+                           "all of the log is on the disk")
         self.figures["acknowledged"] += len(client.replies)
         self.figures["refused"] += client.refused
         self.figures["saves failed"] += client.failed_saves
@@ -184,8 +199,9 @@ class Sweep:
 
     def mend(self):
         self.server.process.send_signal(signal.SIGUSR1)
-        told = wait_until(lambda: "Mended after " in self.server.log(), STOP_SECONDS, "the fault server mends its disk")
-        return told and int(self.server.log().split("Mended after ")[1].split()[0])
+        told = wait_until(lambda: re.search(r"Mended after (\d+) steps\n", self.server.log()), STOP_SECONDS,
+                          "the fault server mends its disk")
+        return int(told[1])
 
     # ---- afterwards
 
@@ -194,7 +210,17 @@ class Sweep:
         if client.error:
             raise client.error
 
+    def start_in_vain(self):
+        """On the directory that was left, with the same fault at one of the first steps of the recovery."""
+        self.server.variables["BITSIEVE_FAULT_STEP"] = str(self.step % RECOVERY_STEPS + 1)
+        with contextlib.suppress(ServerDied):
+            self.server.start()
+            self.figures["started nevertheless"] += 1
+        self.server.kill()
+
     def check(self, client):
+        """On a good disk everything is there."""
+        self.start_in_vain()
         self.server.connections.clear()
         self.server.program = binary()
         self.server.variables = {}
