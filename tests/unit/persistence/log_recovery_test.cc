@@ -39,6 +39,11 @@ class LogRecoveryTest : public testing::Test {
     server_ = std::make_unique<TestServer>();
     ASSERT_TRUE(Ok(server_->Start(disk_, "/d", {.chunk_bytes = 4096, .log = policy})));
   }
+  // Filters that the test holds must not outlive it: it is kept.
+  void End() {
+    server_->Stop();
+    ended_.push_back(std::move(server_));
+  }
   Registry& registry() { return server_->keyspace.registry; }
   FilterPtr Make(const std::string& name, core::FilterKind kind = core::FilterKind::kBlocked) {
     return server_->keyspace.Make(name, 50, kind);
@@ -59,6 +64,7 @@ class LogRecoveryTest : public testing::Test {
   std::string LogPath() const { return ListLog(disk_, "/d/log")->front().path; }
 
   MemoryDisk disk_;
+  std::vector<std::unique_ptr<TestServer>> ended_;
   std::unique_ptr<TestServer> server_;
 };
 
@@ -172,7 +178,7 @@ TEST_F(LogRecoveryTest, RestartsGoOnWithTheLog) {
     if (round == 2) Save();
     const Contents before = server_->contents();
     server_->AwaitLog();
-    server_.reset();
+    End();
     Begin(round % 2 == 0 ? FsyncPolicy::kEverySecond : FsyncPolicy::kNever);
     EXPECT_EQ(server_->contents(), before);
   }
@@ -181,14 +187,14 @@ TEST_F(LogRecoveryTest, RestartsGoOnWithTheLog) {
 TEST_F(LogRecoveryTest, AServerWithoutALogReadsOneAndKeepsWhatItSaves) {
   AddItems(*Make("f"), "i", 10);
   server_->AwaitLog();
-  server_.reset();
+  End();
   server_ = std::make_unique<TestServer>();
   ASSERT_TRUE(Ok(server_->Start(disk_, "/d")));
   AddItems(*registry().Find("f"), "j", 10);
   AddItems(*Make("g"), "j", 10);
   Save();
   const Contents saved = server_->contents();
-  server_.reset();
+  End();
   Begin();
   EXPECT_EQ(server_->contents(), saved);
   AddItems(*registry().Find("g"), "k", 10);
@@ -201,7 +207,7 @@ TEST_F(LogRecoveryTest, AFilterThatWasClosedIsTold) {
   registry().NoteFreezing(closed);
   registry().Rename("f", "g", false);
   server_->AwaitLog();
-  server_.reset();
+  End();
   Begin();
   ASSERT_EQ(server_->freezing.size(), 1u);
   EXPECT_EQ(server_->freezing[0].name, "g");
@@ -221,7 +227,7 @@ TEST_F(LogRecoveryTest, WindowsOfTimeForgetByTheTimeOfTheLog) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   server_->AwaitLog();
-  server_.reset();
+  End();
   Begin();
   // The times of its generations are in the header.
   EXPECT_EQ(BytesOf(*registry().Find("w")), BytesOf(*filter));
@@ -250,7 +256,7 @@ TEST_F(LogRecoveryTest, ATornEndIsCutAndTold) {
   const Contents before = server_->contents();
   AddItem(*filter, "last");
   server_->AwaitLog();
-  server_.reset();
+  End();
   const std::string path = LogPath();
   const std::string whole = disk_.Get(path);
   disk_.Put(path, whole.substr(0, whole.size() - 1));
@@ -271,7 +277,7 @@ TEST_F(LogRecoveryTest, DamageBeforeTheEndRefusesTheStartUnlessItMayBeLost) {
     AddItem(*filter, std::to_string(i));
     server_->AwaitLog();
   }
-  server_.reset();
+  End();
   std::string bytes = disk_.Get(LogPath());
   bytes[damaged_at + 50] ^= 1;
   disk_.Put(LogPath(), bytes);
@@ -293,7 +299,7 @@ TEST_F(LogRecoveryTest, DamageBeforeTheEndRefusesTheStartUnlessItMayBeLost) {
   EXPECT_EQ(server_->contents(), before);
   AddItem(*registry().Find("f"), "more");
   ExpectSame();
-  server_.reset();
+  End();
   Begin();
   EXPECT_FALSE(server_->report.log.damage.has_value()) << "what was cut is not missed";
 }
@@ -306,7 +312,7 @@ TEST_F(LogRecoveryTest, ADamagedContentFileRefusesTheStartOrIsSetAside) {
   server_->AwaitLog();
   Contents left = server_->contents();
   left.erase("b");
-  server_.reset();
+  End();
   std::string bytes = disk_.Get("/d/filters/1.filter");
   bytes[bytes.size() / 2] ^= 1;
   disk_.Put("/d/filters/1.filter", bytes);
@@ -324,7 +330,7 @@ TEST_F(LogRecoveryTest, ADamagedContentFileRefusesTheStartOrIsSetAside) {
 TEST_F(LogRecoveryTest, ALostManifestIsNotAnEmptyServer) {
   AddItems(*Make("f"), "i", 10);
   server_->AwaitLog();
-  server_.reset();
+  End();
   ASSERT_TRUE(disk_.Remove("/d/MANIFEST"));
   TestServer refused;
   const core::Status status = refused.Start(disk_, "/d");
