@@ -25,6 +25,7 @@
 #include "server/commands/cuckoo_loads.h"
 #include "server/commands/dispatcher.h"
 #include "server/commands/transfers.h"
+#include "server/heap.h"
 #include "server/keyspace/freezer.h"
 #include "server/keyspace/printable_name.h"
 #include "server/keyspace/registry.h"
@@ -133,6 +134,7 @@ class Server {
   asio::io_context main_{1};
   asio::executor_work_guard<asio::io_context::executor_type> until_stopped_ = asio::make_work_guard(main_);
   asio::signal_set signals_{main_};
+  HeapTrimmer heap_trimmer_{main_, [this] { return clients_.Size(); }};
   core::Status loaded_;
   bool final_save_ = true;
   std::unique_ptr<ProcessControl> control_;
@@ -155,6 +157,7 @@ core::Status Server::Start() {
   if (auto status = OpenNetwork(); !status) return status;
   AwaitSignals();
   stats_.loading_since_unix_s = UnixMs() / 1000;
+  heap_trimmer_.Start();
   net_->Start();
   BeginLoading();
   return {};
@@ -313,6 +316,7 @@ int RunServer(const config::Options& options) {
 }
 
 int RunServer(const config::Options& options, Disk& disk) {
+  GiveBackLargeBlocks();
   if (auto status = SetUpLogging(options); !status) {
     std::cerr << "bitsieve: cannot start: " << status.error().message << '\n';
     return 1;

@@ -7,8 +7,9 @@
 
 namespace bitsieve::core {
 
-// What happens to a change for whose copy there is no memory. A writer who waits holds the lock of the filter's writers:
-// a reader with patience must not ask the filter for anything that takes that lock before the image is read or dead.
+// What happens to a change for whose copy there is no memory. A writer who waits holds the lock of the filter's
+// writers: a reader with patience must not ask the filter for anything that takes that lock before the image is read or
+// dead.
 enum class Patience : uint8_t {
   kLose,  // it goes ahead, and the image is lost
   kWait,  // it waits until the image's reader has come past, or given up: for readers that nothing holds up but a disk

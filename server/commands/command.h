@@ -53,6 +53,10 @@ struct KeyPositions {
   int step = 0;
 };
 inline constexpr KeyPositions kFirstArgument{1, 1, 1};
+// The position of the last key of a command with so many arguments.
+inline int LastOf(const KeyPositions& keys, size_t arguments) {
+  return keys.last >= 0 ? keys.last : static_cast<int>(arguments) + keys.last;
+}
 
 struct CommandRow {
   std::string_view name;     // lower case, a string literal; of a subcommand with its container: "client|list"

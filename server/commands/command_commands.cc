@@ -161,8 +161,7 @@ void GetKeys(CommandContext& context) {
   if (row == nullptr) return context.Error(wire::kInvalidCommand);
   if (row->keys.first == 0) return context.Error(wire::kNoKeys);
   if (!ArityFits(*row, command.size())) return context.Error(wire::kInvalidArgumentCount);
-  const auto size = static_cast<int>(command.size());
-  const int last = row->keys.last >= 0 ? row->keys.last : size + row->keys.last;
+  const int last = LastOf(row->keys, command.size());
   context.reply.ArrayHeader(static_cast<size_t>((last - row->keys.first) / row->keys.step + 1));
   for (int i = row->keys.first; i <= last; i += row->keys.step) {
     context.reply.BulkString(command[static_cast<size_t>(i)]);

@@ -57,6 +57,16 @@ bool CheckLoaded(CommandContext& context) {
   return !context.loading || (context.row->flags & kLoading) || Refuse(context, wire::kLoading);
 }
 
+bool CheckNames(CommandContext& context) {
+  const KeyPositions& keys = context.row->keys;
+  if (keys.first == 0 || !(context.row->flags & kWrite)) return true;
+  for (int i = keys.first; i <= LastOf(keys, context.arguments.size()); i += keys.step) {
+    const size_t bytes = context.arguments[static_cast<size_t>(i)].size();
+    if (bytes > kMaxNameBytes) return Refuse(context, wire::NameTooLong(bytes, kMaxNameBytes));
+  }
+  return true;
+}
+
 // What cannot be logged must not be done.
 bool CheckLoggable(CommandContext& context) {
   if (!context.in_trouble || !(context.row->flags & kWrite)) return true;
@@ -73,7 +83,7 @@ bool CheckTransaction(CommandContext& context) {
 
 bool Admit(CommandContext& context) {
   return CheckKnown(context) && CheckSubcommand(context) && CheckArity(context) && CheckLoaded(context) &&
-         CheckLoggable(context) && CheckTransaction(context);
+         CheckNames(context) && CheckLoggable(context) && CheckTransaction(context);
 }
 
 }  // namespace

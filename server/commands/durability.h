@@ -23,8 +23,8 @@ class Durability {
   // replies may go out; 0: at once. With appendfsync always that is the end of the log, which must be durable; with the
   // others it is so only while more is waiting to be written than memory is meant for.
   virtual uint64_t AwaitedPosition() const = 0;
-  // Calls `reached` once, when the log has come so far, from any thread; at once if it has. It must not block. One that
-  // is never reached is called at the stop.
+  // Calls `reached` once, when the log has come so far, from any thread; at once if it has. It must not block. If that
+  // never happens, it is never called.
   virtual void Await(uint64_t position, std::function<void()> reached) = 0;
 };
 

@@ -37,6 +37,9 @@ struct ExpiryStats {
   uint64_t expired = 0;         // names removed because their time had come
 };
 
+// Longer names are refused, so that a change of one always has room in a frame of the log.
+inline constexpr size_t kMaxNameBytes = 1 << 20;
+
 // What a name takes beside its bytes: map node, bucket, expiry, reservation, and the filter's own objects, rounded up.
 inline constexpr uint64_t kNameOverheadBytes = 256;
 

@@ -156,6 +156,10 @@ inline std::string Quoted(std::string_view bytes) { return Joined({"'", bytes.su
 inline std::string WrongArity(std::string_view command) {
   return Joined({"ERR wrong number of arguments for '", command, "' command"});
 }
+inline std::string NameTooLong(size_t bytes, size_t most) {
+  return Joined(
+      {"ERR a name of ", std::to_string(bytes), " bytes is too long: at most ", std::to_string(most), " are allowed"});
+}
 inline std::string CannotLog(std::string trouble) {
   std::ranges::replace_if(
       trouble, [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');  // names may have any

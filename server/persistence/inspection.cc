@@ -69,10 +69,9 @@ core::Status Inspector::ListTop() {
   core::Result<std::vector<std::string>> names = disk_.List(layout_.path());
   if (!names) return tl::unexpected(std::move(names.error()));
   top_ = std::move(*names);
-  if (Has(DataLayout::kManifestName) || Has("filters") || Has("log")) return {};
-  return core::Fail(core::ErrorCode::kIo, layout_.path() +
-                                              ": holds no data of Bitsieve: neither MANIFEST nor filters/ "
-                                              "nor log/");
+  if (Has(DataLayout::kManifestName) || Has("filters")) return {};
+  return core::Fail(core::ErrorCode::kIo,
+                    layout_.path() + ": holds no data of Bitsieve: neither MANIFEST nor filters/");
 }
 
 std::vector<std::string> Inspector::List(const std::string& path, std::string_view name) {

@@ -107,7 +107,8 @@ std::string LogText(const Inspection& found) {
     rows.push_back({FileNameOf(segment.path), std::to_string(segment.start), std::to_string(segment.bytes),
                     found.verified ? RecordsText(segment) : "not read"});
   }
-  std::string text = "\nlog: " + std::to_string(found.log.size()) + " segments\n" + TableOf(rows);
+  std::string text = "\nlog: " + std::to_string(found.log.size()) +
+                     (found.log.size() == 1 ? " segment\n" : " segments\n") + TableOf(rows);
   if (found.verified) {
     text += "  " + std::to_string(found.scan.records) + " records up to position " + std::to_string(found.scan.end) +
             "; " + std::to_string(found.images) + " filter files are named by them\n";
@@ -125,7 +126,7 @@ std::string FilesText(const std::string& title, const std::vector<InspectedFile>
 }
 
 std::string LeftoversText(const Inspection& found) {
-  const bool may_be_images = !found.verified && !found.log.empty();
+  const bool may_be_images = !found.verified && !found.log.empty() && !found.leftovers.empty();
   return FilesText(
       may_be_images ? "files that the manifest does not name, but the log may (--verify looks)" : "leftovers",
       found.leftovers);

@@ -125,11 +125,10 @@ core::Status Recoverer::LoadManifest() {
   if (!has_manifest_) {
     // A server writes its first manifest before any other file: files alone mean that the manifest was lost.
     if (!file_ids_.empty() || !log_files_.empty()) {
-      return HandleLostManifest(
-          {core::ErrorCode::kCorrupt, directory_.manifest_path() + ": is missing, but " + directory_.filters_path() +
-                                          " holds " + std::to_string(file_ids_.size()) + " filter files, " +
-                                          directory_.log_path() + " " + std::to_string(log_files_.size()) +
-                                          " segments"});
+      return HandleLostManifest({core::ErrorCode::kCorrupt,
+                                 directory_.manifest_path() + ": is missing, but " + directory_.filters_path() +
+                                     " holds " + std::to_string(file_ids_.size()) + " filter files, " +
+                                     directory_.log_path() + " " + std::to_string(log_files_.size()) + " segments"});
     }
     manifest_changed_ = true;
     return {};

@@ -75,8 +75,8 @@ class Snapshotter {
   bool stopping_ = false;
   bool final_save_ = false;
   core::Status final_outcome_;
-  SnapshotterStatus status_;  // but for the number of changes
-  std::string trouble_;       // why the last one failed
+  SnapshotterStatus status_;             // but for the number of changes
+  std::string trouble_;                  // why the last one failed
   std::atomic<bool> in_trouble_{false};  // relaxed: a change let through late is in the next snapshot
 
   std::thread thread_;  // last: it uses all of the above

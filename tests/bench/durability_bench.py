@@ -92,8 +92,9 @@ def compare_logs(binary, rounds, operations):
 
 def p99_ms(server, commands):
     """Of BF.EXISTS, by redis-benchmark."""
-    result = subprocess.run(["redis-benchmark", "-p", str(server.port), "-c", str(CONNECTIONS), "-n", str(commands), "-r",
-                             str(KEYS), "-q", "--csv", "BF.EXISTS", "big", KEY], capture_output=True, text=True, check=True)
+    command = ["redis-benchmark", "-p", str(server.port), "-c", str(CONNECTIONS), "-n", str(commands), "-r", str(KEYS),
+               "-q", "--csv", "BF.EXISTS", "big", KEY]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
     header, figures = [line.replace('"', "").split(",") for line in result.stdout.strip().splitlines()[-2:]]
     return float(figures[header.index("p99_latency_ms")])
 
@@ -158,7 +159,8 @@ def measure_starts(server, rounds):
         reads.append(seconds_of(cat))
         starts.append(seconds_of(server.begin))
     ratio = statistics.median(a / b for a, b in zip(starts, reads))
-    print(f"start: {statistics.median(starts):.2f} s, cat {statistics.median(reads):.2f} s   ratio {ratio:.2f}", flush=True)
+    print(f"start: {statistics.median(starts):.2f} s, cat {statistics.median(reads):.2f} s   ratio {ratio:.2f}",
+          flush=True)
 
 
 def run(binary, rounds, quick):

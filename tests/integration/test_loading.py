@@ -8,7 +8,7 @@ from harness import START_SECONDS, OwnServerTest, encode, main, wait_until
 
 LOADING = b"-LOADING Bitsieve is loading its filters into memory\r\n"
 FILTERS = 4
-CAPACITY = 60_000_000  # some 80 MB a filter: loading them takes a while, and writing them does not take for ever
+CAPACITY = 30_000_000  # some 40 MB a filter: loading them takes a while, and writing them does not take for ever
 
 
 class Loading(OwnServerTest):
@@ -75,9 +75,9 @@ class Loading(OwnServerTest):
         self.assert_ended_at_once_and_unharmed(server)
 
     def test_shutdown_ends_it_at_once_without_a_snapshot(self):
+        server = self.loaded_server()
         for command in (("SHUTDOWN",), ("SHUTDOWN", "NOSAVE")):
             with self.subTest(command=command):
-                server = self.loaded_server()
                 self.freeze_while_loading(server)
                 connection = server.connect()
                 connection.send(encode(*command))

@@ -93,6 +93,7 @@ class Survival(PersistenceTest):
         self.assertEqual(client.keys(), [b"stays"])
         self.assertEqual(client.pexpiretime("stays"), until)
         self.assertRegex(server.log(), r"Loaded 1 filters \(1 more had expired\)")
+        client.save()
         self.assertEqual(len(self.filter_files(server)), 1)
 
     def test_sigterm_saves(self):

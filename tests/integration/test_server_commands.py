@@ -448,16 +448,16 @@ class Saving(ServerTest):
 
 class Shutdown(OwnServerTest):
     def test_with_and_without_a_last_snapshot(self):
-        for argument, kept in (("", b":1\r\n"), ("SAVE", b":1\r\n"), ("NOSAVE", b":0\r\n")):
-            with self.subTest(argument=argument):
-                server = self.make_server().start()
+        for argument, log, kept in (("", "no", 1), ("SAVE", "no", 1), ("NOSAVE", "no", 0), ("NOSAVE", "yes", 1)):
+            with self.subTest(argument=argument, log=log):
+                server = self.make_server(appendonly=log).start()
                 connection = server.connect()
                 connection.command("BF.ADD", "k", "a")
                 connection.send(f"SHUTDOWN {argument}\r\n".encode())
                 self.assertTrue(connection.is_closed())
                 self.assertEqual(server.wait(), 0, server.log())
                 server.start()
-                self.assertEqual(server.connect().command("BF.EXISTS", "k", "a"), kept)
+                self.assertEqual(server.connect().command("BF.EXISTS", "k", "a"), b":%d\r\n" % kept)
                 self.assert_stops_well(server)
 
     def test_wrong_word(self):

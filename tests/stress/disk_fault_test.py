@@ -3,8 +3,8 @@
   disk_fault_test.py [--every N] [--first N] [--kinds KIND ...] [--seed S] [--jobs J]
 
 A short stream with a snapshot in its middle goes to a fault_server, again and again, with the fault one call later each
-time, until the stream ends before the fault comes. The next start meets the same fault once more. A server whose disk fails must go on: refuse what it cannot log, answer
-what only reads, and mend itself.
+time, until the stream ends before the fault comes. The next start meets the same fault once more. A server whose disk
+fails must go on: refuse what it cannot log, answer what only reads, and mend itself.
 """
 
 import argparse

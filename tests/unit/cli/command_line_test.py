@@ -90,7 +90,7 @@ class Inspect(unittest.TestCase):
             done = run("inspect", directory + "/")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertEqual(done.stderr, f"bitsieve inspect: {directory}: holds no data of Bitsieve: neither MANIFEST nor "
-                                      "filters/ nor log/\n")
+                                      "filters/\n")
 
     def test_a_directory_must_be_named(self):
         done = run("inspect")

@@ -57,6 +57,16 @@ TEST_F(AdmissionTest, ReadsAndSavesGoOnWhileNothingCanBeLogged) {
             ":1\r\n*2\r\n:1\r\n:0\r\n+PONG\r\n+OK\r\n+Background saving started\r\n");
 }
 
+TEST_F(AdmissionTest, NamesAreNotLongerThanTheLogCanTake) {
+  const std::string longest(kMaxNameBytes, 'n');
+  const std::string longer = longest + "n";
+  const std::string error = "-ERR a name of 1048577 bytes is too long: at most 1048576 are allowed\r\n";
+  EXPECT_EQ(Reply({"BF.ADD", longest, "a"}), ":1\r\n");
+  EXPECT_EQ(Reply({"BF.ADD", longer, "a"}), error);
+  EXPECT_EQ(Reply({"RENAME", longest, longer}), error);
+  EXPECT_EQ(Reply({"BF.EXISTS", longer, "a"}), ":0\r\n");
+}
+
 // A run of commands of one item goes past admission when all is well.
 TEST_F(AdmissionTest, ARunOfAddsIsRefusedAmidReads) {
   Reply({"BF.ADD", "f", "a"});

@@ -211,7 +211,9 @@ TEST_P(FilterUnionTest, IntoOneInUse) {
   std::atomic<bool> stop{false};
   std::thread uniter([&] {
     const Filter* sources[] = {source.get()};
-    while (!stop.load()) ASSERT_TRUE(UniteInto(*destination, sources));
+    do {
+      ASSERT_TRUE(UniteInto(*destination, sources));
+    } while (!stop.load());
   });
   std::thread other([&] { Add(*destination, 0, kItems / 2); });
   Add(*destination, kItems / 2, kItems);

@@ -24,6 +24,8 @@ class Client {
   size_t SendSome(std::string_view bytes);
   // Exactly so many bytes, fewer if the server closed.
   std::string Receive(size_t size);
+  // What is there, after waiting for something; nothing if the server closed.
+  std::string ReceiveSome();
   // Up to the end that the server made.
   std::string ReceiveAll();
   // The reply to a command of one line.

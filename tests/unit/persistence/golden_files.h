@@ -24,7 +24,7 @@ inline std::string ReadText(const std::string& path) {
 }
 
 // By version and path below the data directory: "v2/MANIFEST".
-inline std::string GoldenPath(const std::string& name) { return std::string(GOLDEN_DIR) + "/" + name; }
+std::string GoldenPath(const std::string& name);
 
 inline void ExpectGolden(const std::string& written, const std::string& name) {
   const std::string path = GoldenPath(name);
@@ -53,7 +53,7 @@ inline std::string HexDump(const std::string& bytes) {
 
 // `page`: of docs/formats.
 inline void ExpectDocumented(const std::string& name, const std::string& page) {
-  const std::string document = ReadText(std::string(GOLDEN_DIR) + "/../../../../docs/formats/" + page);
+  const std::string document = ReadText(GoldenPath("../../../../docs/formats/" + page));
   const std::string dump = HexDump(ReadText(GoldenPath(name)));
   EXPECT_NE(document.find(dump), std::string::npos) << page << " should show " << name << " as\n" << dump;
 }

@@ -47,7 +47,9 @@ core::Result<Manifest> ReadPayload(const std::string& payload) {
 std::string PayloadHead(uint64_t next_file_id, uint64_t count, uint64_t next_filter_id = 1) {
   std::string payload;
   core::ByteWriter writer(payload);
-  for (const uint64_t number : {uint64_t{1}, uint64_t{2}, uint64_t{0}, next_file_id, next_filter_id, count}) writer.Put(number);
+  for (const uint64_t number : {uint64_t{1}, uint64_t{2}, uint64_t{0}, next_file_id, next_filter_id, count}) {
+    writer.Put(number);
+  }
   return payload;
 }
 

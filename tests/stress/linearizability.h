@@ -1,0 +1,68 @@
+// linearizability.h: whether what concurrent clients of one filter were told can be explained by one order of their
+// commands, each taking effect at one moment between its sending and its reply (Herlihy, Wing, "Linearizability",
+// 1990).
+//
+// The search is Wing and Gong's: from the empty filter, let any command be next that began before every other one still
+// to come had ended, and whose reply is what a plain model of a filter says; what was tried before, that is how far
+// each client has come and what the filter then held, is not tried again (Lowe, "Testing for Linearizability", 2017).
+// A command that changes nothing, as its reply tells, goes first where that reply is right: no order gets worse by
+// that.
+//
+// Adding to a missing name is two steps: it makes the filter, which others may see empty, and adds to that one.
+//
+// Names are independent of each other, so that each is checked alone. The model knows no false positives: filters must
+// have error rates, and items, that make for none. Thread-compatible: pure functions of plain values.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace bitsieve::test {
+
+inline constexpr size_t kMostItems = 8;
+inline constexpr size_t kMostClients = 8;
+
+enum class Verb : uint8_t {
+  kAdd,          // makes the filter first if there is none; 1: the item is new, 0: it was there
+  kStore,        // as kAdd, but always 1 and always one copy more
+  kAddIfAbsent,  // as kAdd, but never a further copy
+  kExists,
+  kCount,
+  kRemove,   // takes one copy; kNotFound of a missing filter
+  kClear,    // kNotFound of a missing filter
+  kDelete,   // of the name
+  kReserve,  // kTaken if the filter is there
+};
+
+// Replies are numbers, 1 for OK; these stand for errors.
+inline constexpr int64_t kNotFound = -1;
+inline constexpr int64_t kTaken = -2;
+inline constexpr int64_t kUnexpected = -3;  // what no command may reply
+
+struct Step {
+  Verb verb;
+  uint8_t item = 0;
+  int64_t reply = 0;
+};
+
+// A command. One of several items is a step for each, which take effect one by one in any order.
+struct Operation {
+  int64_t begin_ns = 0;  // before it was sent
+  int64_t end_ns = 0;    // after its reply was read
+  std::vector<Step> steps;
+};
+
+// Of each client its commands in the order in which it sent them, which is the order in which they take effect even
+// where one was sent before the reply to the other came.
+using History = std::vector<std::vector<Operation>>;
+
+// Whether adding what is there counts it once more.
+enum class Copies : uint8_t { kOne, kCounted };
+
+// A failure says how far an order could be found, and what nobody can explain.
+testing::AssertionResult IsLinearizable(const History& history, Copies copies);
+
+}  // namespace bitsieve::test

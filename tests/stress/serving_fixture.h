@@ -1,0 +1,96 @@
+// serving_fixture.h: a whole server in this process, so that a sanitizer sees both sides: real filters, commands, event
+// loops, sockets, log and snapshots; the disk alone is memory. Not thread-safe; its port may be talked to from
+// anywhere.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "config/options.h"
+#include "core/base/memory_budget.h"
+#include "server/commands/command_settings.h"
+#include "server/commands/cuckoo_loads.h"
+#include "server/commands/dispatcher.h"
+#include "server/commands/filter_templates.h"
+#include "server/commands/transfers.h"
+#include "server/keyspace/freezer.h"
+#include "server/keyspace/registry.h"
+#include "server/net/net_server.h"
+#include "server/storage.h"
+#include "tests/support/fake_control.h"
+#include "tests/support/memory_disk.h"
+
+namespace bitsieve::test {
+
+class ServingFixture {
+ public:
+  // `templates`: what filters are made of that adding makes.
+  ServingFixture(uint32_t loops, const std::string& appendfsync, server::FilterTemplates templates) {
+    settings_.templates = std::move(templates);
+    options_.appendfsync = appendfsync;
+    options_.save_interval = 0;
+    BeginStorage();
+    const server::Dispatcher::Environment commands{.keyspace = &registry_,
+                                                   .control = &control_,
+                                                   .clients = &clients_,
+                                                   .stats = &stats_,
+                                                   .loop_stats = nullptr,
+                                                   .settings = &settings_,
+                                                   .transfers = &transfers_,
+                                                   .cuckoo_loads = &cuckoo_loads_,
+                                                   .durability = &storage_};
+    net_ = std::make_unique<server::NetServer>(loops, commands, limits_, net_settings_);
+    const auto listening = net_->Listen("127.0.0.1", 0);
+    if (!listening) ADD_FAILURE() << listening.error();
+    net_->Start();
+  }
+  ~ServingFixture() {
+    net_->Stop(std::chrono::seconds(10));
+    freezer_.Stop();
+    const core::Status stopped = storage_.Stop(false);
+    if (!stopped) ADD_FAILURE() << stopped.error().message;
+  }
+
+  uint16_t port() const { return net_->port(); }
+  server::Registry& registry() { return registry_; }
+  // Takes a snapshot in the background.
+  void Save() {
+    storage_.Save([](const core::Status& status) {
+      if (!status) ADD_FAILURE() << status.error().message;
+    });
+  }
+
+ private:
+  void BeginStorage() {
+    core::Status status = storage_.Open("data");
+    if (status) {
+      core::Result<server::Recovery> loaded = storage_.Load(options_);
+      status = loaded ? storage_.Begin(std::move(*loaded), options_) : tl::unexpected(loaded.error());
+    }
+    if (!status) ADD_FAILURE() << status.error().message;
+  }
+
+  config::Options options_;
+  core::MemoryBudget memory_;
+  server::MemoryDisk disk_;
+  server::ReplayClock clock_;
+  server::Registry registry_{memory_};
+  server::Freezer freezer_{registry_, [](const server::FreezeReport&) {}};
+  server::Storage storage_{disk_, registry_, clock_, freezer_};
+  FakeControl control_;
+  server::ClientList clients_;
+  server::ServerStats stats_;
+  server::CommandSettings settings_;
+  server::Transfers transfers_;
+  server::CuckooLoads cuckoo_loads_;
+  protocol::RequestLimits limits_;
+  server::NetSettings net_settings_;
+  std::unique_ptr<server::NetServer> net_;
+};
+
+}  // namespace bitsieve::test
