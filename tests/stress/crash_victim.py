@@ -5,7 +5,7 @@ import random
 import threading
 import time
 
-from crash_compare import Mismatch, all_names, ask_all, hold, settle
+from crash_compare import Mismatch, all_names, ask_all, check_log, hold, settle
 from crash_shapes import make_dumps
 from crash_stream import WEIGHTS, WHOLE_FILTERS, Stream
 from harness import Server
@@ -143,6 +143,7 @@ class Victim:
             killed_at = math.inf
         else:
             self.server.kill()
+        check_log(self.server)
         while self.chance.random() < 0.2:
             self.server.spawn()
             time.sleep(self.chance.uniform(0, 0.03))

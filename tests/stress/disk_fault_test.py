@@ -21,7 +21,7 @@ import sys
 import time
 import traceback
 
-from crash_compare import Mismatch, all_names, settle
+from crash_compare import Mismatch, all_names, check_log, settle
 from crash_shapes import SHAPES, make_dumps
 from crash_stream import WEIGHTS, Stream
 from crash_victim import Client
@@ -220,7 +220,9 @@ class Sweep:
 
     def check(self, client):
         """On a good disk everything is there."""
+        check_log(self.server)
         self.start_in_vain()
+        check_log(self.server)
         self.server.connections.clear()
         self.server.program = binary()
         self.server.variables = {}
