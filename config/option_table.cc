@@ -121,6 +121,10 @@ void AddPersistence(Rows& rows) {
         "when the log is made to survive a power cut as well: always, before a change is acknowledged; everysec, "
         "within a second; no, when the system thinks fit",
         kAtRunTime},
+       {"max-log-bytes", kGroup, &Options::max_log_bytes, ByteSize{0, 1024 * kGigabyte}, "",
+        "a snapshot is made, whatever save-interval says, when the log since the last one is longer than this, so "
+        "that a start need not read more; 0 is never",
+        kAtRunTime},
        {"on-corrupt", kGroup, &Options::on_corrupt, OneOf{{"refuse", "quarantine", "truncate"}}, "",
         "damage found at start: refuse to start; quarantine, set a damaged snapshot file aside and start without "
         "its filter; truncate, accept that a damaged log ends where the damage begins",

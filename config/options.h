@@ -56,6 +56,7 @@ struct Options {
   uint64_t snapshot_memory = 256ULL << 20;  // bytes kept of what changes while a filter is being written
   std::string appendonly = "yes";           // yes | no: whether changes are logged between snapshots
   std::string appendfsync = "everysec";     // always | everysec | no
+  uint64_t max_log_bytes = 1ULL << 30;      // a snapshot is made when the log is longer; 0: never for that
   std::string on_corrupt = "refuse";        // refuse | quarantine | truncate
 
   // logs

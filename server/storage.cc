@@ -19,6 +19,11 @@ FsyncPolicy FsyncPolicyOf(const config::Options& options) {
   return options.appendfsync == "no" ? FsyncPolicy::kNever : FsyncPolicy::kEverySecond;
 }
 
+SnapshotSchedule ScheduleOf(const config::Options& options) {
+  const bool logged = options.appendonly == "yes";
+  return {std::chrono::seconds(options.save_interval), logged ? options.max_log_bytes : 0};
+}
+
 }  // namespace
 
 Storage::~Storage() {
@@ -43,8 +48,7 @@ core::Status Storage::Begin(Recovery recovery, const config::Options& options) {
   if (logged) BeginLog(recovery, options);
   const SnapshotParts parts{
       *directory_, registry_, *file_ids_, {image_memory_, core::Patience::kWait}, recorder_.get()};
-  snapshotter_ =
-      std::make_unique<Snapshotter>(parts, std::move(recovery.saved), std::chrono::seconds(options.save_interval));
+  snapshotter_ = std::make_unique<Snapshotter>(parts, std::move(recovery.saved), ScheduleOf(options));
   if (!logged && recovery.report.log.records != 0) {
     if (core::Status status = SaveReplayed(); !status) return status;
   }
@@ -80,7 +84,7 @@ void Storage::FreezeAgain(const Recovery& recovery) {
 void Storage::Apply(const config::Options& options) {
   image_memory_.set_limit_bytes(options.snapshot_memory);
   if (!HasBegun()) return;
-  snapshotter_->SetInterval(std::chrono::seconds(options.save_interval));
+  snapshotter_->SetSchedule(ScheduleOf(options));
   if (log_ != nullptr) log_->SetPolicy(FsyncPolicyOf(options));
 }
 

@@ -170,4 +170,9 @@ uint64_t SnapshotWriter::CountChanges() const {
   return changes;
 }
 
+uint64_t SnapshotWriter::LogBytes() const {
+  const std::lock_guard lock(mutex_);
+  return recorder_ == nullptr ? 0 : recorder_->log().end() - saved_.log_position;
+}
+
 }  // namespace bitsieve::server

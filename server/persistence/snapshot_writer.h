@@ -8,7 +8,7 @@
 // filter is as it is when its turn comes, and its line in the manifest tells by its sequence up to which change. The
 // log from that segment on has the rest. Once the manifest stands, the segments before are obsolete.
 //
-// Save and CountChanges may be called from different threads, Save from one at a time.
+// Save and the others may be called from different threads, Save from one at a time.
 #pragma once
 
 #include <cstdint>
@@ -71,6 +71,8 @@ class SnapshotWriter {
   // Changes of names and of contents since the last snapshot; 0 if and only if there is nothing to save. Looks at every
   // filter.
   uint64_t CountChanges() const;
+  // Of the log since the last snapshot, or since the start; 0 without a log.
+  uint64_t LogBytes() const;
 
  private:
   struct Draft;

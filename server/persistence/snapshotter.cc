@@ -9,6 +9,7 @@ namespace {
 
 // The next attempt after one that failed.
 constexpr std::chrono::seconds kRetryAfter{5};
+constexpr std::chrono::seconds kGlance{1};
 
 int64_t UnixSeconds() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -31,8 +32,8 @@ void LogOutcome(const core::Result<SaveReport>& report, int64_t duration_ms) {
 
 }  // namespace
 
-Snapshotter::Snapshotter(const SnapshotParts& parts, SavedState saved, std::chrono::seconds interval)
-    : writer_(parts, std::move(saved)), interval_(interval), last_attempt_(Clock::now()) {
+Snapshotter::Snapshotter(const SnapshotParts& parts, SavedState saved, const SnapshotSchedule& schedule)
+    : writer_(parts, std::move(saved)), schedule_(schedule), last_attempt_(Clock::now()) {
   status_.last_save_unix_s = UnixSeconds();
   thread_ = std::thread([this] { Run(); });
 }
@@ -51,9 +52,9 @@ void Snapshotter::Save(Done done) {
   done(StoppedError());
 }
 
-void Snapshotter::SetInterval(std::chrono::seconds interval) {
+void Snapshotter::SetSchedule(const SnapshotSchedule& schedule) {
   const std::lock_guard lock(mutex_);
-  interval_ = interval;
+  schedule_ = schedule;
   wake_.notify_one();
 }
 
@@ -96,24 +97,33 @@ void Snapshotter::Run() {
 
 void Snapshotter::WaitForWork(std::unique_lock<std::mutex>& lock) {
   while (!stopping_ && waiting_.empty()) {
-    if (interval_ == std::chrono::seconds::zero()) {
+    const std::optional<Clock::time_point> due = NextAttempt();
+    if ((due && Clock::now() >= *due) || LogIsLong()) return;
+    // Nobody tells how long the log is: it is looked at.
+    std::optional<Clock::time_point> until = due;
+    if (schedule_.max_log_bytes != 0) until = std::min(due.value_or(Clock::time_point::max()), Clock::now() + kGlance);
+    if (until) {
+      wake_.wait_until(lock, *until);
+    } else {
       wake_.wait(lock);
-      continue;
     }
-    const Clock::time_point due = NextAttempt();
-    if (Clock::now() >= due) return;
-    wake_.wait_until(lock, due);
   }
 }
 
-Snapshotter::Clock::time_point Snapshotter::NextAttempt() const {
-  return last_attempt_ + (trouble_.empty() ? interval_ : std::min(interval_, kRetryAfter));
+std::optional<Snapshotter::Clock::time_point> Snapshotter::NextAttempt() const {
+  if (schedule_.interval == std::chrono::seconds::zero()) return std::nullopt;
+  return last_attempt_ + (trouble_.empty() ? schedule_.interval : std::min(schedule_.interval, kRetryAfter));
+}
+
+bool Snapshotter::LogIsLong() const {
+  if (schedule_.max_log_bytes == 0 || writer_.LogBytes() <= schedule_.max_log_bytes) return false;
+  return trouble_.empty() || Clock::now() >= last_attempt_ + kRetryAfter;
 }
 
 void Snapshotter::NoteOutcome(const core::Result<SaveReport>& report) {
   status_.last_ok = report.has_value();
   trouble_ = report ? "" : report.error().message;
-  in_trouble_.store(!report && interval_ != std::chrono::seconds::zero(), std::memory_order_relaxed);
+  in_trouble_.store(!report && schedule_.any(), std::memory_order_relaxed);
 }
 
 std::string Snapshotter::Trouble() const {

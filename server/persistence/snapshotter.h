@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,12 +28,19 @@ struct SnapshotterStatus {
   int64_t last_duration_ms = -1;  // of the last attempt; -1: none was made yet
 };
 
+// When snapshots are made by themselves.
+struct SnapshotSchedule {
+  std::chrono::seconds interval{0};  // if something changed; 0: never for that
+  uint64_t max_log_bytes = 0;        // when the log since the last one is longer; 0: never for that
+
+  bool any() const { return interval.count() != 0 || max_log_bytes != 0; }
+};
+
 class Snapshotter {
  public:
   using Done = std::function<void(core::Status)>;
 
-  // An interval of 0 is never.
-  Snapshotter(const SnapshotParts& parts, SavedState saved, std::chrono::seconds interval);
+  Snapshotter(const SnapshotParts& parts, SavedState saved, const SnapshotSchedule& schedule);
   // As Stop(false).
   ~Snapshotter();
 
@@ -41,7 +49,7 @@ class Snapshotter {
   // a Stop it hears an error, at once and from this one.
   void Save(Done done);
   // Counts from the last attempt on: a shorter interval may be due at once.
-  void SetInterval(std::chrono::seconds interval);
+  void SetSchedule(const SnapshotSchedule& schedule);
   // Looks at every filter to count changes.
   SnapshotterStatus Status() const;
   // Whether the last snapshot failed, and there are to be any by themselves. One load.
@@ -57,7 +65,8 @@ class Snapshotter {
 
   void Run();
   // Called with mutex_ held.
-  Clock::time_point NextAttempt() const;
+  std::optional<Clock::time_point> NextAttempt() const;
+  bool LogIsLong() const;
   void NoteOutcome(const core::Result<SaveReport>& report);
   // Until somebody asks, the interval is over, or it is time to end.
   void WaitForWork(std::unique_lock<std::mutex>& lock);
@@ -69,7 +78,7 @@ class Snapshotter {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   // Protected by mutex_.
-  std::chrono::seconds interval_;
+  SnapshotSchedule schedule_;
   Clock::time_point last_attempt_;
   std::vector<Done> waiting_;
   bool stopping_ = false;

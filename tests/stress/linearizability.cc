@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <limits>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -138,15 +138,21 @@ class Search {
     if (seen_.insert(node).second) waiting_.push_back(node);
   }
 
+  struct Candidate {
+    size_t client;
+    const Operation* head;
+  };
+
   void Expand(const Node& node) {
-    int64_t earliest_end = std::numeric_limits<int64_t>::max();
+    std::vector<Candidate> candidates;
     for (size_t client = 0; client < history_.size(); ++client) {
-      if (const Operation* head = Head(node, client)) earliest_end = std::min(earliest_end, head->end_ns);
+      if (const Operation* head = Head(node, client)) candidates.push_back({client, head});
     }
+    // What ended first most likely was first: it comes to lie on top.
+    std::ranges::sort(candidates, std::ranges::greater(), [](const Candidate& each) { return each.head->end_ns; });
     std::vector<Node> changed;
-    for (size_t client = 0; client < history_.size(); ++client) {
-      const Operation* const head = Head(node, client);
-      if (head == nullptr || head->begin_ns > earliest_end) continue;
+    for (const auto& [client, head] : candidates) {
+      if (head->begin_ns > candidates.back().head->end_ns) continue;
       if (Makes(head->steps.front().verb) && node.model.made == 0 && node.done[client] == 0) {
         changed.push_back(node);
         changed.back().model.made = 1;

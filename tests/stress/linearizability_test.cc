@@ -29,8 +29,8 @@ constexpr uint32_t kLoops = 3;
 constexpr size_t kClients = 6;
 constexpr size_t kItems = 6;
 constexpr size_t kNames = 2;
-constexpr size_t kPipelines = 30;  // of each client, in a round
-constexpr size_t kMostCalls = 6;   // in a pipeline
+constexpr size_t kPipelines = 40;  // of each client, in a round
+constexpr size_t kMostCalls = 4;   // in a pipeline
 constexpr std::chrono::milliseconds kTime{400};
 constexpr int kLeastRounds = 3;
 
@@ -238,6 +238,7 @@ class LinearizabilityTest : public testing::TestWithParam<std::tuple<Kind, std::
         Script script(TestedKind(), client, round);
         start.arrive_and_wait();
         for (size_t i = 0; i < kPipelines; ++i) {
+          if (client == 0 && i == kPipelines / 2) server_.Save();
           std::vector<Call> calls = script.NextPipeline();
           std::vector<Operation> operations = callers_[client].Ask(calls);
           for (size_t j = 0; j < calls.size(); ++j) {
@@ -272,7 +273,6 @@ TEST_P(LinearizabilityTest, ClientsOfManyLoopsSeeOneOrder) {
   size_t operations = 0;
   size_t overlapping = 0;
   for (uint64_t round = 0; round < kLeastRounds || std::chrono::steady_clock::now() < end; ++round) {
-    server_.Save();
     const std::array<History, kNames> histories = Play(round);
     for (size_t name = 0; name < kNames; ++name) {
       const History& history = histories[name];

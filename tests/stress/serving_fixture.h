@@ -4,7 +4,9 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -31,6 +33,7 @@ class ServingFixture {
  public:
   // `templates`: what filters are made of that adding makes.
   ServingFixture(uint32_t loops, const std::string& appendfsync, server::FilterTemplates templates) {
+    spdlog::set_level(spdlog::level::warn);
     settings_.templates = std::move(templates);
     options_.appendfsync = appendfsync;
     options_.save_interval = 0;
@@ -50,6 +53,7 @@ class ServingFixture {
     net_->Start();
   }
   ~ServingFixture() {
+    for (int saves = saves_.load(); saves != 0; saves = saves_.load()) saves_.wait(saves);
     net_->Stop(std::chrono::seconds(10));
     freezer_.Stop();
     const core::Status stopped = storage_.Stop(false);
@@ -58,10 +62,13 @@ class ServingFixture {
 
   uint16_t port() const { return net_->port(); }
   server::Registry& registry() { return registry_; }
-  // Takes a snapshot in the background.
+  // Takes a snapshot in the background. Thread-safe.
   void Save() {
-    storage_.Save([](const core::Status& status) {
+    ++saves_;
+    storage_.Save([this](const core::Status& status) {
       if (!status) ADD_FAILURE() << status.error().message;
+      --saves_;
+      saves_.notify_all();
     });
   }
 
@@ -91,6 +98,7 @@ class ServingFixture {
   protocol::RequestLimits limits_;
   server::NetSettings net_settings_;
   std::unique_ptr<server::NetServer> net_;
+  std::atomic<int> saves_{0};  // under way
 };
 
 }  // namespace bitsieve::test

@@ -40,8 +40,8 @@ TEST(OptionTable, EveryMemberOfOptionsHasOneRow) {
                max_arguments, max_argument_bytes, max_request_bytes, maxmemory, default_type, default_error_rate,
                default_capacity, default_expansion, templates, cf_bucket_size, cf_initial_size, cf_max_iterations,
                cf_expansion_factor, cf_max_expansions, dir, save_interval, snapshot_memory, appendonly, appendfsync,
-               on_corrupt, loglevel, logfile, logformat] = Options{};
-  constexpr size_t kMembers = 30;
+               max_log_bytes, on_corrupt, loglevel, logfile, logformat] = Options{};
+  constexpr size_t kMembers = 31;
   EXPECT_EQ(OptionTable().size(), kMembers);
   for (auto a = OptionTable().begin(); a != OptionTable().end(); ++a) {
     EXPECT_EQ(std::ranges::count(OptionTable(), a->member, &OptionRow::member), 1) << a->name;

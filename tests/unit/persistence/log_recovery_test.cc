@@ -11,6 +11,7 @@
 #include "core/filters/filter_factory.h"
 #include "core/filters/filter_union.h"
 #include "server/persistence/log_reader.h"
+#include "server/persistence/snapshotter.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/snapshot_fixture.h"
 
@@ -224,6 +225,20 @@ TEST_F(LogRecoveryTest, WindowsOfTimeForgetByTheTimeOfTheLog) {
   Begin();
   // The times of its generations are in the header.
   EXPECT_EQ(BytesOf(*registry().Find("w")), BytesOf(*filter));
+}
+
+TEST_F(LogRecoveryTest, ALongLogMakesASnapshot) {
+  server_->writer.reset();
+  Snapshotter snapshotter(
+      SnapshotParts{*server_->directory, registry(), *server_->file_ids, server_->image_pool, server_->recorder.get()},
+      SavedState(), SnapshotSchedule{.max_log_bytes = 10'000});
+  AddItems(*Make("f", core::FilterKind::kCounting), "i", 1000);
+  const auto was_cut = [&] {
+    const std::vector<LogFile> files = ListLog(disk_, "/d/log").value();
+    return files.size() == 1 && files.front().start >= 10'000;
+  };
+  while (!was_cut()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ExpectSame();
 }
 
 // ---- torn and damaged logs

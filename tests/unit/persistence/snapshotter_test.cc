@@ -70,7 +70,7 @@ class SnapshotterTest : public testing::Test {
   void Begin(seconds interval = seconds(0)) {
     snapshotter_.emplace(
         SnapshotParts{*directory_, keyspace_.registry, *file_ids_, {image_memory_, core::Patience::kWait}},
-        std::move(recovery_.saved), interval);
+        std::move(recovery_.saved), SnapshotSchedule{.interval = interval});
   }
   std::future<core::Status> AskForSave() {
     auto promise = std::make_shared<std::promise<core::Status>>();
@@ -152,9 +152,9 @@ TEST_F(SnapshotterTest, TheIntervalCanBeChanged) {
   Begin();
   keyspace_.Make("a");
   EXPECT_FALSE(SavedWithin(milliseconds(50))) << "0 is never";
-  snapshotter_->SetInterval(seconds(3600));
+  snapshotter_->SetSchedule({.interval = seconds(3600)});
   EXPECT_FALSE(SavedWithin(milliseconds(50)));
-  snapshotter_->SetInterval(seconds(1));
+  snapshotter_->SetSchedule({.interval = seconds(1)});
   EXPECT_TRUE(SavedWithin(milliseconds(5000)));
 }
 
