@@ -4,6 +4,7 @@ A reference that was never killed takes the stream step by step until it holds w
 """
 
 import dataclasses
+import re
 import time
 
 from crash_shapes import bulk
@@ -27,6 +28,12 @@ class Held:
 
     def __str__(self):
         return f"{len(self.dump)} bytes ({hash(self.content) & 0xffffffff:08x}), expiry {self.expiry[1:-2].decode()}"
+
+
+def check_log(server):
+    """Of a process that was killed nobody reads what sanitizers say at its end."""
+    if re.search(r"Sanitizer|runtime error:", server.log()):
+        raise Mismatch(server.log())
 
 
 def ask_all(connection, requests):

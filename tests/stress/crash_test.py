@@ -1,24 +1,27 @@
+#!/usr/bin/python3
 """kill -9 at any moment, restart, compare with what was acknowledged.
 
   crash_test.py [--rounds N] [--seed S] [--jobs J]
 
 Each victim is a real server with a directory of its own, killed and restarted round after round. After each restart
 every filter must hold, byte for byte, what a server that was never killed holds after what was acknowledged and some of
-what was under way (appendfsync everysec: all but the last second). A failure tells its seed; streams and kills follow
-from it, their timing does not.
+what was under way (of other settings than appendfsync always: all but the last moments). A failure tells its seed;
+streams and kills follow from it, their timing does not.
 """
 
 import argparse
 import collections
 import multiprocessing
-import os
+import pathlib
 import random
 import sys
 import time
 import traceback
 
-from crash_shapes import LARGE, SHAPES
-from crash_victim import Victim
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+
+from crash_shapes import LARGE, SHAPES  # noqa: E402
+from crash_victim import Victim  # noqa: E402
 
 # Label, share of the rounds, appendfsync, clients, filters, options.
 VICTIMS = (
@@ -45,7 +48,7 @@ def run(job):
 
 def main():
     parser = argparse.ArgumentParser(description="kill -9 at any moment, restart, compare with what was acknowledged")
-    parser.add_argument("--rounds", type=int, default=int(os.environ.get("BITSIEVE_CRASH_ROUNDS", "500")))
+    parser.add_argument("--rounds", type=int, default=500)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     parser.add_argument("--jobs", type=int, default=2, help="victims at a time")
     arguments = parser.parse_args()

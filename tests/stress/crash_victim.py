@@ -5,10 +5,13 @@ import random
 import threading
 import time
 
-from crash_compare import Mismatch, all_names, ask_all, hold, settle
+from crash_compare import Mismatch, all_names, ask_all, check_log, hold, settle
 from crash_shapes import make_dumps
 from crash_stream import WEIGHTS, WHOLE_FILTERS, Stream
-from harness import Server
+from harness import PATIENCE, Server
+
+# Without "always", so much may be lost: what a second brought, and what came while a busy disk took its time to sync.
+LOSS_SECONDS = 1 + PATIENCE
 
 
 class Client(threading.Thread):
@@ -133,16 +136,16 @@ class Victim:
         return clients
 
     def end(self):
-        """Kills at some moment, or stops, and starts again. Returns when that was: what was acknowledged a second
-        before is there."""
-        long = self.policy != "always" and self.chance.random() < 0.1
-        time.sleep(self.chance.uniform(1.0, 2.0) if long else self.chance.uniform(0, 0.3))
+        """Kills at some moment, or stops, and starts again. Returns when that was."""
+        long = self.policy != "always" and self.chance.random() < 0.07
+        time.sleep(self.chance.uniform(0, 0.3) + (LOSS_SECONDS if long else 0))
         killed_at = time.monotonic()
         if self.chance.random() < 0.07:
             self.stop()
             killed_at = math.inf
         else:
             self.server.kill()
+        check_log(self.server)
         while self.chance.random() < 0.2:
             self.server.spawn()
             time.sleep(self.chance.uniform(0, 0.03))
@@ -157,7 +160,7 @@ class Victim:
     def floor(self, client, killed_at):
         """Steps that must be there."""
         always = self.policy == "always"
-        kept = len(client.replies) if always else client.acknowledged_before(killed_at - 1)
+        kept = len(client.replies) if always else client.acknowledged_before(killed_at - LOSS_SECONDS)
         return len(client.steps(max(kept, client.saved)))
 
     def compare(self, i, client, connection, killed_at):

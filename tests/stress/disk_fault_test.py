@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 """Every call to the disk in turn fails, or is the last one: what was acknowledged is there after the restart.
 
   disk_fault_test.py [--every N] [--first N] [--kinds KIND ...] [--seed S] [--jobs J]
@@ -14,6 +15,7 @@ import itertools
 import math
 import multiprocessing
 import os
+import pathlib
 import random
 import re
 import signal
@@ -21,11 +23,13 @@ import sys
 import time
 import traceback
 
-from crash_compare import Mismatch, all_names, settle
-from crash_shapes import SHAPES, make_dumps
-from crash_stream import WEIGHTS, Stream
-from crash_victim import Client
-from harness import REPLY_SECONDS, STOP_SECONDS, Server, ServerDied, binary, wait_until
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+
+from crash_compare import Mismatch, all_names, check_log, settle  # noqa: E402
+from crash_shapes import SHAPES, make_dumps  # noqa: E402
+from crash_stream import WEIGHTS, Stream  # noqa: E402
+from crash_victim import Client  # noqa: E402
+from harness import REPLY_SECONDS, STOP_SECONDS, Server, ServerDied, binary, wait_until  # noqa: E402
 
 KILLS = ("kill-before", "kill-within", "kill-after")
 FAILURES = ("fail", "short-write", "fail-from-on")
@@ -220,7 +224,9 @@ class Sweep:
 
     def check(self, client):
         """On a good disk everything is there."""
+        check_log(self.server)
         self.start_in_vain()
+        check_log(self.server)
         self.server.connections.clear()
         self.server.program = binary()
         self.server.variables = {}
