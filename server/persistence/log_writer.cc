@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "server/persistence/filter_file.h"
@@ -222,7 +223,9 @@ bool LogWriter::WaitForWork() {
 }
 
 std::optional<LogWriter::Clock::time_point> LogWriter::SyncDue() const {
-  if (policy() != FsyncPolicy::kEverySecond || written_.load() == durable_.load()) return std::nullopt;
+  if (policy() != FsyncPolicy::kEverySecond || written_.load() == durable_.load() || syncing_.valid()) {
+    return std::nullopt;
+  }
   return oldest_unsynced_ + kSyncAfter;
 }
 
@@ -260,9 +263,49 @@ core::Status LogWriter::WriteAll(bool last) {
       break;
     }
   }
-  const bool due = SyncDue() && (*SyncDue() <= Clock::now() || unsettled_.size() > kMaxUnsyncedBytes);
-  if (last || due || policy() == FsyncPolicy::kAlways) return Sync();
-  if (policy() == FsyncPolicy::kNever) NoteDurable(written_.load(std::memory_order_relaxed));
+  return last ? Sync() : SyncAsPolicyAsks();
+}
+
+core::Status LogWriter::SyncAsPolicyAsks() {
+  switch (policy()) {
+    case FsyncPolicy::kAlways:
+      return Sync();
+    case FsyncPolicy::kNever:
+      if (core::Status status = EndSync(); !status) return status;
+      NoteDurable(written_.load(std::memory_order_relaxed));
+      return {};
+    case FsyncPolicy::kEverySecond:
+      break;
+  }
+  if (unsettled_.size() > kMaxUnsyncedBytes) return Sync();
+  if (syncing_.valid() && sync_done_.load()) return EndSync();
+  return SyncDue() && *SyncDue() <= Clock::now() ? BeginSync() : core::Status();
+}
+
+core::Status LogWriter::BeginSync() {
+  syncing_end_ = written_.load(std::memory_order_relaxed);
+  syncing_since_ = Clock::now();
+  sync_done_.store(false);
+  try {
+    syncing_ = std::async(std::launch::async, [this, segment = segment_] {
+      core::Status status = segment->Sync();
+      sync_done_.store(true);
+      Hurry();
+      return status;
+    });
+  } catch (const std::system_error&) {  // no thread to be had
+    return Sync();
+  }
+  return {};
+}
+
+// Waits for what goes on, if anything does.
+core::Status LogWriter::EndSync() {
+  if (!syncing_.valid()) return {};
+  if (core::Status status = syncing_.get(); !status) return status;
+  synced_ = syncing_end_;
+  oldest_unsynced_ = syncing_since_;  // of what was written meanwhile
+  NoteDurable(syncing_end_);
   return {};
 }
 
@@ -293,7 +336,7 @@ core::Status LogWriter::OpenSegment() {
   core::Result<LogSegmentWriter> segment = LogSegmentWriter::Create(disk, directory_.log_path(), written);
   if (!segment) return tl::unexpected(std::move(segment.error()));
   last_path_ = segment->path();
-  segment_.emplace(std::move(*segment));
+  segment_ = std::make_shared<LogSegmentWriter>(std::move(*segment));
   return {};
 }
 
@@ -329,6 +372,7 @@ core::Status LogWriter::Cut(uint64_t position) {
 }
 
 core::Status LogWriter::Sync() {
+  if (core::Status status = EndSync(); !status) return status;
   const uint64_t written = written_.load(std::memory_order_relaxed);
   if (synced_ < written) {
     if (core::Status status = segment_->Sync(); !status) return status;
@@ -346,6 +390,7 @@ void LogWriter::NoteDurable(uint64_t position) {
 // ---- trouble
 
 void LogWriter::Fail(const core::Error& error) {
+  (void)EndSync();
   segment_.reset();
   written_.store(durable_.load(std::memory_order_relaxed), std::memory_order_release);
   retry_at_ = Clock::now() + kRetryAfter;

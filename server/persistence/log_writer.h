@@ -4,8 +4,8 @@
 //   appended ---> waiting ---> written (a frame in the segment) ---> durable (synced)
 //
 // Policy      kAlways: every frame is synced at once, and who awaits a position is told when it is durable.
-// kEverySecond:
-//             synced in time for nothing to be more than a second old. kNever: the system writes when it likes.
+//             kEverySecond: synced in time for nothing to be more than a second old, beside the writing, which a slow
+//             sync does not hold up. kNever: the system writes when it likes.
 // Contents    of whole filters (Append of a FilterPtr) go to a filter file of their own, by this thread, when their
 // turn
 //             comes; what was appended before is made durable first, what was appended behind waits.
@@ -24,6 +24,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <future>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -124,6 +126,9 @@ class LogWriter {
   core::Status WriteContent(const Content& content);
   core::Status Cut(uint64_t position);
   core::Status Sync();
+  core::Status SyncAsPolicyAsks();
+  core::Status BeginSync();
+  core::Status EndSync();
   void NoteDurable(uint64_t position);
   void Fail(const core::Error& error);
   void Mend();
@@ -165,7 +170,11 @@ class LogWriter {
   std::deque<Content> open_contents_;  // the room of whose records, in unsettled_, is not yet filled
   std::deque<uint64_t> open_cuts_;
   uint64_t synced_;  // up to here the disk has it; below durable_ with kNever alone
-  std::optional<LogSegmentWriter> segment_;
+  std::shared_ptr<LogSegmentWriter> segment_;
+  std::future<core::Status> syncing_;  // valid while a sync goes on beside the writing,
+  uint64_t syncing_end_ = 0;           // of what was written up to here
+  Clock::time_point syncing_since_;
+  std::atomic<bool> sync_done_{false};
   std::string last_path_;  // of the last segment
   std::vector<LogImageFile> image_files_;
   ChunkBuffer chunk_buffer_;
