@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kLogSuffix = ".log";
 constexpr size_t kPositionDigits = 20;  // of the largest position there is
 constexpr size_t kChecksumBytes = sizeof(uint64_t);
+constexpr size_t kCopiedBytes = 32 * 1024;
 constexpr size_t kHeadChecksumOffset = kLogHeadBytes - kChecksumBytes;
 constexpr size_t kFrameChecksumOffset = kLogFrameHeadBytes - kChecksumBytes;
 
@@ -75,8 +76,11 @@ core::Status LogSegmentWriter::Append(std::string_view records, uint64_t durable
   writer.Put(durable);
   writer.Put(core::Checksum(records));
   writer.Put(SaltedChecksum(frame_, salt_));
-  writer.PutBytes(records);
+  // A short frame in one call; of a long one no copy.
+  const bool is_short = records.size() <= kCopiedBytes;
+  if (is_short) writer.PutBytes(records);
   core::Status status = file_->Write(frame_);
+  if (status && !is_short) status = file_->Write(records);
   if (status) end_ += records.size();
   return status;
 }

@@ -230,20 +230,16 @@ std::optional<LogWriter::Clock::time_point> LogWriter::SyncDue() const {
 }
 
 void LogWriter::TakeAppended() {
-  std::string taken;
   {
     const std::lock_guard lock(append_lock_);
-    if (unsettled_.empty()) {
-      unsettled_.swap(appended_);
-    } else {
-      taken.swap(appended_);
-    }
+    (unsettled_.empty() ? unsettled_ : taken_).swap(appended_);
     std::move(contents_.begin(), contents_.end(), std::back_inserter(open_contents_));
     std::move(cuts_.begin(), cuts_.end(), std::back_inserter(open_cuts_));
     contents_.clear();
     cuts_.clear();
   }
-  unsettled_.append(taken);
+  unsettled_.append(taken_);
+  taken_.clear();
 }
 
 // In the order of the log; contents and cuts where they stand. Whatever succeeded is not done again after a failure.

@@ -166,6 +166,7 @@ class LogWriter {
   core::Status last_outcome_;
 
   // Of the thread alone.
+  std::string taken_;                  // empty between the turns; its memory is used again and again
   std::string unsettled_;              // the log from durable_ on
   std::deque<Content> open_contents_;  // the room of whose records, in unsettled_, is not yet filled
   std::deque<uint64_t> open_cuts_;
