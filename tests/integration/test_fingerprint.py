@@ -59,7 +59,8 @@ class Clients(ServerTest):
         self.assertGreaterEqual(sum(added), 19998)
         self.assertEqual(client.execute_command("BF.CARD", "k"), sum(added))
         self.assertTrue(all(client.bf().mexists("k", *range(20000))))
-        self.assertEqual(sum(client.bf().mexists("k", *range(20000, 70000))), 0)
+        # 0.05 are expected to be found wrongly.
+        self.assertLessEqual(sum(client.bf().mexists("k", *range(20000, 70000))), 3)
 
 
 class Restart(OwnServerTest):

@@ -217,12 +217,15 @@ TEST_F(PatientImages, LetAWriterWaitUntilTheReaderHasComePast) {
 TEST_F(PatientImages, LetAWriterGoOnWhenTheyAreGivenUp) {
   BitMemory memory = Make(4 * kChunk, budget_);
   std::mutex writing;
+  std::atomic<bool> begun{false};
   {
     OpenImage image(memory, patient_);
     std::jthread writer([&] {
       const std::lock_guard lock(writing);
+      begun.store(true);
       WriteTwo(memory).join();
     });
+    while (!begun.load()) std::this_thread::yield();
     ExpectWaiting();
     image->GiveUp();
     const std::lock_guard closing(writing);  // not before the writer is through
