@@ -49,7 +49,10 @@ void Freezer::Build(const Job& job) {
   // Held by nobody else, it has no name any more.
   const auto keep_going = [&] { return !stopping_.load(std::memory_order_relaxed) && closed.use_count() > 1; };
   auto frozen = staging.Build(registry_.memory(), keep_going);
-  if (frozen && *frozen == nullptr) return staging.Reopen("");
+  if (frozen && *frozen == nullptr) {
+    if (!stopping_.load(std::memory_order_relaxed)) staging.Reopen("");
+    return;
+  }
   const auto taken = std::chrono::steady_clock::now() - began;
   FreezeReport report{.name = job.name,
                       .status = {},

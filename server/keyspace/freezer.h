@@ -43,8 +43,8 @@ class Freezer {
 
   // `closed` is a core::RibbonStaging whose Close said true.
   void Freeze(std::string_view name, const FilterPtr& closed);
-  // Gives up what is being built, and ends the thread: a matter of milliseconds. What is not frozen by now is open
-  // again.
+  // Gives up what is being built, and ends the thread: a matter of milliseconds. What is not frozen by now stays
+  // closed, so that whatever is saved of it tells to freeze it at the next start.
   void Stop();
 
  private:

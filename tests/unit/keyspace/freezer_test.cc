@@ -135,7 +135,7 @@ TEST_F(FreezerTest, WithoutMemoryItCollectsAgainAndTellsWhy) {
   EXPECT_TRUE(BecomesFrozen("a"));
 }
 
-TEST_F(FreezerTest, StopGivesUpAndReopens) {
+TEST_F(FreezerTest, StopGivesUpAndLeavesThemClosed) {
   Freezer freezer(registry_, [this](const FreezeReport& report) { Tell(report); });
   const FilterPtr first = PutClosed("a", 200'000), second = PutClosed("b", 1000);
   freezer.Freeze("a", first);
@@ -143,7 +143,7 @@ TEST_F(FreezerTest, StopGivesUpAndReopens) {
   freezer.Stop();
   freezer.Stop();
   for (const char* name : {"a", "b"}) {
-    EXPECT_NE(FreezeOf(registry_.Find(name)).state, core::FreezeState::kBuilding) << name;
+    EXPECT_NE(FreezeOf(registry_.Find(name)).state, core::FreezeState::kStaging) << name;
   }
 }
 

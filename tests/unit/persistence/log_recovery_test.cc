@@ -10,6 +10,7 @@
 
 #include "core/filters/filter_factory.h"
 #include "core/filters/filter_union.h"
+#include "core/filters/ribbon_staging.h"
 #include "server/persistence/log_reader.h"
 #include "server/persistence/snapshotter.h"
 #include "tests/support/memory_disk.h"
@@ -212,6 +213,17 @@ TEST_F(LogRecoveryTest, AFilterThatWasClosedIsTold) {
   ASSERT_EQ(server_->freezing.size(), 1u);
   EXPECT_EQ(server_->freezing[0].name, "g");
   EXPECT_EQ(server_->freezing[0].filter, registry().Find("g"));
+}
+
+TEST_F(LogRecoveryTest, AFilterThatIsClosedWhenItIsSavedIsTold) {
+  const FilterPtr closed = Make("f", core::FilterKind::kRibbon);
+  AddItems(*closed, "i", 10);
+  ASSERT_TRUE(core::RibbonStaging::Of(*closed)->Close());
+  Save();
+  End();
+  Begin();
+  ASSERT_EQ(server_->freezing.size(), 1u);
+  EXPECT_EQ(server_->freezing[0].filter, registry().Find("f"));
 }
 
 TEST_F(LogRecoveryTest, WindowsOfTimeForgetByTheTimeOfTheLog) {
