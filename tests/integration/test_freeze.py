@@ -156,7 +156,7 @@ class Restart(OwnServerTest):
         self.assert_stops_well(server)
         client = server.start().client()
         self.assertTrue(all(client.bf().mexists("k", *range(0, 300_000, 31))))
-        self.assertIn(info(client, "k", "STATE"), ("staging", "frozen"))
+        wait_until_frozen(client, "k")
 
 
 if __name__ == "__main__":
