@@ -32,8 +32,8 @@ inline constexpr std::string_view kLogMagic = "BSLOGSEG";
 inline constexpr uint32_t kLogVersion = 1;
 inline constexpr uint64_t kLogHeadBytes = 36;       // of a file
 inline constexpr uint64_t kLogFrameHeadBytes = 36;  // of a frame
-// Of records that are put together into one frame; more only if one of them is that long, as names may be.
-inline constexpr uint32_t kMaxFrameBytes = 16U << 20;
+// So many bytes of records are put together into one frame, and no more records once there are so many.
+inline constexpr uint32_t kFrameBytes = 4U << 20;
 
 // "00000000000000001234.log": names sort as positions do.
 std::string LogFileName(uint64_t start);
@@ -47,7 +47,7 @@ class LogSegmentWriter {
   static core::Result<LogSegmentWriter> Create(Disk& disk, const std::string& directory, uint64_t start,
                                                uint64_t salt = core::RandomSeed());
 
-  // A frame of whole records, at least one, as kMaxFrameBytes says; `durable`: the position up to which the log is
+  // A frame of whole records, at least one, as kFrameBytes says; `durable`: the position up to which the log is
   // durable by now. After an error the file's end is unknown, and this writer of no use any more.
   core::Status Append(std::string_view records, uint64_t durable);
   core::Status Sync() { return file_->Sync(); }

@@ -23,8 +23,6 @@ constexpr milliseconds kSyncAfter{800};
 // More than that is not kept in memory for the sake of fewer syncs.
 constexpr uint64_t kMaxUnsyncedBytes = 32 << 20;
 constexpr milliseconds kRetryAfter{200};
-// A frame is not made longer than that for the sake of fewer frames.
-constexpr size_t kFrameBytes = 4 << 20;
 
 // How many of these bytes, which begin with a record and end with one, are whole records of about kFrameBytes.
 size_t FrameOf(std::string_view records) {

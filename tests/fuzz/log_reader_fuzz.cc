@@ -86,7 +86,7 @@ void Try(uint8_t way, uint8_t cut, std::string_view input) {
   Require(disk.CreateDirectory("/d") && disk.CreateDirectory(kDirectory));
   if (ways.records) {
     auto writer = LogSegmentWriter::Create(disk, kDirectory, 0, 7);
-    if (!input.empty()) Require(writer && writer->Append(input.substr(0, kMaxFrameBytes), 0));
+    if (!input.empty()) Require(writer && writer->Append(input.substr(0, kFrameBytes), 0));
   } else {
     const size_t first = ways.two_segments ? input.size() * cut / 256 : input.size();
     PutFile(disk, 0, input.substr(0, first), ways);

@@ -203,8 +203,11 @@ class Sweep:
 
     def mend(self):
         self.server.process.send_signal(signal.SIGUSR1)
-        told = wait_until(lambda: re.search(r"Mended after (\d+) steps\n", self.server.log()), STOP_SECONDS,
-                          "the fault server mends its disk")
+        try:
+            told = wait_until(lambda: re.search(r"Mended after (\d+) steps\n", self.server.log()), STOP_SECONDS,
+                              "the fault server mends its disk")
+        except AssertionError as error:
+            raise Mismatch(f"{error}\n{self.server.log()}") from error
         return int(told[1])
 
     # ---- afterwards

@@ -53,7 +53,8 @@ void MendOnSignal(FaultDisk& disk) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::thread([&disk, signals] {
     for (int signal; sigwait(&signals, &signal) == 0;) {
-      std::cerr << "Mended after " << disk.steps() << " steps" << std::endl;
+      // In one piece, for the server logs to the same place meanwhile.
+      std::cerr << "Mended after " + std::to_string(disk.steps()) + " steps\n";
       disk.SetFault({});
     }
   }).detach();

@@ -320,7 +320,7 @@ TEST(LogReader, HostileLengthsAllocateNothing) {
   TestLog log;
   auto writer = log.Begin(0);
   AppendChanges(writer, 1, 2);
-  for (const uint32_t bytes : {0U, 1000U, kMaxFrameBytes, kMaxFrameBytes + 1, UINT32_MAX}) {
+  for (const uint32_t bytes : {0U, 1000U, kFrameBytes, kFrameBytes + 1, UINT32_MAX}) {
     std::string segment = log.disk.Get(writer.path());
     const size_t at = kLogHeadBytes + kLogFrameHeadBytes + kChangeBytes;
     segment.replace(at, sizeof bytes, reinterpret_cast<const char*>(&bytes), sizeof bytes);

@@ -45,6 +45,13 @@ class LogRecoveryTest : public testing::Test {
     server_->Stop();
     ended_.push_back(std::move(server_));
   }
+  // What a start that must not succeed says.
+  core::Error StartError() {
+    TestServer refused;
+    const core::Status status = refused.Start(disk_, "/d");
+    EXPECT_FALSE(status.has_value());
+    return status ? core::Error() : status.error();
+  }
   Registry& registry() { return server_->keyspace.registry; }
   FilterPtr Make(const std::string& name, core::FilterKind kind = core::FilterKind::kBlocked) {
     return server_->keyspace.Make(name, 50, kind);
@@ -295,13 +302,10 @@ TEST_F(LogRecoveryTest, DamageBeforeTheEndRefusesTheStartUnlessItMayBeLost) {
   disk_.Put(LogPath(), bytes);
 
   const auto files = disk_.All();
-  TestServer refused;
-  const core::Status status = refused.Start(disk_, "/d");
-  ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().code, core::ErrorCode::kCorrupt);
-  EXPECT_THAT(status.error().message, HasSubstr(LogPath()));
-  EXPECT_THAT(status.error().message, HasSubstr("on-corrupt to truncate"));
-  refused.Stop();
+  const core::Error error = StartError();
+  EXPECT_EQ(error.code, core::ErrorCode::kCorrupt);
+  EXPECT_THAT(error.message, HasSubstr(LogPath()));
+  EXPECT_THAT(error.message, HasSubstr("on-corrupt to truncate"));
   EXPECT_EQ(disk_.All(), files) << "a refused start changes nothing";
 
   server_ = std::make_unique<TestServer>();
@@ -328,11 +332,7 @@ TEST_F(LogRecoveryTest, ADamagedContentFileRefusesTheStartOrIsSetAside) {
   std::string bytes = disk_.Get("/d/filters/1.filter");
   bytes[bytes.size() / 2] ^= 1;
   disk_.Put("/d/filters/1.filter", bytes);
-  TestServer refused;
-  const core::Status status = refused.Start(disk_, "/d");
-  ASSERT_FALSE(status);
-  EXPECT_THAT(status.error().message, HasSubstr("1.filter"));
-  refused.Stop();
+  EXPECT_THAT(StartError().message, HasSubstr("1.filter"));
   TestServer server;
   ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorrupt::kQuarantine)));
   EXPECT_EQ(server.contents(), left);
@@ -344,11 +344,7 @@ TEST_F(LogRecoveryTest, ALostManifestIsNotAnEmptyServer) {
   server_->AwaitLog();
   End();
   ASSERT_TRUE(disk_.Remove("/d/MANIFEST"));
-  TestServer refused;
-  const core::Status status = refused.Start(disk_, "/d");
-  ASSERT_FALSE(status);
-  EXPECT_THAT(status.error().message, HasSubstr("MANIFEST"));
-  refused.Stop();
+  EXPECT_THAT(StartError().message, HasSubstr("MANIFEST"));
   TestServer server;
   ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorrupt::kQuarantine)));
   EXPECT_THAT(server.contents(), IsEmpty());

@@ -86,7 +86,7 @@ TEST(LogSegment, FramesLargeAndSmallAreReadThroughOneWindow) {
   TestLog log;
   auto writer = log.Begin(0);
   const std::vector<size_t> sizes{
-      1, 100, 3 << 20, 7, kMaxFrameBytes, kMaxFrameBytes + 1, (1 << 20) - 36, (1 << 20) - 35, 1 << 20, 1};
+      1, 100, 3 << 20, 7, kFrameBytes, kFrameBytes + 1, (1 << 20) - 36, (1 << 20) - 35, 1 << 20, 1};
   for (const size_t size : sizes) ASSERT_TRUE(Ok(writer.Append(std::string(size, static_cast<char>(size)), 0)));
   auto reader = LogSegmentReader::Open(log.disk, writer.path(), 0);
   ASSERT_TRUE(Ok(reader) && Ok(reader->ReadHead()));
