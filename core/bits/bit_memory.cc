@@ -2,7 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <bit>
 #include <cassert>
 #include <cstdlib>
 #include <cstring>
@@ -23,25 +22,6 @@ void CopyWords(const uint64_t* from, std::byte* to, size_t words) {
     std::memcpy(to + i * sizeof word, &word, sizeof word);
   }
 }
-
-uint64_t CountBits(const uint64_t* words, uint64_t count) {
-  uint64_t bits = 0;
-  for (uint64_t i = 0; i < count; ++i) {
-    bits += static_cast<uint64_t>(std::popcount(__atomic_load_n(words + i, __ATOMIC_RELAXED)));
-  }
-  return bits;
-}
-
-#if defined(__x86_64__)
-// The same with an instruction for it, which the oldest processors of this kind lack: some times as fast.
-__attribute__((target("popcnt"))) uint64_t CountBitsFast(const uint64_t* words, uint64_t count) {
-  uint64_t bits = 0;
-  for (uint64_t i = 0; i < count; ++i) {
-    bits += static_cast<uint64_t>(__builtin_popcountll(__atomic_load_n(words + i, __ATOMIC_RELAXED)));
-  }
-  return bits;
-}
-#endif
 
 Error OutOfMemory(uint64_t bytes) {
   return {ErrorCode::kOutOfMemory, "cannot take " + std::to_string(bytes) + " bytes of memory for a filter"};
@@ -104,15 +84,6 @@ void BitMemory::KeepForImages(uint64_t offset) {
   for (MemoryImage* image = images_; image != nullptr; image = image->next_) {
     image->Keep(offset / MemoryImage::kChunkBytes);
   }
-}
-
-uint64_t BitMemory::CountSetBits() const {
-  const auto* words = reinterpret_cast<const uint64_t*>(data_);
-  const uint64_t count = size_bytes() / sizeof(uint64_t);
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("popcnt")) return CountBitsFast(words, count);
-#endif
-  return CountBits(words, count);
 }
 
 void BitMemory::CopyOut(uint64_t offset, std::span<std::byte> out) const {

@@ -31,8 +31,6 @@ class BitMemory {
   uint64_t size_bytes() const { return reservation_.bytes(); }
   std::span<std::byte> bytes() const { return {data_, size_bytes()}; }
 
-  // Set bits in all of it.
-  uint64_t CountSetBits() const;
   // Copies while other threads may be changing words: each word is one that was there.
   void CopyOut(uint64_t offset, std::span<std::byte> out) const;
 

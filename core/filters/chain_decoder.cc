@@ -20,12 +20,13 @@ class ScalableDecoder final : public PartsDecoder {
   }
 
  private:
-  Status FinishPart(size_t part) override {
+  uint64_t Count(size_t part, std::span<const std::byte> bytes) const override { return links_[part]->CountSet(bytes); }
+
+  Status FinishPart(size_t part, uint64_t set_bits) override {
     Link& link = *links_[part];
     if (!IsClearFrom(link.memory().bytes(), link.shape().MemoryBits())) {
       return Corrupt("bits behind the last one of a link are set");
     }
-    const uint64_t set_bits = link.CountSet();
     // Every item set at least one bit that was clear; but repeated ones of the kind counting, which it counts, too.
     if (link.shape().kind != FilterKind::kCounting && header_.links[part].items > set_bits) {
       return Corrupt("a link has fewer bits set than items");

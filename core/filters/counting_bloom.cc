@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 
 #include "core/filters/sizing.h"
@@ -142,18 +141,6 @@ uint64_t CountingBloom::UniteWith(const Link& other) {
 
 double CountingBloom::EstimatedRate() const {
   return std::pow(FillRatio(set_bits(), shape().bits), shape().hash_functions);
-}
-
-uint64_t CountingBloom::CountSet() const {
-  // Each counter's bits are gathered in its lowest one.
-  const uint64_t lowest_bits = ~uint64_t{0} / largest_;
-  uint64_t count = 0;
-  for (uint64_t i = 0; i < memory().size_bytes() / sizeof(uint64_t); ++i) {
-    uint64_t word = __atomic_load_n(words() + i, __ATOMIC_RELAXED);
-    for (uint32_t shift = 1; shift < counter_bits_; shift *= 2) word |= word >> shift;
-    count += static_cast<uint64_t>(std::popcount(word & lowest_bits));
-  }
-  return count;
 }
 
 }  // namespace bitsieve::core

@@ -20,7 +20,7 @@ class CuckooDecoder final : public PartsDecoder {
   }
 
  private:
-  Status FinishPart(size_t part) override {
+  Status FinishPart(size_t part, uint64_t) override {
     CuckooTable& table = *tables_[part];
     const CuckooShape& shape = table.shape();
     if (!IsClearFrom(table.memory().bytes(), shape.Slots() * shape.fingerprint_bits)) {

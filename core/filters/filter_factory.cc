@@ -1,6 +1,7 @@
 #include "core/filters/filter_factory.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "core/filters/chain_decoder.h"
@@ -52,6 +53,17 @@ Result<std::unique_ptr<FilterDecoder>> FilterDecoder::Open(std::string_view head
   Result<FilterHeader> header = DecodeFilterHeader(header_bytes);
   if (!header) return tl::unexpected(std::move(header).error());
   return OpenChain(std::move(*header), budget);
+}
+
+void FilterDecoder::Put(uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const std::span<std::byte> room = Room(offset);
+    const size_t count = std::min(bytes.size(), room.size());
+    std::memcpy(room.data(), bytes.data(), count);
+    Commit(offset, count);
+    bytes = bytes.subspan(count);
+    offset += count;
+  }
 }
 
 Result<std::unique_ptr<Filter>> CloneFilter(const Filter& filter, MemoryBudget& budget) {

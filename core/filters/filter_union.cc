@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <iterator>
@@ -91,12 +90,6 @@ Result<std::vector<Chain>> Levels(std::span<const Filter* const> filters) {
   return levels;
 }
 
-// A word with each of its counters as one bit: whether it is not 0.
-uint64_t CountersThere(uint64_t word, uint32_t counter_bits) {
-  for (uint32_t shift = 1; shift < counter_bits; shift *= 2) word |= word >> shift;
-  return word & ~uint64_t{0} / ((uint64_t{1} << counter_bits) - 1);
-}
-
 // Set bits, or counters that are not 0, of the union of links of one shape.
 uint64_t SetInUnion(const Chain& level) {
   constexpr size_t kWords = 512;
@@ -109,10 +102,7 @@ uint64_t SetInUnion(const Chain& level) {
       link->memory().CopyOut(done, std::as_writable_bytes(std::span(one)).first(bytes));
       for (size_t i = 0; i < bytes / sizeof(uint64_t); ++i) united[i] |= one[i];
     }
-    for (size_t i = 0; i < bytes / sizeof(uint64_t); ++i) {
-      const uint64_t there = CountersThere(united[i], level[0]->shape().counter_bits);
-      set_bits += static_cast<uint64_t>(std::popcount(there));
-    }
+    set_bits += level[0]->CountSet(std::as_bytes(std::span(united)).first(bytes));
     done += bytes;
   }
   return set_bits;

@@ -22,7 +22,7 @@ class FingerprintDecoder final : public PartsDecoder {
 
  private:
   // That as many slots are taken as the header says also means that one is empty: the header was asked for that.
-  Status FinishPart(size_t part) override {
+  Status FinishPart(size_t part, uint64_t) override {
     FingerprintTable& table = *tables_[part];
     const FingerprintShape& shape = table.shape();
     if (!IsClearFrom(table.memory().bytes(), shape.slots * shape.signature_bits)) {

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "core/bits/bit_memory.h"
+#include "core/bits/count_bits.h"
 #include "core/filters/filter_params.h"
 #include "core/hash/key_hash.h"
 
@@ -62,8 +63,8 @@ class Link {
   LinkProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added);
   // The rate of a lookup now, from the fill.
   virtual double EstimatedRate() const = 0;
-  // Set bits, counted in the memory; of counters, those that are not 0.
-  virtual uint64_t CountSet() const { return memory_.CountSetBits(); }
+  // Set bits in some bytes of the memory; of counters, those that are not 0.
+  uint64_t CountSet(std::span<const std::byte> bytes) const { return CountSetFields(bytes, shape_.counter_bits); }
 
   uint64_t items() const { return items_.load(std::memory_order_acquire); }
   uint64_t set_bits() const { return set_bits_.load(std::memory_order_relaxed); }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 #include <string>
 
 namespace bitsieve::core {
@@ -20,28 +19,45 @@ bool PartsDecoder::IsClearFrom(std::span<const std::byte> bytes, uint64_t bit) {
 
 void PartsDecoder::AddPart(std::span<std::byte> bytes) {
   assert(!bytes.empty());
-  parts_.push_back(bytes);
+  parts_.emplace_back(body_bytes_, bytes);
   body_bytes_ += bytes.size();
 }
 
+size_t PartsDecoder::PartWith(uint64_t offset) const {
+  const auto behind = std::partition_point(
+      parts_.begin(), parts_.end(), [offset](const Part& part) { return part.begin + part.bytes.size() <= offset; });
+  return static_cast<size_t>(behind - parts_.begin());
+}
+
+std::span<std::byte> PartsDecoder::Room(uint64_t offset) {
+  const size_t i = PartWith(offset);
+  return i == parts_.size() ? std::span<std::byte>() : parts_[i].bytes.subspan(offset - parts_[i].begin);
+}
+
+void PartsDecoder::Commit(uint64_t offset, uint64_t bytes) {
+  const size_t i = PartWith(offset);
+  Part& part = parts_[i];
+  part.count.fetch_add(Count(i, part.bytes.subspan(offset - part.begin, bytes)), std::memory_order_relaxed);
+  part.filled.fetch_add(bytes, std::memory_order_relaxed);
+}
+
 Status PartsDecoder::Append(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    if (current_ == parts_.size()) return Corrupt("it is longer than the header says");
-    const std::span<std::byte> room = parts_[current_].subspan(filled_);
-    const size_t count = std::min(bytes.size(), room.size());
-    std::memcpy(room.data(), bytes.data(), count);
-    bytes = bytes.subspan(count);
-    filled_ += count;
-    if (count < room.size()) continue;
-    if (Status status = FinishPart(current_); !status) return status;
-    ++current_;
-    filled_ = 0;
-  }
+  if (bytes.size() > body_bytes_ - appended_) return Corrupt("it is longer than the header says");
+  Put(appended_, bytes);
+  appended_ += bytes.size();
   return {};
 }
 
 Result<std::unique_ptr<Filter>> PartsDecoder::Finish() {
-  if (current_ != parts_.size()) return Corrupt("it is shorter than the header says");
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const Part& part = parts_[i];
+    if (part.filled.load(std::memory_order_relaxed) != part.bytes.size()) {
+      return Corrupt("it is shorter than the header says");
+    }
+    if (Status status = FinishPart(i, part.count.load(std::memory_order_relaxed)); !status) {
+      return tl::unexpected(std::move(status).error());
+    }
+  }
   return FinishFilter();
 }
 

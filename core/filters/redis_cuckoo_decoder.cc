@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/bits/count_bits.h"
 #include "core/filters/parts_decoder.h"
 #include "core/filters/redis_cuckoo.h"
 
@@ -33,8 +34,10 @@ class RedisCuckooDecoder final : public PartsDecoder {
   }
 
  private:
-  Status FinishPart(size_t part) override {
-    tables_[part]->CountItems();
+  uint64_t Count(size_t, std::span<const std::byte> bytes) const override { return CountSetFields(bytes, 8); }
+
+  Status FinishPart(size_t part, uint64_t prints) override {
+    tables_[part]->Restore(prints);
     return {};
   }
 

@@ -58,11 +58,6 @@ uint64_t RedisCuckooTable::Count(const CuckooPrint& print) const {
   return CountInBucket(first, print.print) + (first == second ? 0 : CountInBucket(second, print.print));
 }
 
-void RedisCuckooTable::CountItems() {
-  items_ = 0;
-  for (uint64_t slot = 0; slot < slots(); ++slot) items_ += Get(slot) != kFree;
-}
-
 bool RedisCuckooTable::Place(const CuckooPrint& print) {
   const std::optional<uint64_t> slot = Find(print, kFree);
   if (!slot) return false;

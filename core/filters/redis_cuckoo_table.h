@@ -50,9 +50,10 @@ class RedisCuckooTable {
   // Equal prints in both buckets, or in the one if they are the same.
   uint64_t Count(const CuckooPrint& print) const;
 
-  // Of the writer alone. Prints that are there; for a table that was filled from outside, count them first.
+  // Of the writer alone. Prints that are there.
   uint64_t items() const { return items_; }
-  void CountItems();
+  // For a table whose memory was filled from outside: how many slots are not free.
+  void Restore(uint64_t items) { items_ = items; }
   // Into the first free slot of the first bucket, or of the second; false if there is none.
   bool Place(const CuckooPrint& print);
   // Frees the first slot with an equal print; false if there is none.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/filters/parts_decoder.h"
 #include "core/filters/ribbon_filter.h"
 #include "core/filters/ribbon_staging.h"
 
@@ -65,30 +66,22 @@ class StagingDecoder final : public FilterDecoder {
   size_t filled_ = 0;  // bytes of the word
 };
 
-class FrozenDecoder final : public FilterDecoder {
+class FrozenDecoder final : public PartsDecoder {
  public:
   FrozenDecoder(const RibbonHeader& header, BitMemory memory, MemoryBudget& budget)
-      : header_(header), memory_(std::move(memory)), budget_(budget) {}
-
-  uint64_t body_bytes() const override { return header_.body_bytes(); }
-
-  Status Append(std::span<const std::byte> bytes) override {
-    if (bytes.size() > body_bytes() - filled_) return Corrupt("it is longer than the header says");
-    std::copy(bytes.begin(), bytes.end(), memory_.data() + filled_);
-    filled_ += bytes.size();
-    return {};
-  }
-
-  Result<std::unique_ptr<Filter>> Finish() override {
-    if (filled_ != body_bytes()) return Corrupt("it is shorter than the header says");
-    return RibbonFilter::FromMemory(header_, std::move(memory_), budget_);
+      : header_(header), memory_(std::move(memory)), budget_(budget) {
+    AddPart(memory_.bytes().first(header_.body_bytes()));
   }
 
  private:
+  Status FinishPart(size_t, uint64_t) override { return {}; }
+  Result<std::unique_ptr<Filter>> FinishFilter() override {
+    return RibbonFilter::FromMemory(header_, std::move(memory_), budget_);
+  }
+
   const RibbonHeader header_;
   BitMemory memory_;
   MemoryBudget& budget_;
-  uint64_t filled_ = 0;
 };
 
 }  // namespace

@@ -18,10 +18,12 @@ class WindowDecoder final : public PartsDecoder {
   }
 
  private:
-  Status FinishPart(size_t part) override {
-    Link& bits = generations_[part]->bits();
-    const uint64_t set_bits = bits.memory().CountSetBits();
-    bits.Restore(header_.generations[part].items, set_bits);
+  uint64_t Count(size_t part, std::span<const std::byte> bytes) const override {
+    return generations_[part]->bits().CountSet(bytes);
+  }
+
+  Status FinishPart(size_t part, uint64_t set_bits) override {
+    generations_[part]->bits().Restore(header_.generations[part].items, set_bits);
     return {};
   }
 

@@ -156,7 +156,7 @@ core::Status CheckedFileReader::ReadHead(const FileFormat& format) {
   }
   version_ = fields.Get<uint32_t>();
   chunk_bytes_ = fields.Get<uint32_t>();
-  missing_ = fields.Get<uint64_t>();
+  missing_ = payload_bytes_ = fields.Get<uint64_t>();
   chain_ = fields.Get<uint64_t>();
   // The checksum before the version: a changed byte is damage, not news from the future.
   if (chain_ != core::Checksum(head.substr(0, kHeadChecksumOffset))) return Corrupt("the head fails its checksum");
@@ -189,9 +189,7 @@ core::Status CheckedFileReader::LoadChunk() {
   if (core::Status status = file_->ReadAt(offset_, bytes); !status) return status;
   chunk_offset_ = offset_;
   const uint64_t checksum = core::Checksum(AsText(bytes.first(size)));
-  if (checksum != NumberAt(bytes.subspan(size))) {
-    return Corrupt("the chunk of " + std::to_string(size) + " bytes fails its checksum");
-  }
+  if (checksum != NumberAt(bytes.subspan(size))) return CorruptChunk(offset_, size);
   chain_ = Chained(chain_, checksum);
   chunk_rest_ = bytes.first(size);
   missing_ -= size;
@@ -206,6 +204,33 @@ core::Result<std::span<const std::byte>> CheckedFileReader::Next(uint64_t max) {
   const auto bytes = chunk_rest_.first(static_cast<size_t>(std::min<uint64_t>(max, chunk_rest_.size())));
   chunk_rest_ = chunk_rest_.subspan(bytes.size());
   return bytes;
+}
+
+CheckedFileReader::Chunk CheckedFileReader::ChunkLeft(uint64_t index) const {
+  const uint64_t skipped = index * chunk_bytes_;
+  Chunk chunk;
+  chunk.offset = offset_ + skipped + index * kNumberBytes;
+  chunk.payload_offset = payload_bytes_ - missing_ + skipped;
+  chunk.bytes = std::min<uint64_t>(chunk_bytes_, missing_ - skipped);
+  return chunk;
+}
+
+core::Result<uint64_t> CheckedFileReader::ReadChunk(const Chunk& chunk, std::span<std::byte> out) const {
+  assert(out.size() == chunk.bytes);
+  std::byte number[kNumberBytes];
+  core::Status status = file_->ReadAt(chunk.offset, out);
+  if (status) status = file_->ReadAt(chunk.offset + chunk.bytes, number);
+  if (!status) return tl::unexpected(std::move(status.error()));
+  const uint64_t checksum = core::Checksum(AsText(out));
+  if (checksum != NumberAt(number)) return CorruptChunk(chunk.offset, chunk.bytes);
+  return checksum;
+}
+
+void CheckedFileReader::PassChunks(std::span<const uint64_t> checksums) {
+  assert(checksums.size() == chunks_left());
+  for (const uint64_t checksum : checksums) chain_ = Chained(chain_, checksum);
+  offset_ += missing_ + checksums.size() * kNumberBytes;
+  missing_ = 0;
 }
 
 core::Status CheckedFileReader::CheckRemaining(uint64_t bytes) const {
@@ -245,8 +270,16 @@ core::Result<FileSeal> CheckedFileReader::Finish() {
 }
 
 tl::unexpected<core::Error> CheckedFileReader::Corrupt(std::string_view reason) const {
+  return CorruptAt(chunk_offset_, reason);
+}
+
+tl::unexpected<core::Error> CheckedFileReader::CorruptAt(uint64_t offset, std::string_view reason) const {
   return core::Fail(core::ErrorCode::kCorrupt,
-                    path_ + ": at byte " + std::to_string(chunk_offset_) + ": " + std::string(reason));
+                    path_ + ": at byte " + std::to_string(offset) + ": " + std::string(reason));
+}
+
+tl::unexpected<core::Error> CheckedFileReader::CorruptChunk(uint64_t offset, uint64_t bytes) const {
+  return CorruptAt(offset, "the chunk of " + std::to_string(bytes) + " bytes fails its checksum");
 }
 
 }  // namespace bitsieve::server

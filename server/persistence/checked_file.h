@@ -4,7 +4,8 @@
 //
 //   head: magic, version, chunk bytes, payload bytes, checksum | chunk, checksum | ... | chain
 //
-// Memory: one chunk, whatever the length of the file. Writer and reader are thread-compatible.
+// Memory: one chunk, whatever the length of the file. Writer and reader are thread-compatible, but for what says
+// otherwise.
 #pragma once
 
 #include <cstddef>
@@ -85,6 +86,7 @@ class CheckedFileReader {
 
   uint32_t version() const { return version_; }  // of the file's format, at most that of FileFormat
   uint64_t file_bytes() const { return file_->size(); }
+  uint64_t payload_bytes() const { return payload_bytes_; }
   uint64_t remaining() const { return missing_ + chunk_rest_.size(); }  // payload bytes not yet handed out
 
   // The next bytes of the payload, verified, at least one and at most `max` and at most to the end of a chunk; empty at
@@ -93,6 +95,20 @@ class CheckedFileReader {
   // Exactly out.size() bytes; kCorrupt if fewer remain.
   core::Status Read(std::span<std::byte> out);
   core::Status Skip(uint64_t bytes);
+  // Instead of Next, the chunks that it has not begun may be read in any order, each once, by several threads at a
+  // time.
+  struct Chunk {
+    uint64_t offset = 0;  // in the file
+    uint64_t payload_offset = 0;
+    uint64_t bytes = 0;  // of payload
+  };
+  uint64_t chunks_left() const { return (missing_ + chunk_bytes_ - 1) / chunk_bytes_; }
+  Chunk ChunkLeft(uint64_t index) const;
+  // The chunk's payload, verified, into as many bytes; returns their checksum. Thread-safe.
+  core::Result<uint64_t> ReadChunk(const Chunk& chunk, std::span<std::byte> out) const;
+  // All of them were read; their checksums in order.
+  void PassChunks(std::span<const uint64_t> checksums);
+
   // Everything was handed out and the chain holds.
   core::Result<FileSeal> Finish();
 
@@ -105,12 +121,15 @@ class CheckedFileReader {
   core::Status CheckLength(uint64_t payload_bytes) const;
   core::Status LoadChunk();
   core::Status CheckRemaining(uint64_t bytes) const;
+  tl::unexpected<core::Error> CorruptAt(uint64_t offset, std::string_view reason) const;
+  tl::unexpected<core::Error> CorruptChunk(uint64_t offset, uint64_t bytes) const;
 
   std::unique_ptr<ReadableFile> file_;
   std::string path_;
   ChunkBuffer* buffer_;
   uint32_t version_ = 0;
   uint32_t chunk_bytes_ = 0;
+  uint64_t payload_bytes_ = 0;
   uint64_t missing_ = 0;       // payload bytes in chunks not yet read
   uint64_t offset_ = 0;        // in the file, of the next chunk
   uint64_t chunk_offset_ = 0;  // in the file, of the chunk in the buffer

@@ -1,7 +1,7 @@
 #include "server/persistence/filter_file.h"
 
+#include <algorithm>
 #include <limits>
-#include <span>
 #include <utility>
 
 #include "core/base/bytes.h"
@@ -71,15 +71,6 @@ core::Result<std::string> ReadHeader(CheckedFileReader& reader) {
   return header;
 }
 
-core::Status ReadBody(CheckedFileReader& reader, const std::string& path, core::FilterDecoder& decoder) {
-  while (reader.remaining() != 0) {
-    const core::Result<std::span<const std::byte>> bytes = reader.Next(reader.remaining());
-    if (!bytes) return tl::unexpected(bytes.error());
-    if (core::Status status = decoder.Append(*bytes); !status) return Located(reader, path, std::move(status.error()));
-  }
-  return {};
-}
-
 core::Status CheckSeal(const std::string& path, const FileSeal& found, const FileSeal& expected) {
   if (found == expected) return {};
   return core::Fail(core::ErrorCode::kCorrupt, path + ": whole, but not the file that the manifest means: exchanged");
@@ -106,24 +97,99 @@ core::Result<FileSeal> WriteFilterFile(Disk& disk, const std::string& path, std:
 core::Result<std::unique_ptr<core::Filter>> ReadFilterFile(const Disk& disk, const std::string& path,
                                                            const FileSeal& seal, core::MemoryBudget& budget,
                                                            const core::Clock& clock, ChunkBuffer& buffer) {
-  core::Result<CheckedFileReader> reader = OpenSealed(disk, path, seal, buffer);
+  auto reader = FilterFileReader::Open(disk, path, seal, budget, clock, buffer);
   if (!reader) return tl::unexpected(std::move(reader.error()));
-  core::Result<std::string> header = ReadHeader(*reader);
+  (*reader)->Read(buffer);
+  return (*reader)->Finish();
+}
+
+core::Result<std::unique_ptr<FilterFileReader>> FilterFileReader::Open(const Disk& disk, const std::string& path,
+                                                                       const FileSeal& seal, core::MemoryBudget& budget,
+                                                                       const core::Clock& clock, ChunkBuffer& buffer) {
+  core::Result<CheckedFileReader> file = OpenSealed(disk, path, seal, buffer);
+  if (!file) return tl::unexpected(std::move(file.error()));
+  core::Result<std::string> header = ReadHeader(*file);
   if (!header) return tl::unexpected(std::move(header.error()));
   core::Result<std::unique_ptr<core::FilterDecoder>> decoder = core::FilterDecoder::Open(*header, budget, clock);
-  if (!decoder) return Located(*reader, path, std::move(decoder.error()));
-  if ((*decoder)->body_bytes() != reader->remaining()) {
-    return reader->Corrupt("a body of " + std::to_string(reader->remaining()) + " bytes, its header needs " +
-                           std::to_string((*decoder)->body_bytes()));
+  if (!decoder) return Located(*file, path, std::move(decoder.error()));
+  if ((*decoder)->body_bytes() != file->remaining()) {
+    return file->Corrupt("a body of " + std::to_string(file->remaining()) + " bytes, its header needs " +
+                         std::to_string((*decoder)->body_bytes()));
   }
-  core::Status status = ReadBody(*reader, path, **decoder);
-  if (status) {
-    const core::Result<FileSeal> found = reader->Finish();
-    status = found ? CheckSeal(path, *found, seal) : core::Status(tl::unexpected(found.error()));
+  std::unique_ptr<FilterFileReader> reader(new FilterFileReader(std::move(*file), path, seal, std::move(*decoder)));
+  if (core::Status status = reader->ReadFirst(); !status) return tl::unexpected(std::move(status.error()));
+  return reader;
+}
+
+FilterFileReader::FilterFileReader(CheckedFileReader file, const std::string& path, const FileSeal& seal,
+                                   std::unique_ptr<core::FilterDecoder> decoder)
+    : file_(std::move(file)), path_(path), seal_(seal), decoder_(std::move(decoder)) {}
+
+// What is left of the chunk that the header ends in, so that whole chunks remain.
+core::Status FilterFileReader::ReadFirst() {
+  if (decoder_->Room(0).empty()) return {};  // Finish reads all in order
+  body_begin_ = file_.payload_bytes() - file_.remaining();
+  const core::Result<std::span<const std::byte>> bytes = file_.Next(file_.remaining());
+  if (!bytes) return tl::unexpected(bytes.error());
+  decoder_->Put(0, *bytes);
+  checksums_.resize(file_.chunks_left());
+  return {};
+}
+
+void FilterFileReader::Read(ChunkBuffer& buffer) {
+  for (size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < checksums_.size();) {
+    core::Status status = ReadChunk(i, buffer);
+    if (status) continue;
+    next_.store(checksums_.size(), std::memory_order_relaxed);  // the rest need not be read
+    const std::lock_guard lock(mutex_);
+    if (error_ && error_index_ < i) continue;
+    error_ = std::move(status.error());
+    error_index_ = i;
   }
+}
+
+// Straight into the filter's memory, if the chunk belongs into one piece of it.
+core::Status FilterFileReader::ReadChunk(size_t index, ChunkBuffer& buffer) {
+  const CheckedFileReader::Chunk chunk = file_.ChunkLeft(index);
+  const uint64_t offset = chunk.payload_offset - body_begin_;
+  const std::span<std::byte> room = decoder_->Room(offset);
+  const bool straight = room.size() >= chunk.bytes;
+  if (!straight && buffer.size() < chunk.bytes) buffer.resize(chunk.bytes);
+  const std::span<std::byte> out = (straight ? room : std::span(buffer)).first(chunk.bytes);
+  const core::Result<uint64_t> checksum = file_.ReadChunk(chunk, out);
+  if (!checksum) return tl::unexpected(checksum.error());
+  checksums_[index] = *checksum;
+  if (straight) {
+    decoder_->Commit(offset, chunk.bytes);
+  } else {
+    decoder_->Put(offset, out);
+  }
+  return {};
+}
+
+// Of a kind whose body must be read in order.
+core::Status FilterFileReader::ReadRest() {
+  while (file_.remaining() != 0) {
+    const core::Result<std::span<const std::byte>> bytes = file_.Next(file_.remaining());
+    if (!bytes) return tl::unexpected(bytes.error());
+    core::Status status = decoder_->Append(*bytes);
+    if (!status) return Located(file_, path_, std::move(status.error()));
+  }
+  return {};
+}
+
+core::Result<std::unique_ptr<core::Filter>> FilterFileReader::Finish() {
+  if (error_) return tl::unexpected(std::move(*error_));
+  if (checksums_.empty()) {
+    if (core::Status status = ReadRest(); !status) return tl::unexpected(std::move(status.error()));
+  } else {
+    file_.PassChunks(checksums_);
+  }
+  const core::Result<FileSeal> found = file_.Finish();
+  core::Status status = found ? CheckSeal(path_, *found, seal_) : core::Status(tl::unexpected(found.error()));
   if (!status) return tl::unexpected(std::move(status.error()));
-  core::Result<std::unique_ptr<core::Filter>> filter = (*decoder)->Finish();
-  if (!filter) return Located(*reader, path, std::move(filter.error()));
+  core::Result<std::unique_ptr<core::Filter>> filter = decoder_->Finish();
+  if (!filter) return Located(file_, path_, std::move(filter.error()));
   return filter;
 }
 

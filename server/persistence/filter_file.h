@@ -3,14 +3,20 @@
 // time.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/clock.h"
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
 #include "core/filters/filter.h"
+#include "core/filters/filter_factory.h"
 #include "server/persistence/checked_file.h"
 #include "server/persistence/disk.h"
 
@@ -29,6 +35,42 @@ core::Result<FileSeal> WriteFilterFile(Disk& disk, const std::string& path, std:
 core::Result<std::unique_ptr<core::Filter>> ReadFilterFile(const Disk& disk, const std::string& path,
                                                            const FileSeal& seal, core::MemoryBudget& budget,
                                                            const core::Clock& clock, ChunkBuffer& buffer);
+
+// The same by several threads. Thread-compatible, but for what says otherwise.
+class FilterFileReader {
+ public:
+  // Errors and lifetimes as ReadFilterFile's; `path` too outlives the reader, `buffer` is needed by Finish again.
+  static core::Result<std::unique_ptr<FilterFileReader>> Open(const Disk& disk, const std::string& path,
+                                                              const FileSeal& seal, core::MemoryBudget& budget,
+                                                              const core::Clock& clock, ChunkBuffer& buffer);
+
+  // Whether Read would find something to do. Thread-safe.
+  bool has_more() const { return next_.load(std::memory_order_relaxed) < checksums_.size(); }
+  // Reads chunks until there is none that nobody has begun. Thread-safe; each thread has a buffer of its own.
+  void Read(ChunkBuffer& buffer);
+  // Once Read has returned, and nobody else is in it. Call once.
+  core::Result<std::unique_ptr<core::Filter>> Finish();
+
+ private:
+  FilterFileReader(CheckedFileReader file, const std::string& path, const FileSeal& seal,
+                   std::unique_ptr<core::FilterDecoder> decoder);
+  core::Status ReadFirst();
+  core::Status ReadChunk(size_t index, ChunkBuffer& buffer);
+  core::Status ReadRest();
+
+  CheckedFileReader file_;
+  const std::string& path_;
+  const FileSeal seal_;
+  const std::unique_ptr<core::FilterDecoder> decoder_;
+  uint64_t body_begin_ = 0;  // in the payload
+  // Of the chunks that may be read in any order, each written by one thread; no more bytes than the file's own numbers.
+  std::vector<uint64_t> checksums_;
+  std::atomic<size_t> next_{0};  // relaxed: it hands out numbers; who finishes has waited for who reads
+
+  std::mutex mutex_;  // protects:
+  std::optional<core::Error> error_;
+  size_t error_index_ = 0;
+};
 
 // What it begins with. Damage behind goes unnoticed.
 struct FilterFileHead {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <vector>
 
+#include "core/bits/count_bits.h"
+
 namespace bitsieve::core {
 namespace {
 
@@ -18,10 +20,10 @@ TEST_P(BitMemorySizes, IsZeroAlignedAndAccountedFor) {
     EXPECT_EQ(budget.used_bytes(), GetParam());
     EXPECT_EQ(memory->size_bytes(), GetParam());
     EXPECT_EQ(reinterpret_cast<uintptr_t>(memory->data()) % kLineBytes, 0U);
-    EXPECT_EQ(memory->CountSetBits(), 0U);
+    EXPECT_EQ(CountSetBits(memory->bytes()), 0U);
     memory->data()[0] = std::byte{1};
     memory->data()[GetParam() - 1] = std::byte{0xFF};
-    EXPECT_EQ(memory->CountSetBits(), 9U);
+    EXPECT_EQ(CountSetBits(memory->bytes()), 9U);
   }
   EXPECT_EQ(budget.used_bytes(), 0U);
 }

@@ -44,7 +44,7 @@ TEST_P(LinkTest, StopsBeforeTheFirstNewItemWithoutRoomAndCountsWhatItAdded) {
   EXPECT_EQ(progress.done, 6U);
   EXPECT_EQ(std::vector<uint8_t>(added.begin(), added.begin() + 6), (std::vector<uint8_t>{1, 1, 0, 0, 1, 0}));
   EXPECT_EQ(link->items(), 3U);
-  EXPECT_EQ(link->set_bits(), link->CountSet());
+  EXPECT_EQ(link->set_bits(), link->CountSet(link->memory().bytes()));
 }
 
 TEST_P(LinkTest, ShapesItMakesAreValidAndForeignOnesAreChecked) {

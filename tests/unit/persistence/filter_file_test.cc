@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "core/base/bytes.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/snapshot_fixture.h"
@@ -21,6 +23,22 @@ class FilterFileTest : public testing::Test {
   }
   auto Read(const FileSeal& seal) {
     return ReadFilterFile(disk_, "/1.filter", seal, memory_, core::SystemClock(), buffer_);
+  }
+
+  core::Result<std::unique_ptr<core::Filter>> ReadByThreads(const FileSeal& seal) {
+    const std::string path = "/1.filter";
+    auto reader = FilterFileReader::Open(disk_, path, seal, memory_, core::SystemClock(), buffer_);
+    if (!reader) return tl::unexpected(reader.error());
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        ChunkBuffer buffer;
+        (*reader)->Read(buffer);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_FALSE((*reader)->has_more());
+    return (*reader)->Finish();
   }
 
   // A file under valid checksums, whatever its payload says.
@@ -46,6 +64,32 @@ TEST_F(FilterFileTest, GivesBackEveryKindAndChain) {
       EXPECT_EQ(BytesOf(**read), BytesOf(*filter)) << row.name << " with " << items << " items";
     }
   }
+}
+
+TEST_F(FilterFileTest, SeveralThreadsGiveBackTheSame) {
+  for (const core::FilterKindRow& row : core::kFilterKinds) {
+    const FilterPtr filter = keyspace_.Make(std::string(row.name), 20, row.kind);
+    AddItems(*filter, "item", 500);
+    const auto read = ReadByThreads(Write(*filter));
+    ASSERT_TRUE(Ok(read));
+    EXPECT_EQ(BytesOf(**read), BytesOf(*filter)) << row.name;
+  }
+}
+
+TEST_F(FilterFileTest, SeveralThreadsNameTheFirstDamage) {
+  const FilterPtr filter = keyspace_.Make("f", 1000);
+  const FileSeal seal = Write(*filter);
+  std::string bytes = disk_.Get("/1.filter");
+  const auto offset_of = [](size_t chunk) { return kCheckedHeadBytes + chunk * (64 + sizeof(uint64_t)); };
+  for (const size_t chunk : {5, 6, 15}) bytes[offset_of(chunk) + 1] ^= 1;
+  disk_.Put("/1.filter", bytes);
+  for (int i = 0; i < 20; ++i) {
+    const auto read = ReadByThreads(seal);
+    ASSERT_FALSE(read.has_value());
+    EXPECT_EQ(read.error().code, core::ErrorCode::kCorrupt);
+    EXPECT_THAT(read.error().message, HasSubstr("/1.filter: at byte " + std::to_string(offset_of(5)) + ": "));
+  }
+  EXPECT_EQ(memory_.used_bytes(), 0u);
 }
 
 TEST_F(FilterFileTest, NamesAreAnyBytes) {

@@ -70,6 +70,25 @@ TEST_F(RecoveryTest, LoadsEverythingAndReports) {
   EXPECT_EQ(disk_.All(), files_) << "a start changes nothing";
 }
 
+// By all threads, the most of which have no filter of their own.
+TEST_F(RecoveryTest, LoadsLargeFiltersByManyThreads) {
+  MemoryDisk disk;
+  Contents saved;
+  {
+    TestServer server;
+    ASSERT_TRUE(Ok(server.Start(disk, "/d", {.chunk_bytes = 4096})));
+    AddItems(*server.keyspace.Make("blocked", 2'000'000), "x", 3000);
+    AddItems(*server.keyspace.Make("cuckoo", 1'000'000, core::FilterKind::kCuckoo), "y", 3000);
+    ASSERT_TRUE(Ok(server.writer->Save()));
+    saved = server.contents();
+  }
+  for (const unsigned threads : {1, 8}) {
+    TestServer server;
+    ASSERT_TRUE(Ok(server.Start(disk, "/d", {.threads = threads})));
+    EXPECT_TRUE(server.contents() == saved) << "megabytes, that nobody wants to see";
+  }
+}
+
 TEST_F(RecoveryTest, AnEmptyDirectoryIsAnEmptyStart) {
   TestServer server;
   ASSERT_TRUE(Ok(server.Start(disk_, "/new")));
