@@ -13,6 +13,8 @@ namespace {
 
 constexpr uint64_t kNumberBytes = sizeof(uint64_t);
 constexpr size_t kMagicBytes = 8;
+// What is read at a time of a chunk, and checksummed before it has left the processor's cache.
+constexpr size_t kPieceBytes = 256 << 10;
 constexpr size_t kHeadChecksumOffset = kCheckedHeadBytes - kNumberBytes;
 
 std::string_view AsText(std::span<const std::byte> bytes) { return core::AsText(bytes); }
@@ -215,15 +217,25 @@ CheckedFileReader::Chunk CheckedFileReader::ChunkLeft(uint64_t index) const {
   return chunk;
 }
 
-core::Result<uint64_t> CheckedFileReader::ReadChunk(const Chunk& chunk, std::span<std::byte> out) const {
+core::Result<uint64_t> CheckedFileReader::ReadChunk(const Chunk& chunk, std::span<std::byte> out,
+                                                    const PieceObserver& observe) const {
   assert(out.size() == chunk.bytes);
+  core::RunningChecksum checksum;
+  for (size_t done = 0; done < out.size();) {
+    const auto piece = out.subspan(done, std::min(kPieceBytes, out.size() - done));
+    if (core::Status status = file_->ReadAt(chunk.offset + done, piece); !status) {
+      return tl::unexpected(std::move(status.error()));
+    }
+    checksum.Add(AsText(piece));
+    observe(done, piece.size());
+    done += piece.size();
+  }
   std::byte number[kNumberBytes];
-  core::Status status = file_->ReadAt(chunk.offset, out);
-  if (status) status = file_->ReadAt(chunk.offset + chunk.bytes, number);
-  if (!status) return tl::unexpected(std::move(status.error()));
-  const uint64_t checksum = core::Checksum(AsText(out));
-  if (checksum != NumberAt(number)) return CorruptChunk(chunk.offset, chunk.bytes);
-  return checksum;
+  if (core::Status status = file_->ReadAt(chunk.offset + chunk.bytes, number); !status) {
+    return tl::unexpected(std::move(status.error()));
+  }
+  if (checksum.Value() != NumberAt(number)) return CorruptChunk(chunk.offset, chunk.bytes);
+  return checksum.Value();
 }
 
 void CheckedFileReader::PassChunks(std::span<const uint64_t> checksums) {

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -104,8 +105,10 @@ class CheckedFileReader {
   };
   uint64_t chunks_left() const { return (missing_ + chunk_bytes_ - 1) / chunk_bytes_; }
   Chunk ChunkLeft(uint64_t index) const;
-  // The chunk's payload, verified, into as many bytes; returns their checksum. Thread-safe.
-  core::Result<uint64_t> ReadChunk(const Chunk& chunk, std::span<std::byte> out) const;
+  // The chunk's payload into as many bytes, verified in the end; returns their checksum. Each piece of them, told by
+  // its offset and length, can be looked at before it has left the processor's cache. Thread-safe.
+  using PieceObserver = std::function<void(uint64_t, uint64_t)>;
+  core::Result<uint64_t> ReadChunk(const Chunk& chunk, std::span<std::byte> out, const PieceObserver& observe) const;
   // All of them were read; their checksums in order.
   void PassChunks(std::span<const uint64_t> checksums);
 

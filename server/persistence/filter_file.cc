@@ -156,14 +156,12 @@ core::Status FilterFileReader::ReadChunk(size_t index, ChunkBuffer& buffer) {
   const bool straight = room.size() >= chunk.bytes;
   if (!straight && buffer.size() < chunk.bytes) buffer.resize(chunk.bytes);
   const std::span<std::byte> out = (straight ? room : std::span(buffer)).first(chunk.bytes);
-  const core::Result<uint64_t> checksum = file_.ReadChunk(chunk, out);
+  const core::Result<uint64_t> checksum = file_.ReadChunk(chunk, out, [&](uint64_t done, uint64_t bytes) {
+    if (straight) decoder_->Commit(offset + done, bytes);
+  });
   if (!checksum) return tl::unexpected(checksum.error());
   checksums_[index] = *checksum;
-  if (straight) {
-    decoder_->Commit(offset, chunk.bytes);
-  } else {
-    decoder_->Put(offset, out);
-  }
+  if (!straight) decoder_->Put(offset, out);
   return {};
 }
 

@@ -109,26 +109,24 @@ void Put(ByteWriter& out, const Expiry& expiry) {
 }
 void Put(ByteWriter&, const Flushed&) {}
 
-// One resize for the whole record: growing field by field would cost more than the fields.
+// Two pieces: growing field by field would cost more than the fields.
 void EncodeChange(uint8_t kind, const core::Change& change, std::string& out) {
   assert(!change.hashes.empty() && change.hashes.size() <= kMaxHashes);
   const bool timed = change.time_ms != 0;
-  const size_t length = 1 + (timed ? 3 : 2) * sizeof(uint64_t) + change.hashes.size_bytes();
-  const size_t begin = out.size();
-  out.resize(begin + kLengthBytes + length);
-  char* at = out.data() + begin;
-  const auto put = [&at](const void* bytes, size_t size) {
-    std::memcpy(at, bytes, size);
-    at += size;
+  std::array<char, kLengthBytes + 1 + 3 * sizeof(uint64_t)> head;
+  char* at = head.data();
+  const auto put = [&at](auto field) {
+    std::memcpy(at, &field, sizeof field);
+    at += sizeof field;
   };
-  const auto length_field = static_cast<uint32_t>(length);
-  const auto kind_field = static_cast<uint8_t>(timed ? kind | kTimed : kind);
-  put(&length_field, sizeof length_field);
-  put(&kind_field, sizeof kind_field);
-  put(&change.filter_id, sizeof change.filter_id);
-  put(&change.sequence, sizeof change.sequence);
-  if (timed) put(&change.time_ms, sizeof change.time_ms);
-  put(change.hashes.data(), change.hashes.size_bytes());
+  const size_t head_bytes = timed ? head.size() : head.size() - sizeof(uint64_t);
+  put(static_cast<uint32_t>(head_bytes - kLengthBytes + change.hashes.size_bytes()));
+  put(static_cast<uint8_t>(timed ? kind | kTimed : kind));
+  put(change.filter_id);
+  put(change.sequence);
+  if (timed) put(change.time_ms);
+  out.append(head.data(), head_bytes);
+  out.append(core::AsText(std::as_bytes(change.hashes)));
 }
 
 template <class T>

@@ -39,7 +39,8 @@ class Server:
                 if self.ask("PING", may_fail=True).startswith("+"):
                     return
             except OSError:
-                time.sleep(0.05)
+                pass
+            time.sleep(0.005)  # not at once: asking takes a core from a server that is loading
         self.log.seek(0)
         sys.exit(f"bench: {self.name} does not start:\n{self.log.read().decode(errors='replace')}")
 
