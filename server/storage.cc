@@ -50,7 +50,9 @@ core::Status Storage::Begin(Recovery recovery, const config::Options& options) {
       *directory_, registry_, *file_ids_, {image_memory_, core::Patience::kWait}, recorder_.get()};
   snapshotter_ = std::make_unique<Snapshotter>(parts, std::move(recovery.saved), ScheduleOf(options));
   if (!logged && recovery.report.log.records != 0) {
-    if (core::Status status = SaveReplayed(); !status) return status;
+    if (core::Status status = SaveNow("what the log holds, while appendonly is no,"); !status) return status;
+  } else if (recovery.lost_some) {
+    if (core::Status status = SaveNow("what the damage left"); !status) return status;
   }
   begun_.store(true, std::memory_order_release);
   FreezeAgain(recovery);
@@ -64,14 +66,14 @@ void Storage::BeginLog(const Recovery& recovery, const config::Options& options)
   registry_.SetLog(recorder_.get());
 }
 
-// What a log of earlier days brought must not depend on it any more: from now on nobody goes on with it.
-core::Status Storage::SaveReplayed() {
+// A log of earlier days, with which nobody goes on, or damage that was passed over: what was loaded must not depend on
+// it any more.
+core::Status Storage::SaveNow(const std::string& what) {
   std::promise<core::Status> saved;
   snapshotter_->Save([&](core::Status status) { saved.set_value(std::move(status)); });
   const core::Status status = saved.get_future().get();
   if (status) return status;
-  return core::Fail(status.error().code,
-                    "what the log holds cannot be saved, and appendonly is no: " + status.error().message);
+  return core::Fail(status.error().code, what + " cannot be saved: " + status.error().message);
 }
 
 void Storage::FreezeAgain(const Recovery& recovery) {

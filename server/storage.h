@@ -60,7 +60,7 @@ class Storage final : public Durability {
   bool HasBegun() const { return begun_.load(std::memory_order_acquire); }
   bool HasLog() const { return HasBegun() && log_ != nullptr; }
   void BeginLog(const Recovery& recovery, const config::Options& options);
-  core::Status SaveReplayed();
+  core::Status SaveNow(const std::string& what);
   void FreezeAgain(const Recovery& recovery);
 
   Disk& disk_;

@@ -50,8 +50,10 @@ void Filter::Tell(void (ChangeListener::*what)(const Change&), std::span<const K
                   std::span<const uint8_t> changed) {
   std::array<KeyHash, kChunk> told;
   size_t count = 0;
+  // Without a branch, which of random items nobody could foretell.
   for (size_t i = 0; i < hashes.size(); ++i) {
-    if (changed[i] != 0) told[count++] = hashes[i];
+    told[count] = hashes[i];
+    count += changed[i] != 0;
   }
   if (count == 0) return;
   (listener_->*what)({id_, ++sequence_, TimeOfChange(), std::span(told).first(count)});

@@ -227,10 +227,12 @@ std::optional<LogWriter::Clock::time_point> LogWriter::SyncDue() const {
   return oldest_unsynced_ + kSyncAfter;
 }
 
+// What is appended to, and what was, change places and stay small; the large one is copied to, and stays what it is:
+// if it took part, each of them would grow large anew, and touching fresh memory costs more than the copy.
 void LogWriter::TakeAppended() {
   {
     const std::lock_guard lock(append_lock_);
-    (unsettled_.empty() ? unsettled_ : taken_).swap(appended_);
+    taken_.swap(appended_);
     std::move(contents_.begin(), contents_.end(), std::back_inserter(open_contents_));
     std::move(cuts_.begin(), cuts_.end(), std::back_inserter(open_cuts_));
     contents_.clear();

@@ -55,6 +55,7 @@ class Recoverer {
     const auto duration = std::chrono::steady_clock::now() - start;
     recovery_.report.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
     recovery_.report.quarantined = quarantine_.taken();
+    recovery_.lost_some = recovery_.report.log.damage || !quarantine_.taken().empty();
     return std::move(recovery_);
   }
 
@@ -271,7 +272,11 @@ core::Result<FilterPtr> Recoverer::LoadImage(const log::Image& image) {
     recovery_.report.bytes_read += image.seal.bytes;
     return FilterPtr(std::move(*filter));
   }
-  if (!MayQuarantine(filter.error())) return tl::unexpected(std::move(filter.error()));
+  if (!MayQuarantine(filter.error())) {
+    if (filter.error().code != core::ErrorCode::kCorrupt) return tl::unexpected(std::move(filter.error()));
+    return core::Fail(core::ErrorCode::kCorrupt,
+                      filter.error().message + " (on-corrupt quarantine would set it aside)");
+  }
   if (core::Status status = SetAside(image.file_id, filter.error().message); !status) {
     return tl::unexpected(std::move(status.error()));
   }

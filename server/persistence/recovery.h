@@ -46,6 +46,8 @@ struct RecoveryReport {
 // Beside the registry, all that is needed to go on.
 struct Recovery {
   RecoveryReport report;
+  // Damage was passed over, as on-corrupt says: a snapshot must follow, so that no later start meets it again.
+  bool lost_some = false;
   SavedState saved;  // for the SnapshotWriter: what was loaded need not be written again
   uint64_t next_file_id = 1;
   // For the LogWriter.

@@ -287,6 +287,43 @@ class Damage(PersistenceTest):
         server.start()
         self.assertEqual(server.client().dbsize(), len(contents) - 1)
 
+    def logged_and_killed(self):
+        """A server whose log holds 100 filters, and then the whole content of one more."""
+        server = self.make_server(appendfsync="always").start()
+        with server.connect() as connection:
+            for i in range(100):
+                connection.command("BF.ADD", f"filter{i}", "item")
+            connection.command("COPY", "filter0", "copy")
+        server.kill()
+        return server
+
+    def assert_loss_is_accepted_once(self, server, on_corrupt):
+        """Also if the server is killed at once: what is left does not depend on what was lost."""
+        server.options["on_corrupt"] = on_corrupt
+        server.start()
+        left = sorted(server.client().keys())
+        server.kill()
+        del server.options["on_corrupt"]
+        server.start()
+        self.assertEqual(sorted(server.client().keys()), left)
+        return left
+
+    def test_a_lost_content_of_the_log_is_lost_once(self):
+        server = self.logged_and_killed()
+        (path,) = self.filter_files(server)
+        path.write_bytes(path.read_bytes()[:-1])
+        self.assert_refuses_to_start(server, path.name, "quarantine")
+        self.assertEqual(len(self.assert_loss_is_accepted_once(server, "quarantine")), 100)
+
+    def test_a_lost_end_of_the_log_is_lost_once(self):
+        server = self.logged_and_killed()
+        (path,) = pathlib.Path(server.directory, "log").iterdir()
+        whole = path.read_bytes()
+        path.write_bytes(flipped(whole, len(whole) // 2, 0))
+        self.assert_refuses_to_start(server, path.name, "truncate")
+        left = self.assert_loss_is_accepted_once(server, "truncate")
+        self.assertTrue(0 < len(left) < 100, left)
+
     def test_random_damage_never_gives_a_wrong_filter(self):
         server, contents = self.saved_and_killed()
         files = self.filter_files(server) + [pathlib.Path(server.directory, "MANIFEST")]
