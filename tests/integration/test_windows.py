@@ -71,6 +71,20 @@ class WindowsAfterARestart(OwnServerTest):
         self.assertTrue(all(client.bf().mexists("items", *range(800, 1100))))
         self.assert_stops_well(server)
 
+    def test_what_the_log_has_goes_on_ageing_while_no_server_runs(self):
+        server = self.make_server(appendfsync="always").start()
+        client = server.client()
+        for name, window in (("short", "1s"), ("long", "1h")):
+            client.execute_command("BF.RESERVE", name, 1e-6, 1000, "TYPE", "window", "WINDOW", window)
+            self.assertEqual(client.bf().madd(name, *range(1000)), [1] * 1000)
+        server.kill()
+        time.sleep(1.6)
+        server.start()
+        client = server.client()
+        self.assertFalse(any(client.bf().mexists("short", *range(1000))))
+        self.assertTrue(all(client.bf().mexists("long", *range(1000))))
+        self.assertEqual(client.bf().madd("short", *range(1000)), [1] * 1000)
+
 
 if __name__ == "__main__":
     main()
