@@ -121,9 +121,9 @@ core::Result<std::unique_ptr<FilterFileReader>> FilterFileReader::Open(const Dis
   return reader;
 }
 
-FilterFileReader::FilterFileReader(CheckedFileReader file, const std::string& path, const FileSeal& seal,
+FilterFileReader::FilterFileReader(CheckedFileReader file, std::string path, const FileSeal& seal,
                                    std::unique_ptr<core::FilterDecoder> decoder)
-    : file_(std::move(file)), path_(path), seal_(seal), decoder_(std::move(decoder)) {}
+    : file_(std::move(file)), path_(std::move(path)), seal_(seal), decoder_(std::move(decoder)) {}
 
 // What is left of the chunk that the header ends in, so that whole chunks remain.
 core::Status FilterFileReader::ReadFirst() {

@@ -39,7 +39,7 @@ core::Result<std::unique_ptr<core::Filter>> ReadFilterFile(const Disk& disk, con
 // The same by several threads. Thread-compatible, but for what says otherwise.
 class FilterFileReader {
  public:
-  // Errors and lifetimes as ReadFilterFile's; `path` too outlives the reader, `buffer` is needed by Finish again.
+  // Errors and lifetimes as ReadFilterFile's; Finish needs `buffer` again.
   static core::Result<std::unique_ptr<FilterFileReader>> Open(const Disk& disk, const std::string& path,
                                                               const FileSeal& seal, core::MemoryBudget& budget,
                                                               const core::Clock& clock, ChunkBuffer& buffer);
@@ -52,14 +52,14 @@ class FilterFileReader {
   core::Result<std::unique_ptr<core::Filter>> Finish();
 
  private:
-  FilterFileReader(CheckedFileReader file, const std::string& path, const FileSeal& seal,
+  FilterFileReader(CheckedFileReader file, std::string path, const FileSeal& seal,
                    std::unique_ptr<core::FilterDecoder> decoder);
   core::Status ReadFirst();
   core::Status ReadChunk(size_t index, ChunkBuffer& buffer);
   core::Status ReadRest();
 
   CheckedFileReader file_;
-  const std::string& path_;
+  const std::string path_;
   const FileSeal seal_;
   const std::unique_ptr<core::FilterDecoder> decoder_;
   uint64_t body_begin_ = 0;  // in the payload

@@ -19,6 +19,7 @@ import pathlib
 import random
 import re
 import signal
+import socket
 import sys
 import time
 import traceback
@@ -80,6 +81,7 @@ class Sweep:
             for i, self.step in enumerate(steps):
                 # With everysec, changes do not wait for a disk that fails, but are refused all the same.
                 self.policy = "everysec" if self.kind in FAILURES and i % 4 == 3 else "always"
+                self.stops = self.kind == "fail-from-on" and i % 16 == 1  # before the disk is mended
                 self.referee.command("FLUSHALL")
                 if not self.reaches_fault() and self.policy == "always":
                     return  # the other takes fewer steps
@@ -164,6 +166,9 @@ class Sweep:
             return True
         steps = self.mend_in_time(client)
         self.raise_error(client)
+        if steps is None:
+            self.check(client)
+            return True
         with self.server.connect() as connection:
             if self.step % 2 and connection.command("SAVE") != b"+OK\r\n":
                 raise Mismatch(f"no snapshot can be made after the fault\n{self.server.log()}")
@@ -179,7 +184,7 @@ class Sweep:
 
     def mend_in_time(self, client):
         """Waits for the client's end. A disk that goes on failing is mended once that was seen; how many steps it had
-        by then."""
+        by then. Nothing if the server was stopped before."""
         steps = None
         with self.server.connect() as other:
             while client.is_alive():
@@ -188,6 +193,8 @@ class Sweep:
                 if steps is None and self.kind == "fail-from-on" and (trouble or client.failed_saves):
                     if trouble:
                         self.check_trouble(other)
+                    if trouble and self.stops:
+                        return self.stop_in_trouble(client)
                     steps = self.mend()
                 client.join(0.02)
         return self.mend() if steps is None else steps
@@ -200,6 +207,13 @@ class Sweep:
             if connection.command(*request).startswith(b"-"):
                 raise Mismatch(f"{request} was refused although it changes nothing")
         self.figures["trouble seen"] += 1
+
+    def stop_in_trouble(self, client):
+        client.connection.socket.shutdown(socket.SHUT_RDWR)  # no reply can come any more
+        client.join()
+        if self.server.stop() != 1 or "Not stopped cleanly" not in self.server.log():
+            raise Mismatch(f"the server does not say that its log is not on the disk\n{self.server.log()}")
+        self.figures["stopped in trouble"] += 1
 
     def mend(self):
         self.server.process.send_signal(signal.SIGUSR1)

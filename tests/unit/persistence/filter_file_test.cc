@@ -26,8 +26,7 @@ class FilterFileTest : public testing::Test {
   }
 
   core::Result<std::unique_ptr<core::Filter>> ReadByThreads(const FileSeal& seal) {
-    const std::string path = "/1.filter";
-    auto reader = FilterFileReader::Open(disk_, path, seal, memory_, core::SystemClock(), buffer_);
+    auto reader = FilterFileReader::Open(disk_, "/1.filter", seal, memory_, core::SystemClock(), buffer_);
     if (!reader) return tl::unexpected(reader.error());
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) {
