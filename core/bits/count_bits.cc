@@ -1,5 +1,6 @@
 #include "core/bits/count_bits.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cassert>
@@ -67,12 +68,24 @@ uint64_t CountSetFields(std::span<const std::byte> bytes, uint32_t field_bits) {
   assert(std::has_single_bit(field_bits) && field_bits <= 8);
   if (field_bits == 1) return CountSetBits(bytes);
   const uint64_t lowest_bits = ~uint64_t{0} / ((uint64_t{1} << field_bits) - 1);
+  // Each field's bits are gathered in its lowest one, of many words at a time; a shift by 0 gathers nothing.
+  const uint32_t by_two = field_bits >= 4 ? 2 : 0;
+  const uint32_t by_four = field_bits == 8 ? 4 : 0;
+  std::array<uint64_t, 64> words;
   uint64_t fields = 0;
   while (!bytes.empty()) {
-    // Each field's bits are gathered in its lowest one.
-    uint64_t word = TakeWord(bytes);
-    for (uint32_t shift = 1; shift < field_bits; shift *= 2) word |= word >> shift;
-    fields += static_cast<uint64_t>(std::popcount(word & lowest_bits));
+    const size_t size = std::min(bytes.size(), sizeof words);
+    words[(size - 1) / kWordBytes] = 0;  // what a last word has beyond its bytes
+    std::memcpy(words.data(), bytes.data(), size);
+    const auto used = std::span(words).first((size + kWordBytes - 1) / kWordBytes);
+    for (uint64_t& word : used) {
+      word |= word >> 1;
+      word |= word >> by_two;
+      word |= word >> by_four;
+      word &= lowest_bits;
+    }
+    fields += CountSetBits(std::as_bytes(used));
+    bytes = bytes.subspan(size);
   }
   return fields;
 }
