@@ -29,17 +29,42 @@ class NameMemo {
     filters_[size_] = std::move(filter);
     return filters_[size_++].get();
   }
-  void Clear() {
-    while (size_ > 0) filters_[--size_].reset();
-  }
+  // Forgets all names when it ends, however it ends: they lie in a read buffer that others fill again.
+  class Window {
+   public:
+    explicit Window(NameMemo& memo) : memo_(memo) {}
+    Window(const Window&) = delete;
+    Window& operator=(const Window&) = delete;
+    ~Window() { memo_.Clear(); }
+
+   private:
+    NameMemo& memo_;
+  };
 
  private:
   static constexpr size_t kSearched = 8;
+
+  void Clear() {
+    while (size_ > 0) filters_[--size_].reset();
+  }
 
   const Keyspace& keyspace_;
   size_t size_ = 0;  // at most one a command
   std::array<std::string_view, Dispatcher::kWindow> names_;
   std::array<FilterPtr, Dispatcher::kWindow> filters_;
+};
+
+// What a batch counted is published however the batch ends.
+class PublishedTally {
+ public:
+  PublishedTally(Tally& tally, LoopStats& stats) : tally_(tally), stats_(stats) {}
+  PublishedTally(const PublishedTally&) = delete;
+  PublishedTally& operator=(const PublishedTally&) = delete;
+  ~PublishedTally() { tally_.Publish(stats_); }
+
+ private:
+  Tally& tally_;
+  LoopStats& stats_;
 };
 
 }  // namespace
@@ -52,14 +77,14 @@ class Dispatcher::Impl {
     reply.set_version(session.version);
     session.client->last_active_unix_ms.store(core::CoarseUnixMs(), std::memory_order_relaxed);
     CommandContext context{environment_, table_, session, reply};
+    const PublishedTally published(context.tally, *environment_.loop_stats);
     size_t next = first;
     while (next < batch.size() && !session.closing && !context.deferred) {
       LookAround(context);
+      const NameMemo::Window window(memo_);
       const size_t end = session.in_multi || context.loading ? PrepareNothing(batch, next) : Prepare(batch, next);
       next = Run(context, batch, next, end);
-      memo_.Clear();
     }
-    context.tally.Publish(*environment_.loop_stats);
     return {next - first, std::move(context.deferred), context.wrote};
   }
 

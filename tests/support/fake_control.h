@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +15,10 @@ namespace bitsieve::test {
 
 class FakeControl final : public server::ServerControl {
  public:
-  void Save(std::function<void(core::Status)> done) override { saves.push_back(std::move(done)); }
+  void Save(std::function<void(core::Status)> done) override {
+    if (out_of_memory) throw std::bad_alloc();
+    saves.push_back(std::move(done));
+  }
   server::SnapshotStatus Snapshot() const override { return snapshot; }
   server::LogStatus Log() const override { return log; }
   void Freeze(std::string_view name, const std::shared_ptr<core::Filter>& closed) override {
@@ -36,6 +40,7 @@ class FakeControl final : public server::ServerControl {
     return {};
   }
 
+  bool out_of_memory = false;  // saving allocates, and is refused
   std::vector<std::function<void(core::Status)>> saves;
   std::vector<std::pair<std::string, std::shared_ptr<core::Filter>>> freezes;
   std::vector<bool> shutdowns;

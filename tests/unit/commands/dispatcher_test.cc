@@ -56,6 +56,32 @@ TEST_F(DispatcherTest, HoldsNoFilterBetweenBatches) {
   EXPECT_EQ(registry.Find("f").use_count(), 2);
 }
 
+// The names of a window lie in a buffer that the next client's bytes overwrite.
+TEST_F(DispatcherTest, ForgetsItsNamesWhenAHandlerRunsOutOfMemory) {
+  Replies({{"BF.RESERVE", "ff", "0.01", "100"}, {"BF.RESERVE", "gg", "0.01", "100"}, {"BF.ADD", "ff", "x"}});
+  std::string name = "ff";
+  CommandBatch batch;
+  batch.arguments = {"BF.EXISTS", name, "x", "BGSAVE"};
+  batch.ends = {3, 4};
+  std::string out;
+  protocol::ReplyWriter reply(out);
+  control.out_of_memory = true;
+  const uint64_t commands = stats.loops.front().commands;
+  EXPECT_THROW(dispatcher->Execute(session, batch, 0, reply), std::bad_alloc);
+  control.out_of_memory = false;
+
+  EXPECT_EQ(registry.Find("ff").use_count(), 2);
+  EXPECT_EQ(stats.loops.front().commands, commands + 2);
+  name = "gg";
+  batch.arguments = {"BF.ADD", name, "y"};
+  batch.ends = {3};
+  out.clear();
+  EXPECT_EQ(dispatcher->Execute(session, batch, 0, reply).executed, 1u);
+  EXPECT_EQ(out, ":1\r\n");
+  EXPECT_EQ(Replies({{"BF.EXISTS", "gg", "y"}, {"BF.EXISTS", "ff", "y"}, {"BF.CARD", "ff"}, {"BF.CARD", "gg"}}),
+            ":1\r\n:0\r\n:1\r\n:1\r\n");
+}
+
 TEST_F(DispatcherTest, CountsOnceABatch) {
   Replies({{"BF.ADD", "f", "x"}, {"BF.ADD", "f", "y"}, {"BF.ADD", "f", "y"}, {"BF.ADD", "f"}, {"PING"}});
   const LoopStats& loop = stats.loops.front();
