@@ -137,7 +137,8 @@ void AddLogs(Rows& rows) {
               {{"loglevel", kGroup, &Options::loglevel, OneOf{{"trace", "debug", "info", "warning", "error", "off"}},
                 "", "least severe messages that are still written", kAtRunTime},
                {"logfile", kGroup, &Options::logfile, Text{"a path, or empty for standard error", IsAnything}, "",
-                "file that messages are appended to; empty: standard error", kAtStartOnly},
+                "file that messages are appended to; SIGHUP opens it anew, after it was renamed; empty: standard error",
+                kAtStartOnly},
                {"logformat", kGroup, &Options::logformat, OneOf{{"text", "json"}}, "",
                 "lines for people, or one JSON object a line", kAtStartOnly}});
 }

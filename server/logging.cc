@@ -2,12 +2,15 @@
 
 #include <spdlog/fmt/chrono.h>
 #include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace bitsieve::server {
 namespace {
@@ -61,18 +64,30 @@ class LineFormatter : public spdlog::formatter {
   const AppendLine append_;
 };
 
+LineFormatter::AppendLine g_append_line = AppendTextLine;  // set once, before other threads log
+// The sink of the one logger; holds the sink of the file, which can be replaced while other threads log.
+std::shared_ptr<spdlog::sinks::dist_sink_mt> g_sinks;
+
+// Throws spdlog_ex if the file cannot be opened.
 spdlog::sink_ptr MakeSink(const std::string& file) {
-  if (file.empty()) return std::make_shared<spdlog::sinks::stderr_sink_mt>();
-  return std::make_shared<spdlog::sinks::basic_file_sink_mt>(file);
+  spdlog::sink_ptr sink;
+  if (file.empty()) {
+    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  } else {
+    sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file);
+  }
+  sink->set_formatter(std::make_unique<LineFormatter>(g_append_line));
+  return sink;
 }
 
 }  // namespace
 
 core::Status SetUpLogging(const config::Options& options) {
   try {
-    auto logger = std::make_shared<spdlog::logger>("bitsieve", MakeSink(options.logfile));
-    logger->set_formatter(
-        std::make_unique<LineFormatter>(options.logformat == "json" ? AppendJsonLine : AppendTextLine));
+    g_append_line = options.logformat == "json" ? AppendJsonLine : AppendTextLine;
+    auto sinks = std::make_shared<spdlog::sinks::dist_sink_mt>(std::vector{MakeSink(options.logfile)});
+    auto logger = std::make_shared<spdlog::logger>("bitsieve", sinks);
+    g_sinks = std::move(sinks);
     logger->flush_on(spdlog::level::trace);  // a line that explains a crash must not be lost in it
     spdlog::set_default_logger(std::move(logger));
   } catch (const spdlog::spdlog_ex& error) {
@@ -80,6 +95,16 @@ core::Status SetUpLogging(const config::Options& options) {
   }
   SetLogLevel(options.loglevel);
   return {};
+}
+
+void ReopenLog(const std::string& logfile) {
+  if (logfile.empty() || g_sinks == nullptr) return;
+  try {
+    g_sinks->set_sinks({MakeSink(logfile)});
+    spdlog::info("The log file was opened anew");
+  } catch (const spdlog::spdlog_ex& error) {
+    spdlog::error("The log file cannot be opened anew, the log goes on in the old one: {}", error.what());
+  }
 }
 
 void SetLogLevel(std::string_view level) { spdlog::set_level(spdlog::level::from_str(std::string(level))); }

@@ -5,9 +5,7 @@
 
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
-#include <asio/signal_set.hpp>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -35,6 +33,7 @@
 #include "server/persistence/posix_disk.h"
 #include "server/process_control.h"
 #include "server/run_time_options.h"
+#include "server/signals.h"
 #include "server/storage.h"
 #include "server/template_options.h"
 
@@ -133,7 +132,7 @@ class Server {
   ClientList clients_;
   asio::io_context main_{1};
   asio::executor_work_guard<asio::io_context::executor_type> until_stopped_ = asio::make_work_guard(main_);
-  asio::signal_set signals_{main_};
+  Signals signals_{main_};
   HeapTrimmer heap_trimmer_{main_, [this] { return clients_.Size(); }};
   core::Status loaded_;
   bool final_save_ = true;
@@ -144,7 +143,6 @@ class Server {
 
 core::Status Server::Start() {
   spdlog::info("Bitsieve {} starts: process {}, {} kernel", BITSIEVE_VERSION, getpid(), core::BestBlockKernel().name);
-  std::signal(SIGPIPE, SIG_IGN);
   auto templates = TemplatesOf(options_);
   if (!templates) return core::Fail(core::ErrorCode::kInvalidArgument, templates.error().front());
   command_settings_.templates = std::move(*templates);
@@ -259,20 +257,17 @@ core::Status Server::OpenNetwork() {
 }
 
 void Server::AwaitSignals() {
-  signals_.add(SIGINT);
-  signals_.add(SIGTERM);
-  signals_.async_wait([this](const asio::error_code& error, int signal) {
-    if (error) return;
-    spdlog::info("Received {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
-    BeginStop(true);
-  });
+  signals_.Await(
+      [this](const std::string& signal) {
+        spdlog::info("Received {}", signal);
+        BeginStop(true);
+      },
+      [this] { ReopenLog(options_.logfile); });
 }
 
 void Server::BeginStop(bool save) {
   final_save_ = save;
-  // Without handlers of ours a further signal ends the process at once.
-  asio::error_code ignored;
-  signals_.clear(ignored);
+  signals_.StopAwaiting();
   until_stopped_.reset();
   main_.stop();
 }
@@ -317,6 +312,7 @@ int RunServer(const config::Options& options) {
 
 int RunServer(const config::Options& options, Disk& disk) {
   GiveBackLargeBlocks();
+  Signals::IgnoreOthers();
   if (auto status = SetUpLogging(options); !status) {
     std::cerr << "bitsieve: cannot start: " << status.error().message << '\n';
     return 1;

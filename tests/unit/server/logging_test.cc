@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -102,6 +103,19 @@ TEST_F(Logging, TheFileIsAppendedTo) {
   ASSERT_TRUE(SetUpLogging(options_));
   spdlog::info("two");
   EXPECT_THAT(Lines(), SizeIs(2));
+}
+
+TEST_F(Logging, AFileThatWasMovedIsOpenedAnew) {
+  for (const char* const format : {"text", "json"}) {
+    options_.logformat = format;
+    ASSERT_TRUE(SetUpLogging(options_));
+    spdlog::info("one");
+    std::filesystem::rename(options_.logfile, options_.logfile + ".1");
+    ReopenLog(options_.logfile);
+    spdlog::info("two");
+    EXPECT_THAT(Lines(), ElementsAre(HasSubstr("opened anew"), HasSubstr("two"))) << format;
+    std::filesystem::remove(options_.logfile);
+  }
 }
 
 TEST_F(Logging, AFileThatCannotBeOpenedIsNamed) {

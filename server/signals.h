@@ -1,0 +1,34 @@
+// signals.h: what the signals of the system mean to the server: an orderly stop, a new log file, or nothing. None of
+// them ends the process without an orderly stop, except for a second signal to stop, and SIGKILL. Confined to the
+// thread that runs the io_context.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/signal_set.hpp>
+#include <functional>
+#include <string>
+
+namespace bitsieve::server {
+
+class Signals {
+ public:
+  explicit Signals(asio::io_context& context) : stop_signals_(context), hangup_(context) {}
+  // The last thread of the process. SIGHUP is ignored afterwards.
+  ~Signals();
+
+  // Signals that would end the process and mean nothing to a server are ignored from here on, for the whole process.
+  // A handler that somebody else has installed, a profiler's for example, stays.
+  static void IgnoreOthers();
+  // `on_stop` is called once, with the name of the signal; `on_hangup` at every SIGHUP while the io_context runs.
+  void Await(std::function<void(const std::string& signal)> on_stop, std::function<void()> on_hangup);
+  // From now on a signal to stop ends the process at once. SIGHUP stays without effect.
+  void StopAwaiting();
+
+ private:
+  void AwaitHangup(std::function<void()> on_hangup);
+
+  asio::signal_set stop_signals_;
+  asio::signal_set hangup_;
+};
+
+}  // namespace bitsieve::server
