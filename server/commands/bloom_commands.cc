@@ -324,11 +324,14 @@ constexpr CommandRow kRows[] = {
      .since = "1.0.0",
      .complexity = "O(bytes), since the fill is counted",
      .summary = "What a filter was made for, what it takes and how full it is.",
-     .syntax = "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | TYPE | ERROR | ESTIMATED | FILL | HASHES | BITS | "
+     .syntax = "key [FULL | CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | TYPE | ERROR | ESTIMATED | FILL | HASHES | "
+               "BITS | "
                "SEED | TIGHTENING | HASH | WINDOW | OLDEST | GENERATIONS | COUNTERBITS | "
                "BUCKETSIZE | MAXITERATIONS | FINGERPRINTBITS | STATE | PROGRESS | FAILURE]",
      .notes =
-         "The first five fields are RedisBloom's, in their order. Seed is text, since it may be larger than an "
+         "Without a word, RedisBloom's five fields: capacity, size, number of filters, number of items inserted and "
+         "expansion rate, which is nil for a filter that does not grow. FULL adds the others that the filter type has; "
+         "any other word returns one field. Seed is text, since it may be larger than an "
          "integer reply can be. Three are of the type window alone: the window, as WINDOW has it; how "
          "far back it remembers now, in items, or in seconds for a window of time; and the generations that are "
          "remembered. Counter bits is of the type counting alone, Hash of blocked and classic, Bucket size "

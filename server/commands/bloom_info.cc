@@ -1,5 +1,7 @@
 #include "server/commands/bloom_info.h"
 
+#include <array>
+#include <span>
 #include <string>
 
 #include "server/commands/argument_reader.h"
@@ -24,7 +26,8 @@ void WriteExpansion(ReplyWriter& reply, const FilterParams& params, const Filter
   reply.Integer(params.expansion);
 }
 
-constexpr Field kFields[] = {
+// RedisBloom's, in its order.
+constexpr Field kRedisBloomFields[] = {
     {"CAPACITY", "Capacity",
      [](ReplyWriter& reply, const FilterParams&, const FilterInfo& info) {
        reply.Integer(static_cast<int64_t>(info.capacity));
@@ -40,6 +43,10 @@ constexpr Field kFields[] = {
        reply.Integer(static_cast<int64_t>(info.items));
      }},
     {"EXPANSION", "Expansion rate", WriteExpansion},
+};
+
+// Of every type.
+constexpr Field kOwnFields[] = {
     {"TYPE", "Type",
      [](ReplyWriter& reply, const FilterParams& params, const FilterInfo&) {
        reply.BulkString(core::FilterKindName(params.kind));
@@ -140,12 +147,15 @@ std::span<const Field> FieldsOfKind(core::FilterKind kind) {
   return {};
 }
 
-const Field* FindField(std::string_view selector, core::FilterKind kind) {
-  for (const Field& field : kFields) {
-    if (EqualsIgnoringCase(field.selector, selector)) return &field;
-  }
-  for (const Field& field : FieldsOfKind(kind)) {
-    if (EqualsIgnoringCase(field.selector, selector)) return &field;
+using FieldLists = std::array<std::span<const Field>, 3>;
+
+FieldLists ListsOfType(core::FilterKind type) { return {kRedisBloomFields, kOwnFields, FieldsOfKind(type)}; }
+
+const Field* FindField(std::string_view selector, core::FilterKind type) {
+  for (const std::span<const Field> fields : ListsOfType(type)) {
+    for (const Field& field : fields) {
+      if (EqualsIgnoringCase(field.selector, selector)) return &field;
+    }
   }
   return nullptr;
 }
@@ -160,15 +170,17 @@ void WriteOne(ReplyWriter& reply, const Field& field, const FilterParams& params
   field.write(reply, params, info);
 }
 
-void WriteAll(ReplyWriter& reply, const FilterParams& params, const FilterInfo& info) {
-  const std::span<const Field> more = FieldsOfKind(params.kind);
-  reply.MapHeader(std::size(kFields) + more.size());
-  const auto write = [&](const Field& field) {
-    reply.SimpleString(field.label);
-    field.write(reply, params, info);
-  };
-  for (const Field& field : kFields) write(field);
-  for (const Field& field : more) write(field);
+void WriteFields(ReplyWriter& reply, std::span<const std::span<const Field>> lists, const FilterParams& params,
+                 const FilterInfo& info) {
+  size_t count = 0;
+  for (const std::span<const Field> fields : lists) count += fields.size();
+  reply.MapHeader(count);
+  for (const std::span<const Field> fields : lists) {
+    for (const Field& field : fields) {
+      reply.SimpleString(field.label);
+      field.write(reply, params, info);
+    }
+  }
 }
 
 }  // namespace
@@ -176,10 +188,17 @@ void WriteAll(ReplyWriter& reply, const FilterParams& params, const FilterInfo& 
 void BloomInfo(CommandContext& context) {
   const core::Filter* filter = context.FindFilter();
   if (filter == nullptr) return context.Error(wire::kNotFound);
-  if (context.arguments.size() == 2) return WriteAll(context.reply, filter->params(), filter->Info());
-  const Field* field = FindField(context.arguments[2], filter->params().kind);
+  const FilterParams& params = filter->params();
+  const FieldLists lists = ListsOfType(params.kind);
+  if (context.arguments.size() == 2) {
+    return WriteFields(context.reply, std::span(lists).first(1), params, filter->Info());
+  }
+  if (EqualsIgnoringCase(context.arguments[2], "FULL")) {
+    return WriteFields(context.reply, lists, params, filter->Info());
+  }
+  const Field* field = FindField(context.arguments[2], params.kind);
   if (field == nullptr) return context.Error(wire::kInvalidInformation);
-  WriteOne(context.reply, *field, filter->params(), filter->Info());
+  WriteOne(context.reply, *field, params, filter->Info());
 }
 
 }  // namespace bitsieve::server

@@ -5,8 +5,8 @@
 
 namespace bitsieve::server {
 
-// All fields that the filter's kind has: RedisBloom's five first and in their order, then our own. One field, chosen by
-// its word: a one-element array under RESP2, a map of one under RESP3.
+// RedisBloom's five fields, whatever the filter type: clients of RedisBloom expect these and no more. With FULL, our
+// own follow. One field, chosen by its word: a one-element array under RESP2, a map of one under RESP3.
 void BloomInfo(CommandContext& context);
 
 }  // namespace bitsieve::server

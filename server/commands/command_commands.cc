@@ -15,12 +15,17 @@ namespace {
 
 using protocol::ReplyWriter;
 
+// Those that RedisBloom's module has in Redis: BF.* and CF.*.
+bool IsModuleCommand(const CommandRow& row) {
+  return row.group == CommandGroup::kBloom || row.group == CommandGroup::kCuckoo;
+}
+
 std::vector<std::string_view> FlagNames(const CommandRow& row) {
   std::vector<std::string_view> names;
   if (row.flags & kWrite) names.push_back("write");
   if (row.flags & kReadOnly) names.push_back("readonly");
   if (row.flags & kDenyOom) names.push_back("denyoom");
-  if (row.group == CommandGroup::kBloom || row.group == CommandGroup::kCuckoo) names.push_back("module");
+  if (IsModuleCommand(row)) names.push_back("module");
   if (row.flags & kAdmin) names.push_back("admin");
   if (row.flags & kFast) names.push_back("fast");
   if (row.flags & kNoMulti) names.push_back("no_multi");
@@ -123,7 +128,7 @@ bool HasCategory(const CommandRow& row, std::string_view wanted) {
 }
 
 bool IsOfModule(const CommandRow& row, std::string_view wanted) {
-  return row.group == CommandGroup::kBloom && EqualsIgnoringCase(wanted, kModuleName);
+  return IsModuleCommand(row) && EqualsIgnoringCase(wanted, kModuleName);
 }
 
 bool FitsPattern(const CommandRow& row, std::string_view wanted) { return core::GlobMatch(wanted, row.name); }

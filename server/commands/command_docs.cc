@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "server/commands/command_table.h"
-
 namespace bitsieve::server {
 namespace {
 
@@ -133,29 +131,7 @@ void WriteArguments(ReplyWriter& reply, const std::vector<ArgumentDoc>& argument
   for (const ArgumentDoc& argument : arguments) WriteArgument(reply, argument);
 }
 
-std::string UpperCase(std::string_view text) {
-  std::string upper(text);
-  std::ranges::transform(upper, upper.begin(),
-                         [](unsigned char byte) { return byte == '|' ? ' ' : static_cast<char>(std::toupper(byte)); });
-  return upper;
-}
-
-void AppendReference(std::string& page, const CommandRow& row) {
-  page += "### " + UpperCase(row.name) + "\n\n";
-  page += "```\n" + UpperCase(row.name);
-  if (!row.syntax.empty()) page.append(" ").append(row.syntax);
-  page.append("\n```\n\n").append(row.summary);
-  if (!row.notes.empty()) page.append(" ").append(row.notes);
-  page.append("\n\nCost: ").append(row.complexity).append(". Since: ").append(row.since).append(".\n\n");
-}
-
-struct Group {
-  CommandGroup group;
-  std::string_view name;
-  std::string_view title;
-};
-
-constexpr Group kGroups[] = {
+constexpr GroupDoc kGroups[] = {
     {CommandGroup::kBloom, "bf", "Filters"},
     {CommandGroup::kCuckoo, "cf", "Cuckoo filters of RedisBloom"},
     {CommandGroup::kGeneric, "generic", "Names"},
@@ -164,11 +140,13 @@ constexpr Group kGroups[] = {
     {CommandGroup::kServer, "server", "Server"},
 };
 
+std::string_view GroupName(CommandGroup group) { return std::ranges::find(kGroups, group, &GroupDoc::group)->name; }
+
 }  // namespace
 
 std::vector<ArgumentDoc> ParseSyntax(std::string_view syntax) { return SyntaxParser(syntax).Sequence(); }
 
-std::string_view GroupName(CommandGroup group) { return std::ranges::find(kGroups, group, &Group::group)->name; }
+std::span<const GroupDoc> GroupDocs() { return kGroups; }
 
 void WriteCommandDocs(ReplyWriter& reply, const CommandRow& row) {
   const bool has_arguments = !row.syntax.empty();
@@ -189,22 +167,6 @@ void WriteCommandDocs(ReplyWriter& reply, const CommandRow& row) {
     reply.BulkString(subcommand.name);
     WriteCommandDocs(reply, subcommand);
   }
-}
-
-std::string CommandReference() {
-  std::string page =
-      "# Commands\n\nGenerated from the command rows in `server/commands`. Words in capitals are typed as they are, in "
-      "any case; what is in brackets may be left out.\n\n";
-  for (const Group& group : kGroups) {
-    page.append("## ").append(group.title).append("\n\n");
-    for (const CommandRow* row : CommandTable::Instance().rows()) {
-      if (row->group != group.group) continue;
-      if (row->handler != nullptr) AppendReference(page, *row);
-      for (const CommandRow& subcommand : row->subcommands) AppendReference(page, subcommand);
-    }
-  }
-  page.resize(page.size() - 1);
-  return page;
 }
 
 }  // namespace bitsieve::server

@@ -2,6 +2,7 @@
 // functions.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,13 +24,16 @@ struct ArgumentDoc {
 
 std::vector<ArgumentDoc> ParseSyntax(std::string_view syntax);
 
-// The group's name as COMMAND DOCS has it: "bf", "generic" …
-std::string_view GroupName(CommandGroup group);
+struct GroupDoc {
+  CommandGroup group;
+  std::string_view name;   // as COMMAND DOCS has it
+  std::string_view title;  // of its section in the documentation
+};
+
+// Every group, in the order of the documentation.
+std::span<const GroupDoc> GroupDocs();
 
 // The map of COMMAND DOCS about one command, subcommands included; its name goes before it.
 void WriteCommandDocs(protocol::ReplyWriter& reply, const CommandRow& row);
-
-// The documentation page about all commands, as Markdown.
-std::string CommandReference();
 
 }  // namespace bitsieve::server

@@ -59,22 +59,29 @@ void Debug(CommandContext& context) {
   context.reply.BulkString(text);
 }
 
-// The header first; then the body, each cursor the offset that comes next, and one.
+void ReplyEndOfDump(CommandContext& context) {
+  context.reply.ArrayHeader(2);
+  context.reply.Integer(0);
+  context.reply.Null();
+}
+
+// The header first; then the body, each cursor the offset that comes next, and one. A filter without items has nothing
+// to dump, as in RedisBloom.
 void ScanDump(CommandContext& context) {
   const std::optional<int64_t> position = ParseInteger(context.arguments[2]);
   if (!position || *position < 0) return context.Error(wire::kInvalidPosition);
   const RedisCuckoo* const cuckoo = FindCuckoo(context, wire::kNotFound, wire::kWrongType);
   if (cuckoo == nullptr) return;
-  context.reply.ArrayHeader(2);
+  const RedisCuckooHeader header = cuckoo->Header();
+  if (header.items == 0) return ReplyEndOfDump(context);
   if (*position == 0) {
+    context.reply.ArrayHeader(2);
     context.reply.Integer(1);
-    return context.reply.BulkString(EncodeRedisCuckooHeader(cuckoo->Header()));
+    return context.reply.BulkString(EncodeRedisCuckooHeader(header));
   }
   const std::string chunk = cuckoo->ReadChunk(static_cast<uint64_t>(*position) - 1);
-  if (chunk.empty()) {
-    context.reply.Integer(0);
-    return context.reply.Null();
-  }
+  if (chunk.empty()) return ReplyEndOfDump(context);
+  context.reply.ArrayHeader(2);
   context.reply.Integer(*position + static_cast<int64_t>(chunk.size()));
   context.reply.BulkString(chunk);
 }
@@ -175,8 +182,10 @@ constexpr CommandRow kRows[] = {
      .summary = "A cuckoo filter's bytes, chunk by chunk, as RedisBloom has them: begins with iterator 0, goes on with "
                 "each reply's first element, and is done when that is 0 again.",
      .syntax = "key iterator",
-     .notes = "Replies with the next iterator and a chunk, to be given to CF.LOADCHUNK together; at the end the chunk "
-              "is nil. Nothing should be added or deleted meanwhile: each chunk is of its own moment.",
+     .notes =
+         "Replies with the next iterator and a chunk, to be given to CF.LOADCHUNK together; at the end the chunk "
+         "is nil. A filter without items has no chunks. Nothing should be added or deleted meanwhile: each chunk is "
+         "of its own moment.",
      .handler = ScanDump},
     {.name = "cf.loadchunk",
      .arity = 4,

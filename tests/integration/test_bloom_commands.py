@@ -236,13 +236,14 @@ class Info(ServerTest):
               b"Tightening ratio", b"Hash"]
 
     def test_fields_come_in_order(self):
-        for version, head in ((2, b"*28\r\n"), (3, b"%14\r\n")):
+        for version, heads in ((2, (b"*10\r\n", b"*28\r\n")), (3, (b"%5\r\n", b"%14\r\n"))):
             connection = self.connect(version)
             connection.command("BF.RESERVE", "k", "0.01", "1000")
-            reply = connection.command("BF.INFO", "k")
-            self.assertTrue(reply.startswith(head + b"+Capacity\r\n:1000\r\n+Size\r\n:"), reply)
-            labels = [line[1:] for line in reply.split(b"\r\n") if line.startswith(b"+")]
-            self.assertEqual(labels, self.LABELS)
+            for words, head, count in ((), heads[0], 5), (("FULL",), heads[1], len(self.LABELS)):
+                reply = connection.command("BF.INFO", "k", *words)
+                self.assertTrue(reply.startswith(head + b"+Capacity\r\n:1000\r\n+Size\r\n:"), reply)
+                labels = [line[1:] for line in reply.split(b"\r\n") if line.startswith(b"+")]
+                self.assertEqual(labels, self.LABELS[:count])
 
     def test_one_field(self):
         self.connect().command("BF.RESERVE", "k", "0.01", "1000", "EXPANSION", "4")
@@ -262,7 +263,7 @@ class Info(ServerTest):
         self.assertIn(b"+Expansion rate\r\n_\r\n", self.connect(3).command("BF.INFO", "k"))
 
     def info(self, key):
-        reply = self.client().execute_command("BF.INFO", key)
+        reply = self.client().execute_command("BF.INFO", key, "FULL")
         return dict(zip(reply[::2], reply[1::2]))
 
     def test_what_it_says_is_so(self):

@@ -129,10 +129,10 @@ class Restart(OwnServerTest):
         client.execute_command("BF.FREEZE", "frozen")
         wait_until_frozen(client, "frozen")
         self.assertTrue(client.save())
-        infos = [server.connect().command("BF.INFO", name) for name in ("staging", "frozen")]
+        infos = [server.connect().command("BF.INFO", name, "FULL") for name in ("staging", "frozen")]
         server.kill()
         client = server.start().client()
-        self.assertEqual([server.connect().command("BF.INFO", name) for name in ("staging", "frozen")], infos)
+        self.assertEqual([server.connect().command("BF.INFO", name, "FULL") for name in ("staging", "frozen")], infos)
         for name in ("staging", "frozen"):
             self.assertTrue(all(client.bf().mexists(name, *range(5000))))
         self.assertEqual(client.bf().madd("staging", 4999, 5000), [0, 1])

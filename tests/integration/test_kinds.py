@@ -69,6 +69,14 @@ class RedisPy(ServerTest):
             self.assertEqual(client.execute_command("BF.CARD", kind), 3)
             self.assertEqual(client.type(kind), b"MBbloomCF" if kind == CUCKOO else b"MBbloom--")
 
+    def test_plain_info_is_five_integers_as_strict_clients_read_it(self):
+        """go-redis and redisbloom-go close the connection at a sixth field, and at one that is no integer."""
+        labels = rb"Capacity", rb"Size", rb"Number of filters", rb"Number of items inserted", rb"Expansion rate"
+        fields = b"".join(rb"\+%s\r\n(:\d+|\$-1|_)\r\n" % label for label in labels)
+        for _, _, kind in self.each_kind():
+            for version, head in ((2, rb"\*10\r\n"), (3, rb"%5\r\n")):
+                self.assertRegex(self.connect(version).command("BF.INFO", kind), rb"^" + head + fields + rb"$")
+
     def test_making_one_again_is_refused(self):
         for _, bloom, kind in self.each_kind():
             with self.assertRaisesRegex(redis.ResponseError, "item exists"):

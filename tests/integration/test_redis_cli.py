@@ -30,7 +30,7 @@ class NonInteractive(ServerTest):
 
     def test_json_output(self):
         self.server.cli("BF.ADD", "k", "a")
-        info = json.loads(self.server.cli("--json", "-3", "BF.INFO", "k"))
+        info = json.loads(self.server.cli("--json", "-3", "BF.INFO", "k", "FULL"))
         self.assertEqual((info["Number of items inserted"], info["Type"], info["Error rate"]), (1, "blocked", 0.01))
 
     def test_errors(self):

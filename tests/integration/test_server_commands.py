@@ -133,7 +133,7 @@ class Names(ServerTest):
         self.assertFalse(client.copy("a", "b"))
         self.assertTrue(client.copy("a", "b", replace=True))
         connection = self.connect()
-        self.assertEqual(connection.command("BF.INFO", "a"), connection.command("BF.INFO", "b"))
+        self.assertEqual(connection.command("BF.INFO", "a", "FULL"), connection.command("BF.INFO", "b", "FULL"))
         self.assertEqual(client.bf().mexists("a", *range(40_000)), client.bf().mexists("b", *range(40_000)))
         client.bf().add("b", "only in b")
         self.assertEqual(client.bf().exists("a", "only in b"), 0)
@@ -356,7 +356,7 @@ class Configuration(ServerTest):
     def test_defaults_shape_filters_that_are_made_on_the_way(self):
         client = self.client()
         client.execute_command("BF.ADD", "k", "a")
-        info = client.execute_command("BF.INFO", "k")
+        info = client.execute_command("BF.INFO", "k", "FULL")
         info = dict(zip(info[::2], info[1::2]))
         self.assertEqual((info[b"Capacity"], info[b"Error rate"], info[b"Type"]), (1000, b"0.001", b"blocked"))
         self.assertTrue(client.config_set("default-type", "classic"))

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "server/commands/command.h"
+#include "server/commands/command_docs.h"
 #include "server/commands/command_table.h"
 #include "tests/lint/pages.h"
 
@@ -20,20 +21,12 @@ constexpr std::string_view kIntroduction =
 # Commands
 
 Names are the same in upper and lower case. Arguments are binary safe. `[...]` may be left out, words in capitals are
-written as they are. The server tells the same with `COMMAND DOCS`.
+written as they are. `COMMAND DOCS` returns the same.
 
-Errors that are not about a command's arguments: `-LOADING` while the filters are being loaded at start (not from
-commands of the kind "also while loading"), `-MISCONF` from commands of the kind "write" while the disk refuses what
+Errors that are not about a command's arguments: `-LOADING` while the filters are being loaded at start (except from
+commands with the flag "also while loading"), `-MISCONF` from commands with the flag "write" while the disk refuses what
 must be logged, `-OOM` from those that maxmemory refuses.
 )";
-
-constexpr std::array kGroups = {
-    std::pair{CommandGroup::kBloom, "Filters"},
-    std::pair{CommandGroup::kGeneric, "Names"},
-    std::pair{CommandGroup::kConnection, "Connection"},
-    std::pair{CommandGroup::kServer, "Server"},
-    std::pair{CommandGroup::kTransactions, "Transactions"},
-};
 
 constexpr std::array kFlags = {
     std::pair{CommandFlag::kWrite, "write"},
@@ -74,7 +67,7 @@ void AppendCommand(const CommandRow& row, std::string& page) {
   page += "\n";
   AppendFact("Since", row.since, page);
   AppendFact("Cost", row.complexity, page);
-  AppendFact("Kind", Flags(row), page);
+  AppendFact("Flags", Flags(row), page);
 }
 
 // A container that does nothing of its own stands for its subcommands.
@@ -89,10 +82,10 @@ void Collect(std::span<const CommandRow> rows, CommandGroup group, std::vector<c
 
 std::string CommandsPage() {
   std::string page(kIntroduction);
-  for (const auto& [group, title] : kGroups) {
+  for (const server::GroupDoc& group : server::GroupDocs()) {
     std::vector<const CommandRow*> rows;
-    for (const CommandRow* row : server::CommandTable::Instance().rows()) Collect({row, 1}, group, rows);
-    page += "\n## " + std::string(title) + "\n";
+    for (const CommandRow* row : server::CommandTable::Instance().rows()) Collect({row, 1}, group.group, rows);
+    page += "\n## " + std::string(group.title) + "\n";
     for (const CommandRow* row : rows) AppendCommand(*row, page);
   }
   return page;

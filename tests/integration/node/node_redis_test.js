@@ -42,8 +42,7 @@ for (const [how, options] of Object.entries(versions)) {
     assert.equal(info['Number of items inserted'], 3);
     assert.equal(info['Number of filters'], 1);
     assert.equal(info['Expansion rate'], 2);
-    assert.equal(info['Type'], 'blocked');
-    assert.equal(Number(info['Error rate']), 0.01);
+    assert.deepEqual(Object.keys(info).length, 5);
 
     await client.bf.reserve('n', 0.01, 10, { NONSCALING: true });
     assert.equal((await client.bf.info('n'))['Expansion rate'], null);

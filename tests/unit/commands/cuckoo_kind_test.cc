@@ -56,7 +56,7 @@ TEST_F(CuckooKindTest, OptionsAreReadAndTold) {
             "*1\r\n:1\r\n");
   EXPECT_EQ(registry.Find("i")->params().bucket_size, 2u);
   EXPECT_EQ(registry.Find("i")->params().max_iterations, 7u);
-  const std::string all = Reply({"BF.INFO", "f"});
+  const std::string all = Reply({"BF.INFO", "f", "FULL"});
   EXPECT_THAT(all, StartsWith("*32\r\n"));
   EXPECT_THAT(all, EndsWith("+Bucket size\r\n:8\r\n+Max iterations\r\n:50\r\n+Fingerprint bits\r\n:11\r\n"));
   Reply({"BF.RESERVE", "b", "0.01", "100"});

@@ -23,7 +23,8 @@ TEST_F(HashCommandsTest, EachIsChosenByName) {
       EXPECT_EQ(Reply({"BF.RESERVE", key, "0.01", "100", "HASH", name, "TYPE", kind, "SEED", "1"}), kOk);
       EXPECT_EQ(Reply({"BF.MADD", key, "a", "b", "a"}), "*3\r\n:1\r\n:1\r\n:0\r\n");
       EXPECT_EQ(Reply({"BF.MEXISTS", key, "a", "b", "c"}), "*3\r\n:1\r\n:1\r\n:0\r\n");
-      EXPECT_THAT(Reply({"BF.INFO", key}), HasSubstr("+Hash\r\n$" + std::to_string(std::strlen(name)) + "\r\n" + name));
+      EXPECT_THAT(Reply({"BF.INFO", key, "FULL"}),
+                  HasSubstr("+Hash\r\n$" + std::to_string(std::strlen(name)) + "\r\n" + name));
     }
   }
   EXPECT_EQ(Reply({"BF.INSERT", "inserted", "HASH", "SIP", "ITEMS", "a"}), "*1\r\n:1\r\n");

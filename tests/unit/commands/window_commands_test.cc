@@ -58,7 +58,7 @@ TEST_F(WindowCommands, ReserveMakesOneOfTime) {
   EXPECT_EQ(Reply({"BF.ADD", "f", "x"}), ":1\r\n");
   EXPECT_EQ(Reply({"BF.ADD", "f", "x"}), ":0\r\n");
   EXPECT_EQ(Reply({"BF.INFO", "f", "WINDOW"}), "*1\r\n$2\r\n1d\r\n");
-  EXPECT_THAT(Reply({"BF.INFO", "f"}), HasSubstr("+Window\r\n$2\r\n1d\r\n+Oldest age\r\n"));
+  EXPECT_THAT(Reply({"BF.INFO", "f", "FULL"}), HasSubstr("+Window\r\n$2\r\n1d\r\n+Oldest age\r\n"));
 }
 
 TEST_F(WindowCommands, ABurstBeyondTheWindowIsAnErrorOfEachItem) {
