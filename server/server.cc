@@ -19,6 +19,7 @@
 #include "core/base/memory_budget.h"
 #include "core/bits/block_kernel.h"
 #include "core/filters/filter_kind.h"
+#include "server/commands/claims.h"
 #include "server/commands/command_settings.h"
 #include "server/commands/cuckoo_loads.h"
 #include "server/commands/dispatcher.h"
@@ -126,6 +127,7 @@ class Server {
   CommandSettings command_settings_;
   Transfers transfers_;
   CuckooLoads cuckoo_loads_;
+  Claims claims_;
   NetSettings net_settings_;
   std::unique_ptr<RunTimeOptions> run_time_options_;
   ServerStats stats_;
@@ -243,7 +245,8 @@ core::Status Server::OpenNetwork() {
                                          .settings = &command_settings_,
                                          .transfers = &transfers_,
                                          .cuckoo_loads = &cuckoo_loads_,
-                                         .durability = &storage_};
+                                         .durability = &storage_,
+                                         .claims = &claims_};
   net_ = std::make_unique<NetServer>(options_.io_threads, commands, LimitsOf(options_), net_settings_);
   if (auto listening = net_->Listen(options_.bind, options_.port); !listening) {
     return core::Fail(core::ErrorCode::kIo, listening.error());

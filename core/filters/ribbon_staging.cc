@@ -88,6 +88,7 @@ bool RibbonStaging::Close() {
   const std::lock_guard lock(writers());
   if (building_) return false;
   building_ = true;
+  turns_.fetch_add(1, std::memory_order_relaxed);
   NoteChanged();
   failure_.clear();
   percent_.store(0, std::memory_order_relaxed);
@@ -97,6 +98,7 @@ bool RibbonStaging::Close() {
 void RibbonStaging::Reopen(std::string failure) {
   const std::lock_guard lock(writers());
   building_ = false;
+  turns_.fetch_add(1, std::memory_order_relaxed);
   failure_ = std::move(failure);
 }
 

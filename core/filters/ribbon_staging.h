@@ -36,7 +36,7 @@ class RibbonStaging final : public Filter {
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   Capabilities capabilities() const override { return {.freeze = true}; }
   uint64_t ItemCount() const override { return hashes_->size(); }
-  uint64_t ChangeCount() const override { return hashes_->size(); }
+  uint64_t ChangeCount() const override { return hashes_->size() + turns_.load(std::memory_order_relaxed); }
   FilterInfo Info() const override;
 
   // From staging to building. False if it is building already.
@@ -63,6 +63,7 @@ class RibbonStaging final : public Filter {
   const MemoryReservation overhead_;
   const uint64_t most_items_;
   std::atomic<uint32_t> percent_{0};  // relaxed: only ever told
+  std::atomic<uint64_t> turns_{0};    // times it was closed or opened again; relaxed, as ChangeCount is
 
   // Protected by the lock of the writers, as is inserting.
   bool building_ = false;

@@ -22,5 +22,6 @@ std::span<const CommandRow> ClientCommands();
 std::span<const CommandRow> ServerCommands();
 std::span<const CommandRow> CommandCommands();
 std::span<const CommandRow> TransactionCommands();
+std::span<const CommandRow> WatchCommands();
 
 }  // namespace bitsieve::server

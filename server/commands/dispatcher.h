@@ -53,6 +53,7 @@ using DeferredReply = std::function<void(Finish finish)>;
 struct CommandSettings;
 struct Transfers;
 struct CuckooLoads;
+class Claims;
 
 class Dispatcher {
  public:
@@ -68,6 +69,7 @@ class Dispatcher {
     Transfers* transfers = nullptr;  // dumps and loads in progress
     CuckooLoads* cuckoo_loads = nullptr;
     Durability* durability = nullptr;  // null: nothing is logged, and no reply waits
+    Claims* claims = nullptr;          // null: transactions of other loops are not kept apart
   };
 
   explicit Dispatcher(const Environment& environment);

@@ -31,6 +31,12 @@ enum ExpiryCondition : uint32_t {
   kIfSooner = 1 << 3,
 };
 
+// What a name means at one moment, for WATCH: see Keyspace::StateOf.
+struct NameState {
+  uint64_t stamp = 0;    // of the last change of the name's meaning, never used twice; 0: it means nothing
+  uint64_t changes = 0;  // ChangeCount of its filter; of a missing name how many names its shards had seen come to be
+};
+
 struct ExpiryStats {
   uint64_t names = 0;           // that have an expiry
   int64_t average_ms_left = 0;  // of them
@@ -85,6 +91,13 @@ class Keyspace {
   virtual ExpiryStats Expiries() const = 0;
   // The time that expiries are compared with.
   virtual int64_t NowMs() const = 0;
+
+  // What the name means now, to be compared later: whether anything happened to it since.
+  virtual NameState StateOf(std::string_view name) const = 0;
+  // False if the name's meaning, its expiry or the content of its filter changed since it had this state, even if it is
+  // the same again by now. Rarely also false for a name that was missing all the time: if very many others were
+  // created.
+  virtual bool IsUnchanged(std::string_view name, const NameState& state) const = 0;
 
   // The account that every filter of this keyspace takes its memory from.
   virtual core::MemoryBudget& memory() = 0;

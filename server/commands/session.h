@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "protocol/reply_writer.h"
+#include "server/commands/watch_list.h"
 
 namespace bitsieve::server {
 
@@ -83,6 +84,8 @@ struct Session {
   bool multi_failed = false;  // a queued command was refused: EXEC aborts
   std::vector<std::vector<std::string>> queued;
   size_t queued_bytes = 0;
+
+  WatchList watches;
 };
 
 }  // namespace bitsieve::server

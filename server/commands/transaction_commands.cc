@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/commands/claims.h"
 #include "server/commands/command_families.h"
 #include "server/commands/command_runner.h"
 #include "server/commands/command_table.h"
@@ -59,13 +60,41 @@ void RunQueued(CommandContext& context, const std::vector<std::vector<std::strin
   context.arguments = {};
 }
 
+Claims::Slots SlotsOf(const CommandTable& table, const Session& session) {
+  Claims::Slots slots;
+  session.watches.ForEach([&](std::string_view name) { slots.set(Claims::SlotOf(name)); });
+  for (const std::vector<std::string>& command : session.queued) {
+    const KeyPositions& keys = table.Find(command[0])->keys;
+    if (keys.first == 0) continue;
+    for (int i = keys.first; i <= LastOf(keys, command.size()); i += keys.step) {
+      slots.set(Claims::SlotOf(command[static_cast<size_t>(i)]));
+    }
+  }
+  return slots;
+}
+
+// False if a watched name was touched, or if another transaction may be about to touch what this one is about. Nobody
+// else's transaction does as long as `claim` lives.
+bool WatchesHold(const CommandContext& context, Claims::Held& claim) {
+  const Session& session = context.session;
+  if (session.watches.empty()) return true;
+  if (Claims* const claims = context.environment.claims; claims != nullptr) {
+    claim = claims->TryTake(SlotsOf(context.table, session));
+    if (!claim) return false;
+  }
+  return !session.watches.Touched(context.keyspace());
+}
+
 void Exec(CommandContext& context) {
   Session& session = context.session;
   if (!session.in_multi) return context.Error(wire::kExecWithoutMulti);
   const bool failed = session.multi_failed;
+  Claims::Held claim;
+  const bool watches_hold = failed || WatchesHold(context, claim);
   const std::vector<std::vector<std::string>> queued = std::exchange(session.queued, {});
   EndTransaction(session);
   if (failed) return context.Error(wire::kExecAborted);
+  if (!watches_hold) return context.reply.NullArray();
   // All or nothing, also if it is since they were queued that nothing can be logged.
   if (context.in_trouble && Writes(context.table, queued)) {
     return context.Error(wire::ExecAborted(wire::CannotLog(context.environment.durability->Trouble())));
@@ -89,8 +118,12 @@ constexpr CommandRow kRows[] = {
      .since = "1.2.0",
      .complexity = "that of the queued commands",
      .summary = "Runs the queued commands and replies with an array of their replies.",
-     .notes = "The commands run in order, none of this connection between them. Commands of other connections may run "
-              "between them: a transaction is not isolated, and there is no WATCH.",
+     .notes =
+         "The commands run in order, none of this connection between them. Null, and nothing is run, if a name that "
+         "WATCH was given was touched, or if at this moment another transaction runs that watches names and is "
+         "about one of the same names. So of transactions that watch what they read, two never overlap. Commands "
+         "that other connections send outside of such transactions may run between the queued ones, with one "
+         "event loop as well as with several, and between the look at the watched names and the first of them.",
      .handler = Exec},
     {.name = "discard",
      .arity = 1,
@@ -98,7 +131,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kTransactions,
      .since = "2.0.0",
      .complexity = "O(N) in the queued commands",
-     .summary = "Forgets the queued commands.",
+     .summary = "Forgets the queued commands and the watched names.",
      .handler = Discard},
 };
 
@@ -122,6 +155,7 @@ void FailTransaction(Session& session) {
 void EndTransaction(Session& session) {
   session.in_multi = false;
   session.multi_failed = false;
+  session.watches.Clear();
   LetGoOfQueue(session);
   TellQueued(session);
 }

@@ -133,6 +133,9 @@ inline constexpr std::string_view kInvalidClientId = "ERR Invalid client ID";
 inline constexpr std::string_view kNestedMulti = "ERR MULTI calls can not be nested";
 inline constexpr std::string_view kExecWithoutMulti = "ERR EXEC without MULTI";
 inline constexpr std::string_view kDiscardWithoutMulti = "ERR DISCARD without MULTI";
+inline constexpr std::string_view kWatchInMulti = "ERR WATCH inside MULTI is not allowed";
+inline constexpr std::string_view kTooManyWatched =
+    "ERR too many watched names: a connection may watch 16384 names, of 16 MiB together";
 inline constexpr std::string_view kExecAborted = "EXECABORT Transaction discarded because of previous errors.";
 inline constexpr std::string_view kNotInMulti = "ERR Command not allowed inside a transaction";
 inline constexpr std::string_view kQueueFull =

@@ -70,8 +70,7 @@ FilterPtr Registry::InsertIfAbsent(std::string_view text, FilterPtr filter, int6
     if (found != view.map().end()) return found->second.filter;
     if (!memory.held()) return nullptr;
     TellNamed(text, filter, expires_ms);
-    view.Add(name, Entry{filter, std::move(memory), expires_ms});
-    CountChange();
+    view.Add(name, Entry{filter, std::move(memory), expires_ms, CountChange()});
   }
   SweepIfExpiring(expires_ms);
   return filter;
@@ -87,12 +86,12 @@ bool Registry::Put(std::string_view text, FilterPtr filter, int64_t expires_ms) 
     TellNamed(text, filter, expires_ms);
     const auto found = view.map().find(name);
     if (found == view.map().end()) {
-      view.Add(name, Entry{std::move(filter), std::move(memory), expires_ms});
+      view.Add(name, Entry{std::move(filter), std::move(memory), expires_ms, CountChange()});
     } else {
       found->second.filter.swap(filter);  // what was there dies with the argument, after the lock is gone
       view.SetExpiry(found, expires_ms);
+      view.NoteReplaced(found, CountChange());
     }
-    CountChange();
   }
   SweepIfExpiring(expires_ms);
   return true;
@@ -107,7 +106,7 @@ bool Registry::Replace(std::string_view text, const FilterPtr& expected, FilterP
   TellNamed(text, replacement, found->second.expires_ms);
   // The caller's argument dies after the lock is gone, and what was replaced with it.
   found->second.filter.swap(replacement);
-  CountChange();
+  found->second.stamp = CountChange();
   return true;
 }
 
@@ -119,7 +118,7 @@ bool Registry::ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement)
       TellNamed(name.text, replacement, entry.expires_ms);
       // The caller still holds what was replaced.
       entry.filter.swap(replacement);
-      CountChange();
+      entry.stamp = CountChange();
       return true;
     }
   }
@@ -166,9 +165,9 @@ RenameOutcome Registry::Rename(std::string_view from_text, std::string_view to_t
   Shard::Node node = source.MoveOut(moving);
   std::swap(node.mapped().memory, memory);
   node.key() = std::move(new_name);
+  node.mapped().stamp = CountChange();
   target.MoveIn(std::move(node));
   if (log_ != nullptr) log_->Renamed(from_text, to_text);
-  CountChange();
   return RenameOutcome::kRenamed;
 }
 
@@ -237,7 +236,7 @@ bool Registry::SetExpiry(std::string_view text, int64_t expires_ms, uint32_t con
     const auto found = view.map().find(name);
     if (found == view.map().end() || !Holds(conditions, found->second.expires_ms, expires_ms)) return false;
     if (found->second.expires_ms != expires_ms) {
-      CountChange();
+      found->second.stamp = CountChange();
       if (log_ != nullptr) log_->ExpirySet(text, expires_ms);
     }
     view.SetExpiry(found, expires_ms);
@@ -257,6 +256,32 @@ std::optional<int64_t> Registry::ExpiryOf(std::string_view text) const {
   const auto found = shard.map.find(name);
   if (found == shard.map.end() || IsDue(found->second, clock_)) return std::nullopt;
   return found->second.expires_ms;
+}
+
+NameState Registry::StateOf(std::string_view text) const {
+  const Name name = Hashed(text);
+  FilterPtr filter;
+  uint64_t stamp = 0;
+  {
+    const std::lock_guard lock(MutexOf(name.shard));
+    const auto found = shards_[name.shard].map.find(name);
+    if (found == shards_[name.shard].map.end() || IsDue(found->second, clock_)) {
+      return {.stamp = 0, .changes = locks_[name.shard % kLocks].created.noted()};
+    }
+    filter = found->second.filter;
+    stamp = found->second.stamp;
+  }
+  return {.stamp = stamp, .changes = filter->ChangeCount()};
+}
+
+bool Registry::IsUnchanged(std::string_view text, const NameState& state) const {
+  const NameState now = StateOf(text);
+  if (now.stamp != state.stamp) return false;
+  if (now.stamp != 0) return now.changes == state.changes;
+  // It is missing as it was; but it may have come and gone.
+  const Name name = Hashed(text);
+  const std::lock_guard lock(MutexOf(name.shard));
+  return !locks_[name.shard % kLocks].created.MayHaveNoted(name.hash, state.changes);
 }
 
 ExpiryStats Registry::Expiries() const {

@@ -64,6 +64,8 @@ class Registry final : public Keyspace {
   std::optional<int64_t> ExpiryOf(std::string_view name) const override;
   ExpiryStats Expiries() const override;
   int64_t NowMs() const override { return clock_(); }
+  NameState StateOf(std::string_view name) const override;
+  bool IsUnchanged(std::string_view name, const NameState& state) const override;
   core::MemoryBudget& memory() override;
 
   // From now on; all filters that are there, and have numbers, get its listener. The log outlives the registry, or is
@@ -97,7 +99,8 @@ class Registry final : public Keyspace {
   bool AnyDue() const;
   bool AnyExpiry() const;
   void SweepIfExpiring(int64_t expires_ms);
-  void CountChange() { changes_.fetch_add(1, std::memory_order_relaxed); }
+  // Returns the stamp of the change: its number.
+  uint64_t CountChange() { return changes_.fetch_add(1, std::memory_order_relaxed) + 1; }
   // Called with the name's lock held.
   void TellNamed(std::string_view name, const FilterPtr& filter, int64_t expires_ms);
   void TellUnnamed(std::string_view name);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "server/keyspace/expiry_index.h"
+#include "server/keyspace/recent_names.h"
 #include "server/keyspace/registry.h"
 
 namespace bitsieve::server {
@@ -26,6 +27,7 @@ struct Entry {
   FilterPtr filter;
   core::MemoryReservation memory;  // of the name and the entry
   int64_t expires_ms = 0;          // 0: never
+  uint64_t stamp = 0;              // of the last change of what the name means: see NameState
 };
 
 // The clock is asked only about what has an expiry.
@@ -43,6 +45,7 @@ struct Registry::Name {
 struct alignas(64) Registry::Lock {
   std::mutex mutex;
   ExpiryIndex expiries;  // of all entries in the shards of this lock
+  RecentNames created;   // in the shards of this lock
 };
 
 struct Registry::Shard {
@@ -73,11 +76,13 @@ class Registry::View {
       : registry_(registry),
         shard_(shard),
         map_(registry.shards_[shard].map),
-        expiries_(registry.locks_[shard % kLocks].expiries) {}
+        expiries_(registry.locks_[shard % kLocks].expiries),
+        created_(registry.locks_[shard % kLocks].created) {}
 
   Map& map() { return map_; }
 
   void Add(const Name& name, Entry entry) {
+    created_.Note(name.hash);
     Index(map_.emplace(StoredName{std::string(name.text), name.hash}, std::move(entry)).first);
     registry_.size_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -91,12 +96,20 @@ class Registry::View {
     if (entry->second.expires_ms != 0) expiries_.Erase(ItemOf(entry));
     return map_.extract(entry);
   }
-  void MoveIn(Node node) { Index(map_.insert(std::move(node)).position); }
+  void MoveIn(Node node) {
+    created_.Note(node.key().hash);
+    Index(map_.insert(std::move(node)).position);
+  }
 
   // The node of this name if its time has come; else an empty one.
   Node TakeIfDue(const Name& name) {
     const auto found = map_.find(name);
     return found != map_.end() && IsDue(found->second, registry_.clock_) ? TakeExpired(found) : Node();
+  }
+  // What was there may have ended long ago: then the name was missing, and comes to be now.
+  void NoteReplaced(Map::iterator entry, uint64_t stamp) {
+    entry->second.stamp = stamp;
+    created_.Note(entry->first.hash);
   }
   void SetExpiry(Map::iterator entry, int64_t expires_ms) {
     if (entry->second.expires_ms != 0) expiries_.Erase(ItemOf(entry));
@@ -128,6 +141,7 @@ class Registry::View {
   const size_t shard_;
   Map& map_;
   ExpiryIndex& expiries_;
+  RecentNames& created_;
 };
 
 // All that a flush left.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/memory_budget.h"
+#include "server/commands/claims.h"
 #include "server/commands/command_settings.h"
 #include "server/commands/cuckoo_loads.h"
 #include "server/commands/dispatcher.h"
@@ -40,7 +41,7 @@ class CommandFixture {
     clients.Add(client);
     dispatcher = std::make_unique<server::Dispatcher>(
         server::Dispatcher::Environment{&registry, &control, &clients, &stats, &stats.loops.front(), &settings,
-                                        &transfers, &cuckoo_loads, &durability});
+                                        &transfers, &cuckoo_loads, &durability, &claims});
   }
 
   // The reply to one command.
@@ -63,6 +64,7 @@ class CommandFixture {
   server::Transfers transfers;
   server::CuckooLoads cuckoo_loads;
   FakeDurability durability;
+  server::Claims claims;
   std::shared_ptr<server::ClientRecord> client =
       std::make_shared<server::ClientRecord>(7, "127.0.0.1:5000", "127.0.0.1:7379", 1'000);
   server::Session session{client};

@@ -35,6 +35,8 @@ class NoFilters final : public Keyspace {
   std::optional<int64_t> ExpiryOf(std::string_view) const override { return std::nullopt; }
   ExpiryStats Expiries() const override { return {}; }
   int64_t NowMs() const override { return 0; }
+  NameState StateOf(std::string_view) const override { return {}; }
+  bool IsUnchanged(std::string_view, const NameState&) const override { return true; }
   core::MemoryBudget& memory() override { return memory_; }
 
  private:

@@ -1,0 +1,53 @@
+// WATCH and UNWATCH. EXEC, which asks what became of the watched names, is in transaction_commands.cc.
+
+#include "server/commands/command_families.h"
+#include "server/commands/wire_errors.h"
+
+namespace bitsieve::server {
+namespace {
+
+void Watch(CommandContext& context) {
+  if (context.session.in_multi) return context.Error(wire::kWatchInMulti);
+  for (const std::string_view name : context.arguments.subspan(1)) {
+    if (!context.session.watches.Add(name, context.keyspace())) return context.Error(wire::kTooManyWatched);
+  }
+  context.reply.Ok();
+}
+
+void Unwatch(CommandContext& context) {
+  context.session.watches.Clear();
+  context.reply.Ok();
+}
+
+constexpr CommandRow kRows[] = {
+    {.name = "watch",
+     .arity = -2,
+     .flags = kReadOnly | kFast | kRunsInMulti,
+     .keys = {1, -1, 1},
+     .group = CommandGroup::kTransactions,
+     .since = "2.2.0",
+     .complexity = "O(keys)",
+     .summary = "Makes the next EXEC run nothing, and reply null, if any of these names is touched until then.",
+     .syntax = "key [key ...]",
+     .notes = "A name is touched by every change of what it means or of what its filter holds: an item that is added "
+              "or removed (one that was there already changes nothing, except where additions are counted), a filter "
+              "that is created, deleted, cleared, merged into, restored, renamed or copied onto it, frozen or flushed, "
+              "an expiry that is set, taken away or reached. A name without a filter can be watched as well. That a "
+              "window forgets with time is no change. EXEC, DISCARD, UNWATCH, RESET and the end of the connection end "
+              "the watching. A connection watches at most 16384 names of 16 MiB together.",
+     .handler = Watch},
+    {.name = "unwatch",
+     .arity = 1,
+     .flags = kFast | kLoading,
+     .group = CommandGroup::kTransactions,
+     .since = "2.2.0",
+     .complexity = "O(watched names)",
+     .summary = "Ends the watching of all names.",
+     .handler = Unwatch},
+};
+
+}  // namespace
+
+std::span<const CommandRow> WatchCommands() { return kRows; }
+
+}  // namespace bitsieve::server
