@@ -3,9 +3,11 @@
 #include <time.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "core/base/wall_clock.h"
 #include "server/commands/client_name.h"
 #include "server/commands/command_families.h"
 #include "server/commands/wire_errors.h"
@@ -115,6 +117,30 @@ void SetInfo(CommandContext& context) {
   context.reply.Ok();
 }
 
+ClientPause::Scope ReadScope(ArgumentReader& reader) {
+  if (!reader.More() || reader.Skip("ALL")) return ClientPause::Scope::kAll;
+  if (!reader.Skip("WRITE")) reader.Fail(wire::kPauseMode);
+  return ClientPause::Scope::kWrites;
+}
+
+void Pause(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 2);
+  const int64_t timeout_ms = reader.Integer(wire::kPauseTimeout, wire::kPauseTimeout);
+  if (timeout_ms < 0) reader.Fail(wire::kNegativeTimeout);
+  const ClientPause::Scope scope = reader.ok() ? ReadScope(reader) : ClientPause::Scope::kNone;
+  if (!reader.ok()) return context.Error(reader.error());
+
+  const int64_t now_ms = core::CoarseMonotonicMs();
+  if (timeout_ms > std::numeric_limits<int64_t>::max() - now_ms) return context.Error(wire::kPauseTimeout);
+  context.environment.clients->pause.Begin(scope, now_ms + timeout_ms, now_ms);
+  context.reply.Ok();
+}
+
+void Unpause(CommandContext& context) {
+  context.environment.clients->pause.Cancel();
+  context.reply.Ok();
+}
+
 constexpr CommandRow kSubcommands[] = {
     {.name = "client|id",
      .arity = 2,
@@ -167,6 +193,28 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(1)",
      .summary = "The line of CLIENT LIST about this connection.",
      .handler = Info},
+    {.name = "client|pause",
+     .arity = -3,
+     .max_arguments = 4,
+     .flags = kAdmin | kLoading,
+     .group = CommandGroup::kConnection,
+     .since = "3.0.0",
+     .complexity = "O(1)",
+     .summary = "Makes the commands of all clients, or those that write, wait for the given milliseconds.",
+     .syntax = "timeout [WRITE | ALL]",
+     .notes =
+         "ALL is the default. The commands wait in their connections and run, in order, when the pause is over. A "
+         "second pause can make the first longer and wider, never shorter. CLIENT and SHUTDOWN run during a pause; "
+         "PING waits. A server that stops ends the pause.",
+     .handler = Pause},
+    {.name = "client|unpause",
+     .arity = 2,
+     .flags = kAdmin | kLoading,
+     .group = CommandGroup::kConnection,
+     .since = "6.2.0",
+     .complexity = "O(1)",
+     .summary = "Ends the pause of CLIENT PAUSE.",
+     .handler = Unpause},
 };
 
 constexpr CommandRow kRows[] = {

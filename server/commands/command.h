@@ -100,10 +100,12 @@ struct CommandContext {
   Tally tally = {};
   DeferredReply deferred = {};  // set by a handler whose reply comes later
   bool wrote = false;           // a command of kWrite ran
+  bool postponed = false;       // the command that was next has to wait: see Dispatcher::Outcome
 
   // As it was when the window of commands began that runs now.
   bool loading = false;
   bool in_trouble = false;  // the disk refuses what would be logged
+  bool may_wait = false;    // some commands must not run now: MustWait() is asked before each
 
   // Of the command that runs now.
   Arguments arguments = {};

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/base/wall_clock.h"
 #include "server/commands/command_table.h"
 #include "server/commands/transaction.h"
 #include "server/commands/wire_errors.h"
@@ -77,6 +78,7 @@ bool CheckTransaction(CommandContext& context) {
   if (!context.session.in_multi || (context.row->flags & kRunsInMulti)) return true;
   if (context.row->flags & kNoMulti) return Refuse(context, wire::kNotInMulti);
   if (!QueueCommand(context.session, context.arguments, context.settings())) return Refuse(context, wire::kQueueFull);
+  context.session.queue_writes |= (context.row->flags & kWrite) != 0;
   context.reply.SimpleString("QUEUED");
   return false;
 }
@@ -86,7 +88,25 @@ bool Admit(CommandContext& context) {
          CheckNames(context) && CheckLoggable(context) && CheckTransaction(context);
 }
 
+bool MayWrite(const CommandContext& context) {
+  return (context.row->flags & kWrite) || (context.row->name == "exec" && context.session.queue_writes);
+}
+
+// Clients are paused. CLIENT goes on, since CLIENT UNPAUSE must, and SHUTDOWN.
+bool IsPaused(const CommandContext& context) {
+  const ClientPause::Scope scope = context.environment.clients->pause.ScopeAt(core::CoarseMonotonicMs());
+  if (scope == ClientPause::Scope::kNone) return false;
+  if (context.row->name == "client" || context.row->name == "shutdown") return false;
+  return scope == ClientPause::Scope::kAll || MayWrite(context);
+}
+
 }  // namespace
+
+bool MustWait(const CommandContext& context) {
+  if (context.row == nullptr) return false;                                            // it is refused
+  if (context.session.in_multi && !(context.row->flags & kRunsInMulti)) return false;  // it is queued
+  return IsPaused(context);
+}
 
 void RunCommand(CommandContext& context) {
   ++context.tally.commands;

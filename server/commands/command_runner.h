@@ -5,6 +5,10 @@
 
 namespace bitsieve::server {
 
+// Whether the command that context.arguments and context.row tell of must not run yet: clients are paused. It is asked
+// only if context.may_wait, before RunCommand(); the dispatcher then postpones the command.
+bool MustWait(const CommandContext& context);
+
 // Runs the command that context.arguments and context.row (null: unknown) tell of, or replies why it may not run.
 // Between MULTI and EXEC it is queued instead.
 void RunCommand(CommandContext& context);

@@ -79,13 +79,13 @@ class Dispatcher::Impl {
     CommandContext context{environment_, table_, session, reply};
     const PublishedTally published(context.tally, *environment_.loop_stats);
     size_t next = first;
-    while (next < batch.size() && !session.closing && !context.deferred) {
+    while (next < batch.size() && !session.closing && !context.deferred && !context.postponed) {
       LookAround(context);
       const NameMemo::Window window(memo_);
       const size_t end = session.in_multi || context.loading ? PrepareNothing(batch, next) : Prepare(batch, next);
       next = Run(context, batch, next, end);
     }
-    return {next - first, std::move(context.deferred), context.wrote};
+    return {next - first, std::move(context.deferred), context.wrote, context.postponed};
   }
 
  private:
@@ -98,6 +98,7 @@ class Dispatcher::Impl {
   void LookAround(CommandContext& context) const {
     context.loading = environment_.stats->Loading();
     context.in_trouble = environment_.durability != nullptr && environment_.durability->InTrouble();
+    context.may_wait = environment_.clients->pause.MayBeActive();
   }
 
   // Finds out ahead what the commands of a window will need, up to the first whose effect others may depend on. Returns
@@ -135,7 +136,8 @@ class Dispatcher::Impl {
     return first + 1;
   }
 
-  // Runs the window in order. Returns where it stopped: before its end if a reply comes later or the connection closes.
+  // Runs the window in order. Returns where it stopped: before its end if a reply comes later, the connection closes or
+  // a command has to wait.
   size_t Run(CommandContext& context, const CommandBatch& batch, size_t first, size_t end) {
     for (size_t i = first; i < end;) {
       const Slot& slot = slots_[i - first];
@@ -145,9 +147,14 @@ class Dispatcher::Impl {
         i += length;
         continue;
       }
-      context.arguments = batch[i++];
+      context.arguments = batch[i];
       context.row = slot.row;
       context.filter = slot.filter;
+      if (context.may_wait && MustWait(context)) {
+        context.postponed = true;
+        return i;
+      }
+      ++i;
       RunCommand(context);
       if (context.session.closing || context.deferred) return i;
     }
@@ -155,7 +162,7 @@ class Dispatcher::Impl {
   }
 
   static bool NeedsAdmission(const CommandContext& context, const CommandRow& row) {
-    return context.in_trouble && (row.flags & kWrite);
+    return context.may_wait || (context.in_trouble && (row.flags & kWrite));
   }
 
   // How many slots from `begin` on ask the same of the same filter.

@@ -76,9 +76,13 @@ class Dispatcher {
   ~Dispatcher();
 
   struct Outcome {
-    size_t executed;         // commands of the batch that are done; fewer than all if deferred or session.closing
+    // Commands of the batch that are done; fewer than all if deferred, postponed or session.closing.
+    size_t executed;
     DeferredReply deferred;  // set if the last executed command's reply comes later
     bool wrote;              // replies must wait for Durability::AwaitedPosition()
+    // The command behind those could not run yet (see MustWait()) and nothing of it was done: Execute() is to be called
+    // again, with that command first, after a moment in which other connections work.
+    bool postponed = false;
   };
   // Runs commands [first, batch.size()) and appends their replies.
   Outcome Execute(Session& session, const CommandBatch& batch, size_t first, protocol::ReplyWriter& reply);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "protocol/reply_writer.h"
+#include "server/commands/client_pause.h"
 #include "server/commands/watch_list.h"
 
 namespace bitsieve::server {
@@ -66,6 +67,8 @@ class ClientList {
   std::vector<std::shared_ptr<ClientRecord>> All() const;
   size_t Size() const;
 
+  ClientPause pause;  // thread-safe
+
  private:
   mutable std::mutex mutex_;
   // Protected by mutex_.
@@ -84,6 +87,7 @@ struct Session {
   bool multi_failed = false;  // a queued command was refused: EXEC aborts
   std::vector<std::vector<std::string>> queued;
   size_t queued_bytes = 0;
+  bool queue_writes = false;  // a queued command may change something
 
   WatchList watches;
 };

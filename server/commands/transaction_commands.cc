@@ -28,6 +28,7 @@ size_t QueuedBytes(Arguments arguments) {
 void LetGoOfQueue(Session& session) {
   std::vector<std::vector<std::string>>().swap(session.queued);
   session.queued_bytes = 0;
+  session.queue_writes = false;
 }
 
 void Multi(CommandContext& context) {

@@ -128,6 +128,9 @@ inline constexpr std::string_view kBadClientName =
     "ERR Client names cannot contain spaces, newlines or special characters.";
 inline constexpr std::string_view kLongClientName = "ERR Client names cannot be longer than 1024 bytes.";
 inline constexpr std::string_view kInvalidClientId = "ERR Invalid client ID";
+inline constexpr std::string_view kPauseTimeout = "ERR timeout is not an integer or out of range";
+inline constexpr std::string_view kNegativeTimeout = "ERR timeout is negative";
+inline constexpr std::string_view kPauseMode = "ERR CLIENT PAUSE mode must be WRITE or ALL";
 
 // Transactions.
 inline constexpr std::string_view kNestedMulti = "ERR MULTI calls can not be nested";

@@ -59,7 +59,7 @@ void Connection::Abort(const char* reason) {
 }
 
 bool Connection::IdleSince(int64_t unix_ms) const {
-  return !deferred_ && held_ == nullptr &&
+  return !deferred_ && !postponed_ && held_ == nullptr &&
          conversation_.client().last_active_unix_ms.load(std::memory_order_relaxed) < unix_ms;
 }
 
@@ -72,7 +72,7 @@ void Connection::WaitReadable() {
 }
 
 void Connection::OnReadable() {
-  if (closed_ || deferred_ || held_ != nullptr || scheduled_ || finishing_) return;
+  if (closed_ || deferred_ || postponed_ || held_ != nullptr || scheduled_ || finishing_) return;
   Guarded([this] {
     std::span<char> input;
     if (Receive(input)) Run(input);
@@ -128,6 +128,8 @@ void Connection::GoOn(Conversation::Step step) {
   switch (step.state) {
     case Conversation::State::kDeferred:
       return Defer(std::move(step.deferred));
+    case Conversation::State::kPostponed:
+      return Postpone();
     case Conversation::State::kClose:
       if (conversation_.broken()) LoopStats::Add(loop_.stats().protocol_errors, 1);
       return FinishIfWritten();
@@ -180,6 +182,17 @@ void Connection::Resume(const WriteReply& write_reply) {
     Conversation::Step step = conversation_.Resume(write_reply, loop_.dispatcher(), loop_.reply());
     GoOn(std::move(step));
   });
+}
+
+void Connection::Postpone() {
+  postponed_ = true;
+  loop_.Postpone(shared_from_this());
+}
+
+void Connection::Retry() {
+  if (closed_) return;
+  postponed_ = false;
+  Guarded([this] { GoOn(conversation_.Retry(loop_.dispatcher(), loop_.reply())); });
 }
 
 // ---- holding back

@@ -9,6 +9,9 @@
 // they are held, all of the batch, and the connection rests until it has. A connection that is closed meanwhile gives
 // none.
 //
+// A command that has to wait for a moment (CLIENT PAUSE) is kept, with what is behind it, and tried again by the loop;
+// the other connections work meanwhile.
+//
 // Confined to its loop. Kept alive by its loop and by the operations under way.
 #pragma once
 
@@ -38,6 +41,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Drain();
   // Closes at once, whatever is under way. `reason` goes to the log.
   void Abort(const char* reason);
+  // Runs the postponed command if it need no longer wait.
+  void Retry();
   // Whether the client has been idle since before `unix_ms` (it is not while it waits for a reply).
   bool IdleSince(int64_t unix_ms) const;
 
@@ -65,6 +70,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   template <class Work>
   auto Later(Work work);
   void Defer(DeferredReply deferred);
+  void Postpone();
   void Resume(const WriteReply& write_reply);
   // Keeps what the loop has collected for this client, and `step`, until the log has reached the position.
   void Hold(uint64_t position, Conversation::Step step);
@@ -91,6 +97,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool waiting_for_writable_ = false;
   std::unique_ptr<Held> held_;  // nothing is written, run or read before it is released
   bool deferred_ = false;       // a reply comes later: nothing is run before
+  bool postponed_ = false;      // a command has to wait for a moment: the loop calls Retry()
   bool scheduled_ = false;      // Soon() is under way
   bool draining_ = false;       // close as soon as the socket has no more to read
   bool finishing_ = false;      // close once everything is written

@@ -23,6 +23,7 @@ struct Conversation::WaitingCommands {
 
   std::string bytes;  // never reallocated: `batch` points into it
   CommandBatch batch;
+  size_t next = 0;  // those before are done
 };
 
 Conversation::Conversation(std::shared_ptr<ClientRecord> client, const protocol::RequestLimits& limits)
@@ -49,7 +50,7 @@ Conversation::Step Conversation::RunWindow(std::span<char> input, Dispatcher& di
     if (status == ParseStatus::kCommand) batch.ends.push_back(batch.arguments.size());
   }
   broken_ = status == ParseStatus::kError;
-  Step step = Run(dispatcher, batch, reply);
+  Step step = Run(dispatcher, batch, 0, reply);
   step.consumed = consumed;
   if (step.state == State::kMore && status == ParseStatus::kNeedMore) step.state = State::kNeedMore;
   return step;
@@ -58,20 +59,41 @@ Conversation::Step Conversation::RunWindow(std::span<char> input, Dispatcher& di
 Conversation::Step Conversation::Resume(const WriteReply& write_reply, Dispatcher& dispatcher, std::string& reply) {
   protocol::ReplyWriter writer = Writer(reply);
   write_reply(writer);
-  static const CommandBatch kNone;
-  const std::unique_ptr<WaitingCommands> waiting = std::move(waiting_);
-  return Run(dispatcher, waiting ? waiting->batch : kNone, reply);
+  return RunWaiting(dispatcher, reply);
 }
 
-Conversation::Step Conversation::Run(Dispatcher& dispatcher, const CommandBatch& batch, std::string& reply) {
+Conversation::Step Conversation::Retry(Dispatcher& dispatcher, std::string& reply) {
+  return RunWaiting(dispatcher, reply);
+}
+
+Conversation::Step Conversation::RunWaiting(Dispatcher& dispatcher, std::string& reply) {
+  static const CommandBatch kNone;
+  Step step = waiting_ ? Run(dispatcher, waiting_->batch, waiting_->next, reply) : Run(dispatcher, kNone, 0, reply);
+  if (step.state != State::kDeferred && step.state != State::kPostponed) waiting_.reset();
+  return step;
+}
+
+// Commands of `batch` from `first` on are to be run later.
+void Conversation::Keep(const CommandBatch& batch, size_t first) {
+  if (first == batch.size()) {
+    waiting_.reset();
+  } else if (waiting_ && &batch == &waiting_->batch) {
+    waiting_->next = first;
+  } else {
+    waiting_ = std::make_unique<WaitingCommands>(batch, first);
+  }
+}
+
+Conversation::Step Conversation::Run(Dispatcher& dispatcher, const CommandBatch& batch, size_t first,
+                                     std::string& reply) {
   protocol::ReplyWriter writer = Writer(reply);
   bool wrote = false;
-  if (batch.size() != 0 && !session_.closing) {
-    Dispatcher::Outcome outcome = dispatcher.Execute(session_, batch, 0, writer);
+  if (first < batch.size() && !session_.closing) {
+    Dispatcher::Outcome outcome = dispatcher.Execute(session_, batch, first, writer);
     wrote = outcome.wrote;
-    if (outcome.deferred) {
-      if (outcome.executed < batch.size()) waiting_ = std::make_unique<WaitingCommands>(batch, outcome.executed);
-      return {State::kDeferred, 0, std::move(outcome.deferred), wrote};
+    if (outcome.deferred || outcome.postponed) {
+      Keep(batch, first + outcome.executed);
+      return {outcome.postponed ? State::kPostponed : State::kDeferred, 0, std::move(outcome.deferred), wrote};
     }
   }
   if (session_.closing) return {State::kClose, 0, nullptr, wrote};

@@ -16,10 +16,11 @@ namespace bitsieve::server {
 class Conversation {
  public:
   enum class State {
-    kNeedMore,  // every complete command was run
-    kMore,      // there may be further commands in the bytes at hand: run the next window
-    kDeferred,  // the last reply comes later: call Resume() with it, and run nothing before
-    kClose,     // close when the replies are written: the client said so, or its bytes make no sense
+    kNeedMore,   // every complete command was run
+    kMore,       // there may be further commands in the bytes at hand: run the next window
+    kDeferred,   // the last reply comes later: call Resume() with it, and run nothing before
+    kPostponed,  // the next command has to wait: call Retry() after a moment, and run nothing before
+    kClose,      // close when the replies are written: the client said so, or its bytes make no sense
   };
   struct Step {
     State state;
@@ -36,6 +37,8 @@ class Conversation {
   Step RunWindow(std::span<char> input, Dispatcher& dispatcher, CommandBatch& batch, std::string& reply);
   // Appends the deferred reply, then runs the commands that had been read behind it.
   Step Resume(const WriteReply& write_reply, Dispatcher& dispatcher, std::string& reply);
+  // Runs the postponed command and those behind it, if it need no longer wait.
+  Step Retry(Dispatcher& dispatcher, std::string& reply);
 
   ClientRecord& client() const { return *session_.client; }
   bool broken() const { return broken_; }  // a protocol error was met
@@ -43,12 +46,14 @@ class Conversation {
  private:
   struct WaitingCommands;
 
-  Step Run(Dispatcher& dispatcher, const CommandBatch& batch, std::string& reply);
+  Step Run(Dispatcher& dispatcher, const CommandBatch& batch, size_t first, std::string& reply);
+  Step RunWaiting(Dispatcher& dispatcher, std::string& reply);
+  void Keep(const CommandBatch& batch, size_t first);
   protocol::ReplyWriter Writer(std::string& reply) const;
 
   Session session_;
   protocol::RequestParser parser_;
-  // Commands behind a deferred reply: copies, since the bytes they were read from are gone by then.
+  // Commands behind a deferred reply, or postponed: copies, since the bytes they were read from are gone by then.
   std::unique_ptr<WaitingCommands> waiting_;
   bool broken_ = false;
 };

@@ -21,6 +21,9 @@ using asio::ip::tcp;
 
 // Idle connections are looked for so often: `timeout` is kept to within that.
 constexpr std::chrono::seconds kSweepInterval{1};
+// Postponed commands are tried again so often, and so many at once, however many there are.
+constexpr std::chrono::milliseconds kRetryInterval{2};
+constexpr size_t kRetriesAtOnce = 256;
 // What the reply buffer may hold on to between batches.
 constexpr size_t kReplyCapacity = 1024 * 1024;
 
@@ -41,6 +44,7 @@ EventLoop::EventLoop(const Dispatcher::Environment& commands, const protocol::Re
       work_(asio::make_work_guard(context_)),
       sweep_timer_(context_),
       drain_timer_(context_),
+      retry_timer_(context_),
       dispatcher_(commands),
       scratch_(std::make_unique<std::array<char, ReadBuffer::kScratchBytes>>()) {}
 
@@ -104,6 +108,30 @@ void EventLoop::Remove(Connection& connection) {
   if (draining_) EndIfDrained();
 }
 
+void EventLoop::Postpone(const std::shared_ptr<Connection>& connection) {
+  postponed_.push_back(connection);
+  RetryLater();
+}
+
+void EventLoop::RetryLater() {
+  if (postponed_.empty() || std::exchange(retry_scheduled_, true)) return;
+  retry_timer_.expires_after(kRetryInterval);
+  retry_timer_.async_wait([this](const asio::error_code& error) {
+    retry_scheduled_ = false;
+    if (!error) RetryPostponed();
+  });
+}
+
+// Those that have to wait on come to the end of the queue again, behind those that were not tried.
+void EventLoop::RetryPostponed() {
+  for (size_t left = std::min(postponed_.size(), kRetriesAtOnce); left > 0; --left) {
+    const std::shared_ptr<Connection> connection = postponed_.front().lock();
+    postponed_.pop_front();
+    if (connection != nullptr) connection->Retry();
+  }
+  RetryLater();
+}
+
 void EventLoop::ClearReply() {
   reply_.clear();
   if (reply_.capacity() > kReplyCapacity) std::string().swap(reply_);
@@ -143,6 +171,7 @@ void EventLoop::Drain(std::chrono::milliseconds patience) {
 
 void EventLoop::BeginDrain(std::chrono::milliseconds patience) {
   draining_ = true;
+  commands_.clients->pause.Cancel();  // what clients have sent is to be answered
   ForEachConnection([](Connection& connection) { connection.Drain(); });
   drain_timer_.expires_after(patience);
   drain_timer_.async_wait([this](const asio::error_code& error) {
@@ -159,6 +188,7 @@ void EventLoop::EndIfDrained() {
   work_.reset();
   sweep_timer_.cancel();
   drain_timer_.cancel();
+  retry_timer_.cancel();
 }
 
 }  // namespace bitsieve::server

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -48,6 +49,8 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
 
   // For the loop's connections.
   void Remove(Connection& connection);
+  // Calls connection->Retry() after a moment, unless it is gone by then.
+  void Postpone(const std::shared_ptr<Connection>& connection);
   Dispatcher& dispatcher() { return dispatcher_; }
   LoopStats& stats() { return *commands_.loop_stats; }
   const protocol::RequestLimits& limits() const { return limits_; }
@@ -67,6 +70,8 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
  private:
   void Serve(Socket socket, ConnectionSlots::Slot slot);
   void Configure(Socket& socket) const;
+  void RetryLater();
+  void RetryPostponed();
   void ScheduleSweep();
   void CloseIdle();
   void BeginDrain(std::chrono::milliseconds patience);
@@ -84,6 +89,7 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   asio::steady_timer sweep_timer_;
   asio::steady_timer drain_timer_;
+  asio::steady_timer retry_timer_;
   std::thread thread_;
   bool draining_ = false;
 
@@ -92,6 +98,8 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   std::string reply_;
   std::unique_ptr<std::array<char, ReadBuffer::kScratchBytes>> scratch_;
   std::vector<std::shared_ptr<Connection>> connections_;
+  std::deque<std::weak_ptr<Connection>> postponed_;  // longest waiting first
+  bool retry_scheduled_ = false;
 };
 
 }  // namespace bitsieve::server

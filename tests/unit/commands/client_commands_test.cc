@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/wall_clock.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
@@ -57,12 +58,58 @@ TEST_F(ClientCommandsTest, ListRefusesNonsense) {
   EXPECT_EQ(Reply({"CLIENT", "LIST", "WHAT"}), "-ERR syntax error\r\n");
 }
 
+TEST_F(ClientCommandsTest, APauseStopsBeforeTheFirstCommandThatMustWait) {
+  EXPECT_EQ(Reply({"CLIENT", "PAUSE", "100000", "WRITE"}), "+OK\r\n");
+  EXPECT_EQ(Replies({{"PING"}, {"BF.EXISTS", "f", "x"}, {"BF.ADD", "f", "x"}, {"PING"}}), "+PONG\r\n:0\r\n");
+  EXPECT_TRUE(outcome.postponed);
+  EXPECT_EQ(outcome.executed, 2U);
+  EXPECT_FALSE(outcome.wrote);
+  EXPECT_EQ(Reply({"CLIENT", "PAUSE", "100000"}), "+OK\r\n");
+  EXPECT_EQ(Replies({{"NOSUCH"}, {"PING"}}).substr(0, 4), "-ERR");
+  EXPECT_EQ(outcome.executed, 1U);
+  EXPECT_EQ(Replies({{"CLIENT", "UNPAUSE"}, {"BF.ADD", "f", "x"}, {"PING"}}), "+OK\r\n:1\r\n+PONG\r\n");
+  EXPECT_FALSE(outcome.postponed);
+}
+
+TEST_F(ClientCommandsTest, APreparedRunOfCommandsIsPausedToo) {
+  Reply({"BF.ADD", "f", "x"});
+  clients.pause.Begin(ClientPause::Scope::kWrites, core::CoarseMonotonicMs() + 100000, core::CoarseMonotonicMs());
+  EXPECT_EQ(Replies({{"BF.EXISTS", "f", "x"}, {"BF.ADD", "f", "y"}, {"BF.ADD", "f", "z"}}), ":1\r\n");
+  EXPECT_EQ(outcome.executed, 1U);
+}
+
+TEST_F(ClientCommandsTest, ATransactionThatWritesIsPausedAsAWhole) {
+  Reply({"CLIENT", "PAUSE", "100000", "WRITE"});
+  EXPECT_EQ(Replies({{"MULTI"}, {"BF.EXISTS", "f", "x"}, {"EXEC"}}), "+OK\r\n+QUEUED\r\n*1\r\n:0\r\n");
+  EXPECT_EQ(Replies({{"MULTI"}, {"BF.ADD", "f", "x"}, {"EXEC"}}), "+OK\r\n+QUEUED\r\n");
+  EXPECT_TRUE(outcome.postponed);
+  EXPECT_EQ(Replies({{"DISCARD"}, {"MULTI"}, {"BF.EXISTS", "f", "x"}, {"EXEC"}}),
+            "+OK\r\n+OK\r\n+QUEUED\r\n*1\r\n:0\r\n");
+}
+
+TEST_F(ClientCommandsTest, APauseGrowsAndEnds) {
+  ClientPause pause;
+  pause.Begin(ClientPause::Scope::kAll, 100, 10);
+  pause.Begin(ClientPause::Scope::kWrites, 50, 10);
+  EXPECT_EQ(pause.ScopeAt(99), ClientPause::Scope::kAll);
+  EXPECT_EQ(pause.ScopeAt(100), ClientPause::Scope::kNone);
+  pause.Begin(ClientPause::Scope::kWrites, 150, 110);  // the first one is over
+  EXPECT_EQ(pause.ScopeAt(120), ClientPause::Scope::kWrites);
+}
+
+TEST_F(ClientCommandsTest, PauseRefusesNonsense) {
+  EXPECT_EQ(Reply({"CLIENT", "PAUSE", "-1"}), "-ERR timeout is negative\r\n");
+  EXPECT_EQ(Reply({"CLIENT", "PAUSE", "soon"}), "-ERR timeout is not an integer or out of range\r\n");
+  EXPECT_EQ(Reply({"CLIENT", "PAUSE", "9223372036854775807"}), "-ERR timeout is not an integer or out of range\r\n");
+  EXPECT_EQ(Reply({"CLIENT", "PAUSE", "1", "READ"}), "-ERR CLIENT PAUSE mode must be WRITE or ALL\r\n");
+  EXPECT_EQ(Reply({"PING"}), "+PONG\r\n");
+}
+
 TEST_F(ClientCommandsTest, SubcommandsHaveTheirOwnErrors) {
   EXPECT_EQ(Reply({"CLIENT"}), "-ERR wrong number of arguments for 'client' command\r\n");
   EXPECT_EQ(Reply({"CLIENT", "SETNAME"}), "-ERR wrong number of arguments for 'client|setname' command\r\n");
-  EXPECT_EQ(
-      Reply({"CLIENT", "MAINT_NOTIFICATIONS", "ON"}),
-      "-ERR unknown subcommand 'MAINT_NOTIFICATIONS', must be one of: id, getname, setname, setinfo, list, info\r\n");
+  EXPECT_THAT(Reply({"CLIENT", "MAINT_NOTIFICATIONS", "ON"}),
+              StartsWith("-ERR unknown subcommand 'MAINT_NOTIFICATIONS', must be one of: id, getname, "));
 }
 
 TEST_F(ClientCommandsTest, Resp3ListIsVerbatim) {

@@ -72,7 +72,8 @@ TEST_F(CommandCommandsTest, DocsSkipWhatIsUnknown) {
   EXPECT_EQ(Reply({"COMMAND", "DOCS", "nothing"}), "*0\r\n");
   EXPECT_THAT(Reply({"COMMAND", "DOCS", "nothing", "ping"}),
               StartsWith("*2\r\n$4\r\nping\r\n*10\r\n$7\r\nsummary\r\n"));
-  EXPECT_THAT(Reply({"COMMAND", "DOCS", "CLIENT"}), HasSubstr("$11\r\nsubcommands\r\n*12\r\n$9\r\nclient|id\r\n"));
+  EXPECT_THAT(Reply({"COMMAND", "DOCS", "CLIENT"}),
+              AllOf(HasSubstr("$11\r\nsubcommands\r\n*"), HasSubstr("$9\r\nclient|id\r\n")));
 }
 
 TEST_F(CommandCommandsTest, GetKeys) {

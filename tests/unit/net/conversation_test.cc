@@ -105,5 +105,30 @@ TEST_F(ConversationTest, AProtocolErrorBehindADeferredReplyComesAfterIt) {
   EXPECT_TRUE(reply_.starts_with("+OK\r\n-ERR Protocol error: ")) << reply_;
 }
 
+TEST_F(ConversationTest, APostponedCommandKeepsItsPlace) {
+  std::string bytes = Command({"PING"}) + Command({"CLIENT", "PAUSE", "100000"}) + "echo \"a b\"\r\n" +
+                      Command({"SAVE"}) + Command({"ECHO", "c"});
+  ASSERT_EQ(RunWindow(bytes).state, State::kPostponed);
+  EXPECT_EQ(reply_, "+PONG\r\n+OK\r\n");
+  bytes = std::string(1000, '!');
+  batch_.Clear();
+  EXPECT_EQ(conversation_.Retry(dispatcher_, reply_).state, State::kPostponed);
+  EXPECT_EQ(reply_, "+PONG\r\n+OK\r\n");
+  backend_.clients.pause.Cancel();
+  EXPECT_EQ(conversation_.Retry(dispatcher_, reply_).state, State::kDeferred);
+  EXPECT_EQ(reply_, "+PONG\r\n+OK\r\n$3\r\na b\r\n");
+  const auto after = conversation_.Resume([](protocol::ReplyWriter& reply) { reply.Ok(); }, dispatcher_, reply_);
+  EXPECT_EQ(after.state, State::kMore);
+  EXPECT_EQ(reply_, "+PONG\r\n+OK\r\n$3\r\na b\r\n+OK\r\n$1\r\nc\r\n");
+}
+
+TEST_F(ConversationTest, AProtocolErrorBehindAPostponedCommandComesAfterIt) {
+  std::string bytes = Command({"CLIENT", "PAUSE", "100000"}) + Command({"PING"}) + "*x\r\n";
+  ASSERT_EQ(RunWindow(bytes).state, State::kPostponed);
+  backend_.clients.pause.Cancel();
+  EXPECT_EQ(conversation_.Retry(dispatcher_, reply_).state, State::kClose);
+  EXPECT_TRUE(reply_.starts_with("+OK\r\n+PONG\r\n-ERR Protocol error: ")) << reply_;
+}
+
 }  // namespace
 }  // namespace bitsieve::server
