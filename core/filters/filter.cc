@@ -5,11 +5,19 @@
 #include <cassert>
 #include <mutex>
 
+#include "core/base/change_meter.h"
+
 namespace bitsieve::core {
 
 namespace {
 
 constexpr size_t kChunk = 64;  // changes told at a time
+
+void CountChanges(std::span<const AddOutcome> outcomes, bool repeats) {
+  auto changes = std::count(outcomes.begin(), outcomes.end(), AddOutcome::kAdded);
+  if (repeats) changes += std::count(outcomes.begin(), outcomes.end(), AddOutcome::kPresent);
+  if (changes != 0) ChangeMeter::Count(static_cast<uint64_t>(changes));
+}
 
 }  // namespace
 
@@ -23,6 +31,7 @@ size_t Filter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcom
 
 void Filter::NoteAdded(std::span<const KeyHash> hashes, std::span<const AddOutcome> outcomes, bool repeats) {
   pristine_ = false;
+  CountChanges(outcomes, repeats);
   if (listener_ == nullptr) return;
   std::array<uint8_t, kChunk> changed;
   for (size_t begin = 0; begin < hashes.size(); begin += kChunk) {
@@ -39,11 +48,17 @@ void Filter::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed)
   const std::lock_guard lock(writers_);
   DoRemove(hashes, removed);
   pristine_ = false;
+  ChangeMeter::Count(hashes.size() - static_cast<size_t>(std::count(removed.begin(), removed.end(), uint8_t{0})));
   if (listener_ == nullptr) return;
   for (size_t begin = 0; begin < hashes.size(); begin += kChunk) {
     const size_t count = std::min(kChunk, hashes.size() - begin);
     Tell(&ChangeListener::OnRemoved, hashes.subspan(begin, count), removed.subspan(begin, count));
   }
+}
+
+void Filter::NoteChanged() {
+  pristine_ = false;
+  ChangeMeter::Count(1);
 }
 
 void Filter::Tell(void (ChangeListener::*what)(const Change&), std::span<const KeyHash> hashes,

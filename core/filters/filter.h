@@ -192,7 +192,7 @@ class Filter {
   // Held by whoever changes content, a batch at a time, and for the moment in which an image opens or closes.
   SpinLock& writers() const { return writers_; }
   // For a change by other means than Add and Remove; the lock is held. Its listener must be told by who made it.
-  void NoteChanged() { pristine_ = false; }
+  void NoteChanged();
   // Tells the listener what an addition changed; the lock is held. `repeats`: kPresent tells of a change, too.
   void NoteAdded(std::span<const KeyHash> hashes, std::span<const AddOutcome> outcomes, bool repeats);
 

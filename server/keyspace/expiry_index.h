@@ -5,9 +5,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <ext/pb_ds/assoc_container.hpp>
+#include <ext/pb_ds/tree_policy.hpp>
+#include <functional>
 #include <limits>
-#include <set>
-#include <utility>
 
 namespace bitsieve::server {
 
@@ -19,7 +20,9 @@ class ExpiryIndex {
     const void* entry;
     auto operator<=>(const Item&) const = default;
   };
-  using Items = std::set<Item>;
+  // Counts without walking: a million names may end at the same moment.
+  using Items = __gnu_pbds::tree<Item, __gnu_pbds::null_type, std::less<Item>, __gnu_pbds::rb_tree_tag,
+                                 __gnu_pbds::tree_order_statistics_node_update>;
 
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
@@ -34,11 +37,10 @@ class ExpiryIndex {
     NoteNext();
   }
   // Empties the index; what was in it may die later.
-  Items TakeAll() {
-    Items all = std::exchange(items_, {});
+  void TakeAll(Items& all) {
+    items_.swap(all);
     sum_ms_ = 0;
     NoteNext();
-    return all;
   }
 
   const Items& items() const { return items_; }
@@ -48,9 +50,7 @@ class ExpiryIndex {
   int64_t next_ms() const { return next_ms_.load(std::memory_order_relaxed); }
 
   uint64_t CountDue(int64_t now_ms) const {
-    uint64_t due = 0;
-    for (auto item = items_.begin(); item != items_.end() && item->expires_ms <= now_ms; ++item) ++due;
-    return due;
+    return items_.order_of_key({now_ms, std::numeric_limits<size_t>::max(), nullptr});
   }
 
  private:

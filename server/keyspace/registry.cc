@@ -43,10 +43,9 @@ Registry::Name Registry::Hashed(std::string_view name) const {
 
 std::mutex& Registry::MutexOf(size_t shard) const { return locks_[shard % kLocks].mutex; }
 
-std::vector<std::unique_lock<std::mutex>> Registry::LockAll() const {
-  std::vector<std::unique_lock<std::mutex>> locks;
-  locks.reserve(kLocks);
-  for (size_t i = 0; i < kLocks; ++i) locks.emplace_back(locks_[i].mutex);
+std::array<std::unique_lock<std::mutex>, Registry::kLocks> Registry::LockAll() const {
+  std::array<std::unique_lock<std::mutex>, kLocks> locks;
+  for (size_t i = 0; i < kLocks; ++i) locks[i] = std::unique_lock(locks_[i].mutex);
   return locks;
 }
 
@@ -83,8 +82,9 @@ bool Registry::Put(std::string_view text, FilterPtr filter, int64_t expires_ms) 
   {
     const std::lock_guard lock(MutexOf(name.shard));
     View view(*this, name.shard);
-    TellNamed(text, filter, expires_ms);
     const auto found = view.map().find(name);
+    if (found != view.map().end()) view.Keep(found);
+    TellNamed(text, filter, expires_ms);
     if (found == view.map().end()) {
       view.Add(name, Entry{std::move(filter), std::move(memory), expires_ms, CountChange()});
     } else {
@@ -99,30 +99,36 @@ bool Registry::Put(std::string_view text, FilterPtr filter, int64_t expires_ms) 
 
 bool Registry::Replace(std::string_view text, const FilterPtr& expected, FilterPtr replacement) {
   const Name name = Hashed(text);
-  Shard& shard = shards_[name.shard];
   const std::lock_guard lock(MutexOf(name.shard));
-  const auto found = shard.map.find(name);
-  if (found == shard.map.end() || found->second.filter != expected || IsDue(found->second, clock_)) return false;
-  TellNamed(text, replacement, found->second.expires_ms);
+  View view(*this, name.shard);
+  const auto found = view.map().find(name);
+  if (found == view.map().end()) return false;
   // The caller's argument dies after the lock is gone, and what was replaced with it.
-  found->second.filter.swap(replacement);
-  found->second.stamp = CountChange();
-  return true;
+  return view.Replace(found, expected, replacement);
 }
 
 bool Registry::ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement) {
-  const auto locks = LockAll();
-  for (size_t i = 0; i < kShards; ++i) {
-    for (auto& [name, entry] : shards_[i].map) {
-      if (entry.filter != expected || IsDue(entry, clock_)) continue;
-      TellNamed(name.text, replacement, entry.expires_ms);
-      // The caller still holds what was replaced.
-      entry.filter.swap(replacement);
-      entry.stamp = CountChange();
-      return true;
+  const std::lock_guard one(seeking_);
+  {
+    const auto locks = LockAll();
+    sought_ = expected.get();
+  }
+  bool replaced = false;
+  for (size_t i = 0; i < kShards && !replaced; ++i) {
+    const std::lock_guard lock(MutexOf(i));
+    View view(*this, i);
+    for (auto entry = view.map().begin(); entry != view.map().end() && !replaced; ++entry) {
+      replaced = view.Replace(entry, expected, replacement);
     }
   }
-  return false;
+  const auto locks = LockAll();
+  sought_ = nullptr;
+  const std::optional<std::string> renamed = std::exchange(sought_name_, std::nullopt);
+  if (replaced || !renamed) return replaced;
+  const Name name = Hashed(*renamed);
+  View view(*this, name.shard);
+  const auto found = view.map().find(name);
+  return found != view.map().end() && view.Replace(found, expected, replacement);
 }
 
 bool Registry::Remove(std::string_view text) {
@@ -133,6 +139,7 @@ bool Registry::Remove(std::string_view text) {
   removed = view.TakeIfDue(name);
   const auto found = view.map().find(name);
   if (found == view.map().end()) return false;
+  view.Keep(found);
   TellUnnamed(text);
   removed = view.Take(found);
   CountChange();
@@ -161,6 +168,9 @@ RenameOutcome Registry::Rename(std::string_view from_text, std::string_view to_t
   if (from_text == to_text) return RenameOutcome::kRenamed;
   if (!memory.held()) return RenameOutcome::kOutOfMemory;
 
+  source.Keep(moving);
+  if (there != target.map().end()) target.Keep(there);
+  if (moving->second.filter.get() == sought_) sought_name_ = to_text;
   if (there != target.map().end()) replaced = target.Take(there);
   Shard::Node node = source.MoveOut(moving);
   std::swap(node.mapped().memory, memory);
@@ -172,18 +182,23 @@ RenameOutcome Registry::Rename(std::string_view from_text, std::string_view to_t
 }
 
 void Registry::Flush(bool background) {
-  Remains remains;
-  remains.maps.resize(kShards);
-  remains.expiries.reserve(kLocks);
+  const auto remains = std::make_shared<Remains>();
+  remains->shards.resize(kShards);
+  remains->expiries.resize(kLocks);
   {
     const auto locks = LockAll();
-    for (size_t i = 0; i < kShards; ++i) remains.maps[i].swap(shards_[i].map);
-    for (size_t i = 0; i < kLocks; ++i) remains.expiries.push_back(locks_[i].expiries.TakeAll());
+    for (size_t i = 0; i < kShards; ++i) {
+      remains->shards[i].map.swap(shards_[i].map);
+      remains->shards[i].visited = std::exchange(shards_[i].visited, locks_[0].epoch);
+    }
+    for (size_t i = 0; i < kLocks; ++i) locks_[i].expiries.TakeAll(remains->expiries[i]);
     size_.store(0, std::memory_order_relaxed);
+    // A later flush finds nothing that is older than the collection.
+    if (remains->shards.back().visited != locks_[0].epoch) flushed_ = remains;
     if (log_ != nullptr) log_->Flushed();
     CountChange();
   }
-  if (background) reaper_->Take(std::move(remains));
+  if (background) reaper_->Take(remains);
 }
 
 uint64_t Registry::Size() const {
@@ -210,18 +225,28 @@ uint64_t Registry::Scan(uint64_t cursor, uint64_t count, const Visitor& visitor)
 }
 
 std::optional<std::string> Registry::RandomName() const {
+  constexpr int kTries = 64;
   thread_local std::mt19937_64 random(core::RandomSeed());
-  const auto locks = LockAll();
-  const uint64_t all = size_.load(std::memory_order_relaxed);
-  if (all == 0) return std::nullopt;
-  uint64_t skipped = random() % all;
-  size_t shard = 0;
-  while (skipped >= shards_[shard].map.size()) skipped -= shards_[shard++].map.size();
-  // From there on the first that has not ended, all around if need be.
-  auto at = std::next(shards_[shard].map.begin(), static_cast<ptrdiff_t>(skipped));
-  for (uint64_t looked = 0; looked < all; ++looked, ++at) {
-    while (at == shards_[shard].map.end()) at = shards_[shard = (shard + 1) % kShards].map.begin();
+  for (int i = 0; i < kTries; ++i) {
+    const auto locks = LockAll();
+    const uint64_t all = size_.load(std::memory_order_relaxed);
+    if (all == 0) return std::nullopt;
+    uint64_t skipped = random() % all;
+    size_t shard = 0;
+    while (skipped >= shards_[shard].map.size()) skipped -= shards_[shard++].map.size();
+    const auto at = std::next(shards_[shard].map.begin(), static_cast<ptrdiff_t>(skipped));
     if (!IsDue(at->second, clock_)) return at->first.text;
+  }
+  return LookForName();
+}
+
+// When nearly all names have ended, and are not removed yet: the first that has not.
+std::optional<std::string> Registry::LookForName() const {
+  for (size_t i = 0; i < kShards; ++i) {
+    const std::lock_guard lock(MutexOf(i));
+    for (const auto& [name, entry] : shards_[i].map) {
+      if (!IsDue(entry, clock_)) return name.text;
+    }
   }
   return std::nullopt;
 }
@@ -235,6 +260,7 @@ bool Registry::SetExpiry(std::string_view text, int64_t expires_ms, uint32_t con
     removed = view.TakeIfDue(name);
     const auto found = view.map().find(name);
     if (found == view.map().end() || !Holds(conditions, found->second.expires_ms, expires_ms)) return false;
+    view.Keep(found);
     if (found->second.expires_ms != expires_ms) {
       found->second.stamp = CountChange();
       if (log_ != nullptr) log_->ExpirySet(text, expires_ms);
@@ -331,19 +357,6 @@ void Registry::NoteRewritten(const FilterPtr& filter) {
 void Registry::NoteFreezing(const FilterPtr& filter) {
   const std::lock_guard lock(MutexOf(0));
   if (log_ != nullptr) log_->Freezing(*filter);
-}
-
-std::vector<NamedFilter> Registry::Collect(const std::function<void()>& at_that_moment) const {
-  const auto locks = LockAll();
-  if (at_that_moment) at_that_moment();
-  std::vector<NamedFilter> all;
-  all.reserve(size_.load(std::memory_order_relaxed));
-  for (size_t i = 0; i < kShards; ++i) {
-    for (const auto& [name, entry] : shards_[i].map) {
-      if (!IsDue(entry, clock_)) all.push_back({name.text, entry.filter, entry.expires_ms});
-    }
-  }
-  return all;
 }
 
 uint64_t Registry::ChangeCount() const { return changes_.load(std::memory_order_relaxed); }

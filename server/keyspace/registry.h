@@ -4,7 +4,12 @@
 // Shards: many, since a scan visits whole shards: its cursor is the index of the next one. Names never move between
 //         shards but by Rename, so whatever stays is visited.
 // Locks:  few, each for every kLocks-th shard: far more than there are threads, and yet all can be taken at once, in
-//         order, so that Collect, Flush and Rename are one moment to everybody else.
+//         order, so that Collect, Flush and Rename are one moment to everybody else. Nothing that takes longer with
+//         more names happens under all of them.
+// Moments: Collect returns what the registry held at one moment, and visits the shards after it, one at a time. The
+//         moment begins an epoch. An entry that is changed or removed before its shard was visited is first kept for
+//         the collection (View::Keep) and marked with the epoch, as entries are that are made meanwhile: those the
+//         visit passes over. Flush gives its collection what it took out of the shards not visited yet.
 // Memory: names and their bookkeeping are taken from the budget as well.
 // Expiry: an entry is a filter and when it ends. One that has ended is passed over by whoever comes across it, and
 //         taken out by whoever changes its name's meaning; a thread of the registry looks for the others ten times a
@@ -15,12 +20,14 @@
 // Thread-safe.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -51,7 +58,7 @@ class Registry final : public Keyspace {
   FilterPtr InsertIfAbsent(std::string_view name, FilterPtr filter, int64_t expires_ms = 0) override;
   bool Put(std::string_view name, FilterPtr filter, int64_t expires_ms) override;
   bool Replace(std::string_view name, const FilterPtr& expected, FilterPtr replacement) override;
-  // As Replace, whatever name `expected` has by now; looks at all names, as Collect.
+  // As Replace, whatever name `expected` has by now; looks at all names, a shard at a time.
   bool ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement);
   bool Remove(std::string_view name) override;
   RenameOutcome Rename(std::string_view from, std::string_view to, bool only_if_absent) override;
@@ -75,6 +82,7 @@ class Registry final : public Keyspace {
   void NoteFreezing(const FilterPtr& filter);
 
   // Everything, as of one moment: no rename is half seen. `at_that_moment`, if given, is called with all names at rest.
+  // One collection at a time; the others wait.
   std::vector<NamedFilter> Collect(const std::function<void()>& at_that_moment = {}) const;
   // Names inserted, replaced, removed, renamed or given another expiry so far: equal numbers mean the same names hold
   // the same filters until the same times.
@@ -92,11 +100,13 @@ class Registry final : public Keyspace {
   class View;
   struct Remains;
   class Reaper;
+  class Collection;
 
   Name Hashed(std::string_view name) const;
   std::mutex& MutexOf(size_t shard) const;
-  std::vector<std::unique_lock<std::mutex>> LockAll() const;
+  std::array<std::unique_lock<std::mutex>, kLocks> LockAll() const;
   bool AnyDue() const;
+  std::optional<std::string> LookForName() const;
   bool AnyExpiry() const;
   void SweepIfExpiring(int64_t expires_ms);
   // Returns the stamp of the change: its number.
@@ -111,6 +121,14 @@ class Registry final : public Keyspace {
   KeyspaceLog* log_ = nullptr;       // changed with all locks held, read under any
   std::unique_ptr<Lock[]> locks_;    // each with the index of the expiries in its shards
   std::unique_ptr<Shard[]> shards_;  // shard i is protected by lock i % kLocks
+  mutable std::mutex collecting_;    // taken before any lock
+  // What a flush took out of shards that the collection under way has not visited. Changed with all locks held.
+  mutable std::shared_ptr<Remains> flushed_;
+  std::mutex seeking_;  // taken before any lock
+  // A filter that ReplaceAnywhere looks for, and its name if it was renamed meanwhile. The first is changed with all
+  // locks held and read under any; the second under the locks of a rename.
+  const core::Filter* sought_ = nullptr;
+  std::optional<std::string> sought_name_;
   // Relaxed: changed under the lock of the shard that changes, read for their own sake.
   std::atomic<uint64_t> size_{0};
   std::atomic<uint64_t> changes_{0};

@@ -28,6 +28,7 @@ struct Entry {
   core::MemoryReservation memory;  // of the name and the entry
   int64_t expires_ms = 0;          // 0: never
   uint64_t stamp = 0;              // of the last change of what the name means: see NameState
+  uint64_t epoch = 0;              // if it is the present one, a collection under way passes the entry over
 };
 
 // The clock is asked only about what has an expiry.
@@ -44,8 +45,10 @@ struct Registry::Name {
 
 struct alignas(64) Registry::Lock {
   std::mutex mutex;
-  ExpiryIndex expiries;  // of all entries in the shards of this lock
-  RecentNames created;   // in the shards of this lock
+  ExpiryIndex expiries;           // of all entries in the shards of this lock
+  RecentNames created;            // in the shards of this lock
+  uint64_t epoch = 0;             // of the latest collection; the same in all locks, and changed with all held
+  std::vector<NamedFilter> kept;  // for the collection under way: as they were at its moment
 };
 
 struct Registry::Shard {
@@ -64,6 +67,7 @@ struct Registry::Shard {
   using Node = Map::node_type;
 
   Map map;
+  uint64_t visited = 0;  // the epoch of the latest collection that has visited it
 };
 
 // A shard while its lock is held: entries come and go together with their lines in the index and the registry's counts.
@@ -75,16 +79,28 @@ class Registry::View {
   View(Registry& registry, size_t shard)
       : registry_(registry),
         shard_(shard),
+        lock_(registry.locks_[shard % kLocks]),
         map_(registry.shards_[shard].map),
-        expiries_(registry.locks_[shard % kLocks].expiries),
-        created_(registry.locks_[shard % kLocks].created) {}
+        expiries_(lock_.expiries),
+        created_(lock_.created) {}
 
   Map& map() { return map_; }
 
   void Add(const Name& name, Entry entry) {
     created_.Note(name.hash);
+    entry.epoch = lock_.epoch;
     Index(map_.emplace(StoredName{std::string(name.text), name.hash}, std::move(entry)).first);
     registry_.size_.fetch_add(1, std::memory_order_relaxed);
+  }
+  // Before an entry is changed, moved or taken out, and before the log is told: keeps it for a collection that has not
+  // visited this shard yet.
+  void Keep(Map::iterator entry) {
+    auto& [name, value] = *entry;
+    if (value.epoch == lock_.epoch) return;
+    if (registry_.shards_[shard_].visited != lock_.epoch) {
+      lock_.kept.push_back({name.text, value.filter, value.expires_ms});
+    }
+    value.epoch = lock_.epoch;
   }
   // A node outlives its place in the map, so that it can die outside of the lock.
   Node Take(Map::iterator entry) {
@@ -117,6 +133,17 @@ class Registry::View {
     Index(entry);
   }
 
+  // Puts `replacement` where `expected` is, which it returns there; false if something else is, or nothing any more.
+  bool Replace(Map::iterator entry, const FilterPtr& expected, FilterPtr& replacement) {
+    auto& [name, value] = *entry;
+    if (value.filter != expected || IsDue(value, registry_.clock_)) return false;
+    Keep(entry);
+    registry_.TellNamed(name.text, replacement, value.expires_ms);
+    value.filter.swap(replacement);
+    value.stamp = registry_.CountChange();
+    return true;
+  }
+
   // The soonest of an index that is not empty.
   static Node TakeFirstExpired(Registry& registry, const ExpiryIndex& expiries) {
     const ExpiryIndex::Item first = *expiries.items().begin();
@@ -127,6 +154,7 @@ class Registry::View {
 
  private:
   Node TakeExpired(Map::iterator entry) {
+    Keep(entry);
     registry_.expired_.fetch_add(1, std::memory_order_relaxed);
     registry_.CountChange();
     registry_.TellUnnamed(entry->first.text);
@@ -139,6 +167,7 @@ class Registry::View {
 
   Registry& registry_;
   const size_t shard_;
+  Lock& lock_;
   Map& map_;
   ExpiryIndex& expiries_;
   RecentNames& created_;
@@ -146,7 +175,7 @@ class Registry::View {
 
 // All that a flush left.
 struct Registry::Remains {
-  std::vector<Shard::Map> maps;
+  std::vector<Shard> shards;  // each as far visited as it was
   std::vector<ExpiryIndex::Items> expiries;
 };
 
@@ -165,7 +194,7 @@ class Registry::Reaper {
     if (thread_.joinable()) thread_.join();
   }
 
-  void Take(Remains remains) {
+  void Take(std::shared_ptr<Remains> remains) {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(remains));
     Wake();
@@ -194,7 +223,7 @@ class Registry::Reaper {
       wake_.wait(lock, [&] { return has_work() || sweeping_; });
       if (sweeping_) wake_.wait_for(lock, kSweepInterval, has_work);
       if (stopping_ && waiting_.empty()) return;
-      std::vector<Remains> dying = std::exchange(waiting_, {});
+      std::vector<std::shared_ptr<Remains>> dying = std::exchange(waiting_, {});
       // Before the sweep: what gets an expiry during it sets this again.
       const bool sweep = std::exchange(sweeping_, false);
       lock.unlock();
@@ -209,7 +238,7 @@ class Registry::Reaper {
   std::mutex mutex_;
   std::condition_variable wake_;
   // Protected by mutex_.
-  std::vector<Remains> waiting_;
+  std::vector<std::shared_ptr<Remains>> waiting_;
   bool sweeping_ = false;
   bool stopping_ = false;
   std::thread thread_;

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/base/change_meter.h"
 #include "server/persistence/filter_file.h"
 
 namespace bitsieve::server {
@@ -25,6 +26,8 @@ const SavedFilter* FindSaved(const SavedState& saved, const FilterPtr& filter) {
   return found != saved.filters.end() && IsSameObject(found->second.filter, filter) ? &found->second : nullptr;
 }
 
+uint64_t AllChanges(const Registry& registry) { return core::ChangeMeter::Total() + registry.ChangeCount(); }
+
 }  // namespace
 
 // A snapshot in the making.
@@ -42,10 +45,13 @@ SnapshotWriter::SnapshotWriter(const SnapshotParts& parts, SavedState saved, uin
       image_pool_(parts.image_pool),
       recorder_(parts.recorder),
       chunk_bytes_(chunk_bytes),
-      saved_(std::move(saved)) {}
+      saved_(std::move(saved)) {
+  CountChanges();
+}
 
 core::Result<SaveReport> SnapshotWriter::Save() {
   Draft draft;
+  const uint64_t changes_before = AllChanges(registry_);
   // Before the names are collected: a change in between makes the next save write once too often, never too seldom.
   draft.saved.registry_change_count = registry_.ChangeCount();
   core::Status status = WriteFilters(draft);
@@ -59,6 +65,8 @@ core::Result<SaveReport> SnapshotWriter::Save() {
     status = CommitDraft(draft);
     if (!status) return tl::unexpected(std::move(status.error()));
   }
+  changes_before_.store(changes_before, std::memory_order_relaxed);
+  if (ChangesAtMost() != 0) CountChanges();  // some of what changed meanwhile may be in the snapshot
   return std::move(draft.report);
 }
 
@@ -144,7 +152,7 @@ void SnapshotWriter::Adopt(Draft& draft) {
   std::set_difference(saved_.file_ids.begin(), saved_.file_ids.end(), draft.saved.file_ids.begin(),
                       draft.saved.file_ids.end(), std::back_inserter(garbage_));
   const std::lock_guard lock(mutex_);
-  saved_ = std::move(draft.saved);
+  std::swap(saved_, draft.saved);  // so that a million lines die without the lock
 }
 
 std::vector<std::string> SnapshotWriter::RemoveGarbage() {
@@ -160,14 +168,19 @@ std::vector<std::string> SnapshotWriter::RemoveGarbage() {
   return warnings;
 }
 
-uint64_t SnapshotWriter::CountChanges() const {
-  const std::lock_guard lock(mutex_);
+uint64_t SnapshotWriter::CountChanges() {
+  const uint64_t so_far = AllChanges(registry_);
   uint64_t changes = registry_.ChangeCount() - saved_.registry_change_count;
   registry_.Scan(0, UINT64_MAX, [&](std::string_view, const FilterPtr& filter) {
     const SavedFilter* saved = FindSaved(saved_, filter);
     changes += filter->ChangeCount() - (saved == nullptr ? 0 : saved->change_count);
   });
+  changes_before_.store(so_far - changes, std::memory_order_relaxed);
   return changes;
+}
+
+uint64_t SnapshotWriter::ChangesAtMost() const {
+  return AllChanges(registry_) - changes_before_.load(std::memory_order_relaxed);
 }
 
 uint64_t SnapshotWriter::LogBytes() const {

@@ -8,9 +8,10 @@
 // filter is as it is when its turn comes, and its line in the manifest tells by its sequence up to which change. The
 // log from that segment on has the rest. Once the manifest stands, the segments before are obsolete.
 //
-// Save and the others may be called from different threads, Save from one at a time.
+// Save and the others may be called from different threads, Save and CountChanges from one at a time.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -69,8 +70,11 @@ class SnapshotWriter {
   // After an error the last snapshot is whole and the next Save writes all that this one did not.
   core::Result<SaveReport> Save();
   // Changes of names and of contents since the last snapshot; 0 if and only if there is nothing to save. Looks at every
-  // filter.
-  uint64_t CountChanges() const;
+  // filter, a shard of names at a time. Not while Save runs.
+  uint64_t CountChanges();
+  // The same from running counters: at once, from any thread, and at any time. Too high by what changed while a
+  // snapshot was made and is in it, until the next CountChanges.
+  uint64_t ChangesAtMost() const;
   // Of the log since the last snapshot, or since the start; 0 without a log.
   uint64_t LogBytes() const;
 
@@ -94,6 +98,9 @@ class SnapshotWriter {
   // Used by Save alone.
   ChunkBuffer buffer_;
   std::vector<uint64_t> garbage_;  // files that no manifest needs once the next one stands
+
+  // Of the running counters: when there was nothing to save. Relaxed: a figure to be shown.
+  std::atomic<uint64_t> changes_before_{0};
 
   mutable std::mutex mutex_;
   SavedState saved_;  // written under mutex_ by Save alone, which therefore reads it without

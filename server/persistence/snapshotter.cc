@@ -59,7 +59,7 @@ void Snapshotter::SetSchedule(const SnapshotSchedule& schedule) {
 }
 
 SnapshotterStatus Snapshotter::Status() const {
-  const uint64_t changes = writer_.CountChanges();
+  const uint64_t changes = writer_.ChangesAtMost();
   const std::lock_guard lock(mutex_);
   SnapshotterStatus status = status_;
   status.changes_since_last_save = changes;

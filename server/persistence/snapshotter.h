@@ -50,7 +50,7 @@ class Snapshotter {
   void Save(Done done);
   // Counts from the last attempt on: a shorter interval may be due at once.
   void SetSchedule(const SnapshotSchedule& schedule);
-  // Looks at every filter to count changes.
+  // Its number of changes as SnapshotWriter::ChangesAtMost.
   SnapshotterStatus Status() const;
   // Whether the last snapshot failed, and there are to be any by themselves. One load.
   bool InTrouble() const { return in_trouble_.load(std::memory_order_relaxed); }

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "core/base/change_meter.h"
+
 namespace bitsieve::test {
 namespace {
 
@@ -31,6 +33,28 @@ TEST_P(Promise, NoFalseNegativeInAChainFromAHundredToAMillionItems) {
   Add(*filter, KeySource::kStrings, 0, kItems);
   EXPECT_EQ(CountFound(*filter, KeySource::kStrings, 0, kItems), kItems);
   EXPECT_GT(filter->Info().links, HasNoLinks() ? 0U : 5U);
+}
+
+// The running counter moves by as much as the filter's own.
+TEST_P(Promise, EveryChangeOfContentIsMetered) {
+  const auto filter = Make(0.01, 1'000, 2, 3);
+  uint64_t total = core::ChangeMeter::Total();
+  uint64_t changes = filter->ChangeCount();
+  const auto expect_alike = [&](const char* what) {
+    // A window's own figure also counts generations that begin.
+    if (!Forgets()) EXPECT_EQ(core::ChangeMeter::Total() - total, filter->ChangeCount() - changes) << what;
+    EXPECT_NE(core::ChangeMeter::Total(), total) << what;
+    total = core::ChangeMeter::Total();
+    changes = filter->ChangeCount();
+  };
+  Add(*filter, KeySource::kStrings, 0, 1'000);
+  expect_alike("a batch of new items");
+  Add(*filter, KeySource::kStrings, 500, 1'000);
+  expect_alike("half of them repeated");
+  if (!filter->capabilities().remove) return;
+  std::vector<uint8_t> removed(1'000);
+  filter->Remove(Hashes(*filter, KeySource::kStrings, 1'400, 1'000), removed);
+  expect_alike("removals, most of them of absent items");
 }
 
 struct Measurement {

@@ -116,18 +116,41 @@ TEST_F(SnapshotWriterTest, WhatRecoveryLoadedIsNotWrittenAgain) {
 }
 
 TEST_F(SnapshotWriterTest, CountsChangesOfNamesAndContents) {
+  EXPECT_EQ(server_.writer->ChangesAtMost(), 0u);
   EXPECT_EQ(server_.writer->CountChanges(), 0u);
   const FilterPtr a = server_.keyspace.Make("a");
+  EXPECT_EQ(server_.writer->ChangesAtMost(), 1u);
   EXPECT_EQ(server_.writer->CountChanges(), 1u);
   AddItems(*a, "x", 5);
+  EXPECT_EQ(server_.writer->ChangesAtMost(), 6u);
   EXPECT_EQ(server_.writer->CountChanges(), 6u);
   Save();
+  EXPECT_EQ(server_.writer->ChangesAtMost(), 0u);
   EXPECT_EQ(server_.writer->CountChanges(), 0u);
   AddItem(*a, "y");
+  EXPECT_EQ(server_.writer->ChangesAtMost(), 1u);
   EXPECT_EQ(server_.writer->CountChanges(), 1u);
   Save();
   registry().Remove("a");
+  EXPECT_EQ(server_.writer->ChangesAtMost(), 1u);
   EXPECT_EQ(server_.writer->CountChanges(), 1u);
+}
+
+// What changed while a snapshot was made, and is in it, is not counted for ever.
+TEST_F(SnapshotWriterTest, RunningCountersSettleAfterASnapshot) {
+  std::vector<FilterPtr> filters;
+  for (int i = 0; i < 50; ++i) filters.push_back(server_.keyspace.Make("f" + std::to_string(i)));
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    for (int i = 0; !stop; ++i) AddItem(*filters[static_cast<size_t>(i) % filters.size()], std::to_string(i));
+  });
+  for (int i = 0; i < 20; ++i) Save();
+  stop = true;
+  writer.join();
+  EXPECT_GE(server_.writer->ChangesAtMost(), server_.writer->CountChanges());
+  EXPECT_EQ(server_.writer->ChangesAtMost(), server_.writer->CountChanges()) << "counted just now";
+  Save();
+  EXPECT_EQ(server_.writer->ChangesAtMost(), 0u);
 }
 
 TEST_F(SnapshotWriterTest, AnExpiryAloneIsSaved) {

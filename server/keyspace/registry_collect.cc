@@ -1,0 +1,79 @@
+#include <array>
+#include <mutex>
+#include <utility>
+
+#include "server/keyspace/registry_parts.h"
+
+namespace bitsieve::server {
+
+// From its moment until it dies, changes of entries that it has not visited keep what they change.
+class Registry::Collection {
+ public:
+  Collection(const Registry& registry, const std::function<void()>& at_that_moment) : registry_(registry) {
+    found_.reserve(registry.size_.load(std::memory_order_relaxed));
+    const auto locks = registry.LockAll();
+    if (at_that_moment) at_that_moment();
+    now_ms_ = registry.clock_();
+    epoch_ = registry.locks_[0].epoch + 1;
+    for (size_t i = 0; i < kLocks; ++i) registry.locks_[i].epoch = epoch_;
+  }
+  ~Collection() {
+    std::shared_ptr<Remains> flushed;  // die after the locks are gone
+    std::array<std::vector<NamedFilter>, kLocks> kept;
+    const auto locks = registry_.LockAll();
+    for (size_t i = 0; i < kShards; ++i) registry_.shards_[i].visited = epoch_;
+    for (size_t i = 0; i < kLocks; ++i) kept[i].swap(registry_.locks_[i].kept);
+    flushed.swap(registry_.flushed_);
+  }
+
+  std::vector<NamedFilter> Find() {
+    for (size_t i = 0; i < kShards; ++i) {
+      const std::lock_guard lock(registry_.MutexOf(i));
+      Visit(registry_.shards_[i]);
+    }
+    VisitFlushed();
+    for (size_t i = 0; i < kLocks; ++i) TakeKept(registry_.locks_[i]);
+    return std::move(found_);
+  }
+
+ private:
+  void Visit(Shard& shard) {
+    if (shard.visited == epoch_) return;
+    for (const auto& [name, entry] : shard.map) {
+      if (entry.epoch != epoch_) Add({name.text, entry.filter, entry.expires_ms});
+    }
+    shard.visited = epoch_;
+  }
+  void VisitFlushed() {
+    std::shared_ptr<Remains> flushed;
+    {
+      const std::lock_guard lock(registry_.MutexOf(0));
+      flushed = registry_.flushed_;
+    }
+    if (flushed == nullptr) return;
+    for (Shard& shard : flushed->shards) Visit(shard);
+  }
+  void TakeKept(Lock& lock) {
+    std::vector<NamedFilter> kept;
+    {
+      const std::lock_guard guard(lock.mutex);
+      kept.swap(lock.kept);
+    }
+    for (NamedFilter& named : kept) Add(std::move(named));
+  }
+  void Add(NamedFilter named) {
+    if (named.expires_ms == 0 || named.expires_ms > now_ms_) found_.push_back(std::move(named));
+  }
+
+  const Registry& registry_;
+  uint64_t epoch_ = 0;
+  int64_t now_ms_ = 0;
+  std::vector<NamedFilter> found_;
+};
+
+std::vector<NamedFilter> Registry::Collect(const std::function<void()>& at_that_moment) const {
+  const std::lock_guard one(collecting_);
+  return Collection(*this, at_that_moment).Find();
+}
+
+}  // namespace bitsieve::server

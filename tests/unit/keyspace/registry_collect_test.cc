@@ -1,0 +1,222 @@
+// Collections while names come, go and change: each is what a replay of the log up to its moment gives.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/keyspace/registry_fixture.h"
+
+namespace bitsieve::server {
+namespace {
+
+struct Meaning {
+  const core::Filter* filter;
+  int64_t expires_ms;
+  bool operator==(const Meaning&) const = default;
+};
+using Names = std::map<std::string, Meaning, std::less<>>;
+
+// What a log says: the names, by nothing but what it was told.
+class ReplayedLog final : public KeyspaceLog {
+ public:
+  core::ChangeListener& listener() override { return listener_; }
+  void Adopt(const FilterPtr&) override {}
+  void Named(std::string_view name, const core::Filter& filter, int64_t expires_ms) override {
+    const std::lock_guard lock(mutex_);
+    names_.insert_or_assign(std::string(name), Meaning{&filter, expires_ms});
+  }
+  void Unnamed(std::string_view name) override {
+    const std::lock_guard lock(mutex_);
+    names_.erase(names_.find(name));
+  }
+  void Renamed(std::string_view from, std::string_view to) override {
+    const std::lock_guard lock(mutex_);
+    const auto moved = names_.extract(names_.find(from));
+    names_.insert_or_assign(std::string(to), moved.mapped());
+  }
+  void ExpirySet(std::string_view name, int64_t expires_ms) override {
+    const std::lock_guard lock(mutex_);
+    names_.find(name)->second.expires_ms = expires_ms;
+  }
+  void Flushed() override {
+    const std::lock_guard lock(mutex_);
+    names_.clear();
+  }
+  void Rewritten(const FilterPtr&) override {}
+  void Freezing(const core::Filter&) override {}
+
+  Names names() const {
+    const std::lock_guard lock(mutex_);
+    return names_;
+  }
+
+ private:
+  class Deaf final : public core::ChangeListener {
+    void OnAdded(const core::Change&) override {}
+    void OnRemoved(const core::Change&) override {}
+  };
+
+  mutable std::mutex mutex_;
+  Names names_;
+  Deaf listener_;
+};
+
+class RegistryCollectTest : public RegistryTest {
+ protected:
+  RegistryCollectTest() { registry_.SetLog(&log_); }
+  ~RegistryCollectTest() override { registry_.SetLog(nullptr); }
+
+  static std::string NameOf(uint64_t i) { return "name" + std::to_string(i); }
+
+  // A collection, and what the log says of its moment. Of names that ended about then, neither says anything.
+  void CollectAndCompare() {
+    Names expected;
+    int64_t then_ms = 0;
+    std::vector<NamedFilter> collected = registry_.Collect([&] {
+      expected = log_.names();
+      then_ms = now_ms_;
+    });
+    const int64_t now_ms = now_ms_;
+    const auto ended = [&](int64_t expires_ms) { return expires_ms != 0 && expires_ms <= now_ms; };
+    Names found;
+    for (const NamedFilter& named : collected) {
+      EXPECT_TRUE(named.expires_ms == 0 || named.expires_ms > then_ms) << named.name;
+      if (ended(named.expires_ms)) continue;
+      const bool once = found.emplace(named.name, Meaning{named.filter.get(), named.expires_ms}).second;
+      EXPECT_TRUE(once) << named.name << " was found twice";
+    }
+    std::erase_if(expected, [&](const auto& name) { return ended(name.second.expires_ms); });
+    EXPECT_EQ(found, expected);
+  }
+
+  void ChangeSomething(std::mt19937& random, uint64_t names) {
+    const std::string a = NameOf(random() % names), b = NameOf(random() % names);
+    switch (random() % 8) {
+      case 0:
+      case 1:
+        Put(a);
+        break;
+      case 2:
+        registry_.Remove(a);
+        break;
+      case 3:
+      case 4:
+        registry_.Rename(a, b, random() % 2 == 0);
+        break;
+      case 5:
+        registry_.Put(a, NewFilter(), random() % 2 == 0 ? 0 : now_ms_ + 20);
+        break;
+      case 6:
+        registry_.SetExpiry(a, now_ms_ + static_cast<int64_t>(random() % 30), 0);
+        break;
+      default:
+        if (const FilterPtr filter = registry_.Find(a)) registry_.Replace(a, filter, NewFilter());
+    }
+  }
+
+  // Runs `change` on some threads until `during` returns.
+  void While(const std::function<void(std::mt19937&)>& change, const std::function<void()>& during) {
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < 3; ++t) {
+      threads.emplace_back([&, t] {
+        for (std::mt19937 random(t); !stop;) change(random);
+      });
+    }
+    during();
+    stop = true;
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  ReplayedLog log_;
+};
+
+TEST_F(RegistryCollectTest, IsWhatTheLogSaysOfItsMoment) {
+  constexpr uint64_t kNames = 3'000;
+  for (uint64_t i = 0; i < kNames; i += 2) Put(NameOf(i));
+  While([&](std::mt19937& random) { ChangeSomething(random, kNames); },
+        [&] {
+          for (int i = 0; i < 100; ++i) {
+            CollectAndCompare();
+            Pass(7);
+          }
+        });
+}
+
+TEST_F(RegistryCollectTest, SeesTimePassMeanwhile) {
+  constexpr uint64_t kNames = 3'000;
+  While(
+      [&](std::mt19937& random) {
+        if (random() % 64 == 0) Pass(1);
+        registry_.Put(NameOf(random() % kNames), NewFilter(), now_ms_ + static_cast<int64_t>(random() % 10));
+        if (random() % 64 == 0) registry_.RemoveExpired();
+      },
+      [&] {
+        for (int i = 0; i < 100; ++i) CollectAndCompare();
+      });
+}
+
+TEST_F(RegistryCollectTest, SeesWhatAFlushTookAway) {
+  constexpr uint64_t kNames = 2'000;
+  for (const bool background : {false, true}) {
+    While(
+        [&](std::mt19937& random) {
+          if (random() % 2'000 == 0) registry_.Flush(background);
+          ChangeSomething(random, kNames);
+        },
+        [&] {
+          for (int i = 0; i < 100; ++i) CollectAndCompare();
+        });
+  }
+}
+
+// A filter that never has two names is found under one, by collections and by whoever replaces it.
+TEST_F(RegistryCollectTest, AFilterThatIsRenamedAllTheTimeIsReplaced) {
+  constexpr uint64_t kNames = 50;
+  FilterPtr filter = Put(NameOf(0));
+  for (uint64_t i = 1'000; i < 3'000; ++i) Put(NameOf(i));
+  std::atomic<uint64_t> at{0};
+  std::atomic<bool> stop{false};
+  std::thread renamer([&] {
+    for (uint64_t i = 0; !stop; ++i) {
+      ASSERT_EQ(registry_.Rename(NameOf(i % kNames), NameOf((i + 1) % kNames), false), RenameOutcome::kRenamed);
+      at = (i + 1) % kNames;
+    }
+  });
+  for (int i = 0; i < 200; ++i) {
+    const FilterPtr replacement = NewFilter();
+    EXPECT_TRUE(registry_.ReplaceAnywhere(filter, replacement));
+    EXPECT_FALSE(registry_.ReplaceAnywhere(filter, NewFilter())) << "it is gone";
+    filter = replacement;
+  }
+  stop = true;
+  renamer.join();
+  EXPECT_EQ(registry_.Find(NameOf(at)), filter);
+}
+
+TEST_F(RegistryCollectTest, HoldsNothingOnceItIsOver) {
+  for (uint64_t i = 0; i < 2'000; ++i) Put(NameOf(i));
+  While([&](std::mt19937& random) { ChangeSomething(random, 2'000); },
+        [&] {
+          for (int i = 0; i < 20; ++i) registry_.Collect();
+        });
+  registry_.Flush(false);
+  EXPECT_EQ(memory_.used_bytes(), 0u);
+}
+
+TEST_F(RegistryCollectTest, AMomentThatFailsIsNone) {
+  Put("a");
+  EXPECT_THROW(registry_.Collect([] { throw std::bad_alloc(); }), std::bad_alloc);
+  Put("b");
+  registry_.Remove("a");
+  CollectAndCompare();
+  registry_.Flush(false);
+  EXPECT_EQ(memory_.used_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace bitsieve::server
