@@ -80,7 +80,7 @@ Result<BitMemory> BitMemory::Allocate(uint64_t bytes, MemoryBudget& budget) {
   return memory;
 }
 
-void BitMemory::KeepForImages(uint64_t offset) {
+void BitMemory::KeepForImages(uint64_t offset) noexcept {
   for (MemoryImage* image = images_; image != nullptr; image = image->next_) {
     image->Keep(offset / MemoryImage::kChunkBytes);
   }

@@ -43,7 +43,7 @@ class BitMemory {
  private:
   friend class MemoryImage;
 
-  void KeepForImages(uint64_t offset);
+  void KeepForImages(uint64_t offset) noexcept;
 
   std::byte* data_ = nullptr;
   void* mapping_ = nullptr;  // of large memory: what to unmap; data_ lies within

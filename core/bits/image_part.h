@@ -22,7 +22,8 @@ class ImagePart {
   virtual Status Read(uint64_t offset, std::span<std::byte> out) = 0;
   // Nobody will read it any more: a writer who waits for it goes on. Excludes nobody; Close follows.
   virtual void GiveUp() = 0;
-  // From now on writers do not know it any more. The caller excludes all writers. Once, before it dies.
+  // From now on writers do not know it any more. The caller excludes all writers. Once, before it dies; one that dies
+  // while its image is being put together closes itself.
   virtual void Close() = 0;
 };
 

@@ -26,7 +26,7 @@ MemoryImage::MemoryImage(BitMemory& memory, uint64_t bytes, const ImagePool& poo
 }
 
 MemoryImage::~MemoryImage() {
-  assert(!open_);
+  if (open_) Close();
   if (chunks_ == nullptr) return;
   for (uint64_t chunk = reading_; chunk < chunk_count_; ++chunk) {
     if (Copy* const note = Note(chunk); note != Busy() && note != Done()) delete note;
@@ -52,7 +52,7 @@ bool MemoryImage::Claim(uint64_t chunk) {
   }
 }
 
-void MemoryImage::Keep(uint64_t chunk) {
+void MemoryImage::Keep(uint64_t chunk) noexcept {
   if (chunk >= chunk_count_ || chunks_ == nullptr || !IsUnread(chunk)) return;
   std::unique_ptr<Copy> copy = MakeCopy(chunk);
   if (copy == nullptr || !Claim(chunk)) return;
@@ -61,13 +61,13 @@ void MemoryImage::Keep(uint64_t chunk) {
 }
 
 // The chunk is not claimed meanwhile, so that the reader can come past.
-std::unique_ptr<MemoryImage::Copy> MemoryImage::MakeCopy(uint64_t chunk) {
+std::unique_ptr<MemoryImage::Copy> MemoryImage::MakeCopy(uint64_t chunk) noexcept {
   for (Backoff backoff; IsUnread(chunk) && !lost_.load(std::memory_order_relaxed); backoff.Pause()) {
     if (given_up_.load(std::memory_order_relaxed)) break;
-    auto copy = std::make_unique<Copy>();
-    copy->reservation = MemoryReservation::TryTake(pool_.budget, BytesOf(chunk));
-    if (copy->reservation.held()) copy->bytes.reset(new (std::nothrow) std::byte[BytesOf(chunk)]);
-    if (copy->bytes != nullptr) return copy;
+    std::unique_ptr<Copy> copy(new (std::nothrow) Copy);
+    if (copy != nullptr) copy->reservation = MemoryReservation::TryTake(pool_.budget, BytesOf(chunk));
+    if (copy != nullptr && copy->reservation.held()) copy->bytes.reset(new (std::nothrow) std::byte[BytesOf(chunk)]);
+    if (copy != nullptr && copy->bytes != nullptr) return copy;
     if (pool_.patience == Patience::kLose) lost_.store(true, std::memory_order_release);
   }
   return nullptr;

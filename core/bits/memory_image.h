@@ -29,6 +29,7 @@ class MemoryImage final : public ImagePart {
 
   // Of bytes [0, bytes) of `memory`, which outlives the image and does not move. The caller excludes all writers.
   MemoryImage(BitMemory& memory, uint64_t bytes, const ImagePool& pool);
+  // Closes it if nobody has: as when what was to hold it could not be made. Then the caller excludes all writers.
   ~MemoryImage() override;
 
   Status Read(uint64_t offset, std::span<std::byte> out) override;
@@ -51,9 +52,9 @@ class MemoryImage final : public ImagePart {
   static Copy* Done() { return &done_; }  // read to its end
 
   // Called by writers before they change something in the chunk.
-  void Keep(uint64_t chunk);
+  void Keep(uint64_t chunk) noexcept;
   // Empty memory for a copy of the chunk; null if none is needed any more, or the image is lost.
-  std::unique_ptr<Copy> MakeCopy(uint64_t chunk);
+  std::unique_ptr<Copy> MakeCopy(uint64_t chunk) noexcept;
   // Unchanged becomes busy: true. Waits while it is busy.
   bool Claim(uint64_t chunk);
   Copy* Note(uint64_t chunk) const { return __atomic_load_n(&chunks_.get()[chunk], __ATOMIC_ACQUIRE); }

@@ -21,7 +21,7 @@ size_t CountingFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOu
 AddOutcome CountingFilter::AddOne(const KeyHash& hash, AddOutcome& refusal) {
   CountingBloom* const holder = OldestHolder(hash);
   if (holder == nullptr && newest()->link->Room() == 0) {
-    if (!IsRefusal(refusal)) refusal = MakeRoom();
+    if (!IsRefusal(refusal)) refusal = UnlessMemoryIsRefused([this] { return MakeRoom(); });
     if (IsRefusal(refusal)) return refusal;
   }
   CountingBloom& link = holder != nullptr ? *holder : LinkOf(*newest());
@@ -44,7 +44,7 @@ bool CountingFilter::RemoveOne(const KeyHash& hash) {
   return true;
 }
 
-void CountingFilter::DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) {
+void CountingFilter::DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept {
   for (size_t i = 0; i < hashes.size(); ++i) removed[i] = RemoveOne(hashes[i]) ? 1 : 0;
 }
 

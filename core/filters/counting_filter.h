@@ -38,7 +38,7 @@ class CountingFilter final : public ScalableFilter {
 
  private:
   size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal) override;
-  void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) override;
+  void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept override;
   AddOutcome AddOne(const KeyHash& hash, AddOutcome& refusal);
   bool RemoveOne(const KeyHash& hash);
   // Null if no link holds the item.

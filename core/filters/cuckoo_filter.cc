@@ -63,6 +63,7 @@ Status CuckooFilter::Append(std::unique_ptr<CuckooTable> table) {
   MemoryReservation overhead = MemoryReservation::TryTake(budget(), OverheadBytes());
   if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a further table");
   CuckooTable* const older = tables_.empty() ? nullptr : &newest();
+  tables_.reserve(tables_.size() + 1);  // both, or none
   overheads_.push_back(std::move(overhead));
   tables_.push_back(std::move(table));
   if (older != nullptr) older->SetNewer(&newest());
@@ -116,7 +117,7 @@ void CuckooFilter::Count(std::span<const KeyHash> hashes, std::span<uint64_t> co
   }
 }
 
-size_t CuckooFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
+size_t CuckooFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   AddOutcome refusal = AddOutcome::kAdded;  // once growing failed in this call, it is not tried for every item again
   for (size_t i = 0; i < hashes.size(); ++i) {
     outcomes[i] = AddOne(KeyOf(hashes[i]), refusal);
@@ -129,7 +130,7 @@ AddOutcome CuckooFilter::AddOne(const CuckooKey& key, AddOutcome& refusal) {
   const bool present = SomeTableHolds(key);
   if (present && newest().IsSaturated(PairIn(&newest(), key), newest().FingerprintOf(key))) return AddOutcome::kPresent;
   while (!Store(key)) {
-    if (refusal <= AddOutcome::kAdded) refusal = Grow();
+    if (refusal <= AddOutcome::kAdded) refusal = UnlessMemoryIsRefused([this] { return Grow(); });
     if (refusal > AddOutcome::kAdded) return refusal;
   }
   TellChange();
@@ -163,7 +164,7 @@ AddOutcome CuckooFilter::Grow() {
   return table && Append(std::move(*table)) ? AddOutcome::kAdded : AddOutcome::kOutOfMemory;
 }
 
-void CuckooFilter::DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) {
+void CuckooFilter::DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept {
   for (size_t i = 0; i < hashes.size(); ++i) removed[i] = RemoveOne(KeyOf(hashes[i])) ? 1 : 0;
 }
 

@@ -66,8 +66,8 @@ class CuckooFilter final : public Filter {
 
  protected:
   void PrefetchLines(const KeyHash& hash) const override;
-  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
-  void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) override;
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override;
+  void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept override;
   std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
 
  private:

@@ -11,7 +11,7 @@ namespace bitsieve::core {
 
 namespace {
 
-constexpr size_t kChunk = 64;  // changes told at a time
+constexpr size_t kChunk = ChangeListener::kMaxHashes;  // changed at a time
 
 void CountChanges(std::span<const AddOutcome> outcomes, bool repeats) {
   auto changes = std::count(outcomes.begin(), outcomes.end(), AddOutcome::kAdded);
@@ -21,39 +21,50 @@ void CountChanges(std::span<const AddOutcome> outcomes, bool repeats) {
 
 }  // namespace
 
-size_t Filter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
+size_t Filter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   const bool repeats = capabilities().repeats;
   const std::lock_guard lock(writers_);
-  const size_t done = DoAdd(hashes, outcomes);
-  NoteAdded(hashes.first(done), outcomes.first(done), repeats);
+  size_t done = 0;
+  while (done < hashes.size()) {
+    const size_t count = std::min(kChunk, hashes.size() - done);
+    if (!ReserveReport(count)) {
+      std::fill(outcomes.begin() + static_cast<ptrdiff_t>(done), outcomes.end(), AddOutcome::kOutOfMemory);
+      return hashes.size();
+    }
+    const size_t added = DoAdd(hashes.subspan(done, count), outcomes.subspan(done, count));
+    ReportAdded(hashes.subspan(done, added), outcomes.subspan(done, added), repeats, count);
+    done += added;
+    if (added < count || outcomes[done - 1] == AddOutcome::kFull) break;
+  }
   return done;
 }
 
-void Filter::NoteAdded(std::span<const KeyHash> hashes, std::span<const AddOutcome> outcomes, bool repeats) {
+void Filter::ReportAdded(std::span<const KeyHash> hashes, std::span<const AddOutcome> outcomes, bool repeats,
+                         size_t reserved) noexcept {
   pristine_ = false;
   CountChanges(outcomes, repeats);
   if (listener_ == nullptr) return;
+  assert(hashes.size() <= kChunk);
   std::array<uint8_t, kChunk> changed;
-  for (size_t begin = 0; begin < hashes.size(); begin += kChunk) {
-    const size_t count = std::min(kChunk, hashes.size() - begin);
-    for (size_t i = 0; i < count; ++i) {
-      const AddOutcome outcome = outcomes[begin + i];
-      changed[i] = outcome == AddOutcome::kAdded || (repeats && outcome == AddOutcome::kPresent);
-    }
-    Tell(&ChangeListener::OnAdded, hashes.subspan(begin, count), std::span(changed).first(count));
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    changed[i] = outcomes[i] == AddOutcome::kAdded || (repeats && outcomes[i] == AddOutcome::kPresent);
   }
+  Tell(&ChangeListener::OnAdded, hashes, std::span(changed).first(hashes.size()), reserved);
 }
 
-void Filter::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) {
+size_t Filter::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept {
   const std::lock_guard lock(writers_);
-  DoRemove(hashes, removed);
-  pristine_ = false;
-  ChangeMeter::Count(hashes.size() - static_cast<size_t>(std::count(removed.begin(), removed.end(), uint8_t{0})));
-  if (listener_ == nullptr) return;
-  for (size_t begin = 0; begin < hashes.size(); begin += kChunk) {
-    const size_t count = std::min(kChunk, hashes.size() - begin);
-    Tell(&ChangeListener::OnRemoved, hashes.subspan(begin, count), removed.subspan(begin, count));
+  for (size_t done = 0; done < hashes.size(); done += kChunk) {
+    const size_t count = std::min(kChunk, hashes.size() - done);
+    if (!ReserveReport(count)) return done;
+    const std::span<uint8_t> here = removed.subspan(done, count);
+    DoRemove(hashes.subspan(done, count), here);
+    pristine_ = false;
+    ChangeMeter::Count(count - static_cast<size_t>(std::count(here.begin(), here.end(), uint8_t{0})));
+    if (listener_ == nullptr) continue;
+    Tell(&ChangeListener::OnRemoved, hashes.subspan(done, count), here, count);
   }
+  return hashes.size();
 }
 
 void Filter::NoteChanged() {
@@ -61,8 +72,8 @@ void Filter::NoteChanged() {
   ChangeMeter::Count(1);
 }
 
-void Filter::Tell(void (ChangeListener::*what)(const Change&), std::span<const KeyHash> hashes,
-                  std::span<const uint8_t> changed) {
+void Filter::Tell(Report report, std::span<const KeyHash> hashes, std::span<const uint8_t> changed,
+                  size_t reserved) noexcept {
   std::array<KeyHash, kChunk> told;
   size_t count = 0;
   // Without a branch, which of random items nobody could foretell.
@@ -70,8 +81,8 @@ void Filter::Tell(void (ChangeListener::*what)(const Change&), std::span<const K
     told[count] = hashes[i];
     count += changed[i] != 0;
   }
-  if (count == 0) return;
-  (listener_->*what)({id_, ++sequence_, TimeOfChange(), std::span(told).first(count)});
+  if (count == 0) return listener_->Release(reserved);
+  (listener_->*report)({id_, ++sequence_, TimeOfChange(), std::span(told).first(count)}, reserved);
 }
 
 std::unique_ptr<FilterImage> Filter::Capture(const ImagePool& pool) const {
@@ -79,6 +90,7 @@ std::unique_ptr<FilterImage> Filter::Capture(const ImagePool& pool) const {
   std::unique_ptr<FilterImage> image = DoCapture(pool);
   image->sequence_ = sequence_;
   image->change_count_ = ChangeCount();
+  image->is_captured_ = true;
   return image;
 }
 
@@ -101,7 +113,7 @@ bool Filter::pristine() const {
 
 // Callers ask capabilities() first. With assertions off, nothing is removed and nothing is counted.
 
-void Filter::DoRemove(std::span<const KeyHash>, std::span<uint8_t> removed) {
+void Filter::DoRemove(std::span<const KeyHash>, std::span<uint8_t> removed) noexcept {
   assert(capabilities().remove && "this kind cannot remove items");
   std::fill(removed.begin(), removed.end(), uint8_t{0});
 }

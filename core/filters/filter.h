@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -92,8 +93,13 @@ class FilterImage {
   uint64_t sequence() const { return sequence_; }
   uint64_t change_count() const { return change_count_; }
 
+ protected:
+  // False while Capture fills it, with the lock of the filter's writers held.
+  bool is_captured() const { return is_captured_; }
+
  private:
   friend class Filter;
+  bool is_captured_ = false;
   uint64_t sequence_ = 0;
   uint64_t change_count_ = 0;
 };
@@ -107,12 +113,21 @@ struct Change {
 };
 
 // Hears of every change of a filter's content, in order, from the thread that makes it, before others can make one: so
-// it must be quick, and call nothing of the filter.
+// it must be quick, and call nothing of the filter. It cannot fail: what it needs is reserved before the change is
+// made.
 class ChangeListener {
  public:
+  static constexpr size_t kMaxHashes = 64;  // of one change
+
   virtual ~ChangeListener() = default;
-  virtual void OnAdded(const Change& change) = 0;
-  virtual void OnRemoved(const Change& change) = 0;
+  // Makes sure that a change of up to so many hashes can be reported. False: memory is refused, and the change must not
+  // be made.
+  [[nodiscard]] virtual bool Reserve(size_t hashes) noexcept = 0;
+  // Ends a reservation of so many hashes without a report, since nothing changed.
+  virtual void Release(size_t hashes) noexcept = 0;
+  // Each ends the reservation, which was made for `reserved` hashes.
+  virtual void OnAdded(const Change& change, size_t reserved) noexcept = 0;
+  virtual void OnRemoved(const Change& change, size_t reserved) noexcept = 0;
 };
 
 class Filter {
@@ -139,7 +154,8 @@ class Filter {
 
   // Adds in order; outcomes[i] tells of hashes[i]. Stops after the first kFull. Returns how many outcomes it wrote.
   // An item that is present is kPresent even in a full filter, unless the kind stores repeated additions, too.
-  size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes);
+  // Never throws: an item for which memory is refused, be it for the filter or for its listener, is kOutOfMemory.
+  size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept;
 
   virtual Capabilities capabilities() const { return {}; }
 
@@ -148,7 +164,9 @@ class Filter {
   //
   // An item that was never added, but that the filter believes present, is removed as any other: that takes something
   // from items that are there, which may then be missed. Only what was added may be removed.
-  void Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed);
+  //
+  // Returns how many of them it saw to: fewer than all if the listener refuses further ones for want of memory.
+  size_t Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept;
 
   // counts[i]: how many additions of hashes[i] there are, too high at times, too low only beyond a counter's largest
   // value. The filter can count; the spans have equal lengths.
@@ -182,9 +200,10 @@ class Filter {
   // To be told whenever the bits change their size.
   void NoteSizeBytes(uint64_t bytes) { beyond_cache_.store(bytes > kCachedBytes, std::memory_order_relaxed); }
 
-  // Add, Remove and Capture, with the lock of the writers held.
-  virtual size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) = 0;
-  virtual void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed);
+  // Add, Remove and Capture, with the lock of the writers held. Adding and removing cannot throw, since what was done
+  // by then must be reported: whatever allocates on the way turns a refusal into kOutOfMemory, and has changed nothing.
+  virtual size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept = 0;
+  virtual void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept;
   virtual std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const = 0;
   // Of the latest DoAdd, by the kind's clock; the lock is held. A replay sets the clock to it.
   virtual uint64_t TimeOfChange() const { return 0; }
@@ -193,8 +212,22 @@ class Filter {
   SpinLock& writers() const { return writers_; }
   // For a change by other means than Add and Remove; the lock is held. Its listener must be told by who made it.
   void NoteChanged();
-  // Tells the listener what an addition changed; the lock is held. `repeats`: kPresent tells of a change, too.
-  void NoteAdded(std::span<const KeyHash> hashes, std::span<const AddOutcome> outcomes, bool repeats);
+  // Both with the lock held, around an addition of at most kMaxHashes hashes: whether its report is sure to be heard;
+  // and the report. `repeats`: kPresent is a change, too. `reserved`: how many hashes were announced.
+  [[nodiscard]] bool ReserveReport(size_t hashes) noexcept {
+    return listener_ == nullptr || listener_->Reserve(hashes);
+  }
+  void ReportAdded(std::span<const KeyHash> hashes, std::span<const AddOutcome> outcomes, bool repeats,
+                   size_t reserved) noexcept;
+  // kOutOfMemory if make() cannot allocate, else what it returns.
+  template <class Make>
+  static AddOutcome UnlessMemoryIsRefused(const Make& make) noexcept {
+    try {
+      return make();
+    } catch (const std::bad_alloc&) {
+      return AddOutcome::kOutOfMemory;
+    }
+  }
 
  private:
   // Measured: below, lines come fast enough for the loop over a batch to hide it, and prefetching doubles the time.
@@ -203,8 +236,8 @@ class Filter {
   friend Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget,
                                                     const Clock& clock);
 
-  void Tell(void (ChangeListener::*what)(const Change&), std::span<const KeyHash> hashes,
-            std::span<const uint8_t> changed);
+  using Report = void (ChangeListener::*)(const Change&, size_t reserved) noexcept;
+  void Tell(Report report, std::span<const KeyHash> hashes, std::span<const uint8_t> changed, size_t reserved) noexcept;
 
   const FilterParams params_;
   MemoryBudget& budget_;

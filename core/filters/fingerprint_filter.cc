@@ -86,7 +86,7 @@ void FingerprintFilter::MayContain(std::span<const KeyHash> hashes, std::span<ui
   version_.FindEach(present, [&](size_t i) { return SomeTableHolds(hashes[i]); });
 }
 
-size_t FingerprintFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
+size_t FingerprintFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   AddOutcome refusal = AddOutcome::kAdded;  // once growing failed in this call, it is not tried for every item again
   for (size_t i = 0; i < hashes.size(); ++i) {
     outcomes[i] = AddOne(hashes[i], refusal);
@@ -98,7 +98,7 @@ size_t FingerprintFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOu
 AddOutcome FingerprintFilter::AddOne(const KeyHash& hash, AddOutcome& refusal) {
   if (SomeTableHolds(hash)) return AddOutcome::kPresent;
   if (!newest()->table->HasRoom()) {
-    if (refusal == AddOutcome::kAdded) refusal = Grow();
+    if (refusal == AddOutcome::kAdded) refusal = UnlessMemoryIsRefused([this] { return Grow(); });
     if (refusal != AddOutcome::kAdded) return refusal;
   }
   const MoveVersion::Move move(version_);

@@ -125,11 +125,14 @@ bool HashSet::Divide(Segment& segment) {
 
 bool HashSet::MakeDirectory(uint32_t depth) {
   const uint64_t bytes = std::max<uint64_t>(kLineBytes, sizeof(std::atomic<Segment*>) << depth);
+  auto directory = std::make_unique<Directory>();
+  directories_.reserve(directories_.size() + 1);
   Result<BitMemory> memory = Allocate(bytes);
   if (!memory) return false;
   auto* entries = reinterpret_cast<std::atomic<Segment*>*>(memory->data());
   for (uint64_t i = 0; i < uint64_t{1} << depth; ++i) ::new (entries + i) std::atomic<Segment*>(nullptr);
-  directories_.push_back(std::make_unique<Directory>(Directory{std::move(*memory), depth, entries}));
+  *directory = Directory{std::move(*memory), depth, entries};
+  directories_.push_back(std::move(directory));
   return true;
 }
 
@@ -165,6 +168,7 @@ std::byte* HashSet::Take(std::vector<Piece>& pieces, uint64_t bytes) {
   if (pieces.empty() || pieces.back().used_bytes == pieces.back().memory.size_bytes()) {
     const uint64_t last = pieces.empty() ? 0 : pieces.back().memory.size_bytes();
     const uint64_t wanted = std::clamp(pieces.size() < 2 ? last : 2 * last, kFirstPieceBytes, kLargestPieceBytes);
+    if (pieces.size() == pieces.capacity()) pieces.reserve(2 * pieces.size() + 1);
     Result<BitMemory> memory = Allocate(wanted);
     if (!memory) return nullptr;
     pieces.push_back({std::move(*memory), 0});

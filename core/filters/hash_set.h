@@ -35,6 +35,7 @@ class HashSet {
 
   // No hash is 0.
   bool Contains(uint64_t hash) const;
+  // std::bad_alloc, as kOutOfMemory, has changed nothing.
   Outcome Insert(uint64_t hash);
   void Prefetch(uint64_t hash) const;
 
@@ -80,8 +81,8 @@ class HashSet {
 
   struct Directory {
     BitMemory memory;
-    uint32_t depth;  // 2^depth entries
-    std::atomic<Segment*>* entries;
+    uint32_t depth = 0;  // 2^depth entries
+    std::atomic<Segment*>* entries = nullptr;
 
     uint64_t IndexOf(uint64_t hash) const { return depth == 0 ? 0 : hash >> (64 - depth); }
   };
@@ -97,7 +98,7 @@ class HashSet {
     const Directory& directory = *directory_.load(std::memory_order_acquire);
     return directory.entries[directory.IndexOf(hash)].load(std::memory_order_acquire);
   }
-  // Each makes what it is named after; false if the budget refuses, and then nothing has changed.
+  // Each makes what it is named after; false if the budget refuses, or std::bad_alloc, and then nothing has changed.
   bool MakeDirectory(uint32_t depth);
   bool DoubleDirectory();
   Segment* MakeSegment();

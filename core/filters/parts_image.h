@@ -20,7 +20,7 @@ class PartsImage final : public FilterImage {
  public:
   // Made and filled while the caller holds `writers`, which outlives the image.
   PartsImage(std::string header, SpinLock& writers) : header_(std::move(header)), writers_(writers) {}
-  // Takes the lock; a writer who holds it and waits for this image first goes on.
+  // Takes the lock, once it was captured; a writer who holds it and waits for this image first goes on.
   ~PartsImage() override;
 
   // Further `bytes` of the body.

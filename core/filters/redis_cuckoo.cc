@@ -85,7 +85,7 @@ void RedisCuckoo::Count(std::span<const KeyHash> hashes, std::span<uint64_t> cou
 
 // ---- adding
 
-size_t RedisCuckoo::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
+size_t RedisCuckoo::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   for (size_t i = 0; i < hashes.size(); ++i) {
     outcomes[i] = AddOne(RedisCuckooTable::PrintOf(hashes[i]), Presence::kTold);
     if (outcomes[i] == AddOutcome::kFull) return i + 1;
@@ -96,11 +96,15 @@ size_t RedisCuckoo::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome>
 size_t RedisCuckoo::Insert(std::span<const KeyHash> hashes, Presence presence, uint64_t most_filters,
                            std::span<AddOutcome> outcomes) {
   const std::lock_guard lock(writers());
+  if (!ReserveReport(hashes.size())) {
+    std::fill_n(outcomes.begin(), hashes.size(), AddOutcome::kOutOfMemory);
+    return hashes.size();
+  }
   size_t done = 0;
   for (; done < hashes.size() && filters() < most_filters; ++done) {
     outcomes[done] = AddOne(RedisCuckooTable::PrintOf(hashes[done]), presence);
   }
-  NoteAdded(hashes.first(done), outcomes.first(done), presence != Presence::kSkipped);
+  ReportAdded(hashes.first(done), outcomes.first(done), presence != Presence::kSkipped, hashes.size());
   return done;
 }
 
@@ -122,7 +126,8 @@ AddOutcome RedisCuckoo::Store(const CuckooPrint& print) {
     const MoveVersion::Move move(version_);
     if (newest()->Kick(print, shape_.max_iterations)) return AddOutcome::kAdded;
   }
-  if (const AddOutcome grown = Grow(); grown != AddOutcome::kAdded) return grown;
+  if (const AddOutcome grown = UnlessMemoryIsRefused([this] { return Grow(); }); grown != AddOutcome::kAdded)
+    return grown;
   const bool placed = newest()->Place(print);
   assert(placed && "it is empty");
   return placed ? AddOutcome::kAdded : AddOutcome::kFull;
@@ -145,7 +150,7 @@ AddOutcome RedisCuckoo::Grow() {
 
 // ---- removing
 
-void RedisCuckoo::DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) {
+void RedisCuckoo::DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept {
   for (size_t i = 0; i < hashes.size(); ++i) removed[i] = RemoveOne(RedisCuckooTable::PrintOf(hashes[i])) ? 1 : 0;
 }
 

@@ -95,8 +95,8 @@ class RedisCuckoo final : public Filter {
   void PrefetchLines(const KeyHash& hash) const override;
   // kPresent of an item that looked present: it has one print more. A full filter is kFull for all items, since each
   // addition needs room.
-  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
-  void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) override;
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override;
+  void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept override;
   std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
 
  private:

@@ -41,10 +41,11 @@ void RibbonStaging::MayContain(std::span<const KeyHash> hashes, std::span<uint8_
 
 void RibbonStaging::PrefetchLines(const KeyHash& hash) const { hashes_->Prefetch(RibbonKey(hash)); }
 
-size_t RibbonStaging::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
+size_t RibbonStaging::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   size_t done = 0;
   while (done < hashes.size()) {
-    outcomes[done] = building_ ? AddOutcome::kFrozen : AddOne(RibbonKey(hashes[done]));
+    outcomes[done] =
+        building_ ? AddOutcome::kFrozen : UnlessMemoryIsRefused([&] { return AddOne(RibbonKey(hashes[done])); });
     if (outcomes[done++] == AddOutcome::kFull) break;
   }
   NoteSizeBytes(hashes_->size_bytes());

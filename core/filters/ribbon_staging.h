@@ -49,7 +49,7 @@ class RibbonStaging final : public Filter {
 
  protected:
   void PrefetchLines(const KeyHash& hash) const override;
-  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override;
   std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
 
  private:

@@ -86,7 +86,7 @@ void ScalableFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8
   for (const Node* node = newest(); node != nullptr; node = node->older) node->link->MayContain(hashes, present);
 }
 
-size_t ScalableFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
+size_t ScalableFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   AddOutcome refusal = AddOutcome::kAdded;  // once growing failed in this call, it is not tried for every item again
   size_t done = 0;
   while (done < hashes.size()) {
@@ -114,7 +114,7 @@ size_t ScalableFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOu
     done += node->link->Add(hashes.subspan(done), in_older.subspan(done), added).done;
     if (done == hashes.size()) break;
 
-    if (!IsRefusal(refusal)) refusal = MakeRoom();
+    if (!IsRefusal(refusal)) refusal = UnlessMemoryIsRefused([this] { return MakeRoom(); });
     if (!IsRefusal(refusal)) continue;
     outcomes[done++] = refusal;
     if (refusal == AddOutcome::kFull) break;

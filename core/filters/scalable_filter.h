@@ -77,7 +77,7 @@ class ScalableFilter : public Filter {
   uint64_t united() const { return united_.load(std::memory_order_acquire); }
   static bool IsRefusal(AddOutcome outcome) { return outcome > AddOutcome::kAdded; }
   Node* newest() const { return newest_.load(std::memory_order_acquire); }
-  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) override;
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override;
   std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
   // Adds up to a chunk of hashes; returns how many outcomes it wrote. `refusal` is why growing failed in this call, if
   // it did.

@@ -108,7 +108,7 @@ void WindowFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t
   }
 }
 
-size_t WindowFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) {
+size_t WindowFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   add_ms_ = Now();
   for (size_t done = 0; done < hashes.size();) {
     const size_t count = std::min(kChunk, hashes.size() - done);
@@ -128,7 +128,7 @@ void WindowFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcom
     }
     if (done == hashes.size()) return;
     if (refusal == AddOutcome::kAdded) {
-      refusal = Turn();
+      refusal = UnlessMemoryIsRefused([this] { return Turn(); });
     } else {
       outcomes[done++] = refusal;
     }

@@ -106,9 +106,10 @@ FilterPtr Unite(CommandContext& context, const std::vector<FilterPtr>& filters) 
 }
 
 void MergeInto(CommandContext& context, const FilterPtr& destination, const std::vector<FilterPtr>& sources) {
+  const AnnouncementPtr rewrite = context.keyspace().AnnounceRewrite(destination);
   const core::Status status = core::UniteInto(*destination, Pointers(sources));
   if (!status) return context.Error(wire::CannotUnite(status.error().message));
-  context.keyspace().NoteRewritten(destination);
+  Commit(rewrite);
   context.reply.Ok();
 }
 

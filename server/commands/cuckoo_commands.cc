@@ -195,9 +195,9 @@ void AnswerDeletes(CommandContext& context, core::Filter& filter, std::span<cons
     return;
   }
   std::array<uint8_t, Dispatcher::kWindow> removed;
-  const std::span told(removed.data(), hashes.size());
-  cuckoo->Remove(hashes, told);
-  for (const uint8_t each : told) context.reply.Boolean(each != 0);
+  const size_t done = cuckoo->Remove(hashes, std::span(removed.data(), hashes.size()));
+  for (const uint8_t each : std::span(removed.data(), done)) context.reply.Boolean(each != 0);
+  for (size_t i = done; i < hashes.size(); ++i) context.Error(wire::kOutOfMemory);
 }
 
 void Delete(CommandContext& context) {
@@ -211,8 +211,9 @@ void Compact(CommandContext& context) {
   const FilterPtr filter = context.keyspace().Find(context.arguments[1]);
   RedisCuckoo* const cuckoo = AsCuckoo(filter.get());
   if (cuckoo == nullptr) return context.Error(wire::kNothingToCompact);
+  const AnnouncementPtr rewrite = context.keyspace().AnnounceRewrite(filter);
   cuckoo->Compact();
-  context.keyspace().NoteRewritten(filter);
+  Commit(rewrite);
   context.reply.Ok();
 }
 

@@ -20,6 +20,21 @@ namespace bitsieve::server {
 
 using FilterPtr = std::shared_ptr<core::Filter>;
 
+// What will be told of a change: announced before it is made, so that telling of it cannot fail; committed once it was
+// made, and dropped if it was not. Thread-compatible.
+class Announcement {
+ public:
+  virtual ~Announcement() = default;
+  // Once.
+  virtual void Commit() noexcept = 0;
+};
+// Null: nobody wants to hear of it.
+using AnnouncementPtr = std::unique_ptr<Announcement>;
+
+inline void Commit(const AnnouncementPtr& announcement) noexcept {
+  if (announcement != nullptr) announcement->Commit();
+}
+
 enum class RenameOutcome { kRenamed, kNoSource, kTargetExists, kOutOfMemory };
 
 // When an expiry may be set; those that are given must all hold. A name without an expiry is one that ends after any
@@ -49,6 +64,7 @@ inline constexpr size_t kMaxNameBytes = 1 << 20;
 // What a name takes beside its bytes: map node, bucket, expiry, reservation, and the filter's own objects, rounded up.
 inline constexpr uint64_t kNameOverheadBytes = 256;
 
+// What throws std::bad_alloc has changed nothing.
 class Keyspace {
  public:
   virtual ~Keyspace() = default;
@@ -56,9 +72,9 @@ class Keyspace {
   // A filter has one name. Null if there is none of this name.
   virtual FilterPtr Find(std::string_view name) const = 0;
   // Publishes `filter` if the name is free. Returns what the name holds afterwards: `filter`, or the one that was
-  // there first; null, and nothing published, if the memory budget refuses the name.
+  // there first; null, and nothing published, if the memory budget or the system refuses memory for the name.
   virtual FilterPtr InsertIfAbsent(std::string_view name, FilterPtr filter, int64_t expires_ms = 0) = 0;
-  // Publishes `filter` in place of whatever is there. False, and nothing done, if the memory budget refuses the name.
+  // Publishes `filter` in place of whatever is there. False, and nothing done, if memory for the name is refused.
   virtual bool Put(std::string_view name, FilterPtr filter, int64_t expires_ms) = 0;
   // Puts `replacement` where `expected` still is; false, and nothing done, if something else is there by now. The name
   // keeps its expiry.
@@ -66,11 +82,10 @@ class Keyspace {
   virtual bool Remove(std::string_view name) = 0;
   // Atomic: at no moment does anybody, a snapshot included, see both names or neither. A filter under the target name
   // is replaced, unless `only_if_absent`. Renaming to itself is kRenamed if it exists (kTargetExists if
-  // `only_if_absent`). kOutOfMemory, and nothing renamed, if the memory budget refuses the new name. The expiry goes
-  // along.
+  // `only_if_absent`). kOutOfMemory, and nothing renamed, if memory for the new name is refused. The expiry goes along.
   virtual RenameOutcome Rename(std::string_view from, std::string_view to, bool only_if_absent) = 0;
-  // To be told of a filter whose content was changed by other means than Add and Remove, once it was.
-  virtual void NoteRewritten(const FilterPtr& filter) = 0;
+  // To be asked before a filter's content is changed by other means than Add and Remove; committed once it was.
+  virtual AnnouncementPtr AnnounceRewrite(const FilterPtr& filter) = 0;
   // Removes everything. Memory of what was removed is freed in the background if `background`.
   virtual void Flush(bool background) = 0;
 

@@ -20,9 +20,9 @@ void AnswerRemovals(CommandContext& context, core::Filter& filter, std::span<con
     return;
   }
   std::array<uint8_t, Dispatcher::kWindow> removed;
-  const std::span told(removed.data(), hashes.size());
-  filter.Remove(hashes, told);
-  for (const uint8_t each : told) context.reply.Boolean(each != 0);
+  const size_t done = filter.Remove(hashes, std::span(removed.data(), hashes.size()));
+  for (const uint8_t each : std::span(removed.data(), done)) context.reply.Boolean(each != 0);
+  for (size_t i = done; i < hashes.size(); ++i) context.Error(wire::kOutOfMemory);
 }
 
 void Delete(CommandContext& context) {

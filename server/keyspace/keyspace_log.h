@@ -1,6 +1,7 @@
 // keyspace_log.h: what a registry tells of its changes: under its own locks, so that what is told is in the order of
-// what happened. Implemented by server/persistence/keyspace_recorder. Thread-safe; quick, and calls nothing of the
-// registry.
+// what happened. A change is announced before it is made, which may fail for want of memory, and told by committing the
+// announcement, which cannot. Implemented by server/persistence/keyspace_recorder. Thread-safe; quick, and calls
+// nothing of the registry.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 namespace bitsieve::server {
 
+// All of them may throw std::bad_alloc; then nothing was told.
 class KeyspaceLog {
  public:
   virtual ~KeyspaceLog() = default;
@@ -17,18 +19,17 @@ class KeyspaceLog {
   // Who is to hear of the changes of filters that had a name before the registry got this log.
   virtual core::ChangeListener& listener() = 0;
 
-  // The filter is about to get its first name, and its number: from now on its changes are told, too.
-  virtual void Adopt(const FilterPtr& filter) = 0;
-  // The name means this filter, which was adopted, and no other.
-  virtual void Named(std::string_view name, const core::Filter& filter, int64_t expires_ms) = 0;
-  virtual void Unnamed(std::string_view name) = 0;
-  virtual void Renamed(std::string_view from, std::string_view to) = 0;
-  virtual void ExpirySet(std::string_view name, int64_t expires_ms) = 0;
-  virtual void Flushed() = 0;
-  // Its content changed by other means than adding and removing.
-  virtual void Rewritten(const FilterPtr& filter) = 0;
+  // The filter gets its first name, which means no other from then on. With the commit it gets its number, and its
+  // changes are told, too.
+  virtual AnnouncementPtr Named(std::string_view name, const FilterPtr& filter, int64_t expires_ms) = 0;
+  virtual AnnouncementPtr Unnamed(std::string_view name) = 0;
+  virtual AnnouncementPtr Renamed(std::string_view from, std::string_view to) = 0;
+  virtual AnnouncementPtr ExpirySet(std::string_view name, int64_t expires_ms) = 0;
+  virtual AnnouncementPtr Flushed() = 0;
+  // Its content changes by other means than adding and removing.
+  virtual AnnouncementPtr Rewritten(const FilterPtr& filter) = 0;
   // It is closed, to be frozen.
-  virtual void Freezing(const core::Filter& filter) = 0;
+  virtual AnnouncementPtr Freezing(const core::Filter& filter) = 0;
 };
 
 }  // namespace bitsieve::server

@@ -1,6 +1,7 @@
 #include "server/keyspace/registry.h"
 
 #include <algorithm>
+#include <new>
 #include <random>
 #include <utility>
 
@@ -57,7 +58,29 @@ FilterPtr Registry::Find(std::string_view text) const {
   return found == shard.map.end() || IsDue(found->second, clock_) ? nullptr : found->second.filter;
 }
 
+// `refused` if memory is. Each operation allocates before it changes anything.
+template <class Operation, class Result>
+Result Registry::UnlessMemoryIsRefused(const Operation& operation, Result refused) {
+  try {
+    return operation();
+  } catch (const std::bad_alloc&) {
+    return refused;
+  }
+}
+
 FilterPtr Registry::InsertIfAbsent(std::string_view text, FilterPtr filter, int64_t expires_ms) {
+  return UnlessMemoryIsRefused([&] { return DoInsertIfAbsent(text, filter, expires_ms); }, FilterPtr());
+}
+
+bool Registry::Put(std::string_view text, FilterPtr filter, int64_t expires_ms) {
+  return UnlessMemoryIsRefused([&] { return DoPut(text, std::move(filter), expires_ms); }, false);
+}
+
+RenameOutcome Registry::Rename(std::string_view from, std::string_view to, bool only_if_absent) {
+  return UnlessMemoryIsRefused([&] { return DoRename(from, to, only_if_absent); }, RenameOutcome::kOutOfMemory);
+}
+
+FilterPtr Registry::DoInsertIfAbsent(std::string_view text, const FilterPtr& filter, int64_t expires_ms) {
   const Name name = Hashed(text);
   core::MemoryReservation memory = core::MemoryReservation::TryTake(memory_, kNameOverheadBytes + text.size());
   {
@@ -68,14 +91,15 @@ FilterPtr Registry::InsertIfAbsent(std::string_view text, FilterPtr filter, int6
     const auto found = view.map().find(name);
     if (found != view.map().end()) return found->second.filter;
     if (!memory.held()) return nullptr;
-    TellNamed(text, filter, expires_ms);
+    const AnnouncementPtr announcement = AnnounceNamed(text, filter, expires_ms);
     view.Add(name, Entry{filter, std::move(memory), expires_ms, CountChange()});
+    Commit(announcement);
   }
   SweepIfExpiring(expires_ms);
   return filter;
 }
 
-bool Registry::Put(std::string_view text, FilterPtr filter, int64_t expires_ms) {
+bool Registry::DoPut(std::string_view text, FilterPtr filter, int64_t expires_ms) {
   const Name name = Hashed(text);
   core::MemoryReservation memory = core::MemoryReservation::TryTake(memory_, kNameOverheadBytes + text.size());
   if (!memory.held()) return false;
@@ -84,14 +108,15 @@ bool Registry::Put(std::string_view text, FilterPtr filter, int64_t expires_ms) 
     View view(*this, name.shard);
     const auto found = view.map().find(name);
     if (found != view.map().end()) view.Keep(found);
-    TellNamed(text, filter, expires_ms);
+    const AnnouncementPtr announcement = AnnounceNamed(text, filter, expires_ms);
     if (found == view.map().end()) {
       view.Add(name, Entry{std::move(filter), std::move(memory), expires_ms, CountChange()});
     } else {
-      found->second.filter.swap(filter);  // what was there dies with the argument, after the lock is gone
       view.SetExpiry(found, expires_ms);
+      found->second.filter.swap(filter);  // what was there dies with the argument, after the lock is gone
       view.NoteReplaced(found, CountChange());
     }
+    Commit(announcement);
   }
   SweepIfExpiring(expires_ms);
   return true;
@@ -112,6 +137,7 @@ bool Registry::ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement)
   {
     const auto locks = LockAll();
     sought_ = expected.get();
+    sought_name_.reset();
   }
   bool replaced = false;
   for (size_t i = 0; i < kShards && !replaced; ++i) {
@@ -140,13 +166,14 @@ bool Registry::Remove(std::string_view text) {
   const auto found = view.map().find(name);
   if (found == view.map().end()) return false;
   view.Keep(found);
-  TellUnnamed(text);
+  const AnnouncementPtr announcement = AnnounceUnnamed(text);
   removed = view.Take(found);
+  Commit(announcement);
   CountChange();
   return true;
 }
 
-RenameOutcome Registry::Rename(std::string_view from_text, std::string_view to_text, bool only_if_absent) {
+RenameOutcome Registry::DoRename(std::string_view from_text, std::string_view to_text, bool only_if_absent) {
   const Name from = Hashed(from_text);
   const Name to = Hashed(to_text);
   const auto [first, second] = std::minmax({from.shard % kLocks, to.shard % kLocks});
@@ -160,6 +187,7 @@ RenameOutcome Registry::Rename(std::string_view from_text, std::string_view to_t
   if (first != second) second_lock = std::unique_lock(locks_[second].mutex);
   View source(*this, from.shard), target(*this, to.shard);
   due = source.TakeIfDue(from);
+  target.MakeRoom();
   const auto moving = source.map().find(from);
   if (moving == source.map().end()) return RenameOutcome::kNoSource;
   const auto there = target.map().find(to);
@@ -170,14 +198,17 @@ RenameOutcome Registry::Rename(std::string_view from_text, std::string_view to_t
 
   source.Keep(moving);
   if (there != target.map().end()) target.Keep(there);
+  const AnnouncementPtr announcement = log_ == nullptr ? nullptr : log_->Renamed(from_text, to_text);
   if (moving->second.filter.get() == sought_) sought_name_ = to_text;
+  target.IndexAhead(source, moving);
+  // From here on nothing fails.
   if (there != target.map().end()) replaced = target.Take(there);
-  Shard::Node node = source.MoveOut(moving);
+  Shard::Node node = source.MoveOut(target, moving);
   std::swap(node.mapped().memory, memory);
   node.key() = std::move(new_name);
   node.mapped().stamp = CountChange();
   target.MoveIn(std::move(node));
-  if (log_ != nullptr) log_->Renamed(from_text, to_text);
+  Commit(announcement);
   return RenameOutcome::kRenamed;
 }
 
@@ -187,6 +218,7 @@ void Registry::Flush(bool background) {
   remains->expiries.resize(kLocks);
   {
     const auto locks = LockAll();
+    const AnnouncementPtr announcement = log_ == nullptr ? nullptr : log_->Flushed();
     for (size_t i = 0; i < kShards; ++i) {
       remains->shards[i].map.swap(shards_[i].map);
       remains->shards[i].visited = std::exchange(shards_[i].visited, locks_[0].epoch);
@@ -195,7 +227,7 @@ void Registry::Flush(bool background) {
     size_.store(0, std::memory_order_relaxed);
     // A later flush finds nothing that is older than the collection.
     if (remains->shards.back().visited != locks_[0].epoch) flushed_ = remains;
-    if (log_ != nullptr) log_->Flushed();
+    Commit(announcement);
     CountChange();
   }
   if (background) reaper_->Take(remains);
@@ -261,15 +293,15 @@ bool Registry::SetExpiry(std::string_view text, int64_t expires_ms, uint32_t con
     const auto found = view.map().find(name);
     if (found == view.map().end() || !Holds(conditions, found->second.expires_ms, expires_ms)) return false;
     view.Keep(found);
-    if (found->second.expires_ms != expires_ms) {
-      found->second.stamp = CountChange();
-      if (log_ != nullptr) log_->ExpirySet(text, expires_ms);
-    }
+    const bool changes = found->second.expires_ms != expires_ms;
+    const bool ends = expires_ms != 0 && expires_ms <= clock_();
+    const AnnouncementPtr change = changes && log_ != nullptr ? log_->ExpirySet(text, expires_ms) : nullptr;
+    const AnnouncementPtr end = ends ? AnnounceUnnamed(text) : nullptr;
     view.SetExpiry(found, expires_ms);
-    if (IsDue(found->second, clock_)) {
-      TellUnnamed(text);
-      removed = view.Take(found);
-    }
+    Commit(change);
+    if (changes) found->second.stamp = CountChange();
+    if (ends) removed = view.Take(found);
+    Commit(end);
   }
   SweepIfExpiring(expires_ms);
   return true;
@@ -337,26 +369,24 @@ void Registry::SetLog(KeyspaceLog* log) {
   }
 }
 
-void Registry::TellNamed(std::string_view name, const FilterPtr& filter, int64_t expires_ms) {
-  if (log_ == nullptr) return;
-  log_->Adopt(filter);
-  log_->Named(name, *filter, expires_ms);
+AnnouncementPtr Registry::AnnounceNamed(std::string_view name, const FilterPtr& filter, int64_t expires_ms) {
+  return log_ == nullptr ? nullptr : log_->Named(name, filter, expires_ms);
 }
 
-void Registry::TellUnnamed(std::string_view name) {
-  if (log_ != nullptr) log_->Unnamed(name);
+AnnouncementPtr Registry::AnnounceUnnamed(std::string_view name) {
+  return log_ == nullptr ? nullptr : log_->Unnamed(name);
 }
 
 // Some lock, so that the log is still there.
 
-void Registry::NoteRewritten(const FilterPtr& filter) {
+AnnouncementPtr Registry::AnnounceRewrite(const FilterPtr& filter) {
   const std::lock_guard lock(MutexOf(0));
-  if (log_ != nullptr) log_->Rewritten(filter);
+  return log_ == nullptr ? nullptr : log_->Rewritten(filter);
 }
 
 void Registry::NoteFreezing(const FilterPtr& filter) {
   const std::lock_guard lock(MutexOf(0));
-  if (log_ != nullptr) log_->Freezing(*filter);
+  if (log_ != nullptr) Commit(log_->Freezing(*filter));
 }
 
 uint64_t Registry::ChangeCount() const { return changes_.load(std::memory_order_relaxed); }

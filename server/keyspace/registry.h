@@ -17,6 +17,9 @@
 //         time, so that it costs what there is to remove and nobody waits for it.
 // Log:    if there is one, it is told of every change of a name under the name's lock, and of every filter before
 //         others can find it.
+// Refused memory: everything that a change needs is allocated, and room in the log reserved, before anything is
+// changed;
+//         what follows does not fail.
 // Thread-safe.
 #pragma once
 
@@ -62,7 +65,7 @@ class Registry final : public Keyspace {
   bool ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement);
   bool Remove(std::string_view name) override;
   RenameOutcome Rename(std::string_view from, std::string_view to, bool only_if_absent) override;
-  void NoteRewritten(const FilterPtr& filter) override;
+  AnnouncementPtr AnnounceRewrite(const FilterPtr& filter) override;
   void Flush(bool background) override;
   uint64_t Size() const override;
   uint64_t Scan(uint64_t cursor, uint64_t count, const Visitor& visitor) const override;
@@ -111,9 +114,14 @@ class Registry final : public Keyspace {
   void SweepIfExpiring(int64_t expires_ms);
   // Returns the stamp of the change: its number.
   uint64_t CountChange() { return changes_.fetch_add(1, std::memory_order_relaxed) + 1; }
-  // Called with the name's lock held.
-  void TellNamed(std::string_view name, const FilterPtr& filter, int64_t expires_ms);
-  void TellUnnamed(std::string_view name);
+  template <class Operation, class Result>
+  static Result UnlessMemoryIsRefused(const Operation& operation, Result refused);
+  FilterPtr DoInsertIfAbsent(std::string_view name, const FilterPtr& filter, int64_t expires_ms);
+  bool DoPut(std::string_view name, FilterPtr filter, int64_t expires_ms);
+  RenameOutcome DoRename(std::string_view from, std::string_view to, bool only_if_absent);
+  // Called with the name's lock held. Null without a log.
+  AnnouncementPtr AnnounceNamed(std::string_view name, const FilterPtr& filter, int64_t expires_ms);
+  AnnouncementPtr AnnounceUnnamed(std::string_view name);
 
   core::MemoryBudget& memory_;
   const Clock clock_;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/roll_back.h"
 #include "server/keyspace/expiry_index.h"
 #include "server/keyspace/recent_names.h"
 #include "server/keyspace/registry.h"
@@ -86,10 +87,15 @@ class Registry::View {
 
   Map& map() { return map_; }
 
+  // May throw std::bad_alloc, and has done nothing then; as may Keep, SetExpiry, MakeRoom, IndexAhead, TakeIfDue and
+  // Replace.
   void Add(const Name& name, Entry entry) {
-    created_.Note(name.hash);
     entry.epoch = lock_.epoch;
-    Index(map_.emplace(StoredName{std::string(name.text), name.hash}, std::move(entry)).first);
+    const auto added = map_.emplace(StoredName{std::string(name.text), name.hash}, std::move(entry)).first;
+    core::RollBack roll_back([&] { map_.erase(added); });
+    Index(added);
+    roll_back.Dismiss();
+    created_.Note(name.hash);
     registry_.size_.fetch_add(1, std::memory_order_relaxed);
   }
   // Before an entry is changed, moved or taken out, and before the log is told: keeps it for a collection that has not
@@ -103,18 +109,29 @@ class Registry::View {
     value.epoch = lock_.epoch;
   }
   // A node outlives its place in the map, so that it can die outside of the lock.
-  Node Take(Map::iterator entry) {
+  Node Take(Map::iterator entry) noexcept {
     registry_.size_.fetch_sub(1, std::memory_order_relaxed);
-    return MoveOut(entry);
-  }
-  // For a node that goes from one place to another, and is counted all the time.
-  Node MoveOut(Map::iterator entry) {
     if (entry->second.expires_ms != 0) expiries_.Erase(ItemOf(entry));
     return map_.extract(entry);
   }
-  void MoveIn(Node node) {
+  // An entry goes from one shard to another, and is counted all the time. It has its line in the index of the other one
+  // already, and there is room for it.
+  void IndexAhead(const View& from, Map::iterator entry) {
+    if (entry->second.expires_ms != 0 && from.shard_ != shard_) expiries_.Insert(ItemOf(entry));
+  }
+  Node MoveOut(const View& to, Map::iterator entry) noexcept {
+    if (entry->second.expires_ms != 0 && to.shard_ != shard_) expiries_.Erase(ItemOf(entry));
+    return map_.extract(entry);
+  }
+  void MoveIn(Node node) noexcept {
     created_.Note(node.key().hash);
-    Index(map_.insert(std::move(node)).position);
+    map_.insert(std::move(node));
+  }
+  // For one more.
+  void MakeRoom() {
+    const size_t size = map_.size() + 1;
+    const auto most = static_cast<double>(map_.bucket_count()) * static_cast<double>(map_.max_load_factor());
+    if (static_cast<double>(size) > most) map_.reserve(2 * size);
   }
 
   // The node of this name if its time has come; else an empty one.
@@ -128,9 +145,10 @@ class Registry::View {
     created_.Note(entry->first.hash);
   }
   void SetExpiry(Map::iterator entry, int64_t expires_ms) {
+    if (entry->second.expires_ms == expires_ms) return;
+    if (expires_ms != 0) expiries_.Insert({expires_ms, shard_, &*entry});
     if (entry->second.expires_ms != 0) expiries_.Erase(ItemOf(entry));
     entry->second.expires_ms = expires_ms;
-    Index(entry);
   }
 
   // Puts `replacement` where `expected` is, which it returns there; false if something else is, or nothing any more.
@@ -138,9 +156,10 @@ class Registry::View {
     auto& [name, value] = *entry;
     if (value.filter != expected || IsDue(value, registry_.clock_)) return false;
     Keep(entry);
-    registry_.TellNamed(name.text, replacement, value.expires_ms);
+    const AnnouncementPtr announcement = registry_.AnnounceNamed(name.text, replacement, value.expires_ms);
     value.filter.swap(replacement);
     value.stamp = registry_.CountChange();
+    Commit(announcement);
     return true;
   }
 
@@ -155,10 +174,12 @@ class Registry::View {
  private:
   Node TakeExpired(Map::iterator entry) {
     Keep(entry);
+    const AnnouncementPtr announcement = registry_.AnnounceUnnamed(entry->first.text);
     registry_.expired_.fetch_add(1, std::memory_order_relaxed);
     registry_.CountChange();
-    registry_.TellUnnamed(entry->first.text);
-    return Take(entry);
+    Node node = Take(entry);
+    Commit(announcement);
+    return node;
   }
   void Index(Map::iterator entry) {
     if (entry->second.expires_ms != 0) expiries_.Insert(ItemOf(entry));

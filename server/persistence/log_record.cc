@@ -125,6 +125,7 @@ void EncodeChange(uint8_t kind, const core::Change& change, std::string& out) {
   put(change.filter_id);
   put(change.sequence);
   if (timed) put(change.time_ms);
+  static_assert(sizeof head == MaxChangeBytes(0));
   out.append(head.data(), head_bytes);
   out.append(core::AsText(std::as_bytes(change.hashes)));
 }

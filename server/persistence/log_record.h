@@ -83,8 +83,10 @@ std::string_view NameOfKind(size_t index);
 inline constexpr size_t kMaxHashes = 4096;
 void Encode(const Record& record, std::string& out);
 // The same as Encode of Added (Removed), without making one first: the way of every add.
+// Neither adds more than MaxChangeBytes.
 void EncodeAdded(const core::Change& change, std::string& out);
 void EncodeRemoved(const core::Change& change, std::string& out);
+constexpr size_t MaxChangeBytes(size_t hashes) { return 4 + 1 + 3 * 8 + hashes * sizeof(core::KeyHash); }
 // How long an encoded Image is, whatever it says: room for one can be left, and filled in later.
 inline constexpr size_t kImageBytes = 4 + 1 + 5 * 8;
 

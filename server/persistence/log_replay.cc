@@ -116,7 +116,9 @@ core::Status LogReplay::On(const log::Removed& removed) {
   ReplayedFilter& filter = **found;
   if (!filter.filter->capabilities().remove) return Contradiction(FilterText(removed.id) + " cannot remove items");
   removed_.resize(removed.hashes.size());
-  filter.filter->Remove(removed.hashes, removed_);
+  if (filter.filter->Remove(removed.hashes, removed_) < removed.hashes.size()) {
+    return core::Fail(core::ErrorCode::kOutOfMemory, "no memory is left to remove from " + FilterText(removed.id));
+  }
   filter.sequence = removed.sequence;
   return {};
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -23,6 +24,17 @@ constexpr milliseconds kSyncAfter{800};
 // More than that is not kept in memory for the sake of fewer syncs.
 constexpr uint64_t kMaxUnsyncedBytes = 32 << 20;
 constexpr milliseconds kRetryAfter{200};
+// Short enough for a string to hold it without allocating.
+constexpr const char* kOutOfMemory = "out of memory";
+
+template <class Work>
+core::Status OrOutOfMemory(const Work& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return core::Fail(core::ErrorCode::kOutOfMemory, kOutOfMemory);
+  }
+}
 
 // How many of these bytes, which begin with a record and end with one, are whole records of about kFrameBytes.
 size_t FrameOf(std::string_view records) {
@@ -55,44 +67,7 @@ LogWriter::LogWriter(DataDirectory& directory, FileIds& file_ids, const core::Im
 
 LogWriter::~LogWriter() { (void)Stop(); }
 
-// ---- appending
-
-template <class Encode>
-void LogWriter::AppendWith(const Encode& encode) {
-  {
-    const std::lock_guard lock(append_lock_);
-    const size_t before = appended_.size();
-    encode();
-    end_.store(end_.load(std::memory_order_relaxed) + appended_.size() - before);
-  }
-  WakeIfIdle();
-}
-
-void LogWriter::Append(const log::Record& record) {
-  AppendWith([&] { log::Encode(record, appended_); });
-}
-
-void LogWriter::AppendAdded(const core::Change& change) {
-  AppendWith([&] { log::EncodeAdded(change, appended_); });
-}
-
-void LogWriter::AppendRemoved(const core::Change& change) {
-  AppendWith([&] { log::EncodeRemoved(change, appended_); });
-}
-
-void LogWriter::AppendContent(const FilterPtr& filter) {
-  AppendWith([&] {
-    contents_.push_back({end_.load(std::memory_order_relaxed), filter});
-    appended_.append(log::kImageBytes, '\0');
-  });
-}
-
-uint64_t LogWriter::BeginSegment() {
-  const std::lock_guard lock(append_lock_);
-  const uint64_t position = end_.load(std::memory_order_relaxed);
-  cuts_.push_back(position);
-  return position;
-}
+// ---- waking
 
 // Both sides are sequentially consistent: either the thread, about to sleep, sees what was appended, or its appender
 // sees that it is idle.
@@ -135,28 +110,39 @@ uint64_t LogWriter::AwaitedPosition() const {
 }
 
 void LogWriter::Await(uint64_t position, std::function<void()> reached) {
+  std::list<Waiter> waiter;
+  waiter.push_back({position, std::move(reached)});
   {
     const std::lock_guard lock(mutex_);
     if (!IsReached(position)) {
-      waiters_.push_back({position, std::move(reached)});
+      waiters_.splice(waiters_.end(), waiter);
       hurry_ = true;
       wake_.notify_one();
       return;
     }
   }
-  reached();
+  waiter.front().reached();
 }
 
+// Who cannot be told, for want of memory, is told at a later turn.
 void LogWriter::TellReached() {
-  std::vector<Waiter> told;
+  std::list<Waiter> told;
   {
     const std::lock_guard lock(mutex_);
-    const auto first = std::stable_partition(waiters_.begin(), waiters_.end(),
-                                             [this](const Waiter& waiter) { return !IsReached(waiter.position); });
-    std::move(first, waiters_.end(), std::back_inserter(told));
-    waiters_.erase(first, waiters_.end());
+    for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
+      const auto each = waiter++;
+      if (IsReached(each->position)) told.splice(told.end(), waiters_, each);
+    }
   }
-  for (const Waiter& waiter : told) waiter.reached();
+  for (tell_at_.reset(); !told.empty(); told.pop_front()) {
+    try {
+      told.front().reached();
+    } catch (const std::bad_alloc&) {
+      tell_at_ = Clock::now() + kRetryAfter;
+      const std::lock_guard lock(mutex_);
+      waiters_.splice(waiters_.begin(), told);
+    }
+  }
 }
 
 LogWriterStatus LogWriter::Status() const {
@@ -186,11 +172,13 @@ core::Status LogWriter::Stop() {
 void LogWriter::Run() {
   for (bool last = false; !last;) {
     last = WaitForWork();
-    TakeAppended();
-    const core::Status status = WriteAll(last);
+    const core::Status status = OrOutOfMemory([&] {
+      TakeAppended();
+      return WriteAll(last);
+    });
     if (status) {
       Mend();
-      RemoveObsolete();
+      (void)OrOutOfMemory([this] { return RemoveObsolete(); });
     } else {
       Fail(status.error());
     }
@@ -209,7 +197,7 @@ bool LogWriter::WaitForWork() {
   const auto pressed = [this] { return stopping_ || hurry_; };
   const auto awake = [&] { return pressed() || end_.load() != taken(); };
   idle_.store(true);
-  if (const auto due = SyncDue()) {
+  if (const auto due = tell_at_ ? tell_at_ : SyncDue()) {
     wake_.wait_until(lock, *due, awake);
   } else {
     wake_.wait(lock, awake);
@@ -230,16 +218,33 @@ std::optional<LogWriter::Clock::time_point> LogWriter::SyncDue() const {
 // What is appended to, and what was, change places and stay small; the large one is copied to, and stays what it is:
 // if it took part, each of them would grow large anew, and touching fresh memory costs more than the copy.
 void LogWriter::TakeAppended() {
-  {
-    const std::lock_guard lock(append_lock_);
-    taken_.swap(appended_);
-    std::move(contents_.begin(), contents_.end(), std::back_inserter(open_contents_));
-    std::move(cuts_.begin(), cuts_.end(), std::back_inserter(open_cuts_));
-    contents_.clear();
-    cuts_.clear();
+  SettleTaken();  // what there was no memory for at the last turn
+  while (!SwapAppended()) {
+    size_t wanted;
+    {
+      const std::lock_guard lock(append_lock_);
+      wanted = appended_.capacity();
+    }
+    taken_.reserve(wanted);
   }
+  SettleTaken();
+}
+
+void LogWriter::SettleTaken() {
   unsettled_.append(taken_);
   taken_.clear();
+}
+
+// False if what is reserved might find no room in the other buffer.
+bool LogWriter::SwapAppended() noexcept {
+  const std::lock_guard lock(append_lock_);
+  if (taken_.capacity() < appended_.capacity()) return false;
+  const size_t more = taken_.capacity() - appended_.capacity() + appended_.size();
+  taken_.swap(appended_);
+  free_room_.fetch_add(static_cast<int64_t>(more), std::memory_order_relaxed);
+  open_contents_.splice(open_contents_.end(), contents_);
+  open_cuts_.splice(open_cuts_.end(), cuts_);
+  return true;
 }
 
 // In the order of the log; contents and cuts where they stand. Whatever succeeded is not done again after a failure.
@@ -290,6 +295,8 @@ core::Status LogWriter::BeginSync() {
       return status;
     });
   } catch (const std::system_error&) {  // no thread to be had
+    return Sync();
+  } catch (const std::bad_alloc&) {
     return Sync();
   }
   return {};
@@ -386,7 +393,7 @@ void LogWriter::NoteDurable(uint64_t position) {
 // ---- trouble
 
 void LogWriter::Fail(const core::Error& error) {
-  (void)EndSync();
+  (void)OrOutOfMemory([this] { return EndSync(); });
   segment_.reset();
   written_.store(durable_.load(std::memory_order_relaxed), std::memory_order_release);
   retry_at_ = Clock::now() + kRetryAfter;
@@ -394,7 +401,11 @@ void LogWriter::Fail(const core::Error& error) {
     spdlog::error("the log cannot be written, changes are refused until it can: {}", error.message);
   }
   const std::lock_guard lock(mutex_);
-  trouble_ = error.message;
+  try {
+    trouble_ = error.message;
+  } catch (const std::bad_alloc&) {
+    trouble_ = kOutOfMemory;
+  }
 }
 
 void LogWriter::Mend() {
@@ -407,14 +418,14 @@ void LogWriter::Mend() {
   spdlog::info("the log is written again, and nothing was lost");
 }
 
-void LogWriter::RemoveObsolete() {
+core::Status LogWriter::RemoveObsolete() {
   uint64_t position;
   {
     const std::lock_guard lock(mutex_);
     position = remove_before_;
   }
   const bool is_new = position > first_kept_.load(std::memory_order_relaxed);
-  if (!is_new || written_.load(std::memory_order_relaxed) < position) return;
+  if (!is_new || written_.load(std::memory_order_relaxed) < position) return {};
   for (const std::string& warning : RemoveLogBefore(directory_.disk(), directory_.log_path(), position)) {
     spdlog::warn("a segment of the log that nobody needs is left over: {}", warning);
   }
@@ -422,6 +433,7 @@ void LogWriter::RemoveObsolete() {
     return file.position < position && directory_.disk().Remove(directory_.FilterPath(file.file_id));
   });
   first_kept_.store(position, std::memory_order_relaxed);
+  return {};
 }
 
 }  // namespace bitsieve::server

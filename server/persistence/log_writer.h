@@ -9,12 +9,14 @@
 // Contents    of whole filters (Append of a FilterPtr) go to a filter file of their own, by this thread, when their
 // turn
 //             comes; what was appended before is made durable first, what was appended behind waits.
-// Trouble     when the disk refuses, nothing is given up: what is not durable stays in memory, and the thread tries
-// again
+// Trouble     when the disk or the memory refuses, nothing is given up: what is not durable stays in memory, and the
+// thread tries again
 //             and again to write it to a new segment, which begins where the last durable one ends. Meanwhile nobody
 //             should append much (InTrouble).
 // Memory      of what waits: kMaxWaitingBytes, beyond which AwaitedPosition tells writers to wait, and what they had
-//             under way.
+//             under way. Room for a record is reserved before what it tells of is done; so appending it cannot fail. A
+//             reservation is one addition to a counter as long as the buffer has room; it grows by doubling, and never
+//             has less room than is reserved.
 // Thread-safe.
 #pragma once
 
@@ -25,6 +27,7 @@
 #include <deque>
 #include <functional>
 #include <future>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -71,11 +74,16 @@ class LogWriter {
   // As Stop.
   ~LogWriter();
 
+  class Entry;
+  // One record. May throw std::bad_alloc.
   void Append(const log::Record& record);
-  void AppendAdded(const core::Change& change);
-  void AppendRemoved(const core::Change& change);
-  // All of this filter's content, as it will be when the thread comes to it.
-  void AppendContent(const FilterPtr& filter);
+
+  // False: memory is refused. What is reserved is either appended or released.
+  [[nodiscard]] bool Reserve(size_t bytes) noexcept;
+  void Release(size_t bytes) noexcept;
+  // Each ends a reservation of `reserved` bytes, which are log::MaxChangeBytes of the change at least.
+  void AppendAdded(const core::Change& change, size_t reserved) noexcept;
+  void AppendRemoved(const core::Change& change, size_t reserved) noexcept;
   // Position behind all that was appended.
   uint64_t end() const { return end_.load(std::memory_order_acquire); }
 
@@ -108,7 +116,8 @@ class LogWriter {
   };
 
   template <class Encode>
-  void AppendWith(const Encode& encode);
+  void AppendWith(size_t reserved, const Encode& encode) noexcept;
+  bool MakeRoom(size_t bytes) noexcept;
   void WakeIfIdle();
   void Hurry();
   bool IsReached(uint64_t position) const;
@@ -119,6 +128,8 @@ class LogWriter {
   bool WaitForWork();
   std::optional<Clock::time_point> SyncDue() const;
   void TakeAppended();
+  void SettleTaken();
+  bool SwapAppended() noexcept;
   uint64_t taken() const { return durable_.load(std::memory_order_relaxed) + unsettled_.size(); }
   core::Status WriteAll(bool last);
   core::Status WriteTo(uint64_t position);
@@ -132,7 +143,7 @@ class LogWriter {
   void NoteDurable(uint64_t position);
   void Fail(const core::Error& error);
   void Mend();
-  void RemoveObsolete();
+  core::Status RemoveObsolete();
   void TellReached();
   FsyncPolicy policy() const { return policy_.load(std::memory_order_relaxed); }
 
@@ -149,27 +160,32 @@ class LogWriter {
   std::atomic<bool> in_trouble_{false};  // relaxed: a change let through late is kept with the others
   std::atomic<bool> idle_{false};        // the thread sleeps, and wants to be woken by the next append
 
+  // What appended_ has room for beyond what is reserved, or less; below 0 for the moment in which a reservation finds
+  // that there is none. Relaxed: who reserved takes append_lock_ before the room is used, as did who made it.
+  std::atomic<int64_t> free_room_{0};
+
   core::SpinLock append_lock_;
   // Protected by append_lock_.
   std::string appended_;
-  std::deque<Content> contents_;
-  std::deque<uint64_t> cuts_;
+  // Lists, since they are passed on without allocating.
+  std::list<Content> contents_;
+  std::list<uint64_t> cuts_;
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   // Protected by mutex_.
   bool hurry_ = false;  // somebody waits for what is there
   bool stopping_ = false;
-  std::vector<Waiter> waiters_;
+  std::list<Waiter> waiters_;
   uint64_t remove_before_ = 0;
   std::string trouble_;
   core::Status last_outcome_;
 
   // Of the thread alone.
-  std::string taken_;                  // empty between the turns; its memory is used again and again
-  std::string unsettled_;              // the log from durable_ on
-  std::deque<Content> open_contents_;  // the room of whose records, in unsettled_, is not yet filled
-  std::deque<uint64_t> open_cuts_;
+  std::string taken_;                 // empty between the turns; its memory is used again and again
+  std::string unsettled_;             // the log from durable_ on
+  std::list<Content> open_contents_;  // the room of whose records, in unsettled_, is not yet filled
+  std::list<uint64_t> open_cuts_;
   uint64_t synced_;  // up to here the disk has it; below durable_ with kNever alone
   std::shared_ptr<LogSegmentWriter> segment_;
   std::future<core::Status> syncing_;  // valid while a sync goes on beside the writing,
@@ -181,8 +197,34 @@ class LogWriter {
   ChunkBuffer chunk_buffer_;
   Clock::time_point oldest_unsynced_;  // when the first was written of what is not durable
   Clock::time_point retry_at_;
+  std::optional<Clock::time_point> tell_at_;  // when somebody could not be told
 
   std::thread thread_;  // last: it uses all of the above
+};
+
+// Records on their way to the log: encoded, with room for them, before what they tell of is done. So appending them
+// cannot fail. One that is never appended gives its room back. The writer outlives it. Thread-compatible.
+class LogWriter::Entry {
+ public:
+  explicit Entry(LogWriter& log) : log_(log) {}
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+  ~Entry() { log_.Release(reserved_); }
+
+  // Both may throw std::bad_alloc.
+  void Add(const log::Record& record);
+  // All of this filter's content, as it will be when the thread comes to it.
+  void AddContent(const FilterPtr& filter);
+  // Once.
+  void Append() noexcept;
+
+ private:
+  void ReserveAll();
+
+  LogWriter& log_;
+  std::string records_;
+  std::list<Content> contents_;  // at positions from the entry's beginning
+  size_t reserved_ = 0;
 };
 
 }  // namespace bitsieve::server

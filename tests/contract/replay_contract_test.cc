@@ -28,8 +28,20 @@ struct Recorded {
 
 class Recorder final : public core::ChangeListener {
  public:
-  void OnAdded(const core::Change& change) override { Note(change, false); }
-  void OnRemoved(const core::Change& change) override { Note(change, true); }
+  bool Reserve(size_t hashes) noexcept override {
+    EXPECT_LE(hashes, kMaxHashes);
+    EXPECT_EQ(std::exchange(reserved_, hashes), 0u);
+    return true;
+  }
+  void Release(size_t hashes) noexcept override { EXPECT_EQ(std::exchange(reserved_, 0), hashes); }
+  void OnAdded(const core::Change& change, size_t reserved) noexcept override {
+    Release(reserved);
+    Note(change, false);
+  }
+  void OnRemoved(const core::Change& change, size_t reserved) noexcept override {
+    Release(reserved);
+    Note(change, true);
+  }
   std::vector<Recorded> Take() {
     const std::lock_guard lock(mutex_);
     return std::move(changes_);
@@ -48,6 +60,7 @@ class Recorder final : public core::ChangeListener {
 
   std::mutex mutex_;
   std::vector<Recorded> changes_;
+  size_t reserved_ = 0;  // the filter's writers exclude each other
 };
 
 struct Bytes {
@@ -83,7 +96,8 @@ class Replay : public testing::TestWithParam<OptionCase> {
     if (random() % 16 == 0) clock.now_ms -= random() % 100;
     if (filter.capabilities().remove && random() % 3 == 0) {
       std::vector<uint8_t> removed(hashes.size());
-      return filter.Remove(hashes, removed);
+      filter.Remove(hashes, removed);
+      return;
     }
     std::vector<AddOutcome> outcomes(hashes.size());
     const size_t done = filter.Add(hashes, outcomes);

@@ -2,6 +2,7 @@
 // says. Thread-compatible.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <new>
 #include <string>
@@ -22,6 +23,7 @@ class FakeControl final : public server::ServerControl {
   server::SnapshotStatus Snapshot() const override { return snapshot; }
   server::LogStatus Log() const override { return log; }
   void Freeze(std::string_view name, const std::shared_ptr<core::Filter>& closed) override {
+    if (on_freeze) return on_freeze(name, closed);
     freezes.emplace_back(name, closed);
   }
   void Shutdown(bool save) override { shutdowns.push_back(save); }
@@ -43,6 +45,7 @@ class FakeControl final : public server::ServerControl {
   bool out_of_memory = false;  // saving allocates, and is refused
   std::vector<std::function<void(core::Status)>> saves;
   std::vector<std::pair<std::string, std::shared_ptr<core::Filter>>> freezes;
+  std::function<void(std::string_view name, const std::shared_ptr<core::Filter>& closed)> on_freeze;  // instead
   std::vector<bool> shutdowns;
   server::SnapshotStatus snapshot;
   server::LogStatus log;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <random>
@@ -24,30 +25,29 @@ using Names = std::map<std::string, Meaning, std::less<>>;
 class ReplayedLog final : public KeyspaceLog {
  public:
   core::ChangeListener& listener() override { return listener_; }
-  void Adopt(const FilterPtr&) override {}
-  void Named(std::string_view name, const core::Filter& filter, int64_t expires_ms) override {
-    const std::lock_guard lock(mutex_);
-    names_.insert_or_assign(std::string(name), Meaning{&filter, expires_ms});
+  AnnouncementPtr Named(std::string_view name, const FilterPtr& filter, int64_t expires_ms) override {
+    return Announce([name = std::string(name), meaning = Meaning{filter.get(), expires_ms}](Names& names) {
+      names.insert_or_assign(name, meaning);
+    });
   }
-  void Unnamed(std::string_view name) override {
-    const std::lock_guard lock(mutex_);
-    names_.erase(names_.find(name));
+  AnnouncementPtr Unnamed(std::string_view name) override {
+    return Announce([name = std::string(name)](Names& names) { names.erase(names.find(name)); });
   }
-  void Renamed(std::string_view from, std::string_view to) override {
-    const std::lock_guard lock(mutex_);
-    const auto moved = names_.extract(names_.find(from));
-    names_.insert_or_assign(std::string(to), moved.mapped());
+  AnnouncementPtr Renamed(std::string_view from, std::string_view to) override {
+    return Announce([from = std::string(from), to = std::string(to)](Names& names) {
+      const auto moved = names.extract(names.find(from));
+      names.insert_or_assign(to, moved.mapped());
+    });
   }
-  void ExpirySet(std::string_view name, int64_t expires_ms) override {
-    const std::lock_guard lock(mutex_);
-    names_.find(name)->second.expires_ms = expires_ms;
+  AnnouncementPtr ExpirySet(std::string_view name, int64_t expires_ms) override {
+    return Announce(
+        [name = std::string(name), expires_ms](Names& names) { names.find(name)->second.expires_ms = expires_ms; });
   }
-  void Flushed() override {
-    const std::lock_guard lock(mutex_);
-    names_.clear();
+  AnnouncementPtr Flushed() override {
+    return Announce([](Names& names) { names.clear(); });
   }
-  void Rewritten(const FilterPtr&) override {}
-  void Freezing(const core::Filter&) override {}
+  AnnouncementPtr Rewritten(const FilterPtr&) override { return nullptr; }
+  AnnouncementPtr Freezing(const core::Filter&) override { return nullptr; }
 
   Names names() const {
     const std::lock_guard lock(mutex_);
@@ -56,9 +56,26 @@ class ReplayedLog final : public KeyspaceLog {
 
  private:
   class Deaf final : public core::ChangeListener {
-    void OnAdded(const core::Change&) override {}
-    void OnRemoved(const core::Change&) override {}
+    bool Reserve(size_t) noexcept override { return true; }
+    void Release(size_t) noexcept override {}
+    void OnAdded(const core::Change&, size_t) noexcept override {}
+    void OnRemoved(const core::Change&, size_t) noexcept override {}
   };
+  using Change = std::function<void(Names& names)>;
+  class Announced final : public Announcement {
+   public:
+    Announced(ReplayedLog& log, Change change) : log_(log), change_(std::move(change)) {}
+    void Commit() noexcept override {
+      const std::lock_guard lock(log_.mutex_);
+      change_(log_.names_);
+    }
+
+   private:
+    ReplayedLog& log_;
+    const Change change_;
+  };
+
+  AnnouncementPtr Announce(Change change) { return std::make_unique<Announced>(*this, std::move(change)); }
 
   mutable std::mutex mutex_;
   Names names_;

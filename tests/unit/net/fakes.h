@@ -26,7 +26,7 @@ class NoFilters final : public Keyspace {
   bool Replace(std::string_view, const FilterPtr&, FilterPtr) override { return false; }
   bool Remove(std::string_view) override { return false; }
   RenameOutcome Rename(std::string_view, std::string_view, bool) override { return RenameOutcome::kNoSource; }
-  void NoteRewritten(const FilterPtr&) override {}
+  AnnouncementPtr AnnounceRewrite(const FilterPtr&) override { return nullptr; }
   void Flush(bool) override {}
   uint64_t Size() const override { return 0; }
   uint64_t Scan(uint64_t, uint64_t, const Visitor&) const override { return 0; }

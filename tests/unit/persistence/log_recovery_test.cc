@@ -166,14 +166,14 @@ TEST_F(LogRecoveryTest, ContentsThatWereBroughtComeBack) {
   AddItems(*target, "l", 5);
   const core::Filter* const sources[] = {copy.get()};
   ASSERT_TRUE(Ok(core::UniteInto(*target, sources)));
-  registry().NoteRewritten(target);
+  Commit(registry().AnnounceRewrite(target));
   AddItems(*target, "m", 5);
   ExpectSame();
   Save();
   AddItems(*target, "n", 5);
   ExpectSame();
   AddItems(*copy, "n", 5);
-  registry().NoteRewritten(copy);
+  Commit(registry().AnnounceRewrite(copy));
   registry().Remove("target");
   ExpectSame();
 }

@@ -38,6 +38,11 @@ class LogWriterTest : public testing::Test {
     writer_.emplace(*directory_, file_ids_, core::ImagePool{image_memory_, core::Patience::kWait}, policy, start);
   }
   void Append(const std::string& name) { writer_->Append(log::Unnamed{name}); }
+  void AppendContent(const FilterPtr& filter) {
+    LogWriter::Entry entry(*writer_);
+    entry.AddContent(filter);
+    entry.Append();
+  }
   std::future<void> Await() {
     auto promise = std::make_shared<std::promise<void>>();
     writer_->Await(writer_->end(), [promise] { promise->set_value(); });
@@ -255,7 +260,7 @@ TEST_F(LogWriterTest, AFiltersContentIsAFileThatTheLogRefersTo) {
   AddItems(*filter, "i", 10);
   filter->Attach(nullptr, 7, 3);
   Begin(FsyncPolicy::kAlways);
-  writer_->AppendContent(filter);
+  AppendContent(filter);
   Await().wait();
   MemoryDisk copy = memory_->Copy();
   copy.LosePower(MemoryDisk::UnsyncedNames::kLost);
@@ -281,10 +286,10 @@ TEST_F(LogWriterTest, TheFilesOfContentsGoWithTheirSegments) {
   const FilterPtr filter = keyspace.Make("f");
   filter->Attach(nullptr, 7, 0);
   Begin(FsyncPolicy::kAlways);
-  writer_->AppendContent(filter);
+  AppendContent(filter);
   Await().wait();
   const uint64_t position = writer_->BeginSegment();
-  writer_->AppendContent(filter);
+  AppendContent(filter);
   Await().wait();
   EXPECT_THAT(*memory_->List("/d/filters"), ElementsAre("1.filter", "2.filter"));
   writer_->RemoveBefore(position);
