@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace bitsieve::protocol {
 
@@ -33,6 +34,15 @@ class ReplyWriter {
   void ArrayHeader(size_t elements);
   void SetHeader(size_t elements);  // RESP2: array
   void MapHeader(size_t pairs);     // RESP2: array of twice as many elements
+
+  // A reply that was written elsewhere, by a writer of the same version.
+  void Append(std::string&& reply) {
+    if (out_->empty()) {
+      *out_ = std::move(reply);  // it may be large
+    } else {
+      out_->append(reply);
+    }
+  }
 
   size_t size() const { return out_->size(); }
   // Takes back what was written after `size`, for a reply whose shape turns out to be another.

@@ -37,6 +37,7 @@
 #include "server/signals.h"
 #include "server/storage.h"
 #include "server/template_options.h"
+#include "server/worker_pool.h"
 
 namespace bitsieve::server {
 namespace {
@@ -139,6 +140,7 @@ class Server {
   core::Status loaded_;
   bool final_save_ = true;
   std::unique_ptr<ProcessControl> control_;
+  WorkerPool workers_;
   std::unique_ptr<NetServer> net_;
   std::thread loader_;  // joined as soon as it is done
 };
@@ -246,7 +248,9 @@ core::Status Server::OpenNetwork() {
                                          .transfers = &transfers_,
                                          .cuckoo_loads = &cuckoo_loads_,
                                          .durability = &storage_,
-                                         .claims = &claims_};
+                                         .claims = &claims_,
+
+                                         .workers = &workers_};
   net_ = std::make_unique<NetServer>(options_.io_threads, commands, LimitsOf(options_), net_settings_);
   if (auto listening = net_->Listen(options_.bind, options_.port); !listening) {
     return core::Fail(core::ErrorCode::kIo, listening.error());
@@ -288,6 +292,7 @@ core::Status Server::Stop() {
   const Clock::time_point began = Clock::now();
   spdlog::info("Stopping {} a last snapshot", final_save_ ? "with" : "without");
   net_->Stop(kDrainPatience);
+  workers_.Stop();
   freezer_.Stop();
   if (auto status = storage_.Stop(final_save_); !status) return status;
   spdlog::info("Stopped in {} ms with {} filters in memory, {} bytes", MillisecondsSince(began), registry_.Size(),

@@ -39,11 +39,11 @@ LinkProgress BlockedBloom::DoAdd(std::span<const KeyHash> hashes, std::span<cons
   return {progress.done, progress.added, progress.bits_set};
 }
 
-uint64_t BlockedBloom::UniteWith(const Link& other) {
+uint64_t BlockedBloom::UniteWith(const Link& other, WordRange words) {
   auto* const to = reinterpret_cast<uint64_t*>(memory().data());
   const auto* const from = reinterpret_cast<const uint64_t*>(other.memory().data());
   uint64_t bits_set = 0;
-  for (uint64_t i = 0; i < memory().size_bytes() / sizeof(uint64_t); ++i) {
+  for (uint64_t i = words.first; i < words.end; ++i) {
     const uint64_t missing = __atomic_load_n(from + i, __ATOMIC_RELAXED) & ~to[i];
     if (missing == 0) continue;
     memory().BeforeWrite(i * sizeof(uint64_t));

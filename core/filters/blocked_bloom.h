@@ -42,7 +42,7 @@ class BlockedBloom final : public Link {
     kernel_.may_contain(array_, hashes.data(), hashes.size(), present.data());
   }
   double EstimatedRate() const override;
-  uint64_t UniteWith(const Link& other) override;
+  uint64_t UniteWith(const Link& other, WordRange words) override;
 
   const BlockArray& array() const { return array_; }
 

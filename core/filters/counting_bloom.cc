@@ -124,11 +124,11 @@ CounterChange CountingBloom::Lower(const KeyHash& hash) {
   return change;
 }
 
-uint64_t CountingBloom::UniteWith(const Link& other) {
+uint64_t CountingBloom::UniteWith(const Link& other, WordRange range) {
   const auto* from = reinterpret_cast<const uint64_t*>(other.memory().data());
   const uint64_t counters_per_word = 64 / counter_bits_;
   uint64_t bits_set = 0;
-  for (uint64_t i = 0; i < memory().size_bytes() / sizeof(uint64_t); ++i) {
+  for (uint64_t i = range.first; i < range.end; ++i) {
     uint64_t counters = __atomic_load_n(from + i, __ATOMIC_RELAXED);
     for (uint64_t position = i * counters_per_word; counters != 0; counters >>= counter_bits_, ++position) {
       const uint64_t more = counters & largest_;

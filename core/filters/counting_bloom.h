@@ -43,7 +43,7 @@ class CountingBloom final : public Link {
   void Prefetch(const KeyHash& hash) const override;
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   double EstimatedRate() const override;
-  uint64_t UniteWith(const Link& other) override;
+  uint64_t UniteWith(const Link& other, WordRange range) override;
 
   bool Contains(const KeyHash& hash) const;
   // The least of the item's counters: at least the additions that are live, unless it is saturated. 0: not there.

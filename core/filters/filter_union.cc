@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <iterator>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,9 +109,25 @@ uint64_t SetInUnion(const Chain& level) {
   return set_bits;
 }
 
+// United at a time, with the writers of the destination excluded. Measured: 10 us, and 100 us of the kind counting.
+constexpr uint64_t kSliceWords = 4096;
+
+// Whether there is anything in these words. Asked without a lock, so that the writers get their turn in between.
+bool HoldsAny(const Link& link, WordRange range) {
+  std::array<uint64_t, kSliceWords> words;
+  const std::span<uint64_t> some(words.data(), range.end - range.first);
+  link.memory().CopyOut(range.first * sizeof(uint64_t), std::as_writable_bytes(some));
+  return std::ranges::any_of(some, [](uint64_t word) { return word != 0; });
+}
+
 // A fill of 1 says "at least"; told as what one bit less would say.
 double ItemsOf(const LinkShape& shape, uint64_t set_bits) {
   return EstimatedItems(std::min(set_bits, shape.bits - 1), shape.bits, shape.hash_functions);
+}
+
+tl::unexpected<Error> TooMany(double items, uint64_t capacity) {
+  return Refuse("together they hold about " + std::to_string(std::llround(items)) + " items where there is room for " +
+                std::to_string(capacity) + ", so the error rate could not be kept: reserve more");
 }
 
 // How many items more the first link of the level holds once it is united with the others.
@@ -129,11 +146,7 @@ Result<uint64_t> ItemsToGain(const Chain& level) {
   const double items = ItemsOf(shape, SetInUnion(level));
   const auto capacity = static_cast<double>(shape.capacity);
   // As much more as the estimate may be wrong by.
-  if (items > capacity + std::sqrt(capacity)) {
-    return Refuse("together they hold about " + std::to_string(std::llround(items)) +
-                  " items where there is room for " + std::to_string(shape.capacity) +
-                  ", so the error rate could not be kept: reserve more");
-  }
+  if (items > capacity + std::sqrt(capacity)) return TooMany(items, shape.capacity);
   if (shape.kind == FilterKind::kCounting) return sum;
   return std::clamp(static_cast<uint64_t>(std::llround(items)), most, std::max(most, shape.capacity)) - before;
 }
@@ -148,22 +161,47 @@ Status CheckLengths(const std::vector<Chain>& levels, size_t links, FilterKind k
                 std::to_string(levels.size()));
 }
 
-// Returns how much was changed. Nothing is, unless all may be.
-Result<uint64_t> UniteLinks(std::span<Link* const> links, const std::vector<Chain>& levels) {
+// For each level, how many items more its first link holds once it is united with the others.
+Result<std::vector<uint64_t>> Gains(const std::vector<Chain>& levels) {
   std::vector<uint64_t> gains;
   for (const Chain& level : levels) {
     const Result<uint64_t> gain = ItemsToGain(level);
     if (!gain) return tl::unexpected(gain.error());
     gains.push_back(*gain);
   }
-  uint64_t changes = 1;  // counters that were saturated before may tell of nothing
-  for (size_t i = 0; i < links.size(); ++i) {
-    uint64_t bits_set = 0;
-    for (const Link* other : std::span(levels[i]).subspan(1)) bits_set += links[i]->UniteWith(*other);
-    links[i]->CountChange(gains[i], bits_set);
-    changes += bits_set;
+  return gains;
+}
+
+// Makes room for the union: from now on its items count, so that nobody else takes their places. Refuses, and changes
+// nothing, if what others added since the gains were worked out has taken too many. Returns how much was changed.
+Result<uint64_t> CountGains(std::span<Link* const> links, std::span<const uint64_t> gains) {
+  for (size_t i = 0; i < gains.size(); ++i) {
+    const auto capacity = static_cast<double>(links[i]->shape().capacity);
+    const auto items = static_cast<double>(links[i]->items() + gains[i]);
+    if (gains[i] != 0 && links[i]->shape().kind != FilterKind::kCounting && items > capacity + std::sqrt(capacity)) {
+      return TooMany(items, links[i]->shape().capacity);
+    }
   }
-  return changes;
+  for (size_t i = 0; i < gains.size(); ++i) links[i]->CountChange(gains[i], 0);
+  return 1;  // counters that were saturated before may tell of nothing
+}
+
+// Adds the others to the first link of a level, slice by slice.
+Status UniteLevel(ScalableFilter& destination, size_t index, const Chain& level) {
+  const uint64_t words = level[0]->memory().size_bytes() / sizeof(uint64_t);
+  for (const Link* other : std::span(level).subspan(1)) {
+    for (uint64_t first = 0; first < words; first += kSliceWords) {
+      const WordRange range{first, std::min(words, first + kSliceWords)};
+      if (!HoldsAny(*other, range)) continue;
+      const Status status = destination.Unite([&](std::span<Link* const> links) -> Result<uint64_t> {
+        const uint64_t bits_set = links[index]->UniteWith(*other, range);
+        links[index]->CountChange(0, bits_set);
+        return bits_set;
+      });
+      if (!status) return status;
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -180,17 +218,22 @@ Status UniteInto(Filter& destination, std::span<const Filter* const> sources) {
   std::vector<const Filter*> filters{&destination};
   std::copy_if(sources.begin(), sources.end(), std::back_inserter(filters),
                [&](const Filter* source) { return source != &destination; });
-  const auto unite = [&](std::span<Link* const> links) -> Result<uint64_t> {
-    const Result<std::vector<Chain>> levels = Levels(filters);
-    if (!levels) return tl::unexpected(levels.error());
-    if (Status status = CheckLengths(*levels, links.size(), destination.params().kind); !status) {
-      return tl::unexpected(status.error());
-    }
-    return UniteLinks(links, *levels);
-  };
   auto* scalable = dynamic_cast<ScalableFilter*>(&destination);
   if (scalable == nullptr) return tl::unexpected(ChainOf(destination).error());
-  return scalable->Unite(unite);
+  const Result<std::vector<Chain>> levels = Levels(filters);
+  if (!levels) return tl::unexpected(levels.error());
+  static std::mutex one_at_a_time;  // else two that unite the same into one filter would both count its items
+  const std::lock_guard lock(one_at_a_time);
+  const size_t own_links = scalable->Links().size();
+  if (Status status = CheckLengths(*levels, own_links, destination.params().kind); !status) return status;
+  const Result<std::vector<uint64_t>> gains = Gains(*levels);
+  if (!gains) return tl::unexpected(gains.error());
+  const Status counted = scalable->Unite([&](std::span<Link* const> links) { return CountGains(links, *gains); });
+  if (!counted) return counted;
+  for (size_t i = 0; i < levels->size(); ++i) {
+    if (Status status = UniteLevel(*scalable, i, (*levels)[i]); !status) return status;
+  }
+  return {};
 }
 
 Result<std::unique_ptr<Filter>> Unite(std::span<const Filter* const> filters, MemoryBudget& budget) {

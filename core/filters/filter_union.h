@@ -3,6 +3,9 @@
 //
 // Counting filters are united by adding their counters up to the largest value; they must not have grown.
 //
+// A destination that is in use is united slice by slice: others add to it in between, and an image or a reader may see
+// a part of the union. Its items count from the beginning.
+//
 // Links are united with those of equal place in the other chain; where the chains are of different lengths, the longest
 // gives a new filter its length. The filters may be in use: what was added before the call counts, what is added during
 // it may; none is added to a destination meanwhile. Thread-safe: free functions.

@@ -44,6 +44,12 @@ struct LinkProgress {
   uint64_t bits_set;  // bits that were clear before
 };
 
+// Words of 64 bits of a link's memory: from the first to before the end.
+struct WordRange {
+  uint64_t first;
+  uint64_t end;
+};
+
 class Link {
  public:
   Link(const Link&) = delete;
@@ -73,9 +79,9 @@ class Link {
   // Counts items and set bits that came otherwise than by Add; or went, modulo 2^64.
   void CountChange(uint64_t items, uint64_t bits_set);
 
-  // Adds all that `other`, of equal shape, holds, while others may look. Returns how many bits that set, which are the
-  // caller's to count, as are the items.
-  virtual uint64_t UniteWith(const Link& other) = 0;
+  // Adds what `other`, of equal shape, holds in some whole words of its memory, while others may look. Returns how many
+  // bits that set, which are the caller's to count, as are the items.
+  virtual uint64_t UniteWith(const Link& other, WordRange words) = 0;
 
   // For a link read back from bytes, before anybody else sees it.
   void Restore(uint64_t items, uint64_t set_bits);

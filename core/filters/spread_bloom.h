@@ -32,10 +32,10 @@ class SpreadBloom : public Link {
     }
   }
 
-  uint64_t UniteWith(const Link& other) final {
+  uint64_t UniteWith(const Link& other, WordRange range) final {
     const auto* from = reinterpret_cast<const uint64_t*>(other.memory().data());
     uint64_t bits_set = 0;
-    for (uint64_t i = 0; i < memory().size_bytes() / sizeof(uint64_t); ++i) {
+    for (uint64_t i = range.first; i < range.end; ++i) {
       const uint64_t bits = __atomic_load_n(from + i, __ATOMIC_RELAXED);
       if (bits != 0) bits_set += SetBits(i, bits);
     }

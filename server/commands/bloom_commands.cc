@@ -11,6 +11,7 @@
 #include "server/commands/bloom_options.h"
 #include "server/commands/command_families.h"
 #include "server/commands/item_hashes.h"
+#include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -250,6 +251,7 @@ constexpr CommandRow kRows[] = {
      .notes = "A filter of the kinds counting, cuckoo and rediscuckoo counts the addition in both cases. One of the "
               "latter two that does not grow refuses repeated additions, too, when it is full.",
      .items_handler = AnswerAdds,
+     .weigh = WeighArguments,
      .handler = Add},
     {.name = "bf.madd",
      .arity = -3,
@@ -263,6 +265,7 @@ constexpr CommandRow kRows[] = {
      .syntax = "key item [item ...]",
      .notes = "When the filter does not grow and is full, the array ends early, with the error as its last element; "
               "items before it stay added.",
+     .weigh = WeighArguments,
      .handler = MultiAdd},
     {.name = "bf.insert",
      .arity = -4,
@@ -277,6 +280,7 @@ constexpr CommandRow kRows[] = {
                "[HASH xxh3 | murmur3 | fnv1a | sip] [SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
      .notes = "Options are ignored when the filter exists. TYPE, WINDOW, COUNTERBITS, BUCKETSIZE, MAXITERATIONS, HASH, "
               "SEED and TIGHTENING are Bitsieve's own.",
+     .weigh = WeighArguments,
      .handler = Insert},
     {.name = "bf.exists",
      .arity = -3,
@@ -291,6 +295,7 @@ constexpr CommandRow kRows[] = {
      .syntax = "key item [STRICT]",
      .notes = "STRICT is Bitsieve's own: with it a missing filter is an error.",
      .items_handler = AnswerExists,
+     .weigh = WeighArguments,
      .handler = Exists},
     {.name = "bf.mexists",
      .arity = -3,
@@ -302,6 +307,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(items * links)",
      .summary = "Tells of several items what BF.EXISTS tells of one, in an array.",
      .syntax = "key item [item ...]",
+     .weigh = WeighArguments,
      .handler = MultiExists},
     {.name = "bf.card",
      .arity = 2,
@@ -350,6 +356,7 @@ constexpr CommandRow kRows[] = {
      .summary = "Empties a filter and keeps its parameters and seed.",
      .syntax = "key",
      .notes = "An empty filter takes the place of the full one in one step, so for a moment both take memory.",
+     .weigh = WeighFilter,
      .handler = Clear},
 };
 

@@ -9,6 +9,7 @@
 
 #include "core/filters/filter_union.h"
 #include "server/commands/command_families.h"
+#include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -142,6 +143,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(keys * links)",
      .summary = "Asks several filters about one item: an array of what BF.EXISTS tells, null for a missing filter.",
      .syntax = "item key [key ...]",
+     .weigh = WeighArguments,
      .handler = ExistsIn},
     {.name = "bf.merge",
      .arity = -3,
@@ -157,8 +159,9 @@ constexpr CommandRow kRows[] = {
               "changed, if the union would hold more than a filter of this capacity may, if a source has grown more "
               "often than the filter under the first name, or if counting filters have grown at all. What the first "
               "name holds is kept, and it may be in use: each item appears in it once and for good. The count of "
-              "items is an estimate from the fill, of the kind counting the sum. Other connections of the same event "
-              "loop wait for it, as with COPY.",
+              "items is an estimate from the fill, of the kind counting the sum. Large filters are united beside the "
+              "event loop: other connections go on, also with the same filters.",
+     .weigh = WeighFilters,
      .handler = Merge},
     {.name = "bf.estimate",
      .arity = -2,
@@ -175,6 +178,7 @@ constexpr CommandRow kRows[] = {
          "must be of equal kind, capacity, error rate and seed; give them one with BF.RESERVE's SEED. Right within "
          "about the square root of the number; in filters that have grown, an item that is in different links of "
          "two filters counts twice in the union.",
+     .weigh = WeighFilters,
      .handler = Estimate},
 };
 

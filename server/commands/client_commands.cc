@@ -10,6 +10,7 @@
 #include "core/base/wall_clock.h"
 #include "server/commands/client_name.h"
 #include "server/commands/command_families.h"
+#include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -184,6 +185,7 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(connections)",
      .summary = "One line of fields per connection.",
      .syntax = "[TYPE type] [ID client-id [client-id ...]]",
+     .weigh = WeighClients,
      .handler = List},
     {.name = "client|info",
      .arity = 2,

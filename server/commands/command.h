@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -14,12 +15,14 @@
 #include "server/commands/dispatcher.h"
 #include "server/commands/session.h"
 #include "server/commands/stats.h"
+#include "server/commands/workers.h"
 
 namespace bitsieve::server {
 
 class CommandTable;
 struct CommandContext;
 using Handler = void (*)(CommandContext& context);
+using Weigher = Weight (*)(CommandContext& context);
 // Replies to each of these items of one filter, in order: a run of commands that were prepared alike, answered
 // together.
 using ItemsHandler = void (*)(CommandContext& context, core::Filter& filter, std::span<const core::KeyHash> hashes);
@@ -72,6 +75,7 @@ struct CommandRow {
   std::string_view syntax = {};          // the arguments: [optional], LITERAL, name, a | b, "name [name ...]"
   std::string_view notes = {};           // what a user must know beyond the summary
   ItemsHandler items_handler = nullptr;  // of kOneItem
+  Weigher weigh = nullptr;               // how long this call will take; null: it is always kLight
   Handler handler = nullptr;             // null for a container that does nothing of its own
   std::span<const CommandRow> subcommands = {};
 };
@@ -99,6 +103,7 @@ struct CommandContext {
   protocol::ReplyWriter& reply;
   Tally tally = {};
   DeferredReply deferred = {};  // set by a handler whose reply comes later
+  bool deferred_wrote = false;  // that reply tells of a change: see Dispatcher::Outcome
   bool wrote = false;           // a command of kWrite ran
   bool postponed = false;       // the command that was next has to wait: see Dispatcher::Outcome
 
@@ -109,6 +114,7 @@ struct CommandContext {
 
   // Of the command that runs now.
   Arguments arguments = {};
+  ArgumentBytes* bytes = nullptr;   // can keep the arguments alive; null: they live as long as the batch
   const CommandRow* row = nullptr;  // null: unknown
   core::Filter* filter = nullptr;   // named by argument 1, if prepared
   FilterPtr held = {};              // keeps alive what the handler looked up itself

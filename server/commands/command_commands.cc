@@ -8,6 +8,7 @@
 #include "server/commands/command_families.h"
 #include "server/commands/command_table.h"
 #include "server/commands/server_identity.h"
+#include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -188,6 +189,7 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(names)",
      .summary = "Arity, flags and key positions of commands.",
      .syntax = "[command-name [command-name ...]]",
+     .weigh = WeighArguments,
      .handler = Info},
     {.name = "command|docs",
      .arity = -2,
@@ -196,6 +198,7 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(names)",
      .summary = "Summary, arguments and cost of commands.",
      .syntax = "[command-name [command-name ...]]",
+     .weigh = WeighMany,
      .handler = Docs},
     {.name = "command|list",
      .arity = -2,
@@ -204,6 +207,7 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(commands)",
      .summary = "The names of the commands.",
      .syntax = "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
+     .weigh = WeighArguments,
      .handler = List},
     {.name = "command|getkeys",
      .arity = -3,
@@ -212,6 +216,7 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(arguments)",
      .summary = "Those of a command's arguments that are names of filters.",
      .syntax = "command [arg ...]",
+     .weigh = WeighArguments,
      .handler = GetKeys},
 };
 
@@ -222,6 +227,7 @@ constexpr CommandRow kRows[] = {
      .since = "2.8.13",
      .complexity = "O(commands)",
      .summary = "What COMMAND INFO tells, of every command.",
+     .weigh = WeighMany,
      .handler = Command,
      .subcommands = kSubcommands},
 };

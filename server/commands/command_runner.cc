@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/base/wall_clock.h"
+#include "server/commands/aside.h"
 #include "server/commands/command_table.h"
 #include "server/commands/transaction.h"
 #include "server/commands/wire_errors.h"
@@ -113,6 +114,9 @@ void RunCommand(CommandContext& context) {
   if (!Admit(context)) return;
   // Relaxed: see ClientRecord.
   context.session.client->last_command.store(context.row->name.data(), std::memory_order_relaxed);
+  if (context.row->weigh != nullptr && context.environment.workers != nullptr) {
+    if (const Weight weight = context.row->weigh(context); weight != Weight::kLight) return RunAside(context, weight);
+  }
   context.wrote |= (context.row->flags & kWrite) != 0;
   context.row->handler(context);
 }

@@ -9,6 +9,7 @@
 #include "server/commands/cuckoo_lookup.h"
 #include "server/commands/cuckoo_options.h"
 #include "server/commands/item_hashes.h"
+#include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -244,6 +245,7 @@ constexpr CommandRow kRows[] = {
      .syntax = "key item",
      .notes = "Refused once there are cf-max-expansions sub-filters, also if there is room.",
      .items_handler = AnswerAdds<Presence::kIgnored>,
+     .weigh = WeighArguments,
      .handler = Add<Presence::kIgnored>},
     {.name = "cf.addnx",
      .arity = 3,
@@ -257,6 +259,7 @@ constexpr CommandRow kRows[] = {
      .syntax = "key item",
      .notes = "Refused once there are cf-max-expansions sub-filters, also if the item is there.",
      .items_handler = AnswerAdds<Presence::kSkipped>,
+     .weigh = WeighArguments,
      .handler = Add<Presence::kSkipped>},
     {.name = "cf.insert",
      .arity = -4,
@@ -269,6 +272,7 @@ constexpr CommandRow kRows[] = {
      .syntax = "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]",
      .notes = "Replies with an array, in which an item that found no room is -1 (RESP3: false). cf-max-expansions is "
               "compared before the first item alone.",
+     .weigh = WeighArguments,
      .handler = Insert<Presence::kIgnored>},
     {.name = "cf.insertnx",
      .arity = -4,
@@ -280,6 +284,7 @@ constexpr CommandRow kRows[] = {
      .summary = "Adds items, as CF.ADDNX, and says how large the filter is to be if there is none.",
      .syntax = "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]",
      .notes = "Replies with an array of integers, under RESP3 too: 1 added, 0 probably there, -1 no room.",
+     .weigh = WeighArguments,
      .handler = Insert<Presence::kSkipped>},
     {.name = "cf.exists",
      .arity = 3,
@@ -293,6 +298,7 @@ constexpr CommandRow kRows[] = {
      .syntax = "key item",
      .notes = "0 if there is no such filter, or if it is of another kind.",
      .items_handler = AnswerExists,
+     .weigh = WeighArguments,
      .handler = Exists},
     {.name = "cf.mexists",
      .arity = -3,
@@ -304,6 +310,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(items * sub-filters)",
      .summary = "Tells of several items what CF.EXISTS tells of one, in an array.",
      .syntax = "key item [item ...]",
+     .weigh = WeighArguments,
      .handler = MultiExists},
     {.name = "cf.count",
      .arity = 3,
@@ -317,6 +324,7 @@ constexpr CommandRow kRows[] = {
      .syntax = "key item",
      .notes = "0 if there is no such filter, or if it is of another kind.",
      .items_handler = AnswerCounts,
+     .weigh = WeighArguments,
      .handler = Count},
     {.name = "cf.del",
      .arity = 3,
@@ -331,6 +339,7 @@ constexpr CommandRow kRows[] = {
      .notes = "Delete only what was added: deleting an item that merely looks present takes the print of another, "
               "which is then missed.",
      .items_handler = AnswerDeletes,
+     .weigh = WeighArguments,
      .handler = Delete},
     {.name = "cf.compact",
      .arity = 2,
@@ -341,6 +350,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(bytes)",
      .summary = "Moves prints from newer sub-filters into older ones, and takes off those that become empty.",
      .syntax = "key",
+     .weigh = WeighFilter,
      .handler = Compact},
 };
 

@@ -9,6 +9,7 @@
 #include "server/commands/command_families.h"
 #include "server/commands/cuckoo_loads.h"
 #include "server/commands/cuckoo_lookup.h"
+#include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -186,6 +187,7 @@ constexpr CommandRow kRows[] = {
          "Replies with the next iterator and a chunk, to be given to CF.LOADCHUNK together; at the end the chunk "
          "is nil. A filter without items has no chunks. Nothing should be added or deleted meanwhile: each chunk is "
          "of its own moment.",
+     .weigh = WeighFilter,
      .handler = ScanDump},
     {.name = "cf.loadchunk",
      .arity = 4,
@@ -201,6 +203,7 @@ constexpr CommandRow kRows[] = {
      .notes =
          "The filter is there once its last chunk is, and not before. A load that nobody continues for a minute is "
          "forgotten. Headers of RedisBloom 2.0 are refused: its items were hashed otherwise.",
+     .weigh = WeighMany,
      .handler = LoadChunk},
 };
 

@@ -6,6 +6,8 @@
 #include "core/base/wall_clock.h"
 #include "server/commands/command_runner.h"
 #include "server/commands/command_table.h"
+#include "server/commands/transaction.h"
+#include "server/commands/weigh.h"
 
 namespace bitsieve::server {
 namespace {
@@ -77,15 +79,20 @@ class Dispatcher::Impl {
     reply.set_version(session.version);
     session.client->last_active_unix_ms.store(core::CoarseUnixMs(), std::memory_order_relaxed);
     CommandContext context{environment_, table_, session, reply};
+    context.bytes = batch.bytes;
     const PublishedTally published(context.tally, *environment_.loop_stats);
     size_t next = first;
+    if (session.executing != nullptr) [[unlikely]] {
+      LookAround(context);
+      ContinueExecution(context);
+    }
     while (next < batch.size() && !session.closing && !context.deferred && !context.postponed) {
       LookAround(context);
       const NameMemo::Window window(memo_);
       const size_t end = session.in_multi || context.loading ? PrepareNothing(batch, next) : Prepare(batch, next);
       next = Run(context, batch, next, end);
     }
-    return {next - first, std::move(context.deferred), context.wrote, context.postponed};
+    return {next - first, std::move(context.deferred), context.wrote, context.deferred_wrote, context.postponed};
   }
 
  private:
@@ -118,8 +125,11 @@ class Dispatcher::Impl {
     const Preparation preparation = slot.row->preparation;
     if (preparation == Preparation::kAlone) return false;
     if (preparation == Preparation::kNothing || !ArityFits(*slot.row, arguments.size())) return true;
-    // With further words it is a command of its own; its handler looks at them.
-    if (preparation == Preparation::kOneItem && arguments.size() != kOneItemArguments) return true;
+    // With further words it is a command of its own; its handler looks at them. A long item takes long to hash.
+    if (preparation == Preparation::kOneItem &&
+        (arguments.size() != kOneItemArguments || arguments[2].size() > kManyArgumentBytes)) {
+      return true;
+    }
     slot.filter = memo_.Resolve(arguments[1]);
     if (slot.filter == nullptr) return false;  // the command may create it
     if (preparation == Preparation::kOneItem) {
@@ -156,7 +166,7 @@ class Dispatcher::Impl {
       }
       ++i;
       RunCommand(context);
-      if (context.session.closing || context.deferred) return i;
+      if (context.session.closing || context.deferred || context.postponed) return i;
     }
     return end;
   }

@@ -29,7 +29,8 @@ namespace bitsieve::server {
 // state allocates nothing.
 struct CommandBatch {
   std::vector<std::string_view> arguments;
-  std::vector<size_t> ends;  // ends[i]: one past the last argument of command i
+  std::vector<size_t> ends;        // ends[i]: one past the last argument of command i
+  ArgumentBytes* bytes = nullptr;  // can keep the arguments alive; null: nobody can
 
   size_t size() const { return ends.size(); }
   Arguments operator[](size_t i) const {
@@ -42,7 +43,7 @@ struct CommandBatch {
   }
 };
 
-// A reply that comes later (SAVE): the connection runs nothing further until it is there.
+// A reply that comes later (SAVE, and what runs on a worker): the connection runs nothing further until it is there.
 // `start` is called once, on the loop; it must see to it that `finish` is called once, from any thread, with a function
 // that writes the reply; that function is then run on the connection's loop.
 using WriteReply = std::function<void(protocol::ReplyWriter&)>;
@@ -54,6 +55,7 @@ struct CommandSettings;
 struct Transfers;
 struct CuckooLoads;
 class Claims;
+class Workers;
 
 class Dispatcher {
  public:
@@ -70,6 +72,7 @@ class Dispatcher {
     CuckooLoads* cuckoo_loads = nullptr;
     Durability* durability = nullptr;  // null: nothing is logged, and no reply waits
     Claims* claims = nullptr;          // null: transactions of other loops are not kept apart
+    Workers* workers = nullptr;        // null: every command runs on its loop
   };
 
   explicit Dispatcher(const Environment& environment);
@@ -80,11 +83,13 @@ class Dispatcher {
     size_t executed;
     DeferredReply deferred;  // set if the last executed command's reply comes later
     bool wrote;              // replies must wait for Durability::AwaitedPosition()
-    // The command behind those could not run yet (see MustWait()) and nothing of it was done: Execute() is to be called
-    // again, with that command first, after a moment in which other connections work.
+    bool deferred_wrote;     // and so must the deferred one, for the position that is asked for once it is there
+    // The command behind those, or the next one of an EXEC, could not run yet (see MustWait()) and nothing of it was
+    // done: Execute() is to be called again, with that command first, after a moment in which other connections work.
     bool postponed = false;
   };
-  // Runs commands [first, batch.size()) and appends their replies.
+  // Runs commands [first, batch.size()) and appends their replies. Goes on with the session's EXEC first, if one is
+  // under way.
   Outcome Execute(Session& session, const CommandBatch& batch, size_t first, protocol::ReplyWriter& reply);
 
  private:

@@ -15,6 +15,7 @@
 #include "core/filters/redis_bloom_filter.h"
 #include "server/commands/command_families.h"
 #include "server/commands/transfers.h"
+#include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -260,6 +261,7 @@ constexpr CommandRow kRows[] = {
               "nobody add meanwhile. Of every other kind they are a checksummed dump as BF.DUMP gives it, in pieces, "
               "and all of one moment. Such a dump ends when nobody asks for its next piece for a minute; the server "
               "keeps 64 at a time.",
+     .weigh = WeighFilter,
      .handler = ScanDump},
     {.name = "bf.loadchunk",
      .arity = 4,
@@ -274,6 +276,7 @@ constexpr CommandRow kRows[] = {
               "until then its name is free to others, and who takes it first has it. A load ends when no piece comes "
               "for a minute; the server keeps 64 at a time. Dumps of RedisBloom, of all its versions, and of Bitsieve "
               "are told apart by their first bytes.",
+     .weigh = WeighMany,
      .handler = LoadChunk},
     {.name = "bf.dump",
      .arity = 2,
@@ -286,6 +289,7 @@ constexpr CommandRow kRows[] = {
      .syntax = "key",
      .notes = "Checksummed and self-describing. At most 128 MiB: larger filters are read with BF.SCANDUMP, whose "
               "pieces end to end are the same bytes, but for the kind redisbloom.",
+     .weigh = WeighFilter,
      .handler = Dump},
     {.name = "bf.restore",
      .arity = -3,
@@ -299,6 +303,7 @@ constexpr CommandRow kRows[] = {
      .syntax = "key data [REPLACE]",
      .notes = "An error if the name is taken, unless REPLACE is given: then the filter takes the place of what is "
               "there, in one step. Expiries are not part of a dump.",
+     .weigh = WeighArguments,
      .handler = Restore},
     {.name = "bf.debug",
      .arity = 2,

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "server/commands/command_families.h"
+#include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -94,6 +95,7 @@ constexpr CommandRow ExpireRow(std::string_view name, std::string_view since, st
           .summary = summary,
           .syntax = syntax,
           .notes = kExpireNotes,
+          .weigh = WeighArguments,
           .handler = handler};
 }
 

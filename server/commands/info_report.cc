@@ -227,6 +227,13 @@ bool Wants(std::string_view asked, const Section& section) {
 
 }  // namespace
 
+bool VisitsAllFilters(Arguments sections) {
+  return std::ranges::any_of(kSections, [&](const Section& section) {
+    return section.write == AllFilters &&
+           std::ranges::any_of(sections, [&](std::string_view asked) { return Wants(asked, section); });
+  });
+}
+
 std::string InfoReport(const Environment& environment, Arguments sections) {
   Lines lines;
   for (const Section& section : kSections) {

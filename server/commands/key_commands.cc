@@ -10,6 +10,7 @@
 #include "core/base/glob.h"
 #include "core/filters/filter_factory.h"
 #include "server/commands/command_families.h"
+#include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -98,6 +99,13 @@ void Scan(CommandContext& context) {
   context.reply.ArrayHeader(2);
   context.reply.BulkString(std::to_string(next));
   WriteNames(context.reply, names);
+}
+
+// A scan visits whole parts of the keyspace, whatever COUNT is; what matters is how many names it may visit.
+Weight WeighScan(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 1);
+  const ScanRequest request = ReadScan(reader);
+  return reader.ok() && request.count > kManyNames ? WeighNames(context) : Weight::kLight;
 }
 
 // Empty if nothing went wrong; that the target exists is no error.
@@ -214,6 +222,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(keys), and freeing their memory",
      .summary = "Removes filters and tells how many there were.",
      .syntax = "key [key ...]",
+     .weigh = WeighArguments,
      .handler = Delete},
     {.name = "unlink",
      .arity = -2,
@@ -224,6 +233,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(keys), and freeing their memory",
      .summary = "The same as DEL.",
      .syntax = "key [key ...]",
+     .weigh = WeighArguments,
      .handler = Delete},
     {.name = "exists",
      .arity = -2,
@@ -234,6 +244,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(keys)",
      .summary = "Tells how many of the names hold a filter.",
      .syntax = "key [key ...]",
+     .weigh = WeighArguments,
      .handler = ExistsKeys},
     {.name = "touch",
      .arity = -2,
@@ -244,6 +255,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(keys)",
      .summary = "The same as EXISTS: nothing depends on when a filter was last used.",
      .syntax = "key [key ...]",
+     .weigh = WeighArguments,
      .handler = ExistsKeys},
     {.name = "type",
      .arity = 2,
@@ -266,6 +278,7 @@ constexpr CommandRow kRows[] = {
      .summary = "All names that fit a glob pattern.",
      .syntax = "pattern",
      .notes = "For people and small servers; programs use SCAN.",
+     .weigh = WeighNames,
      .handler = Keys},
     {.name = "scan",
      .arity = -2,
@@ -277,6 +290,7 @@ constexpr CommandRow kRows[] = {
      .syntax = "cursor [MATCH pattern] [COUNT count] [TYPE type]",
      .notes = "A name that is there from the first call to the last is told at least once. One that is renamed "
               "meanwhile may be missed or told under both names.",
+     .weigh = WeighScan,
      .handler = Scan},
     {.name = "rename",
      .arity = 3,
@@ -309,8 +323,8 @@ constexpr CommandRow kRows[] = {
      .summary = "Makes an independent filter of equal content and expiry: 1 if copied, 0 if the new name is taken or "
                 "there is no such filter.",
      .syntax = "key newkey [DB database] [REPLACE]",
-     .notes = "There is one database, 0. Connections of the same event loop wait for it: about half a second for a "
-              "filter of 1 GiB.",
+     .notes = "There is one database, 0. A large filter is copied beside the event loop: other connections go on.",
+     .weigh = WeighFilter,
      .handler = Copy},
     {.name = "randomkey",
      .arity = 1,
@@ -345,6 +359,7 @@ constexpr CommandRow kRows[] = {
      .summary = "Removes every filter.",
      .syntax = "[ASYNC | SYNC]",
      .notes = kFlushNotes,
+     .weigh = WeighNames,
      .handler = Flush},
     {.name = "flushdb",
      .arity = -1,
@@ -356,6 +371,7 @@ constexpr CommandRow kRows[] = {
      .summary = "The same as FLUSHALL: there is one database.",
      .syntax = "[ASYNC | SYNC]",
      .notes = kFlushNotes,
+     .weigh = WeighNames,
      .handler = Flush},
 };
 

@@ -5,6 +5,7 @@
 
 #include "server/commands/command_families.h"
 #include "server/commands/item_hashes.h"
+#include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -84,6 +85,7 @@ constexpr CommandRow kRows[] = {
          "largest value (15 additions with 4 bits, 255 with 8), or of the kind cuckoo one that fills its two "
          "buckets (8 additions with buckets of 4).",
      .items_handler = AnswerRemovals,
+     .weigh = WeighArguments,
      .handler = Delete},
     {.name = "bf.mdel",
      .arity = -3,
@@ -95,6 +97,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(items * links)",
      .summary = "Removes items, as BF.DEL, and replies with an array.",
      .syntax = "key item [item ...]",
+     .weigh = WeighArguments,
      .handler = MultiDelete},
     {.name = "bf.count",
      .arity = 3,
@@ -112,6 +115,7 @@ constexpr CommandRow kRows[] = {
               "counters of 4 bits and 255 with 8, and means that many or more; of cuckoo, 8 a table with buckets of 4, "
               "of rediscuckoo 4 with buckets of 2.",
      .items_handler = AnswerCounts,
+     .weigh = WeighArguments,
      .handler = Count},
 };
 

@@ -10,6 +10,7 @@
 #include "server/commands/command_families.h"
 #include "server/commands/info_report.h"
 #include "server/commands/module_list.h"
+#include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -18,6 +19,11 @@ namespace {
 void Info(CommandContext& context) {
   context.tally.Publish(*context.environment.loop_stats);  // so that it counts what this batch did so far
   context.reply.VerbatimText(InfoReport(context.environment, context.arguments.subspan(1)));
+}
+
+Weight WeighInfo(CommandContext& context) {
+  if (WeighArguments(context) != Weight::kLight) return Weight::kLarge;
+  return VisitsAllFilters(context.arguments.subspan(1)) ? WeighNames(context) : Weight::kLight;
 }
 
 void ModuleList(CommandContext& context) { WriteModuleList(context.reply); }
@@ -122,6 +128,7 @@ constexpr CommandRow kConfigSubcommands[] = {
      .complexity = "O(options * patterns)",
      .summary = "Names and values of the options that fit the patterns.",
      .syntax = "parameter [parameter ...]",
+     .weigh = WeighArguments,
      .handler = ConfigGet},
     {.name = "config|set",
      .arity = -4,
@@ -130,6 +137,7 @@ constexpr CommandRow kConfigSubcommands[] = {
      .complexity = "O(pairs)",
      .summary = "Sets options at run time: all that are given, or none.",
      .syntax = "parameter value [parameter value ...]",
+     .weigh = WeighArguments,
      .handler = ConfigSet},
     {.name = "config|resetstat",
      .arity = 2,
@@ -163,6 +171,7 @@ constexpr CommandRow kRows[] = {
               "comes without a section. In persistence, aof_ is the log: aof_current_size are the bytes of its files, "
               "aof_buffer_length those that are still in memory, aof_pending_bytes those that a power cut would take; "
               "log_trouble is why the disk refuses it.",
+     .weigh = WeighInfo,
      .handler = Info},
     {.name = "config",
      .arity = -2,

@@ -8,9 +8,11 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "protocol/reply_writer.h"
+#include "server/commands/claims.h"
 #include "server/commands/client_pause.h"
 #include "server/commands/watch_list.h"
 
@@ -75,6 +77,26 @@ class ClientList {
   std::vector<std::shared_ptr<ClientRecord>> records_;
 };
 
+// Who can keep the bytes of arguments alive. Confined to its loop.
+class ArgumentBytes {
+ public:
+  virtual ~ArgumentBytes() = default;
+  // The bytes stay where they are as long as the result lives, which may end on any thread. Null: they cannot be kept.
+  // Throws std::bad_alloc.
+  virtual std::shared_ptr<const void> Share() = 0;
+};
+
+// The commands of an EXEC.
+struct Execution final : ArgumentBytes, std::enable_shared_from_this<Execution> {
+  Execution(std::vector<std::vector<std::string>> commands, Claims::Held claimed)
+      : queued(std::move(commands)), claim(std::move(claimed)) {}
+  std::shared_ptr<const void> Share() override { return shared_from_this(); }
+
+  std::vector<std::vector<std::string>> queued;
+  size_t next = 0;     // the first that did not run yet
+  Claims::Held claim;  // if names were watched: nobody else's transaction is about them meanwhile
+};
+
 struct Session {
   explicit Session(std::shared_ptr<ClientRecord> record) : client(std::move(record)) {}
 
@@ -90,6 +112,10 @@ struct Session {
   bool queue_writes = false;  // a queued command may change something
 
   WatchList watches;
+
+  // EXEC is under way: a command of it waits, or its next ones wait for their turn. Nothing else of this connection
+  // runs before they are done. Shared with what runs aside.
+  std::shared_ptr<Execution> executing;
 };
 
 }  // namespace bitsieve::server

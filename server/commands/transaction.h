@@ -1,7 +1,7 @@
 // transaction.h: the state of MULTI in a session. Confined to the session's loop.
 #pragma once
 
-#include "server/commands/argument_reader.h"
+#include "server/commands/command.h"
 #include "server/commands/command_settings.h"
 #include "server/commands/session.h"
 
@@ -11,6 +11,9 @@ namespace bitsieve::server {
 bool QueueCommand(Session& session, Arguments arguments, const CommandSettings& settings);
 // EXEC will refuse; what was queued is let go at once.
 void FailTransaction(Session& session);
+// Runs what is left of session.executing, up to a command whose reply comes later, or up to as many as may run at once:
+// then context.deferred is set, and it is to be called again.
+void ContinueExecution(CommandContext& context);
 // As if there had been no MULTI.
 void EndTransaction(Session& session);
 

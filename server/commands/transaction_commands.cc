@@ -48,17 +48,9 @@ bool Writes(const CommandTable& table, const std::vector<std::vector<std::string
   return std::ranges::any_of(queued, [&](const auto& command) { return table.Find(command[0])->flags & kWrite; });
 }
 
-void RunQueued(CommandContext& context, const std::vector<std::vector<std::string>>& queued) {
-  std::vector<std::string_view> arguments;
-  context.reply.ArrayHeader(queued.size());
-  for (const std::vector<std::string>& command : queued) {
-    arguments.assign(command.begin(), command.end());
-    context.arguments = arguments;
-    context.row = context.table.Find(arguments[0]);
-    context.filter = nullptr;
-    RunCommand(context);
-  }
-  context.arguments = {};
+// Other connections get their turn, and what was replied so far leaves.
+void Yield(CommandContext& context) {
+  context.deferred = [](const Finish& finish) { finish([](protocol::ReplyWriter&) {}); };
 }
 
 Claims::Slots SlotsOf(const CommandTable& table, const Session& session) {
@@ -92,7 +84,7 @@ void Exec(CommandContext& context) {
   const bool failed = session.multi_failed;
   Claims::Held claim;
   const bool watches_hold = failed || WatchesHold(context, claim);
-  const std::vector<std::vector<std::string>> queued = std::exchange(session.queued, {});
+  std::vector<std::vector<std::string>> queued = std::exchange(session.queued, {});
   EndTransaction(session);
   if (failed) return context.Error(wire::kExecAborted);
   if (!watches_hold) return context.reply.NullArray();
@@ -100,7 +92,9 @@ void Exec(CommandContext& context) {
   if (context.in_trouble && Writes(context.table, queued)) {
     return context.Error(wire::ExecAborted(wire::CannotLog(context.environment.durability->Trouble())));
   }
-  RunQueued(context, queued);
+  context.reply.ArrayHeader(queued.size());
+  session.executing = std::make_shared<Execution>(std::move(queued), std::move(claim));
+  ContinueExecution(context);
 }
 
 constexpr CommandRow kRows[] = {
@@ -137,6 +131,30 @@ constexpr CommandRow kRows[] = {
 };
 
 }  // namespace
+
+void ContinueExecution(CommandContext& context) {
+  const std::shared_ptr<Execution> execution = context.session.executing;
+  std::vector<std::string_view> arguments;
+  ArgumentBytes* const of_batch = std::exchange(context.bytes, execution.get());
+  for (size_t ran = 0; execution->next < execution->queued.size() && !context.deferred; ++ran) {
+    if (ran == Dispatcher::kWindow) {
+      Yield(context);
+      break;
+    }
+    const std::vector<std::string>& command = execution->queued[execution->next];
+    arguments.assign(command.begin(), command.end());
+    context.arguments = arguments;
+    context.row = context.table.Find(arguments[0]);
+    context.filter = nullptr;
+    context.postponed = context.may_wait && MustWait(context);
+    if (context.postponed) break;
+    ++execution->next;
+    RunCommand(context);
+  }
+  context.arguments = {};
+  context.bytes = of_batch;
+  if (execution->next == execution->queued.size()) context.session.executing.reset();
+}
 
 bool QueueCommand(Session& session, Arguments arguments, const CommandSettings& settings) {
   if (session.multi_failed) return true;  // EXEC will run nothing: there is no sense in keeping it

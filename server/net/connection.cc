@@ -109,7 +109,7 @@ void Connection::Run(std::span<char> input) {
   Conversation::Step step{Conversation::State::kMore, 0, nullptr};
   bool wrote = false;
   for (int i = 0; i < kWindowsAtOnce && !input.empty() && step.state == Conversation::State::kMore; ++i) {
-    step = conversation_.RunWindow(input, loop_.dispatcher(), loop_.batch(), reply);
+    step = conversation_.RunWindow(input, loop_.dispatcher(), loop_.batch(), reply, &read_buffer_);
     input = input.subspan(step.consumed);
     wrote |= step.wrote;
     if (reply.size() >= kFlushBytes) break;

@@ -38,8 +38,9 @@ protocol::ReplyWriter Conversation::Writer(std::string& reply) const {
 }
 
 Conversation::Step Conversation::RunWindow(std::span<char> input, Dispatcher& dispatcher, CommandBatch& batch,
-                                           std::string& reply) {
+                                           std::string& reply, ArgumentBytes* bytes) {
   batch.Clear();
+  batch.bytes = bytes;
   size_t consumed = 0;
   ParseStatus status = ParseStatus::kNeedMore;
   while (consumed < input.size() && batch.size() < Dispatcher::kWindow) {
@@ -59,7 +60,10 @@ Conversation::Step Conversation::RunWindow(std::span<char> input, Dispatcher& di
 Conversation::Step Conversation::Resume(const WriteReply& write_reply, Dispatcher& dispatcher, std::string& reply) {
   protocol::ReplyWriter writer = Writer(reply);
   write_reply(writer);
-  return RunWaiting(dispatcher, reply);
+  const bool wrote = std::exchange(deferred_wrote_, false);
+  Step step = RunWaiting(dispatcher, reply);
+  step.wrote |= wrote;
+  return step;
 }
 
 Conversation::Step Conversation::Retry(Dispatcher& dispatcher, std::string& reply) {
@@ -88,10 +92,11 @@ Conversation::Step Conversation::Run(Dispatcher& dispatcher, const CommandBatch&
                                      std::string& reply) {
   protocol::ReplyWriter writer = Writer(reply);
   bool wrote = false;
-  if (first < batch.size() && !session_.closing) {
+  if ((first < batch.size() || session_.executing != nullptr) && !session_.closing) {
     Dispatcher::Outcome outcome = dispatcher.Execute(session_, batch, first, writer);
     wrote = outcome.wrote;
     if (outcome.deferred || outcome.postponed) {
+      deferred_wrote_ = outcome.deferred_wrote;
       Keep(batch, first + outcome.executed);
       return {outcome.postponed ? State::kPostponed : State::kDeferred, 0, std::move(outcome.deferred), wrote};
     }

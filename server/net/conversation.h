@@ -33,8 +33,9 @@ class Conversation {
   ~Conversation();
 
   // Runs up to Dispatcher::kWindow commands from `input` and appends their replies. `batch` is working memory that the
-  // conversations of a loop share.
-  Step RunWindow(std::span<char> input, Dispatcher& dispatcher, CommandBatch& batch, std::string& reply);
+  // conversations of a loop share; `bytes`, if given, can keep the input alive.
+  Step RunWindow(std::span<char> input, Dispatcher& dispatcher, CommandBatch& batch, std::string& reply,
+                 ArgumentBytes* bytes = nullptr);
   // Appends the deferred reply, then runs the commands that had been read behind it.
   Step Resume(const WriteReply& write_reply, Dispatcher& dispatcher, std::string& reply);
   // Runs the postponed command and those behind it, if it need no longer wait.
@@ -55,6 +56,7 @@ class Conversation {
   protocol::RequestParser parser_;
   // Commands behind a deferred reply, or postponed: copies, since the bytes they were read from are gone by then.
   std::unique_ptr<WaitingCommands> waiting_;
+  bool deferred_wrote_ = false;  // the reply that comes later tells of a change
   bool broken_ = false;
 };
 

@@ -22,6 +22,14 @@ std::span<char> ReadBuffer::Commit(Scratch scratch, size_t received) {
   return kept();
 }
 
+std::shared_ptr<const void> ReadBuffer::Share() {
+  if (shared_ == nullptr && size_ > kSmall) {
+    shared_ = std::shared_ptr<char>(bytes_.release(), Free());
+    capacity_ = 0;
+  }
+  return shared_;
+}
+
 void ReadBuffer::Keep(std::span<char> rest) {
   // Bytes to come will go behind `rest`, so there is room for as many again at once.
   const size_t wanted = rest.empty() ? 0 : std::max(kMinCapacity, std::bit_ceil(rest.size()));
@@ -30,6 +38,7 @@ void ReadBuffer::Keep(std::span<char> rest) {
   if (wanted > capacity_ || (capacity_ > kIdleCapacity && wanted < capacity_ / 4)) Reallocate(wanted);
   if (!own && !rest.empty()) std::memcpy(bytes_.get(), rest.data(), rest.size());
   size_ = rest.size();
+  shared_.reset();
 }
 
 void ReadBuffer::Reallocate(size_t capacity) {

@@ -11,9 +11,11 @@
 #include <memory>
 #include <span>
 
+#include "server/commands/session.h"
+
 namespace bitsieve::server {
 
-class ReadBuffer {
+class ReadBuffer final : public ArgumentBytes {
  public:
   static constexpr size_t kScratchBytes = 64 * 1024;
   using Scratch = std::span<char, kScratchBytes>;
@@ -24,9 +26,12 @@ class ReadBuffer {
   // `received` bytes were put there. Returns all bytes at hand, to be parsed.
   std::span<char> Commit(Scratch scratch, size_t received);
   // All bytes that are kept, to be parsed without receiving any.
-  std::span<char> kept() { return {bytes_.get(), size_}; }
+  std::span<char> kept() { return {shared_ ? shared_.get() : bytes_.get(), size_}; }
   // `rest`, the end of what Commit() or kept() returned, is not done with; everything before is. Throws std::bad_alloc.
   void Keep(std::span<char> rest);
+
+  // While what Commit() or kept() returned is being worked on. Null if it is in the scratch area, or short.
+  std::shared_ptr<const void> Share() override;
 
   size_t capacity() const { return capacity_; }
 
@@ -42,6 +47,7 @@ class ReadBuffer {
   void Reallocate(size_t capacity);
 
   std::unique_ptr<char, Free> bytes_;
+  std::shared_ptr<char> shared_;  // what was in bytes_, from Share() to Keep()
   size_t size_ = 0;
   size_t capacity_ = 0;
 };

@@ -46,11 +46,18 @@ class CommandFixture {
 
   // The reply to one command.
   std::string Reply(const Words& command) { return Replies({command}); }
-  // The replies to a batch, end to end.
+  // The replies to a batch, end to end; up to one that comes later, but for those of an EXEC that lets others in.
   std::string Replies(const std::vector<Words>& commands) {
     std::string out;
     protocol::ReplyWriter reply(out);
-    outcome = dispatcher->Execute(session, BatchOf(commands), 0, reply);
+    const server::CommandBatch batch = BatchOf(commands);
+    outcome = dispatcher->Execute(session, batch, 0, reply);
+    while (outcome.deferred && session.executing != nullptr) {
+      const size_t done = outcome.executed;
+      outcome.deferred([&reply](const server::WriteReply& write) { write(reply); });
+      outcome = dispatcher->Execute(session, batch, done, reply);
+      outcome.executed += done;
+    }
     return out;
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -93,6 +94,32 @@ TEST_F(ReadBufferTest, TheEndOfALongInputMovesToTheFront) {
   EXPECT_EQ(kept(), std::string(30000, 'b'));
   Receive("c");
   EXPECT_EQ(input(), std::string(30000, 'b') + "c");
+}
+
+TEST_F(ReadBufferTest, SharedBytesStayWhereTheyAre) {
+  Receive(std::string(50000, 'a') + "rest");
+  buffer_.Keep(input_);
+  input_ = buffer_.kept();
+  const std::string_view used = input().substr(0, 50000);
+  const std::shared_ptr<const void> shared = buffer_.Share();
+  ASSERT_NE(shared, nullptr);
+  EXPECT_EQ(buffer_.Share(), shared);
+  EXPECT_EQ(kept().data(), used.data());
+  buffer_.Keep(input_.subspan(50000));
+  EXPECT_EQ(kept(), "rest");
+  Receive(" and more");
+  EXPECT_EQ(input(), "rest and more");
+  buffer_.Keep(input_.last(0));
+  EXPECT_EQ(used, std::string(50000, 'a'));
+  EXPECT_EQ(shared.use_count(), 1) << "the buffer has let go of them";
+}
+
+TEST_F(ReadBufferTest, WhatLiesInTheScratchAreaIsNotShared) {
+  Receive("PING\r\nPI");
+  EXPECT_EQ(buffer_.Share(), nullptr);
+  buffer_.Keep(input_.subspan(6));
+  Receive("NG\r\n");
+  EXPECT_EQ(buffer_.Share(), nullptr);
 }
 
 }  // namespace

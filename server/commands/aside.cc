@@ -1,0 +1,124 @@
+#include "server/commands/aside.h"
+
+#include <chrono>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/commands/wire_errors.h"
+
+namespace bitsieve::server {
+namespace {
+
+// So much is copied sooner than kept: whatever else lies beside it would be kept, too.
+constexpr size_t kCopiedBytes = 64 * 1024;
+// How long a worker waits for memory before it tries again to hand its reply over.
+constexpr std::chrono::milliseconds kRetryInterval{1};
+
+// Made on the loop, run on a worker, and then of the loop again.
+class AsideCommand {
+ public:
+  explicit AsideCommand(const CommandContext& context)
+      : environment_(context.environment),
+        table_(context.table),
+        row_(context.row),
+        loop_stats_(context.environment.loop_stats),
+        session_(context.session.client),
+        loading_(context.loading),
+        in_trouble_(context.in_trouble),
+        arguments_(context.arguments.begin(), context.arguments.end()) {
+    session_.version = context.session.version;
+    environment_.loop_stats = &stats_;
+    size_t size = 0;
+    for (const std::string_view argument : arguments_) size += argument.size();
+    if (size > kCopiedBytes && context.bytes != nullptr) owner_ = context.bytes->Share();
+    if (owner_ == nullptr) CopyArguments(size);
+  }
+
+  // On a worker.
+  void Run() noexcept {
+    try {
+      protocol::ReplyWriter reply(reply_);
+      reply.set_version(session_.version);
+      CommandContext context{environment_, table_, session_, reply};
+      context.loading = loading_;
+      context.in_trouble = in_trouble_;
+      context.arguments = arguments_;
+      context.row = row_;
+      row_->handler(context);
+      tally_ = context.tally;
+    } catch (const std::bad_alloc&) {
+      out_of_memory_ = true;
+    }
+    arguments_ = {};
+    bytes_ = {};
+    owner_.reset();
+  }
+
+  // On the connection's loop.
+  void WriteReply(protocol::ReplyWriter& reply) {
+    if (out_of_memory_) {
+      tally_ = {.errors = 1};
+      reply_.clear();
+      reply.Error(wire::kOutOfMemory);
+    }
+    tally_.Publish(*loop_stats_);
+    reply.Append(std::move(reply_));
+  }
+
+ private:
+  void CopyArguments(size_t size) {
+    bytes_.reserve(size);
+    for (std::string_view& argument : arguments_) {
+      const size_t offset = bytes_.size();
+      bytes_.append(argument);
+      argument = std::string_view(bytes_).substr(offset);
+    }
+  }
+
+  Dispatcher::Environment environment_;
+  const CommandTable& table_;
+  const CommandRow* const row_;
+  LoopStats* const loop_stats_;
+  LoopStats stats_;  // a stand-in: the loop's own are for the loop alone
+  Session session_;
+  const bool loading_;
+  const bool in_trouble_;
+  std::shared_ptr<const void> owner_;  // of the arguments; null: they are in bytes_
+  std::string bytes_;
+  std::vector<std::string_view> arguments_;
+  std::string reply_;
+  Tally tally_ = {};
+  bool out_of_memory_ = false;
+};
+
+// A connection waits for this, so that it is tried until there is memory for it.
+void HandOver(const Finish& finish, const std::shared_ptr<AsideCommand>& command) noexcept {
+  while (true) {
+    try {
+      return finish([command](protocol::ReplyWriter& reply) { command->WriteReply(reply); });
+    } catch (const std::bad_alloc&) {
+      std::this_thread::sleep_for(kRetryInterval);
+    }
+  }
+}
+
+}  // namespace
+
+void RunAside(CommandContext& context, Weight weight) {
+  auto command = std::make_shared<AsideCommand>(context);
+  context.tally.Publish(*context.environment.loop_stats);  // so that the command sees what ran before it
+  context.deferred_wrote = (context.row->flags & kWrite) != 0;
+  context.deferred = [command = std::move(command), workers = context.environment.workers, weight](Finish finish) {
+    workers->Run(weight, [command, finish = std::move(finish)] {
+      command->Run();
+      HandOver(finish, command);
+    });
+  };
+}
+
+}  // namespace bitsieve::server

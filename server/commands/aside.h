@@ -1,0 +1,15 @@
+// aside.h: a command whose handler runs on a worker instead of its loop, with the same context but for a session of its
+// own: handlers that may run aside leave the session alone. Its reply is deferred, so that the connection runs nothing
+// before it.
+// RunAside is confined to its loop.
+#pragma once
+
+#include "server/commands/command.h"
+
+namespace bitsieve::server {
+
+// Sets context.deferred so that context.row's handler runs on environment.workers, which are there. Arguments of
+// many bytes stay where they are if context.bytes can keep them there; others are copied.
+void RunAside(CommandContext& context, Weight weight);
+
+}  // namespace bitsieve::server

@@ -1,0 +1,38 @@
+#include "server/commands/weigh.h"
+
+namespace bitsieve::server {
+
+Weight WeighArguments(CommandContext& context) {
+  if (context.arguments.size() > kManyArguments) return Weight::kMany;
+  size_t bytes = 0;
+  for (const std::string_view argument : context.arguments) bytes += argument.size();
+  return bytes > kManyArgumentBytes ? Weight::kMany : Weight::kLight;
+}
+
+Weight WeighFilter(CommandContext& context) {
+  const core::Filter* const filter = context.FindFilter();
+  if (filter != nullptr && filter->Info().size_bytes > kLargeFilterBytes) return Weight::kLarge;
+  return WeighArguments(context);
+}
+
+Weight WeighFilters(CommandContext& context) {
+  if (context.arguments.size() > kManyArguments) return Weight::kLarge;
+  const KeyPositions& keys = context.row->keys;
+  uint64_t bytes = 0;
+  for (int i = keys.first; i <= LastOf(keys, context.arguments.size()); i += keys.step) {
+    const FilterPtr filter = context.keyspace().Find(context.arguments[static_cast<size_t>(i)]);
+    if (filter != nullptr) bytes += filter->Info().size_bytes;
+    if (bytes > kLargeFilterBytes) return Weight::kLarge;
+  }
+  return WeighArguments(context);
+}
+
+Weight WeighClients(CommandContext& context) {
+  return context.environment.clients->Size() > kManyClients ? Weight::kMany : WeighArguments(context);
+}
+
+Weight WeighNames(CommandContext& context) {
+  return context.keyspace().Size() > kManyNames ? Weight::kLarge : Weight::kLight;
+}
+
+}  // namespace bitsieve::server

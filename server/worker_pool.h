@@ -1,0 +1,50 @@
+// worker_pool.h: the threads that run long commands beside the event loops.
+//
+// Queues: one for each weight. kLarge work, which may take seconds, leaves one thread to kMany work, which takes
+//         milliseconds. A connection waits for its command before it runs another, so that there is never more work
+//         than there are clients.
+// Stop:   work that runs is waited for; work that waits is dropped, and with it the reply.
+// Thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "server/commands/workers.h"
+
+namespace bitsieve::server {
+
+class WorkerPool final : public Workers {
+ public:
+  // At least two, so that one can be left to kMany work.
+  explicit WorkerPool(size_t threads = DefaultThreads());
+  // As Stop.
+  ~WorkerPool() override;
+
+  void Run(Weight weight, std::function<void()> work) override;
+  void Stop();
+
+  // One for each core, from 2 to 4.
+  static size_t DefaultThreads();
+
+ private:
+  void RunThread();
+  // Called with mutex_ held. False if there is nothing that this thread may run now.
+  bool TakeWork(std::function<void()>& work, bool& is_large);
+
+  const size_t most_large_;  // threads that kLarge work may take
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  // Protected by mutex_.
+  std::deque<std::function<void()>> many_, large_;
+  size_t running_large_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;  // last: they use all of the above
+};
+
+}  // namespace bitsieve::server

@@ -1,0 +1,42 @@
+// manual_workers.h: workers whose work runs when the test says so, on the test's thread. Thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+#include "server/commands/workers.h"
+
+namespace bitsieve::test {
+
+class ManualWorkers final : public server::Workers {
+ public:
+  void Run(server::Weight weight, std::function<void()> work) override {
+    const std::lock_guard lock(mutex_);
+    waiting_.emplace_back(weight, std::move(work));
+    changed_.notify_all();
+  }
+  // Waits for work, runs the oldest, and returns what it was given as.
+  server::Weight RunNext() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !waiting_.empty(); });
+    const auto [weight, work] = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    work();
+    return weight;
+  }
+  size_t Waiting() const {
+    const std::lock_guard lock(mutex_);
+    return waiting_.size();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::pair<server::Weight, std::function<void()>>> waiting_;  // protected by mutex_
+};
+
+}  // namespace bitsieve::test

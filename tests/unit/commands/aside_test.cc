@@ -1,0 +1,229 @@
+// Commands that run on workers, and EXEC, which waits for them.
+
+#include "server/commands/aside.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/commands/command_table.h"
+#include "tests/support/command_fixture.h"
+#include "tests/support/manual_workers.h"
+
+namespace bitsieve::server {
+namespace {
+
+using test::CommandFixture;
+using test::Words;
+
+// Runs a batch as a connection does, deferred replies and all.
+class AsideTest : public testing::Test, protected CommandFixture {
+ protected:
+  AsideTest() {
+    dispatcher = std::make_unique<Dispatcher>(Dispatcher::Environment{.keyspace = &registry,
+                                                                      .control = &control,
+                                                                      .clients = &clients,
+                                                                      .stats = &stats,
+                                                                      .loop_stats = &stats.loops.front(),
+                                                                      .settings = &settings,
+                                                                      .transfers = &transfers,
+                                                                      .cuckoo_loads = &cuckoo_loads,
+                                                                      .durability = &durability,
+                                                                      .workers = &workers_});
+  }
+
+  // The replies of a batch whose commands may be deferred. The commands' bytes are gone once they are deferred.
+  std::string RunAll(std::vector<Words> commands) {
+    std::string out;
+    size_t done = 0;
+    weights_.clear();
+    wrote_.clear();
+    while (true) {
+      protocol::ReplyWriter reply(out);
+      outcome = dispatcher->Execute(session, test::BatchOf(commands), done, reply);
+      done += outcome.executed;
+      wrote_.push_back(outcome.wrote);
+      if (!outcome.deferred) return out;
+      for (size_t i = 0; i < done; ++i) {
+        for (std::string& word : commands[i]) word.assign(word.size(), '!');
+      }
+      std::optional<WriteReply> write;
+      outcome.deferred([&write](WriteReply given) { write = std::move(given); });
+      if (!write) weights_.push_back(workers_.RunNext());
+      if (!write) throw std::logic_error("a deferred reply never came");
+      reply.set_version(session.version);
+      (*write)(reply);
+      wrote_.push_back(outcome.deferred_wrote);
+    }
+  }
+
+  static Words Many(std::string command, std::string key, size_t items) {
+    Words words{std::move(command), std::move(key)};
+    for (size_t i = 0; i < items; ++i) words.push_back("item " + std::to_string(i));
+    return words;
+  }
+  static std::string Ones(size_t items) {
+    std::string reply = "*" + std::to_string(items) + "\r\n";
+    for (size_t i = 0; i < items; ++i) reply += ":1\r\n";
+    return reply;
+  }
+
+  test::ManualWorkers workers_;
+  std::vector<Weight> weights_;  // of what ran on workers
+  std::vector<bool> wrote_;      // of each part that ran, and of each deferred reply
+};
+
+TEST_F(AsideTest, RepliesKeepTheirOrder) {
+  EXPECT_EQ(RunAll({{"BF.RESERVE", "f", "0.001", "3000"},
+                    {"BF.ADD", "f", "item 0"},
+                    Many("BF.MADD", "f", 2000),
+                    {"BF.EXISTS", "f", "item 1999"},
+                    Many("BF.MEXISTS", "f", 2000),
+                    {"PING"}}),
+            "+OK\r\n:1\r\n" + ("*2000\r\n:0\r\n" + Ones(1999).substr(7)) + ":1\r\n" + Ones(2000) + "+PONG\r\n");
+  EXPECT_EQ(weights_, (std::vector{Weight::kMany, Weight::kMany}));
+}
+
+TEST_F(AsideTest, LightCommandsStayOnTheirLoop) {
+  RunAll({{"BF.RESERVE", "f", "0.01", "1000"},
+          Many("BF.MADD", "f", 1000),
+          {"COPY", "f", "g"},
+          {"KEYS", "*"},
+          {"BF.MERGE", "f", "g"},
+          {"BF.DUMP", "f"},
+          {"DEL", "f", "g"},
+          {"FLUSHALL"},
+          {"INFO", "everything"}});
+  EXPECT_EQ(weights_, std::vector<Weight>());
+}
+
+TEST_F(AsideTest, WhatLargeFiltersCostRunsAside) {
+  RunAll({{"BF.RESERVE", "f", "0.01", "1000000"}, {"CF.RESERVE", "c", "1000000"}});
+  const std::vector<Words> commands{{"COPY", "f", "g"},        {"BF.MERGE", "g", "f"},      {"BF.ESTIMATE", "f"},
+                                    {"BF.DUMP", "f"},          {"BF.SCANDUMP", "f", "0"},   {"BF.CLEAR", "f"},
+                                    {"CF.SCANDUMP", "c", "1"}, {"CF.SCANDUMP", "c", "500"}, {"CF.COMPACT", "c"}};
+  for (const Words& command : commands) {
+    RunAll({command});
+    EXPECT_EQ(weights_, std::vector{Weight::kLarge}) << command[0];
+  }
+}
+
+TEST_F(AsideTest, WhatManyNamesCostRunsAside) {
+  for (int i = 0; i < 300; ++i) Reply({"BF.RESERVE", "f" + std::to_string(i), "0.01", "10"});
+  const std::vector<Words> commands{
+      {"KEYS", "*"}, {"SCAN", "0", "COUNT", "100000"}, {"INFO", "bf"}, {"INFO", "everything"}, {"FLUSHALL"}};
+  for (const Words& command : commands) {
+    RunAll({command});
+    EXPECT_EQ(weights_, std::vector{Weight::kLarge}) << command[0];
+  }
+}
+
+TEST_F(AsideTest, LongItemsRunAside) {
+  const std::string item(1 << 20, 'x');
+  EXPECT_EQ(RunAll({{"BF.ADD", "f", "x"}, {"BF.ADD", "f", item}, {"BF.EXISTS", "f", item}, {"BF.EXISTS", "f", "x"}}),
+            ":1\r\n:1\r\n:1\r\n:1\r\n");
+  EXPECT_EQ(weights_, (std::vector{Weight::kMany, Weight::kMany}));
+}
+
+// What takes any number of arguments may be given 10^6 of them.
+void ExpectWeighed(const CommandRow& row) {
+  for (const CommandRow& subcommand : row.subcommands) ExpectWeighed(subcommand);
+  // What these do is done to the session, which is of the loop alone.
+  const bool of_session = row.name == "hello" || row.name == "quit" || row.name == "watch";
+  const bool any_number = row.arity < 0 && row.max_arguments == 0 && row.handler != nullptr && !of_session;
+  if (any_number) {
+    EXPECT_NE(row.weigh, nullptr) << row.name;
+  }
+}
+
+TEST_F(AsideTest, EveryCommandOfManyArgumentsIsWeighed) {
+  for (const CommandRow* row : CommandTable::Instance().rows()) ExpectWeighed(*row);
+}
+
+TEST_F(AsideTest, ADeferredReplyTellsWhetherItsCommandWrote) {
+  RunAll({Many("BF.MADD", "f", 2000)});
+  EXPECT_EQ(wrote_, (std::vector{false, true, false}));
+  RunAll({Many("BF.MEXISTS", "f", 2000)});
+  EXPECT_EQ(wrote_, (std::vector{false, false, false}));
+  RunAll({{"BF.ADD", "f", "x"}, Many("BF.MEXISTS", "f", 2000), {"BF.ADD", "f", "y"}});
+  EXPECT_EQ(wrote_, (std::vector{true, false, true}));
+}
+
+TEST_F(AsideTest, CountsForItsLoop) {
+  const uint64_t commands = stats.loops.front().commands;
+  RunAll({Many("BF.MADD", "f", 2000), Many("BF.MEXISTS", "f", 2000), {"COPY", "f"}});
+  EXPECT_EQ(stats.loops.front().commands, commands + 3);
+  EXPECT_EQ(stats.loops.front().lookup_hits, 2000);
+  EXPECT_GE(stats.loops.front().items_added, 1900);
+  EXPECT_EQ(stats.loops.front().error_replies, 1);
+}
+
+TEST_F(AsideTest, AnErrorComesInItsPlace) {
+  EXPECT_EQ(RunAll({{"PING"}, Many("BF.MDEL", "none", 2000), {"PING"}}), "+PONG\r\n-ERR not found\r\n+PONG\r\n");
+  EXPECT_EQ(stats.loops.front().error_replies, 1);
+}
+
+TEST_F(AsideTest, RepliesInTheProtocolOfTheConnection) {
+  RunAll({Many("BF.MADD", "f", 1100)});
+  session.version = protocol::ProtocolVersion::kResp3;
+  EXPECT_EQ(RunAll({Many("BF.MEXISTS", "f", 1100)}).substr(0, 15), "*1100\r\n#t\r\n#t\r\n");
+}
+
+TEST_F(AsideTest, ExecWaitsForItsCommands) {
+  EXPECT_EQ(RunAll({{"MULTI"},
+                    {"BF.RESERVE", "f", "0.001", "3000"},
+                    Many("BF.MADD", "f", 2000),
+                    {"BF.CARD", "f"},
+                    Many("BF.MEXISTS", "f", 2000),
+                    {"EXEC"},
+                    {"ECHO", "behind"}}),
+            "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*4\r\n+OK\r\n" + Ones(2000) + ":2000\r\n" + Ones(2000) +
+                "$6\r\nbehind\r\n");
+  EXPECT_EQ(weights_, (std::vector{Weight::kMany, Weight::kMany}));
+  EXPECT_EQ(session.executing, nullptr);
+}
+
+TEST_F(AsideTest, AnExecOfManyCommandsLetsOthersIn) {
+  std::vector<Words> commands{{"MULTI"}};
+  std::string expected = "+OK\r\n";
+  for (size_t i = 0; i < 3 * Dispatcher::kWindow; ++i) {
+    commands.push_back({"BF.ADD", "f", std::to_string(i)});
+    expected += "+QUEUED\r\n";
+  }
+  commands.push_back({"EXEC"});
+  expected += "*192\r\n";
+  std::string replies;
+  {
+    protocol::ReplyWriter reply(replies);
+    outcome = dispatcher->Execute(session, test::BatchOf(commands), 0, reply);
+  }
+  size_t turns = 0;
+  for (; outcome.deferred; ++turns) {
+    protocol::ReplyWriter reply(replies);
+    outcome.deferred([&reply](const WriteReply& write) { write(reply); });
+    EXPECT_EQ(registry.Find("f")->ItemCount(), (turns + 1) * Dispatcher::kWindow);
+    outcome = dispatcher->Execute(session, {}, 0, reply);
+    EXPECT_TRUE(outcome.wrote);
+  }
+  EXPECT_EQ(turns, 2);
+  EXPECT_EQ(registry.Find("f")->ItemCount(), 3 * Dispatcher::kWindow);
+}
+
+TEST_F(AsideTest, AnExecThatIsAbandonedMeanwhileLeavesItsCommandAlone) {
+  Session gone(client);
+  std::string out;
+  protocol::ReplyWriter reply(out);
+  dispatcher->Execute(gone, test::BatchOf({{"MULTI"}, Many("BF.MADD", "f", 2000)}), 0, reply);
+  auto exec = dispatcher->Execute(gone, test::BatchOf({{"EXEC"}}), 0, reply);
+  exec.deferred([](const WriteReply&) {});
+  gone = Session(client);
+  workers_.RunNext();
+  EXPECT_GE(registry.Find("f")->ItemCount(), 1900);
+}
+
+}  // namespace
+}  // namespace bitsieve::server
