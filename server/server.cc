@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -26,8 +27,10 @@
 #include "server/commands/transfers.h"
 #include "server/heap.h"
 #include "server/keyspace/freezer.h"
+#include "server/keyspace/huge_page_keeper.h"
 #include "server/keyspace/printable_name.h"
 #include "server/keyspace/registry.h"
+#include "server/keyspace/unmapper.h"
 #include "server/logging.h"
 #include "server/net/file_limit.h"
 #include "server/net/net_server.h"
@@ -122,6 +125,7 @@ class Server {
   const Clock::time_point started_ = Clock::now();
   core::MemoryBudget memory_;
   ReplayClock replay_clock_;
+  Unmapper unmapper_;
   Registry registry_;
   Freezer freezer_{registry_, LogFreeze};
   Storage storage_;
@@ -142,7 +146,8 @@ class Server {
   std::unique_ptr<ProcessControl> control_;
   WorkerPool workers_;
   std::unique_ptr<NetServer> net_;
-  std::thread loader_;  // joined as soon as it is done
+  std::optional<HugePageKeeper> huge_page_keeper_;  // once all is loaded
+  std::thread loader_;                              // joined as soon as it is done
 };
 
 core::Status Server::Start() {
@@ -187,6 +192,7 @@ void Server::OnLoaded(core::Result<Recovery> recovery) {
   run_time_options_->Tell(
       [&](const config::Options& options) { loaded_ = storage_.Begin(std::move(*recovery), options); });
   if (!loaded_) return main_.stop();
+  huge_page_keeper_.emplace();
   stats_.loading_since_unix_s = 0;
   spdlog::info("Ready after {} ms", MillisecondsSince(started_));
 }

@@ -7,12 +7,15 @@
 #include <cstring>
 #include <utility>
 
+#include "core/bits/deferred_unmap.h"
+#include "core/bits/huge_pages.h"
+
 namespace bitsieve::core {
 
 namespace {
 
 constexpr uint64_t kMapFromBytes = 128 * 1024;  // below, a page of its own would cost more than it saves
-constexpr uint64_t kHugePageBytes = 2 * 1024 * 1024;
+constexpr uint64_t kHugePageBytes = HugePages::kBytes;
 
 // Words, relaxed: what changes meanwhile an image keeps apart, or the copier does not mind. What was
 // there before the copy began is visible through whatever told the copier so.
@@ -49,7 +52,8 @@ BitMemory& BitMemory::operator=(BitMemory&& other) noexcept {
 BitMemory::~BitMemory() {
   assert(images_ == nullptr);
   if (mapping_ != nullptr) {
-    munmap(mapping_, mapping_bytes_);
+    if (mapping_bytes_ > kHugePageBytes) HugePages::Remove(data_);
+    if (!DeferredUnmap::HandOver(mapping_, mapping_bytes_)) munmap(mapping_, mapping_bytes_);
   } else {
     std::free(data_);
   }
@@ -76,7 +80,7 @@ Result<BitMemory> BitMemory::Allocate(uint64_t bytes, MemoryBudget& budget) {
   uintptr_t start = reinterpret_cast<uintptr_t>(mapping);
   if (huge) start = (start + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
   memory.data_ = reinterpret_cast<std::byte*>(start);
-  if (huge) madvise(memory.data_, bytes, MADV_HUGEPAGE);  // only advice: systems without huge pages refuse it
+  if (huge) HugePages::Add(memory.data_, bytes);
   return memory;
 }
 

@@ -1,17 +1,48 @@
 #include "core/filters/redis_cuckoo.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <chrono>
 #include <cmath>
+#include <limits>
 #include <mutex>
+#include <new>
+#include <thread>
 
 #include "core/filters/filter_header.h"
 #include "core/filters/parts_image.h"
 
 namespace bitsieve::core {
 
+// Of the last pairs of buckets that had no room in any sub-filter: how many there were then.
+struct RedisCuckoo::FullPairs {
+  static constexpr uint64_t kFromFilters = 16;  // fewer are as soon looked into
+
+  struct Pair {
+    uint64_t first = 0;
+    uint64_t filters = 0;
+    uint8_t print = 0;
+  };
+
+  explicit FullPairs(MemoryReservation reserved) : reservation(std::move(reserved)) {}
+  Pair& Of(const CuckooPrint& print) { return pairs[(print.first * 0x9E3779B97F4A7C15ULL) >> 56]; }
+
+  const MemoryReservation reservation;
+  std::array<Pair, 256> pairs;
+};
+
+// How far a compaction has come.
+struct RedisCuckoo::Compaction {
+  bool past_stuck;
+  uint64_t index;  // of the sub-filter whose prints are being moved
+  uint64_t slot = 0;
+};
+
 RedisCuckoo::RedisCuckoo(const RedisCuckooHeader& header, MemoryBudget& budget, MemoryReservation overhead)
     : Filter(RedisCuckooParamsFor(header), budget), overhead_(std::move(overhead)), shape_(header) {}
+
+RedisCuckoo::~RedisCuckoo() = default;
 
 Result<std::unique_ptr<RedisCuckoo>> RedisCuckoo::MakeBare(const RedisCuckooHeader& header, MemoryBudget& budget) {
   MemoryReservation overhead = MemoryReservation::TryTake(budget, sizeof(RedisCuckoo) + 64);
@@ -45,11 +76,11 @@ Result<std::unique_ptr<Filter>> RedisCuckoo::FromTables(const RedisCuckooHeader&
 }
 
 void RedisCuckoo::Link(RedisCuckooTable* table, uint64_t filters) {
+  for (uint64_t i = this->filters(); i < filters; ++i) linked_bytes_ += tables_[i]->memory().size_bytes();
+  for (uint64_t i = this->filters(); i > filters; --i) linked_bytes_ -= tables_[i - 1]->memory().size_bytes();
   newest_.store(table, std::memory_order_release);
   filters_.store(filters, std::memory_order_release);
-  uint64_t bytes = 0;
-  for (uint64_t i = 0; i < filters; ++i) bytes += tables_[i]->memory().size_bytes();
-  NoteSizeBytes(bytes);
+  NoteSizeBytes(linked_bytes_);
 }
 
 // ---- reading
@@ -119,9 +150,11 @@ AddOutcome RedisCuckoo::AddOne(const CuckooPrint& print, Presence presence) {
 }
 
 AddOutcome RedisCuckoo::Store(const CuckooPrint& print) {
-  for (RedisCuckooTable* table = newest(); table != nullptr; table = table->older()) {
-    if (table->Place(print)) return AddOutcome::kAdded;
+  const uint64_t full = FullBefore(print);
+  for (uint64_t i = filters(); i > full; --i) {
+    if (tables_[i - 1]->Place(print)) return AddOutcome::kAdded;
   }
+  NoteFull(print);
   {
     const MoveVersion::Move move(version_);
     if (newest()->Kick(print, shape_.max_iterations)) return AddOutcome::kAdded;
@@ -131,6 +164,30 @@ AddOutcome RedisCuckoo::Store(const CuckooPrint& print) {
   const bool placed = newest()->Place(print);
   assert(placed && "it is empty");
   return placed ? AddOutcome::kAdded : AddOutcome::kFull;
+}
+
+// So many of the oldest sub-filters are known to have no room for it.
+uint64_t RedisCuckoo::FullBefore(const CuckooPrint& print) const {
+  if (full_ == nullptr) return 0;
+  const FullPairs::Pair& pair = full_->Of(print);
+  return pair.first == print.first && pair.print == print.print ? pair.filters : 0;
+}
+
+// Kicks leave a bucket as full as it was.
+void RedisCuckoo::NoteFull(const CuckooPrint& print) {
+  if (filters() < FullPairs::kFromFilters) return;
+  if (full_ == nullptr) {
+    MemoryReservation reservation = MemoryReservation::TryTake(budget(), sizeof(FullPairs));
+    if (reservation.held()) full_.reset(new (std::nothrow) FullPairs(std::move(reservation)));
+    if (full_ == nullptr) return;
+  }
+  full_->Of(print) = {print.first, filters(), print.print};
+}
+
+// A slot of the sub-filter became free.
+void RedisCuckoo::NoteRoom(uint64_t index) {
+  if (full_ == nullptr) return;
+  for (FullPairs::Pair& pair : full_->pairs) pair.filters = std::min(pair.filters, index);
 }
 
 AddOutcome RedisCuckoo::Grow() {
@@ -155,51 +212,65 @@ void RedisCuckoo::DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> r
 }
 
 bool RedisCuckoo::RemoveOne(const CuckooPrint& print) {
-  RedisCuckooTable* table = newest();
-  while (table != nullptr && !table->Take(print)) table = table->older();
-  if (table == nullptr) return false;
+  uint64_t index = filters();
+  while (index > 0 && !tables_[index - 1]->Take(print)) --index;
+  if (index == 0) return false;
+  NoteRoom(index - 1);
   const uint64_t items = ItemCount() - 1;
   items_.store(items, std::memory_order_relaxed);
   ++deletes_;
   TellChange();
   // More than a tenth of what is left; written so that no number in a header can overflow it.
-  if (filters() > 1 && deletes_ > items / 10) CompactFrom(false);
+  if (filters() > 1 && deletes_ > items / 10) {
+    Compaction compaction{.past_stuck = false, .index = filters() - 1};
+    Compact(compaction, std::numeric_limits<uint64_t>::max());
+  }
   return true;
 }
 
 void RedisCuckoo::Compact() {
-  const std::lock_guard lock(writers());
-  CompactFrom(true);
-  TellChange();
-  NoteChanged();
+  constexpr uint64_t kSteps = 20'000;
+  constexpr std::chrono::microseconds kPause(100);  // longer than whoever waits for the lock sleeps
+  Compaction compaction{.past_stuck = true, .index = std::numeric_limits<uint64_t>::max()};
+  for (bool more = true; more;) {
+    if (compaction.index != std::numeric_limits<uint64_t>::max()) std::this_thread::sleep_for(kPause);
+    const std::lock_guard lock(writers());
+    more = Compact(compaction, kSteps);
+    TellChange();
+    NoteChanged();
+  }
 }
 
 // Newest first. Only a newest sub-filter can be taken off, so that one that keeps a print keeps all older ones, too.
-void RedisCuckoo::CompactFrom(bool past_stuck) {
-  for (uint64_t index = filters() - 1; index > 0; --index) {
-    const bool empty = Drain(*tables_[index], index);
-    if (empty && index + 1 == filters()) Link(tables_[index - 1].get(), index);
-    if (!empty && !past_stuck) break;
+// False once it has come to the end; after about `steps` slots looked into otherwise.
+bool RedisCuckoo::Compact(Compaction& compaction, uint64_t steps) {
+  if (compaction.index >= filters()) compaction = {compaction.past_stuck, filters() - 1};  // others took some off
+  NoteRoom(0);
+  for (; compaction.index > 0; --compaction.index, compaction.slot = 0) {
+    RedisCuckooTable& table = *tables_[compaction.index];
+    for (; table.items() != 0 && compaction.slot < table.slots(); ++compaction.slot) {
+      if (steps == 0) return true;
+      steps -= std::min(steps, 1 + MoveInto(table, compaction.slot, compaction.index));
+    }
+    const bool empty = table.items() == 0;
+    if (empty && compaction.index + 1 == filters()) Link(tables_[compaction.index - 1].get(), compaction.index);
+    if (!empty && !compaction.past_stuck) break;
   }
   deletes_ = 0;
+  return false;
 }
 
-// True if nothing is left in it.
-bool RedisCuckoo::Drain(RedisCuckooTable& table, uint64_t index) {
-  for (uint64_t slot = 0; table.items() != 0 && slot < table.slots(); ++slot) MoveInto(table, slot, index);
-  return table.items() == 0;
-}
-
-// To the oldest sub-filter before `index` that has room.
-void RedisCuckoo::MoveInto(RedisCuckooTable& from, uint64_t slot, uint64_t index) {
+// To the oldest sub-filter before `index` that has room. Returns how many it looked into.
+uint64_t RedisCuckoo::MoveInto(RedisCuckooTable& from, uint64_t slot, uint64_t index) {
   const std::optional<CuckooPrint> print = from.PrintAt(slot);
-  if (!print) return;
+  if (!print) return 0;
   const MoveVersion::Move move(version_);
   for (uint64_t i = 0; i < index; ++i) {
     if (!tables_[i]->Place(*print)) continue;
     from.Free(slot);
-    return;
+    return i + 1;
   }
+  return index;
 }
 
 // ---- telling
@@ -238,6 +309,7 @@ FilterInfo RedisCuckoo::Info() const {
   FilterInfo info;
   info.size_bytes = overhead_.bytes();
   for (const auto& table : tables_) info.size_bytes += table->memory_bytes();
+  if (full_ != nullptr) info.size_bytes += full_->reservation.bytes();
   double prints_compared = 0;  // of an absent item: those in two buckets of each sub-filter
   for (uint64_t i = 0; i < filters(); ++i) {
     info.capacity += tables_[i]->slots();

@@ -22,6 +22,10 @@
 //             tells buckets apart. Older ones tell apart no better, since their number of buckets divides this one's.
 //             The item's own print is here or in an older sub-filter, so that the other item finds that one there.
 //             It holds only if what is removed was added: see docs/filters/rediscuckoo.md.
+// Repeats     of one item fill its buckets in one sub-filter after the other, and make a further one with every few.
+//             To find that all are full, each addition would look into all of them. So a filter of many sub-filters
+//             notes of the last pairs of buckets how many of the oldest sub-filters have no room there: only removals
+//             and compactions make any. 140,000 times the same item take 0.1 s instead of 26.
 // Compaction  moves prints from the newest sub-filters into older ones, which find their buckets from the bucket and
 //             the print. A newest sub-filter that became empty is taken off. Its memory stays with the filter and
 //             serves the next growth, which needs one of just that size: so no reader ever looks at memory that is
@@ -65,6 +69,8 @@ class RedisCuckoo final : public Filter {
                                                     std::vector<std::unique_ptr<RedisCuckooTable>> tables,
                                                     MemoryBudget& budget);
 
+  ~RedisCuckoo() override;
+
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   Capabilities capabilities() const override { return {.remove = true, .count = true, .repeats = true}; }
   void Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const override;
@@ -82,6 +88,7 @@ class RedisCuckoo final : public Filter {
   size_t Insert(std::span<const KeyHash> hashes, Presence presence, uint64_t most_filters,
                 std::span<AddOutcome> outcomes);
   // Moves as many prints as it can to older sub-filters. Its listener is not told: adding and removing do not do that.
+  // In slices of about a millisecond, between which other writers may come.
   void Compact();
 
   // As of now, exact.
@@ -113,16 +120,22 @@ class RedisCuckoo final : public Filter {
   AddOutcome Grow();
   void Link(RedisCuckooTable* table, uint64_t filters);
   bool RemoveOne(const CuckooPrint& print);
-  void CompactFrom(bool past_stuck);
-  bool Drain(RedisCuckooTable& table, uint64_t index);
-  void MoveInto(RedisCuckooTable& from, uint64_t slot, uint64_t index);
+  struct Compaction;
+  struct FullPairs;
+  bool Compact(Compaction& compaction, uint64_t steps);
+  uint64_t MoveInto(RedisCuckooTable& from, uint64_t slot, uint64_t index);
+  uint64_t FullBefore(const CuckooPrint& print) const;
+  void NoteFull(const CuckooPrint& print);
+  void NoteRoom(uint64_t index);
   void TellChange() { changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
   const MemoryReservation overhead_;
   const RedisCuckooHeader shape_;  // but for items, deletes and filters
   // The writer's. All that were ever made, oldest first; those from filters_ on are empty and not linked.
   std::vector<std::unique_ptr<RedisCuckooTable>> tables_;
-  uint64_t deletes_ = 0;  // the writer's
+  uint64_t deletes_ = 0;             // the writer's
+  uint64_t linked_bytes_ = 0;        // the writer's; of the sub-filters that are linked
+  std::unique_ptr<FullPairs> full_;  // the writer's; null while there are few sub-filters, or no memory for it
   // Written by the writer alone.
   std::atomic<RedisCuckooTable*> newest_{nullptr};  // released with what it holds
   std::atomic<uint64_t> filters_{0};

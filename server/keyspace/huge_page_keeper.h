@@ -1,0 +1,53 @@
+// huge_page_keeper.h: the thread that makes huge pages of what filters use. See core/bits/huge_pages.h. It looks often
+// while there is something to make, and rarely else. Made once serving begins. Thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "core/bits/huge_pages.h"
+
+namespace bitsieve::server {
+
+class HugePageKeeper {
+ public:
+  HugePageKeeper() : thread_([this] { Run(); }) { core::HugePages::BeginKeeping(); }
+  HugePageKeeper(const HugePageKeeper&) = delete;
+  HugePageKeeper& operator=(const HugePageKeeper&) = delete;
+  ~HugePageKeeper() {
+    core::HugePages::EndKeeping();
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kShortest{500};
+  static constexpr std::chrono::milliseconds kLongest{8'000};
+  static constexpr std::chrono::milliseconds kPause{2};  // between two pages, so that others get at the address space
+
+  void Run() {
+    for (std::chrono::milliseconds interval = kShortest; Sleep(interval);) {
+      const uint64_t made = core::HugePages::MakeAll([this] { return Sleep(kPause); });
+      interval = made != 0 ? kShortest : std::min(2 * interval, kLongest);
+    }
+  }
+  // False if it is to end.
+  bool Sleep(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    return !wake_.wait_for(lock, time, [this] { return stopping_; });
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;  // protected by mutex_
+  std::thread thread_;     // last: it uses all of the above
+};
+
+}  // namespace bitsieve::server
