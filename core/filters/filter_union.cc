@@ -186,22 +186,15 @@ Result<uint64_t> CountGains(std::span<Link* const> links, std::span<const uint64
   return 1;  // counters that were saturated before may tell of nothing
 }
 
-// Adds the others to the first link of a level, slice by slice.
-Status UniteLevel(ScalableFilter& destination, size_t index, const Chain& level) {
+// Adds the others to the first link of a level, slice by slice. Nothing here can fail: a part of a union would be left.
+void UniteLevel(ScalableFilter& destination, size_t index, const Chain& level) noexcept {
   const uint64_t words = level[0]->memory().size_bytes() / sizeof(uint64_t);
   for (const Link* other : std::span(level).subspan(1)) {
     for (uint64_t first = 0; first < words; first += kSliceWords) {
       const WordRange range{first, std::min(words, first + kSliceWords)};
-      if (!HoldsAny(*other, range)) continue;
-      const Status status = destination.Unite([&](std::span<Link* const> links) -> Result<uint64_t> {
-        const uint64_t bits_set = links[index]->UniteWith(*other, range);
-        links[index]->CountChange(0, bits_set);
-        return bits_set;
-      });
-      if (!status) return status;
+      if (HoldsAny(*other, range)) destination.UniteLink(index, *other, range);
     }
   }
-  return {};
 }
 
 }  // namespace
@@ -230,9 +223,7 @@ Status UniteInto(Filter& destination, std::span<const Filter* const> sources) {
   if (!gains) return tl::unexpected(gains.error());
   const Status counted = scalable->Unite([&](std::span<Link* const> links) { return CountGains(links, *gains); });
   if (!counted) return counted;
-  for (size_t i = 0; i < levels->size(); ++i) {
-    if (Status status = UniteLevel(*scalable, i, (*levels)[i]); !status) return status;
-  }
+  for (size_t i = 0; i < levels->size(); ++i) UniteLevel(*scalable, i, (*levels)[i]);
   return {};
 }
 

@@ -154,6 +154,16 @@ Status ScalableFilter::Unite(const std::function<Result<uint64_t>(std::span<Link
   return {};
 }
 
+void ScalableFilter::UniteLink(size_t index, const Link& other, WordRange words) noexcept {
+  const std::lock_guard lock(writers());
+  Link& link = *nodes_[index]->link;
+  const uint64_t bits_set = link.UniteWith(other, words);
+  link.CountChange(0, bits_set);
+  // And one, for counters that were not 0 before.
+  united_.store(united() + bits_set + 1, std::memory_order_release);
+  NoteChanged();
+}
+
 uint64_t ScalableFilter::ItemCount() const {
   uint64_t items = 0;
   for (const Node* node = newest(); node != nullptr; node = node->older) items += node->link->items();

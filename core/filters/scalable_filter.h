@@ -57,6 +57,10 @@ class ScalableFilter : public Filter {
   // What it tells to have been changed counts as a change of content.
   Status Unite(const std::function<Result<uint64_t>(std::span<Link* const> links)>& unite);
 
+  // Adds what `other` holds in some words of its memory to the link of this place, 0 for the oldest, and counts the
+  // bits.
+  void UniteLink(size_t index, const Link& other, WordRange words) noexcept;
+
   // What Make takes from the budget, and what each further link takes beside its bits.
   static uint64_t OverheadBytes();
 

@@ -236,6 +236,12 @@ def item_cases():
         yield Case("10^6 items", command, send_request, both(cuckoo, with_items(command, "c", "ITEMS"))), None
     yield Case("10^6 items", "CF.MEXISTS", send_request, with_items("CF.MEXISTS", "c")), None
     yield Case("10^6 items", "EXEC of 10^5 BF.ADD", send_exec, both(fresh("f", many), prepare_exec)), None
+    queued = lambda bench: (with_items("BF.MADD", "f")(bench),
+                            setattr(bench, "request", b"MULTI\r\n" + bench.request + b"DISCARD\r\n"))
+    yield Case("10^6 items", "BF.MADD that MULTI queues", lambda bench: bench.client.replies(bench.request, 3),
+               queued), None
+    yield Case("10^6 items", "WATCH", send_request, with_items("WATCH")), None
+    yield None, lambda bench: (bench.ask("UNWATCH"), fresh("f", many)(bench))
     long_item = lambda bench: setattr(bench, "request", encode("BF.EXISTS", "f", b"x" * int(256e6 * bench.scale)))
     yield Case("10^6 items", "BF.EXISTS of one item of 256 MB", send_request, long_item), None
 
@@ -307,15 +313,17 @@ def dump_cases():
     group = "100 MB"
     yield None, lambda bench: (bench.flush(), bench.make_large("dumped", bits=8e8 * bench.scale))
     yield Case(group, "BF.DUMP", asking("BF.DUMP", "dumped"), None), None
-    yield Case(group, "BF.RESTORE", send_request,
-               lambda bench: (bench.ask("DEL", "restored"),
-                              setattr(bench, "request", encode("BF.RESTORE", "restored", bench.ask("BF.DUMP", "dumped")))
-                              )), None
+    yield Case(group, "BF.RESTORE", send_request, prepare_restore), None
     capacity = int(50e6)
     yield None, lambda bench: (bench.flush(), bench.make_cuckoo("c", int(capacity * bench.scale)))
     yield Case(group, "CF.COMPACT", asking("CF.COMPACT", "c"), None), None
     yield Case(group, "CF.INFO", asking("CF.INFO", "c"), None), None
     yield Case(group, "CF.SCANDUMP and CF.LOADCHUNK, all of it", dump_and_load("CF", "c"), remove("loaded")), None
+
+
+def prepare_restore(bench):
+    bench.ask("DEL", "restored")
+    bench.request = encode("BF.RESTORE", "restored", bench.ask("BF.DUMP", "dumped"))
 
 
 def growth_cases():
@@ -441,9 +449,9 @@ def run_cases(bench, runs, only):
     return missed
 
 
-def run(binary, quick, only=""):
+def run(binary, quick, rounds, only=""):
     describe_machine()
-    scale, runs = (0.1, 1) if quick else (1, 3)
+    scale, runs = (0.1, 1) if quick else (1, rounds or 3)
     print(f"\n{'input':<14} {'command':<44} {'stall, ms':>9} {'it took, ms':>11}  target: {TARGET_MS} ms")
     bench = Bench(binary, scale)
     try:
