@@ -1,6 +1,7 @@
 #include "server/worker_pool.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace bitsieve::server {
@@ -21,7 +22,7 @@ void WorkerPool::Run(Weight weight, std::function<void()> work) {
 }
 
 void WorkerPool::Stop() {
-  std::deque<std::function<void()>> dropped;  // dies after the lock is gone
+  std::deque<std::function<void()>> dropped;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -30,6 +31,7 @@ void WorkerPool::Stop() {
     large_.clear();
     wake_.notify_all();
   }
+  dropped.clear();  // outside of the lock, and before the wait
   for (std::thread& thread : threads_) {
     if (thread.joinable()) thread.join();
   }
