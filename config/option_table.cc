@@ -49,6 +49,20 @@ void AddNetwork(Rows& rows) {
         "close a connection that leaves more than this of its replies unread", kAtRunTime}});
 }
 
+// Those of Redis that stand for nothing here are taken as well. What the others stand for, server/commands knows.
+bool IsEventClasses(const std::string& text) {
+  return text.find_first_not_of("KEgxdnA$lshztemoc") == std::string::npos;
+}
+
+void AddEvents(Rows& rows) {
+  rows.push_back(
+      {"notify-keyspace-events", "Events", &Options::notify_keyspace_events,
+       Text{"letters of KEgxdnA (or $lshztemoc, which stand for nothing here), or empty", IsEventClasses}, "",
+       "what is published of changes: K to the channels of names, E to those of events; g names, x expiries, "
+       "d filters, A all of these, n new names; empty: nothing",
+       kAtRunTime});
+}
+
 void AddRequestLimits(Rows& rows) {
   constexpr std::string_view kGroup = "Request limits";
   rows.insert(rows.end(),
@@ -169,6 +183,7 @@ std::span<const OptionRow> OptionTable() {
   static const Rows* const kRows = [] {
     auto* rows = new Rows;  // never freed: threads may ask for an option while the process ends
     AddNetwork(*rows);
+    AddEvents(*rows);
     AddRequestLimits(*rows);
     AddMemory(*rows);
     AddFilters(*rows);

@@ -27,6 +27,9 @@ struct Options {
   uint32_t tcp_keepalive = 300;                        // seconds; 0: off
   uint64_t client_output_buffer_limit = 256ULL << 20;  // bytes of replies that a client may leave unread
 
+  // events
+  std::string notify_keyspace_events;  // letters; empty: none are published
+
   // request limits
   uint64_t max_line_bytes = 64ULL << 10;
   uint64_t max_arguments = 1ULL << 20;

@@ -85,6 +85,8 @@ void ReplyWriter::ArrayHeader(size_t elements) { Header('*', static_cast<int64_t
 
 void ReplyWriter::SetHeader(size_t elements) { Header(resp3() ? '~' : '*', static_cast<int64_t>(elements)); }
 
+void ReplyWriter::PushHeader(size_t elements) { Header(resp3() ? '>' : '*', static_cast<int64_t>(elements)); }
+
 void ReplyWriter::MapHeader(size_t pairs) {
   if (resp3()) return Header('%', static_cast<int64_t>(pairs));
   ArrayHeader(2 * pairs);

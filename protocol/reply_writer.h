@@ -32,8 +32,9 @@ class ReplyWriter {
   void Null();                               // RESP2: null bulk string
   void NullArray();                          // RESP3: null
   void ArrayHeader(size_t elements);
-  void SetHeader(size_t elements);  // RESP2: array
-  void MapHeader(size_t pairs);     // RESP2: array of twice as many elements
+  void SetHeader(size_t elements);   // RESP2: array
+  void MapHeader(size_t pairs);      // RESP2: array of twice as many elements
+  void PushHeader(size_t elements);  // of what comes unasked; RESP2: array
 
   // A reply that was written elsewhere, by a writer of the same version.
   void Append(std::string&& reply) {

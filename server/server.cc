@@ -24,6 +24,8 @@
 #include "server/commands/command_settings.h"
 #include "server/commands/cuckoo_loads.h"
 #include "server/commands/dispatcher.h"
+#include "server/commands/keyspace_events.h"
+#include "server/commands/pub_sub.h"
 #include "server/commands/transfers.h"
 #include "server/heap.h"
 #include "server/keyspace/freezer.h"
@@ -103,7 +105,11 @@ class Server {
       : options_(options),
         memory_(options.maxmemory),
         registry_(memory_),
-        storage_(disk, registry_, replay_clock_, freezer_) {}
+        freezer_(registry_, LogFreeze,
+                 [this](std::string_view name) { events_.Publish(EventClass::kFilter, "frozen", name); }),
+        storage_(disk, registry_, replay_clock_, freezer_) {
+    registry_.SetOnExpired([this](std::string_view name) { events_.Publish(EventClass::kExpired, "expired", name); });
+  }
 
   core::Status Start();
   // Returns when a stop was asked for, or with the error if the data cannot be loaded.
@@ -124,10 +130,12 @@ class Server {
   config::Options options_;
   const Clock::time_point started_ = Clock::now();
   core::MemoryBudget memory_;
+  PubSub pub_sub_;
+  KeyspaceEvents events_{pub_sub_};
   ReplayClock replay_clock_;
   Unmapper unmapper_;
   Registry registry_;
-  Freezer freezer_{registry_, LogFreeze};
+  Freezer freezer_;
   Storage storage_;
   CommandSettings command_settings_;
   Transfers transfers_;
@@ -242,6 +250,8 @@ void Server::Apply(const config::Options& options) {
   net_settings_.timeout_s = options.timeout;
   net_settings_.tcp_keepalive_s = options.tcp_keepalive;
   net_settings_.output_limit_bytes = options.client_output_buffer_limit;
+  pub_sub_.inbox_limit_bytes = options.client_output_buffer_limit;
+  events_.Configure(options.notify_keyspace_events);
 }
 
 core::Status Server::OpenNetwork() {
@@ -255,7 +265,8 @@ core::Status Server::OpenNetwork() {
                                          .cuckoo_loads = &cuckoo_loads_,
                                          .durability = &storage_,
                                          .claims = &claims_,
-
+                                         .pub_sub = &pub_sub_,
+                                         .events = &events_,
                                          .workers = &workers_};
   net_ = std::make_unique<NetServer>(options_.io_threads, commands, LimitsOf(options_), net_settings_);
   if (auto listening = net_->Listen(options_.bind, options_.port); !listening) {

@@ -11,6 +11,7 @@
 #include "server/commands/bloom_options.h"
 #include "server/commands/command_families.h"
 #include "server/commands/item_hashes.h"
+#include "server/commands/notices.h"
 #include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
@@ -45,8 +46,11 @@ core::FilterParams WithSeed(core::FilterParams params, std::optional<uint64_t> s
 // Makes the filter named by argument 1, or takes the one that somebody else made first; null, and an error replied, if
 // it cannot be.
 core::Filter* Make(CommandContext& context, const CreateRequest& request) {
-  FilterPtr made = MakeFilter(context, WithSeed(request.params, request.seed));
-  return made == nullptr ? nullptr : context.Hold(Publish(context, std::move(made)));
+  const FilterPtr made = MakeFilter(context, WithSeed(request.params, request.seed));
+  if (made == nullptr) return nullptr;
+  core::Filter* const there = context.Hold(Publish(context, made));
+  if (there == made.get()) NotifyNew(context, context.arguments[1]);
+  return there;
 }
 
 core::Filter* FindOrMakeDefault(CommandContext& context) {
@@ -86,16 +90,20 @@ void ShortenArray(protocol::ReplyWriter& reply, size_t start, size_t announced, 
 void AddItems(CommandContext& context, core::Filter& filter, Arguments items) {
   HashChunk hashes;
   std::array<AddOutcome, kItemChunk> outcomes;
+  AddNotice notice(context, filter);
   const size_t start = context.reply.size();
   context.reply.ArrayHeader(items.size());
   for (size_t done = 0; done < items.size(); done += kItemChunk) {
     const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
     const size_t told = filter.Add(HashItems(filter, chunk, hashes), std::span(outcomes.data(), chunk.size()));
     for (size_t i = 0; i < told; ++i) WriteOutcome(context, outcomes[i]);
+    notice.Look(std::span(outcomes).first(told));
     if (told > 0 && outcomes[told - 1] == AddOutcome::kFull) {
-      return ShortenArray(context.reply, start, items.size(), done + told);
+      ShortenArray(context.reply, start, items.size(), done + told);
+      break;
     }
   }
+  notice.PublishOnce();
 }
 
 void Reserve(CommandContext& context) {
@@ -109,7 +117,11 @@ void Reserve(CommandContext& context) {
     if (made == nullptr) return;
     there = Publish(context, made);
     if (there == nullptr) return;
-    if (there == made) return context.reply.Ok();
+    if (there == made) {
+      NotifyNew(context, context.arguments[1]);
+      NotifyChanged(context);
+      return context.reply.Ok();
+    }
   }
   if (!request.if_not_exists) return context.Error(wire::kItemExists);
   const std::optional<std::string> difference = DifferenceFrom(request, there->params());
@@ -120,11 +132,14 @@ void Reserve(CommandContext& context) {
 // One reply an item. Adding goes on behind a refusal, as each item is a command of its own.
 void AnswerAdds(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
   std::array<AddOutcome, Dispatcher::kWindow> outcomes;
+  AddNotice notice(context, filter);
   while (!hashes.empty()) {
     const size_t told = filter.Add(hashes, std::span(outcomes.data(), hashes.size()));
     for (size_t i = 0; i < told; ++i) WriteOutcome(context, outcomes[i]);
+    notice.Look(std::span(outcomes).first(told));
     hashes = hashes.subspan(told);
   }
+  notice.PublishEach();
 }
 
 void Add(CommandContext& context) {
@@ -207,7 +222,10 @@ void Clear(CommandContext& context) {
     if (old == nullptr) return context.Error(wire::kNotFound);
     FilterPtr empty = MakeFilter(context, old->params());
     if (empty == nullptr) return;
-    if (context.keyspace().Replace(context.arguments[1], old, std::move(empty))) return context.reply.Ok();
+    if (context.keyspace().Replace(context.arguments[1], old, std::move(empty))) {
+      NotifyChanged(context);
+      return context.reply.Ok();
+    }
     // Somebody changed what the name means meanwhile: theirs is to be cleared now.
   }
 }

@@ -9,6 +9,7 @@
 
 #include "core/filters/filter_union.h"
 #include "server/commands/command_families.h"
+#include "server/commands/notices.h"
 #include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
@@ -111,6 +112,7 @@ void MergeInto(CommandContext& context, const FilterPtr& destination, const std:
   const core::Status status = core::UniteInto(*destination, Pointers(sources));
   if (!status) return context.Error(wire::CannotUnite(status.error().message));
   Commit(rewrite);
+  NotifyChanged(context);
   context.reply.Ok();
 }
 
@@ -126,6 +128,8 @@ void Merge(CommandContext& context) {
   const FilterPtr now = context.keyspace().InsertIfAbsent(name, merged);
   if (now == nullptr) return context.Error(wire::kOutOfMemory);
   if (now != merged) return MergeInto(context, now, filters);
+  NotifyNew(context, name);
+  NotifyChanged(context);
   context.reply.Ok();
 }
 

@@ -39,11 +39,15 @@ std::string Describe(const ClientRecord& client, int64_t now_ms) {
   AppendField(line, "name", client.name());
   AppendField(line, "age", seconds_since(client.connected_unix_ms));
   AppendField(line, "idle", seconds_since(client.last_active_unix_ms.load(std::memory_order_relaxed)));
-  AppendField(line, "flags", queued >= 0 ? "x" : "N");
+  const uint32_t channels = client.channels.load(std::memory_order_relaxed);
+  const uint32_t patterns = client.patterns.load(std::memory_order_relaxed);
+  const std::string flags = std::string(channels + patterns != 0 ? "P" : "") + (queued >= 0 ? "x" : "");
+  AppendField(line, "flags", flags.empty() ? "N" : flags);
   AppendField(line, "db", "0");
-  AppendField(line, "sub", "0");
-  AppendField(line, "psub", "0");
+  AppendField(line, "sub", std::to_string(channels));
+  AppendField(line, "psub", std::to_string(patterns));
   AppendField(line, "multi", std::to_string(queued));
+  AppendField(line, "watch", std::to_string(client.watched_names.load(std::memory_order_relaxed)));
   AppendField(line, "cmd", client.last_command.load(std::memory_order_relaxed));
   AppendField(line, "user", "default");
   AppendField(line, "lib-name", client.library_name());

@@ -28,14 +28,15 @@ using Weigher = Weight (*)(CommandContext& context);
 using ItemsHandler = void (*)(CommandContext& context, core::Filter& filter, std::span<const core::KeyHash> hashes);
 
 enum CommandFlag : uint32_t {
-  kWrite = 1 << 0,        // may change a filter or a name
-  kReadOnly = 1 << 1,     // looks at filters or names, changes nothing
-  kDenyOom = 1 << 2,      // may need memory, and fails when the budget refuses it
-  kFast = 1 << 3,         // its time does not depend on how much there is
-  kAdmin = 1 << 4,        // for the operator
-  kNoMulti = 1 << 5,      // refused between MULTI and EXEC
-  kRunsInMulti = 1 << 6,  // runs at once between MULTI and EXEC, instead of being queued
-  kLoading = 1 << 7,      // runs while the filters are being loaded: it needs none
+  kWrite = 1 << 0,            // may change a filter or a name
+  kReadOnly = 1 << 1,         // looks at filters or names, changes nothing
+  kDenyOom = 1 << 2,          // may need memory, and fails when the budget refuses it
+  kFast = 1 << 3,             // its time does not depend on how much there is
+  kAdmin = 1 << 4,            // for the operator
+  kNoMulti = 1 << 5,          // refused between MULTI and EXEC
+  kRunsInMulti = 1 << 6,      // runs at once between MULTI and EXEC, instead of being queued
+  kLoading = 1 << 7,          // runs while the filters are being loaded: it needs none
+  kWhileSubscribed = 1 << 8,  // a RESP2 connection may send it while it is subscribed to something
 };
 
 // What the dispatcher may do for a command before the commands ahead of it have run.
@@ -47,7 +48,7 @@ enum class Preparation : uint8_t {
   kItems,    // find the filter named by argument 1; the handler hashes the items, in chunks
 };
 
-enum class CommandGroup : uint8_t { kBloom, kCuckoo, kGeneric, kConnection, kServer, kTransactions };
+enum class CommandGroup : uint8_t { kBloom, kCuckoo, kGeneric, kConnection, kServer, kTransactions, kPubSub };
 
 // As COMMAND tells it: positions of the first and last key, negative ones from the end. No keys: all 0.
 struct KeyPositions {

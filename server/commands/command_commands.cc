@@ -48,6 +48,8 @@ std::string_view GroupCategory(CommandGroup group) {
       return "@server";
     case CommandGroup::kTransactions:
       return "@transaction";
+    case CommandGroup::kPubSub:
+      return "@pubsub";
   }
   return {};
 }

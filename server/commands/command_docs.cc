@@ -137,6 +137,7 @@ constexpr GroupDoc kGroups[] = {
     {CommandGroup::kGeneric, "generic", "Names"},
     {CommandGroup::kConnection, "connection", "Connections"},
     {CommandGroup::kTransactions, "transactions", "Transactions"},
+    {CommandGroup::kPubSub, "pubsub", "Channels"},
     {CommandGroup::kServer, "server", "Server"},
 };
 

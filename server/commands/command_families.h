@@ -23,5 +23,6 @@ std::span<const CommandRow> ServerCommands();
 std::span<const CommandRow> CommandCommands();
 std::span<const CommandRow> TransactionCommands();
 std::span<const CommandRow> WatchCommands();
+std::span<const CommandRow> PubSubCommands();
 
 }  // namespace bitsieve::server

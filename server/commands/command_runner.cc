@@ -55,6 +55,11 @@ bool CheckArity(CommandContext& context) {
   return ArityFits(*context.row, context.arguments.size()) || Refuse(context, wire::WrongArity(context.row->name));
 }
 
+bool CheckSubscriber(CommandContext& context) {
+  return !context.session.MaySendLittle() || (context.row->flags & kWhileSubscribed) ||
+         Refuse(context, wire::NotWhileSubscribed(context.row->name));
+}
+
 bool CheckLoaded(CommandContext& context) {
   return !context.loading || (context.row->flags & kLoading) || Refuse(context, wire::kLoading);
 }
@@ -85,8 +90,8 @@ bool CheckTransaction(CommandContext& context) {
 }
 
 bool Admit(CommandContext& context) {
-  return CheckKnown(context) && CheckSubcommand(context) && CheckArity(context) && CheckLoaded(context) &&
-         CheckNames(context) && CheckLoggable(context) && CheckTransaction(context);
+  return CheckKnown(context) && CheckSubcommand(context) && CheckArity(context) && CheckSubscriber(context) &&
+         CheckLoaded(context) && CheckNames(context) && CheckLoggable(context) && CheckTransaction(context);
 }
 
 bool MayWrite(const CommandContext& context) {

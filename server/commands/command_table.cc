@@ -15,7 +15,7 @@ using Family = std::span<const CommandRow> (*)();
 constexpr Family kFamilies[] = {BloomCommands,   RemovalCommands,     FreezeCommands,     BloomSetCommands,
                                 DumpCommands,    CuckooCommands,      CuckooDumpCommands, KeyCommands,
                                 ExpiryCommands,  ConnectionCommands,  ClientCommands,     ServerCommands,
-                                CommandCommands, TransactionCommands, WatchCommands};
+                                CommandCommands, TransactionCommands, WatchCommands,      PubSubCommands};
 
 std::string_view OwnName(const CommandRow& subcommand) { return subcommand.name.substr(subcommand.name.find('|') + 1); }
 

@@ -13,6 +13,11 @@ namespace bitsieve::server {
 namespace {
 
 void Ping(CommandContext& context) {
+  if (context.session.MaySendLittle()) {  // shaped as a message, as in Redis
+    context.reply.ArrayHeader(2);
+    context.reply.BulkString("pong");
+    return context.reply.BulkString(context.arguments.size() == 1 ? std::string_view() : context.arguments[1]);
+  }
   if (context.arguments.size() == 1) return context.reply.SimpleString("PONG");
   context.reply.BulkString(context.arguments[1]);
 }
@@ -32,6 +37,9 @@ void SetVersion(CommandContext& context, protocol::ProtocolVersion version) {
 
 void Reset(CommandContext& context) {
   EndTransaction(context.session);
+  context.session.subscriptions.reset();
+  context.session.client->channels.store(0, std::memory_order_relaxed);
+  context.session.client->patterns.store(0, std::memory_order_relaxed);
   SetVersion(context, protocol::ProtocolVersion::kResp2);
   context.session.client->set_name({});
   context.reply.SimpleString("RESET");
@@ -117,7 +125,7 @@ constexpr CommandRow kRows[] = {
     {.name = "ping",
      .arity = -1,
      .max_arguments = 2,
-     .flags = kFast,
+     .flags = kFast | kWhileSubscribed,
      .preparation = Preparation::kNothing,
      .group = CommandGroup::kConnection,
      .since = "1.0.0",
@@ -166,7 +174,7 @@ constexpr CommandRow kRows[] = {
      .handler = Select},
     {.name = "quit",
      .arity = -1,
-     .flags = kFast | kRunsInMulti | kLoading,
+     .flags = kFast | kRunsInMulti | kLoading | kWhileSubscribed,
      .group = CommandGroup::kConnection,
      .since = "1.0.0",
      .complexity = "O(1)",
@@ -174,11 +182,11 @@ constexpr CommandRow kRows[] = {
      .handler = Quit},
     {.name = "reset",
      .arity = 1,
-     .flags = kFast | kRunsInMulti | kLoading,
+     .flags = kFast | kRunsInMulti | kLoading | kWhileSubscribed,
      .group = CommandGroup::kConnection,
      .since = "6.2.0",
      .complexity = "O(1)",
-     .summary = "Makes the connection as if it were new: no MULTI, no name, RESP2.",
+     .summary = "Makes the connection as if it were new: no MULTI, no watched names, no subscriptions, no name, RESP2.",
      .handler = Reset},
 };
 

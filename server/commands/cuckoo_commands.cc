@@ -9,6 +9,7 @@
 #include "server/commands/cuckoo_lookup.h"
 #include "server/commands/cuckoo_options.h"
 #include "server/commands/item_hashes.h"
+#include "server/commands/notices.h"
 #include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
@@ -36,6 +37,8 @@ void Reserve(CommandContext& context) {
   there = PublishCuckoo(context, made);
   if (there == nullptr) return;
   if (there != made) return context.Error(TakenBy(there));
+  NotifyNew(context, context.arguments[1]);
+  NotifyChanged(context);
   context.reply.Ok();
 }
 
@@ -68,16 +71,24 @@ void AnswerAdds(CommandContext& context, core::Filter& filter, std::span<const K
     return;
   }
   std::array<AddOutcome, Dispatcher::kWindow> outcomes;
+  AddNotice notice(context, filter, false);
   const size_t told = cuckoo->Insert(hashes, presence, MostFilters(context), std::span(outcomes.data(), hashes.size()));
   for (size_t i = 0; i < told; ++i) WriteOutcome(context, outcomes[i]);
   for (size_t i = told; i < hashes.size(); ++i) context.Error(wire::kMaxExpansionsReached);
+  std::fill(outcomes.begin() + static_cast<ptrdiff_t>(told), outcomes.begin() + static_cast<ptrdiff_t>(hashes.size()),
+            AddOutcome::kCannotGrow);
+  notice.Look(std::span(outcomes).first(hashes.size()));
+  notice.PublishEach();
 }
 
 core::Filter* FindOrMake(CommandContext& context, const core::FilterParams& params) {
   core::Filter* const filter = context.FindFilter();
   if (filter != nullptr) return filter;
-  FilterPtr made = MakeCuckoo(context, params);
-  return made == nullptr ? nullptr : context.Hold(PublishCuckoo(context, std::move(made)));
+  const FilterPtr made = MakeCuckoo(context, params);
+  if (made == nullptr) return nullptr;
+  core::Filter* const there = context.Hold(PublishCuckoo(context, made));
+  if (there == made.get()) NotifyNew(context, context.arguments[1]);
+  return there;
 }
 
 template <Presence presence>
@@ -105,13 +116,16 @@ void InsertItems(CommandContext& context, RedisCuckoo& cuckoo, Arguments items) 
   constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
   HashChunk hashes;
   std::array<AddOutcome, kItemChunk> outcomes;
+  AddNotice notice(context, cuckoo, false);
   context.reply.ArrayHeader(items.size());
   for (size_t done = 0; done < items.size(); done += kItemChunk) {
     const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
     const std::span told(outcomes.data(), chunk.size());
     cuckoo.Insert(HashItems(cuckoo, chunk, hashes), presence, kNoLimit, told);
     for (const AddOutcome outcome : told) WriteInserted<presence>(context, outcome);
+    notice.Look(told);
   }
+  notice.PublishOnce();
 }
 
 // The limit of sub-filters is asked once, before the first item, as in RedisBloom: one large insertion into a small
@@ -197,7 +211,10 @@ void AnswerDeletes(CommandContext& context, core::Filter& filter, std::span<cons
   }
   std::array<uint8_t, Dispatcher::kWindow> removed;
   const size_t done = cuckoo->Remove(hashes, std::span(removed.data(), hashes.size()));
-  for (const uint8_t each : std::span(removed.data(), done)) context.reply.Boolean(each != 0);
+  for (const uint8_t each : std::span(removed.data(), done)) {
+    context.reply.Boolean(each != 0);
+    if (each != 0) NotifyChanged(context);
+  }
   for (size_t i = done; i < hashes.size(); ++i) context.Error(wire::kOutOfMemory);
 }
 
@@ -215,6 +232,7 @@ void Compact(CommandContext& context) {
   const AnnouncementPtr rewrite = context.keyspace().AnnounceRewrite(filter);
   cuckoo->Compact();
   Commit(rewrite);
+  NotifyChanged(context);
   context.reply.Ok();
 }
 

@@ -9,6 +9,7 @@
 #include "server/commands/command_families.h"
 #include "server/commands/cuckoo_loads.h"
 #include "server/commands/cuckoo_lookup.h"
+#include "server/commands/notices.h"
 #include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
@@ -98,6 +99,8 @@ void PublishLoaded(CommandContext& context, core::FilterDecoder& decoder) {
   const FilterPtr there = PublishCuckoo(context, filter);
   if (there == nullptr) return;
   if (there != filter) return context.Error(TakenBy(there));
+  NotifyNew(context, context.arguments[1]);
+  NotifyChanged(context);
   context.reply.Ok();
 }
 

@@ -89,7 +89,8 @@ class Dispatcher::Impl {
     while (next < batch.size() && !session.closing && !context.deferred && !context.postponed) {
       LookAround(context);
       const NameMemo::Window window(memo_);
-      const size_t end = session.in_multi || context.loading ? PrepareNothing(batch, next) : Prepare(batch, next);
+      const size_t end = session.in_multi || session.MaySendLittle() || context.loading ? PrepareNothing(batch, next)
+                                                                                        : Prepare(batch, next);
       next = Run(context, batch, next, end);
     }
     return {next - first, std::move(context.deferred), context.wrote, context.deferred_wrote, context.postponed};
@@ -139,8 +140,8 @@ class Dispatcher::Impl {
     return true;
   }
 
-  // Between MULTI and EXEC commands are queued, not run, and while the filters are loaded most are refused: only their
-  // rows are needed, one at a time, since any may end that.
+  // Between MULTI and EXEC commands are queued, not run, and while the filters are loaded, or while a RESP2 connection
+  // is subscribed to something, most are refused: only their rows are needed, one at a time, since any may end that.
   size_t PrepareNothing(const CommandBatch& batch, size_t first) {
     slots_[0] = {table_.Find(batch[first][0]), nullptr};
     return first + 1;
@@ -153,6 +154,8 @@ class Dispatcher::Impl {
       const Slot& slot = slots_[i - first];
       if (slot.filter != nullptr && slot.row->items_handler != nullptr && !NeedsAdmission(context, *slot.row)) {
         const size_t length = RunLength(i - first, end - first);
+        context.arguments = batch[i];
+        context.row = slot.row;
         AnswerRun(context, slot, std::span(hashes_).subspan(i - first, length));
         i += length;
         continue;

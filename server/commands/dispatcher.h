@@ -55,6 +55,8 @@ struct CommandSettings;
 struct Transfers;
 struct CuckooLoads;
 class Claims;
+class PubSub;
+class KeyspaceEvents;
 class Workers;
 
 class Dispatcher {
@@ -72,6 +74,8 @@ class Dispatcher {
     CuckooLoads* cuckoo_loads = nullptr;
     Durability* durability = nullptr;  // null: nothing is logged, and no reply waits
     Claims* claims = nullptr;          // null: transactions of other loops are not kept apart
+    PubSub* pub_sub = nullptr;
+    KeyspaceEvents* events = nullptr;  // null: none are published
     Workers* workers = nullptr;        // null: every command runs on its loop
   };
 

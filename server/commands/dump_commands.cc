@@ -14,6 +14,7 @@
 #include "core/filters/filter_dump.h"
 #include "core/filters/redis_bloom_filter.h"
 #include "server/commands/command_families.h"
+#include "server/commands/notices.h"
 #include "server/commands/transfers.h"
 #include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
@@ -100,6 +101,8 @@ void PublishLoaded(CommandContext& context, LoadFormat format, core::FilterDecod
   const FilterPtr now = context.keyspace().InsertIfAbsent(context.arguments[1], filter);
   if (now == nullptr) return context.Error(wire::kOutOfMemory);
   if (now != filter) return context.Error(wire::kItemExists);
+  NotifyNew(context, context.arguments[1]);
+  NotifyChanged(context);
   context.reply.Ok();
 }
 
@@ -201,11 +204,14 @@ void Restore(CommandContext& context) {
   const FilterPtr filter = std::move(*restored);
   if (replace) {
     if (!context.keyspace().Put(name, filter, 0)) return context.Error(wire::kOutOfMemory);
+    Notify(context, EventClass::kGeneric, "restore", name);
     return context.reply.Ok();
   }
   const FilterPtr now = context.keyspace().InsertIfAbsent(name, filter);
   if (now == nullptr) return context.Error(wire::kOutOfMemory);
   if (now != filter) return context.Error(wire::kItemExists);
+  NotifyNew(context, name);
+  Notify(context, EventClass::kGeneric, "restore", name);
   context.reply.Ok();
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "server/commands/command_families.h"
+#include "server/commands/notices.h"
 #include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
@@ -49,7 +50,11 @@ void SetExpiry(CommandContext& context, int64_t unit_ms, int64_t base_ms) {
   if (!amount) return context.Error(wire::kNotAnInteger);
   const std::optional<int64_t> expires_ms = Moment(*amount, unit_ms, base_ms);
   if (!expires_ms) return context.Error(wire::InvalidExpiry(context.row->name));
-  context.reply.Integer(context.keyspace().SetExpiry(context.arguments[1], *expires_ms, conditions) ? 1 : 0);
+  const bool set = context.keyspace().SetExpiry(context.arguments[1], *expires_ms, conditions);
+  // As in Redis: one that is past deletes.
+  const bool past = *expires_ms <= context.keyspace().NowMs();
+  if (set) Notify(context, EventClass::kGeneric, past ? "del" : "expire", context.arguments[1]);
+  context.reply.Integer(set ? 1 : 0);
 }
 
 void Expire(CommandContext& context) { SetExpiry(context, kMsPerSecond, context.keyspace().NowMs()); }
@@ -58,7 +63,9 @@ void ExpireAt(CommandContext& context) { SetExpiry(context, kMsPerSecond, 0); }
 void ExpireAtMs(CommandContext& context) { SetExpiry(context, 1, 0); }
 
 void Persist(CommandContext& context) {
-  context.reply.Integer(context.keyspace().SetExpiry(context.arguments[1], 0, kIfExpiry) ? 1 : 0);
+  const bool persisted = context.keyspace().SetExpiry(context.arguments[1], 0, kIfExpiry);
+  if (persisted) Notify(context, EventClass::kGeneric, "persist", context.arguments[1]);
+  context.reply.Integer(persisted ? 1 : 0);
 }
 
 // -2: no such name; -1: it never ends. Else its end relative to `base_ms`, rounded to the unit.

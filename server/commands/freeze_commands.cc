@@ -2,6 +2,7 @@
 
 #include "core/filters/ribbon_staging.h"
 #include "server/commands/command_families.h"
+#include "server/commands/notices.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -15,7 +16,10 @@ void Freeze(CommandContext& context) {
     return context.Error(wire::CannotFreeze(core::FilterKindName(filter->params().kind)));
   }
   core::RibbonStaging* const staging = core::RibbonStaging::Of(*filter);
-  if (staging != nullptr && staging->Close()) context.control().Freeze(context.arguments[1], filter);
+  if (staging != nullptr && staging->Close()) {
+    context.control().Freeze(context.arguments[1], filter);
+    NotifyChanged(context);
+  }
   context.reply.Ok();
 }
 

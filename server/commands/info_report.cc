@@ -11,6 +11,7 @@
 #include <fstream>
 #include <limits>
 
+#include "server/commands/pub_sub.h"
 #include "server/commands/server_identity.h"
 
 namespace bitsieve::server {
@@ -148,6 +149,9 @@ void Stats(const Environment& environment, Lines& lines) {
   lines.Add("items_added", stats.Sum(&LoopStats::items_added));
   lines.Add("expired_keys", environment.keyspace->Expiries().expired - stats.expired_before_reset);
   lines.Add("evicted_keys", "0");
+  const PubSub* const pub_sub = environment.pub_sub;
+  lines.Add("pubsub_channels", pub_sub == nullptr ? 0 : pub_sub->channel_count());
+  lines.Add("pubsub_patterns", pub_sub == nullptr ? 0 : pub_sub->pattern_count());
 }
 
 void Replication(const Environment&, Lines& lines) {

@@ -10,6 +10,7 @@
 #include "core/base/glob.h"
 #include "core/filters/filter_factory.h"
 #include "server/commands/command_families.h"
+#include "server/commands/notices.h"
 #include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
@@ -32,7 +33,11 @@ std::string_view TypeNameOf(const core::Filter& filter) {
 
 void Delete(CommandContext& context) {
   int64_t removed = 0;
-  for (const std::string_view name : context.arguments.subspan(1)) removed += context.keyspace().Remove(name);
+  for (const std::string_view name : context.arguments.subspan(1)) {
+    if (!context.keyspace().Remove(name)) continue;
+    ++removed;
+    Notify(context, EventClass::kGeneric, "del", name);
+  }
   context.reply.Integer(removed);
 }
 
@@ -115,10 +120,17 @@ std::string_view RenameError(RenameOutcome outcome) {
   return {};
 }
 
+void NotifyRenamed(const CommandContext& context, RenameOutcome outcome) {
+  if (outcome != RenameOutcome::kRenamed || context.arguments[1] == context.arguments[2]) return;
+  Notify(context, EventClass::kGeneric, "rename_from", context.arguments[1]);
+  Notify(context, EventClass::kGeneric, "rename_to", context.arguments[2]);
+}
+
 void Rename(CommandContext& context) {
   const RenameOutcome outcome = context.keyspace().Rename(context.arguments[1], context.arguments[2], false);
   const std::string_view error = RenameError(outcome);
   if (!error.empty()) return context.Error(error);
+  NotifyRenamed(context, outcome);
   context.reply.Ok();
 }
 
@@ -126,6 +138,7 @@ void RenameIfAbsent(CommandContext& context) {
   const RenameOutcome outcome = context.keyspace().Rename(context.arguments[1], context.arguments[2], true);
   const std::string_view error = RenameError(outcome);
   if (!error.empty()) return context.Error(error);
+  NotifyRenamed(context, outcome);
   context.reply.Integer(outcome == RenameOutcome::kRenamed ? 1 : 0);
 }
 
@@ -168,6 +181,7 @@ void Copy(CommandContext& context) {
                           : keyspace.Put(to, copy, *expires_ms) ? copy
                                                                 : nullptr;
   if (there == nullptr) return context.Error(wire::kOutOfMemory);
+  if (there == copy) Notify(context, EventClass::kGeneric, "copy_to", to);
   context.reply.Integer(there == copy ? 1 : 0);
 }
 

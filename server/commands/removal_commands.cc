@@ -5,6 +5,7 @@
 
 #include "server/commands/command_families.h"
 #include "server/commands/item_hashes.h"
+#include "server/commands/notices.h"
 #include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
@@ -15,15 +16,21 @@ using core::KeyHash;
 
 std::string_view KindOf(const core::Filter& filter) { return core::FilterKindName(filter.params().kind); }
 
+// Returns how many were removed.
+size_t Remove(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  std::array<uint8_t, Dispatcher::kWindow> removed;
+  const std::span told(removed.data(), filter.Remove(hashes, std::span(removed.data(), hashes.size())));
+  for (const uint8_t each : told) context.reply.Boolean(each != 0);
+  for (size_t i = told.size(); i < hashes.size(); ++i) context.Error(wire::kOutOfMemory);
+  return static_cast<size_t>(std::ranges::count_if(told, [](uint8_t each) { return each != 0; }));
+}
+
 void AnswerRemovals(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
   if (!filter.capabilities().remove) {
     for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::CannotRemove(KindOf(filter)));
     return;
   }
-  std::array<uint8_t, Dispatcher::kWindow> removed;
-  const size_t done = filter.Remove(hashes, std::span(removed.data(), hashes.size()));
-  for (const uint8_t each : std::span(removed.data(), done)) context.reply.Boolean(each != 0);
-  for (size_t i = done; i < hashes.size(); ++i) context.Error(wire::kOutOfMemory);
+  for (size_t left = Remove(context, filter, hashes); left > 0; --left) NotifyChanged(context);
 }
 
 void Delete(CommandContext& context) {
@@ -39,11 +46,13 @@ void MultiDelete(CommandContext& context) {
   if (!filter->capabilities().remove) return context.Error(wire::CannotRemove(KindOf(*filter)));
   const Arguments items = context.arguments.subspan(2);
   HashChunk hashes;
+  size_t removed = 0;
   context.reply.ArrayHeader(items.size());
   for (size_t done = 0; done < items.size(); done += kItemChunk) {
     const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
-    AnswerRemovals(context, *filter, HashItems(*filter, chunk, hashes));
+    removed += Remove(context, *filter, HashItems(*filter, chunk, hashes));
   }
+  if (removed != 0) NotifyChanged(context);
 }
 
 void AnswerCounts(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {

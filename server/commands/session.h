@@ -14,6 +14,7 @@
 #include "protocol/reply_writer.h"
 #include "server/commands/claims.h"
 #include "server/commands/client_pause.h"
+#include "server/commands/subscriptions.h"
 #include "server/commands/watch_list.h"
 
 namespace bitsieve::server {
@@ -37,6 +38,9 @@ class ClientRecord {
   std::atomic<const char*> last_command{"NULL"};  // a static string
   std::atomic<uint8_t> protocol_version{2};
   std::atomic<int32_t> queued_commands{-1};  // -1 outside of MULTI
+  std::atomic<uint32_t> watched_names{0};
+  std::atomic<uint32_t> channels{0};  // subscribed to
+  std::atomic<uint32_t> patterns{0};
 
   std::string name() const { return Read(name_); }
   std::string library_name() const { return Read(library_name_); }
@@ -113,6 +117,12 @@ struct Session {
 
   WatchList watches;
 
+  std::unique_ptr<Subscriptions> subscriptions;  // null: none so far
+  Wakeable* wakeable = nullptr;                  // the connection, to be woken when there are messages; null: nobody
+  // RESP2 cannot tell messages from replies.
+  bool MaySendLittle() const {
+    return subscriptions != nullptr && version == protocol::ProtocolVersion::kResp2 && subscriptions->count() != 0;
+  }
   // EXEC is under way: a command of it waits, or its next ones wait for their turn. Nothing else of this connection
   // runs before they are done. Shared with what runs aside.
   std::shared_ptr<Execution> executing;

@@ -175,6 +175,7 @@ void EndTransaction(Session& session) {
   session.in_multi = false;
   session.multi_failed = false;
   session.watches.Clear();
+  session.client->watched_names.store(0, std::memory_order_relaxed);
   LetGoOfQueue(session);
   TellQueued(session);
 }

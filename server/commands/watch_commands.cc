@@ -1,21 +1,30 @@
 // WATCH and UNWATCH. EXEC, which asks what became of the watched names, is in transaction_commands.cc.
 
+#include <algorithm>
+
 #include "server/commands/command_families.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
 namespace {
 
+// For CLIENT LIST.
+void NoteCount(const Session& session) {
+  session.client->watched_names.store(static_cast<uint32_t>(session.watches.size()), std::memory_order_relaxed);
+}
+
 void Watch(CommandContext& context) {
   if (context.session.in_multi) return context.Error(wire::kWatchInMulti);
-  for (const std::string_view name : context.arguments.subspan(1)) {
-    if (!context.session.watches.Add(name, context.keyspace())) return context.Error(wire::kTooManyWatched);
-  }
-  context.reply.Ok();
+  const bool all = std::ranges::all_of(context.arguments.subspan(1), [&](std::string_view name) {
+    return context.session.watches.Add(name, context.keyspace());
+  });
+  NoteCount(context.session);
+  all ? context.reply.Ok() : context.Error(wire::kTooManyWatched);
 }
 
 void Unwatch(CommandContext& context) {
   context.session.watches.Clear();
+  NoteCount(context.session);
   context.reply.Ok();
 }
 

@@ -144,6 +144,12 @@ inline constexpr std::string_view kNotInMulti = "ERR Command not allowed inside 
 inline constexpr std::string_view kQueueFull =
     "ERR the commands queued by MULTI exceed what one request may hold (max-request-bytes)";
 
+// Channels.
+inline constexpr std::string_view kChannelTooLong = "ERR the channel is too long: at most 16384 bytes are allowed";
+inline constexpr std::string_view kPatternTooLong = "ERR the pattern is too long: at most 1024 bytes are allowed";
+inline constexpr std::string_view kTooManySubscriptions =
+    "ERR too many subscriptions: a connection may have 16384 channels and patterns, of 16 MiB together";
+
 // COMMAND.
 inline constexpr std::string_view kInvalidCommand = "ERR Invalid command specified";
 inline constexpr std::string_view kNoKeys = "ERR The command has no key arguments";
@@ -178,6 +184,10 @@ inline std::string UnknownCommand(std::string_view command, std::string_view quo
 }
 inline std::string UnknownSubcommand(std::string_view subcommand, std::string_view known) {
   return Joined({"ERR unknown subcommand ", Quoted(subcommand), ", must be one of: ", known});
+}
+inline std::string NotWhileSubscribed(std::string_view command) {
+  return Joined({"ERR Can't execute '", command,
+                 "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"});
 }
 inline std::string UnknownOption(std::string_view option) { return Joined({"ERR unknown option ", Quoted(option)}); }
 inline std::string UnsupportedOption(std::string_view option) {

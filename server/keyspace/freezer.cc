@@ -7,8 +7,8 @@
 
 namespace bitsieve::server {
 
-Freezer::Freezer(Registry& registry, Told told)
-    : registry_(registry), told_(std::move(told)), thread_([this] { Run(); }) {}
+Freezer::Freezer(Registry& registry, Told told, Frozen frozen)
+    : registry_(registry), told_(std::move(told)), frozen_(std::move(frozen)), thread_([this] { Run(); }) {}
 
 Freezer::~Freezer() { Stop(); }
 
@@ -70,9 +70,10 @@ void Freezer::Build(const Job& job) {
 }
 
 void Freezer::Publish(const std::string& name, const FilterPtr& closed, const FilterPtr& frozen) {
-  if (registry_.Replace(name, closed, frozen)) return;
-  // Renamed, or gone.
-  registry_.ReplaceAnywhere(closed, frozen);
+  std::string name_now = name;
+  // Renamed, or gone, if it is not there.
+  if (!registry_.Replace(name, closed, frozen) && !registry_.ReplaceAnywhere(closed, frozen, &name_now)) return;
+  if (frozen_) frozen_(name_now);
 }
 
 }  // namespace bitsieve::server

@@ -35,9 +35,11 @@ class Freezer {
  public:
   // Called by the freezer's thread.
   using Told = std::function<void(const FreezeReport& report)>;
+  // Of a frozen filter that has taken its place, with the name that it has. Called by the freezer's thread.
+  using Frozen = std::function<void(std::string_view name)>;
 
   // The registry outlives the freezer.
-  Freezer(Registry& registry, Told told);
+  Freezer(Registry& registry, Told told, Frozen frozen = {});
   // As Stop.
   ~Freezer();
 
@@ -59,6 +61,7 @@ class Freezer {
 
   Registry& registry_;
   const Told told_;
+  const Frozen frozen_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Job> waiting_;            // protected by mutex_

@@ -84,10 +84,10 @@ FilterPtr Registry::DoInsertIfAbsent(std::string_view text, const FilterPtr& fil
   const Name name = Hashed(text);
   core::MemoryReservation memory = core::MemoryReservation::TryTake(memory_, kNameOverheadBytes + text.size());
   {
-    Shard::Node due;  // dies after the lock is gone
+    ExpiredName due(*this);
     const std::lock_guard lock(MutexOf(name.shard));
     View view(*this, name.shard);
-    due = view.TakeIfDue(name);
+    due.node = view.TakeIfDue(name);
     const auto found = view.map().find(name);
     if (found != view.map().end()) return found->second.filter;
     if (!memory.held()) return nullptr;
@@ -104,8 +104,10 @@ bool Registry::DoPut(std::string_view text, FilterPtr filter, int64_t expires_ms
   core::MemoryReservation memory = core::MemoryReservation::TryTake(memory_, kNameOverheadBytes + text.size());
   if (!memory.held()) return false;
   {
+    ExpiredName due(*this);
     const std::lock_guard lock(MutexOf(name.shard));
     View view(*this, name.shard);
+    due.node = view.TakeIfDue(name);
     const auto found = view.map().find(name);
     if (found != view.map().end()) view.Keep(found);
     const AnnouncementPtr announcement = AnnounceNamed(text, filter, expires_ms);
@@ -114,7 +116,7 @@ bool Registry::DoPut(std::string_view text, FilterPtr filter, int64_t expires_ms
     } else {
       view.SetExpiry(found, expires_ms);
       found->second.filter.swap(filter);  // what was there dies with the argument, after the lock is gone
-      view.NoteReplaced(found, CountChange());
+      found->second.stamp = CountChange();
     }
     Commit(announcement);
   }
@@ -132,7 +134,7 @@ bool Registry::Replace(std::string_view text, const FilterPtr& expected, FilterP
   return view.Replace(found, expected, replacement);
 }
 
-bool Registry::ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement) {
+bool Registry::ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement, std::string* name_found) {
   const std::lock_guard one(seeking_);
   {
     const auto locks = LockAll();
@@ -145,6 +147,7 @@ bool Registry::ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement)
     View view(*this, i);
     for (auto entry = view.map().begin(); entry != view.map().end() && !replaced; ++entry) {
       replaced = view.Replace(entry, expected, replacement);
+      if (replaced && name_found != nullptr) *name_found = entry->first.text;
     }
   }
   const auto locks = LockAll();
@@ -154,15 +157,18 @@ bool Registry::ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement)
   const Name name = Hashed(*renamed);
   View view(*this, name.shard);
   const auto found = view.map().find(name);
-  return found != view.map().end() && view.Replace(found, expected, replacement);
+  replaced = found != view.map().end() && view.Replace(found, expected, replacement);
+  if (replaced && name_found != nullptr) *name_found = *renamed;
+  return replaced;
 }
 
 bool Registry::Remove(std::string_view text) {
   const Name name = Hashed(text);
+  ExpiredName due(*this);
   Shard::Node removed;  // dies after the lock is gone
   const std::lock_guard lock(MutexOf(name.shard));
   View view(*this, name.shard);
-  removed = view.TakeIfDue(name);
+  due.node = view.TakeIfDue(name);
   const auto found = view.map().find(name);
   if (found == view.map().end()) return false;
   view.Keep(found);
@@ -180,29 +186,31 @@ RenameOutcome Registry::DoRename(std::string_view from_text, std::string_view to
   // All made, and so all dead, outside of the locks.
   StoredName new_name{std::string(to_text), to.hash};
   core::MemoryReservation memory = core::MemoryReservation::TryTake(memory_, kNameOverheadBytes + to_text.size());
-  Shard::Node due, replaced;
+  ExpiredName due(*this), due_target(*this);
+  Shard::Node replaced;
 
   const std::lock_guard first_lock(locks_[first].mutex);
   std::unique_lock<std::mutex> second_lock;
   if (first != second) second_lock = std::unique_lock(locks_[second].mutex);
   View source(*this, from.shard), target(*this, to.shard);
-  due = source.TakeIfDue(from);
+  due.node = source.TakeIfDue(from);
+  due_target.node = target.TakeIfDue(to);
   target.MakeRoom();
   const auto moving = source.map().find(from);
   if (moving == source.map().end()) return RenameOutcome::kNoSource;
   const auto there = target.map().find(to);
-  const bool taken = there != target.map().end() && !IsDue(there->second, clock_);
+  const bool taken = there != target.map().end();
   if (taken && only_if_absent) return RenameOutcome::kTargetExists;
   if (from_text == to_text) return RenameOutcome::kRenamed;
   if (!memory.held()) return RenameOutcome::kOutOfMemory;
 
   source.Keep(moving);
-  if (there != target.map().end()) target.Keep(there);
+  if (taken) target.Keep(there);
   const AnnouncementPtr announcement = log_ == nullptr ? nullptr : log_->Renamed(from_text, to_text);
   if (moving->second.filter.get() == sought_) sought_name_ = to_text;
   target.IndexAhead(source, moving);
   // From here on nothing fails.
-  if (there != target.map().end()) replaced = target.Take(there);
+  if (taken) replaced = target.Take(there);
   Shard::Node node = source.MoveOut(target, moving);
   std::swap(node.mapped().memory, memory);
   node.key() = std::move(new_name);
@@ -286,10 +294,11 @@ std::optional<std::string> Registry::LookForName() const {
 bool Registry::SetExpiry(std::string_view text, int64_t expires_ms, uint32_t conditions) {
   const Name name = Hashed(text);
   {
+    ExpiredName due(*this);
     Shard::Node removed;  // dies after the lock is gone
     const std::lock_guard lock(MutexOf(name.shard));
     View view(*this, name.shard);
-    removed = view.TakeIfDue(name);
+    due.node = view.TakeIfDue(name);
     const auto found = view.map().find(name);
     if (found == view.map().end() || !Holds(conditions, found->second.expires_ms, expires_ms)) return false;
     view.Keep(found);
@@ -394,13 +403,17 @@ uint64_t Registry::ChangeCount() const { return changes_.load(std::memory_order_
 void Registry::RemoveExpired() {
   for (size_t i = 0; i < kLocks; ++i) {
     while (locks_[i].expiries.next_ms() <= clock_()) {
-      std::vector<Shard::Node> removed;  // dies after the lock is gone
+      std::vector<Shard::Node> removed;
       removed.reserve(kExpiredAtATime);
-      const std::lock_guard lock(locks_[i].mutex);
-      const int64_t now = clock_();
-      while (removed.size() < kExpiredAtATime && locks_[i].expiries.next_ms() <= now) {
-        removed.push_back(View::TakeFirstExpired(*this, locks_[i].expiries));
+      {
+        const std::lock_guard lock(locks_[i].mutex);
+        const int64_t now = clock_();
+        while (removed.size() < kExpiredAtATime && locks_[i].expiries.next_ms() <= now) {
+          removed.push_back(View::TakeFirstExpired(*this, locks_[i].expiries));
+        }
       }
+      if (!on_expired_) continue;
+      for (const Shard::Node& node : removed) on_expired_(node.key().text);
     }
   }
 }

@@ -34,6 +34,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/base/wall_clock.h"
@@ -61,8 +62,8 @@ class Registry final : public Keyspace {
   FilterPtr InsertIfAbsent(std::string_view name, FilterPtr filter, int64_t expires_ms = 0) override;
   bool Put(std::string_view name, FilterPtr filter, int64_t expires_ms) override;
   bool Replace(std::string_view name, const FilterPtr& expected, FilterPtr replacement) override;
-  // As Replace, whatever name `expected` has by now; looks at all names, a shard at a time.
-  bool ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement);
+  // As Replace, whatever name `expected` has by now, which goes to `name_found`; looks at all names, a shard at a time.
+  bool ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement, std::string* name_found = nullptr);
   bool Remove(std::string_view name) override;
   RenameOutcome Rename(std::string_view from, std::string_view to, bool only_if_absent) override;
   AnnouncementPtr AnnounceRewrite(const FilterPtr& filter) override;
@@ -77,6 +78,11 @@ class Registry final : public Keyspace {
   NameState StateOf(std::string_view name) const override;
   bool IsUnchanged(std::string_view name, const NameState& state) const override;
   core::MemoryBudget& memory() override;
+
+  // Who is told of each name that expired, once it is gone and all locks are free, by any thread. Set before there are
+  // names; does not throw.
+  using OnExpired = std::function<void(std::string_view name)>;
+  void SetOnExpired(OnExpired on_expired) { on_expired_ = std::move(on_expired); }
 
   // From now on; all filters that are there, and have numbers, get its listener. The log outlives the registry, or is
   // taken away with null.
@@ -102,6 +108,7 @@ class Registry final : public Keyspace {
   struct Name;
   class View;
   struct Remains;
+  class ExpiredName;
   class Reaper;
   class Collection;
 
@@ -125,7 +132,8 @@ class Registry final : public Keyspace {
 
   core::MemoryBudget& memory_;
   const Clock clock_;
-  const uint64_t seed_;              // of the hash of names, so that nobody can choose names that share a bucket
+  const uint64_t seed_;  // of the hash of names, so that nobody can choose names that share a bucket
+  OnExpired on_expired_;
   KeyspaceLog* log_ = nullptr;       // changed with all locks held, read under any
   std::unique_ptr<Lock[]> locks_;    // each with the index of the expiries in its shards
   std::unique_ptr<Shard[]> shards_;  // shard i is protected by lock i % kLocks

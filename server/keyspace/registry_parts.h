@@ -139,11 +139,6 @@ class Registry::View {
     const auto found = map_.find(name);
     return found != map_.end() && IsDue(found->second, registry_.clock_) ? TakeExpired(found) : Node();
   }
-  // What was there may have ended long ago: then the name was missing, and comes to be now.
-  void NoteReplaced(Map::iterator entry, uint64_t stamp) {
-    entry->second.stamp = stamp;
-    created_.Note(entry->first.hash);
-  }
   void SetExpiry(Map::iterator entry, int64_t expires_ms) {
     if (entry->second.expires_ms == expires_ms) return;
     if (expires_ms != 0) expiries_.Insert({expires_ms, shard_, &*entry});
@@ -192,6 +187,23 @@ class Registry::View {
   Map& map_;
   ExpiryIndex& expiries_;
   RecentNames& created_;
+};
+
+// A name whose time had come and that was taken out. Made before a lock is taken, it dies, and tells, after that is
+// gone.
+class Registry::ExpiredName {
+ public:
+  explicit ExpiredName(const Registry& registry) : registry_(registry) {}
+  ExpiredName(const ExpiredName&) = delete;
+  ExpiredName& operator=(const ExpiredName&) = delete;
+  ~ExpiredName() {
+    if (!node.empty() && registry_.on_expired_) registry_.on_expired_(node.key().text);
+  }
+
+  Shard::Node node;
+
+ private:
+  const Registry& registry_;
 };
 
 // All that a flush left.

@@ -30,10 +30,9 @@ bool WouldBlock(const asio::error_code& error) {
 }  // namespace
 
 Connection::Connection(Socket socket, ConnectionSlots::Slot slot, std::shared_ptr<ClientRecord> client, EventLoop& loop)
-    : socket_(std::move(socket)),
-      slot_(std::move(slot)),
-      loop_(loop),
-      conversation_(std::move(client), loop.limits()) {}
+    : socket_(std::move(socket)), slot_(std::move(slot)), loop_(loop), conversation_(std::move(client), loop.limits()) {
+  conversation_.set_wakeable(*this);
+}
 
 template <class Work>
 void Connection::Guarded(Work&& work) {
@@ -59,7 +58,7 @@ void Connection::Abort(const char* reason) {
 }
 
 bool Connection::IdleSince(int64_t unix_ms) const {
-  return !deferred_ && !postponed_ && held_ == nullptr &&
+  return !deferred_ && !postponed_ && held_ == nullptr && !conversation_.listens() &&
          conversation_.client().last_active_unix_ms.load(std::memory_order_relaxed) < unix_ms;
 }
 
@@ -125,6 +124,7 @@ void Connection::GoOn(Conversation::Step step) {
   }
   Flush();
   if (closed_) return;
+  if (std::exchange(messages_wait_, false)) DeliverMessagesSoon();
   switch (step.state) {
     case Conversation::State::kDeferred:
       return Defer(std::move(step.deferred));
@@ -212,6 +212,31 @@ void Connection::Release() {
   });
 }
 
+// ---- messages
+
+std::function<void()> Connection::MessageWaker() { return Later(&Connection::DeliverMessages); }
+
+void Connection::DeliverMessages() {
+  if (closed_ || finishing_) return;
+  if (conversation_.messages_overflowed()) {
+    return Abort("it left more messages unread than client-output-buffer-limit allows");
+  }
+  if (deferred_ || postponed_ || held_ != nullptr) {
+    messages_wait_ = true;
+    return;
+  }
+  if (!write_buffer_.empty()) return;  // OnWritable() goes on
+  Guarded([this] {
+    const bool all = conversation_.WriteMessages(loop_.reply(), kFlushBytes);
+    Flush();
+    if (!all && !closed_ && write_buffer_.empty()) DeliverMessagesSoon();
+  });
+}
+
+void Connection::DeliverMessagesSoon() {
+  asio::post(socket_.get_executor(), [self = shared_from_this()] { self->DeliverMessages(); });
+}
+
 // ---- writing
 
 void Connection::Flush() {
@@ -263,6 +288,8 @@ void Connection::OnWritable() {
     WaitWritable();
   } else if (finishing_) {
     FinishIfWritten();
+  } else if (conversation_.has_messages()) {
+    DeliverMessages();
   }
 }
 
@@ -281,6 +308,7 @@ void Connection::DiscardReceived() {
 
 void Connection::Close() {
   if (std::exchange(closed_, true)) return;
+  conversation_.EndSubscriptions();
   asio::error_code ignored;
   socket_.shutdown(Socket::shutdown_both, ignored);
   socket_.close(ignored);

@@ -12,11 +12,15 @@
 // A command that has to wait for a moment (CLIENT PAUSE) is kept, with what is behind it, and tried again by the loop;
 // the other connections work meanwhile.
 //
+// Messages that were published to the client (SUBSCRIBE) come between its replies, never within one. They stay in its
+// inbox as long as the socket does not take what was written before.
+//
 // Confined to its loop. Kept alive by its loop and by the operations under way.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,7 +36,7 @@ namespace bitsieve::server {
 
 class EventLoop;
 
-class Connection : public std::enable_shared_from_this<Connection> {
+class Connection final : public std::enable_shared_from_this<Connection>, public Wakeable {
  public:
   Connection(Socket socket, ConnectionSlots::Slot slot, std::shared_ptr<ClientRecord> client, EventLoop& loop);
 
@@ -48,6 +52,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   ClientRecord& client() { return conversation_.client(); }
   size_t slot_in_loop = 0;  // kept by the loop
+  std::function<void()> MessageWaker() override;
 
  private:
   struct Held {
@@ -76,6 +81,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Hold(uint64_t position, Conversation::Step step);
   void Release();
 
+  // Writes messages that were published to this client, as many as the socket takes, unless something of its own is
+  // under way: then it is done after that.
+  void DeliverMessages();
+  void DeliverMessagesSoon();
+
   void Flush();
   void WaitWritable();
   void OnWritable();
@@ -102,6 +112,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool draining_ = false;       // close as soon as the socket has no more to read
   bool finishing_ = false;      // close once everything is written
   bool closed_ = false;
+  bool messages_wait_ = false;  // for what is under way
 };
 
 }  // namespace bitsieve::server

@@ -66,6 +66,12 @@ Conversation::Step Conversation::Resume(const WriteReply& write_reply, Dispatche
   return step;
 }
 
+bool Conversation::WriteMessages(std::string& reply, size_t most_bytes) {
+  if (session_.subscriptions == nullptr) return true;
+  protocol::ReplyWriter writer = Writer(reply);
+  return session_.subscriptions->WriteMessages(writer, most_bytes);
+}
+
 Conversation::Step Conversation::Retry(Dispatcher& dispatcher, std::string& reply) {
   return RunWaiting(dispatcher, reply);
 }

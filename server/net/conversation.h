@@ -41,6 +41,21 @@ class Conversation {
   // Runs the postponed command and those behind it, if it need no longer wait.
   Step Retry(Dispatcher& dispatcher, std::string& reply);
 
+  // Whom messages wake.
+  void set_wakeable(Wakeable& wakeable) { session_.wakeable = &wakeable; }
+  // Appends some of the messages that were published to this client. False if more are left.
+  bool WriteMessages(std::string& reply, size_t most_bytes);
+  // More messages than the client may leave unread: it is to be closed.
+  bool messages_overflowed() const {
+    return session_.subscriptions != nullptr && session_.subscriptions->inbox().overflowed();
+  }
+  bool has_messages() const {
+    return session_.subscriptions != nullptr && session_.subscriptions->inbox().bytes() != 0;
+  }
+  bool listens() const { return session_.subscriptions != nullptr && session_.subscriptions->count() != 0; }
+  // The connection is closed: nothing is published to it any more.
+  void EndSubscriptions() { session_.subscriptions.reset(); }
+
   ClientRecord& client() const { return *session_.client; }
   bool broken() const { return broken_; }  // a protocol error was met
 

@@ -14,6 +14,7 @@
 #include "server/commands/command_settings.h"
 #include "server/commands/cuckoo_loads.h"
 #include "server/commands/dispatcher.h"
+#include "server/commands/keyspace_events.h"
 #include "server/commands/transfers.h"
 #include "server/keyspace/registry.h"
 #include "tests/support/fake_control.h"
@@ -41,7 +42,7 @@ class CommandFixture {
     clients.Add(client);
     dispatcher = std::make_unique<server::Dispatcher>(
         server::Dispatcher::Environment{&registry, &control, &clients, &stats, &stats.loops.front(), &settings,
-                                        &transfers, &cuckoo_loads, &durability, &claims});
+                                        &transfers, &cuckoo_loads, &durability, &claims, &pub_sub, &events});
   }
 
   // The reply to one command.
@@ -72,6 +73,8 @@ class CommandFixture {
   server::CuckooLoads cuckoo_loads;
   FakeDurability durability;
   server::Claims claims;
+  server::PubSub pub_sub;
+  server::KeyspaceEvents events{pub_sub};
   std::shared_ptr<server::ClientRecord> client =
       std::make_shared<server::ClientRecord>(7, "127.0.0.1:5000", "127.0.0.1:7379", 1'000);
   server::Session session{client};

@@ -1,7 +1,7 @@
 // npm's `redis`, through its own API for Bloom filters. Told by the environment: PORT.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { createClient, RESP_TYPES } from 'redis';
+import { createClient, RESP_TYPES, WatchError } from 'redis';
 
 const url = `redis://127.0.0.1:${process.env.PORT}`;
 
@@ -85,6 +85,52 @@ for (const [how, options] of Object.entries(versions)) {
     await assert.rejects(client.multi().bf.add('m', 'b').bf.info('none').exec(), /1 commands failed/);
     const piped = await client.multi().bf.add('p', 'a').bf.exists('p', 'a').execAsPipeline();
     assert.deepEqual(piped, [true, true]);
+  });
+
+  test(`watching ${how}`, async t => {
+    const client = await connected(t, options);
+    const other = client.duplicate();
+    await other.connect();
+    t.after(() => other.close());
+    await client.watch('k');
+    await other.bf.add('k', 'x');
+    await assert.rejects(client.multi().bf.add('k', 'y').exec(), WatchError);
+    assert.equal(await client.bf.exists('k', 'y'), false);
+    await client.watch(['k', 'none']);
+    assert.deepEqual(await client.multi().bf.add('k', 'y').exec(), [true]);
+    await client.watch('k');
+    await client.unwatch();
+    await other.bf.add('k', 'z');
+    assert.deepEqual(await client.multi().ping().exec(), ['PONG']);
+  });
+
+  test(`channels ${how}`, async t => {
+    const client = await connected(t, options);
+    const listener = client.duplicate();
+    await listener.connect();
+    t.after(() => listener.close());
+    const got = [];
+    let enough;
+    const all = new Promise(resolve => { enough = resolve; });
+    const listen = (message, channel) => {
+      got.push([channel, message]);
+      if (got.length === 4) enough();
+    };
+    await listener.subscribe('news', listen);
+    await listener.pSubscribe('__keyevent@0__:*', listen);
+    assert.equal(await client.publish('news', 'hello'), 1);
+    await client.configSet('notify-keyspace-events', 'Egdn');
+    await client.bf.add('k', 'x');
+    await client.del('k');
+    await client.configSet('notify-keyspace-events', '');
+    await all;
+    assert.deepEqual(got, [['news', 'hello'], ['__keyevent@0__:new', 'k'], ['__keyevent@0__:bf.add', 'k'],
+      ['__keyevent@0__:del', 'k']]);
+    assert.deepEqual(await client.pubSubChannels(), ['news']);
+    await listener.unsubscribe('news');
+    await listener.pUnsubscribe();
+    assert.equal(await client.publish('news', 'nobody'), 0);
+    assert.equal(String(await listener.ping()), 'PONG'); // in RESP 2 the client gives bytes after it was subscribed
   });
 
   test(`everything else ${how}`, async t => {

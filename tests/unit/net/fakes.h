@@ -13,6 +13,7 @@
 #include "server/commands/command_settings.h"
 #include "server/commands/dispatcher.h"
 #include "server/commands/keyspace.h"
+#include "server/commands/pub_sub.h"
 #include "server/commands/server_control.h"
 #include "tests/support/fake_durability.h"
 
@@ -86,6 +87,7 @@ struct Backend {
   ServerStats stats;
   CommandSettings settings;
   test::FakeDurability durability;
+  PubSub pub_sub;
 
   Dispatcher::Environment Environment() {
     return {.keyspace = &keyspace,
@@ -94,7 +96,8 @@ struct Backend {
             .stats = &stats,
             .loop_stats = nullptr,
             .settings = &settings,
-            .durability = &durability};
+            .durability = &durability,
+            .pub_sub = &pub_sub};
   }
 };
 

@@ -1,0 +1,112 @@
+// inbox.h: the messages that wait for one connection. Publishers put them in, from any thread, without ever waiting for
+// the connection; its loop takes them out when the socket has room. A message is shared by all who receive it. An inbox
+// that holds more than the limit loses everything and stays closed: its connection is then closed, too.
+//
+// Thread-safe; Take() and Drain() are for the connection's loop alone.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace bitsieve::server {
+
+struct Message {
+  std::string channel;
+  std::string payload;
+};
+
+class Inbox {
+ public:
+  struct Item {
+    std::shared_ptr<const Message> message;
+    std::shared_ptr<const std::string> pattern;  // that the channel fits; null: the channel itself is subscribed to
+
+    // What it counts for, as if nobody else received it.
+    size_t bytes() const {
+      return sizeof(Item) + message->channel.size() + message->payload.size() + (pattern ? pattern->size() : 0);
+    }
+  };
+
+  // `wake` is called from any thread, at most once until the inbox was found empty; what it starts may come late.
+  Inbox(std::function<void()> wake, const std::atomic<uint64_t>& limit_bytes)
+      : wake_(std::move(wake)), limit_bytes_(limit_bytes) {}
+
+  // Whether Wake() is to be called now.
+  bool Put(Item item) noexcept {
+    std::deque<Item> dying;  // outside of the lock
+    const std::lock_guard lock(mutex_);
+    if (overflowed()) return false;
+    const size_t bytes = bytes_.load(std::memory_order_relaxed) + item.bytes();
+    if (bytes > limit_bytes_.load(std::memory_order_relaxed) || !Append(std::move(item))) {
+      dying.swap(items_);
+      bytes_.store(0, std::memory_order_relaxed);
+      overflowed_.store(true, std::memory_order_relaxed);
+      return true;  // even if it was woken already: it may wait for its client to read
+    }
+    bytes_.store(bytes, std::memory_order_relaxed);
+    return !std::exchange(woken_, true);
+  }
+  void Wake() noexcept {
+    try {
+      if (wake_) wake_();
+    } catch (const std::bad_alloc&) {
+      const std::lock_guard lock(mutex_);
+      woken_ = false;  // the next message tries again
+    }
+  }
+
+  // Calls `visit` with the oldest items, as long as it returns true. False if more are left; else the next one wakes.
+  template <class Visit>
+  bool Take(Visit&& visit) {
+    for (bool more = true; more;) {
+      Item item;
+      {
+        const std::lock_guard lock(mutex_);
+        if (items_.empty()) {
+          woken_ = false;
+          return true;
+        }
+        item = std::move(items_.front());
+        items_.pop_front();
+        bytes_.store(bytes_.load(std::memory_order_relaxed) - item.bytes(), std::memory_order_relaxed);
+      }
+      more = visit(item);
+    }
+    return false;
+  }
+
+  bool overflowed() const { return overflowed_.load(std::memory_order_relaxed); }
+  // What its items count for.
+  size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  // False if there is no memory for it.
+  bool Append(Item item) {
+    try {
+      items_.push_back(std::move(item));
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    return true;
+  }
+
+  const std::function<void()> wake_;
+  const std::atomic<uint64_t>& limit_bytes_;
+  std::mutex mutex_;
+  // Protected by mutex_.
+  std::deque<Item> items_;
+  bool woken_ = false;
+  // Changed under mutex_; relaxed: read for their own sake.
+  std::atomic<size_t> bytes_{0};
+  std::atomic<bool> overflowed_{false};
+};
+
+}  // namespace bitsieve::server
