@@ -1,5 +1,7 @@
 #include "core/filters/blocked_bloom.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -53,10 +55,44 @@ uint64_t BlockedBloom::UniteWith(const Link& other, WordRange words) {
   return bits_set;
 }
 
-double BlockedBloom::EstimatedRate() const {
+namespace {
+
+// The chance that a line covers a pattern of k lanes, any k of the 16 being equally likely: the mean of the products of
+// k lanes' fills, by the elementary symmetric polynomial.
+double RateOfLine(const std::byte* line, unsigned k) {
+  std::array<double, kLanes + 1> sums{1};  // sums[j]: of the products of j lanes so far
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    const auto* const word = reinterpret_cast<const uint32_t*>(line) + lane;
+    const double fill = std::popcount(__atomic_load_n(word, __ATOMIC_RELAXED)) / double{kLaneBits};
+    for (unsigned j = std::min(lane + 1, k); j > 0; --j) sums[j] += sums[j - 1] * fill;
+  }
+  double subsets = 1;
+  for (unsigned j = 0; j < k; ++j) subsets = subsets * (kLanes - j) / (j + 1);
+  return sums[k] / subsets;
+}
+
+// Of few lines, which Poisson's law does not describe: each by its own fill.
+double RateOfEachLine(const BlockArray& array, unsigned lanes_per_line) {
+  const auto lines = static_cast<double>(array.line_count);
+  double sum = 0;
+  double squares = 0;
+  for (uint64_t i = 0; i < array.line_count; ++i) {
+    const double rate = RateOfLine(array.lines + i * kLineBytes, lanes_per_line);
+    sum += rate;
+    squares += rate * rate;
+  }
+  return array.lines_per_item == 2 ? (sum * sum - squares) / (lines * (lines - 1)) : sum / lines;
+}
+
+}  // namespace
+
+std::optional<double> BlockedBloom::EstimatedRate() const {
+  constexpr uint64_t kFewLines = 256;
+  const unsigned lanes_per_line = shape().hash_functions / shape().lines_per_item;
+  if (array_.line_count <= kFewLines) return RateOfEachLine(array_, lanes_per_line);
   const double items = EstimatedItems(set_bits(), shape().bits, shape().hash_functions);
   if (std::isinf(items)) return 1;
-  return BlockedRate(array_.line_count, shape().lines_per_item, shape().hash_functions / shape().lines_per_item, items);
+  return BlockedRate(array_.line_count, shape().lines_per_item, lanes_per_line, items);
 }
 
 }  // namespace bitsieve::core

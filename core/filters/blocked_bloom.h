@@ -41,7 +41,7 @@ class BlockedBloom final : public Link {
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override {
     kernel_.may_contain(array_, hashes.data(), hashes.size(), present.data());
   }
-  double EstimatedRate() const override;
+  std::optional<double> EstimatedRate() const override;
   uint64_t UniteWith(const Link& other, WordRange words) override;
 
   const BlockArray& array() const { return array_; }

@@ -1,15 +1,15 @@
 #include "core/filters/classic_bloom.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "core/filters/sizing.h"
 
 namespace bitsieve::core {
 
 LinkShape ClassicBloom::ShapeFor(uint64_t capacity, double error_rate) {
-  const uint64_t bits = ClassicBits(capacity, error_rate);
-  const uint32_t hashes = std::min(ClassicOptimalHashes(bits, capacity), kMaxHashFunctions);
-  return {FilterKind::kClassic, capacity, error_rate, bits, hashes, 0};
+  constexpr bool kCountsNew = true;
+  const ClassicShape shape = ClassicShapeFor(capacity, error_rate, kMaxHashFunctions, kCountsNew);
+  return {FilterKind::kClassic, capacity, error_rate, shape.bits, shape.hashes, 0};
 }
 
 bool ClassicBloom::IsValidShape(const LinkShape& shape) {
@@ -17,8 +17,8 @@ bool ClassicBloom::IsValidShape(const LinkShape& shape) {
          shape.bits >= 1 && shape.bits <= UINT64_MAX / 2;
 }
 
-double ClassicBloom::EstimatedRate() const {
-  return std::pow(FillRatio(set_bits(), shape().bits), shape().hash_functions);
+std::optional<double> ClassicBloom::EstimatedRate() const {
+  return ClassicRateNow(shape().bits, shape().hash_functions, set_bits(), items());
 }
 
 }  // namespace bitsieve::core

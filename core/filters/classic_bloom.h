@@ -31,7 +31,7 @@ class ClassicBloom final : public SpreadBloom<Positions> {
   static LinkShape ShapeFor(uint64_t capacity, double error_rate);
   static bool IsValidShape(const LinkShape& shape);
 
-  double EstimatedRate() const override;
+  std::optional<double> EstimatedRate() const override;
 };
 
 }  // namespace bitsieve::core

@@ -40,9 +40,9 @@ CountingBloom::CountingBloom(const LinkShape& shape, BitMemory memory)
       largest_((uint64_t{1} << shape.counter_bits) - 1) {}
 
 LinkShape CountingBloom::ShapeFor(uint64_t capacity, double error_rate, uint32_t counter_bits) {
-  const uint64_t counters = ClassicBits(capacity, error_rate);
-  const uint32_t hashes = std::min(ClassicOptimalHashes(counters, capacity), kMaxHashFunctions);
-  return {FilterKind::kCounting, capacity, error_rate, counters, hashes, 0, counter_bits};
+  constexpr bool kCountsNew = false;  // an item that it takes for known raises counters and is counted, too
+  const ClassicShape shape = ClassicShapeFor(capacity, error_rate, kMaxHashFunctions, kCountsNew);
+  return {FilterKind::kCounting, capacity, error_rate, shape.bits, shape.hashes, 0, counter_bits};
 }
 
 bool CountingBloom::IsValidShape(const LinkShape& shape) {
@@ -139,8 +139,8 @@ uint64_t CountingBloom::UniteWith(const Link& other, WordRange range) {
   return bits_set;
 }
 
-double CountingBloom::EstimatedRate() const {
-  return std::pow(FillRatio(set_bits(), shape().bits), shape().hash_functions);
+std::optional<double> CountingBloom::EstimatedRate() const {
+  return ClassicRateNow(shape().bits, shape().hash_functions, set_bits(), items());
 }
 
 }  // namespace bitsieve::core

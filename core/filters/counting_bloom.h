@@ -42,7 +42,7 @@ class CountingBloom final : public Link {
 
   void Prefetch(const KeyHash& hash) const override;
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
-  double EstimatedRate() const override;
+  std::optional<double> EstimatedRate() const override;
   uint64_t UniteWith(const Link& other, WordRange range) override;
 
   bool Contains(const KeyHash& hash) const;

@@ -195,7 +195,6 @@ FilterInfo CuckooFilter::Info() const {
   FilterInfo info;
   uint64_t slots = 0;
   uint64_t bits = 0;
-  double none = 1;  // the chance that no table is wrong
   for (const CuckooTable* table = oldest_; table != nullptr; table = table->newer()) {
     const CuckooShape& shape = table->shape();
     ++info.links;
@@ -205,13 +204,17 @@ FilterInfo CuckooFilter::Info() const {
     info.fingerprint_bits = shape.fingerprint_bits;
     slots += shape.Slots();
     bits += shape.Slots() * shape.fingerprint_bits;
-    none *= 1 - table->EstimatedRate();
   }
   info.hash_functions = 1;
-  info.estimated_error_rate = 1 - none;
   info.fill_ratio = static_cast<double>(info.items) / static_cast<double>(slots);
   info.bits_per_item = static_cast<double>(bits) / static_cast<double>(info.capacity);
   return info;
+}
+
+std::optional<double> CuckooFilter::EstimatedErrorRate() const {
+  double none = 1;  // the chance that no table is wrong
+  for (const CuckooTable* table = oldest_; table != nullptr; table = table->newer()) none *= 1 - table->EstimatedRate();
+  return 1 - none;
 }
 
 std::unique_ptr<FilterImage> CuckooFilter::DoCapture(const ImagePool& pool) const {

@@ -36,6 +36,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/bits/move_version.h"
@@ -60,6 +61,7 @@ class CuckooFilter final : public Filter {
   uint64_t ItemCount() const override;
   uint64_t ChangeCount() const override { return changes_.load(std::memory_order_acquire); }
   FilterInfo Info() const override;
+  std::optional<double> EstimatedErrorRate() const override;
 
   // What each table takes from the budget beside its bits.
   static uint64_t OverheadBytes();

@@ -67,14 +67,13 @@ struct FilterInfo {
   uint64_t capacity = 0;  // items, over all links
   uint64_t size_bytes = 0;
   uint32_t links = 0;
-  uint64_t items = 0;               // as ItemCount
-  double estimated_error_rate = 0;  // of a lookup now, worked out from the fill
-  double fill_ratio = 0;            // set bits over bits (counters that are not 0 over counters), over all links
-  uint32_t hash_functions = 0;      // bits set, or counters raised, per item in the newest link
-  double bits_per_item = 0;         // bits of the links over capacity
-  WindowInfo window = {};           // of the kind `window` alone
-  uint32_t fingerprint_bits = 0;    // of the newest link; of kinds that keep fingerprints
-  FreezeInfo freeze = {};           // of the kind `ribbon` alone
+  uint64_t items = 0;             // as ItemCount
+  double fill_ratio = 0;          // set bits over bits (counters that are not 0 over counters), over all links
+  uint32_t hash_functions = 0;    // bits set, or counters raised, per item in the newest link
+  double bits_per_item = 0;       // bits of the links over capacity
+  WindowInfo window = {};         // of the kind `window` alone
+  uint32_t fingerprint_bits = 0;  // of the newest link; of kinds that keep fingerprints
+  FreezeInfo freeze = {};         // of the kind `ribbon` alone
 };
 
 // One moment's image of a filter, to be written elsewhere: a self-describing header and a body of raw bytes, both of
@@ -177,6 +176,9 @@ class Filter {
   // Grows with every change of content, so that equal counts mean equal content.
   virtual uint64_t ChangeCount() const = 0;
   virtual FilterInfo Info() const = 0;
+  // Of a lookup now, worked out from what the filter holds; nothing if that is not known to within a tenth. Takes up to
+  // some milliseconds for the filters of RedisBloom's making that are small.
+  virtual std::optional<double> EstimatedErrorRate() const = 0;
   // What changes while the image is read is kept in memory from `pool`; without one, in memory of the filter's budget.
   // Takes no longer for a large filter than for a small one.
   std::unique_ptr<FilterImage> Capture(const ImagePool& pool) const;

@@ -128,7 +128,6 @@ FilterInfo FingerprintFilter::Info() const {
   uint64_t slots = 0;
   uint64_t taken = 0;
   uint64_t bits = 0;
-  double none = 1;  // the chance that no table is wrong
   const Node* const first = newest();
   info.capacity = first->total_capacity;
   info.links = first->index + 1;
@@ -141,12 +140,16 @@ FilterInfo FingerprintFilter::Info() const {
     slots += shape.slots;
     taken += node->table->taken();
     bits += shape.slots * shape.signature_bits;
-    none *= 1 - node->table->EstimatedRate();
   }
-  info.estimated_error_rate = 1 - none;
   info.fill_ratio = static_cast<double>(taken) / static_cast<double>(slots);
   info.bits_per_item = static_cast<double>(bits) / static_cast<double>(info.capacity);
   return info;
+}
+
+std::optional<double> FingerprintFilter::EstimatedErrorRate() const {
+  double none = 1;  // the chance that no table is wrong
+  for (const Node* node = newest(); node != nullptr; node = node->older) none *= 1 - node->table->EstimatedRate();
+  return 1 - none;
 }
 
 std::unique_ptr<FilterImage> FingerprintFilter::DoCapture(const ImagePool& pool) const {

@@ -20,6 +20,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/bits/move_version.h"
@@ -41,6 +42,7 @@ class FingerprintFilter final : public Filter {
   uint64_t ItemCount() const override;
   uint64_t ChangeCount() const override { return ItemCount(); }
   FilterInfo Info() const override;
+  std::optional<double> EstimatedErrorRate() const override;
 
   // What each table takes from the budget beside its bits.
   static uint64_t OverheadBytes();

@@ -1,6 +1,8 @@
 #include "core/filters/fingerprint_table.h"
 
+#include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <utility>
 
 #include "core/filters/fingerprint_sizing.h"
@@ -13,7 +15,32 @@ Result<std::unique_ptr<FingerprintTable>> FingerprintTable::Make(const Fingerpri
   return std::unique_ptr<FingerprintTable>(new FingerprintTable(shape, std::move(*memory)));
 }
 
-double FingerprintTable::EstimatedRate() const { return FingerprintRate(shape_.signature_bits, Load()); }
+// The formula holds for large tables of many signatures. In others it is counted how many signatures an absent item may
+// have and be taken for known, by its home: those that no smaller or equal one precedes in the run from there on. All
+// homes are alike, so the first are enough.
+double FingerprintTable::EstimatedRate() const {
+  constexpr uint64_t kEnoughHomes = 1 << 17;
+  constexpr uint32_t kManyBits = 10;
+  if (shape_.slots > kEnoughHomes && shape_.signature_bits > kManyBits) {
+    return FingerprintRate(shape_.signature_bits, Load());
+  }
+  const uint64_t homes = std::min(shape_.slots, kEnoughHomes);
+  uint64_t found = 0;
+  for (uint64_t home = 0; home < homes; ++home) {
+    uint64_t smallest = UINT64_MAX;
+    uint64_t slot = home;
+    for (uint64_t i = 0; i < shape_.slots; ++i, slot = Behind(slot)) {
+      const uint64_t signature = slots_.Get(slot);
+      if (signature == 0) break;
+      if (signature < smallest) {
+        smallest = signature;
+        ++found;
+      }
+    }
+  }
+  const double signatures = std::exp2(shape_.signature_bits) - 1;
+  return static_cast<double>(found) / static_cast<double>(homes) / signatures;
+}
 
 bool FingerprintTable::Contains(const KeyHash& hash) const {
   const uint64_t signature = SignatureOf(hash);

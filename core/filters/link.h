@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "core/bits/bit_memory.h"
@@ -67,8 +68,8 @@ class Link {
   // item for which there is no room. What it added is counted.
   // Not of the kind counting, whose chain (CountingFilter) works on CountingBloom's own verbs.
   LinkProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added);
-  // The rate of a lookup now, from the fill.
-  virtual double EstimatedRate() const = 0;
+  // The rate of a lookup now, from the fill; nothing if the link is so small that the formula does not hold.
+  virtual std::optional<double> EstimatedRate() const = 0;
   // Set bits in some bytes of the memory; of counters, those that are not 0.
   uint64_t CountSet(std::span<const std::byte> bytes) const { return CountSetFields(bytes, shape_.counter_bits); }
 

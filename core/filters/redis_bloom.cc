@@ -59,8 +59,17 @@ bool RedisBloom::IsValidShape(const LinkShape& shape) {
          wanted <= static_cast<double>(shape.bits) * (1 + 1e-9) + 1;
 }
 
-double RedisBloom::EstimatedRate() const {
-  return std::pow(std::min(1.0, FillRatio(set_bits(), positions())), shape().hash_functions);
+// Beside the items that the fill takes for known there are those whose step shares a divisor with the number of
+// positions, and so takes them to a few positions again and again: fill / (1 - fill) / positions of them, times 0.5 to
+// 1.2 by simulation. Where they are many, the formula is not good enough.
+std::optional<double> RedisBloom::EstimatedRate() const {
+  if (items() == 0) return 0;
+  const double fill = FillRatio(set_bits(), positions());
+  if (fill >= 1) return 1;
+  const double short_cycles = 0.8 * fill / (1 - fill) / static_cast<double>(positions());
+  const double rate = std::pow(fill, shape().hash_functions) + short_cycles;
+  if (short_cycles > rate / 8) return std::nullopt;
+  return rate;
 }
 
 }  // namespace bitsieve::core

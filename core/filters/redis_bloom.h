@@ -44,7 +44,7 @@ class RedisBloom final : public SpreadBloom<SteppedPositions> {
   static LinkShape ShapeFor(uint64_t capacity, double error_rate, Rounding rounding);
   static bool IsValidShape(const LinkShape& shape);
 
-  double EstimatedRate() const override;
+  std::optional<double> EstimatedRate() const override;
 };
 
 }  // namespace bitsieve::core

@@ -310,18 +310,29 @@ FilterInfo RedisCuckoo::Info() const {
   info.size_bytes = overhead_.bytes();
   for (const auto& table : tables_) info.size_bytes += table->memory_bytes();
   if (full_ != nullptr) info.size_bytes += full_->reservation.bytes();
-  double prints_compared = 0;  // of an absent item: those in two buckets of each sub-filter
   for (uint64_t i = 0; i < filters(); ++i) {
     info.capacity += tables_[i]->slots();
-    prints_compared += 2.0 * static_cast<double>(tables_[i]->items()) / static_cast<double>(tables_[i]->buckets());
   }
   info.links = static_cast<uint32_t>(filters());
   info.items = ItemCount();
-  info.estimated_error_rate = 1 - std::pow(254.0 / 255.0, prints_compared);
   info.fill_ratio = static_cast<double>(info.items) / static_cast<double>(info.capacity);
   info.hash_functions = 1;
   info.bits_per_item = 8;
   return info;
+}
+
+// An absent item is compared with the fingerprints in its two buckets of each sub-filter. They are one bucket for as
+// many of the 255 fingerprints as are multiples of the number of buckets, a power of two.
+std::optional<double> RedisCuckoo::EstimatedErrorRate() const {
+  constexpr uint64_t kFingerprints = 255;
+  const std::lock_guard lock(writers());
+  double compared = 0;
+  for (uint64_t i = 0; i < filters(); ++i) {
+    const uint64_t buckets = tables_[i]->buckets();
+    const double distinct = 2 - static_cast<double>(kFingerprints / buckets) / kFingerprints;
+    compared += distinct * static_cast<double>(tables_[i]->items()) / static_cast<double>(buckets);
+  }
+  return 1 - std::pow(1 - 1.0 / kFingerprints, compared);
 }
 
 // ---- images

@@ -47,6 +47,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,7 @@ class RedisCuckoo final : public Filter {
   uint64_t ItemCount() const override { return items_.load(std::memory_order_relaxed); }
   uint64_t ChangeCount() const override { return changes_.load(std::memory_order_acquire); }
   FilterInfo Info() const override;
+  std::optional<double> EstimatedErrorRate() const override;
 
   enum class Presence : uint8_t {
     kIgnored,  // every item is kAdded, and nobody looks whether it was there

@@ -207,13 +207,14 @@ size_t RibbonFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome
   return hashes.size();
 }
 
+std::optional<double> RibbonFilter::EstimatedErrorRate() const { return error_rate_; }
+
 FilterInfo RibbonFilter::Info() const {
   FilterInfo info;
   info.capacity = params().capacity;
   info.size_bytes = memory_.size_bytes() + overhead_.bytes();
   info.links = 1;
   info.items = items_;
-  info.estimated_error_rate = error_rate_;
   info.fill_ratio = static_cast<double>(items_) / static_cast<double>(slots_);
   info.hash_functions = shape_.columns;
   if (items_ != 0) info.bits_per_item = 8 * static_cast<double>(memory_.size_bytes()) / static_cast<double>(items_);

@@ -16,6 +16,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "core/bits/ribbon_kernel.h"
 #include "core/filters/filter.h"
@@ -42,6 +43,7 @@ class RibbonFilter final : public Filter {
   uint64_t ItemCount() const override { return items_; }
   uint64_t ChangeCount() const override { return items_; }
   FilterInfo Info() const override;
+  std::optional<double> EstimatedErrorRate() const override;
 
  protected:
   void PrefetchLines(const KeyHash& hash) const override;

@@ -69,13 +69,17 @@ AddOutcome RibbonStaging::AddOne(uint64_t key) {
   return AddOutcome::kOutOfMemory;
 }
 
+// Two items are taken for one if 64 bits of their hashes are the same.
+std::optional<double> RibbonStaging::EstimatedErrorRate() const {
+  return std::ldexp(static_cast<double>(ItemCount()), -64);
+}
+
 FilterInfo RibbonStaging::Info() const {
   FilterInfo info;
   info.capacity = params().capacity;
   info.items = hashes_->size();
   info.size_bytes = hashes_->size_bytes() + overhead_.bytes();
   info.links = 1;
-  info.estimated_error_rate = std::ldexp(static_cast<double>(info.items), -64);
   info.fill_ratio = std::min(1.0, static_cast<double>(info.items) / static_cast<double>(info.capacity));
   if (info.items != 0) info.bits_per_item = 8 * static_cast<double>(info.size_bytes) / static_cast<double>(info.items);
   const std::lock_guard lock(writers());

@@ -16,6 +16,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/filters/filter.h"
@@ -38,6 +39,7 @@ class RibbonStaging final : public Filter {
   uint64_t ItemCount() const override { return hashes_->size(); }
   uint64_t ChangeCount() const override { return hashes_->size() + turns_.load(std::memory_order_relaxed); }
   FilterInfo Info() const override;
+  std::optional<double> EstimatedErrorRate() const override;
 
   // From staging to building. False if it is building already.
   bool Close();

@@ -8,6 +8,7 @@
 #include "core/filters/counting_filter.h"
 #include "core/filters/parts_image.h"
 #include "core/filters/redis_bloom_filter.h"
+#include "core/filters/sampled_error_rate.h"
 
 namespace bitsieve::core {
 
@@ -175,7 +176,6 @@ FilterInfo ScalableFilter::Info() const {
   uint64_t bits = 0;
   uint64_t memory_bits = 0;
   uint64_t set_bits = 0;
-  double none = 1;  // the chance that no link is wrong
   const Node* const first = newest();
   info.hash_functions = first->link->shape().hash_functions;
   info.capacity = first->total_capacity;
@@ -187,12 +187,20 @@ FilterInfo ScalableFilter::Info() const {
     bits += shape.bits;
     memory_bits += shape.MemoryBits();
     set_bits += node->link->set_bits();
-    none *= 1 - node->link->EstimatedRate();
   }
-  info.estimated_error_rate = 1 - none;
   info.fill_ratio = static_cast<double>(set_bits) / static_cast<double>(bits);
   info.bits_per_item = static_cast<double>(memory_bits) / static_cast<double>(info.capacity);
   return info;
+}
+
+std::optional<double> ScalableFilter::EstimatedErrorRate() const {
+  double none = 1;  // the chance that no link is wrong
+  for (const Node* node = newest(); node != nullptr; node = node->older) {
+    const std::optional<double> rate = node->link->EstimatedRate();
+    if (!rate) return SampledErrorRate(*this, newest()->index + 1);
+    none *= 1 - *rate;
+  }
+  return 1 - none;
 }
 
 std::string ScalableFilter::EncodeHeader(const std::vector<LinkRecord>& records) const {

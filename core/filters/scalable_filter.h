@@ -49,6 +49,7 @@ class ScalableFilter : public Filter {
   uint64_t ItemCount() const override;
   uint64_t ChangeCount() const override { return ItemCount() + united(); }
   FilterInfo Info() const override;
+  std::optional<double> EstimatedErrorRate() const override;
 
   // Oldest first, as of now; they live as long as the filter.
   std::vector<const Link*> Links() const;

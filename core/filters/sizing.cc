@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
 
 #include "core/bits/block_kernel.h"
 
@@ -81,6 +82,50 @@ double ClassicRate(uint64_t bits, uint32_t hashes, double items) {
   return std::pow(-std::expm1(-static_cast<double>(hashes) * items / static_cast<double>(bits)), hashes);
 }
 
+double StepCollisions(uint64_t bits, uint32_t hashes, double items, double fill) {
+  constexpr uint32_t kFewest = 8;
+  if (hashes < kFewest || fill >= 1) return 0;
+  const double spread = static_cast<double>(bits) * hashes;
+  return 2 * items / (spread * spread) * std::pow(1 - fill, -1.6) * std::pow(13.0 / hashes, 0.4);
+}
+
+double FiniteClassicRate(uint64_t bits, uint32_t hashes, double items) {
+  const auto m = static_cast<double>(bits);
+  const double throws = items * hashes;
+  const double one_clear = std::exp(throws * std::log1p(-1 / m));
+  const double two_clear = bits > 2 ? std::exp(throws * std::log1p(-2 / m)) : 0;
+  const double mean = 1 - one_clear;
+  const double variance = std::max(0.0, two_clear * (1 - 1 / m) + one_clear / m - one_clear * one_clear);
+  const double spread = hashes * (hashes - 1.0) / 2 * variance / (mean * mean);
+  return std::min(1.0, std::pow(mean, hashes) * std::exp(spread) + StepCollisions(bits, hashes, items, mean));
+}
+
+std::optional<double> ClassicRateNow(uint64_t bits, uint32_t hashes, uint64_t set_bits, uint64_t items) {
+  if (bits < 3 * uint64_t{hashes} && hashes >= 8) return std::nullopt;
+  const double fill = FillRatio(set_bits, bits);
+  return std::min(1.0, std::pow(fill, hashes) + StepCollisions(bits, hashes, static_cast<double>(items), fill));
+}
+
+ClassicShape ClassicShapeFor(uint64_t items, double rate, uint32_t max_hashes, bool counts_new) {
+  const uint64_t nominal = ClassicBits(items, rate);
+  const uint32_t hashes = std::min(ClassicOptimalHashes(nominal, items), max_hashes);
+  const auto n = static_cast<double>(items);
+  const auto keeps = [&](uint64_t bits) {
+    const auto rate_after = [&](double added) { return ClassicRate(bits, hashes, added); };
+    const double added = counts_new ? NewItemTrials(n, rate_after) : n;
+    return FiniteClassicRate(bits, hashes, added) <= kRateTolerance * rate;
+  };
+  if (keeps(nominal)) return {nominal, hashes};
+  uint64_t low = nominal;  // too few
+  uint64_t high = nominal + nominal / 16 + 1;
+  while (!keeps(high)) high += std::exchange(low, high);
+  while (high - low > std::max<uint64_t>(1, low / 1024)) {
+    const uint64_t middle = low + (high - low) / 2;
+    (keeps(middle) ? high : low) = middle;
+  }
+  return {high, hashes};
+}
+
 double LineRate(uint32_t lanes_per_line, double items_per_line) {
   assert(lanes_per_line >= 1 && lanes_per_line <= kLanes);
   const LaneCounts& misses = CachedMissChances(lanes_per_line);
@@ -113,7 +158,14 @@ BlockedShape BlockedShapeFor(uint64_t items, double rate) {
       best_lanes = lanes;
     }
   }
-  const double lines = std::ceil(static_cast<double>(items) * lines_per_item / best_load);
+  const auto n = static_cast<double>(items);
+  const double nominal = std::ceil(n * lines_per_item / best_load);
+  // The load of a full filter is that of all items that were added, the ones that it took for known among them.
+  const double trials = NewItemTrials(n, [&](double added) {
+    return BlockedRate(static_cast<uint64_t>(std::max(nominal, 2.0)), lines_per_item, best_lanes, added);
+  });
+  const double full = BlockedRate(static_cast<uint64_t>(nominal), lines_per_item, best_lanes, trials);
+  const double lines = full <= kRateTolerance * rate ? nominal : std::ceil(trials * lines_per_item / best_load);
   return {std::max<uint64_t>(static_cast<uint64_t>(lines), lines_per_item), lines_per_item, best_lanes};
 }
 
@@ -121,6 +173,22 @@ uint64_t BlockedCapacity(const BlockedShape& shape, double rate) {
   const double line_rate = shape.lines_per_item == 2 ? std::sqrt(rate) : rate;
   return static_cast<uint64_t>(LoadFor(shape.lanes_per_line, line_rate) * static_cast<double>(shape.lines) /
                                shape.lines_per_item);
+}
+
+double NewItemTrials(double items, const std::function<double(double)>& rate) {
+  constexpr int kIntervals = 8;
+  constexpr double kNegligible = 0.02;  // then it changes the rate by less than the tolerance
+  if (items <= 1 || rate(items) < kNegligible) return items;
+  double trials = items;
+  // Each round takes the integral to what the one before found; it settles quickly, since the rate is at most 1/4.
+  for (int round = 0; round < 4; ++round) {
+    double sum = 0;  // Simpson's rule; nothing is wrong about an empty filter
+    for (int i = 1; i <= kIntervals; ++i)
+      sum += (i == kIntervals ? 1 : i % 2 == 1 ? 4 : 2) * rate(trials * i / kIntervals);
+    const double integral = sum * trials / (3 * kIntervals);
+    trials = items + std::max(0.0, integral - rate(trials) / 2);
+  }
+  return trials;
 }
 
 double FillRatio(uint64_t set_bits, uint64_t bits) { return static_cast<double>(set_bits) / static_cast<double>(bits); }

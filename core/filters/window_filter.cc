@@ -232,22 +232,31 @@ FilterInfo WindowFilter::Info() const {
   const uint64_t now = Now();
   uint64_t oldest_ms = now;
   uint64_t set_bits = 0;
-  double none = 1;  // the chance that no generation is wrong
   for (const std::unique_ptr<Generation>& each : generations()) {
     info.size_bytes += Generation::TotalBytes(shape_.link);
     if (!IsRemembered(*each, now)) continue;
     ++info.window.generations;
     info.items += each->bits().items();
     set_bits += each->bits().set_bits();
-    none *= 1 - each->bits().EstimatedRate();
     if (each->bits().items() != 0) oldest_ms = std::min(oldest_ms, each->first_ms.load(std::memory_order_relaxed));
   }
   info.links = static_cast<uint32_t>(generations().size());
   info.window.oldest_items = info.items;
   info.window.oldest_age_ms = now - oldest_ms;
-  info.estimated_error_rate = 1 - none;
   info.fill_ratio = static_cast<double>(set_bits) / (static_cast<double>(shape_.link.bits) * info.links);
   return info;
+}
+
+std::optional<double> WindowFilter::EstimatedErrorRate() const {
+  const uint64_t now = Now();
+  double none = 1;  // the chance that no generation is wrong
+  for (const std::unique_ptr<Generation>& each : generations()) {
+    if (!IsRemembered(*each, now)) continue;
+    const std::optional<double> rate = each->bits().EstimatedRate();
+    if (!rate) return std::nullopt;
+    none *= 1 - *rate;
+  }
+  return 1 - none;
 }
 
 uint64_t WindowFilter::cleared_lines() const {

@@ -38,6 +38,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/base/clock.h"
@@ -62,6 +63,7 @@ class WindowFilter final : public Filter {
   uint64_t ItemCount() const override;
   uint64_t ChangeCount() const override { return changes_.load(std::memory_order_relaxed); }
   FilterInfo Info() const override;
+  std::optional<double> EstimatedErrorRate() const override;
 
   // Lines cleared to make room since the filter was made: for tests of how evenly that work is spread.
   uint64_t cleared_lines() const;

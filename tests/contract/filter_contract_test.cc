@@ -138,7 +138,7 @@ TEST_P(Rate, EstimateFromTheFillIsRight) {
     const auto probes = static_cast<double>(2'000'000 / kSlowdown);
     const auto wrong =
         static_cast<double>(CountFound(*filter, KeySource::kStrings, kAbsent, static_cast<uint64_t>(probes)));
-    const double estimated = filter->Info().estimated_error_rate * probes;
+    const double estimated = filter->EstimatedErrorRate().value() * probes;
     EXPECT_NEAR(wrong, estimated, 0.05 * estimated + 5 * std::sqrt(estimated) + 2) << load;
   }
 }

@@ -51,7 +51,7 @@ TEST_P(Frozen, RateIsAsAskedAtEverySize) {
       for (uint64_t seed = 0; seed < filters; ++seed) {
         const auto filter = Freeze(rate, items, KeySource::kSequentialIntegers, seed);
         wrong += CountFound(*filter, KeySource::kSequentialIntegers, kAbsent, probes / filters);
-        estimate += filter->Info().estimated_error_rate / static_cast<double>(filters);
+        estimate += filter->EstimatedErrorRate().value() / static_cast<double>(filters);
         bits = filter->Info().bits_per_item;
       }
       const double asked = static_cast<double>(probes / filters * filters);

@@ -62,10 +62,10 @@ TEST_P(Removal, OfHalfLeavesTheOtherHalf) {
     EXPECT_EQ(CountFound(*filter, kSource, kItems / 2, kItems / 2), kItems / 2);
     // What was removed is as absent as what was never there, at half the load.
     const auto gone = static_cast<double>(CountFound(*filter, kSource, 0, kItems / 2));
-    const double expected = filter->Info().estimated_error_rate * static_cast<double>(kItems / 2);
+    const double expected = filter->EstimatedErrorRate().value() * static_cast<double>(kItems / 2);
     EXPECT_NEAR(gone, expected, 5 * std::sqrt(expected) + 2);
     if (HasAFixedRate()) continue;
-    EXPECT_LT(filter->Info().estimated_error_rate, KeepsFingerprints() ? rate * 0.51 : rate / 4);
+    EXPECT_LT(filter->EstimatedErrorRate().value(), KeepsFingerprints() ? rate * 0.51 : rate / 4);
   }
 }
 
@@ -79,7 +79,7 @@ TEST_P(Removal, OfEverythingLeavesNothing) {
     EXPECT_EQ(BytesOf(*filter), BytesOf(*empty));
   }
   EXPECT_EQ(filter->Info().fill_ratio, 0);
-  EXPECT_EQ(filter->Info().estimated_error_rate, 0);
+  EXPECT_EQ(filter->EstimatedErrorRate().value(), 0);
 }
 
 TEST_P(Removal, OfWhatIsNotThereChangesNothing) {
@@ -279,7 +279,7 @@ TEST_P(RemovalRace, DisjointItemsOverSharedCounters) {
       ghosts += CountFound(*filter, kSource, t * 1'000'000 + 100'000, rounds * 100);
     }
     const double asked = static_cast<double>(kThreads * rounds * 100);
-    const double expected = filter->Info().estimated_error_rate * asked;
+    const double expected = filter->EstimatedErrorRate().value() * asked;
     EXPECT_NEAR(static_cast<double>(ghosts), expected, 6 * std::sqrt(expected) + 0.1 * expected + 2);
     for (uint64_t t = 0; t < kThreads; ++t) {
       EXPECT_EQ(Remove(*filter, kSource, t * 1'000'000, kKept), kKept);

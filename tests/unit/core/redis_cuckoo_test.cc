@@ -403,7 +403,7 @@ TEST_F(RedisCuckooTest, ErrorRateIsAsItIsTold) {
     constexpr int kProbes = 100'000;
     int wrong = 0;
     for (uint64_t i = 0; i < kProbes; ++i) wrong += Has(*filter, Key(KeySource::kUuids, 1'000'000'000 + i));
-    const double expected = filter->Info().estimated_error_rate * kProbes;
+    const double expected = filter->EstimatedErrorRate().value() * kProbes;
     EXPECT_NEAR(wrong, expected, 6 * std::sqrt(expected));
     EXPECT_LT(expected / kProbes, 1 - std::pow(254.0 / 255, 2.0 * bucket_size * filter->Info().links));
   }

@@ -91,7 +91,7 @@ TEST_P(ScalableFilterTest, RateOfTheWholeChainStaysBelowTheAskedOne) {
     EXPECT_GE(filter->Info().links, 10U);
     const double rate = static_cast<double>(Found(*filter, 1'000'000, 1'000'000)) / 1e6;
     EXPECT_LE(rate, 0.0105) << stated;
-    EXPECT_NEAR(filter->Info().estimated_error_rate / rate, 1, 0.15) << stated;
+    EXPECT_NEAR(filter->EstimatedErrorRate().value() / rate, 1, 0.15) << stated;
   }
 }
 

@@ -49,6 +49,31 @@ TEST(ClassicSizing, CapacityAndBitsAreInverse) {
   }
 }
 
+TEST(ClassicSizing, OnlySmallFiltersAndHighRatesTakeMoreThanTheTextbookSays) {
+  constexpr uint32_t kMaxHashes = 64;
+  for (const double rate : {0.01, 1e-3, 1e-6}) {
+    EXPECT_EQ(ClassicShapeFor(1'000'000, rate, kMaxHashes, true).bits, ClassicBits(1'000'000, rate)) << rate;
+  }
+  EXPECT_LT(ClassicShapeFor(1'000'000, 0.1, kMaxHashes, true).bits, ClassicBits(1'000'000, 0.1) * 1.04);
+  EXPECT_LT(ClassicShapeFor(1'000'000, 0.25, kMaxHashes, true).bits, ClassicBits(1'000'000, 0.25) * 1.12);
+  for (const double rate : {0.25, 0.1, 0.01, 1e-3, 1e-6, 1e-9}) {
+    for (const uint64_t items : {1, 2, 10}) {
+      const ClassicShape shape = ClassicShapeFor(items, rate, kMaxHashes, false);
+      EXPECT_GT(shape.bits, ClassicBits(items, rate)) << items << " at " << rate;
+      EXPECT_LE(FiniteClassicRate(shape.bits, shape.hashes, static_cast<double>(items)), kRateTolerance * rate);
+    }
+  }
+}
+
+TEST(NewItemTrials, CountsTheItemsThatAreTakenForKnown) {
+  EXPECT_DOUBLE_EQ(NewItemTrials(1, [](double) { return 0.25; }), 1);
+  EXPECT_DOUBLE_EQ(NewItemTrials(1e6, [](double) { return 1e-3; }), 1e6);
+  // A rate that grows with the square root of the items, up to 1/4: of n trials, n (1 - 2/3 * 1/4 * sqrt(n / 1000)) are
+  // new.
+  const double trials = NewItemTrials(1000, [](double items) { return 0.25 * std::sqrt(items / 1000); });
+  EXPECT_NEAR(trials * (1 - 2.0 / 3 * 0.25 * std::sqrt(trials / 1000)), 1000, 5);
+}
+
 // The Poisson sum itself, term by term, from the definition: no closed form.
 double LineRateBySummation(uint32_t k, double load) {
   // Inclusion and exclusion per number of items j: the chance that j items cover k lanes, where an item picks k of 16
@@ -97,11 +122,14 @@ TEST(BlockedSizing, ShapeKeepsTheRateAndNoLineLessWould) {
   for (const double rate : {0.25, 0.1, 0.01, 1e-3, 2.1e-4, 1e-4, 1e-6, 1e-9, 1e-15}) {
     for (const uint64_t items : {1000ULL, 1'000'000ULL, 1ULL << 30}) {
       const BlockedShape shape = BlockedShapeFor(items, rate);
-      const auto n = static_cast<double>(items);
-      const double kept = BlockedRate(shape.lines, shape.lines_per_item, shape.lanes_per_line, n);
-      EXPECT_LE(kept, rate * 1.001) << rate << " " << items;
+      const auto rate_of = [&](uint64_t lines, double added) {
+        return BlockedRate(lines, shape.lines_per_item, shape.lanes_per_line, added);
+      };
+      const double added =
+          NewItemTrials(static_cast<double>(items), [&](double before) { return rate_of(shape.lines, before); });
+      EXPECT_LE(rate_of(shape.lines, added), rate * kRateTolerance) << rate << " " << items;
       if (shape.lines > 10) {
-        EXPECT_GT(BlockedRate(shape.lines - 2, shape.lines_per_item, shape.lanes_per_line, n), rate * 0.999);
+        EXPECT_GT(rate_of(shape.lines - 2, added), rate * 0.95) << rate << " " << items;
       }
     }
   }
@@ -114,7 +142,7 @@ TEST(BlockedSizing, TwoLinesBelowTheThresholdOnly) {
 }
 
 TEST(BlockedSizing, CapacityIsTheInverseOfTheShape) {
-  for (const double rate : {0.1, 0.01, 1e-3, 1e-6}) {
+  for (const double rate : {0.01, 1e-3, 1e-6}) {  // higher ones take more for the items that are taken for known
     const BlockedShape shape = BlockedShapeFor(1'000'000, rate);
     EXPECT_NEAR(static_cast<double>(BlockedCapacity(shape, rate)), 1e6, 100) << rate;
   }

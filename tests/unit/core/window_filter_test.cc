@@ -71,7 +71,7 @@ TEST_F(WindowOfItems, TheAskedRateIsKeptWhenAllGenerationsAreFull) {
       const auto wrong = static_cast<double>(Found(*filter, kAbsent, probes));
       EXPECT_LE(wrong, 1.02 * expected + 4 * std::sqrt(expected) + 1) << window << " at " << rate;
       const FilterInfo info = filter->Info();
-      EXPECT_NEAR(info.estimated_error_rate / rate, 1, 0.1);
+      EXPECT_NEAR(filter->EstimatedErrorRate().value() / rate, 1, 0.1);
       std::printf("  window of %llu items at %g: %.3f times the asked rate, %.2f bits an item\n",
                   static_cast<unsigned long long>(window), rate, wrong / expected,
                   8.0 * static_cast<double>(info.size_bytes) / static_cast<double>(window));
