@@ -7,12 +7,13 @@
 
 namespace bitsieve::core {
 
-// What happens to a change for whose copy there is no memory. A writer who waits holds the lock of the filter's
-// writers: a reader with patience must not ask the filter for anything that takes that lock before the image is read or
-// dead.
+// What happens to a change for whose copy there is no memory. A change that has begun never waits, since it holds the
+// lock of the filter's writers. With patience, commands ask ImagePressure (core/filters/image_pressure.h) before they
+// change a filter, and are postponed while the pool is nearly used up; what has begun by then goes beyond the pool.
+// Only a system without memory loses a patient image.
 enum class Patience : uint8_t {
   kLose,  // it goes ahead, and the image is lost
-  kWait,  // it waits until the image's reader has come past, or given up: for readers that nothing holds up but a disk
+  kWait,  // the copy goes beyond the pool, and changes wait before they begin: for readers that write to a disk
 };
 
 struct ImagePool {

@@ -62,14 +62,15 @@ void MemoryImage::Keep(uint64_t chunk) noexcept {
 
 // The chunk is not claimed meanwhile, so that the reader can come past.
 std::unique_ptr<MemoryImage::Copy> MemoryImage::MakeCopy(uint64_t chunk) noexcept {
-  for (Backoff backoff; IsUnread(chunk) && !lost_.load(std::memory_order_relaxed); backoff.Pause()) {
-    if (given_up_.load(std::memory_order_relaxed)) break;
-    std::unique_ptr<Copy> copy(new (std::nothrow) Copy);
-    if (copy != nullptr) copy->reservation = MemoryReservation::TryTake(pool_.budget, BytesOf(chunk));
-    if (copy != nullptr && copy->reservation.held()) copy->bytes.reset(new (std::nothrow) std::byte[BytesOf(chunk)]);
-    if (copy != nullptr && copy->bytes != nullptr) return copy;
-    if (pool_.patience == Patience::kLose) lost_.store(true, std::memory_order_release);
+  if (lost_.load(std::memory_order_relaxed) || given_up_.load(std::memory_order_relaxed)) return nullptr;
+  std::unique_ptr<Copy> copy(new (std::nothrow) Copy);
+  if (copy != nullptr) {
+    copy->reservation = MemoryReservation::TryTake(pool_.budget, BytesOf(chunk));
+    const bool may_be = copy->reservation.held() || pool_.patience == Patience::kWait;
+    if (may_be) copy->bytes.reset(new (std::nothrow) std::byte[BytesOf(chunk)]);
+    if (copy->bytes != nullptr) return copy;
   }
+  lost_.store(true, std::memory_order_release);
   return nullptr;
 }
 

@@ -5,8 +5,8 @@
 // Cost        to writers: one load while no image is open; the copy of a chunk, once each, while one is. Memory: the
 //             copies not yet read, at most as much as the memory itself, taken from the pool; each is given back as
 //             soon as it is read. Opening takes the same time whatever the size.
-// No memory   for a copy: the image is lost, and its reader is told so; or, if the pool is patient, the writer waits
-//             until the reader has come past the chunk, has freed memory, or gave up.
+// No memory   for a copy: the image is lost, and its reader is told so; or, if the pool is patient, the copy is taken
+//             beyond the pool: changes wait before they begin (core/filters/image_pressure.h), not here, under locks.
 // Reading     goes forward: each byte is read at most once, in ascending order.
 // Threads     as ImagePart: one reader; any writers, who exclude each other.
 #pragma once

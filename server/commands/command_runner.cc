@@ -1,8 +1,10 @@
 #include "server/commands/command_runner.h"
 
+#include <algorithm>
 #include <string>
 
 #include "core/base/wall_clock.h"
+#include "core/filters/image_pressure.h"
 #include "server/commands/aside.h"
 #include "server/commands/command_table.h"
 #include "server/commands/transaction.h"
@@ -106,12 +108,35 @@ bool IsPaused(const CommandContext& context) {
   return scope == ClientPause::Scope::kAll || MayWrite(context);
 }
 
+template <class Words>
+bool ChangesImagedFilter(const CommandContext& context, const CommandRow& row, const Words& arguments) {
+  if (!(row.flags & kWrite) || row.keys.first == 0) return false;
+  for (int i = row.keys.first; i <= LastOf(row.keys, arguments.size()); i += row.keys.step) {
+    const auto at = static_cast<size_t>(i);
+    const FilterPtr filter = at < arguments.size() ? context.environment.keyspace->Find(arguments[at]) : nullptr;
+    if (filter != nullptr && core::ImagePressure::MustWait(*filter)) return true;
+  }
+  return false;
+}
+
+// A filter that it would change is being written to disk, and there is nearly no memory left to keep what changes.
+bool IsAheadOfDisk(const CommandContext& context) {
+  if (!core::ImagePressure::MayBeActive()) return false;
+  if (ChangesImagedFilter(context, *context.row, context.arguments)) return true;
+  if (context.row->name != "exec" || !context.session.queue_writes) return false;
+  const auto& queued = context.session.queued;
+  return std::any_of(queued.begin(), queued.end(), [&](const auto& arguments) {
+    const CommandRow* const row = CommandTable::Instance().Find(arguments[0]);
+    return row != nullptr && ChangesImagedFilter(context, *row, arguments);
+  });
+}
+
 }  // namespace
 
 bool MustWait(const CommandContext& context) {
   if (context.row == nullptr) return false;                                            // it is refused
   if (context.session.in_multi && !(context.row->flags & kRunsInMulti)) return false;  // it is queued
-  return IsPaused(context);
+  return IsPaused(context) || IsAheadOfDisk(context);
 }
 
 void RunCommand(CommandContext& context) {

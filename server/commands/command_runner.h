@@ -5,8 +5,9 @@
 
 namespace bitsieve::server {
 
-// Whether the command that context.arguments and context.row tell of must not run yet: clients are paused. It is asked
-// only if context.may_wait, before RunCommand(); the dispatcher then postpones the command.
+// Whether the command that context.arguments and context.row tell of must not run yet: clients are paused, or it would
+// change a filter of which too much waits for the disk. It is asked only if context.may_wait, before RunCommand(); the
+// dispatcher then postpones the command.
 bool MustWait(const CommandContext& context);
 
 // Runs the command that context.arguments and context.row (null: unknown) tell of, or replies why it may not run.

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/wall_clock.h"
+#include "core/filters/image_pressure.h"
 #include "server/commands/command_runner.h"
 #include "server/commands/command_table.h"
 #include "server/commands/transaction.h"
@@ -106,7 +107,7 @@ class Dispatcher::Impl {
   void LookAround(CommandContext& context) const {
     context.loading = environment_.stats->Loading();
     context.in_trouble = environment_.durability != nullptr && environment_.durability->InTrouble();
-    context.may_wait = environment_.clients->pause.MayBeActive();
+    context.may_wait = environment_.clients->pause.MayBeActive() || core::ImagePressure::MayBeActive();
   }
 
   // Finds out ahead what the commands of a window will need, up to the first whose effect others may depend on. Returns

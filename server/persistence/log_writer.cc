@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/filters/image_pressure.h"
 #include "server/persistence/filter_file.h"
 #include "server/persistence/log_reader.h"
 
@@ -352,6 +353,7 @@ core::Status LogWriter::WriteContent(const Content& content) {
   Disk& disk = directory_.disk();
   const uint64_t file_id = file_ids_.Take();
   const std::string path = directory_.FilterPath(file_id);
+  const core::ImagePressure::Reading reading(*content.filter, image_pool_.budget);
   const std::unique_ptr<core::FilterImage> image = content.filter->Capture(image_pool_);
   core::Result<FileSeal> seal = WriteFilterFile(disk, path, "", *image, kDefaultChunkBytes, chunk_buffer_);
   core::Status status = seal ? disk.SyncDirectory(directory_.filters_path()) : tl::unexpected(seal.error());

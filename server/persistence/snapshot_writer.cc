@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/change_meter.h"
+#include "core/filters/image_pressure.h"
 #include "server/persistence/filter_file.h"
 
 namespace bitsieve::server {
@@ -93,6 +94,7 @@ core::Status SnapshotWriter::WriteFilter(Draft& draft, NamedFilter& named) {
     saved.file_id = kept->file_id;
     saved.seal = kept->seal;
   } else {
+    const core::ImagePressure::Reading reading(*named.filter, image_pool_.budget);
     const std::unique_ptr<core::FilterImage> image = named.filter->Capture(image_pool_);
     sequence = image->sequence();
     saved.change_count = image->change_count();
