@@ -399,6 +399,7 @@ def idle_case():
 def all_cases():
     yield idle_case(), None
     for cases in (item_cases, client_cases, growth_cases, dump_cases, large_cases, name_cases):
+        yield None, None  # what the cases before have prepared is of no use to these
         yield from cases()
 
 
@@ -430,17 +431,17 @@ def tell(group, name, stall, seconds):
 
 def run_cases(bench, runs, only):
     missed = 0
-    setup = None
+    setups = []  # that the next case to be run needs
     for case, prepare in all_cases():
         if case is None:
-            setup = prepare
+            setups = [] if prepare is None else [*setups, prepare]
             continue
         if only and not re.search(only, f"{case.group} {case.name}"):
             continue
         progress(f"{case.group} {case.name}")
-        if setup is not None:
+        for setup in setups:
             setup(bench)
-            setup = None
+        setups = []
         try:
             missed += tell(case.group, case.name, *bench.measure(case, runs))
         except (RuntimeError, EOFError, OSError) as error:
