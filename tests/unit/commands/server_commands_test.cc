@@ -166,7 +166,7 @@ TEST_F(ServerCommandsTest, ShutdownEndsTheBatchWithoutAReply) {
 TEST_F(ServerCommandsTest, TimeIsTwoNumbers) { EXPECT_THAT(Reply({"TIME"}), StartsWith("*2\r\n$10\r\n")); }
 
 TEST_F(ServerCommandsTest, WhatWouldMistakeUsForOthersIsUnknown) {
-  for (const char* name : {"SENTINEL", "CLUSTER", "OBJECT", "WATCH", "READONLY", "SET", "MONITOR"}) {
+  for (const char* name : {"SENTINEL", "CLUSTER", "OBJECT", "READONLY", "SET", "MONITOR"}) {
     EXPECT_THAT(Reply({name, "x"}), StartsWith("-ERR unknown command"));
   }
 }
