@@ -19,8 +19,8 @@ void SettleReserveExpansion(ArgumentReader& reader, const GivenOptions& options,
     if (nonscaling) reader.Fail(wire::kNonscalingExpands);
     if (!ExpansionInRange(*options.expansion)) reader.Fail(wire::kExpansionRange);
   }
-  if (options.nonscaling) params.expansion = 0;
   if (options.expansion) params.expansion = static_cast<uint32_t>(*options.expansion);
+  if (options.nonscaling) StopGrowing(params);
 }
 
 // Of a filter for which nobody stated anything.

@@ -29,7 +29,7 @@ void SettleExpansion(ArgumentReader& reader, const OptionErrors& errors, const G
     if (!ExpansionInRange(*given.expansion)) reader.Fail(errors.bad_expansion);
     params.expansion = static_cast<uint32_t>(*given.expansion);
   }
-  if (given.nonscaling) params.expansion = 0;
+  if (given.nonscaling) StopGrowing(params);
 }
 
 }  // namespace
@@ -82,6 +82,11 @@ uint64_t BoundedCapacity(ArgumentReader& reader, int64_t capacity, std::string_v
 }
 
 bool ExpansionInRange(int64_t expansion) { return expansion >= 0 && expansion <= core::kMaxExpansion; }
+
+void StopGrowing(core::FilterParams& params) {
+  if (params.kind == core::FilterKind::kRedisBloom) params.redisbloom.growth = params.expansion;
+  params.expansion = 0;
+}
 
 void SettleWindow(ArgumentReader& reader, const GivenOptions& given, bool capacity_given, core::FilterParams& params) {
   if (params.kind != core::FilterKind::kWindow) return;

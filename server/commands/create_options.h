@@ -44,6 +44,8 @@ bool ReadCreateOption(ArgumentReader& reader, const OptionErrors& errors, core::
 double BoundedErrorRate(ArgumentReader& reader, double rate, std::string_view out_of_range);
 uint64_t BoundedCapacity(ArgumentReader& reader, int64_t capacity, std::string_view out_of_range);
 bool ExpansionInRange(int64_t expansion);
+// NONSCALING. The header of a redisbloom filter keeps the expansion that this overrides, as RedisBloom's does.
+void StopGrowing(core::FilterParams& params);
 
 // A window does not grow, and one of items has its size for a capacity.
 void SettleWindow(ArgumentReader& reader, const GivenOptions& given, bool capacity_given, core::FilterParams& params);

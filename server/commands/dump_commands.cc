@@ -4,7 +4,7 @@
 // then k and the bytes from place k - 1 on. Every other kind goes as one dump (core/filters/filter_dump.h) cut into
 // pieces. Its cursor is the number of the dump, above, and the number of pieces so far, in the lowest kPieceBits: below
 // 2^53, as some clients keep integers in doubles. The server keeps the image until the dump's end, so that all pieces
-// are of one moment. Each piece is given once: an image goes forward only.
+// are of one moment, and the latest piece, so that a client which lost a reply can ask for it again.
 
 #include <cstdio>
 #include <string>
@@ -44,34 +44,63 @@ void ScanRedisBloom(CommandContext& context, const core::RedisBloomFilter& filte
 
 uint64_t CursorOf(uint64_t dump, uint64_t pieces) { return dump << kPieceBits | pieces; }
 
-// Replies with the next piece and keeps the dump for the one after it.
-void HandOut(CommandContext& context, uint64_t number, std::unique_ptr<OpenDump> dump) {
-  std::string piece;
-  if (const core::Status status = dump->stream.Read(kPieceBytes, piece); !status) {
+// Keeps the dump for what is asked next, and replies with its latest chunk.
+void KeepAndReply(CommandContext& context, uint64_t number, std::unique_ptr<OpenDump> dump, bool is_new,
+                  std::string_view chunk) {
+  const uint64_t next = CursorOf(number, dump->pieces);
+  const std::string key = std::to_string(number);
+  OpenDumps& dumps = TransfersOf(context).dumps;
+  const bool kept = is_new ? dumps.Put(key, std::move(dump)) : dumps.Return(key, std::move(dump));
+  if (!kept) return context.Error(wire::kTooManyDumps);
+  ReplyPiece(context, next, chunk);
+}
+
+void HandOutNext(CommandContext& context, uint64_t number, std::unique_ptr<OpenDump> dump) {
+  const auto chunk = std::make_shared<std::string>();
+  if (const core::Status status = dump->stream.Read(kPieceBytes, *chunk); !status) {
     return context.Error(wire::kOutOfMemory);
   }
   ++dump->pieces;
-  const uint64_t next = CursorOf(number, dump->pieces);
-  const bool kept = dump->pieces == 1 ? TransfersOf(context).dumps.Put(std::to_string(number), std::move(dump))
-                                      : TransfersOf(context).dumps.Return(std::to_string(number), std::move(dump));
-  if (!kept) return context.Error(wire::kTooManyDumps);
-  ReplyPiece(context, next, piece);
+  dump->latest.reset();
+  dump->latest_memory = {};
+  dump->latest_memory = core::MemoryReservation::TryTake(context.keyspace().memory(), chunk->capacity());
+  if (dump->latest_memory.held()) dump->latest = chunk;
+  const bool is_new = dump->pieces == 1;
+  KeepAndReply(context, number, std::move(dump), is_new, *chunk);
+}
+
+void HandOutAgain(CommandContext& context, uint64_t number, std::unique_ptr<OpenDump> dump) {
+  const std::shared_ptr<const std::string> chunk = dump->latest;
+  KeepAndReply(context, number, std::move(dump), false, *chunk);
 }
 
 void BeginDump(CommandContext& context) {
   const uint64_t number = TransfersOf(context).NextDumpNumber();
   auto dump = std::make_unique<OpenDump>(OpenDump{context.held, core::DumpStream(context.filter->Capture())});
-  HandOut(context, number, std::move(dump));
+  HandOutNext(context, number, std::move(dump));
 }
 
+// A client that saw no reply asks for the same cursor again, and gets the same chunk.
 void ContinueDump(CommandContext& context, uint64_t cursor) {
   const uint64_t number = cursor >> kPieceBits;
   const uint64_t pieces = cursor & kPieceMask;
-  std::unique_ptr<OpenDump> dump = TransfersOf(context).dumps.Take(std::to_string(number));
-  const bool goes_on = dump != nullptr && dump->filter == context.held && dump->pieces == pieces;
-  if (!goes_on) return context.Error(wire::kNoSuchDump);
-  if (dump->stream.AtEnd()) return ReplyPiece(context, 0, "");
-  HandOut(context, number, std::move(dump));
+  Transfers& transfers = TransfersOf(context);
+  std::unique_ptr<OpenDump> dump = transfers.dumps.Take(std::to_string(number));
+  if (dump == nullptr) {
+    if (!transfers.ended.Contains(cursor)) return context.Error(wire::kNoSuchDump);
+    return ReplyPiece(context, 0, "");
+  }
+  const bool of_this_filter = dump->filter == context.held;
+  if (of_this_filter && dump->pieces == pieces) {
+    if (!dump->stream.AtEnd()) return HandOutNext(context, number, std::move(dump));
+    transfers.ended.Note(cursor);
+    return ReplyPiece(context, 0, "");
+  }
+  if (of_this_filter && dump->pieces == pieces + 1 && dump->latest != nullptr) {
+    return HandOutAgain(context, number, std::move(dump));
+  }
+  transfers.dumps.Return(std::to_string(number), std::move(dump));
+  context.Error(wire::kNoSuchDump);
 }
 
 void ScanDump(CommandContext& context) {
@@ -262,11 +291,13 @@ constexpr CommandRow kRows[] = {
      .summary = "Reads a filter's bytes piece by piece, for BF.LOADCHUNK: begin with iterator 0 and go on with the "
                 "iterator of each reply, until it is 0.",
      .syntax = "key iterator",
-     .notes = "An array of the next iterator and a piece of at most 16 MiB. Of the kind redisbloom the pieces are "
-              "RedisBloom's own, so that RedisBloom can load them, and show what is there when each is read: let "
-              "nobody add meanwhile. Of every other kind they are a checksummed dump as BF.DUMP gives it, in pieces, "
-              "and all of one moment. Such a dump ends when nobody asks for its next piece for a minute; the server "
-              "keeps 64 at a time.",
+     .notes =
+         "An array of the next iterator and a piece of at most 16 MiB. Of the kind redisbloom the pieces are "
+         "RedisBloom's own, so that RedisBloom can load them, and show what is there when each is read: let "
+         "nobody add meanwhile. Of every other kind they are a checksummed dump as BF.DUMP gives it, in pieces, "
+         "and all of one moment. Asking for the same iterator again returns the same piece, as long as none after it "
+         "was asked for. Such a dump ends when nobody asks for its next piece for a minute; the server keeps 64 "
+         "at a time.",
      .weigh = WeighFilter,
      .handler = ScanDump},
     {.name = "bf.loadchunk",

@@ -65,6 +65,30 @@ class OfRedisBloom : public DumpCommands {
   OfRedisBloom() { settings.default_kind = core::FilterKind::kRedisBloom; }
 };
 
+// The module keeps the expansion in the header of a filter that does not grow, unless EXPANSION 0 made it so.
+TEST_F(OfRedisBloom, NonscalingDumpsHoldTheExpansionThatIsNotUsed) {
+  const auto growth_of = [this](const Words& command) {
+    EXPECT_NE(Reply(command)[0], '-');
+    const std::string header = Scan("bf", "0").data;
+    EXPECT_EQ(Load("loaded", ScanAll("bf")), kOk);
+    EXPECT_EQ(Scan("loaded", "0").data, header);
+    EXPECT_EQ(header[12], 13) << "options: does not scale";
+    Reply({"DEL", "bf", "loaded"});
+    return static_cast<uint8_t>(header[16]) + 256 * static_cast<uint8_t>(header[17]);
+  };
+  EXPECT_EQ(growth_of({"BF.RESERVE", "bf", "0.01", "10", "NONSCALING"}), 2);
+  EXPECT_EQ(growth_of({"BF.RESERVE", "bf", "0.01", "10", "EXPANSION", "0"}), 0);
+  EXPECT_EQ(growth_of({"BF.RESERVE", "bf", "0.01", "10", "EXPANSION", "0", "NONSCALING"}), 0);
+  EXPECT_EQ(growth_of({"BF.INSERT", "bf", "NONSCALING", "ITEMS", "a"}), 2);
+  EXPECT_EQ(growth_of({"BF.INSERT", "bf", "EXPANSION", "4", "NONSCALING", "ITEMS", "a"}), 4);
+  EXPECT_EQ(growth_of({"BF.INSERT", "bf", "NONSCALING", "EXPANSION", "300", "ITEMS", "a"}), 300);
+  EXPECT_EQ(growth_of({"BF.INSERT", "bf", "EXPANSION", "0", "ITEMS", "a"}), 0);
+  settings.default_expansion = 7;
+  EXPECT_EQ(growth_of({"BF.RESERVE", "bf", "0.01", "10", "NONSCALING"}), 7);
+  settings.default_expansion = 0;
+  EXPECT_EQ(growth_of({"BF.ADD", "bf", "a"}), 0);
+}
+
 TEST_F(OfRedisBloom, DumpsRedisBloomsBytes) {
   Reply({"BF.RESERVE", "bf", "0.1", "10"});
   Reply({"BF.ADD", "bf", "item1"});
@@ -268,7 +292,7 @@ TEST_F(OfOwnKinds, CursorsAreOfOneDumpOfOneFilter) {
   const Piece first = Scan("big", "0");
   EXPECT_LT(std::strtoull(first.cursor.c_str(), nullptr, 10), uint64_t{1} << 53) << "as JavaScript keeps integers";
   EXPECT_EQ(Reply({"BF.SCANDUMP", "k", first.cursor}), kNoSuchDump);
-  EXPECT_EQ(Reply({"BF.SCANDUMP", "big", first.cursor}), kNoSuchDump) << "asked for another filter, it ended";
+  EXPECT_NE(Reply({"BF.SCANDUMP", "big", first.cursor}), kNoSuchDump) << "a wrong question does not end it";
   for (const char* cursor : {"1", "-1", "9223372036854775807"}) {
     EXPECT_EQ(Reply({"BF.SCANDUMP", "big", cursor}), kNoSuchDump);
   }
@@ -277,6 +301,41 @@ TEST_F(OfOwnKinds, CursorsAreOfOneDumpOfOneFilter) {
   EXPECT_EQ(Reply({"BF.SCANDUMP", "big", other.cursor}), kNotFound);
   Reply({"BF.RESERVE", "big", "0.01", "100"});
   EXPECT_EQ(Reply({"BF.SCANDUMP", "big", other.cursor}), kNoSuchDump);
+}
+
+// As a client does that lost a reply: of a chunk in the middle, of the last one, and of the end.
+TEST_F(OfOwnKinds, AskingAgainGivesTheSameChunk) {
+  std::string undisturbed, disturbed;
+  for (const Piece& piece : ScanAll("big")) undisturbed += piece.data;
+  Piece piece = Scan("big", "0");
+  disturbed += piece.data;
+  while (piece.cursor != "0") {
+    const std::string asked = piece.cursor;
+    Reply({"BF.ADD", "big", "meanwhile:" + asked});
+    piece = Scan("big", asked);
+    disturbed += piece.data;
+    for (int again = 0; again < 2; ++again) {
+      const Piece same = Scan("big", asked);
+      EXPECT_EQ(same.cursor, piece.cursor);
+      EXPECT_TRUE(same.data == piece.data) << asked;
+    }
+  }
+  EXPECT_TRUE(disturbed == undisturbed);
+  EXPECT_EQ(transfers.dumps.Size(), 0U) << "a dump that was read to its end takes no memory";
+}
+
+TEST_F(OfOwnKinds, TheKeptChunkIsAccountedFor) {
+  const uint64_t before = budget.used_bytes();
+  const Piece first = Scan("big", "0");
+  EXPECT_GE(budget.used_bytes(), before + first.data.size());
+  // With no memory to keep it, the dump goes on all the same.
+  budget.set_limit_bytes(before);
+  const Piece second = Scan("big", first.cursor);
+  EXPECT_EQ(second.data.size(), first.data.size());
+  EXPECT_EQ(Reply({"BF.SCANDUMP", "big", first.cursor}), kNoSuchDump);
+  budget.set_limit_bytes(0);
+  for (Piece piece = second; piece.cursor != "0";) piece = Scan("big", piece.cursor);
+  EXPECT_EQ(budget.used_bytes(), before);
 }
 
 TEST_F(OfOwnKinds, TwoDumpsAtOnceDoNotDisturbEachOther) {
