@@ -44,6 +44,8 @@ struct OptionRow {
   std::string_view unit;  // of a WholeNumber: "seconds"; else empty
   std::string_view help;  // one sentence without a period, lower-case
   bool at_run_time;       // CONFIG SET may change it
+  // RedisBloom's name for it, which CONFIG GET and SET take as well; empty if there is none.
+  std::string_view alias = {};
 };
 
 // The environment variable of the option: "BITSIEVE_IO_THREADS".

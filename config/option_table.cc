@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <numeric>
 
 #include "config/quote.h"
+#include "config/redis_settings.h"
+#include "core/base/edit_distance.h"
 #include "core/base/glob.h"
 
 namespace bitsieve::config {
@@ -85,16 +86,18 @@ void AddMemory(Rows& rows) {
 // The ranges are those of BF.RESERVE (core/filters/filter_params.h), which this layer may not include; a test compares.
 void AddFilters(Rows& rows) {
   constexpr std::string_view kGroup = "Filters";
-  rows.insert(rows.end(),
-              {{"default-type", kGroup, &Options::default_type,
-                OneOf{{"classic", "blocked", "counting", "cuckoo", "fingerprint", "redisbloom"}}, "",
-                "kind of a filter that is made without saying which", kAtRunTime},
-               {"default-error-rate", kGroup, &Options::default_error_rate, Real{1e-9, 0.25}, "",
-                "false positive rate of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime},
-               {"default-capacity", kGroup, &Options::default_capacity, WholeNumber{1, 1ULL << 30}, "items",
-                "capacity of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime},
-               {"default-expansion", kGroup, &Options::default_expansion, WholeNumber{0, 32768}, "",
-                "how many times larger each further link of a full filter is; 0: filters do not grow", kAtRunTime}});
+  rows.insert(
+      rows.end(),
+      {{"default-type", kGroup, &Options::default_type,
+        OneOf{{"classic", "blocked", "counting", "cuckoo", "fingerprint", "redisbloom"}}, "",
+        "type of a filter that is created without TYPE", kAtRunTime},
+       {"default-error-rate", kGroup, &Options::default_error_rate, Real{1e-9, 0.25}, "",
+        "false positive rate of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime, "bf-error-rate"},
+       {"default-capacity", kGroup, &Options::default_capacity, WholeNumber{1, 1ULL << 30}, "items",
+        "capacity of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime, "bf-initial-size"},
+       {"default-expansion", kGroup, &Options::default_expansion, WholeNumber{0, 32768}, "",
+        "how many times larger each further sub-filter of a full filter is; 0: filters do not grow", kAtRunTime,
+        "bf-expansion-factor"}});
 }
 
 // Names, defaults and ranges are RedisBloom's.
@@ -163,18 +166,34 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-// Insertions, deletions and replacements that make one word the other (Levenshtein).
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({replaced, row[j] + 1, row[j - 1] + 1}));
-    }
+// By name or alias.
+const OptionRow* FindAtRunTime(std::string_view name) {
+  if (const OptionRow* row = FindOption(name)) return row;
+  const auto rows = OptionTable();
+  const auto row = std::ranges::find(rows, Lower(name), &OptionRow::alias);
+  return name.empty() || row == rows.end() ? nullptr : &*row;
+}
+
+core::Status CheckRedisSetting(const RedisSetting& setting, std::string_view text, const Options& options) {
+  const std::string value = setting.value(options);
+  if (text == value) return {};
+  return core::Fail(core::ErrorCode::kInvalidArgument, std::string(setting.name) + " can only be " + Quoted(value) +
+                                                           ", not " + Quoted(text) + ": " +
+                                                           std::string(setting.reason));
+}
+
+// `named`: the options of the pairs before this one.
+core::Status SetOne(std::string_view name, std::string_view text, std::vector<const OptionRow*>& named,
+                    Options& options) {
+  const OptionRow* const row = FindAtRunTime(name);
+  if (row == nullptr) return core::Fail(core::ErrorCode::kInvalidArgument, UnknownOption(name));
+  if (std::ranges::count(named, row) != 0) return core::Fail(core::ErrorCode::kInvalidArgument, "duplicate parameter");
+  named.push_back(row);
+  if (!row->at_run_time) {
+    return core::Fail(core::ErrorCode::kInvalidArgument,
+                      std::string(row->name) + " cannot be changed at run time: it is read when the server starts");
   }
-  return row.back();
+  return SetOption(*row, text, options);
 }
 
 }  // namespace
@@ -207,7 +226,7 @@ std::string UnknownOption(std::string_view name) {
   std::string message = "unknown option " + Quoted(name);
   if (name.size() > kLongestGuessed) return message;
   const std::string lower = Lower(name);
-  const auto distance = [&](const OptionRow& row) { return EditDistance(lower, row.name); };
+  const auto distance = [&](const OptionRow& row) { return core::EditDistance(lower, row.name); };
   const OptionRow& nearest = *std::ranges::min_element(OptionTable(), {}, distance);
   if (distance(nearest) <= kFarthestGuess) message += "; did you mean " + std::string(nearest.name) + "?";
   return message;
@@ -216,22 +235,37 @@ std::string UnknownOption(std::string_view name) {
 std::vector<std::pair<std::string, std::string>> MatchOptions(const Options& options, std::string_view glob) {
   std::vector<std::pair<std::string, std::string>> found;
   const std::string pattern = Lower(glob);
+  const auto add = [&](std::string_view name, auto value) {
+    if (!name.empty() && core::GlobMatch(pattern, name)) found.emplace_back(name, value());
+  };
   for (const OptionRow& row : OptionTable()) {
-    if (core::GlobMatch(pattern, row.name)) found.emplace_back(row.name, OptionText(row, options));
+    const auto value = [&] { return OptionText(row, options); };
+    add(row.name, value);
+    add(row.alias, value);
   }
+  for (const RedisSetting& setting : RedisSettings()) add(setting.name, [&] { return setting.value(options); });
   return found;
 }
 
-core::Status SetOptionAtRunTime(std::string_view name, std::string_view text, Options& options) {
-  const OptionRow* row = FindOption(name);
-  if (row == nullptr) return core::Fail(core::ErrorCode::kInvalidArgument, UnknownOption(name));
-  if (!row->at_run_time) {
-    return core::Fail(core::ErrorCode::kInvalidArgument,
-                      std::string(row->name) + " cannot be changed at run time: it is read when the server starts");
-  }
+tl::expected<void, RefusedPair> SetOptionsAtRunTime(std::span<const NameAndText> pairs, Options& options) {
   Options changed = options;
-  if (core::Status status = SetOption(*row, text, changed); !status) return status;
-  if (core::Status status = CheckTogether(changed); !status) return status;
+  std::vector<const OptionRow*> named;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const auto [name, text] = pairs[i];
+    if (FindRedisSetting(Lower(name)) != nullptr) continue;
+    const core::Status status = SetOne(name, text, named, changed);
+    if (!status) return tl::unexpected(RefusedPair{i, status.error().message});
+  }
+  // These follow from the options, and so from all pairs.
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const RedisSetting* setting = FindRedisSetting(Lower(pairs[i].first));
+    if (setting == nullptr) continue;
+    const core::Status status = CheckRedisSetting(*setting, pairs[i].second, changed);
+    if (!status) return tl::unexpected(RefusedPair{i, status.error().message});
+  }
+  if (const core::Status status = CheckTogether(changed); !status) {
+    return tl::unexpected(RefusedPair{pairs.size() - 1, status.error().message});
+  }
   options = std::move(changed);
   return {};
 }

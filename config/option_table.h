@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
 
@@ -24,14 +25,24 @@ const OptionRow* FindOption(std::string_view name);
 // `unknown option "prot"; did you mean port?`
 std::string UnknownOption(std::string_view name);
 
-// CONFIG GET: name and value of each option whose name matches the glob, whatever the case.
+// CONFIG GET: name and value of each option, alias and setting of Redis (redis_settings.h) whose name matches the glob,
+// whatever the case.
 std::vector<std::pair<std::string, std::string>> MatchOptions(const Options& options, std::string_view glob);
 
 // What the values of several options must be to each other; each is within its own range.
 core::Status CheckTogether(const Options& options);
 
-// CONFIG SET: kInvalidArgument, and nothing changed, if the option is unknown, is read at start-up only, does not take
-// the value, or does not take it together with what others are.
-core::Status SetOptionAtRunTime(std::string_view name, std::string_view text, Options& options);
+// A name and a value, both views of what a client sent.
+using NameAndText = std::pair<std::string_view, std::string_view>;
+
+// Why pairs were refused, and the first pair that is to blame; values that do not fit together are blamed on the last.
+struct RefusedPair {
+  size_t index = 0;
+  std::string reason;
+};
+
+// CONFIG SET: sets all pairs, or none. They are refused if an option is unknown, is named twice or is read at start-up
+// only, if it does not take its value, or if what comes out does not fit together.
+tl::expected<void, RefusedPair> SetOptionsAtRunTime(std::span<const NameAndText> pairs, Options& options);
 
 }  // namespace bitsieve::config

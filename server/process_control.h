@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,7 +33,11 @@ class ProcessControl final : public ServerControl {
   std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view glob) const override {
     return options_.Match(glob);
   }
-  core::Status SetOption(std::string_view name, std::string_view value) override { return options_.Set(name, value); }
+  tl::expected<void, RefusedOption> SetOptions(
+      std::span<const std::pair<std::string_view, std::string_view>> pairs) override {
+    return options_.Set(pairs).map_error(
+        [](config::RefusedPair refused) { return RefusedOption{refused.index, std::move(refused.reason)}; });
+  }
 
  private:
   Storage& storage_;

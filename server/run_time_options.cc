@@ -1,7 +1,5 @@
 #include "server/run_time_options.h"
 
-#include "config/option_table.h"
-
 namespace bitsieve::server {
 
 RunTimeOptions::RunTimeOptions(config::Options options, Check check, Apply apply)
@@ -19,11 +17,13 @@ std::vector<std::pair<std::string, std::string>> RunTimeOptions::Match(std::stri
   return config::MatchOptions(options_, glob);
 }
 
-core::Status RunTimeOptions::Set(std::string_view name, std::string_view value) {
+tl::expected<void, config::RefusedPair> RunTimeOptions::Set(std::span<const config::NameAndText> pairs) {
   const std::lock_guard lock(mutex_);
   config::Options changed = options_;
-  if (auto status = config::SetOptionAtRunTime(name, value, changed); !status) return status;
-  if (auto status = check_(changed); !status) return status;
+  if (auto done = config::SetOptionsAtRunTime(pairs, changed); !done) return done;
+  if (const core::Status status = check_(changed); !status) {
+    return tl::unexpected(config::RefusedPair{pairs.size() - 1, status.error().message});
+  }
   options_ = std::move(changed);
   apply_(options_);
   return {};

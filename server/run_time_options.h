@@ -4,11 +4,14 @@
 
 #include <functional>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
 
+#include "config/option_table.h"
 #include "config/options.h"
 #include "core/base/result.h"
 
@@ -27,8 +30,8 @@ class RunTimeOptions {
   void Tell(const Apply& user) const;
   // As in config::MatchOptions.
   std::vector<std::pair<std::string, std::string>> Match(std::string_view glob) const;
-  // As in config::SetOptionAtRunTime, and what Check says.
-  core::Status Set(std::string_view name, std::string_view value);
+  // As in config::SetOptionsAtRunTime, and what Check says of the outcome. No other change comes between.
+  tl::expected<void, config::RefusedPair> Set(std::span<const config::NameAndText> pairs);
 
  private:
   const Check check_;

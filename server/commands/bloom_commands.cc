@@ -240,9 +240,10 @@ constexpr CommandRow kRows[] = {
      .since = "1.0.0",
      .complexity = "O(1)",
      .summary = "Creates an empty filter for a capacity and an error rate.",
-     .syntax = "key error_rate capacity [EXPANSION expansion] [NONSCALING] [TYPE kind] [WINDOW window] "
-               "[COUNTERBITS 4 | 8] [BUCKETSIZE size] [MAXITERATIONS iterations] [HASH xxh3 | murmur3 | fnv1a | sip] "
-               "[SEED seed] [TIGHTENING ratio] [IFNOTEXISTS]",
+     .syntax =
+         "key error_rate capacity [EXPANSION expansion] [NONSCALING] [TYPE kind] [WINDOW window] "
+         "[COUNTERBITS <4 | 8>] [BUCKETSIZE size] [MAXITERATIONS iterations] [HASH <xxh3 | murmur3 | fnv1a | sip>] "
+         "[SEED seed] [TIGHTENING ratio] [IFNOTEXISTS]",
      .notes =
          "error_rate is between 0 and 1; above 0.25 it is used as 0.25. EXPANSION 0 is NONSCALING. TYPE, WINDOW, "
          "COUNTERBITS, BUCKETSIZE, MAXITERATIONS, HASH, SEED, TIGHTENING and IFNOTEXISTS are Bitsieve's own: with "
@@ -294,8 +295,8 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(items * links)",
      .summary = "Adds items, as BF.MADD, and says how the filter is to be made if there is none.",
      .syntax = "key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TYPE kind] "
-               "[WINDOW window] [COUNTERBITS 4 | 8] [BUCKETSIZE size] [MAXITERATIONS iterations] "
-               "[HASH xxh3 | murmur3 | fnv1a | sip] [SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
+               "[WINDOW window] [COUNTERBITS <4 | 8>] [BUCKETSIZE size] [MAXITERATIONS iterations] "
+               "[HASH <xxh3 | murmur3 | fnv1a | sip>] [SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
      .notes = "Options are ignored when the filter exists. TYPE, WINDOW, COUNTERBITS, BUCKETSIZE, MAXITERATIONS, HASH, "
               "SEED and TIGHTENING are Bitsieve's own.",
      .weigh = WeighArguments,
@@ -346,11 +347,10 @@ constexpr CommandRow kRows[] = {
      .keys = kFirstArgument,
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
-     .complexity = "O(bytes), since the fill is counted",
+     .complexity = "O(sub-filters)",
      .summary = "What a filter was made for, what it takes and how full it is.",
      .syntax = "key [FULL | CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | TYPE | ERROR | ESTIMATED | FILL | HASHES | "
-               "BITS | "
-               "SEED | TIGHTENING | HASH | WINDOW | OLDEST | GENERATIONS | COUNTERBITS | "
+               "BITS | SEED | TIGHTENING | HASH | WINDOW | OLDEST | GENERATIONS | COUNTERBITS | "
                "BUCKETSIZE | MAXITERATIONS | FINGERPRINTBITS | STATE | PROGRESS | FAILURE]",
      .notes =
          "Without a word, RedisBloom's five fields: capacity, size, number of filters, number of items inserted and "

@@ -10,6 +10,7 @@
 #include "core/base/wall_clock.h"
 #include "server/commands/client_name.h"
 #include "server/commands/command_families.h"
+#include "server/commands/help.h"
 #include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
@@ -147,6 +148,7 @@ void Unpause(CommandContext& context) {
 }
 
 constexpr CommandRow kSubcommands[] = {
+    HelpRow("client|help", "5.0.0", CommandGroup::kConnection),
     {.name = "client|id",
      .arity = 2,
      .flags = kFast | kLoading,

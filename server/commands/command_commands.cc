@@ -7,6 +7,7 @@
 #include "server/commands/command_docs.h"
 #include "server/commands/command_families.h"
 #include "server/commands/command_table.h"
+#include "server/commands/help.h"
 #include "server/commands/server_identity.h"
 #include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
@@ -163,20 +164,43 @@ void List(CommandContext& context) {
   for (const std::string_view name : names) context.reply.BulkString(name);
 }
 
-void GetKeys(CommandContext& context) {
+// Calls `write` with the row and each key of the command that is an argument of this one.
+void WriteKeys(CommandContext& context,
+               void (*write)(ReplyWriter& reply, const CommandRow& row, std::string_view key)) {
   const Arguments command = context.arguments.subspan(2);
   const CommandRow* row = context.table.Find(command[0]);
+  if (row != nullptr && !row->subcommands.empty() && command.size() > 1) {
+    row = CommandTable::FindSubcommand(*row, command[1]);
+  }
   if (row == nullptr) return context.Error(wire::kInvalidCommand);
   if (row->keys.first == 0) return context.Error(wire::kNoKeys);
   if (!ArityFits(*row, command.size())) return context.Error(wire::kInvalidArgumentCount);
   const int last = LastOf(row->keys, command.size());
   context.reply.ArrayHeader(static_cast<size_t>((last - row->keys.first) / row->keys.step + 1));
   for (int i = row->keys.first; i <= last; i += row->keys.step) {
-    context.reply.BulkString(command[static_cast<size_t>(i)]);
+    write(context.reply, *row, command[static_cast<size_t>(i)]);
   }
 }
 
+void GetKeys(CommandContext& context) {
+  WriteKeys(context, [](ReplyWriter& reply, const CommandRow&, std::string_view key) { reply.BulkString(key); });
+}
+
+// As Redis says it of the commands of a module: reads, or everything.
+void GetKeysAndFlags(CommandContext& context) {
+  WriteKeys(context, [](ReplyWriter& reply, const CommandRow& row, std::string_view key) {
+    reply.ArrayHeader(2);
+    reply.BulkString(key);
+    if (row.flags & kWrite) {
+      WriteSet(reply, {"RW", "access", "update"});
+    } else {
+      WriteSet(reply, {"RO", "access"});
+    }
+  });
+}
+
 constexpr CommandRow kSubcommands[] = {
+    HelpRow("command|help", "5.0.0"),
     {.name = "command|count",
      .arity = 2,
      .flags = kLoading,
@@ -220,6 +244,14 @@ constexpr CommandRow kSubcommands[] = {
      .syntax = "command [arg ...]",
      .weigh = WeighArguments,
      .handler = GetKeys},
+    {.name = "command|getkeysandflags",
+     .arity = -3,
+     .flags = kLoading,
+     .since = "7.0.0",
+     .complexity = "O(arguments)",
+     .summary = "The same, each with what the command does to the filter.",
+     .syntax = "command [arg ...]",
+     .handler = GetKeysAndFlags},
 };
 
 constexpr CommandRow kRows[] = {

@@ -57,10 +57,17 @@ class SyntaxParser {
     return word;
   }
 
-  // "NAME" alone, "NAME value", or "value".
+  // "NAME" alone, "NAME value", "NAME <value | value>", or "value".
   ArgumentDoc Word(std::string_view word) {
     if (!IsLiteral(word)) return {.name = std::string(word), .type = TypeOf(word), .token = {}};
     const std::string_view next = Peek();
+    if (next == "<") {
+      Take();
+      ArgumentDoc value = Alternatives();
+      value.name = LowerCase(word);
+      value.token = word;
+      return value;
+    }
     const bool has_value = !next.empty() && !IsLiteral(next);
     if (!has_value) return {.name = LowerCase(word), .type = "pure-token", .token = std::string(word)};
     Take();
@@ -74,14 +81,19 @@ class SyntaxParser {
     return {.name = parts.front().name, .type = type, .token = {}, .arguments = std::move(parts)};
   }
 
-  // What is between brackets. "[item ...]" behind "item" says that there may be more of it.
-  void Group(bool optional, std::vector<ArgumentDoc>& arguments) {
+  // What is between brackets, the closing one included.
+  ArgumentDoc Alternatives() {
     std::vector<ArgumentDoc> alternatives;
-    repeats_ = false;
     do {
       alternatives.push_back(Joined("block", Sequence()));
-    } while (Take() == "|");  // takes the closing bracket as well
-    ArgumentDoc group = Joined("oneof", std::move(alternatives));
+    } while (Take() == "|");
+    return Joined("oneof", std::move(alternatives));
+  }
+
+  // "[item ...]" after "item" says that there may be more of it.
+  void Group(bool optional, std::vector<ArgumentDoc>& arguments) {
+    repeats_ = false;
+    ArgumentDoc group = Alternatives();
     const size_t parts = std::max<size_t>(1, group.arguments.size());
     if (repeats_ && arguments.size() >= parts && arguments[arguments.size() - parts].name == group.name) {
       const auto from = arguments.end() - static_cast<std::ptrdiff_t>(parts);

@@ -20,6 +20,8 @@ std::span<const CommandRow> ExpiryCommands();
 std::span<const CommandRow> ConnectionCommands();
 std::span<const CommandRow> ClientCommands();
 std::span<const CommandRow> ServerCommands();
+std::span<const CommandRow> ObjectCommands();
+std::span<const CommandRow> MemoryCommands();
 std::span<const CommandRow> CommandCommands();
 std::span<const CommandRow> TransactionCommands();
 std::span<const CommandRow> WatchCommands();

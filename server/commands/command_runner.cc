@@ -6,6 +6,7 @@
 #include "core/base/wall_clock.h"
 #include "core/filters/image_pressure.h"
 #include "server/commands/aside.h"
+#include "server/commands/command_guess.h"
 #include "server/commands/command_table.h"
 #include "server/commands/transaction.h"
 #include "server/commands/wire_errors.h"
@@ -20,15 +21,6 @@ bool Refuse(CommandContext& context, std::string_view error) {
   return false;
 }
 
-std::string UnknownCommand(Arguments arguments) {
-  std::string quoted;
-  for (size_t i = 1; i < arguments.size() && quoted.size() < wire::kMaxQuotedBytes; ++i) {
-    const size_t room = wire::kMaxQuotedBytes - quoted.size();
-    quoted += wire::Quoted(arguments[i].substr(0, room)) + " ";
-  }
-  return wire::UnknownCommand(arguments[0], quoted);
-}
-
 std::string SubcommandNames(const CommandRow& container) {
   std::string names;
   for (const CommandRow& row : container.subcommands) {
@@ -41,7 +33,7 @@ std::string SubcommandNames(const CommandRow& container) {
 // Admission: small checks, in this order. Each replies itself when it refuses.
 
 bool CheckKnown(CommandContext& context) {
-  return context.row != nullptr || Refuse(context, UnknownCommand(context.arguments));
+  return context.row != nullptr || Refuse(context, UnknownCommandError(context.arguments));
 }
 
 // Goes on from a container to its subcommand.

@@ -12,10 +12,10 @@ namespace {
 using Family = std::span<const CommandRow> (*)();
 
 // The one list of families.
-constexpr Family kFamilies[] = {BloomCommands,   RemovalCommands,     FreezeCommands,     BloomSetCommands,
-                                DumpCommands,    CuckooCommands,      CuckooDumpCommands, KeyCommands,
-                                ExpiryCommands,  ConnectionCommands,  ClientCommands,     ServerCommands,
-                                CommandCommands, TransactionCommands, WatchCommands,      PubSubCommands};
+constexpr Family kFamilies[] = {
+    BloomCommands,      RemovalCommands, FreezeCommands,  BloomSetCommands,    DumpCommands,   CuckooCommands,
+    CuckooDumpCommands, KeyCommands,     ExpiryCommands,  ConnectionCommands,  ClientCommands, ServerCommands,
+    ObjectCommands,     MemoryCommands,  CommandCommands, TransactionCommands, WatchCommands,  PubSubCommands};
 
 std::string_view OwnName(const CommandRow& subcommand) { return subcommand.name.substr(subcommand.name.find('|') + 1); }
 

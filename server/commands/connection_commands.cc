@@ -160,8 +160,11 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kConnection,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "Lets the user default in, with any password.",
+     .summary = "Accepts the user default with any password, and no other user.",
      .syntax = "[username] password",
+     .notes =
+         "No passwords are configured. A password without a username is an error, as in a Redis without requirepass, "
+         "so that a client which relies on one finds out.",
      .handler = Auth},
     {.name = "select",
      .arity = 2,

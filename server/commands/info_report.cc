@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <fstream>
 #include <limits>
 
 #include "server/commands/pub_sub.h"
+#include "server/commands/resident_memory.h"
 #include "server/commands/server_identity.h"
 
 namespace bitsieve::server {
@@ -60,13 +60,6 @@ std::string Seconds(const timeval& time) {
   char text[32];
   std::snprintf(text, sizeof text, "%" PRId64 ".%06" PRId64, int64_t{time.tv_sec}, int64_t{time.tv_usec});
   return text;
-}
-
-uint64_t ResidentBytes() {
-  std::ifstream statm("/proc/self/statm");
-  uint64_t total_pages = 0, resident_pages = 0;
-  statm >> total_pages >> resident_pages;
-  return resident_pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 void Server(const Environment& environment, Lines& lines) {

@@ -185,18 +185,6 @@ void Copy(CommandContext& context) {
   context.reply.Integer(there == copy ? 1 : 0);
 }
 
-void MemoryUsage(CommandContext& context) {
-  ArgumentReader reader(context.arguments, 3);
-  // Taken and ignored: a filter has no elements to sample.
-  if (reader.Skip("SAMPLES") && reader.Integer(wire::kSyntax, wire::kNotAnInteger) < 0) reader.Fail(wire::kSyntax);
-  if (reader.More()) reader.Fail(wire::kSyntax);
-  if (!reader.ok()) return context.Error(reader.error());
-  const FilterPtr filter = context.keyspace().Find(context.arguments[2]);
-  if (filter == nullptr) return context.reply.Null();
-  const uint64_t name_bytes = context.arguments[2].size() + kNameOverheadBytes;
-  context.reply.Integer(static_cast<int64_t>(name_bytes + filter->Info().size_bytes));
-}
-
 void DatabaseSize(CommandContext& context) { context.reply.Integer(static_cast<int64_t>(context.keyspace().Size())); }
 
 void Flush(CommandContext& context) {
@@ -212,19 +200,6 @@ constexpr KeyPositions kFirst{1, 1, 1};
 constexpr KeyPositions kAll{1, -1, 1};
 constexpr std::string_view kFlushNotes =
     "With ASYNC the memory is freed in the background; the names are gone at once either way.";
-
-constexpr CommandRow kMemorySubcommands[] = {
-    {.name = "memory|usage",
-     .arity = -3,
-     .max_arguments = 5,
-     .flags = kReadOnly,
-     .keys = {2, 2, 1},
-     .since = "4.0.0",
-     .complexity = "O(links)",
-     .summary = "The bytes that a filter and its name take from maxmemory. Null if there is no such filter.",
-     .syntax = "key [SAMPLES count]",
-     .handler = MemoryUsage},
-};
 
 constexpr CommandRow kRows[] = {
     {.name = "del",
@@ -348,13 +323,6 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(1)",
      .summary = "The name of some filter. Null if there is none.",
      .handler = RandomKey},
-    {.name = "memory",
-     .arity = -2,
-     .flags = kReadOnly,
-     .since = "4.0.0",
-     .complexity = "that of the subcommand",
-     .summary = "Commands about memory.",
-     .subcommands = kMemorySubcommands},
     {.name = "dbsize",
      .arity = 1,
      .flags = kReadOnly | kFast,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "server/commands/command_families.h"
+#include "server/commands/help.h"
 #include "server/commands/subscriptions.h"
 #include "server/commands/wire_errors.h"
 
@@ -133,6 +134,7 @@ constexpr CommandRow SubscribingRow(std::string_view name, int arity, std::strin
 }
 
 constexpr CommandRow kPubSubSubcommands[] = {
+    HelpRow("pubsub|help", "6.2.0", CommandGroup::kPubSub),
     {.name = "pubsub|channels",
      .arity = -2,
      .max_arguments = 3,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/commands/command_families.h"
+#include "server/commands/help.h"
 #include "server/commands/info_report.h"
 #include "server/commands/module_list.h"
 #include "server/commands/weigh.h"
@@ -59,11 +60,30 @@ void Save(CommandContext& context) {
   };
 }
 
+// Whether to make a snapshot.
+bool ReadShutdown(ArgumentReader& reader) {
+  bool no_save = false, save = false;
+  while (reader.More()) {
+    if (reader.Skip("NOSAVE")) {
+      no_save = true;
+    } else if (reader.Skip("SAVE")) {
+      save = true;
+    } else if (!reader.Skip("NOW") && !reader.Skip("FORCE")) {
+      reader.Fail(wire::kSyntax);
+    }
+  }
+  if (no_save && save) reader.Fail(wire::kSyntax);
+  return !no_save;
+}
+
 void Shutdown(CommandContext& context) {
   ArgumentReader reader(context.arguments, 1);
-  const bool save = !reader.Skip("NOSAVE");
-  if (save) reader.Skip("SAVE");
-  if (!reader.AtEnd()) return context.Error(wire::kSyntax);
+  if (reader.Skip("ABORT")) {
+    // Once begun, a stop runs no further commands.
+    return context.Error(reader.AtEnd() ? wire::kNoShutdown : wire::kSyntax);
+  }
+  const bool save = ReadShutdown(reader);
+  if (!reader.ok()) return context.Error(reader.error());
   context.session.closing = true;  // no reply: the client sees the connection end, as with Redis
   context.control().Shutdown(save);
 }
@@ -86,30 +106,14 @@ void ConfigGet(CommandContext& context) {
   }
 }
 
-// The value of the option of exactly this name, if there is one: a name may look like a pattern.
-std::optional<std::string> ValueOf(const ServerControl& control, std::string_view name) {
-  for (NameAndValue& option : control.GetOptions(name)) {
-    if (EqualsIgnoringCase(option.first, name)) return std::move(option.second);
-  }
-  return std::nullopt;
-}
-
-// Sets all pairs, or none: what was set before a failure is set back.
+// Sets all pairs, or none.
 void ConfigSet(CommandContext& context) {
-  const Arguments pairs = context.arguments.subspan(2);
-  if (pairs.size() % 2 != 0) return context.Error(wire::WrongArity(context.row->name));
-  std::vector<NameAndValue> before;
-  for (size_t i = 0; i < pairs.size(); i += 2) {
-    std::optional<std::string> old_value = ValueOf(context.control(), pairs[i]);
-    const core::Status status = context.control().SetOption(pairs[i], pairs[i + 1]);
-    if (!status) {
-      for (size_t back = before.size(); back > 0; --back) {
-        (void)context.control().SetOption(before[back - 1].first, before[back - 1].second);
-      }
-      return context.Error(wire::ConfigSetFailed(pairs[i], status.error().message));
-    }
-    if (old_value) before.emplace_back(pairs[i], std::move(*old_value));
-  }
+  const Arguments words = context.arguments.subspan(2);
+  if (words.size() % 2 != 0) return context.Error(wire::WrongArity(context.row->name));
+  std::vector<std::pair<std::string_view, std::string_view>> pairs;
+  for (size_t i = 0; i < words.size(); i += 2) pairs.emplace_back(words[i], words[i + 1]);
+  const auto done = context.control().SetOptions(pairs);
+  if (!done) return context.Error(wire::ConfigSetFailed(pairs[done.error().index].first, done.error().reason));
   context.reply.Ok();
 }
 
@@ -121,13 +125,17 @@ void ConfigResetStat(CommandContext& context) {
 }
 
 constexpr CommandRow kConfigSubcommands[] = {
+    HelpRow("config|help", "5.0.0"),
     {.name = "config|get",
      .arity = -3,
      .flags = kAdmin | kLoading,
      .since = "2.0.0",
      .complexity = "O(options * patterns)",
-     .summary = "Names and values of the options that fit the patterns.",
+     .summary = "Names and values of the options that match the patterns.",
      .syntax = "parameter [parameter ...]",
+     .notes =
+         "Also RedisBloom's names of some options, and the settings databases, maxmemory-policy and save of Redis, "
+         "which follow from the options.",
      .weigh = WeighArguments,
      .handler = ConfigGet},
     {.name = "config|set",
@@ -137,6 +145,7 @@ constexpr CommandRow kConfigSubcommands[] = {
      .complexity = "O(pairs)",
      .summary = "Sets options at run time: all that are given, or none.",
      .syntax = "parameter value [parameter value ...]",
+     .notes = "The values are checked together, so that those which only fit each other may come in any order.",
      .weigh = WeighArguments,
      .handler = ConfigSet},
     {.name = "config|resetstat",
@@ -149,6 +158,7 @@ constexpr CommandRow kConfigSubcommands[] = {
 };
 
 constexpr CommandRow kModuleSubcommands[] = {
+    HelpRow("module|help", "5.0.0"),
     {.name = "module|list",
      .arity = 2,
      .flags = kAdmin,
@@ -163,7 +173,7 @@ constexpr CommandRow kRows[] = {
      .arity = -1,
      .flags = kLoading,
      .since = "1.0.0",
-     .complexity = "O(1); the section bf counts all filters, O(bytes)",
+     .complexity = "O(1); of the section bf O(sub-filters of all filters)",
      .summary = "Figures about the server, as lines of text.",
      .syntax = "[section [section ...]]",
      .notes = "Sections: server, clients, memory, persistence, stats, replication, cpu, modules, cluster, keyspace; "
@@ -220,12 +230,15 @@ constexpr CommandRow kRows[] = {
      .handler = Time},
     {.name = "shutdown",
      .arity = -1,
-     .max_arguments = 2,
+     .max_arguments = 4,
      .flags = kAdmin | kNoMulti | kLoading,
      .since = "1.0.0",
      .complexity = "O(bytes of what changed), with a snapshot",
      .summary = "Stops the server, after a snapshot unless NOSAVE.",
-     .syntax = "[NOSAVE | SAVE]",
+     .syntax = "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
+     .notes =
+         "NOW and FORCE change nothing: there are no replicas to wait for, and a snapshot that fails does not keep "
+         "the server from stopping. ABORT, which stands alone, is an error: a stop that has begun cannot be undone.",
      .handler = Shutdown},
 };
 

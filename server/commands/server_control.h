@@ -6,8 +6,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
 
@@ -35,6 +37,12 @@ struct LogStatus {
   uint64_t segments_bytes = 0;    // of the log's files
 };
 
+// Why a change of options was refused, and which of its pairs is to blame.
+struct RefusedOption {
+  size_t index = 0;
+  std::string reason;
+};
+
 class ServerControl {
  public:
   virtual ~ServerControl() = default;
@@ -52,8 +60,9 @@ class ServerControl {
 
   // The option table at run time. Name and value of each option whose name matches the glob.
   virtual std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view glob) const = 0;
-  // kInvalidArgument with the reason: unknown, not settable at run time, or out of range.
-  virtual core::Status SetOption(std::string_view name, std::string_view value) = 0;
+  // Sets all pairs of name and value, or none; other changes come before all of them or after.
+  virtual tl::expected<void, RefusedOption> SetOptions(
+      std::span<const std::pair<std::string_view, std::string_view>> pairs) = 0;
 };
 
 }  // namespace bitsieve::server

@@ -112,6 +112,11 @@ inline constexpr std::string_view kCuckooNotReserved =
 inline constexpr std::string_view kNoSuchKey = "ERR no such key";
 inline constexpr std::string_view kInvalidCursor = "ERR invalid cursor";
 inline constexpr std::string_view kCopyToItself = "ERR source and destination objects are the same";
+inline constexpr std::string_view kNoFrequencies =
+    "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching "
+    "between policies at runtime LRU and LFU data will take some time to adjust.";
+inline constexpr std::string_view kTimeoutNotAnInteger = "ERR timeout is not an integer or out of range";
+inline constexpr std::string_view kNegativeTimeout = "ERR timeout is negative";
 inline constexpr std::string_view kExpiryNxNotAlone =
     "ERR NX and XX, GT or LT options at the same time are not compatible";
 inline constexpr std::string_view kExpiryGtAndLt = "ERR GT and LT options at the same time are not compatible";
@@ -129,7 +134,6 @@ inline constexpr std::string_view kBadClientName =
 inline constexpr std::string_view kLongClientName = "ERR Client names cannot be longer than 1024 bytes.";
 inline constexpr std::string_view kInvalidClientId = "ERR Invalid client ID";
 inline constexpr std::string_view kPauseTimeout = "ERR timeout is not an integer or out of range";
-inline constexpr std::string_view kNegativeTimeout = "ERR timeout is negative";
 inline constexpr std::string_view kPauseMode = "ERR CLIENT PAUSE mode must be WRITE or ALL";
 
 // Transactions.
@@ -149,6 +153,9 @@ inline constexpr std::string_view kChannelTooLong = "ERR the channel is too long
 inline constexpr std::string_view kPatternTooLong = "ERR the pattern is too long: at most 1024 bytes are allowed";
 inline constexpr std::string_view kTooManySubscriptions =
     "ERR too many subscriptions: a connection may have 16384 channels and patterns, of 16 MiB together";
+
+// SHUTDOWN.
+inline constexpr std::string_view kNoShutdown = "ERR No shutdown in progress.";
 
 // COMMAND.
 inline constexpr std::string_view kInvalidCommand = "ERR Invalid command specified";
@@ -181,6 +188,13 @@ inline std::string CannotLog(std::string trouble) {
 }
 inline std::string UnknownCommand(std::string_view command, std::string_view quoted_arguments) {
   return Joined({"ERR unknown command ", Quoted(command), ", with args beginning with: ", quoted_arguments});
+}
+inline std::string SimilarCommand(std::string_view command, std::string_view similar) {
+  return Joined({"ERR unknown command ", Quoted(command), ", did you mean ", similar, "?"});
+}
+inline std::string CommandOnValues(std::string_view command) {
+  return Joined({"ERR unknown command ", Quoted(command),
+                 ": this server holds filters, not values; add items with BF.ADD and look them up with BF.EXISTS"});
 }
 inline std::string UnknownSubcommand(std::string_view subcommand, std::string_view known) {
   return Joined({"ERR unknown subcommand ", Quoted(subcommand), ", must be one of: ", known});

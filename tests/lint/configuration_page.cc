@@ -1,6 +1,7 @@
 #include <string_view>
 
 #include "config/option_table.h"
+#include "config/redis_settings.h"
 #include "tests/lint/pages.h"
 
 namespace bitsieve::lint {
@@ -19,9 +20,9 @@ Every setting of the server is an option with a name. It can be given in four pl
 3. the environment: `BITSIEVE_PORT=7000`,
 4. a flag: `--port 7000`.
 
-`bitsieve serve --print-config` prints what comes out, as a file that `--config` takes, and says on standard error
-where each value that is no default came from. Unknown names and values out of range are all told at once, with their
-place, and the server does not start (exit status 2).
+`bitsieve serve --print-config` prints the result as a file that `--config` takes, and on standard error where each value
+that is not a default comes from. All unknown names and out-of-range values are reported together, each with its
+location, and the server does not start (exit status 2).
 
 The file is one JSON object; lines may carry `//` comments. [bitsieve.example.json](../config/bitsieve.example.json) has
 every option with its default.
@@ -29,8 +30,9 @@ every option with its default.
 Sizes are bytes, or `64kb`, `100mb`, `2gb` (powers of 1024), or `64k`, `100m`, `2g` (powers of 1000), as Redis has
 them; in a file such a size is a string.
 
-Options marked *at run time* can be changed with `CONFIG SET name value`; the change lasts until the server stops.
-`CONFIG GET pattern` tells the values in use.
+Options marked *at run time* can be changed with `CONFIG SET name value [name value ...]`: all of them, or none if one is
+refused; values are checked together, so their order does not matter. A change lasts until the server stops.
+`CONFIG GET pattern` returns the values in use. Both also take RedisBloom's names of options, where the table gives one.
 
 ## Templates
 
@@ -64,6 +66,16 @@ namespace, to something else than a port. The server then refuses to start and s
 the pod helps.
 )";
 
+constexpr std::string_view kRedisSettings = R"(
+## Settings of Redis
+
+Clients of Redis read these with `CONFIG GET`; their values follow from the options. `CONFIG SET` accepts the value that
+such a setting has, and refuses any other.
+
+| Setting | By default | Why |
+|---|---|---|
+)";
+
 std::string Cell(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -76,7 +88,8 @@ std::string Cell(std::string_view text) {
 std::string Row(const OptionRow& row) {
   const std::string value = OptionReadableText(row, config::Options{});
   return "| `" + std::string(row.name) + "` | " + (value.empty() ? "empty" : "`" + value + "`") + " | " +
-         Cell(AllowedValues(row)) + " | " + (row.at_run_time ? "yes" : "") + " | " + Cell(row.help) + " |\n";
+         Cell(AllowedValues(row)) + " | " + (row.at_run_time ? "yes" : "") + " | " + Cell(row.help) +
+         (row.alias.empty() ? "" : " (RedisBloom: `" + std::string(row.alias) + "`)") + " |\n";
 }
 
 }  // namespace
@@ -91,6 +104,11 @@ std::string ConfigurationPage() {
       page += "|---|---|---|---|---|\n";
     }
     page += Row(row);
+  }
+  page += kRedisSettings;
+  for (const config::RedisSetting& setting : config::RedisSettings()) {
+    page += "| `" + std::string(setting.name) + "` | `" + setting.value(config::Options{}) + "` | " +
+            std::string(setting.reason) + " |\n";
   }
   return page;
 }

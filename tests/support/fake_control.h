@@ -34,11 +34,16 @@ class FakeControl final : public server::ServerControl {
     }
     return found;
   }
-  core::Status SetOption(std::string_view name, std::string_view value) override {
-    const auto found = options.find(std::string(name));
-    if (found == options.end()) return core::Fail(core::ErrorCode::kInvalidArgument, "unknown option");
-    if (value == "bad") return core::Fail(core::ErrorCode::kInvalidArgument, "must be good");
-    found->second = value;
+  tl::expected<void, server::RefusedOption> SetOptions(
+      std::span<const std::pair<std::string_view, std::string_view>> pairs) override {
+    auto changed = options;
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      const auto found = changed.find(std::string(pairs[i].first));
+      if (found == changed.end()) return tl::unexpected(server::RefusedOption{i, "unknown option"});
+      if (pairs[i].second == "bad") return tl::unexpected(server::RefusedOption{i, "must be good"});
+      found->second = pairs[i].second;
+    }
+    options = std::move(changed);
     return {};
   }
 

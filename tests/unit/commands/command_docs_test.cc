@@ -40,6 +40,8 @@ TEST(ParseSyntaxTest, ReadsWhatRowsHave) {
   EXPECT_EQ(Parsed("parameter value [parameter value ...]"), "parameter:block*(parameter:string value:string)");
   EXPECT_EQ(Parsed("[AUTH username password]"), "username:block?(username:string=AUTH password:string)");
   EXPECT_EQ(Parsed("command [arg ...]"), "command:string arg:string?*");
+  EXPECT_EQ(Parsed("[HASH <xxh3 | sip>] [BITS <4 | 8>]"),
+            "hash:oneof=HASH?(xxh3:string sip:string) bits:oneof=BITS?(4:pure-token=4 8:pure-token=8)");
 }
 
 TEST(ParseSyntaxTest, EveryRowHasDocumentableArguments) {
@@ -64,6 +66,33 @@ TEST(WriteCommandDocsTest, IsAMapOfTheRow) {
               testing::EndsWith("$9\r\narguments\r\n*2\r\n%2\r\n$4\r\nname\r\n$3\r\nkey\r\n$4\r\ntype\r\n$3\r\nkey\r\n"
                                 "%3\r\n$4\r\nname\r\n$4\r\nitem\r\n$4\r\ntype\r\n$6\r\nstring\r\n"
                                 "$5\r\nflags\r\n~1\r\n+multiple\r\n"));
+}
+
+// How deep aggregates are nested in the reply that begins at `at`, which moves to its end.
+int DepthOf(const std::string& reply, size_t& at) {
+  const char type = reply[at];
+  const size_t line_end = reply.find('\n', at);
+  const int64_t count = type == '+' ? 0 : std::stoll(reply.substr(at + 1));
+  at = line_end + 1;
+  if (type == '$') at += static_cast<size_t>(count) + 2;
+  if (type != '*' && type != '~' && type != '%') return 0;
+  int deepest = 0;
+  for (int64_t i = 0; i < count * (type == '%' ? 2 : 1); ++i) deepest = std::max(deepest, DepthOf(reply, at));
+  return deepest + 1;
+}
+
+// Parsers of clients have limits: hiredis before 1.0 reads seven levels. COMMAND DOCS adds one for the array of all.
+TEST(WriteCommandDocsTest, NestsNoDeeperThanRedis) {
+  constexpr int kOfRedis = 11, kOfAlternatives = 5, kOfSubcommands = 2;
+  static_assert(kOfAlternatives + kOfSubcommands < kOfRedis);
+  for (const CommandRow* row : CommandTable::Instance().rows()) {
+    std::string out;
+    protocol::ReplyWriter reply(out);
+    WriteCommandDocs(reply, *row);
+    size_t end = 0;
+    EXPECT_LE(DepthOf(out, end), kOfAlternatives + (row->subcommands.empty() ? 0 : kOfSubcommands)) << row->name;
+    EXPECT_EQ(end, out.size()) << row->name;
+  }
 }
 
 TEST(GroupDocsTest, EveryCommandIsInOneOfThem) {

@@ -25,8 +25,6 @@ TEST_F(ConnectionCommandsTest, EchoIsBinarySafe) {
 }
 
 TEST_F(ConnectionCommandsTest, UnknownCommandsAreQuoted) {
-  EXPECT_EQ(Reply({"GET", "a", "b c"}), "-ERR unknown command 'GET', with args beginning with: 'a' 'b c' \r\n");
-  EXPECT_EQ(Reply({"x\r\ny"}), "-ERR unknown command 'x  y', with args beginning with: \r\n");
   const std::string reply = Reply({std::string(1'000'000, 'x'), std::string(1'000'000, 'y'), "z"});
   EXPECT_LT(reply.size(), 400u);
 }

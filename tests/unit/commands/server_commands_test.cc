@@ -154,7 +154,13 @@ TEST_F(ServerCommandsTest, BackgroundSave) {
 }
 
 TEST_F(ServerCommandsTest, ShutdownEndsTheBatchWithoutAReply) {
-  EXPECT_EQ(Reply({"SHUTDOWN", "LATER"}), "-ERR syntax error\r\n");
+  for (const test::Words& command : {test::Words{"SHUTDOWN", "LATER"},
+                                     {"SHUTDOWN", "SAVE", "NOSAVE"},
+                                     {"SHUTDOWN", "ABORT", "NOW"},
+                                     {"SHUTDOWN", "NOW", "ABORT"}}) {
+    EXPECT_EQ(Reply(command), "-ERR syntax error\r\n");
+  }
+  EXPECT_EQ(Reply({"SHUTDOWN", "ABORT"}), "-ERR No shutdown in progress.\r\n");
   EXPECT_TRUE(control.shutdowns.empty());
   EXPECT_EQ(Replies({{"PING"}, {"SHUTDOWN", "NOSAVE"}, {"PING"}}), "+PONG\r\n");
   EXPECT_TRUE(session.closing);

@@ -44,8 +44,8 @@ TEST_F(TransactionCommandsTest, ErrorsWhileQueueingAbort) {
   EXPECT_EQ(
       Replies({{"MULTI"}, {"BF.ADD", "f", "x"}, {"BF.ADD", "f"}, {"PING"}, {"EXEC"}}),
       "+OK\r\n+QUEUED\r\n-ERR wrong number of arguments for 'bf.add' command\r\n+QUEUED\r\n" + std::string(kAborted));
-  EXPECT_EQ(Replies({{"MULTI"}, {"GET", "x"}, {"EXEC"}}),
-            "+OK\r\n-ERR unknown command 'GET', with args beginning with: 'x' \r\n" + std::string(kAborted));
+  EXPECT_EQ(Replies({{"MULTI"}, {"NOSUCH", "x"}, {"EXEC"}}),
+            "+OK\r\n-ERR unknown command 'NOSUCH', with args beginning with: 'x' \r\n" + std::string(kAborted));
   EXPECT_EQ(registry.Size(), 0u);
   EXPECT_EQ(Reply({"PING"}), "+PONG\r\n");
 }

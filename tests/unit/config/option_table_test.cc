@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "config/redis_settings.h"
 #include "core/filters/filter_params.h"
 
 namespace bitsieve::config {
@@ -15,6 +18,12 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
+
+// Empty if the pairs were taken, else the index of the pair to blame and the reason.
+std::string Set(std::vector<NameAndText> pairs, Options& options) {
+  const auto done = SetOptionsAtRunTime(pairs, options);
+  return done ? "" : std::to_string(done.error().index) + ": " + done.error().reason;
+}
 
 TEST(OptionTable, EveryDefaultIsAValueThatItsRowTakes) {
   const Options defaults;
@@ -78,15 +87,70 @@ TEST(OptionTable, FilterRangesAreThoseOfTheCore) {
 
 TEST(OptionTable, ACuckooFilterHasTwoBucketsAtLeast) {
   Options options;
-  EXPECT_TRUE(SetOptionAtRunTime("cf-initial-size", "100", options));
-  EXPECT_TRUE(SetOptionAtRunTime("cf-bucket-size", "50", options));
-  const core::Status larger = SetOptionAtRunTime("cf-bucket-size", "51", options);
-  ASSERT_FALSE(larger);
-  EXPECT_EQ(larger.error().message,
-            "cf-initial-size must be at least twice cf-bucket-size, not 100 with buckets of 51");
-  EXPECT_FALSE(SetOptionAtRunTime("cf-initial-size", "99", options));
+  EXPECT_EQ(Set({{"cf-initial-size", "100"}}, options), "");
+  EXPECT_EQ(Set({{"cf-bucket-size", "50"}}, options), "");
+  EXPECT_EQ(Set({{"cf-bucket-size", "51"}}, options),
+            "0: cf-initial-size must be at least twice cf-bucket-size, not 100 with buckets of 51");
+  EXPECT_NE(Set({{"cf-initial-size", "99"}}, options), "");
   EXPECT_EQ(options.cf_bucket_size, 50U);
   EXPECT_EQ(options.cf_initial_size, 100U);
+}
+
+TEST(OptionTable, PairsAreCheckedTogetherInAnyOrder) {
+  for (const bool size_first : {true, false}) {
+    Options options;
+    const auto pairs = [&](std::string_view size, std::string_view buckets) {
+      std::vector<NameAndText> both{{"cf-initial-size", size}, {"cf-bucket-size", buckets}};
+      if (!size_first) std::swap(both[0], both[1]);
+      return both;
+    };
+    EXPECT_EQ(Set(pairs("510", "255"), options), "");
+    EXPECT_EQ(Set(pairs("100", "2"), options), "") << "fits only together";
+    EXPECT_EQ(Set(pairs("4096", "255"), options), "") << "fits only together, the other way round";
+    EXPECT_THAT(Set(pairs("100", "51"), options), testing::StartsWith("1: cf-initial-size must be at least"));
+    EXPECT_EQ(std::pair(options.cf_initial_size, options.cf_bucket_size), std::pair(uint64_t{4096}, 255U));
+  }
+}
+
+TEST(OptionTable, NothingIsSetUnlessAllIs) {
+  Options options;
+  EXPECT_THAT(Set({{"timeout", "7"}, {"port", "1"}}, options), testing::StartsWith("1: port cannot be changed"));
+  EXPECT_THAT(Set({{"timeout", "7"}, {"maxclients", "x"}}, options), testing::StartsWith("1: maxclients must be"));
+  EXPECT_THAT(Set({{"timeout", "7"}, {"nosuch", "x"}}, options), testing::StartsWith("1: unknown option"));
+  EXPECT_EQ(Set({{"timeout", "7"}, {"TimeOut", "8"}}, options), "1: duplicate parameter");
+  EXPECT_EQ(Set({{"default-capacity", "7"}, {"bf-initial-size", "8"}}, options), "1: duplicate parameter");
+  EXPECT_EQ(options.timeout, 0U);
+  EXPECT_EQ(options.default_capacity, 100U);
+}
+
+TEST(OptionTable, RedisBloomsNamesAreAliases) {
+  Options options;
+  EXPECT_EQ(Set({{"BF-error-rate", "0.05"}, {"bf-initial-size", "7"}, {"bf-expansion-factor", "0"}}, options), "");
+  EXPECT_EQ(options.default_error_rate, 0.05);
+  EXPECT_EQ(options.default_capacity, 7U);
+  EXPECT_EQ(options.default_expansion, 0U);
+  EXPECT_THAT(MatchOptions(options, "bf-*"), ElementsAre(Pair("bf-error-rate", "0.05"), Pair("bf-initial-size", "7"),
+                                                         Pair("bf-expansion-factor", "0")));
+  for (const OptionRow& row : OptionTable()) {
+    EXPECT_EQ(row.alias.empty() ? nullptr : FindOption(row.alias), nullptr) << "the name of another option";
+  }
+  EXPECT_NE(Set({{"", "1"}}, options), "") << "options without an alias have none that is empty";
+}
+
+TEST(OptionTable, SettingsOfRedisFollowFromTheOptions) {
+  Options options;
+  EXPECT_THAT(MatchOptions(options, "databases"), ElementsAre(Pair("databases", "1")));
+  EXPECT_THAT(MatchOptions(options, "maxmemory-policy"), ElementsAre(Pair("maxmemory-policy", "noeviction")));
+  EXPECT_THAT(MatchOptions(options, "save"), ElementsAre(Pair("save", "60 1")));
+  EXPECT_EQ(Set({{"maxmemory-policy", "noeviction"}, {"databases", "1"}}, options), "");
+  EXPECT_EQ(Set({{"maxmemory-policy", "allkeys-lru"}}, options),
+            "0: maxmemory-policy can only be \"noeviction\", not \"allkeys-lru\": filters are not evicted; commands "
+            "that need more memory than maxmemory are refused");
+  EXPECT_EQ(Set({{"save", "5 1"}, {"save-interval", "5"}}, options), "");
+  EXPECT_EQ(Set({{"save", ""}}, options), "0: save can only be \"5 1\", not \"\": set save-interval instead");
+  EXPECT_EQ(Set({{"save-interval", "0"}, {"save", ""}}, options), "");
+  EXPECT_THAT(MatchOptions(options, "save"), ElementsAre(Pair("save", "")));
+  for (const RedisSetting& setting : RedisSettings()) EXPECT_EQ(FindOption(setting.name), nullptr) << setting.name;
 }
 
 TEST(OptionTable, FindIgnoresCase) {
@@ -105,22 +169,25 @@ TEST(OptionTable, UnknownOptionGuessesWhatWasMeant) {
 TEST(OptionTable, MatchByGlob) {
   const Options options;
   EXPECT_THAT(MatchOptions(options, "port"), ElementsAre(Pair("port", "7379")));
-  EXPECT_THAT(MatchOptions(options, "SAVE*"), ElementsAre(Pair("save-interval", "60")));
+  EXPECT_THAT(MatchOptions(options, "SAVE-*"), ElementsAre(Pair("save-interval", "60")));
   EXPECT_THAT(MatchOptions(options, "log[a-z]*t"), ElementsAre(Pair("logformat", "text")));
-  EXPECT_EQ(MatchOptions(options, "*").size(), OptionTable().size());
-  EXPECT_THAT(MatchOptions(options, "databases"), IsEmpty());
+  EXPECT_THAT(MatchOptions(options, "nosuch"), IsEmpty());
+  const auto all = MatchOptions(options, "*");
+  EXPECT_EQ(std::set(all.begin(), all.end()).size(), all.size());
+  for (const OptionRow& row : OptionTable()) {
+    EXPECT_THAT(all, testing::Contains(Pair(std::string(row.name), OptionText(row, options))));
+  }
 }
 
 TEST(OptionTable, SetAtRunTime) {
   Options options;
-  ASSERT_TRUE(SetOptionAtRunTime("MAXMEMORY", "1gb", options));
+  EXPECT_EQ(Set({{"MAXMEMORY", "1gb"}}, options), "");
   EXPECT_EQ(options.maxmemory, 1ULL << 30);
-  EXPECT_EQ(SetOptionAtRunTime("port", "1", options).error().message,
-            "port cannot be changed at run time: it is read when the server starts");
+  EXPECT_EQ(Set({{"port", "1"}}, options), "0: port cannot be changed at run time: it is read when the server starts");
   EXPECT_EQ(options.port, 7379);
-  EXPECT_EQ(SetOptionAtRunTime("databases", "1", options).error().message, R"(unknown option "databases")");
-  EXPECT_EQ(SetOptionAtRunTime("timeout", "soon", options).error().message,
-            R"(timeout must be a whole number of seconds from 0 to 31536000, not "soon")");
+  EXPECT_EQ(Set({{"nothing-alike", "1"}}, options), R"(0: unknown option "nothing-alike")");
+  EXPECT_EQ(Set({{"timeout", "soon"}}, options),
+            R"(0: timeout must be a whole number of seconds from 0 to 31536000, not "soon")");
 }
 
 }  // namespace

@@ -70,7 +70,10 @@ class FakeControl final : public ServerControl {
     if (on_get_options) on_get_options();
     return {};
   }
-  core::Status SetOption(std::string_view, std::string_view) override { return {}; }
+  tl::expected<void, RefusedOption> SetOptions(
+      std::span<const std::pair<std::string_view, std::string_view>>) override {
+    return {};
+  }
 
   std::function<void()> on_get_options;  // runs on the asking loop; set before the server starts to be used
 
