@@ -18,6 +18,7 @@ import time
 import unittest
 
 import redis
+from redis.utils import HIREDIS_AVAILABLE
 
 PATIENCE = float(os.environ.get("BITSIEVE_TEST_PATIENCE", "1"))
 START_SECONDS = 30 * PATIENCE
@@ -32,6 +33,15 @@ def binary():
     if not os.access(path, os.X_OK):
         sys.exit(f"BITSIEVE_BINARY={path}: no such executable")
     return path
+
+
+def check_parser():
+    """redis-py takes hiredis if it is there; a run that is meant to test one parser must not test the other."""
+    wanted = os.environ.get("REDIS_PY_PARSER")
+    used = "hiredis" if HIREDIS_AVAILABLE else "python"
+    if wanted not in (None, used):
+        sys.exit(f"REDIS_PY_PARSER={wanted}, but redis-py would parse by {used}: "
+                 "apt-get install python3-hiredis, or set PYTHONPATH to tests/integration/without_hiredis")
 
 
 def wait_until(condition, seconds, what):
@@ -175,6 +185,13 @@ def as_bytes(value):
     return value if isinstance(value, bytes) else str(value).encode()
 
 
+def scandump(client, key, cursor):
+    """BF.SCANDUMP by redis-py's own call, which it refuses to make with hiredis; then by the command."""
+    if HIREDIS_AVAILABLE:
+        return client.execute_command("BF.SCANDUMP", key, cursor)
+    return client.bf().scandump(key, cursor)
+
+
 def encode(*arguments):
     """A command as an array of bulk strings."""
     parts = [b"*%d\r\n" % len(arguments)]
@@ -301,4 +318,5 @@ class OwnServerTest(unittest.TestCase):
 
 
 def main():
+    check_parser()
     unittest.main(verbosity=2)

@@ -5,7 +5,7 @@ import hashlib
 import struct
 
 import redis
-from harness import OwnServerTest, main
+from harness import OwnServerTest, main, scandump
 
 ONE_ITEM_HEADER = bytes.fromhex(
     "010000000000000001000000050000000200000008000000000000004000000000000000"
@@ -134,10 +134,10 @@ class ThroughRedisPy(OwnServerTest):
             bloom.add("myBloom", x)
             self.assertTrue(bloom.exists("myBloom", x))
         chunks = []
-        chunk = bloom.scandump("myBloom", 0)
+        chunk = scandump(bloom.client, "myBloom", 0)
         while chunk[0] != 0:
             chunks.append(chunk)
-            chunk = bloom.scandump("myBloom", chunk[0])
+            chunk = scandump(bloom.client, "myBloom", chunk[0])
         before = bloom.execute_command("bf.debug", "myBloom")
         info = bloom.info("myBloom")
         bloom.client.delete("myBloom")

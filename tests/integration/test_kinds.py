@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import redis
-from harness import PATIENCE, ServerTest, main
+from harness import PATIENCE, ServerTest, main, scandump
 from test_node_clients import NODE, install_clients
 
 # What BF.RESERVE needs besides the kind.
@@ -100,7 +100,7 @@ class RedisPy(ServerTest):
             bloom.madd(kind, *items)
             cursor = 0
             while True:
-                cursor, chunk = bloom.scandump(kind, cursor)
+                cursor, chunk = scandump(client, kind, cursor)
                 if cursor == 0:
                     break
                 bloom.loadchunk("loaded", cursor, chunk)

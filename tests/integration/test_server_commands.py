@@ -362,7 +362,7 @@ class Introspection(ServerTest):
         of_module = client.execute_command("COMMAND LIST", "FILTERBY", "MODULE", "bf")
         self.assertTrue({b"bf.add", b"cf.add"} <= set(of_module))
         for container in ("CLIENT", "COMMAND", "CONFIG", "MEMORY", "MODULE", "OBJECT"):
-            help_lines = client.execute_command(container, "HELP")
+            help_lines = client.execute_command(f"{container} HELP")
             self.assertTrue(help_lines[0].startswith(container.encode()), help_lines)
 
 
