@@ -172,7 +172,7 @@ TEST_F(ServerCommandsTest, ShutdownEndsTheBatchWithoutAReply) {
 TEST_F(ServerCommandsTest, TimeIsTwoNumbers) { EXPECT_THAT(Reply({"TIME"}), StartsWith("*2\r\n$10\r\n")); }
 
 TEST_F(ServerCommandsTest, WhatWouldMistakeUsForOthersIsUnknown) {
-  for (const char* name : {"SENTINEL", "CLUSTER", "OBJECT", "READONLY", "SET", "MONITOR"}) {
+  for (const char* name : {"SENTINEL", "CLUSTER", "READONLY", "EVAL", "SCRIPT", "SET", "MONITOR"}) {
     EXPECT_THAT(Reply({name, "x"}), StartsWith("-ERR unknown command"));
   }
 }
