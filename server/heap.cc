@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 
 namespace bitsieve::server {
 namespace {
@@ -31,7 +32,11 @@ void HeapTrimmer::Start() {
   timer_.async_wait([this](const asio::error_code& error) {
     if (error) return;
     if (rush_.IsOver(count_())) malloc_trim(0);
-    Start();
+    try {
+      Start();
+    } catch (const std::bad_alloc&) {
+      return;  // pages that are not given back are no reason to end
+    }
   });
 }
 

@@ -18,11 +18,12 @@ namespace {
 using Buffer = spdlog::memory_buf_t;
 
 // Milliseconds, since the order of events within a second is what one reads a log for.
-std::string Timestamp(spdlog::log_clock::time_point time) {
+// Without allocating: what is logged may be that there is no memory.
+void AppendTimestamp(spdlog::log_clock::time_point time, Buffer& out) {
   const auto since_epoch = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch());
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since_epoch);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(static_cast<std::time_t>(seconds.count())),
-                     (since_epoch - seconds).count());
+  fmt::format_to(std::back_inserter(out), "{:%Y-%m-%dT%H:%M:%S}.{:03}Z",
+                 fmt::gmtime(static_cast<std::time_t>(seconds.count())), (since_epoch - seconds).count());
 }
 
 std::string_view View(spdlog::string_view_t text) { return {text.data(), text.size()}; }
@@ -33,8 +34,8 @@ std::string JsonString(std::string_view text) {
 }
 
 void AppendTextLine(const spdlog::details::log_msg& message, Buffer& out) {
-  fmt::format_to(std::back_inserter(out), "{} {} ", Timestamp(message.time),
-                 View(spdlog::level::to_string_view(message.level)));
+  AppendTimestamp(message.time, out);
+  fmt::format_to(std::back_inserter(out), " {} ", View(spdlog::level::to_string_view(message.level)));
   for (const char c : View(message.payload)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
@@ -47,7 +48,9 @@ void AppendTextLine(const spdlog::details::log_msg& message, Buffer& out) {
 }
 
 void AppendJsonLine(const spdlog::details::log_msg& message, Buffer& out) {
-  fmt::format_to(std::back_inserter(out), R"({{"time":"{}","level":"{}","message":{}}})", Timestamp(message.time),
+  fmt::format_to(std::back_inserter(out), R"({{"time":")");
+  AppendTimestamp(message.time, out);
+  fmt::format_to(std::back_inserter(out), R"(","level":"{}","message":{}}})",
                  View(spdlog::level::to_string_view(message.level)), JsonString(View(message.payload)));
   out.push_back('\n');
 }

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <new>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -51,6 +52,7 @@ using Clock = std::chrono::steady_clock;
 
 // How long clients may take to read their last replies when the server stops.
 constexpr std::chrono::seconds kDrainPatience{5};
+constexpr std::chrono::milliseconds kOutOfMemoryPause{1};
 
 int64_t MillisecondsSince(Clock::time_point begin) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count();
@@ -118,6 +120,7 @@ class Server {
 
  private:
   void BeginLoading();
+  core::Result<Recovery> LoadOrOutOfMemory();
   void OnLoaded(core::Result<Recovery> recovery);
   [[noreturn]] void EndWhileLoading();
   void ReportRecovery(const RecoveryReport& report) const;
@@ -179,15 +182,32 @@ core::Status Server::Start() {
 }
 
 core::Status Server::Run() {
-  main_.run();
-  return loaded_;
+  while (true) {
+    try {
+      main_.run();
+      return loaded_;
+    } catch (const std::bad_alloc&) {
+      // Half of a recovery serves nobody; anything else can wait.
+      if (stats_.Loading()) return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for what is to be loaded");
+      spdlog::warn("The main thread is out of memory");
+      std::this_thread::sleep_for(kOutOfMemoryPause);
+    }
+  }
 }
 
 void Server::BeginLoading() {
   loader_ = std::thread([this] {
-    auto recovery = storage_.Load(options_);
+    auto recovery = LoadOrOutOfMemory();
     asio::post(main_, [this, recovery = std::move(recovery)]() mutable { OnLoaded(std::move(recovery)); });
   });
+}
+
+core::Result<Recovery> Server::LoadOrOutOfMemory() {
+  try {
+    return storage_.Load(options_);
+  } catch (const std::bad_alloc&) {
+    return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for what is to be loaded");
+  }
 }
 
 void Server::OnLoaded(core::Result<Recovery> recovery) {

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/base/change_meter.h"
+
 namespace bitsieve::server {
 
 size_t WorkerPool::DefaultThreads() { return std::clamp<size_t>(std::thread::hardware_concurrency(), 2, 4); }
@@ -48,6 +50,7 @@ bool WorkerPool::TakeWork(std::function<void()>& work, bool& is_large) {
 }
 
 void WorkerPool::RunThread() {
+  core::ChangeMeter::Count(0);  // takes what it needs now
   std::unique_lock lock(mutex_);
   while (true) {
     std::function<void()> work;

@@ -1,6 +1,8 @@
 #include "core/filters/cuckoo_table.h"
 
+#include <array>
 #include <cassert>
+#include <new>
 #include <vector>
 
 #include "core/filters/cuckoo_sizing.h"
@@ -86,10 +88,41 @@ struct CuckooTable::Step {
   uint32_t slot;
 };
 
+// The steps of a search. A few are enough nearly always; a long search allocates.
+class CuckooTable::Steps {
+ public:
+  size_t size() const { return size_; }
+  const Step* data() const { return many_.empty() ? few_.data() : many_.data(); }
+  const Step& operator[](size_t i) const { return data()[i]; }
+  void push_back(const Step& step) {
+    if (size_ < few_.size()) {
+      few_[size_++] = step;
+      return;
+    }
+    if (many_.empty()) many_.assign(few_.begin(), few_.end());
+    many_.push_back(step);
+    ++size_;
+  }
+
+ private:
+  std::array<Step, 128> few_;
+  std::vector<Step> many_;  // all of them, if there are more
+  size_t size_ = 0;
+};
+
+// A search for which there is no memory has found nothing.
 bool CuckooTable::InsertByMoving(const CuckooPair& pair, uint64_t fingerprint, uint32_t max_iterations,
                                  MoveVersion& version) {
-  thread_local std::vector<Step> steps;  // so that searching allocates nothing but once
-  steps.clear();
+  try {
+    return SearchAndMove(pair, fingerprint, max_iterations, version);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+bool CuckooTable::SearchAndMove(const CuckooPair& pair, uint64_t fingerprint, uint32_t max_iterations,
+                                MoveVersion& version) {
+  Steps steps;
   steps.push_back({pair.bucket, Step::kStart, 0});
   if (pair.partner != pair.bucket) steps.push_back({pair.partner, Step::kStart, 0});
   const size_t most = steps.size() + max_iterations;

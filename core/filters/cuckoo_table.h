@@ -140,7 +140,8 @@ class CuckooTable {
   void Recount();
 
  private:
-  struct Step;  // of a search
+  struct Step;
+  class Steps;  // of a search
 
   CuckooTable(const CuckooShape& shape, const CuckooTable* older, BitMemory memory);
 
@@ -156,6 +157,7 @@ class CuckooTable {
   static uint64_t Subtract(uint64_t a, uint64_t b, uint64_t m) { return a - b + (m & (uint64_t{0} - uint64_t{a < b})); }
 
   bool InsertByMoving(const CuckooPair& pair, uint64_t fingerprint, uint32_t max_iterations, MoveVersion& version);
+  bool SearchAndMove(const CuckooPair& pair, uint64_t fingerprint, uint32_t max_iterations, MoveVersion& version);
   void MoveAlong(const Step* steps, uint32_t last, uint32_t free_slot, uint64_t fingerprint);
   void Put(uint64_t bucket, uint32_t slot, uint64_t fingerprint);
   void CountItems(int64_t more) { items_.store(items() + static_cast<uint64_t>(more), std::memory_order_relaxed); }

@@ -1,5 +1,6 @@
 // BF.FREEZE: the verb of the kinds that collect items until they are frozen.
 
+#include "core/base/roll_back.h"
 #include "core/filters/ribbon_staging.h"
 #include "server/commands/command_families.h"
 #include "server/commands/notices.h"
@@ -17,7 +18,9 @@ void Freeze(CommandContext& context) {
   }
   core::RibbonStaging* const staging = core::RibbonStaging::Of(*filter);
   if (staging != nullptr && staging->Close()) {
+    core::RollBack reopened([staging] { staging->Reopen(""); });
     context.control().Freeze(context.arguments[1], filter);
+    reopened.Dismiss();
     NotifyChanged(context);
   }
   context.reply.Ok();

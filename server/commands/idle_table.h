@@ -11,6 +11,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -32,7 +33,9 @@ class IdleTable {
   static constexpr Duration kMoment{1'000};
 
   explicit IdleTable(size_t most = kMost, Duration patience = kPatience, Duration moment = kMoment)
-      : most_(most), patience_(patience), moment_(moment) {}
+      : most_(most), patience_(patience), moment_(moment) {
+    entries_.reserve(most_);
+  }
   IdleTable(const IdleTable&) = delete;
   IdleTable& operator=(const IdleTable&) = delete;
   ~IdleTable() {
@@ -55,11 +58,13 @@ class IdleTable {
       found = LongestLeftAlone();
       if (found == entries_.end() || now - found->second.left < moment_) return false;
     }
+    Map fresh;  // made before anything is given up for it
+    fresh.emplace(key, Entry{std::move(value), now});
     if (found != entries_.end()) {
       dying = std::move(found->second.value);
       entries_.erase(found);
     }
-    entries_.emplace(key, Entry{std::move(value), now});
+    entries_.insert(fresh.extract(fresh.begin()));
     Wake();
     return true;
   }
@@ -102,21 +107,21 @@ class IdleTable {
     return std::min_element(entries_.begin(), entries_.end(),
                             [](const auto& a, const auto& b) { return a.second.left < b.second.left; });
   }
-  void Wake() {
-    if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+  // If there is no thread to be had, the next caller tries again.
+  void Wake() noexcept {
+    try {
+      if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+    } catch (const std::exception&) {
+      return;
+    }
     wake_.notify_one();
   }
-  std::vector<std::unique_ptr<Value>> TakeAbandoned() {
-    const Time now = std::chrono::steady_clock::now();
-    std::vector<std::unique_ptr<Value>> abandoned;
-    for (auto each = entries_.begin(); each != entries_.end();) {
-      if (now - each->second.left < patience_) {
-        ++each;
-        continue;
-      }
-      abandoned.push_back(std::move(each->second.value));
-      each = entries_.erase(each);
-    }
+  // Null if there is none.
+  std::unique_ptr<Value> TakeAbandoned() noexcept {
+    const auto oldest = LongestLeftAlone();
+    if (oldest == entries_.end() || std::chrono::steady_clock::now() - oldest->second.left < patience_) return nullptr;
+    std::unique_ptr<Value> abandoned = std::move(oldest->second.value);
+    entries_.erase(oldest);
     return abandoned;
   }
 
@@ -126,9 +131,9 @@ class IdleTable {
       wake_.wait(lock, [this] { return stopping_ || !entries_.empty(); });
       if (stopping_) return;
       wake_.wait_until(lock, LongestLeftAlone()->second.left + patience_, [this] { return stopping_; });
-      std::vector<std::unique_ptr<Value>> dying = TakeAbandoned();
+      std::unique_ptr<Value> dying = TakeAbandoned();
       lock.unlock();
-      dying.clear();
+      dying.reset();
       lock.lock();
     }
   }

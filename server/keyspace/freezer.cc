@@ -1,11 +1,18 @@
 #include "server/keyspace/freezer.h"
 
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "core/filters/ribbon_staging.h"
 
 namespace bitsieve::server {
+namespace {
+
+// Short enough for a string to hold it without allocating.
+constexpr const char* kOutOfMemory = "out of memory";
+
+}  // namespace
 
 Freezer::Freezer(Registry& registry, Told told, Frozen frozen)
     : registry_(registry), told_(std::move(told)), frozen_(std::move(frozen)), thread_([this] { Run(); }) {}
@@ -13,9 +20,11 @@ Freezer::Freezer(Registry& registry, Told told, Frozen frozen)
 Freezer::~Freezer() { Stop(); }
 
 void Freezer::Freeze(std::string_view name, const FilterPtr& closed) {
+  std::list<Job> job;
+  job.push_back({std::string(name), closed});
   registry_.NoteFreezing(closed);
   const std::lock_guard lock(mutex_);
-  waiting_.push_back({std::string(name), closed});
+  waiting_.splice(waiting_.end(), job);
   wake_.notify_one();
 }
 
@@ -33,11 +42,21 @@ void Freezer::Run() {
   while (true) {
     wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
-    const Job job = std::move(waiting_.front());
-    waiting_.pop_front();
+    std::list<Job> job;
+    job.splice(job.end(), waiting_, waiting_.begin());
     lock.unlock();
-    Build(job);
+    BuildOrReopen(job.front());
+    job.clear();
     lock.lock();
+  }
+}
+
+void Freezer::BuildOrReopen(const Job& job) {
+  try {
+    Build(job);
+  } catch (const std::bad_alloc&) {
+    const FilterPtr closed = job.filter.lock();
+    if (closed != nullptr) core::RibbonStaging::Of(*closed)->Reopen(kOutOfMemory);
   }
 }
 

@@ -8,8 +8,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -43,7 +43,7 @@ class Freezer {
   // As Stop.
   ~Freezer();
 
-  // `closed` is a core::RibbonStaging whose Close said true.
+  // `closed` is a core::RibbonStaging whose Close said true. What throws std::bad_alloc has done nothing.
   void Freeze(std::string_view name, const FilterPtr& closed);
   // Gives up what is being built, and ends the thread: a matter of milliseconds. What is not frozen by now stays
   // closed, so that whatever is saved of it tells to freeze it at the next start.
@@ -57,6 +57,7 @@ class Freezer {
 
   void Run();
   void Build(const Job& job);
+  void BuildOrReopen(const Job& job);
   void Publish(const std::string& name, const FilterPtr& closed, const FilterPtr& frozen);
 
   Registry& registry_;
@@ -64,7 +65,7 @@ class Freezer {
   const Frozen frozen_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Job> waiting_;            // protected by mutex_
+  std::list<Job> waiting_;             // protected by mutex_
   std::atomic<bool> stopping_{false};  // set under mutex_; relaxed, while building: seen late, a shard more is built
   std::thread thread_;                 // last: it uses all of the above
 };

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "core/bits/huge_pages.h"
@@ -34,7 +35,12 @@ class HugePageKeeper {
 
   void Run() {
     for (std::chrono::milliseconds interval = kShortest; Sleep(interval);) {
-      const uint64_t made = core::HugePages::MakeAll([this] { return Sleep(kPause); });
+      uint64_t made = 0;
+      try {
+        made = core::HugePages::MakeAll([this] { return Sleep(kPause); });
+      } catch (const std::bad_alloc&) {
+        made = 0;  // another time
+      }
       interval = made != 0 ? kShortest : std::min(2 * interval, kLongest);
     }
   }

@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -131,7 +133,8 @@ class Registry::View {
   void MakeRoom() {
     const size_t size = map_.size() + 1;
     const auto most = static_cast<double>(map_.bucket_count()) * static_cast<double>(map_.max_load_factor());
-    if (static_cast<double>(size) > most) map_.reserve(2 * size);
+    // The one bucket of a map that never held anything does not count.
+    if (map_.bucket_count() == 1 || static_cast<double>(size) > most) map_.reserve(2 * size);
   }
 
   // The node of this name if its time has come; else an empty one.
@@ -235,18 +238,29 @@ class Registry::Reaper {
   // From now on, as long as there is something that will expire.
   void Sweep() {
     const std::lock_guard lock(mutex_);
-    if (sweeping_) return;
-    sweeping_ = true;
+    if (std::exchange(sweeping_, true) && thread_.joinable()) return;
     Wake();
   }
 
  private:
   static constexpr std::chrono::milliseconds kSweepInterval{100};
 
-  // Called with mutex_ held.
-  void Wake() {
-    if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+  // Called with mutex_ held. If there is no thread to be had, the next caller tries again.
+  void Wake() noexcept {
+    try {
+      if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+    } catch (const std::exception&) {
+      return;
+    }
     wake_.notify_one();
+  }
+  // Out of memory, it is tried again.
+  bool SweepOnce() const noexcept {
+    try {
+      return sweep_();
+    } catch (const std::bad_alloc&) {
+      return true;
+    }
   }
 
   void Run() {
@@ -261,7 +275,7 @@ class Registry::Reaper {
       const bool sweep = std::exchange(sweeping_, false);
       lock.unlock();
       dying.clear();
-      const bool more = sweep && sweep_();
+      const bool more = sweep && SweepOnce();
       lock.lock();
       sweeping_ |= more;
     }

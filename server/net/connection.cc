@@ -44,7 +44,9 @@ void Connection::Guarded(Work&& work) {
   }
 }
 
-void Connection::Start() { WaitReadable(); }
+void Connection::Start() {
+  Guarded([this] { WaitReadable(); });
+}
 
 void Connection::Drain() {
   draining_ = true;
@@ -274,7 +276,7 @@ void Connection::WaitWritable() {
   if (std::exchange(waiting_for_writable_, true)) return;
   socket_.async_wait(Socket::wait_write, [self = shared_from_this()](const asio::error_code& error) {
     self->waiting_for_writable_ = false;
-    if (!error) self->OnWritable();
+    if (!error) self->Guarded([&self] { self->OnWritable(); });
   });
 }
 

@@ -8,8 +8,12 @@
 #include <algorithm>
 #include <asio/post.hpp>
 #include <atomic>
+#include <new>
+#include <thread>
 #include <utility>
 
+#include "core/base/change_meter.h"
+#include "core/base/roll_back.h"
 #include "core/base/wall_clock.h"
 #include "server/net/address.h"
 #include "server/net/connection.h"
@@ -21,6 +25,7 @@ using asio::ip::tcp;
 
 // Idle connections are looked for so often: `timeout` is kept to within that.
 constexpr std::chrono::seconds kSweepInterval{1};
+constexpr std::chrono::milliseconds kOutOfMemoryPause{1};
 // Postponed commands are tried again so often, and so many at once, however many there are.
 constexpr std::chrono::milliseconds kRetryInterval{2};
 constexpr size_t kRetriesAtOnce = 256;
@@ -52,7 +57,21 @@ EventLoop::~EventLoop() { Join(); }
 
 void EventLoop::Start() {
   ScheduleSweep();
-  thread_ = std::thread([this] { context_.run(); });
+  thread_ = std::thread([this] { Run(); });
+}
+
+// A handler that runs out of memory has seen to its own connection; the others go on.
+void EventLoop::Run() {
+  core::ChangeMeter::Count(0);  // takes what it needs now
+  while (true) {
+    try {
+      if (!sweep_scheduled_ && !draining_) ScheduleSweep();
+      context_.run();
+      return;
+    } catch (const std::bad_alloc&) {
+      std::this_thread::sleep_for(kOutOfMemoryPause);
+    }
+  }
 }
 
 void EventLoop::Join() {
@@ -75,11 +94,13 @@ void EventLoop::Serve(Socket socket, ConnectionSlots::Slot slot) {
   auto record = std::make_shared<ClientRecord>(next_client_id.fetch_add(1, std::memory_order_relaxed),
                                                AddressText(remote), AddressText(local), core::CoarseUnixMs());
   commands_.clients->Add(record);
+  core::RollBack gone([&, id = record->id] { commands_.clients->Remove(id); });
   LoopStats::Add(stats().connections_accepted, 1);
   spdlog::debug("Client id={} addr={} connected", record->id, record->address);
   auto connection = std::make_shared<Connection>(std::move(socket), std::move(slot), std::move(record), *this);
   connection->slot_in_loop = connections_.size();
   connections_.push_back(connection);
+  gone.Dismiss();
   connection->Start();
 }
 
@@ -149,11 +170,13 @@ void EventLoop::ForEachConnection(Visit&& visit) {
 void EventLoop::ScheduleSweep() {
   sweep_timer_.expires_after(kSweepInterval);
   sweep_timer_.async_wait([this](const asio::error_code& error) {
+    sweep_scheduled_ = false;
     // Cancelling does not reach a handler that is queued already: it must not begin anew what would keep run() going.
     if (error || draining_) return;
     CloseIdle();
     ScheduleSweep();
   });
+  sweep_scheduled_ = true;
 }
 
 void EventLoop::CloseIdle() {

@@ -72,6 +72,7 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   void Configure(Socket& socket) const;
   void RetryLater();
   void RetryPostponed();
+  void Run();
   void ScheduleSweep();
   void CloseIdle();
   void BeginDrain(std::chrono::milliseconds patience);
@@ -88,6 +89,7 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   asio::io_context context_{1};  // one thread runs it
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   asio::steady_timer sweep_timer_;
+  bool sweep_scheduled_ = false;
   asio::steady_timer drain_timer_;
   asio::steady_timer retry_timer_;
   std::thread thread_;

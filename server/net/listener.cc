@@ -7,6 +7,8 @@
 #include <asio/ip/v6_only.hpp>
 #include <asio/post.hpp>
 #include <chrono>
+#include <new>
+#include <thread>
 #include <utility>
 
 #include "server/net/address.h"
@@ -18,6 +20,7 @@ using asio::ip::tcp;
 
 // How long accepting rests when the system refuses descriptors or memory.
 constexpr std::chrono::milliseconds kRest{100};
+constexpr std::chrono::milliseconds kOutOfMemoryPause{1};
 constexpr int kBacklog = 4096;  // the system lowers it to what it allows
 constexpr std::string_view kTooMany = "-ERR max number of clients reached\r\n";
 
@@ -72,7 +75,18 @@ void Listener::Close() {
   });
 }
 
+// Whatever happens: a door at which nobody waits any more stays closed.
 void Listener::Accept(Door& door) {
+  for (;; std::this_thread::sleep_for(kOutOfMemoryPause)) {
+    try {
+      return DoAccept(door);
+    } catch (const std::bad_alloc&) {
+      continue;
+    }
+  }
+}
+
+void Listener::DoAccept(Door& door) {
   EventLoop& loop = *loops_[turn_];
   turn_ = (turn_ + 1) % loops_.size();
   door.acceptor.async_accept(loop.context(), [this, &door, &loop](const asio::error_code& error, Socket socket) {
@@ -84,10 +98,14 @@ void Listener::Accept(Door& door) {
 void Listener::OnAccepted(Door& door, EventLoop& loop, Socket socket) {
   door.resting = false;
   auto slot = slots_.TryTake(settings_.maxclients.load(std::memory_order_relaxed));
-  if (slot) {
-    loop.Adopt(std::move(socket), std::move(slot));
-  } else {
-    Refuse(std::move(socket));
+  try {
+    if (slot) {
+      loop.Adopt(std::move(socket), std::move(slot));
+    } else {
+      Refuse(std::move(socket));
+    }
+  } catch (const std::bad_alloc&) {
+    spdlog::warn("A connection was closed: the server is out of memory for it");
   }
   Accept(door);
 }
@@ -110,9 +128,13 @@ void Listener::OnFailed(Door& door, const asio::error_code& error) {
                  kRest.count());
   }
   door.retry.expires_after(kRest);
-  door.retry.async_wait([this, &door](const asio::error_code& cancelled) {
-    if (!cancelled) Accept(door);
-  });
+  try {
+    door.retry.async_wait([this, &door](const asio::error_code& cancelled) {
+      if (!cancelled) Accept(door);
+    });
+  } catch (const std::bad_alloc&) {
+    Accept(door);
+  }
 }
 
 }  // namespace bitsieve::server

@@ -46,6 +46,7 @@ class Listener {
 
   asio::error_code OpenDoor(const asio::ip::tcp::endpoint& endpoint);
   void Accept(Door& door);
+  void DoAccept(Door& door);
   void OnAccepted(Door& door, EventLoop& loop, Socket socket);
   void Refuse(Socket socket);
   void OnFailed(Door& door, const asio::error_code& error);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "core/base/change_meter.h"
@@ -36,6 +37,7 @@ struct SnapshotWriter::Draft {
   Manifest manifest;
   SavedState saved;
   std::vector<uint64_t> written;  // new files
+  bool may_be_named = false;      // by the manifest that stands
   SaveReport report;
 };
 
@@ -52,6 +54,15 @@ SnapshotWriter::SnapshotWriter(const SnapshotParts& parts, SavedState saved, uin
 
 core::Result<SaveReport> SnapshotWriter::Save() {
   Draft draft;
+  try {
+    return Save(draft);
+  } catch (const std::bad_alloc&) {
+    if (!draft.may_be_named) AbandonDraft(draft);
+    return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory");  // short enough to need none
+  }
+}
+
+core::Result<SaveReport> SnapshotWriter::Save(Draft& draft) {
   const uint64_t changes_before = AllChanges(registry_);
   // Before the names are collected: a change in between makes the next save write once too often, never too seldom.
   draft.saved.registry_change_count = registry_.ChangeCount();
@@ -131,6 +142,7 @@ core::Status SnapshotWriter::CommitDraft(Draft& draft) {
     AbandonDraft(draft);
     return status;
   }
+  draft.may_be_named = true;
   if (core::Status status = directory_.SwapManifest(); !status) {
     garbage_.insert(garbage_.end(), draft.written.begin(), draft.written.end());
     return status;
@@ -141,10 +153,15 @@ core::Status SnapshotWriter::CommitDraft(Draft& draft) {
   return {};
 }
 
-// The old manifest stands: what was written helps nobody, and a full disk needs its place.
-void SnapshotWriter::AbandonDraft(const Draft& draft) {
+// The old manifest stands: what was written helps nobody, and a full disk needs its place. What there is no memory to
+// remove, the next start removes.
+void SnapshotWriter::AbandonDraft(const Draft& draft) noexcept {
   for (const uint64_t id : draft.written) {
-    if (!directory_.disk().Remove(directory_.FilterPath(id))) garbage_.push_back(id);
+    try {
+      if (!directory_.disk().Remove(directory_.FilterPath(id))) garbage_.push_back(id);
+    } catch (const std::bad_alloc&) {
+      continue;
+    }
   }
 }
 

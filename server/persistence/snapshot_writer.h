@@ -80,11 +80,13 @@ class SnapshotWriter {
 
  private:
   struct Draft;
+
+  core::Result<SaveReport> Save(Draft& draft);
   core::Status WriteFilters(Draft& draft);
   core::Status WriteFilter(Draft& draft, NamedFilter& named);
   const SavedFilter* FindUnchanged(const FilterPtr& filter, uint64_t change_count) const;
   core::Status CommitDraft(Draft& draft);
-  void AbandonDraft(const Draft& draft);
+  void AbandonDraft(const Draft& draft) noexcept;
   void Adopt(Draft& draft);
   std::vector<std::string> RemoveGarbage();
 

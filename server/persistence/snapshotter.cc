@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <new>
 #include <utility>
 
 namespace bitsieve::server {
@@ -18,6 +19,21 @@ int64_t UnixSeconds() {
 
 core::Status StoppedError() {
   return core::Fail(core::ErrorCode::kIo, "no snapshot was made: the server is shutting down");
+}
+
+// Short enough for a string to hold it without allocating.
+constexpr const char* kOutOfMemory = "out of memory";
+
+// Somebody waits for it: it is told as soon as there is memory for that.
+void Report(const Snapshotter::Done& done, const core::Status& outcome) {
+  constexpr std::chrono::milliseconds kPause{20};
+  for (;; std::this_thread::sleep_for(kPause)) {
+    try {
+      return done(outcome);
+    } catch (const std::bad_alloc&) {
+      continue;
+    }
+  }
 }
 
 void LogOutcome(const core::Result<SaveReport>& report, int64_t duration_ms) {
@@ -86,8 +102,8 @@ void Snapshotter::Run() {
     const bool last = stopping_;
     const bool save = !last || final_save_;
     lock.unlock();
-    const core::Status outcome = save ? SaveOnce(last || !waiting.empty()) : core::Status(StoppedError());
-    for (const Done& done : waiting) done(outcome);
+    const core::Status outcome = save ? SaveOrOutOfMemory(last || !waiting.empty()) : core::Status(StoppedError());
+    for (const Done& done : waiting) Report(done, outcome);
     lock.lock();
     if (!last) continue;
     if (save) final_outcome_ = outcome;
@@ -129,6 +145,21 @@ void Snapshotter::NoteOutcome(const core::Result<SaveReport>& report) {
 std::string Snapshotter::Trouble() const {
   const std::lock_guard lock(mutex_);
   return trouble_;
+}
+
+core::Status Snapshotter::SaveOrOutOfMemory(bool asked) {
+  const Clock::time_point start = Clock::now();
+  try {
+    return SaveOnce(asked);
+  } catch (const std::bad_alloc&) {
+    const core::Result<SaveReport> failure = core::Fail(core::ErrorCode::kOutOfMemory, kOutOfMemory);
+    LogOutcome(failure, 0);
+    const std::lock_guard lock(mutex_);
+    last_attempt_ = start;
+    status_.in_progress = false;
+    NoteOutcome(failure);
+    return tl::unexpected(failure.error());
+  }
 }
 
 core::Status Snapshotter::SaveOnce(bool asked) {

@@ -72,6 +72,7 @@ class Snapshotter {
   void WaitForWork(std::unique_lock<std::mutex>& lock);
   // A snapshot; if nobody asked, only if there is something to save.
   core::Status SaveOnce(bool asked);
+  core::Status SaveOrOutOfMemory(bool asked);
 
   SnapshotWriter writer_;
 

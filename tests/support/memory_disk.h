@@ -26,9 +26,10 @@ class MemoryDisk final : public Disk {
     const std::lock_guard lock(mutex_);
     Directory* directory = Find(Parent(path));
     if (directory == nullptr) return NotFound(path);
-    std::shared_ptr<File>& file = directory->names[Name(path)];
-    file = std::make_shared<File>();
-    return std::make_unique<Writer>(*this, file);
+    const auto file = std::make_shared<File>();
+    auto writer = std::make_unique<Writer>(*this, file);
+    directory->names[Name(path)] = file;
+    return writer;
   }
 
   core::Result<std::unique_ptr<ReadableFile>> Open(const std::string& path) const override {
@@ -52,8 +53,9 @@ class MemoryDisk final : public Disk {
     Directory* source = Find(Parent(from));
     Directory* target = Find(Parent(to));
     if (source == nullptr || target == nullptr || !source->names.contains(Name(from))) return NotFound(from);
-    target->names[Name(to)] = source->names.at(Name(from));
-    source->names.erase(Name(from));
+    const std::string from_name = Name(from);
+    target->names[Name(to)] = source->names.at(from_name);
+    source->names.erase(from_name);
     return {};
   }
 
