@@ -142,10 +142,16 @@ void AddPersistence(Rows& rows) {
         "a snapshot is made, whatever save-interval says, when the log since the last one is longer than this, so "
         "that a start need not read more; 0 is never",
         kAtRunTime},
+       {"on-corrupt-filter", kGroup, &Options::on_corrupt_filter, OneOf{{"refuse", "quarantine"}}, "",
+        "a filter file or the manifest is damaged or missing at start: refuse to start, or set the damaged files aside "
+        "and start without their filters",
+        kAtStartOnly},
+       {"on-corrupt-log", kGroup, &Options::on_corrupt_log, OneOf{{"refuse", "truncate"}}, "",
+        "the log is damaged or a file of it is missing at start: refuse to start, or start with what comes before the "
+        "damage; with no log left, that is the last snapshot",
+        kAtStartOnly},
        {"on-corrupt", kGroup, &Options::on_corrupt, OneOf{{"refuse", "quarantine", "truncate"}}, "",
-        "damage found at start: refuse to start; quarantine, set a damaged snapshot file aside and start without "
-        "its filter; truncate, accept that a damaged log ends where the damage begins",
-        kAtStartOnly}});
+        "older name: quarantine is on-corrupt-filter quarantine, truncate is on-corrupt-log truncate", kAtStartOnly}});
 }
 
 void AddLogs(Rows& rows) {

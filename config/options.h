@@ -56,11 +56,13 @@ struct Options {
   // persistence
   std::string dir = "./data";
   uint32_t save_interval = 60;  // seconds between snapshots of what changed; 0: only on SAVE, BGSAVE and shutdown
-  uint64_t snapshot_memory = 256ULL << 20;  // bytes kept of what changes while a filter is being written
-  std::string appendonly = "yes";           // yes | no: whether changes are logged between snapshots
-  std::string appendfsync = "everysec";     // always | everysec | no
-  uint64_t max_log_bytes = 1ULL << 30;      // a snapshot is made when the log is longer; 0: never for that
-  std::string on_corrupt = "refuse";        // refuse | quarantine | truncate
+  uint64_t snapshot_memory = 256ULL << 20;   // bytes kept of what changes while a filter is being written
+  std::string appendonly = "yes";            // yes | no: whether changes are logged between snapshots
+  std::string appendfsync = "everysec";      // always | everysec | no
+  uint64_t max_log_bytes = 1ULL << 30;       // a snapshot is made when the log is longer; 0: never for that
+  std::string on_corrupt_filter = "refuse";  // refuse | quarantine
+  std::string on_corrupt_log = "refuse";     // refuse | truncate
+  std::string on_corrupt = "refuse";         // refuse | quarantine | truncate: the older option for both
 
   // logs
   std::string loglevel = "info";   // trace | debug | info | warning | error | off

@@ -105,7 +105,7 @@ class Server {
  public:
   Server(const config::Options& options, Disk& disk)
       : options_(options),
-        memory_(options.maxmemory),
+        memory_(0),
         registry_(memory_),
         freezer_(registry_, LogFreeze,
                  [this](std::string_view name) { events_.Publish(EventClass::kFilter, "frozen", name); }),
@@ -125,6 +125,7 @@ class Server {
   [[noreturn]] void EndWhileLoading();
   void ReportRecovery(const RecoveryReport& report) const;
   void LimitClients();
+  void LimitMemory(const config::Options& options);
   void Apply(const config::Options& options);
   core::Status OpenNetwork();
   void AwaitSignals();
@@ -153,6 +154,7 @@ class Server {
   Signals signals_{main_};
   HeapTrimmer heap_trimmer_{main_, [this] { return clients_.Size(); }};
   core::Status loaded_;
+  bool is_loaded_ = false;  // there is no limit of memory before; changed and read by users of run_time_options_ alone
   bool final_save_ = true;
   std::unique_ptr<ProcessControl> control_;
   WorkerPool workers_;
@@ -217,12 +219,23 @@ void Server::OnLoaded(core::Result<Recovery> recovery) {
     return main_.stop();
   }
   ReportRecovery(recovery->report);
-  run_time_options_->Tell(
-      [&](const config::Options& options) { loaded_ = storage_.Begin(std::move(*recovery), options); });
+  run_time_options_->Tell([&](const config::Options& options) {
+    LimitMemory(options);
+    loaded_ = storage_.Begin(std::move(*recovery), options);
+  });
   if (!loaded_) return main_.stop();
   huge_page_keeper_.emplace();
   stats_.loading_since_unix_s = 0;
   spdlog::info("Ready after {} ms", MillisecondsSince(started_));
+}
+
+// What is on the disk is served, even if maxmemory was higher when it was written.
+void Server::LimitMemory(const config::Options& options) {
+  is_loaded_ = true;
+  memory_.set_limit_bytes(options.maxmemory);
+  if (options.maxmemory == 0 || memory_.used_bytes() <= options.maxmemory) return;
+  spdlog::warn("The filters take {} bytes, more than maxmemory, {}: commands that need more memory are refused",
+               memory_.used_bytes(), options.maxmemory);
 }
 
 void Server::ReportRecovery(const RecoveryReport& report) const {
@@ -234,9 +247,8 @@ void Server::ReportRecovery(const RecoveryReport& report) const {
     spdlog::info("Removed {} files of a snapshot that was never finished", report.leftovers_removed);
   }
   if (report.log.torn) spdlog::warn("The end of the log was torn by a crash and is cut: {}", report.log.torn->reason);
-  if (report.log.damage) {
-    spdlog::error("The log is damaged and ends there, as on-corrupt truncate asks for: {}; {} bytes are lost",
-                  report.log.damage->reason, report.log.damage->lost_bytes);
+  for (const std::string& problem : report.log_problems) {
+    spdlog::error("The log is damaged, and ends before the damage as on-corrupt-log truncate says: {}", problem);
   }
   const std::string expired =
       report.filters_expired == 0 ? "" : " (" + std::to_string(report.filters_expired) + " more had expired)";
@@ -254,7 +266,7 @@ void Server::LimitClients() {
 
 void Server::Apply(const config::Options& options) {
   SetLogLevel(options.loglevel);
-  memory_.set_limit_bytes(options.maxmemory);
+  if (is_loaded_) memory_.set_limit_bytes(options.maxmemory);
   storage_.Apply(options);
   command_settings_.default_kind = core::FilterKindFromName(options.default_type).value();
   command_settings_.default_error_rate = options.default_error_rate;

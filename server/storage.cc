@@ -9,9 +9,13 @@
 namespace bitsieve::server {
 namespace {
 
-OnCorrupt OnCorruptOf(const config::Options& options) {
-  if (options.on_corrupt == "quarantine") return OnCorrupt::kQuarantine;
-  return options.on_corrupt == "truncate" ? OnCorrupt::kTruncate : OnCorrupt::kRefuse;
+// on-corrupt is the older option for both decisions.
+RecoveryOptions RecoveryOptionsOf(const config::Options& options) {
+  const bool quarantine = options.on_corrupt_filter == "quarantine" || options.on_corrupt == "quarantine";
+  const bool truncate = options.on_corrupt_log == "truncate" || options.on_corrupt == "truncate";
+  return {.on_corrupt_filter = quarantine ? OnCorruptFilter::kQuarantine : OnCorruptFilter::kRefuse,
+          .on_corrupt_log = truncate ? OnCorruptLog::kTruncate : OnCorruptLog::kRefuse,
+          .keeps_log = options.appendonly == "yes"};
 }
 
 FsyncPolicy FsyncPolicyOf(const config::Options& options) {
@@ -38,18 +42,19 @@ core::Status Storage::Open(const std::string& path) {
 }
 
 core::Result<Recovery> Storage::Load(const config::Options& options) {
-  return Recover(*directory_, registry_, clock_, {.on_corrupt = OnCorruptOf(options)});
+  return Recover(*directory_, registry_, clock_, RecoveryOptionsOf(options));
 }
 
 core::Status Storage::Begin(Recovery recovery, const config::Options& options) {
   image_memory_.set_limit_bytes(options.snapshot_memory);
   file_ids_ = std::make_unique<FileIds>(recovery.next_file_id);
   const bool logged = options.appendonly == "yes";
+  const bool leaves_log = !logged && (recovery.saved.has_log || recovery.report.log.records != 0);
   if (logged) BeginLog(recovery, options);
   const SnapshotParts parts{
       *directory_, registry_, *file_ids_, {image_memory_, core::Patience::kWait}, recorder_.get()};
   snapshotter_ = std::make_unique<Snapshotter>(parts, std::move(recovery.saved), ScheduleOf(options));
-  if (!logged && recovery.report.log.records != 0) {
+  if (leaves_log) {
     if (core::Status status = SaveNow("what the log holds, while appendonly is no,"); !status) return status;
   } else if (recovery.lost_some) {
     if (core::Status status = SaveNow("what the damage left"); !status) return status;

@@ -1,7 +1,9 @@
 #include "server/persistence/data_directory.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
+#include <vector>
 
 namespace bitsieve::server {
 namespace {
@@ -17,7 +19,11 @@ core::Result<std::unique_ptr<DataDirectory>> DataDirectory::Open(Disk& disk, con
   core::Result<std::unique_ptr<FileLock>> lock = disk.Lock(directory->lock_path());
   if (!lock) return tl::unexpected(std::move(lock.error()));
   directory->lock_ = std::move(*lock);
-  status = disk.CreateDirectory(directory->filters_path());
+  // In a directory that is in use it is made once the start is sure to succeed.
+  const core::Result<std::vector<std::string>> names = disk.List(path);
+  if (!names) return tl::unexpected(names.error());
+  const auto has = [&](std::string_view name) { return std::binary_search(names->begin(), names->end(), name); };
+  if (!has(kManifestName) && !has("log")) status = disk.CreateDirectory(directory->filters_path());
   if (!status) return tl::unexpected(std::move(status.error()));
   return directory;
 }

@@ -4,6 +4,7 @@
 //   MANIFEST.tmp         the next one, while it is written
 //   filters/17.filter    one filter each; the number is the file id
 //   log/00000….log       the log's segments; made by whoever begins one
+//   log/CURRENT          names the newest segment
 //   quarantine/          damaged files that recovery set aside
 //   LOCK                 locked while a server runs; holds its process id
 //
@@ -52,7 +53,8 @@ class DataLayout {
 
 class DataDirectory : public DataLayout {
  public:
-  // Makes what is missing and takes the lock for as long as the object lives. kIo names the process that has it.
+  // Makes the directory if it is not there, and takes the lock for as long as the object lives. kIo names the process
+  // that has it.
   static core::Result<std::unique_ptr<DataDirectory>> Open(Disk& disk, const std::string& path);
 
   Disk& disk() const { return disk_; }

@@ -11,6 +11,7 @@
 #include "server/keyspace/printable_name.h"
 #include "server/persistence/data_directory.h"
 #include "server/persistence/filter_file.h"
+#include "server/persistence/log_current.h"
 
 namespace bitsieve::server {
 namespace {
@@ -43,6 +44,7 @@ class Inspector {
   void InspectFilter(InspectedFilter& filter);
   core::Result<ImageSummary> ReadFilter(const std::string& path, const FileSeal& seal, uint64_t& body_bytes);
   void InspectLog();
+  void FindNewestSegment();
   void ReadSegmentHead(const LogFile& file, bool last);
   void ReadWholeLog(const std::vector<LogFile>& files);
   void InspectImage(const log::Image& image);
@@ -88,7 +90,10 @@ void Inspector::LoadManifest() {
   }
   std::sort(file_ids_.begin(), file_ids_.end());
   if (!Has(DataLayout::kManifestName)) {
-    if (!file_ids_.empty()) found_.damage.push_back(layout_.manifest_path() + ": is missing, but there are filters");
+    const bool has_log = !ListIfThere(disk_, layout_.log_path()).value_or(std::vector<std::string>()).empty();
+    if (!file_ids_.empty() || has_log) {
+      found_.damage.push_back(layout_.manifest_path() + ": is missing, but there are filters or a log");
+    }
     return;
   }
   core::Result<Manifest> manifest = ReadManifest(disk_, layout_.manifest_path(), buffer_);
@@ -133,25 +138,40 @@ core::Result<ImageSummary> Inspector::ReadFilter(const std::string& path, const 
 void Inspector::InspectLog() {
   const core::Result<std::vector<LogFile>> files = ListLog(disk_, layout_.log_path());
   if (!files) return Note(files.error());
+  FindNewestSegment();
   for (const LogFile& file : *files) {
     found_.log.push_back({file.path, file.start, FileAt(file.path).bytes, {}});
     if (!found_.verified) ReadSegmentHead(file, &file == &files->back());
   }
-  if (found_.verified && !files->empty()) ReadWholeLog(*files);
+  if (found_.verified) return ReadWholeLog(*files);
+  const auto is_newest = [this](const LogFile& file) { return file.start == found_.newest_segment; };
+  if (found_.newest_segment && std::none_of(files->begin(), files->end(), is_newest)) {
+    found_.damage.push_back(layout_.log_path() + ": the newest segment, " + LogFileName(*found_.newest_segment) +
+                            ", is missing");
+  }
 }
 
-// A crash may leave the last one without a whole head.
+void Inspector::FindNewestSegment() {
+  if (!found_.manifest.has_log) return;
+  const core::Result<uint64_t> start = ReadLogCurrent(disk_, layout_.log_path());
+  if (!start) return Note(start.error());
+  found_.newest_segment = *start;
+}
+
+// A crash may leave the last one without a whole head, if there is no CURRENT.
 void Inspector::ReadSegmentHead(const LogFile& file, bool last) {
   core::Result<LogSegmentReader> reader = LogSegmentReader::Open(disk_, file.path, file.start);
   if (!reader) return Note(reader.error());
   const core::Status head = reader->ReadHead();
   if (head) return;
-  const bool torn = last && head.error().code == core::ErrorCode::kCorrupt && reader->size() <= kLogHeadBytes;
+  const bool torn = last && !found_.newest_segment && head.error().code == core::ErrorCode::kCorrupt &&
+                    reader->size() <= kLogHeadBytes;
   if (!torn) Note(head.error());
 }
 
 // From where the snapshot needs it; without one, from its beginning.
 void Inspector::ReadWholeLog(const std::vector<LogFile>& files) {
+  if (files.empty() && !found_.newest_segment) return;
   const uint64_t from = found_.has_manifest ? found_.manifest.log_position : files.front().start;
   std::vector<log::Image> images;
   size_t index = 0;
@@ -161,10 +181,11 @@ void Inspector::ReadWholeLog(const std::vector<LogFile>& files) {
     if (const auto* image = std::get_if<log::Image>(&record)) images.push_back(*image);
     return {};
   };
-  core::Result<LogScan> scan = ReadLog(disk_, files, from, visit);
+  core::Result<LogScan> scan = ReadLog(disk_, files, from, visit, found_.newest_segment);
   if (!scan) return Note(scan.error());
   found_.scan = std::move(*scan);
   if (found_.scan.damage) found_.damage.push_back(found_.scan.damage->reason);
+  if (found_.scan.missing) found_.damage.push_back(layout_.log_path() + ": " + *found_.scan.missing);
   for (const log::Image& image : images) InspectImage(image);
   found_.images = image_ids_.size();
 }
@@ -190,6 +211,10 @@ void Inspector::FindLeftovers() {
   }
   if (Has(DataLayout::kTemporaryManifestName)) {
     found_.leftovers.push_back(FileAt(layout_.temporary_manifest_path()));
+  }
+  const auto in_log = ListIfThere(disk_, layout_.log_path()).value_or(std::vector<std::string>());
+  for (const std::string& name : in_log) {
+    if (IsTemporaryLogFile(name)) found_.leftovers.push_back(FileAt(layout_.log_path() + "/" + name));
   }
   for (const std::string& name : List(layout_.quarantine_path(), "quarantine")) {
     found_.quarantined.push_back(FileAt(layout_.quarantine_path() + "/" + name));

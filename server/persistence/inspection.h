@@ -43,10 +43,10 @@ struct Inspection {
   Manifest manifest;          // its entries are in `filters`
   std::vector<InspectedFilter> filters;
   std::vector<InspectedSegment> log;
-  LogScan scan;         // of the log, if verified
-  uint64_t images = 0;  // filter files that the log names, if verified
-  // Files in filters/ that the manifest does not name (nor, if verified, the log), and a manifest that was not
-  // finished.
+  std::optional<uint64_t> newest_segment;  // where it begins, as log/CURRENT says; nothing if there is no log
+  LogScan scan;                            // of the log, if verified
+  uint64_t images = 0;                     // filter files that the log names, if verified
+  // Files in filters/ that the manifest does not name (nor, if verified, the log), and files that were not finished.
   std::vector<InspectedFile> leftovers;
   std::vector<InspectedFile> quarantined;
 

@@ -113,6 +113,7 @@ std::string LogText(const Inspection& found) {
     text += "  " + std::to_string(found.scan.records) + " records up to position " + std::to_string(found.scan.end) +
             "; " + std::to_string(found.images) + " filter files are named by them\n";
   }
+  if (found.newest_segment) text += "  the newest segment is " + LogFileName(*found.newest_segment) + '\n';
   if (found.scan.torn) text += CutText("a torn end, as a crash or a server at work leaves it,", *found.scan.torn);
   if (found.scan.damage) text += CutText("damage", *found.scan.damage);
   return text;
@@ -180,6 +181,7 @@ Json LogJson(const Inspection& found) {
     }
     json["segments"].push_back(std::move(each));
   }
+  json["newest_segment"] = found.newest_segment ? Json(*found.newest_segment) : Json(nullptr);
   if (!found.verified) return json;
   json["records"] = found.scan.records;
   json["end"] = found.scan.end;
@@ -197,11 +199,9 @@ Json FilesJson(const std::vector<InspectedFile>& files) {
 
 Json SnapshotJson(const Inspection& found) {
   if (!found.has_manifest) return nullptr;
-  return {{"number", found.manifest.snapshot_number},
-          {"saved_unix_ms", found.manifest.saved_unix_ms},
-          {"log_position", found.manifest.log_position},
-          {"next_file_id", found.manifest.next_file_id},
-          {"next_filter_id", found.manifest.next_filter_id}};
+  return {{"number", found.manifest.snapshot_number},    {"saved_unix_ms", found.manifest.saved_unix_ms},
+          {"log_position", found.manifest.log_position}, {"has_log", found.manifest.has_log},
+          {"next_file_id", found.manifest.next_file_id}, {"next_filter_id", found.manifest.next_filter_id}};
 }
 
 }  // namespace

@@ -4,14 +4,17 @@
 #include <limits>
 #include <utility>
 
+#include "server/persistence/log_current.h"
+
 namespace bitsieve::server {
 namespace {
 
 // One reading of a log, from front to back. Stops for good where something cannot be read.
 class LogScanner {
  public:
-  LogScanner(const Disk& disk, const std::vector<LogFile>& files, uint64_t from, const VisitRecord& visit)
-      : disk_(disk), files_(files), from_(from), position_(from), visit_(visit) {}
+  LogScanner(const Disk& disk, const std::vector<LogFile>& files, uint64_t from, const VisitRecord& visit,
+             std::optional<uint64_t> newest)
+      : disk_(disk), files_(files), from_(from), position_(from), visit_(visit), newest_(newest) {}
 
   core::Result<LogScan> Run() {
     size_t index = FirstFile();
@@ -20,6 +23,7 @@ class LogScanner {
       if (core::Status status = ReadFile(index); !status) return tl::unexpected(std::move(status.error()));
     }
     scan_.end = std::max(position_, from_);
+    CheckNewest();
     return std::move(scan_);
   }
 
@@ -54,13 +58,15 @@ class LogScanner {
   core::Status CountLost(size_t index, LogSegmentReader& reader, uint64_t offset, LogCut& cut, bool& damage);
   core::Status CountLostFiles(size_t index, LogCut& cut, bool& damage);
   uint64_t CountRecords(std::string_view records);
+  void CheckNewest();
 
   const Disk& disk_;
   const std::vector<LogFile>& files_;
   const uint64_t from_;
   uint64_t position_;  // behind all that counts so far
   const VisitRecord& visit_;
-  log::Record record_;  // reused
+  const std::optional<uint64_t> newest_;  // where the newest segment begins, if that is known
+  log::Record record_;                    // reused
   bool stopped_ = false;
   LogScan scan_;
 };
@@ -85,8 +91,8 @@ core::Status LogScanner::ReadFile(size_t index) {
     return Stop(index, *reader, {0, kLogHeadBytes, {}, true, gap.error().message});
   }
   if (!head) {
-    // The head is durable before a first frame follows: only a file without frames can be one that a crash left.
-    const bool damage = !IsLast(index) || reader->size() > kLogHeadBytes;
+    // A log without CURRENT may be of a server that wrote the head in place: a crash left a last file without frames.
+    const bool damage = newest_ || !IsLast(index) || reader->size() > kLogHeadBytes;
     return Stop(index, *reader, {0, kLogHeadBytes, {}, damage, head.error().message});
   }
   return ReadFrames(index, *reader);
@@ -152,7 +158,7 @@ core::Status LogScanner::VisitOne(const LogSegmentReader& reader, uint64_t offse
 // what is in the snapshot anyway: a later segment, or a later frame.
 core::Status LogScanner::Stop(size_t index, LogSegmentReader& reader, Cut at) {
   stopped_ = true;
-  bool damage = at.damage || !IsLast(index);
+  bool damage = at.damage || !IsLast(index) || (newest_ && *newest_ > files_[index].start);
   LogCut cut{files_[index].path, at.offset, position_, reader.size() - at.offset, CountRecords(at.behind), at.reason};
   if (core::Status status = CountLost(index, reader, at.search_from, cut, damage); !status) return status;
   if (core::Status status = CountLostFiles(index + 1, cut, damage); !status) return status;
@@ -193,16 +199,32 @@ uint64_t LogScanner::CountRecords(std::string_view records) {
   return count;
 }
 
+void LogScanner::CheckNewest() {
+  if (!newest_) return;
+  const bool is_there =
+      std::any_of(files_.begin(), files_.end(), [this](const LogFile& file) { return file.start == *newest_; });
+  if (!is_there) {
+    scan_.missing = "the newest segment, " + LogFileName(*newest_) + ", is missing, but " +
+                    std::string(kLogCurrentName) + " names it";
+  }
+}
+
 }  // namespace
 
-core::Result<std::vector<LogFile>> ListLog(const Disk& disk, const std::string& directory) {
+core::Result<std::vector<std::string>> ListIfThere(const Disk& disk, const std::string& directory) {
   const size_t slash = directory.rfind('/');
   const core::Result<std::vector<std::string>> beside = disk.List(directory.substr(0, slash));
-  if (!beside) return tl::unexpected(beside.error());
-  std::vector<LogFile> files;
-  if (!std::binary_search(beside->begin(), beside->end(), directory.substr(slash + 1))) return files;
-  const core::Result<std::vector<std::string>> names = disk.List(directory);
+  if (!beside) return beside;
+  if (!std::binary_search(beside->begin(), beside->end(), directory.substr(slash + 1))) {
+    return std::vector<std::string>();
+  }
+  return disk.List(directory);
+}
+
+core::Result<std::vector<LogFile>> ListLog(const Disk& disk, const std::string& directory) {
+  const core::Result<std::vector<std::string>> names = ListIfThere(disk, directory);
   if (!names) return tl::unexpected(names.error());
+  std::vector<LogFile> files;
   for (const std::string& name : *names) {
     if (const std::optional<uint64_t> start = LogFileStart(name)) files.push_back({directory + "/" + name, *start});
   }
@@ -210,8 +232,8 @@ core::Result<std::vector<LogFile>> ListLog(const Disk& disk, const std::string& 
 }
 
 core::Result<LogScan> ReadLog(const Disk& disk, const std::vector<LogFile>& files, uint64_t from,
-                              const VisitRecord& visit) {
-  return LogScanner(disk, files, from, visit).Run();
+                              const VisitRecord& visit, std::optional<uint64_t> newest) {
+  return LogScanner(disk, files, from, visit, newest).Run();
 }
 
 std::vector<std::string> RemoveLogBefore(Disk& disk, const std::string& directory, uint64_t position) {

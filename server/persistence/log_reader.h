@@ -20,6 +20,9 @@ struct LogFile {
   uint64_t start = 0;  // position of its first record, as its name says
 };
 
+// The names in a directory, in ascending order; none if there is no such directory in the one it would be in.
+core::Result<std::vector<std::string>> ListIfThere(const Disk& disk, const std::string& directory);
+
 // The segments in the directory, by ascending start; none if there is no such directory. Files of other names are left
 // alone.
 core::Result<std::vector<LogFile>> ListLog(const Disk& disk, const std::string& directory);
@@ -42,6 +45,10 @@ struct LogScan {
   std::optional<LogCut> torn;  // an end that a crash left: cut
   // Bytes that were durable once and cannot be read now. Nothing behind them counts.
   std::optional<LogCut> damage;
+  // The newest segment is not there, with its name. What it held is lost.
+  std::optional<std::string> missing;
+
+  bool is_damaged() const { return damage || missing; }
 };
 
 using VisitRecord = std::function<core::Status(uint64_t position, const log::Record& record)>;
@@ -55,9 +62,11 @@ using VisitRecord = std::function<core::Status(uint64_t position, const log::Rec
 // What was cut off stays in its file. It counts for nothing as soon as a segment begins at the scan's `end`; segments
 // that begin beyond it, which only damage leaves, must be out of the way before.
 //
-// Without any file nothing is missing: whether there should be one, the caller knows. Needs the memory of one frame.
+// `newest` is where the newest segment begins, as CURRENT says; a log that has no CURRENT has none. Then a segment that
+// has no whole head is damaged, and so is an end that is torn before the newest segment. Without `newest` and without
+// any file nothing is missing. Needs the memory of one frame.
 core::Result<LogScan> ReadLog(const Disk& disk, const std::vector<LogFile>& files, uint64_t from,
-                              const VisitRecord& visit);
+                              const VisitRecord& visit, std::optional<uint64_t> newest = std::nullopt);
 
 // Removes segments that lie wholly below the position, oldest first, but never the last one. What fails is left for the
 // next time, and told: file and reason.

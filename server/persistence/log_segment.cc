@@ -8,6 +8,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/checksum.h"
+#include "server/persistence/log_current.h"
 
 namespace bitsieve::server {
 namespace {
@@ -52,14 +53,23 @@ std::optional<uint64_t> LogFileStart(std::string_view file_name) {
   return LogFileName(start) == file_name ? std::optional(start) : std::nullopt;
 }
 
+bool IsTemporaryLogFile(std::string_view file_name) {
+  if (!file_name.ends_with(kTemporarySuffix)) return false;
+  file_name.remove_suffix(kTemporarySuffix.size());
+  return file_name == kLogCurrentName || LogFileStart(file_name).has_value();
+}
+
 core::Result<LogSegmentWriter> LogSegmentWriter::Create(Disk& disk, const std::string& directory, uint64_t start,
                                                         uint64_t salt) {
   std::string path = directory + "/" + LogFileName(start);
-  core::Result<std::unique_ptr<WritableFile>> file = disk.Create(path);
+  const std::string temporary = path + std::string(kTemporarySuffix);
+  core::Result<std::unique_ptr<WritableFile>> file = disk.Create(temporary);
   if (!file) return tl::unexpected(std::move(file.error()));
   core::Status status = (*file)->Write(EncodeHead(start, salt));
   if (status) status = (*file)->Sync();
+  if (status) status = disk.Rename(temporary, path);
   if (status) status = disk.SyncDirectory(directory);
+  if (status) status = WriteLogCurrent(disk, directory, start);
   if (!status) return tl::unexpected(std::move(status.error()));
   return LogSegmentWriter(std::move(*file), std::move(path), start, salt);
 }

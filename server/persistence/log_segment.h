@@ -30,6 +30,8 @@ namespace bitsieve::server {
 
 inline constexpr std::string_view kLogMagic = "BSLOGSEG";
 inline constexpr uint32_t kLogVersion = 1;
+// Of a file while it is made: the name that it will have, and this.
+inline constexpr std::string_view kTemporarySuffix = ".tmp";
 inline constexpr uint64_t kLogHeadBytes = 36;       // of a file
 inline constexpr uint64_t kLogFrameHeadBytes = 36;  // of a frame
 // So many bytes of records are put together into one frame, and no more records once there are so many.
@@ -39,11 +41,14 @@ inline constexpr uint32_t kFrameBytes = 4U << 20;
 std::string LogFileName(uint64_t start);
 // Nothing for a name that LogFileName does not make.
 std::optional<uint64_t> LogFileStart(std::string_view file_name);
+// What a crash may leave of a segment or of CURRENT.
+bool IsTemporaryLogFile(std::string_view file_name);
 
 class LogSegmentWriter {
  public:
-  // Makes the file, its head, and both durable (`directory`, which is there, is synced too). All before `start` is
-  // durable by then: a reader takes the new file for the word that it was.
+  // Makes the file with its head under a temporary name, durable, renames it, and lets CURRENT name it, durably too.
+  // `directory` is there. A segment that begins at `start` is replaced. All before `start` is durable by then: a reader
+  // takes the new file as proof that it was.
   static core::Result<LogSegmentWriter> Create(Disk& disk, const std::string& directory, uint64_t start,
                                                uint64_t salt = core::RandomSeed());
 

@@ -10,6 +10,7 @@ namespace bitsieve::server {
 namespace {
 
 constexpr uint32_t kFirstVersionWithIds = 2;
+constexpr uint32_t kFirstVersionWithLog = 3;
 // Of an entry, but for its name.
 constexpr uint64_t kEntryBytes1 = 4 * sizeof(uint64_t) + sizeof(uint32_t);  // in version 1
 constexpr uint64_t kEntryBytes = kEntryBytes1 + 2 * sizeof(uint64_t) + sizeof(uint8_t);
@@ -22,6 +23,7 @@ std::string EncodePayload(const Manifest& manifest) {
   writer.Put(manifest.log_position);
   writer.Put(manifest.next_file_id);
   writer.Put(manifest.next_filter_id);
+  writer.Put(static_cast<uint8_t>(manifest.has_log));
   writer.Put(static_cast<uint64_t>(manifest.filters.size()));
   for (const ManifestEntry& entry : manifest.filters) {
     writer.Put(entry.file_id);
@@ -37,7 +39,7 @@ std::string EncodePayload(const Manifest& manifest) {
 }
 
 uint64_t PayloadBytes(const Manifest& manifest) {
-  uint64_t bytes = 6 * sizeof(uint64_t);
+  uint64_t bytes = 6 * sizeof(uint64_t) + sizeof(uint8_t);
   for (const ManifestEntry& entry : manifest.filters) bytes += kEntryBytes + entry.name.size();
   return bytes;
 }
@@ -95,6 +97,7 @@ core::Result<Manifest> DecodePayload(const CheckedFileReader& file, std::string_
   manifest.log_position = reader.Get<uint64_t>();
   manifest.next_file_id = reader.Get<uint64_t>();
   if (file.version() >= kFirstVersionWithIds) manifest.next_filter_id = reader.Get<uint64_t>();
+  if (file.version() >= kFirstVersionWithLog) manifest.has_log = reader.Get<uint8_t>() != 0;
   const auto count = reader.Get<uint64_t>();
   const uint64_t entry_bytes = file.version() >= kFirstVersionWithIds ? kEntryBytes : kEntryBytes1;
   if (!reader.ok() || count > reader.remaining() / entry_bytes) {

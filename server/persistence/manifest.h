@@ -12,7 +12,7 @@
 
 namespace bitsieve::server {
 
-inline constexpr FileFormat kManifestFormat{"BSMANIFS", 2, "manifest"};
+inline constexpr FileFormat kManifestFormat{"BSMANIFS", 3, "manifest"};
 inline constexpr uint64_t kMaxManifestBytes = uint64_t{4} << 30;
 inline constexpr uint64_t kMaxFileId = uint64_t{1} << 62;  // none that is given comes near it
 
@@ -34,6 +34,7 @@ struct Manifest {
   uint64_t log_position = 0;           // the log continues the snapshot from here
   uint64_t next_file_id = 1;           // above every id ever given, so that none is used twice
   uint64_t next_filter_id = 1;         // above every filter id ever given
+  bool has_log = false;                // a log goes on from here: log/CURRENT and what it names must be there
   std::vector<ManifestEntry> filters;  // by ascending name
 
   bool operator==(const Manifest&) const = default;
@@ -44,7 +45,8 @@ std::vector<uint64_t> FileIdsOf(const Manifest& manifest);
 
 // Writes the file and makes its bytes durable. kInvalidArgument if it would exceed kMaxManifestBytes.
 core::Status WriteManifest(Disk& disk, const std::string& path, const Manifest& manifest, ChunkBuffer& buffer);
-// Of version 1 too, which knew no filter ids. kCorrupt, kUnsupported or kIo; the message names the file.
+// Of versions 1, which knew no filter ids, and 2, which did not say whether there is a log, too. kCorrupt, kUnsupported
+// or kIo; the message names the file.
 core::Result<Manifest> ReadManifest(const Disk& disk, const std::string& path, ChunkBuffer& buffer);
 
 }  // namespace bitsieve::server

@@ -1,8 +1,9 @@
 // recovery.h: from a data directory to a registry, at start: the snapshot's filters, several at a time, then what the
-// log says happened since. What cannot be verified is never served: the start is refused with every damaged file named,
-// or, if asked for, such files are moved to quarantine/ and the rest is loaded. The end of the log that a crash tore is
-// cut; damage before its end refuses the start, unless it was asked to end there.
-// Thread-safe: a free function; nobody else may change the registry, or use the directory, meanwhile.
+// log says happened since. All of it is read and verified first, then the options decide, and only then is anything in
+// the directory changed: a start that is refused has changed nothing. What cannot be verified is never served: the
+// start is refused and every problem named, or, if the options say so, damaged filter files are moved to quarantine/
+// and a damaged log ends where the damage begins. The end of the log that a crash tore is cut. Thread-safe: a free
+// function; nobody else may change the registry, or use the directory, meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +16,25 @@
 #include "server/persistence/log_reader.h"
 #include "server/persistence/log_writer.h"
 #include "server/persistence/quarantine.h"
+#include "server/persistence/recovery_damage.h"
 #include "server/persistence/replay_clock.h"
 #include "server/persistence/snapshot_writer.h"
 
 namespace bitsieve::server {
 
-enum class OnCorrupt {
-  kRefuse,
-  kQuarantine,  // damaged filter files are set aside, and the rest is served
-  kTruncate,    // a damaged log ends where the damage begins
-};
-
 struct RecoveryOptions {
-  OnCorrupt on_corrupt = OnCorrupt::kRefuse;
-  unsigned threads = 0;  // that read filters; 0: one per core, at most 8
+  OnCorruptFilter on_corrupt_filter = OnCorruptFilter::kRefuse;
+  OnCorruptLog on_corrupt_log = OnCorruptLog::kRefuse;
+  bool keeps_log = false;  // a LogWriter goes on from here: the manifest says so, and there is a segment, afterwards
+  unsigned threads = 0;    // that read filters; 0: one per core, at most 8
 };
 
 struct RecoveryReport {
   uint64_t filters_loaded = 0;
-  uint64_t filters_expired = 0;  // whose time had come: not loaded
-  uint64_t bytes_read = 0;       // of filter files
-  LogScan log = {};              // what was read of it, and where it was cut
+  uint64_t filters_expired = 0;           // whose time had come: not loaded
+  uint64_t bytes_read = 0;                // of filter files
+  LogScan log = {};                       // what was read of it, and where it was cut
+  std::vector<std::string> log_problems;  // of a damaged one that was truncated
   int64_t duration_ms = 0;
   int64_t snapshot_unix_ms = 0;    // when it was made; 0 if there was none
   uint64_t leftovers_removed = 0;  // files of a snapshot that a crash cut short
@@ -46,7 +45,7 @@ struct RecoveryReport {
 // Beside the registry, all that is needed to go on.
 struct Recovery {
   RecoveryReport report;
-  // Damage was passed over, as on-corrupt says: a snapshot must follow, so that no later start meets it again.
+  // Damage was passed over, as the options say: a snapshot must follow, so that no later start meets it again.
   bool lost_some = false;
   SavedState saved;  // for the SnapshotWriter: what was loaded need not be written again
   uint64_t next_file_id = 1;
@@ -57,11 +56,11 @@ struct Recovery {
   std::vector<NamedFilter> freezing;
 };
 
-// Loads all into the empty registry, which has no log yet, but for what has expired meanwhile by the registry's clock.
-// The filters have the ids and sequences by which the log knows them. An empty directory is an empty snapshot, and gets
-// its first manifest. `clock` is asked by filters that age, and outlives them. Errors tell all that is wrong, a line
-// each, and what can be done. A refused start changes nothing in the directory.
-//   kCorrupt      damaged, cut off, exchanged or missing files, if they shall not be quarantined; a damaged log
+// Loads all into the empty registry, which has no log yet, except for what has expired meanwhile by the registry's
+// clock. The filters have the ids and sequences by which the log knows them. An empty directory is an empty snapshot,
+// and gets its first manifest. `clock` is asked by filters that age, and outlives them. An error names all that is
+// wrong, a line each, and what can be done; nothing in the directory was changed, unless the code is kIo.
+//   kCorrupt      damaged, cut off, exchanged or missing files that the options do not give up
 //   kUnsupported  files of a newer version: never quarantined, they are not damaged
 //   kOutOfMemory  the filters need more than the registry's budget has
 //   kIo           the disk failed

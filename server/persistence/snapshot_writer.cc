@@ -64,6 +64,7 @@ core::Result<SaveReport> SnapshotWriter::Save() {
 
 core::Result<SaveReport> SnapshotWriter::Save(Draft& draft) {
   const uint64_t changes_before = AllChanges(registry_);
+  draft.saved.has_log = recorder_ != nullptr;
   // Before the names are collected: a change in between makes the next save write once too often, never too seldom.
   draft.saved.registry_change_count = registry_.ChangeCount();
   core::Status status = WriteFilters(draft);
@@ -72,6 +73,7 @@ core::Result<SaveReport> SnapshotWriter::Save(Draft& draft) {
     return tl::unexpected(std::move(status.error()));
   }
   const bool unchanged = draft.written.empty() && draft.saved.log_position == saved_.log_position &&
+                         draft.saved.has_log == saved_.has_log &&
                          draft.saved.registry_change_count == saved_.registry_change_count && garbage_.empty();
   if (!unchanged) {
     status = CommitDraft(draft);
@@ -133,6 +135,7 @@ core::Status SnapshotWriter::CommitDraft(Draft& draft) {
   Manifest& manifest = draft.manifest;
   manifest.snapshot_number = draft.saved.snapshot_number = saved_.snapshot_number + 1;
   manifest.log_position = draft.saved.log_position;
+  manifest.has_log = draft.saved.has_log;
   manifest.next_file_id = file_ids_.next();
   manifest.next_filter_id = recorder_ == nullptr ? saved_.next_filter_id : recorder_->next_filter_id();
   draft.saved.next_filter_id = manifest.next_filter_id;

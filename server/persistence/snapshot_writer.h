@@ -40,6 +40,7 @@ struct SavedFilter {
 struct SavedState {
   uint64_t snapshot_number = 0;
   uint64_t log_position = 0;
+  bool has_log = false;  // the manifest says that a log goes on from there
   uint64_t next_filter_id = 1;
   uint64_t registry_change_count = 0;
   std::vector<uint64_t> file_ids;  // of the files that the manifest lists, ascending

@@ -110,7 +110,9 @@ void TryStart(MemoryDisk& disk) {
     Registry registry(memory);
     auto directory = DataDirectory::Open(disk, "/d");
     Require(directory.has_value());
-    const auto recovery = Recover(**directory, registry, clock, {OnCorrupt::kQuarantine, 1});
+    const auto recovery = Recover(
+        **directory, registry, clock,
+        {.on_corrupt_filter = OnCorruptFilter::kQuarantine, .on_corrupt_log = OnCorruptLog::kTruncate, .threads = 1});
     if (!recovery) {
       const core::ErrorCode code = recovery.error().code;
       Require(code == core::ErrorCode::kUnsupported || code == core::ErrorCode::kOutOfMemory);

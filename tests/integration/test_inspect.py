@@ -5,7 +5,7 @@ import os
 import pathlib
 import subprocess
 
-from harness import OwnServerTest, binary, main
+from harness import REPLY_SECONDS, OwnServerTest, binary, main, wait_until
 
 
 def inspect(directory, *flags):
@@ -27,6 +27,9 @@ class Inspect(OwnServerTest):
             server.client().execute_command("BF.RESERVE", kind, 0.01, capacity, "TYPE", kind)
             server.client().bf().madd(kind, *range(100))
         self.assertTrue(server.client().save())
+        log = pathlib.Path(server.directory, "log")
+        wait_until(lambda: {file.suffix for file in log.iterdir()} == {".log", ""} and len(list(log.iterdir())) == 2,
+                   REPLY_SECONDS, "the log goes on in a new segment")
         return server
 
     def filter_file(self, server, name):

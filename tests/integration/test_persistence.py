@@ -273,7 +273,7 @@ class Damage(PersistenceTest):
         path = self.filter_files(server)[0]
         damaged = path.read_bytes()[:-1]
         path.write_bytes(damaged)
-        server.options["on_corrupt"] = "quarantine"
+        server.options["on_corrupt_filter"] = "quarantine"
         server.start()
         self.assertIn(path.name, server.log())
         left = {name.decode(errors="replace") for name in server.client().keys()}
@@ -283,9 +283,44 @@ class Damage(PersistenceTest):
         self.assertFalse(path.exists())
         # What was set aside stays aside.
         self.assert_stops_well(server)
-        del server.options["on_corrupt"]
+        del server.options["on_corrupt_filter"]
         server.start()
         self.assertEqual(server.client().dbsize(), len(contents) - 1)
+
+    def test_damage_of_filters_and_log_needs_both_options(self):
+        server = self.make_server(appendfsync="always").start()
+        client = server.client()
+        for name in "ab":
+            client.execute_command("BF.ADD", name, "saved")
+        client.save()
+        for i in range(50):
+            client.execute_command("BF.ADD", "a", f"logged{i}")
+        server.kill()
+        home = pathlib.Path(server.directory)
+        path = self.filter_files(server)[0]
+        path.write_bytes(flipped(path.read_bytes(), 40, 1))
+        (segment,) = (home / "log").glob("*.log")
+        segment.write_bytes(flipped(segment.read_bytes(), 80, 1))
+
+        def files():
+            return {str(file): file.read_bytes() for file in home.rglob("*") if file.is_file() and file.name != "LOCK"}
+        before = files()
+        for option, value in ((None, None), ("on_corrupt_filter", "quarantine"), ("on_corrupt_log", "truncate"),
+                              ("on_corrupt", "quarantine"), ("on_corrupt", "truncate")):
+            with self.subTest(option=option, value=value):
+                if option:
+                    server.options[option] = value
+                self.assert_refuses_to_start(server, path.name, segment.name, "on-corrupt-filter quarantine",
+                                             "on-corrupt-log truncate")
+                self.assertEqual(files(), before)
+                server.options.pop(option, None)
+        server.options.update(on_corrupt_filter="quarantine", on_corrupt_log="truncate")
+        server.start()
+        self.assertEqual(server.client().keys(), [b"b"])
+        server.kill()
+        del server.options["on_corrupt_filter"], server.options["on_corrupt_log"]
+        server.start()
+        self.assertEqual(server.client().keys(), [b"b"])
 
     def logged_and_killed(self):
         """A server whose log holds 100 filters, and then the whole content of one more."""
@@ -317,7 +352,7 @@ class Damage(PersistenceTest):
 
     def test_a_lost_end_of_the_log_is_lost_once(self):
         server = self.logged_and_killed()
-        (path,) = pathlib.Path(server.directory, "log").iterdir()
+        (path,) = pathlib.Path(server.directory, "log").glob("*.log")
         whole = path.read_bytes()
         path.write_bytes(flipped(whole, len(whole) // 2, 0))
         self.assert_refuses_to_start(server, path.name, "truncate")
@@ -374,14 +409,24 @@ class Trouble(PersistenceTest):
         self.assertNotEqual(server.wait(), 0)
         self.assertIn(os.path.dirname(server.directory) + ": cannot create the directory", server.log())
 
-    def test_maxmemory_below_the_snapshot_is_told(self):
-        server = self.make_server().start()
-        server.client().execute_command("BF.RESERVE", "k", 0.01, 5_000_000)
+    def test_more_than_maxmemory_is_loaded_and_only_what_needs_more_is_refused(self):
+        server = self.make_server(maxmemory="1mb", appendfsync="always").start()
+        client = server.client()
+        client.config_set("maxmemory", "100mb")
+        client.execute_command("BF.RESERVE", "k", 0.01, 5_000_000)
+        client.execute_command("BF.ADD", "k", "saved")
+        client.save()
+        client.execute_command("BF.ADD", "k", "logged")
+        server.restart()
+        self.assertRegex(server.log(), r"warning The filters take \d+ bytes, more than maxmemory, 1048576:")
+        connection = server.connect()
+        self.assertEqual(connection.command("BF.MEXISTS", "k", "saved", "logged"), b"*2\r\n:1\r\n:1\r\n")
+        self.assertEqual(connection.command("BF.ADD", "k", "more"), b":1\r\n", "it has the memory for that")
+        self.assertRegex(connection.command("BF.ADD", "new", "x"), rb"-OOM ")
+        self.assertIn(b"1048576", connection.command("CONFIG", "GET", "maxmemory"))
+        self.assertEqual(connection.command("DEL", "k"), b":1\r\n")
+        self.assertEqual(connection.command("BF.ADD", "new", "x"), b":1\r\n")
         self.assert_stops_well(server)
-        server.options["maxmemory"] = "1mb"
-        server.spawn()
-        self.assertNotEqual(server.wait(), 0)
-        self.assertIn("maxmemory", server.log())
 
 
 if __name__ == "__main__":

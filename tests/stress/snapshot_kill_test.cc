@@ -53,8 +53,8 @@ class SnapshotKillTest : public testing::Test {
   SnapshotKillTest() : data_(directory_.path() + "/data"), template_(directory_.path() + "/template") {}
 
   static core::Status Start(TestServer& server, Disk& disk, const std::string& path,
-                            OnCorrupt on_corrupt = OnCorrupt::kRefuse) {
-    return server.Start(disk, path, {.on_corrupt = on_corrupt, .chunk_bytes = kChunkBytes, .threads = 1});
+                            OnCorruptFilter on_corrupt = OnCorruptFilter::kRefuse) {
+    return server.Start(disk, path, {.on_corrupt_filter = on_corrupt, .chunk_bytes = kChunkBytes, .threads = 1});
   }
 
   // A directory with a snapshot of `before_`, to copy from; `after_` is what the child will save.
@@ -73,7 +73,7 @@ class SnapshotKillTest : public testing::Test {
     std::filesystem::copy(template_, data_, std::filesystem::copy_options::recursive);
   }
 
-  Contents Recover(const std::string& path, OnCorrupt on_corrupt = OnCorrupt::kRefuse) {
+  Contents Recover(const std::string& path, OnCorruptFilter on_corrupt = OnCorruptFilter::kRefuse) {
     TestServer server;
     EXPECT_TRUE(Ok(Start(server, disk_, path, on_corrupt)));
     return server.contents();
@@ -166,11 +166,11 @@ TEST_F(SnapshotKillTest, AKillAtAnyStepOfAQuarantineLosesNothingMore) {
       FaultDisk faults(disk_);
       faults.SetFault(fault);
       TestServer server;
-      return Start(server, faults, data_, OnCorrupt::kQuarantine).has_value();
+      return Start(server, faults, data_, OnCorruptFilter::kQuarantine).has_value();
     });
-    EXPECT_EQ(Recover(data_, OnCorrupt::kQuarantine), expected);
+    EXPECT_EQ(Recover(data_, OnCorruptFilter::kQuarantine), expected);
     EXPECT_EQ(std::filesystem::file_size(data_ + "/quarantine/1.filter"), 100u);
-    EXPECT_EQ(Recover(data_, OnCorrupt::kRefuse), expected);
+    EXPECT_EQ(Recover(data_, OnCorruptFilter::kRefuse), expected);
     return outcome;
   });
   EXPECT_GE(kills, 25);

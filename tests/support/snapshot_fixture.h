@@ -91,7 +91,8 @@ inline Contents ContentsOf(const Registry& registry) {
 // A keyspace with its directory and, if asked for, its log: as a server is after its start.
 struct TestServer {
   struct Settings {
-    OnCorrupt on_corrupt = OnCorrupt::kRefuse;
+    OnCorruptFilter on_corrupt_filter = OnCorruptFilter::kRefuse;
+    OnCorruptLog on_corrupt_log = OnCorruptLog::kRefuse;
     uint32_t chunk_bytes = kDefaultChunkBytes;
     unsigned threads = 2;
     std::optional<FsyncPolicy> log = {};  // none: no log
@@ -99,15 +100,19 @@ struct TestServer {
 
   ~TestServer() { Stop(); }
 
-  core::Status Start(Disk& disk, const std::string& path, OnCorrupt on_corrupt = OnCorrupt::kRefuse) {
-    return Start(disk, path, Settings{.on_corrupt = on_corrupt});
+  core::Status Start(Disk& disk, const std::string& path, OnCorruptFilter on_corrupt_filter = OnCorruptFilter::kRefuse,
+                     OnCorruptLog on_corrupt_log = OnCorruptLog::kRefuse) {
+    return Start(disk, path, Settings{.on_corrupt_filter = on_corrupt_filter, .on_corrupt_log = on_corrupt_log});
   }
   core::Status Start(Disk& disk, const std::string& path, const Settings& settings) {
     core::Result<std::unique_ptr<DataDirectory>> opened = DataDirectory::Open(disk, path);
     if (!opened) return tl::unexpected(opened.error());
     directory = std::move(*opened);
-    core::Result<Recovery> recovery =
-        Recover(*directory, keyspace.registry, clock, {settings.on_corrupt, settings.threads});
+    core::Result<Recovery> recovery = Recover(*directory, keyspace.registry, clock,
+                                              {.on_corrupt_filter = settings.on_corrupt_filter,
+                                               .on_corrupt_log = settings.on_corrupt_log,
+                                               .keeps_log = settings.log.has_value(),
+                                               .threads = settings.threads});
     if (!recovery) return tl::unexpected(recovery.error());
     report = recovery->report;
     freezing = recovery->freezing;

@@ -1,14 +1,15 @@
-// The bytes of each format's versions, frozen: filter files are of version 1, manifests of version 2 and, read only, 1.
-// If a test here fails, this server writes other bytes than released ones do, or
-// no longer reads theirs: people's data. Do not make new golden files to get it green. If the format has to change,
-// give it a new version number, keep reading the old one, and put the new files beside the old, in a folder of their
-// own. (To make the first files of a new version: run this test with BITSIEVE_WRITE_GOLDEN=1.)
+// The bytes of each format's versions, frozen: filter files are of version 1, manifests of version 3 and, read only, 2
+// and 1. If a test here fails, this server writes other bytes than released ones do, or no longer reads theirs:
+// people's data. Do not make new golden files to get it green. If the format has to change, give it a new version
+// number, keep reading the old one, and put the new files beside the old, in a folder of their own. (To make the first
+// files of a new version: run this test with BITSIEVE_WRITE_GOLDEN=1.)
 #include <gtest/gtest.h>
 
 #include <cctype>
 #include <string>
 
 #include "server/persistence/filter_file.h"
+#include "server/persistence/log_segment.h"
 #include "server/persistence/manifest.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/snapshot_fixture.h"
@@ -16,6 +17,8 @@
 
 namespace bitsieve::server {
 namespace {
+
+constexpr uint64_t kLogPosition = 4660;
 
 // "/d/MANIFEST" of "v2/MANIFEST".
 std::string OnDisk(const std::string& golden) { return "/d" + golden.substr(golden.find('/')); }
@@ -32,7 +35,8 @@ void MakeSnapshot(MemoryDisk& disk, TestKeyspace& keyspace) {
   manifest.saved_unix_ms = 1700000000123;
   manifest.next_file_id = 8;
   manifest.next_filter_id = 6;
-  manifest.log_position = 4660;
+  manifest.log_position = kLogPosition;
+  manifest.has_log = true;
   const auto add = [&](const std::string& name, uint64_t id, const core::Filter& filter, uint32_t chunk_bytes,
                        int64_t expires_unix_ms, uint64_t filter_id, uint64_t sequence) {
     const std::string path = "/d/filters/" + DataDirectory::FilterFileName(id);
@@ -57,6 +61,8 @@ TEST_P(GoldenTest, TheSameBytesAreWritten) {
 
 class GoldenExampleTest : public testing::TestWithParam<const char*> {};
 
+TEST(GoldenCurrent, TheDocumentShowsTheseBytes) { ExpectDocumented("v1/log/CURRENT", "log.md"); }
+
 TEST_P(GoldenExampleTest, TheDocumentShowsTheseBytes) { ExpectDocumented(GetParam(), "snapshot.md"); }
 
 std::string LettersOf(const testing::TestParamInfo<const char*>& tested) {
@@ -66,8 +72,16 @@ std::string LettersOf(const testing::TestParamInfo<const char*>& tested) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Newest, GoldenTest,
-                         testing::Values("v2/MANIFEST", "v1/filters/4.filter", "v1/filters/7.filter"), LettersOf);
-INSTANTIATE_TEST_SUITE_P(Newest, GoldenExampleTest, testing::Values("v2/MANIFEST", "v1/filters/4.filter"), LettersOf);
+                         testing::Values("v3/MANIFEST", "v1/filters/4.filter", "v1/filters/7.filter"), LettersOf);
+INSTANTIATE_TEST_SUITE_P(Newest, GoldenExampleTest, testing::Values("v3/MANIFEST", "v1/filters/4.filter"), LettersOf);
+
+// An empty segment where the snapshot ends, and the CURRENT of a released server, which names it.
+void PutLog(MemoryDisk& disk) {
+  ASSERT_TRUE(disk.CreateDirectory("/d/log").has_value());
+  ASSERT_TRUE(LogSegmentWriter::Create(disk, "/d/log", kLogPosition).has_value());
+  ExpectGolden(disk.Get("/d/log/CURRENT"), "v1/log/CURRENT");
+  disk.Put("/d/log/CURRENT", ReadText(GoldenPath("v1/log/CURRENT")));
+}
 
 class GoldenManifestTest : public testing::TestWithParam<const char*> {};
 
@@ -76,6 +90,7 @@ TEST_P(GoldenManifestTest, ReleasedSnapshotsAreRead) {
   for (const char* name : {GetParam(), "v1/filters/4.filter", "v1/filters/7.filter"}) {
     disk.Put(OnDisk(name), ReadText(GoldenPath(name)));
   }
+  if (std::string(GetParam()) == "v3/MANIFEST") PutLog(disk);
   TestServer server;
   ASSERT_TRUE(Ok(server.Start(disk, "/d"))) << kBroken;
   const FilterPtr fruit = server.keyspace.registry.Find("fruit");
@@ -93,7 +108,8 @@ TEST_P(GoldenManifestTest, ReleasedSnapshotsAreRead) {
   EXPECT_NE(fruit->id(), chain->id());
 }
 
-INSTANTIATE_TEST_SUITE_P(EachVersion, GoldenManifestTest, testing::Values("v1/MANIFEST", "v2/MANIFEST"), LettersOf);
+INSTANTIATE_TEST_SUITE_P(EachVersion, GoldenManifestTest, testing::Values("v1/MANIFEST", "v2/MANIFEST", "v3/MANIFEST"),
+                         LettersOf);
 
 }  // namespace
 }  // namespace bitsieve::server

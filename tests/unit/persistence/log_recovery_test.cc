@@ -305,11 +305,12 @@ TEST_F(LogRecoveryTest, DamageBeforeTheEndRefusesTheStartUnlessItMayBeLost) {
   const core::Error error = StartError();
   EXPECT_EQ(error.code, core::ErrorCode::kCorrupt);
   EXPECT_THAT(error.message, HasSubstr(LogPath()));
-  EXPECT_THAT(error.message, HasSubstr("on-corrupt to truncate"));
+  EXPECT_THAT(error.message, HasSubstr("on-corrupt-log truncate ends the log at position "));
   EXPECT_EQ(disk_.All(), files) << "a refused start changes nothing";
 
   server_ = std::make_unique<TestServer>();
-  ASSERT_TRUE(Ok(server_->Start(disk_, "/d", {.on_corrupt = OnCorrupt::kTruncate, .log = FsyncPolicy::kAlways})));
+  ASSERT_TRUE(
+      Ok(server_->Start(disk_, "/d", {.on_corrupt_log = OnCorruptLog::kTruncate, .log = FsyncPolicy::kAlways})));
   ASSERT_TRUE(server_->report.log.damage.has_value());
   EXPECT_GT(server_->report.log.damage->lost_bytes, 0u);
   EXPECT_EQ(server_->contents(), before);
@@ -334,7 +335,7 @@ TEST_F(LogRecoveryTest, ADamagedContentFileRefusesTheStartOrIsSetAside) {
   disk_.Put("/d/filters/1.filter", bytes);
   EXPECT_THAT(StartError().message, HasSubstr("1.filter"));
   TestServer server;
-  ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorrupt::kQuarantine)));
+  ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorruptFilter::kQuarantine)));
   EXPECT_EQ(server.contents(), left);
   EXPECT_EQ(server.report.quarantined.size(), 1u);
 }
@@ -346,7 +347,9 @@ TEST_F(LogRecoveryTest, ALostManifestIsNotAnEmptyServer) {
   ASSERT_TRUE(disk_.Remove("/d/MANIFEST"));
   EXPECT_THAT(StartError().message, HasSubstr("MANIFEST"));
   TestServer server;
-  ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorrupt::kQuarantine)));
+  EXPECT_FALSE(server.Start(disk_, "/d", OnCorruptFilter::kQuarantine)) << "there is a log, too";
+  server.Stop();
+  ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorruptFilter::kQuarantine, OnCorruptLog::kTruncate)));
   EXPECT_THAT(server.contents(), IsEmpty());
 }
 

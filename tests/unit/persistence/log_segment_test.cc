@@ -34,8 +34,13 @@ TEST(LogSegment, IsDurableWithItsNameBeforeAFrameFollows) {
   ASSERT_TRUE(Ok(writer));
   const std::string path = TestLog::PathOf(1234);
   EXPECT_EQ(writer->path(), path);
+  const std::string made = path + ".tmp";
+  const std::string current = kLogDirectory + "/CURRENT";
   EXPECT_THAT(disk.log(),
-              ElementsAre("create " + path, "write " + path, "sync " + path, "sync directory " + kLogDirectory));
+              ElementsAre("create " + made, "write " + made, "sync " + made, "rename " + made,
+                          "sync directory " + kLogDirectory, "create " + current + ".tmp", "write " + current + ".tmp",
+                          "sync " + current + ".tmp", "close " + current + ".tmp", "rename " + current + ".tmp",
+                          "sync directory " + kLogDirectory));
   log.disk.LosePower(MemoryDisk::UnsyncedNames::kLost);
   EXPECT_EQ(log.disk.Get(path).size(), kLogHeadBytes);
 }
@@ -48,7 +53,7 @@ TEST(LogSegment, EachFrameIsOneWriteAndMovesTheEnd) {
   ASSERT_TRUE(Ok(writer->Append("0123456789", 900)));
   EXPECT_EQ(writer->end(), 1010u);
   ASSERT_TRUE(Ok(writer->Sync()));
-  EXPECT_THAT(disk.log(), ElementsAre("write " + writer->path(), "sync " + writer->path()));
+  EXPECT_THAT(disk.log(), ElementsAre("write " + writer->path() + ".tmp", "sync " + writer->path() + ".tmp"));
   EXPECT_EQ(log.disk.Get(writer->path()).size(), kLogHeadBytes + kLogFrameHeadBytes + 10);
 }
 
@@ -62,7 +67,7 @@ TEST(LogSegment, WhatCouldNotBeWrittenDoesNotMoveTheEnd) {
 }
 
 TEST(LogSegment, EveryStepOfItsMakingMayFail) {
-  for (uint64_t step = 1; step <= 4; ++step) {
+  for (uint64_t step = 1; step <= 10; ++step) {
     TestLog log;
     FaultDisk disk(log.disk);
     disk.SetFault({step, Fault::Kind::kFail});

@@ -47,9 +47,11 @@ core::Result<Manifest> ReadPayload(const std::string& payload) {
 std::string PayloadHead(uint64_t next_file_id, uint64_t count, uint64_t next_filter_id = 1) {
   std::string payload;
   core::ByteWriter writer(payload);
-  for (const uint64_t number : {uint64_t{1}, uint64_t{2}, uint64_t{0}, next_file_id, next_filter_id, count}) {
+  for (const uint64_t number : {uint64_t{1}, uint64_t{2}, uint64_t{0}, next_file_id, next_filter_id}) {
     writer.Put(number);
   }
+  writer.Put(uint8_t{1});  // there is a log
+  writer.Put(count);
   return payload;
 }
 

@@ -35,7 +35,7 @@ class RecoveryTest : public testing::Test {
     bytes.at(offset) ^= 0x20;
     disk_.Put(path, bytes);
   }
-  core::Error StartError(OnCorrupt on_corrupt = OnCorrupt::kRefuse) {
+  core::Error StartError(OnCorruptFilter on_corrupt = OnCorruptFilter::kRefuse) {
     TestServer server;
     const core::Status status = server.Start(disk_, "/d", on_corrupt);
     EXPECT_FALSE(status.has_value());
@@ -129,12 +129,12 @@ TEST_F(RecoveryTest, AllDamageIsToldAtOnce) {
   Damage("/d/filters/1.filter", 50);
   ASSERT_TRUE(Ok(disk_.Remove("/d/filters/3.filter")));
   const std::string message = StartError().message;
-  EXPECT_THAT(message, HasSubstr("/d: 2 of 3 filters cannot be loaded:\n"));
+  EXPECT_THAT(message, HasSubstr("/d: 2 filter files damaged or missing, of 3 filters in the snapshot"));
   EXPECT_THAT(message, HasSubstr("/d/filters/1.filter: at byte 32: the chunk of 64 bytes fails its checksum (filter "
                                  "'first')\n"));
   EXPECT_THAT(message, HasSubstr("/d/filters/3.filter: is missing, but the manifest lists it (filter 'third')\n"));
   EXPECT_THAT(message, Not(HasSubstr("'second'")));
-  EXPECT_THAT(message, HasSubstr("set on-corrupt to quarantine"));
+  EXPECT_THAT(message, HasSubstr("on-corrupt-filter quarantine sets 2 damaged filter files aside"));
 }
 
 TEST_F(RecoveryTest, ExchangedFilesAreRefused) {
@@ -147,7 +147,7 @@ TEST_F(RecoveryTest, QuarantineSetsTheDamagedAsideAndLoadsTheRest) {
   const std::string damaged = disk_.Get("/d/filters/2.filter");
   {
     TestServer server;
-    ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorrupt::kQuarantine)));
+    ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorruptFilter::kQuarantine)));
     EXPECT_EQ(server.contents(), Without("second"));
     ASSERT_EQ(server.report.quarantined.size(), 1u);
     EXPECT_EQ(server.report.quarantined[0].path, "/d/filters/2.filter");
@@ -157,7 +157,7 @@ TEST_F(RecoveryTest, QuarantineSetsTheDamagedAsideAndLoadsTheRest) {
     EXPECT_EQ(server.writer->CountChanges(), 0u);
   }
   TestServer again;
-  ASSERT_TRUE(Ok(again.Start(disk_, "/d", OnCorrupt::kRefuse))) << "what was set aside is not missed";
+  ASSERT_TRUE(Ok(again.Start(disk_, "/d", OnCorruptFilter::kRefuse))) << "what was set aside is not missed";
   EXPECT_EQ(again.contents(), Without("second"));
   again.keyspace.Make("fourth");
   ASSERT_TRUE(Ok(again.writer->Save()));
@@ -167,7 +167,7 @@ TEST_F(RecoveryTest, QuarantineSetsTheDamagedAsideAndLoadsTheRest) {
 TEST_F(RecoveryTest, QuarantineOfAMissingFileDropsItsName) {
   ASSERT_TRUE(Ok(disk_.Remove("/d/filters/1.filter")));
   TestServer server;
-  ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorrupt::kQuarantine)));
+  ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorruptFilter::kQuarantine)));
   EXPECT_EQ(server.contents(), Without("first"));
   ASSERT_EQ(server.report.quarantined.size(), 1u);
   EXPECT_EQ(server.report.quarantined[0].moved_to, "");
@@ -179,7 +179,7 @@ TEST_F(RecoveryTest, QuarantineKeepsEarlierFilesOfTheSameName) {
     disk_.Put("/d/MANIFEST", "damaged");
     disk_.Put("/d/filters/1.filter", std::to_string(round));
     TestServer server;
-    ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorrupt::kQuarantine)));
+    ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorruptFilter::kQuarantine)));
   }
   EXPECT_EQ(disk_.Get("/d/quarantine/1.filter"), "0");
   EXPECT_EQ(disk_.Get("/d/quarantine/1.filter.1"), "1");
@@ -190,9 +190,11 @@ TEST_F(RecoveryTest, ADamagedManifestIsRefusedOrSetsAllAside) {
   Damage("/d/MANIFEST", 60);
   const core::Error error = StartError();
   EXPECT_THAT(error.message, HasSubstr("/d/MANIFEST: at byte 32: the chunk of"));
-  EXPECT_THAT(error.message, HasSubstr("set on-corrupt to quarantine to start empty"));
+  EXPECT_THAT(
+      error.message,
+      HasSubstr("on-corrupt-filter quarantine sets the manifest and all 3 filter files aside and starts empty"));
   TestServer server;
-  ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorrupt::kQuarantine)));
+  ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorruptFilter::kQuarantine)));
   EXPECT_THAT(server.contents(), IsEmpty());
   EXPECT_EQ(server.report.quarantined.size(), 4u);
   EXPECT_THAT(disk_.List("/d/quarantine").value(), ElementsAre("1.filter", "2.filter", "3.filter", "MANIFEST"));
@@ -206,7 +208,7 @@ TEST_F(RecoveryTest, FiltersWithoutAManifestAreNoEmptyStart) {
   ASSERT_TRUE(Ok(disk_.Remove("/d/MANIFEST")));
   EXPECT_THAT(StartError().message, HasSubstr("/d/MANIFEST: is missing, but /d/filters holds 3 filter files"));
   TestServer server;
-  ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorrupt::kQuarantine)));
+  ASSERT_TRUE(Ok(server.Start(disk_, "/d", OnCorruptFilter::kQuarantine)));
   EXPECT_EQ(server.report.quarantined.size(), 3u);
 }
 
@@ -219,7 +221,7 @@ TEST_F(RecoveryTest, ANewerVersionIsRefusedUnderEitherPolicy) {
     auto writer = CheckedFileWriter::Create(disk_, path, newer, 3, kDefaultChunkBytes, buffer);
     ASSERT_TRUE(writer->Append("new").has_value());
     ASSERT_TRUE(writer->Finish().has_value());
-    for (const OnCorrupt policy : {OnCorrupt::kRefuse, OnCorrupt::kQuarantine}) {
+    for (const OnCorruptFilter policy : {OnCorruptFilter::kRefuse, OnCorruptFilter::kQuarantine}) {
       const core::Error error = StartError(policy);
       EXPECT_EQ(error.code, core::ErrorCode::kUnsupported) << error.message;
       EXPECT_THAT(error.message, HasSubstr("this server reads up to version " + std::to_string(format.version)));
@@ -269,13 +271,13 @@ TEST_F(RecoveryTest, LeftoversOfACrashAreRemovedAndOtherFilesLeftAlone) {
 }
 
 TEST_F(RecoveryTest, TooLittleMemoryIsRefusedUnderEitherPolicy) {
-  for (const OnCorrupt policy : {OnCorrupt::kRefuse, OnCorrupt::kQuarantine}) {
+  for (const OnCorruptFilter policy : {OnCorruptFilter::kRefuse, OnCorruptFilter::kQuarantine}) {
     TestServer server;
     server.keyspace.memory.set_limit_bytes(100);
     const core::Status status = server.Start(disk_, "/d", policy);
     ASSERT_FALSE(status.has_value());
     EXPECT_EQ(status.error().code, core::ErrorCode::kOutOfMemory);
-    EXPECT_THAT(status.error().message, HasSubstr("maxmemory is 100 bytes (0: no limit): raise it"));
+    EXPECT_THAT(status.error().message, HasSubstr("the filters need more memory than there is"));
     EXPECT_EQ(disk_.All(), files_);
   }
 }

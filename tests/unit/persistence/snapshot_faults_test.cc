@@ -196,12 +196,12 @@ TEST(SnapshotFaults, LosingPowerDuringQuarantineLosesNothingMore) {
       bool finished;
       {
         TestServer server;
-        finished = server.Start(scene.disk, "/d", OnCorrupt::kQuarantine).has_value();
+        finished = server.Start(scene.disk, "/d", OnCorruptFilter::kQuarantine).has_value();
       }
       scene.disk.SetFault({});
       scene.memory.LosePower(MemoryDisk::UnsyncedNames::kLost);
       TestServer restarted;
-      ASSERT_TRUE(Ok(restarted.Start(scene.memory, "/d", OnCorrupt::kQuarantine)));
+      ASSERT_TRUE(Ok(restarted.Start(scene.memory, "/d", OnCorruptFilter::kQuarantine)));
       Contents expected = scene.before;
       if (std::string(victim) == "/d/MANIFEST") {
         expected.clear();

@@ -1,0 +1,54 @@
+// recovery_damage.h: what a start finds wrong in a data directory, all of it, and whether the options allow to go on
+// without what is damaged. Reading collects it; nothing in the directory is changed before the verdict.
+// Thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "server/persistence/log_reader.h"
+
+namespace bitsieve::server {
+
+enum class OnCorruptFilter {
+  kRefuse,
+  kQuarantine,  // damaged filter files are set aside, and the rest is served
+};
+
+enum class OnCorruptLog {
+  kRefuse,
+  kTruncate,  // a damaged log ends where the damage begins
+};
+
+struct DamagedFilter {
+  uint64_t file_id = 0;
+  std::string reason;  // names the file, and the filter if it is known
+};
+
+struct RecoveryDamage {
+  // No manifest can be read: the names of all filters are lost, and a log cannot be applied to anything.
+  std::optional<std::string> manifest;
+  uint64_t unnamed_filters = 0;    // files in filters/, if the manifest is lost
+  uint64_t unusable_segments = 0;  // of the log, and CURRENT, if the manifest is lost
+
+  std::vector<DamagedFilter> filters;  // also those that the log names
+  uint64_t filters_listed = 0;         // by the manifest
+
+  std::vector<std::string> log;   // reasons
+  std::optional<LogCut> log_cut;  // where a damaged log ends; none: only files are missing
+
+  std::vector<core::Error> hopeless;  // what no option helps against
+
+  bool loses_filters() const { return manifest || !filters.empty(); }
+  bool loses_log() const { return unusable_segments != 0 || !log.empty(); }
+};
+
+// Whether the start may go on without what is damaged. An error has a line for each problem, and tells for each option
+// that would help what is lost with it.
+core::Status CheckDamage(const RecoveryDamage& damage, const std::string& directory, OnCorruptFilter on_corrupt_filter,
+                         OnCorruptLog on_corrupt_log);
+
+}  // namespace bitsieve::server
