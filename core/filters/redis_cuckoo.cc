@@ -93,8 +93,10 @@ bool RedisCuckoo::Contains(const CuckooPrint& print) const {
 }
 
 void RedisCuckoo::PrefetchLines(const KeyHash& hash) const {
+  constexpr int kMost = 32;  // of very many sub-filters nobody may ever look at the others
   const CuckooPrint print = RedisCuckooTable::PrintOf(hash);
-  for (const RedisCuckooTable* table = newest(); table != nullptr; table = table->older()) table->Prefetch(print);
+  const RedisCuckooTable* table = newest();
+  for (int i = 0; table != nullptr && i < kMost; table = table->older(), ++i) table->Prefetch(print);
 }
 
 void RedisCuckoo::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
