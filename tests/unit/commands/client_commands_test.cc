@@ -109,7 +109,7 @@ TEST_F(ClientCommandsTest, SubcommandsHaveTheirOwnErrors) {
   EXPECT_EQ(Reply({"CLIENT"}), "-ERR wrong number of arguments for 'client' command\r\n");
   EXPECT_EQ(Reply({"CLIENT", "SETNAME"}), "-ERR wrong number of arguments for 'client|setname' command\r\n");
   EXPECT_THAT(Reply({"CLIENT", "MAINT_NOTIFICATIONS", "ON"}),
-              StartsWith("-ERR unknown subcommand 'MAINT_NOTIFICATIONS', must be one of: id, getname, "));
+              StartsWith("-ERR unknown subcommand 'MAINT_NOTIFICATIONS', must be one of: help, id, getname, "));
 }
 
 TEST_F(ClientCommandsTest, Resp3ListIsVerbatim) {
