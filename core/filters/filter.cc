@@ -45,6 +45,7 @@ void Filter::ReportAdded(std::span<const KeyHash> hashes, std::span<const AddOut
   CountChanges(outcomes, repeats);
   if (listener_ == nullptr) return;
   assert(hashes.size() <= kChunk);
+  repeats |= united_ || unkept_rewrites_ != 0;
   std::array<uint8_t, kChunk> changed;
   for (size_t i = 0; i < hashes.size(); ++i) {
     changed[i] = outcomes[i] == AddOutcome::kAdded || (repeats && outcomes[i] == AddOutcome::kPresent);
@@ -94,11 +95,34 @@ std::unique_ptr<FilterImage> Filter::Capture(const ImagePool& pool) const {
   return image;
 }
 
+std::unique_ptr<FilterImage> Filter::CaptureRewritten(const ImagePool& pool) {
+  std::unique_ptr<FilterImage> image;  // outlives the lock, which it takes when it dies
+  const std::lock_guard lock(writers_);
+  image = DoCapture(pool);
+  image->is_captured_ = true;
+  image->change_count_ = ChangeCount();
+  if (listener_ != nullptr) {
+    if (!listener_->Reserve(1)) throw std::bad_alloc();
+    listener_->OnRewritten(id_, ++sequence_, 1);
+    united_ = false;
+    ++unkept_rewrites_;
+  }
+  image->sequence_ = sequence_;
+  return image;
+}
+
+void Filter::NoteRewriteKept() {
+  const std::lock_guard lock(writers_);
+  if (unkept_rewrites_ != 0) --unkept_rewrites_;
+}
+
 void Filter::Attach(ChangeListener* listener, uint64_t id, uint64_t sequence) {
   const std::lock_guard lock(writers_);
   listener_ = listener;
   id_.store(id, std::memory_order_relaxed);
   sequence_ = sequence;
+  united_ = false;
+  unkept_rewrites_ = 0;
 }
 
 uint64_t Filter::sequence() const {

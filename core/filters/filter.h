@@ -127,6 +127,9 @@ class ChangeListener {
   // Each ends the reservation, which was made for `reserved` hashes.
   virtual void OnAdded(const Change& change, size_t reserved) noexcept = 0;
   virtual void OnRemoved(const Change& change, size_t reserved) noexcept = 0;
+  // Its content was changed by other means, and an image of it captured at this moment: all of that is one change. It
+  // takes no more room than the report of one hash.
+  virtual void OnRewritten(uint64_t filter_id, uint64_t sequence, size_t reserved) noexcept = 0;
 };
 
 class Filter {
@@ -183,6 +186,11 @@ class Filter {
   // Takes no longer for a large filter than for a small one.
   std::unique_ptr<FilterImage> Capture(const ImagePool& pool) const;
   std::unique_ptr<FilterImage> Capture() const { return Capture(ImagePool{budget_, Patience::kLose}); }
+  // The same after a change by other means than Add and Remove, which gets a number here; the listener is told. The
+  // caller sees to it that the image gets to where the changes are kept, and then calls NoteRewriteKept. What throws
+  // std::bad_alloc has told nothing.
+  std::unique_ptr<FilterImage> CaptureRewritten(const ImagePool& pool);
+  void NoteRewriteKept();
 
   // From now on `listener`, which outlives the filter or is replaced before it ends (null: nobody), hears of every
   // change; the next one's number is `sequence` + 1.
@@ -214,6 +222,12 @@ class Filter {
   SpinLock& writers() const { return writers_; }
   // For a change by other means than Add and Remove; the lock is held. Its listener must be told by who made it.
   void NoteChanged();
+  // The same if it may have brought items. Until an image is kept that shows them, the listener is told of every
+  // addition, since one that changes nothing now would be missing if the change by other means were lost.
+  void NoteUnited() {
+    NoteChanged();
+    united_ = true;
+  }
   // Both with the lock held, around an addition of at most kMaxHashes hashes: whether its report is sure to be heard;
   // and the report. `repeats`: kPresent is a change, too. `reserved`: how many hashes were announced.
   [[nodiscard]] bool ReserveReport(size_t hashes) noexcept {
@@ -251,6 +265,8 @@ class Filter {
   ChangeListener* listener_ = nullptr;
   uint64_t sequence_ = 0;
   bool pristine_ = false;
+  bool united_ = false;           // since the last CaptureRewritten
+  uint32_t unkept_rewrites_ = 0;  // calls of CaptureRewritten, less those of NoteRewriteKept
 };
 
 }  // namespace bitsieve::core

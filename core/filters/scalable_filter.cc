@@ -151,7 +151,7 @@ Status ScalableFilter::Unite(const std::function<Result<uint64_t>(std::span<Link
   const Result<uint64_t> changes = unite(links);
   if (!changes) return tl::unexpected(changes.error());
   united_.store(united() + *changes, std::memory_order_release);
-  NoteChanged();
+  NoteUnited();
   return {};
 }
 

@@ -108,10 +108,10 @@ FilterPtr Unite(CommandContext& context, const std::vector<FilterPtr>& filters) 
 }
 
 void MergeInto(CommandContext& context, const FilterPtr& destination, const std::vector<FilterPtr>& sources) {
-  const AnnouncementPtr rewrite = context.keyspace().AnnounceRewrite(destination);
   const core::Status status = core::UniteInto(*destination, Pointers(sources));
   if (!status) return context.Error(wire::CannotUnite(status.error().message));
-  Commit(rewrite);
+  const core::Status logged = context.keyspace().NoteRewritten(destination);
+  if (!logged) return context.Error(wire::NotLogged(logged.error()));
   NotifyChanged(context);
   context.reply.Ok();
 }
@@ -125,6 +125,8 @@ void Merge(CommandContext& context) {
   if (const FilterPtr destination = context.keyspace().Find(name)) return MergeInto(context, destination, filters);
   const FilterPtr merged = Unite(context, filters);
   if (merged == nullptr) return;
+  const auto prepared = context.keyspace().Prepare(merged);
+  if (!prepared) return context.Error(wire::NotLogged(prepared.error()));
   const FilterPtr now = context.keyspace().InsertIfAbsent(name, merged);
   if (now == nullptr) return context.Error(wire::kOutOfMemory);
   if (now != merged) return MergeInto(context, now, filters);

@@ -229,9 +229,9 @@ void Compact(CommandContext& context) {
   const FilterPtr filter = context.keyspace().Find(context.arguments[1]);
   RedisCuckoo* const cuckoo = AsCuckoo(filter.get());
   if (cuckoo == nullptr) return context.Error(wire::kNothingToCompact);
-  const AnnouncementPtr rewrite = context.keyspace().AnnounceRewrite(filter);
   cuckoo->Compact();
-  Commit(rewrite);
+  const core::Status logged = context.keyspace().NoteRewritten(filter);
+  if (!logged) return context.Error(wire::NotLogged(logged.error()));
   NotifyChanged(context);
   context.reply.Ok();
 }

@@ -27,6 +27,11 @@ FilterPtr MakeCuckoo(CommandContext& context, const core::FilterParams& params) 
 }
 
 FilterPtr PublishCuckoo(CommandContext& context, FilterPtr cuckoo) {
+  const auto prepared = context.keyspace().Prepare(cuckoo);
+  if (!prepared) {
+    context.Error(wire::NotLogged(prepared.error()));
+    return nullptr;
+  }
   FilterPtr there = context.keyspace().InsertIfAbsent(context.arguments[1], std::move(cuckoo));
   if (there == nullptr) context.Error(wire::kNoMemoryForCuckoo);
   return there;

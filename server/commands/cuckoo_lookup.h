@@ -18,7 +18,7 @@ core::RedisCuckoo* FindCuckoo(CommandContext& context, std::string_view missing,
 FilterPtr MakeCuckoo(CommandContext& context, const core::FilterParams& params);
 
 // Publishes it under argument 1. What the name holds then: somebody else may have been first. Null, and an error
-// replied, if there is no memory for the name.
+// replied, if there is no memory for the name, or no place on the disk for what it holds.
 FilterPtr PublishCuckoo(CommandContext& context, FilterPtr cuckoo);
 
 // That a name is taken, by a cuckoo filter or by another.

@@ -127,6 +127,8 @@ void PublishLoaded(CommandContext& context, LoadFormat format, core::FilterDecod
   core::Result<std::unique_ptr<core::Filter>> loaded = decoder.Finish();
   if (!loaded) return RefuseBytes(context, format, loaded.error());
   const FilterPtr filter = std::move(*loaded);
+  const auto prepared = context.keyspace().Prepare(filter);
+  if (!prepared) return context.Error(wire::NotLogged(prepared.error()));
   const FilterPtr now = context.keyspace().InsertIfAbsent(context.arguments[1], filter);
   if (now == nullptr) return context.Error(wire::kOutOfMemory);
   if (now != filter) return context.Error(wire::kItemExists);
@@ -231,6 +233,8 @@ void Restore(CommandContext& context) {
   auto restored = core::RestoreFilter(context.arguments[2], context.keyspace().memory());
   if (!restored) return RefuseBytes(context, LoadFormat::kBitsieve, restored.error());
   const FilterPtr filter = std::move(*restored);
+  const auto prepared = context.keyspace().Prepare(filter);
+  if (!prepared) return context.Error(wire::NotLogged(prepared.error()));
   if (replace) {
     if (!context.keyspace().Put(name, filter, 0)) return context.Error(wire::kOutOfMemory);
     Notify(context, EventClass::kGeneric, "restore", name);

@@ -177,6 +177,8 @@ void Copy(CommandContext& context) {
   core::Result<std::unique_ptr<core::Filter>> made = core::CloneFilter(*source, keyspace.memory());
   if (!made) return context.Error(wire::kOutOfMemory);
   const FilterPtr copy = std::move(*made);
+  const auto prepared = keyspace.Prepare(copy);
+  if (!prepared) return context.Error(wire::NotLogged(prepared.error()));
   const FilterPtr there = !replace                              ? keyspace.InsertIfAbsent(to, copy, *expires_ms)
                           : keyspace.Put(to, copy, *expires_ms) ? copy
                                                                 : nullptr;

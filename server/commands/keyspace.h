@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "core/base/memory_budget.h"
+#include "core/base/result.h"
 #include "core/filters/filter.h"
 
 namespace bitsieve::server {
@@ -34,6 +35,12 @@ using AnnouncementPtr = std::unique_ptr<Announcement>;
 inline void Commit(const AnnouncementPtr& announcement) noexcept {
   if (announcement != nullptr) announcement->Commit();
 }
+
+// The content of a filter that has no name yet, where the log can refer to it. Of use for as long as it is held.
+class PreparedContent {
+ public:
+  virtual ~PreparedContent() = default;
+};
 
 enum class RenameOutcome { kRenamed, kNoSource, kTargetExists, kOutOfMemory };
 
@@ -69,6 +76,10 @@ class Keyspace {
  public:
   virtual ~Keyspace() = default;
 
+  // To be called for a filter that is not as it was made, before it gets its first name, and held until it has it; from
+  // now on nobody changes it. Without it a name would wait for the disk. Takes as long as the disk to make a large
+  // filter durable; null if there is nothing to do. An error: the disk or the memory refuses it.
+  virtual core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr& filter) = 0;
   // A filter has one name. Null if there is none of this name.
   virtual FilterPtr Find(std::string_view name) const = 0;
   // Publishes `filter` if the name is free. Returns what the name holds afterwards: `filter`, or the one that was
@@ -84,8 +95,10 @@ class Keyspace {
   // is replaced, unless `only_if_absent`. Renaming to itself is kRenamed if it exists (kTargetExists if
   // `only_if_absent`). kOutOfMemory, and nothing renamed, if memory for the new name is refused. The expiry goes along.
   virtual RenameOutcome Rename(std::string_view from, std::string_view to, bool only_if_absent) = 0;
-  // To be asked before a filter's content is changed by other means than Add and Remove; committed once it was.
-  virtual AnnouncementPtr AnnounceRewrite(const FilterPtr& filter) = 0;
+  // To be told of a filter whose content was changed by other means than Add and Remove, once it was, and before that
+  // is acknowledged. Takes as long as the disk to make a large filter durable. An error: the disk or the memory refuses
+  // it, and the change lasts from the next snapshot on.
+  virtual core::Status NoteRewritten(const FilterPtr& filter) = 0;
   // Removes everything. Memory of what was removed is freed in the background if `background`.
   virtual void Flush(bool background) = 0;
 

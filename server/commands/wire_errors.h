@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/result.h"
+
 namespace bitsieve::server::wire {
 
 // Of every command.
@@ -185,6 +187,10 @@ inline std::string CannotLog(std::string trouble) {
   return Joined(
       {"MISCONF Errors writing to the disk: ", trouble,
        ". Commands that change something are refused until it is mended; reads go on. See the server's log."});
+}
+// Of a content that a command brings.
+inline std::string NotLogged(const core::Error& error) {
+  return error.code == core::ErrorCode::kOutOfMemory ? std::string(kOutOfMemory) : CannotLog(error.message);
 }
 inline std::string UnknownCommand(std::string_view command, std::string_view quoted_arguments) {
   return Joined({"ERR unknown command ", Quoted(command), ", with args beginning with: ", quoted_arguments});

@@ -78,14 +78,16 @@ void Freezer::Build(const Job& job) {
                       .items = closed->ItemCount(),
                       .collected_bytes = closed->Info().size_bytes,
                       .duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(taken).count()};
-  if (!frozen) {
-    staging.Reopen(frozen.error().message);
-    report.status = tl::unexpected(frozen.error());
+  const FilterPtr ready = frozen ? FilterPtr(std::move(*frozen)) : nullptr;
+  const auto prepared = ready ? registry_.Prepare(ready) : tl::unexpected(frozen.error());
+  if (!prepared) {
+    staging.Reopen(prepared.error().message);
+    report.status = tl::unexpected(prepared.error());
     return told_(report);
   }
-  report.frozen_bytes = (*frozen)->Info().size_bytes;
+  report.frozen_bytes = ready->Info().size_bytes;
   told_(report);
-  Publish(job.name, closed, std::move(*frozen));
+  Publish(job.name, closed, ready);
 }
 
 void Freezer::Publish(const std::string& name, const FilterPtr& closed, const FilterPtr& frozen) {

@@ -45,7 +45,8 @@ class Freezer {
 
   // `closed` is a core::RibbonStaging whose Close said true. What throws std::bad_alloc has done nothing.
   void Freeze(std::string_view name, const FilterPtr& closed);
-  // Gives up what is being built, and ends the thread: a matter of milliseconds. What is not frozen by now stays
+  // Gives up what is being built, and ends the thread: a matter of milliseconds, unless what was built is being written
+  // to the disk. What is not frozen by now stays
   // closed, so that whatever is saved of it tells to freeze it at the next start.
   void Stop();
 

@@ -1,12 +1,14 @@
 // keyspace_log.h: what a registry tells of its changes: under its own locks, so that what is told is in the order of
 // what happened. A change is announced before it is made, which may fail for want of memory, and told by committing the
-// announcement, which cannot. Implemented by server/persistence/keyspace_recorder. Thread-safe; quick, and calls
-// nothing of the registry.
+// announcement, which cannot. Implemented by server/persistence/keyspace_recorder. Thread-safe; calls nothing of the
+// registry, and is quick, but for what says otherwise.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
+#include "core/base/result.h"
 #include "server/commands/keyspace.h"
 
 namespace bitsieve::server {
@@ -19,6 +21,8 @@ class KeyspaceLog {
   // Who is to hear of the changes of filters that had a name before the registry got this log.
   virtual core::ChangeListener& listener() = 0;
 
+  // As Keyspace::Prepare; called under no lock, it may take long.
+  virtual core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr& filter) = 0;
   // The filter gets its first name, which means no other from then on. With the commit it gets its number, and its
   // changes are told, too.
   virtual AnnouncementPtr Named(std::string_view name, const FilterPtr& filter, int64_t expires_ms) = 0;
@@ -26,8 +30,8 @@ class KeyspaceLog {
   virtual AnnouncementPtr Renamed(std::string_view from, std::string_view to) = 0;
   virtual AnnouncementPtr ExpirySet(std::string_view name, int64_t expires_ms) = 0;
   virtual AnnouncementPtr Flushed() = 0;
-  // Its content changes by other means than adding and removing.
-  virtual AnnouncementPtr Rewritten(const FilterPtr& filter) = 0;
+  // As Keyspace::NoteRewritten; called under no lock, it may take long.
+  virtual core::Status Rewritten(const FilterPtr& filter) = 0;
   // It is closed, to be frozen.
   virtual AnnouncementPtr Freezing(const core::Filter& filter) = 0;
 };

@@ -386,13 +386,22 @@ AnnouncementPtr Registry::AnnounceUnnamed(std::string_view name) {
   return log_ == nullptr ? nullptr : log_->Unnamed(name);
 }
 
-// Some lock, so that the log is still there.
-
-AnnouncementPtr Registry::AnnounceRewrite(const FilterPtr& filter) {
+KeyspaceLog* Registry::Log() const {
   const std::lock_guard lock(MutexOf(0));
-  return log_ == nullptr ? nullptr : log_->Rewritten(filter);
+  return log_;
 }
 
+core::Result<std::unique_ptr<PreparedContent>> Registry::Prepare(const FilterPtr& filter) {
+  KeyspaceLog* const log = Log();
+  return log == nullptr ? nullptr : log->Prepare(filter);
+}
+
+core::Status Registry::NoteRewritten(const FilterPtr& filter) {
+  KeyspaceLog* const log = Log();
+  return log == nullptr ? core::Status() : log->Rewritten(filter);
+}
+
+// Some lock, so that the log is still there.
 void Registry::NoteFreezing(const FilterPtr& filter) {
   const std::lock_guard lock(MutexOf(0));
   if (log_ != nullptr) Commit(log_->Freezing(*filter));

@@ -58,6 +58,7 @@ class Registry final : public Keyspace {
   explicit Registry(core::MemoryBudget& memory, Clock clock = core::CoarseUnixMs);
   ~Registry() override;
 
+  core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr& filter) override;
   FilterPtr Find(std::string_view name) const override;
   FilterPtr InsertIfAbsent(std::string_view name, FilterPtr filter, int64_t expires_ms = 0) override;
   bool Put(std::string_view name, FilterPtr filter, int64_t expires_ms) override;
@@ -66,7 +67,7 @@ class Registry final : public Keyspace {
   bool ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement, std::string* name_found = nullptr);
   bool Remove(std::string_view name) override;
   RenameOutcome Rename(std::string_view from, std::string_view to, bool only_if_absent) override;
-  AnnouncementPtr AnnounceRewrite(const FilterPtr& filter) override;
+  core::Status NoteRewritten(const FilterPtr& filter) override;
   void Flush(bool background) override;
   uint64_t Size() const override;
   uint64_t Scan(uint64_t cursor, uint64_t count, const Visitor& visitor) const override;
@@ -127,6 +128,8 @@ class Registry final : public Keyspace {
   bool DoPut(std::string_view name, FilterPtr filter, int64_t expires_ms);
   RenameOutcome DoRename(std::string_view from, std::string_view to, bool only_if_absent);
   // Called with the name's lock held. Null without a log.
+  // The log, without a lock: nobody calls for it once it is taken away.
+  KeyspaceLog* Log() const;
   AnnouncementPtr AnnounceNamed(std::string_view name, const FilterPtr& filter, int64_t expires_ms);
   AnnouncementPtr AnnounceUnnamed(std::string_view name);
 

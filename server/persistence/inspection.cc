@@ -11,6 +11,7 @@
 #include "server/keyspace/printable_name.h"
 #include "server/persistence/data_directory.h"
 #include "server/persistence/filter_file.h"
+#include "server/persistence/log_content.h"
 #include "server/persistence/log_current.h"
 
 namespace bitsieve::server {
@@ -48,6 +49,7 @@ class Inspector {
   void ReadSegmentHead(const LogFile& file, bool last);
   void ReadWholeLog(const std::vector<LogFile>& files);
   void InspectImage(const log::Image& image);
+  void InspectContent(const log::Content& content);
   void FindLeftovers();
   InspectedFile FileAt(const std::string& path);
   void Note(const core::Error& error, const std::string& about = {});
@@ -179,6 +181,7 @@ void Inspector::ReadWholeLog(const std::vector<LogFile>& files) {
     while (index + 1 < files.size() && files[index + 1].start <= position) ++index;
     ++found_.log[index].records[record.index()];
     if (const auto* image = std::get_if<log::Image>(&record)) images.push_back(*image);
+    if (const auto* content = std::get_if<log::Content>(&record)) InspectContent(*content);
     return {};
   };
   core::Result<LogScan> scan = ReadLog(disk_, files, from, visit, found_.newest_segment);
@@ -201,6 +204,12 @@ void Inspector::InspectImage(const log::Image& image) {
   uint64_t body_bytes = 0;
   const core::Result<ImageSummary> summary = ReadFilter(path, image.seal, body_bytes);
   if (!summary) Note(summary.error(), about);
+}
+
+void Inspector::InspectContent(const log::Content& content) {
+  core::MemoryBudget budget;
+  const auto filter = ReadContent(content, budget, core::SystemClock());
+  if (!filter) Note(filter.error(), " (filter " + std::to_string(content.id) + " of the log)");
 }
 
 void Inspector::FindLeftovers() {

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <new>
 #include <utility>
+#include <variant>
 
 #include "server/persistence/log_writer.h"
 
@@ -63,6 +64,10 @@ void LogWriter::AppendRemoved(const core::Change& change, size_t reserved) noexc
   AppendWith(reserved, [&] { log::EncodeRemoved(change, appended_); });
 }
 
+void LogWriter::AppendRewritten(const log::Rewritten& rewritten, size_t reserved) noexcept {
+  AppendWith(reserved, [&] { log::EncodeRewritten(rewritten, appended_); });
+}
+
 void LogWriter::Append(const log::Record& record) {
   Entry entry(*this);
   entry.Add(record);
@@ -70,13 +75,8 @@ void LogWriter::Append(const log::Record& record) {
 }
 
 void LogWriter::Entry::Add(const log::Record& record) {
+  if (const auto* image = std::get_if<log::Image>(&record)) image_files_.push_back({records_.size(), image->file_id});
   log::Encode(record, records_);
-  ReserveAll();
-}
-
-void LogWriter::Entry::AddContent(const FilterPtr& filter) {
-  contents_.push_back({records_.size(), filter});
-  records_.append(log::kImageBytes, '\0');
   ReserveAll();
 }
 
@@ -88,8 +88,8 @@ void LogWriter::Entry::ReserveAll() {
 void LogWriter::Entry::Append() noexcept {
   log_.AppendWith(std::exchange(reserved_, 0), [this] {
     const uint64_t end = log_.end_.load(std::memory_order_relaxed);
-    for (Content& content : contents_) content.position += end;
-    log_.contents_.splice(log_.contents_.end(), contents_);
+    for (LogImageFile& file : image_files_) file.position += end;
+    log_.image_files_.splice(log_.image_files_.end(), image_files_);
     log_.appended_.append(records_);
   });
 }

@@ -21,8 +21,9 @@ static_assert(kHashBytes == 16 && std::is_trivially_copyable_v<core::KeyHash>, "
 // A parameter more belongs into PutParams and GetParams, and makes a new kind of record.
 static_assert(sizeof(core::FilterParams) == 104, "Made stores every parameter");
 
-constexpr std::array<std::string_view, kRecordKinds> kNames{"made",  "image",   "added",   "removed", "freezing",
-                                                            "named", "unnamed", "renamed", "expiry",  "flushed"};
+constexpr std::array<std::string_view, kRecordKinds> kNames{"made",     "image",   "added",     "removed",
+                                                            "freezing", "named",   "unnamed",   "renamed",
+                                                            "expiry",   "flushed", "rewritten", "content"};
 
 // The number of a kind on disk.
 template <class T, size_t index = 0>
@@ -33,7 +34,8 @@ constexpr uint8_t KindOf() {
     return KindOf<T, index + 1>();
   }
 }
-static_assert(KindOf<Made>() == 1 && KindOf<Added>() == 3 && KindOf<Named>() == 6 && KindOf<Flushed>() == 10);
+static_assert(KindOf<Made>() == 1 && KindOf<Added>() == 3 && KindOf<Named>() == 6 && KindOf<Flushed>() == 10 &&
+              KindOf<Content>() == 12);
 constexpr uint8_t kTimed = 0x80;  // with the number of Added: a time follows the sequence
 
 tl::unexpected<core::Error> Corrupt(const std::string& what) {
@@ -108,6 +110,16 @@ void Put(ByteWriter& out, const Expiry& expiry) {
   out.PutString(expiry.name);
 }
 void Put(ByteWriter&, const Flushed&) {}
+void Put(ByteWriter& out, const Rewritten& rewritten) {
+  out.Put(rewritten.id);
+  out.Put(rewritten.sequence);
+}
+void Put(ByteWriter& out, const Content& content) {
+  out.Put(content.id);
+  out.Put(content.sequence);
+  out.PutString(content.header);
+  out.PutBytes(content.body);
+}
 
 // Two pieces: growing field by field would cost more than the fields.
 void EncodeChange(uint8_t kind, const core::Change& change, std::string& out) {
@@ -240,6 +252,18 @@ core::Status Get(ByteReader& in, Expiry& expiry) {
   return CheckExpiry(expiry.expires_ms);
 }
 core::Status Get(ByteReader&, Flushed&) { return {}; }
+core::Status Get(ByteReader& in, Rewritten& rewritten) {
+  rewritten.id = in.Get<uint64_t>();
+  rewritten.sequence = in.Get<uint64_t>();
+  return CheckChange(rewritten.id, rewritten.sequence);
+}
+core::Status Get(ByteReader& in, Content& content) {
+  content.id = in.Get<uint64_t>();
+  content.sequence = in.Get<uint64_t>();
+  content.header = in.GetString();
+  content.body = in.GetBytes(in.remaining());
+  return CheckId(content.id);
+}
 
 template <class T>
 core::Status GetAs(ByteReader& in, Record& record) {
@@ -281,6 +305,8 @@ void Encode(const Record& record, std::string& out) {
 }
 
 void EncodeAdded(const core::Change& change, std::string& out) { EncodeChange(KindOf<Added>(), change, out); }
+
+void EncodeRewritten(const Rewritten& rewritten, std::string& out) { EncodeOther(rewritten, out); }
 
 void EncodeRemoved(const core::Change& change, std::string& out) {
   // A removal happens at no time: what a kind forgets by the clock, nobody removes.

@@ -1,11 +1,13 @@
 // log_record.h: what the log tells, a change each, as bytes and back. docs/formats/log.md has the byte tables.
 //
 // Filters go by number in the log, names are bound to those numbers; so a filter that is renamed keeps its past.
-//   content   Made, Image: what a filter starts from; Added, Removed: its changes, numbered as core::Change says;
-//             Freezing: it is closed, and a frozen filter is being built of it
+//   content   Made, Content, Image: what a filter starts from; Added, Removed: its changes, numbered as core::Change
+//             says; Rewritten: a numbered change whose outcome a later Content or Image shows; Freezing: it is closed,
+//             and a frozen filter is being built of it
 //   names     Named, Unnamed, Renamed, Expiry, Flushed
-// An image lies in a file of its own, which the record seals. Whoever replays the log passes over changes of a filter
-// that the image, or the snapshot's file, shows already: those whose sequence is not above theirs.
+// The image of a Content is in the record, that of an Image in a file of its own, which the record seals. Whoever
+// replays the log passes over changes of a filter that the image, or the snapshot's file, shows already: those whose
+// sequence is not above theirs.
 //
 // Thread-safe: plain values and free functions.
 #pragma once
@@ -70,9 +72,23 @@ struct Expiry {
   int64_t expires_ms = 0;  // 0: never
 };
 struct Flushed {};
+// A numbered change, by other means than adding and removing. What it made of the filter is told by a Content or an
+// Image of the same sequence, which comes later: if the log ends before, nothing was made of it.
+struct Rewritten {
+  uint64_t id = 0;
+  uint64_t sequence = 0;
+};
+// As Image, with the filter's image in the record: core's header and body.
+struct Content {
+  uint64_t id = 0;
+  uint64_t sequence = 0;
+  std::string header;
+  std::string body;
+};
 
 // Persisted numbers are the indices plus 1: new kinds go to the end.
-using Record = std::variant<Made, Image, Added, Removed, Freezing, Named, Unnamed, Renamed, Expiry, Flushed>;
+using Record =
+    std::variant<Made, Image, Added, Removed, Freezing, Named, Unnamed, Renamed, Expiry, Flushed, Rewritten, Content>;
 
 // "added", for people.
 std::string_view NameOf(const Record& record);
@@ -87,8 +103,8 @@ void Encode(const Record& record, std::string& out);
 void EncodeAdded(const core::Change& change, std::string& out);
 void EncodeRemoved(const core::Change& change, std::string& out);
 constexpr size_t MaxChangeBytes(size_t hashes) { return 4 + 1 + 3 * 8 + hashes * sizeof(core::KeyHash); }
-// How long an encoded Image is, whatever it says: room for one can be left, and filled in later.
-inline constexpr size_t kImageBytes = 4 + 1 + 5 * 8;
+// As Encode, allocating nothing beyond MaxChangeBytes(1).
+void EncodeRewritten(const Rewritten& rewritten, std::string& out);
 
 // Takes the first record off `bytes`; `record` is reused, its vectors and strings with it. kCorrupt tells what is
 // wrong: short, of an unknown kind, or with impossible fields; `bytes` stays then, `record` is anything. Hostile bytes

@@ -5,12 +5,24 @@
 #include <variant>
 
 #include "core/filters/filter_factory.h"
+#include "server/persistence/log_content.h"
 
 namespace bitsieve::server {
 namespace {
 
 tl::unexpected<core::Error> Contradiction(std::string message) {
   return core::Fail(core::ErrorCode::kCorrupt, std::move(message));
+}
+
+// Kept of changes whose filter may yet be replaced by an older one.
+constexpr uint64_t kMaxKeptBytes = 256 << 20;
+
+// Of memory, about.
+uint64_t BytesOf(const log::Record& record) {
+  uint64_t hashes = 0;
+  if (const auto* added = std::get_if<log::Added>(&record)) hashes = added->hashes.size();
+  if (const auto* removed = std::get_if<log::Removed>(&record)) hashes = removed->hashes.size();
+  return sizeof record + hashes * sizeof(core::KeyHash);
 }
 
 std::string FilterText(uint64_t id) { return "filter " + std::to_string(id); }
@@ -49,24 +61,90 @@ core::Status LogReplay::On(const log::Made& made) {
   return {};
 }
 
-// One that the snapshot shows a later state of is not needed; its file stays until the record goes.
+// The file stays until the record goes, whether it is needed or not.
 core::Status LogReplay::On(const log::Image& image) {
-  next_filter_id_ = std::max(next_filter_id_, image.id + 1);
-  const auto known = filters_.find(image.id);
-  if (known == filters_.end() || known->second.sequence <= image.sequence) {
-    core::Result<FilterPtr> filter = load_image_(image);
-    if (!filter && filter.error().code == core::ErrorCode::kOutOfMemory && filters_.erase(image.id) != 0) {
-      filter = load_image_(image);  // there may be room for one of the two
-    }
-    if (!filter) return tl::unexpected(std::move(filter.error()));
-    if (*filter == nullptr) {
-      filters_.erase(image.id);
-    } else {
-      filters_[image.id] = {std::move(*filter), image.sequence, false};
-    }
+  const core::Status status = Replace(image.id, image.sequence, [&] { return load_image_(image); });
+  if (status) image_files_.push_back({position_, image.file_id});
+  return status;
+}
+
+core::Status LogReplay::On(const log::Content& content) {
+  return Replace(content.id, content.sequence, [&]() -> core::Result<FilterPtr> {
+    auto filter = ReadContent(content, budget_, clock_);
+    if (filter) return FilterPtr(std::move(*filter));
+    if (filter.error().code == core::ErrorCode::kOutOfMemory) return tl::unexpected(std::move(filter.error()));
+    return Contradiction(FilterText(content.id) + " cannot be read: " + filter.error().message);
+  });
+}
+
+core::Status LogReplay::Replace(uint64_t id, uint64_t sequence, const Load& load) {
+  next_filter_id_ = std::max(next_filter_id_, id + 1);
+  const bool awaited = awaited_.erase({id, sequence}) != 0;
+  const auto known = filters_.find(id);
+  // Whose outcome comes after it lost its name is not needed.
+  if (known == filters_.end()) return awaited ? core::Status() : LoadInto(id, sequence, load);
+  if (awaited) return LoadRewritten(known->second, id, sequence, load);
+  // Nor is one that the snapshot shows a later state of.
+  return known->second.sequence <= sequence ? LoadInto(id, sequence, load) : core::Status();
+}
+
+core::Status LogReplay::LoadRewritten(ReplayedFilter& filter, uint64_t id, uint64_t sequence, const Load& load) {
+  std::vector<log::Record> since = std::move(filter.since_rewritten);
+  const auto rewritten = std::find_if(since.begin(), since.end(), [&](const log::Record& record) {
+    const auto* each = std::get_if<log::Rewritten>(&record);
+    return each != nullptr && each->sequence == sequence;
+  });
+  if (rewritten == since.end()) {
+    return core::Fail(core::ErrorCode::kOutOfMemory,
+                      "no memory is left for what changed in " + FilterText(id) + " while a file of it was written");
   }
-  image_files_.push_back({position_, image.file_id});
+  for (auto older = awaited_.lower_bound({id, 0}); older != awaited_.end() && *older < std::pair(id, sequence);) {
+    older = awaited_.erase(older);
+  }
+  for (const log::Record& record : since) kept_bytes_ -= BytesOf(record);
+  const bool freezing = filter.freezing;
+  if (core::Status status = LoadInto(id, sequence, load); !status) return status;
+  for (auto later = rewritten + 1; later != since.end(); ++later) {
+    const core::Status status = std::visit([this](const auto& each) { return On(each); }, *later);
+    if (!status) return status;
+  }
+  if (const auto now = filters_.find(id); now != filters_.end()) now->second.freezing = freezing;
   return {};
+}
+
+core::Status LogReplay::LoadInto(uint64_t id, uint64_t sequence, const Load& load) {
+  core::Result<FilterPtr> filter = load();
+  if (!filter && filter.error().code == core::ErrorCode::kOutOfMemory && filters_.erase(id) != 0) {
+    filter = load();  // there may be room for one of the two
+  }
+  if (!filter) return tl::unexpected(std::move(filter.error()));
+  if (*filter == nullptr) {
+    filters_.erase(id);
+  } else {
+    filters_[id] = {std::move(*filter), sequence, false};
+  }
+  return {};
+}
+
+// Nothing happens to it until its outcome comes, if ever.
+core::Status LogReplay::On(const log::Rewritten& rewritten) {
+  const core::Result<ReplayedFilter*> found = FilterFor(rewritten.id, rewritten.sequence);
+  if (!found) return tl::unexpected(found.error());
+  ReplayedFilter* const filter = *found;
+  if (filter != nullptr || !filters_.contains(rewritten.id)) awaited_.insert({rewritten.id, rewritten.sequence});
+  if (filter == nullptr) return {};
+  filter->sequence = rewritten.sequence;
+  Keep(*filter, rewritten);
+  return {};
+}
+
+// An outcome that has not come after so much is one of a command that a crash or the disk ended, and never comes.
+void LogReplay::Keep(ReplayedFilter& filter, const log::Record& record) {
+  kept_bytes_ += BytesOf(record);
+  filter.since_rewritten.push_back(record);
+  if (kept_bytes_ <= kMaxKeptBytes) return;
+  for (const log::Record& kept : filter.since_rewritten) kept_bytes_ -= BytesOf(kept);
+  filter.since_rewritten = {};
 }
 
 core::Status LogReplay::CheckKnown(uint64_t id) const {
@@ -105,6 +183,7 @@ core::Status LogReplay::On(const log::Added& added) {
                          " that it took before");
   }
   filter.sequence = added.sequence;
+  if (!filter.since_rewritten.empty()) Keep(filter, added);
   filter.freezing = false;  // whoever took it after it was closed was open again
   return {};
 }
@@ -120,6 +199,7 @@ core::Status LogReplay::On(const log::Removed& removed) {
     return core::Fail(core::ErrorCode::kOutOfMemory, "no memory is left to remove from " + FilterText(removed.id));
   }
   filter.sequence = removed.sequence;
+  if (!filter.since_rewritten.empty()) Keep(filter, removed);
   return {};
 }
 

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/base/memory_budget.h"
@@ -21,6 +23,8 @@ struct ReplayedFilter {
   FilterPtr filter;
   uint64_t sequence = 0;  // of the last change that it has
   bool freezing = false;
+  // A log::Rewritten whose outcome has not come yet, and the changes since: what comes may be older than they are.
+  std::vector<log::Record> since_rewritten = {};
 };
 
 struct ReplayedName {
@@ -61,6 +65,16 @@ class LogReplay {
   core::Status On(const log::Renamed& renamed);
   core::Status On(const log::Expiry& expiry);
   core::Status On(const log::Flushed& flushed);
+  core::Status On(const log::Rewritten& rewritten);
+  core::Status On(const log::Content& content);
+
+  // The filter of this id is what `load` brings, of this sequence, if that is not older than what is known.
+  using Load = std::function<core::Result<FilterPtr>()>;
+  core::Status Replace(uint64_t id, uint64_t sequence, const Load& load);
+  core::Status LoadInto(uint64_t id, uint64_t sequence, const Load& load);
+  // The same of one that has gone on beyond this sequence: what it did since is done again.
+  core::Status LoadRewritten(ReplayedFilter& filter, uint64_t id, uint64_t sequence, const Load& load);
+  void Keep(ReplayedFilter& filter, const log::Record& record);
 
   // Null, with kCorrupt if there never was one of this id, or if the change does not follow the last one; null without
   // an error if there is nothing to do.
@@ -77,6 +91,8 @@ class LogReplay {
   std::unordered_map<uint64_t, ReplayedFilter> filters_;
   std::unordered_map<std::string, ReplayedName> names_;
   std::vector<LogImageFile> image_files_;
+  std::set<std::pair<uint64_t, uint64_t>> awaited_;  // filter and sequence of each log::Rewritten without its outcome
+  uint64_t kept_bytes_ = 0;                          // of all `since_rewritten`
   // Reused.
   std::vector<core::AddOutcome> outcomes_;
   std::vector<uint8_t> removed_;

@@ -9,8 +9,6 @@
 #include <system_error>
 #include <utility>
 
-#include "core/filters/image_pressure.h"
-#include "server/persistence/filter_file.h"
 #include "server/persistence/log_reader.h"
 
 namespace bitsieve::server {
@@ -52,7 +50,7 @@ size_t FrameOf(std::string_view records) {
 }  // namespace
 
 LogWriter::LogWriter(DataDirectory& directory, FileIds& file_ids, const core::ImagePool& image_pool, FsyncPolicy policy,
-                     uint64_t start, std::vector<LogImageFile> image_files)
+                     uint64_t start, const std::vector<LogImageFile>& image_files)
     : directory_(directory),
       file_ids_(file_ids),
       image_pool_(image_pool),
@@ -61,8 +59,8 @@ LogWriter::LogWriter(DataDirectory& directory, FileIds& file_ids, const core::Im
       written_(start),
       durable_(start),
       first_kept_(start),
-      synced_(start),
-      image_files_(std::move(image_files)) {
+      image_files_(image_files.begin(), image_files.end()),
+      synced_(start) {
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -243,28 +241,19 @@ bool LogWriter::SwapAppended() noexcept {
   const size_t more = taken_.capacity() - appended_.capacity() + appended_.size();
   taken_.swap(appended_);
   free_room_.fetch_add(static_cast<int64_t>(more), std::memory_order_relaxed);
-  open_contents_.splice(open_contents_.end(), contents_);
   open_cuts_.splice(open_cuts_.end(), cuts_);
   return true;
 }
 
-// In the order of the log; contents and cuts where they stand. Whatever succeeded is not done again after a failure.
+// In the order of the log; cuts where they stand. Whatever succeeded is not done again after a failure.
 core::Status LogWriter::WriteAll(bool last) {
   const uint64_t end = taken();
-  while (true) {
-    const uint64_t content = open_contents_.empty() ? UINT64_MAX : open_contents_.front().position;
-    const uint64_t cut = open_cuts_.empty() ? UINT64_MAX : open_cuts_.front();
-    if (core::Status status = WriteTo(std::min({content, cut, end})); !status) return status;
-    if (cut <= content && cut != UINT64_MAX) {
-      if (core::Status status = Cut(cut); !status) return status;
-      open_cuts_.pop_front();
-    } else if (content != UINT64_MAX) {
-      if (core::Status status = WriteContent(open_contents_.front()); !status) return status;
-      open_contents_.pop_front();
-    } else {
-      break;
-    }
+  while (!open_cuts_.empty()) {
+    if (core::Status status = WriteTo(open_cuts_.front()); !status) return status;
+    if (core::Status status = Cut(open_cuts_.front()); !status) return status;
+    open_cuts_.pop_front();
   }
+  if (core::Status status = WriteTo(end); !status) return status;
   return last ? Sync() : SyncAsPolicyAsks();
 }
 
@@ -344,31 +333,6 @@ core::Status LogWriter::OpenSegment() {
   return {};
 }
 
-core::Status LogWriter::WriteContent(const Content& content) {
-  // What came before does not wait for a file that may be large.
-  if (policy() != FsyncPolicy::kNever) {
-    if (core::Status status = Sync(); !status) return status;
-    TellReached();
-  }
-  Disk& disk = directory_.disk();
-  const uint64_t file_id = file_ids_.Take();
-  const std::string path = directory_.FilterPath(file_id);
-  const core::ImagePressure::Reading reading(*content.filter, image_pool_.budget);
-  const std::unique_ptr<core::FilterImage> image = content.filter->Capture(image_pool_);
-  core::Result<FileSeal> seal = WriteFilterFile(disk, path, "", *image, kDefaultChunkBytes, chunk_buffer_);
-  core::Status status = seal ? disk.SyncDirectory(directory_.filters_path()) : tl::unexpected(seal.error());
-  if (!status) {
-    (void)disk.Remove(path);  // to make room; recovery removes what this leaves
-    return status;
-  }
-  std::string record;
-  log::Encode(log::Image{content.filter->id(), image->sequence(), file_id, *seal}, record);
-  assert(record.size() == log::kImageBytes);
-  unsettled_.replace(content.position - durable_.load(std::memory_order_relaxed), record.size(), record);
-  image_files_.push_back({content.position, file_id});
-  return {};
-}
-
 core::Status LogWriter::Cut(uint64_t position) {
   if (segment_ && segment_->start() == position) return {};
   if (core::Status status = Sync(); !status) return status;
@@ -431,11 +395,26 @@ core::Status LogWriter::RemoveObsolete() {
   for (const std::string& warning : RemoveLogBefore(directory_.disk(), directory_.log_path(), position)) {
     spdlog::warn("a segment of the log that nobody needs is left over: {}", warning);
   }
-  std::erase_if(image_files_, [&](const LogImageFile& file) {
-    return file.position < position && directory_.disk().Remove(directory_.FilterPath(file.file_id));
-  });
+  RemoveImagesBefore(position);
   first_kept_.store(position, std::memory_order_relaxed);
   return {};
+}
+
+// Those that cannot be removed are tried again the next time.
+void LogWriter::RemoveImagesBefore(uint64_t position) {
+  std::list<LogImageFile> obsolete;
+  {
+    const std::lock_guard lock(append_lock_);
+    for (auto file = image_files_.begin(); file != image_files_.end();) {
+      const auto each = file++;
+      if (each->position < position) obsolete.splice(obsolete.end(), image_files_, each);
+    }
+  }
+  std::erase_if(obsolete, [this](const LogImageFile& file) {
+    return directory_.disk().Remove(directory_.FilterPath(file.file_id)).has_value();
+  });
+  const std::lock_guard lock(append_lock_);
+  image_files_.splice(image_files_.begin(), obsolete);
 }
 
 }  // namespace bitsieve::server

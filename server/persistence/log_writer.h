@@ -6,9 +6,6 @@
 // Policy      kAlways: every frame is synced at once, and who awaits a position is told when it is durable.
 //             kEverySecond: synced in time for nothing to be more than a second old, beside the writing, which a slow
 //             sync does not hold up. kNever: the system writes when it likes.
-// Contents    of whole filters (Append of a FilterPtr) go to a filter file of their own, by this thread, when their
-// turn
-//             comes; what was appended before is made durable first, what was appended behind waits.
 // Trouble     when the disk or the memory refuses, nothing is given up: what is not durable stays in memory, and the
 // thread tries again
 //             and again to write it to a new segment, which begins where the last durable one ends. Meanwhile nobody
@@ -70,7 +67,7 @@ class LogWriter {
   // The log goes on at `start`, whose segment is made when there is something to write. All three references outlive
   // the writer. `image_files`: those that records before `start` refer to.
   LogWriter(DataDirectory& directory, FileIds& file_ids, const core::ImagePool& image_pool, FsyncPolicy policy,
-            uint64_t start, std::vector<LogImageFile> image_files = {});
+            uint64_t start, const std::vector<LogImageFile>& image_files = {});
   // As Stop.
   ~LogWriter();
 
@@ -84,6 +81,7 @@ class LogWriter {
   // Each ends a reservation of `reserved` bytes, which are log::MaxChangeBytes of the change at least.
   void AppendAdded(const core::Change& change, size_t reserved) noexcept;
   void AppendRemoved(const core::Change& change, size_t reserved) noexcept;
+  void AppendRewritten(const log::Rewritten& rewritten, size_t reserved) noexcept;
   // Position behind all that was appended.
   uint64_t end() const { return end_.load(std::memory_order_acquire); }
 
@@ -93,6 +91,9 @@ class LogWriter {
   void RemoveBefore(uint64_t position);
 
   void SetPolicy(FsyncPolicy policy);
+  DataDirectory& directory() const { return directory_; }
+  FileIds& file_ids() const { return file_ids_; }
+  const core::ImagePool& image_pool() const { return image_pool_; }
   bool InTrouble() const { return in_trouble_.load(std::memory_order_relaxed); }
   LogWriterStatus Status() const;
   // As server/commands/durability.h has them.
@@ -106,10 +107,6 @@ class LogWriter {
  private:
   using Clock = std::chrono::steady_clock;
 
-  struct Content {
-    uint64_t position;  // of the record, for which room is left
-    FilterPtr filter;
-  };
   struct Waiter {
     uint64_t position;
     std::function<void()> reached;
@@ -134,7 +131,6 @@ class LogWriter {
   core::Status WriteAll(bool last);
   core::Status WriteTo(uint64_t position);
   core::Status OpenSegment();
-  core::Status WriteContent(const Content& content);
   core::Status Cut(uint64_t position);
   core::Status Sync();
   core::Status SyncAsPolicyAsks();
@@ -144,6 +140,7 @@ class LogWriter {
   void Fail(const core::Error& error);
   void Mend();
   core::Status RemoveObsolete();
+  void RemoveImagesBefore(uint64_t position);
   void TellReached();
   FsyncPolicy policy() const { return policy_.load(std::memory_order_relaxed); }
 
@@ -168,8 +165,8 @@ class LogWriter {
   // Protected by append_lock_.
   std::string appended_;
   // Lists, since they are passed on without allocating.
-  std::list<Content> contents_;
   std::list<uint64_t> cuts_;
+  std::list<LogImageFile> image_files_;
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
@@ -182,9 +179,8 @@ class LogWriter {
   core::Status last_outcome_;
 
   // Of the thread alone.
-  std::string taken_;                 // empty between the turns; its memory is used again and again
-  std::string unsettled_;             // the log from durable_ on
-  std::list<Content> open_contents_;  // the room of whose records, in unsettled_, is not yet filled
+  std::string taken_;      // empty between the turns; its memory is used again and again
+  std::string unsettled_;  // the log from durable_ on
   std::list<uint64_t> open_cuts_;
   uint64_t synced_;  // up to here the disk has it; below durable_ with kNever alone
   std::shared_ptr<LogSegmentWriter> segment_;
@@ -192,9 +188,7 @@ class LogWriter {
   uint64_t syncing_end_ = 0;           // of what was written up to here
   Clock::time_point syncing_since_;
   std::atomic<bool> sync_done_{false};
-  std::string last_path_;  // of the last segment
-  std::vector<LogImageFile> image_files_;
-  ChunkBuffer chunk_buffer_;
+  std::string last_path_;              // of the last segment
   Clock::time_point oldest_unsynced_;  // when the first was written of what is not durable
   Clock::time_point retry_at_;
   std::optional<Clock::time_point> tell_at_;  // when somebody could not be told
@@ -211,10 +205,8 @@ class LogWriter::Entry {
   Entry& operator=(const Entry&) = delete;
   ~Entry() { log_.Release(reserved_); }
 
-  // Both may throw std::bad_alloc.
+  // May throw std::bad_alloc. The file of an Image stays for as long as the record.
   void Add(const log::Record& record);
-  // All of this filter's content, as it will be when the thread comes to it.
-  void AddContent(const FilterPtr& filter);
   // Once.
   void Append() noexcept;
 
@@ -223,7 +215,7 @@ class LogWriter::Entry {
 
   LogWriter& log_;
   std::string records_;
-  std::list<Content> contents_;  // at positions from the entry's beginning
+  std::list<LogImageFile> image_files_;  // at positions from the entry's beginning
   size_t reserved_ = 0;
 };
 

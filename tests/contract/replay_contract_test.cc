@@ -42,6 +42,7 @@ class Recorder final : public core::ChangeListener {
     Release(reserved);
     Note(change, true);
   }
+  void OnRewritten(uint64_t, uint64_t, size_t) noexcept override { ADD_FAILURE(); }
   std::vector<Recorded> Take() {
     const std::lock_guard lock(mutex_);
     return std::move(changes_);

@@ -328,7 +328,10 @@ class Damage(PersistenceTest):
         with server.connect() as connection:
             for i in range(100):
                 connection.command("BF.ADD", f"filter{i}", "item")
-            connection.command("COPY", "filter0", "copy")
+            # Large enough for the log to have its content in a file.
+            connection.command("BF.RESERVE", "large", 0.01, 400_000)
+            connection.command("BF.ADD", "large", "item")
+            connection.command("COPY", "large", "copy")
         server.kill()
         return server
 
@@ -348,7 +351,7 @@ class Damage(PersistenceTest):
         (path,) = self.filter_files(server)
         path.write_bytes(path.read_bytes()[:-1])
         self.assert_refuses_to_start(server, path.name, "quarantine")
-        self.assertEqual(len(self.assert_loss_is_accepted_once(server, "quarantine")), 100)
+        self.assertEqual(len(self.assert_loss_is_accepted_once(server, "quarantine")), 101)
 
     def test_a_lost_end_of_the_log_is_lost_once(self):
         server = self.logged_and_killed()
@@ -357,7 +360,25 @@ class Damage(PersistenceTest):
         path.write_bytes(flipped(whole, len(whole) // 2, 0))
         self.assert_refuses_to_start(server, path.name, "truncate")
         left = self.assert_loss_is_accepted_once(server, "truncate")
-        self.assertTrue(0 < len(left) < 100, left)
+        self.assertTrue(0 < len(left) < 102, left)
+
+    def test_what_follows_many_whole_contents_is_not_lost(self):
+        server = self.make_server(save_interval=0).start()
+        with server.connect() as connection:
+            connection.command("BF.INSERT", "source", "CAPACITY", 400, "ITEMS", *range(200))
+            dump = connection.command("BF.DUMP", "source").split(b"\r\n", 1)[1][:-2]
+            for begin in range(0, 20_000, 500):
+                names = [f"filter{i}" for i in range(begin, begin + 500)]
+                connection.send(b"".join(encode("BF.RESTORE", name, dump) for name in names))
+                self.assertEqual({connection.reply() for _ in names}, {b"+OK\r\n"})
+            connection.command("BF.ADD", "after", "item")
+            wait_until(lambda: b"aof_buffer_length:0\r" in connection.command("INFO", "persistence"), REPLY_SECONDS,
+                       "all of the log is written")
+        server.kill()
+        server.start()
+        with server.connect() as connection:
+            self.assertEqual(connection.command("DBSIZE"), b":20002\r\n")
+            self.assertEqual(connection.command("BF.EXISTS", "after", "item"), b":1\r\n")
 
     def test_random_damage_never_gives_a_wrong_filter(self):
         server, contents = self.saved_and_killed()

@@ -45,7 +45,16 @@ inline std::vector<log::Record> SampleRecords() {
           log::Renamed{"fruit", std::string("f\0\xff", 3)},
           log::Expiry{std::string("f\0\xff", 3), 0},
           log::Unnamed{""},
-          log::Flushed{}};
+          log::Flushed{},
+          log::Rewritten{1, 3},
+          log::Content{1, 3, "head", "body"}};
+}
+
+// Those of them that version 1 knew.
+inline std::vector<log::Record> SampleRecordsOfVersion1() {
+  std::vector<log::Record> records = SampleRecords();
+  records.resize(11);
+  return records;
 }
 
 // Everything that a reading told, to be compared at once.

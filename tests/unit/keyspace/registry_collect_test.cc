@@ -46,7 +46,8 @@ class ReplayedLog final : public KeyspaceLog {
   AnnouncementPtr Flushed() override {
     return Announce([](Names& names) { names.clear(); });
   }
-  AnnouncementPtr Rewritten(const FilterPtr&) override { return nullptr; }
+  core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr&) override { return nullptr; }
+  core::Status Rewritten(const FilterPtr&) override { return {}; }
   AnnouncementPtr Freezing(const core::Filter&) override { return nullptr; }
 
   Names names() const {
@@ -60,6 +61,7 @@ class ReplayedLog final : public KeyspaceLog {
     void Release(size_t) noexcept override {}
     void OnAdded(const core::Change&, size_t) noexcept override {}
     void OnRemoved(const core::Change&, size_t) noexcept override {}
+    void OnRewritten(uint64_t, uint64_t, size_t) noexcept override {}
   };
   using Change = std::function<void(Names& names)>;
   class Announced final : public Announcement {

@@ -21,13 +21,14 @@ namespace bitsieve::server::testing {
 
 class NoFilters final : public Keyspace {
  public:
+  core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr&) override { return nullptr; }
   FilterPtr Find(std::string_view) const override { return nullptr; }
   FilterPtr InsertIfAbsent(std::string_view, FilterPtr filter, int64_t) override { return filter; }
   bool Put(std::string_view, FilterPtr, int64_t) override { return true; }
   bool Replace(std::string_view, const FilterPtr&, FilterPtr) override { return false; }
   bool Remove(std::string_view) override { return false; }
   RenameOutcome Rename(std::string_view, std::string_view, bool) override { return RenameOutcome::kNoSource; }
-  AnnouncementPtr AnnounceRewrite(const FilterPtr&) override { return nullptr; }
+  core::Status NoteRewritten(const FilterPtr&) override { return {}; }
   void Flush(bool) override {}
   uint64_t Size() const override { return 0; }
   uint64_t Scan(uint64_t, uint64_t, const Visitor&) const override { return 0; }

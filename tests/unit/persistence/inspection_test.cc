@@ -192,15 +192,29 @@ TEST_F(InspectionTest, FilesThatTheLogNamesAreVerifiedToo) {
   EXPECT_THAT(Look(true).damage, ElementsAre(HasSubstr(path + ": is missing, but the log names it")));
 }
 
+TEST_F(InspectionTest, ContentsInTheLogAreVerifiedToo) {
+  log::Content content{.id = 1, .sequence = 1, .header = {}, .body = {}};
+  const std::unique_ptr<core::FilterImage> image = server_.keyspace.registry.Find("blocked")->Capture();
+  content.header = image->header();
+  content.body.resize(image->body_bytes());
+  ASSERT_TRUE(Ok(image->Read(0, std::as_writable_bytes(std::span(content.body)))));
+  auto writer = log_.Begin(0);
+  ASSERT_TRUE(Ok(writer.Append(Encoded(content), 0)));
+  EXPECT_THAT(Look(true).damage, IsEmpty());
+  content.body.pop_back();
+  ASSERT_TRUE(Ok(writer.Append(Encoded(content), 0)));
+  EXPECT_THAT(Look(true).damage, ElementsAre(HasSubstr("(filter 1 of the log)")));
+}
+
 TEST_F(InspectionTest, ANewerVersionIsNotDamage) {
   WriteLog();
   std::string segment = log_.disk.Get(TestLog::PathOf(0));
-  segment[8] = 2;
+  segment[8] = kLogVersion + 1;
   test::PutLogChecksums(segment);
   log_.disk.Put(TestLog::PathOf(0), segment);
   for (const bool verify : {false, true}) {
     EXPECT_THAT(Look(verify).damage, IsEmpty());
-    EXPECT_THAT(Look(verify).unreadable, ElementsAre(HasSubstr("log segment of version 2")));
+    EXPECT_THAT(Look(verify).unreadable, ElementsAre(HasSubstr("log segment of version 3")));
   }
 }
 
@@ -232,12 +246,15 @@ TEST(Inspection, OfAServerThatLogs) {
   TestServer server;
   ASSERT_TRUE(Ok(server.Start(disk, "/d", TestServer::Settings{.log = FsyncPolicy::kAlways})));
   Registry& registry = server.keyspace.registry;
-  AddItems(*server.keyspace.Make("saved", 1000), "item", 10);
+  AddItems(*server.keyspace.Make("saved", 400'000), "item", 10);
   ASSERT_TRUE(Ok(server.writer->Save()));
   AddItems(*registry.Find("saved"), "more", 5);
   core::Result<std::unique_ptr<core::Filter>> copy = core::CloneFilter(*registry.Find("saved"), server.keyspace.memory);
   ASSERT_TRUE(Ok(copy));
-  registry.InsertIfAbsent("copy", std::move(*copy));
+  const FilterPtr shared = std::move(*copy);
+  const auto prepared = registry.Prepare(shared);
+  ASSERT_TRUE(Ok(prepared));
+  registry.InsertIfAbsent("copy", shared);
   server.AwaitLog();
   for (const bool running : {true, false}) {
     const auto found = Inspect(disk, "/d", true);

@@ -288,14 +288,14 @@ TEST(LogReader, ANewerVersionIsRefused) {
   TestLog log;
   MakeTwoSegments(log);
   std::string newer = log.disk.Get(TestLog::PathOf(111));
-  newer[8] = 2;
+  newer[8] = kLogVersion + 1;
   test::PutLogChecksums(newer);
   log.disk.Put(TestLog::PathOf(111), newer);
   const VisitRecord ignore = [](uint64_t, const log::Record&) -> core::Status { return {}; };
   auto scan = log.Read(0, ignore);
   ASSERT_FALSE(scan.has_value());
   EXPECT_EQ(scan.error().code, core::ErrorCode::kUnsupported);
-  EXPECT_THAT(scan.error().message, HasSubstr("log segment of version 2, this server reads up to version 1"));
+  EXPECT_THAT(scan.error().message, HasSubstr("log segment of version 3, this server reads up to version 2"));
   Flip(log, TestLog::PathOf(0), 400);
   scan = log.Read(0, ignore);
   ASSERT_FALSE(scan.has_value()) << "damage before it does not make it less so";

@@ -88,6 +88,11 @@ TEST(LogRecord, FieldsComeBackWhereTheyWere) {
   const Image image = std::get<Image>(back(Image{1, 2, 3, {4, 5}}));
   EXPECT_EQ(std::tie(image.id, image.sequence, image.file_id), std::make_tuple(1u, 2u, 3u));
   EXPECT_EQ(image.seal, (FileSeal{4, 5}));
+  const auto content = std::get<server::log::Content>(back(server::log::Content{1, 2, "ab", "cde"}));
+  EXPECT_EQ(std::tie(content.id, content.sequence), std::make_tuple(1u, 2u));
+  EXPECT_EQ(std::tie(content.header, content.body), std::make_tuple("ab", "cde"));
+  const Rewritten rewritten = std::get<Rewritten>(back(Rewritten{1, 2}));
+  EXPECT_EQ(std::tie(rewritten.id, rewritten.sequence), std::make_tuple(1u, 2u));
   const Named named = std::get<Named>(back(Named{"a", 2, 3}));
   EXPECT_EQ(std::tie(named.name, named.id, named.expires_ms), std::make_tuple("a", 2u, 3));
   const Renamed renamed = std::get<Renamed>(back(Renamed{"a", "b"}));
@@ -120,7 +125,6 @@ TEST(LogRecord, AChangeCostsLittleMoreThanItsHashes) {
   EXPECT_EQ(Encoded(Added{1, 1, 0, {{1, 2}, {3, 4}}}).size(), 4u + 1 + 8 + 8 + 2 * 16);
   EXPECT_EQ(Encoded(Added{1, 1, 9, {{1, 2}}}).size(), 4u + 1 + 8 + 8 + 8 + 16);
   EXPECT_EQ(Encoded(Removed{1, 1, {{1, 2}}}).size(), 4u + 1 + 8 + 8 + 16);
-  EXPECT_EQ(Encoded(Image{1, 1, 1, {}}).size(), kImageBytes);
 }
 
 TEST(LogRecord, TheWayOfEveryAddWritesTheSame) {
@@ -158,6 +162,7 @@ TEST(LogRecord, NoneIsReadFromLessThanAllOfItsBytes) {
 // The length is right, what it holds is not.
 TEST(LogRecord, NoneIsReadFromTooFewOrTooManyFields) {
   for (const Record& sample : SampleRecords()) {
+    if (std::holds_alternative<server::log::Content>(sample)) continue;  // its body has any length
     const std::string content = Encoded(sample).substr(sizeof(uint32_t));
     const bool of_hashes = std::holds_alternative<Added>(sample) || std::holds_alternative<Removed>(sample);
     for (size_t size = 0; size < content.size(); ++size) {
@@ -172,7 +177,7 @@ TEST(LogRecord, NoneIsReadFromTooFewOrTooManyFields) {
 TEST(LogRecord, ImpossibleFieldsAreFound) {
   constexpr uint64_t kOne = 1;
   EXPECT_THAT(ErrorOf(DecodeContent("")), HasSubstr("too short"));
-  for (const uint8_t kind : {0, 11, 0x80, 0x81, 0x84, 0xff}) {
+  for (const uint8_t kind : {0, 13, 0x80, 0x81, 0x84, 0xff}) {
     EXPECT_THAT(ErrorOf(DecodeContent(Content(kind))), HasSubstr("kind " + std::to_string(kind) + ", which is not"));
   }
   EXPECT_THAT(ErrorOf(DecodeContent(Content(5, uint64_t{0}))), HasSubstr("of filter 0"));

@@ -10,7 +10,6 @@
 #include <mutex>
 #include <thread>
 
-#include "server/persistence/filter_file.h"
 #include "server/persistence/log_reader.h"
 #include "tests/support/fault_disk.h"
 #include "tests/support/memory_disk.h"
@@ -38,11 +37,6 @@ class LogWriterTest : public testing::Test {
     writer_.emplace(*directory_, file_ids_, core::ImagePool{image_memory_, core::Patience::kWait}, policy, start);
   }
   void Append(const std::string& name) { writer_->Append(log::Unnamed{name}); }
-  void AppendContent(const FilterPtr& filter) {
-    LogWriter::Entry entry(*writer_);
-    entry.AddContent(filter);
-    entry.Append();
-  }
   std::future<void> Await() {
     auto promise = std::make_shared<std::promise<void>>();
     writer_->Await(writer_->end(), [promise] { promise->set_value(); });
@@ -252,44 +246,14 @@ TEST_F(LogWriterTest, AStopInTroubleTellsWhatIsLost) {
   EXPECT_FALSE(IsReady(reached)) << "what is not durable is never told to be";
 }
 
-// ---- contents
+// ---- files of contents
 
-TEST_F(LogWriterTest, AFiltersContentIsAFileThatTheLogRefersTo) {
-  TestKeyspace keyspace;
-  const FilterPtr filter = keyspace.Make("f");
-  AddItems(*filter, "i", 10);
-  filter->Attach(nullptr, 7, 3);
+TEST_F(LogWriterTest, TheFilesThatImagesNameGoWithTheirSegments) {
   Begin(FsyncPolicy::kAlways);
-  AppendContent(filter);
-  Await().wait();
-  MemoryDisk copy = memory_->Copy();
-  copy.LosePower(MemoryDisk::UnsyncedNames::kLost);
-  std::vector<log::Image> images;
-  const auto files = ListLog(copy, "/d/log").value();
-  ASSERT_TRUE(Ok(ReadLog(copy, files, 0, [&](uint64_t, const log::Record& record) -> core::Status {
-    images.push_back(std::get<log::Image>(record));
-    return {};
-  })));
-  ASSERT_EQ(images.size(), 1u);
-  EXPECT_EQ(images[0].id, 7u);
-  EXPECT_EQ(images[0].sequence, 3u);
-  ChunkBuffer buffer;
-  core::MemoryBudget memory;
-  const auto read = ReadFilterFile(copy, directory_->FilterPath(images[0].file_id), images[0].seal, memory,
-                                   core::SystemClock(), buffer);
-  ASSERT_TRUE(Ok(read));
-  EXPECT_EQ(BytesOf(**read), BytesOf(*filter));
-}
-
-TEST_F(LogWriterTest, TheFilesOfContentsGoWithTheirSegments) {
-  TestKeyspace keyspace;
-  const FilterPtr filter = keyspace.Make("f");
-  filter->Attach(nullptr, 7, 0);
-  Begin(FsyncPolicy::kAlways);
-  AppendContent(filter);
-  Await().wait();
+  for (const uint64_t file_id : {1, 2}) memory_->Put(directory_->FilterPath(file_id), "content");
+  writer_->Append(log::Image{.id = 7, .sequence = 0, .file_id = 1, .seal = {}});
   const uint64_t position = writer_->BeginSegment();
-  AppendContent(filter);
+  writer_->Append(log::Image{.id = 7, .sequence = 1, .file_id = 2, .seal = {}});
   Await().wait();
   EXPECT_THAT(*memory_->List("/d/filters"), ElementsAre("1.filter", "2.filter"));
   writer_->RemoveBefore(position);
