@@ -57,16 +57,6 @@ uint64_t BytesOfUnit(std::string_view name) {
   return 0;
 }
 
-std::optional<uint64_t> ParseByteSize(std::string_view text) {
-  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  std::string unit(text.substr(digits));
-  std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const auto count = ParseNumber<uint64_t>(text.substr(0, digits));
-  const uint64_t bytes = BytesOfUnit(unit);
-  if (!count || bytes == 0 || *count > UINT64_MAX / bytes) return std::nullopt;
-  return *count * bytes;
-}
-
 std::string ReadableBytes(uint64_t bytes) {
   for (const SizeUnit& unit : kPrintedUnits) {
     if (bytes != 0 && bytes % unit.bytes == 0) return std::to_string(bytes / unit.bytes) + std::string(unit.name);
@@ -112,6 +102,16 @@ std::optional<Value> ParseValue(const Domain& domain, std::string_view text) {
 }
 
 }  // namespace
+
+std::optional<uint64_t> ParseByteSize(std::string_view text) {
+  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  std::string unit(text.substr(digits));
+  std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto count = ParseNumber<uint64_t>(text.substr(0, digits));
+  const uint64_t bytes = BytesOfUnit(unit);
+  if (!count || bytes == 0 || *count > UINT64_MAX / bytes) return std::nullopt;
+  return *count * bytes;
+}
 
 std::string VariableName(const OptionRow& row) {
   std::string name = "BITSIEVE_";

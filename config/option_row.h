@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -47,6 +48,9 @@ struct OptionRow {
   // RedisBloom's name for it, which CONFIG GET and SET take as well; empty if there is none.
   std::string_view alias = {};
 };
+
+// "64kb" in bytes; nothing if it is no size, or too large.
+std::optional<uint64_t> ParseByteSize(std::string_view text);
 
 // The environment variable of the option: "BITSIEVE_IO_THREADS".
 std::string VariableName(const OptionRow& row);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "config/client_memory.h"
 #include "config/quote.h"
 #include "config/redis_settings.h"
 #include "core/base/edit_distance.h"
@@ -47,7 +48,9 @@ void AddNetwork(Rows& rows) {
         kAtRunTime},
        {"client-output-buffer-limit", kGroup, &Options::client_output_buffer_limit,
         ByteSize{64 * kKilobyte, 1024 * kGigabyte}, "",
-        "close a connection that leaves more than this of its replies unread", kAtRunTime}});
+        "close a connection whose replies would take more than this while it does not read; at half of it no further "
+        "commands of the connection are run until it reads",
+        kAtRunTime}});
 }
 
 // Those of Redis that stand for nothing here are taken as well. What the others stand for, server/commands knows.
@@ -78,6 +81,12 @@ void AddRequestLimits(Rows& rows) {
 }
 
 void AddMemory(Rows& rows) {
+  rows.push_back({"maxmemory-clients", "Memory", &Options::maxmemory_clients,
+                  Text{"0, a size from 128kb on, or a percentage", IsClientMemory}, "",
+                  "memory that requests, queued commands and replies of all clients may take together; beyond, the "
+                  "clients that take the most are closed; a percentage is of maxmemory, or of the machine's memory if "
+                  "that is 0, and at least 64mb; 0 is no limit",
+                  kAtRunTime});
   rows.push_back({"maxmemory", "Memory", &Options::maxmemory, ByteSize{0, kGigabyte << 30}, "",
                   "memory that filters may take; commands that would need more are refused; 0 is no limit",
                   kAtRunTime});

@@ -37,7 +37,8 @@ struct Options {
   uint64_t max_request_bytes = 1024ULL << 20;
 
   // memory
-  uint64_t maxmemory = 0;  // bytes that filters may take; 0: no limit
+  std::string maxmemory_clients = "10%";  // all connections' buffers: a size, or a percentage of maxmemory
+  uint64_t maxmemory = 0;                 // bytes that filters may take; 0: no limit
 
   // filters
   std::string default_type = "blocked";

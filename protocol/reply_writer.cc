@@ -28,11 +28,13 @@ std::string_view FormatDouble(double value, char (&buffer)[kMaxDoubleBytes]) {
 
 void ReplyWriter::SimpleString(std::string_view text) {
   assert(std::none_of(text.begin(), text.end(), BreaksLine));
+  if (!Fits(text.size())) return;
   out_->push_back('+');
   out_->append(text).append("\r\n", 2);
 }
 
 void ReplyWriter::Error(std::string_view text) {
+  if (!Fits(text.size())) return;
   out_->push_back('-');
   const size_t begin = out_->size();
   out_->append(text);
@@ -66,12 +68,14 @@ void ReplyWriter::Double(double value) {
 }
 
 void ReplyWriter::BulkString(std::string_view bytes) {
+  if (!Fits(bytes.size())) return;
   Header('$', static_cast<int64_t>(bytes.size()));
   out_->append(bytes).append("\r\n", 2);
 }
 
 void ReplyWriter::VerbatimText(std::string_view text) {
   if (!resp3()) return BulkString(text);
+  if (!Fits(text.size())) return;
   constexpr std::string_view kFormat = "txt:";
   Header('=', static_cast<int64_t>(kFormat.size() + text.size()));
   out_->append(kFormat).append(text).append("\r\n", 2);

@@ -38,11 +38,24 @@ class ReplyWriter {
 
   // A reply that was written elsewhere, by a writer of the same version.
   void Append(std::string&& reply) {
+    if (!Fits(reply.size())) return;
     if (out_->empty()) {
       *out_ = std::move(reply);  // it may be large
     } else {
       out_->append(reply);
     }
+  }
+
+  // The buffer is to stay within so many bytes: text that would make it longer is left out, and from then on it is
+  // exceeded(). Replies are then not what was asked for, and the connection is to be closed.
+  void set_limit(size_t bytes) { limit_ = bytes; }
+  bool exceeded() const { return exceeded_ || out_->size() > limit_; }
+  size_t room() const { return limit_ > out_->size() ? limit_ - out_->size() : 0; }
+  // Whether a reply of so many bytes stays within the limit; if not, it is exceeded. To be asked before a large reply
+  // is built.
+  bool Fits(size_t bytes) {
+    if (bytes > room()) exceeded_ = true;
+    return bytes <= room();
   }
 
   size_t size() const { return out_->size(); }
@@ -54,6 +67,8 @@ class ReplyWriter {
   void Header(char type, int64_t number);
 
   std::string* out_;
+  size_t limit_ = SIZE_MAX;
+  bool exceeded_ = false;
   ProtocolVersion version_ = ProtocolVersion::kResp2;
 };
 

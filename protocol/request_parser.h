@@ -52,6 +52,8 @@ class RequestParser {
   // far. At most RequestLimits::max_request_bytes, and more than the input had. It is the client's word: let it steer
   // how a buffer grows (never shrink below, never double past it), but do not allocate all of it at once.
   size_t wanted_bytes() const { return wanted_bytes_; }
+  // What the parser keeps of an incomplete command.
+  size_t memory_bytes() const { return extents_.capacity() * sizeof(Extent); }
 
  private:
   // The parts found so far of an incomplete command, as offsets, since the bytes may move.

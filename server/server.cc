@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "config/client_memory.h"
 #include "core/base/memory_budget.h"
 #include "core/bits/block_kernel.h"
 #include "core/filters/filter_kind.h"
@@ -61,6 +62,10 @@ int64_t MillisecondsSince(Clock::time_point begin) {
 int64_t UnixMs() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+uint64_t MachineBytes() {
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 std::string AbsolutePath(const std::string& path) {
@@ -278,6 +283,7 @@ void Server::Apply(const config::Options& options) {
   command_settings_.cf_expansion_factor = options.cf_expansion_factor;
   command_settings_.cf_max_expansions = options.cf_max_expansions;
   command_settings_.max_queued_bytes = options.max_request_bytes;
+  clients_.set_memory_limit(config::ClientMemoryLimit(options, MachineBytes()));
   net_settings_.maxclients = options.maxclients;
   net_settings_.timeout_s = options.timeout;
   net_settings_.tcp_keepalive_s = options.tcp_keepalive;

@@ -30,6 +30,7 @@ class AsideCommand {
         session_(context.session.client),
         loading_(context.loading),
         in_trouble_(context.in_trouble),
+        reply_limit_(context.reply.room()),
         arguments_(context.arguments.begin(), context.arguments.end()) {
     session_.version = context.session.version;
     environment_.loop_stats = &stats_;
@@ -44,6 +45,7 @@ class AsideCommand {
     try {
       protocol::ReplyWriter reply(reply_);
       reply.set_version(session_.version);
+      reply.set_limit(reply_limit_);
       CommandContext context{environment_, table_, session_, reply};
       context.loading = loading_;
       context.in_trouble = in_trouble_;
@@ -51,6 +53,7 @@ class AsideCommand {
       context.row = row_;
       row_->handler(context);
       tally_ = context.tally;
+      too_long_ = reply.exceeded();
     } catch (const std::bad_alloc&) {
       out_of_memory_ = true;
     }
@@ -67,6 +70,7 @@ class AsideCommand {
       reply.Error(wire::kOutOfMemory);
     }
     tally_.Publish(*loop_stats_);
+    if (too_long_) reply.Fits(SIZE_MAX);
     reply.Append(std::move(reply_));
   }
 
@@ -88,12 +92,14 @@ class AsideCommand {
   Session session_;
   const bool loading_;
   const bool in_trouble_;
+  const size_t reply_limit_;
   std::shared_ptr<const void> owner_;  // of the arguments; null: they are in bytes_
   std::string bytes_;
   std::vector<std::string_view> arguments_;
   std::string reply_;
   Tally tally_ = {};
   bool out_of_memory_ = false;
+  bool too_long_ = false;
 };
 
 // A connection waits for this, so that it is tried until there is memory for it.

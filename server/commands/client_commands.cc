@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/wall_clock.h"
+#include "server/commands/client_kill.h"
 #include "server/commands/client_name.h"
 #include "server/commands/command_families.h"
 #include "server/commands/help.h"
@@ -28,6 +29,30 @@ void AppendField(std::string& line, std::string_view name, std::string_view valu
   line.append(name).append("=").append(value);
 }
 
+std::string Flags(const ClientRecord& client) {
+  std::string flags;
+  if (client.channels.load(std::memory_order_relaxed) + client.patterns.load(std::memory_order_relaxed) != 0)
+    flags += 'P';
+  if (client.queued_commands.load(std::memory_order_relaxed) >= 0) flags += 'x';
+  if (client.no_evict.load(std::memory_order_relaxed)) flags += 'e';
+  if (client.no_touch.load(std::memory_order_relaxed)) flags += 'T';
+  return flags.empty() ? "N" : flags;
+}
+
+void AppendMemory(std::string& line, const ClientRecord::Memory& memory) {
+  const auto field = [&line](std::string_view name, const std::atomic<uint64_t>& bytes) {
+    AppendField(line, name, std::to_string(bytes.load(std::memory_order_relaxed)));
+  };
+  field("qbuf", memory.received);
+  field("qbuf-free", memory.received_free);
+  field("argv-mem", memory.waiting);
+  field("multi-mem", memory.queued);
+  field("obl", memory.held);
+  field("oll", memory.unsent_blocks);
+  field("omem", memory.unsent);
+  field("tot-mem", memory.total);
+}
+
 std::string Describe(const ClientRecord& client, int64_t now_ms) {
   const auto seconds_since = [now_ms](int64_t then_ms) {
     return std::to_string(std::max<int64_t>(0, now_ms - then_ms) / 1000);
@@ -42,13 +67,13 @@ std::string Describe(const ClientRecord& client, int64_t now_ms) {
   AppendField(line, "idle", seconds_since(client.last_active_unix_ms.load(std::memory_order_relaxed)));
   const uint32_t channels = client.channels.load(std::memory_order_relaxed);
   const uint32_t patterns = client.patterns.load(std::memory_order_relaxed);
-  const std::string flags = std::string(channels + patterns != 0 ? "P" : "") + (queued >= 0 ? "x" : "");
-  AppendField(line, "flags", flags.empty() ? "N" : flags);
+  AppendField(line, "flags", Flags(client));
   AppendField(line, "db", "0");
   AppendField(line, "sub", std::to_string(channels));
   AppendField(line, "psub", std::to_string(patterns));
   AppendField(line, "multi", std::to_string(queued));
   AppendField(line, "watch", std::to_string(client.watched_names.load(std::memory_order_relaxed)));
+  AppendMemory(line, client.memory);
   AppendField(line, "cmd", client.last_command.load(std::memory_order_relaxed));
   AppendField(line, "user", "default");
   AppendField(line, "lib-name", client.library_name());
@@ -65,11 +90,7 @@ struct ListRequest {
 ListRequest ReadList(ArgumentReader& reader) {
   ListRequest request;
   if (reader.Skip("TYPE")) {
-    const std::string_view type = reader.Next(wire::kSyntax);
-    request.normal = EqualsIgnoringCase(type, "normal");
-    const bool known = request.normal || EqualsIgnoringCase(type, "master") || EqualsIgnoringCase(type, "replica") ||
-                       EqualsIgnoringCase(type, "slave") || EqualsIgnoringCase(type, "pubsub");
-    if (!known) reader.Fail(wire::UnknownClientType(type));
+    request.normal = ReadClientTypeIsNormal(reader);
   } else if (reader.Skip("ID")) {
     do {
       request.ids.push_back(reader.Unsigned(wire::kSyntax, wire::kInvalidClientId));
@@ -89,7 +110,7 @@ void List(CommandContext& context) {
   std::string text;
   for (const auto& client : context.environment.clients->All()) {
     const bool asked = request.ids.empty() || std::ranges::binary_search(request.ids, client->id);
-    if (request.normal && asked) text += Describe(*client, now_ms) + "\n";
+    if (request.normal && asked && !client->doomed) text += Describe(*client, now_ms) + "\n";
   }
   context.reply.VerbatimText(text);
 }
@@ -146,6 +167,49 @@ void Unpause(CommandContext& context) {
   context.environment.clients->pause.Cancel();
   context.reply.Ok();
 }
+
+void Reply(CommandContext& context) {
+  using enum Session::Replies;
+  Session::Replies& replies = context.session.replies;
+  if (EqualsIgnoringCase(context.arguments[2], "ON")) {
+    replies = kOn;
+    context.reply.Ok();
+  } else if (EqualsIgnoringCase(context.arguments[2], "OFF")) {
+    replies = kOff;
+  } else if (EqualsIgnoringCase(context.arguments[2], "SKIP")) {
+    if (replies != kOff) replies = kSkipNext;
+  } else {
+    context.Error(wire::kSyntax);
+  }
+}
+
+void Switch(CommandContext& context, std::atomic<bool>& flag) {
+  const bool on = EqualsIgnoringCase(context.arguments[2], "ON");
+  if (!on && !EqualsIgnoringCase(context.arguments[2], "OFF")) return context.Error(wire::kSyntax);
+  flag.store(on, std::memory_order_relaxed);
+  context.reply.Ok();
+}
+
+void NoEvict(CommandContext& context) { Switch(context, context.session.client->no_evict); }
+
+void NoTouch(CommandContext& context) { Switch(context, context.session.client->no_touch); }
+
+void Tracking(CommandContext& context) {
+  if (EqualsIgnoringCase(context.arguments[2], "OFF")) return context.reply.Ok();
+  context.Error(EqualsIgnoringCase(context.arguments[2], "ON") ? wire::kNoTracking : wire::kSyntax);
+}
+
+// No command blocks its client.
+void Unblock(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 2);
+  reader.Unsigned(wire::kSyntax, wire::kNotAnInteger);
+  if (reader.More() && !reader.Skip("TIMEOUT") && !reader.Skip("ERROR")) reader.Fail(wire::kUnblockReason);
+  if (!reader.ok()) return context.Error(reader.error());
+  context.reply.Integer(0);
+}
+
+// Each id is compared with each connection.
+constexpr size_t kMostKillArguments = 256;
 
 constexpr CommandRow kSubcommands[] = {
     HelpRow("client|help", "5.0.0", CommandGroup::kConnection),
@@ -223,6 +287,69 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(1)",
      .summary = "Ends the pause of CLIENT PAUSE.",
      .handler = Unpause},
+    {.name = "client|kill",
+     .arity = -3,
+     .max_arguments = kMostKillArguments,
+     .flags = kAdmin | kLoading,
+     .group = CommandGroup::kConnection,
+     .since = "2.4.0",
+     .complexity = "O(connections)",
+     .summary = "Closes the connection with an address, or all that fit the filters.",
+     .syntax = "[ip:port] [ID client-id] [ADDR ip:port] [LADDR ip:port] [TYPE type] [USER username] "
+               "[SKIPME yes-or-no] [MAXAGE seconds]",
+     .notes =
+         "With an address alone: OK, or an error if there is no such client. With filters, which must all fit: the "
+         "number of connections that were closed. ID takes several ids. SKIPME is yes unless it says no. Replies that "
+         "a closed connection has not read are lost.",
+     .handler = ClientKill},
+    {.name = "client|reply",
+     .arity = 3,
+     .flags = kFast | kNoMulti | kLoading,
+     .group = CommandGroup::kConnection,
+     .since = "3.2.0",
+     .complexity = "O(1)",
+     .summary = "Switches the replies of this connection on or off, or skips the next one.",
+     .syntax = "<ON | OFF | SKIP>",
+     .notes = "ON is replied to with OK, OFF and SKIP with nothing. Errors are left out as well.",
+     .handler = Reply},
+    {.name = "client|no-evict",
+     .arity = 3,
+     .flags = kFast | kAdmin | kLoading,
+     .group = CommandGroup::kConnection,
+     .since = "7.0.0",
+     .complexity = "O(1)",
+     .summary = "Exempts this connection from being closed because of maxmemory-clients.",
+     .syntax = "<ON | OFF>",
+     .handler = NoEvict},
+    {.name = "client|no-touch",
+     .arity = 3,
+     .flags = kFast | kLoading,
+     .group = CommandGroup::kConnection,
+     .since = "7.2.0",
+     .complexity = "O(1)",
+     .summary = "Accepted: filters are never evicted, and so no use of them is noted.",
+     .syntax = "<ON | OFF>",
+     .handler = NoTouch},
+    {.name = "client|tracking",
+     .arity = -3,
+     .max_arguments = 64,
+     .flags = kFast | kLoading,
+     .group = CommandGroup::kConnection,
+     .since = "6.0.0",
+     .complexity = "O(1)",
+     .summary = "OFF is accepted; ON is refused: there is nothing that a client could cache.",
+     .syntax = "<ON | OFF>",
+     .handler = Tracking},
+    {.name = "client|unblock",
+     .arity = -3,
+     .max_arguments = 4,
+     .flags = kFast | kAdmin | kLoading,
+     .group = CommandGroup::kConnection,
+     .since = "5.0.0",
+     .complexity = "O(1)",
+     .summary = "Replies 0: no command blocks its client.",
+     .syntax = "client-id [TIMEOUT | ERROR]",
+     .handler = Unblock},
 };
 
 constexpr CommandRow kRows[] = {

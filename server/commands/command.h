@@ -107,6 +107,7 @@ struct CommandContext {
   bool deferred_wrote = false;  // that reply tells of a change: see Dispatcher::Outcome
   bool wrote = false;           // a command of kWrite ran
   bool postponed = false;       // the command that was next has to wait: see Dispatcher::Outcome
+  bool yielded = false;         // so many bytes or so long a time that others get their turn
 
   // As it was when the window of commands began that runs now.
   bool loading = false;

@@ -32,7 +32,15 @@ std::string SubcommandNames(const CommandRow& container) {
 
 // Admission: small checks, in this order. Each replies itself when it refuses.
 
+// A web page can make its reader's browser send a request to this port, and lines of its body would be commands. The
+// connection is closed at the first line that shows it.
+bool IsHttp(std::string_view name) { return EqualsIgnoringCase(name, "post") || EqualsIgnoringCase(name, "host:"); }
+
 bool CheckKnown(CommandContext& context) {
+  if (context.row == nullptr && IsHttp(context.arguments[0])) {
+    context.session.abort = Session::Abort::kHttp;
+    return false;
+  }
   return context.row != nullptr || Refuse(context, UnknownCommandError(context.arguments));
 }
 

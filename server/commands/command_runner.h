@@ -5,6 +5,9 @@
 
 namespace bitsieve::server {
 
+// When there are so many bytes of replies, they leave before further commands run.
+inline constexpr size_t kTurnBytes = 256 * 1024;
+
 // Whether the command that context.arguments and context.row tell of must not run yet: clients are paused, or it would
 // change a filter of which too much waits for the disk. It is asked only if context.may_wait, before RunCommand(); the
 // dispatcher then postpones the command.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 
 #include "core/base/wall_clock.h"
 #include "core/filters/image_pressure.h"
@@ -70,6 +71,21 @@ class PublishedTally {
   LoopStats& stats_;
 };
 
+// How long a connection has worked. Only commands that may be slow look at the clock.
+class Turn {
+ public:
+  void Begin() {
+    if (begin_ == Clock::time_point()) begin_ = Clock::now();
+  }
+  bool IsOver() const { return Clock::now() - begin_ > kTurn; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kTurn{1};
+
+  Clock::time_point begin_;
+};
+
 }  // namespace
 
 class Dispatcher::Impl {
@@ -82,19 +98,24 @@ class Dispatcher::Impl {
     CommandContext context{environment_, table_, session, reply};
     context.bytes = batch.bytes;
     const PublishedTally published(context.tally, *environment_.loop_stats);
+    turn_ = {};
     size_t next = first;
     if (session.executing != nullptr) [[unlikely]] {
       LookAround(context);
+      const size_t reply_begin = reply.size();
       ContinueExecution(context);
+      if (session.replies != Session::Replies::kOn) Silence(context, session.replies, reply_begin);
+      if (reply.exceeded()) session.abort = Session::Abort::kReplies;
     }
-    while (next < batch.size() && !session.closing && !context.deferred && !context.postponed) {
+    while (next < batch.size() && !Stops(context)) {
       LookAround(context);
       const NameMemo::Window window(memo_);
       const size_t end = session.in_multi || session.MaySendLittle() || context.loading ? PrepareNothing(batch, next)
                                                                                         : Prepare(batch, next);
       next = Run(context, batch, next, end);
     }
-    return {next - first, std::move(context.deferred), context.wrote, context.deferred_wrote, context.postponed};
+    return {next - first,           std::move(context.deferred), context.wrote,
+            context.deferred_wrote, context.postponed,           context.yielded};
   }
 
  private:
@@ -169,14 +190,49 @@ class Dispatcher::Impl {
         return i;
       }
       ++i;
-      RunCommand(context);
-      if (context.session.closing || context.deferred || context.postponed) return i;
+      RunOne(context);
+      if (Stops(context)) return i;
     }
     return end;
   }
 
+  void RunOne(CommandContext& context) {
+    const size_t reply_begin = context.reply.size();
+    const Session::Replies replies = context.session.replies;
+    const bool may_be_slow = MayBeSlow(context);
+    if (may_be_slow) turn_.Begin();
+    RunCommand(context);
+    if (replies != Session::Replies::kOn || context.session.replies != Session::Replies::kOn) [[unlikely]] {
+      Silence(context, replies, reply_begin);
+    }
+    if (context.reply.exceeded()) context.session.abort = Session::Abort::kReplies;
+    context.yielded |= context.reply.size() >= kTurnBytes || (may_be_slow && turn_.IsOver());
+  }
+
+  // CLIENT REPLY. `replies` is what held before the command that has just run.
+  static void Silence(CommandContext& context, Session::Replies replies, size_t reply_begin) {
+    using enum Session::Replies;
+    Session::Replies& now = context.session.replies;
+    if (replies != kOn && replies == now) context.reply.Truncate(reply_begin);
+    if (now == kSkipNext) {
+      now = kSkip;
+    } else if (now == kSkip && !context.deferred && context.session.executing == nullptr) {
+      now = kOn;
+    }
+  }
+
+  static bool MayBeSlow(const CommandContext& context) {
+    return context.arguments.size() > kWindow || context.row == nullptr || !(context.row->flags & kFast);
+  }
+
+  static bool Stops(const CommandContext& context) {
+    return context.session.closing || context.deferred || context.postponed || context.yielded ||
+           context.session.abort != Session::Abort::kNone;
+  }
+
   static bool NeedsAdmission(const CommandContext& context, const CommandRow& row) {
-    return context.may_wait || (context.in_trouble && (row.flags & kWrite));
+    return context.may_wait || context.session.replies != Session::Replies::kOn ||
+           (context.in_trouble && (row.flags & kWrite));
   }
 
   // How many slots from `begin` on ask the same of the same filter.
@@ -198,6 +254,7 @@ class Dispatcher::Impl {
   const Environment environment_;
   const CommandTable& table_ = CommandTable::Instance();
   NameMemo memo_;
+  Turn turn_;
   // Of the window that runs now.
   std::array<Slot, kWindow> slots_;
   std::array<core::KeyHash, kWindow> hashes_;

@@ -91,6 +91,8 @@ class Dispatcher {
     // The command behind those, or the next one of an EXEC, could not run yet (see MustWait()) and nothing of it was
     // done: Execute() is to be called again, with that command first, after a moment in which other connections work.
     bool postponed = false;
+    // Others get their turn, and what was replied leaves, before Execute() is called again for the rest.
+    bool yielded = false;
   };
   // Runs commands [first, batch.size()) and appends their replies. Goes on with the session's EXEC first, if one is
   // under way.

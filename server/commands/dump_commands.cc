@@ -218,6 +218,7 @@ void Dump(CommandContext& context) {
   if (stream.total_bytes() > kMaxDumpBytes) {
     return context.Error(wire::DumpTooLarge(std::to_string(stream.total_bytes()), std::to_string(kMaxDumpBytes)));
   }
+  if (!context.reply.Fits(stream.total_bytes())) return;
   std::string dump;
   dump.reserve(stream.total_bytes());
   if (!stream.Read(stream.total_bytes(), dump)) return context.Error(wire::kOutOfMemory);

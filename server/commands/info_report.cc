@@ -90,6 +90,9 @@ void Memory(const Environment& environment, Lines& lines) {
   const uint64_t resident_bytes = ResidentBytes();
   lines.Add("used_memory", budget.used_bytes());
   lines.Add("used_memory_human", HumanBytes(budget.used_bytes()));
+  const ClientList& clients = *environment.clients;
+  lines.Add("mem_clients_normal", clients.memory_bytes());
+  lines.Add("maxmemory_clients", clients.memory_limit() == ClientList::kNoLimit ? 0 : clients.memory_limit());
   lines.Add("used_memory_rss", resident_bytes);
   lines.Add("used_memory_rss_human", HumanBytes(resident_bytes));
   lines.Add("maxmemory", budget.limit_bytes());
@@ -145,6 +148,7 @@ void Stats(const Environment& environment, Lines& lines) {
   const PubSub* const pub_sub = environment.pub_sub;
   lines.Add("pubsub_channels", pub_sub == nullptr ? 0 : pub_sub->channel_count());
   lines.Add("pubsub_patterns", pub_sub == nullptr ? 0 : pub_sub->pattern_count());
+  lines.Add("evicted_clients", environment.clients->evicted());
 }
 
 void Replication(const Environment&, Lines& lines) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -41,6 +42,29 @@ class ClientRecord {
   std::atomic<uint32_t> watched_names{0};
   std::atomic<uint32_t> channels{0};  // subscribed to
   std::atomic<uint32_t> patterns{0};
+  std::atomic<bool> no_evict{false};         // CLIENT NO-EVICT
+  std::atomic<bool> no_touch{false};         // CLIENT NO-TOUCH
+  std::atomic<bool> doomed{false};           // Close() was called: it is as good as gone
+
+  // Bytes that the connection takes, by what for. Written by its loop, which publishes the total in the ClientList.
+  struct Memory {
+    std::atomic<uint64_t> received{0};       // not yet run; of these, so many are
+    std::atomic<uint64_t> received_free{0};  // room for more
+    std::atomic<uint64_t> waiting{0};        // commands that wait
+    std::atomic<uint64_t> queued{0};         // between MULTI and EXEC
+    std::atomic<uint64_t> held{0};           // replies that wait for the log
+    std::atomic<uint64_t> unsent{0};         // replies that wait for the client
+    std::atomic<uint64_t> unsent_blocks{0};
+    std::atomic<uint64_t> total{0};
+  };
+  Memory memory;
+
+  // Closes the connection at once, from any thread; `reason`, a literal, goes to the log.
+  void Close(const char* reason) {
+    doomed.store(true, std::memory_order_relaxed);
+    if (close) close(reason);
+  }
+  std::function<void(const char* reason)> close;  // set before others see the record; null in tests
 
   std::string name() const { return Read(name_); }
   std::string library_name() const { return Read(library_name_); }
@@ -64,14 +88,34 @@ class ClientRecord {
   std::string name_, library_name_, library_version_;
 };
 
-// The connections of the server. Thread-safe.
+// The connections of the server, and the memory that they take together. Thread-safe.
 class ClientList {
  public:
+  static constexpr uint64_t kNoLimit = UINT64_MAX;
+  // A connection that takes less is not worth closing.
+  static constexpr uint64_t kLeastEvicted = 8 * 1024;
+
   void Add(std::shared_ptr<ClientRecord> record);
   void Remove(uint64_t id);
   // By ascending id.
   std::vector<std::shared_ptr<ClientRecord>> All() const;
   size_t Size() const;
+
+  // The connections' memory. A loop reports what it allocated or freed; over the limit the largest connections are
+  // closed, until the others are within it.
+  void set_memory_limit(uint64_t bytes) { memory_limit_.store(bytes, std::memory_order_relaxed); }
+  uint64_t memory_limit() const { return memory_limit_.load(std::memory_order_relaxed); }
+  uint64_t memory_bytes() const { return memory_bytes_.load(std::memory_order_relaxed); }
+  bool OverMemoryLimit() const { return memory_bytes() > memory_limit(); }
+  // What may be allocated until the limit.
+  uint64_t MemoryLeft() const {
+    const uint64_t limit = memory_limit(), bytes = memory_bytes();
+    return limit > bytes ? limit - bytes : 0;
+  }
+  void NoteMemory(uint64_t before, uint64_t now) { memory_bytes_.fetch_add(now - before, std::memory_order_relaxed); }
+  // O(connections), and only called over the limit.
+  void Evict();
+  uint64_t evicted() const { return evicted_.load(std::memory_order_relaxed); }
 
   ClientPause pause;  // thread-safe
 
@@ -79,6 +123,11 @@ class ClientList {
   mutable std::mutex mutex_;
   // Protected by mutex_.
   std::vector<std::shared_ptr<ClientRecord>> records_;
+
+  // Relaxed: sums that steer, and nothing is read on the strength of them.
+  std::atomic<uint64_t> memory_bytes_{0};
+  std::atomic<uint64_t> memory_limit_{kNoLimit};
+  std::atomic<uint64_t> evicted_{0};
 };
 
 // Who can keep the bytes of arguments alive. Confined to its loop.
@@ -98,6 +147,7 @@ struct Execution final : ArgumentBytes, std::enable_shared_from_this<Execution> 
 
   std::vector<std::vector<std::string>> queued;
   size_t next = 0;     // the first that did not run yet
+  size_t bytes = 0;    // as Session::queued_bytes was
   Claims::Held claim;  // if names were watched: nobody else's transaction is about them meanwhile
 };
 
@@ -107,6 +157,18 @@ struct Session {
   std::shared_ptr<ClientRecord> client;
   protocol::ProtocolVersion version = protocol::ProtocolVersion::kResp2;
   bool closing = false;  // close once the replies are written (QUIT, SHUTDOWN)
+
+  // Why the connection is to be closed at once, without its replies.
+  enum class Abort : uint8_t {
+    kNone,
+    kReplies,  // they are longer than they may be
+    kHttp,     // a browser was made to talk to the port
+  };
+  Abort abort = Abort::kNone;
+
+  // CLIENT REPLY: whether commands are replied to.
+  enum class Replies : uint8_t { kOn, kOff, kSkipNext, kSkip };
+  Replies replies = Replies::kOn;
 
   // MULTI: commands are copied, since their bytes leave the read buffer.
   bool in_multi = false;

@@ -48,11 +48,6 @@ bool Writes(const CommandTable& table, const std::vector<std::vector<std::string
   return std::ranges::any_of(queued, [&](const auto& command) { return table.Find(command[0])->flags & kWrite; });
 }
 
-// Other connections get their turn, and what was replied so far leaves.
-void Yield(CommandContext& context) {
-  context.deferred = [](const Finish& finish) { finish([](protocol::ReplyWriter&) {}); };
-}
-
 Claims::Slots SlotsOf(const CommandTable& table, const Session& session) {
   Claims::Slots slots;
   session.watches.ForEach([&](std::string_view name) { slots.set(Claims::SlotOf(name)); });
@@ -85,6 +80,7 @@ void Exec(CommandContext& context) {
   Claims::Held claim;
   const bool watches_hold = failed || WatchesHold(context, claim);
   std::vector<std::vector<std::string>> queued = std::exchange(session.queued, {});
+  const size_t queued_bytes = session.queued_bytes;
   EndTransaction(session);
   if (failed) return context.Error(wire::kExecAborted);
   if (!watches_hold) return context.reply.NullArray();
@@ -94,6 +90,7 @@ void Exec(CommandContext& context) {
   }
   context.reply.ArrayHeader(queued.size());
   session.executing = std::make_shared<Execution>(std::move(queued), std::move(claim));
+  session.executing->bytes = queued_bytes;
   ContinueExecution(context);
 }
 
@@ -138,7 +135,7 @@ void ContinueExecution(CommandContext& context) {
   ArgumentBytes* const of_batch = std::exchange(context.bytes, execution.get());
   for (size_t ran = 0; execution->next < execution->queued.size() && !context.deferred; ++ran) {
     if (ran == Dispatcher::kWindow) {
-      Yield(context);
+      context.yielded = true;
       break;
     }
     const std::vector<std::string>& command = execution->queued[execution->next];
@@ -150,6 +147,8 @@ void ContinueExecution(CommandContext& context) {
     if (context.postponed) break;
     ++execution->next;
     RunCommand(context);
+    if (context.reply.exceeded()) break;  // the connection is about to be closed
+    if (context.reply.size() >= kTurnBytes && !context.deferred) ran = Dispatcher::kWindow - 1;
   }
   context.arguments = {};
   context.bytes = of_batch;

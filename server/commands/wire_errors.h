@@ -135,6 +135,12 @@ inline constexpr std::string_view kBadClientName =
     "ERR Client names cannot contain spaces, newlines or special characters.";
 inline constexpr std::string_view kLongClientName = "ERR Client names cannot be longer than 1024 bytes.";
 inline constexpr std::string_view kInvalidClientId = "ERR Invalid client ID";
+inline constexpr std::string_view kClientIdRange = "ERR client-id should be greater than 0";
+inline constexpr std::string_view kMaxAge = "ERR maxage is not an integer or out of range";
+inline constexpr std::string_view kNoSuchClient = "ERR No such client";
+inline constexpr std::string_view kNoTracking =
+    "ERR client tracking is not supported: there are no values of keys that a client could cache";
+inline constexpr std::string_view kUnblockReason = "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR";
 inline constexpr std::string_view kPauseTimeout = "ERR timeout is not an integer or out of range";
 inline constexpr std::string_view kPauseMode = "ERR CLIENT PAUSE mode must be WRITE or ALL";
 
@@ -258,6 +264,7 @@ inline std::string BadClientInfo(std::string_view field) {
 inline std::string UnknownClientType(std::string_view type) {
   return Joined({"ERR Unknown client type ", Quoted(type)});
 }
+inline std::string NoSuchUser(std::string_view user) { return Joined({"ERR No such user ", Quoted(user)}); }
 inline std::string ConfigSetFailed(std::string_view option, std::string_view reason) {
   return Joined({"ERR CONFIG SET failed (possibly related to argument ", Quoted(option), ") - ", reason});
 }

@@ -2,9 +2,12 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <asio/buffer.hpp>
 #include <asio/error.hpp>
 #include <asio/post.hpp>
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <new>
 #include <utility>
@@ -15,8 +18,28 @@
 namespace bitsieve::server {
 namespace {
 
-// After so many windows of commands the other connections of the loop get their turn.
+// After so many windows of commands, or so long, the other connections of the loop get their turn.
 constexpr int kWindowsAtOnce = 16;
+constexpr std::chrono::milliseconds kTurn{1};
+// What a connection takes besides its buffers.
+constexpr uint64_t kFixedBytes = sizeof(Connection) + sizeof(ClientRecord) + 256;
+// While all connections together take too much, those that take more than this wait.
+constexpr uint64_t kMuchBytes = 64 * 1024;
+// A reply may take so much over what maxmemory-clients leaves: a chunk of a dump.
+constexpr uint64_t kReplyReserve = 17ULL << 20;
+// Attempts to talk HTTP are logged at most so often.
+constexpr int64_t kHttpLogIntervalMs = 60'000;
+
+void LogHttp(const ClientRecord& client) {
+  static std::atomic<int64_t> next_ms{INT64_MIN};
+  const int64_t now_ms = core::CoarseMonotonicMs();
+  int64_t next = next_ms.load(std::memory_order_relaxed);
+  if (now_ms < next || !next_ms.compare_exchange_strong(next, now_ms + kHttpLogIntervalMs)) return;
+  spdlog::warn(
+      "Possible SECURITY ATTACK: client id={} addr={} sent POST or Host:, as when a web page makes a browser talk to "
+      "this port; it is closed (further attempts are not logged for a minute)",
+      client.id, client.address);
+}
 // Closing a socket with unread bytes resets the connection, and replies on their way would be lost: up to so many reads
 // throw away what a client sent behind its last command.
 constexpr int kDiscards = 16;
@@ -32,7 +55,21 @@ bool WouldBlock(const asio::error_code& error) {
 Connection::Connection(Socket socket, ConnectionSlots::Slot slot, std::shared_ptr<ClientRecord> client, EventLoop& loop)
     : socket_(std::move(socket)), slot_(std::move(slot)), loop_(loop), conversation_(std::move(client), loop.limits()) {
   conversation_.set_wakeable(*this);
+  Account();
 }
+
+template <class Work>
+auto Connection::Later(Work work) {
+  return [self = weak_from_this(), loop = loop_.weak_from_this(), work](auto... arguments) {
+    const std::shared_ptr<EventLoop> alive = loop.lock();
+    if (alive == nullptr) return;
+    asio::post(alive->context(), [self, work, ... arguments = std::move(arguments)] {
+      if (const std::shared_ptr<Connection> connection = self.lock()) std::invoke(work, *connection, arguments...);
+    });
+  };
+}
+
+std::function<void(const char* reason)> Connection::Closer() { return Later(&Connection::Abort); }
 
 template <class Work>
 void Connection::Guarded(Work&& work) {
@@ -67,17 +104,39 @@ bool Connection::IdleSince(int64_t unix_ms) const {
 // ---- reading
 
 void Connection::WaitReadable() {
+  if (std::exchange(waiting_for_readable_, true)) return;
   socket_.async_wait(Socket::wait_read, [self = shared_from_this()](const asio::error_code& error) {
+    self->waiting_for_readable_ = false;
     if (!error) self->OnReadable();
   });
 }
 
 void Connection::OnReadable() {
   if (closed_ || deferred_ || postponed_ || held_ != nullptr || scheduled_ || finishing_) return;
+  if (throttled_) return Guarded([this] { ReceiveOnly(); });
+  if (MustSave()) return Postpone();
   Guarded([this] {
     std::span<char> input;
     if (Receive(input)) Run(input);
   });
+}
+
+void Connection::ReceiveOnly() {
+  if (MustSave()) return;  // it is being closed, or goes on when the client has read
+  const std::span<char> room = read_buffer_.Prepare(loop_.scratch());
+  asio::error_code error;
+  const size_t received = socket_.read_some(asio::buffer(room.data(), room.size()), error);
+  if (error) {
+    // The end, if it is that, is met again when commands are run.
+    if (WouldBlock(error)) return WaitReadable();
+    if (error != asio::error::eof) Close();
+    return;
+  }
+  LoopStats::Add(loop_.stats().input_bytes, received);
+  read_buffer_.Keep(read_buffer_.Commit(loop_.scratch(), received));
+  Account();
+  EnforceOutputLimit();
+  if (!closed_) WaitReadable();
 }
 
 bool Connection::Receive(std::span<char>& input) {
@@ -109,11 +168,17 @@ void Connection::Run(std::span<char> input) {
   std::string& reply = loop_.reply();
   Conversation::Step step{Conversation::State::kMore, 0, nullptr};
   bool wrote = false;
+  std::chrono::steady_clock::time_point begin;  // of the second window: most runs have one and need no clock
   for (int i = 0; i < kWindowsAtOnce && !input.empty() && step.state == Conversation::State::kMore; ++i) {
+    conversation_.set_reply_limit(ReplyRoom());
     step = conversation_.RunWindow(input, loop_.dispatcher(), loop_.batch(), reply, &read_buffer_);
     input = input.subspan(step.consumed);
     wrote |= step.wrote;
     if (reply.size() >= kFlushBytes) break;
+    if (input.empty()) continue;
+    const auto now = std::chrono::steady_clock::now();
+    if (i == 0) begin = now;
+    if (now - begin > kTurn) break;
   }
   read_buffer_.Keep(input);
   step.wrote = wrote;
@@ -121,11 +186,15 @@ void Connection::Run(std::span<char> input) {
 }
 
 void Connection::GoOn(Conversation::Step step) {
+  if (step.state == Conversation::State::kAbort) return AbortReplies();
   if (std::exchange(step.wrote, false)) {
     if (const uint64_t position = loop_.AwaitedPosition(); position != 0) return Hold(position, std::move(step));
   }
   Flush();
   if (closed_) return;
+  Account();
+  kept_ = step.state == Conversation::State::kYielded || step.state == Conversation::State::kPostponed;
+  at_hand_ = kept_ || (step.state == Conversation::State::kMore && !read_buffer_.kept().empty());
   if (std::exchange(messages_wait_, false)) DeliverMessagesSoon();
   switch (step.state) {
     case Conversation::State::kDeferred:
@@ -135,41 +204,39 @@ void Connection::GoOn(Conversation::Step step) {
     case Conversation::State::kClose:
       if (conversation_.broken()) LoopStats::Add(loop_.stats().protocol_errors, 1);
       return FinishIfWritten();
-    case Conversation::State::kMore:
-      if (!read_buffer_.kept().empty()) return Soon(&Connection::RunKept);
-      break;
-    case Conversation::State::kNeedMore:
-      break;
-  }
-  if (draining_) {
-    Soon(&Connection::OnReadable);
-  } else {
-    WaitReadable();
+    default:
+      if (at_hand_ || draining_) return Soon();
+      WaitReadable();
   }
 }
 
-void Connection::Soon(void (Connection::*step)()) {
+void Connection::Soon() {
   scheduled_ = true;
-  asio::post(socket_.get_executor(), [self = shared_from_this(), step] {
-    self->scheduled_ = false;
-    (self.get()->*step)();
+  loop_.RunSoon(shared_from_this());
+}
+
+void Connection::Continue() {
+  scheduled_ = false;
+  if (closed_) return;
+  if (!at_hand_) return OnReadable();
+  if (MustSave()) return Postpone();
+  if (Throttled()) {
+    throttled_ = true;
+    return WaitReadable();
+  }
+  Guarded([this] {
+    if (!kept_) return Run(read_buffer_.kept());
+    conversation_.set_reply_limit(ReplyRoom());
+    GoOn(conversation_.Retry(loop_.dispatcher(), loop_.reply()));
   });
 }
 
-void Connection::RunKept() {
-  if (closed_) return;
-  Guarded([this] { Run(read_buffer_.kept()); });
-}
+bool Connection::Throttled() const { return write_buffer_.size() > OutputLimit() / 2; }
 
-template <class Work>
-auto Connection::Later(Work work) {
-  return [self = weak_from_this(), loop = loop_.weak_from_this(), work](auto... arguments) {
-    const std::shared_ptr<EventLoop> alive = loop.lock();
-    if (alive == nullptr) return;
-    asio::post(alive->context(), [self, work, ... arguments = std::move(arguments)] {
-      if (const std::shared_ptr<Connection> connection = self.lock()) std::invoke(work, *connection, arguments...);
-    });
-  };
+bool Connection::MustSave() const {
+  const ClientRecord& record = conversation_.client();
+  return loop_.clients().OverMemoryLimit() && record.memory.total.load(std::memory_order_relaxed) > kMuchBytes &&
+         !record.no_evict.load(std::memory_order_relaxed);
 }
 
 void Connection::Defer(DeferredReply deferred) {
@@ -181,6 +248,7 @@ void Connection::Resume(const WriteReply& write_reply) {
   if (closed_) return;
   deferred_ = false;
   Guarded([&] {
+    conversation_.set_reply_limit(ReplyRoom());
     Conversation::Step step = conversation_.Resume(write_reply, loop_.dispatcher(), loop_.reply());
     GoOn(std::move(step));
   });
@@ -192,16 +260,18 @@ void Connection::Postpone() {
 }
 
 void Connection::Retry() {
-  if (closed_) return;
   postponed_ = false;
-  Guarded([this] { GoOn(conversation_.Retry(loop_.dispatcher(), loop_.reply())); });
+  Continue();
 }
 
 // ---- holding back
 
 void Connection::Hold(uint64_t position, Conversation::Step step) {
-  held_ = std::make_unique<Held>(Held{loop_.reply(), std::move(step)});
+  std::string& reply = loop_.reply();
+  held_ = std::make_unique<Held>(
+      Held{reply.size() < kFlushBytes ? reply : std::exchange(reply, std::string()), std::move(step)});
   loop_.ClearReply();
+  Account();
   loop_.Await(position, Later(&Connection::Release));
 }
 
@@ -209,7 +279,11 @@ void Connection::Release() {
   if (closed_) return;
   const std::unique_ptr<Held> held = std::move(held_);
   Guarded([&] {
-    loop_.reply() = held->replies;
+    if (held->replies.size() < kFlushBytes) {
+      loop_.reply() = held->replies;
+    } else {
+      loop_.reply() = std::move(held->replies);
+    }
     GoOn(std::move(held->step));
   });
 }
@@ -229,8 +303,10 @@ void Connection::DeliverMessages() {
   }
   if (!write_buffer_.empty()) return;  // OnWritable() goes on
   Guarded([this] {
+    conversation_.set_reply_limit(SIZE_MAX);  // messages have a bound of their own
     const bool all = conversation_.WriteMessages(loop_.reply(), kFlushBytes);
     Flush();
+    if (!closed_) Account();
     if (!all && !closed_ && write_buffer_.empty()) DeliverMessagesSoon();
   });
 }
@@ -246,7 +322,7 @@ void Connection::Flush() {
   if (reply.empty()) return;
   const size_t sent = write_buffer_.empty() ? WriteSome(reply) : 0;
   if (!closed_ && sent < reply.size()) {
-    write_buffer_.Append(std::string_view(reply).substr(sent));
+    write_buffer_.Append(reply, sent);
     EnforceOutputLimit();
     if (!closed_) WaitWritable();
   }
@@ -264,12 +340,62 @@ size_t Connection::WriteSome(std::string_view bytes) {
   return sent;
 }
 
+uint64_t Connection::OutputLimit() const { return loop_.settings().output_limit_bytes.load(std::memory_order_relaxed); }
+
+size_t Connection::ReplyRoom() const {
+  const uint64_t limit = OutputLimit();
+  const uint64_t left = limit > write_buffer_.size() ? limit - write_buffer_.size() : 0;
+  const uint64_t left_to_all = loop_.clients().MemoryLeft();
+  if (left_to_all >= left || conversation_.client().no_evict.load(std::memory_order_relaxed)) return left;
+  return std::min(left, left_to_all + kReplyReserve);
+}
+
 void Connection::EnforceOutputLimit() {
-  const uint64_t limit = loop_.settings().output_limit_bytes.load(std::memory_order_relaxed);
-  if (write_buffer_.size() <= limit) return;
-  spdlog::warn("Closing client id={} addr={}: it left {} bytes of replies unread (client-output-buffer-limit {})",
-               client().id, client().address, write_buffer_.size(), limit);
+  const uint64_t limit = OutputLimit();
+  const size_t commands = throttled_ ? read_buffer_.kept().size() : 0;
+  if (write_buffer_.size() + commands <= limit) return;
+  spdlog::warn(
+      "Closing client id={} addr={}: it left {} bytes of replies unread, {} bytes of commands behind them "
+      "(client-output-buffer-limit {})",
+      client().id, client().address, write_buffer_.size(), commands, limit);
   Close();
+}
+
+void Connection::AbortReplies() {
+  const Session::Abort why = conversation_.abort();
+  if (why == Session::Abort::kHttp) LogHttp(client());
+  if (why == Session::Abort::kReplies) {
+    spdlog::warn(
+        "Closing client id={} addr={}: a reply is larger than client-output-buffer-limit {} and "
+        "maxmemory-clients {} leave room for; it left {} bytes unread before",
+        client().id, client().address, OutputLimit(), loop_.clients().memory_limit(), write_buffer_.size());
+  }
+  loop_.ClearReply();
+  Close();
+}
+
+void Connection::Account() {
+  ClientRecord::Memory& memory = client().memory;
+  const auto note = [](std::atomic<uint64_t>& field, uint64_t bytes) {
+    field.store(bytes, std::memory_order_relaxed);
+    return bytes;
+  };
+  uint64_t bytes = 0;
+  if (!closed_) {
+    const size_t received = read_buffer_.kept().size();
+    bytes = kFixedBytes + read_buffer_.capacity();
+    note(memory.received, received);
+    note(memory.received_free, read_buffer_.capacity() - received);
+    bytes += note(memory.waiting, conversation_.waiting_bytes() + conversation_.parser_bytes());
+    bytes += note(memory.queued, conversation_.queued_bytes());
+    bytes += note(memory.held, held_ ? held_->replies.capacity() : 0);
+    bytes += note(memory.unsent, write_buffer_.memory_bytes());
+    note(memory.unsent_blocks, write_buffer_.blocks());
+  }
+  if (bytes == accounted_bytes_) return;
+  const uint64_t before = std::exchange(accounted_bytes_, note(memory.total, bytes));
+  loop_.clients().NoteMemory(before, bytes);
+  if (bytes > before && loop_.clients().OverMemoryLimit()) loop_.clients().Evict();
 }
 
 void Connection::WaitWritable() {
@@ -285,7 +411,12 @@ void Connection::OnWritable() {
   const size_t sent = WriteSome(write_buffer_.unsent());
   if (closed_) return;
   write_buffer_.Consume(sent);
+  Account();
   client().last_active_unix_ms.store(core::CoarseUnixMs(), std::memory_order_relaxed);
+  if (throttled_ && write_buffer_.size() <= OutputLimit() / 4) {
+    throttled_ = false;
+    Soon();
+  }
   if (!write_buffer_.empty()) {
     WaitWritable();
   } else if (finishing_) {
@@ -315,6 +446,10 @@ void Connection::Close() {
   socket_.shutdown(Socket::shutdown_both, ignored);
   socket_.close(ignored);
   slot_ = ConnectionSlots::Slot();
+  read_buffer_ = ReadBuffer();
+  write_buffer_ = WriteBuffer();
+  held_.reset();
+  Account();
   loop_.Remove(*this);
 }
 

@@ -2,8 +2,12 @@
 // window, and writes all replies at once. It waits for readiness rather than in a read, so that an idle connection owns
 // no buffer; all connections of a loop work in the same few, which stay in the cache.
 //
-// Writing is tried at once; what the socket does not take waits in a buffer, and reading goes on meanwhile until that
-// buffer reaches the output limit: then the client, which does not read, is closed.
+// Writing is tried at once; what the socket does not take waits in a buffer. At half of the output limit no further
+// commands are run until the client reads; what it sends is still received, since many clients send all of a pipeline
+// before they read. When replies, or replies and commands together, are over the limit, the client is closed.
+//
+// What buffers take is reported to the ClientList, which closes the largest connections when all together take too
+// much. Until that is done, a connection that takes much gets no more.
 //
 // Replies to commands that changed something are promises: if the log has to come further before they may be given,
 // they are held, all of the batch, and the connection rests until it has. A connection that is closed meanwhile gives
@@ -40,13 +44,17 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
  public:
   Connection(Socket socket, ConnectionSlots::Slot slot, std::shared_ptr<ClientRecord> client, EventLoop& loop);
 
+  // A function that closes this connection, from any thread and at any time.
+  std::function<void(const char* reason)> Closer();
+
   void Start();
   // Closes once everything received so far is answered and written.
   void Drain();
   // Closes at once, whatever is under way. `reason` goes to the log.
   void Abort(const char* reason);
-  // Runs the postponed command if it need no longer wait.
+  // Called by the loop: goes on with what is at hand, after Postpone() or RunSoon().
   void Retry();
+  void Continue();
   // Whether the client has been idle since before `unix_ms` (it is not while it waits for a reply).
   bool IdleSince(int64_t unix_ms) const;
 
@@ -68,9 +76,13 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   // Runs windows from `input`, keeps what is left of it, and goes on as the last step says.
   void Run(std::span<char> input);
   void GoOn(Conversation::Step step);
-  void RunKept();
-  // Runs `step` from the loop's queue, so that other connections get their turn first.
-  void Soon(void (Connection::*step)());
+  // Continue()s when it is this connection's turn.
+  void Soon();
+  // While the client does not read: receives and runs nothing.
+  void ReceiveOnly();
+  bool Throttled() const;
+  // Whether this connection must not take more memory, since all take too much and it takes much of it.
+  bool MustSave() const;
   // Runs `work` on the loop's thread, from any thread, unless the connection or even its loop is gone.
   template <class Work>
   auto Later(Work work);
@@ -90,7 +102,13 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   void WaitWritable();
   void OnWritable();
   size_t WriteSome(std::string_view bytes);
+  uint64_t OutputLimit() const;
+  // What the replies to further commands may take.
+  size_t ReplyRoom() const;
   void EnforceOutputLimit();
+  void AbortReplies();
+  // Reports what the buffers take now.
+  void Account();
   void FinishIfWritten();
   void DiscardReceived();
   void Close();
@@ -104,11 +122,16 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   Conversation conversation_;
   ReadBuffer read_buffer_;
   WriteBuffer write_buffer_;
+  uint64_t accounted_bytes_ = 0;
+  bool waiting_for_readable_ = false;
   bool waiting_for_writable_ = false;
   std::unique_ptr<Held> held_;  // nothing is written, run or read before it is released
   bool deferred_ = false;       // a reply comes later: nothing is run before
+  bool at_hand_ = false;        // there are commands to run without receiving any
+  bool kept_ = false;           // the conversation has kept some of them
   bool postponed_ = false;      // a command has to wait for a moment: the loop calls Retry()
   bool scheduled_ = false;      // Soon() is under way
+  bool throttled_ = false;      // nothing is run before the client has read
   bool draining_ = false;       // close as soon as the socket has no more to read
   bool finishing_ = false;      // close once everything is written
   bool closed_ = false;

@@ -5,6 +5,12 @@
 
 namespace bitsieve::server {
 
+namespace {
+
+constexpr size_t kLongReply = 256 * 1024;
+
+}  // namespace
+
 using ParseStatus = protocol::RequestParser::Status;
 
 struct Conversation::WaitingCommands {
@@ -24,6 +30,11 @@ struct Conversation::WaitingCommands {
   std::string bytes;  // never reallocated: `batch` points into it
   CommandBatch batch;
   size_t next = 0;  // those before are done
+
+  size_t memory_bytes() const {
+    return sizeof *this + bytes.capacity() + batch.arguments.capacity() * sizeof(std::string_view) +
+           batch.ends.capacity() * sizeof(size_t);
+  }
 };
 
 Conversation::Conversation(std::shared_ptr<ClientRecord> client, const protocol::RequestLimits& limits)
@@ -31,9 +42,12 @@ Conversation::Conversation(std::shared_ptr<ClientRecord> client, const protocol:
 
 Conversation::~Conversation() = default;
 
+size_t Conversation::waiting_bytes() const { return waiting_ ? waiting_->memory_bytes() : 0; }
+
 protocol::ReplyWriter Conversation::Writer(std::string& reply) const {
   protocol::ReplyWriter writer(reply);
   writer.set_version(session_.version);
+  writer.set_limit(reply_limit_);
   return writer;
 }
 
@@ -58,10 +72,16 @@ Conversation::Step Conversation::RunWindow(std::span<char> input, Dispatcher& di
 }
 
 Conversation::Step Conversation::Resume(const WriteReply& write_reply, Dispatcher& dispatcher, std::string& reply) {
+  using Replies = Session::Replies;
   protocol::ReplyWriter writer = Writer(reply);
   write_reply(writer);
+  if (session_.replies != Replies::kOn) writer.Truncate(0);
+  if (session_.replies == Replies::kSkip && session_.executing == nullptr) session_.replies = Replies::kOn;
+  if (writer.exceeded()) session_.abort = Session::Abort::kReplies;
   const bool wrote = std::exchange(deferred_wrote_, false);
-  Step step = RunWaiting(dispatcher, reply);
+  // A long reply leaves before anything else is run.
+  const bool is_long = reply.size() >= kLongReply && session_.abort == Session::Abort::kNone;
+  Step step = is_long ? Step{State::kYielded, 0, nullptr} : RunWaiting(dispatcher, reply);
   step.wrote |= wrote;
   return step;
 }
@@ -79,7 +99,8 @@ Conversation::Step Conversation::Retry(Dispatcher& dispatcher, std::string& repl
 Conversation::Step Conversation::RunWaiting(Dispatcher& dispatcher, std::string& reply) {
   static const CommandBatch kNone;
   Step step = waiting_ ? Run(dispatcher, waiting_->batch, waiting_->next, reply) : Run(dispatcher, kNone, 0, reply);
-  if (step.state != State::kDeferred && step.state != State::kPostponed) waiting_.reset();
+  const bool all_ran = step.state == State::kMore || step.state == State::kClose || step.state == State::kAbort;
+  if (all_ran) waiting_.reset();
   return step;
 }
 
@@ -98,13 +119,16 @@ Conversation::Step Conversation::Run(Dispatcher& dispatcher, const CommandBatch&
                                      std::string& reply) {
   protocol::ReplyWriter writer = Writer(reply);
   bool wrote = false;
+  if (session_.abort != Session::Abort::kNone) return {State::kAbort, 0, nullptr, wrote};
   if ((first < batch.size() || session_.executing != nullptr) && !session_.closing) {
     Dispatcher::Outcome outcome = dispatcher.Execute(session_, batch, first, writer);
     wrote = outcome.wrote;
-    if (outcome.deferred || outcome.postponed) {
+    if (session_.abort != Session::Abort::kNone) return {State::kAbort, 0, nullptr, wrote};
+    if (outcome.deferred || outcome.postponed || (outcome.yielded && !session_.closing)) {
       deferred_wrote_ = outcome.deferred_wrote;
       Keep(batch, first + outcome.executed);
-      return {outcome.postponed ? State::kPostponed : State::kDeferred, 0, std::move(outcome.deferred), wrote};
+      const State pause = outcome.postponed ? State::kPostponed : State::kYielded;
+      return {outcome.deferred ? State::kDeferred : pause, 0, std::move(outcome.deferred), wrote};
     }
   }
   if (session_.closing) return {State::kClose, 0, nullptr, wrote};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,6 +21,8 @@ class Conversation {
     kMore,       // there may be further commands in the bytes at hand: run the next window
     kDeferred,   // the last reply comes later: call Resume() with it, and run nothing before
     kPostponed,  // the next command has to wait: call Retry() after a moment, and run nothing before
+    kYielded,    // others get their turn, and replies leave: call Retry() then, and run nothing before
+    kAbort,      // close at once, whatever is not written
     kClose,      // close when the replies are written: the client said so, or its bytes make no sense
   };
   struct Step {
@@ -38,7 +41,7 @@ class Conversation {
                  ArgumentBytes* bytes = nullptr);
   // Appends the deferred reply, then runs the commands that had been read behind it.
   Step Resume(const WriteReply& write_reply, Dispatcher& dispatcher, std::string& reply);
-  // Runs the postponed command and those behind it, if it need no longer wait.
+  // Runs the commands that were kept, if the first of them need no longer wait.
   Step Retry(Dispatcher& dispatcher, std::string& reply);
 
   // Whom messages wake.
@@ -56,6 +59,16 @@ class Conversation {
   // The connection is closed: nothing is published to it any more.
   void EndSubscriptions() { session_.subscriptions.reset(); }
 
+  // How many bytes the replies of the next call may take; more end in kAbort.
+  void set_reply_limit(size_t bytes) { reply_limit_ = bytes; }
+  Session::Abort abort() const { return session_.abort; }
+  // Memory of those commands, of the queue of MULTI, and of what the parser keeps.
+  size_t waiting_bytes() const;
+  size_t queued_bytes() const {
+    return session_.queued_bytes + (session_.executing == nullptr ? 0 : session_.executing->bytes);
+  }
+  size_t parser_bytes() const { return parser_.memory_bytes(); }
+
   ClientRecord& client() const { return *session_.client; }
   bool broken() const { return broken_; }  // a protocol error was met
 
@@ -72,6 +85,7 @@ class Conversation {
   // Commands behind a deferred reply, or postponed: copies, since the bytes they were read from are gone by then.
   std::unique_ptr<WaitingCommands> waiting_;
   bool deferred_wrote_ = false;  // the reply that comes later tells of a change
+  size_t reply_limit_ = SIZE_MAX;
   bool broken_ = false;
 };
 

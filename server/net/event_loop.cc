@@ -26,6 +26,8 @@ using asio::ip::tcp;
 // Idle connections are looked for so often: `timeout` is kept to within that.
 constexpr std::chrono::seconds kSweepInterval{1};
 constexpr std::chrono::milliseconds kOutOfMemoryPause{1};
+// How long connections take turns before requests of others are looked for.
+constexpr std::chrono::milliseconds kTurns{1};
 // Postponed commands are tried again so often, and so many at once, however many there are.
 constexpr std::chrono::milliseconds kRetryInterval{2};
 constexpr size_t kRetriesAtOnce = 256;
@@ -93,11 +95,12 @@ void EventLoop::Serve(Socket socket, ConnectionSlots::Slot slot) {
   Configure(socket);
   auto record = std::make_shared<ClientRecord>(next_client_id.fetch_add(1, std::memory_order_relaxed),
                                                AddressText(remote), AddressText(local), core::CoarseUnixMs());
-  commands_.clients->Add(record);
-  core::RollBack gone([&, id = record->id] { commands_.clients->Remove(id); });
   LoopStats::Add(stats().connections_accepted, 1);
   spdlog::debug("Client id={} addr={} connected", record->id, record->address);
-  auto connection = std::make_shared<Connection>(std::move(socket), std::move(slot), std::move(record), *this);
+  auto connection = std::make_shared<Connection>(std::move(socket), std::move(slot), record, *this);
+  record->close = connection->Closer();
+  commands_.clients->Add(record);
+  core::RollBack gone([&, id = record->id] { commands_.clients->Remove(id); });
   connection->slot_in_loop = connections_.size();
   connections_.push_back(connection);
   gone.Dismiss();
@@ -127,6 +130,22 @@ void EventLoop::Remove(Connection& connection) {
   connections_[place]->slot_in_loop = place;
   connections_.pop_back();
   if (draining_) EndIfDrained();
+}
+
+void EventLoop::RunSoon(std::shared_ptr<Connection> connection) {
+  ready_.push_back(std::move(connection));
+  if (ready_.size() == 1) asio::post(context_, [this] { TakeTurns(); });
+}
+
+void EventLoop::TakeTurns() {
+  const auto begin = std::chrono::steady_clock::now();
+  do {
+    const std::shared_ptr<Connection> connection = std::move(ready_.front());
+    // Its place is taken until it is done, so that a further turn of its own is not posted twice.
+    connection->Continue();
+    ready_.pop_front();
+  } while (!ready_.empty() && std::chrono::steady_clock::now() - begin < kTurns);
+  if (!ready_.empty()) asio::post(context_, [this] { TakeTurns(); });
 }
 
 void EventLoop::Postpone(const std::shared_ptr<Connection>& connection) {

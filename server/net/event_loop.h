@@ -49,8 +49,12 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
 
   // For the loop's connections.
   void Remove(Connection& connection);
+  // Calls connection->Continue() when it is its turn: connections take turns, and between turns new requests of others
+  // are received.
+  void RunSoon(std::shared_ptr<Connection> connection);
   // Calls connection->Retry() after a moment, unless it is gone by then.
   void Postpone(const std::shared_ptr<Connection>& connection);
+  ClientList& clients() { return *commands_.clients; }
   Dispatcher& dispatcher() { return dispatcher_; }
   LoopStats& stats() { return *commands_.loop_stats; }
   const protocol::RequestLimits& limits() const { return limits_; }
@@ -70,6 +74,7 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
  private:
   void Serve(Socket socket, ConnectionSlots::Slot slot);
   void Configure(Socket& socket) const;
+  void TakeTurns();
   void RetryLater();
   void RetryPostponed();
   void Run();
@@ -100,6 +105,7 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   std::string reply_;
   std::unique_ptr<std::array<char, ReadBuffer::kScratchBytes>> scratch_;
   std::vector<std::shared_ptr<Connection>> connections_;
+  std::deque<std::shared_ptr<Connection>> ready_;    // whose turn comes; TakeTurns() is under way unless it is empty
   std::deque<std::weak_ptr<Connection>> postponed_;  // longest waiting first
   bool retry_scheduled_ = false;
 };

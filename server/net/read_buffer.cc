@@ -12,7 +12,7 @@ std::span<char> ReadBuffer::Prepare(Scratch scratch) {
     if (size_ != 0) std::memcpy(scratch.data(), bytes_.get(), size_);
     return scratch.subspan(size_);
   }
-  if (capacity_ - size_ < kSmall) Reallocate(2 * capacity_);
+  if (capacity_ - size_ < kSmall) Reallocate(capacity_ + std::min(capacity_, std::max(kMaxReceive, capacity_ / 4)));
   return {bytes_.get() + size_, std::min(capacity_ - size_, kMaxReceive)};
 }
 

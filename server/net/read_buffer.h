@@ -2,8 +2,8 @@
 // no memory: it reads into a scratch area that all connections of its loop share, and only what is left there after
 // parsing is kept here. What is long (a huge argument under way) is received in place instead.
 //
-// It grows with what was really received, at most doubling, whatever lengths a client declares, and gives memory back
-// as soon as the bytes are gone. Confined to its loop.
+// It grows with what was really received, at most doubling, and by a quarter when it is large, whatever lengths a
+// client declares, and gives memory back as soon as the bytes are gone. Confined to its loop.
 #pragma once
 
 #include <cstddef>

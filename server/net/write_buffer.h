@@ -1,37 +1,79 @@
 // write_buffer.h: replies that the socket did not take yet. Empty, and without memory, for every client that reads what
-// it asked for. Confined to its loop.
+// it asked for. Large replies are taken over as they are, not copied; small ones are gathered in blocks. A block is
+// freed as soon as it is sent. Confined to its loop.
 #pragma once
 
 #include <cstddef>
+#include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace bitsieve::server {
 
 class WriteBuffer {
  public:
-  bool empty() const { return sent_ == bytes_.size(); }
-  size_t size() const { return bytes_.size() - sent_; }
-  std::string_view unsent() const { return std::string_view(bytes_).substr(sent_); }
-
-  void Append(std::string_view bytes) {
-    // What was sent already leaves when it is the larger half, so that each byte moves once at most.
-    if (sent_ > bytes_.size() / 2) {
-      bytes_.erase(0, sent_);
-      sent_ = 0;
-    }
-    bytes_.append(bytes);
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+  size_t blocks() const { return blocks_ ? blocks_->size() : 0; }
+  // What the blocks take, with what was sent of the first one.
+  size_t memory_bytes() const { return memory_bytes_; }
+  // The first block's bytes; empty only if all was sent.
+  std::string_view unsent() const {
+    return empty() ? std::string_view() : std::string_view(blocks_->front()).substr(sent_);
   }
+
+  // `bytes` without the first `sent`. A long string is taken over, and empty afterwards.
+  void Append(std::string& bytes, size_t sent) {
+    const size_t added = bytes.size() - sent;
+    if (added == 0) return;
+    if (blocks_ == nullptr) blocks_ = std::make_unique<std::deque<std::string>>();
+    if (added >= kTakenOver && added >= bytes.capacity() / 2) {
+      TakeOver(bytes, sent);
+    } else {
+      Gather(std::string_view(bytes).substr(sent));
+    }
+    size_ += added;
+  }
+  // `sent` bytes, at most all of unsent(), are done with.
   void Consume(size_t sent) {
+    size_ -= sent;
     sent_ += sent;
-    if (!empty()) return;
-    std::string().swap(bytes_);
+    if (blocks_ == nullptr || sent_ < blocks_->front().size()) return;
+    memory_bytes_ -= blocks_->front().capacity();
+    blocks_->pop_front();
     sent_ = 0;
+    if (blocks_->empty()) blocks_.reset();
   }
 
  private:
-  std::string bytes_;
-  size_t sent_ = 0;
+  static constexpr size_t kTakenOver = 64 * 1024;
+  static constexpr size_t kBlock = 256 * 1024;
+
+  void TakeOver(std::string& bytes, size_t sent) {
+    // What was sent stays in front of a first block; otherwise it is cut off.
+    if (blocks_->empty()) {
+      sent_ = sent;
+    } else if (sent != 0) {
+      bytes.erase(0, sent);
+    }
+    memory_bytes_ += bytes.capacity();
+    blocks_->push_back(std::move(bytes));
+    bytes = std::string();
+  }
+  void Gather(std::string_view bytes) {
+    if (blocks_->empty() || blocks_->back().size() + bytes.size() > kBlock) blocks_->emplace_back();
+    std::string& block = blocks_->back();
+    memory_bytes_ -= block.capacity();
+    block.append(bytes);
+    memory_bytes_ += block.capacity();
+  }
+
+  std::unique_ptr<std::deque<std::string>> blocks_;  // null while empty
+  size_t sent_ = 0;                                  // of the first block
+  size_t size_ = 0;
+  size_t memory_bytes_ = 0;
 };
 
 }  // namespace bitsieve::server

@@ -53,9 +53,13 @@ class CommandFixture {
     protocol::ReplyWriter reply(out);
     const server::CommandBatch batch = BatchOf(commands);
     outcome = dispatcher->Execute(session, batch, 0, reply);
-    while (outcome.deferred && session.executing != nullptr) {
+    const auto goes_on = [this] {
+      return (outcome.deferred && session.executing != nullptr) ||
+             (outcome.yielded && session.abort == server::Session::Abort::kNone);
+    };
+    while (goes_on()) {
       const size_t done = outcome.executed;
-      outcome.deferred([&reply](const server::WriteReply& write) { write(reply); });
+      if (outcome.deferred) outcome.deferred([&reply](const server::WriteReply& write) { write(reply); });
       outcome = dispatcher->Execute(session, batch, done, reply);
       outcome.executed += done;
     }

@@ -58,6 +58,91 @@ TEST_F(ClientCommandsTest, ListRefusesNonsense) {
   EXPECT_EQ(Reply({"CLIENT", "LIST", "WHAT"}), "-ERR syntax error\r\n");
 }
 
+TEST_F(ClientCommandsTest, KillClosesWhatFitsAllFilters) {
+  std::vector<uint64_t> closed;
+  for (const uint64_t id : {3, 4, 5}) {
+    auto other = std::make_shared<ClientRecord>(id, "10.0.0.1:" + std::to_string(id), "10.0.0.2:7379", 0);
+    other->close = [&closed, id](const char*) { closed.push_back(id); };
+    clients.Add(other);
+  }
+  EXPECT_EQ(Reply({"CLIENT", "KILL", "10.0.0.1:9"}), "-ERR No such client\r\n");
+  EXPECT_EQ(Reply({"CLIENT", "KILL", "10.0.0.1:3"}), "+OK\r\n");
+  EXPECT_EQ(Reply({"CLIENT", "KILL", "ID", "4", "5", "ADDR", "10.0.0.1:5"}), ":1\r\n");
+  EXPECT_EQ(closed, (std::vector<uint64_t>{3, 5}));
+  EXPECT_THAT(Reply({"CLIENT", "LIST"}), Not(HasSubstr("id=3 "))) << "it is as good as gone";
+  EXPECT_EQ(Reply({"CLIENT", "KILL", "TYPE", "pubsub", "SKIPME", "no"}), ":0\r\n");
+  EXPECT_EQ(Reply({"CLIENT", "KILL", "MAXAGE", "10", "USER", "default", "LADDR", "10.0.0.2:7379"}), ":1\r\n");
+  EXPECT_FALSE(session.closing);
+  EXPECT_EQ(Reply({"CLIENT", "KILL", "SKIPME", "no"}), ":1\r\n");
+  EXPECT_TRUE(session.closing) << "it gets its reply first";
+}
+
+TEST_F(ClientCommandsTest, KillRefusesNonsense) {
+  EXPECT_EQ(Reply({"CLIENT", "KILL", "ID", "0"}), "-ERR client-id should be greater than 0\r\n");
+  EXPECT_EQ(Reply({"CLIENT", "KILL", "ID", "x"}), "-ERR client-id should be greater than 0\r\n");
+  EXPECT_EQ(Reply({"CLIENT", "KILL", "ADDR", "a", "SKIPME", "maybe"}), "-ERR syntax error\r\n");
+  EXPECT_EQ(Reply({"CLIENT", "KILL", "USER", "root"}), "-ERR No such user 'root'\r\n");
+  EXPECT_EQ(Reply({"CLIENT", "KILL", "TYPE", "odd"}), "-ERR Unknown client type 'odd'\r\n");
+  EXPECT_EQ(Reply({"CLIENT", "KILL", "MAXAGE", "-1"}), "-ERR maxage is not an integer or out of range\r\n");
+  EXPECT_EQ(Reply({"CLIENT", "KILL", "COLOUR", "red"}), "-ERR syntax error\r\n");
+}
+
+TEST_F(ClientCommandsTest, RepliesCanBeLeftOut) {
+  EXPECT_EQ(Replies({{"CLIENT", "REPLY", "SKIP"}, {"PING"}, {"ECHO", "a"}}), "$1\r\na\r\n");
+  EXPECT_EQ(Replies({{"CLIENT", "REPLY", "SKIP"}, {"CLIENT", "REPLY", "SKIP"}, {"PING"}, {"ECHO", "a"}}),
+            "$1\r\na\r\n");
+  EXPECT_EQ(Replies({{"CLIENT", "REPLY", "OFF"}, {"PING"}, {"NOSUCH"}, {"CLIENT", "REPLY", "SKIP"}, {"PING"}}), "");
+  EXPECT_EQ(Reply({"BF.ADD", "f", "x"}), "");
+  EXPECT_EQ(Replies({{"BF.ADD", "f", "y"}, {"BF.EXISTS", "f", "y"}}), "");
+  EXPECT_EQ(Replies({{"CLIENT", "REPLY", "ON"}, {"BF.EXISTS", "f", "y"}}), "+OK\r\n:1\r\n");
+  EXPECT_EQ(Reply({"CLIENT", "REPLY", "NEVER"}), "-ERR syntax error\r\n");
+}
+
+TEST_F(ClientCommandsTest, SwitchesOfTheConnection) {
+  EXPECT_EQ(Reply({"CLIENT", "NO-EVICT", "ON"}), "+OK\r\n");
+  EXPECT_EQ(Reply({"CLIENT", "NO-TOUCH", "on"}), "+OK\r\n");
+  EXPECT_THAT(Reply({"CLIENT", "INFO"}), HasSubstr(" flags=eT "));
+  EXPECT_EQ(Reply({"CLIENT", "NO-EVICT", "OFF"}), "+OK\r\n");
+  EXPECT_EQ(Reply({"CLIENT", "NO-EVICT", "maybe"}), "-ERR syntax error\r\n");
+  EXPECT_EQ(Reply({"CLIENT", "TRACKING", "OFF"}), "+OK\r\n");
+  EXPECT_THAT(Reply({"CLIENT", "TRACKING", "ON", "BCAST"}), StartsWith("-ERR client tracking is not supported"));
+  EXPECT_EQ(Reply({"CLIENT", "UNBLOCK", "7", "ERROR"}), ":0\r\n");
+  EXPECT_EQ(Reply({"CLIENT", "UNBLOCK", "7", "NOW"}), "-ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR\r\n");
+}
+
+TEST_F(ClientCommandsTest, HttpAbortsBeforeAnythingElseRuns) {
+  EXPECT_EQ(Replies({{"Post", "/", "HTTP/1.1"}, {"BF.ADD", "f", "x"}}), "");
+  EXPECT_EQ(session.abort, Session::Abort::kHttp);
+  EXPECT_EQ(outcome.executed, 1U);
+  session.abort = Session::Abort::kNone;
+  Replies({{"MULTI"}, {"BF.ADD", "f", "x"}, {"HOST:", "a"}, {"EXEC"}});
+  EXPECT_EQ(session.abort, Session::Abort::kHttp);
+  EXPECT_EQ(registry.Size(), 0U);
+}
+
+TEST_F(ClientCommandsTest, TheLargestConnectionsAreClosedFirst) {
+  std::vector<uint64_t> closed;
+  const auto add = [&](uint64_t id, uint64_t bytes) {
+    auto other = std::make_shared<ClientRecord>(id, "a:1", "b:2", 0);
+    other->close = [&closed, id](const char*) { closed.push_back(id); };
+    other->memory.total = bytes;
+    clients.NoteMemory(0, bytes);
+    clients.Add(other);
+    return other;
+  };
+  clients.set_memory_limit(1'000'000);
+  add(1, 500'000);
+  add(2, 700'000);
+  add(3, 900'000)->no_evict = true;
+  add(4, 1'000);
+  EXPECT_TRUE(clients.OverMemoryLimit());
+  clients.Evict();
+  EXPECT_EQ(closed, (std::vector<uint64_t>{2, 1}));
+  clients.Evict();
+  EXPECT_EQ(closed.size(), 2U) << "those that are being closed count no longer, and a small one is not worth it";
+  EXPECT_EQ(clients.evicted(), 2U);
+}
+
 TEST_F(ClientCommandsTest, APauseStopsBeforeTheFirstCommandThatMustWait) {
   EXPECT_EQ(Reply({"CLIENT", "PAUSE", "100000", "WRITE"}), "+OK\r\n");
   EXPECT_EQ(Replies({{"PING"}, {"BF.EXISTS", "f", "x"}, {"BF.ADD", "f", "x"}, {"PING"}}), "+PONG\r\n:0\r\n");

@@ -32,6 +32,32 @@ std::string Resp3(Write write) {
   return In(ProtocolVersion::kResp3, write);
 }
 
+TEST(ReplyWriter, LeavesOutWhatIsOverTheLimit) {
+  std::string out;
+  ReplyWriter reply(out);
+  reply.set_limit(100);
+  reply.BulkString(std::string(50, 'x'));
+  EXPECT_FALSE(reply.exceeded());
+  EXPECT_TRUE(reply.Fits(20));
+  const size_t size = out.size();
+  reply.BulkString(std::string(100, 'x'));
+  EXPECT_TRUE(reply.exceeded());
+  reply.VerbatimText(std::string(100, 'x'));
+  reply.SimpleString(std::string(100, 'x'));
+  reply.Error(std::string(100, 'x'));
+  EXPECT_EQ(out.size(), size);
+}
+
+TEST(ReplyWriter, ManySmallRepliesAreOverTheLimitToo) {
+  std::string out;
+  ReplyWriter reply(out);
+  reply.set_limit(100);
+  for (int i = 0; i < 25; ++i) reply.Integer(1);
+  EXPECT_FALSE(reply.exceeded());
+  reply.Integer(1);
+  EXPECT_TRUE(reply.exceeded());
+}
+
 TEST(ReplyWriter, StartsInResp2) {
   std::string out;
   ReplyWriter reply(out);
