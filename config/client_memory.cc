@@ -29,7 +29,8 @@ bool IsClientMemory(const std::string& text) {
 }
 
 uint64_t ClientMemoryLimit(const Options& options, uint64_t machine_bytes) {
-  const uint64_t whole = options.maxmemory == 0 ? machine_bytes : options.maxmemory;
+  const bool is_limited = options.maxmemory != 0 && options.maxmemory != kAutomatic;
+  const uint64_t whole = is_limited ? options.maxmemory : machine_bytes;
   if (const auto percent = ParsePercentage(options.maxmemory_clients)) {
     return *percent == 0 ? UINT64_MAX : std::max(kLeastClientShare, whole / 100 * *percent);
   }

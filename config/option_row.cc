@@ -57,6 +57,8 @@ uint64_t BytesOfUnit(std::string_view name) {
   return 0;
 }
 
+constexpr std::string_view kAutomaticText = "auto";
+
 std::string ReadableBytes(uint64_t bytes) {
   for (const SizeUnit& unit : kPrintedUnits) {
     if (bytes != 0 && bytes % unit.bytes == 0) return std::to_string(bytes / unit.bytes) + std::string(unit.name);
@@ -88,7 +90,10 @@ std::optional<Value> ParseValue(const Domain& domain, std::string_view text) {
   return std::visit(
       Overloaded{
           [&](const WholeNumber& d) -> Parsed { return Within(ParseNumber<uint64_t>(text), d.min, d.max); },
-          [&](const ByteSize& d) -> Parsed { return Within(ParseByteSize(text), d.min, d.max); },
+          [&](const ByteSize& d) -> Parsed {
+            if (d.automatic && text == kAutomaticText) return Value(kAutomatic);
+            return Within(ParseByteSize(text), d.min, d.max);
+          },
           [&](const Real& d) -> Parsed { return Within(ParseNumber<double>(text), d.min, d.max); },
           [&](const OneOf& d) -> Parsed {
             return std::ranges::count(d.words, text) != 0 ? Parsed(std::string(text)) : std::nullopt;
@@ -120,20 +125,21 @@ std::string VariableName(const OptionRow& row) {
 }
 
 std::string AllowedValues(const OptionRow& row) {
-  return std::visit(
-      Overloaded{
-          [&](const WholeNumber& d) {
-            const std::string unit = row.unit.empty() ? "" : " of " + std::string(row.unit);
-            return "a whole number" + unit + " from " + std::to_string(d.min) + " to " + std::to_string(d.max);
-          },
-          [](const ByteSize& d) {
-            return "a size in bytes, kb, mb or gb from " + ReadableBytes(d.min) + " to " + ReadableBytes(d.max);
-          },
-          [](const Real& d) { return "a number from " + Shortest(d.min) + " to " + Shortest(d.max); },
-          [](const OneOf& d) { return "one of " + Joined(d.words); },
-          [](const Text& d) { return std::string(d.what); },
-      },
-      row.domain);
+  return std::visit(Overloaded{
+                        [&](const WholeNumber& d) {
+                          const std::string unit = row.unit.empty() ? "" : " of " + std::string(row.unit);
+                          return "a whole number" + unit + " from " + std::to_string(d.min) + " to " +
+                                 std::to_string(d.max);
+                        },
+                        [](const ByteSize& d) {
+                          return std::string(d.automatic ? "auto, or " : "") + "a size in bytes, kb, mb or gb from " +
+                                 ReadableBytes(d.min) + " to " + ReadableBytes(d.max);
+                        },
+                        [](const Real& d) { return "a number from " + Shortest(d.min) + " to " + Shortest(d.max); },
+                        [](const OneOf& d) { return "one of " + Joined(d.words); },
+                        [](const Text& d) { return std::string(d.what); },
+                    },
+                    row.domain);
 }
 
 core::Status SetOption(const OptionRow& row, std::string_view text, Options& options) {
@@ -160,6 +166,7 @@ std::string OptionText(const OptionRow& row, const Options& options) {
       [&](auto member) -> std::string {
         using T = std::remove_cvref_t<decltype(options.*member)>;
         if constexpr (std::is_integral_v<T>) {
+          if (uint64_t{options.*member} == kAutomatic) return std::string(kAutomaticText);
           return std::to_string(options.*member);
         } else if constexpr (std::is_floating_point_v<T>) {
           return Shortest(options.*member);
@@ -172,7 +179,8 @@ std::string OptionText(const OptionRow& row, const Options& options) {
 
 std::string OptionReadableText(const OptionRow& row, const Options& options) {
   if (!std::holds_alternative<ByteSize>(row.domain)) return OptionText(row, options);
-  return ReadableBytes(options.*std::get<uint64_t Options::*>(row.member));
+  const uint64_t bytes = options.*std::get<uint64_t Options::*>(row.member);
+  return bytes == kAutomatic ? std::string(kAutomaticText) : ReadableBytes(bytes);
 }
 
 }  // namespace bitsieve::config

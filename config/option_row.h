@@ -21,6 +21,7 @@ struct WholeNumber {
 };
 struct ByteSize {  // as Redis writes sizes: 1000, 64kb, 100mb, 2gb (powers of 1024), 1k, 1m, 1g (powers of 1000)
   uint64_t min, max;
+  bool automatic = false;  // the word auto is allowed as well, and stands for kAutomatic
 };
 struct Real {
   double min, max;

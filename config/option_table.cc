@@ -87,9 +87,11 @@ void AddMemory(Rows& rows) {
                   "clients that take the most are closed; a percentage is of maxmemory, or of the machine's memory if "
                   "that is 0, and at least 64mb; 0 is no limit",
                   kAtRunTime});
-  rows.push_back({"maxmemory", "Memory", &Options::maxmemory, ByteSize{0, kGigabyte << 30}, "",
-                  "memory that filters may take; commands that would need more are refused; 0 is no limit",
-                  kAtRunTime});
+  rows.push_back(
+      {"maxmemory", "Memory", &Options::maxmemory, ByteSize{0, kGigabyte << 30, true}, "",
+       "memory that filters may take; commands that would need more are refused; auto is 80% of the memory of "
+       "the machine, or of its cgroup if that may use less; 0 is no limit",
+       kAtRunTime});
 }
 
 // The ranges are those of BF.RESERVE (core/filters/filter_params.h), which this layer may not include; a test compares.

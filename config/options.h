@@ -17,6 +17,9 @@ struct FilterTemplate {
   std::vector<std::pair<std::string, std::string>> fields;  // numbers as text
 };
 
+// Of a size that the server works out from the machine.
+inline constexpr uint64_t kAutomatic = UINT64_MAX;
+
 struct Options {
   // network
   std::string bind = "127.0.0.1";
@@ -38,7 +41,7 @@ struct Options {
 
   // memory
   std::string maxmemory_clients = "10%";  // all connections' buffers: a size, or a percentage of maxmemory
-  uint64_t maxmemory = 0;                 // bytes that filters may take; 0: no limit
+  uint64_t maxmemory = kAutomatic;        // bytes that filters may take; 0: no limit
 
   // filters
   std::string default_type = "blocked";

@@ -35,8 +35,9 @@ class ProcessControl final : public ServerControl {
   }
   tl::expected<void, RefusedOption> SetOptions(
       std::span<const std::pair<std::string_view, std::string_view>> pairs) override {
-    return options_.Set(pairs).map_error(
-        [](config::RefusedPair refused) { return RefusedOption{refused.index, std::move(refused.reason)}; });
+    return options_.Set(pairs).map_error([](config::RefusedPair refused) {
+      return RefusedOption{refused.index, std::move(refused.reason)};
+    });
   }
 
  private:

@@ -36,6 +36,7 @@
 #include "server/keyspace/registry.h"
 #include "server/keyspace/unmapper.h"
 #include "server/logging.h"
+#include "server/machine_memory.h"
 #include "server/net/file_limit.h"
 #include "server/net/net_server.h"
 #include "server/persistence/posix_disk.h"
@@ -64,8 +65,9 @@ int64_t UnixMs() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
-uint64_t MachineBytes() {
-  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+// What filters may take: the rest of the machine's memory is for connections, snapshots and the system.
+uint64_t MaxMemoryOf(const config::Options& options) {
+  return options.maxmemory == config::kAutomatic ? MachineMemory() / 5 * 4 : options.maxmemory;
 }
 
 std::string AbsolutePath(const std::string& path) {
@@ -129,6 +131,7 @@ class Server {
   void OnLoaded(core::Result<Recovery> recovery);
   [[noreturn]] void EndWhileLoading();
   void ReportRecovery(const RecoveryReport& report) const;
+  void ResolveMaxMemory();
   void LimitClients();
   void LimitMemory(const config::Options& options);
   void Apply(const config::Options& options);
@@ -174,6 +177,7 @@ core::Status Server::Start() {
   if (!templates) return core::Fail(core::ErrorCode::kInvalidArgument, templates.error().front());
   command_settings_.templates = std::move(*templates);
   if (auto status = storage_.Open(options_.dir); !status) return status;
+  ResolveMaxMemory();
   LimitClients();
   run_time_options_ = std::make_unique<RunTimeOptions>(options_, CheckAffordable,
                                                        [this](const config::Options& options) { Apply(options); });
@@ -237,10 +241,11 @@ void Server::OnLoaded(core::Result<Recovery> recovery) {
 // What is on the disk is served, even if maxmemory was higher when it was written.
 void Server::LimitMemory(const config::Options& options) {
   is_loaded_ = true;
-  memory_.set_limit_bytes(options.maxmemory);
-  if (options.maxmemory == 0 || memory_.used_bytes() <= options.maxmemory) return;
+  const uint64_t limit = MaxMemoryOf(options);
+  memory_.set_limit_bytes(limit);
+  if (limit == 0 || memory_.used_bytes() <= limit) return;
   spdlog::warn("The filters take {} bytes, more than maxmemory, {}: commands that need more memory are refused",
-               memory_.used_bytes(), options.maxmemory);
+               memory_.used_bytes(), limit);
 }
 
 void Server::ReportRecovery(const RecoveryReport& report) const {
@@ -261,6 +266,14 @@ void Server::ReportRecovery(const RecoveryReport& report) const {
                expired, report.bytes_read, report.log.records, report.duration_ms, AbsolutePath(options_.dir));
 }
 
+// CONFIG GET, as in Redis, returns bytes.
+void Server::ResolveMaxMemory() {
+  if (options_.maxmemory != config::kAutomatic) return;
+  options_.maxmemory = MaxMemoryOf(options_);
+  spdlog::info("maxmemory is {} bytes, 80% of the {} bytes that this machine or its cgroup has", options_.maxmemory,
+               MachineMemory());
+}
+
 void Server::LimitClients() {
   const uint64_t affordable = AffordableClients(options_.maxclients);
   if (affordable >= options_.maxclients) return;
@@ -271,7 +284,7 @@ void Server::LimitClients() {
 
 void Server::Apply(const config::Options& options) {
   SetLogLevel(options.loglevel);
-  if (is_loaded_) memory_.set_limit_bytes(options.maxmemory);
+  if (is_loaded_) memory_.set_limit_bytes(MaxMemoryOf(options));
   storage_.Apply(options);
   command_settings_.default_kind = core::FilterKindFromName(options.default_type).value();
   command_settings_.default_error_rate = options.default_error_rate;
@@ -283,7 +296,7 @@ void Server::Apply(const config::Options& options) {
   command_settings_.cf_expansion_factor = options.cf_expansion_factor;
   command_settings_.cf_max_expansions = options.cf_max_expansions;
   command_settings_.max_queued_bytes = options.max_request_bytes;
-  clients_.set_memory_limit(config::ClientMemoryLimit(options, MachineBytes()));
+  clients_.set_memory_limit(config::ClientMemoryLimit(options, MachineMemory()));
   net_settings_.maxclients = options.maxclients;
   net_settings_.timeout_s = options.timeout;
   net_settings_.tcp_keepalive_s = options.tcp_keepalive;

@@ -251,6 +251,7 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(arguments)",
      .summary = "The same, each with what the command does to the filter.",
      .syntax = "command [arg ...]",
+     .weigh = WeighArguments,
      .handler = GetKeysAndFlags},
 };
 

@@ -8,6 +8,7 @@
 #include "server/commands/command_families.h"
 #include "server/commands/help.h"
 #include "server/commands/subscriptions.h"
+#include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -153,6 +154,7 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .complexity = "O(channels asked about)",
      .summary = "How many subscribers each of these channels has. Patterns are not counted.",
      .syntax = "[channel [channel ...]]",
+     .weigh = WeighArguments,
      .handler = SubscriberCounts},
     {.name = "pubsub|numpat",
      .arity = 2,

@@ -20,8 +20,8 @@ Every setting of the server is an option with a name. It can be given in four pl
 3. the environment: `BITSIEVE_PORT=7000`,
 4. a flag: `--port 7000`.
 
-`bitsieve serve --print-config` prints the result as a file that `--config` takes, and on standard error where each value
-that is not a default comes from. All unknown names and out-of-range values are reported together, each with its
+`bitsieve serve --print-config` prints the result as a file that `--config` takes, and on standard error where each
+value that is not a default comes from. All unknown names and out-of-range values are reported together, each with its
 location, and the server does not start (exit status 2).
 
 The file is one JSON object; lines may carry `//` comments. [bitsieve.example.json](../config/bitsieve.example.json) has
@@ -30,8 +30,8 @@ every option with its default.
 Sizes are bytes, or `64kb`, `100mb`, `2gb` (powers of 1024), or `64k`, `100m`, `2g` (powers of 1000), as Redis has
 them; in a file such a size is a string.
 
-Options marked *at run time* can be changed with `CONFIG SET name value [name value ...]`: all of them, or none if one is
-refused; values are checked together, so their order does not matter. A change lasts until the server stops.
+Options marked *at run time* can be changed with `CONFIG SET name value [name value ...]`: all of them, or none if one
+is refused; values are checked together, so their order does not matter. A change lasts until the server stops.
 `CONFIG GET pattern` returns the values in use. Both also take RedisBloom's names of options, where the table gives one.
 
 ## Templates
