@@ -238,7 +238,10 @@ class Events(ServerTest):
         client.execute_command("BF.RESERVE", "f", 0.01, 100, "TYPE", "ribbon")
         client.execute_command("BF.ADD", "f", "x")
         client.execute_command("BF.FREEZE", "f")
-        self.assertEqual([self.next(pubsub) for _ in range(4)], ["f bf.reserve", "f bf.add", "f bf.freeze", "f frozen"])
+        events = [self.next(pubsub) for _ in range(4)]
+        # The filter may be built before the command that asked for it has replied.
+        self.assertEqual(events[:2], ["f bf.reserve", "f bf.add"])
+        self.assertEqual(sorted(events[2:]), ["f bf.freeze", "f frozen"])
 
     def test_the_option(self):
         client = self.client()

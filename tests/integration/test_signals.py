@@ -29,6 +29,7 @@ class Signals(OwnServerTest):
             with self.subTest(signal=name):
                 server = self.make_server(save_interval=0, appendfsync="everysec").start()
                 connection = server.connect()
+                connection.command("BF.RESERVE", "f", "0.000001", 1000)  # no new item is taken for a known one
                 for i in range(100):
                     self.assertEqual(connection.command("BF.ADD", "f", f"i{i}"), b":1\r\n")
                 server.process.send_signal(getattr(signal, name))

@@ -80,7 +80,7 @@ class Serve(unittest.TestCase):
             for name in json.load(example).keys() - {"templates"}:
                 self.assertRegex(done.stdout, rf"\n  --{name} ")
         self.assertEqual(re.findall(r"\n([A-Z][a-z ]+):\n", done.stdout),
-                         ["Options", "Network", "Request limits", "Memory", "Filters", "Cuckoo filters",
+                         ["Options", "Network", "Events", "Request limits", "Memory", "Filters", "Cuckoo filters",
                           "Persistence", "Logs"])
 
 

@@ -74,6 +74,7 @@ TEST(AllocationTest, SteadyStateMakesNone) {
   commands.push_back(many_ask);
   const CommandBatch batch = BatchOf(commands);
   fixture.Reply({"BF.RESERVE", "filter", "0.01", "10000"});
+  fixture.Reply({"BF.ADD", "filter", "the first change of a thread takes its place in the meter of changes"});
 
   std::string out;
   out.reserve(1 << 20);

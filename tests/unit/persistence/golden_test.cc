@@ -24,8 +24,8 @@ constexpr uint64_t kLogPosition = 4660;
 // "/d/MANIFEST" of "v2/MANIFEST".
 std::string OnDisk(const std::string& golden) { return "/d" + golden.substr(golden.find('/')); }
 
-// The chain of a released server's snapshot: how large a new filter is made may change from one release to the next, but
-// one that is there is written as it was.
+// The chain of a released server's snapshot: how large a new filter is made may change from one release to the next,
+// but one that is there is written as it was.
 FilterPtr ReadGoldenChain(TestKeyspace& keyspace) {
   MemoryDisk disk;
   disk.Put("/MANIFEST", ReadText(GoldenPath("v2/MANIFEST")));

@@ -1,5 +1,4 @@
-// A server with a log: whatever it did, one that starts from its disk afterwards has the same names and the same
-// filters, byte by byte.
+// Whatever a server with a log did, one that starts from its disk has the same names and filters, byte by byte.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -274,10 +273,8 @@ TEST_F(LogRecoveryTest, AnOutcomeThatComesOutOfOrderCountsOnce) {
   for (int i = 0; i < 3; ++i) {
     AddItems(*target, "t" + std::to_string(i), 5);
     ASSERT_TRUE(Ok(core::UniteInto(*target, sources)));
-    log::Content content =
-        std::get<log::Content>(contents.Write(*target->CaptureRewritten(server_->image_pool)).value());
-    content.id = target->id();
-    outcomes.emplace_back(std::move(content));
+    outcomes.push_back(contents.Write(*target->CaptureRewritten(server_->image_pool)).value());
+    std::get<log::Content>(outcomes.back()).id = target->id();
   }
   AddItems(*target, "last", 5);
   for (const int i : {1, 0, 2}) {
