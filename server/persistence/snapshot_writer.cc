@@ -168,12 +168,15 @@ void SnapshotWriter::AbandonDraft(const Draft& draft) noexcept {
   }
 }
 
-// The draft is the snapshot now.
+// The draft is the snapshot now. Nothing is taken for garbage before all is: what memory is refused for here leaves the
+// state of the snapshot before, whose files the next save may go on with.
 void SnapshotWriter::Adopt(Draft& draft) {
   draft.saved.file_ids = FileIdsOf(draft.manifest);
+  std::vector<uint64_t> garbage = garbage_;
   std::set_difference(saved_.file_ids.begin(), saved_.file_ids.end(), draft.saved.file_ids.begin(),
-                      draft.saved.file_ids.end(), std::back_inserter(garbage_));
+                      draft.saved.file_ids.end(), std::back_inserter(garbage));
   const std::lock_guard lock(mutex_);
+  garbage_.swap(garbage);
   std::swap(saved_, draft.saved);  // so that a million lines die without the lock
 }
 
