@@ -55,9 +55,11 @@ class DamageTest : public testing::Test {
     const FilterPtr large = server.keyspace.Make("large", 240'000);
     AddItems(*large, "first segment", 5);
     const FilterPtr copy = core::CloneFilter(*large, server.keyspace.memory).value();
-    const auto prepared = registry.Prepare(copy);
-    ASSERT_TRUE(prepared.has_value());
-    registry.InsertIfAbsent("copy", copy);
+    {
+      const auto prepared = registry.Prepare(copy);
+      ASSERT_TRUE(prepared.has_value());
+      registry.InsertIfAbsent("copy", copy);
+    }
     registry.Remove("large");
     server.AwaitLog();
     server.log->BeginSegment();
