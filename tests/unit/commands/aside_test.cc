@@ -47,7 +47,7 @@ class AsideTest : public testing::Test, protected CommandFixture {
       outcome = dispatcher->Execute(session, test::BatchOf(commands), done, reply);
       done += outcome.executed;
       wrote_.push_back(outcome.wrote);
-      if (outcome.yielded) continue;
+      if (outcome.yielded && !outcome.deferred) continue;
       if (!outcome.deferred) return out;
       for (size_t i = 0; i < done; ++i) {
         for (std::string& word : commands[i]) word.assign(word.size(), '!');
