@@ -139,6 +139,7 @@ class Server {
   void AwaitSignals();
   void BeginStop(bool save);
 
+  asio::io_context main_{1};  // first: a handler of signals may run on any thread, until the last has ended
   config::Options options_;
   const Clock::time_point started_ = Clock::now();
   core::MemoryBudget memory_;
@@ -157,7 +158,6 @@ class Server {
   std::unique_ptr<RunTimeOptions> run_time_options_;
   ServerStats stats_;
   ClientList clients_;
-  asio::io_context main_{1};
   asio::executor_work_guard<asio::io_context::executor_type> until_stopped_ = asio::make_work_guard(main_);
   Signals signals_{main_};
   HeapTrimmer heap_trimmer_{main_, [this] { return clients_.Size(); }};
