@@ -43,8 +43,12 @@ TEST_F(ObjectCommandsTest, MemoryFigures) {
 
 TEST_F(ObjectCommandsTest, TheDoctorTellsWhenMemoryRunsOut) {
   Reply({"BF.RESERVE", "f", "0.01", "100000"});
-  // Nothing else is asked: a process under a sanitizer takes far more than its filters.
+  // A process under a sanitizer takes far more than its filters, which is a problem of its own.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   EXPECT_THAT(Reply({"MEMORY", "DOCTOR"}), testing::Not(HasSubstr("bytes of maxmemory")));
+#else
+  EXPECT_THAT(Reply({"MEMORY", "DOCTOR"}), HasSubstr("No memory problems were found."));
+#endif
   budget.set_limit_bytes(budget.used_bytes() + 10);
   EXPECT_THAT(Reply({"MEMORY", "DOCTOR"}), HasSubstr("bytes of maxmemory"));
 }
