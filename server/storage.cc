@@ -129,7 +129,8 @@ LogStatus Storage::Log() const {
           .position = status.position,
           .durable_position = status.durable_position,
           .waiting_bytes = status.waiting_bytes,
-          .segments_bytes = status.segment_bytes};
+          .segments_bytes = status.segment_bytes,
+          .oldest_unwritten_ms = status.oldest_unwritten_ms};
 }
 
 bool Storage::InTrouble() const {

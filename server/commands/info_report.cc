@@ -109,6 +109,7 @@ void Log(const LogStatus& status, Lines& lines) {
   if (!status.enabled) return;
   lines.Add("aof_current_size", status.segments_bytes);
   lines.Add("aof_buffer_length", status.waiting_bytes);
+  lines.AddSigned("aof_oldest_unwritten_ms", status.oldest_unwritten_ms);
   lines.Add("aof_pending_bytes", status.position - std::min(status.position, status.durable_position));
   lines.Add("log_position", status.position);
   lines.Add("log_durable_position", status.durable_position);

@@ -176,11 +176,13 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(1); of the section bf O(sub-filters of all filters)",
      .summary = "Figures about the server, as lines of text.",
      .syntax = "[section [section ...]]",
-     .notes = "Sections: server, clients, memory, persistence, stats, replication, cpu, modules, cluster, keyspace; "
-              "bf tells of all filters together, and comes with modules and everything. default and all are what "
-              "comes without a section. In persistence, aof_ is the log: aof_current_size are the bytes of its files, "
-              "aof_buffer_length those that are still in memory, aof_pending_bytes those that a power cut would take; "
-              "log_trouble is why the disk refuses it.",
+     .notes =
+         "Sections: server, clients, memory, persistence, stats, replication, cpu, modules, cluster, keyspace; "
+         "bf tells of all filters together, and comes with modules and everything. default and all are what "
+         "comes without a section. In persistence, aof_ is the log: aof_current_size are the bytes of its files, "
+         "aof_buffer_length those that are still in memory and that a kill would take, aof_oldest_unwritten_ms the "
+         "age of the oldest of them, aof_pending_bytes those that a power cut would take; "
+         "log_trouble is why the disk refuses it.",
      .weigh = WeighInfo,
      .handler = Info},
     {.name = "config",

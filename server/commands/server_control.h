@@ -29,12 +29,13 @@ struct SnapshotStatus {
 // The log of changes, of which a snapshot is the beginning. Positions are bytes since there is a log.
 struct LogStatus {
   bool enabled = false;
-  bool in_trouble = false;        // the disk refuses it, and so nothing may be changed
-  std::string trouble = {};       // file and reason; empty if all is well
-  uint64_t position = 0;          // where the last change ends
-  uint64_t durable_position = 0;  // what lies before it survives a power cut
-  uint64_t waiting_bytes = 0;     // in memory, not yet given to the system
-  uint64_t segments_bytes = 0;    // of the log's files
+  bool in_trouble = false;          // the disk refuses it, and so nothing may be changed
+  std::string trouble = {};         // file and reason; empty if all is well
+  uint64_t position = 0;            // where the last change ends
+  uint64_t durable_position = 0;    // what lies before it survives a power cut
+  uint64_t waiting_bytes = 0;       // in memory, not yet given to the system
+  uint64_t segments_bytes = 0;      // of the log's files
+  int64_t oldest_unwritten_ms = 0;  // for how long the oldest change has been waiting to be given to the system
 };
 
 // Why a change of options was refused, and which of its pairs is to blame.

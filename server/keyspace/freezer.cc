@@ -4,15 +4,10 @@
 #include <new>
 #include <utility>
 
+#include "core/base/out_of_memory.h"
 #include "core/filters/ribbon_staging.h"
 
 namespace bitsieve::server {
-namespace {
-
-// Short enough for a string to hold it without allocating.
-constexpr const char* kOutOfMemory = "out of memory";
-
-}  // namespace
 
 Freezer::Freezer(Registry& registry, Told told, Frozen frozen)
     : registry_(registry), told_(std::move(told)), frozen_(std::move(frozen)), thread_([this] { Run(); }) {}
@@ -56,7 +51,7 @@ void Freezer::BuildOrReopen(const Job& job) {
     Build(job);
   } catch (const std::bad_alloc&) {
     const FilterPtr closed = job.filter.lock();
-    if (closed != nullptr) core::RibbonStaging::Of(*closed)->Reopen(kOutOfMemory);
+    if (closed != nullptr) core::RibbonStaging::Of(*closed)->Reopen(core::kOutOfMemoryText);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/wall_clock.h"
 #include "server/persistence/log_writer.h"
 
 namespace bitsieve::server {
@@ -47,6 +48,7 @@ void LogWriter::AppendWith(size_t reserved, const Encode& encode) noexcept {
   {
     const std::lock_guard lock(append_lock_);
     const size_t before = appended_.size();
+    if (before == 0) appended_since_ms_.store(core::CoarseMonotonicMs(), std::memory_order_relaxed);
     encode();
     used = appended_.size() - before;
     end_.store(end_.load(std::memory_order_relaxed) + used);

@@ -59,19 +59,38 @@ bool IsTemporaryLogFile(std::string_view file_name) {
   return file_name == kLogCurrentName || LogFileStart(file_name).has_value();
 }
 
-core::Result<LogSegmentWriter> LogSegmentWriter::Create(Disk& disk, const std::string& directory, uint64_t start,
-                                                        uint64_t salt) {
-  std::string path = directory + "/" + LogFileName(start);
-  const std::string temporary = path + std::string(kTemporarySuffix);
-  core::Result<std::unique_ptr<WritableFile>> file = disk.Create(temporary);
+core::Result<LogSegmentWriter> LogSegmentWriter::Prepare(Disk& disk, const std::string& directory, uint64_t start,
+                                                         uint64_t salt) {
+  std::string path = directory + "/" + LogFileName(start) + std::string(kTemporarySuffix);
+  core::Result<std::unique_ptr<WritableFile>> file = disk.Create(path);
   if (!file) return tl::unexpected(std::move(file.error()));
   core::Status status = (*file)->Write(EncodeHead(start, salt));
   if (status) status = (*file)->Sync();
-  if (status) status = disk.Rename(temporary, path);
-  if (status) status = disk.SyncDirectory(directory);
-  if (status) status = WriteLogCurrent(disk, directory, start);
   if (!status) return tl::unexpected(std::move(status.error()));
   return LogSegmentWriter(std::move(*file), std::move(path), start, salt);
+}
+
+core::Status LogSegmentWriter::Rename(Disk& disk) {
+  std::string path = path_.substr(0, path_.size() - kTemporarySuffix.size());
+  core::Status status = disk.Rename(path_, path);
+  if (status) path_ = std::move(path);
+  return status;
+}
+
+core::Status LogSegmentWriter::MakeCurrent(Disk& disk, const std::string& directory) const {
+  core::Status status = disk.SyncDirectory(directory);
+  if (status) status = WriteLogCurrent(disk, directory, start_);
+  return status;
+}
+
+core::Result<LogSegmentWriter> LogSegmentWriter::Create(Disk& disk, const std::string& directory, uint64_t start,
+                                                        uint64_t salt) {
+  core::Result<LogSegmentWriter> segment = Prepare(disk, directory, start, salt);
+  if (!segment) return segment;
+  core::Status status = segment->Rename(disk);
+  if (status) status = segment->MakeCurrent(disk, directory);
+  if (!status) return tl::unexpected(std::move(status.error()));
+  return segment;
 }
 
 LogSegmentWriter::LogSegmentWriter(std::unique_ptr<WritableFile> file, std::string path, uint64_t start, uint64_t salt)

@@ -46,9 +46,15 @@ bool IsTemporaryLogFile(std::string_view file_name);
 
 class LogSegmentWriter {
  public:
-  // Makes the file with its head under a temporary name, durable, renames it, and lets CURRENT name it, durably too.
-  // `directory` is there. A segment that begins at `start` is replaced. All before `start` is durable by then: a reader
-  // takes the new file as proof that it was.
+  // Makes the file with its head under a temporary name, durable. `directory` is there.
+  static core::Result<LogSegmentWriter> Prepare(Disk& disk, const std::string& directory, uint64_t start,
+                                                uint64_t salt = core::RandomSeed());
+  // Gives it its name. All before `start` is durable by then: a reader takes the file as proof that it is. A segment
+  // that begins at `start` is replaced.
+  core::Status Rename(Disk& disk);
+  // Makes the name durable, and lets CURRENT name it, durably too. May run beside Append.
+  core::Status MakeCurrent(Disk& disk, const std::string& directory) const;
+  // All three.
   static core::Result<LogSegmentWriter> Create(Disk& disk, const std::string& directory, uint64_t start,
                                                uint64_t salt = core::RandomSeed());
 

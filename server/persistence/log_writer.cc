@@ -9,7 +9,8 @@
 #include <system_error>
 #include <utility>
 
-#include "server/persistence/log_reader.h"
+#include "core/base/out_of_memory.h"
+#include "core/base/wall_clock.h"
 
 namespace bitsieve::server {
 namespace {
@@ -20,20 +21,11 @@ using std::chrono::milliseconds;
 constexpr milliseconds kGather{10};
 // With the time that the sync takes, a second is kept.
 constexpr milliseconds kSyncAfter{800};
-// More than that is not kept in memory for the sake of fewer syncs.
-constexpr uint64_t kMaxUnsyncedBytes = 32 << 20;
+// So much is synced before it is due, and beyond that much the writing waits for the disk: what is not durable stays in
+// memory.
+constexpr uint64_t kSyncBytes = 32 << 20;
+constexpr uint64_t kMaxUnsyncedBytes = 64 << 20;
 constexpr milliseconds kRetryAfter{200};
-// Short enough for a string to hold it without allocating.
-constexpr const char* kOutOfMemory = "out of memory";
-
-template <class Work>
-core::Status OrOutOfMemory(const Work& work) {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return core::Fail(core::ErrorCode::kOutOfMemory, kOutOfMemory);
-  }
-}
 
 // How many of these bytes, which begin with a record and end with one, are whole records of about kFrameBytes.
 size_t FrameOf(std::string_view records) {
@@ -105,7 +97,18 @@ bool LogWriter::IsReached(uint64_t position) const {
 uint64_t LogWriter::AwaitedPosition() const {
   const uint64_t end = end_.load(std::memory_order_acquire);
   if (policy() == FsyncPolicy::kAlways) return end;
-  return end - std::min(end, written_.load(std::memory_order_relaxed)) > kMaxWaitingBytes ? end : 0;
+  const uint64_t waiting = end - std::min(end, written_.load(std::memory_order_relaxed));
+  if (waiting == 0) return 0;
+  // In trouble changes are refused; replies to those that were made just before need not wait for the disk's repair.
+  const bool held_up = !InTrouble() && OldestUnwrittenMs() > kMaxUnwrittenMs;
+  return held_up || waiting > kMaxWaitingBytes ? end : 0;
+}
+
+int64_t LogWriter::OldestUnwrittenMs() const {
+  const int64_t appended = appended_since_ms_.load(std::memory_order_acquire);  // first: it becomes the other
+  const int64_t taken = taken_since_ms_.load(std::memory_order_relaxed);
+  const int64_t since = taken != 0 ? taken : appended;
+  return since == 0 ? 0 : std::max<int64_t>(0, core::CoarseMonotonicMs() - since);
 }
 
 void LogWriter::Await(uint64_t position, std::function<void()> reached) {
@@ -151,6 +154,7 @@ LogWriterStatus LogWriter::Status() const {
   status.position = end_.load(std::memory_order_acquire);
   status.waiting_bytes = status.position - std::min(status.position, written);
   status.segment_bytes = written - std::min(written, first_kept_.load(std::memory_order_relaxed));
+  status.oldest_unwritten_ms = OldestUnwrittenMs();
   const std::lock_guard lock(mutex_);
   status.trouble = trouble_;
   return status;
@@ -171,19 +175,29 @@ core::Status LogWriter::Stop() {
 void LogWriter::Run() {
   for (bool last = false; !last;) {
     last = WaitForWork();
-    const core::Status status = OrOutOfMemory([&] {
-      TakeAppended();
-      return WriteAll(last);
-    });
+    core::Status status = Turn(last);
+    // The last time a failure may be of a job, from before; nothing was tried since.
+    if (last && !status) {
+      Fail(status.error());
+      status = Turn(last);
+    }
     if (status) {
       Mend();
-      (void)OrOutOfMemory([this] { return RemoveObsolete(); });
+      RemoveObsolete();
     } else {
       Fail(status.error());
     }
     TellReached();
     if (last) last_outcome_ = status;  // read once the thread was joined
   }
+  if (removal_.valid()) removal_.wait();
+}
+
+core::Status LogWriter::Turn(bool last) {
+  return core::OrOutOfMemory([&] {
+    TakeAppended();
+    return WriteAll(last);
+  });
 }
 
 bool LogWriter::WaitForWork() {
@@ -208,7 +222,7 @@ bool LogWriter::WaitForWork() {
 }
 
 std::optional<LogWriter::Clock::time_point> LogWriter::SyncDue() const {
-  if (policy() != FsyncPolicy::kEverySecond || written_.load() == durable_.load() || syncing_.valid()) {
+  if (policy() != FsyncPolicy::kEverySecond || written_.load() == durable_.load() || outcome_.valid()) {
     return std::nullopt;
   }
   return oldest_unsynced_ + kSyncAfter;
@@ -240,66 +254,20 @@ bool LogWriter::SwapAppended() noexcept {
   if (taken_.capacity() < appended_.capacity()) return false;
   const size_t more = taken_.capacity() - appended_.capacity() + appended_.size();
   taken_.swap(appended_);
+  if (!taken_.empty() && taken_since_ms_.load(std::memory_order_relaxed) == 0) {
+    taken_since_ms_.store(appended_since_ms_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+  appended_since_ms_.store(0, std::memory_order_release);
   free_room_.fetch_add(static_cast<int64_t>(more), std::memory_order_relaxed);
   open_cuts_.splice(open_cuts_.end(), cuts_);
   return true;
 }
 
-// In the order of the log; cuts where they stand. Whatever succeeded is not done again after a failure.
+// Whatever succeeded is not done again after a failure.
 core::Status LogWriter::WriteAll(bool last) {
-  const uint64_t end = taken();
-  while (!open_cuts_.empty()) {
-    if (core::Status status = WriteTo(open_cuts_.front()); !status) return status;
-    if (core::Status status = Cut(open_cuts_.front()); !status) return status;
-    open_cuts_.pop_front();
-  }
-  if (core::Status status = WriteTo(end); !status) return status;
+  if (core::Status status = WriteTo(taken()); !status) return status;
+  taken_since_ms_.store(0, std::memory_order_relaxed);
   return last ? Sync() : SyncAsPolicyAsks();
-}
-
-core::Status LogWriter::SyncAsPolicyAsks() {
-  switch (policy()) {
-    case FsyncPolicy::kAlways:
-      return Sync();
-    case FsyncPolicy::kNever:
-      if (core::Status status = EndSync(); !status) return status;
-      NoteDurable(written_.load(std::memory_order_relaxed));
-      return {};
-    case FsyncPolicy::kEverySecond:
-      break;
-  }
-  if (unsettled_.size() > kMaxUnsyncedBytes) return Sync();
-  if (syncing_.valid() && sync_done_.load()) return EndSync();
-  return SyncDue() && *SyncDue() <= Clock::now() ? BeginSync() : core::Status();
-}
-
-core::Status LogWriter::BeginSync() {
-  syncing_end_ = written_.load(std::memory_order_relaxed);
-  syncing_since_ = Clock::now();
-  sync_done_.store(false);
-  try {
-    syncing_ = std::async(std::launch::async, [this, segment = segment_] {
-      core::Status status = segment->Sync();
-      sync_done_.store(true);
-      Hurry();
-      return status;
-    });
-  } catch (const std::system_error&) {  // no thread to be had
-    return Sync();
-  } catch (const std::bad_alloc&) {
-    return Sync();
-  }
-  return {};
-}
-
-// Waits for what goes on, if anything does.
-core::Status LogWriter::EndSync() {
-  if (!syncing_.valid()) return {};
-  if (core::Status status = syncing_.get(); !status) return status;
-  synced_ = syncing_end_;
-  oldest_unsynced_ = syncing_since_;  // of what was written meanwhile
-  NoteDurable(syncing_end_);
-  return {};
 }
 
 core::Status LogWriter::WriteTo(uint64_t position) {
@@ -308,13 +276,21 @@ core::Status LogWriter::WriteTo(uint64_t position) {
     if (!segment_) {
       if (core::Status status = OpenSegment(); !status) return status;
     }
-    const std::string_view rest = std::string_view(unsettled_).substr(written - durable, position - written);
-    const std::string_view frame = rest.substr(0, FrameOf(rest));
+    const std::string_view frame = NextFrame(written, position);
     if (core::Status status = segment_->Append(frame, synced_); !status) return status;
     if (written == durable) oldest_unsynced_ = Clock::now();
     written_.store(written + frame.size(), std::memory_order_release);
   }
   return {};
+}
+
+// Of what lies between two positions. A frame ends where a segment is to begin.
+std::string_view LogWriter::NextFrame(uint64_t position, uint64_t end) const {
+  const auto cut = std::find_if(open_cuts_.begin(), open_cuts_.end(), [&](uint64_t at) { return at > position; });
+  const uint64_t limit = cut == open_cuts_.end() ? end : std::min(end, *cut);
+  const uint64_t durable = durable_.load(std::memory_order_relaxed);
+  const std::string_view rest = std::string_view(unsettled_).substr(position - durable, limit - position);
+  return rest.substr(0, FrameOf(rest));
 }
 
 // A segment tells by where it begins that all before it is durable: so it must be, whatever the policy.
@@ -333,35 +309,49 @@ core::Status LogWriter::OpenSegment() {
   return {};
 }
 
-core::Status LogWriter::Cut(uint64_t position) {
-  if (segment_ && segment_->start() == position) return {};
-  if (core::Status status = Sync(); !status) return status;
-  segment_.reset();
-  return OpenSegment();
-}
-
-core::Status LogWriter::Sync() {
-  if (core::Status status = EndSync(); !status) return status;
-  const uint64_t written = written_.load(std::memory_order_relaxed);
-  if (synced_ < written) {
-    if (core::Status status = segment_->Sync(); !status) return status;
-    synced_ = written;
+core::Status LogWriter::SyncAsPolicyAsks() {
+  if (policy() == FsyncPolicy::kAlways || unsettled_.size() > kMaxUnsyncedBytes) return Sync();
+  if (outcome_.valid() && job_done_.load()) {
+    if (core::Status status = EndJob(outcome_.get()); !status) return status;
   }
-  NoteDurable(written);
+  if (!outcome_.valid() && !open_cuts_.empty()) {
+    if (core::Status status = BeginNextSegment(); !status) return status;
+  }
+  const auto due = SyncDue();
+  if (due && (*due <= Clock::now() || unsettled_.size() > kSyncBytes)) {
+    if (core::Status status = BeginJob(Job::kSync); !status) return status;
+  }
+  if (policy() == FsyncPolicy::kNever) NoteDurable(WrittenForGood());
   return {};
 }
 
+// What lies behind the beginning of a segment that is yet to be made will be written again.
+uint64_t LogWriter::WrittenForGood() const {
+  const uint64_t written = written_.load(std::memory_order_relaxed);
+  return open_cuts_.empty() ? written : std::min(written, open_cuts_.front());
+}
+
 void LogWriter::NoteDurable(uint64_t position) {
-  unsettled_.erase(0, position - durable_.load(std::memory_order_relaxed));
+  const uint64_t durable = durable_.load(std::memory_order_relaxed);
+  if (position <= durable) return;
+  unsettled_.erase(0, position - durable);
   durable_.store(position, std::memory_order_release);
 }
 
 // ---- trouble
 
 void LogWriter::Fail(const core::Error& error) {
-  (void)OrOutOfMemory([this] { return EndSync(); });
+  if (outcome_.valid() && outcome_.get()) {
+    synced_ = std::max(synced_, job_end_);
+    NoteDurable(job_end_);
+  }
+  next_segment_.reset();
   segment_.reset();
   written_.store(durable_.load(std::memory_order_relaxed), std::memory_order_release);
+  if (!unsettled_.empty() && taken_since_ms_.load(std::memory_order_relaxed) == 0) {
+    const auto age = std::chrono::duration_cast<milliseconds>(Clock::now() - oldest_unsynced_);
+    taken_since_ms_.store(core::CoarseMonotonicMs() - age.count(), std::memory_order_relaxed);
+  }
   retry_at_ = Clock::now() + kRetryAfter;
   if (!in_trouble_.exchange(true, std::memory_order_relaxed)) {
     spdlog::error("the log cannot be written, changes are refused until it can: {}", error.message);
@@ -370,7 +360,7 @@ void LogWriter::Fail(const core::Error& error) {
   try {
     trouble_ = error.message;
   } catch (const std::bad_alloc&) {
-    trouble_ = kOutOfMemory;
+    trouble_ = core::kOutOfMemoryText;
   }
 }
 
@@ -382,39 +372,6 @@ void LogWriter::Mend() {
   }
   in_trouble_.store(false, std::memory_order_relaxed);
   spdlog::info("the log is written again, and nothing was lost");
-}
-
-core::Status LogWriter::RemoveObsolete() {
-  uint64_t position;
-  {
-    const std::lock_guard lock(mutex_);
-    position = remove_before_;
-  }
-  const bool is_new = position > first_kept_.load(std::memory_order_relaxed);
-  if (!is_new || written_.load(std::memory_order_relaxed) < position) return {};
-  for (const std::string& warning : RemoveLogBefore(directory_.disk(), directory_.log_path(), position)) {
-    spdlog::warn("a segment of the log that nobody needs is left over: {}", warning);
-  }
-  RemoveImagesBefore(position);
-  first_kept_.store(position, std::memory_order_relaxed);
-  return {};
-}
-
-// Those that cannot be removed are tried again the next time.
-void LogWriter::RemoveImagesBefore(uint64_t position) {
-  std::list<LogImageFile> obsolete;
-  {
-    const std::lock_guard lock(append_lock_);
-    for (auto file = image_files_.begin(); file != image_files_.end();) {
-      const auto each = file++;
-      if (each->position < position) obsolete.splice(obsolete.end(), image_files_, each);
-    }
-  }
-  std::erase_if(obsolete, [this](const LogImageFile& file) {
-    return directory_.disk().Remove(directory_.FilterPath(file.file_id)).has_value();
-  });
-  const std::lock_guard lock(append_lock_);
-  image_files_.splice(image_files_.begin(), obsolete);
 }
 
 }  // namespace bitsieve::server

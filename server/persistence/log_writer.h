@@ -4,8 +4,13 @@
 //   appended ---> waiting ---> written (a frame in the segment) ---> durable (synced)
 //
 // Policy      kAlways: every frame is synced at once, and who awaits a position is told when it is durable.
-//             kEverySecond: synced in time for nothing to be more than a second old, beside the writing, which a slow
-//             sync does not hold up. kNever: the system writes when it likes.
+//             kEverySecond: synced in time for nothing to be more than a second old. kNever: the system writes when it
+//             likes.
+// Segments    a sync, the making of a segment and the removal of old ones run beside the writing, which they do not
+//             hold up: a killed process loses only what is not written. While a segment is made, records go on to the
+//             one before; those behind its beginning are written again to the new one before it gets its name.
+//             Should the disk hold up the writing all the same, AwaitedPosition lets replies wait, so that no more is
+//             acknowledged.
 // Trouble     when the disk or the memory refuses, nothing is given up: what is not durable stays in memory, and the
 // thread tries again
 //             and again to write it to a new segment, which begins where the last durable one ends. Meanwhile nobody
@@ -47,11 +52,12 @@ namespace bitsieve::server {
 enum class FsyncPolicy : uint8_t { kAlways, kEverySecond, kNever };
 
 struct LogWriterStatus {
-  uint64_t position = 0;          // behind all that was appended
-  uint64_t durable_position = 0;  // up to here nothing can be lost; with kNever: written
-  uint64_t waiting_bytes = 0;     // appended, not yet written
-  uint64_t segment_bytes = 0;     // of records in the segments since the last snapshot
-  std::string trouble;            // empty: none
+  uint64_t position = 0;            // behind all that was appended
+  uint64_t durable_position = 0;    // up to here nothing can be lost; with kNever: written
+  uint64_t waiting_bytes = 0;       // appended, not yet written
+  uint64_t segment_bytes = 0;       // of records in the segments since the last snapshot
+  int64_t oldest_unwritten_ms = 0;  // since the oldest change was appended that is not written; 0: all are
+  std::string trouble;              // empty: none
 };
 
 // A filter file that a record of the log refers to.
@@ -63,6 +69,8 @@ struct LogImageFile {
 class LogWriter {
  public:
   static constexpr uint64_t kMaxWaitingBytes = 64 << 20;
+  // A change older than that and not written lets replies wait.
+  static constexpr int64_t kMaxUnwrittenMs = 50;
 
   // The log goes on at `start`, whose segment is made when there is something to write. All three references outlive
   // the writer. `image_files`: those that records before `start` refer to.
@@ -118,9 +126,12 @@ class LogWriter {
   void WakeIfIdle();
   void Hurry();
   bool IsReached(uint64_t position) const;
+  // 0: nothing waits.
+  int64_t OldestUnwrittenMs() const;
 
   // The thread.
   void Run();
+  core::Status Turn(bool last);
   // Until there is something to do. True: it is the last time.
   bool WaitForWork();
   std::optional<Clock::time_point> SyncDue() const;
@@ -130,16 +141,29 @@ class LogWriter {
   uint64_t taken() const { return durable_.load(std::memory_order_relaxed) + unsettled_.size(); }
   core::Status WriteAll(bool last);
   core::Status WriteTo(uint64_t position);
+  std::string_view NextFrame(uint64_t position, uint64_t end) const;
+  uint64_t WrittenForGood() const;
   core::Status OpenSegment();
-  core::Status Cut(uint64_t position);
-  core::Status Sync();
   core::Status SyncAsPolicyAsks();
-  core::Status BeginSync();
-  core::Status EndSync();
+
+  // What runs beside the writing, one at a time.
+  enum class Job : uint8_t {
+    kSync,     // of the segment
+    kPrepare,  // of the segment, and the making of the next one
+    kName,     // makes that one's name durable; and a sync of it
+  };
+  core::Status BeginJob(Job job);
+  core::Status Perform(Job job);
+  core::Status EndJob(const core::Status& outcome);
+  core::Status EndJobs();
+  core::Status BeginNextSegment();
+  core::Status SwitchSegment();
+  core::Status Sync();
   void NoteDurable(uint64_t position);
   void Fail(const core::Error& error);
   void Mend();
-  core::Status RemoveObsolete();
+  void RemoveObsolete();
+  core::Status RemoveBeforeNow(uint64_t position);
   void RemoveImagesBefore(uint64_t position);
   void TellReached();
   FsyncPolicy policy() const { return policy_.load(std::memory_order_relaxed); }
@@ -154,6 +178,10 @@ class LogWriter {
   std::atomic<uint64_t> written_;  // changed by the thread
   std::atomic<uint64_t> durable_;  // changed by the thread
   std::atomic<uint64_t> first_kept_;
+  // When the oldest was appended of what waits in appended_ and of what the thread has taken, as CoarseMonotonicMs;
+  // 0: nothing waits. Relaxed: seen late by one reply.
+  std::atomic<int64_t> appended_since_ms_{0};
+  std::atomic<int64_t> taken_since_ms_{0};
   std::atomic<bool> in_trouble_{false};  // relaxed: a change let through late is kept with the others
   std::atomic<bool> idle_{false};        // the thread sleeps, and wants to be woken by the next append
 
@@ -164,7 +192,7 @@ class LogWriter {
   core::SpinLock append_lock_;
   // Protected by append_lock_.
   std::string appended_;
-  // Lists, since they are passed on without allocating.
+  // Lists, since they are passed on without allocating; ascending.
   std::list<uint64_t> cuts_;
   std::list<LogImageFile> image_files_;
 
@@ -184,10 +212,14 @@ class LogWriter {
   std::list<uint64_t> open_cuts_;
   uint64_t synced_;  // up to here the disk has it; below durable_ with kNever alone
   std::shared_ptr<LogSegmentWriter> segment_;
-  std::future<core::Status> syncing_;  // valid while a sync goes on beside the writing,
-  uint64_t syncing_end_ = 0;           // of what was written up to here
-  Clock::time_point syncing_since_;
-  std::atomic<bool> sync_done_{false};
+  std::shared_ptr<LogSegmentWriter> next_segment_;  // made by a job
+  Job job_ = Job::kSync;
+  std::future<core::Status> outcome_;  // of job_; valid while it runs
+  uint64_t job_end_ = 0;               // what was written up to here it makes durable
+  Clock::time_point job_since_;
+  std::atomic<bool> job_done_{false};
+  std::future<core::Status> removal_;  // valid while one runs
+  std::atomic<bool> removal_done_{false};
   std::string last_path_;              // of the last segment
   Clock::time_point oldest_unsynced_;  // when the first was written of what is not durable
   Clock::time_point retry_at_;

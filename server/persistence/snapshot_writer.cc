@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/change_meter.h"
+#include "core/base/out_of_memory.h"
 #include "core/filters/image_pressure.h"
 #include "server/persistence/filter_file.h"
 
@@ -58,7 +59,7 @@ core::Result<SaveReport> SnapshotWriter::Save() {
     return Save(draft);
   } catch (const std::bad_alloc&) {
     if (!draft.may_be_named) AbandonDraft(draft);
-    return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory");  // short enough to need none
+    return core::Fail(core::ErrorCode::kOutOfMemory, core::kOutOfMemoryText);
   }
 }
 

@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "core/base/out_of_memory.h"
+
 namespace bitsieve::server {
 namespace {
 
@@ -20,9 +22,6 @@ int64_t UnixSeconds() {
 core::Status StoppedError() {
   return core::Fail(core::ErrorCode::kIo, "no snapshot was made: the server is shutting down");
 }
-
-// Short enough for a string to hold it without allocating.
-constexpr const char* kOutOfMemory = "out of memory";
 
 // Somebody waits for it: it is told as soon as there is memory for that.
 void Report(const Snapshotter::Done& done, const core::Status& outcome) {
@@ -152,7 +151,7 @@ core::Status Snapshotter::SaveOrOutOfMemory(bool asked) {
   try {
     return SaveOnce(asked);
   } catch (const std::bad_alloc&) {
-    const core::Result<SaveReport> failure = core::Fail(core::ErrorCode::kOutOfMemory, kOutOfMemory);
+    const core::Result<SaveReport> failure = core::Fail(core::ErrorCode::kOutOfMemory, core::kOutOfMemoryText);
     LogOutcome(failure, 0);
     const std::lock_guard lock(mutex_);
     last_attempt_ = start;

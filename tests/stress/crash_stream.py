@@ -25,7 +25,6 @@ WEIGHTS = {
     "expire_soon": 1, "persist": 2, "merge": 4, "restore": 2, "load": 2, "compact": 2, "freeze": 2, "transaction": 2,
     "save": 0.3, "background_save": 1,
 }
-WHOLE_FILTERS = ("copy", "merge", "restore", "load", "compact", "freeze")  # those that the log has in files
 
 
 @dataclasses.dataclass(frozen=True)

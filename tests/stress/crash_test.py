@@ -21,7 +21,7 @@ import traceback
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 
 from crash_shapes import LARGE, SHAPES  # noqa: E402
-from crash_victim import Victim  # noqa: E402
+from crash_victim import LONGEST, Victim  # noqa: E402
 
 # Label, share of the rounds, appendfsync, clients, filters, options.
 VICTIMS = (
@@ -60,9 +60,9 @@ def main():
     with multiprocessing.Pool(arguments.jobs, maxtasksperchild=1) as pool:
         for label, figures, failure in pool.imap_unordered(run, jobs, chunksize=1):
             print(f"{label}: {figures}", flush=True)
-            longest = max(total["longest ms"], figures.get("longest ms", 0))
+            longest = {name: max(total[name], figures.get(name, 0)) for name in LONGEST}
             total.update(figures)
-            total["longest ms"] = longest
+            dict.update(total, longest)
             if failure:
                 failures.append(failure)
                 print(failure, flush=True)

@@ -7,11 +7,15 @@ import time
 
 from crash_compare import Mismatch, all_names, ask_all, check_log, hold, settle
 from crash_shapes import make_dumps
-from crash_stream import WEIGHTS, WHOLE_FILTERS, Stream
+from crash_stream import WEIGHTS, Stream
 from harness import PATIENCE, Server
 
-# Without "always", so much may be lost: what a second brought. What slows all down gets as much more.
-LOSS_SECONDS = PATIENCE
+# Without "always", so much may be lost: what was acknowledged within a tenth of a second, at the end. What slows all
+# down gets as much more.
+LOSS_SECONDS = 0.1 * PATIENCE
+LONGEST = ("longest before the kill, ms", "longest span, ms")  # of the figures
+# Some rounds last so much longer, for a sync every second.
+LONG_SECONDS = 1
 
 
 class Client(threading.Thread):
@@ -54,10 +58,13 @@ class Client(threading.Thread):
         """Commands."""
         return max(count for count, at in self.acknowledged if at < moment or count == 0)
 
-    def lost_ms(self, steps, killed_at):
-        """For how long before the kill there is nothing, of what was acknowledged, behind so many steps."""
+    def lost(self, steps, killed_at):
+        """Of what was acknowledged and lies behind so many steps: when the first was, in ms before the kill and before
+        the last acknowledgement."""
         lost = [at for count, at in self.acknowledged if count <= len(self.replies) and len(self.steps(count)) > steps]
-        return round(max(0, killed_at - lost[0]) * 1000) if lost and killed_at < math.inf else 0
+        if not lost or killed_at == math.inf:
+            return 0, 0
+        return tuple(round(max(0, end - lost[0]) * 1000) for end in (killed_at, self.acknowledged[-1][1]))
 
 
 def prepare(connection, stream):
@@ -80,7 +87,7 @@ class Victim:
         self.shapes = shapes
         self.models = [{} for _ in range(threads)]  # of each client's names, at the beginning of a round
         self.figures = {"commands": 0, "acknowledged": 0, "filters": 0, "ahead of the log": 0, "losses": 0,
-                        "longest ms": 0}
+                        **dict.fromkeys(LONGEST, 0)}
 
     def __enter__(self):
         self.server.start()
@@ -90,9 +97,6 @@ class Victim:
         weights = dict(WEIGHTS)
         if self.threads == 1:
             weights["flush"] = 0.02
-        if self.policy != "always":
-            # While filters are written as files, more than a second may be lost.
-            weights |= {action: weights[action] / 4 for action in WHOLE_FILTERS}
         for i in range(self.threads):
             stream = Stream(f"t{i}", dumps, weights)
             self.streams.append(stream)
@@ -138,7 +142,7 @@ class Victim:
     def end(self):
         """Kills at some moment, or stops, and starts again. Returns when that was."""
         long = self.policy != "always" and self.chance.random() < 0.07
-        time.sleep(self.chance.uniform(0, 0.3) + (LOSS_SECONDS if long else 0))
+        time.sleep(self.chance.uniform(0, 0.3) + (LONG_SECONDS if long else 0))
         killed_at = time.monotonic()
         if self.chance.random() < 0.07:
             self.stop()
@@ -159,8 +163,9 @@ class Victim:
 
     def floor(self, client, killed_at):
         """Steps that must be there."""
-        always = self.policy == "always"
-        kept = len(client.replies) if always else client.acknowledged_before(killed_at - LOSS_SECONDS)
+        if self.policy == "always" or killed_at == math.inf:
+            return len(client.steps(len(client.replies)))
+        kept = client.acknowledged_before(min(killed_at, client.acknowledged[-1][1]) - LOSS_SECONDS)
         return len(client.steps(max(kept, client.saved)))
 
     def compare(self, i, client, connection, killed_at):
@@ -171,9 +176,10 @@ class Victim:
         self.models[i] = {name: model[name] for name in found}
         self.figures["commands"] += len(client.commands)
         self.figures["acknowledged"] += len(client.replies)
-        lost_ms = client.lost_ms(settled.count, killed_at)
-        self.figures["losses"] += lost_ms > 0
-        self.figures["longest ms"] = max(self.figures["longest ms"], lost_ms)
+        before_kill, span = client.lost(settled.count, killed_at)
+        self.figures["losses"] += before_kill > 0
+        for longest, ms in zip(LONGEST, (before_kill, span)):
+            self.figures[longest] = max(self.figures[longest], ms)
         self.figures["ahead of the log"] += settled.expected != found
         self.figures["filters"] += len(found)
 

@@ -44,6 +44,11 @@ class FaultDisk final : public Disk {
     const std::lock_guard lock(mutex_);
     return steps_;
   }
+  // Called before each step, by the thread that takes it, with what log() has of it.
+  void SetHook(std::function<void(const std::string& step)> hook) {
+    const std::lock_guard lock(mutex_);
+    hook_ = std::move(hook);
+  }
   // "create /d/MANIFEST.tmp" and so on, in order.
   std::vector<std::string> log() const {
     const std::lock_guard lock(mutex_);
@@ -109,14 +114,17 @@ class FaultDisk final : public Disk {
   core::Status Step(const std::string& what, const std::string& path, const Act& act, const Act& half = {}) {
     Fault fault;
     bool hit;
+    std::function<void(const std::string&)> hook;
     {
       const std::lock_guard lock(mutex_);
       log_.push_back(what + " " + path);
+      hook = hook_;
       fault = fault_;
       ++steps_;
       hit =
           fault.step != 0 && (steps_ == fault.step || (fault.kind == Fault::Kind::kFailFromOn && steps_ > fault.step));
     }
+    if (hook) hook(what + " " + path);
     if (!hit) return act();
     const bool kills = fault.kind >= Fault::Kind::kKillBefore;
     const bool halves = fault.kind == Fault::Kind::kShortWrite || fault.kind == Fault::Kind::kKillWithin;
@@ -135,6 +143,7 @@ class FaultDisk final : public Disk {
   Fault fault_;
   uint64_t steps_ = 0;
   std::vector<std::string> log_;
+  std::function<void(const std::string&)> hook_;
 };
 
 }  // namespace bitsieve::server

@@ -147,12 +147,18 @@ TEST_F(AdmissionTest, WhileLoadingATransactionFailsAtItsFirstCommand) {
 TEST_F(AdmissionTest, InfoTellsOfTheLog) {
   EXPECT_THAT(Reply({"INFO", "persistence"}),
               HasSubstr("aof_enabled:0\r\naof_rewrite_in_progress:0\r\naof_last_write_status:ok\r\n\r\n"));
-  control.log = {
-      .enabled = true, .position = 1000, .durable_position = 400, .waiting_bytes = 25, .segments_bytes = 900};
+  control.log = {.enabled = true,
+                 .position = 1000,
+                 .durable_position = 400,
+                 .waiting_bytes = 25,
+                 .segments_bytes = 900,
+                 .oldest_unwritten_ms = 7};
   const std::string info = Reply({"INFO", "persistence"});
   EXPECT_THAT(info, HasSubstr("aof_enabled:1\r\n"));
-  EXPECT_THAT(info, HasSubstr("aof_current_size:900\r\naof_buffer_length:25\r\naof_pending_bytes:600\r\n"
-                              "log_position:1000\r\nlog_durable_position:400\r\n"));
+  EXPECT_THAT(
+      info,
+      HasSubstr("aof_current_size:900\r\naof_buffer_length:25\r\naof_oldest_unwritten_ms:7\r\naof_pending_bytes:600\r\n"
+                "log_position:1000\r\nlog_durable_position:400\r\n"));
   EXPECT_THAT(info, Not(HasSubstr("loading_start_time")));
   control.log.in_trouble = true;
   control.log.trouble = "log/7: No space left on device";

@@ -252,9 +252,11 @@ TEST(Inspection, OfAServerThatLogs) {
   core::Result<std::unique_ptr<core::Filter>> copy = core::CloneFilter(*registry.Find("saved"), server.keyspace.memory);
   ASSERT_TRUE(Ok(copy));
   const FilterPtr shared = std::move(*copy);
-  const auto prepared = registry.Prepare(shared);
-  ASSERT_TRUE(Ok(prepared));
-  registry.InsertIfAbsent("copy", shared);
+  {
+    const auto prepared = registry.Prepare(shared);
+    ASSERT_TRUE(Ok(prepared));
+    registry.InsertIfAbsent("copy", shared);
+  }
   server.AwaitLog();
   for (const bool running : {true, false}) {
     const auto found = Inspect(disk, "/d", true);

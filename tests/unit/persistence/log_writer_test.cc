@@ -46,11 +46,11 @@ class LogWriterTest : public testing::Test {
     return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
   // The names of all records that a reader of this disk finds.
-  static std::vector<std::string> Read(const Disk& disk) {
+  static std::vector<std::string> Read(const Disk& disk, uint64_t from = 0) {
     std::vector<std::string> names;
     const auto files = ListLog(disk, "/d/log");
     if (!files) return names;
-    const auto scan = ReadLog(disk, *files, 0, [&](uint64_t, const log::Record& record) -> core::Status {
+    const auto scan = ReadLog(disk, *files, from, [&](uint64_t, const log::Record& record) -> core::Status {
       names.push_back(std::get<log::Unnamed>(record).name);
       return {};
     });
@@ -58,10 +58,10 @@ class LogWriterTest : public testing::Test {
     EXPECT_FALSE(scan->damage.has_value());
     return names;
   }
-  std::vector<std::string> AfterPowerLoss() {
+  std::vector<std::string> AfterPowerLoss(uint64_t from = 0) {
     MemoryDisk copy = memory_->Copy();
     copy.LosePower(MemoryDisk::UnsyncedNames::kLost);
-    return Read(copy);
+    return Read(copy, from);
   }
   template <class Condition>
   static void AwaitThat(const Condition& condition) {
@@ -183,6 +183,120 @@ TEST_F(LogWriterTest, ItGoesOnWhereAnEarlierOneEnded) {
   Append("b");
   EXPECT_TRUE(Ok(writer_->Stop()));
   EXPECT_THAT(Read(*memory_), ElementsAre("a", "b"));
+}
+
+// ---- a slow disk
+
+// Steps whose description begins with a prefix wait at it while it is closed.
+class Gate {
+ public:
+  void Close(std::string prefix) {
+    const std::lock_guard lock(mutex_);
+    prefix_ = std::move(prefix);
+  }
+  void Open() {
+    const std::lock_guard lock(mutex_);
+    prefix_.reset();
+    opened_.notify_all();
+  }
+  void Pass(const std::string& step) {
+    std::unique_lock lock(mutex_);
+    while (prefix_ && step.starts_with(*prefix_)) {
+      has_waited_ = true;
+      opened_.wait(lock);
+    }
+  }
+  bool has_waited() const {
+    const std::lock_guard lock(mutex_);
+    return has_waited_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable opened_;
+  std::optional<std::string> prefix_;
+  bool has_waited_ = false;
+};
+
+class SlowDiskTest : public LogWriterTest, public testing::WithParamInterface<std::tuple<FsyncPolicy, const char*>> {
+ protected:
+  void TearDown() override { gate_.Open(); }
+  std::vector<std::string> AfterAKill() { return Read(memory_->Copy()); }
+  Gate gate_;
+};
+
+// Whatever of this the disk takes its time for, what is acknowledged meanwhile is written, and survives a kill.
+TEST_P(SlowDiskTest, HoldsUpNoWriting) {
+  disk_->SetHook([this](const std::string& step) { gate_.Pass(step); });
+  Begin(std::get<FsyncPolicy>(GetParam()));
+  Append("a");
+  Await().wait();
+  gate_.Close(std::get<const char*>(GetParam()));
+  const uint64_t position = writer_->BeginSegment();
+  Append("b");
+  Await().wait();
+  writer_->RemoveBefore(position);
+  AwaitThat([&] { return gate_.has_waited(); });
+  for (const char* name : {"c", "d"}) {
+    Append(name);
+    Await().wait();
+  }
+  EXPECT_THAT(AfterAKill(), ElementsAre("a", "b", "c", "d"));
+  EXPECT_EQ(writer_->AwaitedPosition(), 0u);
+  gate_.Open();
+  AwaitThat([&] { return ListLog(*memory_, "/d/log")->front().start == position; });
+  EXPECT_TRUE(Ok(writer_->Stop()));
+  EXPECT_THAT(AfterPowerLoss(position), ElementsAre("b", "c", "d"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Steps, SlowDiskTest,
+                         testing::Combine(testing::Values(FsyncPolicy::kEverySecond, FsyncPolicy::kNever),
+                                          testing::Values("sync /d/log/00000000000000000000.log", "sync directory",
+                                                          "create", "sync /d/log/CURRENT.tmp",
+                                                          "rename /d/log/CURRENT.tmp", "remove")));
+
+// At no moment of a change of segments would a kill lose what was awaited.
+TEST_F(LogWriterTest, AKillAtAnyStepOfASegmentsBeginningLosesNothingThatIsWritten) {
+  std::mutex mutex;
+  std::vector<std::string> awaited;
+  disk_->SetHook([&](const std::string& step) {
+    const std::lock_guard lock(mutex);
+    const std::vector<std::string> found = Read(memory_->Copy());
+    ASSERT_GE(found.size(), awaited.size()) << step;
+    EXPECT_THAT(std::vector(found.begin(), found.begin() + static_cast<ptrdiff_t>(awaited.size())), awaited) << step;
+  });
+  Begin(FsyncPolicy::kEverySecond);
+  for (int i = 0; i < 200; ++i) {
+    if (i % 7 == 3) writer_->BeginSegment();
+    Append(std::to_string(i));
+    Await().wait();
+    const std::lock_guard lock(mutex);
+    awaited.push_back(std::to_string(i));
+  }
+  EXPECT_TRUE(Ok(writer_->Stop()));
+  EXPECT_EQ(ListLog(*memory_, "/d/log")->size(), 30u);
+  EXPECT_THAT(AfterPowerLoss(), SizeIs(200));
+}
+
+// A disk that takes no bytes at all holds up the replies: soon nothing more is acknowledged.
+TEST_F(LogWriterTest, WhatWaitsTooLongToBeWrittenLetsRepliesWait) {
+  const auto gate = std::make_shared<Gate>();
+  disk_->SetHook([gate](const std::string& step) { gate->Pass(step); });
+  Begin(FsyncPolicy::kEverySecond);
+  Append("a");
+  Await().wait();
+  AwaitThat([&] { return writer_->Status().oldest_unwritten_ms == 0; });
+  gate->Close("write");
+  Append("b");
+  EXPECT_EQ(writer_->AwaitedPosition(), 0u);
+  AwaitThat([&] { return writer_->AwaitedPosition() == writer_->end(); });
+  EXPECT_GT(writer_->Status().oldest_unwritten_ms, LogWriter::kMaxUnwrittenMs);
+  const auto reached = Await();
+  EXPECT_FALSE(IsReady(reached));
+  gate->Open();
+  reached.wait();
+  EXPECT_EQ(writer_->AwaitedPosition(), 0u);
+  AwaitThat([&] { return writer_->Status().oldest_unwritten_ms == 0; });
 }
 
 // ---- trouble
