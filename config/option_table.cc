@@ -83,9 +83,9 @@ void AddRequestLimits(Rows& rows) {
 void AddMemory(Rows& rows) {
   rows.push_back({"maxmemory-clients", "Memory", &Options::maxmemory_clients,
                   Text{"0, a size from 128kb on, or a percentage", IsClientMemory}, "",
-                  "memory that requests, queued commands and replies of all clients may take together; beyond, the "
-                  "clients that take the most are closed; a percentage is of maxmemory, or of the machine's memory if "
-                  "that is 0, and at least 64mb; 0 is no limit",
+                  "memory that requests, queued commands, replies, messages, subscriptions and watched names of all "
+                  "clients may take together; beyond, the clients that take the most are closed; a percentage is of "
+                  "maxmemory, or of the machine's memory if that is 0, and at least 64mb; 0 is no limit",
                   kAtRunTime});
   rows.push_back(
       {"maxmemory", "Memory", &Options::maxmemory, ByteSize{0, kGigabyte << 30, true}, "",

@@ -105,6 +105,7 @@ struct CommandContext {
   Tally tally = {};
   DeferredReply deferred = {};  // set by a handler whose reply comes later
   bool deferred_wrote = false;  // that reply tells of a change: see Dispatcher::Outcome
+  size_t deferred_bytes = 0;    // that its command keeps until it has run
   bool wrote = false;           // a command of kWrite ran
   bool postponed = false;       // the command that was next has to wait: see Dispatcher::Outcome
   bool yielded = false;         // so many bytes or so long a time that others get their turn

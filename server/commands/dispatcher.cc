@@ -114,8 +114,8 @@ class Dispatcher::Impl {
                                                                                         : Prepare(batch, next);
       next = Run(context, batch, next, end);
     }
-    return {next - first,           std::move(context.deferred), context.wrote,
-            context.deferred_wrote, context.postponed,           context.yielded};
+    return {next - first,    std::move(context.deferred), context.wrote, context.deferred_wrote, context.postponed,
+            context.yielded, context.deferred_bytes};
   }
 
  private:

@@ -93,6 +93,8 @@ class Dispatcher {
     bool postponed = false;
     // Others get their turn, and what was replied leaves, before Execute() is called again for the rest.
     bool yielded = false;
+    // What the deferred command keeps until it has run.
+    size_t deferred_bytes = 0;
   };
   // Runs commands [first, batch.size()) and appends their replies. Goes on with the session's EXEC first, if one is
   // under way.

@@ -50,12 +50,12 @@ class ClientRecord {
   struct Memory {
     std::atomic<uint64_t> received{0};       // not yet run; of these, so many are
     std::atomic<uint64_t> received_free{0};  // room for more
-    std::atomic<uint64_t> waiting{0};        // commands that wait
+    std::atomic<uint64_t> waiting{0};        // commands that wait, or run on a worker
     std::atomic<uint64_t> queued{0};         // between MULTI and EXEC
     std::atomic<uint64_t> held{0};           // replies that wait for the log
-    std::atomic<uint64_t> unsent{0};         // replies that wait for the client
+    std::atomic<uint64_t> unsent{0};         // replies and published messages that wait for the client
     std::atomic<uint64_t> unsent_blocks{0};
-    std::atomic<uint64_t> total{0};
+    std::atomic<uint64_t> total{0};  // and what it is subscribed to, and watches
   };
   Memory memory;
 
@@ -134,16 +134,20 @@ class ClientList {
 class ArgumentBytes {
  public:
   virtual ~ArgumentBytes() = default;
-  // The bytes stay where they are as long as the result lives, which may end on any thread. Null: they cannot be kept.
-  // Throws std::bad_alloc.
-  virtual std::shared_ptr<const void> Share() = 0;
+  struct Shared {
+    std::shared_ptr<const void> owner;  // null: they cannot be kept
+    size_t bytes = 0;                   // memory that the connection no longer accounts for
+  };
+  // The bytes stay where they are as long as the owner lives, which may end on any thread. Throws std::bad_alloc.
+  virtual Shared Share() = 0;
 };
 
 // The commands of an EXEC.
 struct Execution final : ArgumentBytes, std::enable_shared_from_this<Execution> {
   Execution(std::vector<std::vector<std::string>> commands, Claims::Held claimed)
       : queued(std::move(commands)), claim(std::move(claimed)) {}
-  std::shared_ptr<const void> Share() override { return shared_from_this(); }
+  // The session forgets the execution with its last command.
+  Shared Share() override { return {shared_from_this(), next == queued.size() ? bytes : 0}; }
 
   std::vector<std::vector<std::string>> queued;
   size_t next = 0;     // the first that did not run yet

@@ -97,6 +97,18 @@ TEST_F(PubSubCommandsTest, OneWakeUntilTheInboxIsEmpty) {
   EXPECT_EQ(a_.wakes, 2);
 }
 
+TEST_F(PubSubCommandsTest, AnInboxThatGrowsWakesAgainSoThatItIsAccountedFor) {
+  a_.Reply({"SUBSCRIBE", "c"});
+  const std::string message(Inbox::kWakeBytes, 'm');
+  for (int i = 0; i < 5; ++i) Reply({"PUBLISH", "c", message});
+  EXPECT_EQ(a_.wakes, 5);
+  for (int i = 0; i < 100; ++i) Reply({"PUBLISH", "c", "small"});
+  EXPECT_EQ(a_.wakes, 5 + 100 * (5 + sizeof(Inbox::Item) + 1) / Inbox::kWakeBytes);
+  a_.Messages();
+  Reply({"PUBLISH", "c", message});
+  EXPECT_EQ(a_.wakes, 6);
+}
+
 TEST_F(PubSubCommandsTest, MessagesKeepTheirOrder) {
   a_.Reply({"SUBSCRIBE", "c", "d"});
   std::string expected;
