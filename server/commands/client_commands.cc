@@ -31,8 +31,7 @@ void AppendField(std::string& line, std::string_view name, std::string_view valu
 
 std::string Flags(const ClientRecord& client) {
   std::string flags;
-  if (client.channels.load(std::memory_order_relaxed) + client.patterns.load(std::memory_order_relaxed) != 0)
-    flags += 'P';
+  if (client.is_subscribed()) flags += 'P';
   if (client.queued_commands.load(std::memory_order_relaxed) >= 0) flags += 'x';
   if (client.no_evict.load(std::memory_order_relaxed)) flags += 'e';
   if (client.no_touch.load(std::memory_order_relaxed)) flags += 'T';
@@ -71,6 +70,7 @@ std::string Describe(const ClientRecord& client, int64_t now_ms) {
   AppendField(line, "db", "0");
   AppendField(line, "sub", std::to_string(channels));
   AppendField(line, "psub", std::to_string(patterns));
+  AppendField(line, "ssub", std::to_string(client.shard_channels.load(std::memory_order_relaxed)));
   AppendField(line, "multi", std::to_string(queued));
   AppendField(line, "watch", std::to_string(client.watched_names.load(std::memory_order_relaxed)));
   AppendMemory(line, client.memory);
@@ -83,14 +83,14 @@ std::string Describe(const ClientRecord& client, int64_t now_ms) {
 }
 
 struct ListRequest {
-  bool normal = true;  // TYPE names the only type there is
+  ClientType type = ClientType::kAny;
   std::vector<uint64_t> ids;
 };
 
 ListRequest ReadList(ArgumentReader& reader) {
   ListRequest request;
   if (reader.Skip("TYPE")) {
-    request.normal = ReadClientTypeIsNormal(reader);
+    request.type = ReadClientType(reader);
   } else if (reader.Skip("ID")) {
     do {
       request.ids.push_back(reader.Unsigned(wire::kSyntax, wire::kInvalidClientId));
@@ -110,7 +110,7 @@ void List(CommandContext& context) {
   std::string text;
   for (const auto& client : context.environment.clients->All()) {
     const bool asked = request.ids.empty() || std::ranges::binary_search(request.ids, client->id);
-    if (request.normal && asked && !client->doomed) text += Describe(*client, now_ms) + "\n";
+    if (asked && !client->doomed && IsOfType(*client, request.type)) text += Describe(*client, now_ms) + "\n";
   }
   context.reply.VerbatimText(text);
 }

@@ -57,9 +57,10 @@ bool CheckArity(CommandContext& context) {
   return ArityFits(*context.row, context.arguments.size()) || Refuse(context, wire::WrongArity(context.row->name));
 }
 
+// What was queued before the client subscribed runs, as in Redis.
 bool CheckSubscriber(CommandContext& context) {
-  return !context.session.MaySendLittle() || (context.row->flags & kWhileSubscribed) ||
-         Refuse(context, wire::NotWhileSubscribed(context.row->name));
+  return !context.session.MaySendLittle() || context.session.executing != nullptr ||
+         (context.row->flags & kWhileSubscribed) || Refuse(context, wire::NotWhileSubscribed(context.row->name));
 }
 
 bool CheckLoaded(CommandContext& context) {

@@ -22,6 +22,7 @@ namespace bitsieve::server {
 struct Message {
   std::string channel;
   std::string payload;
+  bool is_sharded = false;  // came by SPUBLISH
 };
 
 class Inbox {

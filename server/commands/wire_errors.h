@@ -159,6 +159,7 @@ inline constexpr std::string_view kQueueFull =
 // Channels.
 inline constexpr std::string_view kChannelTooLong = "ERR the channel is too long: at most 16384 bytes are allowed";
 inline constexpr std::string_view kPatternTooLong = "ERR the pattern is too long: at most 1024 bytes are allowed";
+inline constexpr std::string_view kNoShardInExec = "ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client";
 inline constexpr std::string_view kTooManySubscriptions =
     "ERR too many subscriptions: a connection may have 16384 channels and patterns, of 16 MiB together";
 
