@@ -102,7 +102,7 @@ void AddFilters(Rows& rows) {
       {{"default-type", kGroup, &Options::default_type,
         OneOf{{"classic", "blocked", "counting", "cuckoo", "fingerprint", "redisbloom"}}, "",
         "type of a filter that is created without TYPE", kAtRunTime},
-       {"default-error-rate", kGroup, &Options::default_error_rate, Real{1e-9, 0.25}, "",
+       {"default-error-rate", kGroup, &Options::default_error_rate, Real{1e-9, 0.25, 1}, "",
         "false positive rate of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime, "bf-error-rate"},
        {"default-capacity", kGroup, &Options::default_capacity, WholeNumber{1, 1ULL << 30}, "items",
         "capacity of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime, "bf-initial-size"},
