@@ -274,10 +274,11 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(1)",
      .summary = "Makes the commands of all clients, or those that write, wait for the given milliseconds.",
      .syntax = "timeout [WRITE | ALL]",
-     .notes =
-         "ALL is the default. The commands wait in their connections and run, in order, when the pause is over. A "
-         "second pause can make the first longer and wider, never shorter. CLIENT and SHUTDOWN run during a pause; "
-         "PING waits. A server that stops ends the pause.",
+     .notes = "ALL is the default. The commands wait in their connections and run, in order, when the pause is over. A "
+              "second pause can make the first longer and wider, never shorter. With ALL every command waits, CLIENT "
+              "UNPAUSE "
+              "and SHUTDOWN included, as in Redis; with WRITE also PUBLISH and SPUBLISH, and what MULTI would queue of "
+              "these. A server that is stopped by a signal ends the pause.",
      .handler = Pause},
     {.name = "client|unpause",
      .arity = 2,
@@ -285,7 +286,8 @@ constexpr CommandRow kSubcommands[] = {
      .group = CommandGroup::kConnection,
      .since = "6.2.0",
      .complexity = "O(1)",
-     .summary = "Ends the pause of CLIENT PAUSE.",
+     .summary = "Ends the pause of CLIENT PAUSE WRITE.",
+     .notes = "During CLIENT PAUSE ALL it waits for the end of the pause, as in Redis.",
      .handler = Unpause},
     {.name = "client|kill",
      .arity = -3,

@@ -37,6 +37,7 @@ enum CommandFlag : uint32_t {
   kRunsInMulti = 1 << 6,      // runs at once between MULTI and EXEC, instead of being queued
   kLoading = 1 << 7,          // runs while the filters are being loaded: it needs none
   kWhileSubscribed = 1 << 8,  // a RESP2 connection may send it while it is subscribed to something
+  kPublishes = 1 << 9,        // CLIENT PAUSE WRITE holds it back as well
 };
 
 // What the dispatcher may do for a command before the commands ahead of it have run.

@@ -185,7 +185,8 @@ struct Session {
   bool multi_failed = false;  // a queued command was refused: EXEC aborts
   std::vector<std::vector<std::string>> queued;
   size_t queued_bytes = 0;
-  bool queue_writes = false;  // a queued command may change something
+  bool queue_writes = false;     // a queued command may change something
+  bool queue_publishes = false;  // a queued command sends a message
 
   WatchList watches;
 

@@ -29,6 +29,7 @@ void LetGoOfQueue(Session& session) {
   std::vector<std::vector<std::string>>().swap(session.queued);
   session.queued_bytes = 0;
   session.queue_writes = false;
+  session.queue_publishes = false;
 }
 
 void Multi(CommandContext& context) {

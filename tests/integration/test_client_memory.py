@@ -144,9 +144,9 @@ class Requests(ClientMemory):
     def test_that_wait_for_the_end_of_a_pause(self):
         self.start(maxmemory_clients="16mb")
         self.begin()
-        self.assertEqual(self.other.command("CLIENT", "PAUSE", 600000), b"+OK\r\n")
+        self.assertEqual(self.other.command("CLIENT", "PAUSE", 600000, "WRITE"), b"+OK\r\n")
         for _ in range(8):
-            send_what_fits(self.server.connect(), encode("ECHO", "x" * 200000) * 30)
+            send_what_fits(self.server.connect(), encode("PUBLISH", "c", "x" * 200000) * 30)
         self.assertEqual(self.other.command("CLIENT", "UNPAUSE"), b"+OK\r\n")
         self.assert_bounded(16 * MB)
 
