@@ -199,7 +199,7 @@ void Tracking(CommandContext& context) {
   context.Error(EqualsIgnoringCase(context.arguments[2], "ON") ? wire::kNoTracking : wire::kSyntax);
 }
 
-// No command blocks its client.
+// What waits (WAITAOF) ends by its timeout alone.
 void Unblock(CommandContext& context) {
   ArgumentReader reader(context.arguments, 2);
   reader.Unsigned(wire::kSyntax, wire::kNotAnInteger);
@@ -349,7 +349,7 @@ constexpr CommandRow kSubcommands[] = {
      .group = CommandGroup::kConnection,
      .since = "5.0.0",
      .complexity = "O(1)",
-     .summary = "Replies 0: no command blocks its client.",
+     .summary = "Replies 0: the wait of WAITAOF ends by its timeout alone.",
      .syntax = "client-id [TIMEOUT | ERROR]",
      .handler = Unblock},
 };

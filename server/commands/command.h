@@ -22,6 +22,8 @@ namespace bitsieve::server {
 class CommandTable;
 struct CommandContext;
 using Handler = void (*)(CommandContext& context);
+// Whether the command has to wait, asked before it runs, again and again, until it is false.
+using Waiter = bool (*)(const CommandContext& context);
 using Weigher = Weight (*)(CommandContext& context);
 // Replies to each of these items of one filter, in order: a run of commands that were prepared alike, answered
 // together.
@@ -77,6 +79,7 @@ struct CommandRow {
   std::string_view syntax = {};          // the arguments: [optional], LITERAL, name, a | b, "name [name ...]"
   std::string_view notes = {};           // what a user must know beyond the summary
   ItemsHandler items_handler = nullptr;  // of kOneItem
+  Waiter must_wait = nullptr;            // of a command that waits for something; not asked within EXEC
   Weigher weigh = nullptr;               // how long this call will take; null: it is always kLight
   Handler handler = nullptr;             // null for a container that does nothing of its own
   std::span<const CommandRow> subcommands = {};

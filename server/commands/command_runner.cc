@@ -150,7 +150,8 @@ bool MustWait(const CommandContext& context) {
   if (context.row == nullptr) return false;  // it is refused
   if (IsPaused(context)) return true;
   if (context.session.in_multi && !(context.row->flags & kRunsInMulti)) return false;  // it is queued
-  return IsAheadOfDisk(context);
+  const bool may_wait = context.row->must_wait != nullptr && context.session.executing == nullptr;
+  return (may_wait && !IsMalformed(context) && context.row->must_wait(context)) || IsAheadOfDisk(context);
 }
 
 void RunCommand(CommandContext& context) {

@@ -1,6 +1,10 @@
-// OBJECT, ROLE and WAIT: what tools ask about a name and about the server, answered as Redis does for one server
-// without replicas that does not time accesses.
+// OBJECT, ROLE, WAIT and WAITAOF: what tools ask about a name and about the server, answered as Redis does for one
+// server without replicas that does not time accesses.
 
+#include <limits>
+#include <optional>
+
+#include "core/base/wall_clock.h"
 #include "server/commands/command_families.h"
 #include "server/commands/help.h"
 #include "server/commands/wire_errors.h"
@@ -43,6 +47,60 @@ void Wait(CommandContext& context) {
   const int64_t timeout_ms = reader.Integer(wire::kTimeoutNotAnInteger, wire::kTimeoutNotAnInteger);
   if (timeout_ms < 0) reader.Fail(wire::kNegativeTimeout);
   if (!reader.ok()) return context.Error(reader.error());
+  context.reply.Integer(0);
+}
+
+struct WaitAofRequest {
+  bool local = false;
+  int64_t timeout_ms = 0;
+};
+
+WaitAofRequest ReadWaitAof(ArgumentReader& reader) {
+  const int64_t local = reader.Integer(wire::kNotAnInteger, wire::kNotAnInteger);
+  if (local < 0 || local > 1) reader.Fail(wire::kLocalAcksRange);
+  if (reader.Integer(wire::kNotPositive, wire::kNotPositive) < 0) reader.Fail(wire::kNotPositive);
+  const int64_t timeout_ms = reader.Integer(wire::kTimeoutNotAnInteger, wire::kTimeoutNotAnInteger);
+  if (timeout_ms < 0) reader.Fail(wire::kNegativeTimeout);
+  return {local != 0, timeout_ms};
+}
+
+bool HasLog(const CommandContext& context) {
+  return context.environment.durability != nullptr && context.environment.durability->HasLog();
+}
+
+// Where the log ended after the last change of this connection; further, if others have changed something since.
+uint64_t PositionToSync(const CommandContext& context) {
+  const Session& session = context.session;
+  if (session.sync_wait) return session.sync_wait->position;
+  return session.has_written || context.wrote ? context.environment.durability->End() : 0;
+}
+
+int64_t Deadline(int64_t timeout_ms) {
+  constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  const int64_t now_ms = core::CoarseMonotonicMs();
+  return timeout_ms == 0 || timeout_ms > kNever - now_ms ? kNever : now_ms + timeout_ms;
+}
+
+bool MustWaitForSync(const CommandContext& context) {
+  ArgumentReader reader(context.arguments, 1);
+  const WaitAofRequest request = ReadWaitAof(reader);
+  if (!reader.ok() || !request.local || !HasLog(context)) return false;
+  const uint64_t position = PositionToSync(context);
+  if (context.environment.durability->IsSynced(position) || context.environment.clients->draining) return false;
+  std::optional<Session::SyncWait>& wait = context.session.sync_wait;
+  if (!wait) wait = {position, Deadline(request.timeout_ms)};
+  return core::CoarseMonotonicMs() < wait->until_ms;
+}
+
+void WaitAof(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 1);
+  const WaitAofRequest request = ReadWaitAof(reader);
+  if (!reader.ok()) return context.Error(reader.error());
+  if (request.local && !HasLog(context)) return context.Error(wire::kWaitAofWithoutLog);
+  const bool synced = HasLog(context) && context.environment.durability->IsSynced(PositionToSync(context));
+  context.session.sync_wait.reset();
+  context.reply.ArrayHeader(2);
+  context.reply.Integer(synced ? 1 : 0);
   context.reply.Integer(0);
 }
 
@@ -115,6 +173,21 @@ constexpr CommandRow kRows[] = {
      .summary = "0 at once: the number of replicas that have received the changes of this connection.",
      .syntax = "numreplicas timeout",
      .handler = Wait},
+    {.name = "waitaof",
+     .arity = 4,
+     .group = CommandGroup::kGeneric,
+     .since = "7.2.0",
+     .complexity = "O(1)",
+     .summary =
+         "Waits until the changes of this connection are synced to the disk. Two numbers: 1 or 0, whether they are, "
+         "and 0, for the replicas.",
+     .syntax = "numlocal numreplicas timeout",
+     .notes =
+         "numlocal is 1, or 0 to wait for nothing. The timeout is in milliseconds, 0 is none. There are no replicas "
+         "and none is waited for. Within MULTI it does not wait. It may wait for changes of others as well. With "
+         "appendfsync no nothing is known to be synced: it waits for its timeout and replies 0.",
+     .must_wait = MustWaitForSync,
+     .handler = WaitAof},
 };
 
 }  // namespace

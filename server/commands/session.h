@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -124,6 +125,8 @@ class ClientList {
   uint64_t evicted() const { return evicted_.load(std::memory_order_relaxed); }
 
   ClientPause pause;  // thread-safe
+  // The server stops: no command waits for anything any more.
+  std::atomic<bool> draining{false};
 
  private:
   mutable std::mutex mutex_;
@@ -189,6 +192,14 @@ struct Session {
   bool queue_publishes = false;  // a queued command sends a message
 
   WatchList watches;
+
+  bool has_written = false;  // a command that may have changed something has run
+  // WAITAOF, while it waits.
+  struct SyncWait {
+    uint64_t position;
+    int64_t until_ms;  // of the monotonic clock
+  };
+  std::optional<SyncWait> sync_wait;
 
   std::unique_ptr<Subscriptions> subscriptions;  // null: none so far
   Wakeable* wakeable = nullptr;                  // the connection, to be woken when there are messages; null: nobody

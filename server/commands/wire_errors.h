@@ -119,6 +119,10 @@ inline constexpr std::string_view kNoFrequencies =
     "between policies at runtime LRU and LFU data will take some time to adjust.";
 inline constexpr std::string_view kTimeoutNotAnInteger = "ERR timeout is not an integer or out of range";
 inline constexpr std::string_view kNegativeTimeout = "ERR timeout is negative";
+inline constexpr std::string_view kLocalAcksRange = "ERR value is out of range, value must between 0 and 1";
+inline constexpr std::string_view kNotPositive = "ERR value is out of range, must be positive";
+inline constexpr std::string_view kWaitAofWithoutLog =
+    "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.";
 inline constexpr std::string_view kExpiryNxNotAlone =
     "ERR NX and XX, GT or LT options at the same time are not compatible";
 inline constexpr std::string_view kExpiryGtAndLt = "ERR GT and LT options at the same time are not compatible";
