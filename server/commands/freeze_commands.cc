@@ -19,9 +19,9 @@ void Freeze(CommandContext& context) {
   core::RibbonStaging* const staging = core::RibbonStaging::Of(*filter);
   if (staging != nullptr && staging->Close()) {
     core::RollBack reopened([staging] { staging->Reopen(""); });
+    NotifyChanged(context);  // before the event `frozen`, which may come as soon as the next call has begun
     context.control().Freeze(context.arguments[1], filter);
     reopened.Dismiss();
-    NotifyChanged(context);
   }
   context.reply.Ok();
 }
