@@ -152,13 +152,13 @@ ClientPause::Scope ReadScope(ArgumentReader& reader) {
 
 void Pause(CommandContext& context) {
   ArgumentReader reader(context.arguments, 2);
-  const int64_t timeout_ms = reader.Integer(wire::kPauseTimeout, wire::kPauseTimeout);
+  const int64_t timeout_ms = reader.Integer(wire::kTimeoutNotAnInteger, wire::kTimeoutNotAnInteger);
   if (timeout_ms < 0) reader.Fail(wire::kNegativeTimeout);
   const ClientPause::Scope scope = reader.ok() ? ReadScope(reader) : ClientPause::Scope::kNone;
   if (!reader.ok()) return context.Error(reader.error());
 
   const int64_t now_ms = core::CoarseMonotonicMs();
-  if (timeout_ms > std::numeric_limits<int64_t>::max() - now_ms) return context.Error(wire::kPauseTimeout);
+  if (timeout_ms > std::numeric_limits<int64_t>::max() - now_ms) return context.Error(wire::kTimeoutNotAnInteger);
   context.environment.clients->pause.Begin(scope, now_ms + timeout_ms, now_ms);
   context.reply.Ok();
 }

@@ -30,7 +30,7 @@ namespace bitsieve::server {
 struct CommandBatch {
   std::vector<std::string_view> arguments;
   std::vector<size_t> ends;        // ends[i]: one past the last argument of command i
-  ArgumentBytes* bytes = nullptr;  // can keep the arguments alive; null: nobody can
+  ArgumentBytes* bytes = nullptr;  // can keep the arguments alive; null: nothing can
 
   size_t size() const { return ends.size(); }
   Arguments operator[](size_t i) const {

@@ -33,7 +33,7 @@ class Inbox {
     std::shared_ptr<const Message> message;
     std::shared_ptr<const std::string> pattern;  // that the channel fits; null: the channel itself is subscribed to
 
-    // What it counts for, as if nobody else received it.
+    // What it counts for, as if no other inbox had it.
     size_t bytes() const {
       return sizeof(Item) + message->channel.size() + message->payload.size() + (pattern ? pattern->size() : 0);
     }

@@ -12,27 +12,20 @@
 namespace bitsieve::server {
 namespace {
 
-bool NamesAFilter(const CommandContext& context) { return context.keyspace().Find(context.arguments[2]) != nullptr; }
-
-void Encoding(CommandContext& context) {
-  if (!NamesAFilter(context)) return context.reply.Null();
-  context.reply.BulkString("raw");  // as of a value of a module
+// Null without a filter of that name.
+template <Handler answer>
+void OfFilter(CommandContext& context) {
+  if (context.keyspace().Find(context.arguments[2]) == nullptr) return context.reply.Null();
+  answer(context);
 }
 
-void IdleTime(CommandContext& context) {
-  if (!NamesAFilter(context)) return context.reply.Null();
-  context.reply.Integer(0);
-}
+void Encoding(CommandContext& context) { context.reply.BulkString("raw"); }  // as of a value of a module
 
-void ReferenceCount(CommandContext& context) {
-  if (!NamesAFilter(context)) return context.reply.Null();
-  context.reply.Integer(1);
-}
+void IdleTime(CommandContext& context) { context.reply.Integer(0); }
 
-void Frequency(CommandContext& context) {
-  if (!NamesAFilter(context)) return context.reply.Null();
-  context.Error(wire::kNoFrequencies);
-}
+void ReferenceCount(CommandContext& context) { context.reply.Integer(1); }
+
+void Frequency(CommandContext& context) { context.Error(wire::kNoFrequencies); }
 
 void Role(CommandContext& context) {
   context.reply.ArrayHeader(3);
@@ -106,48 +99,29 @@ void WaitAof(CommandContext& context) {
 
 constexpr KeyPositions kKey{2, 2, 1};
 
+constexpr CommandRow ObjectRow(std::string_view name, std::string_view since, std::string_view summary,
+                               Handler handler) {
+  return {.name = name,
+          .arity = 3,
+          .flags = kReadOnly | kFast,
+          .keys = kKey,
+          .group = CommandGroup::kGeneric,
+          .since = since,
+          .complexity = "O(1)",
+          .summary = summary,
+          .syntax = "key",
+          .handler = handler};
+}
+
 constexpr CommandRow kObjectSubcommands[] = {
-    {.name = "object|encoding",
-     .arity = 3,
-     .flags = kReadOnly | kFast,
-     .keys = kKey,
-     .group = CommandGroup::kGeneric,
-     .since = "2.2.3",
-     .complexity = "O(1)",
-     .summary = "raw, as of every value of a module. Nil if there is no such filter.",
-     .syntax = "key",
-     .handler = Encoding},
-    {.name = "object|freq",
-     .arity = 3,
-     .flags = kReadOnly | kFast,
-     .keys = kKey,
-     .group = CommandGroup::kGeneric,
-     .since = "4.0.0",
-     .complexity = "O(1)",
-     .summary = "An error, since accesses are not counted. Nil if there is no such filter.",
-     .syntax = "key",
-     .handler = Frequency},
+    ObjectRow("object|encoding", "2.2.3", "raw, as of every value of a module. Nil if there is no such filter.",
+              OfFilter<Encoding>),
+    ObjectRow("object|freq", "4.0.0", "An error, since accesses are not counted. Nil if there is no such filter.",
+              OfFilter<Frequency>),
     HelpRow("object|help", "6.2.0", CommandGroup::kGeneric),
-    {.name = "object|idletime",
-     .arity = 3,
-     .flags = kReadOnly | kFast,
-     .keys = kKey,
-     .group = CommandGroup::kGeneric,
-     .since = "2.2.3",
-     .complexity = "O(1)",
-     .summary = "0, since accesses are not timed. Nil if there is no such filter.",
-     .syntax = "key",
-     .handler = IdleTime},
-    {.name = "object|refcount",
-     .arity = 3,
-     .flags = kReadOnly | kFast,
-     .keys = kKey,
-     .group = CommandGroup::kGeneric,
-     .since = "2.2.3",
-     .complexity = "O(1)",
-     .summary = "1. Nil if there is no such filter.",
-     .syntax = "key",
-     .handler = ReferenceCount},
+    ObjectRow("object|idletime", "2.2.3", "0, since accesses are not timed. Nil if there is no such filter.",
+              OfFilter<IdleTime>),
+    ObjectRow("object|refcount", "2.2.3", "1. Nil if there is no such filter.", OfFilter<ReferenceCount>),
 };
 
 constexpr CommandRow kRows[] = {

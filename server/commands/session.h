@@ -161,7 +161,7 @@ struct Execution final : ArgumentBytes, std::enable_shared_from_this<Execution> 
   std::vector<std::vector<std::string>> queued;
   size_t next = 0;     // the first that did not run yet
   size_t bytes = 0;    // as Session::queued_bytes was
-  Claims::Held claim;  // if names were watched: nobody else's transaction is about them meanwhile
+  Claims::Held claim;  // if names were watched: no other transaction uses them meanwhile
 };
 
 struct Session {
@@ -202,7 +202,7 @@ struct Session {
   std::optional<SyncWait> sync_wait;
 
   std::unique_ptr<Subscriptions> subscriptions;  // null: none so far
-  Wakeable* wakeable = nullptr;                  // the connection, to be woken when there are messages; null: nobody
+  Wakeable* wakeable = nullptr;                  // the connection, to be woken when there are messages; null: none
   // RESP2 cannot tell messages from replies.
   bool MaySendLittle() const {
     return subscriptions != nullptr && version == protocol::ProtocolVersion::kResp2 && subscriptions->count() != 0;

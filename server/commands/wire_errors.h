@@ -70,7 +70,7 @@ inline constexpr std::string_view kLoadCursorNotNumeric = "ERR Second argument m
 inline constexpr std::string_view kBadData = "ERR received bad data";
 inline constexpr std::string_view kInvalidOffset = "ERR invalid offset - no link found";
 inline constexpr std::string_view kInvalidChunk = "ERR invalid chunk - Too big for current filter";
-inline constexpr std::string_view kChunkNotNext = "ERR received bad data: another piece comes next";
+inline constexpr std::string_view kChunkNotNext = "ERR received bad data: another chunk comes next";
 inline constexpr std::string_view kNoSuchDump =
     "ERR no such dump: it has ended, or was left alone too long; begin again with iterator 0";
 inline constexpr std::string_view kTooManyDumps = "ERR too many dumps in progress";
@@ -145,7 +145,6 @@ inline constexpr std::string_view kNoSuchClient = "ERR No such client";
 inline constexpr std::string_view kNoTracking =
     "ERR client tracking is not supported: there are no values of keys that a client could cache";
 inline constexpr std::string_view kUnblockReason = "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR";
-inline constexpr std::string_view kPauseTimeout = "ERR timeout is not an integer or out of range";
 inline constexpr std::string_view kPauseMode = "ERR CLIENT PAUSE mode must be WRITE or ALL";
 
 // Transactions.
