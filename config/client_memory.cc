@@ -9,7 +9,7 @@
 namespace bitsieve::config {
 namespace {
 
-constexpr uint64_t kLeastBytes = 128 * 1024;  // as in Redis: with less nobody could talk to the server
+constexpr uint64_t kLeastBytes = 128 * 1024;  // as in Redis: with less, no client could send a command
 
 // "10%"
 std::optional<uint64_t> ParsePercentage(std::string_view text) {

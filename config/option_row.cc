@@ -84,6 +84,11 @@ std::optional<Value> Within(std::optional<Number> value, Number min, Number max)
   return Value(*value);
 }
 
+std::optional<double> Capped(std::optional<double> value, const Real& domain) {
+  if (value && domain.max < *value && *value < domain.capped_below) return domain.max;
+  return value;
+}
+
 std::optional<Value> ParseValue(const Domain& domain, std::string_view text) {
   using Parsed = std::optional<Value>;
   if (text.find('\0') != std::string_view::npos) return std::nullopt;
@@ -94,7 +99,7 @@ std::optional<Value> ParseValue(const Domain& domain, std::string_view text) {
             if (d.automatic && text == kAutomaticText) return Value(kAutomatic);
             return Within(ParseByteSize(text), d.min, d.max);
           },
-          [&](const Real& d) -> Parsed { return Within(ParseNumber<double>(text), d.min, d.max); },
+          [&](const Real& d) -> Parsed { return Within(Capped(ParseNumber<double>(text), d), d.min, d.max); },
           [&](const OneOf& d) -> Parsed {
             return std::ranges::count(d.words, text) != 0 ? Parsed(std::string(text)) : std::nullopt;
           },
@@ -135,7 +140,12 @@ std::string AllowedValues(const OptionRow& row) {
                           return std::string(d.automatic ? "auto, or " : "") + "a size in bytes, kb, mb or gb from " +
                                  ReadableBytes(d.min) + " to " + ReadableBytes(d.max);
                         },
-                        [](const Real& d) { return "a number from " + Shortest(d.min) + " to " + Shortest(d.max); },
+                        [](const Real& d) {
+                          const std::string range = "a number from " + Shortest(d.min) + " to " + Shortest(d.max);
+                          if (d.capped_below == 0) return range;
+                          return range + ", or a larger one below " + Shortest(d.capped_below) +
+                                 ", which is taken as " + Shortest(d.max);
+                        },
                         [](const OneOf& d) { return "one of " + Joined(d.words); },
                         [](const Text& d) { return std::string(d.what); },
                     },

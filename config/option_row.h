@@ -25,6 +25,7 @@ struct ByteSize {  // as Redis writes sizes: 1000, 64kb, 100mb, 2gb (powers of 1
 };
 struct Real {
   double min, max;
+  double capped_below = 0;  // numbers above max and below this one are taken as max; 0: there are none
 };
 struct OneOf {
   std::vector<std::string_view> words;

@@ -83,9 +83,9 @@ void AddRequestLimits(Rows& rows) {
 void AddMemory(Rows& rows) {
   rows.push_back({"maxmemory-clients", "Memory", &Options::maxmemory_clients,
                   Text{"0, a size from 128kb on, or a percentage", IsClientMemory}, "",
-                  "memory that requests, queued commands and replies of all clients may take together; beyond, the "
-                  "clients that take the most are closed; a percentage is of maxmemory, or of the machine's memory if "
-                  "that is 0, and at least 64mb; 0 is no limit",
+                  "memory that requests, queued commands, replies, messages, subscriptions and watched names of all "
+                  "clients may take together; beyond, the clients that take the most are closed; a percentage is of "
+                  "maxmemory, or of the machine's memory if that is 0, and at least 64mb; 0 is no limit",
                   kAtRunTime});
   rows.push_back(
       {"maxmemory", "Memory", &Options::maxmemory, ByteSize{0, kGigabyte << 30, true}, "",
@@ -102,7 +102,7 @@ void AddFilters(Rows& rows) {
       {{"default-type", kGroup, &Options::default_type,
         OneOf{{"classic", "blocked", "counting", "cuckoo", "fingerprint", "redisbloom"}}, "",
         "type of a filter that is created without TYPE", kAtRunTime},
-       {"default-error-rate", kGroup, &Options::default_error_rate, Real{1e-9, 0.25}, "",
+       {"default-error-rate", kGroup, &Options::default_error_rate, Real{1e-9, 0.25, 1}, "",
         "false positive rate of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime, "bf-error-rate"},
        {"default-capacity", kGroup, &Options::default_capacity, WholeNumber{1, 1ULL << 30}, "items",
         "capacity of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime, "bf-initial-size"},

@@ -198,7 +198,7 @@ core::Status Server::Run() {
       main_.run();
       return loaded_;
     } catch (const std::bad_alloc&) {
-      // Half of a recovery serves nobody; anything else can wait.
+      // Half of a recovery is of no use; anything else can wait.
       if (stats_.Loading()) return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for what is to be loaded");
       spdlog::warn("The main thread is out of memory");
       std::this_thread::sleep_for(kOutOfMemoryPause);

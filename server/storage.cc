@@ -69,6 +69,7 @@ void Storage::BeginLog(const Recovery& recovery, const config::Options& options)
                                      FsyncPolicyOf(options), recovery.log_end, recovery.image_files);
   recorder_ = std::make_unique<KeyspaceRecorder>(*log_, recovery.saved.next_filter_id);
   registry_.SetLog(recorder_.get());
+  SetPolicy(options);
 }
 
 // A log of earlier days, with which nobody goes on, or damage that was passed over: what was loaded must not depend on
@@ -92,7 +93,13 @@ void Storage::Apply(const config::Options& options) {
   image_memory_.set_limit_bytes(options.snapshot_memory);
   if (!HasBegun()) return;
   snapshotter_->SetSchedule(ScheduleOf(options));
-  if (log_ != nullptr) log_->SetPolicy(FsyncPolicyOf(options));
+  SetPolicy(options);
+}
+
+void Storage::SetPolicy(const config::Options& options) {
+  const FsyncPolicy policy = FsyncPolicyOf(options);
+  syncs_.store(policy != FsyncPolicy::kNever, std::memory_order_relaxed);
+  if (log_ != nullptr) log_->SetPolicy(policy);
 }
 
 core::Status Storage::Stop(bool final_save) {

@@ -55,11 +55,16 @@ class Storage final : public Durability {
   std::string Trouble() const override;
   uint64_t AwaitedPosition() const override { return HasLog() ? log_->AwaitedPosition() : 0; }
   void Await(uint64_t position, std::function<void()> reached) override;
+  bool HasLog() const override { return HasBegun() && log_ != nullptr; }
+  uint64_t End() const override { return HasLog() ? log_->end() : 0; }
+  bool IsSynced(uint64_t position) const override {
+    return HasLog() && syncs_.load(std::memory_order_relaxed) && log_->durable_end() >= position;
+  }
 
  private:
   bool HasBegun() const { return begun_.load(std::memory_order_acquire); }
-  bool HasLog() const { return HasBegun() && log_ != nullptr; }
   void BeginLog(const Recovery& recovery, const config::Options& options);
+  void SetPolicy(const config::Options& options);
   core::Status SaveNow(const std::string& what);
   void FreezeAgain(const Recovery& recovery);
 
@@ -77,6 +82,7 @@ class Storage final : public Durability {
   std::unique_ptr<KeyspaceRecorder> recorder_;
   std::unique_ptr<Snapshotter> snapshotter_;
   std::atomic<bool> begun_{false};
+  std::atomic<bool> syncs_{false};  // appendfsync is not no; relaxed: seen late, one WAITAOF goes by the old one
 };
 
 }  // namespace bitsieve::server

@@ -1,7 +1,6 @@
 // change_meter.h: how many changes of filters this process has made: a running figure. A change costs its thread a load
-// and a store in a cache line of its own; the total costs a load of each. Whoever wants the changes since some moment
-// takes a difference.
-// Thread-safe.
+// and a store in a cache line of its own; the total costs a load of each. A caller that needs the changes since some
+// moment takes a difference. Thread-safe.
 #pragma once
 
 #include <atomic>

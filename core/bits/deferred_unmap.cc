@@ -10,7 +10,7 @@
 namespace bitsieve::core {
 namespace {
 
-constexpr size_t kPieceBytes = 32 << 20;  // a millisecond or two
+constexpr size_t kSliceBytes = 32 << 20;  // a millisecond or two
 
 struct Waiting {
   Waiting* next;
@@ -22,11 +22,11 @@ std::atomic<uint64_t> stack_bytes{0};  // relaxed: a bound, give or take what se
 std::atomic<int> servers{0};           // relaxed: what is handed over too late waits for the next server, or the end
 std::atomic<uint32_t> wakes{0};
 
-// The end first, so that the chain is there until the last piece; at boundaries that divide no huge page.
-void UnmapInPieces(Waiting* waiting) {
+// The end first, so that the chain is there until the last slice; at boundaries that divide no huge page.
+void UnmapInSlices(Waiting* waiting) {
   const auto begin = reinterpret_cast<uintptr_t>(waiting);
   for (uintptr_t end = begin + waiting->bytes; end > begin;) {
-    const uintptr_t from = std::max(begin, (end - 1) / kPieceBytes * kPieceBytes);
+    const uintptr_t from = std::max(begin, (end - 1) / kSliceBytes * kSliceBytes);
     munmap(reinterpret_cast<void*>(from), end - from);
     stack_bytes.fetch_sub(end - from, std::memory_order_relaxed);
     end = from;
@@ -53,7 +53,7 @@ void DeferredUnmap::EndServing() { servers.fetch_sub(1, std::memory_order_relaxe
 
 void DeferredUnmap::UnmapAll() {
   Waiting* waiting = stack.exchange(nullptr, std::memory_order_acquire);
-  while (waiting != nullptr) UnmapInPieces(std::exchange(waiting, waiting->next));
+  while (waiting != nullptr) UnmapInSlices(std::exchange(waiting, waiting->next));
 }
 
 uint32_t DeferredUnmap::Wakes() { return wakes.load(std::memory_order_acquire); }

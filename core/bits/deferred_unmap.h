@@ -14,13 +14,13 @@ class DeferredUnmap {
   static constexpr size_t kLeastBytes = 1 << 20;  // less is unmapped as soon as handed over
   static constexpr uint64_t kMostBytes = uint64_t{4} << 30;
 
-  // Takes the mapping over; false if it is the caller's to unmap: it is small, nobody serves, or too much waits.
+  // Takes the mapping over; false if it is the caller's to unmap: it is small, no server is serving, or too much waits.
   static bool HandOver(void* mapping, size_t bytes);
 
   // To be called by threads that serve: from when on mappings are handed over, and until when.
   static void BeginServing();
   static void EndServing();
-  // Unmaps all that waits, a piece at a time, so that other system calls about memory come in between.
+  // Unmaps all that waits, a slice at a time, so that other system calls about memory come in between.
   static void UnmapAll();
   // How often something was handed over, or Wake was called; and until when it is more often than `seen`.
   static uint32_t Wakes();

@@ -20,7 +20,7 @@ class ImagePart {
   // Copies bytes [offset, offset + out.size()), which lie within the part and behind all that was read before.
   // kOutOfMemory once there was no memory for a copy of what changed: the image is worth nothing then.
   virtual Status Read(uint64_t offset, std::span<std::byte> out) = 0;
-  // Nobody will read it any more: writers keep nothing more for it. Excludes nobody; Close follows.
+  // It is not read any more: writers keep nothing more for it. Excludes no writer; Close follows.
   virtual void GiveUp() = 0;
   // From now on writers do not know it any more. The caller excludes all writers. Once, before it dies; one that dies
   // while its image is being put together closes itself.

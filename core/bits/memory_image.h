@@ -29,7 +29,8 @@ class MemoryImage final : public ImagePart {
 
   // Of bytes [0, bytes) of `memory`, which outlives the image and does not move. The caller excludes all writers.
   MemoryImage(BitMemory& memory, uint64_t bytes, const ImagePool& pool);
-  // Closes it if nobody has: as when what was to hold it could not be made. Then the caller excludes all writers.
+  // Closes it unless that was done: as when what was to hold it could not be made. Then the caller excludes all
+  // writers.
   ~MemoryImage() override;
 
   Status Read(uint64_t offset, std::span<std::byte> out) override;

@@ -71,9 +71,9 @@ struct FilterInfo {
   double fill_ratio = 0;          // set bits over bits (counters that are not 0 over counters), over all links
   uint32_t hash_functions = 0;    // bits set, or counters raised, per item in the newest link
   double bits_per_item = 0;       // bits of the links over capacity
-  WindowInfo window = {};         // of the kind `window` alone
-  uint32_t fingerprint_bits = 0;  // of the newest link; of kinds that keep fingerprints
-  FreezeInfo freeze = {};         // of the kind `ribbon` alone
+  WindowInfo window = {};         // of the type `window` alone
+  uint32_t fingerprint_bits = 0;  // of the newest sub-filter; of types that keep fingerprints
+  FreezeInfo freeze = {};         // of the type `ribbon` alone
 };
 
 // One moment's image of a filter, to be written elsewhere: a self-describing header and a body of raw bytes, both of

@@ -109,7 +109,7 @@ uint64_t SetInUnion(const Chain& level) {
   return set_bits;
 }
 
-// United at a time, with the writers of the destination excluded. Measured: 10 us, and 100 us of the kind counting.
+// United at a time, with the writers of the destination excluded. Measured: 10 us, and 100 us of the type counting.
 constexpr uint64_t kSliceWords = 4096;
 
 // Whether there is anything in these words. Asked without a lock, so that the writers get their turn in between.
@@ -172,8 +172,9 @@ Result<std::vector<uint64_t>> Gains(const std::vector<Chain>& levels) {
   return gains;
 }
 
-// Makes room for the union: from now on its items count, so that nobody else takes their places. Refuses, and changes
-// nothing, if what others added since the gains were worked out has taken too many. Returns how much was changed.
+// Makes room for the union: from now on its items count, so that no other addition takes their places. Refuses, and
+// changes nothing, if what others added since the gains were worked out has taken too many. Returns how much was
+// changed.
 Result<uint64_t> CountGains(std::span<Link* const> links, std::span<const uint64_t> gains) {
   for (size_t i = 0; i < gains.size(); ++i) {
     const auto capacity = static_cast<double>(links[i]->shape().capacity);

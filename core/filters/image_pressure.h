@@ -1,6 +1,6 @@
 // image_pressure.h: which filters must not be changed just now, because an image of theirs is being written and the
 // memory for copies of what changes is nearly used up. A change that has begun is not held up: it goes beyond that
-// memory. So who begins one asks first, and tries again later; nobody waits with a lock in hand.
+// memory. So a thread that begins one asks first, and tries again later; none waits while it holds a lock.
 // Thread-safe.
 #pragma once
 

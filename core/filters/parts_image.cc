@@ -8,7 +8,7 @@
 namespace bitsieve::core {
 
 PartsImage::~PartsImage() {
-  if (!is_captured()) return;  // whoever failed to capture it holds the lock; the parts close themselves
+  if (!is_captured()) return;  // the caller that failed to capture it holds the lock; the parts close themselves
   for (const Part& part : parts_) part.image->GiveUp();
   const std::lock_guard lock(writers_);
   for (const Part& part : parts_) part.image->Close();

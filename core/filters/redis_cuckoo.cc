@@ -93,7 +93,7 @@ bool RedisCuckoo::Contains(const CuckooPrint& print) const {
 }
 
 void RedisCuckoo::PrefetchLines(const KeyHash& hash) const {
-  constexpr int kMost = 32;  // of very many sub-filters nobody may ever look at the others
+  constexpr int kMost = 32;  // of very many sub-filters the others may never be looked at
   const CuckooPrint print = RedisCuckooTable::PrintOf(hash);
   const RedisCuckooTable* table = newest();
   for (int i = 0; table != nullptr && i < kMost; table = table->older(), ++i) table->Prefetch(print);
@@ -232,7 +232,7 @@ bool RedisCuckoo::RemoveOne(const CuckooPrint& print) {
 
 void RedisCuckoo::Compact() {
   constexpr uint64_t kSteps = 20'000;
-  constexpr std::chrono::microseconds kPause(100);  // longer than whoever waits for the lock sleeps
+  constexpr std::chrono::microseconds kPause(100);  // longer than a thread that waits for the lock sleeps
   Compaction compaction{.past_stuck = true, .index = std::numeric_limits<uint64_t>::max()};
   for (bool more = true; more;) {
     if (compaction.index != std::numeric_limits<uint64_t>::max()) std::this_thread::sleep_for(kPause);

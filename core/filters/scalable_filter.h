@@ -54,8 +54,8 @@ class ScalableFilter : public Filter {
   // Oldest first, as of now; they live as long as the filter.
   std::vector<const Link*> Links() const;
 
-  // Calls `unite` with the links, oldest first, while nobody else changes them, so it must be quick: it unites a part.
-  // What it tells to have been changed counts as a change of content.
+  // Calls `unite` with the sub-filters, oldest first, while no other thread changes them, so it must be quick: it
+  // unites a part. What it tells to have been changed counts as a change of content.
   Status Unite(const std::function<Result<uint64_t>(std::span<Link* const> links)>& unite);
 
   // Adds what `other` holds in some words of its memory to the link of this place, 0 for the oldest, and counts the

@@ -36,9 +36,17 @@ class AsideCommand {
     environment_.loop_stats = &stats_;
     size_t size = 0;
     for (const std::string_view argument : arguments_) size += argument.size();
-    if (size > kCopiedBytes && context.bytes != nullptr) owner_ = context.bytes->Share();
-    if (owner_ == nullptr) CopyArguments(size);
+    if (size > kCopiedBytes && context.bytes != nullptr) shared_ = context.bytes->Share();
+    if (shared_.owner == nullptr) CopyArguments(size);
   }
+  AsideCommand(const AsideCommand&) = delete;
+  AsideCommand& operator=(const AsideCommand&) = delete;
+  ~AsideCommand() { ReleaseArguments(); }
+
+  // Of the arguments.
+  size_t bytes() const { return shared_.bytes + bytes_.capacity() + arguments_.capacity() * sizeof(std::string_view); }
+  // Their bytes, which are in the account of all connections, leave it when they are released.
+  void AdoptAccount() noexcept { accounted_bytes_ = bytes(); }
 
   // On a worker.
   void Run() noexcept {
@@ -57,9 +65,7 @@ class AsideCommand {
     } catch (const std::bad_alloc&) {
       out_of_memory_ = true;
     }
-    arguments_ = {};
-    bytes_ = {};
-    owner_.reset();
+    ReleaseArguments();
   }
 
   // On the connection's loop.
@@ -75,6 +81,13 @@ class AsideCommand {
   }
 
  private:
+  void ReleaseArguments() noexcept {
+    std::vector<std::string_view>().swap(arguments_);
+    std::string().swap(bytes_);
+    shared_.owner.reset();
+    environment_.clients->NoteMemory(std::exchange(accounted_bytes_, 0), 0);
+  }
+
   void CopyArguments(size_t size) {
     bytes_.reserve(size);
     for (std::string_view& argument : arguments_) {
@@ -93,9 +106,10 @@ class AsideCommand {
   const bool loading_;
   const bool in_trouble_;
   const size_t reply_limit_;
-  std::shared_ptr<const void> owner_;  // of the arguments; null: they are in bytes_
+  ArgumentBytes::Shared shared_;  // the arguments; without an owner they are in bytes_
   std::string bytes_;
   std::vector<std::string_view> arguments_;
+  uint64_t accounted_bytes_ = 0;  // to be taken out of the account
   std::string reply_;
   Tally tally_ = {};
   bool out_of_memory_ = false;
@@ -119,7 +133,9 @@ void RunAside(CommandContext& context, Weight weight) {
   auto command = std::make_shared<AsideCommand>(context);
   context.tally.Publish(*context.environment.loop_stats);  // so that the command sees what ran before it
   context.deferred_wrote = (context.row->flags & kWrite) != 0;
+  context.deferred_bytes = command->bytes();
   context.deferred = [command = std::move(command), workers = context.environment.workers, weight](Finish finish) {
+    command->AdoptAccount();
     workers->Run(weight, [command, finish = std::move(finish)] {
       command->Run();
       HandOver(finish, command);

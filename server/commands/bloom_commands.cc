@@ -241,7 +241,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(1)",
      .summary = "Creates an empty filter for a capacity and an error rate.",
      .syntax =
-         "key error_rate capacity [EXPANSION expansion] [NONSCALING] [TYPE kind] [WINDOW window] "
+         "key error_rate capacity [EXPANSION expansion] [NONSCALING] [TYPE type] [WINDOW window] "
          "[COUNTERBITS <4 | 8>] [BUCKETSIZE size] [MAXITERATIONS iterations] [HASH <xxh3 | murmur3 | fnv1a | sip>] "
          "[SEED seed] [TIGHTENING ratio] [IFNOTEXISTS]",
      .notes =
@@ -267,7 +267,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(links)",
      .summary = "Adds an item: 1 if it is new, 0 if it was probably there. Creates the filter if there is none.",
      .syntax = "key item",
-     .notes = "A filter of the kinds counting, cuckoo and rediscuckoo counts the addition in both cases. One of the "
+     .notes = "A filter of the types counting, cuckoo and rediscuckoo counts the addition in both cases. One of the "
               "latter two that does not grow refuses repeated additions, too, when it is full.",
      .items_handler = AnswerAdds,
      .weigh = WeighArguments,
@@ -294,7 +294,7 @@ constexpr CommandRow kRows[] = {
      .since = "1.0.0",
      .complexity = "O(items * links)",
      .summary = "Adds items, as BF.MADD, and says how the filter is to be made if there is none.",
-     .syntax = "key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TYPE kind] "
+     .syntax = "key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TYPE type] "
                "[WINDOW window] [COUNTERBITS <4 | 8>] [BUCKETSIZE size] [MAXITERATIONS iterations] "
                "[HASH <xxh3 | murmur3 | fnv1a | sip>] [SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
      .notes = "Options are ignored when the filter exists. TYPE, WINDOW, COUNTERBITS, BUCKETSIZE, MAXITERATIONS, HASH, "
@@ -335,7 +335,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "2.4.4",
      .complexity = "O(1)",
-     .summary = "The number of items counted as newly added; of the kinds that can remove, additions less removals. 0 "
+     .summary = "The number of items counted as newly added; of the types that can remove, additions less removals. 0 "
                 "if there is no "
                 "such filter.",
      .syntax = "key",

@@ -160,12 +160,12 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(bytes)",
      .summary = "Makes a filter hold all that other filters hold; a new one, or one that is there.",
      .syntax = "key sourcekey [sourcekey ...]",
-     .notes = "Kinds blocked, classic and counting, whose counters are added. The filters must be of equal kind, "
+     .notes = "Types blocked, classic and counting, whose counters are added. The filters must be of equal type, "
               "capacity, error rate and seed; give them one with BF.RESERVE's SEED. It is refused, and nothing is "
               "changed, if the union would hold more than a filter of this capacity may, if a source has grown more "
               "often than the filter under the first name, or if counting filters have grown at all. What the first "
               "name holds is kept, and it may be in use: each item appears in it once and for good. The count of "
-              "items is an estimate from the fill, of the kind counting the sum. Large filters are united beside the "
+              "items is an estimate from the fill, of the type counting the sum. Large filters are united beside the "
               "event loop: other connections go on, also with the same filters.",
      .weigh = WeighFilters,
      .handler = Merge},
@@ -181,7 +181,7 @@ constexpr CommandRow kRows[] = {
      .syntax = "key [key ...]",
      .notes =
          "A map: Items (an array, one number a key), Union, and of exactly two filters Intersection. The filters "
-         "must be of equal kind, capacity, error rate and seed; give them one with BF.RESERVE's SEED. Right within "
+         "must be of equal type, capacity, error rate and seed; give them one with BF.RESERVE's SEED. Right within "
          "about the square root of the number; in filters that have grown, an item that is in different links of "
          "two filters counts twice in the union.",
      .weigh = WeighFilters,

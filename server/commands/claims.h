@@ -1,7 +1,7 @@
 // claims.h: keeps transactions that watch names apart. An EXEC that watches claims the names that it watches and those
 // that its commands are about, from before it looks whether they were touched until its last command has run. Of two
 // that want the same name at the same moment, on different event loops, one does not get it and gives up, as if the
-// name had been touched: nobody waits, and of two that both read and then write one writes at most.
+// name had been touched: none waits, and of two that both read and then write one writes at most.
 //
 // Names share slots by their hash; a shared slot can make a transaction give up for nothing, while another one runs.
 // Thread-safe.

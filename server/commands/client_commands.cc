@@ -31,8 +31,7 @@ void AppendField(std::string& line, std::string_view name, std::string_view valu
 
 std::string Flags(const ClientRecord& client) {
   std::string flags;
-  if (client.channels.load(std::memory_order_relaxed) + client.patterns.load(std::memory_order_relaxed) != 0)
-    flags += 'P';
+  if (client.is_subscribed()) flags += 'P';
   if (client.queued_commands.load(std::memory_order_relaxed) >= 0) flags += 'x';
   if (client.no_evict.load(std::memory_order_relaxed)) flags += 'e';
   if (client.no_touch.load(std::memory_order_relaxed)) flags += 'T';
@@ -71,6 +70,7 @@ std::string Describe(const ClientRecord& client, int64_t now_ms) {
   AppendField(line, "db", "0");
   AppendField(line, "sub", std::to_string(channels));
   AppendField(line, "psub", std::to_string(patterns));
+  AppendField(line, "ssub", std::to_string(client.shard_channels.load(std::memory_order_relaxed)));
   AppendField(line, "multi", std::to_string(queued));
   AppendField(line, "watch", std::to_string(client.watched_names.load(std::memory_order_relaxed)));
   AppendMemory(line, client.memory);
@@ -83,14 +83,14 @@ std::string Describe(const ClientRecord& client, int64_t now_ms) {
 }
 
 struct ListRequest {
-  bool normal = true;  // TYPE names the only type there is
+  ClientType type = ClientType::kAny;
   std::vector<uint64_t> ids;
 };
 
 ListRequest ReadList(ArgumentReader& reader) {
   ListRequest request;
   if (reader.Skip("TYPE")) {
-    request.normal = ReadClientTypeIsNormal(reader);
+    request.type = ReadClientType(reader);
   } else if (reader.Skip("ID")) {
     do {
       request.ids.push_back(reader.Unsigned(wire::kSyntax, wire::kInvalidClientId));
@@ -110,7 +110,7 @@ void List(CommandContext& context) {
   std::string text;
   for (const auto& client : context.environment.clients->All()) {
     const bool asked = request.ids.empty() || std::ranges::binary_search(request.ids, client->id);
-    if (request.normal && asked && !client->doomed) text += Describe(*client, now_ms) + "\n";
+    if (asked && !client->doomed && IsOfType(*client, request.type)) text += Describe(*client, now_ms) + "\n";
   }
   context.reply.VerbatimText(text);
 }
@@ -152,13 +152,13 @@ ClientPause::Scope ReadScope(ArgumentReader& reader) {
 
 void Pause(CommandContext& context) {
   ArgumentReader reader(context.arguments, 2);
-  const int64_t timeout_ms = reader.Integer(wire::kPauseTimeout, wire::kPauseTimeout);
+  const int64_t timeout_ms = reader.Integer(wire::kTimeoutNotAnInteger, wire::kTimeoutNotAnInteger);
   if (timeout_ms < 0) reader.Fail(wire::kNegativeTimeout);
   const ClientPause::Scope scope = reader.ok() ? ReadScope(reader) : ClientPause::Scope::kNone;
   if (!reader.ok()) return context.Error(reader.error());
 
   const int64_t now_ms = core::CoarseMonotonicMs();
-  if (timeout_ms > std::numeric_limits<int64_t>::max() - now_ms) return context.Error(wire::kPauseTimeout);
+  if (timeout_ms > std::numeric_limits<int64_t>::max() - now_ms) return context.Error(wire::kTimeoutNotAnInteger);
   context.environment.clients->pause.Begin(scope, now_ms + timeout_ms, now_ms);
   context.reply.Ok();
 }
@@ -199,7 +199,7 @@ void Tracking(CommandContext& context) {
   context.Error(EqualsIgnoringCase(context.arguments[2], "ON") ? wire::kNoTracking : wire::kSyntax);
 }
 
-// No command blocks its client.
+// What waits (WAITAOF) ends by its timeout alone.
 void Unblock(CommandContext& context) {
   ArgumentReader reader(context.arguments, 2);
   reader.Unsigned(wire::kSyntax, wire::kNotAnInteger);
@@ -274,10 +274,11 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(1)",
      .summary = "Makes the commands of all clients, or those that write, wait for the given milliseconds.",
      .syntax = "timeout [WRITE | ALL]",
-     .notes =
-         "ALL is the default. The commands wait in their connections and run, in order, when the pause is over. A "
-         "second pause can make the first longer and wider, never shorter. CLIENT and SHUTDOWN run during a pause; "
-         "PING waits. A server that stops ends the pause.",
+     .notes = "ALL is the default. The commands wait in their connections and run, in order, when the pause is over. A "
+              "second pause can make the first longer and wider, never shorter. With ALL every command waits, CLIENT "
+              "UNPAUSE "
+              "and SHUTDOWN included, as in Redis; with WRITE also PUBLISH and SPUBLISH, and what MULTI would queue of "
+              "these. A server that is stopped by a signal ends the pause.",
      .handler = Pause},
     {.name = "client|unpause",
      .arity = 2,
@@ -285,7 +286,8 @@ constexpr CommandRow kSubcommands[] = {
      .group = CommandGroup::kConnection,
      .since = "6.2.0",
      .complexity = "O(1)",
-     .summary = "Ends the pause of CLIENT PAUSE.",
+     .summary = "Ends the pause of CLIENT PAUSE WRITE.",
+     .notes = "During CLIENT PAUSE ALL it waits for the end of the pause, as in Redis.",
      .handler = Unpause},
     {.name = "client|kill",
      .arity = -3,
@@ -347,7 +349,7 @@ constexpr CommandRow kSubcommands[] = {
      .group = CommandGroup::kConnection,
      .since = "5.0.0",
      .complexity = "O(1)",
-     .summary = "Replies 0: no command blocks its client.",
+     .summary = "Replies 0: the wait of WAITAOF ends by its timeout alone.",
      .syntax = "client-id [TIMEOUT | ERROR]",
      .handler = Unblock},
 };

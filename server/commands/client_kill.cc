@@ -16,7 +16,7 @@ struct Filter {
   std::optional<std::string_view> address;
   std::optional<std::string_view> local_address;
   std::optional<int64_t> max_age_s;
-  bool normal = true;  // the type, and the user, that every client has
+  ClientType type = ClientType::kAny;
   bool skip_me = true;
 
   bool Fits(const ClientRecord& client, int64_t now_ms) const {
@@ -24,7 +24,7 @@ struct Filter {
     if (address && *address != client.address) return false;
     if (local_address && *local_address != client.local_address) return false;
     if (max_age_s && (now_ms - client.connected_unix_ms) / 1000 < *max_age_s) return false;
-    return normal;
+    return IsOfType(client, type);
   }
 };
 
@@ -64,7 +64,7 @@ Filter ReadFilter(ArgumentReader& reader) {
     } else if (reader.Skip("LADDR")) {
       filter.local_address = reader.Next(wire::kSyntax);
     } else if (reader.Skip("TYPE")) {
-      filter.normal = ReadClientTypeIsNormal(reader);
+      filter.type = ReadClientType(reader);
     } else if (reader.Skip("USER")) {
       ReadUser(reader);
     } else if (reader.Skip("SKIPME")) {
@@ -97,13 +97,19 @@ int64_t Kill(CommandContext& context, const Filter& filter) {
 
 }  // namespace
 
-bool ReadClientTypeIsNormal(ArgumentReader& reader) {
+ClientType ReadClientType(ArgumentReader& reader) {
   const std::string_view type = reader.Next(wire::kSyntax);
-  if (EqualsIgnoringCase(type, "normal")) return true;
-  const bool known = EqualsIgnoringCase(type, "master") || EqualsIgnoringCase(type, "replica") ||
-                     EqualsIgnoringCase(type, "slave") || EqualsIgnoringCase(type, "pubsub");
+  if (EqualsIgnoringCase(type, "normal")) return ClientType::kNormal;
+  if (EqualsIgnoringCase(type, "pubsub")) return ClientType::kPubSub;
+  const bool known =
+      EqualsIgnoringCase(type, "master") || EqualsIgnoringCase(type, "replica") || EqualsIgnoringCase(type, "slave");
   if (!known) reader.Fail(wire::UnknownClientType(type));
-  return false;
+  return ClientType::kNone;
+}
+
+bool IsOfType(const ClientRecord& client, ClientType type) {
+  if (type == ClientType::kAny) return true;
+  return type == (client.is_subscribed() ? ClientType::kPubSub : ClientType::kNormal);
 }
 
 void ClientKill(CommandContext& context) {

@@ -7,7 +7,11 @@ namespace bitsieve::server {
 
 void ClientKill(CommandContext& context);
 
-// Whether `type` names a type of client; a syntax error or an unknown type goes to the reader.
-bool ReadClientTypeIsNormal(ArgumentReader& reader);
+// TYPE of CLIENT LIST and CLIENT KILL. There are no replicas and no primary.
+enum class ClientType : uint8_t { kAny, kNormal, kPubSub, kNone };
+
+// A syntax error or an unknown type goes to the reader.
+ClientType ReadClientType(ArgumentReader& reader);
+bool IsOfType(const ClientRecord& client, ClientType type);
 
 }  // namespace bitsieve::server

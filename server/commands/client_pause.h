@@ -25,7 +25,7 @@ class ClientPause {
     End();
   }
 
-  // One load while nobody pauses: cheap enough for each batch.
+  // One load while there is no pause: cheap enough for each batch.
   bool MayBeActive() const { return scope_.load(std::memory_order_relaxed) != Scope::kNone; }
   Scope ScopeAt(int64_t now_ms) const {
     return now_ms < until_ms_.load(std::memory_order_relaxed) ? scope_.load(std::memory_order_relaxed) : Scope::kNone;

@@ -22,6 +22,8 @@ namespace bitsieve::server {
 class CommandTable;
 struct CommandContext;
 using Handler = void (*)(CommandContext& context);
+// Whether the command has to wait, asked before it runs, again and again, until it is false.
+using Waiter = bool (*)(const CommandContext& context);
 using Weigher = Weight (*)(CommandContext& context);
 // Replies to each of these items of one filter, in order: a run of commands that were prepared alike, answered
 // together.
@@ -37,6 +39,7 @@ enum CommandFlag : uint32_t {
   kRunsInMulti = 1 << 6,      // runs at once between MULTI and EXEC, instead of being queued
   kLoading = 1 << 7,          // runs while the filters are being loaded: it needs none
   kWhileSubscribed = 1 << 8,  // a RESP2 connection may send it while it is subscribed to something
+  kPublishes = 1 << 9,        // CLIENT PAUSE WRITE holds it back as well
 };
 
 // What the dispatcher may do for a command before the commands ahead of it have run.
@@ -76,6 +79,7 @@ struct CommandRow {
   std::string_view syntax = {};          // the arguments: [optional], LITERAL, name, a | b, "name [name ...]"
   std::string_view notes = {};           // what a user must know beyond the summary
   ItemsHandler items_handler = nullptr;  // of kOneItem
+  Waiter must_wait = nullptr;            // of a command that waits for something; not asked within EXEC
   Weigher weigh = nullptr;               // how long this call will take; null: it is always kLight
   Handler handler = nullptr;             // null for a container that does nothing of its own
   std::span<const CommandRow> subcommands = {};
@@ -105,6 +109,7 @@ struct CommandContext {
   Tally tally = {};
   DeferredReply deferred = {};  // set by a handler whose reply comes later
   bool deferred_wrote = false;  // that reply tells of a change: see Dispatcher::Outcome
+  size_t deferred_bytes = 0;    // that its command keeps until it has run
   bool wrote = false;           // a command of kWrite ran
   bool postponed = false;       // the command that was next has to wait: see Dispatcher::Outcome
   bool yielded = false;         // so many bytes or so long a time that others get their turn

@@ -57,9 +57,10 @@ bool CheckArity(CommandContext& context) {
   return ArityFits(*context.row, context.arguments.size()) || Refuse(context, wire::WrongArity(context.row->name));
 }
 
+// What was queued before the client subscribed runs, as in Redis.
 bool CheckSubscriber(CommandContext& context) {
-  return !context.session.MaySendLittle() || (context.row->flags & kWhileSubscribed) ||
-         Refuse(context, wire::NotWhileSubscribed(context.row->name));
+  return !context.session.MaySendLittle() || context.session.executing != nullptr ||
+         (context.row->flags & kWhileSubscribed) || Refuse(context, wire::NotWhileSubscribed(context.row->name));
 }
 
 bool CheckLoaded(CommandContext& context) {
@@ -87,6 +88,7 @@ bool CheckTransaction(CommandContext& context) {
   if (context.row->flags & kNoMulti) return Refuse(context, wire::kNotInMulti);
   if (!QueueCommand(context.session, context.arguments, context.settings())) return Refuse(context, wire::kQueueFull);
   context.session.queue_writes |= (context.row->flags & kWrite) != 0;
+  context.session.queue_publishes |= (context.row->flags & kPublishes) != 0;
   context.reply.SimpleString("QUEUED");
   return false;
 }
@@ -97,14 +99,25 @@ bool Admit(CommandContext& context) {
 }
 
 bool MayWrite(const CommandContext& context) {
-  return (context.row->flags & kWrite) || (context.row->name == "exec" && context.session.queue_writes);
+  const bool of_queue =
+      context.row->name == "exec" && (context.session.queue_writes || context.session.queue_publishes);
+  return (context.row->flags & (kWrite | kPublishes)) || of_queue;
 }
 
-// Clients are paused. CLIENT goes on, since CLIENT UNPAUSE must, and SHUTDOWN.
+// Whether admission would refuse it for what it is, which it does at once.
+bool IsMalformed(const CommandContext& context) {
+  const CommandRow* row = context.row;
+  if (!row->subcommands.empty() && context.arguments.size() >= 2) {
+    row = CommandTable::FindSubcommand(*row, context.arguments[1]);
+  }
+  return row == nullptr || !ArityFits(*row, context.arguments.size());
+}
+
+// Clients are paused. As in Redis, everything waits during CLIENT PAUSE ALL, CLIENT UNPAUSE included, and so does the
+// queueing of commands by MULTI.
 bool IsPaused(const CommandContext& context) {
   const ClientPause::Scope scope = context.environment.clients->pause.ScopeAt(core::CoarseMonotonicMs());
-  if (scope == ClientPause::Scope::kNone) return false;
-  if (context.row->name == "client" || context.row->name == "shutdown") return false;
+  if (scope == ClientPause::Scope::kNone || IsMalformed(context)) return false;
   return scope == ClientPause::Scope::kAll || MayWrite(context);
 }
 
@@ -134,9 +147,11 @@ bool IsAheadOfDisk(const CommandContext& context) {
 }  // namespace
 
 bool MustWait(const CommandContext& context) {
-  if (context.row == nullptr) return false;                                            // it is refused
+  if (context.row == nullptr) return false;  // it is refused
+  if (IsPaused(context)) return true;
   if (context.session.in_multi && !(context.row->flags & kRunsInMulti)) return false;  // it is queued
-  return IsPaused(context) || IsAheadOfDisk(context);
+  const bool may_wait = context.row->must_wait != nullptr && context.session.executing == nullptr;
+  return (may_wait && !IsMalformed(context) && context.row->must_wait(context)) || IsAheadOfDisk(context);
 }
 
 void RunCommand(CommandContext& context) {

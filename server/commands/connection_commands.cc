@@ -40,6 +40,7 @@ void Reset(CommandContext& context) {
   context.session.subscriptions.reset();
   context.session.client->channels.store(0, std::memory_order_relaxed);
   context.session.client->patterns.store(0, std::memory_order_relaxed);
+  context.session.client->shard_channels.store(0, std::memory_order_relaxed);
   SetVersion(context, protocol::ProtocolVersion::kResp2);
   context.session.client->set_name({});
   context.reply.SimpleString("RESET");

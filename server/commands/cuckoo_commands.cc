@@ -146,7 +146,7 @@ void Insert(CommandContext& context) {
   InsertItems<presence>(context, *cuckoo, request.items);
 }
 
-// ---- asking: of a missing filter, and of one of another kind, the answer is no
+// ---- asking: of a missing filter, and of one of another type, the answer is no
 
 void WritePresence(CommandContext& context, std::span<const uint8_t> present) {
   uint64_t hits = 0;
@@ -314,7 +314,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(sub-filters)",
      .summary = "Tells whether an item is in a cuckoo filter: 0 definitely not, 1 probably.",
      .syntax = "key item",
-     .notes = "0 if there is no such filter, or if it is of another kind.",
+     .notes = "0 if there is no such filter, or if it is of another type.",
      .items_handler = AnswerExists,
      .weigh = WeighArguments,
      .handler = Exists},
@@ -340,7 +340,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(sub-filters)",
      .summary = "How often an item was added, less deletions: an estimate, at times too high.",
      .syntax = "key item",
-     .notes = "0 if there is no such filter, or if it is of another kind.",
+     .notes = "0 if there is no such filter, or if it is of another type.",
      .items_handler = AnswerCounts,
      .weigh = WeighArguments,
      .handler = Count},

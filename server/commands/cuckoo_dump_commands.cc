@@ -204,7 +204,7 @@ constexpr CommandRow kRows[] = {
          "their order.",
      .syntax = "key iterator data",
      .notes =
-         "The filter is there once its last chunk is, and not before. A load that nobody continues for a minute is "
+         "The filter is there once its last chunk is, and not before. A load that is not continued for a minute is "
          "forgotten. Headers of RedisBloom 2.0 are refused: its items were hashed otherwise.",
      .weigh = WeighMany,
      .handler = LoadChunk},

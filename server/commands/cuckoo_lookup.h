@@ -8,10 +8,10 @@
 
 namespace bitsieve::server {
 
-// Null if it is null or of another kind.
+// Null if it is null or of another type.
 core::RedisCuckoo* AsCuckoo(core::Filter* filter);
 
-// The filter named by argument 1; null, and the error replied, if there is none or it is of another kind.
+// The filter named by argument 1; null, and the error replied, if there is none or it is of another type.
 core::RedisCuckoo* FindCuckoo(CommandContext& context, std::string_view missing, std::string_view of_other_kind);
 
 // Null, and an error replied, if there is no memory for it.

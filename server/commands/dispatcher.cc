@@ -114,8 +114,9 @@ class Dispatcher::Impl {
                                                                                         : Prepare(batch, next);
       next = Run(context, batch, next, end);
     }
-    return {next - first,           std::move(context.deferred), context.wrote,
-            context.deferred_wrote, context.postponed,           context.yielded};
+    session.has_written |= context.wrote || context.deferred_wrote;
+    return {next - first,    std::move(context.deferred), context.wrote, context.deferred_wrote, context.postponed,
+            context.yielded, context.deferred_bytes};
   }
 
  private:
@@ -185,7 +186,7 @@ class Dispatcher::Impl {
       context.arguments = batch[i];
       context.row = slot.row;
       context.filter = slot.filter;
-      if (context.may_wait && MustWait(context)) {
+      if ((context.may_wait || Waits(slot.row)) && MustWait(context)) {
         context.postponed = true;
         return i;
       }
@@ -195,6 +196,8 @@ class Dispatcher::Impl {
     }
     return end;
   }
+
+  static bool Waits(const CommandRow* row) { return row != nullptr && row->must_wait != nullptr; }
 
   void RunOne(CommandContext& context) {
     const size_t reply_begin = context.reply.size();

@@ -30,7 +30,7 @@ namespace bitsieve::server {
 struct CommandBatch {
   std::vector<std::string_view> arguments;
   std::vector<size_t> ends;        // ends[i]: one past the last argument of command i
-  ArgumentBytes* bytes = nullptr;  // can keep the arguments alive; null: nobody can
+  ArgumentBytes* bytes = nullptr;  // can keep the arguments alive; null: nothing can
 
   size_t size() const { return ends.size(); }
   Arguments operator[](size_t i) const {
@@ -93,6 +93,8 @@ class Dispatcher {
     bool postponed = false;
     // Others get their turn, and what was replied leaves, before Execute() is called again for the rest.
     bool yielded = false;
+    // What the deferred command keeps until it has run.
+    size_t deferred_bytes = 0;
   };
   // Runs commands [first, batch.size()) and appends their replies. Goes on with the session's EXEC first, if one is
   // under way.

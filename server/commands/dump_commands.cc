@@ -2,9 +2,9 @@
 //
 // A filter of the kind redisbloom goes in RedisBloom's own form, with RedisBloom's cursors: 1 and the header first;
 // then k and the bytes from place k - 1 on. Every other kind goes as one dump (core/filters/filter_dump.h) cut into
-// pieces. Its cursor is the number of the dump, above, and the number of pieces so far, in the lowest kPieceBits: below
-// 2^53, as some clients keep integers in doubles. The server keeps the image until the dump's end, so that all pieces
-// are of one moment, and the latest piece, so that a client which lost a reply can ask for it again.
+// chunks. Its cursor is the number of the dump, above, and the number of chunks so far, in the lowest kPieceBits: below
+// 2^53, as some clients keep integers in doubles. The server keeps the image until the dump's end, so that all chunks
+// are of one moment, and the latest chunk, so that a client which lost a reply can ask for it again.
 
 #include <cstdio>
 #include <string>
@@ -292,16 +292,16 @@ constexpr CommandRow kRows[] = {
      .keys = kFirstArgument,
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
-     .complexity = "O(bytes of the piece)",
-     .summary = "Reads a filter's bytes piece by piece, for BF.LOADCHUNK: begin with iterator 0 and go on with the "
+     .complexity = "O(bytes of the chunk)",
+     .summary = "Reads a filter's bytes chunk by chunk, for BF.LOADCHUNK: begin with iterator 0 and go on with the "
                 "iterator of each reply, until it is 0.",
      .syntax = "key iterator",
      .notes =
-         "An array of the next iterator and a piece of at most 16 MiB. Of the kind redisbloom the pieces are "
+         "An array of the next iterator and a chunk of at most 16 MiB. Of the type redisbloom the chunks are "
          "RedisBloom's own, so that RedisBloom can load them, and show what is there when each is read: let "
-         "nobody add meanwhile. Of every other kind they are a checksummed dump as BF.DUMP gives it, in pieces, "
-         "and all of one moment. Asking for the same iterator again returns the same piece, as long as none after it "
-         "was asked for. Such a dump ends when nobody asks for its next piece for a minute; the server keeps 64 "
+         "no client add meanwhile. Of every other type they are a checksummed dump as BF.DUMP gives it, in chunks, "
+         "and all of one moment. Asking for the same iterator again returns the same chunk, as long as none after it "
+         "was asked for. Such a dump ends when its next chunk is not asked for within a minute; the server keeps 64 "
          "at a time.",
      .weigh = WeighFilter,
      .handler = ScanDump},
@@ -311,11 +311,11 @@ constexpr CommandRow kRows[] = {
      .keys = kFirstArgument,
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
-     .complexity = "O(bytes of the piece); of the last piece O(bytes of the filter)",
-     .summary = "Takes one piece of a filter in, as BF.SCANDUMP gave it, together with the iterator of the same reply.",
+     .complexity = "O(bytes of the chunk); of the last chunk O(bytes of the filter)",
+     .summary = "Takes one chunk of a filter in, as BF.SCANDUMP gave it, together with the iterator of the same reply.",
      .syntax = "key iterator data",
-     .notes = "Pieces come in order. The name must be free. The filter is there with its last piece, and not before; "
-              "until then its name is free to others, and who takes it first has it. A load ends when no piece comes "
+     .notes = "Chunks come in order. The name must be free. The filter is there with its last chunk, and not before; "
+              "until then its name is free to others, and who takes it first has it. A load ends when no chunk comes "
               "for a minute; the server keeps 64 at a time. Dumps of RedisBloom, of all its versions, and of Bitsieve "
               "are told apart by their first bytes.",
      .weigh = WeighMany,
@@ -330,7 +330,7 @@ constexpr CommandRow kRows[] = {
      .summary = "A filter as one string of bytes, for BF.RESTORE, on this server or another, and for files.",
      .syntax = "key",
      .notes = "Checksummed and self-describing. At most 128 MiB: larger filters are read with BF.SCANDUMP, whose "
-              "pieces end to end are the same bytes, but for the kind redisbloom.",
+              "chunks end to end are the same bytes, except for the type redisbloom.",
      .weigh = WeighFilter,
      .handler = Dump},
     {.name = "bf.restore",

@@ -26,6 +26,13 @@ class Durability {
   // Calls `reached` once, when the log has come so far, from any thread; at once if it has. It must not block. If that
   // never happens, it is never called.
   virtual void Await(uint64_t position, std::function<void()> reached) = 0;
+
+  // WAITAOF.
+  virtual bool HasLog() const = 0;
+  // Where the log ends now.
+  virtual uint64_t End() const = 0;
+  // Whether the log is synced up to there. Never true with appendfsync no, which leaves it to the system.
+  virtual bool IsSynced(uint64_t position) const = 0;
 };
 
 }  // namespace bitsieve::server

@@ -1,4 +1,4 @@
-// BF.FREEZE: the verb of the kinds that collect items until they are frozen.
+// BF.FREEZE: the verb of the types that collect items until they are frozen.
 
 #include "core/base/roll_back.h"
 #include "core/filters/ribbon_staging.h"
@@ -19,9 +19,9 @@ void Freeze(CommandContext& context) {
   core::RibbonStaging* const staging = core::RibbonStaging::Of(*filter);
   if (staging != nullptr && staging->Close()) {
     core::RollBack reopened([staging] { staging->Reopen(""); });
+    NotifyChanged(context);  // before the event `frozen`, which may come as soon as the next call has begun
     context.control().Freeze(context.arguments[1], filter);
     reopened.Dismiss();
-    NotifyChanged(context);
   }
   context.reply.Ok();
 }
@@ -36,7 +36,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(1), and O(items) in the background",
      .summary = "Ends the collecting of a ribbon filter: it takes no items any more, and is built in the background.",
      .syntax = "key",
-     .notes = "Of the kind ribbon; an error for other kinds. Lookups go on, from what was collected, until the frozen "
+     .notes = "Of the type ribbon; an error for other types. Lookups go on, from what was collected, until the frozen "
               "filter takes its place in one step; BF.INFO tells state and progress. OK, too, for a filter that is "
               "being built or frozen already. If building fails, for want of memory, the filter collects again and "
               "BF.INFO tells why. A crash or a restart in that time begins the building anew.",

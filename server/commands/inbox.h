@@ -5,6 +5,7 @@
 // Thread-safe; Take() and Drain() are for the connection's loop alone.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -21,21 +22,25 @@ namespace bitsieve::server {
 struct Message {
   std::string channel;
   std::string payload;
+  bool is_sharded = false;  // came by SPUBLISH
 };
 
 class Inbox {
  public:
+  static constexpr size_t kWakeBytes = 16 * 1024;
+
   struct Item {
     std::shared_ptr<const Message> message;
     std::shared_ptr<const std::string> pattern;  // that the channel fits; null: the channel itself is subscribed to
 
-    // What it counts for, as if nobody else received it.
+    // What it counts for, as if no other inbox had it.
     size_t bytes() const {
       return sizeof(Item) + message->channel.size() + message->payload.size() + (pattern ? pattern->size() : 0);
     }
   };
 
-  // `wake` is called from any thread, at most once until the inbox was found empty; what it starts may come late.
+  // `wake` is called from any thread: once until the inbox was found empty, and each time it has grown by kWakeBytes,
+  // so that its connection can account for it. What it starts may come late.
   Inbox(std::function<void()> wake, const std::atomic<uint64_t>& limit_bytes)
       : wake_(std::move(wake)), limit_bytes_(limit_bytes) {}
 
@@ -52,7 +57,9 @@ class Inbox {
       return true;  // even if it was woken already: it may wait for its client to read
     }
     bytes_.store(bytes, std::memory_order_relaxed);
-    return !std::exchange(woken_, true);
+    const bool has_grown = bytes >= woken_bytes_ + kWakeBytes;
+    if (has_grown) woken_bytes_ = bytes;
+    return !std::exchange(woken_, true) || has_grown;
   }
   void Wake() noexcept {
     try {
@@ -76,7 +83,9 @@ class Inbox {
         }
         item = std::move(items_.front());
         items_.pop_front();
-        bytes_.store(bytes_.load(std::memory_order_relaxed) - item.bytes(), std::memory_order_relaxed);
+        const size_t bytes = bytes_.load(std::memory_order_relaxed) - item.bytes();
+        bytes_.store(bytes, std::memory_order_relaxed);
+        woken_bytes_ = std::min(woken_bytes_, bytes);
       }
       more = visit(item);
     }
@@ -104,6 +113,7 @@ class Inbox {
   // Protected by mutex_.
   std::deque<Item> items_;
   bool woken_ = false;
+  size_t woken_bytes_ = 0;  // what was there when it was last woken for its growth, or less
   // Changed under mutex_; relaxed: read for their own sake.
   std::atomic<size_t> bytes_{0};
   std::atomic<bool> overflowed_{false};

@@ -149,6 +149,7 @@ void Stats(const Environment& environment, Lines& lines) {
   const PubSub* const pub_sub = environment.pub_sub;
   lines.Add("pubsub_channels", pub_sub == nullptr ? 0 : pub_sub->channel_count());
   lines.Add("pubsub_patterns", pub_sub == nullptr ? 0 : pub_sub->pattern_count());
+  lines.Add("pubsubshard_channels", pub_sub == nullptr ? 0 : pub_sub->channel_count(PubSub::Space::kSharded));
   lines.Add("evicted_clients", environment.clients->evicted());
 }
 

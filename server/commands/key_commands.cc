@@ -255,9 +255,9 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kGeneric,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "MBbloomCF for a filter of the kind rediscuckoo, MBbloom-- for any other, none if there is none. "
+     .summary = "MBbloomCF for a filter of the type rediscuckoo, MBbloom-- for any other, none if there is none. "
                 "BF.INFO tells "
-                "the kind.",
+                "the type.",
      .syntax = "key",
      .handler = Type},
     {.name = "keys",

@@ -29,7 +29,7 @@ class Announcement {
   // Once.
   virtual void Commit() noexcept = 0;
 };
-// Null: nobody wants to hear of it.
+// Null: it is reported to nothing.
 using AnnouncementPtr = std::unique_ptr<Announcement>;
 
 inline void Commit(const AnnouncementPtr& announcement) noexcept {
@@ -77,7 +77,7 @@ class Keyspace {
   virtual ~Keyspace() = default;
 
   // To be called for a filter that is not as it was made, before it gets its first name, and held until it has it; from
-  // now on nobody changes it. Without it a name would wait for the disk. Takes as long as the disk to make a large
+  // now on it is not changed. Without it a name would wait for the disk. Takes as long as the disk to make a large
   // filter durable; null if there is nothing to do. An error: the disk or the memory refuses it.
   virtual core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr& filter) = 0;
   // A filter has one name. Null if there is none of this name.

@@ -1,6 +1,10 @@
-// OBJECT, ROLE and WAIT: what tools ask about a name and about the server, answered as Redis does for one server
-// without replicas that does not time accesses.
+// OBJECT, ROLE, WAIT and WAITAOF: what tools ask about a name and about the server, answered as Redis does for one
+// server without replicas that does not time accesses.
 
+#include <limits>
+#include <optional>
+
+#include "core/base/wall_clock.h"
 #include "server/commands/command_families.h"
 #include "server/commands/help.h"
 #include "server/commands/wire_errors.h"
@@ -8,27 +12,20 @@
 namespace bitsieve::server {
 namespace {
 
-bool NamesAFilter(const CommandContext& context) { return context.keyspace().Find(context.arguments[2]) != nullptr; }
-
-void Encoding(CommandContext& context) {
-  if (!NamesAFilter(context)) return context.reply.Null();
-  context.reply.BulkString("raw");  // as of a value of a module
+// Null without a filter of that name.
+template <Handler answer>
+void OfFilter(CommandContext& context) {
+  if (context.keyspace().Find(context.arguments[2]) == nullptr) return context.reply.Null();
+  answer(context);
 }
 
-void IdleTime(CommandContext& context) {
-  if (!NamesAFilter(context)) return context.reply.Null();
-  context.reply.Integer(0);
-}
+void Encoding(CommandContext& context) { context.reply.BulkString("raw"); }  // as of a value of a module
 
-void ReferenceCount(CommandContext& context) {
-  if (!NamesAFilter(context)) return context.reply.Null();
-  context.reply.Integer(1);
-}
+void IdleTime(CommandContext& context) { context.reply.Integer(0); }
 
-void Frequency(CommandContext& context) {
-  if (!NamesAFilter(context)) return context.reply.Null();
-  context.Error(wire::kNoFrequencies);
-}
+void ReferenceCount(CommandContext& context) { context.reply.Integer(1); }
+
+void Frequency(CommandContext& context) { context.Error(wire::kNoFrequencies); }
 
 void Role(CommandContext& context) {
   context.reply.ArrayHeader(3);
@@ -46,50 +43,85 @@ void Wait(CommandContext& context) {
   context.reply.Integer(0);
 }
 
+struct WaitAofRequest {
+  bool local = false;
+  int64_t timeout_ms = 0;
+};
+
+WaitAofRequest ReadWaitAof(ArgumentReader& reader) {
+  const int64_t local = reader.Integer(wire::kNotAnInteger, wire::kNotAnInteger);
+  if (local < 0 || local > 1) reader.Fail(wire::kLocalAcksRange);
+  if (reader.Integer(wire::kNotPositive, wire::kNotPositive) < 0) reader.Fail(wire::kNotPositive);
+  const int64_t timeout_ms = reader.Integer(wire::kTimeoutNotAnInteger, wire::kTimeoutNotAnInteger);
+  if (timeout_ms < 0) reader.Fail(wire::kNegativeTimeout);
+  return {local != 0, timeout_ms};
+}
+
+bool HasLog(const CommandContext& context) {
+  return context.environment.durability != nullptr && context.environment.durability->HasLog();
+}
+
+// Where the log ended after the last change of this connection; further, if others have changed something since.
+uint64_t PositionToSync(const CommandContext& context) {
+  const Session& session = context.session;
+  if (session.sync_wait) return session.sync_wait->position;
+  return session.has_written || context.wrote ? context.environment.durability->End() : 0;
+}
+
+int64_t Deadline(int64_t timeout_ms) {
+  constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  const int64_t now_ms = core::CoarseMonotonicMs();
+  return timeout_ms == 0 || timeout_ms > kNever - now_ms ? kNever : now_ms + timeout_ms;
+}
+
+bool MustWaitForSync(const CommandContext& context) {
+  ArgumentReader reader(context.arguments, 1);
+  const WaitAofRequest request = ReadWaitAof(reader);
+  if (!reader.ok() || !request.local || !HasLog(context)) return false;
+  const uint64_t position = PositionToSync(context);
+  if (context.environment.durability->IsSynced(position) || context.environment.clients->draining) return false;
+  std::optional<Session::SyncWait>& wait = context.session.sync_wait;
+  if (!wait) wait = {position, Deadline(request.timeout_ms)};
+  return core::CoarseMonotonicMs() < wait->until_ms;
+}
+
+void WaitAof(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 1);
+  const WaitAofRequest request = ReadWaitAof(reader);
+  if (!reader.ok()) return context.Error(reader.error());
+  if (request.local && !HasLog(context)) return context.Error(wire::kWaitAofWithoutLog);
+  const bool synced = HasLog(context) && context.environment.durability->IsSynced(PositionToSync(context));
+  context.session.sync_wait.reset();
+  context.reply.ArrayHeader(2);
+  context.reply.Integer(synced ? 1 : 0);
+  context.reply.Integer(0);
+}
+
 constexpr KeyPositions kKey{2, 2, 1};
 
+constexpr CommandRow ObjectRow(std::string_view name, std::string_view since, std::string_view summary,
+                               Handler handler) {
+  return {.name = name,
+          .arity = 3,
+          .flags = kReadOnly | kFast,
+          .keys = kKey,
+          .group = CommandGroup::kGeneric,
+          .since = since,
+          .complexity = "O(1)",
+          .summary = summary,
+          .syntax = "key",
+          .handler = handler};
+}
+
 constexpr CommandRow kObjectSubcommands[] = {
-    {.name = "object|encoding",
-     .arity = 3,
-     .flags = kReadOnly | kFast,
-     .keys = kKey,
-     .group = CommandGroup::kGeneric,
-     .since = "2.2.3",
-     .complexity = "O(1)",
-     .summary = "raw, as of every value of a module. Nil if there is no such filter.",
-     .syntax = "key",
-     .handler = Encoding},
-    {.name = "object|freq",
-     .arity = 3,
-     .flags = kReadOnly | kFast,
-     .keys = kKey,
-     .group = CommandGroup::kGeneric,
-     .since = "4.0.0",
-     .complexity = "O(1)",
-     .summary = "An error, since accesses are not counted. Nil if there is no such filter.",
-     .syntax = "key",
-     .handler = Frequency},
+    ObjectRow("object|encoding", "2.2.3", "raw, as of every value of a module. Nil if there is no such filter.",
+              OfFilter<Encoding>),
+    ObjectRow("object|freq", "4.0.0", "An error, since accesses are not counted. Nil if there is no such filter.",
+              OfFilter<Frequency>),
     HelpRow("object|help", "6.2.0", CommandGroup::kGeneric),
-    {.name = "object|idletime",
-     .arity = 3,
-     .flags = kReadOnly | kFast,
-     .keys = kKey,
-     .group = CommandGroup::kGeneric,
-     .since = "2.2.3",
-     .complexity = "O(1)",
-     .summary = "0, since accesses are not timed. Nil if there is no such filter.",
-     .syntax = "key",
-     .handler = IdleTime},
-    {.name = "object|refcount",
-     .arity = 3,
-     .flags = kReadOnly | kFast,
-     .keys = kKey,
-     .group = CommandGroup::kGeneric,
-     .since = "2.2.3",
-     .complexity = "O(1)",
-     .summary = "1. Nil if there is no such filter.",
-     .syntax = "key",
-     .handler = ReferenceCount},
+    ObjectRow("object|idletime", "2.2.3", "0, since accesses are not timed. Nil if there is no such filter.",
+              OfFilter<IdleTime>),
+    ObjectRow("object|refcount", "2.2.3", "1. Nil if there is no such filter.", OfFilter<ReferenceCount>),
 };
 
 constexpr CommandRow kRows[] = {
@@ -115,6 +147,21 @@ constexpr CommandRow kRows[] = {
      .summary = "0 at once: the number of replicas that have received the changes of this connection.",
      .syntax = "numreplicas timeout",
      .handler = Wait},
+    {.name = "waitaof",
+     .arity = 4,
+     .group = CommandGroup::kGeneric,
+     .since = "7.2.0",
+     .complexity = "O(1)",
+     .summary =
+         "Waits until the changes of this connection are synced to the disk. Two numbers: 1 or 0, whether they are, "
+         "and 0, for the replicas.",
+     .syntax = "numlocal numreplicas timeout",
+     .notes =
+         "numlocal is 1, or 0 to wait for nothing. The timeout is in milliseconds, 0 is none. There are no replicas "
+         "and none is waited for. Within MULTI it does not wait. It may wait for changes of others as well. With "
+         "appendfsync no nothing is known to be synced: it waits for its timeout and replies 0.",
+     .must_wait = MustWaitForSync,
+     .handler = WaitAof},
 };
 
 }  // namespace

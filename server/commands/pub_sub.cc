@@ -10,6 +10,7 @@ namespace bitsieve::server {
 struct PubSub::Delivery {
   std::string_view channel;
   std::string_view payload;
+  Space space;
   std::shared_ptr<const Message> message = nullptr;  // made for the first who receives it
   std::vector<InboxPtr> sleeping = {};
   uint64_t receivers = 0;
@@ -17,7 +18,8 @@ struct PubSub::Delivery {
   // Whatever can fail for want of memory fails before anybody received anything.
   void PutInto(const Inboxes& inboxes, const std::shared_ptr<const std::string>& pattern) {
     if (message == nullptr) {
-      message = std::make_shared<const Message>(Message{std::string(channel), std::string(payload)});
+      message = std::make_shared<const Message>(
+          Message{std::string(channel), std::string(payload), space == Space::kSharded});
     }
     sleeping.reserve(sleeping.size() + inboxes.size());
     for (const InboxPtr& inbox : inboxes) {
@@ -27,21 +29,23 @@ struct PubSub::Delivery {
   }
 };
 
-void PubSub::Subscribe(std::string_view channel, const InboxPtr& inbox) {
-  Shard& shard = ShardOf(channel);
+void PubSub::Subscribe(std::string_view channel, const InboxPtr& inbox, Space space) {
+  ChannelSpace& channels = ChannelsOf(space);
+  Shard& shard = channels.ShardOf(channel);
   const std::lock_guard lock(shard.mutex);
   Inboxes& inboxes = shard.channels[std::string(channel)];
   inboxes.insert(inbox);
-  if (inboxes.size() == 1) channel_count_.fetch_add(1, std::memory_order_relaxed);
+  if (inboxes.size() == 1) channels.count.fetch_add(1, std::memory_order_relaxed);
 }
 
-void PubSub::Unsubscribe(std::string_view channel, const InboxPtr& inbox) {
-  Shard& shard = ShardOf(channel);
+void PubSub::Unsubscribe(std::string_view channel, const InboxPtr& inbox, Space space) {
+  ChannelSpace& channels = ChannelsOf(space);
+  Shard& shard = channels.ShardOf(channel);
   const std::lock_guard lock(shard.mutex);
   const auto found = shard.channels.find(channel);
   if (found == shard.channels.end() || found->second.erase(inbox) == 0 || !found->second.empty()) return;
   shard.channels.erase(found);
-  channel_count_.fetch_sub(1, std::memory_order_relaxed);
+  channels.count.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void PubSub::SubscribePattern(std::string_view pattern, const InboxPtr& inbox) {
@@ -60,16 +64,16 @@ void PubSub::UnsubscribePattern(std::string_view pattern, const InboxPtr& inbox)
   pattern_count_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-uint64_t PubSub::Publish(std::string_view channel, std::string_view payload) {
-  Delivery delivery{channel, payload};
-  if (channel_count() != 0) PublishToChannel(delivery);
-  if (pattern_count() != 0) PublishToPatterns(delivery);
+uint64_t PubSub::Publish(std::string_view channel, std::string_view payload, Space space) {
+  Delivery delivery{channel, payload, space};
+  if (channel_count(space) != 0) PublishToChannel(delivery);
+  if (space == Space::kGlobal && pattern_count() != 0) PublishToPatterns(delivery);
   for (const InboxPtr& inbox : delivery.sleeping) inbox->Wake();
   return delivery.receivers;
 }
 
 void PubSub::PublishToChannel(Delivery& delivery) {
-  const Shard& shard = ShardOf(delivery.channel);
+  const Shard& shard = ChannelsOf(delivery.space).ShardOf(delivery.channel);
   const std::lock_guard lock(shard.mutex);
   const auto found = shard.channels.find(delivery.channel);
   if (found != shard.channels.end()) delivery.PutInto(found->second, nullptr);
@@ -82,9 +86,9 @@ void PubSub::PublishToPatterns(Delivery& delivery) {
   }
 }
 
-std::vector<std::string> PubSub::Channels(std::string_view glob) const {
+std::vector<std::string> PubSub::Channels(std::string_view glob, Space space) const {
   std::vector<std::string> found;
-  for (const Shard& shard : shards_) {
+  for (const Shard& shard : ChannelsOf(space).shards) {
     const std::lock_guard lock(shard.mutex);
     for (const auto& [channel, inboxes] : shard.channels) {
       if (core::GlobMatch(glob, channel)) found.push_back(channel);
@@ -93,8 +97,8 @@ std::vector<std::string> PubSub::Channels(std::string_view glob) const {
   return found;
 }
 
-uint64_t PubSub::Subscribers(std::string_view channel) const {
-  const Shard& shard = ShardOf(channel);
+uint64_t PubSub::Subscribers(std::string_view channel, Space space) const {
+  const Shard& shard = ChannelsOf(space).ShardOf(channel);
   const std::lock_guard lock(shard.mutex);
   const auto found = shard.channels.find(channel);
   return found == shard.channels.end() ? 0 : found->second.size();

@@ -15,8 +15,14 @@ namespace bitsieve::server {
 namespace {
 
 using Kind = Subscriptions::Kind;
+using Space = PubSub::Space;
 
-size_t CountOf(const Session& session) { return session.subscriptions == nullptr ? 0 : session.subscriptions->count(); }
+// What a confirmation of this kind counts: shard channels are counted by themselves.
+size_t CountOf(const Session& session, Kind kind) {
+  const Subscriptions* const all = session.subscriptions.get();
+  if (all == nullptr) return 0;
+  return kind == Kind::kShardChannel ? all->shard_channels() : all->channels() + all->patterns();
+}
 
 // For CLIENT LIST.
 void NoteCounts(const Session& session) {
@@ -25,21 +31,23 @@ void NoteCounts(const Session& session) {
                                  std::memory_order_relaxed);
   session.client->patterns.store(all == nullptr ? 0 : static_cast<uint32_t>(all->patterns()),
                                  std::memory_order_relaxed);
+  session.client->shard_channels.store(all == nullptr ? 0 : static_cast<uint32_t>(all->shard_channels()),
+                                       std::memory_order_relaxed);
 }
 
-// `verb` is "subscribe" and the like. Without a name: there was none to unsubscribe from.
-void Confirm(CommandContext& context, std::string_view verb, std::optional<std::string_view> name) {
+// Without a name: there was none to unsubscribe from.
+void Confirm(CommandContext& context, Kind kind, std::optional<std::string_view> name) {
   context.reply.PushHeader(3);
-  context.reply.BulkString(verb);
+  context.reply.BulkString(context.row->name);
   name ? context.reply.BulkString(*name) : context.reply.Null();
-  context.reply.Integer(static_cast<int64_t>(CountOf(context.session)));
+  context.reply.Integer(static_cast<int64_t>(CountOf(context.session, kind)));
 }
 
 bool Add(CommandContext& context, Kind kind, std::string_view name) {
   Session& session = context.session;
-  const size_t most = kind == Kind::kChannel ? PubSub::kMaxChannelBytes : PubSub::kMaxPatternBytes;
+  const size_t most = kind == Kind::kPattern ? PubSub::kMaxPatternBytes : PubSub::kMaxChannelBytes;
   if (name.size() > most) {
-    context.Error(kind == Kind::kChannel ? wire::kChannelTooLong : wire::kPatternTooLong);
+    context.Error(kind == Kind::kPattern ? wire::kPatternTooLong : wire::kChannelTooLong);
     return false;
   }
   if (session.subscriptions == nullptr) {
@@ -52,9 +60,10 @@ bool Add(CommandContext& context, Kind kind, std::string_view name) {
 
 template <Kind kind>
 void Subscribe(CommandContext& context) {
+  if (kind == Kind::kShardChannel && context.session.executing != nullptr) return context.Error(wire::kNoShardInExec);
   for (const std::string_view name : context.arguments.subspan(1)) {
     if (!Add(context, kind, name)) break;
-    Confirm(context, context.row->name, name);
+    Confirm(context, kind, name);
   }
   NoteCounts(context.session);
 }
@@ -65,7 +74,7 @@ void UnsubscribeFrom(CommandContext& context, Kind kind, std::string_view name) 
     // What had been published by now comes before the confirmation, and nothing after it.
     all->WriteMessages(context.reply, std::numeric_limits<size_t>::max());
   }
-  Confirm(context, context.row->name, name);
+  Confirm(context, kind, name);
 }
 
 template <Kind kind>
@@ -76,31 +85,35 @@ void Unsubscribe(CommandContext& context) {
     const Subscriptions* const all = context.session.subscriptions.get();
     const std::vector<std::string> held = all == nullptr ? std::vector<std::string>() : all->Names(kind);
     for (const std::string& name : held) UnsubscribeFrom(context, kind, name);
-    if (held.empty()) Confirm(context, context.row->name, std::nullopt);
+    if (held.empty()) Confirm(context, kind, std::nullopt);
   }
   NoteCounts(context.session);
 }
 
+template <Space space>
 void Publish(CommandContext& context) {
   const std::string_view channel = context.arguments[1];
   if (channel.size() > PubSub::kMaxChannelBytes) return context.Error(wire::kChannelTooLong);
-  context.reply.Integer(static_cast<int64_t>(context.environment.pub_sub->Publish(channel, context.arguments[2])));
+  const std::string_view message = context.arguments[2];
+  context.reply.Integer(static_cast<int64_t>(context.environment.pub_sub->Publish(channel, message, space)));
 }
 
+template <Space space>
 void Channels(CommandContext& context) {
   const std::string_view glob = context.arguments.size() > 2 ? context.arguments[2] : "*";
   if (glob.size() > PubSub::kMaxPatternBytes) return context.Error(wire::kPatternTooLong);
-  const std::vector<std::string> found = context.environment.pub_sub->Channels(glob);
+  const std::vector<std::string> found = context.environment.pub_sub->Channels(glob, space);
   context.reply.ArrayHeader(found.size());
   for (const std::string& channel : found) context.reply.BulkString(channel);
 }
 
+template <Space space>
 void SubscriberCounts(CommandContext& context) {
   const Arguments channels = context.arguments.subspan(2);
   context.reply.ArrayHeader(2 * channels.size());
   for (const std::string_view channel : channels) {
     context.reply.BulkString(channel);
-    context.reply.Integer(static_cast<int64_t>(context.environment.pub_sub->Subscribers(channel)));
+    context.reply.Integer(static_cast<int64_t>(context.environment.pub_sub->Subscribers(channel, space)));
   }
 }
 
@@ -108,25 +121,29 @@ void PatternCount(CommandContext& context) {
   context.reply.Integer(static_cast<int64_t>(context.environment.pub_sub->pattern_count()));
 }
 
-constexpr uint32_t kSubscribing = kFast | kNoMulti | kLoading | kWhileSubscribed;
+constexpr uint32_t kSubscribing = kFast | kLoading | kWhileSubscribed;
 constexpr std::string_view kSubscribeNotes =
     "Until it has unsubscribed from everything, a connection that speaks RESP2 may send nothing but SUBSCRIBE, "
-    "PSUBSCRIBE, UNSUBSCRIBE, PUNSUBSCRIBE, PING, QUIT and RESET; with RESP3 it may send anything, and messages come "
-    "as "
-    "push data. A subscriber for whom more bytes of messages wait than client-output-buffer-limit allows is closed. At "
+    "PSUBSCRIBE, SSUBSCRIBE, UNSUBSCRIBE, PUNSUBSCRIBE, SUNSUBSCRIBE, PING, QUIT and RESET; with RESP3 it may send "
+    "anything, and messages come as push data. A subscriber for whom more bytes of messages wait than "
+    "client-output-buffer-limit allows is closed. At "
     "most 16384 channels and patterns a connection, of 16 MiB together; a channel has at most 16384 bytes, a pattern "
     "1024.";
+constexpr std::string_view kShardNotes =
+    "Shard channels are apart from the channels of SUBSCRIBE, and the confirmation counts them alone. There is no "
+    "cluster: every shard channel is on this server. The limits and the rules for RESP2 are those of SUBSCRIBE. Within "
+    "MULTI it is queued, and EXEC replies with an error in its place.";
 constexpr std::string_view kUnsubscribeNotes =
     "Messages that were published before come before the confirmation; none comes after it.";
 
-constexpr CommandRow SubscribingRow(std::string_view name, int arity, std::string_view complexity,
-                                    std::string_view summary, std::string_view syntax, std::string_view notes,
-                                    Handler handler) {
+constexpr CommandRow SubscribingRow(std::string_view name, int arity, std::string_view since,
+                                    std::string_view complexity, std::string_view summary, std::string_view syntax,
+                                    std::string_view notes, Handler handler) {
   return {.name = name,
           .arity = arity,
           .flags = kSubscribing,
           .group = CommandGroup::kPubSub,
-          .since = "2.0.0",
+          .since = since,
           .complexity = complexity,
           .summary = summary,
           .syntax = syntax,
@@ -145,7 +162,7 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .complexity = "O(channels)",
      .summary = "The channels that have subscribers and fit a glob pattern. Patterns are not counted.",
      .syntax = "[pattern]",
-     .handler = Channels},
+     .handler = Channels<Space::kGlobal>},
     {.name = "pubsub|numsub",
      .arity = -2,
      .flags = kLoading,
@@ -155,7 +172,7 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .summary = "How many subscribers each of these channels has. Patterns are not counted.",
      .syntax = "[channel [channel ...]]",
      .weigh = WeighArguments,
-     .handler = SubscriberCounts},
+     .handler = SubscriberCounts<Space::kGlobal>},
     {.name = "pubsub|numpat",
      .arity = 2,
      .flags = kLoading,
@@ -164,21 +181,47 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .complexity = "O(1)",
      .summary = "The number of different patterns that have subscribers.",
      .handler = PatternCount},
+    {.name = "pubsub|shardchannels",
+     .arity = -2,
+     .max_arguments = 3,
+     .flags = kLoading,
+     .group = CommandGroup::kPubSub,
+     .since = "7.0.0",
+     .complexity = "O(shard channels)",
+     .summary = "The shard channels that have subscribers and fit a glob pattern.",
+     .syntax = "[pattern]",
+     .handler = Channels<Space::kSharded>},
+    {.name = "pubsub|shardnumsub",
+     .arity = -2,
+     .flags = kLoading,
+     .group = CommandGroup::kPubSub,
+     .since = "7.0.0",
+     .complexity = "O(shard channels asked about)",
+     .summary = "How many subscribers each of these shard channels has.",
+     .syntax = "[shardchannel [shardchannel ...]]",
+     .weigh = WeighArguments,
+     .handler = SubscriberCounts<Space::kSharded>},
 };
 
 constexpr CommandRow kRows[] = {
-    SubscribingRow("subscribe", -2, "O(channels)", "Receives what is published to these channels from now on.",
+    SubscribingRow("subscribe", -2, "2.0.0", "O(channels)", "Receives what is published to these channels from now on.",
                    "channel [channel ...]", kSubscribeNotes, Subscribe<Kind::kChannel>),
-    SubscribingRow("psubscribe", -2, "O(patterns)",
+    SubscribingRow("psubscribe", -2, "2.0.0", "O(patterns)",
                    "Receives what is published to every channel that fits one of these glob patterns.",
                    "pattern [pattern ...]", kSubscribeNotes, Subscribe<Kind::kPattern>),
-    SubscribingRow("unsubscribe", -1, "O(channels)", "Unsubscribes from these channels, or from all.",
+    SubscribingRow("unsubscribe", -1, "2.0.0", "O(channels)", "Unsubscribes from these channels, or from all.",
                    "[channel [channel ...]]", kUnsubscribeNotes, Unsubscribe<Kind::kChannel>),
-    SubscribingRow("punsubscribe", -1, "O(patterns)", "Unsubscribes from these patterns, or from all.",
+    SubscribingRow("punsubscribe", -1, "2.0.0", "O(patterns)", "Unsubscribes from these patterns, or from all.",
                    "[pattern [pattern ...]]", kUnsubscribeNotes, Unsubscribe<Kind::kPattern>),
+    SubscribingRow("ssubscribe", -2, "7.0.0", "O(shard channels)",
+                   "Receives what SPUBLISH sends to these shard channels from now on.",
+                   "shardchannel [shardchannel ...]", kShardNotes, Subscribe<Kind::kShardChannel>),
+    SubscribingRow("sunsubscribe", -1, "7.0.0", "O(shard channels)",
+                   "Unsubscribes from these shard channels, or from all.", "[shardchannel [shardchannel ...]]",
+                   kUnsubscribeNotes, Unsubscribe<Kind::kShardChannel>),
     {.name = "publish",
      .arity = 3,
-     .flags = kFast | kLoading,
+     .flags = kFast | kLoading | kPublishes,
      .preparation = Preparation::kNothing,
      .group = CommandGroup::kPubSub,
      .since = "2.0.0",
@@ -188,7 +231,18 @@ constexpr CommandRow kRows[] = {
      .notes =
          "A connection counts once for the channel and once for each of its patterns that fits. It never waits for "
          "a subscriber. See events.md for what subscribers can rely on.",
-     .handler = Publish},
+     .handler = Publish<Space::kGlobal>},
+    {.name = "spublish",
+     .arity = 3,
+     .flags = kFast | kLoading | kPublishes,
+     .preparation = Preparation::kNothing,
+     .group = CommandGroup::kPubSub,
+     .since = "7.0.0",
+     .complexity = "O(subscribers of the shard channel)",
+     .summary = "Sends a message to the subscribers of a shard channel and returns how many there were.",
+     .syntax = "shardchannel message",
+     .notes = "Channels and patterns do not receive it. It never waits for a subscriber.",
+     .handler = Publish<Space::kSharded>},
     {.name = "pubsub",
      .arity = -2,
      .group = CommandGroup::kPubSub,

@@ -88,10 +88,10 @@ constexpr CommandRow kRows[] = {
                 "twice must be removed twice.",
      .syntax = "key item",
      .notes =
-         "Of the kinds counting, cuckoo and rediscuckoo; an error for others. Remove only what was added: removing an "
+         "Of the types counting, cuckoo and rediscuckoo; an error for others. Remove only what was added: removing an "
          "item that merely looks present, a false positive, takes from other items, which can then be missed. 0 "
          "is also the answer for a saturated item, which stays for ever: one whose counters are all at their "
-         "largest value (15 additions with 4 bits, 255 with 8), or of the kind cuckoo one that fills its two "
+         "largest value (15 additions with 4 bits, 255 with 8), or of the type cuckoo one that fills its two "
          "buckets (8 additions with buckets of 4).",
      .items_handler = AnswerRemovals,
      .weigh = WeighArguments,
@@ -119,7 +119,7 @@ constexpr CommandRow kRows[] = {
      .summary = "How often an item was added, less removals: an estimate, at times too high. 0 if it is not there, or "
                 "if there is no such filter.",
      .syntax = "key item",
-     .notes = "Of the kinds counting, cuckoo and rediscuckoo; an error for others. The largest answer of counting is "
+     .notes = "Of the types counting, cuckoo and rediscuckoo; an error for others. The largest answer of counting is "
               "15 with "
               "counters of 4 bits and 255 with 8, and means that many or more; of cuckoo, 8 a table with buckets of 4, "
               "of rediscuckoo 4 with buckets of 2.",

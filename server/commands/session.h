@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,6 +43,12 @@ class ClientRecord {
   std::atomic<uint32_t> watched_names{0};
   std::atomic<uint32_t> channels{0};  // subscribed to
   std::atomic<uint32_t> patterns{0};
+  std::atomic<uint32_t> shard_channels{0};
+  bool is_subscribed() const {
+    return channels.load(std::memory_order_relaxed) + patterns.load(std::memory_order_relaxed) +
+               shard_channels.load(std::memory_order_relaxed) !=
+           0;
+  }
   std::atomic<bool> no_evict{false};  // CLIENT NO-EVICT
   std::atomic<bool> no_touch{false};  // CLIENT NO-TOUCH
   std::atomic<bool> doomed{false};    // Close() was called: it is as good as gone
@@ -50,12 +57,12 @@ class ClientRecord {
   struct Memory {
     std::atomic<uint64_t> received{0};       // not yet run; of these, so many are
     std::atomic<uint64_t> received_free{0};  // room for more
-    std::atomic<uint64_t> waiting{0};        // commands that wait
+    std::atomic<uint64_t> waiting{0};        // commands that wait, or run on a worker
     std::atomic<uint64_t> queued{0};         // between MULTI and EXEC
     std::atomic<uint64_t> held{0};           // replies that wait for the log
-    std::atomic<uint64_t> unsent{0};         // replies that wait for the client
+    std::atomic<uint64_t> unsent{0};         // replies and published messages that wait for the client
     std::atomic<uint64_t> unsent_blocks{0};
-    std::atomic<uint64_t> total{0};
+    std::atomic<uint64_t> total{0};  // and what it is subscribed to, and watches
   };
   Memory memory;
 
@@ -118,6 +125,8 @@ class ClientList {
   uint64_t evicted() const { return evicted_.load(std::memory_order_relaxed); }
 
   ClientPause pause;  // thread-safe
+  // The server stops: no command waits for anything any more.
+  std::atomic<bool> draining{false};
 
  private:
   mutable std::mutex mutex_;
@@ -134,21 +143,25 @@ class ClientList {
 class ArgumentBytes {
  public:
   virtual ~ArgumentBytes() = default;
-  // The bytes stay where they are as long as the result lives, which may end on any thread. Null: they cannot be kept.
-  // Throws std::bad_alloc.
-  virtual std::shared_ptr<const void> Share() = 0;
+  struct Shared {
+    std::shared_ptr<const void> owner;  // null: they cannot be kept
+    size_t bytes = 0;                   // memory that the connection no longer accounts for
+  };
+  // The bytes stay where they are as long as the owner lives, which may end on any thread. Throws std::bad_alloc.
+  virtual Shared Share() = 0;
 };
 
 // The commands of an EXEC.
 struct Execution final : ArgumentBytes, std::enable_shared_from_this<Execution> {
   Execution(std::vector<std::vector<std::string>> commands, Claims::Held claimed)
       : queued(std::move(commands)), claim(std::move(claimed)) {}
-  std::shared_ptr<const void> Share() override { return shared_from_this(); }
+  // The session forgets the execution with its last command.
+  Shared Share() override { return {shared_from_this(), next == queued.size() ? bytes : 0}; }
 
   std::vector<std::vector<std::string>> queued;
   size_t next = 0;     // the first that did not run yet
   size_t bytes = 0;    // as Session::queued_bytes was
-  Claims::Held claim;  // if names were watched: nobody else's transaction is about them meanwhile
+  Claims::Held claim;  // if names were watched: no other transaction uses them meanwhile
 };
 
 struct Session {
@@ -175,12 +188,21 @@ struct Session {
   bool multi_failed = false;  // a queued command was refused: EXEC aborts
   std::vector<std::vector<std::string>> queued;
   size_t queued_bytes = 0;
-  bool queue_writes = false;  // a queued command may change something
+  bool queue_writes = false;     // a queued command may change something
+  bool queue_publishes = false;  // a queued command sends a message
 
   WatchList watches;
 
+  bool has_written = false;  // a command that may have changed something has run
+  // WAITAOF, while it waits.
+  struct SyncWait {
+    uint64_t position;
+    int64_t until_ms;  // of the monotonic clock
+  };
+  std::optional<SyncWait> sync_wait;
+
   std::unique_ptr<Subscriptions> subscriptions;  // null: none so far
-  Wakeable* wakeable = nullptr;                  // the connection, to be woken when there are messages; null: nobody
+  Wakeable* wakeable = nullptr;                  // the connection, to be woken when there are messages; null: none
   // RESP2 cannot tell messages from replies.
   bool MaySendLittle() const {
     return subscriptions != nullptr && version == protocol::ProtocolVersion::kResp2 && subscriptions->count() != 0;

@@ -3,9 +3,14 @@
 namespace bitsieve::server {
 namespace {
 
+PubSub::Space SpaceOf(Subscriptions::Kind kind) {
+  return kind == Subscriptions::Kind::kShardChannel ? PubSub::Space::kSharded : PubSub::Space::kGlobal;
+}
+
 void WriteMessage(protocol::ReplyWriter& reply, const Inbox::Item& item) {
   reply.PushHeader(item.pattern == nullptr ? 3 : 4);
-  reply.BulkString(item.pattern == nullptr ? "message" : "pmessage");
+  const std::string_view channel_verb = item.message->is_sharded ? "smessage" : "message";
+  reply.BulkString(item.pattern == nullptr ? channel_verb : "pmessage");
   if (item.pattern != nullptr) reply.BulkString(*item.pattern);
   reply.BulkString(item.message->channel);
   reply.BulkString(item.message->payload);
@@ -19,8 +24,9 @@ Subscriptions::Subscriptions(PubSub& pub_sub, Wakeable* owner)
                                      pub_sub.inbox_limit_bytes)) {}
 
 Subscriptions::~Subscriptions() {
-  for (const std::string& name : channels_) Leave(Kind::kChannel, name);
-  for (const std::string& name : patterns_) Leave(Kind::kPattern, name);
+  for (const Kind kind : {Kind::kChannel, Kind::kPattern, Kind::kShardChannel}) {
+    for (const std::string& name : SetOf(kind)) Leave(kind, name);
+  }
 }
 
 size_t Subscriptions::BytesOf(std::string_view name) {
@@ -28,8 +34,14 @@ size_t Subscriptions::BytesOf(std::string_view name) {
   return sizeof(std::string) + 10 * sizeof(void*) + name.size();
 }
 
+void Subscriptions::Join(Kind kind, std::string_view name) {
+  if (kind == Kind::kPattern) return pub_sub_.SubscribePattern(name, inbox_);
+  pub_sub_.Subscribe(name, inbox_, SpaceOf(kind));
+}
+
 void Subscriptions::Leave(Kind kind, std::string_view name) {
-  kind == Kind::kChannel ? pub_sub_.Unsubscribe(name, inbox_) : pub_sub_.UnsubscribePattern(name, inbox_);
+  if (kind == Kind::kPattern) return pub_sub_.UnsubscribePattern(name, inbox_);
+  pub_sub_.Unsubscribe(name, inbox_, SpaceOf(kind));
 }
 
 bool Subscriptions::Add(Kind kind, std::string_view name) {
@@ -39,7 +51,7 @@ bool Subscriptions::Add(Kind kind, std::string_view name) {
   // First: if there is no memory for the rest, the end of the connection still undoes it all.
   SetOf(kind).insert(std::move(key));
   bytes_ += BytesOf(name);
-  kind == Kind::kChannel ? pub_sub_.Subscribe(name, inbox_) : pub_sub_.SubscribePattern(name, inbox_);
+  Join(kind, name);
   return true;
 }
 
@@ -52,7 +64,7 @@ void Subscriptions::Remove(Kind kind, std::string_view name) {
 }
 
 std::vector<std::string> Subscriptions::Names(Kind kind) const {
-  const Set& names = kind == Kind::kChannel ? channels_ : patterns_;
+  const Set& names = SetOf(kind);
   return {names.begin(), names.end()};
 }
 

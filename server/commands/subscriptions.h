@@ -2,6 +2,7 @@
 // from everything when it ends. Confined to its loop; the inbox is what other threads know of it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -29,7 +30,7 @@ class Subscriptions {
   static constexpr size_t kMaxNames = 16384;
   static constexpr size_t kMaxBytes = size_t{16} << 20;
 
-  enum class Kind { kChannel, kPattern };
+  enum class Kind { kChannel, kPattern, kShardChannel };
 
   Subscriptions(PubSub& pub_sub, Wakeable* owner);
   ~Subscriptions();
@@ -39,9 +40,10 @@ class Subscriptions {
   void Remove(Kind kind, std::string_view name);
   std::vector<std::string> Names(Kind kind) const;
 
-  size_t channels() const { return channels_.size(); }
-  size_t patterns() const { return patterns_.size(); }
-  size_t count() const { return channels() + patterns(); }
+  size_t channels() const { return SetOf(Kind::kChannel).size(); }
+  size_t patterns() const { return SetOf(Kind::kPattern).size(); }
+  size_t shard_channels() const { return SetOf(Kind::kShardChannel).size(); }
+  size_t count() const { return channels() + patterns() + shard_channels(); }
   // Memory that the names take, bookkeeping included.
   size_t bytes() const { return bytes_; }
   const Inbox& inbox() const { return *inbox_; }
@@ -53,13 +55,14 @@ class Subscriptions {
   using Set = std::unordered_set<std::string>;
 
   static size_t BytesOf(std::string_view name);
-  Set& SetOf(Kind kind) { return kind == Kind::kChannel ? channels_ : patterns_; }
+  Set& SetOf(Kind kind) { return names_[static_cast<size_t>(kind)]; }
+  const Set& SetOf(Kind kind) const { return names_[static_cast<size_t>(kind)]; }
+  void Join(Kind kind, std::string_view name);
   void Leave(Kind kind, std::string_view name);
 
   PubSub& pub_sub_;
   const std::shared_ptr<Inbox> inbox_;
-  Set channels_;
-  Set patterns_;
+  std::array<Set, 3> names_;  // by kind
   size_t bytes_ = 0;
 };
 

@@ -29,6 +29,7 @@ void LetGoOfQueue(Session& session) {
   std::vector<std::vector<std::string>>().swap(session.queued);
   session.queued_bytes = 0;
   session.queue_writes = false;
+  session.queue_publishes = false;
 }
 
 void Multi(CommandContext& context) {
@@ -61,8 +62,8 @@ Claims::Slots SlotsOf(const CommandTable& table, const Session& session) {
   return slots;
 }
 
-// False if a watched name was touched, or if another transaction may be about to touch what this one is about. Nobody
-// else's transaction does as long as `claim` lives.
+// False if a watched name was touched, or if another transaction may be about to touch what this one is about. No
+// other transaction does as long as `claim` lives.
 bool WatchesHold(const CommandContext& context, Claims::Held& claim) {
   const Session& session = context.session;
   if (session.watches.empty()) return true;

@@ -1,5 +1,5 @@
-// transfers.h: filters on their way out of the server, and into it, over several commands: dumps that are read piece
-// by piece, and filters that arrive so. A filter on its way in is known to nobody but its loader: its name is published
+// transfers.h: filters on their way out of the server, and into it, over several commands: dumps that are read chunk
+// by chunk, and filters that arrive so. A filter on its way in is known to its loader alone: its name is published
 // with the last byte. All of it is bounded in number and given back when abandoned (idle_table.h). Thread-safe.
 #pragma once
 
@@ -20,21 +20,21 @@
 
 namespace bitsieve::server {
 
-// Whose header it was that a load began with: the pieces of another format do not continue it.
+// Whose header it was that a load began with: the chunks of another format do not continue it.
 enum class LoadFormat : uint8_t { kBitsieve, kRedisBloom };
 
-// A filter that arrives in pieces, in order; under its future name. Confined to who took it.
+// A filter that arrives in chunks, in order; under its future name. Confined to who took it.
 struct PendingLoad {
   LoadFormat format;
   core::MemoryReservation overhead;  // of the name and of this
   std::unique_ptr<core::FilterDecoder> decoder;
   uint64_t received = 0;     // bytes of the decoder's body
-  uint64_t last_cursor = 0;  // that came with the last piece
+  uint64_t last_cursor = 0;  // that came with the last chunk
 };
 
 using PendingLoads = IdleTable<PendingLoad>;
 
-// An image that is read piece by piece; under its number. The image goes forward only, so the latest piece is kept for
+// An image that is read chunk by chunk; under its number. The image goes forward only, so the latest chunk is kept for
 // a client that asks for it again. Confined to who took it.
 struct OpenDump {
   FilterPtr filter;  // lives as long as the image: hence before the stream

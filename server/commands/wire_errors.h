@@ -70,7 +70,7 @@ inline constexpr std::string_view kLoadCursorNotNumeric = "ERR Second argument m
 inline constexpr std::string_view kBadData = "ERR received bad data";
 inline constexpr std::string_view kInvalidOffset = "ERR invalid offset - no link found";
 inline constexpr std::string_view kInvalidChunk = "ERR invalid chunk - Too big for current filter";
-inline constexpr std::string_view kChunkNotNext = "ERR received bad data: another piece comes next";
+inline constexpr std::string_view kChunkNotNext = "ERR received bad data: another chunk comes next";
 inline constexpr std::string_view kNoSuchDump =
     "ERR no such dump: it has ended, or was left alone too long; begin again with iterator 0";
 inline constexpr std::string_view kTooManyDumps = "ERR too many dumps in progress";
@@ -119,6 +119,10 @@ inline constexpr std::string_view kNoFrequencies =
     "between policies at runtime LRU and LFU data will take some time to adjust.";
 inline constexpr std::string_view kTimeoutNotAnInteger = "ERR timeout is not an integer or out of range";
 inline constexpr std::string_view kNegativeTimeout = "ERR timeout is negative";
+inline constexpr std::string_view kLocalAcksRange = "ERR value is out of range, value must between 0 and 1";
+inline constexpr std::string_view kNotPositive = "ERR value is out of range, must be positive";
+inline constexpr std::string_view kWaitAofWithoutLog =
+    "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.";
 inline constexpr std::string_view kExpiryNxNotAlone =
     "ERR NX and XX, GT or LT options at the same time are not compatible";
 inline constexpr std::string_view kExpiryGtAndLt = "ERR GT and LT options at the same time are not compatible";
@@ -141,7 +145,6 @@ inline constexpr std::string_view kNoSuchClient = "ERR No such client";
 inline constexpr std::string_view kNoTracking =
     "ERR client tracking is not supported: there are no values of keys that a client could cache";
 inline constexpr std::string_view kUnblockReason = "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR";
-inline constexpr std::string_view kPauseTimeout = "ERR timeout is not an integer or out of range";
 inline constexpr std::string_view kPauseMode = "ERR CLIENT PAUSE mode must be WRITE or ALL";
 
 // Transactions.
@@ -159,6 +162,7 @@ inline constexpr std::string_view kQueueFull =
 // Channels.
 inline constexpr std::string_view kChannelTooLong = "ERR the channel is too long: at most 16384 bytes are allowed";
 inline constexpr std::string_view kPatternTooLong = "ERR the pattern is too long: at most 1024 bytes are allowed";
+inline constexpr std::string_view kNoShardInExec = "ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client";
 inline constexpr std::string_view kTooManySubscriptions =
     "ERR too many subscriptions: a connection may have 16384 channels and patterns, of 16 MiB together";
 

@@ -128,14 +128,14 @@ class Registry final : public Keyspace {
   bool DoPut(std::string_view name, FilterPtr filter, int64_t expires_ms);
   RenameOutcome DoRename(std::string_view from, std::string_view to, bool only_if_absent);
   // Called with the name's lock held. Null without a log.
-  // The log, without a lock: nobody calls for it once it is taken away.
+  // The log, without a lock: it is not called for once it is taken away.
   KeyspaceLog* Log() const;
   AnnouncementPtr AnnounceNamed(std::string_view name, const FilterPtr& filter, int64_t expires_ms);
   AnnouncementPtr AnnounceUnnamed(std::string_view name);
 
   core::MemoryBudget& memory_;
   const Clock clock_;
-  const uint64_t seed_;  // of the hash of names, so that nobody can choose names that share a bucket
+  const uint64_t seed_;  // of the hash of names, so that no client can choose names that share a bucket
   OnExpired on_expired_;
   KeyspaceLog* log_ = nullptr;       // changed with all locks held, read under any
   std::unique_ptr<Lock[]> locks_;    // each with the index of the expiries in its shards

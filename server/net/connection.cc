@@ -240,8 +240,10 @@ bool Connection::MustSave() const {
 }
 
 void Connection::Defer(DeferredReply deferred) {
+  Finish finish = Later(&Connection::Resume);
   deferred_ = true;
-  deferred(Later(&Connection::Resume));
+  accounted_bytes_ -= conversation_.deferred_bytes();  // from here on the command's: it may outlive the connection
+  deferred(std::move(finish));
 }
 
 void Connection::Resume(const WriteReply& write_reply) {
@@ -297,6 +299,8 @@ void Connection::DeliverMessages() {
   if (conversation_.messages_overflowed()) {
     return Abort("it left more messages unread than client-output-buffer-limit allows");
   }
+  Guarded([this] { Account(); });  // even if they cannot be written yet
+  if (closed_) return;
   if (deferred_ || postponed_ || held_ != nullptr) {
     messages_wait_ = true;
     return;
@@ -381,19 +385,25 @@ void Connection::Account() {
     return bytes;
   };
   uint64_t bytes = 0;
+  uint64_t deferred = 0;
   if (!closed_) {
     const size_t received = read_buffer_.kept().size();
     bytes = kFixedBytes + read_buffer_.capacity();
     note(memory.received, received);
     note(memory.received_free, read_buffer_.capacity() - received);
-    bytes += note(memory.waiting, conversation_.waiting_bytes() + conversation_.parser_bytes());
+    deferred = conversation_.deferred_bytes();
+    const uint64_t waiting = conversation_.waiting_bytes() + conversation_.parser_bytes();
+    note(memory.waiting, waiting + deferred);
+    bytes += waiting + (deferred_ ? 0 : deferred);
     bytes += note(memory.queued, conversation_.queued_bytes());
     bytes += note(memory.held, held_ ? held_->replies.capacity() : 0);
-    bytes += note(memory.unsent, write_buffer_.memory_bytes());
+    bytes += note(memory.unsent, write_buffer_.memory_bytes() + conversation_.message_bytes());
+    bytes += conversation_.subscription_bytes() + conversation_.watch_bytes();
     note(memory.unsent_blocks, write_buffer_.blocks());
   }
+  note(memory.total, deferred_ ? bytes + deferred : bytes);
   if (bytes == accounted_bytes_) return;
-  const uint64_t before = std::exchange(accounted_bytes_, note(memory.total, bytes));
+  const uint64_t before = std::exchange(accounted_bytes_, bytes);
   loop_.clients().NoteMemory(before, bytes);
   if (bytes > before && loop_.clients().OverMemoryLimit()) loop_.clients().Evict();
 }

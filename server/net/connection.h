@@ -6,8 +6,8 @@
 // commands are run until the client reads; what it sends is still received, since many clients send all of a pipeline
 // before they read. When replies, or replies and commands together, are over the limit, the client is closed.
 //
-// What buffers take is reported to the ClientList, which closes the largest connections when all together take too
-// much. Until that is done, a connection that takes much gets no more.
+// What buffers, subscriptions and watched names take is reported to the ClientList, which closes the largest
+// connections when all together take too much. Until that is done, a connection that takes much gets no more.
 //
 // Replies to commands that changed something are promises: if the log has to come further before they may be given,
 // they are held, all of the batch, and the connection rests until it has. A connection that is closed meanwhile gives
@@ -122,7 +122,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   Conversation conversation_;
   ReadBuffer read_buffer_;
   WriteBuffer write_buffer_;
-  uint64_t accounted_bytes_ = 0;
+  uint64_t accounted_bytes_ = 0;  // in the ClientList's sum
   bool waiting_for_readable_ = false;
   bool waiting_for_writable_ = false;
   std::unique_ptr<Held> held_;  // nothing is written, run or read before it is released

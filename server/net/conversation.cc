@@ -79,6 +79,7 @@ Conversation::Step Conversation::Resume(const WriteReply& write_reply, Dispatche
   if (session_.replies == Replies::kSkip && session_.executing == nullptr) session_.replies = Replies::kOn;
   if (writer.exceeded()) session_.abort = Session::Abort::kReplies;
   const bool wrote = std::exchange(deferred_wrote_, false);
+  deferred_bytes_ = 0;
   // A long reply leaves before anything else is run.
   const bool is_long = reply.size() >= kLongReply && session_.abort == Session::Abort::kNone;
   Step step = is_long ? Step{State::kYielded, 0, nullptr} : RunWaiting(dispatcher, reply);
@@ -126,6 +127,7 @@ Conversation::Step Conversation::Run(Dispatcher& dispatcher, const CommandBatch&
     if (session_.abort != Session::Abort::kNone) return {State::kAbort, 0, nullptr, wrote};
     if (outcome.deferred || outcome.postponed || (outcome.yielded && !session_.closing)) {
       deferred_wrote_ = outcome.deferred_wrote;
+      deferred_bytes_ = outcome.deferred_bytes;
       Keep(batch, first + outcome.executed);
       const State pause = outcome.postponed ? State::kPostponed : State::kYielded;
       return {outcome.deferred ? State::kDeferred : pause, 0, std::move(outcome.deferred), wrote};

@@ -52,9 +52,7 @@ class Conversation {
   bool messages_overflowed() const {
     return session_.subscriptions != nullptr && session_.subscriptions->inbox().overflowed();
   }
-  bool has_messages() const {
-    return session_.subscriptions != nullptr && session_.subscriptions->inbox().bytes() != 0;
-  }
+  bool has_messages() const { return message_bytes() != 0; }
   bool listens() const { return session_.subscriptions != nullptr && session_.subscriptions->count() != 0; }
   // The connection is closed: nothing is published to it any more.
   void EndSubscriptions() { session_.subscriptions.reset(); }
@@ -64,10 +62,17 @@ class Conversation {
   Session::Abort abort() const { return session_.abort; }
   // Memory of those commands, of the queue of MULTI, and of what the parser keeps.
   size_t waiting_bytes() const;
+  // What the command keeps whose reply comes later.
+  size_t deferred_bytes() const { return deferred_bytes_; }
   size_t queued_bytes() const {
     return session_.queued_bytes + (session_.executing == nullptr ? 0 : session_.executing->bytes);
   }
   size_t parser_bytes() const { return parser_.memory_bytes(); }
+  size_t watch_bytes() const { return session_.watches.bytes(); }
+  size_t subscription_bytes() const { return session_.subscriptions == nullptr ? 0 : session_.subscriptions->bytes(); }
+  size_t message_bytes() const {
+    return session_.subscriptions == nullptr ? 0 : session_.subscriptions->inbox().bytes();
+  }
 
   ClientRecord& client() const { return *session_.client; }
   bool broken() const { return broken_; }  // a protocol error was met
@@ -85,6 +90,7 @@ class Conversation {
   // Commands behind a deferred reply, or postponed: copies, since the bytes they were read from are gone by then.
   std::unique_ptr<WaitingCommands> waiting_;
   bool deferred_wrote_ = false;  // the reply that comes later tells of a change
+  size_t deferred_bytes_ = 0;
   size_t reply_limit_ = SIZE_MAX;
   bool broken_ = false;
 };

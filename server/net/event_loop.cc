@@ -214,6 +214,7 @@ void EventLoop::Drain(std::chrono::milliseconds patience) {
 void EventLoop::BeginDrain(std::chrono::milliseconds patience) {
   draining_ = true;
   commands_.clients->pause.Cancel();  // what clients have sent is to be answered
+  commands_.clients->draining.store(true, std::memory_order_relaxed);
   ForEachConnection([](Connection& connection) { connection.Drain(); });
   drain_timer_.expires_after(patience);
   drain_timer_.async_wait([this](const asio::error_code& error) {

@@ -75,7 +75,7 @@ void Listener::Close() {
   });
 }
 
-// Whatever happens: a door at which nobody waits any more stays closed.
+// Whatever happens: an acceptor that is no longer waited on stays closed.
 void Listener::Accept(Door& door) {
   for (;; std::this_thread::sleep_for(kOutOfMemoryPause)) {
     try {

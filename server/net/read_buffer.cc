@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace bitsieve::server {
 
@@ -22,12 +23,12 @@ std::span<char> ReadBuffer::Commit(Scratch scratch, size_t received) {
   return kept();
 }
 
-std::shared_ptr<const void> ReadBuffer::Share() {
+ReadBuffer::Shared ReadBuffer::Share() {
   if (shared_ == nullptr && size_ > kSmall) {
     shared_ = std::shared_ptr<char>(bytes_.release(), Free());
-    capacity_ = 0;
+    shared_capacity_ = std::exchange(capacity_, 0);
   }
-  return shared_;
+  return {shared_, shared_ == nullptr ? 0 : shared_capacity_};
 }
 
 void ReadBuffer::Keep(std::span<char> rest) {

@@ -92,6 +92,8 @@ class LogWriter {
   void AppendRewritten(const log::Rewritten& rewritten, size_t reserved) noexcept;
   // Position behind all that was appended.
   uint64_t end() const { return end_.load(std::memory_order_acquire); }
+  // As LogWriterStatus::durable_position.
+  uint64_t durable_end() const { return durable_.load(std::memory_order_acquire); }
 
   // What is appended from now on goes to a further segment. Returns where it begins.
   uint64_t BeginSegment();

@@ -1,5 +1,5 @@
-"""What connections may take: replies nobody reads, requests nobody finishes, queues nobody runs. RSS is bounded by the
-limit and a margin, whatever clients do, and comes back."""
+"""What connections may take: replies that are not read, requests that are not finished, queues that are not run.
+RSS is bounded by the limit and a margin, whatever clients do, and comes back."""
 
 import pathlib
 import re
@@ -56,7 +56,7 @@ class ClientMemory(OwnServerTest):
 
 
 class Replies(ClientMemory):
-    def test_of_a_transaction_that_nobody_reads(self):
+    def test_of_a_transaction_that_is_not_read(self):
         self.start(client_output_buffer_limit="1mb")
         self.make_filter(1)
         deaf = self.server.connect()
@@ -69,7 +69,7 @@ class Replies(ClientMemory):
         self.assert_bounded(MB)
         self.assertIn("client-output-buffer-limit", self.server.log())
 
-    def test_of_pipelines_that_nobody_reads(self):
+    def test_of_pipelines_that_are_not_read(self):
         self.start(client_output_buffer_limit="256mb", maxmemory_clients="64mb")
         self.make_filter(1)
         self.begin()
@@ -144,9 +144,9 @@ class Requests(ClientMemory):
     def test_that_wait_for_the_end_of_a_pause(self):
         self.start(maxmemory_clients="16mb")
         self.begin()
-        self.assertEqual(self.other.command("CLIENT", "PAUSE", 600000), b"+OK\r\n")
+        self.assertEqual(self.other.command("CLIENT", "PAUSE", 600000, "WRITE"), b"+OK\r\n")
         for _ in range(8):
-            send_what_fits(self.server.connect(), encode("ECHO", "x" * 200000) * 30)
+            send_what_fits(self.server.connect(), encode("PUBLISH", "c", "x" * 200000) * 30)
         self.assertEqual(self.other.command("CLIENT", "UNPAUSE"), b"+OK\r\n")
         self.assert_bounded(16 * MB)
 

@@ -55,6 +55,32 @@ class PersistenceTest(OwnServerTest):
         return sorted(pathlib.Path(server.directory, "filters").glob("*.filter"))
 
 
+class WaitAof(PersistenceTest):
+    def test_what_it_waited_for_is_synced(self):
+        server = self.make_server(appendfsync="everysec").start()
+        connection, other = server.connect(), server.connect()
+        connection.send(encode("BF.ADD", "f", "x") + encode("WAITAOF", 1, 0, 0) + encode("PING"))
+        self.assertEqual(connection.reply(), b":1\r\n")
+        self.assertEqual(other.command("WAITAOF", 1, 0, 0), b"*2\r\n:1\r\n:0\r\n", "it has changed nothing")
+        self.assertEqual(connection.reply() + connection.reply(), b"*2\r\n:1\r\n:0\r\n+PONG\r\n")
+        server.restart()
+        self.assertEqual(server.connect().command("BF.EXISTS", "f", "x"), b":1\r\n")
+
+    def test_always_has_synced_before_and_no_never_knows(self):
+        server = self.make_server(appendfsync="always").start()
+        connection = server.connect()
+        self.assertEqual(connection.command("BF.ADD", "f", "x"), b":1\r\n")
+        self.assertEqual(connection.command("WAITAOF", 1, 0, 0), b"*2\r\n:1\r\n:0\r\n")
+        self.assertEqual(connection.command("CONFIG", "SET", "appendfsync", "no"), b"+OK\r\n")
+        self.assertEqual(connection.command("WAITAOF", 1, 0, 10), b"*2\r\n:0\r\n:0\r\n")
+
+    def test_without_a_log(self):
+        connection = self.make_server(appendonly="no").start().connect()
+        self.assertEqual(connection.command("WAITAOF", 1, 0, 0),
+                         b"-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n")
+        self.assertEqual(connection.command("WAITAOF", 0, 0, 0), b"*2\r\n:0\r\n:0\r\n")
+
+
 class Survival(PersistenceTest):
     def test_save_then_kill_9(self):
         server = self.make_server().start()

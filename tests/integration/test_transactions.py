@@ -56,7 +56,7 @@ class Watching(ServerTest):
         self.assertEqual(looks, [0, 0, 0])
 
     def test_one_of_many_takes_the_last_place(self):
-        """The classic use: look, then write if nobody was faster. Clients on both event loops; none is one too many."""
+        """Look, then write if no other client was faster. Clients on both event loops; none is one too many."""
         rounds, clients = 40, 6
         wins = []
         client = self.client()

@@ -21,10 +21,20 @@ class FakeDurability final : public server::Durability {
   std::string Trouble() const override { return "log/7: No space left\non device"; }
   uint64_t AwaitedPosition() const override {
     const std::lock_guard lock(mutex_);
-    return end_ > durable_ ? end_ : 0;
+    return holds_replies && end_ > durable_ ? end_ : 0;
   }
   void Await(uint64_t position, Reached reached) override {
     if (!Keep(position, reached)) reached();
+  }
+
+  bool HasLog() const override { return has_log; }
+  uint64_t End() const override {
+    const std::lock_guard lock(mutex_);
+    return end_;
+  }
+  bool IsSynced(uint64_t position) const override {
+    const std::lock_guard lock(mutex_);
+    return durable_ >= position;
   }
 
   // Replies are held from now on, until the log has come to `end`.
@@ -42,6 +52,8 @@ class FakeDurability final : public server::Durability {
   }
 
   std::atomic<bool> in_trouble{false};
+  std::atomic<bool> has_log{true};
+  std::atomic<bool> holds_replies{true};  // appendfsync always
 
  private:
   using Waiters = std::vector<std::pair<uint64_t, Reached>>;

@@ -2,42 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include "tests/support/command_fixture.h"
-
-namespace {
-
-std::atomic<uint64_t> allocations{0};
-
-void* Allocate(size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void* AllocateAligned(size_t size, std::align_val_t alignment) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  const auto align = static_cast<size_t>(alignment);
-  if (void* memory = std::aligned_alloc(align, (size + align - 1) / align * align)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(size_t size) { return Allocate(size); }
-void* operator new[](size_t size) { return Allocate(size); }
-void* operator new(size_t size, std::align_val_t alignment) { return AllocateAligned(size, alignment); }
-void* operator new[](size_t size, std::align_val_t alignment) { return AllocateAligned(size, alignment); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+#include "tests/support/failing_memory.h"
 
 namespace bitsieve::server {
 namespace {
@@ -47,9 +13,9 @@ using test::CommandFixture;
 using test::Words;
 
 uint64_t AllocationsOf(CommandFixture& fixture, const CommandBatch& batch, protocol::ReplyWriter& reply) {
-  const uint64_t before = allocations.load();
+  test::CountMemory(test::Whose::kThisThreads);
   fixture.dispatcher->Execute(fixture.session, batch, 0, reply);
-  return allocations.load() - before;
+  return test::AllowMemory();
 }
 
 TEST(AllocationTest, SteadyStateMakesNone) {

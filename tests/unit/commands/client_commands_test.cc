@@ -8,6 +8,7 @@ namespace bitsieve::server {
 namespace {
 
 using test::CommandFixture;
+using test::Words;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -152,8 +153,54 @@ TEST_F(ClientCommandsTest, APauseStopsBeforeTheFirstCommandThatMustWait) {
   EXPECT_EQ(Reply({"CLIENT", "PAUSE", "100000"}), "+OK\r\n");
   EXPECT_EQ(Replies({{"NOSUCH"}, {"PING"}}).substr(0, 4), "-ERR");
   EXPECT_EQ(outcome.executed, 1U);
-  EXPECT_EQ(Replies({{"CLIENT", "UNPAUSE"}, {"BF.ADD", "f", "x"}, {"PING"}}), "+OK\r\n:1\r\n+PONG\r\n");
+  clients.pause.Cancel();
+  EXPECT_EQ(Replies({{"BF.ADD", "f", "x"}, {"PING"}}), ":1\r\n+PONG\r\n");
   EXPECT_FALSE(outcome.postponed);
+}
+
+// Each of these was checked with Redis 7.0.
+TEST_F(ClientCommandsTest, APauseOfAllHoldsBackAllThatIsNotRefused) {
+  Reply({"CLIENT", "PAUSE", "100000", "ALL"});
+  const std::vector<Words> held{{"CLIENT", "UNPAUSE"},
+                                {"CLIENT", "ID"},
+                                {"SHUTDOWN", "NONSENSE"},
+                                {"QUIT"},
+                                {"RESET"},
+                                {"CONFIG", "GET", "x"},
+                                {"MULTI"},
+                                {"HELLO"}};
+  for (const Words& command : held) {
+    EXPECT_EQ(Reply(command), "") << command[0];
+    EXPECT_TRUE(outcome.postponed) << command[0];
+  }
+  for (const Words& command : {Words{"NOSUCH"}, Words{"BF.ADD", "f"}, Words{"CLIENT", "NOSUCH"}, Words{"CLIENT"}}) {
+    EXPECT_THAT(Reply(command), StartsWith("-ERR ")) << command[0];
+  }
+}
+
+TEST_F(ClientCommandsTest, APauseOfWritesHoldsBackMessagesAndNotUnpause) {
+  Reply({"CLIENT", "PAUSE", "100000", "WRITE"});
+  for (const Words& command : {Words{"PUBLISH", "c", "m"}, Words{"SPUBLISH", "c", "m"}, Words{"FLUSHALL"}}) {
+    EXPECT_EQ(Reply(command), "") << command[0];
+  }
+  EXPECT_EQ(Reply({"SUBSCRIBE", "c"}).substr(0, 2), "*3");
+  EXPECT_EQ(Replies({{"UNSUBSCRIBE"}, {"CLIENT", "UNPAUSE"}, {"PUBLISH", "c", "m"}}),
+            "*3\r\n$11\r\nunsubscribe\r\n$1\r\nc\r\n:0\r\n+OK\r\n:0\r\n");
+}
+
+TEST_F(ClientCommandsTest, APauseHoldsBackWhatMultiWouldQueue) {
+  Reply({"MULTI"});
+  clients.pause.Begin(ClientPause::Scope::kWrites, core::CoarseMonotonicMs() + 100000, core::CoarseMonotonicMs());
+  EXPECT_EQ(Reply({"BF.EXISTS", "f", "x"}), "+QUEUED\r\n");
+  EXPECT_EQ(Reply({"BF.ADD", "f", "x"}), "");
+  EXPECT_EQ(Reply({"PUBLISH", "c", "m"}), "");
+  EXPECT_EQ(Reply({"EXEC"}), "*1\r\n:0\r\n");
+  clients.pause.Cancel();
+  Replies({{"MULTI"}, {"PUBLISH", "c", "m"}});
+  clients.pause.Begin(ClientPause::Scope::kWrites, core::CoarseMonotonicMs() + 100000, core::CoarseMonotonicMs());
+  EXPECT_EQ(Reply({"EXEC"}), "");
+  clients.pause.Begin(ClientPause::Scope::kAll, core::CoarseMonotonicMs() + 100000, core::CoarseMonotonicMs());
+  EXPECT_EQ(Reply({"BF.EXISTS", "f", "x"}), "");
 }
 
 TEST_F(ClientCommandsTest, APreparedRunOfCommandsIsPausedToo) {
@@ -164,9 +211,9 @@ TEST_F(ClientCommandsTest, APreparedRunOfCommandsIsPausedToo) {
 }
 
 TEST_F(ClientCommandsTest, ATransactionThatWritesIsPausedAsAWhole) {
-  Reply({"CLIENT", "PAUSE", "100000", "WRITE"});
-  EXPECT_EQ(Replies({{"MULTI"}, {"BF.EXISTS", "f", "x"}, {"EXEC"}}), "+OK\r\n+QUEUED\r\n*1\r\n:0\r\n");
-  EXPECT_EQ(Replies({{"MULTI"}, {"BF.ADD", "f", "x"}, {"EXEC"}}), "+OK\r\n+QUEUED\r\n");
+  Replies({{"MULTI"}, {"BF.ADD", "f", "x"}});
+  clients.pause.Begin(ClientPause::Scope::kWrites, core::CoarseMonotonicMs() + 100000, core::CoarseMonotonicMs());
+  EXPECT_EQ(Reply({"EXEC"}), "");
   EXPECT_TRUE(outcome.postponed);
   EXPECT_EQ(Replies({{"DISCARD"}, {"MULTI"}, {"BF.EXISTS", "f", "x"}, {"EXEC"}}),
             "+OK\r\n+OK\r\n+QUEUED\r\n*1\r\n:0\r\n");

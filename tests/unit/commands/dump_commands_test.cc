@@ -122,7 +122,7 @@ TEST_F(OfRedisBloom, ErrorsAreRedisBlooms) {
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "17", bits_}), "-ERR invalid offset - no link found\r\n");
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "10", bits_ + "x"}), "-ERR invalid chunk - Too big for current filter\r\n");
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "9", bits_.substr(4)}),
-            "-ERR received bad data: another piece comes next\r\n");
+            "-ERR received bad data: another chunk comes next\r\n");
   // None of that has ended the load.
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "9", bits_}), kOk);
   EXPECT_EQ(Reply({"BF.EXISTS", "new", "item1"}), ":1\r\n");
@@ -169,7 +169,7 @@ TEST_F(OfRedisBloom, ANewHeaderBeginsAnew) {
   Reply({"BF.LOADCHUNK", "k", "1", header_});
   Reply({"BF.LOADCHUNK", "k", "5", bits_.substr(0, 4)});
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "k", "1", header_}), kOk);
-  EXPECT_EQ(Reply({"BF.LOADCHUNK", "k", "9", bits_.substr(4)}), "-ERR received bad data: another piece comes next\r\n");
+  EXPECT_EQ(Reply({"BF.LOADCHUNK", "k", "9", bits_.substr(4)}), "-ERR received bad data: another chunk comes next\r\n");
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "k", "9", bits_}), kOk);
 }
 
@@ -358,7 +358,7 @@ TEST_F(OfOwnKinds, DumpsAreBounded) {
 
 TEST_F(OfOwnKinds, PiecesComeInOrder) {
   const std::vector<Piece> pieces = ScanAll("big");
-  const std::string out_of_order = "-ERR received bad data: another piece comes next\r\n";
+  const std::string out_of_order = "-ERR received bad data: another chunk comes next\r\n";
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "copy", pieces[1].cursor, pieces[1].data}), kNotFound);
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "copy", pieces[0].cursor, pieces[0].data}), kOk);
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "copy", pieces[2].cursor, pieces[2].data}), out_of_order);

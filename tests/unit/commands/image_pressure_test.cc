@@ -67,7 +67,7 @@ TEST_F(ImagePressureTest, TheyGoOnOnceThereIsMemoryOrTheImageIsWritten) {
   EXPECT_FALSE(core::ImagePressure::MayBeActive());
 }
 
-TEST_F(ImagePressureTest, MoreReadingsThanAreKnownOfHurtNobody) {
+TEST_F(ImagePressureTest, MoreReadingsThanAreKnownOfDoNoHarm) {
   Use(800);
   {
     std::deque<core::ImagePressure::Reading> many;

@@ -41,6 +41,15 @@ class KeyspaceEventsTest : public testing::Test, protected CommandFixture {
   std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>(std::function<void()>(), limit_);
 };
 
+TEST_F(KeyspaceEventsTest, FreezingIsReportedBeforeTheFrozenFilterIs) {
+  Reply({"BF.RESERVE", "f", "0.01", "100", "TYPE", "ribbon"});
+  Heard();
+  control.on_freeze = [this](std::string_view name, const FilterPtr&) {
+    events.Publish(EventClass::kFilter, "frozen", name);
+  };
+  EXPECT_THAT(HeardOf({"BF.FREEZE", "f"}), ElementsAre("bf.freeze f", "frozen f"));
+}
+
 TEST_F(KeyspaceEventsTest, Names) {
   EXPECT_THAT(HeardOf({"BF.ADD", "a", "x"}), ElementsAre("new a", "bf.add a"));
   EXPECT_THAT(HeardOf({"EXPIRE", "a", "100"}), ElementsAre("expire a"));

@@ -56,7 +56,7 @@ TEST(PubSubTest, EachPublishersMessagesComeInOrderToEverybody) {
       for (int i = 0; i < kMessages; ++i) pub_sub.Publish("c", Text(p, i));
     });
   }
-  // Who comes and goes meanwhile gets some, and keeps nobody from anything.
+  // A subscriber that comes and goes meanwhile gets some, and holds no other up.
   std::thread visitor([&] {
     while (!done) {
       Subscriptions passing(pub_sub, nullptr);

@@ -152,7 +152,7 @@ TEST_F(WatchCommandsTest, WhatChangesNothingDoesNotTouch) {
 
 TEST_F(WatchCommandsTest, ExpiryTouches) {
   Replies({kReserve, {"PEXPIRE", "k", "100"}, {"WATCH", "k"}});
-  now_ms += 200;  // nobody needs to have removed it
+  now_ms += 200;  // it need not have been removed
   EXPECT_EQ(Exec(), kTouched);
 }
 

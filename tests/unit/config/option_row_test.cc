@@ -79,7 +79,20 @@ TEST(OptionRow, RealNumbers) {
   for (const auto text : {"0"sv, "1"sv, "-0.1"sv, "nan"sv, "inf"sv, "1e-300"sv, "0.1x"sv, ""sv}) {
     EXPECT_NE(Refusal("default-error-rate", text), "") << text;
   }
-  EXPECT_EQ(Refusal("default-error-rate", "2"), R"(default-error-rate must be a number from 1e-09 to 0.25, not "2")");
+  EXPECT_EQ(
+      Refusal("default-error-rate", "2"),
+      R"(default-error-rate must be a number from 1e-09 to 0.25, or a larger one below 1, which is taken as 0.25, )"
+      R"(not "2")");
+}
+
+// As RedisBloom does.
+TEST(OptionRow, ErrorRatesAboveTheLargestAreTakenAsTheLargest) {
+  for (const auto text : {"0.25"sv, "0.2500001"sv, "0.5"sv, "0.999"sv}) {
+    Options options;
+    ASSERT_TRUE(SetOption(Row("default-error-rate"), text, options)) << text;
+    EXPECT_EQ(options.default_error_rate, 0.25) << text;
+    EXPECT_EQ(OptionText(Row("default-error-rate"), options), "0.25") << text;
+  }
 }
 
 TEST(OptionRow, Words) {

@@ -32,7 +32,7 @@ class DeferredUnmapTest : public testing::Test {
   MemoryBudget budget_;
 };
 
-TEST_F(DeferredUnmapTest, WhatDiesIsNotUnmappedByWhoeverLetsItDie) {
+TEST_F(DeferredUnmapTest, WhatDiesIsNotUnmappedByTheThreadThatLetsItDie) {
   const std::byte* data = nullptr;
   {
     const BitMemory memory = Allocate(kLarge);

@@ -193,7 +193,7 @@ TEST_F(RegistryCollectTest, SeesWhatAFlushTookAway) {
   }
 }
 
-// A filter that never has two names is found under one, by collections and by whoever replaces it.
+// A filter that never has two names is found under one, by collections and by a thread that replaces it.
 TEST_F(RegistryCollectTest, AFilterThatIsRenamedAllTheTimeIsReplaced) {
   constexpr uint64_t kNames = 50;
   FilterPtr filter = Put(NameOf(0));

@@ -15,6 +15,7 @@
 #include "server/commands/keyspace.h"
 #include "server/commands/pub_sub.h"
 #include "server/commands/server_control.h"
+#include "server/commands/workers.h"
 #include "tests/support/fake_durability.h"
 
 namespace bitsieve::server::testing {
@@ -85,6 +86,8 @@ class FakeControl final : public ServerControl {
 };
 
 struct Backend {
+  explicit Backend(Workers* given_workers = nullptr) : workers(given_workers) {}
+
   NoFilters keyspace;
   FakeControl control;
   ClientList clients;
@@ -92,6 +95,7 @@ struct Backend {
   CommandSettings settings;
   test::FakeDurability durability;
   PubSub pub_sub;
+  Workers* const workers;
 
   Dispatcher::Environment Environment() {
     return {.keyspace = &keyspace,
@@ -101,7 +105,8 @@ struct Backend {
             .loop_stats = nullptr,
             .settings = &settings,
             .durability = &durability,
-            .pub_sub = &pub_sub};
+            .pub_sub = &pub_sub,
+            .workers = workers};
   }
 };
 

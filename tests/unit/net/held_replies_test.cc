@@ -52,6 +52,26 @@ TEST_F(HeldReplies, AreHeldUntilTheLogHasComeFarEnough) {
   EXPECT_EQ(client.Ask("DEL f", 4), kWritten) << "nothing to wait for any more";
 }
 
+// WAITAOF holds its own connection up, and no other.
+TEST_F(HeldReplies, AWaitForTheSyncHoldsNoOtherConnectionUp) {
+  log().holds_replies = false;
+  Client client = server_.Connect(), other = server_.Connect();
+  client.Send(kWriting + Command({"WAITAOF", "1", "0", "0"}) + Command({"PING"}));
+  EXPECT_EQ(client.Receive(4), kWritten);
+  EXPECT_EQ(other.Ask("PING", 7), "+PONG\r\n");
+  log().Reach(100);
+  EXPECT_EQ(client.Receive(19), "*2\r\n:1\r\n:0\r\n+PONG\r\n");
+}
+
+TEST_F(HeldReplies, AStopEndsTheWaitForTheSync) {
+  log().holds_replies = false;
+  Client client = server_.Connect();
+  client.Send(kWriting + Command({"WAITAOF", "1", "0", "0"}));
+  EXPECT_EQ(client.Receive(4), kWritten);
+  server_.Stop();
+  EXPECT_EQ(client.ReceiveAll(), "*2\r\n:0\r\n:0\r\n");
+}
+
 TEST_F(HeldReplies, AllRepliesOfABatchKeepTheirOrder) {
   Client client = server_.Connect();
   client.Send(Command({"PING"}) + kWriting + Command({"ECHO", "a"}));

@@ -101,9 +101,12 @@ TEST_F(ReadBufferTest, SharedBytesStayWhereTheyAre) {
   buffer_.Keep(input_);
   input_ = buffer_.kept();
   const std::string_view used = input().substr(0, 50000);
-  const std::shared_ptr<const void> shared = buffer_.Share();
+  const size_t capacity = buffer_.capacity();
+  const std::shared_ptr<const void> shared = buffer_.Share().owner;
   ASSERT_NE(shared, nullptr);
-  EXPECT_EQ(buffer_.Share(), shared);
+  EXPECT_EQ(buffer_.Share().owner, shared);
+  EXPECT_EQ(buffer_.Share().bytes, capacity);
+  EXPECT_EQ(buffer_.capacity(), 0U) << "they are no longer the buffer's";
   EXPECT_EQ(kept().data(), used.data());
   buffer_.Keep(input_.subspan(50000));
   EXPECT_EQ(kept(), "rest");
@@ -116,10 +119,10 @@ TEST_F(ReadBufferTest, SharedBytesStayWhereTheyAre) {
 
 TEST_F(ReadBufferTest, WhatLiesInTheScratchAreaIsNotShared) {
   Receive("PING\r\nPI");
-  EXPECT_EQ(buffer_.Share(), nullptr);
+  EXPECT_EQ(buffer_.Share().owner, nullptr);
   buffer_.Keep(input_.subspan(6));
   Receive("NG\r\n");
-  EXPECT_EQ(buffer_.Share(), nullptr);
+  EXPECT_EQ(buffer_.Share().owner, nullptr);
 }
 
 }  // namespace
