@@ -66,6 +66,7 @@ class Victim {
     const CommandBatch batch = BatchOf(step.commands);
     const std::string& first = step.commands[0][0];
     refused_ = false;
+    commands_.clients.pause.Cancel();  // CLIENT PAUSE would hold the steps after it back
     if (first == "@TICK") return std::to_string(commands_.now_ms += std::stoll(step.commands[0][1]));
     if (first == "@FROZEN") return AwaitFrozen(step.commands[0][1]);
     try {
@@ -74,9 +75,9 @@ class Victim {
       std::string out;
       protocol::ReplyWriter reply(out);
       Dispatcher::Outcome outcome = commands_.dispatcher->Execute(*session_, batch, 0, reply);
-      for (size_t done = 0; outcome.deferred && session_->executing != nullptr;) {  // EXEC lets others in
+      for (size_t done = 0; GoesOn(outcome);) {
         done += outcome.executed;
-        outcome.deferred([&reply](const WriteReply& write) { write(reply); });
+        if (outcome.deferred) outcome.deferred([&reply](const WriteReply& write) { write(reply); });
         outcome = commands_.dispatcher->Execute(*session_, batch, done, reply);
       }
       return out;
@@ -108,6 +109,11 @@ class Victim {
   }
 
  private:
+  // EXEC lets others in, and so does a batch whose turn is over, which on a busy machine any may be.
+  bool GoesOn(const Dispatcher::Outcome& outcome) const {
+    return outcome.deferred ? session_->executing != nullptr : outcome.yielded;
+  }
+
   // While the work of a step is done.
   class Refusing {
    public:
