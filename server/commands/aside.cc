@@ -9,20 +9,19 @@
 #include <utility>
 #include <vector>
 
+#include "server/commands/kept_arguments.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
 namespace {
 
-// So much is copied sooner than kept: whatever else lies beside it would be kept, too.
-constexpr size_t kCopiedBytes = 64 * 1024;
 // How long a worker waits for memory before it tries again to hand its reply over.
 constexpr std::chrono::milliseconds kRetryInterval{1};
 
 // Made on the loop, run on a worker, and then of the loop again.
 class AsideCommand {
  public:
-  explicit AsideCommand(const CommandContext& context)
+  explicit AsideCommand(CommandContext& context)
       : environment_(context.environment),
         table_(context.table),
         row_(context.row),
@@ -31,13 +30,9 @@ class AsideCommand {
         loading_(context.loading),
         in_trouble_(context.in_trouble),
         reply_limit_(context.reply.room()),
-        arguments_(context.arguments.begin(), context.arguments.end()) {
+        arguments_(context) {
     session_.version = context.session.version;
     environment_.loop_stats = &stats_;
-    size_t size = 0;
-    for (const std::string_view argument : arguments_) size += argument.size();
-    if (size > kCopiedBytes && context.bytes != nullptr) owner_ = context.bytes->Share();
-    if (owner_ == nullptr) CopyArguments(size);
   }
 
   // On a worker.
@@ -49,7 +44,7 @@ class AsideCommand {
       CommandContext context{environment_, table_, session_, reply};
       context.loading = loading_;
       context.in_trouble = in_trouble_;
-      context.arguments = arguments_;
+      context.arguments = arguments_.get();
       context.row = row_;
       row_->handler(context);
       tally_ = context.tally;
@@ -58,8 +53,6 @@ class AsideCommand {
       out_of_memory_ = true;
     }
     arguments_ = {};
-    bytes_ = {};
-    owner_.reset();
   }
 
   // On the connection's loop.
@@ -75,15 +68,6 @@ class AsideCommand {
   }
 
  private:
-  void CopyArguments(size_t size) {
-    bytes_.reserve(size);
-    for (std::string_view& argument : arguments_) {
-      const size_t offset = bytes_.size();
-      bytes_.append(argument);
-      argument = std::string_view(bytes_).substr(offset);
-    }
-  }
-
   Dispatcher::Environment environment_;
   const CommandTable& table_;
   const CommandRow* const row_;
@@ -93,9 +77,7 @@ class AsideCommand {
   const bool loading_;
   const bool in_trouble_;
   const size_t reply_limit_;
-  std::shared_ptr<const void> owner_;  // of the arguments; null: they are in bytes_
-  std::string bytes_;
-  std::vector<std::string_view> arguments_;
+  KeptArguments arguments_;
   std::string reply_;
   Tally tally_ = {};
   bool out_of_memory_ = false;

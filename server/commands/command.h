@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/filters/filter.h"
 #include "core/hash/key_hash.h"
@@ -116,14 +117,18 @@ struct CommandContext {
 
   // Of the command that runs now.
   Arguments arguments = {};
-  ArgumentBytes* bytes = nullptr;   // can keep the arguments alive; null: they live as long as the batch
-  const CommandRow* row = nullptr;  // null: unknown
-  core::Filter* filter = nullptr;   // named by argument 1, if prepared
-  FilterPtr held = {};              // keeps alive what the handler looked up itself
+  ArgumentBytes* bytes = nullptr;  // can keep the arguments' bytes alive; null: they live as long as the batch
+  std::vector<std::string_view>* own_arguments = nullptr;  // where `arguments` are, if TakeArguments may take them
+  const CommandRow* row = nullptr;                         // null: unknown
+  core::Filter* filter = nullptr;                          // named by argument 1, if prepared
+  FilterPtr held = {};                                     // keeps alive what the handler looked up itself
 
   Keyspace& keyspace() const { return *environment.keyspace; }
   ServerControl& control() const { return *environment.control; }
   const CommandSettings& settings() const { return *environment.settings; }
+
+  // The arguments of a command that is kept for later. They are moved if they are many.
+  std::vector<std::string_view> TakeArguments();
 
   void Error(std::string_view text) {
     ++tally.errors;

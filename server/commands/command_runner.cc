@@ -8,6 +8,7 @@
 #include "server/commands/aside.h"
 #include "server/commands/command_guess.h"
 #include "server/commands/command_table.h"
+#include "server/commands/kept_arguments.h"
 #include "server/commands/transaction.h"
 #include "server/commands/wire_errors.h"
 
@@ -85,7 +86,7 @@ bool CheckLoggable(CommandContext& context) {
 bool CheckTransaction(CommandContext& context) {
   if (!context.session.in_multi || (context.row->flags & kRunsInMulti)) return true;
   if (context.row->flags & kNoMulti) return Refuse(context, wire::kNotInMulti);
-  if (!QueueCommand(context.session, context.arguments, context.settings())) return Refuse(context, wire::kQueueFull);
+  if (!QueueCommand(context)) return Refuse(context, wire::kQueueFull);
   context.session.queue_writes |= (context.row->flags & kWrite) != 0;
   context.reply.SimpleString("QUEUED");
   return false;
@@ -108,8 +109,7 @@ bool IsPaused(const CommandContext& context) {
   return scope == ClientPause::Scope::kAll || MayWrite(context);
 }
 
-template <class Words>
-bool ChangesImagedFilter(const CommandContext& context, const CommandRow& row, const Words& arguments) {
+bool ChangesImagedFilter(const CommandContext& context, const CommandRow& row, Arguments arguments) {
   if (!(row.flags & kWrite) || row.keys.first == 0) return false;
   for (int i = row.keys.first; i <= LastOf(row.keys, arguments.size()); i += row.keys.step) {
     const auto at = static_cast<size_t>(i);
@@ -125,9 +125,9 @@ bool IsAheadOfDisk(const CommandContext& context) {
   if (ChangesImagedFilter(context, *context.row, context.arguments)) return true;
   if (context.row->name != "exec" || !context.session.queue_writes) return false;
   const auto& queued = context.session.queued;
-  return std::any_of(queued.begin(), queued.end(), [&](const auto& arguments) {
-    const CommandRow* const row = CommandTable::Instance().Find(arguments[0]);
-    return row != nullptr && ChangesImagedFilter(context, *row, arguments);
+  return std::any_of(queued.begin(), queued.end(), [&](const KeptArguments& command) {
+    const CommandRow* const row = CommandTable::Instance().Find(command.get()[0]);
+    return row != nullptr && ChangesImagedFilter(context, *row, command.get());
   });
 }
 

@@ -137,22 +137,28 @@ class ArgumentBytes {
   // The bytes stay where they are as long as the result lives, which may end on any thread. Null: they cannot be kept.
   // Throws std::bad_alloc.
   virtual std::shared_ptr<const void> Share() = 0;
+  // How many bytes the last result of Share() keeps.
+  virtual size_t shared_bytes() const = 0;
 };
 
-// The commands of an EXEC.
-struct Execution final : ArgumentBytes, std::enable_shared_from_this<Execution> {
-  Execution(std::vector<std::vector<std::string>> commands, Claims::Held claimed)
-      : queued(std::move(commands)), claim(std::move(claimed)) {}
-  std::shared_ptr<const void> Share() override { return shared_from_this(); }
+class KeptArguments;
 
-  std::vector<std::vector<std::string>> queued;
+// The commands of an EXEC.
+struct Execution {
+  Execution(std::vector<KeptArguments> commands, Claims::Held claimed);
+  ~Execution();
+
+  std::vector<KeptArguments> queued;
   size_t next = 0;     // the first that did not run yet
   size_t bytes = 0;    // as Session::queued_bytes was
   Claims::Held claim;  // if names were watched: nobody else's transaction is about them meanwhile
 };
 
 struct Session {
-  explicit Session(std::shared_ptr<ClientRecord> record) : client(std::move(record)) {}
+  explicit Session(std::shared_ptr<ClientRecord> record);
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
 
   std::shared_ptr<ClientRecord> client;
   protocol::ProtocolVersion version = protocol::ProtocolVersion::kResp2;
@@ -170,10 +176,10 @@ struct Session {
   enum class Replies : uint8_t { kOn, kOff, kSkipNext, kSkip };
   Replies replies = Replies::kOn;
 
-  // MULTI: commands are copied, since their bytes leave the read buffer.
+  // MULTI
   bool in_multi = false;
   bool multi_failed = false;  // a queued command was refused: EXEC aborts
-  std::vector<std::vector<std::string>> queued;
+  std::vector<KeptArguments> queued;
   size_t queued_bytes = 0;
   bool queue_writes = false;  // a queued command may change something
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace bitsieve::server {
 
@@ -25,7 +26,7 @@ std::span<char> ReadBuffer::Commit(Scratch scratch, size_t received) {
 std::shared_ptr<const void> ReadBuffer::Share() {
   if (shared_ == nullptr && size_ > kSmall) {
     shared_ = std::shared_ptr<char>(bytes_.release(), Free());
-    capacity_ = 0;
+    shared_bytes_ = std::exchange(capacity_, 0);
   }
   return shared_;
 }
