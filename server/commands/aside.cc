@@ -44,6 +44,7 @@ class AsideCommand {
       CommandContext context{environment_, table_, session_, reply};
       context.loading = loading_;
       context.in_trouble = in_trouble_;
+      context.aside = true;
       context.arguments = arguments_.get();
       context.row = row_;
       row_->handler(context);

@@ -113,6 +113,7 @@ struct CommandContext {
   // As it was when the window of commands began that runs now.
   bool loading = false;
   bool in_trouble = false;  // the disk refuses what would be logged
+  bool aside = false;       // it runs on a worker
   bool may_wait = false;    // some commands must not run now: MustWait() is asked before each
 
   // Of the command that runs now.
@@ -127,6 +128,11 @@ struct CommandContext {
   ServerControl& control() const { return *environment.control; }
   const CommandSettings& settings() const { return *environment.settings; }
 
+  // To be called before each part of a long change of the filter: on a worker, waits while MustWait() says so. On a
+  // loop nobody waits: there a command is postponed before it begins.
+  void AwaitImage(const core::Filter& changed) const {
+    if (aside) AwaitImageAside(changed);
+  }
   // The arguments of a command that is kept for later. They are moved if they are many.
   std::vector<std::string_view> TakeArguments();
 
@@ -144,6 +150,9 @@ struct CommandContext {
     filter = held.get();
     return filter;
   }
+
+ private:
+  static void AwaitImageAside(const core::Filter& changed);
 };
 
 }  // namespace bitsieve::server

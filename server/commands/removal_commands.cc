@@ -50,6 +50,7 @@ void MultiDelete(CommandContext& context) {
   context.reply.ArrayHeader(items.size());
   for (size_t done = 0; done < items.size(); done += kItemChunk) {
     const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
+    context.AwaitImage(*filter);
     removed += Remove(context, *filter, HashItems(*filter, chunk, hashes));
   }
   if (removed != 0) NotifyChanged(context);
@@ -106,7 +107,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(items * links)",
      .summary = "Removes items, as BF.DEL, and replies with an array.",
      .syntax = "key item [item ...]",
-     .weigh = WeighArguments,
+     .weigh = WeighChanges,
      .handler = MultiDelete},
     {.name = "bf.count",
      .arity = 3,
