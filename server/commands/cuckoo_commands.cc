@@ -217,6 +217,7 @@ void AnswerDeletes(CommandContext& context, core::Filter& filter, std::span<cons
     if (each != 0) NotifyChanged(context);
   }
   for (size_t i = done; i < hashes.size(); ++i) context.Error(wire::kOutOfMemory);
+  CompactIfDue(context, filter);
 }
 
 void Delete(CommandContext& context) {
@@ -352,7 +353,7 @@ constexpr CommandRow kRows[] = {
      .preparation = Preparation::kOneItem,
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
-     .complexity = "O(sub-filters); O(bytes) at times, when deletions have made room to compact",
+     .complexity = "O(sub-filters)",
      .summary = "Deletes an item, once: 1 if deleted, 0 if it is not there.",
      .syntax = "key item",
      .notes = "Delete only what was added: deleting an item that merely looks present takes the print of another, "

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "server/commands/command_families.h"
+#include "server/commands/cuckoo_lookup.h"
 #include "server/commands/item_hashes.h"
 #include "server/commands/notices.h"
 #include "server/commands/weigh.h"
@@ -22,6 +23,7 @@ size_t Remove(CommandContext& context, core::Filter& filter, std::span<const Key
   const std::span told(removed.data(), filter.Remove(hashes, std::span(removed.data(), hashes.size())));
   for (const uint8_t each : told) context.reply.Boolean(each != 0);
   for (size_t i = told.size(); i < hashes.size(); ++i) context.Error(wire::kOutOfMemory);
+  CompactIfDue(context, filter);
   return static_cast<size_t>(std::ranges::count_if(told, [](uint8_t each) { return each != 0; }));
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/filters/image_pressure.h"
+#include "core/filters/redis_cuckoo.h"
 #include "server/commands/command_table.h"
 #include "tests/support/command_fixture.h"
 #include "tests/support/manual_workers.h"
@@ -163,6 +164,27 @@ TEST_F(AsideTest, ALongChangeWaitsWhileThereIsNoMemoryForTheImage) {
   worker.join();
   write(reply);
   EXPECT_EQ(registry.Find("f")->ItemCount(), 2000U);
+}
+
+TEST_F(AsideTest, ALargeCuckooFilterIsCompactedAsideAfterRemovals) {
+  RunAll({{"CF.RESERVE", "c", "20000", "EXPANSION", "1"}});
+  for (int i = 0; i < 60'000; i += 1000) {
+    Words words{"CF.INSERT", "c", "ITEMS"};
+    for (int item = i; item < i + 1000; ++item) words.push_back(std::to_string(item));
+    RunAll({words});
+  }
+  const auto& cuckoo = dynamic_cast<core::RedisCuckoo&>(*registry.Find("c"));
+  const uint64_t filters = cuckoo.filters();
+  ASSERT_GT(filters, 2U);
+  for (int i = 0; i < 59'000; ++i) ASSERT_EQ(RunAll({{"CF.DEL", "c", std::to_string(i)}}), ":1\r\n");
+  EXPECT_EQ(cuckoo.filters(), filters);
+  EXPECT_EQ(cuckoo.Header().deletes, 59'000U);
+  EXPECT_EQ(workers_.Waiting(), 1U) << "asked for once";
+  EXPECT_EQ(workers_.RunNext(), Weight::kLarge);
+  EXPECT_EQ(cuckoo.Header().deletes, 0U);
+  EXPECT_EQ(cuckoo.filters(), 1U);
+  EXPECT_EQ(cuckoo.ItemCount(), 1'000U);
+  for (int i = 59'000; i < 60'000; ++i) ASSERT_EQ(Reply({"CF.EXISTS", "c", std::to_string(i)}), ":1\r\n");
 }
 
 TEST_F(AsideTest, LongItemsRunAside) {
