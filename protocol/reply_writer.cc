@@ -11,6 +11,7 @@ namespace {
 
 // A type byte, the 20 characters of the longest number, a line end.
 constexpr size_t kMaxHeaderBytes = 24;
+constexpr size_t kLongBytes = 64 * 1024;
 // The longest double is 24 characters: "-2.2250738585072014e-308".
 constexpr size_t kMaxDoubleBytes = 32;
 
@@ -69,6 +70,8 @@ void ReplyWriter::Double(double value) {
 
 void ReplyWriter::BulkString(std::string_view bytes) {
   if (!Fits(bytes.size())) return;
+  // Else the line end could double the memory.
+  if (bytes.size() >= kLongBytes) out_->reserve(out_->size() + bytes.size() + kMaxHeaderBytes + 2);
   Header('$', static_cast<int64_t>(bytes.size()));
   out_->append(bytes).append("\r\n", 2);
 }

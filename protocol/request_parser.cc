@@ -13,8 +13,8 @@ namespace {
 constexpr size_t kMaxDigits = 19;
 // The shortest bulk string: "$0\r\n\r\n".
 constexpr size_t kMinBulkBytes = 6;
-// What a parser keeps of the memory that an incomplete command took.
-constexpr size_t kKeptExtents = 1024;
+// Extents in a block. A parser keeps the memory of one.
+constexpr size_t kBlockExtents = 1024;
 
 enum class Header : uint8_t { kComplete, kIncomplete, kMalformed, kTooLong };
 
@@ -214,7 +214,7 @@ RequestParser::Result RequestParser::ParseArray(std::string_view input, std::vec
     arguments.push_back(argument);
   }
   missing_ = 0;
-  if (!extents_.empty()) [[unlikely]]
+  if (!extents_.empty() && !extents_[0].empty()) [[unlikely]]
     Resume(input, first, arguments);
   position_ = 0;
   return {Status::kCommand, position};
@@ -223,19 +223,36 @@ RequestParser::Result RequestParser::ParseArray(std::string_view input, std::vec
 // Keeps what was found so far, until there are more bytes.
 void RequestParser::Suspend(std::string_view input, size_t first, std::vector<std::string_view>& arguments) {
   for (size_t i = first; i < arguments.size(); ++i) {
-    extents_.push_back({static_cast<size_t>(arguments[i].data() - input.data()), arguments[i].size()});
+    Note({static_cast<size_t>(arguments[i].data() - input.data()), arguments[i].size()});
   }
   arguments.resize(first);
 }
 
+void RequestParser::Note(const Extent& extent) {
+  if (extents_.empty() || extents_.back().size() == kBlockExtents) extents_.emplace_back();
+  extents_.back().push_back(extent);
+}
+
+size_t RequestParser::memory_bytes() const {
+  if (extents_.empty()) return 0;
+  const size_t extents = (extents_.size() - 1) * kBlockExtents + extents_.back().capacity();
+  return extents_.capacity() * sizeof(extents_[0]) + extents * sizeof(Extent);
+}
+
 // Puts the arguments found by earlier calls before those of this one.
 void RequestParser::Resume(std::string_view input, size_t first, std::vector<std::string_view>& arguments) {
-  arguments.insert(arguments.begin() + static_cast<ptrdiff_t>(first), extents_.size(), {});
-  for (size_t i = 0; i < extents_.size(); ++i) {
-    arguments[first + i] = input.substr(extents_[i].offset, extents_[i].length);
+  const std::vector<std::string_view> latest(arguments.begin() + static_cast<ptrdiff_t>(first), arguments.end());
+  arguments.resize(first);
+  arguments.reserve(first + (extents_.size() - 1) * kBlockExtents + extents_.back().size() + latest.size());
+  for (const std::vector<Extent>& block : extents_) {
+    for (const Extent& extent : block) arguments.push_back(input.substr(extent.offset, extent.length));
   }
-  extents_.clear();
-  if (extents_.capacity() > kKeptExtents) std::vector<Extent>().swap(extents_);
+  arguments.insert(arguments.end(), latest.begin(), latest.end());
+  if (extents_.size() > 1) {
+    std::vector<std::vector<Extent>>().swap(extents_);
+  } else {
+    extents_[0].clear();
+  }
 }
 
 // `end`: where the argument being read ends at the earliest.

@@ -53,7 +53,7 @@ class RequestParser {
   // how a buffer grows (never shrink below, never double past it), but do not allocate all of it at once.
   size_t wanted_bytes() const { return wanted_bytes_; }
   // What the parser keeps of an incomplete command.
-  size_t memory_bytes() const { return extents_.capacity() * sizeof(Extent); }
+  size_t memory_bytes() const;
 
  private:
   // The parts found so far of an incomplete command, as offsets, since the bytes may move.
@@ -68,6 +68,7 @@ class RequestParser {
   Status ReadCount(std::string_view input, size_t& position, uint64_t& count);
   Status ReadLongCount(std::string_view input, size_t& position, uint64_t& count);
   Status ReadBulk(std::string_view input, std::string_view& argument);
+  void Note(const Extent& extent);
   void Suspend(std::string_view input, size_t first, std::vector<std::string_view>& arguments);
   void Resume(std::string_view input, size_t first, std::vector<std::string_view>& arguments);
   Status Want(std::string_view input, size_t end);
@@ -76,7 +77,8 @@ class RequestParser {
 
   const RequestLimits* limits_;
   std::string error_;
-  std::vector<Extent> extents_;
+  // In blocks, so that no call copies what the calls before it found: a command may have 10^6 arguments.
+  std::vector<std::vector<Extent>> extents_;
   size_t position_ = 0;   // where to go on in the input
   uint64_t missing_ = 0;  // arguments still to come; 0 between commands
   size_t wanted_bytes_ = 0;

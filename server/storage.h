@@ -58,7 +58,7 @@ class Storage final : public Durability {
   bool HasLog() const override { return HasBegun() && log_ != nullptr; }
   uint64_t End() const override { return HasLog() ? log_->end() : 0; }
   bool IsSynced(uint64_t position) const override {
-    return HasLog() && syncs_.load(std::memory_order_relaxed) && log_->durable_end() >= position;
+    return HasLog() && syncs_.load(std::memory_order_relaxed) && log_->synced_end() >= position;
   }
 
  private:

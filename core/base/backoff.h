@@ -1,8 +1,7 @@
-// backoff.h: how to wait for what somebody else is about to do: spin a little, then give the processor away, and sleep
-// when it takes long, for who is waited for may have been put to sleep. One for each wait. Thread-compatible.
+// backoff.h: how to wait for what somebody else is about to do: spin for some microseconds, then sleep, for the thread
+// that is waited for may have been put to sleep. Never sched_yield: the kernel takes it for leave to let others run for
+// a whole slice, milliseconds each, before it comes back. One for each wait. Thread-compatible.
 #pragma once
-
-#include <sched.h>
 
 #include <chrono>
 #include <thread>
@@ -12,18 +11,22 @@ namespace bitsieve::core {
 class Backoff {
  public:
   void Pause() {
-    constexpr int kSpins = 64;
-    constexpr int kYields = 64;
-    if (++pauses_ <= kSpins) return;
-    if (pauses_ <= kSpins + kYields) {
-      sched_yield();
-    } else {
-      --pauses_;
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
+    constexpr int kSpins = 256;
+    if (pauses_ == kSpins) return std::this_thread::sleep_for(std::chrono::microseconds(50));
+    ++pauses_;
+    Spin();
   }
 
  private:
+  // Tens of nanoseconds, in which the other thread of the core gets its resources.
+  static void Spin() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb");
+#endif
+  }
+
   int pauses_ = 0;
 };
 

@@ -1,8 +1,10 @@
-// spin_lock.h: a lock for some dozen instructions at a time, of a single byte. Who waits spins a little, then gives the
-// processor away, and sleeps when it takes long. Thread-safe.
+// spin_lock.h: a lock for some dozen instructions at a time. A thread that waits spins a little, then sleeps (Backoff).
+// It is not fair: a thread that takes the lock again and again lets others in between by GiveWay. Thread-safe.
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "core/base/backoff.h"
 
@@ -17,12 +19,27 @@ class SpinLock {
   bool try_lock() { return !held_.exchange(true, std::memory_order_acquire); }
   void unlock() { held_.store(false, std::memory_order_release); }
 
+  // For a thread that has just let go of the lock and takes it again at once. If others wait, it sleeps for longer than
+  // they sleep between two looks at the lock. Not on an event loop.
+  void GiveWay() {
+    constexpr std::chrono::microseconds kPause(100);
+    if (TakeWaiting()) std::this_thread::sleep_for(kPause);
+  }
+  // Whether a thread has waited since the last call.
+  bool TakeWaiting() {
+    return waiting_.load(std::memory_order_relaxed) && waiting_.exchange(false, std::memory_order_relaxed);
+  }
+
  private:
   void LockSlowly() {
-    for (Backoff backoff; held_.load(std::memory_order_relaxed) || !try_lock();) backoff.Pause();
+    for (Backoff backoff; held_.load(std::memory_order_relaxed) || !try_lock();) {
+      waiting_.store(true, std::memory_order_relaxed);
+      backoff.Pause();
+    }
   }
 
   std::atomic<bool> held_{false};
+  std::atomic<bool> waiting_{false};  // relaxed: a hint
 };
 
 }  // namespace bitsieve::core

@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <new>
+#include <thread>
 #include <utility>
 
 namespace bitsieve::core {
 namespace {
 
-constexpr size_t kSliceBytes = 32 << 20;  // a millisecond or two
+constexpr size_t kSliceBytes = 8 << 20;  // half a millisecond
+// Between two slices, so that others get at the address space, and at the core: the kernel does not stop in a slice.
+constexpr std::chrono::microseconds kPause{100};
 
 struct Waiting {
   Waiting* next;
@@ -30,6 +34,7 @@ void UnmapInSlices(Waiting* waiting) {
     munmap(reinterpret_cast<void*>(from), end - from);
     stack_bytes.fetch_sub(end - from, std::memory_order_relaxed);
     end = from;
+    if (end > begin) std::this_thread::sleep_for(kPause);
   }
 }
 

@@ -6,12 +6,12 @@
 // (Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", 2012).
 #pragma once
 
-#include <sched.h>
-
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <thread>
 #include <utility>
 
 namespace bitsieve::core {
@@ -70,7 +70,7 @@ class MoveVersion {
       const uint64_t seen = Current();
       const auto [answer, holds] = ask();
       if (holds || Unchanged(seen)) return answer;
-      if (tries % kPatience == 0) sched_yield();
+      if (tries % kPatience == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }
 

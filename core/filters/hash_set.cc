@@ -1,11 +1,11 @@
 #include "core/filters/hash_set.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <new>
+
+#include "core/base/backoff.h"
 
 namespace bitsieve::core {
 
@@ -57,13 +57,13 @@ Result<std::unique_ptr<HashSet>> HashSet::Make(MemoryBudget& budget) {
 }
 
 bool HashSet::Contains(uint64_t hash) const {
-  while (true) {
+  for (Backoff backoff;;) {
     const Segment& segment = *Find(hash);
     const uint32_t version = segment.version.load(std::memory_order_acquire);
     const bool right = version % 2 == 0 && segment.Owns(hash);
     if (segment.Holds(hash)) return true;
     if (right && segment.version.load(std::memory_order_acquire) == version) return false;
-    if (version % 2 != 0) sched_yield();  // the inserter may have been put to sleep in the middle
+    if (version % 2 != 0) backoff.Pause();  // the inserter may have been put to sleep in the middle
   }
 }
 

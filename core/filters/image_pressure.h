@@ -4,6 +4,7 @@
 // Thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -49,6 +50,12 @@ class ImagePressure {
     Slot* slot_ = nullptr;
   };
 
+  // Whether an image of any filter, or of this one, is being written.
+  static bool AnyReading() { return readings_.load(std::memory_order_relaxed) != 0; }
+  static bool IsRead(const Filter& filter) {
+    return std::ranges::any_of(
+        slots_, [&](const Reading::Slot& slot) { return slot.filter.load(std::memory_order_relaxed) == &filter; });
+  }
   // Whether MustWait may be true of any filter; one load while no image is being written.
   static bool MayBeActive() {
     if (readings_.load(std::memory_order_relaxed) == 0) return false;

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <mutex>
 #include <new>
-#include <thread>
 
 #include "core/filters/filter_header.h"
 #include "core/filters/parts_image.h"
@@ -222,20 +220,35 @@ bool RedisCuckoo::RemoveOne(const CuckooPrint& print) {
   items_.store(items, std::memory_order_relaxed);
   ++deletes_;
   TellChange();
-  // More than a tenth of what is left; written so that no number in a header can overflow it.
-  if (filters() > 1 && deletes_ > items / 10) {
-    Compaction compaction{.past_stuck = false, .index = filters() - 1};
-    Compact(compaction, std::numeric_limits<uint64_t>::max());
-  }
+  CompactIfDue(items);
   return true;
 }
 
-void RedisCuckoo::Compact() {
-  constexpr uint64_t kSteps = 20'000;
-  constexpr std::chrono::microseconds kPause(100);  // longer than a thread that waits for the lock sleeps
-  Compaction compaction{.past_stuck = true, .index = std::numeric_limits<uint64_t>::max()};
+// Once more than a tenth of what is left was removed; written so that no number in a header can overflow it.
+void RedisCuckoo::CompactIfDue(uint64_t items) {
+  constexpr uint64_t kSmallBytes = 32 * 1024;  // a millisecond at most
+  if (filters() == 1 || deletes_ <= items / 10) return;
+  if (linked_bytes_ <= kSmallBytes) {
+    Compaction compaction{.past_stuck = false, .index = filters() - 1};
+    Compact(compaction, std::numeric_limits<uint64_t>::max());
+    return;
+  }
+  Due due = Due::kNo;
+  due_.compare_exchange_strong(due, Due::kYes);
+}
+
+void RedisCuckoo::Compact() { CompactInSlices(true); }
+
+void RedisCuckoo::CompactAfterRemovals() {
+  CompactInSlices(false);
+  ForgetDueCompaction();
+}
+
+void RedisCuckoo::CompactInSlices(bool past_stuck) {
+  constexpr uint64_t kSteps = 1000;
+  Compaction compaction{.past_stuck = past_stuck, .index = std::numeric_limits<uint64_t>::max()};
   for (bool more = true; more;) {
-    if (compaction.index != std::numeric_limits<uint64_t>::max()) std::this_thread::sleep_for(kPause);
+    writers().GiveWay();
     const std::lock_guard lock(writers());
     more = Compact(compaction, kSteps);
     TellChange();

@@ -59,6 +59,9 @@
 namespace bitsieve::core {
 
 class RedisCuckoo final : public Filter {
+ private:
+  enum class Due : uint8_t { kNo, kYes, kTaken };
+
  public:
   static constexpr uint64_t kChunkBytes = 16 << 20;  // at most, of ReadChunk
 
@@ -90,8 +93,17 @@ class RedisCuckoo final : public Filter {
   size_t Insert(std::span<const KeyHash> hashes, Presence presence, uint64_t most_filters,
                 std::span<AddOutcome> outcomes);
   // Moves as many prints as it can to older sub-filters. Its listener is not told: adding and removing do not do that.
-  // In slices of about a millisecond, between which other writers may come.
+  // In slices of some 50 us, between which other writers may come.
   void Compact();
+  // Removals compact a small filter on their own, as RedisBloom's do. A large one they would hold for up to seconds:
+  // there they leave it to their caller. True if one is due; then either of the others is to be called. None is due
+  // meanwhile.
+  bool TakeDueCompaction() {
+    Due due = Due::kYes;
+    return due_.load(std::memory_order_relaxed) == due && due_.compare_exchange_strong(due, Due::kTaken);
+  }
+  void CompactAfterRemovals();
+  void ForgetDueCompaction() { due_.store(Due::kNo, std::memory_order_relaxed); }
 
   // As of now, exact.
   RedisCuckooHeader Header() const;
@@ -125,6 +137,8 @@ class RedisCuckoo final : public Filter {
   struct Compaction;
   struct FullPairs;
   bool Compact(Compaction& compaction, uint64_t steps);
+  void CompactInSlices(bool past_stuck);
+  void CompactIfDue(uint64_t items);
   uint64_t MoveInto(RedisCuckooTable& from, uint64_t slot, uint64_t index);
   uint64_t FullBefore(const CuckooPrint& print) const;
   void NoteFull(const CuckooPrint& print);
@@ -143,6 +157,7 @@ class RedisCuckoo final : public Filter {
   std::atomic<uint64_t> filters_{0};
   MoveVersion version_;
   std::atomic<uint64_t> items_{0};    // relaxed: only ever told
+  std::atomic<Due> due_{Due::kNo};    // a compaction
   std::atomic<uint64_t> changes_{0};  // released after the prints it tells of
 };
 

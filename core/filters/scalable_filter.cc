@@ -156,6 +156,7 @@ Status ScalableFilter::Unite(const std::function<Result<uint64_t>(std::span<Link
 }
 
 void ScalableFilter::UniteLink(size_t index, const Link& other, WordRange words) noexcept {
+  writers().GiveWay();
   const std::lock_guard lock(writers());
   Link& link = *nodes_[index]->link;
   const uint64_t bits_set = link.UniteWith(other, words);

@@ -59,7 +59,7 @@ class ScalableFilter : public Filter {
   Status Unite(const std::function<Result<uint64_t>(std::span<Link* const> links)>& unite);
 
   // Adds what `other` holds in some words of its memory to the link of this place, 0 for the oldest, and counts the
-  // bits.
+  // bits. First lets in writers that wait.
   void UniteLink(size_t index, const Link& other, WordRange words) noexcept;
 
   // What Make takes from the budget, and what each further link takes beside its bits.

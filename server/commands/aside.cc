@@ -9,20 +9,19 @@
 #include <utility>
 #include <vector>
 
+#include "server/commands/kept_arguments.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
 namespace {
 
-// So much is copied sooner than kept: whatever else lies beside it would be kept, too.
-constexpr size_t kCopiedBytes = 64 * 1024;
 // How long a worker waits for memory before it tries again to hand its reply over.
 constexpr std::chrono::milliseconds kRetryInterval{1};
 
 // Made on the loop, run on a worker, and then of the loop again.
 class AsideCommand {
  public:
-  explicit AsideCommand(const CommandContext& context)
+  explicit AsideCommand(CommandContext& context)
       : environment_(context.environment),
         table_(context.table),
         row_(context.row),
@@ -31,20 +30,16 @@ class AsideCommand {
         loading_(context.loading),
         in_trouble_(context.in_trouble),
         reply_limit_(context.reply.room()),
-        arguments_(context.arguments.begin(), context.arguments.end()) {
+        arguments_(context) {
     session_.version = context.session.version;
     environment_.loop_stats = &stats_;
-    size_t size = 0;
-    for (const std::string_view argument : arguments_) size += argument.size();
-    if (size > kCopiedBytes && context.bytes != nullptr) shared_ = context.bytes->Share();
-    if (shared_.owner == nullptr) CopyArguments(size);
   }
   AsideCommand(const AsideCommand&) = delete;
   AsideCommand& operator=(const AsideCommand&) = delete;
   ~AsideCommand() { ReleaseArguments(); }
 
   // Of the arguments.
-  size_t bytes() const { return shared_.bytes + bytes_.capacity() + arguments_.capacity() * sizeof(std::string_view); }
+  size_t bytes() const { return arguments_.memory_bytes(); }
   // Their bytes, which are in the account of all connections, leave it when they are released.
   void AdoptAccount() noexcept { accounted_bytes_ = bytes(); }
 
@@ -57,7 +52,8 @@ class AsideCommand {
       CommandContext context{environment_, table_, session_, reply};
       context.loading = loading_;
       context.in_trouble = in_trouble_;
-      context.arguments = arguments_;
+      context.aside = true;
+      context.arguments = arguments_.get();
       context.row = row_;
       row_->handler(context);
       tally_ = context.tally;
@@ -82,19 +78,8 @@ class AsideCommand {
 
  private:
   void ReleaseArguments() noexcept {
-    std::vector<std::string_view>().swap(arguments_);
-    std::string().swap(bytes_);
-    shared_.owner.reset();
+    arguments_ = {};
     environment_.clients->NoteMemory(std::exchange(accounted_bytes_, 0), 0);
-  }
-
-  void CopyArguments(size_t size) {
-    bytes_.reserve(size);
-    for (std::string_view& argument : arguments_) {
-      const size_t offset = bytes_.size();
-      bytes_.append(argument);
-      argument = std::string_view(bytes_).substr(offset);
-    }
   }
 
   Dispatcher::Environment environment_;
@@ -106,9 +91,7 @@ class AsideCommand {
   const bool loading_;
   const bool in_trouble_;
   const size_t reply_limit_;
-  ArgumentBytes::Shared shared_;  // the arguments; without an owner they are in bytes_
-  std::string bytes_;
-  std::vector<std::string_view> arguments_;
+  KeptArguments arguments_;
   uint64_t accounted_bytes_ = 0;  // to be taken out of the account
   std::string reply_;
   Tally tally_ = {};

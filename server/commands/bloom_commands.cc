@@ -95,6 +95,7 @@ void AddItems(CommandContext& context, core::Filter& filter, Arguments items) {
   context.reply.ArrayHeader(items.size());
   for (size_t done = 0; done < items.size(); done += kItemChunk) {
     const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
+    context.AwaitImage(filter);
     const size_t told = filter.Add(HashItems(filter, chunk, hashes), std::span(outcomes.data(), chunk.size()));
     for (size_t i = 0; i < told; ++i) WriteOutcome(context, outcomes[i]);
     notice.Look(std::span(outcomes).first(told));
@@ -284,7 +285,7 @@ constexpr CommandRow kRows[] = {
      .syntax = "key item [item ...]",
      .notes = "When the filter does not grow and is full, the array ends early, with the error as its last element; "
               "items before it stay added.",
-     .weigh = WeighArguments,
+     .weigh = WeighChanges,
      .handler = MultiAdd},
     {.name = "bf.insert",
      .arity = -4,
@@ -299,7 +300,7 @@ constexpr CommandRow kRows[] = {
                "[HASH <xxh3 | murmur3 | fnv1a | sip>] [SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
      .notes = "Options are ignored when the filter exists. TYPE, WINDOW, COUNTERBITS, BUCKETSIZE, MAXITERATIONS, HASH, "
               "SEED and TIGHTENING are Bitsieve's own.",
-     .weigh = WeighArguments,
+     .weigh = WeighChanges,
      .handler = Insert},
     {.name = "bf.exists",
      .arity = -3,

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/filters/filter.h"
 #include "core/hash/key_hash.h"
@@ -117,18 +118,28 @@ struct CommandContext {
   // As it was when the window of commands began that runs now.
   bool loading = false;
   bool in_trouble = false;  // the disk refuses what would be logged
+  bool aside = false;       // it runs on a worker
   bool may_wait = false;    // some commands must not run now: MustWait() is asked before each
 
   // Of the command that runs now.
   Arguments arguments = {};
-  ArgumentBytes* bytes = nullptr;   // can keep the arguments alive; null: they live as long as the batch
-  const CommandRow* row = nullptr;  // null: unknown
-  core::Filter* filter = nullptr;   // named by argument 1, if prepared
-  FilterPtr held = {};              // keeps alive what the handler looked up itself
+  ArgumentBytes* bytes = nullptr;  // can keep the arguments' bytes alive; null: they live as long as the batch
+  std::vector<std::string_view>* own_arguments = nullptr;  // where `arguments` are, if TakeArguments may take them
+  const CommandRow* row = nullptr;                         // null: unknown
+  core::Filter* filter = nullptr;                          // named by argument 1, if prepared
+  FilterPtr held = {};                                     // keeps alive what the handler looked up itself
 
   Keyspace& keyspace() const { return *environment.keyspace; }
   ServerControl& control() const { return *environment.control; }
   const CommandSettings& settings() const { return *environment.settings; }
+
+  // To be called before each part of a long change of the filter: on a worker, waits while MustWait() says so. On a
+  // loop nobody waits: there a command is postponed before it begins.
+  void AwaitImage(const core::Filter& changed) const {
+    if (aside) AwaitImageAside(changed);
+  }
+  // The arguments of a command that is kept for later. They are moved if they are many.
+  std::vector<std::string_view> TakeArguments();
 
   void Error(std::string_view text) {
     ++tally.errors;
@@ -144,6 +155,9 @@ struct CommandContext {
     filter = held.get();
     return filter;
   }
+
+ private:
+  static void AwaitImageAside(const core::Filter& changed);
 };
 
 }  // namespace bitsieve::server

@@ -1,14 +1,18 @@
 #include "server/commands/command_runner.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "core/base/wall_clock.h"
 #include "core/filters/image_pressure.h"
 #include "server/commands/aside.h"
 #include "server/commands/command_guess.h"
 #include "server/commands/command_table.h"
+#include "server/commands/kept_arguments.h"
 #include "server/commands/transaction.h"
+#include "server/commands/weigh.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -86,7 +90,7 @@ bool CheckLoggable(CommandContext& context) {
 bool CheckTransaction(CommandContext& context) {
   if (!context.session.in_multi || (context.row->flags & kRunsInMulti)) return true;
   if (context.row->flags & kNoMulti) return Refuse(context, wire::kNotInMulti);
-  if (!QueueCommand(context.session, context.arguments, context.settings())) return Refuse(context, wire::kQueueFull);
+  if (!QueueCommand(context)) return Refuse(context, wire::kQueueFull);
   context.session.queue_writes |= (context.row->flags & kWrite) != 0;
   context.session.queue_publishes |= (context.row->flags & kPublishes) != 0;
   context.reply.SimpleString("QUEUED");
@@ -121,15 +125,12 @@ bool IsPaused(const CommandContext& context) {
   return scope == ClientPause::Scope::kAll || MayWrite(context);
 }
 
-template <class Words>
-bool ChangesImagedFilter(const CommandContext& context, const CommandRow& row, const Words& arguments) {
-  if (!(row.flags & kWrite) || row.keys.first == 0) return false;
-  for (int i = row.keys.first; i <= LastOf(row.keys, arguments.size()); i += row.keys.step) {
-    const auto at = static_cast<size_t>(i);
-    const FilterPtr filter = at < arguments.size() ? context.environment.keyspace->Find(arguments[at]) : nullptr;
-    if (filter != nullptr && core::ImagePressure::MustWait(*filter)) return true;
-  }
-  return false;
+// Only the first of several names is that of a filter whose content changes.
+bool ChangesImagedFilter(const CommandContext& context, const CommandRow& row, Arguments arguments) {
+  if (!(row.flags & kWrite) || row.keys.first == 0 || row.group == CommandGroup::kGeneric) return false;
+  const auto at = static_cast<size_t>(row.keys.first);
+  const FilterPtr filter = at < arguments.size() ? context.environment.keyspace->Find(arguments[at]) : nullptr;
+  return filter != nullptr && core::ImagePressure::MustWait(*filter);
 }
 
 // A filter that it would change is being written to disk, and there is nearly no memory left to keep what changes.
@@ -138,9 +139,10 @@ bool IsAheadOfDisk(const CommandContext& context) {
   if (ChangesImagedFilter(context, *context.row, context.arguments)) return true;
   if (context.row->name != "exec" || !context.session.queue_writes) return false;
   const auto& queued = context.session.queued;
-  return std::any_of(queued.begin(), queued.end(), [&](const auto& arguments) {
-    const CommandRow* const row = CommandTable::Instance().Find(arguments[0]);
-    return row != nullptr && ChangesImagedFilter(context, *row, arguments);
+  if (queued.size() > kManyArguments) return false;  // too many to ask about again and again: each waits on its own
+  return std::any_of(queued.begin(), queued.end(), [&](const KeptArguments& command) {
+    const CommandRow* const row = CommandTable::Instance().Find(command.get()[0]);
+    return row != nullptr && ChangesImagedFilter(context, *row, command.get());
   });
 }
 
@@ -152,6 +154,13 @@ bool MustWait(const CommandContext& context) {
   if (context.session.in_multi && !(context.row->flags & kRunsInMulti)) return false;  // it is queued
   const bool may_wait = context.row->must_wait != nullptr && context.session.executing == nullptr;
   return (may_wait && !IsMalformed(context) && context.row->must_wait(context)) || IsAheadOfDisk(context);
+}
+
+void CommandContext::AwaitImageAside(const core::Filter& changed) {
+  constexpr std::chrono::milliseconds kInterval{2};
+  while (core::ImagePressure::AnyReading() && core::ImagePressure::MustWait(changed)) {
+    std::this_thread::sleep_for(kInterval);
+  }
 }
 
 void RunCommand(CommandContext& context) {

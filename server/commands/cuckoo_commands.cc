@@ -121,6 +121,7 @@ void InsertItems(CommandContext& context, RedisCuckoo& cuckoo, Arguments items) 
   for (size_t done = 0; done < items.size(); done += kItemChunk) {
     const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
     const std::span told(outcomes.data(), chunk.size());
+    context.AwaitImage(cuckoo);
     cuckoo.Insert(HashItems(cuckoo, chunk, hashes), presence, kNoLimit, told);
     for (const AddOutcome outcome : told) WriteInserted<presence>(context, outcome);
     notice.Look(told);
@@ -216,6 +217,7 @@ void AnswerDeletes(CommandContext& context, core::Filter& filter, std::span<cons
     if (each != 0) NotifyChanged(context);
   }
   for (size_t i = done; i < hashes.size(); ++i) context.Error(wire::kOutOfMemory);
+  CompactIfDue(context, filter);
 }
 
 void Delete(CommandContext& context) {
@@ -290,7 +292,7 @@ constexpr CommandRow kRows[] = {
      .syntax = "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]",
      .notes = "Replies with an array, in which an item that found no room is -1 (RESP3: false). cf-max-expansions is "
               "compared before the first item alone.",
-     .weigh = WeighArguments,
+     .weigh = WeighChanges,
      .handler = Insert<Presence::kIgnored>},
     {.name = "cf.insertnx",
      .arity = -4,
@@ -302,7 +304,7 @@ constexpr CommandRow kRows[] = {
      .summary = "Adds items, as CF.ADDNX, and says how large the filter is to be if there is none.",
      .syntax = "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]",
      .notes = "Replies with an array of integers, under RESP3 too: 1 added, 0 probably there, -1 no room.",
-     .weigh = WeighArguments,
+     .weigh = WeighChanges,
      .handler = Insert<Presence::kSkipped>},
     {.name = "cf.exists",
      .arity = 3,
@@ -351,7 +353,7 @@ constexpr CommandRow kRows[] = {
      .preparation = Preparation::kOneItem,
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
-     .complexity = "O(sub-filters); O(bytes) at times, when deletions have made room to compact",
+     .complexity = "O(sub-filters)",
      .summary = "Deletes an item, once: 1 if deleted, 0 if it is not there.",
      .syntax = "key item",
      .notes = "Delete only what was added: deleting an item that merely looks present takes the print of another, "

@@ -1,5 +1,6 @@
 #include "server/commands/cuckoo_lookup.h"
 
+#include <new>
 #include <utility>
 
 #include "core/filters/filter_factory.h"
@@ -35,6 +36,19 @@ FilterPtr PublishCuckoo(CommandContext& context, FilterPtr cuckoo) {
   FilterPtr there = context.keyspace().InsertIfAbsent(context.arguments[1], std::move(cuckoo));
   if (there == nullptr) context.Error(wire::kNoMemoryForCuckoo);
   return there;
+}
+
+void CompactIfDue(CommandContext& context, core::Filter& filter) {
+  core::RedisCuckoo* const cuckoo = AsCuckoo(&filter);
+  Workers* const workers = context.environment.workers;
+  if (cuckoo == nullptr || workers == nullptr || !cuckoo->TakeDueCompaction()) return;
+  const FilterPtr held = context.keyspace().Find(context.arguments[1]);
+  if (held.get() != &filter) return cuckoo->ForgetDueCompaction();  // it was renamed: the next removal asks again
+  try {
+    workers->Run(Weight::kLarge, [held, cuckoo] { cuckoo->CompactAfterRemovals(); });
+  } catch (const std::bad_alloc&) {
+    cuckoo->ForgetDueCompaction();
+  }
 }
 
 std::string_view TakenBy(const FilterPtr& there) {

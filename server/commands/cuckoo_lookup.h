@@ -21,6 +21,9 @@ FilterPtr MakeCuckoo(CommandContext& context, const core::FilterParams& params);
 // replied, if there is no memory for the name, or no place on the disk for what it holds.
 FilterPtr PublishCuckoo(CommandContext& context, FilterPtr cuckoo);
 
+// After a removal from `filter`, named by argument 1: has a worker compact it if that is due and takes long.
+void CompactIfDue(CommandContext& context, core::Filter& filter);
+
 // That a name is taken, by a cuckoo filter or by another.
 std::string_view TakenBy(const FilterPtr& there);
 

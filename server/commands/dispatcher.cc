@@ -184,6 +184,7 @@ class Dispatcher::Impl {
         continue;
       }
       context.arguments = batch[i];
+      context.own_arguments = batch.Own(i);
       context.row = slot.row;
       context.filter = slot.filter;
       if ((context.may_wait || Waits(slot.row)) && MustWait(context)) {

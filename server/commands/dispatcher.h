@@ -28,15 +28,17 @@ namespace bitsieve::server {
 // The commands found in a read buffer: their arguments end to end, and where each ends. Reused, so that the steady
 // state allocates nothing.
 struct CommandBatch {
-  std::vector<std::string_view> arguments;
-  std::vector<size_t> ends;        // ends[i]: one past the last argument of command i
-  ArgumentBytes* bytes = nullptr;  // can keep the arguments alive; null: nothing can
+  mutable std::vector<std::string_view> arguments;  // may be taken over: see Own()
+  std::vector<size_t> ends;                         // ends[i]: one past the last argument of command i
+  ArgumentBytes* bytes = nullptr;                   // can keep the arguments alive; null: nothing can
 
   size_t size() const { return ends.size(); }
   Arguments operator[](size_t i) const {
     const size_t begin = i == 0 ? 0 : ends[i - 1];
     return Arguments(arguments).subspan(begin, ends[i] - begin);
   }
+  // The arguments of command i, if nothing else is in `arguments`; null otherwise. What takes them over leaves nothing.
+  std::vector<std::string_view>* Own(size_t i) const { return i == 0 && ends.size() == 1 ? &arguments : nullptr; }
   void Clear() {
     arguments.clear();
     ends.clear();

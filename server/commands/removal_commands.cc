@@ -4,6 +4,7 @@
 #include <array>
 
 #include "server/commands/command_families.h"
+#include "server/commands/cuckoo_lookup.h"
 #include "server/commands/item_hashes.h"
 #include "server/commands/notices.h"
 #include "server/commands/weigh.h"
@@ -22,6 +23,7 @@ size_t Remove(CommandContext& context, core::Filter& filter, std::span<const Key
   const std::span told(removed.data(), filter.Remove(hashes, std::span(removed.data(), hashes.size())));
   for (const uint8_t each : told) context.reply.Boolean(each != 0);
   for (size_t i = told.size(); i < hashes.size(); ++i) context.Error(wire::kOutOfMemory);
+  CompactIfDue(context, filter);
   return static_cast<size_t>(std::ranges::count_if(told, [](uint8_t each) { return each != 0; }));
 }
 
@@ -50,6 +52,7 @@ void MultiDelete(CommandContext& context) {
   context.reply.ArrayHeader(items.size());
   for (size_t done = 0; done < items.size(); done += kItemChunk) {
     const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
+    context.AwaitImage(*filter);
     removed += Remove(context, *filter, HashItems(*filter, chunk, hashes));
   }
   if (removed != 0) NotifyChanged(context);
@@ -106,7 +109,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(items * links)",
      .summary = "Removes items, as BF.DEL, and replies with an array.",
      .syntax = "key item [item ...]",
-     .weigh = WeighArguments,
+     .weigh = WeighChanges,
      .handler = MultiDelete},
     {.name = "bf.count",
      .arity = 3,

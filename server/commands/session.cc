@@ -3,7 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/commands/kept_arguments.h"
+
 namespace bitsieve::server {
+
+Execution::Execution(std::vector<KeptArguments> commands, Claims::Held claimed)
+    : queued(std::move(commands)), claim(std::move(claimed)) {}
+Execution::~Execution() = default;
+
+Session::Session(std::shared_ptr<ClientRecord> record) : client(std::move(record)) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
 
 void ClientList::Add(std::shared_ptr<ClientRecord> record) {
   const std::lock_guard lock(mutex_);

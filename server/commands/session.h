@@ -143,29 +143,31 @@ class ClientList {
 class ArgumentBytes {
  public:
   virtual ~ArgumentBytes() = default;
-  struct Shared {
-    std::shared_ptr<const void> owner;  // null: they cannot be kept
-    size_t bytes = 0;                   // memory that the connection no longer accounts for
-  };
-  // The bytes stay where they are as long as the owner lives, which may end on any thread. Throws std::bad_alloc.
-  virtual Shared Share() = 0;
+  // The bytes stay where they are as long as the result lives, which may end on any thread. Null: they cannot be kept.
+  // Throws std::bad_alloc.
+  virtual std::shared_ptr<const void> Share() = 0;
+  // How many bytes the last result of Share() keeps.
+  virtual size_t shared_bytes() const = 0;
 };
 
-// The commands of an EXEC.
-struct Execution final : ArgumentBytes, std::enable_shared_from_this<Execution> {
-  Execution(std::vector<std::vector<std::string>> commands, Claims::Held claimed)
-      : queued(std::move(commands)), claim(std::move(claimed)) {}
-  // The session forgets the execution with its last command.
-  Shared Share() override { return {shared_from_this(), next == queued.size() ? bytes : 0}; }
+class KeptArguments;
 
-  std::vector<std::vector<std::string>> queued;
+// The commands of an EXEC.
+struct Execution {
+  Execution(std::vector<KeptArguments> commands, Claims::Held claimed);
+  ~Execution();
+
+  std::vector<KeptArguments> queued;
   size_t next = 0;     // the first that did not run yet
   size_t bytes = 0;    // as Session::queued_bytes was
   Claims::Held claim;  // if names were watched: no other transaction uses them meanwhile
 };
 
 struct Session {
-  explicit Session(std::shared_ptr<ClientRecord> record) : client(std::move(record)) {}
+  explicit Session(std::shared_ptr<ClientRecord> record);
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
 
   std::shared_ptr<ClientRecord> client;
   protocol::ProtocolVersion version = protocol::ProtocolVersion::kResp2;
@@ -183,10 +185,10 @@ struct Session {
   enum class Replies : uint8_t { kOn, kOff, kSkipNext, kSkip };
   Replies replies = Replies::kOn;
 
-  // MULTI: commands are copied, since their bytes leave the read buffer.
+  // MULTI
   bool in_multi = false;
   bool multi_failed = false;  // a queued command was refused: EXEC aborts
-  std::vector<std::vector<std::string>> queued;
+  std::vector<KeptArguments> queued;
   size_t queued_bytes = 0;
   bool queue_writes = false;     // a queued command may change something
   bool queue_publishes = false;  // a queued command sends a message

@@ -2,13 +2,12 @@
 #pragma once
 
 #include "server/commands/command.h"
-#include "server/commands/command_settings.h"
 #include "server/commands/session.h"
 
 namespace bitsieve::server {
 
-// Copies a command into the queue; false if that would exceed settings.max_queued_bytes.
-bool QueueCommand(Session& session, Arguments arguments, const CommandSettings& settings);
+// Keeps the command that runs now in the queue, with its arguments; false if that would exceed max_queued_bytes.
+bool QueueCommand(CommandContext& context);
 // EXEC will refuse; what was queued is let go at once.
 void FailTransaction(Session& session);
 // Runs what is left of session.executing, up to a command whose reply comes later, or up to as many as may run at once:

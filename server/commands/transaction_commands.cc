@@ -7,6 +7,7 @@
 #include "server/commands/command_families.h"
 #include "server/commands/command_runner.h"
 #include "server/commands/command_table.h"
+#include "server/commands/kept_arguments.h"
 #include "server/commands/transaction.h"
 #include "server/commands/wire_errors.h"
 
@@ -18,15 +19,15 @@ void TellQueued(Session& session) {
   session.client->queued_commands.store(queued, std::memory_order_relaxed);
 }
 
-// Bytes a queued command takes, bookkeeping included: an empty argument is not free.
-size_t QueuedBytes(Arguments arguments) {
-  size_t bytes = sizeof(std::vector<std::string>);
-  for (const std::string_view argument : arguments) bytes += sizeof(std::string) + argument.size() + 1;
+// What a command would take at least.
+size_t LeastQueuedBytes(Arguments arguments) {
+  size_t bytes = sizeof(KeptArguments);
+  for (const std::string_view argument : arguments) bytes += sizeof(std::string_view) + argument.size();
   return bytes;
 }
 
 void LetGoOfQueue(Session& session) {
-  std::vector<std::vector<std::string>>().swap(session.queued);
+  std::vector<KeptArguments>().swap(session.queued);
   session.queued_bytes = 0;
   session.queue_writes = false;
   session.queue_publishes = false;
@@ -45,18 +46,20 @@ void Discard(CommandContext& context) {
   context.reply.Ok();
 }
 
-bool Writes(const CommandTable& table, const std::vector<std::vector<std::string>>& queued) {
-  return std::ranges::any_of(queued, [&](const auto& command) { return table.Find(command[0])->flags & kWrite; });
+bool Writes(const CommandTable& table, const std::vector<KeptArguments>& queued) {
+  return std::ranges::any_of(
+      queued, [&](const KeptArguments& command) { return table.Find(command.get()[0])->flags & kWrite; });
 }
 
 Claims::Slots SlotsOf(const CommandTable& table, const Session& session) {
   Claims::Slots slots;
   session.watches.ForEach([&](std::string_view name) { slots.set(Claims::SlotOf(name)); });
-  for (const std::vector<std::string>& command : session.queued) {
-    const KeyPositions& keys = table.Find(command[0])->keys;
+  for (const KeptArguments& command : session.queued) {
+    const Arguments arguments = command.get();
+    const KeyPositions& keys = table.Find(arguments[0])->keys;
     if (keys.first == 0) continue;
-    for (int i = keys.first; i <= LastOf(keys, command.size()); i += keys.step) {
-      slots.set(Claims::SlotOf(command[static_cast<size_t>(i)]));
+    for (int i = keys.first; i <= LastOf(keys, arguments.size()); i += keys.step) {
+      slots.set(Claims::SlotOf(arguments[static_cast<size_t>(i)]));
     }
   }
   return slots;
@@ -80,7 +83,7 @@ void Exec(CommandContext& context) {
   const bool failed = session.multi_failed;
   Claims::Held claim;
   const bool watches_hold = failed || WatchesHold(context, claim);
-  std::vector<std::vector<std::string>> queued = std::exchange(session.queued, {});
+  std::vector<KeptArguments> queued = std::exchange(session.queued, {});
   const size_t queued_bytes = session.queued_bytes;
   EndTransaction(session);
   if (failed) return context.Error(wire::kExecAborted);
@@ -132,17 +135,17 @@ constexpr CommandRow kRows[] = {
 
 void ContinueExecution(CommandContext& context) {
   const std::shared_ptr<Execution> execution = context.session.executing;
-  std::vector<std::string_view> arguments;
-  ArgumentBytes* const of_batch = std::exchange(context.bytes, execution.get());
+  ArgumentBytes* const of_batch = context.bytes;
   for (size_t ran = 0; execution->next < execution->queued.size() && !context.deferred; ++ran) {
     if (ran == Dispatcher::kWindow) {
       context.yielded = true;
       break;
     }
-    const std::vector<std::string>& command = execution->queued[execution->next];
-    arguments.assign(command.begin(), command.end());
-    context.arguments = arguments;
-    context.row = context.table.Find(arguments[0]);
+    KeptArguments& command = execution->queued[execution->next];
+    context.arguments = command.get();
+    context.own_arguments = &command.own();
+    context.bytes = &command;
+    context.row = context.table.Find(context.arguments[0]);
     context.filter = nullptr;
     context.postponed = context.may_wait && MustWait(context);
     if (context.postponed) break;
@@ -152,16 +155,19 @@ void ContinueExecution(CommandContext& context) {
     if (context.reply.size() >= kTurnBytes && !context.deferred) ran = Dispatcher::kWindow - 1;
   }
   context.arguments = {};
+  context.own_arguments = nullptr;
   context.bytes = of_batch;
   if (execution->next == execution->queued.size()) context.session.executing.reset();
 }
 
-bool QueueCommand(Session& session, Arguments arguments, const CommandSettings& settings) {
+bool QueueCommand(CommandContext& context) {
+  Session& session = context.session;
   if (session.multi_failed) return true;  // EXEC will run nothing: there is no sense in keeping it
-  const size_t bytes = session.queued_bytes + QueuedBytes(arguments);
-  if (bytes > settings.max_queued_bytes.load(std::memory_order_relaxed)) return false;
-  session.queued.emplace_back(arguments.begin(), arguments.end());
-  session.queued_bytes = bytes;
+  const size_t limit = context.settings().max_queued_bytes.load(std::memory_order_relaxed);
+  if (session.queued_bytes + LeastQueuedBytes(context.arguments) > limit) return false;
+  const KeptArguments& command = session.queued.emplace_back(context);
+  if (session.queued_bytes + command.memory_bytes() > limit) return false;
+  session.queued_bytes += command.memory_bytes();
   TellQueued(session);
   return true;
 }

@@ -1,5 +1,7 @@
 #include "server/commands/weigh.h"
 
+#include "core/filters/image_pressure.h"
+
 namespace bitsieve::server {
 
 Weight WeighArguments(CommandContext& context) {
@@ -7,6 +9,32 @@ Weight WeighArguments(CommandContext& context) {
   size_t bytes = 0;
   for (const std::string_view argument : context.arguments) bytes += argument.size();
   return bytes > kManyArgumentBytes ? Weight::kMany : Weight::kLight;
+}
+
+namespace {
+
+// A filter that spreads each item over several pages, most of which were perhaps never touched.
+bool MayBeFresh(const core::Filter& filter) {
+  constexpr uint64_t kFreshBytes = 16 << 20;  // fewer have so few pages that few are touched
+  constexpr double kFreshFill = 0.25;         // of a chain; its newest link is half as full, or less
+  using enum core::FilterKind;
+  const core::FilterKind kind = filter.params().kind;
+  if (kind != kClassic && kind != kCounting && kind != kRedisBloom) return false;
+  const core::FilterInfo info = filter.Info();
+  return info.size_bytes > kFreshBytes && info.fill_ratio < kFreshFill;
+}
+
+}  // namespace
+
+Weight WeighChanges(CommandContext& context) {
+  const size_t items = context.arguments.size();
+  const bool many_if_imaged = items > kManyImagedItems && core::ImagePressure::AnyReading();
+  if ((many_if_imaged || items > kManyFreshItems) && items <= kManyArguments) {
+    const core::Filter* const filter = context.FindFilter();
+    if (filter != nullptr && many_if_imaged && core::ImagePressure::IsRead(*filter)) return Weight::kMany;
+    if (filter != nullptr && items > kManyFreshItems && MayBeFresh(*filter)) return Weight::kMany;
+  }
+  return WeighArguments(context);
 }
 
 Weight WeighFilter(CommandContext& context) {

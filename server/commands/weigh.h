@@ -18,7 +18,14 @@ inline constexpr size_t kManyClients = 256;
 // A keyspace of more names is large. Measured: KEYS takes about 0.5 us a name, FLUSHALL 4 us.
 inline constexpr uint64_t kManyNames = 256;
 
+// Items from which on a command runs aside if each may take 10 to 30 us: when a page of the filter is touched for the
+// first time for each of its bits, or a chunk of it is copied for an image that is being written.
+inline constexpr size_t kManyFreshItems = 256;
+inline constexpr size_t kManyImagedItems = 32;
+
 Weight WeighArguments(CommandContext& context);
+// The same of items that change the filter named by argument 1.
+Weight WeighChanges(CommandContext& context);
 // The filter named by argument 1, or the arguments.
 Weight WeighFilter(CommandContext& context);
 // All filters that the row's key positions name, together.

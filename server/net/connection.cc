@@ -45,6 +45,9 @@ void LogHttp(const ClientRecord& client) {
 constexpr int kDiscards = 16;
 // Replies are handed to the socket when there are so many bytes of them, even if the batch is not done.
 constexpr size_t kFlushBytes = 256 * 1024;
+// The socket is given so many bytes at a time. The kernel copies them before it returns, and with a client that reads
+// as fast as it copies, it would take all.
+constexpr size_t kWriteBytes = 1024 * 1024;
 
 bool WouldBlock(const asio::error_code& error) {
   return error == asio::error::would_block || error == asio::error::try_again || error == asio::error::interrupted;
@@ -334,6 +337,7 @@ void Connection::Flush() {
 }
 
 size_t Connection::WriteSome(std::string_view bytes) {
+  bytes = bytes.substr(0, kWriteBytes);
   asio::error_code error;
   const size_t sent = socket_.write_some(asio::buffer(bytes.data(), bytes.size()), error);
   if (error && !WouldBlock(error)) {

@@ -8,6 +8,8 @@ namespace bitsieve::server {
 namespace {
 
 constexpr size_t kLongReply = 256 * 1024;
+// A window ends with a command of so many arguments, which may then be taken over as they are (CommandBatch::Own).
+constexpr size_t kManyArguments = 1024;
 
 }  // namespace
 
@@ -63,6 +65,7 @@ Conversation::Step Conversation::RunWindow(std::span<char> input, Dispatcher& di
     consumed += result.consumed;
     if (status == ParseStatus::kNeedMore || status == ParseStatus::kError) break;
     if (status == ParseStatus::kCommand) batch.ends.push_back(batch.arguments.size());
+    if (batch.arguments.size() >= kManyArguments) break;
   }
   broken_ = status == ParseStatus::kError;
   Step step = Run(dispatcher, batch, 0, reply);

@@ -14,6 +14,7 @@
 
 #include "core/base/change_meter.h"
 #include "core/base/roll_back.h"
+#include "core/base/thread_slice.h"
 #include "core/base/wall_clock.h"
 #include "server/net/address.h"
 #include "server/net/connection.h"
@@ -64,6 +65,7 @@ void EventLoop::Start() {
 
 // A handler that runs out of memory has seen to its own connection; the others go on.
 void EventLoop::Run() {
+  core::AskForShortSlices();
   core::ChangeMeter::Count(0);  // takes what it needs now
   while (true) {
     try {

@@ -23,12 +23,12 @@ std::span<char> ReadBuffer::Commit(Scratch scratch, size_t received) {
   return kept();
 }
 
-ReadBuffer::Shared ReadBuffer::Share() {
+std::shared_ptr<const void> ReadBuffer::Share() {
   if (shared_ == nullptr && size_ > kSmall) {
     shared_ = std::shared_ptr<char>(bytes_.release(), Free());
-    shared_capacity_ = std::exchange(capacity_, 0);
+    shared_bytes_ = std::exchange(capacity_, 0);
   }
-  return {shared_, shared_ == nullptr ? 0 : shared_capacity_};
+  return shared_;
 }
 
 void ReadBuffer::Keep(std::span<char> rest) {

@@ -30,8 +30,9 @@ class ReadBuffer final : public ArgumentBytes {
   // `rest`, the end of what Commit() or kept() returned, is not done with; everything before is. Throws std::bad_alloc.
   void Keep(std::span<char> rest);
 
-  // While what Commit() or kept() returned is being worked on. No owner if it is in the scratch area, or short.
-  Shared Share() override;
+  // While what Commit() or kept() returned is being worked on. Null if it is in the scratch area, or short.
+  std::shared_ptr<const void> Share() override;
+  size_t shared_bytes() const override { return shared_bytes_; }
 
   size_t capacity() const { return capacity_; }
 
@@ -48,7 +49,7 @@ class ReadBuffer final : public ArgumentBytes {
 
   std::unique_ptr<char, Free> bytes_;
   std::shared_ptr<char> shared_;  // what was in bytes_, from Share() to Keep()
-  size_t shared_capacity_ = 0;
+  size_t shared_bytes_ = 0;       // its capacity
   size_t size_ = 0;
   size_t capacity_ = 0;
 };

@@ -57,7 +57,7 @@ core::Status LogWriter::Perform(Job job) {
 
 core::Status LogWriter::EndJob(const core::Status& outcome) {
   if (!outcome) return outcome;
-  synced_ = std::max(synced_, job_end_);
+  synced_ = std::max(synced_.load(), job_end_);
   oldest_unsynced_ = job_since_;  // of what was written meanwhile
   NoteDurable(job_end_);
   return job_ == Job::kPrepare ? SwitchSegment() : core::Status();

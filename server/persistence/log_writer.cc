@@ -50,9 +50,9 @@ LogWriter::LogWriter(DataDirectory& directory, FileIds& file_ids, const core::Im
       end_(start),
       written_(start),
       durable_(start),
+      synced_(start),
       first_kept_(start),
-      image_files_(image_files.begin(), image_files.end()),
-      synced_(start) {
+      image_files_(image_files.begin(), image_files.end()) {
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -222,7 +222,7 @@ bool LogWriter::WaitForWork() {
 }
 
 std::optional<LogWriter::Clock::time_point> LogWriter::SyncDue() const {
-  if (policy() != FsyncPolicy::kEverySecond || written_.load() == durable_.load() || outcome_.valid()) {
+  if (policy() != FsyncPolicy::kEverySecond || written_.load() == synced_.load() || outcome_.valid()) {
     return std::nullopt;
   }
   return oldest_unsynced_ + kSyncAfter;
@@ -342,7 +342,7 @@ void LogWriter::NoteDurable(uint64_t position) {
 
 void LogWriter::Fail(const core::Error& error) {
   if (outcome_.valid() && outcome_.get()) {
-    synced_ = std::max(synced_, job_end_);
+    synced_ = std::max(synced_.load(), job_end_);
     NoteDurable(job_end_);
   }
   next_segment_.reset();

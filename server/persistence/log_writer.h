@@ -92,8 +92,8 @@ class LogWriter {
   void AppendRewritten(const log::Rewritten& rewritten, size_t reserved) noexcept;
   // Position behind all that was appended.
   uint64_t end() const { return end_.load(std::memory_order_acquire); }
-  // As LogWriterStatus::durable_position.
-  uint64_t durable_end() const { return durable_.load(std::memory_order_acquire); }
+  // Up to here it survives a power cut.
+  uint64_t synced_end() const { return synced_.load(std::memory_order_acquire); }
 
   // What is appended from now on goes to a further segment. Returns where it begins.
   uint64_t BeginSegment();
@@ -179,6 +179,7 @@ class LogWriter {
   std::atomic<uint64_t> end_;      // changed under append_lock_
   std::atomic<uint64_t> written_;  // changed by the thread
   std::atomic<uint64_t> durable_;  // changed by the thread
+  std::atomic<uint64_t> synced_;   // changed by the thread; below durable_ only with kNever, and just after it
   std::atomic<uint64_t> first_kept_;
   // When the oldest was appended of what waits in appended_ and of what the thread has taken, as CoarseMonotonicMs;
   // 0: nothing waits. Relaxed: seen late by one reply.
@@ -212,7 +213,6 @@ class LogWriter {
   std::string taken_;      // empty between the turns; its memory is used again and again
   std::string unsettled_;  // the log from durable_ on
   std::list<uint64_t> open_cuts_;
-  uint64_t synced_;  // up to here the disk has it; below durable_ with kNever alone
   std::shared_ptr<LogSegmentWriter> segment_;
   std::shared_ptr<LogSegmentWriter> next_segment_;  // made by a job
   Job job_ = Job::kSync;

@@ -7,9 +7,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/filters/image_pressure.h"
+#include "core/filters/redis_cuckoo.h"
 #include "server/commands/command_table.h"
 #include "tests/support/command_fixture.h"
 #include "tests/support/manual_workers.h"
@@ -123,6 +126,67 @@ TEST_F(AsideTest, WhatManyNamesCostRunsAside) {
   }
 }
 
+TEST_F(AsideTest, AFlushInTheBackgroundIsLight) {
+  for (int i = 0; i < 300; ++i) Reply({"BF.RESERVE", "f" + std::to_string(i), "0.01", "10"});
+  EXPECT_EQ(RunAll({{"FLUSHALL", "async"}, {"DBSIZE"}}), "+OK\r\n:0\r\n");
+  EXPECT_EQ(weights_, std::vector<Weight>());
+}
+
+TEST_F(AsideTest, FewItemsRunAsideIfEachIsSlow) {
+  RunAll({{"BF.RESERVE", "fresh", "0.01", "100000000", "TYPE", "counting"}, {"BF.RESERVE", "small", "0.01", "1000"}});
+  RunAll({Many("BF.MADD", "fresh", 200), Many("BF.MADD", "small", 500), Many("BF.MEXISTS", "fresh", 500)});
+  EXPECT_EQ(weights_, std::vector<Weight>());
+  RunAll({Many("BF.MADD", "fresh", 500)});
+  EXPECT_EQ(weights_, std::vector{Weight::kMany}) << "pages that are touched for the first time";
+
+  core::MemoryBudget pool(1 << 20);
+  const core::ImagePressure::Reading reading(*registry.Find("small"), pool);
+  RunAll({Many("BF.MADD", "small", 20), Many("BF.MADD", "fresh", 100), Many("BF.MEXISTS", "small", 100)});
+  EXPECT_EQ(weights_, std::vector<Weight>());
+  RunAll({Many("BF.MADD", "small", 100)});
+  EXPECT_EQ(weights_, std::vector{Weight::kMany}) << "chunks that are copied for an image";
+}
+
+TEST_F(AsideTest, ALongChangeWaitsWhileThereIsNoMemoryForTheImage) {
+  RunAll({{"BF.RESERVE", "f", "0.001", "3000"}});
+  core::MemoryBudget pool(800);
+  const core::ImagePressure::Reading reading(*registry.Find("f"), pool);
+  std::string out;
+  protocol::ReplyWriter reply(out);
+  outcome = dispatcher->Execute(session, test::BatchOf({Many("BF.MADD", "f", 2000)}), 0, reply);
+  auto full = core::MemoryReservation::TryTake(pool, 800);  // after the command has begun
+  WriteReply write;
+  outcome.deferred([&write](WriteReply given) { write = std::move(given); });
+  std::thread worker([this] { workers_.RunNext(); });
+  while (workers_.Waiting() != 0) std::this_thread::yield();
+  EXPECT_EQ(registry.Find("f")->ItemCount(), 0U);
+  full = {};
+  worker.join();
+  write(reply);
+  EXPECT_EQ(registry.Find("f")->ItemCount(), 2000U);
+}
+
+TEST_F(AsideTest, ALargeCuckooFilterIsCompactedAsideAfterRemovals) {
+  RunAll({{"CF.RESERVE", "c", "20000", "EXPANSION", "1"}});
+  for (int i = 0; i < 60'000; i += 1000) {
+    Words words{"CF.INSERT", "c", "ITEMS"};
+    for (int item = i; item < i + 1000; ++item) words.push_back(std::to_string(item));
+    RunAll({words});
+  }
+  const auto& cuckoo = dynamic_cast<core::RedisCuckoo&>(*registry.Find("c"));
+  const uint64_t filters = cuckoo.filters();
+  ASSERT_GT(filters, 2U);
+  for (int i = 0; i < 59'000; ++i) ASSERT_EQ(RunAll({{"CF.DEL", "c", std::to_string(i)}}), ":1\r\n");
+  EXPECT_EQ(cuckoo.filters(), filters);
+  EXPECT_EQ(cuckoo.Header().deletes, 59'000U);
+  EXPECT_EQ(workers_.Waiting(), 1U) << "asked for once";
+  EXPECT_EQ(workers_.RunNext(), Weight::kLarge);
+  EXPECT_EQ(cuckoo.Header().deletes, 0U);
+  EXPECT_EQ(cuckoo.filters(), 1U);
+  EXPECT_EQ(cuckoo.ItemCount(), 1'000U);
+  for (int i = 59'000; i < 60'000; ++i) ASSERT_EQ(Reply({"CF.EXISTS", "c", std::to_string(i)}), ":1\r\n");
+}
+
 TEST_F(AsideTest, LongItemsRunAside) {
   const std::string item(1 << 20, 'x');
   EXPECT_EQ(RunAll({{"BF.ADD", "f", "x"}, {"BF.ADD", "f", item}, {"BF.EXISTS", "f", item}, {"BF.EXISTS", "f", "x"}}),
@@ -190,6 +254,7 @@ TEST_F(AsideTest, ExecWaitsForItsCommands) {
 }
 
 TEST_F(AsideTest, AnExecOfManyCommandsLetsOthersIn) {
+  Reply({"BF.RESERVE", "f", "0.000001", "1000"});
   std::vector<Words> commands{{"MULTI"}};
   std::string expected = "+OK\r\n";
   for (size_t i = 0; i < 3 * Dispatcher::kWindow; ++i) {

@@ -43,6 +43,13 @@ TEST_F(ImagePressureTest, ChangesToTheFilterArePostponedAndNothingElse) {
   EXPECT_FALSE(outcome.postponed);
 }
 
+TEST_F(ImagePressureTest, WhatOnlyReadsTheFilterOrItsNameIsNotPostponed) {
+  Use(800);
+  EXPECT_EQ(Replies({{"COPY", "f", "h"}, {"BF.MERGE", "h", "f"}, {"RENAME", "f", "e"}, {"DEL", "e", "h"}}),
+            ":1\r\n+OK\r\n+OK\r\n:2\r\n");
+  EXPECT_FALSE(outcome.postponed);
+}
+
 TEST_F(ImagePressureTest, ATransactionThatChangesTheFilterIsPostponedAsAWhole) {
   Use(800);
   EXPECT_EQ(Replies({{"MULTI"}, {"BF.ADD", "g", "1"}, {"BF.EXISTS", "f", "x"}, {"EXEC"}}),

@@ -1,5 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/commands/kept_arguments.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
@@ -36,6 +42,37 @@ TEST_F(TransactionCommandsTest, QueuedArgumentsAreCopies) {
   }
   EXPECT_EQ(Reply({"EXEC"}), "*1\r\n:1\r\n");
   EXPECT_EQ(Reply({"BF.EXISTS", "a name that is long", "an item that is long enough"}), ":1\r\n");
+}
+
+// Bytes of arguments that somebody else keeps.
+class SharedBytes final : public ArgumentBytes {
+ public:
+  std::shared_ptr<const void> Share() override { return owner_; }
+  size_t shared_bytes() const override { return 1'000'000; }
+
+ private:
+  std::shared_ptr<const void> owner_ = std::make_shared<int>();
+};
+
+TEST_F(TransactionCommandsTest, ManyQueuedArgumentsAreNeitherCopiedNorMoved) {
+  Words words{"BF.MADD", "f"};
+  for (int i = 0; i < 20'000; ++i) words.push_back("item " + std::to_string(i));
+  const std::vector<Words> commands{words};
+  CommandBatch batch = test::BatchOf(commands);
+  SharedBytes bytes;
+  batch.bytes = &bytes;
+  const std::string_view* const arguments = batch.arguments.data();
+  Reply({"MULTI"});
+  std::string out;
+  protocol::ReplyWriter reply(out);
+  dispatcher->Execute(session, batch, 0, reply);
+  EXPECT_EQ(out, "+QUEUED\r\n");
+  ASSERT_EQ(session.queued.size(), 1U);
+  EXPECT_EQ(session.queued[0].get().data(), arguments);
+  EXPECT_EQ(session.queued[0].get()[2].data(), commands[0][2].data());
+  EXPECT_GE(session.queued_bytes, 1'000'000 + 20'000 * sizeof(std::string_view)) << "all that is kept counts";
+  EXPECT_TRUE(Reply({"EXEC"}).starts_with("*1\r\n*20000\r\n:1\r\n"));
+  EXPECT_EQ(session.queued_bytes, 0U);
 }
 
 TEST_F(TransactionCommandsTest, EmptyExec) { EXPECT_EQ(Replies({{"MULTI"}, {"EXEC"}}), "+OK\r\n*0\r\n"); }

@@ -1,8 +1,12 @@
 #include "server/net/write_buffer.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace bitsieve::server {
 namespace {
@@ -60,6 +64,49 @@ TEST(WriteBuffer, TakesLongStringsOverAndGivesThemBackOneByOne) {
   EXPECT_TRUE(sent == expected);
   EXPECT_EQ(buffer.memory_bytes(), 0);
   EXPECT_EQ(buffer.blocks(), 0);
+}
+
+size_t ResidentPages(const char* bytes, size_t size) {
+  std::vector<unsigned char> resident(size / 4096);
+  const uintptr_t page = (reinterpret_cast<uintptr_t>(bytes) + 4095) / 4096 * 4096;
+  EXPECT_EQ(mincore(reinterpret_cast<void*>(page), resident.size() * 4096 - 4096, resident.data()), 0);
+  return static_cast<size_t>(std::count(resident.begin(), resident.end() - 1, 1));
+}
+
+TEST(WriteBuffer, GivesThePagesOfAVeryLongReplyBackWhileItIsSent) {
+  constexpr size_t kSize = 8 << 20;
+  std::string large(kSize, 'a');
+  large.replace(kSize - 3, 3, "end");
+  const char* const bytes = large.data();
+  WriteBuffer buffer;
+  buffer.Append(large, 0);
+  std::string sent;
+  for (int i = 0; i < 6; ++i) {
+    sent += buffer.unsent().substr(0, 1 << 20);
+    buffer.Consume(1 << 20);
+  }
+  EXPECT_LE(ResidentPages(bytes, 6 << 20), 2U);
+  EXPECT_EQ(ResidentPages(buffer.unsent().data(), 2 << 20), (2 << 20) / 4096 - 1);
+  sent += buffer.unsent();
+  EXPECT_EQ(sent, std::string(kSize - 3, 'a') + "end");
+  buffer.Consume(2 << 20);
+  EXPECT_TRUE(buffer.empty());
+}
+
+TEST(WriteBuffer, ALongReplyAfterAnotherIsSentWhole) {
+  WriteBuffer buffer;
+  std::string expected, sent;
+  for (const char letter : {'a', 'b', 'c'}) {
+    std::string large((3 << 20) + 77, letter);
+    expected += large;
+    buffer.Append(large, 0);
+  }
+  while (!buffer.empty()) {
+    const std::string_view some = buffer.unsent().substr(0, 1'000'000);
+    sent += some;
+    buffer.Consume(some.size());
+  }
+  EXPECT_TRUE(sent == expected);
 }
 
 }  // namespace

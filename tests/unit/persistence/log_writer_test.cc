@@ -132,6 +132,16 @@ TEST_F(LogWriterTest, ThePolicyChangesWhileItRuns) {
   EXPECT_THAT(AfterPowerLoss(), ElementsAre("a", "b"));
 }
 
+TEST_F(LogWriterTest, APolicyThatSyncsSyncsWhatWasWrittenBefore) {
+  Begin(FsyncPolicy::kNever);
+  Append("a");
+  Await().wait();
+  EXPECT_EQ(writer_->synced_end(), 0u);
+  writer_->SetPolicy(FsyncPolicy::kEverySecond);
+  AwaitThat([&] { return writer_->synced_end() == writer_->end(); });
+  EXPECT_THAT(AfterPowerLoss(), ElementsAre("a"));
+}
+
 TEST_F(LogWriterTest, WhatWaitsBeyondItsMemoryMakesWritersWait) {
   Begin(FsyncPolicy::kEverySecond);
   disk_->SetFault({1, Fault::Kind::kFailFromOn, "No space left on device"});

@@ -212,5 +212,14 @@ TEST(ReplyWriter, ReusedBufferAllocatesNothing) {
   EXPECT_EQ(out.data(), data);
 }
 
+TEST(ReplyWriterTest, ALongBulkStringTakesNoMoreMemoryThanItNeeds) {
+  std::string out;
+  ReplyWriter reply(out);
+  const std::string bytes(10'000'000, 'x');
+  reply.BulkString(bytes);
+  EXPECT_EQ(out, "$10000000\r\n" + bytes + "\r\n");
+  EXPECT_LT(out.capacity(), out.size() + 1000);
+}
+
 }  // namespace
 }  // namespace bitsieve::protocol

@@ -1,0 +1,19 @@
+#include "server/net/write_buffer.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+
+namespace bitsieve::server {
+
+void WriteBuffer::ReleaseSent() {
+  constexpr uintptr_t kPageBytes = 4096;
+  const auto block = reinterpret_cast<uintptr_t>(blocks_->front().data());
+  const uintptr_t begin = (block + released_ + kPageBytes - 1) / kPageBytes * kPageBytes;
+  const uintptr_t end = (block + sent_) / kPageBytes * kPageBytes;
+  if (end <= begin) return;
+  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);  // a refusal leaves them to whoever frees it
+  released_ = end - block;
+}
+
+}  // namespace bitsieve::server
