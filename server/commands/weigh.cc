@@ -1,6 +1,7 @@
 #include "server/commands/weigh.h"
 
 #include "core/filters/image_pressure.h"
+#include "core/filters/scalable_filter.h"
 
 namespace bitsieve::server {
 
@@ -13,15 +14,15 @@ Weight WeighArguments(CommandContext& context) {
 
 namespace {
 
-// A filter that spreads each item over several pages, most of which were perhaps never touched.
-bool MayBeFresh(const core::Filter& filter) {
+// A filter that spreads each item over several pages, most of which were never touched.
+bool IsFresh(const core::Filter& filter) {
   constexpr uint64_t kFreshBytes = 16 << 20;  // fewer have so few pages that few are touched
-  constexpr double kFreshFill = 0.25;         // of a chain; its newest link is half as full, or less
+  constexpr uint64_t kFreshShare = 256;       // beyond one bit in so many, nearly every page has some
   using enum core::FilterKind;
   const core::FilterKind kind = filter.params().kind;
   if (kind != kClassic && kind != kCounting && kind != kRedisBloom) return false;
-  const core::FilterInfo info = filter.Info();
-  return info.size_bytes > kFreshBytes && info.fill_ratio < kFreshFill;
+  const core::Link& newest = *static_cast<const core::ScalableFilter&>(filter).Links().back();
+  return newest.shape().SizeBytes() > kFreshBytes && newest.set_bits() < newest.shape().bits / kFreshShare;
 }
 
 }  // namespace
@@ -32,7 +33,7 @@ Weight WeighChanges(CommandContext& context) {
   if ((many_if_imaged || items > kManyFreshItems) && items <= kManyArguments) {
     const core::Filter* const filter = context.FindFilter();
     if (filter != nullptr && many_if_imaged && core::ImagePressure::IsRead(*filter)) return Weight::kMany;
-    if (filter != nullptr && items > kManyFreshItems && MayBeFresh(*filter)) return Weight::kMany;
+    if (filter != nullptr && items > kManyFreshItems && IsFresh(*filter)) return Weight::kMany;
   }
   return WeighArguments(context);
 }

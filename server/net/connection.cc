@@ -425,6 +425,7 @@ void Connection::OnWritable() {
   const size_t sent = WriteSome(write_buffer_.unsent());
   if (closed_) return;
   write_buffer_.Consume(sent);
+  loop_.FreeElsewhere(write_buffer_.TakeFinished());
   Account();
   client().last_active_unix_ms.store(core::CoarseUnixMs(), std::memory_order_relaxed);
   if (throttled_ && write_buffer_.size() <= OutputLimit() / 4) {

@@ -16,6 +16,7 @@
 #include "core/base/roll_back.h"
 #include "core/base/thread_slice.h"
 #include "core/base/wall_clock.h"
+#include "server/commands/workers.h"
 #include "server/net/address.h"
 #include "server/net/connection.h"
 
@@ -177,6 +178,12 @@ void EventLoop::RetryPostponed() {
 void EventLoop::ClearReply() {
   reply_.clear();
   if (reply_.capacity() > kReplyCapacity) std::string().swap(reply_);
+}
+
+void EventLoop::FreeElsewhere(std::string memory) {
+  if (memory.capacity() < kReplyCapacity || commands_.workers == nullptr) return;
+  auto shared = std::make_shared<std::string>(std::move(memory));
+  commands_.workers->Run(Weight::kMany, [shared = std::move(shared)] {});
 }
 
 template <class Visit>

@@ -37,6 +37,8 @@ class WriteBuffer {
     }
     size_ += added;
   }
+  // A large block that was sent, to be freed where that keeps nobody waiting; empty if there is none.
+  std::string TakeFinished() { return std::exchange(finished_, {}); }
   // `sent` bytes, at most all of unsent(), are done with.
   void Consume(size_t sent) {
     size_ -= sent;
@@ -45,6 +47,7 @@ class WriteBuffer {
     if (sent_ - released_ >= kReleased) ReleaseSent();
     if (sent_ < blocks_->front().size()) return;
     memory_bytes_ -= blocks_->front().capacity();
+    if (blocks_->front().capacity() >= kReleased) finished_ = std::move(blocks_->front());
     blocks_->pop_front();
     sent_ = released_ = 0;
     if (blocks_->empty()) blocks_.reset();
@@ -77,8 +80,9 @@ class WriteBuffer {
   }
 
   std::unique_ptr<std::deque<std::string>> blocks_;  // null while empty
-  size_t sent_ = 0;                                  // of the first block
-  size_t released_ = 0;                              // of these: their pages are gone
+  std::string finished_;
+  size_t sent_ = 0;      // of the first block
+  size_t released_ = 0;  // of these: their pages are gone
   size_t size_ = 0;
   size_t memory_bytes_ = 0;
 };

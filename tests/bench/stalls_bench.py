@@ -1,108 +1,30 @@
 """How long one connection's command keeps another waiting: `scripts/bench --stalls`.
 
-One server with one event loop. A probe sends PING on a connection of its own, each as soon as the last is answered, and
-notes the longest time that one took while another connection runs one command with its worst input: up to 10^6 names,
-10^6 items and 1 GB. Each case is run three times (--quick: once, with inputs a tenth as large); told is the median of
-the longest PINGs, with the time that the command itself took. `idle` is the same without a command, for as long as a
-typical case: what the machine alone does to a PING. Nothing is pinned, and there is no log on disk unless the case says
-so.
+One server with one event loop. A probe (stall_probe.py) sends PING on a connection of its own, each soon after the last
+is answered, and notes the longest time that one took while another connection runs one command with its worst input: up
+to 10^6 names, 10^6 items and 1 GB. Each case is run three times (--quick: once, with inputs a tenth as large); told is
+the run whose longest PING is the median, with the time that the command itself took, how long the loop's thread ran
+during that PING, how long it had no core, and how long the probe had none. `idle` is the same without a command, for as
+long as a typical case: what the machine alone does to a PING. Nothing is pinned, and there is no log on disk unless the
+case says so.
 
 The target is at most 20 ms for each case.
 """
 
 import collections
 import re
-import socket
 import statistics
 import threading
 import time
 
 from bench_server import describe_machine, progress, start_bitsieve
+from stalls_client import Client, Probe, encode
 
 TARGET_MS = 20
 IDLE_SECONDS = 2.0
 
 # name: of the row; prepare(bench): once; before(bench): ahead of each run; run(bench): the command.
 Case = collections.namedtuple("Case", "group name run before")
-
-
-def encode(*arguments):
-    parts = [b"*%d\r\n" % len(arguments)]
-    for argument in arguments:
-        argument = argument if isinstance(argument, bytes) else str(argument).encode()
-        parts.append(b"$%d\r\n%b\r\n" % (len(argument), argument))
-    return b"".join(parts)
-
-
-class Client:
-    """A connection that sends commands and reads whole replies."""
-
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.settimeout(300)
-        self.stream = self.socket.makefile("rb", 1 << 20)
-
-    def send(self, request):
-        threading.Thread(target=self.socket.sendall, args=(request,), daemon=True).start()
-
-    def ask(self, *arguments):
-        return self.replies(encode(*arguments), 1)[0]
-
-    def replies(self, request, count):
-        self.send(request)
-        return [self.read() for _ in range(count)]
-
-    def read(self):
-        """One reply; of an array its length alone, as text, since the bench looks at none of it."""
-        line = self.stream.readline()
-        if not line:
-            raise EOFError("the server closed the connection")
-        kind, rest = line[:1], line[1:-2]
-        if kind == b"-":
-            raise RuntimeError(rest.decode(errors="replace"))
-        if kind in b"$=" and int(rest) >= 0:
-            return self.stream.read(int(rest) + 2)[:-2]
-        if kind in b"*%~":
-            for _ in range(int(rest) * (2 if kind == b"%" else 1)):
-                self.read_quietly()
-            return rest
-        return rest
-
-    def read_quietly(self):
-        try:
-            self.read()
-        except RuntimeError:
-            pass
-
-    def close(self):
-        self.socket.close()
-
-
-class Probe(threading.Thread):
-    """PINGs without a pause and remembers the longest."""
-
-    def __init__(self, port):
-        super().__init__(daemon=True)
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.longest = 0.0
-        self.stopping = False
-        self.start()
-
-    def run(self):
-        while not self.stopping:
-            begin = time.perf_counter()
-            self.socket.sendall(b"PING\r\n")
-            if len(self.socket.recv(7)) != 7:
-                return
-            self.longest = max(self.longest, time.perf_counter() - begin)
-            time.sleep(0.0002)  # so that the probe itself takes no core from the server
-
-    def finish(self):
-        self.stopping = True
-        self.join()
-        self.socket.close()
-        return self.longest * 1000
 
 
 class Bench:
@@ -114,6 +36,7 @@ class Bench:
         self.server = start_bitsieve(binary, "--appendonly", "no", "--maxmemory", "0",
                                      "--client-output-buffer-limit", "1gb", pinned=False)
         self.client = Client(self.server.port)
+        self.loop = None  # its thread, once a probe has found it
 
     def ask(self, *arguments):
         return self.client.ask(*arguments)
@@ -160,12 +83,13 @@ class Bench:
         for _ in range(runs):
             if case.before:
                 case.before(self)
-            probe = Probe(self.server.port)
+            probe = Probe(self.server, self.loop)
+            self.loop = probe.loop
             begin = time.perf_counter()
             case.run(self)
             times.append(time.perf_counter() - begin)
             stalls.append(probe.finish())
-        return statistics.median(stalls), statistics.median(times)
+        return sorted(stalls)[len(stalls) // 2], statistics.median(times)
 
     def stop(self):
         self.client.close()
@@ -223,8 +147,9 @@ def item_cases():
     """One command of 10^6 items."""
     yield None, lambda bench: bench.flush()
     many = 2_000_000
-    for of_type in ("blocked", "classic", "counting", "cuckoo", "redisbloom"):
-        make = fresh("f", many, "TYPE", of_type)
+    for of_type in ("blocked", "classic", "counting", "cuckoo", "fingerprint", "redisbloom", "ribbon", "window"):
+        options = ("WINDOW", many) if of_type == "window" else ()
+        make = fresh("f", many, "TYPE", of_type, *options)
         yield Case("10^6 items", f"BF.MADD ({of_type})", send_request, both(make, with_items("BF.MADD", "f"))), None
         yield Case("10^6 items", f"BF.MEXISTS ({of_type})", send_request, with_items("BF.MEXISTS", "f")), None
     yield Case("10^6 items", "BF.INSERT", send_request,
@@ -240,6 +165,8 @@ def item_cases():
                             setattr(bench, "request", b"MULTI\r\n" + bench.request + b"DISCARD\r\n"))
     yield Case("10^6 items", "BF.MADD that MULTI queues", lambda bench: bench.client.replies(bench.request, 3),
                queued), None
+    yield Case("10^6 items", "DISCARD of 10^5 BF.ADD", lambda bench: bench.ask("DISCARD"),
+               both(fresh("f", many), prepare_exec)), None
     watch = lambda bench: setattr(bench, "request", encode("WATCH", *items_of(bench)[:16_000]))
     yield Case("10^6 items", "WATCH of 16,000 names", send_request, both(asking("UNWATCH"), watch)), None
     yield None, lambda bench: (bench.ask("UNWATCH"), fresh("f", many)(bench))
@@ -277,6 +204,23 @@ def name_cases():
                    lambda bench: bench.make_names()), None
 
 
+    yield Case(group, "MEMORY PURGE once they are deleted", lambda bench: bench.ask("MEMORY", "PURGE"),
+               lambda bench: (bench.make_names(), bench.ask("FLUSHALL"))), None
+    yield Case(group, "expiry of 10^6 names at once, with DBSIZE", count_while_they_expire, expire_soon), None
+
+
+def expire_soon(bench):
+    bench.make_names()
+    bench.moment = time.time() + 10
+    bench.pipeline([("PEXPIREAT", name, int(bench.moment * 1000)) for name in names_of(bench)])
+
+
+def count_while_they_expire(bench):
+    while time.time() < bench.moment or bench.ask("DBSIZE") != b"0":
+        time.sleep(0.001)
+    time.sleep(1)  # what was taken out of the keyspace dies after that
+
+
 def save_in_background(bench):
     bench.ask("BGSAVE")
     while b"rdb_bgsave_in_progress:1" in bench.ask("INFO", "persistence"):
@@ -292,7 +236,9 @@ def large_cases():
     yield Case(group, "BF.ESTIMATE", asking("BF.ESTIMATE", "big", "copy"), None), None
     yield Case(group, "BF.MERGE into a filter", asking("BF.MERGE", "copy", "big"), None), None
     yield Case(group, "BF.MERGE into a new filter", asking("BF.MERGE", "new", "big", "copy"), remove("new")), None
-    yield Case(group, "BF.MERGE while others add to it", merge_under_adds, None), None
+    merge, copied = asking("BF.MERGE", "copy", "big"), asking("COPY", "big", "copy", "REPLACE")
+    yield Case(group, "BF.MERGE while others add to it", while_asking("BF.ADD", "copy", merge), copied), None
+    yield Case(group, "BF.MERGE while others look up", while_asking("BF.EXISTS", "copy", merge), copied), None
     yield Case(group, "RENAME onto a filter", asking("RENAME", "copy", "new"),
                lambda bench: (bench.ask("COPY", "big", "copy"), bench.ask("COPY", "big", "new", "REPLACE"))), None
     yield Case(group, "DEL", asking("DEL", "copy"), asking("COPY", "big", "copy", "REPLACE")), None
@@ -308,6 +254,9 @@ def large_cases():
     yield Case(group, "SAVE", asking("SAVE"), lambda bench: bench.ask("BF.ADD", "big", time.time())), None
     yield Case(group, "FLUSHALL", both(asking("FLUSHALL"), lambda bench: time.sleep(0.5)),
                lambda bench: bench.make_large("flushed")), None
+    yield None, lambda bench: (bench.flush(), bench.make_large("c1", "c2", of_type="counting"))
+    merge = asking("BF.MERGE", "c1", "c2")
+    yield Case(group, "BF.MERGE of counting filters", while_asking("BF.ADD", "c1", merge), None), None
 
 
 def dump_cases():
@@ -317,9 +266,55 @@ def dump_cases():
     yield Case(group, "BF.RESTORE", send_request, prepare_restore), None
     capacity = int(50e6)
     yield None, lambda bench: (bench.flush(), bench.make_cuckoo("c", int(capacity * bench.scale)))
-    yield Case(group, "CF.COMPACT", asking("CF.COMPACT", "c"), None), None
     yield Case(group, "CF.INFO", asking("CF.INFO", "c"), None), None
     yield Case(group, "CF.SCANDUMP and CF.LOADCHUNK, all of it", dump_and_load("CF", "c"), remove("loaded")), None
+
+
+def cuckoo_cases():
+    """A cuckoo filter of several sub-filters, whose newest have room made for in the oldest."""
+    group = "10^7 items"
+    yield None, lambda bench: bench.flush()
+    yield Case(group, "CF.COMPACT", asking("CF.COMPACT", "g"), lambda bench: grow_cuckoo(bench, 0.08)), None
+    yield Case(group, "CF.COMPACT while others add to it", while_asking("CF.ADD", "g", asking("CF.COMPACT", "g")),
+               lambda bench: grow_cuckoo(bench, 0.08)), None
+    yield Case(group, "CF.DEL that makes it compact", delete_more, lambda bench: grow_cuckoo(bench, 0.08)), None
+    yield None, lambda bench: bench.flush()
+
+
+def grow_cuckoo(bench, deleted):
+    """Of the items that were added first this share is deleted: less than what makes the server compact it itself."""
+    count = int(1e7 * bench.scale)
+    bench.ask("DEL", "g")
+    bench.ask("CF.RESERVE", "g", count // 5, "EXPANSION", 1)
+    for begin in range(0, count, 100_000):
+        bench.ask("CF.INSERT", "g", "ITEMS", *range(begin, begin + 100_000))
+    bench.deleted = int(count * deleted)
+    bench.pipeline([("CF.DEL", "g", i) for i in range(bench.deleted)])
+
+
+def delete_more(bench):
+    count = int(0.03e7 * bench.scale)
+    bench.pipeline([("CF.DEL", "g", i) for i in range(bench.deleted, bench.deleted + count)])
+    time.sleep(3)  # the compaction goes on after the replies
+
+
+def freeze_cases():
+    yield None, lambda bench: bench.flush()
+    yield Case("5*10^6 items", "BF.FREEZE", freeze, collect_items), None
+
+
+def collect_items(bench):
+    count = int(5e6 * bench.scale)
+    bench.ask("DEL", "r")
+    bench.ask("BF.RESERVE", "r", "0.01", count, "TYPE", "ribbon")
+    for begin in range(0, count, 100_000):
+        bench.ask("BF.MADD", "r", *range(begin, begin + 100_000))
+
+
+def freeze(bench):
+    bench.ask("BF.FREEZE", "r")
+    while bench.client.ask_for_field("BF.INFO", "r", "State") != b"frozen":
+        time.sleep(0.01)
 
 
 def prepare_restore(bench):
@@ -332,8 +327,11 @@ def growth_cases():
     for of_type in ("blocked", "classic", "counting", "cuckoo", "fingerprint", "redisbloom"):
         yield Case(group, f"BF.MADD of 10^7, {of_type}", grow("BF.MADD", int(1e7)),
                    fresh("f", 1000, "TYPE", of_type)), None
+    yield Case(group, "BF.MADD of 5*10^7, blocked", grow("BF.MADD", int(5e7)), fresh("f", 1000)), None
     yield Case(group, "CF.INSERT of 3*10^6", grow("CF.INSERT", int(3e6)),
                lambda bench: (bench.ask("DEL", "f"), bench.ask("CF.RESERVE", "f", 1000, "EXPANSION", 2))), None
+    yield Case(group, "CF.INSERT of 10^7", grow("CF.INSERT", int(1e7)),
+               lambda bench: (bench.ask("DEL", "f"), bench.ask("CF.RESERVE", "f", 100_000, "EXPANSION", 2))), None
 
 
 def grow(command, items):
@@ -347,21 +345,24 @@ def grow(command, items):
     return run
 
 
-def merge_under_adds(bench):
-    adder = Client(bench.server.port)
-    stopping = threading.Event()
+def while_asking(command, name, run):
+    """`run` while another connection sends the command for one item after the other."""
+    def together(bench):
+        other = Client(bench.server.port)
+        stopping = threading.Event()
 
-    def add():
-        number = 0
-        while not stopping.is_set():
-            adder.ask("BF.ADD", "copy", number)
-            number += 1
-    thread = threading.Thread(target=add, daemon=True)
-    thread.start()
-    bench.ask("BF.MERGE", "copy", "big")
-    stopping.set()
-    thread.join()
-    adder.close()
+        def ask():
+            number = 0
+            while not stopping.is_set():
+                other.ask(command, name, "while:%d" % number)
+                number += 1
+        thread = threading.Thread(target=ask, daemon=True)
+        thread.start()
+        run(bench)
+        stopping.set()
+        thread.join()
+        other.close()
+    return together
 
 
 def dump_and_load(family, name):
@@ -385,7 +386,15 @@ def client_cases():
     yield Case(group, "CLIENT LIST", asking("CLIENT", "LIST"), None), None
     for command in (("COMMAND",), ("COMMAND", "DOCS"), ("COMMAND", "LIST"), ("CONFIG", "GET", "*")):
         yield Case(group, " ".join(command) + ", 100 at once", many_times(command, 100), None), None
-    yield None, lambda bench: [client.close() for client in bench.idle]
+    yield None, lambda bench: [client.ask("SUBSCRIBE", "news") for client in bench.idle]
+    yield Case(group, "PUBLISH, 10 at once", many_times(("PUBLISH", "news", "x" * 100), 10), None), None
+    yield Case(group, "leaving at once", leave, None), None
+
+
+def leave(bench):
+    for client in bench.idle:
+        client.close()
+    time.sleep(3)  # until the heap was trimmed
 
 
 def many_times(command, times):
@@ -398,7 +407,8 @@ def idle_case():
 
 def all_cases():
     yield idle_case(), None
-    for cases in (item_cases, client_cases, growth_cases, dump_cases, large_cases, name_cases):
+    for cases in (item_cases, client_cases, growth_cases, dump_cases, cuckoo_cases, freeze_cases, large_cases,
+                  name_cases):
         yield None, None  # what the cases before have prepared is of no use to these
         yield from cases()
 
@@ -424,8 +434,9 @@ def snapshot_memory_case(binary, scale, runs):
 
 
 def tell(group, name, stall, seconds):
-    verdict = "" if name == "idle" else ("met" if stall <= TARGET_MS else "MISSED")
-    print(f"{group:<14} {name:<44} {stall:>9.1f} {seconds * 1000:>11.1f}  {verdict}".rstrip(), flush=True)
+    verdict = "" if name == "idle" else ("met" if stall.took <= TARGET_MS else "MISSED")
+    parts = "".join(f"{part:>9.1f}" for part in stall)
+    print(f"{group:<14} {name:<44} {parts} {seconds * 1000:>11.1f}  {verdict}".rstrip(), flush=True)
     return verdict == "MISSED"
 
 
@@ -454,7 +465,8 @@ def run_cases(bench, runs, only):
 def run(binary, quick, rounds, only=""):
     describe_machine()
     scale, runs = (0.1, 1) if quick else (1, rounds or 3)
-    print(f"\n{'input':<14} {'command':<44} {'stall, ms':>9} {'it took, ms':>11}  target: {TARGET_MS} ms")
+    print(f"\n{'input':<14} {'command':<44} {'stall':>9}{'loop ran':>9}{'no core':>9}{'probe':>9} {'it took':>11}  "
+          f"ms, target: {TARGET_MS}")
     bench = Bench(binary, scale)
     try:
         missed = run_cases(bench, runs, only)

@@ -91,6 +91,8 @@ TEST(WriteBuffer, GivesThePagesOfAVeryLongReplyBackWhileItIsSent) {
   EXPECT_EQ(sent, std::string(kSize - 3, 'a') + "end");
   buffer.Consume(2 << 20);
   EXPECT_TRUE(buffer.empty());
+  EXPECT_EQ(buffer.TakeFinished().data(), bytes) << "to be freed elsewhere";
+  EXPECT_TRUE(buffer.TakeFinished().empty());
 }
 
 TEST(WriteBuffer, ALongReplyAfterAnotherIsSentWhole) {
