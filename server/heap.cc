@@ -15,7 +15,8 @@ constexpr std::chrono::seconds kInterval{1};
 
 }  // namespace
 
-void GiveBackLargeBlocks() {
+void ConfigureHeap() {
+  mallopt(M_MXFAST, 0);
   mallopt(M_MMAP_THRESHOLD, kLargeBytes);
   mallopt(M_TRIM_THRESHOLD, kMostFreeBytes);
 }

@@ -387,7 +387,7 @@ int RunServer(const config::Options& options) {
 }
 
 int RunServer(const config::Options& options, Disk& disk) {
-  GiveBackLargeBlocks();
+  ConfigureHeap();
   Signals::IgnoreOthers();
   if (auto status = SetUpLogging(options); !status) {
     std::cerr << "bitsieve: cannot start: " << status.error().message << '\n';
