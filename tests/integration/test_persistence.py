@@ -83,7 +83,7 @@ class WaitAof(PersistenceTest):
 
 class Survival(PersistenceTest):
     def test_save_then_kill_9(self):
-        server = self.make_server().start()
+        server = self.make_server(appendonly="no").start()
         contents = fill(server)
         before = description(server)
         self.assertTrue(server.client().save())
