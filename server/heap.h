@@ -4,9 +4,9 @@
 // that is freed as a reason to keep up to 64 MB of free memory for each thread.
 // Small ones: the allocator gives back the free end of a heap alone, and that ends with whatever still lives there. So
 //             when clients have left in numbers, the free pages in between are given back, too.
-// Blocks of up to 128 bytes are joined with their free neighbours as they are freed. Left alone, the allocator puts that
-// off until some thread asks for a large block; after a million names have gone, that thread is held up for as long as
-// all of it takes together.
+// Blocks of up to 128 bytes are joined with their free neighbours as they are freed. Left alone, the allocator puts
+// that off until some thread asks for a large block; after a million names have gone, that thread pays for all of it at
+// once.
 // ConfigureHeap and Rush are thread-compatible; HeapTrimmer is confined to its context's thread.
 #pragma once
 

@@ -21,8 +21,7 @@ class RunningServer {
 
   // Without `workers` every command runs on its loop.
   explicit RunningServer(uint32_t loops = 2, const std::string& bind = "127.0.0.1", Workers* workers = nullptr)
-      : backend_(workers),
-        net_(std::make_unique<NetServer>(loops, backend_.Environment(), limits_, settings_)) {
+      : backend_(workers), net_(std::make_unique<NetServer>(loops, backend_.Environment(), limits_, settings_)) {
     const auto listening = net_->Listen(bind, 0);
     if (!listening) ADD_FAILURE() << listening.error();
     net_->Start();
