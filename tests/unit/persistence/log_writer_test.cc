@@ -178,7 +178,10 @@ TEST_F(LogWriterTest, ASecondSegmentAtOnePlaceIsTheSame) {
   const uint64_t position = writer_->BeginSegment();
   writer_->BeginSegment();
   writer_->RemoveBefore(position);
-  AwaitThat([&] { return ListLog(*memory_, "/d/log").value_or(std::vector<LogFile>()).size() == 1; });
+  AwaitThat([&] {
+    const auto files = ListLog(*memory_, "/d/log").value_or(std::vector<LogFile>());
+    return files.size() == 1 && files.front().start == position;
+  });
   Append("b");
   Await().wait();
   EXPECT_EQ(ListLog(*memory_, "/d/log")->size(), 1u);
