@@ -134,7 +134,7 @@ struct CommandContext {
   const CommandSettings& settings() const { return *environment.settings; }
 
   // To be called before each part of a long change of the filter: on a worker, waits while MustWait() says so. On a
-  // loop nobody waits: there a command is postponed before it begins.
+  // loop no command waits: there it is postponed before it begins.
   void AwaitImage(const core::Filter& changed) const {
     if (aside) AwaitImageAside(changed);
   }

@@ -315,7 +315,7 @@ constexpr CommandRow kRows[] = {
      .summary = "Takes one chunk of a filter in, as BF.SCANDUMP gave it, together with the iterator of the same reply.",
      .syntax = "key iterator data",
      .notes = "Chunks come in order. The name must be free. The filter is there with its last chunk, and not before; "
-              "until then its name is free to others, and who takes it first has it. A load ends when no chunk comes "
+              "until then another command may take its name, and the load fails. A load ends when no chunk comes "
               "for a minute; the server keeps 64 at a time. Dumps of RedisBloom, of all its versions, and of Bitsieve "
               "are told apart by their first bytes.",
      .weigh = WeighMany,

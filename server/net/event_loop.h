@@ -63,7 +63,7 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   ReadBuffer::Scratch scratch() { return ReadBuffer::Scratch(*scratch_); }
   std::string& reply() { return reply_; }
   void ClearReply();
-  // Lets a worker free it if it is large: giving its addresses back waits for whoever else changes the address space.
+  // Lets a worker free it if it is large: giving its addresses back waits for other changes of the address space.
   void FreeElsewhere(std::string memory);
   // As Durability says; 0 if nothing is logged.
   uint64_t AwaitedPosition() const {

@@ -12,7 +12,7 @@ void WriteBuffer::ReleaseSent() {
   const uintptr_t begin = (block + released_ + kPageBytes - 1) / kPageBytes * kPageBytes;
   const uintptr_t end = (block + sent_) / kPageBytes * kPageBytes;
   if (end <= begin) return;
-  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);  // a refusal leaves them to whoever frees it
+  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);  // if refused, they go with the block
   released_ = end - block;
 }
 

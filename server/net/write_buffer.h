@@ -37,7 +37,7 @@ class WriteBuffer {
     }
     size_ += added;
   }
-  // A large block that was sent, to be freed where that keeps nobody waiting; empty if there is none.
+  // A large block that was sent, to be freed off the event loop; empty if there is none.
   std::string TakeFinished() { return std::exchange(finished_, {}); }
   // `sent` bytes, at most all of unsent(), are done with.
   void Consume(size_t sent) {

@@ -109,7 +109,7 @@ core::Status LogWriter::Sync() {
   return {};
 }
 
-// ---- what nobody needs any more
+// ---- obsolete segments and files
 
 void LogWriter::RemoveObsolete() {
   if (removal_.valid() && !removal_done_.load()) return;
@@ -134,7 +134,7 @@ void LogWriter::RemoveObsolete() {
 
 core::Status LogWriter::RemoveBeforeNow(uint64_t position) {
   for (const std::string& warning : RemoveLogBefore(directory_.disk(), directory_.log_path(), position)) {
-    spdlog::warn("a segment of the log that nobody needs is left over: {}", warning);
+    spdlog::warn("an obsolete segment of the log is left over: {}", warning);
   }
   RemoveImagesBefore(position);
   first_kept_.store(position, std::memory_order_relaxed);
