@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "server/persistence/inspection.h"
-#include "server/persistence/inspection_report.h"
-#include "server/persistence/posix_disk.h"
+#include "server/persistence/disk/posix_disk.h"
+#include "server/persistence/inspect/inspection.h"
+#include "server/persistence/inspect/inspection_report.h"
 
 namespace bitsieve::cli {
 namespace {

@@ -8,9 +8,18 @@
 #include "config/redis_settings.h"
 #include "core/base/edit_distance.h"
 #include "core/base/glob.h"
+#include "core/filter/filter_type.h"
 
 namespace bitsieve::config {
 namespace {
+
+std::vector<std::string_view> DefaultTypes() {
+  std::vector<std::string_view> names;
+  for (const core::FilterTypeRow* type : core::FilterTypes()) {
+    if (type->made.by_default) names.push_back(type->name);
+  }
+  return names;
+}
 
 constexpr uint64_t kKilobyte = 1ULL << 10;
 constexpr uint64_t kMegabyte = 1ULL << 20;
@@ -94,13 +103,12 @@ void AddMemory(Rows& rows) {
        kAtRunTime});
 }
 
-// The ranges are those of BF.RESERVE (core/filters/filter_params.h), which this layer may not include; a test compares.
+// The ranges are those of BF.RESERVE (core/filter/filter_params.h), which this layer may not include; a test compares.
 void AddFilters(Rows& rows) {
   constexpr std::string_view kGroup = "Filters";
   rows.insert(
       rows.end(),
-      {{"default-type", kGroup, &Options::default_type,
-        OneOf{{"classic", "blocked", "counting", "cuckoo", "fingerprint", "redisbloom"}}, "",
+      {{"default-type", kGroup, &Options::default_type, OneOf{DefaultTypes()}, "",
         "type of a filter that is created without TYPE", kAtRunTime},
        {"default-error-rate", kGroup, &Options::default_error_rate, Real{1e-9, 0.25, 1}, "",
         "false positive rate of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime, "bf-error-rate"},

@@ -20,8 +20,8 @@
 
 #include "config/client_memory.h"
 #include "core/base/memory_budget.h"
-#include "core/bits/block_kernel.h"
-#include "core/filters/filter_kind.h"
+#include "core/families/bloom/block_kernel.h"
+#include "core/filter/filter_type.h"
 #include "server/commands/claims.h"
 #include "server/commands/command_settings.h"
 #include "server/commands/cuckoo_loads.h"
@@ -39,7 +39,7 @@
 #include "server/machine_memory.h"
 #include "server/net/file_limit.h"
 #include "server/net/net_server.h"
-#include "server/persistence/posix_disk.h"
+#include "server/persistence/disk/posix_disk.h"
 #include "server/process_control.h"
 #include "server/run_time_options.h"
 #include "server/signals.h"
@@ -286,7 +286,7 @@ void Server::Apply(const config::Options& options) {
   SetLogLevel(options.loglevel);
   if (is_loaded_) memory_.set_limit_bytes(MaxMemoryOf(options));
   storage_.Apply(options);
-  command_settings_.default_kind = core::FilterKindFromName(options.default_type).value();
+  command_settings_.default_type = core::FindFilterType(options.default_type)->type;
   command_settings_.default_error_rate = options.default_error_rate;
   command_settings_.default_capacity = options.default_capacity;
   command_settings_.default_expansion = options.default_expansion;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/options.h"
-#include "server/persistence/disk.h"
+#include "server/persistence/disk/disk.h"
 
 namespace bitsieve::server {
 

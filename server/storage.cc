@@ -4,7 +4,7 @@
 #include <future>
 #include <utility>
 
-#include "core/filters/ribbon_staging.h"
+#include "core/families/ribbon/ribbon_staging.h"
 
 namespace bitsieve::server {
 namespace {

@@ -19,11 +19,11 @@
 #include "server/commands/server_control.h"
 #include "server/keyspace/freezer.h"
 #include "server/keyspace/registry.h"
-#include "server/persistence/data_directory.h"
-#include "server/persistence/keyspace_recorder.h"
-#include "server/persistence/log_writer.h"
+#include "server/persistence/disk/data_directory.h"
+#include "server/persistence/log/keyspace_recorder.h"
+#include "server/persistence/log/log_writer.h"
 #include "server/persistence/recovery.h"
-#include "server/persistence/snapshotter.h"
+#include "server/persistence/snapshot/snapshotter.h"
 
 namespace bitsieve::server {
 

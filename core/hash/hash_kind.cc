@@ -1,8 +1,8 @@
 #include "core/hash/hash_kind.h"
 
-#include <strings.h>
-
 #include <string>
+
+#include "core/base/parse.h"
 
 namespace bitsieve::core {
 
@@ -15,7 +15,7 @@ std::string_view HashKindName(HashKind kind) {
 
 std::optional<HashKind> HashKindFromName(std::string_view name) {
   for (const HashKindRow& row : kHashKinds) {
-    if (row.name.size() == name.size() && strncasecmp(row.name.data(), name.data(), name.size()) == 0) return row.kind;
+    if (EqualsIgnoringCase(row.name, name)) return row.kind;
   }
   return std::nullopt;
 }

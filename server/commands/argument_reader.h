@@ -1,6 +1,5 @@
 // argument_reader.h: reads a command's arguments in order and keeps the first error, so that a handler may read all it
-// needs and ask ok() once. After an error every read gives a harmless value. Also the few text conversions that
-// commands share, as strict as Redis' own. Thread-compatible.
+// needs and ask ok() once. After an error every read gives a harmless value. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +8,16 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/parse.h"
+
 namespace bitsieve::server {
 
 using Arguments = std::span<const std::string_view>;
 
-// Decimal, no blanks, no plus sign, no leading zeros.
-std::optional<int64_t> ParseInteger(std::string_view text);
-std::optional<uint64_t> ParseUnsigned(std::string_view text);
-// A finite or infinite number in decimal or scientific notation; never NaN, never a number that only rounds to zero.
-std::optional<double> ParseDouble(std::string_view text);
-bool EqualsIgnoringCase(std::string_view a, std::string_view b);
+using core::EqualsIgnoringCase;
+using core::ParseDouble;
+using core::ParseInteger;
+using core::ParseUnsigned;
 
 class ArgumentReader {
  public:

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/filters/filter_factory.h"
+#include "core/filter/filter_factory.h"
 #include "server/commands/bloom_info.h"
 #include "server/commands/bloom_options.h"
 #include "server/commands/command_families.h"

@@ -1,12 +1,11 @@
 #include "server/commands/bloom_info.h"
 
-#include <array>
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 
 #include "server/commands/argument_reader.h"
-#include "server/commands/window_text.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -49,9 +48,7 @@ constexpr Field kRedisBloomFields[] = {
 // Of every type.
 constexpr Field kOwnFields[] = {
     {"TYPE", "Type",
-     [](ReplyWriter& reply, const Filter& filter, const FilterInfo&) {
-       reply.BulkString(core::FilterKindName(filter.params().kind));
-     }},
+     [](ReplyWriter& reply, const Filter& filter, const FilterInfo&) { reply.BulkString(filter.type().name); }},
     {"ERROR", "Error rate",
      [](ReplyWriter& reply, const Filter& filter, const FilterInfo&) { reply.Double(filter.params().error_rate); }},
     {"ESTIMATED", "Estimated error rate",
@@ -76,117 +73,63 @@ constexpr Field kOwnFields[] = {
      }},
 };
 
-void WriteOldest(ReplyWriter& reply, const Filter& filter, const FilterInfo& info) {
-  if (filter.params().window.of_time()) return reply.Double(static_cast<double>(info.window.oldest_age_ms) / 1000);
-  reply.Integer(static_cast<int64_t>(info.window.oldest_items));
-}
-
-// Of the kind `window` alone.
-constexpr Field kWindowFields[] = {
-    {"WINDOW", "Window",
-     [](ReplyWriter& reply, const Filter& filter, const FilterInfo&) {
-       reply.BulkString(WindowText(filter.params().window));
-     }},
-    {"OLDEST", "Oldest age", WriteOldest},
-    {"GENERATIONS", "Generations",
-     [](ReplyWriter& reply, const Filter&, const FilterInfo& info) { reply.Integer(info.window.generations); }},
-};
-
-// Of the kind `counting` alone.
-constexpr Field kCountingFields[] = {
-    {"COUNTERBITS", "Counter bits",
-     [](ReplyWriter& reply, const Filter& filter, const FilterInfo&) { reply.Integer(filter.params().counter_bits); }},
-};
-
-// Of the kind `fingerprint`; those of `cuckoo` have two more.
-constexpr Field kFingerprintBits{
-    "FINGERPRINTBITS", "Fingerprint bits",
-    [](ReplyWriter& reply, const Filter&, const FilterInfo& info) { reply.Integer(info.fingerprint_bits); }};
-constexpr Field kFingerprintFields[] = {kFingerprintBits};
-constexpr Field kCuckooFields[] = {
-    {"BUCKETSIZE", "Bucket size",
-     [](ReplyWriter& reply, const Filter& filter, const FilterInfo&) { reply.Integer(filter.params().bucket_size); }},
-    {"MAXITERATIONS", "Max iterations",
-     [](ReplyWriter& reply, const Filter& filter, const FilterInfo&) {
-       reply.Integer(filter.params().max_iterations);
-     }},
-    kFingerprintBits,
-};
-
-// Of the kinds whose hash function can be chosen.
-constexpr Field kHashFields[] = {
-    {"HASH", "Hash",
-     [](ReplyWriter& reply, const Filter& filter, const FilterInfo&) {
-       reply.BulkString(core::HashKindName(filter.params().hash));
-     }},
-};
-
-std::string_view StateName(core::FreezeState state) {
-  switch (state) {
-    case core::FreezeState::kStaging:
-      return "staging";
-    case core::FreezeState::kBuilding:
-      return "building";
-    case core::FreezeState::kFrozen:
-      break;
-  }
-  return "frozen";
-}
-
-// Of the kind `ribbon` alone.
-constexpr Field kRibbonFields[] = {
-    {"STATE", "State",
-     [](ReplyWriter& reply, const Filter&, const FilterInfo& info) { reply.BulkString(StateName(info.freeze.state)); }},
-    {"PROGRESS", "Progress",
-     [](ReplyWriter& reply, const Filter&, const FilterInfo& info) { reply.Integer(info.freeze.percent); }},
-    {"FAILURE", "Failure",
-     [](ReplyWriter& reply, const Filter&, const FilterInfo& info) { reply.BulkString(info.freeze.failure); }},
-};
-
-std::span<const Field> FieldsOfKind(core::FilterKind kind) {
-  if (kind == core::FilterKind::kCuckoo) return kCuckooFields;
-  if (kind == core::FilterKind::kWindow) return kWindowFields;
-  if (kind == core::FilterKind::kCounting) return kCountingFields;
-  if (kind == core::FilterKind::kFingerprint) return kFingerprintFields;
-  if (core::HashIsChosen(kind)) return kHashFields;
-  if (kind == core::FilterKind::kRibbon) return kRibbonFields;
-  return {};
-}
-
-using FieldLists = std::array<std::span<const Field>, 3>;
-
-FieldLists ListsOfType(core::FilterKind type) { return {kRedisBloomFields, kOwnFields, FieldsOfKind(type)}; }
-
-const Field* FindField(std::string_view selector, core::FilterKind type) {
-  for (const std::span<const Field> fields : ListsOfType(type)) {
-    for (const Field& field : fields) {
-      if (EqualsIgnoringCase(field.selector, selector)) return &field;
-    }
+const Field* FindField(std::span<const Field> fields, std::string_view selector) {
+  for (const Field& field : fields) {
+    if (EqualsIgnoringCase(field.selector, selector)) return &field;
   }
   return nullptr;
 }
 
-void WriteOne(ReplyWriter& reply, const Field& field, const Filter& filter, const FilterInfo& info) {
+const core::InfoField* FindOwnField(const core::FilterTypeRow& type, std::string_view selector) {
+  for (const core::InfoField& field : type.info_fields) {
+    if (EqualsIgnoringCase(field.selector, selector)) return &field;
+  }
+  return nullptr;
+}
+
+void Write(ReplyWriter& reply, uint64_t value) { reply.Integer(static_cast<int64_t>(value)); }
+void Write(ReplyWriter& reply, double value) { reply.Double(value); }
+void Write(ReplyWriter& reply, const std::string& value) { reply.BulkString(value); }
+
+void WriteOwn(ReplyWriter& reply, const core::InfoField& field, const Filter& filter, const FilterInfo& info) {
+  std::visit([&reply](const auto& value) { Write(reply, value); }, field.value(filter, info));
+}
+
+void WriteLabel(ReplyWriter& reply, std::string_view label) {
   if (reply.resp3()) {
     reply.MapHeader(1);
-    reply.SimpleString(field.label);
+    reply.SimpleString(label);
   } else {
     reply.ArrayHeader(1);
   }
-  field.write(reply, filter, info);
 }
 
-void WriteFields(ReplyWriter& reply, std::span<const std::span<const Field>> lists, const Filter& filter,
-                 const FilterInfo& info) {
-  size_t count = 0;
-  for (const std::span<const Field> fields : lists) count += fields.size();
-  reply.MapHeader(count);
-  for (const std::span<const Field> fields : lists) {
-    for (const Field& field : fields) {
-      reply.SimpleString(field.label);
-      field.write(reply, filter, info);
-    }
+void WriteFields(ReplyWriter& reply, std::span<const Field> fields, const Filter& filter, const FilterInfo& info) {
+  for (const Field& field : fields) {
+    reply.SimpleString(field.label);
+    field.write(reply, filter, info);
   }
+}
+
+void WriteAll(ReplyWriter& reply, const Filter& filter, const FilterInfo& info) {
+  const std::span<const core::InfoField> own = filter.type().info_fields;
+  reply.MapHeader(std::size(kRedisBloomFields) + std::size(kOwnFields) + own.size());
+  WriteFields(reply, kRedisBloomFields, filter, info);
+  WriteFields(reply, kOwnFields, filter, info);
+  for (const core::InfoField& field : own) {
+    reply.SimpleString(field.label);
+    WriteOwn(reply, field, filter, info);
+  }
+}
+
+void WriteSelected(CommandContext& context, const Filter& filter, std::string_view selector) {
+  const Field* field = FindField(kRedisBloomFields, selector);
+  if (field == nullptr) field = FindField(kOwnFields, selector);
+  const core::InfoField* const own = FindOwnField(filter.type(), selector);
+  if (field == nullptr && own == nullptr) return context.Error(wire::kInvalidInformation);
+  WriteLabel(context.reply, field != nullptr ? field->label : own->label);
+  if (field != nullptr) return field->write(context.reply, filter, filter.Info());
+  WriteOwn(context.reply, *own, filter, filter.Info());
 }
 
 }  // namespace
@@ -194,16 +137,12 @@ void WriteFields(ReplyWriter& reply, std::span<const std::span<const Field>> lis
 void BloomInfo(CommandContext& context) {
   const Filter* filter = context.FindFilter();
   if (filter == nullptr) return context.Error(wire::kNotFound);
-  const FieldLists lists = ListsOfType(filter->params().kind);
   if (context.arguments.size() == 2) {
-    return WriteFields(context.reply, std::span(lists).first(1), *filter, filter->Info());
+    context.reply.MapHeader(std::size(kRedisBloomFields));
+    return WriteFields(context.reply, kRedisBloomFields, *filter, filter->Info());
   }
-  if (EqualsIgnoringCase(context.arguments[2], "FULL")) {
-    return WriteFields(context.reply, lists, *filter, filter->Info());
-  }
-  const Field* field = FindField(context.arguments[2], filter->params().kind);
-  if (field == nullptr) return context.Error(wire::kInvalidInformation);
-  WriteOne(context.reply, *field, *filter, filter->Info());
+  if (EqualsIgnoringCase(context.arguments[2], "FULL")) return WriteAll(context.reply, *filter, filter->Info());
+  WriteSelected(context, *filter, context.arguments[2]);
 }
 
 }  // namespace bitsieve::server

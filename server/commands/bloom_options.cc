@@ -6,27 +6,27 @@
 
 #include "server/commands/create_options.h"
 #include "server/commands/filter_templates.h"
-#include "server/commands/kind_options.h"
+#include "server/commands/type_options.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
 namespace {
 
 // BF.RESERVE: 0 is NONSCALING; any other together with NONSCALING, asked or by default, is a contradiction.
-void SettleReserveExpansion(ArgumentReader& reader, const GivenOptions& options, core::FilterParams& params) {
+void SettleReserveExpansion(ArgumentReader& reader, GivenOptions& options, core::FilterParams& params) {
   const bool nonscaling = options.nonscaling || params.expansion == 0;
   if (options.expansion && *options.expansion != 0) {
     if (nonscaling) reader.Fail(wire::kNonscalingExpands);
     if (!ExpansionInRange(*options.expansion)) reader.Fail(wire::kExpansionRange);
   }
   if (options.expansion) params.expansion = static_cast<uint32_t>(*options.expansion);
-  if (options.nonscaling) StopGrowing(params);
+  if (options.nonscaling) StopGrowing(options, params);
 }
 
 // Of a filter for which nobody stated anything.
 core::FilterParams DefaultParams(const CommandSettings& settings) {
   core::FilterParams params;
-  params.kind = settings.default_kind.load(std::memory_order_relaxed);
+  params.type = settings.default_type.load(std::memory_order_relaxed);
   params.error_rate = std::min(settings.default_error_rate.load(std::memory_order_relaxed), core::kMaxErrorRate);
   params.capacity = settings.default_capacity.load(std::memory_order_relaxed);
   params.expansion = settings.default_expansion.load(std::memory_order_relaxed);
@@ -40,7 +40,7 @@ bool StatesOtherType(ArgumentReader reader, const OptionErrors& errors, const Fi
   GivenOptions given;
   while (reader.More() && (ReadCreateOption(reader, errors, params, given) || reader.Skip("NOCREATE"))) {
   }
-  return given.type && found.kind() && params.kind != *found.kind();
+  return given.type && found.type() && params.type != *found.type();
 }
 
 std::string Text(double number) {
@@ -74,9 +74,7 @@ ReserveRequest ReadReserve(ArgumentReader& reader, const CommandSettings& settin
     }
   }
   SettleReserveExpansion(reader, options, params);
-  SettleWindow(reader, options, true, params);
-  RefuseMisplaced(reader, options.of_kind, params.kind);
-  RefuseSeedOfRedisBloom(reader, options, params);
+  SettleTypeOptions(reader, options, true, params);
   request.seed = options.seed;
   request.tightening_given = options.tightening;
   core::ShareForStatedCapacity(params);
@@ -128,8 +126,8 @@ InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings
 
 std::optional<std::string> DifferenceFrom(const ReserveRequest& request, const core::FilterParams& have) {
   const core::FilterParams& asked = request.params;
-  if (have.kind != asked.kind) {
-    return wire::ExistsWithOther("type", core::FilterKindName(have.kind), core::FilterKindName(asked.kind));
+  if (have.type != asked.type) {
+    return wire::ExistsWithOther("type", core::FilterTypeName(have.type), core::FilterTypeName(asked.type));
   }
   if (have.error_rate != asked.error_rate) {
     return wire::ExistsWithOther("error rate", Text(have.error_rate), Text(asked.error_rate));
@@ -140,7 +138,7 @@ std::optional<std::string> DifferenceFrom(const ReserveRequest& request, const c
   if (have.expansion != asked.expansion) {
     return wire::ExistsWithOther("expansion", std::to_string(have.expansion), std::to_string(asked.expansion));
   }
-  if (std::optional<std::string> difference = KindOptionDifference(have, asked)) return difference;
+  if (std::optional<std::string> difference = TypeOptionDifference(have, asked)) return difference;
   if (request.tightening_given && have.tightening_ratio != asked.tightening_ratio) {
     return wire::ExistsWithOther("tightening ratio", Text(have.tightening_ratio), Text(asked.tightening_ratio));
   }

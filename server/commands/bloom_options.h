@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/filters/filter_params.h"
+#include "core/filter/filter_params.h"
 #include "server/commands/argument_reader.h"
 #include "server/commands/command_settings.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/filters/filter_union.h"
+#include "core/families/bloom/filter_union.h"
 #include "server/commands/command_families.h"
 #include "server/commands/notices.h"
 #include "server/commands/weigh.h"

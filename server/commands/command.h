@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/filters/filter.h"
+#include "core/filter/filter.h"
 #include "core/hash/key_hash.h"
 #include "protocol/reply_writer.h"
 #include "server/commands/command_settings.h"

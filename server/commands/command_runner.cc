@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "core/base/wall_clock.h"
-#include "core/filters/image_pressure.h"
+#include "core/filter/image_pressure.h"
 #include "server/commands/aside.h"
 #include "server/commands/command_guess.h"
 #include "server/commands/command_table.h"

@@ -5,14 +5,14 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/filters/filter_kind.h"
+#include "core/filter/filter_type.h"
 #include "server/commands/filter_templates.h"
 
 namespace bitsieve::server {
 
 struct CommandSettings {
   // Parameters of a filter that BF.ADD, BF.MADD or BF.INSERT creates.
-  std::atomic<core::FilterKind> default_kind{core::FilterKind::kBlocked};
+  std::atomic<core::FilterType> default_type{core::kDefaultFilterType};
   std::atomic<double> default_error_rate{0.01};
   std::atomic<uint64_t> default_capacity{100};
   std::atomic<uint32_t> default_expansion{2};  // also of BF.RESERVE without EXPANSION; 0: NONSCALING

@@ -2,18 +2,19 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
 namespace {
 
-core::FilterKind ReadKind(ArgumentReader& reader, std::string_view missing) {
+core::FilterType ReadType(ArgumentReader& reader, std::string_view missing) {
   const std::string_view name = reader.Next(missing);
-  const std::optional<core::FilterKind> kind = core::FilterKindFromName(name);
-  if (!kind) reader.Fail(wire::UnknownType(name, core::FilterKindNames()));
-  if (kind == core::FilterKind::kRedisCuckoo) reader.Fail(wire::kCuckooNotReserved);
-  return kind.value_or(core::FilterKind::kBlocked);
+  const core::FilterTypeRow* const type = core::FindFilterType(name);
+  if (type == nullptr) reader.Fail(wire::UnknownType(name, core::FilterTypeNames()));
+  if (type != nullptr && !type->made.by_reserve) reader.Fail(wire::kCuckooNotReserved);
+  return type == nullptr ? core::kDefaultFilterType : type->type;
 }
 
 double ReadTightening(ArgumentReader& reader, std::string_view missing) {
@@ -23,13 +24,22 @@ double ReadTightening(ArgumentReader& reader, std::string_view missing) {
 }
 
 // NONSCALING simply wins over EXPANSION.
-void SettleExpansion(ArgumentReader& reader, const OptionErrors& errors, const GivenOptions& given,
+void SettleExpansion(ArgumentReader& reader, const OptionErrors& errors, GivenOptions& given,
                      core::FilterParams& params) {
   if (given.expansion) {
     if (!ExpansionInRange(*given.expansion)) reader.Fail(errors.bad_expansion);
     params.expansion = static_cast<uint32_t>(*given.expansion);
   }
-  if (given.nonscaling) StopGrowing(params);
+  if (given.nonscaling) StopGrowing(given, params);
+}
+
+core::StatedOptions StatedBy(const GivenOptions& given, bool capacity) {
+  return {.capacity = capacity,
+          .expansion = given.expansion.value_or(0) != 0,
+          .seed = given.seed.has_value(),
+          .tightening = given.tightening,
+          .nonscaling = given.nonscaling,
+          .overridden_expansion = given.overridden_expansion};
 }
 
 }  // namespace
@@ -41,7 +51,7 @@ bool ReadCommonOption(ArgumentReader& reader, const OptionErrors& errors, core::
   } else if (reader.Skip("NONSCALING")) {
     given.nonscaling = true;
   } else if (reader.Skip("TYPE")) {
-    params.kind = ReadKind(reader, errors.Missing(wire::kNoType));
+    params.type = ReadType(reader, errors.Missing(wire::kNoType));
     given.type = true;
   } else if (reader.Skip("SEED")) {
     given.seed = reader.Unsigned(errors.Missing(wire::kNoSeed), wire::kBadSeed);
@@ -49,7 +59,7 @@ bool ReadCommonOption(ArgumentReader& reader, const OptionErrors& errors, core::
     params.tightening_ratio = ReadTightening(reader, errors.Missing(wire::kNoTightening));
     given.tightening = true;
   } else {
-    return ReadKindOption(reader, errors.missing, params, given.of_kind);
+    return ReadTypeOption(reader, errors.missing, params, given.of_type);
   }
   return true;
 }
@@ -83,36 +93,25 @@ uint64_t BoundedCapacity(ArgumentReader& reader, int64_t capacity, std::string_v
 
 bool ExpansionInRange(int64_t expansion) { return expansion >= 0 && expansion <= core::kMaxExpansion; }
 
-void StopGrowing(core::FilterParams& params) {
-  if (params.kind == core::FilterKind::kRedisBloom) params.redisbloom.growth = params.expansion;
-  params.expansion = 0;
+void StopGrowing(GivenOptions& given, core::FilterParams& params) {
+  given.overridden_expansion = std::exchange(params.expansion, 0);
 }
 
-void SettleWindow(ArgumentReader& reader, const GivenOptions& given, bool capacity_given, core::FilterParams& params) {
-  if (params.kind != core::FilterKind::kWindow) return;
-  if (!params.window.given()) reader.Fail(wire::kWindowNeeded);
-  if (given.expansion.value_or(0) != 0) reader.Fail(wire::kWindowExpands);
-  params.expansion = 0;
-  if (params.window.of_time()) {
-    if (!capacity_given) reader.Fail(wire::kWindowNeedsCapacity);
-  } else if (capacity_given && params.capacity != params.window.items) {
-    reader.Fail(wire::WindowCapacity(std::to_string(params.window.items), std::to_string(params.capacity)));
-  } else {
-    params.capacity = params.window.items;
+void SettleTypeOptions(ArgumentReader& reader, const GivenOptions& given, bool capacity_given,
+                       core::FilterParams& params) {
+  ApplyTypeOptions(reader, given.of_type, params);
+  const core::FilterTypeRow& type = *core::FindFilterType(params.type);
+  if (reader.ok() && type.settle_options != nullptr) {
+    const core::Status status = type.settle_options(StatedBy(given, capacity_given), params);
+    if (!status) reader.Fail(wire::Error(status.error().message));
   }
+  RefuseMisplaced(reader, given.of_type, params.type);
 }
 
-void RefuseSeedOfRedisBloom(ArgumentReader& reader, const GivenOptions& given, const core::FilterParams& params) {
-  const bool any = given.seed || given.tightening;
-  if (any && params.kind == core::FilterKind::kRedisBloom) reader.Fail(wire::kNoSeedOfRedisBloom);
-}
-
-void SettleCreateOptions(ArgumentReader& reader, const OptionErrors& errors, const GivenOptions& given,
+void SettleCreateOptions(ArgumentReader& reader, const OptionErrors& errors, GivenOptions& given,
                          core::FilterParams& params) {
   SettleExpansion(reader, errors, given, params);
-  SettleWindow(reader, given, given.capacity, params);
-  RefuseMisplaced(reader, given.of_kind, params.kind);
-  RefuseSeedOfRedisBloom(reader, given, params);
+  SettleTypeOptions(reader, given, given.capacity, params);
   if (given.capacity) {
     core::ShareForStatedCapacity(params);
   } else {

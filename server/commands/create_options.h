@@ -6,9 +6,9 @@
 #include <optional>
 #include <string_view>
 
-#include "core/filters/filter_params.h"
+#include "core/filter/filter_params.h"
 #include "server/commands/argument_reader.h"
-#include "server/commands/kind_options.h"
+#include "server/commands/type_options.h"
 
 namespace bitsieve::server {
 
@@ -30,7 +30,8 @@ struct GivenOptions {
   bool type = false;
   bool capacity = false;
   bool tightening = false;
-  KindOptionSet of_kind = 0;
+  GivenTypeOptions of_type = {};
+  uint32_t overridden_expansion = 0;  // that NONSCALING took the place of
 };
 
 // Reads one option that BF.RESERVE has too; false if the next argument is none of them.
@@ -44,15 +45,14 @@ bool ReadCreateOption(ArgumentReader& reader, const OptionErrors& errors, core::
 double BoundedErrorRate(ArgumentReader& reader, double rate, std::string_view out_of_range);
 uint64_t BoundedCapacity(ArgumentReader& reader, int64_t capacity, std::string_view out_of_range);
 bool ExpansionInRange(int64_t expansion);
-// NONSCALING. The header of a redisbloom filter keeps the expansion that this overrides, as RedisBloom's does.
-void StopGrowing(core::FilterParams& params);
+// NONSCALING.
+void StopGrowing(GivenOptions& given, core::FilterParams& params);
 
-// A window does not grow, and one of items has its size for a capacity.
-void SettleWindow(ArgumentReader& reader, const GivenOptions& given, bool capacity_given, core::FilterParams& params);
-// RedisBloom has no seed, and a ratio of its own.
-void RefuseSeedOfRedisBloom(ArgumentReader& reader, const GivenOptions& given, const core::FilterParams& params);
+// At the options' end: all that depends on the type.
+void SettleTypeOptions(ArgumentReader& reader, const GivenOptions& given, bool capacity_given,
+                       core::FilterParams& params);
 // At the end of BF.INSERT's or a template's options.
-void SettleCreateOptions(ArgumentReader& reader, const OptionErrors& errors, const GivenOptions& given,
+void SettleCreateOptions(ArgumentReader& reader, const OptionErrors& errors, GivenOptions& given,
                          core::FilterParams& params);
 
 }  // namespace bitsieve::server

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
-#include "core/filters/redis_cuckoo_decoder.h"
+#include "core/families/redisbloom/redis_cuckoo_codec.h"
 #include "server/commands/command_families.h"
 #include "server/commands/cuckoo_loads.h"
 #include "server/commands/cuckoo_lookup.h"

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "core/base/memory_budget.h"
-#include "core/filters/filter_factory.h"
+#include "core/filter/filter_factory.h"
 #include "server/commands/idle_table.h"
 
 namespace bitsieve::server {

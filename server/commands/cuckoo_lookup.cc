@@ -3,13 +3,14 @@
 #include <new>
 #include <utility>
 
-#include "core/filters/filter_factory.h"
+#include "core/families/redisbloom/redisbloom_types.h"
+#include "core/filter/filter_factory.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
 
 core::RedisCuckoo* AsCuckoo(core::Filter* filter) {
-  const bool fits = filter != nullptr && filter->params().kind == core::FilterKind::kRedisCuckoo;
+  const bool fits = filter != nullptr && filter->params().type == core::kRedisCuckooType;
   return fits ? static_cast<core::RedisCuckoo*>(filter) : nullptr;
 }
 

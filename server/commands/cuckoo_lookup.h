@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "core/filters/redis_cuckoo.h"
+#include "core/families/redisbloom/redis_cuckoo.h"
 #include "server/commands/command.h"
 
 namespace bitsieve::server {

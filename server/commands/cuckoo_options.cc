@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "core/families/redisbloom/redisbloom_types.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -56,11 +57,11 @@ ReserveTexts ReadTexts(ArgumentReader& reader) {
 
 core::FilterParams DefaultCuckooParams(const CommandSettings& settings) {
   core::FilterParams params;
-  params.kind = core::FilterKind::kRedisCuckoo;
+  params.type = core::kRedisCuckooType;
   params.hash = core::HashKind::kRedisCuckoo;
   params.capacity = settings.cf_initial_size.load(std::memory_order_relaxed);
-  params.bucket_size = settings.cf_bucket_size.load(std::memory_order_relaxed);
-  params.max_iterations = settings.cf_max_iterations.load(std::memory_order_relaxed);
+  core::SetRedisCuckooParams(params, {settings.cf_bucket_size.load(std::memory_order_relaxed),
+                                      settings.cf_max_iterations.load(std::memory_order_relaxed)});
   params.expansion = settings.cf_expansion_factor.load(std::memory_order_relaxed);
   return params;
 }
@@ -70,13 +71,15 @@ core::FilterParams ReadCuckooReserve(ArgumentReader& reader, const CommandSettin
   core::FilterParams params = DefaultCuckooParams(settings);
   const int64_t capacity = reader.Integer(wire::kInsertBadCapacity, wire::kInsertBadCapacity);
   const ReserveTexts texts = ReadTexts(reader);
-  params.max_iterations = Bounded(reader, texts.max_iterations, params.max_iterations, kIterations,
-                                  wire::kBadCuckooIterations, wire::kMaxIterationsRange);
-  params.bucket_size = Bounded(reader, texts.bucket_size, params.bucket_size, kBucketSize, wire::kBadCuckooBucketSize,
-                               wire::kBucketSizeRange);
+  core::RedisCuckooParams own = core::RedisCuckooParamsOf(params);
+  own.max_iterations = Bounded(reader, texts.max_iterations, own.max_iterations, kIterations,
+                               wire::kBadCuckooIterations, wire::kMaxIterationsRange);
+  own.bucket_size = Bounded(reader, texts.bucket_size, own.bucket_size, kBucketSize, wire::kBadCuckooBucketSize,
+                            wire::kBucketSizeRange);
+  core::SetRedisCuckooParams(params, own);
   params.expansion = Bounded(reader, texts.expansion, params.expansion, kExpansion, wire::kBadCuckooExpansion,
                              wire::kCuckooExpansionRange);
-  params.capacity = BoundedCapacity(reader, capacity, params.bucket_size, wire::kCuckooCapacityRange);
+  params.capacity = BoundedCapacity(reader, capacity, own.bucket_size, wire::kCuckooCapacityRange);
   return params;
 }
 
@@ -88,8 +91,8 @@ CuckooInsertRequest ReadCuckooInsert(ArgumentReader& reader, const CommandSettin
       request.items = reader.Rest();
     } else if (reader.Skip("CAPACITY")) {
       const int64_t capacity = reader.Integer(arity, wire::kInsertBadCapacity);
-      request.params.capacity =
-          BoundedCapacity(reader, capacity, request.params.bucket_size, wire::kCuckooInsertCapacityRange);
+      request.params.capacity = BoundedCapacity(reader, capacity, core::RedisCuckooParamsOf(request.params).bucket_size,
+                                                wire::kCuckooInsertCapacityRange);
     } else if (reader.Skip("NOCREATE")) {
       request.create = false;
     } else {

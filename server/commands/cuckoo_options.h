@@ -2,7 +2,7 @@
 // Thread-safe: free functions on plain values.
 #pragma once
 
-#include "core/filters/filter_params.h"
+#include "core/filter/filter_params.h"
 #include "server/commands/argument_reader.h"
 #include "server/commands/command_settings.h"
 

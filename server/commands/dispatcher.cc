@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "core/base/wall_clock.h"
-#include "core/filters/image_pressure.h"
+#include "core/filter/image_pressure.h"
 #include "server/commands/command_runner.h"
 #include "server/commands/command_table.h"
 #include "server/commands/transaction.h"

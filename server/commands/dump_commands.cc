@@ -1,7 +1,7 @@
 // BF.SCANDUMP, BF.LOADCHUNK, BF.DUMP, BF.RESTORE and BF.DEBUG: filters as bytes, out of the server and into it.
 //
 // A filter of the kind redisbloom goes in RedisBloom's own form, with RedisBloom's cursors: 1 and the header first;
-// then k and the bytes from place k - 1 on. Every other kind goes as one dump (core/filters/filter_dump.h) cut into
+// then k and the bytes from place k - 1 on. Every other kind goes as one dump (core/filter/filter_dump.h) cut into
 // chunks. Its cursor is the number of the dump, above, and the number of chunks so far, in the lowest kPieceBits: below
 // 2^53, as some clients keep integers in doubles. The server keeps the image until the dump's end, so that all chunks
 // are of one moment, and the latest chunk, so that a client which lost a reply can ask for it again.
@@ -11,8 +11,9 @@
 #include <utility>
 
 #include "core/base/bytes.h"
-#include "core/filters/filter_dump.h"
-#include "core/filters/redis_bloom_filter.h"
+#include "core/families/redisbloom/redis_bloom_codec.h"
+#include "core/families/redisbloom/redis_bloom_filter.h"
+#include "core/filter/filter_dump.h"
 #include "server/commands/command_families.h"
 #include "server/commands/notices.h"
 #include "server/commands/transfers.h"

@@ -5,7 +5,7 @@
 #include <cctype>
 
 #include "core/base/glob.h"
-#include "core/filters/filter_factory.h"
+#include "core/filter/filter_factory.h"
 #include "server/commands/wire_errors.h"
 
 namespace bitsieve::server {
@@ -73,8 +73,8 @@ void FilterTemplate::Read(const TemplateEntry& entry, std::vector<std::string>& 
     }
     if (given.expansion && !ExpansionInRange(*given.expansion)) reader.Fail(kErrors.bad_expansion);
     if (!reader.ok()) problems.push_back(place + " " + wire::Quoted(value) + ": " + Plain(reader.error()));
-    if (given.type) kind_ = params.kind;
-    Words& list = given.type || given.of_kind != 0 ? of_kind_ : general_;
+    if (given.type) type_ = params.type;
+    Words& list = given.type || !given.of_type.empty() ? of_type_ : general_;
     list.insert(given.type ? list.begin() : list.end(), words.begin(), words.end());
   }
 }
@@ -82,8 +82,8 @@ void FilterTemplate::Read(const TemplateEntry& entry, std::vector<std::string>& 
 // Whether the fields fit together, and whether such a filter can be made; which a budget of a byte tells without making
 // it.
 void FilterTemplate::Check(const std::string& where, std::vector<std::string>& problems) const {
-  if (!kind_ && !of_kind_.empty()) {
-    std::string field = of_kind_.front();
+  if (!type_ && !of_type_.empty()) {
+    std::string field = of_type_.front();
     std::ranges::transform(field, field.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     problems.push_back(where + ": " + field + " needs a type beside it, since not every type has it");
     return;
@@ -92,7 +92,7 @@ void FilterTemplate::Check(const std::string& where, std::vector<std::string>& p
   GivenOptions given;
   ArgumentReader reader({}, 0);
   ReadWords(general_, reader, params, given);
-  ReadWords(of_kind_, reader, params, given);
+  ReadWords(of_type_, reader, params, given);
   SettleCreateOptions(reader, kErrors, given, params);
   if (!reader.ok()) {
     problems.push_back(where + ": " + Plain(reader.error()));
@@ -105,11 +105,11 @@ void FilterTemplate::Check(const std::string& where, std::vector<std::string>& p
   }
 }
 
-void FilterTemplate::Apply(bool own_kind, core::FilterParams& params, GivenOptions& given) const {
+void FilterTemplate::Apply(bool own_type, core::FilterParams& params, GivenOptions& given) const {
   ArgumentReader reader({}, 0);
   ReadWords(general_, reader, params, given);
   assert(reader.ok());
-  if (own_kind) ReadWords(of_kind_, reader, params, given);
+  if (own_type) ReadWords(of_type_, reader, params, given);
   assert(reader.ok());
   // As if by default: a type that does not grow may be asked for.
   if (given.expansion) params.expansion = static_cast<uint32_t>(*given.expansion);

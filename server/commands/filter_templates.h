@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/filters/filter_params.h"
+#include "core/filter/filter_params.h"
 #include "server/commands/create_options.h"
 
 namespace bitsieve::server {
@@ -28,12 +28,12 @@ class FilterTemplate {
   static tl::expected<FilterTemplate, std::vector<std::string>> Make(const TemplateEntry& entry);
 
   const std::string& pattern() const { return pattern_; }
-  // Nothing if it leaves the kind to default-type.
-  std::optional<core::FilterKind> kind() const { return kind_; }
+  // Nothing if it leaves the type to default-type.
+  std::optional<core::FilterType> type() const { return type_; }
 
-  // Puts its options into `params` and `given`, as if they stood before all others. Without `own_kind`: not its type
+  // Puts its options into `params` and `given`, as if they stood before all others. Without `own_type`: not its type
   // nor the options that only some types have.
-  void Apply(bool own_kind, core::FilterParams& params, GivenOptions& given) const;
+  void Apply(bool own_type, core::FilterParams& params, GivenOptions& given) const;
 
  private:
   FilterTemplate() = default;
@@ -42,9 +42,9 @@ class FilterTemplate {
   void Check(const std::string& where, std::vector<std::string>& problems) const;
 
   std::string pattern_;
-  std::optional<core::FilterKind> kind_;
+  std::optional<core::FilterType> type_;
   std::vector<std::string> general_;  // words as BF.INSERT has them
-  std::vector<std::string> of_kind_;  // those that depend on the type, which is the first
+  std::vector<std::string> of_type_;  // those that depend on the type, which is the first
 };
 
 class FilterTemplates {

@@ -1,7 +1,7 @@
 // BF.FREEZE: the verb of the types that collect items until they are frozen.
 
 #include "core/base/roll_back.h"
-#include "core/filters/ribbon_staging.h"
+#include "core/families/ribbon/ribbon_staging.h"
 #include "server/commands/command_families.h"
 #include "server/commands/notices.h"
 #include "server/commands/wire_errors.h"
@@ -14,7 +14,7 @@ void Freeze(CommandContext& context) {
   const FilterPtr filter = context.keyspace().Find(context.arguments[1]);
   if (filter == nullptr) return context.Error(wire::kNotFound);
   if (!filter->capabilities().freeze) {
-    return context.Error(wire::CannotFreeze(core::FilterKindName(filter->params().kind)));
+    return context.Error(wire::CannotFreeze(filter->type().name));
   }
   core::RibbonStaging* const staging = core::RibbonStaging::Of(*filter);
   if (staging != nullptr && staging->Close()) {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "core/filters/filter.h"
+#include "core/filter/filter.h"
 #include "server/commands/argument_reader.h"
 
 namespace bitsieve::server {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/glob.h"
-#include "core/filters/filter_factory.h"
+#include "core/filter/filter_factory.h"
 #include "server/commands/command_families.h"
 #include "server/commands/notices.h"
 #include "server/commands/weigh.h"
@@ -28,7 +28,7 @@ void WriteNames(protocol::ReplyWriter& reply, const std::vector<std::string>& na
 }
 
 std::string_view TypeNameOf(const core::Filter& filter) {
-  return filter.params().kind == core::FilterKind::kRedisCuckoo ? kCuckooTypeName : kBloomTypeName;
+  return filter.type().is_cuckoo_value ? kCuckooTypeName : kBloomTypeName;
 }
 
 void Delete(CommandContext& context) {

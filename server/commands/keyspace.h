@@ -15,7 +15,7 @@
 
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
-#include "core/filters/filter.h"
+#include "core/filter/filter.h"
 
 namespace bitsieve::server {
 

@@ -15,8 +15,6 @@ namespace {
 
 using core::KeyHash;
 
-std::string_view KindOf(const core::Filter& filter) { return core::FilterKindName(filter.params().kind); }
-
 // Returns how many were removed.
 size_t Remove(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
   std::array<uint8_t, Dispatcher::kWindow> removed;
@@ -29,7 +27,7 @@ size_t Remove(CommandContext& context, core::Filter& filter, std::span<const Key
 
 void AnswerRemovals(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
   if (!filter.capabilities().remove) {
-    for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::CannotRemove(KindOf(filter)));
+    for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::CannotRemove(filter.type().name));
     return;
   }
   for (size_t left = Remove(context, filter, hashes); left > 0; --left) NotifyChanged(context);
@@ -45,7 +43,7 @@ void Delete(CommandContext& context) {
 void MultiDelete(CommandContext& context) {
   core::Filter* filter = context.FindFilter();
   if (filter == nullptr) return context.Error(wire::kNotFound);
-  if (!filter->capabilities().remove) return context.Error(wire::CannotRemove(KindOf(*filter)));
+  if (!filter->capabilities().remove) return context.Error(wire::CannotRemove(filter->type().name));
   const Arguments items = context.arguments.subspan(2);
   HashChunk hashes;
   size_t removed = 0;
@@ -60,7 +58,7 @@ void MultiDelete(CommandContext& context) {
 
 void AnswerCounts(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
   if (!filter.capabilities().count) {
-    for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::CannotCount(KindOf(filter)));
+    for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::CannotCount(filter.type().name));
     return;
   }
   std::array<uint64_t, Dispatcher::kWindow> counts;

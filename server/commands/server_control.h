@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/filters/filter.h"
+#include "core/filter/filter.h"
 
 namespace bitsieve::server {
 

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "core/base/memory_budget.h"
-#include "core/filters/filter_dump.h"
-#include "core/filters/filter_factory.h"
+#include "core/filter/filter_dump.h"
+#include "core/filter/filter_factory.h"
 #include "server/commands/idle_table.h"
 #include "server/commands/keyspace.h"
 

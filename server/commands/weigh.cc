@@ -1,7 +1,6 @@
 #include "server/commands/weigh.h"
 
-#include "core/filters/image_pressure.h"
-#include "core/filters/scalable_filter.h"
+#include "core/filter/image_pressure.h"
 
 namespace bitsieve::server {
 
@@ -12,28 +11,13 @@ Weight WeighArguments(CommandContext& context) {
   return bytes > kManyArgumentBytes ? Weight::kMany : Weight::kLight;
 }
 
-namespace {
-
-// A filter that spreads each item over several pages, most of which were never touched.
-bool IsFresh(const core::Filter& filter) {
-  constexpr uint64_t kFreshBytes = 16 << 20;  // fewer have so few pages that few are touched
-  constexpr uint64_t kFreshShare = 256;       // beyond one bit in so many, nearly every page has some
-  using enum core::FilterKind;
-  const core::FilterKind kind = filter.params().kind;
-  if (kind != kClassic && kind != kCounting && kind != kRedisBloom) return false;
-  const core::Link& newest = *static_cast<const core::ScalableFilter&>(filter).Links().back();
-  return newest.shape().SizeBytes() > kFreshBytes && newest.set_bits() < newest.shape().bits / kFreshShare;
-}
-
-}  // namespace
-
 Weight WeighChanges(CommandContext& context) {
   const size_t items = context.arguments.size();
   const bool many_if_imaged = items > kManyImagedItems && core::ImagePressure::AnyReading();
   if ((many_if_imaged || items > kManyFreshItems) && items <= kManyArguments) {
     const core::Filter* const filter = context.FindFilter();
     if (filter != nullptr && many_if_imaged && core::ImagePressure::IsRead(*filter)) return Weight::kMany;
-    if (filter != nullptr && items > kManyFreshItems && IsFresh(*filter)) return Weight::kMany;
+    if (filter != nullptr && items > kManyFreshItems && filter->TouchesFreshPages(items)) return Weight::kMany;
   }
   return WeighArguments(context);
 }

@@ -1,4 +1,5 @@
-// wire_errors.h: every error text that commands put on the wire. Those of BF.* and of the commands that Redis has are
+// wire_errors.h: every error text that commands put on the wire, but for those of the options that only some
+// filter types take (core::TypeOption). Those of BF.* and of the commands that Redis has are
 // theirs to the letter, "ERR " or not, since clients match on them. Thread-safe: constants and pure functions.
 #pragma once
 
@@ -39,23 +40,7 @@ inline constexpr std::string_view kBadSeed =
 inline constexpr std::string_view kNoTightening = "ERR no tightening ratio";
 inline constexpr std::string_view kBadTightening =
     "ERR bad tightening ratio: it must be a number in the range (0.000000, 1.000000)";
-inline constexpr std::string_view kNoWindow = "ERR no window";
-inline constexpr std::string_view kBadWindow =
-    "ERR bad window: it must be a number of items in the range [1, 1073741824], or a duration in the range "
-    "[100ms, 3650d] in ms, s, m, h or d, such as 24h";
-inline constexpr std::string_view kWindowNeeded =
-    "ERR a window filter needs WINDOW, with a number of items or a duration such as 24h";
-inline constexpr std::string_view kWindowExpands = "ERR a window filter does not grow: leave EXPANSION out";
-inline constexpr std::string_view kWindowNeedsCapacity =
-    "ERR a window of time needs CAPACITY, the items expected within it";
 inline constexpr std::string_view kWindowFull = "ERR window is full: more than its capacity arrived within the window";
-inline constexpr std::string_view kNoCounterBits = "ERR no counter bits";
-inline constexpr std::string_view kBadCounterBits = "ERR bad counter bits: they must be 4 or 8";
-inline constexpr std::string_view kNoHash = "ERR no hash";
-inline constexpr std::string_view kNoBucketSize = "ERR no bucket size";
-inline constexpr std::string_view kBadBucketSize = "ERR bad bucket size: it must be in the range [2, 8]";
-inline constexpr std::string_view kNoMaxIterations = "ERR no max iterations";
-inline constexpr std::string_view kBadMaxIterations = "ERR bad max iterations: they must be in the range [1, 65535]";
 inline constexpr std::string_view kFull = "ERR non scaling filter is full";
 inline constexpr std::string_view kFrozen = "ERR the filter is frozen: a ribbon filter takes no items after BF.FREEZE";
 inline constexpr std::string_view kCannotGrow =
@@ -75,8 +60,6 @@ inline constexpr std::string_view kNoSuchDump =
     "ERR no such dump: it has ended, or was left alone too long; begin again with iterator 0";
 inline constexpr std::string_view kTooManyDumps = "ERR too many dumps in progress";
 inline constexpr std::string_view kTooManyLoads = "ERR too many loads in progress";
-inline constexpr std::string_view kNoSeedOfRedisBloom =
-    "ERR SEED and TIGHTENING are not for TYPE redisbloom, which has RedisBloom's own";
 inline constexpr std::string_view kInvalidInformation = "Invalid information value";
 
 // CF.*
@@ -184,6 +167,8 @@ inline std::string Joined(std::initializer_list<std::string_view> parts) {
 }
 inline std::string Quoted(std::string_view bytes) { return Joined({"'", bytes.substr(0, kMaxQuotedBytes), "'"}); }
 
+// What core says, such as an option of a filter type.
+inline std::string Error(std::string_view reason) { return Joined({"ERR ", reason}); }
 inline std::string WrongArity(std::string_view command) {
   return Joined({"ERR wrong number of arguments for '", command, "' command"});
 }
@@ -229,17 +214,11 @@ inline std::string InvalidExpiry(std::string_view command) {
 inline std::string UnknownType(std::string_view type, std::string_view known) {
   return Joined({"ERR unknown type ", Quoted(type), ", must be one of: ", known});
 }
-inline std::string OptionOfKinds(std::string_view option, std::string_view kinds) {
-  return Joined({"ERR ", option, " is for TYPE ", kinds, " only"});
-}
-inline std::string UnknownHash(std::string_view hash, std::string_view known) {
-  return Joined({"ERR unknown hash ", Quoted(hash), ", must be one of: ", known});
+inline std::string OptionOfTypes(std::string_view option, std::string_view types) {
+  return Joined({"ERR ", option, " is for TYPE ", types, " only"});
 }
 inline std::string ExistsWithOther(std::string_view parameter, std::string_view its, std::string_view asked) {
   return Joined({"ERR item exists with another ", parameter, ": it has ", its, ", asked was ", asked});
-}
-inline std::string WindowCapacity(std::string_view window, std::string_view capacity) {
-  return Joined({"ERR a window of ", window, " items must have the capacity ", window, ", asked was ", capacity});
 }
 inline std::string CannotRemove(std::string_view kind) {
   return Joined({"ERR a ", kind, " filter cannot remove items"});

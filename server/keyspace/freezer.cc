@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/out_of_memory.h"
-#include "core/filters/ribbon_staging.h"
+#include "core/families/ribbon/ribbon_staging.h"
 
 namespace bitsieve::server {
 

@@ -1,5 +1,5 @@
-// huge_page_keeper.h: the thread that makes huge pages of what filters use. See core/bits/huge_pages.h. It looks often
-// while there is something to make, and rarely else. Made once serving begins. Thread-safe.
+// huge_page_keeper.h: the thread that makes huge pages of what filters use. See core/memory/huge_pages.h. It looks
+// often while there is something to make, and rarely else. Made once serving begins. Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <new>
 #include <thread>
 
-#include "core/bits/huge_pages.h"
+#include "core/memory/huge_pages.h"
 
 namespace bitsieve::server {
 

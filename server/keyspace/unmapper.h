@@ -1,11 +1,11 @@
-// unmapper.h: the thread that gives large memory back to the system, wherever it died. See core/bits/deferred_unmap.h.
-// One in a server, which outlives its filters. Thread-safe.
+// unmapper.h: the thread that gives large memory back to the system, wherever it died. See
+// core/memory/deferred_unmap.h. One in a server, which outlives its filters. Thread-safe.
 #pragma once
 
 #include <atomic>
 #include <thread>
 
-#include "core/bits/deferred_unmap.h"
+#include "core/memory/deferred_unmap.h"
 
 namespace bitsieve::server {
 

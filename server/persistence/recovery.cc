@@ -5,12 +5,12 @@
 #include <thread>
 #include <utility>
 
-#include "server/persistence/filter_file.h"
-#include "server/persistence/filter_loader.h"
-#include "server/persistence/log_current.h"
-#include "server/persistence/log_replay.h"
-#include "server/persistence/log_segment.h"
-#include "server/persistence/manifest.h"
+#include "server/persistence/disk/filter_file.h"
+#include "server/persistence/disk/manifest.h"
+#include "server/persistence/log/log_current.h"
+#include "server/persistence/log/log_replay.h"
+#include "server/persistence/log/log_segment.h"
+#include "server/persistence/snapshot/filter_loader.h"
 
 namespace bitsieve::server {
 namespace {

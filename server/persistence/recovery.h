@@ -12,13 +12,13 @@
 
 #include "core/base/result.h"
 #include "server/keyspace/registry.h"
-#include "server/persistence/data_directory.h"
-#include "server/persistence/log_reader.h"
-#include "server/persistence/log_writer.h"
-#include "server/persistence/quarantine.h"
+#include "server/persistence/disk/data_directory.h"
+#include "server/persistence/disk/quarantine.h"
+#include "server/persistence/log/log_reader.h"
+#include "server/persistence/log/log_writer.h"
+#include "server/persistence/log/replay_clock.h"
 #include "server/persistence/recovery_damage.h"
-#include "server/persistence/replay_clock.h"
-#include "server/persistence/snapshot_writer.h"
+#include "server/persistence/snapshot/snapshot_writer.h"
 
 namespace bitsieve::server {
 

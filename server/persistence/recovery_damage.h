@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "server/persistence/log_reader.h"
+#include "server/persistence/log/log_reader.h"
 
 namespace bitsieve::server {
 

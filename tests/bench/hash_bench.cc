@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/filters/filter_factory.h"
+#include "core/filter/filter_factory.h"
 
 namespace {
 

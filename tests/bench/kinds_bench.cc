@@ -19,14 +19,16 @@
 #include <string>
 #include <vector>
 
-#include "core/filters/filter_factory.h"
-#include "core/filters/ribbon_staging.h"
+#include "core/families/redisbloom/redisbloom_types.h"
+#include "core/families/ribbon/ribbon_staging.h"
+#include "core/families/window/window_type.h"
+#include "core/filter/filter_factory.h"
 #include "tests/support/key_source.h"
 
 namespace bitsieve {
 namespace {
 
-using core::FilterKind;
+using core::FilterType;
 using core::KeyHash;
 
 constexpr size_t kBatch = 64;
@@ -99,18 +101,17 @@ Lookups TimeLooking(const core::Filter& filter, uint64_t first, uint64_t count) 
   return {ns, found};
 }
 
-core::FilterParams ParamsOf(FilterKind kind, double rate, uint64_t items) {
+core::FilterParams ParamsOf(FilterType kind, double rate, uint64_t items) {
   core::FilterParams params;
-  params.kind = kind;
+  params.type = kind;
   params.error_rate = rate;
   params.capacity = items;
   params.expansion = 0;
   params.seed = 1;
-  if (kind == FilterKind::kWindow) params.window.items = items;
+  if (kind == core::kWindowType) core::SetWindow(params, {.items = items});
   // Some items find no room long before it is full, so that it must be able to grow; and its rate is what it is.
-  if (kind == FilterKind::kRedisCuckoo) {
-    params.bucket_size = 2;
-    params.max_iterations = 20;
+  if (kind == core::kRedisCuckooType) {
+    core::SetRedisCuckooParams(params, {2, 20});
     params.expansion = 1;
   }
   core::ShareForStatedCapacity(params);
@@ -143,12 +144,12 @@ void Measure(core::Filter& filter, uint64_t items, double rate, Row& row) {
 }
 
 // Nothing if the kind cannot have such a rate; the reason is printed.
-bool MeasureKind(FilterKind kind, double rate, uint64_t items, int rounds, Row& row) {
+bool MeasureKind(FilterType kind, double rate, uint64_t items, int rounds, Row& row) {
   core::MemoryBudget budget;
   for (int round = 0; round < rounds; ++round) {
     auto filter = core::MakeFilter(ParamsOf(kind, rate, items), budget);
     if (!filter) {
-      std::printf("| %s | %g | %s |\n", std::string(core::FilterKindName(kind)).c_str(), rate,
+      std::printf("| %s | %g | %s |\n", std::string(core::FilterTypeName(kind)).c_str(), rate,
                   filter.error().message.c_str());
       return false;
     }
@@ -158,8 +159,8 @@ bool MeasureKind(FilterKind kind, double rate, uint64_t items, int rounds, Row& 
   return true;
 }
 
-void Print(FilterKind kind, double rate, const Row& row) {
-  std::printf("| %s | %g | %.2f | %.3f (%zu) | %.1f | %.1f | %.1f |\n", std::string(core::FilterKindName(kind)).c_str(),
+void Print(FilterType kind, double rate, const Row& row) {
+  std::printf("| %s | %g | %.2f | %.3f (%zu) | %.1f | %.1f | %.1f |\n", std::string(core::FilterTypeName(kind)).c_str(),
               rate, row.bits_per_item, row.measured_rate / rate, static_cast<size_t>(row.wrong), Median(row.times.add),
               Median(row.times.found), Median(row.times.absent));
   std::fflush(stdout);
@@ -173,10 +174,10 @@ void PrintHead(uint64_t items) {
   std::printf("|---|---|---|---|---|---|---|\n");
 }
 
-std::vector<FilterKind> KindsOf(const std::vector<std::string>& names) {
-  std::vector<FilterKind> kinds;
-  for (const core::FilterKindRow& row : core::kFilterKinds) {
-    if (names.empty() || std::find(names.begin(), names.end(), row.name) != names.end()) kinds.push_back(row.kind);
+std::vector<FilterType> KindsOf(const std::vector<std::string>& names) {
+  std::vector<FilterType> kinds;
+  for (const core::FilterTypeRow* row : core::FilterTypes()) {
+    if (names.empty() || std::find(names.begin(), names.end(), row->name) != names.end()) kinds.push_back(row->type);
   }
   return kinds;
 }
@@ -193,7 +194,7 @@ int Run(int argc, char** argv) {
   app.add_option("--rounds", rounds, "rounds to take medians of")->check(CLI::Range(1, 100));
   CLI11_PARSE(app, argc, argv);
   PrintHead(items);
-  for (const FilterKind kind : KindsOf(names)) {
+  for (const FilterType kind : KindsOf(names)) {
     for (const double rate : rates) {
       Row row;
       if (MeasureKind(kind, rate, items, rounds, row)) Print(kind, rate, row);

@@ -7,8 +7,9 @@
 #include <random>
 #include <vector>
 
-#include "core/filters/filter_factory.h"
-#include "core/filters/ribbon_staging.h"
+#include "core/families/ribbon/ribbon_staging.h"
+#include "core/families/ribbon/ribbon_type.h"
+#include "core/filter/filter_factory.h"
 
 namespace bitsieve {
 namespace {
@@ -25,7 +26,7 @@ KeyHash HashOfItem(uint64_t item) {
 
 std::unique_ptr<core::Filter> Collect(uint64_t items, double rate) {
   core::FilterParams params;
-  params.kind = core::FilterKind::kRibbon;
+  params.type = core::kRibbonType;
   params.error_rate = rate;
   params.capacity = items;
   auto filter = std::move(core::MakeFilter(params, budget).value());

@@ -6,7 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "core/filters/filter_factory.h"
+#include "core/families/cuckoo/cuckoo_type.h"
+#include "core/families/redisbloom/redisbloom_types.h"
+#include "core/families/ribbon/ribbon_type.h"
+#include "core/families/window/window_type.h"
+#include "core/filter/filter_factory.h"
 #include "tests/support/key_source.h"
 
 namespace bitsieve::test {
@@ -19,29 +23,28 @@ inline constexpr uint64_t kSlowdown = 1;
 #endif
 
 // Parameters that fit the kind.
-inline core::FilterParams ParamsOf(core::FilterKind kind, double rate, uint64_t capacity, uint32_t expansion,
+inline core::FilterParams ParamsOf(core::FilterType kind, double rate, uint64_t capacity, uint32_t expansion,
                                    uint64_t seed) {
   core::FilterParams params;
-  params.kind = kind;
+  params.type = kind;
   params.error_rate = rate;
   params.capacity = capacity;
   params.expansion = expansion;
   params.seed = seed;
-  if (kind == core::FilterKind::kWindow) {  // a window as large as the test's items
-    params.window.items = capacity;
+  if (kind == core::kWindowType) {  // a window as large as the test's items
+    core::SetWindow(params, {.items = capacity});
     params.expansion = 0;
   }
   // A table of prints is never full to the last slot, and how full it gets is a matter of chance.
-  if (kind == core::FilterKind::kRedisCuckoo) {
+  if (kind == core::kRedisCuckooType) {
     params.capacity = 2 * capacity;
-    params.bucket_size = 4;
-    params.max_iterations = 500;
+    core::SetRedisCuckooParams(params, {4, 500});
   }
   core::ShareForStatedCapacity(params);
   return params;
 }
 
-class FilterContract : public testing::TestWithParam<core::FilterKind> {
+class FilterContract : public testing::TestWithParam<core::FilterType> {
  protected:
   std::unique_ptr<core::Filter> Make(double rate, uint64_t capacity, uint32_t expansion, uint64_t seed) {
     auto filter = core::MakeFilter(ParamsOf(GetParam(), rate, capacity, expansion, seed), budget_);
@@ -50,17 +53,17 @@ class FilterContract : public testing::TestWithParam<core::FilterKind> {
   }
 
   // Such a kind does not grow, and keeps no more than its capacity: what is asked of the others beyond does not fit it.
-  static bool Forgets() { return GetParam() == core::FilterKind::kWindow; }
+  static bool Forgets() { return GetParam() == core::kWindowType; }
   // Such a kind stores something for every addition, so repeated ones need room too, and its rate falls as its load
   // does.
-  static bool KeepsFingerprints() { return GetParam() == core::FilterKind::kCuckoo; }
+  static bool KeepsFingerprints() { return GetParam() == core::kCuckooType; }
 
   // Such a kind grows otherwise than by further links.
-  static bool HasNoLinks() { return GetParam() == core::FilterKind::kRibbon; }
+  static bool HasNoLinks() { return GetParam() == core::kRibbonType; }
 
   // Such a kind has the rate that its layout gives: what is promised of an asked rate does not fit it. But
   // what it tells of its own rate must be true.
-  static bool HasAFixedRate() { return GetParam() == core::FilterKind::kRedisCuckoo; }
+  static bool HasAFixedRate() { return GetParam() == core::kRedisCuckooType; }
 
   static std::vector<core::KeyHash> Hashes(const core::Filter& filter, KeySource source, uint64_t first, size_t count) {
     std::vector<core::KeyHash> hashes(count);
@@ -97,16 +100,16 @@ class FilterContract : public testing::TestWithParam<core::FilterKind> {
 
 inline constexpr uint64_t kAbsent = uint64_t{1} << 40;  // items from here on are never added
 
-inline std::vector<core::FilterKind> AllKinds() {
-  std::vector<core::FilterKind> kinds;
-  for (const core::FilterKindRow& row : core::kFilterKinds) kinds.push_back(row.kind);
+inline std::vector<core::FilterType> AllKinds() {
+  std::vector<core::FilterType> kinds;
+  for (const core::FilterTypeRow* row : core::FilterTypes()) kinds.push_back(row->type);
   return kinds;
 }
 
 #define BITSIEVE_FOR_ALL_KINDS(suite)                                                 \
   INSTANTIATE_TEST_SUITE_P(Kinds, suite, testing::ValuesIn(AllKinds()),               \
-                           [](const testing::TestParamInfo<core::FilterKind>& test) { \
-                             return std::string(core::FilterKindName(test.param));    \
+                           [](const testing::TestParamInfo<core::FilterType>& test) { \
+                             return std::string(core::FilterTypeName(test.param));    \
                            })
 
 }  // namespace bitsieve::test

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/change_meter.h"
+#include "core/families/redisbloom/redisbloom_types.h"
 
 namespace bitsieve::test {
 namespace {
@@ -83,7 +84,7 @@ class Rate : public FilterContract {
   // What RedisBloom's plain double hashing adds to the rate, about ten times n / m^2: two items whose steps and starts
   // are alike share all their bits. Much, where the filter is small and the rate is low.
   static double Excess(double rate, uint64_t items) {
-    if (GetParam() != core::FilterKind::kRedisBloom) return 0;
+    if (GetParam() != core::kRedisBloomType) return 0;
     const double bits_per_item = std::log2(1 / rate) / std::log(2);
     return 10 / (static_cast<double>(items) * bits_per_item * bits_per_item);
   }
@@ -114,7 +115,7 @@ TEST_P(Rate, IsKeptOverTenMillionProbesAtEverySize) {
       ExpectKept(measured, rate + Excess(rate, items), std::to_string(items) + " items at " + std::to_string(rate));
       const double ratio = static_cast<double>(measured.wrong) / static_cast<double>(measured.probes) / rate;
       std::printf("  %-8s %8llu items asked %g: %llu wrong of %llu, %.3f times the asked rate\n",
-                  std::string(core::FilterKindName(GetParam())).c_str(), static_cast<unsigned long long>(items), rate,
+                  std::string(core::FilterTypeName(GetParam())).c_str(), static_cast<unsigned long long>(items), rate,
                   static_cast<unsigned long long>(measured.wrong), static_cast<unsigned long long>(measured.probes),
                   ratio);
     }

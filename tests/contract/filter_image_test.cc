@@ -5,6 +5,12 @@
 
 #include "core/base/bytes.h"
 #include "core/base/checksum.h"
+#include "core/families/bloom/bloom_types.h"
+#include "core/families/cuckoo/cuckoo_type.h"
+#include "core/families/fingerprint/fingerprint_type.h"
+#include "core/families/redisbloom/redisbloom_types.h"
+#include "core/families/ribbon/ribbon_type.h"
+#include "core/families/window/window_type.h"
 #include "tests/contract/filter_contract.h"
 
 namespace bitsieve::test {
@@ -98,8 +104,7 @@ TEST_P(Image, ShortLongAndContradictingBodiesAreRefused) {
   EXPECT_EQ(code(""), core::ErrorCode::kCorrupt);
   EXPECT_EQ(code(body + "x"), core::ErrorCode::kCorrupt);
   // Items, but no bits: where repeated additions are counted, one item may be many.
-  const auto nothing =
-      GetParam() == core::FilterKind::kCounting ? std::nullopt : std::optional(core::ErrorCode::kCorrupt);
+  const auto nothing = GetParam() == core::kCountingType ? std::nullopt : std::optional(core::ErrorCode::kCorrupt);
   EXPECT_EQ(code(std::string(body.size(), '\0')), nothing);
 }
 
@@ -138,28 +143,21 @@ TEST_P(Image, GoldenBytes) {
     return core::Checksum(image->header() + BodyOf(*image));
   };
   // Small filters of these two are made larger than in the first releases, which takes nothing from what these read.
-  const bool is_resized = GetParam() == core::FilterKind::kClassic || GetParam() == core::FilterKind::kCounting;
+  const bool is_resized = GetParam() == core::kClassicType || GetParam() == core::kCountingType;
   const std::vector<uint64_t> actual{checksum(0.01, 1000, 1000), checksum(1e-3, 100, 5000),
                                      is_resized ? checksum(1e-5, 30'000, 60'000) : checksum(1e-5, 300, 1000)};
   std::vector<uint64_t> golden;
-  if (GetParam() == core::FilterKind::kClassic)
-    golden = {12614302702963742885U, 1166816311257607584U, 3049278999526796143U};
-  if (GetParam() == core::FilterKind::kBlocked)
-    golden = {4086709937221661825U, 5796645174181731413U, 8372648271747028273U};
-  if (GetParam() == core::FilterKind::kCounting)
-    golden = {14770286256423510288U, 11015949147256332890U, 14361177940709607954U};
-  if (GetParam() == core::FilterKind::kCuckoo)
-    golden = {7090631528030100545U, 6699570944940944091U, 5832223800845684503U};
-  if (GetParam() == core::FilterKind::kRedisBloom)
+  if (GetParam() == core::kClassicType) golden = {12614302702963742885U, 1166816311257607584U, 3049278999526796143U};
+  if (GetParam() == core::kBlockedType) golden = {4086709937221661825U, 5796645174181731413U, 8372648271747028273U};
+  if (GetParam() == core::kCountingType) golden = {14770286256423510288U, 11015949147256332890U, 14361177940709607954U};
+  if (GetParam() == core::kCuckooType) golden = {7090631528030100545U, 6699570944940944091U, 5832223800845684503U};
+  if (GetParam() == core::kRedisBloomType)
     golden = {11093280882377427929U, 10613169506350669670U, 5279099375090867250U};
-  if (GetParam() == core::FilterKind::kWindow)
-    golden = {15283411430299707489U, 14672357502230351776U, 6400954193493843293U};
-  if (GetParam() == core::FilterKind::kFingerprint)
+  if (GetParam() == core::kWindowType) golden = {15283411430299707489U, 14672357502230351776U, 6400954193493843293U};
+  if (GetParam() == core::kFingerprintType)
     golden = {2477983669621140475U, 6095883417843805304U, 15011073619252424145U};
-  if (GetParam() == core::FilterKind::kRibbon)
-    golden = {9774486048436597645U, 12867141389801132594U, 17085317399785451161U};
-  if (GetParam() == core::FilterKind::kRedisCuckoo)
-    golden = {15017006248865830807U, 98238510169293366U, 8503694232372933279U};
+  if (GetParam() == core::kRibbonType) golden = {9774486048436597645U, 12867141389801132594U, 17085317399785451161U};
+  if (GetParam() == core::kRedisCuckooType) golden = {15017006248865830807U, 98238510169293366U, 8503694232372933279U};
   EXPECT_EQ(actual, golden);
 }
 

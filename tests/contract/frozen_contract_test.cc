@@ -2,7 +2,8 @@
 #include <cmath>
 
 #include "core/base/checksum.h"
-#include "core/filters/ribbon_staging.h"
+#include "core/families/ribbon/ribbon_staging.h"
+#include "core/families/ribbon/ribbon_type.h"
 #include "tests/contract/filter_contract.h"
 
 namespace bitsieve::test {
@@ -22,8 +23,8 @@ class Frozen : public FilterContract {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Frozen, testing::Values(core::FilterKind::kRibbon),
-                         [](const auto& test) { return std::string(core::FilterKindName(test.param)); });
+INSTANTIATE_TEST_SUITE_P(Kinds, Frozen, testing::Values(core::kRibbonType),
+                         [](const auto& test) { return std::string(core::FilterTypeName(test.param)); });
 
 TEST_P(Frozen, NoFalseNegativeAtAnySize) {
   for (const KeySource source : {KeySource::kStrings, KeySource::kUuids}) {

@@ -3,12 +3,13 @@
 #include <cmath>
 #include <tuple>
 
+#include "core/families/bloom/bloom_types.h"
 #include "tests/contract/filter_contract.h"
 
 namespace bitsieve::test {
 namespace {
 
-using core::FilterKind;
+using core::FilterType;
 using core::HashKind;
 
 // Long items with a common head, whose last bytes count: several blocks of each function come before them.
@@ -26,7 +27,7 @@ struct Items {
 };
 constexpr Items kItems[] = {{"counters", Counter}, {"integers", Integer}, {"long URLs", LongUrl}, {"steps", Stepped}};
 
-class HashContract : public testing::TestWithParam<std::tuple<FilterKind, HashKind>> {
+class HashContract : public testing::TestWithParam<std::tuple<FilterType, HashKind>> {
  protected:
   std::unique_ptr<core::Filter> Make(double rate, uint64_t capacity, uint64_t seed) {
     const auto [kind, hash] = GetParam();
@@ -59,11 +60,11 @@ class HashContract : public testing::TestWithParam<std::tuple<FilterKind, HashKi
 
 std::string NameOf(const testing::TestParamInfo<HashContract::ParamType>& tested) {
   const auto [kind, hash] = tested.param;
-  return std::string(core::FilterKindName(kind)) + "_" + std::string(core::HashKindName(hash));
+  return std::string(core::FilterTypeName(kind)) + "_" + std::string(core::HashKindName(hash));
 }
 
 INSTANTIATE_TEST_SUITE_P(Hashes, HashContract,
-                         testing::Combine(testing::Values(FilterKind::kClassic, FilterKind::kBlocked),
+                         testing::Combine(testing::Values(core::kClassicType, core::kBlockedType),
                                           testing::Values(HashKind::kXxh3, HashKind::kMurmur3, HashKind::kFnv1a,
                                                           HashKind::kSip)),
                          NameOf);

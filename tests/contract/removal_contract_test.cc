@@ -5,6 +5,8 @@
 #include <random>
 #include <thread>
 
+#include "core/families/bloom/bloom_types.h"
+#include "core/families/redisbloom/redisbloom_types.h"
 #include "tests/contract/filter_contract.h"
 
 namespace bitsieve::test {
@@ -38,9 +40,9 @@ class Removal : public FilterContract {
   static constexpr KeySource kSource = KeySource::kStrings;
 };
 
-std::vector<core::FilterKind> RemovingKinds() {
-  std::vector<core::FilterKind> kinds;
-  for (const core::FilterKind kind : AllKinds()) {
+std::vector<core::FilterType> RemovingKinds() {
+  std::vector<core::FilterType> kinds;
+  for (const core::FilterType kind : AllKinds()) {
     core::MemoryBudget budget;
     if ((*core::MakeFilter(ParamsOf(kind, 0.01, 100, 0, 1), budget))->capabilities().remove) kinds.push_back(kind);
   }
@@ -48,7 +50,7 @@ std::vector<core::FilterKind> RemovingKinds() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Removal, testing::ValuesIn(RemovingKinds()),
-                         [](const auto& test) { return std::string(core::FilterKindName(test.param)); });
+                         [](const auto& test) { return std::string(core::FilterTypeName(test.param)); });
 
 TEST_P(Removal, OfHalfLeavesTheOtherHalf) {
   constexpr uint64_t kItems = 200'000 / kSlowdown;
@@ -75,7 +77,7 @@ TEST_P(Removal, OfEverythingLeavesNothing) {
   Add(*filter, kSource, 0, 1000);
   EXPECT_EQ(Remove(*filter, kSource, 0, 1000), 1000U);
   // The header of a RedisCuckoo counts removals.
-  if (GetParam() != core::FilterKind::kRedisCuckoo) {
+  if (GetParam() != core::kRedisCuckooType) {
     EXPECT_EQ(BytesOf(*filter), BytesOf(*empty));
   }
   EXPECT_EQ(filter->Info().fill_ratio, 0);
@@ -112,7 +114,7 @@ TEST_P(Removal, TakesOneAdditionBack) {
 }
 
 TEST_P(Removal, MakesRoomInAFullFilter) {
-  if (GetParam() == core::FilterKind::kRedisCuckoo) GTEST_SKIP() << "how many items fit is a matter of chance";
+  if (GetParam() == core::kRedisCuckooType) GTEST_SKIP() << "how many items fit is a matter of chance";
   const auto filter = Make(1e-6, 100, 0, 5);
   Add(*filter, kSource, 0, 100);
   std::vector<core::AddOutcome> outcome(1);
@@ -250,7 +252,7 @@ class RemovalRace : public Removal {
 };
 
 INSTANTIATE_TEST_SUITE_P(Kinds, RemovalRace, testing::ValuesIn(RemovingKinds()),
-                         [](const auto& test) { return std::string(core::FilterKindName(test.param)); });
+                         [](const auto& test) { return std::string(core::FilterTypeName(test.param)); });
 
 // Each thread adds and removes items of its own; the counters are shared, and so few that all of them meet.
 TEST_P(RemovalRace, DisjointItemsOverSharedCounters) {
@@ -260,7 +262,7 @@ TEST_P(RemovalRace, DisjointItemsOverSharedCounters) {
     const uint64_t rounds = 40 / (kSlowdown > 1 ? 4 : 1);
     core::FilterParams params =
         ParamsOf(GetParam(), 0.1, expansion == 0 ? kThreads * (kKept + 100) : 50, expansion, 10);
-    params.counter_bits = 8;  // one of 4 bits may come to its largest value by the way, and then stays there
+    core::SetCounterBits(params, 8);  // one of 4 bits may come to its largest value by the way, and then stays there
     const auto filter = core::MakeFilter(params, budget_).value();
     std::atomic<uint64_t> refused{0};
     RunThreads(kThreads, [&](uint64_t t) {

@@ -6,9 +6,12 @@
 #include <random>
 #include <thread>
 
-#include "core/bits/memory_image.h"
-#include "core/filters/filter_union.h"
-#include "core/filters/redis_cuckoo.h"
+#include "core/families/bloom/bloom_types.h"
+#include "core/families/bloom/filter_union.h"
+#include "core/families/redisbloom/redis_cuckoo.h"
+#include "core/families/redisbloom/redisbloom_types.h"
+#include "core/families/ribbon/ribbon_type.h"
+#include "core/memory/memory_image.h"
 #include "tests/contract/every_option.h"
 #include "tests/support/window_fixture.h"
 
@@ -207,7 +210,7 @@ TEST_P(Replay, OfAnImageThatIsReadWhileAnotherThreadGoesOnGivesTheSameBytes) {
 
 // Refused additions are not told of, whatever they were refused for.
 TEST_P(Replay, OfAFilterThatMemoryWasRefusedToNowAndThenGivesTheSameBytes) {
-  if (GetParam().params.window.of_time()) {
+  if (core::WindowOf(GetParam().params).of_time()) {
     GTEST_SKIP() << "without memory for a further generation, it puts items into the one before";
   }
   core::MemoryBudget tight;
@@ -316,14 +319,14 @@ TEST_P(BigImage, IsLostWithoutMemoryButTheFilterGoesOn) {
   const Bytes before = BytesOf(*filter_);
   Add(kItems, 5000);
   Forget(kItems / 2, 5000);
-  const bool unchanged = filter_->ChangeCount() == changes || GetParam().params.kind == core::FilterKind::kRibbon;
+  const bool unchanged = filter_->ChangeCount() == changes || GetParam().params.type == core::kRibbonType;
   std::string body(image->body_bytes(), '\0');
   EXPECT_EQ(image->Read(0, std::as_writable_bytes(std::span(body))).has_value(), unchanged);
 }
 
 TEST(UnionChanges, MakeTheDestinationPristineNoLonger) {
   core::MemoryBudget budget;
-  const core::FilterParams params = ParamsOf(core::FilterKind::kClassic, 0.01, 100, 0, 1);
+  const core::FilterParams params = ParamsOf(core::kClassicType, 0.01, 100, 0, 1);
   const auto a = std::move(*core::MakeFilter(params, budget));
   const auto b = std::move(*core::MakeFilter(params, budget));
   const core::Filter* source = b.get();
@@ -336,7 +339,7 @@ TEST(UnionChanges, MakeTheDestinationPristineNoLonger) {
 TEST(RedisCuckooInsert, TellsOfWhatItAddedAndOfNothingElse) {
   using Presence = core::RedisCuckoo::Presence;
   core::MemoryBudget budget;
-  const auto made = std::move(*core::MakeFilter(ParamsOf(core::FilterKind::kRedisCuckoo, 0.01, 100, 1, 0), budget));
+  const auto made = std::move(*core::MakeFilter(ParamsOf(core::kRedisCuckooType, 0.01, 100, 1, 0), budget));
   auto& filter = dynamic_cast<core::RedisCuckoo&>(*made);
   Recorder recorder;
   filter.Attach(&recorder, kId, 0);

@@ -4,17 +4,18 @@
 #include <array>
 #include <cmath>
 
+#include "core/families/redisbloom/redisbloom_types.h"
 #include "core/hash/mix64.h"
 #include "tests/contract/filter_contract.h"
 
 namespace bitsieve::test {
 namespace {
 
-using core::FilterKind;
+using core::FilterType;
 
 // The server's hashes of different items are as good as random ones; those of redisbloom are what they are.
 core::KeyHash RandomHash(const core::Filter& filter, uint64_t number) {
-  if (core::HashIsChosen(filter.params().kind) || filter.params().kind != FilterKind::kRedisBloom) {
+  if (core::FindFilterType(filter.params().type)->made.any_hash || filter.params().type != core::kRedisBloomType) {
     return {core::Mix64(2 * number), core::Mix64(2 * number + 1)};
   }
   return filter.HashOf(Key(KeySource::kSequentialIntegers, number));
@@ -94,7 +95,7 @@ constexpr std::array kCapacities{1, 2, 3, 5, 10, 20, 100};
 std::string Case(double rate, uint64_t capacity) { return std::to_string(rate) + " of " + std::to_string(capacity); }
 
 // RedisBloom's types have the rates that their layouts give.
-bool IsRedisBloomsOwn(FilterKind kind) { return kind == FilterKind::kRedisBloom || kind == FilterKind::kRedisCuckoo; }
+bool IsRedisBloomsOwn(FilterType kind) { return kind == core::kRedisBloomType || kind == core::kRedisCuckooType; }
 
 TEST_P(SmallFilters, KeepTheRequestedRateWhenFull) {
   if (IsRedisBloomsOwn(GetParam())) GTEST_SKIP() << "its rate cannot be requested";
@@ -132,7 +133,7 @@ TEST_P(SmallFilters, EstimateTheirRateWithinATenthOrNotAtAll) {
 TEST(SmallRedisBloomFilters, EstimateTheRateOfAChainOfTinySubFilters) {
   core::MemoryBudget budget;
   core::FilterParams params;
-  params.kind = FilterKind::kRedisBloom;
+  params.type = core::kRedisBloomType;
   params.error_rate = 0.01;
   params.capacity = 1;
   params.expansion = 1;

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/filters/redis_cuckoo_header.h"
+#include "core/families/redisbloom/redis_cuckoo_codec.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::test {

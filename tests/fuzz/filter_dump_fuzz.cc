@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/filters/filter_dump.h"
+#include "core/filter/filter_dump.h"
 #include "tests/fuzz/dump_checksums.h"
 
 namespace bitsieve::test {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/persistence/log_reader.h"
+#include "server/persistence/log/log_reader.h"
 #include "tests/support/log_checksums.h"
 #include "tests/support/memory_disk.h"
 

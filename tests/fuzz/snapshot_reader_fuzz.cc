@@ -16,9 +16,11 @@
 
 #include "core/base/bytes.h"
 #include "core/base/checksum.h"
-#include "core/filters/filter_factory.h"
-#include "server/persistence/filter_file.h"
-#include "server/persistence/manifest.h"
+#include "core/families/cuckoo/cuckoo_type.h"
+#include "core/families/redisbloom/redisbloom_types.h"
+#include "core/filter/filter_factory.h"
+#include "server/persistence/disk/filter_file.h"
+#include "server/persistence/disk/manifest.h"
 #include "server/persistence/recovery.h"
 #include "tests/support/memory_disk.h"
 
@@ -88,9 +90,9 @@ void TryFilter(MemoryDisk& disk, const FileSeal& seal) {
       (*filter)->MayContain(std::span(&hash, 1), std::span(&present, 1));
       // A full window refuses what it knows, too, if it cannot count its time from now on; and so does a full filter
       // that stores every addition.
-      const core::FilterKind kind = (*filter)->params().kind;
-      const bool refuses_known = outcome == core::AddOutcome::kWindowFull || kind == core::FilterKind::kCuckoo ||
-                                 kind == core::FilterKind::kRedisCuckoo;
+      const core::FilterType kind = (*filter)->params().type;
+      const bool refuses_known =
+          outcome == core::AddOutcome::kWindowFull || kind == core::kCuckooType || kind == core::kRedisCuckooType;
       Require(present == (outcome <= core::AddOutcome::kAdded) || (present == 1 && refuses_known));
       const auto again = WriteFilterFile(disk, kFilterPath, "again", *(*filter)->Capture(), kChunkBytes, buffer);
       core::MemoryBudget other;

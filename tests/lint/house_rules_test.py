@@ -10,15 +10,17 @@ def layers(path, text):
 
 class Layers(unittest.TestCase):
     def test_an_upward_include_is_found(self):
-        self.assertEqual(len(layers("core/base/x.h", '#include "core/filters/filter.h"\n')), 1)
+        self.assertEqual(len(layers("core/base/x.h", '#include "core/filter/filter.h"\n')), 1)
+        self.assertEqual(len(layers("core/filter/x.h", '#include "core/families/bloom/link.h"\n')), 1)
+        self.assertEqual(len(layers("core/families/cuckoo/x.h", '#include "core/families/bloom/link.h"\n')), 1)
         self.assertEqual(len(layers("core/x.cc", '#include "server/net/x.h"\n')), 1)
-        self.assertEqual(len(layers("protocol/x.cc", '  # include "core/filters/filter.h"\n')), 1)
+        self.assertEqual(len(layers("protocol/x.cc", '  # include "core/filter/filter.h"\n')), 1)
         self.assertEqual(len(layers("server/keyspace/x.cc", '#include "server/commands/command.h"\n')), 1)
 
     def test_allowed_includes_pass(self):
         self.assertEqual(layers("server/keyspace/x.cc", '#include "server/commands/keyspace.h"\n'), [])
         self.assertEqual(layers("server/commands/x.cc", '#include "protocol/x.h"\n#include <string>\n'), [])
-        self.assertEqual(layers("core/x.cc", '// #include "server/net/x.h"\n'), [])
+        self.assertEqual(layers("core/filter/x.cc", '// #include "server/net/x.h"\n'), [])
 
     def test_a_missing_file_and_an_unknown_folder_are_found(self):
         self.assertEqual(len(layers("core/x.cc", '#include "core/missing.h"\n')), 1)

@@ -15,7 +15,7 @@
 
 #include "config/flags.h"
 #include "config/loader.h"
-#include "server/persistence/posix_disk.h"
+#include "server/persistence/disk/posix_disk.h"
 #include "server/server.h"
 #include "tests/support/fault_disk.h"
 

@@ -10,7 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/filters/filter_dump.h"
+#include "core/families/bloom/bloom_types.h"
+#include "core/filter/filter_dump.h"
 #include "server/commands/command_table.h"
 #include "tests/support/command_fixture.h"
 #include "tests/support/snapshot_fixture.h"
@@ -57,7 +58,7 @@ inline const std::vector<Words>& Types() {
   return kTypes;
 }
 
-inline std::string DumpOf(core::FilterKind kind) {
+inline std::string DumpOf(core::FilterType kind) {
   TestKeyspace keyspace;
   const FilterPtr filter = keyspace.Make("f", 50, kind);
   AddItems(*filter, "dumped", 20);
@@ -125,7 +126,7 @@ inline void ScriptOfNames(std::vector<Step>& script) {
 }
 
 inline void ScriptOfDumps(std::vector<Step>& script) {
-  const std::string dump = DumpOf(core::FilterKind::kBlocked);
+  const std::string dump = DumpOf(core::kBlockedType);
   script.push_back({{{"BF.RESTORE", "restored", dump}}});
   script.push_back({{{"BF.RESTORE", "restored", dump, "REPLACE"}}});
   script.push_back({{Add("BF.MADD", "restored", 400, 3)}, 3});

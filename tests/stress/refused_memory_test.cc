@@ -16,8 +16,8 @@
 #include <thread>
 
 #include "core/base/change_meter.h"
-#include "core/filters/filter_dump.h"
-#include "core/filters/ribbon_staging.h"
+#include "core/families/ribbon/ribbon_staging.h"
+#include "core/filter/filter_dump.h"
 #include "server/commands/command_table.h"
 #include "server/keyspace/freezer.h"
 #include "tests/stress/refused_memory_script.h"

@@ -10,7 +10,8 @@
 #include <functional>
 #include <string>
 
-#include "server/persistence/posix_disk.h"
+#include "core/families/bloom/bloom_types.h"
+#include "server/persistence/disk/posix_disk.h"
 #include "tests/support/fault_disk.h"
 #include "tests/support/snapshot_fixture.h"
 #include "tests/support/temporary_directory.h"
@@ -24,7 +25,7 @@ constexpr Fault::Kind kKills[] = {Fault::Kind::kKillBefore, Fault::Kind::kKillWi
 void Prepare(TestServer& server) {
   AddItems(*server.keyspace.Make("changed"), "a", 20);
   AddItems(*server.keyspace.Make("removed"), "b", 20);
-  AddItems(*server.keyspace.Make("renamed", 50, core::FilterKind::kClassic), "c", 20);
+  AddItems(*server.keyspace.Make("renamed", 50, core::kClassicType), "c", 20);
   AddItems(*server.keyspace.Make("same"), "d", 20);
 }
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/persistence/disk.h"
+#include "server/persistence/disk/disk.h"
 
 namespace bitsieve::server {
 

@@ -9,7 +9,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/checksum.h"
-#include "server/persistence/log_segment.h"
+#include "server/persistence/log/log_segment.h"
 
 namespace bitsieve::test {
 

@@ -8,9 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "server/persistence/log_reader.h"
-#include "server/persistence/log_record.h"
-#include "server/persistence/log_segment.h"
+#include "core/families/bloom/bloom_types.h"
+#include "server/persistence/log/log_reader.h"
+#include "server/persistence/log/log_record.h"
+#include "server/persistence/log/log_segment.h"
 #include "tests/support/memory_disk.h"
 
 namespace bitsieve::server {
@@ -32,7 +33,7 @@ inline std::string Encoded(std::span<const log::Record> records) {
 // The life of a filter `fruit`: at least one record of every kind.
 inline std::vector<log::Record> SampleRecords() {
   core::FilterParams params;
-  params.kind = core::FilterKind::kBlocked;
+  params.type = core::kBlockedType;
   params.capacity = 10;
   params.seed = 7;
   return {log::Made{1, params},

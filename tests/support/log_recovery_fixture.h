@@ -9,16 +9,21 @@
 #include <utility>
 #include <vector>
 
-#include "server/persistence/log_reader.h"
+#include "core/families/bloom/bloom_types.h"
+#include "core/families/cuckoo/cuckoo_type.h"
+#include "core/families/fingerprint/fingerprint_type.h"
+#include "core/families/redisbloom/redisbloom_types.h"
+#include "core/families/ribbon/ribbon_type.h"
+#include "core/families/window/window_type.h"
+#include "server/persistence/log/log_reader.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/snapshot_fixture.h"
 
 namespace bitsieve::server {
 
-inline constexpr core::FilterKind kKinds[] = {
-    core::FilterKind::kClassic,    core::FilterKind::kBlocked,     core::FilterKind::kCounting,
-    core::FilterKind::kCuckoo,     core::FilterKind::kRedisCuckoo, core::FilterKind::kWindow,
-    core::FilterKind::kRedisBloom, core::FilterKind::kFingerprint, core::FilterKind::kRibbon};
+inline constexpr core::FilterType kKinds[] = {core::kClassicType,    core::kBlockedType,     core::kCountingType,
+                                              core::kCuckooType,     core::kRedisCuckooType, core::kWindowType,
+                                              core::kRedisBloomType, core::kFingerprintType, core::kRibbonType};
 
 inline void RemoveItem(core::Filter& filter, const std::string& item) {
   const core::KeyHash hash = filter.HashOf(item);
@@ -47,7 +52,7 @@ class LogRecoveryTest : public testing::Test {
   }
   Registry& registry() { return server_->keyspace.registry; }
   static constexpr uint64_t kLarge = 400'000;  // items of a filter whose content the log has in a file
-  FilterPtr Make(const std::string& name, core::FilterKind kind = core::FilterKind::kBlocked) {
+  FilterPtr Make(const std::string& name, core::FilterType kind = core::kBlockedType) {
     return server_->keyspace.Make(name, 50, kind);
   }
   void InsertPrepared(const std::string& name, FilterPtr filter) {

@@ -14,15 +14,17 @@
 #include <utility>
 #include <vector>
 
-#include "core/filters/filter_factory.h"
+#include "core/families/bloom/bloom_types.h"
+#include "core/families/window/window_type.h"
+#include "core/filter/filter_factory.h"
 #include "server/keyspace/registry.h"
-#include "server/persistence/data_directory.h"
-#include "server/persistence/file_ids.h"
-#include "server/persistence/keyspace_recorder.h"
-#include "server/persistence/log_writer.h"
+#include "server/persistence/disk/data_directory.h"
+#include "server/persistence/disk/file_ids.h"
+#include "server/persistence/log/keyspace_recorder.h"
+#include "server/persistence/log/log_writer.h"
+#include "server/persistence/log/replay_clock.h"
 #include "server/persistence/recovery.h"
-#include "server/persistence/replay_clock.h"
-#include "server/persistence/snapshot_writer.h"
+#include "server/persistence/snapshot/snapshot_writer.h"
 
 namespace bitsieve::server {
 
@@ -30,13 +32,13 @@ namespace bitsieve::server {
 struct TestKeyspace {
   explicit TestKeyspace(uint64_t limit_bytes = 0) : memory(limit_bytes) {}
 
-  FilterPtr Make(const std::string& name, uint64_t capacity = 50, core::FilterKind kind = core::FilterKind::kBlocked) {
+  FilterPtr Make(const std::string& name, uint64_t capacity = 50, core::FilterType kind = core::kBlockedType) {
     core::FilterParams params;
-    params.kind = kind;
+    params.type = kind;
     params.capacity = capacity;
     params.seed = 7;
-    if (kind == core::FilterKind::kWindow) {
-      params.window.items = capacity;
+    if (kind == core::kWindowType) {
+      core::SetWindow(params, {.items = capacity});
       params.expansion = 0;
     }
     core::Result<std::unique_ptr<core::Filter>> filter = core::MakeFilter(params, memory);

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "core/base/bytes.h"
-#include "core/filters/filter_factory.h"
-#include "core/filters/window_filter.h"
+#include "core/families/window/window_filter.h"
+#include "core/families/window/window_type.h"
+#include "core/filter/filter_factory.h"
 
 namespace bitsieve::test {
 
@@ -25,11 +26,11 @@ class WindowFixture {
  public:
   static core::FilterParams Params(double rate, uint64_t capacity, core::WindowSpan window) {
     core::FilterParams params;
-    params.kind = core::FilterKind::kWindow;
+    params.type = core::kWindowType;
     params.error_rate = rate;
     params.capacity = capacity;
     params.expansion = 0;
-    params.window = window;
+    core::SetWindow(params, window);
     params.seed = 42;
     core::ShareForStatedCapacity(params);
     return params;

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/filters/image_pressure.h"
-#include "core/filters/redis_cuckoo.h"
+#include "core/families/redisbloom/redis_cuckoo.h"
+#include "core/filter/image_pressure.h"
 #include "server/commands/command_table.h"
 #include "tests/support/command_fixture.h"
 #include "tests/support/manual_workers.h"

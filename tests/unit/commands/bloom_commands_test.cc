@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "core/families/bloom/bloom_types.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
@@ -162,7 +163,7 @@ TEST_F(BloomCommandsTest, ReserveKeepsWhatItIsAskedFor) {
                    "0.5", "expansion", "4"}),
             kOk);
   const core::FilterParams& params = registry.Find("f")->params();
-  EXPECT_EQ(params.kind, core::FilterKind::kClassic);
+  EXPECT_EQ(params.type, core::kClassicType);
   EXPECT_EQ(params.error_rate, 0.001);
   EXPECT_EQ(params.capacity, 5000u);
   EXPECT_EQ(params.seed, UINT64_MAX);
@@ -256,7 +257,7 @@ TEST_F(BloomCommandsTest, InsertMakesWhatItSays) {
   EXPECT_EQ(params.capacity, 1000u);
   EXPECT_EQ(params.error_rate, 0.001);
   EXPECT_EQ(params.expansion, 3u);
-  EXPECT_EQ(params.kind, core::FilterKind::kClassic);
+  EXPECT_EQ(params.type, core::kClassicType);
   EXPECT_EQ(params.seed, 9u);
   EXPECT_EQ(params.tightening_ratio, 0.7);
 }
@@ -278,13 +279,13 @@ TEST_F(BloomCommandsTest, InsertIgnoresOptionsOfAFilterThatIsThere) {
 }
 
 TEST_F(BloomCommandsTest, AutoCreatedFiltersFollowTheDefaults) {
-  settings.default_kind = core::FilterKind::kClassic;
+  settings.default_type = core::kClassicType;
   settings.default_error_rate = 0.001;
   settings.default_capacity = 1234;
   settings.default_expansion = 7;
   Reply({"BF.MADD", "f", "x"});
   const core::FilterParams& params = registry.Find("f")->params();
-  EXPECT_EQ(params.kind, core::FilterKind::kClassic);
+  EXPECT_EQ(params.type, core::kClassicType);
   EXPECT_EQ(params.error_rate, 0.001);
   EXPECT_EQ(params.capacity, 1234u);
   EXPECT_EQ(params.expansion, 7u);

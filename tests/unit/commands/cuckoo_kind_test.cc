@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/families/cuckoo/cuckoo_type.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
@@ -54,8 +55,8 @@ TEST_F(CuckooKindTest, OptionsAreReadAndTold) {
   EXPECT_EQ(Reply({"BF.INFO", "f", "TYPE"}), "*1\r\n$6\r\ncuckoo\r\n");
   EXPECT_EQ(Reply({"BF.INSERT", "i", "TYPE", "cuckoo", "maxiterations", "7", "bucketsize", "2", "ITEMS", "x"}),
             "*1\r\n:1\r\n");
-  EXPECT_EQ(registry.Find("i")->params().bucket_size, 2u);
-  EXPECT_EQ(registry.Find("i")->params().max_iterations, 7u);
+  EXPECT_EQ(core::BucketSizeOf(registry.Find("i")->params()), 2u);
+  EXPECT_EQ(core::MaxIterationsOf(registry.Find("i")->params()), 7u);
   const std::string all = Reply({"BF.INFO", "f", "FULL"});
   EXPECT_THAT(all, StartsWith("*32\r\n"));
   EXPECT_THAT(all, EndsWith("+Bucket size\r\n:8\r\n+Max iterations\r\n:50\r\n+Fingerprint bits\r\n:11\r\n"));
@@ -111,7 +112,7 @@ TEST_F(CuckooKindTest, AFullFilterSaysSo) {
 }
 
 TEST_F(CuckooKindTest, DefaultTypeMayBeCuckoo) {
-  settings.default_kind = core::FilterKind::kCuckoo;
+  settings.default_type = core::kCuckooType;
   EXPECT_EQ(Replies({{"BF.ADD", "f", "x"}, {"BF.DEL", "f", "x"}, {"BF.EXISTS", "f", "x"}}), ":1\r\n:1\r\n:0\r\n");
 }
 

@@ -4,7 +4,9 @@
 #include <thread>
 #include <utility>
 
-#include "core/filters/filter_dump.h"
+#include "core/families/redisbloom/redisbloom_types.h"
+#include "core/families/window/window_type.h"
+#include "core/filter/filter_dump.h"
 #include "tests/support/command_fixture.h"
 #include "tests/support/redis_bloom_header.h"
 
@@ -62,7 +64,7 @@ class DumpCommands : public testing::Test, public CommandFixture {
 
 class OfRedisBloom : public DumpCommands {
  protected:
-  OfRedisBloom() { settings.default_kind = core::FilterKind::kRedisBloom; }
+  OfRedisBloom() { settings.default_type = core::kRedisBloomType; }
 };
 
 // The module keeps the expansion in the header of a filter that does not grow, unless EXPANSION 0 made it so.
@@ -206,23 +208,23 @@ TEST_F(OfRedisBloom, HasNoSeedAndNoRatioToChoose) {
   EXPECT_EQ(Reply({"BF.RESERVE", "k", "0.01", "100", "TYPE", "classic", "SEED", "1"}), kOk);
 }
 
-class OfAnyKind : public DumpCommands, public testing::WithParamInterface<core::FilterKind> {
+class OfAnyKind : public DumpCommands, public testing::WithParamInterface<core::FilterType> {
  protected:
   void Make(const std::string& key) {
-    Words command{"BF.RESERVE", key, "0.01", "1000", "TYPE", std::string(core::FilterKindName(GetParam()))};
-    if (GetParam() == core::FilterKind::kWindow) command.insert(command.end(), {"WINDOW", "1000"});
-    if (GetParam() == core::FilterKind::kRedisCuckoo) command = {"CF.RESERVE", key, "1000"};
+    Words command{"BF.RESERVE", key, "0.01", "1000", "TYPE", std::string(core::FilterTypeName(GetParam()))};
+    if (GetParam() == core::kWindowType) command.insert(command.end(), {"WINDOW", "1000"});
+    if (GetParam() == core::kRedisCuckooType) command = {"CF.RESERVE", key, "1000"};
     ASSERT_EQ(Reply(command), kOk);
   }
 };
 
-std::vector<core::FilterKind> AllKinds() {
-  std::vector<core::FilterKind> kinds;
-  for (const core::FilterKindRow& row : core::kFilterKinds) kinds.push_back(row.kind);
+std::vector<core::FilterType> AllKinds() {
+  std::vector<core::FilterType> kinds;
+  for (const core::FilterTypeRow* row : core::FilterTypes()) kinds.push_back(row->type);
   return kinds;
 }
 INSTANTIATE_TEST_SUITE_P(Kinds, OfAnyKind, testing::ValuesIn(AllKinds()),
-                         [](const auto& test) { return std::string(core::FilterKindName(test.param)); });
+                         [](const auto& test) { return std::string(core::FilterTypeName(test.param)); });
 
 TEST_P(OfAnyKind, ComesBackByPieces) {
   Make("k");

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/families/bloom/bloom_types.h"
+#include "core/families/window/window_type.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
@@ -43,14 +45,14 @@ TEST_F(FilterTemplatesTest, AddMaddAndInsertMakeFiltersByThem) {
   Reply({"BF.INSERT", "c:3", "ITEMS", "x"});
   for (const char* name : {"c:1", "c:2", "c:3"}) {
     const core::FilterParams params = ParamsOf(name);
-    EXPECT_EQ(params.kind, core::FilterKind::kClassic);
+    EXPECT_EQ(params.type, core::kClassicType);
     EXPECT_EQ(params.error_rate, 0.001);
     EXPECT_EQ(params.capacity, 5000U);
     EXPECT_EQ(params.expansion, 4U);
     EXPECT_EQ(params.first_link_share, 0.8) << "its capacity is stated";
   }
   Reply({"BF.ADD", "d:1", "x"});
-  EXPECT_EQ(ParamsOf("d:1").kind, core::FilterKind::kBlocked);
+  EXPECT_EQ(ParamsOf("d:1").type, core::kBlockedType);
   EXPECT_EQ(ParamsOf("d:1").capacity, 100U);
 }
 
@@ -66,10 +68,10 @@ TEST_F(FilterTemplatesTest, TheFirstThatFitsWins) {
 // What an entry leaves out is as the options say when the filter is made.
 TEST_F(FilterTemplatesTest, DefaultsOfTheMomentFillTheGaps) {
   Use({Entry("*", {{"capacity", "7"}})});
-  settings.default_kind = core::FilterKind::kCounting;
+  settings.default_type = core::kCountingType;
   settings.default_expansion = 0;
   Reply({"BF.ADD", "f", "x"});
-  EXPECT_EQ(ParamsOf("f").kind, core::FilterKind::kCounting);
+  EXPECT_EQ(ParamsOf("f").type, core::kCountingType);
   EXPECT_EQ(ParamsOf("f").capacity, 7U);
   EXPECT_EQ(ParamsOf("f").expansion, 0U);
 }
@@ -86,11 +88,11 @@ TEST_F(FilterTemplatesTest, WhatInsertStatesWins) {
   EXPECT_EQ(ParamsOf("b").hash, core::HashKind::kSip) << "the type is the same";
   // Of another type, what belongs to the entry's own does not fit.
   Reply({"BF.INSERT", "c", "TYPE", "counting", "ITEMS", "x"});
-  EXPECT_EQ(ParamsOf("c").kind, core::FilterKind::kCounting);
+  EXPECT_EQ(ParamsOf("c").type, core::kCountingType);
   EXPECT_EQ(ParamsOf("c").capacity, 7U);
   EXPECT_EQ(ParamsOf("c").hash, core::HashKind::kXxh3);
   Reply({"BF.INSERT", "d", "TYPE", "window", "WINDOW", "7", "ITEMS", "x"});
-  EXPECT_EQ(ParamsOf("d").window.items, 7U);
+  EXPECT_EQ(core::WindowOf(ParamsOf("d")).items, 7U);
   EXPECT_EQ(Reply({"BF.INSERT", "e", "TYPE", "counting", "HASH", "sip", "ITEMS", "x"}),
             "-ERR HASH is for TYPE blocked or classic only\r\n");
   EXPECT_EQ(Reply({"BF.INSERT", "e", "NOCREATE", "ITEMS", "x"}), "-ERR not found\r\n");
@@ -101,20 +103,20 @@ TEST_F(FilterTemplatesTest, WindowsAndOptionsOfSingleTypes) {
        Entry("n:*", {{"window", "1000"}, {"type", "window"}}),
        Entry("c:*", {{"counterbits", "8"}, {"type", "counting"}})});
   Reply({"BF.ADD", "w:1", "x"});
-  EXPECT_EQ(ParamsOf("w:1").window.duration_ms, 86'400'000U);
+  EXPECT_EQ(core::WindowOf(ParamsOf("w:1")).duration_ms, 86'400'000U);
   Reply({"BF.INSERT", "w:2", "WINDOW", "1h", "ITEMS", "x"});
-  EXPECT_EQ(ParamsOf("w:2").window.duration_ms, 3'600'000U);
+  EXPECT_EQ(core::WindowOf(ParamsOf("w:2")).duration_ms, 3'600'000U);
   EXPECT_EQ(ParamsOf("w:2").capacity, 50U);
   Reply({"BF.ADD", "n:1", "x"});
   EXPECT_EQ(ParamsOf("n:1").capacity, 1000U);
   Reply({"BF.ADD", "c:1", "x"});
-  EXPECT_EQ(ParamsOf("c:1").counter_bits, 8U);
+  EXPECT_EQ(core::CounterBitsOf(ParamsOf("c:1")), 8U);
 }
 
 TEST_F(FilterTemplatesTest, ReserveKnowsNone) {
   Use({Entry("*", {{"type", "classic"}})});
   Reply({"BF.RESERVE", "f", "0.01", "100"});
-  EXPECT_EQ(ParamsOf("f").kind, core::FilterKind::kBlocked);
+  EXPECT_EQ(ParamsOf("f").type, core::kBlockedType);
 }
 
 TEST_F(FilterTemplatesTest, EachProblemNamesEntryAndField) {

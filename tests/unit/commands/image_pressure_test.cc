@@ -1,6 +1,6 @@
 // A filter whose image is being written, and for whose changes there is nearly no memory left: changes to it are
 // postponed, and nothing else is.
-#include "core/filters/image_pressure.h"
+#include "core/filter/image_pressure.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/families/bloom/bloom_types.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
@@ -114,9 +115,9 @@ TEST_F(RemovalCommandsTest, CounterBitsAreChosenWithTheFilter) {
   EXPECT_EQ(Reply({"BF.RESERVE", "f4", "0.01", "100", "TYPE", "counting"}), kOk);
   EXPECT_EQ(Reply({"BF.RESERVE", "f8", "0.01", "100", "COUNTERBITS", "8", "TYPE", "Counting"}), kOk);
   EXPECT_EQ(Reply({"BF.INSERT", "i8", "TYPE", "counting", "counterbits", "8", "ITEMS", "x"}), "*1\r\n:1\r\n");
-  EXPECT_EQ(registry.Find("f4")->params().counter_bits, 4u);
-  EXPECT_EQ(registry.Find("f8")->params().counter_bits, 8u);
-  EXPECT_EQ(registry.Find("i8")->params().counter_bits, 8u);
+  EXPECT_EQ(core::CounterBitsOf(registry.Find("f4")->params()), 4u);
+  EXPECT_EQ(core::CounterBitsOf(registry.Find("f8")->params()), 8u);
+  EXPECT_EQ(core::CounterBitsOf(registry.Find("i8")->params()), 8u);
   EXPECT_NEAR(registry.Find("f8")->Info().bits_per_item / registry.Find("f4")->Info().bits_per_item, 2, 0.01);
 
   const std::string bad = "-ERR bad counter bits: they must be 4 or 8\r\n";
@@ -142,7 +143,7 @@ TEST_F(RemovalCommandsTest, IfNotExistsComparesCounterBits) {
 }
 
 TEST_F(RemovalCommandsTest, DefaultTypeMayBeCounting) {
-  settings.default_kind = core::FilterKind::kCounting;
+  settings.default_type = core::kCountingType;
   EXPECT_EQ(Replies({{"BF.ADD", "f", "x"}, {"BF.DEL", "f", "x"}, {"BF.EXISTS", "f", "x"}}), ":1\r\n:1\r\n:0\r\n");
   EXPECT_EQ(Reply({"BF.RESERVE", "g", "0.01", "100", "COUNTERBITS", "8"}), kOk);
 }

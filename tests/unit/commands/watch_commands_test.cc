@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/filters/ribbon_staging.h"
+#include "core/families/ribbon/ribbon_staging.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {

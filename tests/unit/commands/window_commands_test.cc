@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/commands/window_text.h"
+#include "core/families/window/window_type.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
@@ -13,24 +13,24 @@ using testing::HasSubstr;
 TEST(WindowText, ReadsItemsAndDurations) {
   const auto items = [](uint64_t n) { return core::WindowSpan{.items = n}; };
   const auto ms = [](uint64_t n) { return core::WindowSpan{.duration_ms = n}; };
-  EXPECT_EQ(ParseWindow("1"), items(1));
-  EXPECT_EQ(ParseWindow("1073741824"), items(1073741824));
-  EXPECT_EQ(ParseWindow("500ms"), ms(500));
-  EXPECT_EQ(ParseWindow("90s"), ms(90'000));
-  EXPECT_EQ(ParseWindow("30M"), ms(1'800'000));
-  EXPECT_EQ(ParseWindow("24h"), ms(86'400'000));
-  EXPECT_EQ(ParseWindow("7d"), ms(604'800'000));
-  EXPECT_EQ(ParseWindow("3650d"), ms(core::kMaxWindowMs));
+  EXPECT_EQ(core::ParseWindow("1"), items(1));
+  EXPECT_EQ(core::ParseWindow("1073741824"), items(1073741824));
+  EXPECT_EQ(core::ParseWindow("500ms"), ms(500));
+  EXPECT_EQ(core::ParseWindow("90s"), ms(90'000));
+  EXPECT_EQ(core::ParseWindow("30M"), ms(1'800'000));
+  EXPECT_EQ(core::ParseWindow("24h"), ms(86'400'000));
+  EXPECT_EQ(core::ParseWindow("7d"), ms(604'800'000));
+  EXPECT_EQ(core::ParseWindow("3650d"), ms(core::kMaxWindowMs));
   for (const char* bad : {"", "0", "0s", "-1", "1073741825", "99ms", "3651d", "1y", "1.5h", "h", "24 h", "1h30m", "+5",
                           "007", "18446744073709551616s", "99999999999999999d"}) {
-    EXPECT_EQ(ParseWindow(bad), std::nullopt) << bad;
+    EXPECT_EQ(core::ParseWindow(bad), std::nullopt) << bad;
   }
 }
 
 TEST(WindowText, TellsTheShortestForm) {
   for (const char* text : {"1000000", "500ms", "90s", "30m", "24h", "25h", "7d"}) {
     const std::string expected = std::string(text) == "24h" ? "1d" : text;
-    EXPECT_EQ(WindowText(*ParseWindow(text)), expected);
+    EXPECT_EQ(core::WindowText(*core::ParseWindow(text)), expected);
   }
 }
 

@@ -100,7 +100,7 @@ TEST(OptionRow, Words) {
   ASSERT_TRUE(SetOption(Row("default-type"), "classic", options));
   EXPECT_EQ(options.default_type, "classic");
   EXPECT_EQ(Refusal("default-type", "Magic"),
-            R"(default-type must be one of classic, blocked, counting, cuckoo, fingerprint, redisbloom, not "Magic")");
+            R"(default-type must be one of blocked, classic, counting, cuckoo, fingerprint, redisbloom, not "Magic")");
   EXPECT_NE(Refusal("default-type", ""), "");
 }
 

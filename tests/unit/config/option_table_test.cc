@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "config/redis_settings.h"
-#include "core/filters/filter_params.h"
+#include "core/families/redisbloom/redisbloom_types.h"
+#include "core/filter/filter_params.h"
 
 namespace bitsieve::config {
 namespace {

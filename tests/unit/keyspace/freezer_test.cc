@@ -7,7 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/filters/ribbon_staging.h"
+#include "core/families/ribbon/ribbon_staging.h"
+#include "core/families/ribbon/ribbon_type.h"
 #include "tests/unit/keyspace/registry_fixture.h"
 
 namespace bitsieve::server {
@@ -18,7 +19,7 @@ class FreezerTest : public RegistryTest {
   // Under the name, closed.
   FilterPtr PutClosed(std::string_view name, uint64_t items) {
     core::FilterParams params;
-    params.kind = core::FilterKind::kRibbon;
+    params.type = core::kRibbonType;
     params.error_rate = 0.01;
     params.capacity = items;
     const FilterPtr filter = std::move(*core::MakeFilter(params, memory_));

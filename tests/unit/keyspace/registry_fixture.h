@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/filters/filter_factory.h"
+#include "core/filter/filter_factory.h"
 #include "server/keyspace/registry.h"
 
 namespace bitsieve::server {

@@ -1,4 +1,4 @@
-#include "server/persistence/checked_file.h"
+#include "server/persistence/disk/checked_file.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 
-#include "core/filters/filter_factory.h"
-#include "server/persistence/log_current.h"
+#include "core/families/bloom/bloom_types.h"
+#include "core/families/cuckoo/cuckoo_type.h"
+#include "core/filter/filter_factory.h"
+#include "server/persistence/log/log_current.h"
 #include "tests/support/fault_disk.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/snapshot_fixture.h"
@@ -47,10 +49,10 @@ class DamageTest : public testing::Test {
     Registry& registry = server.keyspace.registry;
     const FilterPtr a = server.keyspace.Make("a");
     AddItems(*a, "saved", 20);
-    AddItems(*server.keyspace.Make("b", 50, core::FilterKind::kCounting), "saved", 20);
+    AddItems(*server.keyspace.Make("b", 50, core::kCountingType), "saved", 20);
     ASSERT_TRUE(Ok(server.writer->Save()));
     AddItems(*a, "first segment", 5);
-    AddItems(*server.keyspace.Make("c", 50, core::FilterKind::kCuckoo), "first segment", 5);
+    AddItems(*server.keyspace.Make("c", 50, core::kCuckooType), "first segment", 5);
     // Too large to be part of a record.
     const FilterPtr large = server.keyspace.Make("large", 240'000);
     AddItems(*large, "first segment", 5);

@@ -1,4 +1,4 @@
-#include "server/persistence/data_directory.h"
+#include "server/persistence/disk/data_directory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/persistence/filter_file.h"
+#include "server/persistence/disk/filter_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,24 +54,24 @@ class FilterFileTest : public testing::Test {
 };
 
 TEST_F(FilterFileTest, GivesBackEveryKindAndChain) {
-  for (const core::FilterKindRow& row : core::kFilterKinds) {
-    const FilterPtr filter = keyspace_.Make(std::string(row.name), 20, row.kind);
+  for (const core::FilterTypeRow* row : core::FilterTypes()) {
+    const FilterPtr filter = keyspace_.Make(std::string(row->name), 20, row->type);
     for (const int items : {0, 1, 500}) {
       AddItems(*filter, "item", items);
       const auto read = Read(Write(*filter));
       ASSERT_TRUE(Ok(read));
-      EXPECT_EQ(BytesOf(**read), BytesOf(*filter)) << row.name << " with " << items << " items";
+      EXPECT_EQ(BytesOf(**read), BytesOf(*filter)) << row->name << " with " << items << " items";
     }
   }
 }
 
 TEST_F(FilterFileTest, SeveralThreadsGiveBackTheSame) {
-  for (const core::FilterKindRow& row : core::kFilterKinds) {
-    const FilterPtr filter = keyspace_.Make(std::string(row.name), 20, row.kind);
+  for (const core::FilterTypeRow* row : core::FilterTypes()) {
+    const FilterPtr filter = keyspace_.Make(std::string(row->name), 20, row->type);
     AddItems(*filter, "item", 500);
     const auto read = ReadByThreads(Write(*filter));
     ASSERT_TRUE(Ok(read));
-    EXPECT_EQ(BytesOf(**read), BytesOf(*filter)) << row.name;
+    EXPECT_EQ(BytesOf(**read), BytesOf(*filter)) << row->name;
   }
 }
 

@@ -9,9 +9,10 @@
 #include <cctype>
 #include <string>
 
-#include "server/persistence/filter_file.h"
-#include "server/persistence/log_segment.h"
-#include "server/persistence/manifest.h"
+#include "core/families/bloom/bloom_types.h"
+#include "server/persistence/disk/filter_file.h"
+#include "server/persistence/disk/manifest.h"
+#include "server/persistence/log/log_segment.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/snapshot_fixture.h"
 #include "tests/unit/persistence/golden_files.h"
@@ -40,7 +41,7 @@ FilterPtr ReadGoldenChain(TestKeyspace& keyspace) {
 
 // The snapshot of the worked example in docs/formats/snapshot.md, and a chain of two links of the other kind.
 void MakeSnapshot(MemoryDisk& disk, TestKeyspace& keyspace) {
-  const FilterPtr fruit = keyspace.Make("fruit", 10, core::FilterKind::kBlocked);
+  const FilterPtr fruit = keyspace.Make("fruit", 10, core::kBlockedType);
   for (const char* item : {"apple", "pear", "plum"}) AddItem(*fruit, item);
   const FilterPtr chain = ReadGoldenChain(keyspace);
   ChunkBuffer buffer;

@@ -1,12 +1,12 @@
-#include "server/persistence/inspection.h"
+#include "server/persistence/inspect/inspection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "server/persistence/filter_file.h"
-#include "server/persistence/inspection_report.h"
+#include "server/persistence/disk/filter_file.h"
+#include "server/persistence/inspect/inspection_report.h"
 #include "tests/support/fault_disk.h"
 #include "tests/support/log_checksums.h"
 #include "tests/support/log_fixture.h"
@@ -24,8 +24,8 @@ class InspectionTest : public testing::Test {
  protected:
   InspectionTest() {
     EXPECT_TRUE(Ok(server_.Start(log_.disk, "/d")));
-    for (const core::FilterKindRow& row : core::kFilterKinds) {
-      AddItems(*server_.keyspace.Make(std::string(row.name), 20, row.kind), "item", 15);
+    for (const core::FilterTypeRow* row : core::FilterTypes()) {
+      AddItems(*server_.keyspace.Make(std::string(row->name), 20, row->type), "item", 15);
     }
     Save();
   }
@@ -68,14 +68,14 @@ TEST_F(InspectionTest, TellsOfEveryKindWhatTheFilterItselfTells) {
     EXPECT_THAT(found.damage, IsEmpty());
     EXPECT_THAT(found.unreadable, IsEmpty());
     EXPECT_EQ(found.verified, verify);
-    EXPECT_EQ(found.filters.size(), core::kFilterKinds.size());
-    for (const core::FilterKindRow& row : core::kFilterKinds) {
-      const InspectedFilter& filter = Named(found, row.name);
-      const core::FilterInfo info = server_.keyspace.registry.Find(std::string(row.name))->Info();
-      ASSERT_TRUE(filter.summary.has_value()) << row.name;
-      EXPECT_EQ(filter.summary->kind, row.kind);
-      EXPECT_EQ(filter.summary->capacity, info.capacity) << row.name;
-      EXPECT_EQ(filter.summary->items, info.items) << row.name;
+    EXPECT_EQ(found.filters.size(), core::FilterTypes().size());
+    for (const core::FilterTypeRow* row : core::FilterTypes()) {
+      const InspectedFilter& filter = Named(found, row->name);
+      const core::FilterInfo info = server_.keyspace.registry.Find(std::string(row->name))->Info();
+      ASSERT_TRUE(filter.summary.has_value()) << row->name;
+      EXPECT_EQ(filter.summary->type, row->type);
+      EXPECT_EQ(filter.summary->capacity, info.capacity) << row->name;
+      EXPECT_EQ(filter.summary->items, info.items) << row->name;
       EXPECT_GT(filter.body_bytes, 0u);
     }
   }
@@ -129,7 +129,7 @@ TEST_F(InspectionTest, WithoutAManifestTheRestIsToldAllTheSame) {
   Inspection found = Look(true);
   EXPECT_FALSE(found.has_manifest);
   EXPECT_THAT(found.damage, ElementsAre(HasSubstr("/d/MANIFEST: is missing")));
-  EXPECT_EQ(found.leftovers.size(), core::kFilterKinds.size());
+  EXPECT_EQ(found.leftovers.size(), core::FilterTypes().size());
   EXPECT_EQ(found.scan.records, 3u);
   log_.disk.Put("/d/MANIFEST", "no manifest");
   EXPECT_THAT(Look(true).damage, ElementsAre(HasSubstr("/d/MANIFEST: at byte 0")));
@@ -231,7 +231,7 @@ TEST_F(InspectionTest, ReportsAreForPeopleAndForScripts) {
   EXPECT_THAT(text, HasSubstr("all is whole"));
   EXPECT_THAT(TextOf(Look(false)), HasSubstr("--verify reads every byte"));
   const auto json = nlohmann::json::parse(JsonOf(found));
-  EXPECT_EQ(json["filters"].size(), core::kFilterKinds.size());
+  EXPECT_EQ(json["filters"].size(), core::FilterTypes().size());
   EXPECT_EQ(json["log"]["segments"][0]["records"]["unnamed"], 1);
   EXPECT_EQ(json["log"]["records"], 3);
   EXPECT_TRUE(json["log"]["damage"].is_null());

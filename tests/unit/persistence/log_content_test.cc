@@ -1,5 +1,5 @@
 // Whole contents in the log and beside it: of filters that a command brought, and of filters that it rewrote in use.
-#include "server/persistence/log_content.h"
+#include "server/persistence/log/log_content.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,9 @@
 #include <atomic>
 #include <thread>
 
-#include "core/filters/filter_factory.h"
-#include "core/filters/filter_union.h"
+#include "core/families/bloom/bloom_types.h"
+#include "core/families/bloom/filter_union.h"
+#include "core/filter/filter_factory.h"
 #include "tests/support/log_recovery_fixture.h"
 
 namespace bitsieve::server {
@@ -43,8 +44,8 @@ TEST_F(LogContentTest, ContentsThatWereBroughtComeBack) {
 }
 
 TEST_F(LogContentTest, LargeContentsAreFilesAndSmallOnesAreNot) {
-  for (const core::FilterKind kind : kKinds) {
-    const std::string name(core::FilterKindName(kind));
+  for (const core::FilterType kind : kKinds) {
+    const std::string name(core::FilterTypeName(kind));
     const FilterPtr filter = Make(name, kind);
     AddItems(*filter, "i", 20);
     InsertPrepared(name + " copy", core::CloneFilter(*filter, server_->keyspace.memory).value());
@@ -74,8 +75,8 @@ TEST_F(LogContentTest, AFileThatNobodyCameToNeedIsRemoved) {
 
 // While others add to it: the file is older than the log where it is named.
 TEST_F(LogContentTest, WhatIsAddedWhileALargeFilterIsRewrittenIsThere) {
-  for (const core::FilterKind kind : {core::FilterKind::kBlocked, core::FilterKind::kCounting}) {
-    const std::string name(core::FilterKindName(kind));
+  for (const core::FilterType kind : {core::kBlockedType, core::kCountingType}) {
+    const std::string name(core::FilterTypeName(kind));
     const FilterPtr source = server_->keyspace.Make(name + " source", kLarge, kind);
     AddItems(*source, "s", 1000);
     const FilterPtr target = server_->keyspace.Make(name, kLarge, kind);
@@ -83,7 +84,7 @@ TEST_F(LogContentTest, WhatIsAddedWhileALargeFilterIsRewrittenIsThere) {
     std::jthread writer([&] {
       for (int i = 0; !stop.load(); ++i) {
         AddItem(*target, "t" + std::to_string(i % 5000));
-        if (kind == core::FilterKind::kCounting && i % 3 == 0) RemoveItem(*target, "t" + std::to_string(i % 5000));
+        if (kind == core::kCountingType && i % 3 == 0) RemoveItem(*target, "t" + std::to_string(i % 5000));
       }
     });
     const core::Filter* const sources[] = {source.get()};
@@ -122,8 +123,8 @@ TEST_F(LogContentTest, AnOutcomeThatNeverComesLeavesTheFilterAsItWasMeanwhile) {
 }
 
 TEST_F(LogContentTest, AnOutcomeThatComesOutOfOrderCountsOnce) {
-  const FilterPtr target = Make("target", core::FilterKind::kCounting);
-  const FilterPtr source = Make("source", core::FilterKind::kCounting);
+  const FilterPtr target = Make("target", core::kCountingType);
+  const FilterPtr source = Make("source", core::kCountingType);
   AddItems(*source, "s", 5);
   const core::Filter* const sources[] = {source.get()};
   ContentWriter contents(*server_->directory, *server_->file_ids);

@@ -1,4 +1,4 @@
-#include "server/persistence/log_reader.h"
+#include "server/persistence/log/log_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "server/persistence/log_record.h"
+#include "server/persistence/log/log_record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "core/base/bytes.h"
+#include "core/families/redisbloom/redisbloom_types.h"
+#include "core/families/window/window_type.h"
 #include "tests/support/log_fixture.h"
 
 namespace bitsieve::server::log {
@@ -40,18 +42,17 @@ std::string ErrorOf(const core::Status& status) {
 // Every field differs from its default.
 core::FilterParams UnusualParams() {
   core::FilterParams params;
-  params.kind = core::FilterKind::kWindow;
+  params.type = core::kWindowType;
   params.error_rate = 0.003;
   params.capacity = 1000;
   params.expansion = 0;
   params.tightening_ratio = 0.6;
   params.first_link_share = 0.7;
   params.seed = 0x123456789abcdef0;
-  params.window = {0, 5000};
-  params.counter_bits = 8;
-  params.bucket_size = 3;
-  params.max_iterations = 77;
-  params.redisbloom = {3, 5};
+  core::SetWindow(params, {0, 5000});
+  core::SetCounterBits(params, 8);
+  core::SetRedisCuckooParams(params, {3, 77});
+  core::SetRedisBloomMarks(params, {3, 5});
   return params;
 }
 
@@ -106,7 +107,7 @@ TEST(LogRecord, EveryParameterComesBack) {
   Record decoded;
   ASSERT_TRUE(Decode(rest, decoded).has_value());
   const core::FilterParams& back = std::get<Made>(decoded).params;
-  EXPECT_EQ(back.kind, params.kind);
+  EXPECT_EQ(back.type, params.type);
   EXPECT_EQ(back.error_rate, params.error_rate);
   EXPECT_EQ(back.capacity, params.capacity);
   EXPECT_EQ(back.expansion, params.expansion);
@@ -114,11 +115,7 @@ TEST(LogRecord, EveryParameterComesBack) {
   EXPECT_EQ(back.first_link_share, params.first_link_share);
   EXPECT_EQ(back.seed, params.seed);
   EXPECT_EQ(back.hash, params.hash);
-  EXPECT_EQ(back.window, params.window);
-  EXPECT_EQ(back.counter_bits, params.counter_bits);
-  EXPECT_EQ(back.bucket_size, params.bucket_size);
-  EXPECT_EQ(back.max_iterations, params.max_iterations);
-  EXPECT_EQ(back.redisbloom, params.redisbloom);
+  EXPECT_EQ(back.own, params.own);
 }
 
 TEST(LogRecord, AChangeCostsLittleMoreThanItsHashes) {
@@ -199,12 +196,12 @@ TEST(LogRecord, ImpossibleParametersAreFound) {
     return ErrorOf(DecodeContent(Encoded(Made{1, params}).substr(sizeof(uint32_t))));
   };
   EXPECT_EQ(error_of([](core::FilterParams&) {}), "no error");
-  EXPECT_THAT(error_of([](auto& params) { params.kind = core::FilterKind{0}; }), HasSubstr("filter type must be"));
+  EXPECT_THAT(error_of([](auto& params) { params.type = core::FilterType{0}; }), HasSubstr("filter type must be"));
   EXPECT_THAT(error_of([](auto& params) { params.error_rate = 2; }), HasSubstr("error rate must be"));
-  EXPECT_THAT(error_of([](auto& params) { params.window.items = 3; }), HasSubstr("not of both"));
+  EXPECT_THAT(error_of([](auto& params) { core::SetWindow(params, {3, 5000}); }), HasSubstr("not of both"));
   // Validate does not look at the hash of this kind; hashing with one that is none would be the end.
   EXPECT_THAT(error_of([](auto& params) {
-                params.kind = core::FilterKind::kRedisCuckoo;
+                params.type = core::kRedisCuckooType;
                 params.hash = core::HashKind{8};
               }),
               HasSubstr("hash function is not known"));

@@ -7,9 +7,12 @@
 #include <random>
 #include <thread>
 
-#include "core/filters/filter_factory.h"
-#include "core/filters/ribbon_staging.h"
-#include "server/persistence/snapshotter.h"
+#include "core/families/bloom/bloom_types.h"
+#include "core/families/ribbon/ribbon_staging.h"
+#include "core/families/ribbon/ribbon_type.h"
+#include "core/families/window/window_type.h"
+#include "core/filter/filter_factory.h"
+#include "server/persistence/snapshot/snapshotter.h"
 #include "tests/support/log_recovery_fixture.h"
 
 namespace bitsieve::server {
@@ -19,8 +22,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST_F(LogRecoveryTest, EveryKindComesBackAsItWasWithoutASnapshot) {
-  for (const core::FilterKind kind : kKinds) {
-    const FilterPtr filter = Make(std::string(core::FilterKindName(kind)), kind);
+  for (const core::FilterType kind : kKinds) {
+    const FilterPtr filter = Make(std::string(core::FilterTypeName(kind)), kind);
     AddItems(*filter, "i", 40);
     AddItems(*filter, "i", 10);
     if (filter->capabilities().remove) RemoveItem(*filter, "i3");
@@ -29,16 +32,16 @@ TEST_F(LogRecoveryTest, EveryKindComesBackAsItWasWithoutASnapshot) {
 }
 
 TEST_F(LogRecoveryTest, FiltersThatGrewComeBack) {
-  for (const core::FilterKind kind : kKinds) {
-    if (kind == core::FilterKind::kWindow) continue;
-    AddItems(*Make(std::string(core::FilterKindName(kind)), kind), "i", 700);
+  for (const core::FilterType kind : kKinds) {
+    if (kind == core::kWindowType) continue;
+    AddItems(*Make(std::string(core::FilterTypeName(kind)), kind), "i", 700);
   }
   ExpectSame();
 }
 
 TEST_F(LogRecoveryTest, SnapshotAndLogGiveEachChangeOnce) {
-  for (const core::FilterKind kind : kKinds) {
-    const FilterPtr filter = Make(std::string(core::FilterKindName(kind)), kind);
+  for (const core::FilterType kind : kKinds) {
+    const FilterPtr filter = Make(std::string(core::FilterTypeName(kind)), kind);
     AddItems(*filter, "before", 30);
     Save();
     ExpectSame();
@@ -98,7 +101,7 @@ TEST_F(LogRecoveryTest, AnExpiryThatWasLiftedAfterTheSnapshotIsLifted) {
 
 TEST_F(LogRecoveryTest, RestartsGoOnWithTheLog) {
   for (int round = 0; round < 4; ++round) {
-    const FilterPtr filter = Make("f" + std::to_string(round), core::FilterKind::kCounting);
+    const FilterPtr filter = Make("f" + std::to_string(round), core::kCountingType);
     AddItems(*filter, "i", 10 + round);
     AddItems(*registry().Find("f0"), "r" + std::to_string(round), 3);
     if (round == 2) Save();
@@ -128,7 +131,7 @@ TEST_F(LogRecoveryTest, AServerWithoutALogReadsOneAndKeepsWhatItSaves) {
 }
 
 TEST_F(LogRecoveryTest, AFilterThatWasClosedIsTold) {
-  const FilterPtr closed = Make("f", core::FilterKind::kRibbon);
+  const FilterPtr closed = Make("f", core::kRibbonType);
   AddItems(*closed, "i", 10);
   registry().NoteFreezing(closed);
   registry().Rename("f", "g", false);
@@ -141,7 +144,7 @@ TEST_F(LogRecoveryTest, AFilterThatWasClosedIsTold) {
 }
 
 TEST_F(LogRecoveryTest, AFilterThatIsClosedWhenItIsSavedIsTold) {
-  const FilterPtr closed = Make("f", core::FilterKind::kRibbon);
+  const FilterPtr closed = Make("f", core::kRibbonType);
   AddItems(*closed, "i", 10);
   ASSERT_TRUE(core::RibbonStaging::Of(*closed)->Close());
   Save();
@@ -153,10 +156,10 @@ TEST_F(LogRecoveryTest, AFilterThatIsClosedWhenItIsSavedIsTold) {
 
 TEST_F(LogRecoveryTest, WindowsOfTimeForgetByTheTimeOfTheLog) {
   core::FilterParams params;
-  params.kind = core::FilterKind::kWindow;
+  params.type = core::kWindowType;
   params.capacity = 100;
   params.expansion = 0;
-  params.window.duration_ms = 3000;
+  core::SetWindow(params, {.duration_ms = 3000});
   const FilterPtr filter = core::MakeFilter(params, server_->keyspace.memory).value();
   registry().InsertIfAbsent("w", filter);
   for (int i = 0; i < 30; ++i) {
@@ -175,7 +178,7 @@ TEST_F(LogRecoveryTest, ALongLogMakesASnapshot) {
   Snapshotter snapshotter(
       SnapshotParts{*server_->directory, registry(), *server_->file_ids, server_->image_pool, server_->recorder.get()},
       SavedState(), SnapshotSchedule{.max_log_bytes = 10'000});
-  AddItems(*Make("f", core::FilterKind::kCounting), "i", 1000);
+  AddItems(*Make("f", core::kCountingType), "i", 1000);
   const auto was_cut = [&] {
     const std::vector<LogFile> files = ListLog(disk_, "/d/log").value();
     return files.size() == 1 && files.front().start >= 10'000;
@@ -274,7 +277,7 @@ TEST_F(LogRecoveryTest, ALostManifestIsNotAnEmptyServer) {
 // ---- a snapshot and a log while everything goes on
 
 TEST_F(LogRecoveryTest, SavingWhileManyWriteLosesNothingAndCountsNothingTwice) {
-  for (const core::FilterKind kind : kKinds) Make(std::string(core::FilterKindName(kind)), kind);
+  for (const core::FilterType kind : kKinds) Make(std::string(core::FilterTypeName(kind)), kind);
   std::atomic<bool> stop{false};
   {
     std::vector<std::jthread> writers;
@@ -282,8 +285,8 @@ TEST_F(LogRecoveryTest, SavingWhileManyWriteLosesNothingAndCountsNothingTwice) {
       writers.emplace_back([&, w] {
         std::mt19937 random(w);
         for (int i = 0; !stop.load(); ++i) {
-          const core::FilterKind kind = kKinds[random() % std::size(kKinds)];
-          const std::string name(core::FilterKindName(kind));
+          const core::FilterType kind = kKinds[random() % std::size(kKinds)];
+          const std::string name(core::FilterTypeName(kind));
           const FilterPtr filter = registry().Find(name);
           if (filter == nullptr) continue;
           AddItem(*filter, std::to_string(random() % 3000));

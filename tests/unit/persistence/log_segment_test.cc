@@ -1,4 +1,4 @@
-#include "server/persistence/log_segment.h"
+#include "server/persistence/log/log_segment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

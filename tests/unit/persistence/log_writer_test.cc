@@ -1,4 +1,4 @@
-#include "server/persistence/log_writer.h"
+#include "server/persistence/log/log_writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <mutex>
 #include <thread>
 
-#include "server/persistence/log_reader.h"
+#include "server/persistence/log/log_reader.h"
 #include "tests/support/fault_disk.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/snapshot_fixture.h"

@@ -1,4 +1,4 @@
-#include "server/persistence/manifest.h"
+#include "server/persistence/disk/manifest.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "server/persistence/posix_disk.h"
+#include "server/persistence/disk/posix_disk.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

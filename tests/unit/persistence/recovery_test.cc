@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/persistence/filter_file.h"
+#include "core/families/bloom/bloom_types.h"
+#include "core/families/cuckoo/cuckoo_type.h"
+#include "server/persistence/disk/filter_file.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/snapshot_fixture.h"
 
@@ -22,7 +24,7 @@ class RecoveryTest : public testing::Test {
     TestServer server;
     ASSERT_TRUE(Ok(server.Start(disk_, "/d", {.chunk_bytes = 64})));
     AddItems(*server.keyspace.Make("first", 20), "x", 15);
-    AddItems(*server.keyspace.Make("second", 20, core::FilterKind::kClassic), "y", 60);
+    AddItems(*server.keyspace.Make("second", 20, core::kClassicType), "y", 60);
     AddItems(*server.keyspace.Make("third", 20), "z", 5);
     server.keyspace.registry.SetExpiry("third", server.keyspace.now_ms + kThirdLivesMs, 0);
     ASSERT_TRUE(Ok(server.writer->Save()));
@@ -78,7 +80,7 @@ TEST_F(RecoveryTest, LoadsLargeFiltersByManyThreads) {
     TestServer server;
     ASSERT_TRUE(Ok(server.Start(disk, "/d", {.chunk_bytes = 4096})));
     AddItems(*server.keyspace.Make("blocked", 2'000'000), "x", 3000);
-    AddItems(*server.keyspace.Make("cuckoo", 1'000'000, core::FilterKind::kCuckoo), "y", 3000);
+    AddItems(*server.keyspace.Make("cuckoo", 1'000'000, core::kCuckooType), "y", 3000);
     ASSERT_TRUE(Ok(server.writer->Save()));
     saved = server.contents();
   }

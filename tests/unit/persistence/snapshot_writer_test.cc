@@ -1,4 +1,4 @@
-#include "server/persistence/snapshot_writer.h"
+#include "server/persistence/snapshot/snapshot_writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 #include <atomic>
 #include <thread>
 
+#include "core/families/bloom/bloom_types.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/snapshot_fixture.h"
 
@@ -176,7 +177,7 @@ TEST_F(SnapshotWriterTest, WhatExpiredLeavesTheDisk) {
 }
 
 TEST_F(SnapshotWriterTest, ALargeFilterNeedsOneChunkOfMemory) {
-  AddItems(*server_.keyspace.Make("big", 1000000, core::FilterKind::kClassic), "x", 1000);
+  AddItems(*server_.keyspace.Make("big", 1000000, core::kClassicType), "x", 1000);
   const uint64_t bytes = Save().bytes_written;
   EXPECT_GT(bytes, kDefaultChunkBytes);
   EXPECT_EQ(Recovered(), server_.contents());

@@ -1,4 +1,4 @@
-#include "server/persistence/snapshotter.h"
+#include "server/persistence/snapshot/snapshotter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/persistence/posix_disk.h"
+#include "server/persistence/disk/posix_disk.h"
 #include "tests/support/fault_disk.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/snapshot_fixture.h"

@@ -1,0 +1,51 @@
+#include "core/base/parse.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace bitsieve::core {
+
+namespace {
+
+template <class Number>
+std::optional<Number> ParseWhole(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// "007" and "-0" are no numbers to Redis: each number has one spelling.
+bool HasOneSpelling(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  const std::string_view digits = text.substr(negative ? 1 : 0);
+  return !digits.starts_with('0') || (digits.size() == 1 && !negative);
+}
+
+char Lower(char byte) { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + ('a' - 'A')) : byte; }
+
+}  // namespace
+
+std::optional<int64_t> ParseInteger(std::string_view text) {
+  return HasOneSpelling(text) ? ParseWhole<int64_t>(text) : std::nullopt;
+}
+
+std::optional<uint64_t> ParseUnsigned(std::string_view text) {
+  return HasOneSpelling(text) ? ParseWhole<uint64_t>(text) : std::nullopt;
+}
+
+std::optional<double> ParseDouble(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  const std::optional<double> number = ParseWhole<double>(text);
+  return number && !std::isnan(*number) ? number : std::nullopt;
+}
+
+bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (Lower(a[i]) != Lower(b[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace bitsieve::core

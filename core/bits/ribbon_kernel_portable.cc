@@ -1,9 +1,0 @@
-// The kernel for every processor.
-#include "core/bits/ribbon_kernel_loops.h"
-
-namespace bitsieve::core {
-
-extern const RibbonKernel kPortableRibbonKernel;
-const RibbonKernel kPortableRibbonKernel{"portable", MayContainLoop<OneByOne>, SubstituteLoop<OneByOne>};
-
-}  // namespace bitsieve::core

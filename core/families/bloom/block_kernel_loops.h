@@ -1,0 +1,99 @@
+// block_kernel_loops.h: the loops of a block kernel, for any instruction set. Included by the sources block_kernel_*.cc
+// alone; all is in an anonymous namespace, since each includes it with its own compiler flags.
+//
+// A `Line` offers: Pattern(word, lanes); Covers(line, pattern), which may run while another thread sets bits; and
+// Set(line, pattern) -> bits newly set.
+#pragma once
+
+#include "core/families/bloom/block_kernel.h"
+#include "core/memory/bit_memory.h"
+
+namespace bitsieve::core {
+namespace {
+
+BITSIEVE_ALWAYS_INLINE uint16_t LanesOf(const BlockArray& array, const KeyHash& hash, unsigned line) {
+  return array.lane_sets[(hash.low >> (line * kLaneSetBits)) & (kLaneSets - 1)];
+}
+
+BITSIEVE_ALWAYS_INLINE uint32_t WordOf(const KeyHash& hash, unsigned line) {
+  return static_cast<uint32_t>(hash.high >> (line * 32));
+}
+
+template <class Line, class Pattern>
+BITSIEVE_ALWAYS_INLINE unsigned SetLine(const BlockArray& array, std::byte* line, const Pattern& pattern) {
+  array.memory->BeforeWrite(static_cast<uint64_t>(line - array.lines));
+  return Line::Set(line, pattern);
+}
+
+template <class Line>
+struct OneLine {
+  std::byte* line;
+  decltype(Line::Pattern(0, 0)) pattern;
+
+  BITSIEVE_ALWAYS_INLINE OneLine(const BlockArray& array, const KeyHash& hash)
+      : line(array.lines + FirstLine(array, hash) * 64),
+        pattern(Line::Pattern(WordOf(hash, 0), LanesOf(array, hash, 0))) {}
+  BITSIEVE_ALWAYS_INLINE bool Covered() const { return Line::Covers(line, pattern); }
+  // The bits newly set.
+  BITSIEVE_ALWAYS_INLINE unsigned Set(const BlockArray& array) const { return SetLine<Line>(array, line, pattern); }
+};
+
+template <class Line>
+struct TwoLines {
+  std::byte* line[2];
+  decltype(Line::Pattern(0, 0)) pattern[2];
+
+  BITSIEVE_ALWAYS_INLINE TwoLines(const BlockArray& array, const KeyHash& hash)
+      : pattern{Line::Pattern(WordOf(hash, 0), LanesOf(array, hash, 0)),
+                Line::Pattern(WordOf(hash, 1), LanesOf(array, hash, 1))} {
+    const uint64_t first = FirstLine(array, hash);
+    line[0] = array.lines + first * 64;
+    line[1] = array.lines + SecondLine(array, hash, first) * 64;
+  }
+  BITSIEVE_ALWAYS_INLINE bool Covered() const {
+    return Line::Covers(line[0], pattern[0]) && Line::Covers(line[1], pattern[1]);
+  }
+  BITSIEVE_ALWAYS_INLINE unsigned Set(const BlockArray& array) const {
+    return SetLine<Line>(array, line[0], pattern[0]) + SetLine<Line>(array, line[1], pattern[1]);
+  }
+};
+
+template <class Place>
+void MayContainLoop(const BlockArray& array, const KeyHash* hashes, size_t count, uint8_t* present) {
+  for (size_t i = 0; i < count; ++i) {
+    if (Place(array, hashes[i]).Covered()) present[i] = 1;
+  }
+}
+
+template <class Place>
+BlockAddProgress AddLoop(const BlockArray& array, const KeyHash* hashes, size_t count, const uint8_t* skip,
+                         uint8_t* added, uint64_t room) {
+  BlockAddProgress progress{0, 0, 0};
+  for (; progress.done < count; ++progress.done) {
+    added[progress.done] = 0;
+    if (skip[progress.done] != 0) continue;
+    const Place place(array, hashes[progress.done]);
+    if (place.Covered()) continue;
+    if (progress.added == room) break;
+    progress.bits_set += place.Set(array);
+    added[progress.done] = 1;
+    ++progress.added;
+  }
+  return progress;
+}
+
+template <class Line>
+void MayContain(const BlockArray& array, const KeyHash* hashes, size_t count, uint8_t* present) {
+  if (array.lines_per_item == 1) return MayContainLoop<OneLine<Line>>(array, hashes, count, present);
+  return MayContainLoop<TwoLines<Line>>(array, hashes, count, present);
+}
+
+template <class Line>
+BlockAddProgress Add(const BlockArray& array, const KeyHash* hashes, size_t count, const uint8_t* skip, uint8_t* added,
+                     uint64_t room) {
+  if (array.lines_per_item == 1) return AddLoop<OneLine<Line>>(array, hashes, count, skip, added, room);
+  return AddLoop<TwoLines<Line>>(array, hashes, count, skip, added, room);
+}
+
+}  // namespace
+}  // namespace bitsieve::core

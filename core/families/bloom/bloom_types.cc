@@ -1,0 +1,112 @@
+#include "core/families/bloom/bloom_types.h"
+
+#include "core/base/parse.h"
+#include "core/families/bloom/blocked_bloom.h"
+#include "core/families/bloom/chain_codec.h"
+#include "core/families/bloom/classic_bloom.h"
+#include "core/families/bloom/counting_bloom.h"
+#include "core/families/bloom/counting_filter.h"
+#include "core/families/bloom/scalable_filter.h"
+#include "core/filter/shared_options.h"
+
+namespace bitsieve::core {
+
+constexpr ChainType kBlockedChain{kBlockedType, kBlockedLayout, ScalableFilter::MakeEmpty, ScalableFilter::FirstShape};
+constexpr ChainType kClassicChain{kClassicType, kClassicLayout, ScalableFilter::MakeEmpty, ScalableFilter::FirstShape};
+constexpr ChainType kCountingChain{
+    kCountingType, kCountingLayout,
+    [](const ChainType& type, const FilterParams& params, MemoryBudget& budget) -> std::unique_ptr<ScalableFilter> {
+      return std::make_unique<CountingFilter>(type, params, budget);
+    },
+    ScalableFilter::FirstShape};
+
+namespace {
+
+static_assert(kBlockedType == kDefaultFilterType);
+
+Status ReadCounterBits(std::string_view text, FilterParams& params) {
+  const std::optional<uint64_t> bits = ParseUnsigned(text);
+  if (bits != 4 && bits != 8) return OutOfRange("bad counter bits: they must be 4 or 8");
+  SetCounterBits(params, static_cast<uint32_t>(*bits));
+  return {};
+}
+
+Status ValidateCounting(const FilterParams& params) {
+  if (Status status = ValidateCommon(params); !status) return status;
+  if (CounterBitsOf(params) != 4 && CounterBitsOf(params) != 8) return OutOfRange("counter bits must be 4 or 8");
+  return {};
+}
+
+constexpr TypeOption kCounterBitsOption{
+    .word = "COUNTERBITS",
+    .noun = "number of counter bits",
+    .missing = "no counter bits",
+    .read = ReadCounterBits,
+    .text = [](const FilterParams& params) { return std::to_string(CounterBitsOf(params)); }};
+
+constexpr InfoField kCounterBitsField{"COUNTERBITS", "Counter bits", [](const Filter& filter, const FilterInfo&) {
+                                        return InfoValue(uint64_t{CounterBitsOf(filter.params())});
+                                      }};
+
+template <const ChainType& type>
+Result<std::unique_ptr<Filter>> Make(const FilterParams& params, MemoryBudget& budget, const Clock&) {
+  return ScalableFilter::Make(type, params, budget);
+}
+
+template <const ChainType& type>
+Result<std::unique_ptr<FilterDecoder>> Open(std::string_view fields, MemoryBudget& budget, const Clock&) {
+  Result<ChainHeader> header = DecodeChainHeader(fields, type);
+  if (!header) return tl::unexpected(std::move(header).error());
+  return OpenChain(std::move(*header), budget);
+}
+
+template <const ChainType& type>
+Result<ImageSummary> Summarize(std::string_view fields) {
+  return SummaryOf(DecodeChainHeader(fields, type));
+}
+
+}  // namespace
+
+constexpr FilterTypeRow kBlockedRow{
+    .type = kBlockedType,
+    .name = "blocked",
+    .summary = "one or two cache lines per item: the fastest, and the default",
+    .can = {.unite = true},
+    .made = {.by_default = true, .any_hash = true},
+    .options = {&kHashOption, 1},
+    .info_fields = {&kHashField, 1},
+    .validate = ValidateCommon,
+    .make = Make<kBlockedChain>,
+    .open = Open<kBlockedChain>,
+    .summarize = Summarize<kBlockedChain>,
+};
+
+constexpr FilterTypeRow kClassicRow{
+    .type = kClassicType,
+    .name = "classic",
+    .summary = "the textbook Bloom filter: the smallest of the Bloom types",
+    .can = {.unite = true},
+    .made = {.by_default = true, .any_hash = true},
+    .options = {&kHashOption, 1},
+    .info_fields = {&kHashField, 1},
+    .validate = ValidateCommon,
+    .make = Make<kClassicChain>,
+    .open = Open<kClassicChain>,
+    .summarize = Summarize<kClassicChain>,
+};
+
+constexpr FilterTypeRow kCountingRow{
+    .type = kCountingType,
+    .name = "counting",
+    .summary = "classic with counters in place of bits: items can be removed",
+    .can = {.remove = true, .count = true, .repeats = true, .unite = true},
+    .made = {.by_default = true},
+    .options = {&kCounterBitsOption, 1},
+    .info_fields = {&kCounterBitsField, 1},
+    .validate = ValidateCounting,
+    .make = Make<kCountingChain>,
+    .open = Open<kCountingChain>,
+    .summarize = Summarize<kCountingChain>,
+};
+
+}  // namespace bitsieve::core

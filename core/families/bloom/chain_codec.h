@@ -1,0 +1,36 @@
+// chain_codec.h: the image of a chain of Bloom filters: its header, which has the parameters and the shape of each
+// link, as bytes and back, and a decoder of the whole image. What is read is checked field by field; nothing is
+// allocated on its word. docs/formats/filter.md has the byte tables. Thread-safe: free functions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/families/bloom/link.h"
+#include "core/families/bloom/scalable_filter.h"
+#include "core/filter/filter_decoder.h"
+
+namespace bitsieve::core {
+
+inline constexpr uint32_t kMaxLinks = 4096;
+
+struct ChainHeader {
+  const ChainType& type;
+  FilterParams params;
+  std::vector<LinkRecord> links;  // oldest first, at least one
+
+  ImageSummary Summary() const;
+};
+
+std::string EncodeChainHeader(const FilterParams& params, const std::vector<LinkRecord>& links);
+// From a header's fields. kCorrupt names the field.
+Result<ChainHeader> DecodeChainHeader(std::string_view fields, const ChainType& type);
+
+// As FilterDecoder::Open, from a header that was checked.
+Result<std::unique_ptr<FilterDecoder>> OpenChain(ChainHeader header, MemoryBudget& budget);
+
+}  // namespace bitsieve::core

@@ -1,0 +1,121 @@
+// scalable_filter.h: a chain of links, each a Bloom filter of fixed size; when the newest is full, a further one is put
+// before it. A filter that does not grow is a chain of one link.
+//
+// Idea        Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters", 2007. The rates of the links add up, so
+// each
+//             gets a share of the asked rate (FilterParams tells which) and their sum stays below it.
+// Growth      a new link has `expansion` times the capacity of the one before, and at least a quarter of the capacity
+// of
+//             all before it. The quarter matters for small expansions alone: with EXPANSION 1 a chain would otherwise
+//             grow by equal links without end, each lookup asking all of them and each link needing more bits than the
+//             last.
+// Operations  MayContain asks the links, newest first. Add asks the older links, then adds to the newest. Only the
+// newest
+//             ever changes: a link is followed by a next one only when every place in it is taken. So what the older
+//             links say is final.
+//             (CountingFilter, whose links lose items too, says what takes the place of this rule there.)
+// Limits      a link's own rate never goes below kMinLinkRate: then growing is refused (kCannotGrow). With the default
+// ratio
+//             that is after more than a hundred links.
+// Images      are exact: of the moment of capture, also while writers go on.
+// Threads     thread-safe; MayContain and Prefetch take no lock.
+// Persisted   docs/formats/filter.md.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/families/bloom/link.h"
+#include "core/filter/chain.h"
+#include "core/filter/filter.h"
+
+namespace bitsieve::core {
+
+struct LinkRecord {
+  LinkShape shape;
+  uint64_t items;
+};
+
+class ScalableFilter;
+
+// What differs between the filter types that are such chains.
+struct ChainType {
+  FilterType type;
+  const LinkLayout& layout;
+  std::unique_ptr<ScalableFilter> (*make_empty)(const ChainType& type, const FilterParams& params,
+                                                MemoryBudget& budget);
+  // Of the first link. kInvalidArgument if none is possible.
+  Result<LinkShape> (*first_shape)(const ChainType& type, const FilterParams& params);
+};
+
+class ScalableFilter : public Filter {
+ public:
+  static constexpr double kMinLinkRate = 1e-15;
+
+  ScalableFilter(const ChainType& type, const FilterParams& params, MemoryBudget& budget)
+      : Filter(params, budget), type_(type), chain_(OverheadBytes()) {}
+
+  // As MakeFilter.
+  static Result<std::unique_ptr<Filter>> Make(const ChainType& type, const FilterParams& params, MemoryBudget& budget);
+  // From links that were read back, oldest first, at least one. The overhead of all of them is taken from the budget.
+  static Result<std::unique_ptr<Filter>> FromLinks(const ChainType& type, const FilterParams& params,
+                                                   std::vector<std::unique_ptr<Link>> links, MemoryBudget& budget);
+  // For ChainType, of most types.
+  static std::unique_ptr<ScalableFilter> MakeEmpty(const ChainType& type, const FilterParams& params,
+                                                   MemoryBudget& budget) {
+    return std::make_unique<ScalableFilter>(type, params, budget);
+  }
+  static Result<LinkShape> FirstShape(const ChainType& type, const FilterParams& params);
+
+  void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
+  uint64_t ItemCount() const override;
+  uint64_t ChangeCount() const override { return ItemCount() + united(); }
+  FilterInfo Info() const override;
+  uint32_t SubFilters() const override { return chain_.size(); }
+  bool TouchesFreshPages(uint64_t items) const override;
+  std::optional<double> EstimatedErrorRate() const override;
+
+  // Oldest first, as of now; they live as long as the filter.
+  std::vector<const Link*> Links() const;
+
+  // Calls `unite` with the sub-filters, oldest first, while no other thread changes them, so it must be quick: it
+  // unites a part. What it tells to have been changed counts as a change of content.
+  Status Unite(const std::function<Result<uint64_t>(std::span<Link* const> links)>& unite);
+
+  // Adds what `other` holds in some words of its memory to the link of this place, 0 for the oldest, and counts the
+  // bits. First lets in writers that wait.
+  void UniteLink(size_t index, const Link& other, WordRange words) noexcept;
+
+  // What Make takes from the budget, and what each further link takes beside its bits.
+  static uint64_t OverheadBytes();
+
+ protected:
+  void PrefetchLines(const KeyHash& hash) const override;
+
+  uint64_t united() const { return united_.load(std::memory_order_acquire); }
+  static bool IsRefusal(AddOutcome outcome) { return outcome > AddOutcome::kAdded; }
+  const Chain<Link>& chain() const { return chain_; }
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override;
+  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
+  // Adds up to a chunk of hashes; returns how many outcomes it wrote. `refusal` is why growing failed in this call, if
+  // it did.
+  virtual size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal);
+  // Puts a further link before the newest, which is full. kAdded, or why not.
+  AddOutcome MakeRoom();
+  // What the link behind `newest` is to be; nothing if the filter cannot grow further.
+  virtual std::optional<LinkShape> NextShape(const Link& newest) const;
+  virtual std::string EncodeHeader(const std::vector<LinkRecord>& records) const;
+
+ private:
+  Status Append(std::unique_ptr<Link> link);
+
+  const ChainType& type_;
+  Chain<Link> chain_;
+  std::atomic<uint64_t> united_{0};  // changes by Unite; released after them
+};
+
+}  // namespace bitsieve::core

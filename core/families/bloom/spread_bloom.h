@@ -1,0 +1,102 @@
+// spread_bloom.h: what the Bloom filters share whose items set bits all over one array: all but where those lie, which
+// is what `Places` says, made from a hash and the number of positions, by one position after the other.
+//
+// Operations  MayContain looks at the k bits until one is clear. Add looks first, and sets the bits of an item that is
+//             new.
+// Threads     as Link.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "core/families/bloom/link.h"
+
+namespace bitsieve::core {
+
+template <class Places>
+class SpreadBloom : public BitLink {
+ public:
+  void Prefetch(const KeyHash& hash) const final {
+    // An absent item is mostly found out by its first bits: more lines than these would be loaded for nothing.
+    constexpr uint32_t kPrefetched = 3;
+    Places places(hash, positions_);
+    for (uint32_t i = 0; i < std::min(kPrefetched, shape().hash_functions); ++i) {
+      __builtin_prefetch(words() + places.Next() / 64);
+    }
+  }
+
+  void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const final {
+    for (size_t i = 0; i < hashes.size(); ++i) {
+      if (Contains(hashes[i])) present[i] = 1;
+    }
+  }
+
+  uint64_t UniteWith(const Link& other, WordRange range) final {
+    const auto* from = reinterpret_cast<const uint64_t*>(other.memory().data());
+    uint64_t bits_set = 0;
+    for (uint64_t i = range.first; i < range.end; ++i) {
+      const uint64_t bits = __atomic_load_n(from + i, __ATOMIC_RELAXED);
+      if (bits != 0) bits_set += SetBits(i, bits);
+    }
+    return bits_set;
+  }
+
+ protected:
+  SpreadBloom(const LinkShape& shape, BitMemory memory, uint64_t positions)
+      : BitLink(shape, std::move(memory)), positions_(positions) {}
+
+  // That an item may set: the bits, or fewer.
+  uint64_t positions() const { return positions_; }
+
+  LinkProgress DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
+                     uint64_t room) final {
+    LinkProgress progress{0, 0, 0};
+    for (; progress.done < hashes.size(); ++progress.done) {
+      const KeyHash& hash = hashes[progress.done];
+      added[progress.done] = 0;
+      if (skip[progress.done] != 0 || Contains(hash)) continue;
+      if (progress.added == room) break;
+      progress.bits_set += Set(hash);
+      added[progress.done] = 1;
+      ++progress.added;
+    }
+    return progress;
+  }
+
+ private:
+  // Relaxed, here and below: what an adder was told reaches others through a socket or a lock, and that orders these
+  // bits too.
+  bool Contains(const KeyHash& hash) const {
+    Places places(hash, positions_);
+    for (uint32_t i = 0; i < shape().hash_functions; ++i) {
+      const uint64_t place = places.Next();
+      const uint64_t word = __atomic_load_n(words() + place / 64, __ATOMIC_RELAXED);
+      if ((word >> (place % 64) & 1) == 0) return false;
+    }
+    return true;
+  }
+
+  // The bits newly set.
+  uint64_t Set(const KeyHash& hash) {
+    Places places(hash, positions_);
+    uint64_t bits_set = 0;
+    for (uint32_t i = 0; i < shape().hash_functions; ++i) {
+      const uint64_t place = places.Next();
+      bits_set += SetBits(place / 64, uint64_t{1} << (place % 64));
+    }
+    return bits_set;
+  }
+  uint64_t SetBits(uint64_t word, uint64_t bits) {
+    const uint64_t before = __atomic_load_n(words() + word, __ATOMIC_RELAXED);
+    memory().BeforeWrite(word * sizeof(uint64_t));
+    __atomic_store_n(words() + word, before | bits, __ATOMIC_RELAXED);
+    return static_cast<uint64_t>(std::popcount(bits & ~before));
+  }
+
+  uint64_t* words() const { return reinterpret_cast<uint64_t*>(memory().data()); }
+
+  const uint64_t positions_;
+};
+
+}  // namespace bitsieve::core

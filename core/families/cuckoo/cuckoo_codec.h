@@ -1,0 +1,39 @@
+// cuckoo_codec.h: the self-describing header of a cuckoo filter's image; docs/formats/filter.md has the bytes.
+// Everything decoded is hostile until Decode has checked it. Thread-safe: free functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/families/cuckoo/cuckoo_table.h"
+#include "core/filter/filter_decoder.h"
+#include "core/filter/filter_params.h"
+
+namespace bitsieve::core {
+
+// Each table is a quarter larger than those before it, or more: no chain comes so far before a table is too large.
+inline constexpr uint32_t kMaxCuckooTables = 256;
+
+struct CuckooRecord {
+  CuckooShape shape;
+  uint64_t items;  // fingerprints in the table, exactly
+};
+
+struct CuckooHeader {
+  FilterParams params;
+  std::vector<CuckooRecord> tables;  // oldest first, at least one
+
+  ImageSummary Summary() const;
+};
+
+std::string EncodeCuckooHeader(const CuckooHeader& header);
+// From a header's fields. kCorrupt names the field.
+Result<CuckooHeader> DecodeCuckooHeader(std::string_view fields);
+
+// As FilterDecoder::Open, from the fields of a header of the kind `cuckoo`.
+Result<std::unique_ptr<FilterDecoder>> OpenCuckoo(std::string_view fields, MemoryBudget& budget);
+
+}  // namespace bitsieve::core

@@ -1,0 +1,216 @@
+#include "core/families/cuckoo/cuckoo_filter.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdio>
+
+#include "core/families/cuckoo/cuckoo_sizing.h"
+#include "core/families/cuckoo/cuckoo_type.h"
+#include "core/filter/parts_image.h"
+
+namespace bitsieve::core {
+
+namespace {
+
+std::string Short(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", number);
+  return text;
+}
+
+uint64_t DivideUp(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+uint64_t CuckooFilter::OverheadBytes() { return sizeof(CuckooFilter) + sizeof(CuckooTable) + 64; }
+
+CuckooShape CuckooFilter::FirstShape(const FilterParams& params) {
+  const double rate = RateOfLink(params, 0);
+  const uint64_t buckets = CuckooBuckets(params.capacity, BucketSizeOf(params));
+  return {params.capacity, rate, buckets, BucketSizeOf(params), CuckooFingerprintBits(rate, BucketSizeOf(params))};
+}
+
+Result<std::unique_ptr<Filter>> CuckooFilter::Make(const FilterParams& params, MemoryBudget& budget) {
+  if (Status status = Validate(params); !status) return tl::unexpected(std::move(status).error());
+  const CuckooShape shape = FirstShape(params);
+  if (shape.fingerprint_bits > kMaxFingerprintBits) {
+    const double smallest = CuckooSmallestRate(BucketSizeOf(params)) / params.first_link_share;
+    // Rounded up in its last digit, so that what is told can be asked for.
+    return Fail(ErrorCode::kInvalidArgument,
+                "error rate is too small for fingerprints of 32 bits; the smallest of a "
+                "cuckoo filter such as this is " +
+                    Short(smallest * 1.05));
+  }
+  Result<std::unique_ptr<CuckooTable>> table = CuckooTable::Make(shape, nullptr, budget);
+  if (!table) return tl::unexpected(std::move(table).error());
+  std::vector<std::unique_ptr<CuckooTable>> tables;
+  tables.push_back(std::move(*table));
+  return FromTables(params, std::move(tables), budget);
+}
+
+Result<std::unique_ptr<Filter>> CuckooFilter::FromTables(const FilterParams& params,
+                                                         std::vector<std::unique_ptr<CuckooTable>> tables,
+                                                         MemoryBudget& budget) {
+  assert(!tables.empty());
+  std::unique_ptr<CuckooFilter> filter(new CuckooFilter(params, budget));
+  filter->oldest_ = tables.front().get();
+  for (std::unique_ptr<CuckooTable>& table : tables) {
+    if (Status status = filter->Append(std::move(table)); !status) return tl::unexpected(std::move(status).error());
+  }
+  return filter;
+}
+
+Status CuckooFilter::Append(std::unique_ptr<CuckooTable> table) {
+  const Status appended = chain_.Append(std::move(table), budget());
+  NoteSizeBytes(chain_.size_bytes());
+  return appended;
+}
+
+CuckooPair CuckooFilter::PairIn(const CuckooTable* table, const CuckooKey& key) {
+  return table == nullptr ? CuckooPair() : table->Refine(PairIn(table->older(), key), key);
+}
+
+void CuckooFilter::PrefetchLines(const KeyHash& hash) const {
+  const CuckooKey key = KeyOf(hash);
+  CuckooPair pair;
+  for (const CuckooTable* table = oldest_; table != nullptr; table = table->newer()) {
+    pair = table->Refine(pair, key);
+    table->Prefetch(pair);
+  }
+}
+
+bool CuckooFilter::SomeTableHolds(const CuckooKey& key) const {
+  CuckooPair pair;
+  for (const CuckooTable* table = oldest_; table != nullptr; table = table->newer()) {
+    pair = table->Refine(pair, key);
+    if (table->Contains(pair, table->FingerprintOf(key))) return true;
+  }
+  return false;
+}
+
+void CuckooFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
+  version_.FindEach(present, [&](size_t i) { return SomeTableHolds(KeyOf(hashes[i])); });
+}
+
+uint64_t CuckooFilter::CountOnce(const CuckooKey& key) const {
+  uint64_t count = 0;
+  CuckooPair pair;
+  for (const CuckooTable* table = oldest_; table != nullptr; table = table->newer()) {
+    pair = table->Refine(pair, key);
+    count += table->Count(pair, table->FingerprintOf(key));
+  }
+  return count;
+}
+
+// Only moves can be miscounted, so it counts again until nothing moved.
+void CuckooFilter::Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const {
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    const CuckooKey key = KeyOf(hashes[i]);
+    counts[i] = version_.AtRest([&] { return CountOnce(key); });
+  }
+}
+
+size_t CuckooFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
+  AddOutcome refusal = AddOutcome::kAdded;  // once growing failed in this call, it is not tried for every item again
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    outcomes[i] = AddOne(KeyOf(hashes[i]), refusal);
+    if (outcomes[i] == AddOutcome::kFull) return i + 1;
+  }
+  return hashes.size();
+}
+
+AddOutcome CuckooFilter::AddOne(const CuckooKey& key, AddOutcome& refusal) {
+  const bool present = SomeTableHolds(key);
+  if (present && newest().IsSaturated(PairIn(&newest(), key), newest().FingerprintOf(key))) return AddOutcome::kPresent;
+  while (!Store(key)) {
+    if (refusal <= AddOutcome::kAdded) refusal = UnlessMemoryIsRefused([this] { return Grow(); });
+    if (refusal > AddOutcome::kAdded) return refusal;
+  }
+  TellChange();
+  return present ? AddOutcome::kPresent : AddOutcome::kAdded;
+}
+
+bool CuckooFilter::Store(const CuckooKey& key) {
+  for (CuckooTable* table = &newest(); table != nullptr; table = table->older()) {
+    if (!table->HasRoom()) continue;
+    const CuckooPair pair = PairIn(table, key);
+    if (table->Insert(pair, table->FingerprintOf(key), MaxIterationsOf(params()), version_)) return true;
+  }
+  return false;
+}
+
+AddOutcome CuckooFilter::Grow() {
+  if (!params().scaling()) return AddOutcome::kFull;
+  const CuckooShape& last = newest().shape();
+  const uint32_t index = chain_.size();
+  const double rate = RateOfLink(params(), index);
+  const uint32_t bits = std::max(last.fingerprint_bits, CuckooFingerprintBits(rate, last.bucket_size));
+  if (bits > kMaxFingerprintBits || index == kMaxCuckooTables) return AddOutcome::kCannotGrow;
+
+  const uint64_t multiple =
+      std::max<uint64_t>(params().expansion, DivideUp(newest().total_capacity() / 4, last.capacity));
+  if (multiple > kMaxCuckooSlots / last.Slots()) return AddOutcome::kOutOfMemory;
+  const uint64_t buckets = last.buckets * multiple;
+  const CuckooShape shape{CuckooCapacity(buckets, last.bucket_size), rate, buckets, last.bucket_size, bits};
+  Result<std::unique_ptr<CuckooTable>> table = CuckooTable::Make(shape, &newest(), budget());
+  return table && Append(std::move(*table)) ? AddOutcome::kAdded : AddOutcome::kOutOfMemory;
+}
+
+void CuckooFilter::DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept {
+  for (size_t i = 0; i < hashes.size(); ++i) removed[i] = RemoveOne(KeyOf(hashes[i])) ? 1 : 0;
+}
+
+bool CuckooFilter::RemoveOne(const CuckooKey& key) {
+  CuckooTable* holder = nullptr;
+  CuckooPair pair, pair_in_holder;
+  for (const auto& table : chain_.tables()) {
+    pair = table->Refine(pair, key);
+    if (!table->Contains(pair, table->FingerprintOf(key))) continue;
+    holder = table.get();
+    pair_in_holder = pair;
+  }
+  if (holder == nullptr) return false;
+  const uint64_t fingerprint = holder->FingerprintOf(key);
+  if (holder->IsSaturated(pair_in_holder, fingerprint)) return false;
+  holder->Remove(pair_in_holder, fingerprint, version_);
+  TellChange();
+  return true;
+}
+
+uint64_t CuckooFilter::ItemCount() const {
+  return chain_.Sum([](const CuckooTable& table) { return table.items(); });
+}
+
+FilterInfo CuckooFilter::Info() const {
+  FilterInfo info;
+  uint64_t slots = 0;
+  uint64_t bits = 0;
+  for (const CuckooTable* table = oldest_; table != nullptr; table = table->newer()) {
+    const CuckooShape& shape = table->shape();
+    ++info.links;
+    info.capacity += shape.capacity;
+    info.size_bytes += shape.SizeBytes() + OverheadBytes();
+    info.items += table->items();
+    info.fingerprint_bits = shape.fingerprint_bits;
+    slots += shape.Slots();
+    bits += shape.Slots() * shape.fingerprint_bits;
+  }
+  info.hash_functions = 1;
+  info.fill_ratio = static_cast<double>(info.items) / static_cast<double>(slots);
+  info.bits_per_item = static_cast<double>(bits) / static_cast<double>(info.capacity);
+  return info;
+}
+
+std::optional<double> CuckooFilter::EstimatedErrorRate() const {
+  return chain_.ErrorRate([](const CuckooTable& table) { return table.EstimatedRate(); });
+}
+
+std::unique_ptr<FilterImage> CuckooFilter::DoCapture(const ImagePool& pool) const {
+  CuckooHeader header{params(), {}};
+  for (const auto& table : chain_.tables()) header.tables.push_back({table->shape(), table->items()});
+  auto image = std::make_unique<PartsImage>(EncodeCuckooHeader(header), writers());
+  for (const auto& table : chain_.tables()) image->AddPart(table->memory(), table->memory().size_bytes(), pool);
+  return image;
+}
+
+}  // namespace bitsieve::core

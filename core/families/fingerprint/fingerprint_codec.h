@@ -1,0 +1,40 @@
+// fingerprint_codec.h: the self-describing header of a fingerprint filter's image; docs/formats/filter.md has the
+// bytes. Everything decoded is hostile until Decode has checked it. Thread-safe: free functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/families/fingerprint/fingerprint_table.h"
+#include "core/filter/filter_decoder.h"
+#include "core/filter/filter_params.h"
+
+namespace bitsieve::core {
+
+// Each table is a quarter of all those before it, or more: no chain comes so far before a table is too large.
+inline constexpr uint32_t kMaxFingerprintTables = 256;
+
+struct FingerprintRecord {
+  FingerprintShape shape;
+  uint64_t items;  // that were added
+  uint64_t taken;  // slots, exactly
+};
+
+struct FingerprintHeader {
+  FilterParams params;
+  std::vector<FingerprintRecord> tables;  // oldest first, at least one
+
+  ImageSummary Summary() const;
+};
+
+std::string EncodeFingerprintHeader(const FingerprintHeader& header);
+// From a header's fields. kCorrupt names the field.
+Result<FingerprintHeader> DecodeFingerprintHeader(std::string_view fields);
+
+// As FilterDecoder::Open, from the fields of a header of the kind `fingerprint`.
+Result<std::unique_ptr<FilterDecoder>> OpenFingerprint(std::string_view fields, MemoryBudget& budget);
+
+}  // namespace bitsieve::core

@@ -1,0 +1,148 @@
+#include "core/families/fingerprint/fingerprint_filter.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/families/fingerprint/fingerprint_codec.h"
+#include "core/families/fingerprint/fingerprint_sizing.h"
+#include "core/filter/parts_image.h"
+
+namespace bitsieve::core {
+
+namespace {
+
+std::optional<FingerprintShape> ShapeFor(uint64_t capacity, double rate) {
+  const std::optional<FingerprintSize> size = FingerprintSizeFor(capacity, rate);
+  if (!size) return std::nullopt;
+  return FingerprintShape{capacity, rate, size->slots, size->signature_bits};
+}
+
+Error TooSmallRate(const FilterParams& params) {
+  char smallest[32];  // rounded up in its last digit, so that what is told can be asked for
+  std::snprintf(smallest, sizeof smallest, "%.2g", SmallestFingerprintRate() / params.first_link_share * 1.05);
+  return {ErrorCode::kInvalidArgument,
+          "error rate is too small for signatures of 32 bits; the smallest of a fingerprint filter such as this is " +
+              std::string(smallest)};
+}
+
+}  // namespace
+
+uint64_t FingerprintFilter::OverheadBytes() { return sizeof(FingerprintFilter) + sizeof(FingerprintTable) + 64; }
+
+Result<std::unique_ptr<Filter>> FingerprintFilter::Make(const FilterParams& params, MemoryBudget& budget) {
+  if (Status status = Validate(params); !status) return tl::unexpected(std::move(status).error());
+  const std::optional<FingerprintShape> shape = ShapeFor(params.capacity, RateOfLink(params, 0));
+  if (!shape) return tl::unexpected(TooSmallRate(params));
+  Result<std::unique_ptr<FingerprintTable>> table = FingerprintTable::Make(*shape, budget);
+  if (!table) return tl::unexpected(std::move(table).error());
+  std::vector<std::unique_ptr<FingerprintTable>> tables;
+  tables.push_back(std::move(*table));
+  return FromTables(params, std::move(tables), budget);
+}
+
+Result<std::unique_ptr<Filter>> FingerprintFilter::FromTables(const FilterParams& params,
+                                                              std::vector<std::unique_ptr<FingerprintTable>> tables,
+                                                              MemoryBudget& budget) {
+  assert(!tables.empty());
+  std::unique_ptr<FingerprintFilter> filter(new FingerprintFilter(params, budget));
+  for (std::unique_ptr<FingerprintTable>& table : tables) {
+    if (Status status = filter->Append(std::move(table)); !status) return tl::unexpected(std::move(status).error());
+  }
+  return filter;
+}
+
+Status FingerprintFilter::Append(std::unique_ptr<FingerprintTable> table) {
+  const Status appended = chain_.Append(std::move(table), budget());
+  NoteSizeBytes(chain_.size_bytes());
+  return appended;
+}
+
+void FingerprintFilter::PrefetchLines(const KeyHash& hash) const {
+  for (const FingerprintTable* table = chain_.newest(); table != nullptr; table = table->older()) table->Prefetch(hash);
+}
+
+bool FingerprintFilter::SomeTableHolds(const KeyHash& hash) const {
+  return chain_.Holds([&hash](const FingerprintTable& table) { return table.Contains(hash); });
+}
+
+void FingerprintFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
+  version_.FindEach(present, [&](size_t i) { return SomeTableHolds(hashes[i]); });
+}
+
+size_t FingerprintFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
+  AddOutcome refusal = AddOutcome::kAdded;  // once growing failed in this call, it is not tried for every item again
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    outcomes[i] = AddOne(hashes[i], refusal);
+    if (outcomes[i] == AddOutcome::kFull) return i + 1;
+  }
+  return hashes.size();
+}
+
+AddOutcome FingerprintFilter::AddOne(const KeyHash& hash, AddOutcome& refusal) {
+  if (SomeTableHolds(hash)) return AddOutcome::kPresent;
+  if (!chain_.newest()->HasRoom()) {
+    if (refusal == AddOutcome::kAdded) refusal = UnlessMemoryIsRefused([this] { return Grow(); });
+    if (refusal != AddOutcome::kAdded) return refusal;
+  }
+  const MoveVersion::Move move(version_);
+  chain_.newest()->Insert(hash);
+  return AddOutcome::kAdded;
+}
+
+AddOutcome FingerprintFilter::Grow() {
+  if (!params().scaling()) return AddOutcome::kFull;
+  const FingerprintTable& last = *chain_.newest();
+  const uint64_t capacity = CapacityOfNextLink(params(), last.capacity(), last.total_capacity());
+  const std::optional<FingerprintShape> shape = ShapeFor(capacity, RateOfLink(params(), last.index() + 1));
+  if (!shape || chain_.size() == kMaxFingerprintTables) return AddOutcome::kCannotGrow;
+  Result<std::unique_ptr<FingerprintTable>> table = FingerprintTable::Make(*shape, budget());
+  if (!table || !Append(std::move(*table))) return AddOutcome::kOutOfMemory;
+  return AddOutcome::kAdded;
+}
+
+uint64_t FingerprintFilter::ItemCount() const {
+  return chain_.Sum([](const FingerprintTable& table) { return table.items(); });
+}
+
+FilterInfo FingerprintFilter::Info() const {
+  FilterInfo info;
+  uint64_t slots = 0;
+  uint64_t taken = 0;
+  uint64_t bits = 0;
+  const FingerprintTable* const newest = chain_.newest();
+  info.capacity = newest->total_capacity();
+  info.links = newest->index() + 1;
+  info.hash_functions = 1;
+  info.fingerprint_bits = newest->shape().signature_bits;
+  for (const FingerprintTable* table = newest; table != nullptr; table = table->older()) {
+    const FingerprintShape& shape = table->shape();
+    info.size_bytes += shape.SizeBytes() + OverheadBytes();
+    info.items += table->items();
+    slots += shape.slots;
+    taken += table->taken();
+    bits += shape.slots * shape.signature_bits;
+  }
+  info.fill_ratio = static_cast<double>(taken) / static_cast<double>(slots);
+  info.bits_per_item = static_cast<double>(bits) / static_cast<double>(info.capacity);
+  return info;
+}
+
+std::optional<double> FingerprintFilter::EstimatedErrorRate() const {
+  return chain_.ErrorRate([](const FingerprintTable& table) { return table.EstimatedRate(); });
+}
+
+std::unique_ptr<FilterImage> FingerprintFilter::DoCapture(const ImagePool& pool) const {
+  FingerprintHeader header{params(), {}};
+  for (const auto& table : chain_.tables()) {
+    header.tables.push_back({table->shape(), table->items(), table->taken()});
+  }
+  auto image = std::make_unique<PartsImage>(EncodeFingerprintHeader(header), writers());
+  for (const auto& table : chain_.tables()) image->AddPart(table->memory(), table->memory().size_bytes(), pool);
+  return image;
+}
+
+}  // namespace bitsieve::core

@@ -1,0 +1,93 @@
+#include "core/families/redisbloom/redis_bloom.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/families/bloom/sizing.h"
+#include "core/families/redisbloom/redisbloom_types.h"
+
+namespace bitsieve::core {
+
+namespace {
+
+// RedisBloom's decimals, not the nearest doubles.
+constexpr double kLn2 = 0.693147180559945;
+constexpr double kLn2Squared = 0.480453013918201;
+
+constexpr uint32_t kMaxLog2Positions = 56;
+constexpr double kMaxBits = static_cast<double>(RedisBloom::kMaxBytes) * 8;
+
+// Bits, in whole words.
+uint64_t WordBits(uint64_t bits) { return (bits + 63) / 64 * 64; }
+
+}  // namespace
+
+constexpr LinkLayout kRedisBloomLayout{
+    .shape_for =
+        [](uint64_t capacity, double error_rate, const FilterParams& params) {
+          return RedisBloom::ShapeFor(capacity, error_rate, RedisBloom::RoundingOf(params));
+        },
+    .is_valid = RedisBloom::IsValidShape,
+    .make = [](const LinkShape& shape, BitMemory memory) -> std::unique_ptr<Link> {
+      return std::make_unique<RedisBloom>(shape, std::move(memory));
+    },
+    .byte_body = true,
+};
+
+RedisBloom::RedisBloom(const LinkShape& shape, BitMemory memory)
+    : SpreadBloom(shape, std::move(memory),
+                  shape.log2_positions == 0 ? shape.bits : uint64_t{1} << shape.log2_positions) {}
+
+RedisBloom::Rounding RedisBloom::RoundingOf(const FilterParams& params) {
+  constexpr uint32_t kNoRound = 1;  // RedisBloom's option bit: sizes are not rounded up to powers of two
+  return (RedisBloomMarksOf(params).options & kNoRound) != 0 ? Rounding::kToWords : Rounding::kToPowerOfTwo;
+}
+
+double RedisBloom::BitsPerEntry(double error_rate) { return std::abs(std::log(error_rate) / kLn2Squared); }
+
+uint32_t RedisBloom::HashFunctions(double bits_per_entry) {
+  const double hashes = std::ceil(kLn2 * bits_per_entry);
+  return hashes >= 1 && hashes <= kMaxHashFunctions ? static_cast<uint32_t>(hashes) : 0;
+}
+
+LinkShape RedisBloom::ShapeFor(uint64_t capacity, double error_rate, Rounding rounding) {
+  LinkShape shape{&kRedisBloomLayout, capacity, error_rate, 0, 0, 0};
+  shape.bits_per_entry = BitsPerEntry(error_rate);
+  shape.hash_functions = HashFunctions(shape.bits_per_entry);
+  const double wanted = static_cast<double>(capacity) * shape.bits_per_entry;
+  if (!(wanted <= kMaxBits / 2)) return shape;
+  if (rounding == Rounding::kToWords) {
+    shape.bits = WordBits(std::max(uint64_t{1}, static_cast<uint64_t>(wanted)));
+    return shape;
+  }
+  shape.log2_positions = static_cast<uint8_t>(std::floor(std::log2(std::max(wanted, 1.0)))) + 1;
+  const uint64_t positions = uint64_t{1} << shape.log2_positions;
+  shape.bits = WordBits(positions);
+  shape.capacity += static_cast<uint64_t>((static_cast<double>(positions) - wanted) / shape.bits_per_entry);
+  return shape;
+}
+
+bool RedisBloom::IsValidShape(const LinkShape& shape) {
+  const double wanted = static_cast<double>(shape.capacity) * shape.bits_per_entry;
+  // Written so that NaN is refused.
+  return shape.capacity <= kMaxEntries && shape.lines_per_item == 0 && shape.bits >= 8 && shape.bits % 8 == 0 &&
+         shape.bits / 8 <= kMaxBytes && shape.bits_per_entry > 0 && shape.hash_functions >= 1 &&
+         shape.hash_functions == HashFunctions(shape.bits_per_entry) && shape.log2_positions <= kMaxLog2Positions &&
+         uint64_t{1} << shape.log2_positions <= shape.bits &&
+         wanted <= static_cast<double>(shape.bits) * (1 + 1e-9) + 1;
+}
+
+// Beside the items that the fill takes for known there are those whose step shares a divisor with the number of
+// positions, and so takes them to a few positions again and again: fill / (1 - fill) / positions of them, times 0.5 to
+// 1.2 by simulation. Where they are many, the formula is not good enough.
+std::optional<double> RedisBloom::EstimatedRate() const {
+  if (items() == 0) return 0;
+  const double fill = FillRatio(set_bits(), positions());
+  if (fill >= 1) return 1;
+  const double short_cycles = 0.8 * fill / (1 - fill) / static_cast<double>(positions());
+  const double rate = std::pow(fill, shape().hash_functions) + short_cycles;
+  if (short_cycles > rate / 8) return std::nullopt;
+  return rate;
+}
+
+}  // namespace bitsieve::core

@@ -1,0 +1,162 @@
+#include "core/families/redisbloom/redis_bloom_codec.h"
+
+#include <utility>
+
+#include "core/base/bytes.h"
+#include "core/families/redisbloom/redis_bloom.h"
+#include "core/families/redisbloom/redis_bloom_filter.h"
+#include "core/families/redisbloom/redisbloom_types.h"
+
+namespace bitsieve::core {
+
+namespace {
+
+// RedisBloom's option bits.
+constexpr uint32_t kForce64 = 4;  // 64-bit hashes
+constexpr uint32_t kNoScaling = 8;
+constexpr uint32_t kKnownOptions = 15;
+
+constexpr size_t kFixedBytes = 20;
+constexpr size_t kLinkBytes = 53;
+// Before 2.2: no growth, and 32-bit entries.
+constexpr size_t kOldFixedBytes = 16;
+constexpr size_t kOldLinkBytes = 49;
+constexpr uint32_t kOldGrowth = 2;
+
+constexpr uint64_t kMaxProbes = 1 << 20;  // of one lookup, over all links
+
+tl::unexpected<Error> Corrupt(const std::string& what) {
+  return Fail(ErrorCode::kCorrupt, "RedisBloom header: " + what);
+}
+
+uint32_t OptionsOf(const FilterParams& params) {
+  return RedisBloomMarksOf(params).options | (params.hash == HashKind::kRedisBloom ? kForce64 : 0) |
+         (params.scaling() ? 0 : kNoScaling);
+}
+
+struct Fields {
+  uint64_t items;
+  uint32_t links;
+  uint32_t options;
+  uint32_t growth;
+  bool old;
+};
+
+Result<Fields> GetFields(ByteReader& in, size_t bytes) {
+  Fields fields{};
+  fields.items = in.Get<uint64_t>();
+  fields.links = in.Get<uint32_t>();
+  fields.options = in.Get<uint32_t>();
+  if (!in.ok()) return Corrupt("it is too short");
+  if (fields.links == 0 || fields.links > kMaxLinks) return Corrupt("the number of filters is out of range");
+  fields.old = bytes == kOldFixedBytes + kOldLinkBytes * fields.links;
+  if (!fields.old && bytes != kFixedBytes + kLinkBytes * fields.links) {
+    return Corrupt("its length does not fit its number of filters");
+  }
+  fields.growth = fields.old ? kOldGrowth : in.Get<uint32_t>();
+  if ((fields.options & ~kKnownOptions) != 0) return Corrupt("an option is not known");
+  if (fields.growth > kMaxExpansion) return Corrupt("the growth is out of range");
+  if (fields.growth == 0 && (fields.options & kNoScaling) == 0) return Corrupt("it scales by a growth of 0");
+  return fields;
+}
+
+// The bits that `bytes` are, if the field that tells them agrees. Old versions left it empty, or gave the modulus.
+bool GetBits(uint64_t bytes, uint64_t told, bool old, LinkShape& shape) {
+  if (bytes == 0 || bytes > RedisBloom::kMaxBytes) return false;
+  shape.bits = bytes * 8;
+  if (told == shape.bits) return true;
+  return old && shape.log2_positions != 0 && (told == 0 || told == uint64_t{1} << shape.log2_positions);
+}
+
+Result<LinkRecord> GetLink(ByteReader& in, bool old, const std::string& which) {
+  LinkRecord link{};
+  link.shape.layout = &kRedisBloomLayout;
+  const auto bytes = in.Get<uint64_t>();
+  const auto bits = in.Get<uint64_t>();
+  link.items = in.Get<uint64_t>();
+  link.shape.error_rate = in.GetDouble();
+  link.shape.bits_per_entry = in.GetDouble();
+  link.shape.hash_functions = in.Get<uint32_t>();
+  link.shape.capacity = old ? in.Get<uint32_t>() : in.Get<uint64_t>();
+  link.shape.log2_positions = in.Get<uint8_t>();
+  if (link.shape.log2_positions > 63) return Corrupt("n2 of " + which + " is out of range");
+  if (!GetBits(bytes, bits, old, link.shape)) return Corrupt("bits and bytes of " + which + " do not fit");
+  if (!IsValid(link.shape)) return Corrupt("the shape of " + which + " is impossible");
+  if (link.items > link.shape.capacity) return Corrupt(which + " holds more than it can");
+  return link;
+}
+
+Result<std::vector<LinkRecord>> GetLinks(ByteReader& in, const Fields& fields) {
+  std::vector<LinkRecord> links;
+  uint64_t items = 0;
+  uint64_t bytes = 0;
+  uint64_t probes = 0;
+  for (uint32_t i = 0; i < fields.links; ++i) {
+    const Result<LinkRecord> link = GetLink(in, fields.old, "filter " + std::to_string(i));
+    if (!link) return tl::unexpected(link.error());
+    bytes += link->shape.BodyBytes();
+    probes += link->shape.hash_functions;
+    if (bytes > RedisBloom::kMaxBytes || probes > kMaxProbes) return Corrupt("it is too large");
+    items += link->items;
+    links.push_back(*link);
+  }
+  if (items != fields.items) return Corrupt("the sizes of its filters do not add up to its own");
+  return links;
+}
+
+// What the filter was asked for, as far as its header tells: the rate of its first link is half of it, or all of it in
+// one that does not scale. (Old versions gave the first link all of it. Twice that is still above the sum of all.)
+FilterParams ParamsOf(const Fields& fields, const LinkShape& first) {
+  FilterParams params;
+  params.type = kRedisBloomType;
+  params.capacity = first.capacity;
+  const bool scaling = (fields.options & kNoScaling) == 0;
+  params.expansion = scaling ? fields.growth : 0;
+  params.error_rate = scaling && first.error_rate < 0.5 ? 2 * first.error_rate : first.error_rate;
+  params.hash = (fields.options & kForce64) != 0 ? HashKind::kRedisBloom : HashKind::kRedisBloom32;
+  SetRedisBloomMarks(params, {fields.options & ~(kForce64 | kNoScaling), scaling ? 0 : fields.growth});
+  return Settled(params);
+}
+
+}  // namespace
+
+std::string EncodeRedisBloomHeader(const FilterParams& params, const std::vector<LinkRecord>& links) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  uint64_t items = 0;
+  for (const LinkRecord& link : links) items += link.items;
+  out.Put(items);
+  out.Put(static_cast<uint32_t>(links.size()));
+  out.Put(OptionsOf(params));
+  out.Put(params.scaling() ? params.expansion : RedisBloomMarksOf(params).growth);
+  for (const LinkRecord& link : links) {
+    out.Put(link.shape.BodyBytes());
+    out.Put(link.shape.bits);
+    out.Put(link.items);
+    out.Put(link.shape.error_rate);
+    out.Put(link.shape.bits_per_entry);
+    out.Put(link.shape.hash_functions);
+    out.Put(link.shape.capacity);
+    out.Put(link.shape.log2_positions);
+  }
+  return bytes;
+}
+
+Result<ChainHeader> DecodeRedisBloomHeader(std::string_view bytes) {
+  ByteReader in(bytes);
+  const Result<Fields> fields = GetFields(in, bytes.size());
+  if (!fields) return tl::unexpected(fields.error());
+  Result<std::vector<LinkRecord>> links = GetLinks(in, *fields);
+  if (!links) return tl::unexpected(links.error());
+  const FilterParams params = ParamsOf(*fields, links->front().shape);
+  if (const Status status = Validate(params); !status) return Corrupt(status.error().message);
+  return ChainHeader{kRedisBloomChain, params, std::move(*links)};
+}
+
+Result<std::unique_ptr<FilterDecoder>> OpenRedisBloom(std::string_view header_bytes, MemoryBudget& budget) {
+  Result<ChainHeader> header = DecodeRedisBloomHeader(header_bytes);
+  if (!header) return tl::unexpected(std::move(header).error());
+  return OpenChain(std::move(*header), budget);
+}
+
+}  // namespace bitsieve::core

@@ -1,0 +1,21 @@
+// redis_bloom_codec.h: the header by which RedisBloom describes a Bloom filter (the first chunk of BF.SCANDUMP), as
+// bytes and back, of all versions. What is read is hostile until it is checked. Stored numbers are kept, never worked
+// out again: versions have differed in how they shared the rate and rounded. Thread-safe: free functions.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/families/bloom/chain_codec.h"
+
+namespace bitsieve::core {
+
+std::string EncodeRedisBloomHeader(const FilterParams& params, const std::vector<LinkRecord>& links);
+// kCorrupt names the field. Headers of all versions.
+Result<ChainHeader> DecodeRedisBloomHeader(std::string_view bytes);
+// Begins to read a filter whose header is RedisBloom's own; its body is the links' bytes end to end.
+Result<std::unique_ptr<FilterDecoder>> OpenRedisBloom(std::string_view header, MemoryBudget& budget);
+
+}  // namespace bitsieve::core

@@ -1,0 +1,71 @@
+#include "core/families/redisbloom/redis_bloom_filter.h"
+
+#include "core/families/redisbloom/redis_bloom.h"
+#include "core/families/redisbloom/redis_bloom_codec.h"
+#include "core/families/redisbloom/redisbloom_types.h"
+#include "core/filter/image_header.h"
+
+namespace bitsieve::core {
+
+constexpr ChainType kRedisBloomChain{
+    kRedisBloomType, kRedisBloomLayout,
+    [](const ChainType& type, const FilterParams& params, MemoryBudget& budget) -> std::unique_ptr<ScalableFilter> {
+      return std::make_unique<RedisBloomFilter>(type, params, budget);
+    },
+    RedisBloomFilter::FirstShape};
+
+Result<LinkShape> RedisBloomFilter::FirstShape(const ChainType&, const FilterParams& params) {
+  const double rate = params.error_rate * params.first_link_share;
+  const LinkShape shape = RedisBloom::ShapeFor(params.capacity, rate, RedisBloom::RoundingOf(params));
+  if (!IsValid(shape))
+    return Fail(ErrorCode::kInvalidArgument, "no filter of this capacity and error rate is possible");
+  return shape;
+}
+
+std::optional<LinkShape> RedisBloomFilter::NextShape(const Link& newest) const {
+  const LinkShape& before = newest.shape();
+  uint64_t capacity = 0;
+  if (__builtin_mul_overflow(before.capacity, uint64_t{params().expansion}, &capacity)) return std::nullopt;
+  const LinkShape shape = RedisBloom::ShapeFor(capacity, before.error_rate * 0.5, RedisBloom::RoundingOf(params()));
+  if (newest.index() + 1 == kMaxLinks || !IsValid(shape)) return std::nullopt;
+  return shape;
+}
+
+FilterInfo RedisBloomFilter::Info() const {
+  constexpr uint64_t kFixedSize = 32;
+  constexpr uint64_t kSizeOfLink = 64;
+  FilterInfo info = ScalableFilter::Info();
+  info.size_bytes = kFixedSize;
+  for (const Link* link : Links()) info.size_bytes += kSizeOfLink + link->shape().BodyBytes();
+  return info;
+}
+
+std::string RedisBloomFilter::Header() const {
+  std::vector<LinkRecord> records;
+  for (const Link* link : Links()) records.push_back({link->shape(), link->items()});
+  return EncodeRedisBloomHeader(params(), records);
+}
+
+void RedisBloomFilter::AppendPiece(uint64_t offset, size_t most, std::string& out) const {
+  for (const Link* link : Links()) {
+    const uint64_t size = link->shape().BodyBytes();
+    if (offset >= size) {
+      offset -= size;
+      continue;
+    }
+    const size_t count = std::min<uint64_t>(size - offset, most);
+    const size_t before = out.size();
+    out.resize(before + count);
+    return link->memory().CopyOut(offset, std::as_writable_bytes(std::span(out)).subspan(before));
+  }
+}
+
+std::string RedisBloomFilter::EncodeHeader(const std::vector<LinkRecord>& records) const {
+  std::string bytes;
+  BeginHeader(bytes, kRedisBloomType);
+  bytes += EncodeRedisBloomHeader(params(), records);
+  SealHeader(bytes);
+  return bytes;
+}
+
+}  // namespace bitsieve::core

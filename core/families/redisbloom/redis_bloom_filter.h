@@ -1,0 +1,45 @@
+// redis_bloom_filter.h: a chain of RedisBloom links that grows as RedisBloom's filters do, and the header by which
+// RedisBloom tells of one (BF.SCANDUMP's first piece).
+//
+// Growth      a new link has `expansion` times the entries of the one before, and half its error rate: the first has
+// half
+//             the asked one (all of it if the filter does not grow), so that their sum stays below it. Nothing bounds
+//             the number of links: with EXPANSION 1 each lookup asks more and more of them.
+// Limits      growing ends (kCannotGrow) where RedisBloom's numbers would wrap around, or the rate would be 0.
+// Reading     a header is hostile until it is checked. Stored numbers are kept, never worked out again: versions have
+//             differed in how they shared the rate and rounded.
+// Threads     thread-safe; MayContain and Prefetch take no lock.
+// Persisted   kind 7; docs/filters/redisbloom.md.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/families/bloom/scalable_filter.h"
+
+namespace bitsieve::core {
+
+class RedisBloomFilter final : public ScalableFilter {
+ public:
+  using ScalableFilter::ScalableFilter;
+
+  static Result<LinkShape> FirstShape(const ChainType& type, const FilterParams& params);
+
+  // Its size as RedisBloom tells it.
+  FilterInfo Info() const override;
+  // As of now.
+  std::string Header() const;
+  // Appends the bytes that begin at `offset` of the links' bytes end to end, oldest first: at most `most`, and none
+  // beyond the end of a link, as RedisBloom hands them out. Nothing beyond the last.
+  void AppendPiece(uint64_t offset, size_t most, std::string& out) const;
+
+ private:
+  std::optional<LinkShape> NextShape(const Link& newest) const override;
+  std::string EncodeHeader(const std::vector<LinkRecord>& records) const override;
+};
+
+// The chain of such a filter.
+extern const ChainType kRedisBloomChain;
+
+}  // namespace bitsieve::core

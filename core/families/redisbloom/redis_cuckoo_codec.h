@@ -1,0 +1,56 @@
+// redis_cuckoo_codec.h: what describes a cuckoo filter of RedisBloom: the 38 bytes that CF.SCANDUMP gives first, as
+// numbers and back. What is read is checked field by field; nothing is allocated on its word. Thread-safe: plain values
+// and free functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/families/redisbloom/redisbloom_types.h"
+#include "core/filter/filter_decoder.h"
+#include "core/filter/filter_params.h"
+
+namespace bitsieve::core {
+
+inline constexpr size_t kRedisCuckooHeaderBytes = 38;
+inline constexpr uint64_t kMaxRedisCuckooFilters = 65535;  // what 16 bits count: RedisBloom's readers keep no more
+
+struct RedisCuckooHeader {
+  uint64_t items = 0;    // additions less removals, so the prints that are there
+  uint64_t buckets = 1;  // of the oldest sub-filter; a power of two
+  uint64_t deletes = 0;  // since the last compaction
+  uint64_t filters = 1;
+  uint16_t bucket_size = 0;
+  uint16_t max_iterations = 0;
+  uint16_t expansion = 0;  // a power of two, or 0
+
+  // Bytes, which are slots, of sub-filter `index`.
+  uint64_t TableBytes(uint64_t index) const;
+  // Of all sub-filters together.
+  uint64_t BodyBytes() const;
+  ImageSummary Summary() const { return {.capacity = BodyBytes(), .items = items}; }
+};
+
+// Of an empty filter with these parameters, which are valid.
+RedisCuckooHeader RedisCuckooHeaderFor(const FilterParams& params);
+// Of which the header is that of an empty filter like this one.
+FilterParams RedisCuckooParamsFor(const RedisCuckooHeader& header);
+
+std::string EncodeRedisCuckooHeader(const RedisCuckooHeader& header);
+// Whether bytes of this size may be a header that DecodeRedisCuckooHeader accepts.
+bool IsRedisCuckooHeaderSize(size_t size);
+// Also the 46 bytes that RedisBloom 2.2 wrote, whose tail means nothing. kCorrupt names the field; kUnsupported for the
+// 32 bytes of 2.0, whose prints come from another hash.
+Result<RedisCuckooHeader> DecodeRedisCuckooHeader(std::string_view bytes);
+
+// As FilterDecoder::Open, from the fields of a header of the kind `rediscuckoo`. The body must hold as many items as
+// the header says.
+Result<std::unique_ptr<FilterDecoder>> OpenRedisCuckoo(std::string_view fields, MemoryBudget& budget);
+
+// From a header of CF.SCANDUMP; the chunks that follow are the body. They may have been read one by one while items
+// came and went, so that items are those of the body, whatever the header says. kOutOfMemory if the budget refuses.
+Result<std::unique_ptr<FilterDecoder>> OpenRedisCuckooDump(const RedisCuckooHeader& header, MemoryBudget& budget);
+
+}  // namespace bitsieve::core

@@ -1,0 +1,120 @@
+#include "core/families/redisbloom/redis_cuckoo_table.h"
+
+#include <utility>
+
+namespace bitsieve::core {
+
+namespace {
+
+constexpr uint8_t kFree = 0;
+
+uint64_t RoundedToLines(uint64_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
+
+}  // namespace
+
+Result<std::unique_ptr<RedisCuckooTable>> RedisCuckooTable::Make(uint64_t buckets, uint32_t bucket_size,
+                                                                 MemoryBudget& budget) {
+  Result<BitMemory> memory = BitMemory::Allocate(RoundedToLines(buckets * bucket_size), budget);
+  if (!memory) return tl::unexpected(std::move(memory).error());
+  return std::unique_ptr<RedisCuckooTable>(new RedisCuckooTable(buckets, bucket_size, std::move(*memory)));
+}
+
+void RedisCuckooTable::Set(uint64_t slot, uint8_t print) {
+  memory_.BeforeWrite(slot);
+  __atomic_store_n(AddressOf(slot), print, __ATOMIC_RELEASE);
+}
+
+uint8_t RedisCuckooTable::Swap(uint64_t slot, uint8_t print) {
+  const uint8_t was = Get(slot);
+  Set(slot, print);
+  return was;
+}
+
+std::optional<uint64_t> RedisCuckooTable::FindInBucket(uint64_t slot, uint8_t print) const {
+  for (const uint64_t end = slot + bucket_size_; slot < end; ++slot) {
+    if (Get(slot) == print) return slot;
+  }
+  return std::nullopt;
+}
+
+std::optional<uint64_t> RedisCuckooTable::Find(const CuckooPrint& place, uint8_t print) const {
+  const std::optional<uint64_t> found = FindInBucket(SlotOf(place.first), print);
+  return found ? found : FindInBucket(SlotOf(place.second), print);
+}
+
+bool RedisCuckooTable::Contains(const CuckooPrint& print) const { return Find(print, print.print).has_value(); }
+
+uint64_t RedisCuckooTable::CountInBucket(uint64_t slot, uint8_t print) const {
+  uint64_t count = 0;
+  for (const uint64_t end = slot + bucket_size_; slot < end; ++slot) count += Get(slot) == print;
+  return count;
+}
+
+uint64_t RedisCuckooTable::Count(const CuckooPrint& print) const {
+  const uint64_t first = SlotOf(print.first), second = SlotOf(print.second);
+  return CountInBucket(first, print.print) + (first == second ? 0 : CountInBucket(second, print.print));
+}
+
+bool RedisCuckooTable::Place(const CuckooPrint& print) {
+  const std::optional<uint64_t> slot = Find(print, kFree);
+  if (!slot) return false;
+  Set(*slot, print.print);
+  ++items_;
+  return true;
+}
+
+bool RedisCuckooTable::Take(const CuckooPrint& print) {
+  const std::optional<uint64_t> slot = Find(print, print.print);
+  if (slot) Free(*slot);
+  return slot.has_value();
+}
+
+void RedisCuckooTable::Free(uint64_t slot) {
+  Set(slot, kFree);
+  --items_;
+}
+
+std::optional<CuckooPrint> RedisCuckooTable::PrintAt(uint64_t slot) const {
+  const uint8_t print = Get(slot);
+  if (print == kFree) return std::nullopt;
+  const uint64_t bucket = slot / bucket_size_;
+  return CuckooPrint{bucket, bucket ^ (print * kStep), print};
+}
+
+bool RedisCuckooTable::Kick(const CuckooPrint& print, uint32_t iterations) {
+  uint64_t bucket = print.first & mask_;
+  bool placed = false;
+  const uint8_t hand = Walk(bucket, print.print, iterations, placed);
+  if (placed) {
+    ++items_;
+  } else {
+    WalkBack(bucket, hand, iterations);
+  }
+  return placed;
+}
+
+// Step i puts the print in hand into slot i of its bucket, round and round, and goes on with the one that was there, to
+// that one's other bucket. Returns the print in hand at the end; if it was not placed, `bucket` is where it would go.
+uint8_t RedisCuckooTable::Walk(uint64_t& bucket, uint8_t hand, uint32_t iterations, bool& placed) {
+  for (uint32_t i = 0; i < iterations; ++i) {
+    hand = Swap(bucket * bucket_size_ + i % bucket_size_, hand);
+    bucket = OtherBucket(bucket, hand);
+    if (const std::optional<uint64_t> slot = FindInBucket(bucket * bucket_size_, kFree)) {
+      Set(*slot, hand);
+      placed = true;
+      break;
+    }
+  }
+  return hand;
+}
+
+// The same steps from the last to the first. The other bucket of a print's other bucket is where it came from, so that
+// nothing needs to be remembered.
+void RedisCuckooTable::WalkBack(uint64_t bucket, uint8_t hand, uint32_t iterations) {
+  for (uint32_t i = iterations; i-- > 0;) {
+    bucket = OtherBucket(bucket, hand);
+    hand = Swap(bucket * bucket_size_ + i % bucket_size_, hand);
+  }
+}
+
+}  // namespace bitsieve::core

@@ -1,0 +1,89 @@
+#include "core/families/redisbloom/redisbloom_types.h"
+
+#include "core/families/redisbloom/redis_bloom_codec.h"
+#include "core/families/redisbloom/redis_bloom_filter.h"
+#include "core/families/redisbloom/redis_cuckoo.h"
+#include "core/families/redisbloom/redis_cuckoo_codec.h"
+
+namespace bitsieve::core {
+
+namespace {
+
+void SettleRedisBloom(FilterParams& params) {
+  params.seed = 0;
+  if (params.hash != HashKind::kRedisBloom32) params.hash = HashKind::kRedisBloom;
+  params.tightening_ratio = 0.5;
+  params.first_link_share = params.scaling() ? 0.5 : 1;
+}
+
+// The header keeps the expansion that NONSCALING overrides, as RedisBloom's does.
+Status SettleRedisBloomOptions(const StatedOptions& stated, FilterParams& params) {
+  if (stated.seed || stated.tightening) {
+    return OutOfRange("SEED and TIGHTENING are not for TYPE redisbloom, which has RedisBloom's own");
+  }
+  RedisBloomMarks marks = RedisBloomMarksOf(params);
+  if (stated.nonscaling) marks.growth = stated.overridden_expansion;
+  SetRedisBloomMarks(params, marks);
+  return {};
+}
+
+// Wider ranges than those of other types: what RedisBloom has made must be readable.
+Status ValidateRedisBloom(const FilterParams& params) {
+  if (!(params.error_rate > 0 && params.error_rate < 1)) return OutOfRange("error rate must be in the range (0, 1)");
+  if (params.capacity < 1) return OutOfRange("capacity must be at least 1");
+  if (params.expansion > kMaxExpansion || RedisBloomMarksOf(params).growth > kMaxExpansion) {
+    return OutOfRange("expansion must be in the range [0, " + std::to_string(kMaxExpansion) + "]");
+  }
+  if (params.hash != HashKind::kRedisBloom && params.hash != HashKind::kRedisBloom32) {
+    return OutOfRange("a filter of type redisbloom has hash functions of its own");
+  }
+  return {};
+}
+
+// Its rate and its hash follow from the rest, and what was dumped may be larger than any that is reserved.
+Status ValidateRedisCuckoo(const FilterParams& params) {
+  const RedisCuckooParams own = RedisCuckooParamsOf(params);
+  if (own.bucket_size < 1 || own.bucket_size > kMaxRedisCuckooBucketSize) {
+    return OutOfRange("bucket size must be in the range [1, 255]");
+  }
+  if (own.max_iterations < 1 || own.max_iterations > kMaxRedisCuckooIterations) {
+    return OutOfRange("iterations must be in the range [1, 65535]");
+  }
+  if (params.capacity < 1 || params.capacity > kMaxRedisCuckooCapacity) {
+    return OutOfRange("capacity must be in the range [1, " + std::to_string(kMaxRedisCuckooCapacity) + "]");
+  }
+  if (params.expansion > kMaxExpansion) return OutOfRange("expansion must be in the range [0, 32768]");
+  return {};
+}
+
+}  // namespace
+
+constexpr FilterTypeRow kRedisBloomRow{
+    .type = kRedisBloomType,
+    .name = "redisbloom",
+    .summary = "the hashes, sizes and bytes of RedisBloom: for moving to it and from it",
+    .made = {.by_default = true},
+    .settle = SettleRedisBloom,
+    .settle_options = SettleRedisBloomOptions,
+    .validate = ValidateRedisBloom,
+    .make = [](const FilterParams& params, MemoryBudget& budget,
+               const Clock&) { return ScalableFilter::Make(kRedisBloomChain, params, budget); },
+    .open = [](std::string_view fields, MemoryBudget& budget, const Clock&) { return OpenRedisBloom(fields, budget); },
+    .summarize = [](std::string_view fields) { return SummaryOf(DecodeRedisBloomHeader(fields)); },
+};
+
+constexpr FilterTypeRow kRedisCuckooRow{
+    .type = kRedisCuckooType,
+    .name = "rediscuckoo",
+    .summary = "RedisBloom's cuckoo filter, byte for byte; made by CF.*",
+    .can = {.remove = true, .count = true, .repeats = true},
+    .made = {.by_reserve = false},
+    .is_cuckoo_value = true,
+    .validate = ValidateRedisCuckoo,
+    .make = [](const FilterParams& params, MemoryBudget& budget,
+               const Clock&) { return RedisCuckoo::Make(params, budget); },
+    .open = [](std::string_view fields, MemoryBudget& budget, const Clock&) { return OpenRedisCuckoo(fields, budget); },
+    .summarize = [](std::string_view fields) { return SummaryOf(DecodeRedisCuckooHeader(fields)); },
+};
+
+}  // namespace bitsieve::core

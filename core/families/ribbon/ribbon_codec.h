@@ -1,0 +1,46 @@
+// ribbon_codec.h: the self-describing header of a ribbon filter's image, while it collects and when it is frozen;
+// docs/formats/filter.md has the bytes. What is decoded is hostile until Decode has checked it. Thread-safe: free
+// functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/filter/filter_decoder.h"
+#include "core/filter/filter_params.h"
+
+namespace bitsieve::core {
+
+// Of any ribbon filter: among so many hashes of 64 bits, those that meet by chance are fewer than 1e-9 of all.
+inline constexpr uint64_t kMaxRibbonItems = uint64_t{1} << 32;
+inline constexpr uint64_t kRibbonShardItems = 65536;
+
+// Of a frozen filter.
+struct RibbonShape {
+  uint32_t columns = 0;  // of the items before a shard's split; behind it, one more
+  uint64_t shards = 0;
+  uint64_t words = 0;  // of 64 bits, in all; whole lines
+
+  uint64_t SizeBytes() const { return words * sizeof(uint64_t); }
+};
+
+struct RibbonHeader {
+  FilterParams params;
+  bool frozen = false;
+  uint64_t items = 0;
+  RibbonShape shape = {};  // if frozen
+
+  ImageSummary Summary() const { return {.capacity = params.capacity, .items = items}; }
+  uint64_t body_bytes() const { return frozen ? shape.SizeBytes() : items * sizeof(uint64_t); }
+};
+
+std::string EncodeRibbonHeader(const RibbonHeader& header);
+// From a header's fields. kCorrupt names the field.
+Result<RibbonHeader> DecodeRibbonHeader(std::string_view fields);
+
+// From the fields of a header.
+Result<std::unique_ptr<FilterDecoder>> OpenRibbon(std::string_view fields, MemoryBudget& budget);
+
+}  // namespace bitsieve::core

@@ -1,0 +1,158 @@
+#include "core/families/ribbon/ribbon_staging.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "core/families/ribbon/ribbon_filter.h"
+#include "core/families/ribbon/ribbon_kernel.h"
+
+namespace bitsieve::core {
+
+RibbonStaging::RibbonStaging(const FilterParams& params, std::unique_ptr<HashSet> hashes, MemoryReservation overhead,
+                             MemoryBudget& budget)
+    : Filter(params, budget),
+      hashes_(std::move(hashes)),
+      overhead_(std::move(overhead)),
+      most_items_(params.scaling() ? kMaxRibbonItems : params.capacity) {
+  NoteSizeBytes(hashes_->size_bytes());
+}
+
+Result<std::unique_ptr<Filter>> RibbonStaging::Make(const FilterParams& params, MemoryBudget& budget) {
+  if (Status status = Validate(params); !status) return tl::unexpected(std::move(status).error());
+  Result<std::unique_ptr<HashSet>> hashes = HashSet::Make(budget);
+  if (!hashes) return tl::unexpected(std::move(hashes).error());
+  return FromHashes(params, std::move(*hashes), budget);
+}
+
+Result<std::unique_ptr<Filter>> RibbonStaging::FromHashes(const FilterParams& params, std::unique_ptr<HashSet> hashes,
+                                                          MemoryBudget& budget) {
+  MemoryReservation overhead = MemoryReservation::TryTake(budget, sizeof(RibbonStaging) + sizeof(HashSet));
+  if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a filter");
+  return std::unique_ptr<Filter>(new RibbonStaging(params, std::move(hashes), std::move(overhead), budget));
+}
+
+void RibbonStaging::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
+  for (size_t i = 0; i < hashes.size(); ++i) present[i] = hashes_->Contains(RibbonKey(hashes[i])) ? 1 : 0;
+}
+
+void RibbonStaging::PrefetchLines(const KeyHash& hash) const { hashes_->Prefetch(RibbonKey(hash)); }
+
+size_t RibbonStaging::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
+  size_t done = 0;
+  while (done < hashes.size()) {
+    outcomes[done] =
+        building_ ? AddOutcome::kFrozen : UnlessMemoryIsRefused([&] { return AddOne(RibbonKey(hashes[done])); });
+    if (outcomes[done++] == AddOutcome::kFull) break;
+  }
+  NoteSizeBytes(hashes_->size_bytes());
+  return done;
+}
+
+// Called by the writer.
+AddOutcome RibbonStaging::AddOne(uint64_t key) {
+  if (hashes_->size() >= most_items_) {
+    if (hashes_->Contains(key)) return AddOutcome::kPresent;
+    return params().scaling() ? AddOutcome::kCannotGrow : AddOutcome::kFull;
+  }
+  switch (hashes_->Insert(key)) {
+    case HashSet::Outcome::kPresent:
+      return AddOutcome::kPresent;
+    case HashSet::Outcome::kAdded:
+      return AddOutcome::kAdded;
+    case HashSet::Outcome::kOutOfMemory:
+      break;
+  }
+  return AddOutcome::kOutOfMemory;
+}
+
+// Two items are taken for one if 64 bits of their hashes are the same.
+std::optional<double> RibbonStaging::EstimatedErrorRate() const {
+  return std::ldexp(static_cast<double>(ItemCount()), -64);
+}
+
+FilterInfo RibbonStaging::Info() const {
+  FilterInfo info;
+  info.capacity = params().capacity;
+  info.items = hashes_->size();
+  info.size_bytes = hashes_->size_bytes() + overhead_.bytes();
+  info.links = 1;
+  info.fill_ratio = std::min(1.0, static_cast<double>(info.items) / static_cast<double>(info.capacity));
+  if (info.items != 0) info.bits_per_item = 8 * static_cast<double>(info.size_bytes) / static_cast<double>(info.items);
+  const std::lock_guard lock(writers());
+  info.freeze.state = building_ ? FreezeState::kBuilding : FreezeState::kStaging;
+  info.freeze.percent = building_ ? percent_.load(std::memory_order_relaxed) : 0;
+  info.freeze.failure = failure_;
+  return info;
+}
+
+bool RibbonStaging::Close() {
+  const std::lock_guard lock(writers());
+  if (building_) return false;
+  building_ = true;
+  turns_.fetch_add(1, std::memory_order_relaxed);
+  NoteChanged();
+  failure_.clear();
+  percent_.store(0, std::memory_order_relaxed);
+  return true;
+}
+
+void RibbonStaging::Reopen(std::string failure) {
+  const std::lock_guard lock(writers());
+  building_ = false;
+  turns_.fetch_add(1, std::memory_order_relaxed);
+  failure_ = std::move(failure);
+}
+
+Result<std::unique_ptr<Filter>> RibbonStaging::Build(MemoryBudget& budget, const std::function<bool()>& keep_going) {
+  return RibbonFilter::Build(params(), *hashes_, budget, [&](uint64_t done, uint64_t all) {
+    percent_.store(static_cast<uint32_t>(done * 100 / all), std::memory_order_relaxed);
+    return keep_going();
+  });
+}
+
+// Parts of the log: they stay as they are, whatever is added behind them.
+class RibbonStaging::Image final : public FilterImage {
+ public:
+  explicit Image(const RibbonStaging& filter) {
+    const uint64_t items = filter.hashes_->size();
+    header_ = EncodeRibbonHeader({filter.params(), false, items, {}});
+    for (const std::span<const uint64_t> part : filter.hashes_->Log()) {
+      parts_.push_back({body_bytes_, std::as_bytes(part)});
+      body_bytes_ += part.size_bytes();
+    }
+  }
+
+  const std::string& header() const override { return header_; }
+  uint64_t body_bytes() const override { return body_bytes_; }
+
+  Status Read(uint64_t offset, std::span<std::byte> out) override {
+    auto part = std::upper_bound(parts_.begin(), parts_.end(), offset,
+                                 [](uint64_t asked, const Part& each) { return asked < each.begin; });
+    for (part = part == parts_.begin() ? part : part - 1; !out.empty(); ++part) {
+      const std::span<const std::byte> bytes = part->bytes.subspan(offset - part->begin);
+      const size_t count = std::min(bytes.size(), out.size());
+      std::memcpy(out.data(), bytes.data(), count);
+      out = out.subspan(count);
+      offset += count;
+    }
+    return {};
+  }
+
+ private:
+  struct Part {
+    uint64_t begin;
+    std::span<const std::byte> bytes;
+  };
+
+  std::string header_;
+  std::vector<Part> parts_;
+  uint64_t body_bytes_ = 0;
+};
+
+std::unique_ptr<FilterImage> RibbonStaging::DoCapture(const ImagePool&) const { return std::make_unique<Image>(*this); }
+
+}  // namespace bitsieve::core

@@ -1,0 +1,74 @@
+// ribbon_staging.h: a ribbon filter before it is frozen: it collects the hashes of its items, and answers from them.
+//
+// States      staging: items are added. Building: Close was called; what is there stays, nothing comes, and Build makes
+//             the frozen filter of it, on whatever thread calls it. The frozen filter (ribbon_filter.h) is another
+//             object, which then takes this one's place under its name; this one, with all of its memory, dies with the
+//             last who holds it. If building fails it is staging again.
+// Answers     exact, as far as hashes of 64 bits tell items apart: of n items, one lookup in 2^64 / n is wrong, one in
+//             2^32 for the most that it takes. A wrong "yes" alone: an item that was added is always found. 128 bits
+//             would cost twice the memory, and add nothing to what the frozen filter keeps.
+// Growth      beyond the capacity, which then is but what was expected; not if it is not to grow (expansion 0).
+// Cost        17 to 28 bytes an item while it collects.
+// Threads     thread-safe. Lookups take no lock.
+// Images      the hashes in the order of their coming, as of the capture. What is building is saved as staging.
+// Persisted   kind 9, docs/formats/filter.md.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/families/ribbon/hash_set.h"
+#include "core/filter/filter.h"
+
+namespace bitsieve::core {
+
+class RibbonStaging final : public Filter {
+ public:
+  // As MakeFilter.
+  static Result<std::unique_ptr<Filter>> Make(const FilterParams& params, MemoryBudget& budget);
+  // With what was read back.
+  static Result<std::unique_ptr<Filter>> FromHashes(const FilterParams& params, std::unique_ptr<HashSet> hashes,
+                                                    MemoryBudget& budget);
+  // Null if the filter is something else.
+  static RibbonStaging* Of(Filter& filter) { return dynamic_cast<RibbonStaging*>(&filter); }
+
+  void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
+  uint64_t ItemCount() const override { return hashes_->size(); }
+  uint64_t ChangeCount() const override { return hashes_->size() + turns_.load(std::memory_order_relaxed); }
+  FilterInfo Info() const override;
+  std::optional<double> EstimatedErrorRate() const override;
+
+  // From staging to building. False if it is building already.
+  bool Close();
+  // Back again; `failure` is what Info tells from now on.
+  void Reopen(std::string failure);
+  // The frozen filter of all that is here; as RibbonFilter::Build. The filter is building. `keep_going` is asked every
+  // few milliseconds.
+  Result<std::unique_ptr<Filter>> Build(MemoryBudget& budget, const std::function<bool()>& keep_going);
+
+ protected:
+  void PrefetchLines(const KeyHash& hash) const override;
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override;
+  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
+
+ private:
+  class Image;
+
+  RibbonStaging(const FilterParams& params, std::unique_ptr<HashSet> hashes, MemoryReservation overhead,
+                MemoryBudget& budget);
+  AddOutcome AddOne(uint64_t key);
+
+  const std::unique_ptr<HashSet> hashes_;
+  const MemoryReservation overhead_;
+  const uint64_t most_items_;
+  std::atomic<uint32_t> percent_{0};  // relaxed: only ever told
+  std::atomic<uint64_t> turns_{0};    // times it was closed or opened again; relaxed, as ChangeCount is
+
+  // Protected by the lock of the writers, as is inserting.
+  bool building_ = false;
+  std::string failure_;
+};
+
+}  // namespace bitsieve::core

@@ -1,0 +1,48 @@
+#include "core/families/ribbon/ribbon_type.h"
+
+#include <array>
+
+#include "core/families/ribbon/ribbon_codec.h"
+#include "core/families/ribbon/ribbon_staging.h"
+
+namespace bitsieve::core {
+
+namespace {
+
+std::string StateName(FreezeState state) {
+  switch (state) {
+    case FreezeState::kStaging:
+      return "staging";
+    case FreezeState::kBuilding:
+      return "building";
+    case FreezeState::kFrozen:
+      break;
+  }
+  return "frozen";
+}
+
+constexpr std::array kFields{
+    InfoField{"STATE", "State",
+              [](const Filter&, const FilterInfo& info) { return InfoValue(StateName(info.freeze.state)); }},
+    InfoField{"PROGRESS", "Progress",
+              [](const Filter&, const FilterInfo& info) { return InfoValue(uint64_t{info.freeze.percent}); }},
+    InfoField{"FAILURE", "Failure",
+              [](const Filter&, const FilterInfo& info) { return InfoValue(info.freeze.failure); }},
+};
+
+}  // namespace
+
+constexpr FilterTypeRow kRibbonRow{
+    .type = kRibbonType,
+    .name = "ribbon",
+    .summary = "for frozen sets, the smallest: collects exactly until BF.FREEZE",
+    .can = {.freeze = true},
+    .info_fields = kFields,
+    .validate = ValidateCommon,
+    .make = [](const FilterParams& params, MemoryBudget& budget,
+               const Clock&) { return RibbonStaging::Make(params, budget); },
+    .open = [](std::string_view fields, MemoryBudget& budget, const Clock&) { return OpenRibbon(fields, budget); },
+    .summarize = [](std::string_view fields) { return SummaryOf(DecodeRibbonHeader(fields)); },
+};
+
+}  // namespace bitsieve::core

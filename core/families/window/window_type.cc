@@ -1,0 +1,128 @@
+#include "core/families/window/window_type.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/parse.h"
+#include "core/families/window/window_codec.h"
+#include "core/families/window/window_filter.h"
+
+namespace bitsieve::core {
+
+namespace {
+
+struct Unit {
+  std::string_view name;
+  uint64_t ms;
+};
+
+// The largest first.
+constexpr std::array kUnits{Unit{"d", 24ULL * 3600 * 1000}, Unit{"h", 3600ULL * 1000}, Unit{"m", 60ULL * 1000},
+                            Unit{"s", 1000}, Unit{"ms", 1}};
+
+Status ReadWindow(std::string_view text, FilterParams& params) {
+  const std::optional<WindowSpan> window = ParseWindow(text);
+  if (!window) {
+    return OutOfRange(
+        "bad window: it must be a number of items in the range [1, 1073741824], or a duration in the range "
+        "[100ms, 3650d] in ms, s, m, h or d, such as 24h");
+  }
+  SetWindow(params, *window);
+  return {};
+}
+
+// A window does not grow, and one of items has its size for a capacity.
+Status SettleOptions(const StatedOptions& stated, FilterParams& params) {
+  const WindowSpan window = WindowOf(params);
+  if (!window.given()) {
+    return OutOfRange("a window filter needs WINDOW, with a number of items or a duration such as 24h");
+  }
+  if (stated.expansion) return OutOfRange("a window filter does not grow: leave EXPANSION out");
+  params.expansion = 0;
+  if (window.of_time()) {
+    if (!stated.capacity) return OutOfRange("a window of time needs CAPACITY, the items expected within it");
+  } else if (stated.capacity && params.capacity != window.items) {
+    const std::string items = std::to_string(window.items);
+    return OutOfRange("a window of " + items + " items must have the capacity " + items + ", asked was " +
+                      std::to_string(params.capacity));
+  } else {
+    params.capacity = window.items;
+  }
+  return {};
+}
+
+Status ValidateWindow(const FilterParams& params) {
+  if (Status status = ValidateCommon(params); !status) return status;
+  const WindowSpan window = WindowOf(params);
+  if (!window.given()) return OutOfRange("a filter of type window needs a window: a number of items, or a duration");
+  if (window.items != 0 && window.of_time()) return OutOfRange("a window is of items or of time, not of both");
+  if (params.scaling()) return OutOfRange("a filter of type window does not grow: its expansion must be 0");
+  if (!window.of_time() && window.items != params.capacity) {
+    return OutOfRange("the capacity of a window of items must be the window, " + std::to_string(window.items));
+  }
+  if (window.of_time() && (window.duration_ms < kMinWindowMs || window.duration_ms > kMaxWindowMs)) {
+    return OutOfRange("a window of time must be in the range [100ms, 3650d]");
+  }
+  return {};
+}
+
+constexpr TypeOption kWindowOption{.word = "WINDOW",
+                                   .noun = "window",
+                                   .missing = "no window",
+                                   .read = ReadWindow,
+                                   .text = [](const FilterParams& params) { return WindowText(WindowOf(params)); }};
+
+// In items, or in seconds.
+InfoValue OldestAge(const Filter& filter, const FilterInfo& info) {
+  if (WindowOf(filter.params()).of_time()) return static_cast<double>(info.window.oldest_age_ms) / 1000;
+  return info.window.oldest_items;
+}
+
+constexpr std::array kFields{
+    InfoField{"WINDOW", "Window",
+              [](const Filter& filter, const FilterInfo&) { return InfoValue(WindowText(WindowOf(filter.params()))); }},
+    InfoField{"OLDEST", "Oldest age", OldestAge},
+    InfoField{"GENERATIONS", "Generations",
+              [](const Filter&, const FilterInfo& info) { return InfoValue(uint64_t{info.window.generations}); }},
+};
+
+}  // namespace
+
+std::optional<WindowSpan> ParseWindow(std::string_view text) {
+  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::optional<uint64_t> number = ParseUnsigned(text.substr(0, digits));
+  if (!number || *number == 0) return std::nullopt;
+  const std::string_view suffix = text.substr(digits);
+  if (suffix.empty()) return *number <= kMaxCapacity ? std::optional(WindowSpan{.items = *number}) : std::nullopt;
+  for (const Unit& unit : kUnits) {
+    if (!EqualsIgnoringCase(unit.name, suffix)) continue;
+    if (*number > kMaxWindowMs / unit.ms || *number * unit.ms < kMinWindowMs) return std::nullopt;
+    return WindowSpan{.duration_ms = *number * unit.ms};
+  }
+  return std::nullopt;
+}
+
+std::string WindowText(const WindowSpan& window) {
+  if (!window.of_time()) return std::to_string(window.items);
+  const Unit* unit = kUnits.begin();
+  while (window.duration_ms % unit->ms != 0) ++unit;
+  return std::to_string(window.duration_ms / unit->ms) + std::string(unit->name);
+}
+
+constexpr FilterTypeRow kWindowRow{
+    .type = kWindowType,
+    .name = "window",
+    .summary = "forgets: seen within the last so many items, or within a time",
+    .can = {.repeats = true},
+    .options = {&kWindowOption, 1},
+    .info_fields = kFields,
+    .wide_slots = 2,
+    .settle_options = SettleOptions,
+    .validate = ValidateWindow,
+    .make = [](const FilterParams& params, MemoryBudget& budget,
+               const Clock& clock) { return WindowFilter::Make(params, budget, clock); },
+    .open = OpenWindow,
+    .summarize = [](std::string_view fields) { return SummaryOf(DecodeWindowHeader(fields)); },
+};
+
+}  // namespace bitsieve::core

@@ -1,0 +1,131 @@
+// chain.h: the sub-filters of a filter that grows: tables of any kind, of which each knows its neighbours. A filter
+// that does not grow is a chain of one table.
+//
+// Threads: the writer appends and takes tables off; readers go along the chain meanwhile, without a lock: whatever a
+// table was before it was appended is seen by everyone who meets it. A table lives as long as the chain.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/memory_budget.h"
+#include "core/base/result.h"
+
+namespace bitsieve::core {
+
+template <class Table>
+class Chain;
+
+// What a table knows of its place in a chain: a base of `Table`.
+template <class Table>
+class ChainMember {
+ public:
+  Table* older() const { return older_; }
+  // Null for the newest.
+  Table* newer() const { return newer_.load(std::memory_order_acquire); }
+  uint32_t index() const { return index_; }  // 0 for the oldest
+  // Items that this and all older tables are made for.
+  uint64_t total_capacity() const { return total_capacity_; }
+
+ private:
+  friend class Chain<Table>;
+
+  // Constant from the moment in which the table is appended.
+  Table* older_ = nullptr;
+  uint32_t index_ = 0;
+  uint64_t total_capacity_ = 0;
+  MemoryReservation overhead_;
+
+  std::atomic<Table*> newer_{nullptr};
+};
+
+// Table has capacity(), items that it is made for, and size_bytes(), what it takes of the budget for its contents.
+template <class Table>
+class Chain {
+ public:
+  // Each table takes `overhead_bytes` of the budget beside its contents.
+  explicit Chain(uint64_t overhead_bytes) : overhead_bytes_(overhead_bytes) {}
+
+  // Null while there is none.
+  Table* newest() const { return newest_.load(std::memory_order_acquire); }
+  const Table* oldest() const { return tables_.empty() ? nullptr : tables_.front().get(); }
+  uint32_t size() const {
+    const Table* const table = newest();
+    return table == nullptr ? 0 : table->index() + 1;
+  }
+  bool Holds(auto&& predicate) const {
+    for (const Table* table = newest(); table != nullptr; table = table->older()) {
+      if (predicate(*table)) return true;
+    }
+    return false;
+  }
+  // The sum of what `value` gives of each table.
+  uint64_t Sum(auto&& value) const {
+    uint64_t sum = 0;
+    for (const Table* table = newest(); table != nullptr; table = table->older()) sum += value(*table);
+    return sum;
+  }
+  // The chance that a lookup of an absent item finds it in some table.
+  double ErrorRate(auto&& rate_of) const {
+    double none = 1;
+    for (const Table* table = newest(); table != nullptr; table = table->older()) none *= 1 - rate_of(*table);
+    return 1 - none;
+  }
+
+  // The rest is the writer's.
+
+  // Oldest first.
+  std::span<const std::unique_ptr<Table>> tables() const { return {tables_.data(), size()}; }
+  // Of the tables' contents.
+  uint64_t size_bytes() const { return size_bytes_; }
+  // Of all that the budget gave, also for tables that were taken off.
+  uint64_t held_bytes() const { return held_bytes_; }
+
+  // kOutOfMemory if the budget refuses the overhead; std::bad_alloc passes through. Both change nothing.
+  Status Append(std::unique_ptr<Table> table, MemoryBudget& budget) {
+    MemoryReservation overhead = MemoryReservation::TryTake(budget, overhead_bytes_);
+    if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a further sub-filter");
+    Table* const older = newest();
+    Table& added = *table;
+    added.older_ = older;
+    added.index_ = older == nullptr ? 0 : older->index_ + 1;
+    added.total_capacity_ = (older == nullptr ? 0 : older->total_capacity_) + added.capacity();
+    added.overhead_ = std::move(overhead);
+    tables_.push_back(std::move(table));
+    held_bytes_ += added.size_bytes() + overhead_bytes_;
+    Link(added);
+    return {};
+  }
+  // The newest table, which is empty, is one no more. It stays for readers that are still there, and for Regrow.
+  void TakeOffNewest() {
+    Table& last = *newest();
+    size_bytes_ -= last.size_bytes();
+    last.older_->newer_.store(nullptr, std::memory_order_release);
+    newest_.store(last.older_, std::memory_order_release);
+  }
+  // Appends the table that was taken off last from this place; false if there is none.
+  bool Regrow() {
+    if (size() == tables_.size()) return false;
+    Link(*tables_[size()]);
+    return true;
+  }
+
+ private:
+  void Link(Table& table) {
+    size_bytes_ += table.size_bytes();
+    newest_.store(&table, std::memory_order_release);
+    if (table.older_ != nullptr) table.older_->newer_.store(&table, std::memory_order_release);
+  }
+
+  const uint64_t overhead_bytes_;
+  std::vector<std::unique_ptr<Table>> tables_;  // all that were ever appended, oldest first
+  uint64_t size_bytes_ = 0;
+  uint64_t held_bytes_ = 0;
+  std::atomic<Table*> newest_{nullptr};
+};
+
+}  // namespace bitsieve::core

@@ -1,0 +1,150 @@
+#include "core/filter/filter.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <mutex>
+
+#include "core/base/change_meter.h"
+
+namespace bitsieve::core {
+
+namespace {
+
+constexpr size_t kChunk = ChangeListener::kMaxHashes;  // changed at a time
+
+void CountChanges(std::span<const AddOutcome> outcomes, bool repeats) {
+  auto changes = std::count(outcomes.begin(), outcomes.end(), AddOutcome::kAdded);
+  if (repeats) changes += std::count(outcomes.begin(), outcomes.end(), AddOutcome::kPresent);
+  if (changes != 0) ChangeMeter::Count(static_cast<uint64_t>(changes));
+}
+
+}  // namespace
+
+size_t Filter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
+  const bool repeats = capabilities().repeats;
+  const std::lock_guard lock(writers_);
+  size_t done = 0;
+  while (done < hashes.size()) {
+    const size_t count = std::min(kChunk, hashes.size() - done);
+    if (!ReserveReport(count)) {
+      std::fill(outcomes.begin() + static_cast<ptrdiff_t>(done), outcomes.end(), AddOutcome::kOutOfMemory);
+      return hashes.size();
+    }
+    const size_t added = DoAdd(hashes.subspan(done, count), outcomes.subspan(done, count));
+    ReportAdded(hashes.subspan(done, added), outcomes.subspan(done, added), repeats, count);
+    done += added;
+    if (added < count || outcomes[done - 1] == AddOutcome::kFull) break;
+  }
+  return done;
+}
+
+void Filter::ReportAdded(std::span<const KeyHash> hashes, std::span<const AddOutcome> outcomes, bool repeats,
+                         size_t reserved) noexcept {
+  pristine_ = false;
+  CountChanges(outcomes, repeats);
+  if (listener_ == nullptr) return;
+  assert(hashes.size() <= kChunk);
+  repeats |= united_ || unkept_rewrites_ != 0;
+  std::array<uint8_t, kChunk> changed;
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    changed[i] = outcomes[i] == AddOutcome::kAdded || (repeats && outcomes[i] == AddOutcome::kPresent);
+  }
+  Tell(&ChangeListener::OnAdded, hashes, std::span(changed).first(hashes.size()), reserved);
+}
+
+size_t Filter::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept {
+  const std::lock_guard lock(writers_);
+  for (size_t done = 0; done < hashes.size(); done += kChunk) {
+    const size_t count = std::min(kChunk, hashes.size() - done);
+    if (!ReserveReport(count)) return done;
+    const std::span<uint8_t> here = removed.subspan(done, count);
+    DoRemove(hashes.subspan(done, count), here);
+    pristine_ = false;
+    ChangeMeter::Count(count - static_cast<size_t>(std::count(here.begin(), here.end(), uint8_t{0})));
+    if (listener_ == nullptr) continue;
+    Tell(&ChangeListener::OnRemoved, hashes.subspan(done, count), here, count);
+  }
+  return hashes.size();
+}
+
+void Filter::NoteChanged() {
+  pristine_ = false;
+  ChangeMeter::Count(1);
+}
+
+void Filter::Tell(Report report, std::span<const KeyHash> hashes, std::span<const uint8_t> changed,
+                  size_t reserved) noexcept {
+  std::array<KeyHash, kChunk> told;
+  size_t count = 0;
+  // Without a branch, which of random items nobody could foretell.
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    told[count] = hashes[i];
+    count += changed[i] != 0;
+  }
+  if (count == 0) return listener_->Release(reserved);
+  (listener_->*report)({id_, ++sequence_, TimeOfChange(), std::span(told).first(count)}, reserved);
+}
+
+std::unique_ptr<FilterImage> Filter::Capture(const ImagePool& pool) const {
+  const std::lock_guard lock(writers_);
+  std::unique_ptr<FilterImage> image = DoCapture(pool);
+  image->sequence_ = sequence_;
+  image->change_count_ = ChangeCount();
+  image->is_captured_ = true;
+  return image;
+}
+
+std::unique_ptr<FilterImage> Filter::CaptureRewritten(const ImagePool& pool) {
+  std::unique_ptr<FilterImage> image;  // outlives the lock, which it takes when it dies
+  const std::lock_guard lock(writers_);
+  image = DoCapture(pool);
+  image->is_captured_ = true;
+  image->change_count_ = ChangeCount();
+  if (listener_ != nullptr) {
+    if (!listener_->Reserve(1)) throw std::bad_alloc();
+    listener_->OnRewritten(id_, ++sequence_, 1);
+    united_ = false;
+    ++unkept_rewrites_;
+  }
+  image->sequence_ = sequence_;
+  return image;
+}
+
+void Filter::NoteRewriteKept() {
+  const std::lock_guard lock(writers_);
+  if (unkept_rewrites_ != 0) --unkept_rewrites_;
+}
+
+void Filter::Attach(ChangeListener* listener, uint64_t id, uint64_t sequence) {
+  const std::lock_guard lock(writers_);
+  listener_ = listener;
+  id_.store(id, std::memory_order_relaxed);
+  sequence_ = sequence;
+  united_ = false;
+  unkept_rewrites_ = 0;
+}
+
+uint64_t Filter::sequence() const {
+  const std::lock_guard lock(writers_);
+  return sequence_;
+}
+
+bool Filter::pristine() const {
+  const std::lock_guard lock(writers_);
+  return pristine_;
+}
+
+// Callers ask capabilities() first. With assertions off, nothing is removed and nothing is counted.
+
+void Filter::DoRemove(std::span<const KeyHash>, std::span<uint8_t> removed) noexcept {
+  assert(capabilities().remove && "this kind cannot remove items");
+  std::fill(removed.begin(), removed.end(), uint8_t{0});
+}
+
+void Filter::Count(std::span<const KeyHash>, std::span<uint64_t> counts) const {
+  assert(capabilities().count && "this kind cannot count items");
+  std::fill(counts.begin(), counts.end(), uint64_t{0});
+}
+
+}  // namespace bitsieve::core

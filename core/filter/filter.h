@@ -1,0 +1,272 @@
+// filter.h: the one interface of every filter family. It works on hashes, in batches; it knows no strings, no names and
+// no protocol. A filter answers "definitely not" or "probably yes", never a false "not".
+//
+// Threads: thread-safe. MayContain and Prefetch take no lock; Add and Remove exclude each other, a batch at a time. Add
+// tells kAdded to exactly one of many threads that add the same new item at the same time. What one thread was told is
+// seen by every thread that learnt of it through any synchronisation (a socket is one).
+//
+// Changes are numbered: each batch that changes something is told to a listener under the next number. An image knows
+// the number of the last change that it shows; so image and log, put together, give every change exactly once.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/memory_budget.h"
+#include "core/base/result.h"
+#include "core/base/spin_lock.h"
+#include "core/filter/filter_params.h"
+#include "core/hash/key_hash.h"
+#include "core/memory/image_pool.h"
+
+namespace bitsieve::core {
+
+class Clock;
+
+enum class AddOutcome : uint8_t {
+  kPresent,      // probably there before: nothing changed, but that a kind which counts has counted it once more
+  kAdded,        // new
+  kFull,         // the filter does not grow and has no room left
+  kOutOfMemory,  // it would have to grow, and the memory budget refuses
+  kCannotGrow,   // it would have to grow, and its next link's error rate would be too small to keep
+  kFrozen,       // the filter takes nothing any more
+  kWindowFull,  // more than a window of time can hold arrived within it: forgetting in time would mean forgetting early
+};
+
+// Of a filter that forgets.
+struct WindowInfo {
+  uint32_t generations = 0;    // that are remembered
+  uint64_t oldest_items = 0;   // items put since, and with, the oldest one remembered
+  uint64_t oldest_age_ms = 0;  // since the oldest one remembered was seen; windows of time alone
+};
+
+// Of a filter that collects items until it is frozen.
+enum class FreezeState : uint8_t { kStaging, kBuilding, kFrozen };
+struct FreezeInfo {
+  FreezeState state = FreezeState::kStaging;
+  uint32_t percent = 0;      // of the building that is done; 100 when frozen
+  std::string failure = {};  // why the last building failed; empty if it did not
+};
+
+struct FilterInfo {
+  uint64_t capacity = 0;  // items, over all links
+  uint64_t size_bytes = 0;
+  uint32_t links = 0;
+  uint64_t items = 0;             // as ItemCount
+  double fill_ratio = 0;          // set bits over bits (counters that are not 0 over counters), over all links
+  uint32_t hash_functions = 0;    // bits set, or counters raised, per item in the newest link
+  double bits_per_item = 0;       // bits of the links over capacity
+  WindowInfo window = {};         // of the type `window` alone
+  uint32_t fingerprint_bits = 0;  // of the newest sub-filter; of types that keep fingerprints
+  FreezeInfo freeze = {};         // of the type `ribbon` alone
+};
+
+// One moment's image of a filter, to be written elsewhere: a self-describing header and a body of raw bytes, both of
+// the moment of Capture, whatever is added or removed meanwhile. The filter outlives it. Thread-compatible.
+class FilterImage {
+ public:
+  virtual ~FilterImage() = default;
+  virtual const std::string& header() const = 0;
+  virtual uint64_t body_bytes() const = 0;
+  // Copies body bytes [offset, offset + out.size()), which lie within the body and behind all that was read before:
+  // reading goes forward. kOutOfMemory once what changes meanwhile can no longer be kept: the image is lost then. Not
+  // with a patient pool (image_pool.h).
+  virtual Status Read(uint64_t offset, std::span<std::byte> out) = 0;
+
+  // Of the moment.
+  uint64_t sequence() const { return sequence_; }
+  uint64_t change_count() const { return change_count_; }
+
+ protected:
+  // False while Capture fills it, with the lock of the filter's writers held.
+  bool is_captured() const { return is_captured_; }
+
+ private:
+  friend class Filter;
+  bool is_captured_ = false;
+  uint64_t sequence_ = 0;
+  uint64_t change_count_ = 0;
+};
+
+// One batch that changed a filter.
+struct Change {
+  uint64_t filter_id;
+  uint64_t sequence;                // 1 for the first, then one more each
+  uint64_t time_ms;                 // when, by the clock of a kind that ages; 0 of all others
+  std::span<const KeyHash> hashes;  // those that changed something, in order: replaying them does the same again
+};
+
+// Hears of every change of a filter's content, in order, from the thread that makes it, before others can make one: so
+// it must be quick, and call nothing of the filter. It cannot fail: what it needs is reserved before the change is
+// made.
+class ChangeListener {
+ public:
+  static constexpr size_t kMaxHashes = 64;  // of one change
+
+  virtual ~ChangeListener() = default;
+  // Makes sure that a change of up to so many hashes can be reported. False: memory is refused, and the change must not
+  // be made.
+  [[nodiscard]] virtual bool Reserve(size_t hashes) noexcept = 0;
+  // Ends a reservation of so many hashes without a report, since nothing changed.
+  virtual void Release(size_t hashes) noexcept = 0;
+  // Each ends the reservation, which was made for `reserved` hashes.
+  virtual void OnAdded(const Change& change, size_t reserved) noexcept = 0;
+  virtual void OnRemoved(const Change& change, size_t reserved) noexcept = 0;
+  // Its content was changed by other means, and an image of it captured at this moment: all of that is one change. It
+  // takes no more room than the report of one hash.
+  virtual void OnRewritten(uint64_t filter_id, uint64_t sequence, size_t reserved) noexcept = 0;
+};
+
+class Filter {
+ public:
+  Filter(const Filter&) = delete;
+  Filter& operator=(const Filter&) = delete;
+  virtual ~Filter() = default;
+
+  const FilterParams& params() const { return params_; }
+  KeyHash HashOf(std::string_view item) const {
+    if (params_.hash == HashKind::kXxh3) [[likely]]
+      return HashItem(item, params_.seed);
+    return HashItem(params_.hash, item, params_.seed);
+  }
+
+  // Starts loading the cache lines that a lookup or add of this hash will touch. Only a hint; does nothing for a filter
+  // so small that its lines are in the cache anyway, where a batch is faster without.
+  void Prefetch(const KeyHash& hash) const {
+    if (beyond_cache_.load(std::memory_order_relaxed)) PrefetchLines(hash);
+  }
+
+  // present[i] = 1 if hashes[i] is probably there, else 0. The spans have equal lengths.
+  virtual void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const = 0;
+
+  // Adds in order; outcomes[i] tells of hashes[i]. Stops after the first kFull. Returns how many outcomes it wrote.
+  // An item that is present is kPresent even in a full filter, unless the kind stores repeated additions, too.
+  // Never throws: an item for which memory is refused, be it for the filter or for its listener, is kOutOfMemory.
+  size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept;
+
+  const FilterTypeRow& type() const { return type_; }
+  const Capabilities& capabilities() const { return type_.can; }
+
+  // Takes one addition of each item back, in order. removed[i] = 1 if that was done, else 0: the item is not there, or
+  // its counters are saturated, and nothing changed. The filter can remove; the spans have equal lengths.
+  //
+  // An item that was never added, but that the filter believes present, is removed as any other: that takes something
+  // from items that are there, which may then be missed. Only what was added may be removed.
+  //
+  // Returns how many of them it saw to: fewer than all if the listener refuses further ones for want of memory.
+  size_t Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept;
+
+  // counts[i]: how many additions of hashes[i] there are, too high at times, too low only beyond a counter's largest
+  // value. The filter can count; the spans have equal lengths.
+  virtual void Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const;
+
+  // Items counted as newly added; of a kind that can remove, additions less removals.
+  virtual uint64_t ItemCount() const = 0;
+  // Grows with every change of content, so that equal counts mean equal content.
+  virtual uint64_t ChangeCount() const = 0;
+  virtual FilterInfo Info() const = 0;
+  // As FilterInfo::links, in constant time.
+  virtual uint32_t SubFilters() const { return 1; }
+  // Whether adding so many items touches pages of memory for the first time, several per item: it takes long then.
+  virtual bool TouchesFreshPages(uint64_t /*items*/) const { return false; }
+  // Of a lookup now, worked out from what the filter holds; nothing if that is not known to within a tenth. Takes up to
+  // some milliseconds for the filters of RedisBloom's making that are small.
+  virtual std::optional<double> EstimatedErrorRate() const = 0;
+  // What changes while the image is read is kept in memory from `pool`; without one, in memory of the filter's budget.
+  // Takes no longer for a large filter than for a small one.
+  std::unique_ptr<FilterImage> Capture(const ImagePool& pool) const;
+  std::unique_ptr<FilterImage> Capture() const { return Capture(ImagePool{budget_, Patience::kLose}); }
+  // The same after a change by other means than Add and Remove, which gets a number here; the listener is told. The
+  // caller sees to it that the image gets to where the changes are kept, and then calls NoteRewriteKept. What throws
+  // std::bad_alloc has told nothing.
+  std::unique_ptr<FilterImage> CaptureRewritten(const ImagePool& pool);
+  void NoteRewriteKept();
+
+  // From now on `listener`, which outlives the filter or is replaced before it ends (null: nobody), hears of every
+  // change; the next one's number is `sequence` + 1.
+  void Attach(ChangeListener* listener, uint64_t id, uint64_t sequence);
+  // As given to Attach; 0 before.
+  uint64_t id() const { return id_.load(std::memory_order_relaxed); }
+  // Of the last change.
+  uint64_t sequence() const;
+  // Whether it is as MakeFilter(params()) makes it.
+  bool pristine() const;
+
+ protected:
+  // The type of `params` is known.
+  Filter(const FilterParams& params, MemoryBudget& budget)
+      : params_(params), type_(*FindFilterType(params.type)), budget_(budget) {}
+
+  MemoryBudget& budget() const { return budget_; }
+  virtual void PrefetchLines(const KeyHash& hash) const = 0;
+  // To be told whenever the bits change their size.
+  void NoteSizeBytes(uint64_t bytes) { beyond_cache_.store(bytes > kCachedBytes, std::memory_order_relaxed); }
+
+  // Add, Remove and Capture, with the lock of the writers held. Adding and removing cannot throw, since what was done
+  // by then must be reported: whatever allocates on the way turns a refusal into kOutOfMemory, and has changed nothing.
+  virtual size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept = 0;
+  virtual void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept;
+  virtual std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const = 0;
+  // Of the latest DoAdd, by the kind's clock; the lock is held. A replay sets the clock to it.
+  virtual uint64_t TimeOfChange() const { return 0; }
+
+  // Held by whoever changes content, a batch at a time, and for the moment in which an image opens or closes.
+  SpinLock& writers() const { return writers_; }
+  // For a change by other means than Add and Remove; the lock is held. Its listener must be told by who made it.
+  void NoteChanged();
+  // The same if it may have brought items. Until an image is kept that shows them, the listener is told of every
+  // addition, since one that changes nothing now would be missing if the change by other means were lost.
+  void NoteUnited() {
+    NoteChanged();
+    united_ = true;
+  }
+  // Both with the lock held, around an addition of at most kMaxHashes hashes: whether its report is sure to be heard;
+  // and the report. `repeats`: kPresent is a change, too. `reserved`: how many hashes were announced.
+  [[nodiscard]] bool ReserveReport(size_t hashes) noexcept {
+    return listener_ == nullptr || listener_->Reserve(hashes);
+  }
+  void ReportAdded(std::span<const KeyHash> hashes, std::span<const AddOutcome> outcomes, bool repeats,
+                   size_t reserved) noexcept;
+  // kOutOfMemory if make() cannot allocate, else what it returns.
+  template <class Make>
+  static AddOutcome UnlessMemoryIsRefused(const Make& make) noexcept {
+    try {
+      return make();
+    } catch (const std::bad_alloc&) {
+      return AddOutcome::kOutOfMemory;
+    }
+  }
+
+ private:
+  // Measured: below, lines come fast enough for the loop over a batch to hide it, and prefetching doubles the time.
+  static constexpr uint64_t kCachedBytes = 4 << 20;
+
+  friend Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget,
+                                                    const Clock& clock);
+
+  using Report = void (ChangeListener::*)(const Change&, size_t reserved) noexcept;
+  void Tell(Report report, std::span<const KeyHash> hashes, std::span<const uint8_t> changed, size_t reserved) noexcept;
+
+  const FilterParams params_;
+  const FilterTypeRow& type_;
+  MemoryBudget& budget_;
+  std::atomic<bool> beyond_cache_{true};  // relaxed: only a hint
+
+  mutable SpinLock writers_;
+  std::atomic<uint64_t> id_{0};  // relaxed: written under writers_, before the filter is known to others
+  // Protected by writers_.
+  ChangeListener* listener_ = nullptr;
+  uint64_t sequence_ = 0;
+  bool pristine_ = false;
+  bool united_ = false;           // since the last CaptureRewritten
+  uint32_t unkept_rewrites_ = 0;  // calls of CaptureRewritten, less those of NoteRewriteKept
+};
+
+}  // namespace bitsieve::core

@@ -1,0 +1,50 @@
+#include "core/filter/filter_factory.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "core/filter/image_header.h"
+
+namespace bitsieve::core {
+
+Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget, const Clock& clock) {
+  if (Status status = Validate(Settled(params)); !status) return tl::unexpected(std::move(status).error());
+  Result<std::unique_ptr<Filter>> filter = FindFilterType(params.type)->make(Settled(params), budget, clock);
+  if (filter) (*filter)->pristine_ = true;
+  return filter;
+}
+
+Result<std::unique_ptr<FilterDecoder>> FilterDecoder::Open(std::string_view header_bytes, MemoryBudget& budget,
+                                                           const Clock& clock) {
+  const Result<HeaderFrame> frame = OpenHeader(header_bytes);
+  if (!frame) return tl::unexpected(frame.error());
+  return frame->type.open(frame->fields, budget, clock);
+}
+
+void FilterDecoder::Put(uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const std::span<std::byte> room = Room(offset);
+    const size_t count = std::min(bytes.size(), room.size());
+    std::memcpy(room.data(), bytes.data(), count);
+    Commit(offset, count);
+    bytes = bytes.subspan(count);
+    offset += count;
+  }
+}
+
+Result<std::unique_ptr<Filter>> CloneFilter(const Filter& filter, MemoryBudget& budget) {
+  constexpr uint64_t kChunkBytes = 256 * 1024;
+  const std::unique_ptr<FilterImage> image = filter.Capture();
+  Result<std::unique_ptr<FilterDecoder>> decoder = FilterDecoder::Open(image->header(), budget);
+  if (!decoder) return tl::unexpected(std::move(decoder).error());
+  std::vector<std::byte> chunk(std::min(kChunkBytes, image->body_bytes()));
+  for (uint64_t done = 0; done < image->body_bytes(); done += chunk.size()) {
+    chunk.resize(std::min<uint64_t>(chunk.size(), image->body_bytes() - done));
+    if (Status status = image->Read(done, chunk); !status) return tl::unexpected(std::move(status).error());
+    if (Status status = (*decoder)->Append(chunk); !status) return tl::unexpected(std::move(status).error());
+  }
+  return (*decoder)->Finish();
+}
+
+}  // namespace bitsieve::core

@@ -1,0 +1,140 @@
+#include "core/filter/filter_params.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace bitsieve::core {
+
+namespace {
+
+bool HashFits(const FilterParams& params) {
+  const FilterTypeRow* const row = FindFilterType(params.type);
+  if (row != nullptr && row->made.any_hash) return HashKindName(params.hash) != "unknown";
+  return params.hash == HashKind::kXxh3;
+}
+
+}  // namespace
+
+void ShareForStatedCapacity(FilterParams& params) {
+  params.first_link_share = params.scaling() ? kReservedFirstLinkShare : 1;
+}
+
+void ShareForGrowth(FilterParams& params) {
+  params.first_link_share = params.scaling() ? 1 - params.tightening_ratio : 1;
+}
+
+double RateOfLink(const FilterParams& params, uint32_t index) {
+  if (index == 0) return params.error_rate * params.first_link_share;
+  const double rest = params.error_rate * (1 - params.first_link_share);
+  return rest * (1 - params.tightening_ratio) * std::pow(params.tightening_ratio, index - 1);
+}
+
+uint64_t CapacityOfNextLink(const FilterParams& params, uint64_t newest, uint64_t total) {
+  constexpr uint64_t kMaxLinkCapacity = uint64_t{1} << 48;  // beyond any memory, and no product of it overflows
+  const uint64_t before = std::min(newest, kMaxLinkCapacity / kMaxExpansion);
+  return std::min(kMaxLinkCapacity, std::max(before * params.expansion, total / 4));
+}
+
+FilterParams Settled(FilterParams params) {
+  const FilterTypeRow* const row = FindFilterType(params.type);
+  if (row != nullptr && row->settle != nullptr) row->settle(params);
+  return params;
+}
+
+tl::unexpected<Error> OutOfRange(std::string what) { return Fail(ErrorCode::kInvalidArgument, std::move(what)); }
+
+Status Validate(const FilterParams& params) {
+  const FilterTypeRow* const row = FindFilterType(params.type);
+  if (row == nullptr) return OutOfRange("filter type must be one of " + std::string(FilterTypeNames()));
+  for (size_t i = row->wide_slots; i < params.own.wide.size(); ++i) {
+    if (params.own.wide[i] != 0) {
+      return OutOfRange("a filter of type " + std::string(row->name) + " has no parameter such as a window");
+    }
+  }
+  return row->validate(params);
+}
+
+Status ValidateCommon(const FilterParams& params) {
+  if (!(params.error_rate >= kMinErrorRate && params.error_rate <= kMaxErrorRate)) {
+    return OutOfRange("error rate must be in the range [1e-09, 0.25]");
+  }
+  if (params.capacity < 1 || params.capacity > kMaxCapacity) {
+    return OutOfRange("capacity must be in the range [1, " + std::to_string(kMaxCapacity) + "]");
+  }
+  if (params.expansion > kMaxExpansion) {
+    return OutOfRange("expansion must be in the range [0, " + std::to_string(kMaxExpansion) + "]");
+  }
+  if (!(params.tightening_ratio > 0 && params.tightening_ratio < 1)) {
+    return OutOfRange("tightening ratio must be in the range (0, 1)");
+  }
+  const double share = params.first_link_share;
+  if (!(share > 0 && share <= 1) || (params.scaling() && share == 1)) {
+    return OutOfRange("first link's share of the error rate must be in the range (0, 1)");
+  }
+  if (!HashFits(params)) {
+    return OutOfRange("the hash function is not one that a filter of type " + std::string(FilterTypeName(params.type)) +
+                      " can have");
+  }
+  return {};
+}
+
+void PutParams(std::string& bytes, const FilterParams& params) {
+  ByteWriter out(bytes);
+  out.Put(params.error_rate);
+  out.Put(params.capacity);
+  out.Put(params.expansion);
+  out.Put(params.tightening_ratio);
+  out.Put(params.first_link_share);
+  out.Put(params.seed);
+  out.Put(static_cast<uint32_t>(params.hash));
+}
+
+FilterParams GetParams(ByteReader& in, FilterType type) {
+  FilterParams params;
+  params.type = type;
+  params.error_rate = in.GetDouble();
+  params.capacity = in.Get<uint64_t>();
+  params.expansion = in.Get<uint32_t>();
+  params.tightening_ratio = in.GetDouble();
+  params.first_link_share = in.GetDouble();
+  params.seed = in.Get<uint64_t>();
+  const auto hash = in.Get<uint32_t>();
+  params.hash = static_cast<HashKind>(hash <= UINT8_MAX ? hash : 0);  // 0: none
+  return params;
+}
+
+void PutAllParams(ByteWriter& out, const FilterParams& params) {
+  out.Put(static_cast<uint16_t>(params.type));
+  out.Put(static_cast<uint8_t>(params.hash));
+  out.Put(params.error_rate);
+  out.Put(params.capacity);
+  out.Put(params.expansion);
+  out.Put(params.tightening_ratio);
+  out.Put(params.first_link_share);
+  out.Put(params.seed);
+  for (const uint64_t slot : params.own.wide) out.Put(slot);
+  for (const uint32_t slot : params.own.narrow) out.Put(slot);
+}
+
+FilterParams GetAllParams(ByteReader& in) {
+  FilterParams params;
+  params.type = static_cast<FilterType>(in.Get<uint16_t>());
+  params.hash = static_cast<HashKind>(in.Get<uint8_t>());
+  params.error_rate = in.GetDouble();
+  params.capacity = in.Get<uint64_t>();
+  params.expansion = in.Get<uint32_t>();
+  params.tightening_ratio = in.GetDouble();
+  params.first_link_share = in.GetDouble();
+  params.seed = in.Get<uint64_t>();
+  for (uint64_t& slot : params.own.wide) slot = in.Get<uint64_t>();
+  for (uint32_t& slot : params.own.narrow) slot = in.Get<uint32_t>();
+  return params;
+}
+
+uint64_t RandomSeed() {
+  std::random_device device;
+  return static_cast<uint64_t>(device()) << 32 | device();
+}
+
+}  // namespace bitsieve::core

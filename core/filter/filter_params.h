@@ -1,0 +1,85 @@
+// filter_params.h: all that determines an empty filter. Two filters made from equal parameters answer alike.
+// Thread-safe: plain values and free functions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+#include "core/filter/filter_type.h"
+#include "core/hash/hash_kind.h"
+
+namespace bitsieve::core {
+
+inline constexpr uint64_t kMaxCapacity = uint64_t{1} << 30;  // items of a first sub-filter, as RedisBloom has it
+inline constexpr uint32_t kMaxExpansion = 32768;
+inline constexpr double kMaxErrorRate = 0.25;  // rates above are used as this one, as RedisBloom does
+inline constexpr double kMinErrorRate = 1e-9;  // below, hash and pattern would no longer keep the promise
+inline constexpr double kDefaultTighteningRatio = 0.8;
+inline constexpr double kReservedFirstLinkShare = 0.8;
+
+// The parameters that a type has of its own, in slots. The header of its family (window_type.h, cuckoo_type.h ...)
+// gives them names; nothing else looks at them. The slots are persisted as they are, by PutAllParams, so a slot keeps
+// its width, and its value here in filters of types that don't use it. What a type reads from a wide slot should mean
+// its default when it is 0.
+struct OwnParams {
+  std::array<uint64_t, 2> wide{0, 0};
+  std::array<uint32_t, 5> narrow{4, 4, 2000, 1, 0};
+
+  bool operator==(const OwnParams&) const = default;
+};
+
+// How the sub-filters of a chain share the requested error rate p: the first gets p * first_link_share; the others
+// share the rest by the geometric law P_{i+1} = r * P_i, P_1 = p * (1 - first_link_share) * (1 - r). The sum stays
+// below p whatever their number (Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters", 2007, section 3, with
+// the first term set apart).
+struct FilterParams {
+  FilterType type = kDefaultFilterType;
+  double error_rate = 0.01;  // requested for the whole filter, in [kMinErrorRate, kMaxErrorRate]
+  uint64_t capacity = 100;   // items of the first sub-filter, in [1, kMaxCapacity]
+  uint32_t expansion = 2;    // capacity of a sub-filter over that of the one before; 0: the filter does not grow
+  double tightening_ratio = kDefaultTighteningRatio;  // r, in (0, 1)
+  double first_link_share = kReservedFirstLinkShare;  // in (0, 1]; 1 only if the filter does not grow
+  uint64_t seed = 0;
+  HashKind hash = HashKind::kXxh3;  // one that the type allows
+  OwnParams own = {};
+
+  bool scaling() const { return expansion != 0; }
+};
+
+// For a filter whose capacity was stated: growing is the exception, so the first sub-filter gets most of the rate.
+void ShareForStatedCapacity(FilterParams& params);
+// For a filter that adding to a missing name creates: growing is expected, so the geometric law holds from the first
+// sub-filter on.
+void ShareForGrowth(FilterParams& params);
+
+// The rate of the sub-filter of this index, 0 for the first, when full: by the law above.
+double RateOfLink(const FilterParams& params, uint32_t index);
+
+// Items of a further sub-filter, after one of `newest` and `total` in all: `expansion` times the newest one's, and at
+// least a quarter of all before it, so that a chain cannot become long by small steps.
+uint64_t CapacityOfNextLink(const FilterParams& params, uint64_t newest, uint64_t total);
+
+// As the type settles them (FilterTypeRow::settle).
+FilterParams Settled(FilterParams params);
+
+// kInvalidArgument names the first parameter that is out of its range.
+Status Validate(const FilterParams& params);
+// The part of it that holds for most types: rate, capacity, expansion, shares and hash.
+Status ValidateCommon(const FilterParams& params);
+// kInvalidArgument.
+tl::unexpected<Error> OutOfRange(std::string what);
+
+// Parameters that most headers have, to bytes and back; Validate then says whether they are possible.
+void PutParams(std::string& bytes, const FilterParams& params);
+FilterParams GetParams(ByteReader& in, FilterType type);
+// All parameters, type and slots included. What is read may be impossible.
+void PutAllParams(ByteWriter& out, const FilterParams& params);
+FilterParams GetAllParams(ByteReader& in);
+
+// A seed from the system's randomness.
+uint64_t RandomSeed();
+
+}  // namespace bitsieve::core

@@ -1,0 +1,131 @@
+// filter_type.h: a filter type is one row: its number on disk, its name, how filters of it are made and read back, and
+// all that differs from type to type. The rows are listed in core/families/filter_types.cc; each is defined in the
+// folder of its family. Everything else reads the rows: factories, options, BF.INFO, the configuration, inspect, tests
+// and the documentation.
+// Thread-safe: constants.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "core/base/result.h"
+
+namespace bitsieve::core {
+
+class Clock;
+class Filter;
+class FilterDecoder;
+class MemoryBudget;
+struct FilterInfo;
+struct FilterParams;
+
+// Persisted: a number is never reused.
+enum class FilterType : uint16_t {};
+
+inline constexpr FilterType kDefaultFilterType{2};  // blocked
+
+// What filters of a type can do beyond adding and answering.
+struct Capabilities {
+  bool remove = false;
+  bool count = false;
+  bool freeze = false;
+  bool repeats = false;  // adding what is there already changes something, too
+  bool unite = false;    // BF.MERGE and BF.ESTIMATE: equal filters are united bit by bit or counter by counter
+};
+
+// How a filter of a type may come to be.
+struct Creation {
+  bool by_reserve = true;   // BF.RESERVE and BF.INSERT may name it
+  bool by_default = false;  // default-type may name it: it needs no option of its own
+  bool any_hash = false;    // any of kHashKinds; the others have a hash function of their own
+};
+
+// An option of BF.RESERVE and BF.INSERT that only some types take.
+struct TypeOption {
+  std::string_view word;     // on the wire
+  std::string_view noun;     // "bucket size"
+  std::string_view missing;  // the error if its value is missing
+  // kInvalidArgument says what would be right.
+  Status (*read)(std::string_view text, FilterParams& params);
+  std::string (*text)(const FilterParams& params);  // of the value
+};
+
+// What BF.RESERVE or BF.INSERT stated beyond a type's own options.
+struct StatedOptions {
+  bool capacity = false;
+  bool expansion = false;  // other than 0
+  bool seed = false;
+  bool tightening = false;
+  bool nonscaling = false;
+  uint32_t overridden_expansion = 0;  // that NONSCALING took the place of
+};
+
+using InfoValue = std::variant<uint64_t, double, std::string>;
+// A field of BF.INFO that only some types have.
+struct InfoField {
+  std::string_view selector;  // on the wire
+  std::string_view label;
+  InfoValue (*value)(const Filter& filter, const FilterInfo& info);
+};
+
+// What the header of a filter's image says without its body.
+struct ImageSummary {
+  FilterType type = kDefaultFilterType;
+  uint64_t capacity = 0;  // items, over all sub-filters; as in FilterInfo
+  uint64_t items = 0;     // of a window, also those that time has taken since
+};
+
+// Of what a type's decoder made of the fields: Header has Summary().
+template <class Header>
+Result<ImageSummary> SummaryOf(const Result<Header>& header) {
+  if (!header) return tl::unexpected(header.error());
+  return header->Summary();
+}
+
+struct FilterTypeRow {
+  FilterType type;
+  std::string_view name;     // as in TYPE name, default-type and BF.INFO
+  std::string_view summary;  // one line for the documentation
+  Capabilities can = {};
+  Creation made = {};
+  bool is_cuckoo_value = false;  // TYPE answers as for RedisBloom's cuckoo filters
+  std::span<const TypeOption> options = {};
+  std::span<const InfoField> info_fields = {};
+  size_t wide_slots = 0;  // of OwnParams that it uses; the others are 0
+
+  // Puts what the type has of its own, whatever was asked, in the place of parameters that every type has. Null:
+  // nothing.
+  void (*settle)(FilterParams& params) = nullptr;
+  // Once all options are read: puts what follows from them into `params`. kInvalidArgument if they don't fit the type.
+  // Null: nothing follows.
+  Status (*settle_options)(const StatedOptions& stated, FilterParams& params) = nullptr;
+  // kInvalidArgument names the first parameter that is out of its range.
+  Status (*validate)(const FilterParams& params);
+  // An empty filter; as MakeFilter.
+  Result<std::unique_ptr<Filter>> (*make)(const FilterParams& params, MemoryBudget& budget, const Clock& clock);
+  // From the fields of an image's header; as FilterDecoder::Open.
+  Result<std::unique_ptr<FilterDecoder>> (*open)(std::string_view fields, MemoryBudget& budget, const Clock& clock);
+  // From the same; kCorrupt or kUnsupported.
+  Result<ImageSummary> (*summarize)(std::string_view fields);
+};
+
+// All rows, in the order in which users are told of them.
+std::span<const FilterTypeRow* const> FilterTypes();
+
+// Null for an unknown type.
+const FilterTypeRow* FindFilterType(FilterType type);
+// Case-insensitive.
+const FilterTypeRow* FindFilterType(std::string_view name);
+std::string_view FilterTypeName(FilterType type);  // "unknown" for an unknown type
+
+// "blocked, classic": for error texts and help.
+std::string_view FilterTypeNames();
+// Names of those that fit, joined.
+std::string FilterTypeNames(std::string_view separator, bool (*fits)(const FilterTypeRow& row));
+
+}  // namespace bitsieve::core

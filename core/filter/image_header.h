@@ -1,0 +1,31 @@
+// image_header.h: what the header of every filter's image begins and ends with. What is read is hostile until it is
+// checked. docs/formats/filter.md has the byte tables. Thread-safe: free functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/filter/filter_type.h"
+
+namespace bitsieve::core {
+
+inline constexpr uint16_t kFilterFormatVersion = 1;
+
+struct HeaderFrame {
+  const FilterTypeRow& type;
+  std::string_view fields;  // between the type and the checksum
+};
+// kCorrupt for damage; kUnsupported for a newer version or an unknown type.
+Result<HeaderFrame> OpenHeader(std::string_view bytes);
+// Begins a header. SealHeader ends it.
+void BeginHeader(std::string& bytes, FilterType type);
+void SealHeader(std::string& bytes);
+
+// Of the header of any image; errors as OpenHeader.
+Result<ImageSummary> SummarizeImage(std::string_view header);
+// kCorrupt, for decoders of headers.
+tl::unexpected<Error> CorruptHeader(const std::string& what);
+
+}  // namespace bitsieve::core

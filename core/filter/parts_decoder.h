@@ -1,0 +1,60 @@
+// parts_decoder.h: a decoder of the kinds whose body is the bytes of several memories, one after the other: the links,
+// tables or sub-filters of a chain, oldest first. A kind says what makes a part whole, and what all of them are.
+// Threads: as FilterDecoder.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+
+#include "core/filter/filter_decoder.h"
+
+namespace bitsieve::core {
+
+class PartsDecoder : public FilterDecoder {
+ public:
+  uint64_t body_bytes() const final { return body_bytes_; }
+  Status Append(std::span<const std::byte> bytes) final;
+  std::span<std::byte> Room(uint64_t offset) final;
+  void Commit(uint64_t offset, uint64_t bytes) final;
+  Result<std::unique_ptr<Filter>> Finish() final;
+
+ protected:
+  // The body's next bytes, at least one, belong here. Called before any of them comes.
+  void AddPart(std::span<std::byte> bytes);
+
+  // What a kind wants counted in the bytes of a part piece by piece, while they are in the processor's cache.
+  // Thread-safe.
+  virtual uint64_t Count(size_t /*part*/, std::span<const std::byte> /*bytes*/) const { return 0; }
+  // The bytes of this part have all come, and so much was counted in them. Called once for each, in order.
+  virtual Status FinishPart(size_t part, uint64_t count) = 0;
+  // After the last part. Called once.
+  virtual Result<std::unique_ptr<Filter>> FinishFilter() = 0;
+
+  // kCorrupt.
+  static tl::unexpected<Error> Corrupt(const char* what);
+  // Whether all bits from this one on are clear.
+  static bool IsClearFrom(std::span<const std::byte> bytes, uint64_t bit);
+
+ private:
+  struct Part {
+    Part(uint64_t begin_in_body, std::span<std::byte> memory) : begin(begin_in_body), bytes(memory) {}
+    const uint64_t begin;  // in the body
+    const std::span<std::byte> bytes;
+    // Relaxed: who finishes has waited for who commits.
+    std::atomic<uint64_t> filled{0};  // bytes that are there
+    std::atomic<uint64_t> count{0};
+  };
+
+  // The one with this byte of the body; past the last one behind the body's end.
+  size_t PartWith(uint64_t offset) const;
+
+  std::deque<Part> parts_;  // in the body's order
+  uint64_t body_bytes_ = 0;
+  uint64_t appended_ = 0;  // bytes
+};
+
+}  // namespace bitsieve::core

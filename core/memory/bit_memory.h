@@ -1,0 +1,55 @@
+// bit_memory.h: the zeroed memory behind a filter's bits, aligned to cache lines. Large memory comes straight from the
+// system, zero pages on demand, in huge pages where the system has them, so that reserving is fast and an empty filter
+// costs little. Taken from the budget before it is allocated. Thread-compatible; the bytes are the owner's business.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/base/always_inline.h"
+#include "core/base/memory_budget.h"
+#include "core/base/result.h"
+#include "core/memory/memory_image.h"
+
+namespace bitsieve::core {
+
+inline constexpr size_t kLineBytes = 64;
+inline constexpr size_t kLineBits = 8 * kLineBytes;
+
+class BitMemory {
+ public:
+  BitMemory() = default;
+  BitMemory(BitMemory&& other) noexcept;
+  BitMemory& operator=(BitMemory&& other) noexcept;
+  ~BitMemory();
+
+  // `bytes` zero bytes; a multiple of kLineBytes, not 0. kOutOfMemory if the budget or the system refuses.
+  static Result<BitMemory> Allocate(uint64_t bytes, MemoryBudget& budget);
+
+  std::byte* data() const { return data_; }
+  uint64_t size_bytes() const { return reservation_.bytes(); }
+  std::span<std::byte> bytes() const { return {data_, size_bytes()}; }
+
+  // Copies while other threads may be changing words: each word is one that was there.
+  void CopyOut(uint64_t offset, std::span<std::byte> out) const;
+
+  // Called by a writer, under the lock that opening an image excludes, before it changes the word at `offset`.
+  BITSIEVE_ALWAYS_INLINE void BeforeWrite(uint64_t offset) {
+    if (images_ != nullptr) [[unlikely]]
+      KeepForImages(offset);
+  }
+
+ private:
+  friend class MemoryImage;
+
+  void KeepForImages(uint64_t offset) noexcept;
+
+  std::byte* data_ = nullptr;
+  void* mapping_ = nullptr;  // of large memory: what to unmap; data_ lies within
+  size_t mapping_bytes_ = 0;
+  MemoryReservation reservation_;
+  MemoryImage* images_ = nullptr;  // open ones; changed while writers are excluded. None while the memory moves
+};
+
+}  // namespace bitsieve::core

@@ -1,0 +1,75 @@
+// packed_buckets.h: PackedSlots in buckets of a few slots each, without gaps. A value is looked for in all slots of a
+// bucket at once, as many as fit into a word: a slot is equal where the difference is 0, and the lowest 0 of a word of
+// numbers shows where a borrow comes from (Lamport, "Multiple Byte Processing with Full-Word Instructions", 1975).
+// Threads: as PackedSlots.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/memory/packed_slots.h"
+
+namespace bitsieve::core {
+
+class PackedBuckets {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  // `memory` has PackedSlots::BytesFor(buckets * bucket_size, slot_bits) bytes.
+  PackedBuckets(std::byte* memory, uint32_t slot_bits, uint32_t bucket_size)
+      : slots_(memory, slot_bits),
+        size_(bucket_size),
+        group_(std::min(bucket_size, 64 / slot_bits)),
+        ones_(OneInEach(group_)),
+        last_ones_(OneInEach((bucket_size - 1) % group_ + 1)) {}
+
+  const void* AddressOf(uint64_t bucket) const { return slots_.AddressOf(bucket * size_); }
+  uint64_t ByteOf(uint64_t bucket, uint32_t slot) const { return slots_.ByteOf(bucket * size_ + slot); }
+  uint64_t Get(uint64_t bucket, uint32_t slot) const { return slots_.Get(bucket * size_ + slot); }
+  void Set(uint64_t bucket, uint32_t slot, uint64_t value) { slots_.Set(bucket * size_ + slot, value); }
+
+  // In either of two buckets. Without a branch on what they hold: that cannot be predicted.
+  bool Contain(uint64_t bucket, uint64_t other, uint64_t value) const {
+    uint64_t matches = 0;
+    for (uint32_t first = 0; first < size_; first += group_) {
+      matches |= Matches(bucket, first, value) | Matches(other, first, value);
+    }
+    return matches != 0;
+  }
+  // The first slot that holds it, or kNone.
+  uint32_t Find(uint64_t bucket, uint64_t value) const {
+    for (uint32_t first = 0; first < size_; first += group_) {
+      const uint64_t matches = Matches(bucket, first, value);
+      if (matches != 0) return first + static_cast<uint32_t>(std::countr_zero(matches)) / slots_.slot_bits();
+    }
+    return kNone;
+  }
+  uint32_t Count(uint64_t bucket, uint64_t value) const {
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < size_; ++slot) count += Get(bucket, slot) == value ? 1 : 0;
+    return count;
+  }
+
+ private:
+  uint64_t OneInEach(uint32_t slots) const {
+    uint64_t ones = 0;
+    for (uint32_t i = 0; i < slots; ++i) ones |= uint64_t{1} << (i * slots_.slot_bits());
+    return ones;
+  }
+  // Of the group of slots from `first` on: 0 if none is equal, else the lowest set bit is the highest of the first
+  // equal one. Bits above it mean nothing.
+  uint64_t Matches(uint64_t bucket, uint32_t first, uint64_t value) const {
+    const uint64_t ones = first + group_ < size_ ? ones_ : last_ones_;
+    const uint64_t differences = slots_.Run(bucket * size_ + first) ^ value * ones;
+    return (differences - ones) & ~differences & ones << (slots_.slot_bits() - 1);
+  }
+
+  PackedSlots slots_;
+  uint32_t size_;
+  uint32_t group_;  // slots that are looked at together
+  uint64_t ones_, last_ones_;
+};
+
+}  // namespace bitsieve::core

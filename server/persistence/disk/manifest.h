@@ -1,0 +1,52 @@
+// manifest.h: the one file that says what a snapshot consists of. Whoever replaces it, replaces the snapshot.
+// Thread-safe: plain values and free functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "server/persistence/disk/checked_file.h"
+#include "server/persistence/disk/disk.h"
+
+namespace bitsieve::server {
+
+inline constexpr FileFormat kManifestFormat{"BSMANIFS", 3, "manifest"};
+inline constexpr uint64_t kMaxManifestBytes = uint64_t{4} << 30;
+inline constexpr uint64_t kMaxFileId = uint64_t{1} << 62;  // none that is given comes near it
+
+struct ManifestEntry {
+  std::string name;  // of the filter; any bytes
+  uint64_t file_id = 0;
+  FileSeal seal;                // of its file
+  int64_t expires_unix_ms = 0;  // when the name ends; 0: never
+  uint64_t filter_id = 0;       // by which the log knows it; 0: the log never did
+  uint64_t sequence = 0;        // of the last change that the file shows
+  bool freezing = false;        // it was closed, and its frozen filter was not there yet
+
+  bool operator==(const ManifestEntry&) const = default;
+};
+
+struct Manifest {
+  uint64_t snapshot_number = 0;  // one more with each snapshot
+  int64_t saved_unix_ms = 0;
+  uint64_t log_position = 0;           // the log continues the snapshot from here
+  uint64_t next_file_id = 1;           // above every id ever given, so that none is used twice
+  uint64_t next_filter_id = 1;         // above every filter id ever given
+  bool has_log = false;                // a log goes on from here: log/CURRENT and what it names must be there
+  std::vector<ManifestEntry> filters;  // by ascending name
+
+  bool operator==(const Manifest&) const = default;
+};
+
+// Ascending.
+std::vector<uint64_t> FileIdsOf(const Manifest& manifest);
+
+// Writes the file and makes its bytes durable. kInvalidArgument if it would exceed kMaxManifestBytes.
+core::Status WriteManifest(Disk& disk, const std::string& path, const Manifest& manifest, ChunkBuffer& buffer);
+// Of versions 1, which knew no filter ids, and 2, which did not say whether there is a log, too. kCorrupt, kUnsupported
+// or kIo; the message names the file.
+core::Result<Manifest> ReadManifest(const Disk& disk, const std::string& path, ChunkBuffer& buffer);
+
+}  // namespace bitsieve::server

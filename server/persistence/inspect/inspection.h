@@ -1,0 +1,61 @@
+// inspection.h: what lies in a data directory and whether it is whole, without changing a byte of it and without
+// holding its lock: a server may run meanwhile. Thread-safe: free functions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/filter/image_header.h"
+#include "server/persistence/disk/disk.h"
+#include "server/persistence/disk/manifest.h"
+#include "server/persistence/log/log_reader.h"
+
+namespace bitsieve::server {
+
+struct InspectedFilter {
+  ManifestEntry entry;
+  std::string path;
+  std::optional<core::ImageSummary> summary;  // nothing if its file cannot be read
+  uint64_t body_bytes = 0;                    // of the filter; the entry's seal has the length of the file
+};
+
+struct InspectedSegment {
+  std::string path;
+  uint64_t start = 0;
+  uint64_t bytes = 0;                                 // of the file
+  std::array<uint64_t, log::kRecordKinds> records{};  // that count, by kind; only if the log was read
+};
+
+struct InspectedFile {
+  std::string path;
+  uint64_t bytes = 0;
+};
+
+struct Inspection {
+  std::string path;
+  bool verified = false;      // every byte of all filter files and of the log was read; else their heads alone
+  std::string lock_holder;    // "process 17", a running server; empty: none
+  bool has_manifest = false;  // a readable one
+  Manifest manifest;          // its entries are in `filters`
+  std::vector<InspectedFilter> filters;
+  std::vector<InspectedSegment> log;
+  std::optional<uint64_t> newest_segment;  // where it begins, as log/CURRENT says; nothing if there is no log
+  LogScan scan;                            // of the log, if verified
+  uint64_t images = 0;                     // filter files that the log names, if verified
+  // Files in filters/ that the manifest does not name (nor, if verified, the log), and files that were not finished.
+  std::vector<InspectedFile> leftovers;
+  std::vector<InspectedFile> quarantined;
+
+  // What is wrong, a line each that names the file.
+  std::vector<std::string> damage;      // files that are damaged or missing
+  std::vector<std::string> unreadable;  // files of a newer version, or that the disk does not give
+};
+
+// With `verify`, needs the memory of the largest filter. kIo if there is no data directory at that path.
+core::Result<Inspection> Inspect(const Disk& disk, const std::string& path, bool verify);
+
+}  // namespace bitsieve::server

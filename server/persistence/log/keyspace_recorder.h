@@ -1,0 +1,69 @@
+// keyspace_recorder.h: writes the changes of a registry and of its filters to the log, in the order in which they
+// happen. It numbers the filters. Whole contents are written by the thread that brings them, not by the log's.
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "core/filter/filter.h"
+#include "server/keyspace/keyspace_log.h"
+#include "server/persistence/log/log_content.h"
+#include "server/persistence/log/log_writer.h"
+
+namespace bitsieve::server {
+
+class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
+ public:
+  // The writer outlives the recorder and all that it announced; the recorder outlives every filter it adopted or is
+  // detached before.
+  KeyspaceRecorder(LogWriter& log, uint64_t next_filter_id)
+      : log_(log), contents_(log.directory(), log.file_ids()), next_filter_id_(next_filter_id) {}
+
+  core::ChangeListener& listener() override { return *this; }
+  LogWriter& log() { return log_; }
+  // Above every number that was given.
+  uint64_t next_filter_id() const { return next_filter_id_.load(std::memory_order_relaxed); }
+  core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr& filter) override;
+  AnnouncementPtr Named(std::string_view name, const FilterPtr& filter, int64_t expires_ms) override;
+  AnnouncementPtr Unnamed(std::string_view name) override;
+  AnnouncementPtr Renamed(std::string_view from, std::string_view to) override;
+  AnnouncementPtr ExpirySet(std::string_view name, int64_t expires_ms) override;
+  AnnouncementPtr Flushed() override;
+  core::Status Rewritten(const FilterPtr& filter) override;
+  AnnouncementPtr Freezing(const core::Filter& filter) override;
+
+  bool Reserve(size_t hashes) noexcept override { return log_.Reserve(log::MaxChangeBytes(hashes)); }
+  void Release(size_t hashes) noexcept override { log_.Release(log::MaxChangeBytes(hashes)); }
+  void OnAdded(const core::Change& change, size_t reserved) noexcept override {
+    log_.AppendAdded(change, log::MaxChangeBytes(reserved));
+  }
+  void OnRemoved(const core::Change& change, size_t reserved) noexcept override {
+    log_.AppendRemoved(change, log::MaxChangeBytes(reserved));
+  }
+  void OnRewritten(uint64_t filter_id, uint64_t sequence, size_t reserved) noexcept override {
+    log_.AppendRewritten({filter_id, sequence}, log::MaxChangeBytes(reserved));
+  }
+
+ private:
+  class Announced;
+  class Prepared;
+
+  // Of one that is no longer as it was made, and gets a name and this number.
+  void AddContent(LogWriter::Entry& entry, const core::Filter& filter, uint64_t id);
+  // Its content is in the log now: what was prepared is needed.
+  void NoteAdopted(const core::Filter& filter) noexcept;
+  AnnouncementPtr Announce(const log::Record& record);
+
+  LogWriter& log_;
+  ContentWriter contents_;
+  std::atomic<uint64_t> next_filter_id_;  // relaxed: only uniqueness matters
+
+  std::mutex mutex_;
+  std::unordered_map<const core::Filter*, Prepared*> prepared_;  // protected by mutex_
+};
+
+}  // namespace bitsieve::server

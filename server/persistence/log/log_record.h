@@ -1,0 +1,114 @@
+// log_record.h: what the log tells, a change each, as bytes and back. docs/formats/log.md has the byte tables.
+//
+// Filters go by number in the log, names are bound to those numbers; so a filter that is renamed keeps its past.
+//   content   Made, Content, Image: what a filter starts from; Added, Removed: its changes, numbered as core::Change
+//             says; Rewritten: a numbered change whose outcome a later Content or Image shows; Freezing: it is closed,
+//             and a frozen filter is being built of it
+//   names     Named, Unnamed, Renamed, Expiry, Flushed
+// The image of a Content is in the record, that of an Image in a file of its own, which the record seals. Whoever
+// replays the log passes over changes of a filter that the image, or the snapshot's file, shows already: those whose
+// sequence is not above theirs.
+//
+// Thread-safe: plain values and free functions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/filter/filter.h"
+#include "core/filter/filter_params.h"
+#include "server/persistence/disk/checked_file.h"
+
+namespace bitsieve::server::log {
+
+inline constexpr uint64_t kMaxFilterId = uint64_t{1} << 62;  // ids are 1 and above; none that is given comes near it
+
+// An empty filter, as core::MakeFilter makes it of these parameters.
+struct Made {
+  uint64_t id = 0;
+  core::FilterParams params;
+};
+// All content of a filter, in a filter file: it replaces whatever the filter had, if it has not gone on beyond.
+struct Image {
+  uint64_t id = 0;
+  uint64_t sequence = 0;
+  uint64_t file_id = 0;
+  FileSeal seal;
+};
+struct Added {
+  uint64_t id = 0;
+  uint64_t sequence = 0;
+  uint64_t time_ms = 0;  // 0: of a kind that knows no time
+  std::vector<core::KeyHash> hashes;
+};
+struct Removed {
+  uint64_t id = 0;
+  uint64_t sequence = 0;
+  std::vector<core::KeyHash> hashes;
+};
+struct Freezing {
+  uint64_t id = 0;
+};
+// The name means this filter from now on, and no other.
+struct Named {
+  std::string name;
+  uint64_t id = 0;
+  int64_t expires_ms = 0;  // 0: never
+};
+struct Unnamed {
+  std::string name;
+};
+struct Renamed {
+  std::string from;
+  std::string to;
+};
+struct Expiry {
+  std::string name;
+  int64_t expires_ms = 0;  // 0: never
+};
+struct Flushed {};
+// A numbered change, by other means than adding and removing. What it made of the filter is told by a Content or an
+// Image of the same sequence, which comes later: if the log ends before, nothing was made of it.
+struct Rewritten {
+  uint64_t id = 0;
+  uint64_t sequence = 0;
+};
+// As Image, with the filter's image in the record: core's header and body.
+struct Content {
+  uint64_t id = 0;
+  uint64_t sequence = 0;
+  std::string header;
+  std::string body;
+};
+
+// Persisted numbers are the indices plus 1: new kinds go to the end.
+using Record =
+    std::variant<Made, Image, Added, Removed, Freezing, Named, Unnamed, Renamed, Expiry, Flushed, Rewritten, Content>;
+
+// "added", for people.
+std::string_view NameOf(const Record& record);
+inline constexpr size_t kRecordKinds = std::variant_size_v<Record>;
+std::string_view NameOfKind(size_t index);
+
+// Appends the record, length and all. Changes have at least one hash and at most kMaxHashes.
+inline constexpr size_t kMaxHashes = 4096;
+void Encode(const Record& record, std::string& out);
+// The same as Encode of Added (Removed), without making one first: the way of every add.
+// Neither adds more than MaxChangeBytes.
+void EncodeAdded(const core::Change& change, std::string& out);
+void EncodeRemoved(const core::Change& change, std::string& out);
+constexpr size_t MaxChangeBytes(size_t hashes) { return 4 + 1 + 3 * 8 + hashes * sizeof(core::KeyHash); }
+// As Encode, allocating nothing beyond MaxChangeBytes(1).
+void EncodeRewritten(const Rewritten& rewritten, std::string& out);
+
+// Takes the first record off `bytes`; `record` is reused, its vectors and strings with it. kCorrupt tells what is
+// wrong: short, of an unknown kind, or with impossible fields; `bytes` stays then, `record` is anything. Hostile bytes
+// allocate no more than they are long.
+core::Status Decode(std::string_view& bytes, Record& record);
+
+}  // namespace bitsieve::server::log

@@ -1,0 +1,127 @@
+// log_segment.h: a file of the log: a head that says where in the log it begins, then frames, each with what came
+// together: records, whole ones. docs/formats/log.md has the byte tables.
+//
+// A position counts the bytes of all records ever logged, heads of files and frames left out. So it stays the same when
+// the same records are written again to another file, which is how a failed write is mended: the next segment begins
+// at the last position known to be durable, and what the one before it has beyond counts for nothing.
+//
+// Each frame also says up to which position the log was durable when it was written. That tells a torn end, which a
+// crash leaves and which may be cut, from damage: what is unreadable below a position that a later frame knows to be
+// durable was there once.
+//
+// Names in the records are anybody's bytes. So that none of them can pass for a frame when readable ones are looked for
+// behind an unreadable one, each file has a random salt that goes into the checksums of its frames' heads.
+//
+// LogSegmentWriter and LogSegmentReader are thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/filter/filter_params.h"
+#include "server/persistence/disk/disk.h"
+#include "server/persistence/disk/file_window.h"
+
+namespace bitsieve::server {
+
+inline constexpr std::string_view kLogMagic = "BSLOGSEG";
+inline constexpr uint32_t kLogVersion = 2;  // of 1, which knew no records after Flushed, all is read
+// Of a file while it is made: the name that it will have, and this.
+inline constexpr std::string_view kTemporarySuffix = ".tmp";
+inline constexpr uint64_t kLogHeadBytes = 36;       // of a file
+inline constexpr uint64_t kLogFrameHeadBytes = 36;  // of a frame
+// So many bytes of records are put together into one frame, and no more records once there are so many.
+inline constexpr uint32_t kFrameBytes = 4U << 20;
+
+// "00000000000000001234.log": names sort as positions do.
+std::string LogFileName(uint64_t start);
+// Nothing for a name that LogFileName does not make.
+std::optional<uint64_t> LogFileStart(std::string_view file_name);
+// What a crash may leave of a segment or of CURRENT.
+bool IsTemporaryLogFile(std::string_view file_name);
+
+class LogSegmentWriter {
+ public:
+  // Makes the file with its head under a temporary name, durable. `directory` is there.
+  static core::Result<LogSegmentWriter> Prepare(Disk& disk, const std::string& directory, uint64_t start,
+                                                uint64_t salt = core::RandomSeed());
+  // Gives it its name. All before `start` is durable by then: a reader takes the file as proof that it is. A segment
+  // that begins at `start` is replaced.
+  core::Status Rename(Disk& disk);
+  // Makes the name durable, and lets CURRENT name it, durably too. May run beside Append.
+  core::Status MakeCurrent(Disk& disk, const std::string& directory) const;
+  // All three.
+  static core::Result<LogSegmentWriter> Create(Disk& disk, const std::string& directory, uint64_t start,
+                                               uint64_t salt = core::RandomSeed());
+
+  // A frame of whole records, at least one, as kFrameBytes says; `durable`: the position up to which the log is
+  // durable by now. After an error the file's end is unknown, and this writer of no use any more.
+  core::Status Append(std::string_view records, uint64_t durable);
+  core::Status Sync() { return file_->Sync(); }
+  uint64_t start() const { return start_; }
+  // Position behind all that was appended.
+  uint64_t end() const { return end_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  LogSegmentWriter(std::unique_ptr<WritableFile> file, std::string path, uint64_t start, uint64_t salt);
+
+  std::unique_ptr<WritableFile> file_;
+  std::string path_;
+  uint64_t start_;
+  uint64_t end_;
+  uint64_t salt_;
+  std::string frame_;  // reused
+};
+
+// Where a frame's records are. Its checksum held, so that it can be believed, though the records may be damaged.
+struct LogFrameHead {
+  uint64_t offset = 0;    // in the file, of the head
+  uint32_t bytes = 0;     // of the records
+  uint64_t position = 0;  // of the first one
+  uint64_t durable = 0;   // the log was so up to here when the frame was written; not above `position`
+  uint64_t checksum = 0;  // of the records
+
+  uint64_t end_offset() const { return offset + kLogFrameHeadBytes + bytes; }
+};
+
+// Needs the memory of one frame. Errors name the file, and the offset where they have one; kCorrupt for whatever cannot
+// be read, as a crash or damage left it: the reader goes on to be of use.
+class LogSegmentReader {
+ public:
+  // `start` as the file's name says.
+  static core::Result<LogSegmentReader> Open(const Disk& disk, const std::string& path, uint64_t start);
+
+  uint64_t size() const { return window_.size(); }
+  // kUnsupported for a newer version. Before anything else.
+  core::Status ReadHead();
+  // The frame at `offset`, which lies behind the file's head and within the file.
+  core::Result<LogFrameHead> ReadFrameHead(uint64_t offset);
+  // Its records, verified. Valid until the next call.
+  core::Result<std::string_view> ReadRecords(const LogFrameHead& frame);
+  // The first frame at or behind `offset` whose head holds, wherever it begins. Also in a file whose own head does not,
+  // as long as its salt is right.
+  core::Result<std::optional<LogFrameHead>> FindFrame(uint64_t offset);
+
+  // An error about this file: "PATH: at byte N: reason".
+  tl::unexpected<core::Error> Fail(core::ErrorCode code, uint64_t offset, std::string_view reason) const;
+  tl::unexpected<core::Error> Corrupt(uint64_t offset, std::string_view reason) const {
+    return Fail(core::ErrorCode::kCorrupt, offset, reason);
+  }
+
+ private:
+  LogSegmentReader(std::unique_ptr<ReadableFile> file, std::string path, uint64_t start)
+      : window_(std::move(file)), path_(std::move(path)), start_(start) {}
+  std::optional<LogFrameHead> ParseFrameHead(std::string_view bytes, uint64_t offset) const;
+
+  FileWindow window_;
+  std::string path_;
+  uint64_t start_;
+  uint64_t salt_ = 0;
+};
+
+}  // namespace bitsieve::server

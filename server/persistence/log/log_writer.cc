@@ -1,0 +1,377 @@
+#include "server/persistence/log/log_writer.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "core/base/out_of_memory.h"
+#include "core/base/wall_clock.h"
+
+namespace bitsieve::server {
+namespace {
+
+using std::chrono::milliseconds;
+
+// So long the thread waits for more to come together when nobody is waiting for it.
+constexpr milliseconds kGather{10};
+// With the time that the sync takes, a second is kept.
+constexpr milliseconds kSyncAfter{800};
+// So much is synced before it is due, and beyond that much the writing waits for the disk: what is not durable stays in
+// memory.
+constexpr uint64_t kSyncBytes = 32 << 20;
+constexpr uint64_t kMaxUnsyncedBytes = 64 << 20;
+constexpr milliseconds kRetryAfter{200};
+
+// How many of these bytes, which begin with a record and end with one, are whole records of about kFrameBytes.
+size_t FrameOf(std::string_view records) {
+  if (records.size() <= kFrameBytes) return records.size();
+  size_t bytes = 0;
+  while (bytes < kFrameBytes) {
+    uint32_t length;
+    std::memcpy(&length, records.data() + bytes, sizeof length);
+    bytes += sizeof length + length;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+LogWriter::LogWriter(DataDirectory& directory, FileIds& file_ids, const core::ImagePool& image_pool, FsyncPolicy policy,
+                     uint64_t start, const std::vector<LogImageFile>& image_files)
+    : directory_(directory),
+      file_ids_(file_ids),
+      image_pool_(image_pool),
+      policy_(policy),
+      end_(start),
+      written_(start),
+      durable_(start),
+      synced_(start),
+      first_kept_(start),
+      image_files_(image_files.begin(), image_files.end()) {
+  thread_ = std::thread([this] { Run(); });
+}
+
+LogWriter::~LogWriter() { (void)Stop(); }
+
+// ---- waking
+
+// Both sides are sequentially consistent: either the thread, about to sleep, sees what was appended, or its appender
+// sees that it is idle.
+void LogWriter::WakeIfIdle() {
+  if (!idle_.load() || !idle_.exchange(false)) return;
+  const std::lock_guard lock(mutex_);
+  wake_.notify_one();
+}
+
+void LogWriter::Hurry() {
+  const std::lock_guard lock(mutex_);
+  hurry_ = true;
+  wake_.notify_one();
+}
+
+void LogWriter::RemoveBefore(uint64_t position) {
+  {
+    const std::lock_guard lock(mutex_);
+    remove_before_ = std::max(remove_before_, position);
+  }
+  Hurry();
+}
+
+void LogWriter::SetPolicy(FsyncPolicy policy) {
+  policy_.store(policy, std::memory_order_relaxed);
+  Hurry();
+}
+
+// ---- waiting
+
+bool LogWriter::IsReached(uint64_t position) const {
+  const auto& reached = policy() == FsyncPolicy::kAlways ? durable_ : written_;
+  return reached.load(std::memory_order_acquire) >= position;
+}
+
+uint64_t LogWriter::AwaitedPosition() const {
+  const uint64_t end = end_.load(std::memory_order_acquire);
+  if (policy() == FsyncPolicy::kAlways) return end;
+  const uint64_t waiting = end - std::min(end, written_.load(std::memory_order_relaxed));
+  if (waiting == 0) return 0;
+  // In trouble changes are refused; replies to those that were made just before need not wait for the disk's repair.
+  const bool held_up = !InTrouble() && OldestUnwrittenMs() > kMaxUnwrittenMs;
+  return held_up || waiting > kMaxWaitingBytes ? end : 0;
+}
+
+int64_t LogWriter::OldestUnwrittenMs() const {
+  const int64_t appended = appended_since_ms_.load(std::memory_order_acquire);  // first: it becomes the other
+  const int64_t taken = taken_since_ms_.load(std::memory_order_relaxed);
+  const int64_t since = taken != 0 ? taken : appended;
+  return since == 0 ? 0 : std::max<int64_t>(0, core::CoarseMonotonicMs() - since);
+}
+
+void LogWriter::Await(uint64_t position, std::function<void()> reached) {
+  std::list<Waiter> waiter;
+  waiter.push_back({position, std::move(reached)});
+  {
+    const std::lock_guard lock(mutex_);
+    if (!IsReached(position)) {
+      waiters_.splice(waiters_.end(), waiter);
+      hurry_ = true;
+      wake_.notify_one();
+      return;
+    }
+  }
+  waiter.front().reached();
+}
+
+// Who cannot be told, for want of memory, is told at a later turn.
+void LogWriter::TellReached() {
+  std::list<Waiter> told;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
+      const auto each = waiter++;
+      if (IsReached(each->position)) told.splice(told.end(), waiters_, each);
+    }
+  }
+  for (tell_at_.reset(); !told.empty(); told.pop_front()) {
+    try {
+      told.front().reached();
+    } catch (const std::bad_alloc&) {
+      tell_at_ = Clock::now() + kRetryAfter;
+      const std::lock_guard lock(mutex_);
+      waiters_.splice(waiters_.begin(), told);
+    }
+  }
+}
+
+LogWriterStatus LogWriter::Status() const {
+  LogWriterStatus status;
+  status.durable_position = durable_.load(std::memory_order_acquire);
+  const uint64_t written = written_.load(std::memory_order_acquire);
+  status.position = end_.load(std::memory_order_acquire);
+  status.waiting_bytes = status.position - std::min(status.position, written);
+  status.segment_bytes = written - std::min(written, first_kept_.load(std::memory_order_relaxed));
+  status.oldest_unwritten_ms = OldestUnwrittenMs();
+  const std::lock_guard lock(mutex_);
+  status.trouble = trouble_;
+  return status;
+}
+
+core::Status LogWriter::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    wake_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+  return last_outcome_;
+}
+
+// ---- the thread
+
+void LogWriter::Run() {
+  for (bool last = false; !last;) {
+    last = WaitForWork();
+    core::Status status = Turn(last);
+    // The last time a failure may be of a job, from before; nothing was tried since.
+    if (last && !status) {
+      Fail(status.error());
+      status = Turn(last);
+    }
+    if (status) {
+      Mend();
+      RemoveObsolete();
+    } else {
+      Fail(status.error());
+    }
+    TellReached();
+    if (last) last_outcome_ = status;  // read once the thread was joined
+  }
+  if (removal_.valid()) removal_.wait();
+}
+
+core::Status LogWriter::Turn(bool last) {
+  return core::OrOutOfMemory([&] {
+    TakeAppended();
+    return WriteAll(last);
+  });
+}
+
+bool LogWriter::WaitForWork() {
+  std::unique_lock lock(mutex_);
+  if (in_trouble_.load(std::memory_order_relaxed)) {
+    wake_.wait_until(lock, retry_at_, [this] { return stopping_; });
+    hurry_ = false;
+    return stopping_;
+  }
+  const auto pressed = [this] { return stopping_ || hurry_; };
+  const auto awake = [&] { return pressed() || end_.load() != taken(); };
+  idle_.store(true);
+  if (const auto due = tell_at_ ? tell_at_ : SyncDue()) {
+    wake_.wait_until(lock, *due, awake);
+  } else {
+    wake_.wait(lock, awake);
+  }
+  idle_.store(false);
+  if (end_.load() != taken()) wake_.wait_for(lock, kGather, pressed);
+  hurry_ = false;
+  return stopping_;
+}
+
+std::optional<LogWriter::Clock::time_point> LogWriter::SyncDue() const {
+  if (policy() != FsyncPolicy::kEverySecond || written_.load() == synced_.load() || outcome_.valid()) {
+    return std::nullopt;
+  }
+  return oldest_unsynced_ + kSyncAfter;
+}
+
+// What is appended to, and what was, change places and stay small; the large one is copied to, and stays what it is:
+// if it took part, each of them would grow large anew, and touching fresh memory costs more than the copy.
+void LogWriter::TakeAppended() {
+  SettleTaken();  // what there was no memory for at the last turn
+  while (!SwapAppended()) {
+    size_t wanted;
+    {
+      const std::lock_guard lock(append_lock_);
+      wanted = appended_.capacity();
+    }
+    taken_.reserve(wanted);
+  }
+  SettleTaken();
+}
+
+void LogWriter::SettleTaken() {
+  unsettled_.append(taken_);
+  taken_.clear();
+}
+
+// False if what is reserved might find no room in the other buffer.
+bool LogWriter::SwapAppended() noexcept {
+  const std::lock_guard lock(append_lock_);
+  if (taken_.capacity() < appended_.capacity()) return false;
+  const size_t more = taken_.capacity() - appended_.capacity() + appended_.size();
+  taken_.swap(appended_);
+  if (!taken_.empty() && taken_since_ms_.load(std::memory_order_relaxed) == 0) {
+    taken_since_ms_.store(appended_since_ms_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+  appended_since_ms_.store(0, std::memory_order_release);
+  free_room_.fetch_add(static_cast<int64_t>(more), std::memory_order_relaxed);
+  open_cuts_.splice(open_cuts_.end(), cuts_);
+  return true;
+}
+
+// Whatever succeeded is not done again after a failure.
+core::Status LogWriter::WriteAll(bool last) {
+  if (core::Status status = WriteTo(taken()); !status) return status;
+  taken_since_ms_.store(0, std::memory_order_relaxed);
+  return last ? Sync() : SyncAsPolicyAsks();
+}
+
+core::Status LogWriter::WriteTo(uint64_t position) {
+  const uint64_t durable = durable_.load(std::memory_order_relaxed);
+  for (uint64_t written; (written = written_.load(std::memory_order_relaxed)) < position;) {
+    if (!segment_) {
+      if (core::Status status = OpenSegment(); !status) return status;
+    }
+    const std::string_view frame = NextFrame(written, position);
+    if (core::Status status = segment_->Append(frame, synced_); !status) return status;
+    if (written == durable) oldest_unsynced_ = Clock::now();
+    written_.store(written + frame.size(), std::memory_order_release);
+  }
+  return {};
+}
+
+// Of what lies between two positions. A frame ends where a segment is to begin.
+std::string_view LogWriter::NextFrame(uint64_t position, uint64_t end) const {
+  const auto cut = std::find_if(open_cuts_.begin(), open_cuts_.end(), [&](uint64_t at) { return at > position; });
+  const uint64_t limit = cut == open_cuts_.end() ? end : std::min(end, *cut);
+  const uint64_t durable = durable_.load(std::memory_order_relaxed);
+  const std::string_view rest = std::string_view(unsettled_).substr(position - durable, limit - position);
+  return rest.substr(0, FrameOf(rest));
+}
+
+// A segment tells by where it begins that all before it is durable: so it must be, whatever the policy.
+core::Status LogWriter::OpenSegment() {
+  Disk& disk = directory_.disk();
+  const uint64_t written = written_.load(std::memory_order_relaxed);
+  if (synced_ < written) {
+    if (core::Status status = disk.SyncFile(last_path_); !status) return status;
+    synced_ = written;
+  }
+  if (core::Status status = disk.CreateDirectory(directory_.log_path()); !status) return status;
+  core::Result<LogSegmentWriter> segment = LogSegmentWriter::Create(disk, directory_.log_path(), written);
+  if (!segment) return tl::unexpected(std::move(segment.error()));
+  last_path_ = segment->path();
+  segment_ = std::make_shared<LogSegmentWriter>(std::move(*segment));
+  return {};
+}
+
+core::Status LogWriter::SyncAsPolicyAsks() {
+  if (policy() == FsyncPolicy::kAlways || unsettled_.size() > kMaxUnsyncedBytes) return Sync();
+  if (outcome_.valid() && job_done_.load()) {
+    if (core::Status status = EndJob(outcome_.get()); !status) return status;
+  }
+  if (!outcome_.valid() && !open_cuts_.empty()) {
+    if (core::Status status = BeginNextSegment(); !status) return status;
+  }
+  const auto due = SyncDue();
+  if (due && (*due <= Clock::now() || unsettled_.size() > kSyncBytes)) {
+    if (core::Status status = BeginJob(Job::kSync); !status) return status;
+  }
+  if (policy() == FsyncPolicy::kNever) NoteDurable(WrittenForGood());
+  return {};
+}
+
+// What lies behind the beginning of a segment that is yet to be made will be written again.
+uint64_t LogWriter::WrittenForGood() const {
+  const uint64_t written = written_.load(std::memory_order_relaxed);
+  return open_cuts_.empty() ? written : std::min(written, open_cuts_.front());
+}
+
+void LogWriter::NoteDurable(uint64_t position) {
+  const uint64_t durable = durable_.load(std::memory_order_relaxed);
+  if (position <= durable) return;
+  unsettled_.erase(0, position - durable);
+  durable_.store(position, std::memory_order_release);
+}
+
+// ---- trouble
+
+void LogWriter::Fail(const core::Error& error) {
+  if (outcome_.valid() && outcome_.get()) {
+    synced_ = std::max(synced_.load(), job_end_);
+    NoteDurable(job_end_);
+  }
+  next_segment_.reset();
+  segment_.reset();
+  written_.store(durable_.load(std::memory_order_relaxed), std::memory_order_release);
+  if (!unsettled_.empty() && taken_since_ms_.load(std::memory_order_relaxed) == 0) {
+    const auto age = std::chrono::duration_cast<milliseconds>(Clock::now() - oldest_unsynced_);
+    taken_since_ms_.store(core::CoarseMonotonicMs() - age.count(), std::memory_order_relaxed);
+  }
+  retry_at_ = Clock::now() + kRetryAfter;
+  if (!in_trouble_.exchange(true, std::memory_order_relaxed)) {
+    spdlog::error("the log cannot be written, changes are refused until it can: {}", error.message);
+  }
+  const std::lock_guard lock(mutex_);
+  try {
+    trouble_ = error.message;
+  } catch (const std::bad_alloc&) {
+    trouble_ = core::kOutOfMemoryText;
+  }
+}
+
+void LogWriter::Mend() {
+  if (!in_trouble_.load(std::memory_order_relaxed)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    trouble_.clear();
+  }
+  in_trouble_.store(false, std::memory_order_relaxed);
+  spdlog::info("the log is written again, and nothing was lost");
+}
+
+}  // namespace bitsieve::server

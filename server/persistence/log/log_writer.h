@@ -1,0 +1,256 @@
+// log_writer.h: the thread that writes the log. Whoever changes something appends what it did, in memory; the thread
+// takes all that has come together and writes it as one frame. So what many clients did costs one write, and one sync.
+//
+//   appended ---> waiting ---> written (a frame in the segment) ---> durable (synced)
+//
+// Policy      kAlways: every frame is synced at once, and who awaits a position is told when it is durable.
+//             kEverySecond: synced in time for nothing to be more than a second old. kNever: the system writes when it
+//             likes.
+// Segments    a sync, the making of a segment and the removal of old ones run beside the writing, which they do not
+//             hold up: a killed process loses only what is not written. While a segment is made, records go on to the
+//             one before; those behind its beginning are written again to the new one before it gets its name.
+//             Should the disk hold up the writing all the same, AwaitedPosition lets replies wait, so that no more is
+//             acknowledged.
+// Trouble     when the disk or the memory refuses, nothing is given up: what is not durable stays in memory, and the
+// thread tries again
+//             and again to write it to a new segment, which begins where the last durable one ends. Meanwhile nobody
+//             should append much (InTrouble).
+// Memory      of what waits: kMaxWaitingBytes, beyond which AwaitedPosition tells writers to wait, and what they had
+//             under way. Room for a record is reserved before what it tells of is done; so appending it cannot fail. A
+//             reservation is one addition to a counter as long as the buffer has room; it grows by doubling, and never
+//             has less room than is reserved.
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <future>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/spin_lock.h"
+#include "core/memory/image_pool.h"
+#include "server/commands/keyspace.h"
+#include "server/persistence/disk/data_directory.h"
+#include "server/persistence/disk/file_ids.h"
+#include "server/persistence/log/log_record.h"
+#include "server/persistence/log/log_segment.h"
+
+namespace bitsieve::server {
+
+enum class FsyncPolicy : uint8_t { kAlways, kEverySecond, kNever };
+
+struct LogWriterStatus {
+  uint64_t position = 0;            // behind all that was appended
+  uint64_t durable_position = 0;    // up to here nothing can be lost; with kNever: written
+  uint64_t waiting_bytes = 0;       // appended, not yet written
+  uint64_t segment_bytes = 0;       // of records in the segments since the last snapshot
+  int64_t oldest_unwritten_ms = 0;  // since the oldest change was appended that is not written; 0: all are
+  std::string trouble;              // empty: none
+};
+
+// A filter file that a record of the log refers to.
+struct LogImageFile {
+  uint64_t position;  // of the record
+  uint64_t file_id;
+};
+
+class LogWriter {
+ public:
+  static constexpr uint64_t kMaxWaitingBytes = 64 << 20;
+  // A change older than that and not written lets replies wait.
+  static constexpr int64_t kMaxUnwrittenMs = 50;
+
+  // The log goes on at `start`, whose segment is made when there is something to write. All three references outlive
+  // the writer. `image_files`: those that records before `start` refer to.
+  LogWriter(DataDirectory& directory, FileIds& file_ids, const core::ImagePool& image_pool, FsyncPolicy policy,
+            uint64_t start, const std::vector<LogImageFile>& image_files = {});
+  // As Stop.
+  ~LogWriter();
+
+  class Entry;
+  // One record. May throw std::bad_alloc.
+  void Append(const log::Record& record);
+
+  // False: memory is refused. What is reserved is either appended or released.
+  [[nodiscard]] bool Reserve(size_t bytes) noexcept;
+  void Release(size_t bytes) noexcept;
+  // Each ends a reservation of `reserved` bytes, which are log::MaxChangeBytes of the change at least.
+  void AppendAdded(const core::Change& change, size_t reserved) noexcept;
+  void AppendRemoved(const core::Change& change, size_t reserved) noexcept;
+  void AppendRewritten(const log::Rewritten& rewritten, size_t reserved) noexcept;
+  // Position behind all that was appended.
+  uint64_t end() const { return end_.load(std::memory_order_acquire); }
+  // Up to here it survives a power cut.
+  uint64_t synced_end() const { return synced_.load(std::memory_order_acquire); }
+
+  // What is appended from now on goes to a further segment. Returns where it begins.
+  uint64_t BeginSegment();
+  // Nobody needs what lies before `position`, which BeginSegment returned: its segments and files are removed.
+  void RemoveBefore(uint64_t position);
+
+  void SetPolicy(FsyncPolicy policy);
+  DataDirectory& directory() const { return directory_; }
+  FileIds& file_ids() const { return file_ids_; }
+  const core::ImagePool& image_pool() const { return image_pool_; }
+  bool InTrouble() const { return in_trouble_.load(std::memory_order_relaxed); }
+  LogWriterStatus Status() const;
+  // As server/commands/durability.h has them.
+  uint64_t AwaitedPosition() const;
+  void Await(uint64_t position, std::function<void()> reached);
+
+  // Writes and syncs what is there, once, and ends the thread. An error: something could not be made durable. Who still
+  // awaits what was not reached is not called.
+  core::Status Stop();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Waiter {
+    uint64_t position;
+    std::function<void()> reached;
+  };
+
+  template <class Encode>
+  void AppendWith(size_t reserved, const Encode& encode) noexcept;
+  bool MakeRoom(size_t bytes) noexcept;
+  void WakeIfIdle();
+  void Hurry();
+  bool IsReached(uint64_t position) const;
+  // 0: nothing waits.
+  int64_t OldestUnwrittenMs() const;
+
+  // The thread.
+  void Run();
+  core::Status Turn(bool last);
+  // Until there is something to do. True: it is the last time.
+  bool WaitForWork();
+  std::optional<Clock::time_point> SyncDue() const;
+  void TakeAppended();
+  void SettleTaken();
+  bool SwapAppended() noexcept;
+  uint64_t taken() const { return durable_.load(std::memory_order_relaxed) + unsettled_.size(); }
+  core::Status WriteAll(bool last);
+  core::Status WriteTo(uint64_t position);
+  std::string_view NextFrame(uint64_t position, uint64_t end) const;
+  uint64_t WrittenForGood() const;
+  core::Status OpenSegment();
+  core::Status SyncAsPolicyAsks();
+
+  // What runs beside the writing, one at a time.
+  enum class Job : uint8_t {
+    kSync,     // of the segment
+    kPrepare,  // of the segment, and the making of the next one
+    kName,     // makes that one's name durable; and a sync of it
+  };
+  core::Status BeginJob(Job job);
+  core::Status Perform(Job job);
+  core::Status EndJob(const core::Status& outcome);
+  core::Status EndJobs();
+  core::Status BeginNextSegment();
+  core::Status SwitchSegment();
+  core::Status Sync();
+  void NoteDurable(uint64_t position);
+  void Fail(const core::Error& error);
+  void Mend();
+  void RemoveObsolete();
+  core::Status RemoveBeforeNow(uint64_t position);
+  void RemoveImagesBefore(uint64_t position);
+  void TellReached();
+  FsyncPolicy policy() const { return policy_.load(std::memory_order_relaxed); }
+
+  DataDirectory& directory_;
+  FileIds& file_ids_;
+  const core::ImagePool image_pool_;
+
+  std::atomic<FsyncPolicy> policy_;  // relaxed: seen late, one batch goes by the old one
+  // Positions, each not above the one before it.
+  std::atomic<uint64_t> end_;      // changed under append_lock_
+  std::atomic<uint64_t> written_;  // changed by the thread
+  std::atomic<uint64_t> durable_;  // changed by the thread
+  std::atomic<uint64_t> synced_;   // changed by the thread; below durable_ only with kNever, and just after it
+  std::atomic<uint64_t> first_kept_;
+  // When the oldest was appended of what waits in appended_ and of what the thread has taken, as CoarseMonotonicMs;
+  // 0: nothing waits. Relaxed: seen late by one reply.
+  std::atomic<int64_t> appended_since_ms_{0};
+  std::atomic<int64_t> taken_since_ms_{0};
+  std::atomic<bool> in_trouble_{false};  // relaxed: a change let through late is kept with the others
+  std::atomic<bool> idle_{false};        // the thread sleeps, and wants to be woken by the next append
+
+  // What appended_ has room for beyond what is reserved, or less; below 0 for the moment in which a reservation finds
+  // that there is none. Relaxed: who reserved takes append_lock_ before the room is used, as did who made it.
+  std::atomic<int64_t> free_room_{0};
+
+  core::SpinLock append_lock_;
+  // Protected by append_lock_.
+  std::string appended_;
+  // Lists, since they are passed on without allocating; ascending.
+  std::list<uint64_t> cuts_;
+  std::list<LogImageFile> image_files_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  // Protected by mutex_.
+  bool hurry_ = false;  // somebody waits for what is there
+  bool stopping_ = false;
+  std::list<Waiter> waiters_;
+  uint64_t remove_before_ = 0;
+  std::string trouble_;
+  core::Status last_outcome_;
+
+  // Of the thread alone.
+  std::string taken_;      // empty between the turns; its memory is used again and again
+  std::string unsettled_;  // the log from durable_ on
+  std::list<uint64_t> open_cuts_;
+  std::shared_ptr<LogSegmentWriter> segment_;
+  std::shared_ptr<LogSegmentWriter> next_segment_;  // made by a job
+  Job job_ = Job::kSync;
+  std::future<core::Status> outcome_;  // of job_; valid while it runs
+  uint64_t job_end_ = 0;               // what was written up to here it makes durable
+  Clock::time_point job_since_;
+  std::atomic<bool> job_done_{false};
+  std::future<core::Status> removal_;  // valid while one runs
+  std::atomic<bool> removal_done_{false};
+  std::string last_path_;              // of the last segment
+  Clock::time_point oldest_unsynced_;  // when the first was written of what is not durable
+  Clock::time_point retry_at_;
+  std::optional<Clock::time_point> tell_at_;  // when somebody could not be told
+
+  std::thread thread_;  // last: it uses all of the above
+};
+
+// Records on their way to the log: encoded, with room for them, before what they tell of is done. So appending them
+// cannot fail. One that is never appended gives its room back. The writer outlives it. Thread-compatible.
+class LogWriter::Entry {
+ public:
+  explicit Entry(LogWriter& log) : log_(log) {}
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+  ~Entry() { log_.Release(reserved_); }
+
+  // May throw std::bad_alloc. The file of an Image stays for as long as the record.
+  void Add(const log::Record& record);
+  // Once.
+  void Append() noexcept;
+
+ private:
+  void ReserveAll();
+
+  LogWriter& log_;
+  std::string records_;
+  std::list<LogImageFile> image_files_;  // at positions from the entry's beginning
+  size_t reserved_ = 0;
+};
+
+}  // namespace bitsieve::server

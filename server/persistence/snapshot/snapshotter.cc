@@ -1,0 +1,188 @@
+#include "server/persistence/snapshot/snapshotter.h"
+
+#include <spdlog/spdlog.h>
+
+#include <new>
+#include <utility>
+
+#include "core/base/out_of_memory.h"
+
+namespace bitsieve::server {
+namespace {
+
+// The next attempt after one that failed.
+constexpr std::chrono::seconds kRetryAfter{5};
+constexpr std::chrono::seconds kGlance{1};
+
+int64_t UnixSeconds() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
+core::Status StoppedError() {
+  return core::Fail(core::ErrorCode::kIo, "no snapshot was made: the server is shutting down");
+}
+
+// Somebody waits for it: it is told as soon as there is memory for that.
+void Report(const Snapshotter::Done& done, const core::Status& outcome) {
+  constexpr std::chrono::milliseconds kPause{20};
+  for (;; std::this_thread::sleep_for(kPause)) {
+    try {
+      return done(outcome);
+    } catch (const std::bad_alloc&) {
+      continue;
+    }
+  }
+}
+
+void LogOutcome(const core::Result<SaveReport>& report, int64_t duration_ms) {
+  if (!report) {
+    spdlog::error("snapshot failed, the last one is still whole: {}", report.error().message);
+    return;
+  }
+  spdlog::info("snapshot of {} filters: {} written, {} bytes, {} ms", report->filters, report->filters_written,
+               report->bytes_written, duration_ms);
+  for (const std::string& warning : report->warnings) spdlog::warn("an old snapshot file is left over: {}", warning);
+}
+
+}  // namespace
+
+Snapshotter::Snapshotter(const SnapshotParts& parts, SavedState saved, const SnapshotSchedule& schedule)
+    : writer_(parts, std::move(saved)), schedule_(schedule), last_attempt_(Clock::now()) {
+  status_.last_save_unix_s = UnixSeconds();
+  thread_ = std::thread([this] { Run(); });
+}
+
+Snapshotter::~Snapshotter() { (void)Stop(false); }
+
+void Snapshotter::Save(Done done) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!stopping_) {
+      waiting_.push_back(std::move(done));
+      wake_.notify_one();
+      return;
+    }
+  }
+  done(StoppedError());
+}
+
+void Snapshotter::SetSchedule(const SnapshotSchedule& schedule) {
+  const std::lock_guard lock(mutex_);
+  schedule_ = schedule;
+  wake_.notify_one();
+}
+
+SnapshotterStatus Snapshotter::Status() const {
+  const uint64_t changes = writer_.ChangesAtMost();
+  const std::lock_guard lock(mutex_);
+  SnapshotterStatus status = status_;
+  status.changes_since_last_save = changes;
+  return status;
+}
+
+core::Status Snapshotter::Stop(bool final_save) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return final_outcome_;
+    stopping_ = true;
+    final_save_ = final_save;
+    wake_.notify_one();
+  }
+  thread_.join();
+  return final_outcome_;
+}
+
+void Snapshotter::Run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    WaitForWork(lock);
+    const std::vector<Done> waiting = std::exchange(waiting_, {});
+    const bool last = stopping_;
+    const bool save = !last || final_save_;
+    lock.unlock();
+    const core::Status outcome = save ? SaveOrOutOfMemory(last || !waiting.empty()) : core::Status(StoppedError());
+    for (const Done& done : waiting) Report(done, outcome);
+    lock.lock();
+    if (!last) continue;
+    if (save) final_outcome_ = outcome;
+    return;
+  }
+}
+
+void Snapshotter::WaitForWork(std::unique_lock<std::mutex>& lock) {
+  while (!stopping_ && waiting_.empty()) {
+    const std::optional<Clock::time_point> due = NextAttempt();
+    if ((due && Clock::now() >= *due) || LogIsLong()) return;
+    // Nobody tells how long the log is: it is looked at.
+    std::optional<Clock::time_point> until = due;
+    if (schedule_.max_log_bytes != 0) until = std::min(due.value_or(Clock::time_point::max()), Clock::now() + kGlance);
+    if (until) {
+      wake_.wait_until(lock, *until);
+    } else {
+      wake_.wait(lock);
+    }
+  }
+}
+
+std::optional<Snapshotter::Clock::time_point> Snapshotter::NextAttempt() const {
+  if (schedule_.interval == std::chrono::seconds::zero()) return std::nullopt;
+  return last_attempt_ + (trouble_.empty() ? schedule_.interval : std::min(schedule_.interval, kRetryAfter));
+}
+
+bool Snapshotter::LogIsLong() const {
+  if (schedule_.max_log_bytes == 0 || writer_.LogBytes() <= schedule_.max_log_bytes) return false;
+  return trouble_.empty() || Clock::now() >= last_attempt_ + kRetryAfter;
+}
+
+void Snapshotter::NoteOutcome(const core::Result<SaveReport>& report) {
+  status_.last_ok = report.has_value();
+  trouble_ = report ? "" : report.error().message;
+  in_trouble_.store(!report && schedule_.any(), std::memory_order_relaxed);
+}
+
+std::string Snapshotter::Trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
+}
+
+core::Status Snapshotter::SaveOrOutOfMemory(bool asked) {
+  const Clock::time_point start = Clock::now();
+  try {
+    return SaveOnce(asked);
+  } catch (const std::bad_alloc&) {
+    const core::Result<SaveReport> failure = core::Fail(core::ErrorCode::kOutOfMemory, core::kOutOfMemoryText);
+    LogOutcome(failure, 0);
+    const std::lock_guard lock(mutex_);
+    last_attempt_ = start;
+    status_.in_progress = false;
+    NoteOutcome(failure);
+    return tl::unexpected(failure.error());
+  }
+}
+
+core::Status Snapshotter::SaveOnce(bool asked) {
+  const Clock::time_point start = Clock::now();
+  if (!asked && writer_.CountChanges() == 0) {
+    const std::lock_guard lock(mutex_);
+    last_attempt_ = start;
+    return {};
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    status_.in_progress = true;
+  }
+  const core::Result<SaveReport> report = writer_.Save();
+  const auto duration = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
+  LogOutcome(report, duration.count());
+  const std::lock_guard lock(mutex_);
+  last_attempt_ = start;
+  status_.in_progress = false;
+  NoteOutcome(report);
+  status_.last_duration_ms = duration.count();
+  if (!report) return tl::unexpected(report.error());
+  status_.last_save_unix_s = UnixSeconds();
+  return {};
+}
+
+}  // namespace bitsieve::server

@@ -1,0 +1,95 @@
+// snapshotter.h: the thread that makes snapshots: every so often if something changed, whenever somebody asks, and once
+// more at the end if told so. It logs what it did; a failed snapshot is an error in the log that names file and reason,
+// leaves the one before it whole, and is tried again after some seconds.
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/result.h"
+#include "server/persistence/snapshot/snapshot_writer.h"
+
+namespace bitsieve::server {
+
+struct SnapshotterStatus {
+  int64_t last_save_unix_s = 0;  // of the last complete snapshot; the start counts as one
+  bool in_progress = false;
+  bool last_ok = true;
+  uint64_t changes_since_last_save = 0;
+  int64_t last_duration_ms = -1;  // of the last attempt; -1: none was made yet
+};
+
+// When snapshots are made by themselves.
+struct SnapshotSchedule {
+  std::chrono::seconds interval{0};  // if something changed; 0: never for that
+  uint64_t max_log_bytes = 0;        // when the log since the last one is longer; 0: never for that
+
+  bool any() const { return interval.count() != 0 || max_log_bytes != 0; }
+};
+
+class Snapshotter {
+ public:
+  using Done = std::function<void(core::Status)>;
+
+  Snapshotter(const SnapshotParts& parts, SavedState saved, const SnapshotSchedule& schedule);
+  // As Stop(false).
+  ~Snapshotter();
+
+  // Asks for a snapshot that has all there is at the time of the call. If one is running, a further one is made after
+  // it, and all who asked in between share that. `done` is called once, from another thread, and must not block; after
+  // a Stop it hears an error, at once and from this one.
+  void Save(Done done);
+  // Counts from the last attempt on: a shorter interval may be due at once.
+  void SetSchedule(const SnapshotSchedule& schedule);
+  // Its number of changes as SnapshotWriter::ChangesAtMost.
+  SnapshotterStatus Status() const;
+  // Whether the last snapshot failed, and there are to be any by themselves. One load.
+  bool InTrouble() const { return in_trouble_.load(std::memory_order_relaxed); }
+  // Why; empty if all is well.
+  std::string Trouble() const;
+  // Ends the thread once a running snapshot is finished, after a last one if `final_save`; returns that one's outcome.
+  // Who still waits for a snapshot hears of the last one, or of an error if there is none. Only the first call counts.
+  core::Status Stop(bool final_save);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void Run();
+  // Called with mutex_ held.
+  std::optional<Clock::time_point> NextAttempt() const;
+  bool LogIsLong() const;
+  void NoteOutcome(const core::Result<SaveReport>& report);
+  // Until somebody asks, the interval is over, or it is time to end.
+  void WaitForWork(std::unique_lock<std::mutex>& lock);
+  // A snapshot; if nobody asked, only if there is something to save.
+  core::Status SaveOnce(bool asked);
+  core::Status SaveOrOutOfMemory(bool asked);
+
+  SnapshotWriter writer_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  // Protected by mutex_.
+  SnapshotSchedule schedule_;
+  Clock::time_point last_attempt_;
+  std::vector<Done> waiting_;
+  bool stopping_ = false;
+  bool final_save_ = false;
+  core::Status final_outcome_;
+  SnapshotterStatus status_;             // but for the number of changes
+  std::string trouble_;                  // why the last one failed
+  std::atomic<bool> in_trouble_{false};  // relaxed: a change let through late is in the next snapshot
+
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace bitsieve::server
