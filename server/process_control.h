@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/commands/server_control.h"
+#include "server/dispatch/server_control.h"
 #include "server/keyspace/freezer.h"
 #include "server/run_time_options.h"
 #include "server/storage.h"
@@ -20,15 +20,12 @@ namespace bitsieve::server {
 class ProcessControl final : public ServerControl {
  public:
   // `shutdown` begins the stop and returns at once; any thread may call it.
-  ProcessControl(Storage& storage, Freezer& freezer, RunTimeOptions& options, std::function<void(bool save)> shutdown)
-      : storage_(storage), freezer_(freezer), options_(options), shutdown_(std::move(shutdown)) {}
+  ProcessControl(Storage& storage, RunTimeOptions& options, std::function<void(bool save)> shutdown)
+      : storage_(storage), options_(options), shutdown_(std::move(shutdown)) {}
 
   void Save(std::function<void(core::Status)> done) override { storage_.Save(std::move(done)); }
   SnapshotStatus Snapshot() const override { return storage_.Snapshot(); }
   LogStatus Log() const override { return storage_.Log(); }
-  void Freeze(std::string_view name, const std::shared_ptr<core::Filter>& closed) override {
-    freezer_.Freeze(name, closed);
-  }
   void Shutdown(bool save) override { shutdown_(save); }
   std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view glob) const override {
     return options_.Match(glob);
@@ -42,7 +39,6 @@ class ProcessControl final : public ServerControl {
 
  private:
   Storage& storage_;
-  Freezer& freezer_;
   RunTimeOptions& options_;
   const std::function<void(bool save)> shutdown_;
 };

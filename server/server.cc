@@ -18,17 +18,18 @@
 #include <thread>
 #include <utility>
 
+#include "commands/command_settings.h"
+#include "commands/cuckoo_loads.h"
+#include "commands/transfers.h"
 #include "config/client_memory.h"
 #include "core/base/memory_budget.h"
 #include "core/families/bloom/block_kernel.h"
 #include "core/filter/filter_type.h"
-#include "server/commands/claims.h"
-#include "server/commands/command_settings.h"
-#include "server/commands/cuckoo_loads.h"
-#include "server/commands/dispatcher.h"
-#include "server/commands/keyspace_events.h"
-#include "server/commands/pub_sub.h"
-#include "server/commands/transfers.h"
+#include "server/commands/all_commands.h"
+#include "server/dispatch/claims.h"
+#include "server/dispatch/dispatcher.h"
+#include "server/dispatch/keyspace_events.h"
+#include "server/dispatch/pub_sub.h"
 #include "server/heap.h"
 #include "server/keyspace/freezer.h"
 #include "server/keyspace/huge_page_keeper.h"
@@ -37,6 +38,7 @@
 #include "server/keyspace/unmapper.h"
 #include "server/logging.h"
 #include "server/machine_memory.h"
+#include "server/namespace.h"
 #include "server/net/file_limit.h"
 #include "server/net/net_server.h"
 #include "server/persistence/disk/posix_disk.h"
@@ -181,7 +183,7 @@ core::Status Server::Start() {
   LimitClients();
   run_time_options_ = std::make_unique<RunTimeOptions>(options_, CheckAffordable,
                                                        [this](const config::Options& options) { Apply(options); });
-  control_ = std::make_unique<ProcessControl>(storage_, freezer_, *run_time_options_,
+  control_ = std::make_unique<ProcessControl>(storage_, *run_time_options_,
                                               [this](bool save) { asio::post(main_, [=, this] { BeginStop(save); }); });
   if (auto status = OpenNetwork(); !status) return status;
   AwaitSignals();
@@ -306,12 +308,14 @@ void Server::Apply(const config::Options& options) {
 }
 
 core::Status Server::OpenNetwork() {
-  const Dispatcher::Environment commands{.keyspace = &registry_,
+  const Dispatcher::Environment commands{.table = &AllCommands(),
+                                         .keyspace = &registry_,
                                          .control = control_.get(),
                                          .clients = &clients_,
                                          .stats = &stats_,
                                          .loop_stats = nullptr,
                                          .settings = &command_settings_,
+                                         .freezing = &freezer_,
                                          .transfers = &transfers_,
                                          .cuckoo_loads = &cuckoo_loads_,
                                          .durability = &storage_,

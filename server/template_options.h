@@ -5,8 +5,9 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "commands/filter_templates.h"
 #include "config/options.h"
-#include "server/commands/filter_templates.h"
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 

@@ -15,7 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "server/commands/workers.h"
+#include "commands/workers.h"
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 

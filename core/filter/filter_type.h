@@ -31,6 +31,7 @@ inline constexpr FilterType kDefaultFilterType{2};  // blocked
 
 // What filters of a type can do beyond adding and answering.
 struct Capabilities {
+  bool grow = true;  // beyond its capacity, if it is asked to
   bool remove = false;
   bool count = false;
   bool freeze = false;

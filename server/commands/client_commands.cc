@@ -7,13 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "commands/weigh.h"
+#include "commands/wire_errors.h"
 #include "core/base/wall_clock.h"
+#include "server/commands/all_commands.h"
 #include "server/commands/client_kill.h"
 #include "server/commands/client_name.h"
-#include "server/commands/command_families.h"
 #include "server/commands/help.h"
-#include "server/commands/weigh.h"
-#include "server/commands/wire_errors.h"
+#include "server/commands/weigh_server.h"
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 namespace {
@@ -100,7 +102,7 @@ ListRequest ReadList(ArgumentReader& reader) {
   return request;
 }
 
-void List(CommandContext& context) {
+void List(ServerContext& context) {
   ArgumentReader reader(context.arguments, 2);
   ListRequest request = ReadList(reader);
   if (!reader.ok()) return context.Error(reader.error());
@@ -108,31 +110,31 @@ void List(CommandContext& context) {
   std::ranges::sort(request.ids);
   const int64_t now_ms = UnixMs();
   std::string text;
-  for (const auto& client : context.environment.clients->All()) {
+  for (const auto& client : context.server.clients->All()) {
     const bool asked = request.ids.empty() || std::ranges::binary_search(request.ids, client->id);
     if (asked && !client->doomed && IsOfType(*client, request.type)) text += Describe(*client, now_ms) + "\n";
   }
   context.reply.VerbatimText(text);
 }
 
-void Info(CommandContext& context) { context.reply.VerbatimText(Describe(*context.session.client, UnixMs()) + "\n"); }
+void Info(ServerContext& context) { context.reply.VerbatimText(Describe(*context.session.client, UnixMs()) + "\n"); }
 
-void Id(CommandContext& context) { context.reply.Integer(static_cast<int64_t>(context.session.client->id)); }
+void Id(ServerContext& context) { context.reply.Integer(static_cast<int64_t>(context.session.client->id)); }
 
-void GetName(CommandContext& context) {
+void GetName(ServerContext& context) {
   const std::string name = context.session.client->name();
   if (name.empty()) return context.reply.Null();
   context.reply.BulkString(name);
 }
 
-void SetName(CommandContext& context) {
+void SetName(ServerContext& context) {
   const std::string_view error = ClientNameError(context.arguments[2]);
   if (!error.empty()) return context.Error(error);
   context.session.client->set_name(context.arguments[2]);
   context.reply.Ok();
 }
 
-void SetInfo(CommandContext& context) {
+void SetInfo(ServerContext& context) {
   const std::string_view field = context.arguments[2];
   const std::string_view value = context.arguments[3];
   const bool is_name = EqualsIgnoringCase(field, "LIB-NAME");
@@ -150,7 +152,7 @@ ClientPause::Scope ReadScope(ArgumentReader& reader) {
   return ClientPause::Scope::kWrites;
 }
 
-void Pause(CommandContext& context) {
+void Pause(ServerContext& context) {
   ArgumentReader reader(context.arguments, 2);
   const int64_t timeout_ms = reader.Integer(wire::kTimeoutNotAnInteger, wire::kTimeoutNotAnInteger);
   if (timeout_ms < 0) reader.Fail(wire::kNegativeTimeout);
@@ -159,16 +161,16 @@ void Pause(CommandContext& context) {
 
   const int64_t now_ms = core::CoarseMonotonicMs();
   if (timeout_ms > std::numeric_limits<int64_t>::max() - now_ms) return context.Error(wire::kTimeoutNotAnInteger);
-  context.environment.clients->pause.Begin(scope, now_ms + timeout_ms, now_ms);
+  context.server.clients->pause.Begin(scope, now_ms + timeout_ms, now_ms);
   context.reply.Ok();
 }
 
-void Unpause(CommandContext& context) {
-  context.environment.clients->pause.Cancel();
+void Unpause(ServerContext& context) {
+  context.server.clients->pause.Cancel();
   context.reply.Ok();
 }
 
-void Reply(CommandContext& context) {
+void Reply(ServerContext& context) {
   using enum Session::Replies;
   Session::Replies& replies = context.session.replies;
   if (EqualsIgnoringCase(context.arguments[2], "ON")) {
@@ -183,24 +185,24 @@ void Reply(CommandContext& context) {
   }
 }
 
-void Switch(CommandContext& context, std::atomic<bool>& flag) {
+void Switch(ServerContext& context, std::atomic<bool>& flag) {
   const bool on = EqualsIgnoringCase(context.arguments[2], "ON");
   if (!on && !EqualsIgnoringCase(context.arguments[2], "OFF")) return context.Error(wire::kSyntax);
   flag.store(on, std::memory_order_relaxed);
   context.reply.Ok();
 }
 
-void NoEvict(CommandContext& context) { Switch(context, context.session.client->no_evict); }
+void NoEvict(ServerContext& context) { Switch(context, context.session.client->no_evict); }
 
-void NoTouch(CommandContext& context) { Switch(context, context.session.client->no_touch); }
+void NoTouch(ServerContext& context) { Switch(context, context.session.client->no_touch); }
 
-void Tracking(CommandContext& context) {
+void Tracking(ServerContext& context) {
   if (EqualsIgnoringCase(context.arguments[2], "OFF")) return context.reply.Ok();
   context.Error(EqualsIgnoringCase(context.arguments[2], "ON") ? wire::kNoTracking : wire::kSyntax);
 }
 
 // What waits (WAITAOF) ends by its timeout alone.
-void Unblock(CommandContext& context) {
+void Unblock(ServerContext& context) {
   ArgumentReader reader(context.arguments, 2);
   reader.Unsigned(wire::kSyntax, wire::kNotAnInteger);
   if (reader.More() && !reader.Skip("TIMEOUT") && !reader.Skip("ERROR")) reader.Fail(wire::kUnblockReason);
@@ -220,7 +222,7 @@ constexpr CommandRow kSubcommands[] = {
      .since = "5.0.0",
      .complexity = "O(1)",
      .summary = "The number of this connection; never used twice.",
-     .handler = Id},
+     .handler = On<Id>},
     {.name = "client|getname",
      .arity = 2,
      .flags = kFast | kLoading,
@@ -228,7 +230,7 @@ constexpr CommandRow kSubcommands[] = {
      .since = "2.6.9",
      .complexity = "O(1)",
      .summary = "The name of this connection, or nil.",
-     .handler = GetName},
+     .handler = On<GetName>},
     {.name = "client|setname",
      .arity = 3,
      .flags = kFast | kLoading,
@@ -237,7 +239,7 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(1)",
      .summary = "Names this connection, for CLIENT LIST.",
      .syntax = "connection-name",
-     .handler = SetName},
+     .handler = On<SetName>},
     {.name = "client|setinfo",
      .arity = 4,
      .flags = kFast | kLoading,
@@ -246,7 +248,7 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(1)",
      .summary = "Tells the client library's name or version, for CLIENT LIST.",
      .syntax = "<LIB-NAME libname | LIB-VER libver>",
-     .handler = SetInfo},
+     .handler = On<SetInfo>},
     {.name = "client|list",
      .arity = -2,
      .flags = kAdmin | kLoading,
@@ -255,8 +257,8 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(connections)",
      .summary = "One line of fields per connection.",
      .syntax = "[TYPE type] [ID client-id [client-id ...]]",
-     .weigh = WeighClients,
-     .handler = List},
+     .weigh = On<WeighClients>,
+     .handler = On<List>},
     {.name = "client|info",
      .arity = 2,
      .flags = kFast | kLoading,
@@ -264,7 +266,7 @@ constexpr CommandRow kSubcommands[] = {
      .since = "6.2.0",
      .complexity = "O(1)",
      .summary = "The line of CLIENT LIST about this connection.",
-     .handler = Info},
+     .handler = On<Info>},
     {.name = "client|pause",
      .arity = -3,
      .max_arguments = 4,
@@ -279,7 +281,7 @@ constexpr CommandRow kSubcommands[] = {
               "UNPAUSE "
               "and SHUTDOWN included, as in Redis; with WRITE also PUBLISH and SPUBLISH, and what MULTI would queue of "
               "these. A server that is stopped by a signal ends the pause.",
-     .handler = Pause},
+     .handler = On<Pause>},
     {.name = "client|unpause",
      .arity = 2,
      .flags = kAdmin | kLoading,
@@ -288,7 +290,7 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(1)",
      .summary = "Ends the pause of CLIENT PAUSE WRITE.",
      .notes = "During CLIENT PAUSE ALL it waits for the end of the pause, as in Redis.",
-     .handler = Unpause},
+     .handler = On<Unpause>},
     {.name = "client|kill",
      .arity = -3,
      .max_arguments = kMostKillArguments,
@@ -303,7 +305,7 @@ constexpr CommandRow kSubcommands[] = {
          "With an address alone: OK, or an error if there is no such client. With filters, which must all fit: the "
          "number of connections that were closed. ID takes several ids. SKIPME is yes unless it says no. Replies that "
          "a closed connection has not read are lost.",
-     .handler = ClientKill},
+     .handler = On<ClientKill>},
     {.name = "client|reply",
      .arity = 3,
      .flags = kFast | kNoMulti | kLoading,
@@ -313,7 +315,7 @@ constexpr CommandRow kSubcommands[] = {
      .summary = "Switches the replies of this connection on or off, or skips the next one.",
      .syntax = "<ON | OFF | SKIP>",
      .notes = "ON is replied to with OK, OFF and SKIP with nothing. Errors are left out as well.",
-     .handler = Reply},
+     .handler = On<Reply>},
     {.name = "client|no-evict",
      .arity = 3,
      .flags = kFast | kAdmin | kLoading,
@@ -322,7 +324,7 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(1)",
      .summary = "Exempts this connection from being closed because of maxmemory-clients.",
      .syntax = "<ON | OFF>",
-     .handler = NoEvict},
+     .handler = On<NoEvict>},
     {.name = "client|no-touch",
      .arity = 3,
      .flags = kFast | kLoading,
@@ -331,7 +333,7 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(1)",
      .summary = "Accepted: filters are never evicted, and so no use of them is noted.",
      .syntax = "<ON | OFF>",
-     .handler = NoTouch},
+     .handler = On<NoTouch>},
     {.name = "client|tracking",
      .arity = -3,
      .max_arguments = 64,
@@ -341,7 +343,7 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(1)",
      .summary = "OFF is accepted; ON is refused: there is nothing that a client could cache.",
      .syntax = "<ON | OFF>",
-     .handler = Tracking},
+     .handler = On<Tracking>},
     {.name = "client|unblock",
      .arity = -3,
      .max_arguments = 4,
@@ -351,7 +353,7 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(1)",
      .summary = "Replies 0: the wait of WAITAOF ends by its timeout alone.",
      .syntax = "client-id [TIMEOUT | ERROR]",
-     .handler = Unblock},
+     .handler = On<Unblock>},
 };
 
 constexpr CommandRow kRows[] = {

@@ -4,8 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "commands/wire_errors.h"
 #include "core/base/wall_clock.h"
-#include "server/commands/wire_errors.h"
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 namespace {
@@ -79,10 +80,10 @@ Filter ReadFilter(ArgumentReader& reader) {
 }
 
 // Returns how many were closed. The client itself still gets its reply.
-int64_t Kill(CommandContext& context, const Filter& filter) {
+int64_t Kill(ServerContext& context, const Filter& filter) {
   const int64_t now_ms = core::CoarseUnixMs();
   int64_t killed = 0;
-  for (const auto& client : context.environment.clients->All()) {
+  for (const auto& client : context.server.clients->All()) {
     const bool is_me = client == context.session.client;
     if ((is_me && filter.skip_me) || client->doomed || !filter.Fits(*client, now_ms)) continue;
     ++killed;
@@ -112,7 +113,7 @@ bool IsOfType(const ClientRecord& client, ClientType type) {
   return type == (client.is_subscribed() ? ClientType::kPubSub : ClientType::kNormal);
 }
 
-void ClientKill(CommandContext& context) {
+void ClientKill(ServerContext& context) {
   if (context.arguments.size() == 3) {
     Filter filter;
     filter.address = context.arguments[2];

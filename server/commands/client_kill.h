@@ -1,11 +1,11 @@
 // client_kill.h: CLIENT KILL, in its old form (an address) and its new one (filters). Confined to the context's loop.
 #pragma once
 
-#include "server/commands/command.h"
+#include "server/dispatch/server_context.h"
 
 namespace bitsieve::server {
 
-void ClientKill(CommandContext& context);
+void ClientKill(ServerContext& context);
 
 // TYPE of CLIENT LIST and CLIENT KILL. There are no replicas and no primary.
 enum class ClientType : uint8_t { kAny, kNormal, kPubSub, kNone };

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "server/commands/wire_errors.h"
+#include "commands/wire_errors.h"
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 

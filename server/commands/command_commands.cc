@@ -3,14 +3,15 @@
 #include <string>
 #include <vector>
 
+#include "commands/weigh.h"
+#include "commands/wire_errors.h"
 #include "core/base/glob.h"
+#include "server/commands/all_commands.h"
 #include "server/commands/command_docs.h"
-#include "server/commands/command_families.h"
-#include "server/commands/command_table.h"
 #include "server/commands/help.h"
 #include "server/commands/server_identity.h"
-#include "server/commands/weigh.h"
-#include "server/commands/wire_errors.h"
+#include "server/dispatch/command_table.h"
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 namespace {
@@ -86,21 +87,21 @@ void WriteRow(ReplyWriter& reply, const CommandRow& row) {
   for (const CommandRow& subcommand : row.subcommands) WriteRow(reply, subcommand);
 }
 
-void WriteAllRows(CommandContext& context) {
-  context.reply.ArrayHeader(context.table.rows().size());
-  for (const CommandRow* row : context.table.rows()) WriteRow(context.reply, *row);
+void WriteAllRows(ServerContext& context) {
+  context.reply.ArrayHeader(context.table().rows().size());
+  for (const CommandRow* row : context.table().rows()) WriteRow(context.reply, *row);
 }
 
-void Command(CommandContext& context) { WriteAllRows(context); }
+void Command(ServerContext& context) { WriteAllRows(context); }
 
-void Count(CommandContext& context) { context.reply.Integer(static_cast<int64_t>(context.table.rows().size())); }
+void Count(ServerContext& context) { context.reply.Integer(static_cast<int64_t>(context.table().rows().size())); }
 
-void Info(CommandContext& context) {
+void Info(ServerContext& context) {
   const Arguments names = context.arguments.subspan(2);
   if (names.empty()) return WriteAllRows(context);
   context.reply.ArrayHeader(names.size());
   for (const std::string_view name : names) {
-    const CommandRow* row = context.table.FindFull(name);
+    const CommandRow* row = context.table().FindFull(name);
     if (row == nullptr) {
       context.reply.NullArray();
     } else {
@@ -109,12 +110,12 @@ void Info(CommandContext& context) {
   }
 }
 
-void Docs(CommandContext& context) {
+void Docs(ServerContext& context) {
   std::vector<const CommandRow*> rows;
   for (const std::string_view name : context.arguments.subspan(2)) {
-    if (const CommandRow* row = context.table.FindFull(name)) rows.push_back(row);
+    if (const CommandRow* row = context.table().FindFull(name)) rows.push_back(row);
   }
-  if (context.arguments.size() == 2) rows = context.table.rows();
+  if (context.arguments.size() == 2) rows = context.table().rows();
   context.reply.MapHeader(rows.size());
   for (const CommandRow* row : rows) {
     context.reply.BulkString(row->name);
@@ -145,7 +146,7 @@ RowFilter ReadRowFilter(ArgumentReader& reader) {
   return nullptr;
 }
 
-void List(CommandContext& context) {
+void List(ServerContext& context) {
   ArgumentReader reader(context.arguments, 2);
   RowFilter fits = FitsPattern;
   std::string_view wanted = "*";
@@ -157,7 +158,7 @@ void List(CommandContext& context) {
   if (!reader.ok()) return context.Error(reader.error());
 
   std::vector<std::string_view> names;
-  for (const CommandRow* row : context.table.rows()) {
+  for (const CommandRow* row : context.table().rows()) {
     if (fits(*row, wanted)) names.push_back(row->name);
   }
   context.reply.ArrayHeader(names.size());
@@ -165,10 +166,9 @@ void List(CommandContext& context) {
 }
 
 // Calls `write` with the row and each key of the command that is an argument of this one.
-void WriteKeys(CommandContext& context,
-               void (*write)(ReplyWriter& reply, const CommandRow& row, std::string_view key)) {
+void WriteKeys(ServerContext& context, void (*write)(ReplyWriter& reply, const CommandRow& row, std::string_view key)) {
   const Arguments command = context.arguments.subspan(2);
-  const CommandRow* row = context.table.Find(command[0]);
+  const CommandRow* row = context.table().Find(command[0]);
   if (row != nullptr && !row->subcommands.empty() && command.size() > 1) {
     row = CommandTable::FindSubcommand(*row, command[1]);
   }
@@ -182,12 +182,12 @@ void WriteKeys(CommandContext& context,
   }
 }
 
-void GetKeys(CommandContext& context) {
+void GetKeys(ServerContext& context) {
   WriteKeys(context, [](ReplyWriter& reply, const CommandRow&, std::string_view key) { reply.BulkString(key); });
 }
 
 // As Redis says it of the commands of a module: reads, or everything.
-void GetKeysAndFlags(CommandContext& context) {
+void GetKeysAndFlags(ServerContext& context) {
   WriteKeys(context, [](ReplyWriter& reply, const CommandRow& row, std::string_view key) {
     reply.ArrayHeader(2);
     reply.BulkString(key);
@@ -207,7 +207,7 @@ constexpr CommandRow kSubcommands[] = {
      .since = "2.8.13",
      .complexity = "O(1)",
      .summary = "The number of commands.",
-     .handler = Count},
+     .handler = On<Count>},
     {.name = "command|info",
      .arity = -2,
      .flags = kLoading,
@@ -216,7 +216,7 @@ constexpr CommandRow kSubcommands[] = {
      .summary = "Arity, flags and key positions of commands.",
      .syntax = "[command-name [command-name ...]]",
      .weigh = WeighArguments,
-     .handler = Info},
+     .handler = On<Info>},
     {.name = "command|docs",
      .arity = -2,
      .flags = kLoading,
@@ -225,7 +225,7 @@ constexpr CommandRow kSubcommands[] = {
      .summary = "Summary, arguments and cost of commands.",
      .syntax = "[command-name [command-name ...]]",
      .weigh = WeighMany,
-     .handler = Docs},
+     .handler = On<Docs>},
     {.name = "command|list",
      .arity = -2,
      .flags = kLoading,
@@ -234,7 +234,7 @@ constexpr CommandRow kSubcommands[] = {
      .summary = "The names of the commands.",
      .syntax = "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
      .weigh = WeighArguments,
-     .handler = List},
+     .handler = On<List>},
     {.name = "command|getkeys",
      .arity = -3,
      .flags = kLoading,
@@ -243,7 +243,7 @@ constexpr CommandRow kSubcommands[] = {
      .summary = "Those of a command's arguments that are names of filters.",
      .syntax = "command [arg ...]",
      .weigh = WeighArguments,
-     .handler = GetKeys},
+     .handler = On<GetKeys>},
     {.name = "command|getkeysandflags",
      .arity = -3,
      .flags = kLoading,
@@ -252,7 +252,7 @@ constexpr CommandRow kSubcommands[] = {
      .summary = "The same, each with what the command does to the filter.",
      .syntax = "command [arg ...]",
      .weigh = WeighArguments,
-     .handler = GetKeysAndFlags},
+     .handler = On<GetKeysAndFlags>},
 };
 
 constexpr CommandRow kRows[] = {
@@ -263,7 +263,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(commands)",
      .summary = "What COMMAND INFO tells, of every command.",
      .weigh = WeighMany,
-     .handler = Command,
+     .handler = On<Command>,
      .subcommands = kSubcommands},
 };
 

@@ -7,8 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "commands/command.h"
 #include "protocol/reply_writer.h"
-#include "server/commands/command.h"
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 

@@ -2,17 +2,18 @@
 
 #include <string>
 
+#include "commands/wire_errors.h"
+#include "server/commands/all_commands.h"
 #include "server/commands/client_name.h"
-#include "server/commands/command_families.h"
 #include "server/commands/module_list.h"
 #include "server/commands/server_identity.h"
-#include "server/commands/transaction.h"
-#include "server/commands/wire_errors.h"
+#include "server/dispatch/transaction.h"
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 namespace {
 
-void Ping(CommandContext& context) {
+void Ping(ServerContext& context) {
   if (context.session.MaySendLittle()) {  // shaped as a message, as in Redis
     context.reply.ArrayHeader(2);
     context.reply.BulkString("pong");
@@ -22,20 +23,20 @@ void Ping(CommandContext& context) {
   context.reply.BulkString(context.arguments[1]);
 }
 
-void Echo(CommandContext& context) { context.reply.BulkString(context.arguments[1]); }
+void Echo(ServerContext& context) { context.reply.BulkString(context.arguments[1]); }
 
-void Quit(CommandContext& context) {
+void Quit(ServerContext& context) {
   context.reply.Ok();
   context.session.closing = true;
 }
 
-void SetVersion(CommandContext& context, protocol::ProtocolVersion version) {
+void SetVersion(ServerContext& context, protocol::ProtocolVersion version) {
   context.session.version = version;
   context.session.client->protocol_version.store(static_cast<uint8_t>(version), std::memory_order_relaxed);
   context.reply.set_version(version);
 }
 
-void Reset(CommandContext& context) {
+void Reset(ServerContext& context) {
   EndTransaction(context.session);
   context.session.subscriptions.reset();
   context.session.client->channels.store(0, std::memory_order_relaxed);
@@ -46,7 +47,7 @@ void Reset(CommandContext& context) {
   context.reply.SimpleString("RESET");
 }
 
-void Select(CommandContext& context) {
+void Select(ServerContext& context) {
   const std::optional<int64_t> index = ParseInteger(context.arguments[1]);
   if (!index) return context.Error(wire::kNotAnInteger);
   if (*index != 0) return context.Error(wire::kDatabaseRange);
@@ -58,7 +59,7 @@ std::string_view AuthenticationError(std::string_view user) {
   return user == "default" ? std::string_view{} : wire::kWrongPassword;
 }
 
-void Auth(CommandContext& context) {
+void Auth(ServerContext& context) {
   if (context.arguments.size() == 2) return context.Error(wire::kNoPasswordConfigured);
   const std::string_view error = AuthenticationError(context.arguments[1]);
   if (!error.empty()) return context.Error(error);
@@ -95,7 +96,7 @@ HelloRequest ReadHello(ArgumentReader& reader, protocol::ProtocolVersion now) {
   return request;
 }
 
-void Hello(CommandContext& context) {
+void Hello(ServerContext& context) {
   ArgumentReader reader(context.arguments, 1);
   const HelloRequest request = ReadHello(reader, context.session.version);
   if (!reader.ok()) return context.Error(reader.error());
@@ -133,7 +134,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(1)",
      .summary = "Replies PONG, or the message.",
      .syntax = "[message]",
-     .handler = Ping},
+     .handler = On<Ping>},
     {.name = "echo",
      .arity = 2,
      .flags = kFast | kLoading,
@@ -143,7 +144,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(1)",
      .summary = "Replies the message.",
      .syntax = "message",
-     .handler = Echo},
+     .handler = On<Echo>},
     {.name = "hello",
      .arity = -1,
      .flags = kFast | kLoading,
@@ -153,7 +154,7 @@ constexpr CommandRow kRows[] = {
      .summary = "Chooses the protocol version and tells about the server.",
      .syntax = "[protover] [AUTH username password] [SETNAME clientname]",
      .notes = "Passwords are not configured: the user default is let in with any, other users are not.",
-     .handler = Hello},
+     .handler = On<Hello>},
     {.name = "auth",
      .arity = -2,
      .max_arguments = 3,
@@ -166,7 +167,7 @@ constexpr CommandRow kRows[] = {
      .notes =
          "No passwords are configured. A password without a username is an error, as in a Redis without requirepass, "
          "so that a client which relies on one finds out.",
-     .handler = Auth},
+     .handler = On<Auth>},
     {.name = "select",
      .arity = 2,
      .flags = kFast | kLoading,
@@ -175,7 +176,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(1)",
      .summary = "Accepts database 0, the only one.",
      .syntax = "index",
-     .handler = Select},
+     .handler = On<Select>},
     {.name = "quit",
      .arity = -1,
      .flags = kFast | kRunsInMulti | kLoading | kWhileSubscribed,
@@ -183,7 +184,7 @@ constexpr CommandRow kRows[] = {
      .since = "1.0.0",
      .complexity = "O(1)",
      .summary = "Replies OK and closes the connection.",
-     .handler = Quit},
+     .handler = On<Quit>},
     {.name = "reset",
      .arity = 1,
      .flags = kFast | kRunsInMulti | kLoading | kWhileSubscribed,
@@ -191,7 +192,7 @@ constexpr CommandRow kRows[] = {
      .since = "6.2.0",
      .complexity = "O(1)",
      .summary = "Makes the connection as if it were new: no MULTI, no watched names, no subscriptions, no name, RESP2.",
-     .handler = Reset},
+     .handler = On<Reset>},
 };
 
 }  // namespace

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "server/commands/command_families.h"
-#include "server/commands/notices.h"
-#include "server/commands/weigh.h"
-#include "server/commands/wire_errors.h"
+#include "commands/notices.h"
+#include "commands/weigh.h"
+#include "commands/wire_errors.h"
+#include "server/commands/all_commands.h"
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 namespace {
@@ -42,7 +43,7 @@ std::optional<int64_t> Moment(int64_t amount, int64_t unit_ms, int64_t base_ms) 
   return std::max<int64_t>(ms, 1);
 }
 
-void SetExpiry(CommandContext& context, int64_t unit_ms, int64_t base_ms) {
+void SetExpiry(ServerContext& context, int64_t unit_ms, int64_t base_ms) {
   ArgumentReader reader(context.arguments, 3);
   const uint32_t conditions = ReadConditions(reader);
   if (!reader.ok()) return context.Error(reader.error());
@@ -57,19 +58,19 @@ void SetExpiry(CommandContext& context, int64_t unit_ms, int64_t base_ms) {
   context.reply.Integer(set ? 1 : 0);
 }
 
-void Expire(CommandContext& context) { SetExpiry(context, kMsPerSecond, context.keyspace().NowMs()); }
-void ExpireMs(CommandContext& context) { SetExpiry(context, 1, context.keyspace().NowMs()); }
-void ExpireAt(CommandContext& context) { SetExpiry(context, kMsPerSecond, 0); }
-void ExpireAtMs(CommandContext& context) { SetExpiry(context, 1, 0); }
+void Expire(ServerContext& context) { SetExpiry(context, kMsPerSecond, context.keyspace().NowMs()); }
+void ExpireMs(ServerContext& context) { SetExpiry(context, 1, context.keyspace().NowMs()); }
+void ExpireAt(ServerContext& context) { SetExpiry(context, kMsPerSecond, 0); }
+void ExpireAtMs(ServerContext& context) { SetExpiry(context, 1, 0); }
 
-void Persist(CommandContext& context) {
+void Persist(ServerContext& context) {
   const bool persisted = context.keyspace().SetExpiry(context.arguments[1], 0, kIfExpiry);
   if (persisted) Notify(context, EventClass::kGeneric, "persist", context.arguments[1]);
   context.reply.Integer(persisted ? 1 : 0);
 }
 
 // -2: no such name; -1: it never ends. Else its end relative to `base_ms`, rounded to the unit.
-void TellExpiry(CommandContext& context, int64_t unit_ms, int64_t base_ms) {
+void TellExpiry(ServerContext& context, int64_t unit_ms, int64_t base_ms) {
   const std::optional<int64_t> expires_ms = context.keyspace().ExpiryOf(context.arguments[1]);
   if (!expires_ms) return context.reply.Integer(-2);
   if (*expires_ms == 0) return context.reply.Integer(-1);
@@ -78,10 +79,10 @@ void TellExpiry(CommandContext& context, int64_t unit_ms, int64_t base_ms) {
   context.reply.Integer(ms / unit_ms + (up ? 1 : 0));
 }
 
-void TimeToLive(CommandContext& context) { TellExpiry(context, kMsPerSecond, context.keyspace().NowMs()); }
-void TimeToLiveMs(CommandContext& context) { TellExpiry(context, 1, context.keyspace().NowMs()); }
-void ExpireTime(CommandContext& context) { TellExpiry(context, kMsPerSecond, 0); }
-void ExpireTimeMs(CommandContext& context) { TellExpiry(context, 1, 0); }
+void TimeToLive(ServerContext& context) { TellExpiry(context, kMsPerSecond, context.keyspace().NowMs()); }
+void TimeToLiveMs(ServerContext& context) { TellExpiry(context, 1, context.keyspace().NowMs()); }
+void ExpireTime(ServerContext& context) { TellExpiry(context, kMsPerSecond, 0); }
+void ExpireTimeMs(ServerContext& context) { TellExpiry(context, 1, 0); }
 
 constexpr KeyPositions kFirst{1, 1, 1};
 constexpr std::string_view kExpireNotes =
@@ -122,14 +123,14 @@ constexpr CommandRow TellRow(std::string_view name, std::string_view since, std:
 
 constexpr CommandRow kRows[] = {
     ExpireRow("expire", "1.0.0", "Has a filter removed in so many seconds: 1 if the expiry was set, else 0.",
-              "key seconds [NX | XX | GT | LT]", Expire),
+              "key seconds [NX | XX | GT | LT]", On<Expire>),
     ExpireRow("pexpire", "2.6.0", "Has a filter removed in so many milliseconds: 1 if the expiry was set, else 0.",
-              "key milliseconds [NX | XX | GT | LT]", ExpireMs),
+              "key milliseconds [NX | XX | GT | LT]", On<ExpireMs>),
     ExpireRow("expireat", "1.2.0", "Has a filter removed at a Unix time in seconds: 1 if the expiry was set, else 0.",
-              "key unix_seconds [NX | XX | GT | LT]", ExpireAt),
+              "key unix_seconds [NX | XX | GT | LT]", On<ExpireAt>),
     ExpireRow("pexpireat", "2.6.0",
               "Has a filter removed at a Unix time in milliseconds: 1 if the expiry was set, else 0.",
-              "key unix_milliseconds [NX | XX | GT | LT]", ExpireAtMs),
+              "key unix_milliseconds [NX | XX | GT | LT]", On<ExpireAtMs>),
     {.name = "persist",
      .arity = 2,
      .flags = kWrite | kFast,
@@ -139,11 +140,12 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(log expiries)",
      .summary = "Takes a filter's expiry away: 1 if it had one, else 0.",
      .syntax = "key",
-     .handler = Persist},
-    TellRow("ttl", "1.0.0", "In how many seconds a filter will be removed.", TimeToLive),
-    TellRow("pttl", "2.6.0", "In how many milliseconds a filter will be removed.", TimeToLiveMs),
-    TellRow("expiretime", "7.0.0", "The Unix time in seconds at which a filter will be removed.", ExpireTime),
-    TellRow("pexpiretime", "7.0.0", "The Unix time in milliseconds at which a filter will be removed.", ExpireTimeMs),
+     .handler = On<Persist>},
+    TellRow("ttl", "1.0.0", "In how many seconds a filter will be removed.", On<TimeToLive>),
+    TellRow("pttl", "2.6.0", "In how many milliseconds a filter will be removed.", On<TimeToLiveMs>),
+    TellRow("expiretime", "7.0.0", "The Unix time in seconds at which a filter will be removed.", On<ExpireTime>),
+    TellRow("pexpiretime", "7.0.0", "The Unix time in milliseconds at which a filter will be removed.",
+            On<ExpireTimeMs>),
 };
 
 }  // namespace

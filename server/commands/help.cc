@@ -4,7 +4,7 @@
 #include <cctype>
 #include <string>
 
-#include "server/commands/command_table.h"
+#include "server/dispatch/command_table.h"
 
 namespace bitsieve::server {
 namespace {
@@ -18,8 +18,8 @@ std::string UpperCase(std::string_view text) {
 }  // namespace
 
 // As Redis lays it out.
-void Help(CommandContext& context) {
-  const CommandRow& container = *context.table.Find(context.arguments[0]);
+void Help(ServerContext& context) {
+  const CommandRow& container = *context.table().Find(context.arguments[0]);
   context.reply.ArrayHeader(1 + 2 * container.subcommands.size());
   context.reply.SimpleString(UpperCase(container.name) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:");
   for (const CommandRow& row : container.subcommands) {

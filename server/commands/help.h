@@ -4,11 +4,11 @@
 
 #include <string_view>
 
-#include "server/commands/command.h"
+#include "server/dispatch/server_context.h"
 
 namespace bitsieve::server {
 
-void Help(CommandContext& context);
+void Help(ServerContext& context);
 
 // `name` is that of the subcommand: "client|help".
 constexpr CommandRow HelpRow(std::string_view name, std::string_view since,
@@ -20,7 +20,7 @@ constexpr CommandRow HelpRow(std::string_view name, std::string_view since,
           .since = since,
           .complexity = "O(subcommands)",
           .summary = "The subcommands, a line for the arguments of each and one for what it does.",
-          .handler = Help};
+          .handler = On<Help>};
 }
 
 }  // namespace bitsieve::server

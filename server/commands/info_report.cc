@@ -10,9 +10,9 @@
 #include <cstdio>
 #include <limits>
 
-#include "server/commands/pub_sub.h"
 #include "server/commands/resident_memory.h"
 #include "server/commands/server_identity.h"
+#include "server/dispatch/pub_sub.h"
 
 namespace bitsieve::server {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "server/commands/dispatcher.h"
+#include "server/dispatch/dispatcher.h"
 
 namespace bitsieve::server {
 

@@ -7,12 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "commands/notices.h"
+#include "commands/weigh.h"
+#include "commands/wire_errors.h"
 #include "core/base/glob.h"
 #include "core/filter/filter_factory.h"
-#include "server/commands/command_families.h"
-#include "server/commands/notices.h"
-#include "server/commands/weigh.h"
-#include "server/commands/wire_errors.h"
+#include "server/commands/all_commands.h"
+#include "server/commands/weigh_server.h"
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 namespace {
@@ -31,7 +33,7 @@ std::string_view TypeNameOf(const core::Filter& filter) {
   return filter.type().is_cuckoo_value ? kCuckooTypeName : kBloomTypeName;
 }
 
-void Delete(CommandContext& context) {
+void Delete(ServerContext& context) {
   int64_t removed = 0;
   for (const std::string_view name : context.arguments.subspan(1)) {
     if (!context.keyspace().Remove(name)) continue;
@@ -41,18 +43,18 @@ void Delete(CommandContext& context) {
   context.reply.Integer(removed);
 }
 
-void ExistsKeys(CommandContext& context) {
+void ExistsKeys(ServerContext& context) {
   int64_t found = 0;
   for (const std::string_view name : context.arguments.subspan(1)) found += context.keyspace().Find(name) != nullptr;
   context.reply.Integer(found);
 }
 
-void Type(CommandContext& context) {
+void Type(ServerContext& context) {
   const core::Filter* const filter = context.FindFilter();
   context.reply.SimpleString(filter == nullptr ? "none" : TypeNameOf(*filter));
 }
 
-void Keys(CommandContext& context) {
+void Keys(ServerContext& context) {
   const std::string_view pattern = context.arguments[1];
   std::vector<std::string> names;
   const auto visit = [&](std::string_view name, const FilterPtr&) {
@@ -90,7 +92,7 @@ ScanRequest ReadScan(ArgumentReader& reader) {
   return request;
 }
 
-void Scan(CommandContext& context) {
+void Scan(ServerContext& context) {
   ArgumentReader reader(context.arguments, 1);
   const ScanRequest request = ReadScan(reader);
   if (!reader.ok()) return context.Error(reader.error());
@@ -107,7 +109,7 @@ void Scan(CommandContext& context) {
 }
 
 // A scan visits whole parts of the keyspace, whatever COUNT is; what matters is how many names it may visit.
-Weight WeighScan(CommandContext& context) {
+Weight WeighScan(ServerContext& context) {
   ArgumentReader reader(context.arguments, 1);
   const ScanRequest request = ReadScan(reader);
   return reader.ok() && request.count > kManyNames ? WeighNames(context) : Weight::kLight;
@@ -120,13 +122,13 @@ std::string_view RenameError(RenameOutcome outcome) {
   return {};
 }
 
-void NotifyRenamed(const CommandContext& context, RenameOutcome outcome) {
+void NotifyRenamed(const ServerContext& context, RenameOutcome outcome) {
   if (outcome != RenameOutcome::kRenamed || context.arguments[1] == context.arguments[2]) return;
   Notify(context, EventClass::kGeneric, "rename_from", context.arguments[1]);
   Notify(context, EventClass::kGeneric, "rename_to", context.arguments[2]);
 }
 
-void Rename(CommandContext& context) {
+void Rename(ServerContext& context) {
   const RenameOutcome outcome = context.keyspace().Rename(context.arguments[1], context.arguments[2], false);
   const std::string_view error = RenameError(outcome);
   if (!error.empty()) return context.Error(error);
@@ -134,7 +136,7 @@ void Rename(CommandContext& context) {
   context.reply.Ok();
 }
 
-void RenameIfAbsent(CommandContext& context) {
+void RenameIfAbsent(ServerContext& context) {
   const RenameOutcome outcome = context.keyspace().Rename(context.arguments[1], context.arguments[2], true);
   const std::string_view error = RenameError(outcome);
   if (!error.empty()) return context.Error(error);
@@ -142,7 +144,7 @@ void RenameIfAbsent(CommandContext& context) {
   context.reply.Integer(outcome == RenameOutcome::kRenamed ? 1 : 0);
 }
 
-void RandomKey(CommandContext& context) {
+void RandomKey(ServerContext& context) {
   const std::optional<std::string> name = context.keyspace().RandomName();
   if (!name) return context.reply.Null();
   context.reply.BulkString(*name);
@@ -163,7 +165,7 @@ bool ReadCopy(ArgumentReader& reader) {
   return replace;
 }
 
-void Copy(CommandContext& context) {
+void Copy(ServerContext& context) {
   Keyspace& keyspace = context.keyspace();
   const std::string_view from = context.arguments[1], to = context.arguments[2];
   ArgumentReader reader(context.arguments, 3);
@@ -187,14 +189,14 @@ void Copy(CommandContext& context) {
   context.reply.Integer(there == copy ? 1 : 0);
 }
 
-void DatabaseSize(CommandContext& context) { context.reply.Integer(static_cast<int64_t>(context.keyspace().Size())); }
+void DatabaseSize(ServerContext& context) { context.reply.Integer(static_cast<int64_t>(context.keyspace().Size())); }
 
 // In the background it takes no longer for more names.
-Weight WeighFlush(CommandContext& context) {
+Weight WeighFlush(ServerContext& context) {
   return ArgumentReader(context.arguments, 1).Skip("ASYNC") ? Weight::kLight : WeighNames(context);
 }
 
-void Flush(CommandContext& context) {
+void Flush(ServerContext& context) {
   ArgumentReader reader(context.arguments, 1);
   const bool background = reader.Skip("ASYNC");
   if (!background) reader.Skip("SYNC");
@@ -219,7 +221,7 @@ constexpr CommandRow kRows[] = {
      .summary = "Removes filters and tells how many there were.",
      .syntax = "key [key ...]",
      .weigh = WeighArguments,
-     .handler = Delete},
+     .handler = On<Delete>},
     {.name = "unlink",
      .arity = -2,
      .flags = kWrite | kFast,
@@ -230,7 +232,7 @@ constexpr CommandRow kRows[] = {
      .summary = "The same as DEL.",
      .syntax = "key [key ...]",
      .weigh = WeighArguments,
-     .handler = Delete},
+     .handler = On<Delete>},
     {.name = "exists",
      .arity = -2,
      .flags = kReadOnly | kFast,
@@ -241,7 +243,7 @@ constexpr CommandRow kRows[] = {
      .summary = "Tells how many of the names hold a filter.",
      .syntax = "key [key ...]",
      .weigh = WeighArguments,
-     .handler = ExistsKeys},
+     .handler = On<ExistsKeys>},
     {.name = "touch",
      .arity = -2,
      .flags = kReadOnly | kFast,
@@ -252,7 +254,7 @@ constexpr CommandRow kRows[] = {
      .summary = "The same as EXISTS: nothing depends on when a filter was last used.",
      .syntax = "key [key ...]",
      .weigh = WeighArguments,
-     .handler = ExistsKeys},
+     .handler = On<ExistsKeys>},
     {.name = "type",
      .arity = 2,
      .flags = kReadOnly | kFast,
@@ -264,7 +266,7 @@ constexpr CommandRow kRows[] = {
                 "BF.INFO tells "
                 "the type.",
      .syntax = "key",
-     .handler = Type},
+     .handler = On<Type>},
     {.name = "keys",
      .arity = 2,
      .flags = kReadOnly,
@@ -274,8 +276,8 @@ constexpr CommandRow kRows[] = {
      .summary = "All names that fit a glob pattern.",
      .syntax = "pattern",
      .notes = "For people and small servers; programs use SCAN.",
-     .weigh = WeighNames,
-     .handler = Keys},
+     .weigh = On<WeighNames>,
+     .handler = On<Keys>},
     {.name = "scan",
      .arity = -2,
      .flags = kReadOnly,
@@ -286,8 +288,8 @@ constexpr CommandRow kRows[] = {
      .syntax = "cursor [MATCH pattern] [COUNT count] [TYPE type]",
      .notes = "A name that is there from the first call to the last is told at least once. One that is renamed "
               "meanwhile may be missed or told under both names.",
-     .weigh = WeighScan,
-     .handler = Scan},
+     .weigh = On<WeighScan>,
+     .handler = On<Scan>},
     {.name = "rename",
      .arity = 3,
      .flags = kWrite | kFast,
@@ -297,7 +299,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(1)",
      .summary = "Renames a filter, in one step. A filter under the new name is replaced.",
      .syntax = "key newkey",
-     .handler = Rename},
+     .handler = On<Rename>},
     {.name = "renamenx",
      .arity = 3,
      .flags = kWrite | kFast,
@@ -307,7 +309,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(1)",
      .summary = "Renames a filter unless the new name is taken: 1 if renamed, else 0.",
      .syntax = "key newkey",
-     .handler = RenameIfAbsent},
+     .handler = On<RenameIfAbsent>},
     {.name = "copy",
      .arity = -3,
      .max_arguments = 6,
@@ -321,7 +323,7 @@ constexpr CommandRow kRows[] = {
      .syntax = "key newkey [DB database] [REPLACE]",
      .notes = "There is one database, 0. A large filter is copied beside the event loop: other connections go on.",
      .weigh = WeighFilter,
-     .handler = Copy},
+     .handler = On<Copy>},
     {.name = "randomkey",
      .arity = 1,
      .flags = kReadOnly,
@@ -329,7 +331,7 @@ constexpr CommandRow kRows[] = {
      .since = "1.0.0",
      .complexity = "O(1)",
      .summary = "The name of some filter. Null if there is none.",
-     .handler = RandomKey},
+     .handler = On<RandomKey>},
     {.name = "dbsize",
      .arity = 1,
      .flags = kReadOnly | kFast,
@@ -337,7 +339,7 @@ constexpr CommandRow kRows[] = {
      .since = "1.0.0",
      .complexity = "O(1)",
      .summary = "The number of filters.",
-     .handler = DatabaseSize},
+     .handler = On<DatabaseSize>},
     {.name = "flushall",
      .arity = -1,
      .max_arguments = 2,
@@ -348,8 +350,8 @@ constexpr CommandRow kRows[] = {
      .summary = "Removes every filter.",
      .syntax = "[ASYNC | SYNC]",
      .notes = kFlushNotes,
-     .weigh = WeighFlush,
-     .handler = Flush},
+     .weigh = On<WeighFlush>,
+     .handler = On<Flush>},
     {.name = "flushdb",
      .arity = -1,
      .max_arguments = 2,
@@ -360,8 +362,8 @@ constexpr CommandRow kRows[] = {
      .summary = "The same as FLUSHALL: there is one database.",
      .syntax = "[ASYNC | SYNC]",
      .notes = kFlushNotes,
-     .weigh = WeighFlush,
-     .handler = Flush},
+     .weigh = On<WeighFlush>,
+     .handler = On<Flush>},
 };
 
 }  // namespace

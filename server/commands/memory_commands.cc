@@ -5,17 +5,18 @@
 #include <algorithm>
 #include <string>
 
-#include "server/commands/command_families.h"
+#include "commands/wire_errors.h"
+#include "server/commands/all_commands.h"
 #include "server/commands/help.h"
 #include "server/commands/resident_memory.h"
-#include "server/commands/wire_errors.h"
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 namespace {
 
 using protocol::ReplyWriter;
 
-void Usage(CommandContext& context) {
+void Usage(ServerContext& context) {
   ArgumentReader reader(context.arguments, 3);
   // Taken and ignored: a filter has no elements to sample.
   if (reader.Skip("SAMPLES") && reader.Integer(wire::kSyntax, wire::kNotAnInteger) < 0) reader.Fail(wire::kSyntax);
@@ -32,7 +33,7 @@ double Ratio(uint64_t part, uint64_t whole) {
 }
 
 // The fields of Redis that mean something here, under its names.
-void Stats(CommandContext& context) {
+void Stats(ServerContext& context) {
   const uint64_t used = context.keyspace().memory().used_bytes(), resident = ResidentBytes();
   const uint64_t names = context.keyspace().Size();
   const uint64_t overhead = std::min(used, names * kNameOverheadBytes);
@@ -59,12 +60,12 @@ void Stats(CommandContext& context) {
   reply.Integer(static_cast<int64_t>(resident) - static_cast<int64_t>(used));
 }
 
-void Purge(CommandContext& context) {
+void Purge(ServerContext& context) {
   malloc_trim(0);
   context.reply.Ok();
 }
 
-void Doctor(CommandContext& context) {
+void Doctor(ServerContext& context) {
   const core::MemoryBudget& memory = context.keyspace().memory();
   const uint64_t used = memory.used_bytes(), limit = memory.limit_bytes(), resident = ResidentBytes();
   constexpr uint64_t kProcessBytes = 64ULL << 20;  // threads, buffers and code
@@ -80,7 +81,7 @@ void Doctor(CommandContext& context) {
   context.reply.VerbatimText(report.empty() ? "No memory problems were found.\n" : report);
 }
 
-void MallocStats(CommandContext& context) {
+void MallocStats(ServerContext& context) {
   const struct mallinfo2 heap = mallinfo2();
   std::string text;
   const auto line = [&text](std::string_view name, uint64_t value) {
@@ -102,14 +103,14 @@ constexpr CommandRow kSubcommands[] = {
      .since = "4.0.0",
      .complexity = "O(1)",
      .summary = "Problems with memory, as text.",
-     .handler = Doctor},
+     .handler = On<Doctor>},
     HelpRow("memory|help", "4.0.0"),
     {.name = "memory|malloc-stats",
      .arity = 2,
      .since = "4.0.0",
      .complexity = "O(1)",
      .summary = "What the allocator says about the heap, as lines of text.",
-     .handler = MallocStats},
+     .handler = On<MallocStats>},
     {.name = "memory|purge",
      .arity = 2,
      .flags = kAdmin,
@@ -117,13 +118,13 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(free memory)",
      .summary = "Gives free memory of the heap back to the system.",
      .weigh = [](CommandContext&) { return Weight::kLarge; },
-     .handler = Purge},
+     .handler = On<Purge>},
     {.name = "memory|stats",
      .arity = 2,
      .since = "4.0.0",
      .complexity = "O(1)",
      .summary = "Figures about memory: of the filters, of their names and of the process.",
-     .handler = Stats},
+     .handler = On<Stats>},
     {.name = "memory|usage",
      .arity = -3,
      .max_arguments = 5,
@@ -133,7 +134,7 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(sub-filters)",
      .summary = "The bytes that a filter and its name take from maxmemory. Null if there is no such filter.",
      .syntax = "key [SAMPLES count]",
-     .handler = Usage},
+     .handler = On<Usage>},
 };
 
 constexpr CommandRow kRows[] = {

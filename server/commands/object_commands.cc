@@ -4,37 +4,38 @@
 #include <limits>
 #include <optional>
 
+#include "commands/wire_errors.h"
 #include "core/base/wall_clock.h"
-#include "server/commands/command_families.h"
+#include "server/commands/all_commands.h"
 #include "server/commands/help.h"
-#include "server/commands/wire_errors.h"
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 namespace {
 
 // Null without a filter of that name.
-template <Handler answer>
-void OfFilter(CommandContext& context) {
+template <void (*answer)(ServerContext&)>
+void OfFilter(ServerContext& context) {
   if (context.keyspace().Find(context.arguments[2]) == nullptr) return context.reply.Null();
   answer(context);
 }
 
-void Encoding(CommandContext& context) { context.reply.BulkString("raw"); }  // as of a value of a module
+void Encoding(ServerContext& context) { context.reply.BulkString("raw"); }  // as of a value of a module
 
-void IdleTime(CommandContext& context) { context.reply.Integer(0); }
+void IdleTime(ServerContext& context) { context.reply.Integer(0); }
 
-void ReferenceCount(CommandContext& context) { context.reply.Integer(1); }
+void ReferenceCount(ServerContext& context) { context.reply.Integer(1); }
 
-void Frequency(CommandContext& context) { context.Error(wire::kNoFrequencies); }
+void Frequency(ServerContext& context) { context.Error(wire::kNoFrequencies); }
 
-void Role(CommandContext& context) {
+void Role(ServerContext& context) {
   context.reply.ArrayHeader(3);
   context.reply.BulkString("master");
   context.reply.Integer(0);
   context.reply.ArrayHeader(0);
 }
 
-void Wait(CommandContext& context) {
+void Wait(ServerContext& context) {
   ArgumentReader reader(context.arguments, 1);
   reader.Integer(wire::kNotAnInteger, wire::kNotAnInteger);
   const int64_t timeout_ms = reader.Integer(wire::kTimeoutNotAnInteger, wire::kTimeoutNotAnInteger);
@@ -57,15 +58,15 @@ WaitAofRequest ReadWaitAof(ArgumentReader& reader) {
   return {local != 0, timeout_ms};
 }
 
-bool HasLog(const CommandContext& context) {
-  return context.environment.durability != nullptr && context.environment.durability->HasLog();
+bool HasLog(const ServerContext& context) {
+  return context.server.durability != nullptr && context.server.durability->HasLog();
 }
 
 // Where the log ended after the last change of this connection; further, if others have changed something since.
-uint64_t PositionToSync(const CommandContext& context) {
+uint64_t PositionToSync(const ServerContext& context) {
   const Session& session = context.session;
   if (session.sync_wait) return session.sync_wait->position;
-  return session.has_written || context.wrote ? context.environment.durability->End() : 0;
+  return session.has_written || context.wrote ? context.server.durability->End() : 0;
 }
 
 int64_t Deadline(int64_t timeout_ms) {
@@ -74,23 +75,23 @@ int64_t Deadline(int64_t timeout_ms) {
   return timeout_ms == 0 || timeout_ms > kNever - now_ms ? kNever : now_ms + timeout_ms;
 }
 
-bool MustWaitForSync(const CommandContext& context) {
+bool MustWaitForSync(const ServerContext& context) {
   ArgumentReader reader(context.arguments, 1);
   const WaitAofRequest request = ReadWaitAof(reader);
   if (!reader.ok() || !request.local || !HasLog(context)) return false;
   const uint64_t position = PositionToSync(context);
-  if (context.environment.durability->IsSynced(position) || context.environment.clients->draining) return false;
+  if (context.server.durability->IsSynced(position) || context.server.clients->draining) return false;
   std::optional<Session::SyncWait>& wait = context.session.sync_wait;
   if (!wait) wait = {position, Deadline(request.timeout_ms)};
   return core::CoarseMonotonicMs() < wait->until_ms;
 }
 
-void WaitAof(CommandContext& context) {
+void WaitAof(ServerContext& context) {
   ArgumentReader reader(context.arguments, 1);
   const WaitAofRequest request = ReadWaitAof(reader);
   if (!reader.ok()) return context.Error(reader.error());
   if (request.local && !HasLog(context)) return context.Error(wire::kWaitAofWithoutLog);
-  const bool synced = HasLog(context) && context.environment.durability->IsSynced(PositionToSync(context));
+  const bool synced = HasLog(context) && context.server.durability->IsSynced(PositionToSync(context));
   context.session.sync_wait.reset();
   context.reply.ArrayHeader(2);
   context.reply.Integer(synced ? 1 : 0);
@@ -115,13 +116,13 @@ constexpr CommandRow ObjectRow(std::string_view name, std::string_view since, st
 
 constexpr CommandRow kObjectSubcommands[] = {
     ObjectRow("object|encoding", "2.2.3", "raw, as of every value of a module. Nil if there is no such filter.",
-              OfFilter<Encoding>),
+              On<OfFilter<Encoding>>),
     ObjectRow("object|freq", "4.0.0", "An error, since accesses are not counted. Nil if there is no such filter.",
-              OfFilter<Frequency>),
+              On<OfFilter<Frequency>>),
     HelpRow("object|help", "6.2.0", CommandGroup::kGeneric),
     ObjectRow("object|idletime", "2.2.3", "0, since accesses are not timed. Nil if there is no such filter.",
-              OfFilter<IdleTime>),
-    ObjectRow("object|refcount", "2.2.3", "1. Nil if there is no such filter.", OfFilter<ReferenceCount>),
+              On<OfFilter<IdleTime>>),
+    ObjectRow("object|refcount", "2.2.3", "1. Nil if there is no such filter.", On<OfFilter<ReferenceCount>>),
 };
 
 constexpr CommandRow kRows[] = {
@@ -138,7 +139,7 @@ constexpr CommandRow kRows[] = {
      .since = "2.8.12",
      .complexity = "O(1)",
      .summary = "master, the replication offset 0, and an empty array: there are no replicas.",
-     .handler = Role},
+     .handler = On<Role>},
     {.name = "wait",
      .arity = 3,
      .group = CommandGroup::kGeneric,
@@ -146,7 +147,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(1)",
      .summary = "0 at once: the number of replicas that have received the changes of this connection.",
      .syntax = "numreplicas timeout",
-     .handler = Wait},
+     .handler = On<Wait>},
     {.name = "waitaof",
      .arity = 4,
      .group = CommandGroup::kGeneric,
@@ -160,8 +161,8 @@ constexpr CommandRow kRows[] = {
          "numlocal is 1, or 0 to wait for nothing. The timeout is in milliseconds, 0 is none. There are no replicas "
          "and none is waited for. Within MULTI it does not wait. It may wait for changes of others as well. With "
          "appendfsync no nothing is known to be synced: it waits for its timeout and replies 0.",
-     .must_wait = MustWaitForSync,
-     .handler = WaitAof},
+     .must_wait = On<MustWaitForSync>,
+     .handler = On<WaitAof>},
 };
 
 }  // namespace

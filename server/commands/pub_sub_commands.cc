@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "server/commands/command_families.h"
+#include "commands/weigh.h"
+#include "commands/wire_errors.h"
+#include "server/commands/all_commands.h"
 #include "server/commands/help.h"
-#include "server/commands/subscriptions.h"
-#include "server/commands/weigh.h"
-#include "server/commands/wire_errors.h"
+#include "server/dispatch/subscriptions.h"
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 namespace {
@@ -36,14 +37,14 @@ void NoteCounts(const Session& session) {
 }
 
 // Without a name: there was none to unsubscribe from.
-void Confirm(CommandContext& context, Kind kind, std::optional<std::string_view> name) {
+void Confirm(ServerContext& context, Kind kind, std::optional<std::string_view> name) {
   context.reply.PushHeader(3);
   context.reply.BulkString(context.row->name);
   name ? context.reply.BulkString(*name) : context.reply.Null();
   context.reply.Integer(static_cast<int64_t>(CountOf(context.session, kind)));
 }
 
-bool Add(CommandContext& context, Kind kind, std::string_view name) {
+bool Add(ServerContext& context, Kind kind, std::string_view name) {
   Session& session = context.session;
   const size_t most = kind == Kind::kPattern ? PubSub::kMaxPatternBytes : PubSub::kMaxChannelBytes;
   if (name.size() > most) {
@@ -51,7 +52,7 @@ bool Add(CommandContext& context, Kind kind, std::string_view name) {
     return false;
   }
   if (session.subscriptions == nullptr) {
-    session.subscriptions = std::make_unique<Subscriptions>(*context.environment.pub_sub, session.wakeable);
+    session.subscriptions = std::make_unique<Subscriptions>(*context.server.pub_sub, session.wakeable);
   }
   if (session.subscriptions->Add(kind, name)) return true;
   context.Error(wire::kTooManySubscriptions);
@@ -59,7 +60,7 @@ bool Add(CommandContext& context, Kind kind, std::string_view name) {
 }
 
 template <Kind kind>
-void Subscribe(CommandContext& context) {
+void Subscribe(ServerContext& context) {
   if (kind == Kind::kShardChannel && context.session.executing != nullptr) return context.Error(wire::kNoShardInExec);
   for (const std::string_view name : context.arguments.subspan(1)) {
     if (!Add(context, kind, name)) break;
@@ -68,7 +69,7 @@ void Subscribe(CommandContext& context) {
   NoteCounts(context.session);
 }
 
-void UnsubscribeFrom(CommandContext& context, Kind kind, std::string_view name) {
+void UnsubscribeFrom(ServerContext& context, Kind kind, std::string_view name) {
   if (Subscriptions* const all = context.session.subscriptions.get(); all != nullptr) {
     all->Remove(kind, name);
     // What had been published by now comes before the confirmation, and nothing after it.
@@ -78,7 +79,7 @@ void UnsubscribeFrom(CommandContext& context, Kind kind, std::string_view name) 
 }
 
 template <Kind kind>
-void Unsubscribe(CommandContext& context) {
+void Unsubscribe(ServerContext& context) {
   const Arguments names = context.arguments.subspan(1);
   for (const std::string_view name : names) UnsubscribeFrom(context, kind, name);
   if (names.empty()) {
@@ -91,34 +92,34 @@ void Unsubscribe(CommandContext& context) {
 }
 
 template <Space space>
-void Publish(CommandContext& context) {
+void Publish(ServerContext& context) {
   const std::string_view channel = context.arguments[1];
   if (channel.size() > PubSub::kMaxChannelBytes) return context.Error(wire::kChannelTooLong);
   const std::string_view message = context.arguments[2];
-  context.reply.Integer(static_cast<int64_t>(context.environment.pub_sub->Publish(channel, message, space)));
+  context.reply.Integer(static_cast<int64_t>(context.server.pub_sub->Publish(channel, message, space)));
 }
 
 template <Space space>
-void Channels(CommandContext& context) {
+void Channels(ServerContext& context) {
   const std::string_view glob = context.arguments.size() > 2 ? context.arguments[2] : "*";
   if (glob.size() > PubSub::kMaxPatternBytes) return context.Error(wire::kPatternTooLong);
-  const std::vector<std::string> found = context.environment.pub_sub->Channels(glob, space);
+  const std::vector<std::string> found = context.server.pub_sub->Channels(glob, space);
   context.reply.ArrayHeader(found.size());
   for (const std::string& channel : found) context.reply.BulkString(channel);
 }
 
 template <Space space>
-void SubscriberCounts(CommandContext& context) {
+void SubscriberCounts(ServerContext& context) {
   const Arguments channels = context.arguments.subspan(2);
   context.reply.ArrayHeader(2 * channels.size());
   for (const std::string_view channel : channels) {
     context.reply.BulkString(channel);
-    context.reply.Integer(static_cast<int64_t>(context.environment.pub_sub->Subscribers(channel, space)));
+    context.reply.Integer(static_cast<int64_t>(context.server.pub_sub->Subscribers(channel, space)));
   }
 }
 
-void PatternCount(CommandContext& context) {
-  context.reply.Integer(static_cast<int64_t>(context.environment.pub_sub->pattern_count()));
+void PatternCount(ServerContext& context) {
+  context.reply.Integer(static_cast<int64_t>(context.server.pub_sub->pattern_count()));
 }
 
 constexpr uint32_t kSubscribing = kFast | kLoading | kWhileSubscribed;
@@ -162,7 +163,7 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .complexity = "O(channels)",
      .summary = "The channels that have subscribers and fit a glob pattern. Patterns are not counted.",
      .syntax = "[pattern]",
-     .handler = Channels<Space::kGlobal>},
+     .handler = On<Channels<Space::kGlobal>>},
     {.name = "pubsub|numsub",
      .arity = -2,
      .flags = kLoading,
@@ -172,7 +173,7 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .summary = "How many subscribers each of these channels has. Patterns are not counted.",
      .syntax = "[channel [channel ...]]",
      .weigh = WeighArguments,
-     .handler = SubscriberCounts<Space::kGlobal>},
+     .handler = On<SubscriberCounts<Space::kGlobal>>},
     {.name = "pubsub|numpat",
      .arity = 2,
      .flags = kLoading,
@@ -180,7 +181,7 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .since = "2.8.0",
      .complexity = "O(1)",
      .summary = "The number of different patterns that have subscribers.",
-     .handler = PatternCount},
+     .handler = On<PatternCount>},
     {.name = "pubsub|shardchannels",
      .arity = -2,
      .max_arguments = 3,
@@ -190,7 +191,7 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .complexity = "O(shard channels)",
      .summary = "The shard channels that have subscribers and fit a glob pattern.",
      .syntax = "[pattern]",
-     .handler = Channels<Space::kSharded>},
+     .handler = On<Channels<Space::kSharded>>},
     {.name = "pubsub|shardnumsub",
      .arity = -2,
      .flags = kLoading,
@@ -200,25 +201,25 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .summary = "How many subscribers each of these shard channels has.",
      .syntax = "[shardchannel [shardchannel ...]]",
      .weigh = WeighArguments,
-     .handler = SubscriberCounts<Space::kSharded>},
+     .handler = On<SubscriberCounts<Space::kSharded>>},
 };
 
 constexpr CommandRow kRows[] = {
     SubscribingRow("subscribe", -2, "2.0.0", "O(channels)", "Receives what is published to these channels from now on.",
-                   "channel [channel ...]", kSubscribeNotes, Subscribe<Kind::kChannel>),
+                   "channel [channel ...]", kSubscribeNotes, On<Subscribe<Kind::kChannel>>),
     SubscribingRow("psubscribe", -2, "2.0.0", "O(patterns)",
                    "Receives what is published to every channel that fits one of these glob patterns.",
-                   "pattern [pattern ...]", kSubscribeNotes, Subscribe<Kind::kPattern>),
+                   "pattern [pattern ...]", kSubscribeNotes, On<Subscribe<Kind::kPattern>>),
     SubscribingRow("unsubscribe", -1, "2.0.0", "O(channels)", "Unsubscribes from these channels, or from all.",
-                   "[channel [channel ...]]", kUnsubscribeNotes, Unsubscribe<Kind::kChannel>),
+                   "[channel [channel ...]]", kUnsubscribeNotes, On<Unsubscribe<Kind::kChannel>>),
     SubscribingRow("punsubscribe", -1, "2.0.0", "O(patterns)", "Unsubscribes from these patterns, or from all.",
-                   "[pattern [pattern ...]]", kUnsubscribeNotes, Unsubscribe<Kind::kPattern>),
+                   "[pattern [pattern ...]]", kUnsubscribeNotes, On<Unsubscribe<Kind::kPattern>>),
     SubscribingRow("ssubscribe", -2, "7.0.0", "O(shard channels)",
                    "Receives what SPUBLISH sends to these shard channels from now on.",
-                   "shardchannel [shardchannel ...]", kShardNotes, Subscribe<Kind::kShardChannel>),
+                   "shardchannel [shardchannel ...]", kShardNotes, On<Subscribe<Kind::kShardChannel>>),
     SubscribingRow("sunsubscribe", -1, "7.0.0", "O(shard channels)",
                    "Unsubscribes from these shard channels, or from all.", "[shardchannel [shardchannel ...]]",
-                   kUnsubscribeNotes, Unsubscribe<Kind::kShardChannel>),
+                   kUnsubscribeNotes, On<Unsubscribe<Kind::kShardChannel>>),
     {.name = "publish",
      .arity = 3,
      .flags = kFast | kLoading | kPublishes,
@@ -231,7 +232,7 @@ constexpr CommandRow kRows[] = {
      .notes =
          "A connection counts once for the channel and once for each of its patterns that fits. It never waits for "
          "a subscriber. See events.md for what subscribers can rely on.",
-     .handler = Publish<Space::kGlobal>},
+     .handler = On<Publish<Space::kGlobal>>},
     {.name = "spublish",
      .arity = 3,
      .flags = kFast | kLoading | kPublishes,
@@ -242,7 +243,7 @@ constexpr CommandRow kRows[] = {
      .summary = "Sends a message to the subscribers of a shard channel and returns how many there were.",
      .syntax = "shardchannel message",
      .notes = "Channels and patterns do not receive it. It never waits for a subscriber.",
-     .handler = Publish<Space::kSharded>},
+     .handler = On<Publish<Space::kSharded>>},
     {.name = "pubsub",
      .arity = -2,
      .group = CommandGroup::kPubSub,

@@ -7,29 +7,31 @@
 #include <utility>
 #include <vector>
 
-#include "server/commands/command_families.h"
+#include "commands/weigh.h"
+#include "commands/wire_errors.h"
+#include "server/commands/all_commands.h"
 #include "server/commands/help.h"
 #include "server/commands/info_report.h"
 #include "server/commands/module_list.h"
-#include "server/commands/weigh.h"
-#include "server/commands/wire_errors.h"
+#include "server/commands/weigh_server.h"
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 namespace {
 
-void Info(CommandContext& context) {
-  context.tally.Publish(*context.environment.loop_stats);  // so that it counts what this batch did so far
-  context.reply.VerbatimText(InfoReport(context.environment, context.arguments.subspan(1)));
+void Info(ServerContext& context) {
+  server::Publish(context.tally, *context.server.loop_stats);  // so that it counts what this batch did so far
+  context.reply.VerbatimText(InfoReport(context.server, context.arguments.subspan(1)));
 }
 
-Weight WeighInfo(CommandContext& context) {
+Weight WeighInfo(ServerContext& context) {
   if (WeighArguments(context) != Weight::kLight) return Weight::kLarge;
   return VisitsAllFilters(context.arguments.subspan(1)) ? WeighNames(context) : Weight::kLight;
 }
 
-void ModuleList(CommandContext& context) { WriteModuleList(context.reply); }
+void ModuleList(ServerContext& context) { WriteModuleList(context.reply); }
 
-void Time(CommandContext& context) {
+void Time(ServerContext& context) {
   timeval now;
   gettimeofday(&now, nullptr);
   context.reply.ArrayHeader(2);
@@ -37,9 +39,9 @@ void Time(CommandContext& context) {
   context.reply.BulkString(std::to_string(now.tv_usec));
 }
 
-void LastSave(CommandContext& context) { context.reply.Integer(context.control().Snapshot().last_save_unix_s); }
+void LastSave(ServerContext& context) { context.reply.Integer(context.control().Snapshot().last_save_unix_s); }
 
-void BackgroundSave(CommandContext& context) {
+void BackgroundSave(ServerContext& context) {
   ArgumentReader reader(context.arguments, 1);
   reader.Skip("SCHEDULE");
   if (!reader.AtEnd()) return context.Error(wire::kSyntax);
@@ -48,8 +50,8 @@ void BackgroundSave(CommandContext& context) {
   context.reply.SimpleString(behind_another ? "Background saving scheduled" : "Background saving started");
 }
 
-void Save(CommandContext& context) {
-  context.deferred = [&control = context.control(), stats = context.environment.loop_stats](Finish finish) {
+void Save(ServerContext& context) {
+  context.deferred = [&control = context.control(), stats = context.server.loop_stats](Finish finish) {
     control.Save([finish = std::move(finish), stats](core::Status status) {
       finish([status = std::move(status), stats](protocol::ReplyWriter& reply) {
         if (status) return reply.Ok();
@@ -76,7 +78,7 @@ bool ReadShutdown(ArgumentReader& reader) {
   return !no_save;
 }
 
-void Shutdown(CommandContext& context) {
+void Shutdown(ServerContext& context) {
   ArgumentReader reader(context.arguments, 1);
   if (reader.Skip("ABORT")) {
     // Once begun, a stop runs no further commands.
@@ -90,7 +92,7 @@ void Shutdown(CommandContext& context) {
 
 using NameAndValue = std::pair<std::string, std::string>;
 
-void ConfigGet(CommandContext& context) {
+void ConfigGet(ServerContext& context) {
   std::vector<NameAndValue> found;
   for (const std::string_view pattern : context.arguments.subspan(2)) {
     for (NameAndValue& option : context.control().GetOptions(pattern)) {
@@ -107,7 +109,7 @@ void ConfigGet(CommandContext& context) {
 }
 
 // Sets all pairs, or none.
-void ConfigSet(CommandContext& context) {
+void ConfigSet(ServerContext& context) {
   const Arguments words = context.arguments.subspan(2);
   if (words.size() % 2 != 0) return context.Error(wire::WrongArity(context.row->name));
   std::vector<std::pair<std::string_view, std::string_view>> pairs;
@@ -117,10 +119,10 @@ void ConfigSet(CommandContext& context) {
   context.reply.Ok();
 }
 
-void ConfigResetStat(CommandContext& context) {
+void ConfigResetStat(ServerContext& context) {
   context.tally = {};
-  context.environment.stats->Reset();
-  context.environment.stats->expired_before_reset = context.keyspace().Expiries().expired;
+  context.server.stats->Reset();
+  context.server.stats->expired_before_reset = context.keyspace().Expiries().expired;
   context.reply.Ok();
 }
 
@@ -137,7 +139,7 @@ constexpr CommandRow kConfigSubcommands[] = {
          "Also RedisBloom's names of some options, and the settings databases, maxmemory-policy and save of Redis, "
          "which follow from the options.",
      .weigh = WeighArguments,
-     .handler = ConfigGet},
+     .handler = On<ConfigGet>},
     {.name = "config|set",
      .arity = -4,
      .flags = kAdmin | kLoading,
@@ -147,14 +149,14 @@ constexpr CommandRow kConfigSubcommands[] = {
      .syntax = "parameter value [parameter value ...]",
      .notes = "The values are checked together, so that those which only fit each other may come in any order.",
      .weigh = WeighArguments,
-     .handler = ConfigSet},
+     .handler = On<ConfigSet>},
     {.name = "config|resetstat",
      .arity = 2,
      .flags = kAdmin | kLoading,
      .since = "2.0.0",
      .complexity = "O(1)",
      .summary = "Sets the counters of INFO back to 0.",
-     .handler = ConfigResetStat},
+     .handler = On<ConfigResetStat>},
 };
 
 constexpr CommandRow kModuleSubcommands[] = {
@@ -165,7 +167,7 @@ constexpr CommandRow kModuleSubcommands[] = {
      .since = "4.0.0",
      .complexity = "O(1)",
      .summary = "Replies as a server that has RedisBloom loaded, so that clients find BF.*.",
-     .handler = ModuleList},
+     .handler = On<ModuleList>},
 };
 
 constexpr CommandRow kRows[] = {
@@ -183,8 +185,8 @@ constexpr CommandRow kRows[] = {
          "aof_buffer_length those that are still in memory and that a kill would take, aof_oldest_unwritten_ms the "
          "age of the oldest of them, aof_pending_bytes those that a power cut would take; "
          "log_trouble is why the disk refuses it.",
-     .weigh = WeighInfo,
-     .handler = Info},
+     .weigh = On<WeighInfo>,
+     .handler = On<Info>},
     {.name = "config",
      .arity = -2,
      .flags = kAdmin,
@@ -205,7 +207,7 @@ constexpr CommandRow kRows[] = {
      .since = "1.0.0",
      .complexity = "O(bytes of what changed)",
      .summary = "Makes a snapshot and replies when it is on disk. Other connections go on meanwhile.",
-     .handler = Save},
+     .handler = On<Save>},
     {.name = "bgsave",
      .arity = -1,
      .max_arguments = 2,
@@ -215,21 +217,21 @@ constexpr CommandRow kRows[] = {
      .summary = "Starts a snapshot and replies at once.",
      .syntax = "[SCHEDULE]",
      .notes = "If one is running, another is made after it, with SCHEDULE or without.",
-     .handler = BackgroundSave},
+     .handler = On<BackgroundSave>},
     {.name = "lastsave",
      .arity = 1,
      .flags = kFast | kLoading,
      .since = "1.0.0",
      .complexity = "O(1)",
      .summary = "Unix time of the last complete snapshot.",
-     .handler = LastSave},
+     .handler = On<LastSave>},
     {.name = "time",
      .arity = 1,
      .flags = kFast | kLoading,
      .since = "2.6.0",
      .complexity = "O(1)",
      .summary = "Unix time of the server: seconds, and microseconds into the second.",
-     .handler = Time},
+     .handler = On<Time>},
     {.name = "shutdown",
      .arity = -1,
      .max_arguments = 4,
@@ -241,7 +243,7 @@ constexpr CommandRow kRows[] = {
      .notes =
          "NOW and FORCE change nothing: there are no replicas to wait for, and a snapshot that fails does not keep "
          "the server from stopping. ABORT, which stands alone, is an error: a stop that has begun cannot be undone.",
-     .handler = Shutdown},
+     .handler = On<Shutdown>},
 };
 
 }  // namespace

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/commands/claims.h"
-#include "server/commands/command_families.h"
-#include "server/commands/command_runner.h"
-#include "server/commands/command_table.h"
-#include "server/commands/kept_arguments.h"
-#include "server/commands/transaction.h"
-#include "server/commands/wire_errors.h"
+#include "commands/wire_errors.h"
+#include "server/commands/all_commands.h"
+#include "server/dispatch/claims.h"
+#include "server/dispatch/command_runner.h"
+#include "server/dispatch/command_table.h"
+#include "server/dispatch/kept_arguments.h"
+#include "server/dispatch/transaction.h"
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 namespace {
@@ -33,14 +34,14 @@ void LetGoOfQueue(Session& session) {
   session.queue_publishes = false;
 }
 
-void Multi(CommandContext& context) {
+void Multi(ServerContext& context) {
   if (context.session.in_multi) return context.Error(wire::kNestedMulti);
   context.session.in_multi = true;
   TellQueued(context.session);
   context.reply.Ok();
 }
 
-void Discard(CommandContext& context) {
+void Discard(ServerContext& context) {
   if (!context.session.in_multi) return context.Error(wire::kDiscardWithoutMulti);
   EndTransaction(context.session);
   context.reply.Ok();
@@ -67,17 +68,17 @@ Claims::Slots SlotsOf(const CommandTable& table, const Session& session) {
 
 // False if a watched name was touched, or if another transaction may be about to touch what this one is about. No
 // other transaction does as long as `claim` lives.
-bool WatchesHold(const CommandContext& context, Claims::Held& claim) {
+bool WatchesHold(const ServerContext& context, Claims::Held& claim) {
   const Session& session = context.session;
   if (session.watches.empty()) return true;
-  if (Claims* const claims = context.environment.claims; claims != nullptr) {
-    claim = claims->TryTake(SlotsOf(context.table, session));
+  if (Claims* const claims = context.server.claims; claims != nullptr) {
+    claim = claims->TryTake(SlotsOf(context.table(), session));
     if (!claim) return false;
   }
   return !session.watches.Touched(context.keyspace());
 }
 
-void Exec(CommandContext& context) {
+void Exec(ServerContext& context) {
   Session& session = context.session;
   if (!session.in_multi) return context.Error(wire::kExecWithoutMulti);
   const bool failed = session.multi_failed;
@@ -89,8 +90,8 @@ void Exec(CommandContext& context) {
   if (failed) return context.Error(wire::kExecAborted);
   if (!watches_hold) return context.reply.NullArray();
   // All or nothing, also if it is since they were queued that nothing can be logged.
-  if (context.in_trouble && Writes(context.table, queued)) {
-    return context.Error(wire::ExecAborted(wire::CannotLog(context.environment.durability->Trouble())));
+  if (context.in_trouble && Writes(context.table(), queued)) {
+    return context.Error(wire::ExecAborted(wire::CannotLog(context.server.durability->Trouble())));
   }
   context.reply.ArrayHeader(queued.size());
   session.executing = std::make_shared<Execution>(std::move(queued), std::move(claim));
@@ -106,7 +107,7 @@ constexpr CommandRow kRows[] = {
      .since = "1.2.0",
      .complexity = "O(1)",
      .summary = "Queues the commands that follow, until EXEC runs them or DISCARD forgets them.",
-     .handler = Multi},
+     .handler = On<Multi>},
     {.name = "exec",
      .arity = 1,
      .flags = kRunsInMulti | kLoading,
@@ -120,7 +121,7 @@ constexpr CommandRow kRows[] = {
          "about one of the same names. So of transactions that watch what they read, two never overlap. Commands "
          "that other connections send outside of such transactions may run between the queued ones, with one "
          "event loop as well as with several, and between the look at the watched names and the first of them.",
-     .handler = Exec},
+     .handler = On<Exec>},
     {.name = "discard",
      .arity = 1,
      .flags = kFast | kRunsInMulti | kLoading,
@@ -128,12 +129,12 @@ constexpr CommandRow kRows[] = {
      .since = "2.0.0",
      .complexity = "O(N) in the queued commands",
      .summary = "Forgets the queued commands and the watched names.",
-     .handler = Discard},
+     .handler = On<Discard>},
 };
 
 }  // namespace
 
-void ContinueExecution(CommandContext& context) {
+void ContinueExecution(ServerContext& context) {
   const std::shared_ptr<Execution> execution = context.session.executing;
   ArgumentBytes* const of_batch = context.bytes;
   for (size_t ran = 0; execution->next < execution->queued.size() && !context.deferred; ++ran) {
@@ -145,7 +146,7 @@ void ContinueExecution(CommandContext& context) {
     context.arguments = command.get();
     context.own_arguments = &command.own();
     context.bytes = &command;
-    context.row = context.table.Find(context.arguments[0]);
+    context.row = context.table().Find(context.arguments[0]);
     context.filter = nullptr;
     context.postponed = context.may_wait && MustWait(context);
     if (context.postponed) break;
@@ -160,7 +161,7 @@ void ContinueExecution(CommandContext& context) {
   if (execution->next == execution->queued.size()) context.session.executing.reset();
 }
 
-bool QueueCommand(CommandContext& context) {
+bool QueueCommand(ServerContext& context) {
   Session& session = context.session;
   if (session.multi_failed) return true;  // EXEC will run nothing: there is no sense in keeping it
   const size_t limit = context.settings().max_queued_bytes.load(std::memory_order_relaxed);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "server/commands/command_families.h"
-#include "server/commands/wire_errors.h"
+#include "commands/wire_errors.h"
+#include "server/commands/all_commands.h"
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 namespace {
@@ -13,7 +14,7 @@ void NoteCount(const Session& session) {
   session.client->watched_names.store(static_cast<uint32_t>(session.watches.size()), std::memory_order_relaxed);
 }
 
-void Watch(CommandContext& context) {
+void Watch(ServerContext& context) {
   if (context.session.in_multi) return context.Error(wire::kWatchInMulti);
   const bool all = std::ranges::all_of(context.arguments.subspan(1), [&](std::string_view name) {
     return context.session.watches.Add(name, context.keyspace());
@@ -22,7 +23,7 @@ void Watch(CommandContext& context) {
   all ? context.reply.Ok() : context.Error(wire::kTooManyWatched);
 }
 
-void Unwatch(CommandContext& context) {
+void Unwatch(ServerContext& context) {
   context.session.watches.Clear();
   NoteCount(context.session);
   context.reply.Ok();
@@ -44,7 +45,7 @@ constexpr CommandRow kRows[] = {
               "an expiry that is set, taken away or reached. A name without a filter can be watched as well. That a "
               "window forgets with time is no change. EXEC, DISCARD, UNWATCH, RESET and the end of the connection end "
               "the watching. A connection watches at most 16384 names of 16 MiB together.",
-     .handler = Watch},
+     .handler = On<Watch>},
     {.name = "unwatch",
      .arity = 1,
      .flags = kFast | kLoading,
@@ -52,7 +53,7 @@ constexpr CommandRow kRows[] = {
      .since = "2.2.0",
      .complexity = "O(watched names)",
      .summary = "Ends the watching of all names.",
-     .handler = Unwatch},
+     .handler = On<Unwatch>},
 };
 
 }  // namespace

@@ -16,8 +16,10 @@
 #include <string_view>
 #include <thread>
 
+#include "commands/keyspace.h"
 #include "core/base/result.h"
 #include "server/keyspace/registry.h"
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 
@@ -31,7 +33,7 @@ struct FreezeReport {
   int64_t duration_ms = 0;
 };
 
-class Freezer {
+class Freezer final : public commands::FreezeQueue {
  public:
   // Called by the freezer's thread.
   using Told = std::function<void(const FreezeReport& report)>;
@@ -41,10 +43,10 @@ class Freezer {
   // The registry outlives the freezer.
   Freezer(Registry& registry, Told told, Frozen frozen = {});
   // As Stop.
-  ~Freezer();
+  ~Freezer() override;
 
   // `closed` is a core::RibbonStaging whose Close said true. What throws std::bad_alloc has done nothing.
-  void Freeze(std::string_view name, const FilterPtr& closed);
+  void Freeze(std::string_view name, const FilterPtr& closed) override;
   // Gives up what is being built, and ends the thread: a matter of milliseconds, unless what was built is being written
   // to the disk. What is not frozen by now stays
   // closed, so that whatever is saved of it tells to freeze it at the next start.

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
-#include "server/commands/keyspace.h"
+#include "server/keyspace/keyspace.h"
 
 namespace bitsieve::server {
 

@@ -38,7 +38,7 @@
 #include <vector>
 
 #include "core/base/wall_clock.h"
-#include "server/commands/keyspace.h"
+#include "server/keyspace/keyspace.h"
 #include "server/keyspace/keyspace_log.h"
 
 namespace bitsieve::server {
@@ -79,6 +79,7 @@ class Registry final : public Keyspace {
   NameState StateOf(std::string_view name) const override;
   bool IsUnchanged(std::string_view name, const NameState& state) const override;
   core::MemoryBudget& memory() override;
+  const core::Clock& clock() const override { return core::SystemClock(); }
 
   // Who is told of each name that expired, once it is gone and all locks are free, by any thread. Set before there are
   // names; does not throw.

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "protocol/request_parser.h"
-#include "server/commands/dispatcher.h"
-#include "server/commands/session.h"
+#include "server/dispatch/dispatcher.h"
+#include "server/dispatch/session.h"
 
 namespace bitsieve::server {
 

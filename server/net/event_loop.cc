@@ -12,11 +12,12 @@
 #include <thread>
 #include <utility>
 
+#include "commands/workers.h"
 #include "core/base/change_meter.h"
 #include "core/base/roll_back.h"
 #include "core/base/thread_slice.h"
 #include "core/base/wall_clock.h"
-#include "server/commands/workers.h"
+#include "server/namespace.h"
 #include "server/net/address.h"
 #include "server/net/connection.h"
 

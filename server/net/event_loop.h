@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "protocol/request_parser.h"
-#include "server/commands/dispatcher.h"
+#include "server/dispatch/dispatcher.h"
 #include "server/net/connection_slots.h"
 #include "server/net/net_settings.h"
 #include "server/net/read_buffer.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "protocol/request_parser.h"
-#include "server/commands/dispatcher.h"
+#include "server/dispatch/dispatcher.h"
 #include "server/net/connection_slots.h"
 #include "server/net/event_loop.h"
 #include "server/net/listener.h"

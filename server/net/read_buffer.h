@@ -11,7 +11,7 @@
 #include <memory>
 #include <span>
 
-#include "server/commands/session.h"
+#include "server/dispatch/session.h"
 
 namespace bitsieve::server {
 

@@ -4,9 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "server/commands/command.h"
+#include "commands/command.h"
+#include "server/commands/all_commands.h"
 #include "server/commands/command_docs.h"
-#include "server/commands/command_table.h"
+#include "server/dispatch/command_table.h"
+#include "server/namespace.h"
 #include "tests/lint/pages.h"
 
 namespace bitsieve::lint {
@@ -17,7 +19,7 @@ using server::CommandGroup;
 using server::CommandRow;
 
 constexpr std::string_view kIntroduction =
-    R"(<!-- Written by scripts/docs from the rows of server/commands. -->
+    R"(<!-- Written by scripts/docs from the rows of commands and server/commands. -->
 # Commands
 
 Names are the same in upper and lower case. Arguments are binary safe. `[...]` may be left out, words in capitals are
@@ -84,7 +86,7 @@ std::string CommandsPage() {
   std::string page(kIntroduction);
   for (const server::GroupDoc& group : server::GroupDocs()) {
     std::vector<const CommandRow*> rows;
-    for (const CommandRow* row : server::CommandTable::Instance().rows()) Collect({row, 1}, group.group, rows);
+    for (const CommandRow* row : server::AllCommands().rows()) Collect({row, 1}, group.group, rows);
     page += "\n## " + std::string(group.title) + "\n";
     for (const CommandRow* row : rows) AppendCommand(*row, page);
   }

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "config/loader.h"
+#include "core/filter/filter_type.h"
 #include "tests/lint/pages.h"
 
 namespace bitsieve::lint {
@@ -22,16 +23,20 @@ struct GeneratedFile {
   std::string content;
 };
 
-std::array<GeneratedFile, 3> GeneratedFiles() {
-  return {GeneratedFile{"config/bitsieve.example.json", config::ToJson(config::Options{})},
-          GeneratedFile{"docs/configuration.md", ConfigurationPage()},
-          GeneratedFile{"docs/commands.md", CommandsPage()}};
+std::string ReadFile(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-bool IsCurrent(const std::filesystem::path& path, const std::string& content) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {}) == content;
+std::array<GeneratedFile, 4> GeneratedFiles(const std::filesystem::path& root) {
+  constexpr std::string_view kFilters = "docs/filters/README.md";
+  return {GeneratedFile{"config/bitsieve.example.json", config::ToJson(config::Options{})},
+          GeneratedFile{"docs/configuration.md", ConfigurationPage()},
+          GeneratedFile{"docs/commands.md", CommandsPage()},
+          GeneratedFile{kFilters, FiltersPage(ReadFile(root / kFilters))}};
 }
+
+bool IsCurrent(const std::filesystem::path& path, const std::string& content) { return ReadFile(path) == content; }
 
 bool Write(const std::filesystem::path& path, const std::string& content) {
   std::filesystem::create_directories(path.parent_path());
@@ -44,7 +49,13 @@ bool Write(const std::filesystem::path& path, const std::string& content) {
 
 int Check(const std::filesystem::path& root) {
   int status = 0;
-  for (const GeneratedFile& file : GeneratedFiles()) {
+  for (const core::FilterTypeRow* type : core::FilterTypes()) {
+    const std::string page = "docs/filters/" + std::string(type->name) + ".md";
+    if (std::filesystem::exists(root / page)) continue;
+    std::cerr << page << " is missing: each filter type has a page\n";
+    status = 1;
+  }
+  for (const GeneratedFile& file : GeneratedFiles(root)) {
     if (IsCurrent(root / file.path, file.content)) continue;
     std::cerr << file.path << " is not current: run scripts/docs\n";
     status = 1;
@@ -54,7 +65,7 @@ int Check(const std::filesystem::path& root) {
 
 int WriteAll(const std::filesystem::path& root) {
   bool ok = true;
-  for (const GeneratedFile& file : GeneratedFiles()) {
+  for (const GeneratedFile& file : GeneratedFiles(root)) {
     if (!IsCurrent(root / file.path, file.content)) ok &= Write(root / file.path, file.content);
   }
   return ok ? 0 : 1;

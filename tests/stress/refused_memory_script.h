@@ -12,7 +12,8 @@
 
 #include "core/families/bloom/bloom_types.h"
 #include "core/filter/filter_dump.h"
-#include "server/commands/command_table.h"
+#include "server/commands/all_commands.h"
+#include "server/dispatch/command_table.h"
 #include "tests/support/command_fixture.h"
 #include "tests/support/snapshot_fixture.h"
 
@@ -163,7 +164,7 @@ inline void ScriptOfAllCommands(std::vector<Step>& script) {
     while (words.size() < static_cast<size_t>(std::abs(row.arity))) words.push_back("1");
     script.push_back({{std::move(words)}, 0, false});
   };
-  for (const CommandRow* row : CommandTable::Instance().rows()) {
+  for (const CommandRow* row : AllCommands().rows()) {
     std::string name(row->name);
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
     if (had.contains(name) || name == "FLUSHALL" || name == "FLUSHDB") continue;

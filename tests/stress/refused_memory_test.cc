@@ -18,7 +18,7 @@
 #include "core/base/change_meter.h"
 #include "core/families/ribbon/ribbon_staging.h"
 #include "core/filter/filter_dump.h"
-#include "server/commands/command_table.h"
+#include "server/dispatch/command_table.h"
 #include "server/keyspace/freezer.h"
 #include "tests/stress/refused_memory_script.h"
 #include "tests/support/command_fixture.h"

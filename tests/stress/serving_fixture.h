@@ -13,15 +13,17 @@
 #include <string>
 #include <utility>
 
+#include "commands/command_settings.h"
+#include "commands/cuckoo_loads.h"
+#include "commands/filter_templates.h"
+#include "commands/transfers.h"
 #include "config/options.h"
 #include "core/base/memory_budget.h"
-#include "server/commands/command_settings.h"
-#include "server/commands/cuckoo_loads.h"
-#include "server/commands/dispatcher.h"
-#include "server/commands/filter_templates.h"
-#include "server/commands/transfers.h"
+#include "server/commands/all_commands.h"
+#include "server/dispatch/dispatcher.h"
 #include "server/keyspace/freezer.h"
 #include "server/keyspace/registry.h"
+#include "server/namespace.h"
 #include "server/net/net_server.h"
 #include "server/storage.h"
 #include "tests/support/fake_control.h"
@@ -38,12 +40,14 @@ class ServingFixture {
     options_.appendfsync = appendfsync;
     options_.save_interval = 0;
     BeginStorage();
-    const server::Dispatcher::Environment commands{.keyspace = &registry_,
+    const server::Dispatcher::Environment commands{.table = &server::AllCommands(),
+                                                   .keyspace = &registry_,
                                                    .control = &control_,
                                                    .clients = &clients_,
                                                    .stats = &stats_,
                                                    .loop_stats = nullptr,
                                                    .settings = &settings_,
+                                                   .freezing = &freezer_,
                                                    .transfers = &transfers_,
                                                    .cuckoo_loads = &cuckoo_loads_,
                                                    .durability = &storage_};

@@ -9,14 +9,16 @@
 #include <string_view>
 #include <vector>
 
+#include "commands/command_settings.h"
+#include "commands/cuckoo_loads.h"
+#include "commands/transfers.h"
 #include "core/base/memory_budget.h"
-#include "server/commands/claims.h"
-#include "server/commands/command_settings.h"
-#include "server/commands/cuckoo_loads.h"
-#include "server/commands/dispatcher.h"
-#include "server/commands/keyspace_events.h"
-#include "server/commands/transfers.h"
+#include "server/commands/all_commands.h"
+#include "server/dispatch/claims.h"
+#include "server/dispatch/dispatcher.h"
+#include "server/dispatch/keyspace_events.h"
 #include "server/keyspace/registry.h"
+#include "server/namespace.h"
 #include "tests/support/fake_control.h"
 #include "tests/support/fake_durability.h"
 
@@ -40,9 +42,9 @@ class CommandFixture {
   CommandFixture() {
     stats.loops.emplace_back();
     clients.Add(client);
-    dispatcher = std::make_unique<server::Dispatcher>(
-        server::Dispatcher::Environment{&registry, &control, &clients, &stats, &stats.loops.front(), &settings,
-                                        &transfers, &cuckoo_loads, &durability, &claims, &pub_sub, &events});
+    dispatcher = std::make_unique<server::Dispatcher>(server::Dispatcher::Environment{
+        &server::AllCommands(), &registry, &control, &clients, &stats, &stats.loops.front(), &settings, &control,
+        &transfers, &cuckoo_loads, &durability, &claims, &pub_sub, &events});
   }
 
   // The reply to one command.

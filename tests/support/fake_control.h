@@ -9,12 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "commands/keyspace.h"
 #include "core/base/glob.h"
-#include "server/commands/server_control.h"
+#include "server/dispatch/server_control.h"
 
 namespace bitsieve::test {
 
-class FakeControl final : public server::ServerControl {
+class FakeControl final : public server::ServerControl, public commands::FreezeQueue {
  public:
   void Save(std::function<void(core::Status)> done) override {
     if (out_of_memory) throw std::bad_alloc();

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/commands/durability.h"
+#include "server/dispatch/durability.h"
 
 namespace bitsieve::test {
 

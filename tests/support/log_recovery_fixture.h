@@ -21,9 +21,11 @@
 
 namespace bitsieve::server {
 
-inline constexpr core::FilterType kKinds[] = {core::kClassicType,    core::kBlockedType,     core::kCountingType,
-                                              core::kCuckooType,     core::kRedisCuckooType, core::kWindowType,
-                                              core::kRedisBloomType, core::kFingerprintType, core::kRibbonType};
+inline std::vector<core::FilterType> AllTypes() {
+  std::vector<core::FilterType> types;
+  for (const core::FilterTypeRow* row : core::FilterTypes()) types.push_back(row->type);
+  return types;
+}
 
 inline void RemoveItem(core::Filter& filter, const std::string& item) {
   const core::KeyHash hash = filter.HashOf(item);

@@ -7,7 +7,8 @@
 #include <mutex>
 #include <utility>
 
-#include "server/commands/workers.h"
+#include "commands/workers.h"
+#include "server/namespace.h"
 
 namespace bitsieve::test {
 

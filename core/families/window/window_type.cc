@@ -113,7 +113,7 @@ constexpr FilterTypeRow kWindowRow{
     .type = kWindowType,
     .name = "window",
     .summary = "forgets: seen within the last so many items, or within a time",
-    .can = {.repeats = true},
+    .can = {.grow = false, .repeats = true},
     .options = {&kWindowOption, 1},
     .info_fields = kFields,
     .wide_slots = 2,

@@ -12,7 +12,7 @@
 
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
-#include "server/commands/keyspace.h"
+#include "server/keyspace/keyspace.h"
 #include "server/persistence/log/log_record.h"
 #include "server/persistence/log/log_writer.h"
 #include "server/persistence/log/replay_clock.h"

@@ -41,7 +41,7 @@
 #include "core/base/result.h"
 #include "core/base/spin_lock.h"
 #include "core/memory/image_pool.h"
-#include "server/commands/keyspace.h"
+#include "server/keyspace/keyspace.h"
 #include "server/persistence/disk/data_directory.h"
 #include "server/persistence/disk/file_ids.h"
 #include "server/persistence/log/log_record.h"
@@ -106,7 +106,7 @@ class LogWriter {
   const core::ImagePool& image_pool() const { return image_pool_; }
   bool InTrouble() const { return in_trouble_.load(std::memory_order_relaxed); }
   LogWriterStatus Status() const;
-  // As server/commands/durability.h has them.
+  // As server/dispatch/durability.h has them.
   uint64_t AwaitedPosition() const;
   void Await(uint64_t position, std::function<void()> reached);
 

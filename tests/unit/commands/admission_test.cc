@@ -6,7 +6,8 @@
 
 #include <cstdlib>
 
-#include "server/commands/command_table.h"
+#include "server/commands/all_commands.h"
+#include "server/dispatch/command_table.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
@@ -35,7 +36,7 @@ class AdmissionTest : public testing::Test, protected CommandFixture {};
 TEST_F(AdmissionTest, WhatCannotBeLoggedIsNotDone) {
   Reply({"BF.ADD", "f", "a"});
   durability.in_trouble = true;
-  for (const CommandRow* row : CommandTable::Instance().rows()) {
+  for (const CommandRow* row : AllCommands().rows()) {
     if (row->flags & kWrite) {
       EXPECT_EQ(Reply(CommandOf(*row)), kNotLogged) << row->name;
     }
@@ -106,7 +107,7 @@ TEST_F(AdmissionTest, OnlyChangesMakeRepliesWait) {
 
 TEST_F(AdmissionTest, WhileLoadingWhatNeedsFiltersIsRefused) {
   stats.loading_since_unix_s = 1'700'000'000;
-  for (const CommandRow* row : CommandTable::Instance().rows()) {
+  for (const CommandRow* row : AllCommands().rows()) {
     if (!(row->flags & kLoading) && row->subcommands.empty()) {
       EXPECT_EQ(Reply(CommandOf(*row)), kNotLoaded) << row->name;
     }

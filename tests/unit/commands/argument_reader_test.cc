@@ -1,9 +1,11 @@
-#include "server/commands/argument_reader.h"
+#include "commands/argument_reader.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <vector>
+
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 namespace {

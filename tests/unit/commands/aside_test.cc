@@ -1,6 +1,6 @@
 // Commands that run on workers, and EXEC, which waits for them.
 
-#include "server/commands/aside.h"
+#include "server/dispatch/aside.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,8 @@
 
 #include "core/families/redisbloom/redis_cuckoo.h"
 #include "core/filter/image_pressure.h"
-#include "server/commands/command_table.h"
+#include "server/commands/all_commands.h"
+#include "server/dispatch/command_table.h"
 #include "tests/support/command_fixture.h"
 #include "tests/support/manual_workers.h"
 
@@ -27,7 +28,8 @@ using test::Words;
 class AsideTest : public testing::Test, protected CommandFixture {
  protected:
   AsideTest() {
-    dispatcher = std::make_unique<Dispatcher>(Dispatcher::Environment{.keyspace = &registry,
+    dispatcher = std::make_unique<Dispatcher>(Dispatcher::Environment{.table = &AllCommands(),
+                                                                      .keyspace = &registry,
                                                                       .control = &control,
                                                                       .clients = &clients,
                                                                       .stats = &stats,
@@ -207,7 +209,7 @@ void ExpectWeighed(const CommandRow& row) {
 }
 
 TEST_F(AsideTest, EveryCommandOfManyArgumentsIsWeighed) {
-  for (const CommandRow* row : CommandTable::Instance().rows()) ExpectWeighed(*row);
+  for (const CommandRow* row : AllCommands().rows()) ExpectWeighed(*row);
 }
 
 TEST_F(AsideTest, ADeferredReplyTellsWhetherItsCommandWrote) {

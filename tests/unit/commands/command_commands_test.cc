@@ -1,7 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/commands/command_table.h"
+#include "server/commands/all_commands.h"
+#include "server/dispatch/command_table.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
@@ -15,7 +16,7 @@ using testing::StartsWith;
 
 class CommandCommandsTest : public testing::Test, protected CommandFixture {
  protected:
-  const std::string count_ = std::to_string(CommandTable::Instance().rows().size());
+  const std::string count_ = std::to_string(AllCommands().rows().size());
 };
 
 // The length of the reply that starts at `at`, read with a small parser of its own.

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "server/commands/command_table.h"
+#include "server/commands/all_commands.h"
+#include "server/dispatch/command_table.h"
 
 namespace bitsieve::server {
 namespace {
@@ -45,7 +46,7 @@ TEST(ParseSyntaxTest, ReadsWhatRowsHave) {
 }
 
 TEST(ParseSyntaxTest, EveryRowHasDocumentableArguments) {
-  for (const CommandRow* row : CommandTable::Instance().rows()) {
+  for (const CommandRow* row : AllCommands().rows()) {
     for (const ArgumentDoc& argument : ParseSyntax(row->syntax)) {
       EXPECT_FALSE(argument.name.empty()) << row->name;
       EXPECT_EQ(argument.type == "oneof" || argument.type == "block", !argument.arguments.empty()) << row->name;
@@ -59,7 +60,7 @@ TEST(WriteCommandDocsTest, IsAMapOfTheRow) {
   std::string out;
   protocol::ReplyWriter reply(out);
   reply.set_version(protocol::ProtocolVersion::kResp3);
-  WriteCommandDocs(reply, *CommandTable::Instance().Find("bf.madd"));
+  WriteCommandDocs(reply, *AllCommands().Find("bf.madd"));
   EXPECT_THAT(out, testing::StartsWith("%5\r\n$7\r\nsummary\r\n$"));
   EXPECT_THAT(out, HasSubstr("$5\r\nsince\r\n$5\r\n1.0.0\r\n$5\r\ngroup\r\n$2\r\nbf\r\n$10\r\ncomplexity\r\n"));
   EXPECT_THAT(out,
@@ -85,7 +86,7 @@ int DepthOf(const std::string& reply, size_t& at) {
 TEST(WriteCommandDocsTest, NestsNoDeeperThanRedis) {
   constexpr int kOfRedis = 11, kOfAlternatives = 5, kOfSubcommands = 2;
   static_assert(kOfAlternatives + kOfSubcommands < kOfRedis);
-  for (const CommandRow* row : CommandTable::Instance().rows()) {
+  for (const CommandRow* row : AllCommands().rows()) {
     std::string out;
     protocol::ReplyWriter reply(out);
     WriteCommandDocs(reply, *row);
@@ -96,7 +97,7 @@ TEST(WriteCommandDocsTest, NestsNoDeeperThanRedis) {
 }
 
 TEST(GroupDocsTest, EveryCommandIsInOneOfThem) {
-  for (const CommandRow* row : CommandTable::Instance().rows()) {
+  for (const CommandRow* row : AllCommands().rows()) {
     EXPECT_EQ(std::ranges::count(GroupDocs(), row->group, &GroupDoc::group), 1) << row->name;
   }
 }

@@ -1,9 +1,10 @@
-#include "server/commands/command_guess.h"
+#include "server/dispatch/command_guess.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/commands/command_table.h"
+#include "server/commands/all_commands.h"
+#include "server/dispatch/command_table.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
@@ -41,7 +42,7 @@ TEST_F(CommandGuessTest, ElseTheArgumentsAreQuotedAsByRedis) {
 
 // Fallbacks of clients depend on it.
 TEST_F(CommandGuessTest, EveryErrorBeginsAsClientsExpect) {
-  for (const CommandRow* row : CommandTable::Instance().rows()) {
+  for (const CommandRow* row : AllCommands().rows()) {
     const std::string misspelt = std::string(row->name) + "z";
     EXPECT_THAT(Reply({misspelt}), StartsWith("-ERR unknown command '" + misspelt + "'"));
   }

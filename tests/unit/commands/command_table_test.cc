@@ -1,14 +1,16 @@
-#include "server/commands/command_table.h"
+#include "server/dispatch/command_table.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
+#include "server/commands/all_commands.h"
+
 namespace bitsieve::server {
 namespace {
 
-const CommandTable& Table() { return CommandTable::Instance(); }
+const CommandTable& Table() { return AllCommands(); }
 
 TEST(CommandTableTest, FindsEveryRowInAnyCase) {
   ASSERT_GE(Table().rows().size(), 40u);

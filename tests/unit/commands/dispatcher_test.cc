@@ -1,4 +1,4 @@
-#include "server/commands/dispatcher.h"
+#include "server/dispatch/dispatcher.h"
 
 #include <gtest/gtest.h>
 

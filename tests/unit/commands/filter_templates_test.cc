@@ -1,10 +1,11 @@
-#include "server/commands/filter_templates.h"
+#include "commands/filter_templates.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/families/bloom/bloom_types.h"
 #include "core/families/window/window_type.h"
+#include "server/namespace.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {

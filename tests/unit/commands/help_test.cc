@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/commands/command_table.h"
+#include "server/commands/all_commands.h"
+#include "server/dispatch/command_table.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
@@ -15,7 +16,7 @@ class HelpTest : public testing::Test, protected test::CommandFixture {};
 
 TEST_F(HelpTest, EveryCommandWithSubcommandsHasIt) {
   size_t containers = 0;
-  for (const CommandRow* row : CommandTable::Instance().rows()) {
+  for (const CommandRow* row : AllCommands().rows()) {
     if (row->subcommands.empty()) continue;
     ++containers;
     const std::string help = Reply({std::string(row->name), "HELP"});

@@ -1,9 +1,11 @@
-#include "server/commands/idle_table.h"
+#include "commands/idle_table.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
+
+#include "server/namespace.h"
 
 namespace bitsieve::server {
 namespace {

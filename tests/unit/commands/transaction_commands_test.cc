@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/commands/kept_arguments.h"
+#include "server/dispatch/kept_arguments.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {

@@ -10,12 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "server/commands/command_settings.h"
-#include "server/commands/dispatcher.h"
-#include "server/commands/keyspace.h"
-#include "server/commands/pub_sub.h"
-#include "server/commands/server_control.h"
-#include "server/commands/workers.h"
+#include "commands/command_settings.h"
+#include "commands/workers.h"
+#include "server/commands/all_commands.h"
+#include "server/dispatch/dispatcher.h"
+#include "server/dispatch/pub_sub.h"
+#include "server/dispatch/server_control.h"
+#include "server/keyspace/keyspace.h"
+#include "server/namespace.h"
 #include "tests/support/fake_durability.h"
 
 namespace bitsieve::server::testing {
@@ -41,6 +43,7 @@ class NoFilters final : public Keyspace {
   NameState StateOf(std::string_view) const override { return {}; }
   bool IsUnchanged(std::string_view, const NameState&) const override { return true; }
   core::MemoryBudget& memory() override { return memory_; }
+  const core::Clock& clock() const override { return core::SystemClock(); }
 
  private:
   core::MemoryBudget memory_;
@@ -66,7 +69,6 @@ class FakeControl final : public ServerControl {
   }
   SnapshotStatus Snapshot() const override { return {}; }
   LogStatus Log() const override { return {}; }
-  void Freeze(std::string_view, const std::shared_ptr<core::Filter>&) override {}
   void Shutdown(bool) override {}
   std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view) const override {
     if (on_get_options) on_get_options();
@@ -98,7 +100,8 @@ struct Backend {
   Workers* const workers;
 
   Dispatcher::Environment Environment() {
-    return {.keyspace = &keyspace,
+    return {.table = &AllCommands(),
+            .keyspace = &keyspace,
             .control = &control,
             .clients = &clients,
             .stats = &stats,

@@ -44,7 +44,7 @@ TEST_F(LogContentTest, ContentsThatWereBroughtComeBack) {
 }
 
 TEST_F(LogContentTest, LargeContentsAreFilesAndSmallOnesAreNot) {
-  for (const core::FilterType kind : kKinds) {
+  for (const core::FilterType kind : AllTypes()) {
     const std::string name(core::FilterTypeName(kind));
     const FilterPtr filter = Make(name, kind);
     AddItems(*filter, "i", 20);

@@ -22,7 +22,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST_F(LogRecoveryTest, EveryKindComesBackAsItWasWithoutASnapshot) {
-  for (const core::FilterType kind : kKinds) {
+  for (const core::FilterType kind : AllTypes()) {
     const FilterPtr filter = Make(std::string(core::FilterTypeName(kind)), kind);
     AddItems(*filter, "i", 40);
     AddItems(*filter, "i", 10);
@@ -32,7 +32,7 @@ TEST_F(LogRecoveryTest, EveryKindComesBackAsItWasWithoutASnapshot) {
 }
 
 TEST_F(LogRecoveryTest, FiltersThatGrewComeBack) {
-  for (const core::FilterType kind : kKinds) {
+  for (const core::FilterType kind : AllTypes()) {
     if (kind == core::kWindowType) continue;
     AddItems(*Make(std::string(core::FilterTypeName(kind)), kind), "i", 700);
   }
@@ -40,7 +40,7 @@ TEST_F(LogRecoveryTest, FiltersThatGrewComeBack) {
 }
 
 TEST_F(LogRecoveryTest, SnapshotAndLogGiveEachChangeOnce) {
-  for (const core::FilterType kind : kKinds) {
+  for (const core::FilterType kind : AllTypes()) {
     const FilterPtr filter = Make(std::string(core::FilterTypeName(kind)), kind);
     AddItems(*filter, "before", 30);
     Save();
@@ -277,15 +277,16 @@ TEST_F(LogRecoveryTest, ALostManifestIsNotAnEmptyServer) {
 // ---- a snapshot and a log while everything goes on
 
 TEST_F(LogRecoveryTest, SavingWhileManyWriteLosesNothingAndCountsNothingTwice) {
-  for (const core::FilterType kind : kKinds) Make(std::string(core::FilterTypeName(kind)), kind);
+  for (const core::FilterType kind : AllTypes()) Make(std::string(core::FilterTypeName(kind)), kind);
   std::atomic<bool> stop{false};
   {
     std::vector<std::jthread> writers;
     for (int w = 0; w < 2; ++w) {
       writers.emplace_back([&, w] {
         std::mt19937 random(w);
+        const std::vector<core::FilterType> types = AllTypes();
         for (int i = 0; !stop.load(); ++i) {
-          const core::FilterType kind = kKinds[random() % std::size(kKinds)];
+          const core::FilterType kind = types[random() % types.size()];
           const std::string name(core::FilterTypeName(kind));
           const FilterPtr filter = registry().Find(name);
           if (filter == nullptr) continue;

@@ -1,0 +1,386 @@
+// BF.*: the verbs that work on every kind of filter.
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "commands/bloom_info.h"
+#include "commands/bloom_options.h"
+#include "commands/filter_commands.h"
+#include "commands/item_hashes.h"
+#include "commands/notices.h"
+#include "commands/weigh.h"
+#include "commands/wire_errors.h"
+#include "core/filter/filter_factory.h"
+
+namespace bitsieve::commands {
+namespace {
+
+using core::AddOutcome;
+using core::KeyHash;
+
+// Null, and an error replied, if it cannot be made.
+FilterPtr MakeFilter(CommandContext& context, const core::FilterParams& params) {
+  auto made = core::MakeFilter(params, context.keyspace().memory(), context.keyspace().clock());
+  if (made) return std::move(*made);
+  const bool out_of_memory = made.error().code == core::ErrorCode::kOutOfMemory;
+  context.Error(out_of_memory ? std::string(wire::kOutOfMemory) : wire::FilterRefused(made.error().message));
+  return nullptr;
+}
+
+// Null, and an error replied, if there is no room for the name. Else what the name holds now: somebody may have been
+// faster.
+FilterPtr Publish(CommandContext& context, FilterPtr filter) {
+  FilterPtr there = context.keyspace().InsertIfAbsent(context.arguments[1], std::move(filter));
+  if (there == nullptr) context.Error(wire::kOutOfMemory);
+  return there;
+}
+
+core::FilterParams WithSeed(core::FilterParams params, std::optional<uint64_t> seed) {
+  params.seed = seed ? *seed : core::RandomSeed();
+  return params;
+}
+
+// Makes the filter named by argument 1, or takes the one that somebody else made first; null, and an error replied, if
+// it cannot be.
+core::Filter* Make(CommandContext& context, const CreateRequest& request) {
+  const FilterPtr made = MakeFilter(context, WithSeed(request.params, request.seed));
+  if (made == nullptr) return nullptr;
+  core::Filter* const there = context.Hold(Publish(context, made));
+  if (there == made.get()) NotifyNew(context, context.arguments[1]);
+  return there;
+}
+
+core::Filter* FindOrMakeDefault(CommandContext& context) {
+  core::Filter* filter = context.FindFilter();
+  return filter != nullptr ? filter : Make(context, RequestFor(context.settings(), context.arguments[1]));
+}
+
+void WriteOutcome(CommandContext& context, AddOutcome outcome) {
+  switch (outcome) {
+    case AddOutcome::kPresent:
+      return context.reply.Boolean(false);
+    case AddOutcome::kAdded:
+      ++context.tally.added;
+      return context.reply.Boolean(true);
+    case AddOutcome::kFull:
+      return context.Error(wire::kFull);
+    case AddOutcome::kOutOfMemory:
+      return context.Error(wire::kOutOfMemory);
+    case AddOutcome::kCannotGrow:
+      return context.Error(wire::kCannotGrow);
+    case AddOutcome::kFrozen:
+      return context.Error(wire::kFrozen);
+    case AddOutcome::kWindowFull:
+      return context.Error(wire::kWindowFull);
+  }
+}
+
+// Makes the array that began at `start`, announced with `announced` elements, one of `elements`.
+void ShortenArray(protocol::ReplyWriter& reply, size_t start, size_t announced, size_t elements) {
+  std::string was, is;
+  protocol::ReplyWriter(was).ArrayHeader(announced);
+  protocol::ReplyWriter(is).ArrayHeader(elements);
+  reply.buffer().replace(start, was.size(), is);
+}
+
+// An array of one outcome an item. A full filter ends it early, at the error.
+void AddItems(CommandContext& context, core::Filter& filter, Arguments items) {
+  HashChunk hashes;
+  std::array<AddOutcome, kItemChunk> outcomes;
+  AddNotice notice(context, filter);
+  const size_t start = context.reply.size();
+  context.reply.ArrayHeader(items.size());
+  for (size_t done = 0; done < items.size(); done += kItemChunk) {
+    const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
+    context.AwaitImage(filter);
+    const size_t told = filter.Add(HashItems(filter, chunk, hashes), std::span(outcomes.data(), chunk.size()));
+    for (size_t i = 0; i < told; ++i) WriteOutcome(context, outcomes[i]);
+    notice.Look(std::span(outcomes).first(told));
+    if (told > 0 && outcomes[told - 1] == AddOutcome::kFull) {
+      ShortenArray(context.reply, start, items.size(), done + told);
+      break;
+    }
+  }
+  notice.PublishOnce();
+}
+
+void Reserve(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 2);
+  const ReserveRequest request = ReadReserve(reader, context.settings());
+  if (!reader.ok()) return context.Error(reader.error());
+
+  FilterPtr there = context.keyspace().Find(context.arguments[1]);
+  if (there == nullptr) {
+    const FilterPtr made = MakeFilter(context, WithSeed(request.params, request.seed));
+    if (made == nullptr) return;
+    there = Publish(context, made);
+    if (there == nullptr) return;
+    if (there == made) {
+      NotifyNew(context, context.arguments[1]);
+      NotifyChanged(context);
+      return context.reply.Ok();
+    }
+  }
+  if (!request.if_not_exists) return context.Error(wire::kItemExists);
+  const std::optional<std::string> difference = DifferenceFrom(request, there->params());
+  if (difference) return context.Error(*difference);
+  context.reply.Ok();
+}
+
+// One reply an item. Adding goes on behind a refusal, as each item is a command of its own.
+void AnswerAdds(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  std::array<AddOutcome, kMaxRun> outcomes;
+  AddNotice notice(context, filter);
+  while (!hashes.empty()) {
+    const size_t told = filter.Add(hashes, std::span(outcomes.data(), hashes.size()));
+    for (size_t i = 0; i < told; ++i) WriteOutcome(context, outcomes[i]);
+    notice.Look(std::span(outcomes).first(told));
+    hashes = hashes.subspan(told);
+  }
+  notice.PublishEach();
+}
+
+void Add(CommandContext& context) {
+  core::Filter* filter = FindOrMakeDefault(context);
+  if (filter == nullptr) return;
+  const KeyHash hash = filter->HashOf(context.arguments[2]);
+  AnswerAdds(context, *filter, {&hash, 1});
+}
+
+void MultiAdd(CommandContext& context) {
+  core::Filter* filter = FindOrMakeDefault(context);
+  if (filter != nullptr) AddItems(context, *filter, context.arguments.subspan(2));
+}
+
+void Insert(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 2);
+  const InsertRequest request = ReadInsert(reader, context.settings(), context.arguments[1]);
+  if (!reader.ok()) return context.Error(reader.error());
+
+  core::Filter* filter = context.FindFilter();
+  if (filter == nullptr) {
+    if (!request.create) return context.Error(wire::kNotFound);
+    filter = Make(context, request.filter);
+    if (filter == nullptr) return;
+  }
+  AddItems(context, *filter, request.items);
+}
+
+void WritePresence(CommandContext& context, std::span<const uint8_t> present) {
+  uint64_t hits = 0;
+  for (const uint8_t each : present) {
+    hits += each;
+    context.reply.Boolean(each != 0);
+  }
+  context.tally.hits += hits;
+  context.tally.misses += present.size() - hits;
+}
+
+void AnswerExists(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  std::array<uint8_t, kMaxRun> present;
+  const std::span told(present.data(), hashes.size());
+  filter.MayContain(hashes, told);
+  WritePresence(context, told);
+}
+
+void Exists(CommandContext& context) {
+  constexpr uint8_t kAbsent = 0;
+  const bool strict = context.arguments.size() > 3;
+  if (strict && !EqualsIgnoringCase(context.arguments[3], "STRICT")) return context.Error(wire::kSyntax);
+  core::Filter* filter = context.FindFilter();
+  if (filter == nullptr && strict) return context.Error(wire::kNotFound);
+  if (filter == nullptr) return WritePresence(context, {&kAbsent, 1});
+  const KeyHash hash = filter->HashOf(context.arguments[2]);
+  AnswerExists(context, *filter, {&hash, 1});
+}
+
+void MultiExists(CommandContext& context) {
+  const Arguments items = context.arguments.subspan(2);
+  const core::Filter* filter = context.FindFilter();
+  HashChunk hashes;
+  std::array<uint8_t, kItemChunk> present{};
+  context.reply.ArrayHeader(items.size());
+  for (size_t done = 0; done < items.size(); done += kItemChunk) {
+    const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
+    const std::span told(present.data(), chunk.size());
+    if (filter != nullptr) filter->MayContain(HashItems(*filter, chunk, hashes), told);
+    WritePresence(context, told);
+  }
+}
+
+void Cardinality(CommandContext& context) {
+  const core::Filter* filter = context.FindFilter();
+  context.reply.Integer(filter == nullptr ? 0 : static_cast<int64_t>(filter->ItemCount()));
+}
+
+// Swaps in an empty filter of equal parameters, so that nobody ever sees one that is half cleared.
+void Clear(CommandContext& context) {
+  while (true) {
+    const FilterPtr old = context.keyspace().Find(context.arguments[1]);
+    if (old == nullptr) return context.Error(wire::kNotFound);
+    FilterPtr empty = MakeFilter(context, old->params());
+    if (empty == nullptr) return;
+    if (context.keyspace().Replace(context.arguments[1], old, std::move(empty))) {
+      NotifyChanged(context);
+      return context.reply.Ok();
+    }
+    // Somebody changed what the name means meanwhile: theirs is to be cleared now.
+  }
+}
+
+constexpr CommandRow kRows[] = {
+    {.name = "bf.reserve",
+     .arity = -4,
+     .max_arguments = 20,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kBloom,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "Creates an empty filter for a capacity and an error rate.",
+     .syntax =
+         "key error_rate capacity [EXPANSION expansion] [NONSCALING] [TYPE type] [WINDOW window] "
+         "[COUNTERBITS <4 | 8>] [BUCKETSIZE size] [MAXITERATIONS iterations] [HASH <xxh3 | murmur3 | fnv1a | sip>] "
+         "[SEED seed] [TIGHTENING ratio] [IFNOTEXISTS]",
+     .notes =
+         "error_rate is between 0 and 1; above 0.25 it is used as 0.25. EXPANSION 0 is NONSCALING. TYPE, WINDOW, "
+         "COUNTERBITS, BUCKETSIZE, MAXITERATIONS, HASH, SEED, TIGHTENING and IFNOTEXISTS are Bitsieve's own: with "
+         "IFNOTEXISTS a filter of equal "
+         "parameters under that "
+         "name is as good as a new one (a seed and a tightening ratio count only if they are given). TYPE window needs "
+         "WINDOW, a number of items, which must be the capacity, or a duration such as 500ms, 90s, 30m, 24h or "
+         "7d, whose capacity is the number of items expected within it. COUNTERBITS is for TYPE counting, 4 if not "
+         "given. BUCKETSIZE, 2 to 8, and MAXITERATIONS, the buckets that an addition looks at for a free slot, 1 to "
+         "65535, are for TYPE cuckoo, 4 and 2000 if not given. HASH is for the types blocked and classic, xxh3 if not "
+         "given; take sip if an attacker chooses the "
+         "items.",
+     .handler = Reserve},
+    {.name = "bf.add",
+     .arity = 3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kBloom,
+     .since = "1.0.0",
+     .complexity = "O(links)",
+     .summary = "Adds an item: 1 if it is new, 0 if it was probably there. Creates the filter if there is none.",
+     .syntax = "key item",
+     .notes = "A filter of the types counting, cuckoo and rediscuckoo counts the addition in both cases. One of the "
+              "latter two that does not grow refuses repeated additions, too, when it is full.",
+     .items_handler = AnswerAdds,
+     .weigh = WeighArguments,
+     .handler = Add},
+    {.name = "bf.madd",
+     .arity = -3,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kItems,
+     .group = CommandGroup::kBloom,
+     .since = "1.0.0",
+     .complexity = "O(items * links)",
+     .summary = "Adds items, as BF.ADD, and replies with an array.",
+     .syntax = "key item [item ...]",
+     .notes = "When the filter does not grow and is full, the array ends early, with the error as its last element; "
+              "items before it stay added.",
+     .weigh = WeighChanges,
+     .handler = MultiAdd},
+    {.name = "bf.insert",
+     .arity = -4,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kBloom,
+     .since = "1.0.0",
+     .complexity = "O(items * links)",
+     .summary = "Adds items, as BF.MADD, and says how the filter is to be made if there is none.",
+     .syntax = "key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TYPE type] "
+               "[WINDOW window] [COUNTERBITS <4 | 8>] [BUCKETSIZE size] [MAXITERATIONS iterations] "
+               "[HASH <xxh3 | murmur3 | fnv1a | sip>] [SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
+     .notes = "Options are ignored when the filter exists. TYPE, WINDOW, COUNTERBITS, BUCKETSIZE, MAXITERATIONS, HASH, "
+              "SEED and TIGHTENING are Bitsieve's own.",
+     .weigh = WeighChanges,
+     .handler = Insert},
+    {.name = "bf.exists",
+     .arity = -3,
+     .max_arguments = 4,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kBloom,
+     .since = "1.0.0",
+     .complexity = "O(links)",
+     .summary = "Tells whether an item is in a filter: 0 definitely not, 1 probably. 0 if there is no such filter.",
+     .syntax = "key item [STRICT]",
+     .notes = "STRICT is Bitsieve's own: with it a missing filter is an error.",
+     .items_handler = AnswerExists,
+     .weigh = WeighArguments,
+     .handler = Exists},
+    {.name = "bf.mexists",
+     .arity = -3,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kItems,
+     .group = CommandGroup::kBloom,
+     .since = "1.0.0",
+     .complexity = "O(items * links)",
+     .summary = "Tells of several items what BF.EXISTS tells of one, in an array.",
+     .syntax = "key item [item ...]",
+     .weigh = WeighArguments,
+     .handler = MultiExists},
+    {.name = "bf.card",
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kBloom,
+     .since = "2.4.4",
+     .complexity = "O(1)",
+     .summary = "The number of items counted as newly added; of the types that can remove, additions less removals. 0 "
+                "if there is no "
+                "such filter.",
+     .syntax = "key",
+     .handler = Cardinality},
+    {.name = "bf.info",
+     .arity = -2,
+     .max_arguments = 3,
+     .flags = kReadOnly,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kBloom,
+     .since = "1.0.0",
+     .complexity = "O(sub-filters)",
+     .summary = "What a filter was made for, what it takes and how full it is.",
+     .syntax = "key [FULL | CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | TYPE | ERROR | ESTIMATED | FILL | HASHES | "
+               "BITS | SEED | TIGHTENING | HASH | WINDOW | OLDEST | GENERATIONS | COUNTERBITS | "
+               "BUCKETSIZE | MAXITERATIONS | FINGERPRINTBITS | STATE | PROGRESS | FAILURE]",
+     .notes =
+         "Without a word, RedisBloom's five fields: capacity, size, number of filters, number of items inserted and "
+         "expansion rate, which is nil for a filter that does not grow. FULL adds the others that the filter type has; "
+         "any other word returns one field. Seed is text, since it may be larger than an "
+         "integer reply can be. Three are of the type window alone: the window, as WINDOW has it; how "
+         "far back it remembers now, in items, or in seconds for a window of time; and the generations that are "
+         "remembered. Counter bits is of the type counting alone, Hash of blocked and classic, Bucket size "
+         "and max iterations of cuckoo, Fingerprint bits, those of the newest table, of cuckoo and fingerprint "
+         "(where the fill ratio is the load of the tables). Three are of the type ribbon alone: its state (staging, "
+         "building or frozen), percents of the building that are done, and why the last building failed (empty "
+         "if it did not).",
+     .handler = BloomInfo},
+    {.name = "bf.clear",
+     .arity = 2,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kBloom,
+     .since = "bitsieve 0.1.0",
+     .complexity = "O(1), and freeing the memory of what was there",
+     .summary = "Empties a filter and keeps its parameters and seed.",
+     .syntax = "key",
+     .notes = "An empty filter takes the place of the full one in one step, so for a moment both take memory.",
+     .weigh = WeighFilter,
+     .handler = Clear},
+};
+
+}  // namespace
+
+std::span<const CommandRow> BloomCommands() { return kRows; }
+
+}  // namespace bitsieve::commands

@@ -1,0 +1,151 @@
+#include "commands/bloom_options.h"
+
+#include <algorithm>
+#include <cassert>
+#include <charconv>
+
+#include "commands/create_options.h"
+#include "commands/filter_templates.h"
+#include "commands/type_options.h"
+#include "commands/wire_errors.h"
+
+namespace bitsieve::commands {
+namespace {
+
+// BF.RESERVE: 0 is NONSCALING; any other together with NONSCALING, asked or by default, is a contradiction.
+void SettleReserveExpansion(ArgumentReader& reader, GivenOptions& options, core::FilterParams& params) {
+  const bool nonscaling = options.nonscaling || params.expansion == 0;
+  if (options.expansion && *options.expansion != 0) {
+    if (nonscaling) reader.Fail(wire::kNonscalingExpands);
+    if (!ExpansionInRange(*options.expansion)) reader.Fail(wire::kExpansionRange);
+  }
+  if (options.expansion) params.expansion = static_cast<uint32_t>(*options.expansion);
+  if (options.nonscaling) StopGrowing(options, params);
+}
+
+// Of a filter for which nobody stated anything.
+core::FilterParams DefaultParams(const CommandSettings& settings) {
+  core::FilterParams params;
+  params.type = settings.default_type.load(std::memory_order_relaxed);
+  params.error_rate = std::min(settings.default_error_rate.load(std::memory_order_relaxed), core::kMaxErrorRate);
+  params.capacity = settings.default_capacity.load(std::memory_order_relaxed);
+  params.expansion = settings.default_expansion.load(std::memory_order_relaxed);
+  core::ShareForGrowth(params);
+  return params;
+}
+
+// Whether the options ahead name another type than the template does: then what it says of its own has no place.
+bool StatesOtherType(ArgumentReader reader, const OptionErrors& errors, const FilterTemplate& found) {
+  core::FilterParams params;
+  GivenOptions given;
+  while (reader.More() && (ReadCreateOption(reader, errors, params, given) || reader.Skip("NOCREATE"))) {
+  }
+  return given.type && found.type() && params.type != *found.type();
+}
+
+std::string Text(double number) {
+  char text[32];
+  const auto [end, error] = std::to_chars(text, text + sizeof text, number);
+  return error == std::errc{} ? std::string(text, end) : std::string();
+}
+
+}  // namespace
+
+ReserveRequest ReadReserve(ArgumentReader& reader, const CommandSettings& settings) {
+  ReserveRequest request;
+  request.params = DefaultParams(settings);
+  core::FilterParams& params = request.params;
+  const double rate = reader.Double(wire::kBadErrorRate, wire::kBadErrorRate);
+  params.error_rate = BoundedErrorRate(reader, rate, wire::kErrorRateRange);
+  const int64_t capacity = reader.Integer(wire::kBadCapacity, wire::kBadCapacity);
+  params.capacity = BoundedCapacity(reader, capacity, wire::kCapacityRange);
+
+  constexpr OptionErrors kErrors{.missing = "",
+                                 .bad_expansion = wire::kBadExpansion,
+                                 .bad_capacity = wire::kCapacityRange,
+                                 .bad_error_rate = wire::kErrorRateRange};
+  GivenOptions options;
+  while (reader.More()) {
+    if (ReadCommonOption(reader, kErrors, params, options)) continue;
+    if (reader.Skip("IFNOTEXISTS")) {
+      request.if_not_exists = true;
+    } else {
+      reader.Fail(wire::UnknownOption(reader.Peek()));
+    }
+  }
+  SettleReserveExpansion(reader, options, params);
+  SettleTypeOptions(reader, options, true, params);
+  request.seed = options.seed;
+  request.tightening_given = options.tightening;
+  core::ShareForStatedCapacity(params);
+  return request;
+}
+
+CreateRequest RequestFor(const CommandSettings& settings, std::string_view name) {
+  CreateRequest request{DefaultParams(settings), std::nullopt};
+  GivenOptions given;
+  const FilterTemplate* const found = settings.templates.Find(name);
+  if (found == nullptr) return request;
+  found->Apply(true, request.params, given);
+  ArgumentReader reader({}, 0);
+  SettleCreateOptions(reader, {}, given, request.params);
+  assert(reader.ok() && "templates were checked when they were made");
+  request.seed = given.seed;
+  return request;
+}
+
+InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings, std::string_view name) {
+  constexpr OptionErrors kErrors{.missing = wire::kInsertArity,
+                                 .bad_expansion = wire::kInsertBadExpansion,
+                                 .bad_capacity = wire::kInsertBadCapacity,
+                                 .bad_error_rate = wire::kInsertBadErrorRate};
+  InsertRequest request;
+  core::FilterParams& params = request.filter.params;
+  params = DefaultParams(settings);
+  GivenOptions given;
+  if (const FilterTemplate* const found = settings.templates.Find(name)) {
+    found->Apply(!StatesOtherType(reader, kErrors, *found), params, given);
+  }
+  while (reader.More()) {
+    if (ReadCreateOption(reader, kErrors, params, given)) continue;
+    if (reader.Skip("ITEMS")) {
+      request.items = reader.Rest();
+      break;
+    }
+    if (reader.Skip("NOCREATE")) {
+      request.create = false;
+    } else {
+      reader.Fail(wire::kInsertUnknownArgument);
+    }
+  }
+  if (request.items.empty()) reader.Fail(wire::kInsertArity);
+  SettleCreateOptions(reader, kErrors, given, params);
+  request.filter.seed = given.seed;
+  return request;
+}
+
+std::optional<std::string> DifferenceFrom(const ReserveRequest& request, const core::FilterParams& have) {
+  const core::FilterParams& asked = request.params;
+  if (have.type != asked.type) {
+    return wire::ExistsWithOther("type", core::FilterTypeName(have.type), core::FilterTypeName(asked.type));
+  }
+  if (have.error_rate != asked.error_rate) {
+    return wire::ExistsWithOther("error rate", Text(have.error_rate), Text(asked.error_rate));
+  }
+  if (have.capacity != asked.capacity) {
+    return wire::ExistsWithOther("capacity", std::to_string(have.capacity), std::to_string(asked.capacity));
+  }
+  if (have.expansion != asked.expansion) {
+    return wire::ExistsWithOther("expansion", std::to_string(have.expansion), std::to_string(asked.expansion));
+  }
+  if (std::optional<std::string> difference = TypeOptionDifference(have, asked)) return difference;
+  if (request.tightening_given && have.tightening_ratio != asked.tightening_ratio) {
+    return wire::ExistsWithOther("tightening ratio", Text(have.tightening_ratio), Text(asked.tightening_ratio));
+  }
+  if (request.seed && have.seed != *request.seed) {
+    return wire::ExistsWithOther("seed", std::to_string(have.seed), std::to_string(*request.seed));
+  }
+  return std::nullopt;
+}
+
+}  // namespace bitsieve::commands

@@ -1,0 +1,45 @@
+// bloom_options.h: what BF.RESERVE and BF.INSERT ask for, read from their arguments and from the defaults.
+// Thread-safe: free functions on plain values.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "commands/argument_reader.h"
+#include "commands/command_settings.h"
+#include "core/filter/filter_params.h"
+
+namespace bitsieve::commands {
+
+struct ReserveRequest {
+  core::FilterParams params;     // but for the seed
+  std::optional<uint64_t> seed;  // a random one if not given
+  bool tightening_given = false;
+  bool if_not_exists = false;
+};
+
+// How a filter is made that comes to be by adding to a missing name.
+struct CreateRequest {
+  core::FilterParams params;  // but for the seed
+  std::optional<uint64_t> seed;
+};
+
+struct InsertRequest {
+  CreateRequest filter;  // to create if there is none
+  bool create = true;
+  Arguments items;  // at least one
+};
+
+// By the first template that describes the name, and the defaults.
+CreateRequest RequestFor(const CommandSettings& settings, std::string_view name);
+
+// Read from argument 2 on; what went wrong is in the reader. BF.INSERT's own options win over those of a template; a
+// TYPE of its own over all that the template says of its kind.
+ReserveRequest ReadReserve(ArgumentReader& reader, const CommandSettings& settings);
+InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings, std::string_view name);
+
+// Whether `have` is what BF.RESERVE with IFNOTEXISTS asks for; else the error that names the first difference. A seed
+// or a tightening ratio that was not given is no difference.
+std::optional<std::string> DifferenceFrom(const ReserveRequest& request, const core::FilterParams& have);
+
+}  // namespace bitsieve::commands

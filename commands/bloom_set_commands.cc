@@ -1,0 +1,195 @@
+// BF.*: the verbs that look at several filters at once.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "commands/filter_commands.h"
+#include "commands/notices.h"
+#include "commands/weigh.h"
+#include "commands/wire_errors.h"
+#include "core/families/bloom/filter_union.h"
+
+namespace bitsieve::commands {
+namespace {
+
+using core::KeyHash;
+
+// Filters asked together: as many cache misses overlap as the processor can hold.
+constexpr size_t kChunk = 64;
+
+void TellPresence(CommandContext& context, bool present) {
+  ++(present ? context.tally.hits : context.tally.misses);
+  context.reply.Boolean(present);
+}
+
+// Each filter hashes with a seed of its own, and all start loading before the first is asked.
+void AskFilters(CommandContext& context, std::string_view item, Arguments names) {
+  std::array<FilterPtr, kChunk> filters;
+  std::array<KeyHash, kChunk> hashes;
+  for (size_t i = 0; i < names.size(); ++i) {
+    filters[i] = context.keyspace().Find(names[i]);
+    if (filters[i] == nullptr) continue;
+    hashes[i] = filters[i]->HashOf(item);
+    filters[i]->Prefetch(hashes[i]);
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (filters[i] == nullptr) {
+      context.reply.Null();
+      continue;
+    }
+    uint8_t present = 0;
+    filters[i]->MayContain({&hashes[i], 1}, {&present, 1});
+    TellPresence(context, present != 0);
+  }
+}
+
+void ExistsIn(CommandContext& context) {
+  const Arguments names = context.arguments.subspan(2);
+  context.reply.ArrayHeader(names.size());
+  for (size_t done = 0; done < names.size(); done += kChunk) {
+    AskFilters(context, context.arguments[1], names.subspan(done, std::min(kChunk, names.size() - done)));
+  }
+}
+
+// Empty, and an error replied, if one of them is missing.
+std::vector<FilterPtr> FindAll(CommandContext& context, Arguments names) {
+  std::vector<FilterPtr> filters;
+  for (const std::string_view name : names) {
+    filters.push_back(context.keyspace().Find(name));
+    if (filters.back() != nullptr) continue;
+    context.Error(wire::kNotFound);
+    return {};
+  }
+  return filters;
+}
+
+std::vector<const core::Filter*> Pointers(const std::vector<FilterPtr>& filters) {
+  std::vector<const core::Filter*> pointers;
+  for (const FilterPtr& filter : filters) pointers.push_back(filter.get());
+  return pointers;
+}
+
+void Estimate(CommandContext& context) {
+  const std::vector<FilterPtr> held = FindAll(context, context.arguments.subspan(1));
+  if (held.empty()) return;
+  const std::vector<const core::Filter*> filters = Pointers(held);
+  const core::Result<double> together = core::EstimateUnion(filters);
+  if (!together) return context.Error(wire::CannotUnite(together.error().message));
+  std::vector<double> each;
+  for (size_t i = 0; i < filters.size(); ++i) {
+    each.push_back(core::EstimateUnion(std::span(filters).subspan(i, 1)).value());
+  }
+
+  const bool two = filters.size() == 2;
+  context.reply.MapHeader(two ? 3 : 2);
+  context.reply.BulkString("Items");
+  context.reply.ArrayHeader(each.size());
+  for (const double items : each) context.reply.Integer(std::llround(items));
+  context.reply.BulkString("Union");
+  context.reply.Integer(std::llround(*together));
+  if (!two) return;
+  // What both count, the union counts once; estimates may disagree by more than there is.
+  const double common = std::clamp(each[0] + each[1] - *together, 0.0, std::min(each[0], each[1]));
+  context.reply.BulkString("Intersection");
+  context.reply.Integer(std::llround(common));
+}
+
+// Null, and an error replied, if they cannot be united.
+FilterPtr Unite(CommandContext& context, const std::vector<FilterPtr>& filters) {
+  core::Result<std::unique_ptr<core::Filter>> made = core::Unite(Pointers(filters), context.keyspace().memory());
+  if (made) return std::move(*made);
+  const bool out_of_memory = made.error().code == core::ErrorCode::kOutOfMemory;
+  context.Error(out_of_memory ? std::string(wire::kOutOfMemory) : wire::CannotUnite(made.error().message));
+  return nullptr;
+}
+
+void MergeInto(CommandContext& context, const FilterPtr& destination, const std::vector<FilterPtr>& sources) {
+  const core::Status status = core::UniteInto(*destination, Pointers(sources));
+  if (!status) return context.Error(wire::CannotUnite(status.error().message));
+  const core::Status logged = context.keyspace().NoteRewritten(destination);
+  if (!logged) return context.Error(wire::NotLogged(logged.error()));
+  NotifyChanged(context);
+  context.reply.Ok();
+}
+
+// A filter in use is united in place: what took its place could lose what is added to it at the same moment, and what
+// was acknowledged is never lost. A new one is made aside and published whole.
+void Merge(CommandContext& context) {
+  const std::string_view name = context.arguments[1];
+  const std::vector<FilterPtr> filters = FindAll(context, context.arguments.subspan(2));
+  if (filters.empty()) return;
+  if (const FilterPtr destination = context.keyspace().Find(name)) return MergeInto(context, destination, filters);
+  const FilterPtr merged = Unite(context, filters);
+  if (merged == nullptr) return;
+  const auto prepared = context.keyspace().Prepare(merged);
+  if (!prepared) return context.Error(wire::NotLogged(prepared.error()));
+  const FilterPtr now = context.keyspace().InsertIfAbsent(name, merged);
+  if (now == nullptr) return context.Error(wire::kOutOfMemory);
+  if (now != merged) return MergeInto(context, now, filters);
+  NotifyNew(context, name);
+  NotifyChanged(context);
+  context.reply.Ok();
+}
+
+constexpr KeyPositions kAllButItem{2, -1, 1};
+constexpr KeyPositions kAll{1, -1, 1};
+
+constexpr CommandRow kRows[] = {
+    {.name = "bf.existsin",
+     .arity = -3,
+     .flags = kReadOnly | kFast,
+     .keys = kAllButItem,
+     .preparation = Preparation::kNothing,
+     .group = CommandGroup::kBloom,
+     .since = "bitsieve 0.1.0",
+     .complexity = "O(keys * links)",
+     .summary = "Asks several filters about one item: an array of what BF.EXISTS tells, null for a missing filter.",
+     .syntax = "item key [key ...]",
+     .weigh = WeighArguments,
+     .handler = ExistsIn},
+    {.name = "bf.merge",
+     .arity = -3,
+     .flags = kWrite | kDenyOom,
+     .keys = kAll,
+     .group = CommandGroup::kBloom,
+     .since = "bitsieve 0.1.0",
+     .complexity = "O(bytes)",
+     .summary = "Makes a filter hold all that other filters hold; a new one, or one that is there.",
+     .syntax = "key sourcekey [sourcekey ...]",
+     .notes = "Types blocked, classic and counting, whose counters are added. The filters must be of equal type, "
+              "capacity, error rate and seed; give them one with BF.RESERVE's SEED. It is refused, and nothing is "
+              "changed, if the union would hold more than a filter of this capacity may, if a source has grown more "
+              "often than the filter under the first name, or if counting filters have grown at all. What the first "
+              "name holds is kept, and it may be in use: each item appears in it once and for good. The count of "
+              "items is an estimate from the fill, of the type counting the sum. Large filters are united beside the "
+              "event loop: other connections go on, also with the same filters.",
+     .weigh = WeighFilters,
+     .handler = Merge},
+    {.name = "bf.estimate",
+     .arity = -2,
+     .flags = kReadOnly,
+     .keys = kAll,
+     .preparation = Preparation::kNothing,
+     .group = CommandGroup::kBloom,
+     .since = "bitsieve 0.1.0",
+     .complexity = "O(bytes)",
+     .summary = "Estimates from the fill how many distinct items filters hold: each, all together, and two in common.",
+     .syntax = "key [key ...]",
+     .notes =
+         "A map: Items (an array, one number a key), Union, and of exactly two filters Intersection. The filters "
+         "must be of equal type, capacity, error rate and seed; give them one with BF.RESERVE's SEED. Right within "
+         "about the square root of the number; in filters that have grown, an item that is in different links of "
+         "two filters counts twice in the union.",
+     .weigh = WeighFilters,
+     .handler = Estimate},
+};
+
+}  // namespace
+
+std::span<const CommandRow> BloomSetCommands() { return kRows; }
+
+}  // namespace bitsieve::commands

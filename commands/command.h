@@ -1,0 +1,164 @@
+// command.h: a command is one row. Dispatch, arity errors, COMMAND, COMMAND DOCS and the documentation are read off it.
+// CommandRow is immutable and thread-safe; CommandContext is confined to its loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "commands/argument_reader.h"
+#include "commands/command_settings.h"
+#include "commands/keyspace.h"
+#include "commands/workers.h"
+#include "core/filter/filter.h"
+#include "core/hash/key_hash.h"
+#include "protocol/reply_writer.h"
+
+namespace bitsieve::commands {
+
+struct CommandContext;
+struct CuckooLoads;
+struct Transfers;
+class FilterEvents;
+using Handler = void (*)(CommandContext& context);
+// Whether the command has to wait, asked before it runs, again and again, until it is false.
+using Waiter = bool (*)(const CommandContext& context);
+using Weigher = Weight (*)(CommandContext& context);
+// At most so many commands are prepared and answered together.
+inline constexpr size_t kMaxRun = 64;
+// Replies to each of these items of one filter, in order: a run of commands that were prepared alike, answered
+// together.
+using ItemsHandler = void (*)(CommandContext& context, core::Filter& filter, std::span<const core::KeyHash> hashes);
+
+enum CommandFlag : uint32_t {
+  kWrite = 1 << 0,            // may change a filter or a name
+  kReadOnly = 1 << 1,         // looks at filters or names, changes nothing
+  kDenyOom = 1 << 2,          // may need memory, and fails when the budget refuses it
+  kFast = 1 << 3,             // its time does not depend on how much there is
+  kAdmin = 1 << 4,            // for the operator
+  kNoMulti = 1 << 5,          // refused between MULTI and EXEC
+  kRunsInMulti = 1 << 6,      // runs at once between MULTI and EXEC, instead of being queued
+  kLoading = 1 << 7,          // runs while the filters are being loaded: it needs none
+  kWhileSubscribed = 1 << 8,  // a RESP2 connection may send it while it is subscribed to something
+  kPublishes = 1 << 9,        // CLIENT PAUSE WRITE holds it back as well
+};
+
+// What the dispatcher may do for a command before the commands ahead of it have run.
+enum class Preparation : uint8_t {
+  kAlone,    // nothing, and nothing behind it either: it may change what names mean, or depends on it otherwise
+  kNothing,  // nothing, but it has no say in what names mean: others may be prepared past it
+  kOneItem,  // find the filter named by argument 1, hash argument 2 and prefetch; the row has an ItemsHandler,
+             // which is for exactly these arguments
+  kItems,    // find the filter named by argument 1; the handler hashes the items, in chunks
+};
+
+enum class CommandGroup : uint8_t { kBloom, kCuckoo, kGeneric, kConnection, kServer, kTransactions, kPubSub };
+
+// As COMMAND tells it: positions of the first and last key, negative ones from the end. No keys: all 0.
+struct KeyPositions {
+  int first = 0;
+  int last = 0;
+  int step = 0;
+};
+inline constexpr KeyPositions kFirstArgument{1, 1, 1};
+// The position of the last key of a command with so many arguments.
+inline int LastOf(const KeyPositions& keys, size_t arguments) {
+  return keys.last >= 0 ? keys.last : static_cast<int>(arguments) + keys.last;
+}
+
+struct CommandRow {
+  std::string_view name;     // lower case, a string literal; of a subcommand with its container: "client|list"
+  int arity = 0;             // arguments, the name included; negative: at least so many
+  size_t max_arguments = 0;  // the name included; 0: as arity says
+  uint32_t flags = 0;
+  KeyPositions keys = {};
+  Preparation preparation = Preparation::kAlone;
+  CommandGroup group = CommandGroup::kServer;
+  std::string_view since = {};  // version of Redis or RedisBloom that had it first; "bitsieve 0.1.0" for our own
+  std::string_view complexity = {};
+  std::string_view summary = {};
+  std::string_view syntax = {};          // the arguments: [optional], LITERAL, name, a | b, "name [name ...]"
+  std::string_view notes = {};           // what a user must know beyond the summary
+  ItemsHandler items_handler = nullptr;  // of kOneItem
+  Waiter must_wait = nullptr;            // of a command that waits for something; not asked within EXEC
+  Weigher weigh = nullptr;               // how long this call will take; null: it is always kLight
+  Handler handler = nullptr;             // null for a container that does nothing of its own
+  std::span<const CommandRow> subcommands = {};
+};
+
+inline bool ArityFits(const CommandRow& row, size_t arguments) {
+  if (row.max_arguments != 0 && arguments > row.max_arguments) return false;
+  return row.arity >= 0 ? arguments == static_cast<size_t>(row.arity) : arguments >= static_cast<size_t>(-row.arity);
+}
+
+// What a batch did, counted here and published to the loop's counters once.
+struct Tally {
+  uint64_t commands = 0;
+  uint64_t hits = 0;
+  uint64_t misses = 0;
+  uint64_t added = 0;
+  uint64_t errors = 0;
+};
+
+// What filter commands need of the program that runs them. Thread-safe, each part of it.
+struct Environment {
+  FilterKeyspace* keyspace = nullptr;
+  const CommandSettings* settings = nullptr;
+  FreezeQueue* freezing = nullptr;
+  Transfers* transfers = nullptr;       // dumps and loads in progress
+  CuckooLoads* cuckoo_loads = nullptr;  // the same of CF.LOADCHUNK
+  FilterEvents* events = nullptr;       // null: none are published
+  Workers* workers = nullptr;           // null: every command runs on its loop
+};
+
+// What a handler works with. One per batch; the parts that belong to one command are set before each.
+struct CommandContext {
+  CommandContext(const Environment& of_program, protocol::ReplyWriter& to_client)
+      : environment(of_program), reply(to_client) {}
+  CommandContext(const CommandContext&) = delete;
+  CommandContext& operator=(const CommandContext&) = delete;
+
+  const Environment& environment;
+  protocol::ReplyWriter& reply;
+  Tally tally = {};
+  bool aside = false;  // it runs on a worker
+
+  // Of the command that runs now.
+  Arguments arguments = {};
+  const CommandRow* row = nullptr;  // null: unknown
+  core::Filter* filter = nullptr;   // named by argument 1, if prepared
+  FilterPtr held = {};              // keeps alive what the handler looked up itself
+
+  FilterKeyspace& keyspace() const { return *environment.keyspace; }
+  const CommandSettings& settings() const { return *environment.settings; }
+
+  // To be called before each part of a long change of the filter: on a worker, waits while an image of the filter is
+  // written and the memory for what changes is nearly used up. On a loop no command waits: there it is postponed before
+  // it begins.
+  void AwaitImage(const core::Filter& changed) const {
+    if (aside) AwaitImageAside(changed);
+  }
+
+  void Error(std::string_view text) {
+    ++tally.errors;
+    reply.Error(text);
+  }
+  // The filter named by argument 1, prepared or looked up; null if there is none.
+  core::Filter* FindFilter() {
+    if (filter == nullptr) Hold(keyspace().Find(arguments[1]));
+    return filter;
+  }
+  core::Filter* Hold(FilterPtr found) {
+    held = std::move(found);
+    filter = held.get();
+    return filter;
+  }
+
+ private:
+  static void AwaitImageAside(const core::Filter& changed);
+};
+
+}  // namespace bitsieve::commands

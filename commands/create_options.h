@@ -1,0 +1,58 @@
+// create_options.h: the options that say how a filter is to be made, as BF.RESERVE, BF.INSERT and templates have them:
+// read one at a time, in any order, and settled at their end, when it is known whether they fit together.
+// Thread-safe: free functions on plain values.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "commands/argument_reader.h"
+#include "commands/type_options.h"
+#include "core/filter/filter_params.h"
+
+namespace bitsieve::commands {
+
+// What errors are called where the options stand.
+struct OptionErrors {
+  std::string_view missing;  // of any value; if empty, each option has one of its own
+  std::string_view bad_expansion;
+  std::string_view bad_capacity;
+  std::string_view bad_error_rate;
+
+  std::string_view Missing(std::string_view own) const { return missing.empty() ? own : missing; }
+};
+
+// Those that were given and are not, or not only, parameters.
+struct GivenOptions {
+  std::optional<int64_t> expansion;
+  bool nonscaling = false;
+  std::optional<uint64_t> seed;
+  bool type = false;
+  bool capacity = false;
+  bool tightening = false;
+  GivenTypeOptions of_type = {};
+  uint32_t overridden_expansion = 0;  // that NONSCALING took the place of
+};
+
+// Reads one option that BF.RESERVE has too; false if the next argument is none of them.
+bool ReadCommonOption(ArgumentReader& reader, const OptionErrors& errors, core::FilterParams& params,
+                      GivenOptions& given);
+// Reads one option of BF.INSERT and of templates: those, CAPACITY and ERROR.
+bool ReadCreateOption(ArgumentReader& reader, const OptionErrors& errors, core::FilterParams& params,
+                      GivenOptions& given);
+
+// A rate above the largest is used as that; one below the smallest is an error of its own.
+double BoundedErrorRate(ArgumentReader& reader, double rate, std::string_view out_of_range);
+uint64_t BoundedCapacity(ArgumentReader& reader, int64_t capacity, std::string_view out_of_range);
+bool ExpansionInRange(int64_t expansion);
+// NONSCALING.
+void StopGrowing(GivenOptions& given, core::FilterParams& params);
+
+// At the options' end: all that depends on the type.
+void SettleTypeOptions(ArgumentReader& reader, const GivenOptions& given, bool capacity_given,
+                       core::FilterParams& params);
+// At the end of BF.INSERT's or a template's options.
+void SettleCreateOptions(ArgumentReader& reader, const OptionErrors& errors, GivenOptions& given,
+                         core::FilterParams& params);
+
+}  // namespace bitsieve::commands

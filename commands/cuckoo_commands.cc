@@ -1,0 +1,381 @@
+// CF.*: RedisBloom's cuckoo filters: making, adding, asking and removing.
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+
+#include "commands/cuckoo_lookup.h"
+#include "commands/cuckoo_options.h"
+#include "commands/filter_commands.h"
+#include "commands/item_hashes.h"
+#include "commands/notices.h"
+#include "commands/weigh.h"
+#include "commands/wire_errors.h"
+
+namespace bitsieve::commands {
+namespace {
+
+using core::AddOutcome;
+using core::KeyHash;
+using core::RedisCuckoo;
+using Presence = RedisCuckoo::Presence;
+
+uint64_t MostFilters(const CommandContext& context) {
+  return context.settings().cf_max_expansions.load(std::memory_order_relaxed);
+}
+
+void Reserve(CommandContext& context) {
+  if (context.arguments.size() % 2 == 0) return context.Error(wire::WrongArity("cf.reserve"));
+  ArgumentReader reader(context.arguments, 2);
+  const core::FilterParams params = ReadCuckooReserve(reader, context.settings());
+  if (!reader.ok()) return context.Error(reader.error());
+  FilterPtr there = context.keyspace().Find(context.arguments[1]);
+  if (there != nullptr) return context.Error(TakenBy(there));
+  const FilterPtr made = MakeCuckoo(context, params);
+  if (made == nullptr) return;
+  there = PublishCuckoo(context, made);
+  if (there == nullptr) return;
+  if (there != made) return context.Error(TakenBy(there));
+  NotifyNew(context, context.arguments[1]);
+  NotifyChanged(context);
+  context.reply.Ok();
+}
+
+// ---- adding
+
+void WriteOutcome(CommandContext& context, AddOutcome outcome) {
+  switch (outcome) {
+    case AddOutcome::kPresent:
+      return context.reply.Boolean(false);
+    case AddOutcome::kAdded:
+      ++context.tally.added;
+      return context.reply.Boolean(true);
+    case AddOutcome::kOutOfMemory:
+      return context.Error(wire::kNoMemoryForItem);
+    case AddOutcome::kCannotGrow:
+      return context.Error(wire::kMaxExpansionsReached);
+    case AddOutcome::kFull:
+    case AddOutcome::kWindowFull:
+    case AddOutcome::kFrozen:
+      return context.Error(wire::kCuckooFull);
+  }
+}
+
+// One reply an item. Each is a command of its own, and each is refused once there are sub-filters enough.
+template <Presence presence>
+void AnswerAdds(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  RedisCuckoo* const cuckoo = AsCuckoo(&filter);
+  if (cuckoo == nullptr) {
+    for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::kWrongType);
+    return;
+  }
+  std::array<AddOutcome, kMaxRun> outcomes;
+  AddNotice notice(context, filter, false);
+  const size_t told = cuckoo->Insert(hashes, presence, MostFilters(context), std::span(outcomes.data(), hashes.size()));
+  for (size_t i = 0; i < told; ++i) WriteOutcome(context, outcomes[i]);
+  for (size_t i = told; i < hashes.size(); ++i) context.Error(wire::kMaxExpansionsReached);
+  std::fill(outcomes.begin() + static_cast<ptrdiff_t>(told), outcomes.begin() + static_cast<ptrdiff_t>(hashes.size()),
+            AddOutcome::kCannotGrow);
+  notice.Look(std::span(outcomes).first(hashes.size()));
+  notice.PublishEach();
+}
+
+core::Filter* FindOrMake(CommandContext& context, const core::FilterParams& params) {
+  core::Filter* const filter = context.FindFilter();
+  if (filter != nullptr) return filter;
+  const FilterPtr made = MakeCuckoo(context, params);
+  if (made == nullptr) return nullptr;
+  core::Filter* const there = context.Hold(PublishCuckoo(context, made));
+  if (there == made.get()) NotifyNew(context, context.arguments[1]);
+  return there;
+}
+
+template <Presence presence>
+void Add(CommandContext& context) {
+  core::Filter* const filter = FindOrMake(context, DefaultCuckooParams(context.settings()));
+  if (filter == nullptr) return;
+  const KeyHash hash = filter->HashOf(context.arguments[2]);
+  AnswerAdds<presence>(context, *filter, {&hash, 1});
+}
+
+// CF.INSERTNX answers with integers in both protocols, CF.INSERT with yes or no.
+template <Presence presence>
+void WriteInserted(CommandContext& context, AddOutcome outcome) {
+  constexpr bool kIntegers = presence == Presence::kSkipped;
+  const bool refused = outcome > AddOutcome::kAdded;
+  context.tally.added += outcome == AddOutcome::kAdded;
+  if (kIntegers || !context.reply.resp3()) {
+    return context.reply.Integer(refused ? -1 : static_cast<int64_t>(outcome == AddOutcome::kAdded));
+  }
+  context.reply.Boolean(outcome == AddOutcome::kAdded);
+}
+
+template <Presence presence>
+void InsertItems(CommandContext& context, RedisCuckoo& cuckoo, Arguments items) {
+  constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
+  HashChunk hashes;
+  std::array<AddOutcome, kItemChunk> outcomes;
+  AddNotice notice(context, cuckoo, false);
+  context.reply.ArrayHeader(items.size());
+  for (size_t done = 0; done < items.size(); done += kItemChunk) {
+    const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
+    const std::span told(outcomes.data(), chunk.size());
+    context.AwaitImage(cuckoo);
+    cuckoo.Insert(HashItems(cuckoo, chunk, hashes), presence, kNoLimit, told);
+    for (const AddOutcome outcome : told) WriteInserted<presence>(context, outcome);
+    notice.Look(told);
+  }
+  notice.PublishOnce();
+}
+
+// The limit of sub-filters is asked once, before the first item, as in RedisBloom: one large insertion into a small
+// filter is not cut short.
+template <Presence presence>
+void Insert(CommandContext& context) {
+  constexpr bool kNx = presence == Presence::kSkipped;
+  ArgumentReader reader(context.arguments, 2);
+  const CuckooInsertRequest request =
+      ReadCuckooInsert(reader, context.settings(), kNx ? wire::kCuckooInsertNxArity : wire::kCuckooInsertArity);
+  if (!reader.ok()) return context.Error(reader.error());
+  if (context.FindFilter() == nullptr && !request.create) return context.Error(wire::kNotFound);
+  core::Filter* const filter = FindOrMake(context, request.params);
+  if (filter == nullptr) return;
+  RedisCuckoo* const cuckoo = AsCuckoo(filter);
+  if (cuckoo == nullptr) return context.Error(wire::kWrongType);
+  if (cuckoo->filters() >= MostFilters(context)) return context.Error(wire::kMaxExpansionsReached);
+  InsertItems<presence>(context, *cuckoo, request.items);
+}
+
+// ---- asking: of a missing filter, and of one of another type, the answer is no
+
+void WritePresence(CommandContext& context, std::span<const uint8_t> present) {
+  uint64_t hits = 0;
+  for (const uint8_t each : present) {
+    hits += each;
+    context.reply.Boolean(each != 0);
+  }
+  context.tally.hits += hits;
+  context.tally.misses += present.size() - hits;
+}
+
+void AnswerExists(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  std::array<uint8_t, kMaxRun> present{};
+  const std::span told(present.data(), hashes.size());
+  if (const RedisCuckoo* cuckoo = AsCuckoo(&filter)) cuckoo->MayContain(hashes, told);
+  WritePresence(context, told);
+}
+
+void Exists(CommandContext& context) {
+  constexpr uint8_t kAbsent = 0;
+  core::Filter* const filter = context.FindFilter();
+  if (filter == nullptr) return WritePresence(context, {&kAbsent, 1});
+  const KeyHash hash = filter->HashOf(context.arguments[2]);
+  AnswerExists(context, *filter, {&hash, 1});
+}
+
+void MultiExists(CommandContext& context) {
+  const Arguments items = context.arguments.subspan(2);
+  const RedisCuckoo* const cuckoo = AsCuckoo(context.FindFilter());
+  HashChunk hashes;
+  std::array<uint8_t, kItemChunk> present{};
+  context.reply.ArrayHeader(items.size());
+  for (size_t done = 0; done < items.size(); done += kItemChunk) {
+    const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
+    const std::span told(present.data(), chunk.size());
+    if (cuckoo != nullptr) cuckoo->MayContain(HashItems(*cuckoo, chunk, hashes), told);
+    WritePresence(context, told);
+  }
+}
+
+void AnswerCounts(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  std::array<uint64_t, kMaxRun> counts{};
+  const std::span told(counts.data(), hashes.size());
+  if (const RedisCuckoo* cuckoo = AsCuckoo(&filter)) cuckoo->Count(hashes, told);
+  for (const uint64_t each : told) context.reply.Integer(static_cast<int64_t>(each));
+}
+
+void Count(CommandContext& context) {
+  core::Filter* const filter = context.FindFilter();
+  if (filter == nullptr) return context.reply.Integer(0);
+  const KeyHash hash = filter->HashOf(context.arguments[2]);
+  AnswerCounts(context, *filter, {&hash, 1});
+}
+
+// ---- removing
+
+void AnswerDeletes(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  RedisCuckoo* const cuckoo = AsCuckoo(&filter);
+  if (cuckoo == nullptr) {
+    for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::kNothingToDelete);
+    return;
+  }
+  std::array<uint8_t, kMaxRun> removed;
+  const size_t done = cuckoo->Remove(hashes, std::span(removed.data(), hashes.size()));
+  for (const uint8_t each : std::span(removed.data(), done)) {
+    context.reply.Boolean(each != 0);
+    if (each != 0) NotifyChanged(context);
+  }
+  for (size_t i = done; i < hashes.size(); ++i) context.Error(wire::kOutOfMemory);
+  CompactIfDue(context, filter);
+}
+
+void Delete(CommandContext& context) {
+  core::Filter* const filter = context.FindFilter();
+  if (filter == nullptr) return context.Error(wire::kNothingToDelete);
+  const KeyHash hash = filter->HashOf(context.arguments[2]);
+  AnswerDeletes(context, *filter, {&hash, 1});
+}
+
+void Compact(CommandContext& context) {
+  const FilterPtr filter = context.keyspace().Find(context.arguments[1]);
+  RedisCuckoo* const cuckoo = AsCuckoo(filter.get());
+  if (cuckoo == nullptr) return context.Error(wire::kNothingToCompact);
+  cuckoo->Compact();
+  const core::Status logged = context.keyspace().NoteRewritten(filter);
+  if (!logged) return context.Error(wire::NotLogged(logged.error()));
+  NotifyChanged(context);
+  context.reply.Ok();
+}
+
+constexpr CommandRow kRows[] = {
+    {.name = "cf.reserve",
+     .arity = -3,
+     .max_arguments = 9,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "Creates an empty cuckoo filter, byte for byte RedisBloom's, with room for a capacity.",
+     .syntax = "key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS maxiterations] [EXPANSION expansion]",
+     .notes = "The number of buckets and the expansion are rounded up to powers of two; with EXPANSION 0 the filter "
+              "does not grow. What is not given is as the options cf-bucket-size, cf-max-iterations and "
+              "cf-expansion-factor say. Its error rate cannot be chosen: about bucketsize / 128 a sub-filter.",
+     .handler = Reserve},
+    {.name = "cf.add",
+     .arity = 3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(sub-filters + iterations)",
+     .summary = "Adds an item, once more if it is there: 1. Creates the filter if there is none.",
+     .syntax = "key item",
+     .notes = "Refused once there are cf-max-expansions sub-filters, also if there is room.",
+     .items_handler = AnswerAdds<Presence::kIgnored>,
+     .weigh = WeighArguments,
+     .handler = Add<Presence::kIgnored>},
+    {.name = "cf.addnx",
+     .arity = 3,
+     .flags = kWrite | kDenyOom | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(sub-filters + iterations)",
+     .summary = "Adds an item unless it is probably there: 1 if added, 0 if not. Creates the filter if there is none.",
+     .syntax = "key item",
+     .notes = "Refused once there are cf-max-expansions sub-filters, also if the item is there.",
+     .items_handler = AnswerAdds<Presence::kSkipped>,
+     .weigh = WeighArguments,
+     .handler = Add<Presence::kSkipped>},
+    {.name = "cf.insert",
+     .arity = -4,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(items * (sub-filters + iterations))",
+     .summary = "Adds items, as CF.ADD, and says how large the filter is to be if there is none.",
+     .syntax = "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]",
+     .notes = "Replies with an array, in which an item that found no room is -1 (RESP3: false). cf-max-expansions is "
+              "compared before the first item alone.",
+     .weigh = WeighChanges,
+     .handler = Insert<Presence::kIgnored>},
+    {.name = "cf.insertnx",
+     .arity = -4,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(items * (sub-filters + iterations))",
+     .summary = "Adds items, as CF.ADDNX, and says how large the filter is to be if there is none.",
+     .syntax = "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]",
+     .notes = "Replies with an array of integers, under RESP3 too: 1 added, 0 probably there, -1 no room.",
+     .weigh = WeighChanges,
+     .handler = Insert<Presence::kSkipped>},
+    {.name = "cf.exists",
+     .arity = 3,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(sub-filters)",
+     .summary = "Tells whether an item is in a cuckoo filter: 0 definitely not, 1 probably.",
+     .syntax = "key item",
+     .notes = "0 if there is no such filter, or if it is of another type.",
+     .items_handler = AnswerExists,
+     .weigh = WeighArguments,
+     .handler = Exists},
+    {.name = "cf.mexists",
+     .arity = -3,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kItems,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(items * sub-filters)",
+     .summary = "Tells of several items what CF.EXISTS tells of one, in an array.",
+     .syntax = "key item [item ...]",
+     .weigh = WeighArguments,
+     .handler = MultiExists},
+    {.name = "cf.count",
+     .arity = 3,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(sub-filters)",
+     .summary = "How often an item was added, less deletions: an estimate, at times too high.",
+     .syntax = "key item",
+     .notes = "0 if there is no such filter, or if it is of another type.",
+     .items_handler = AnswerCounts,
+     .weigh = WeighArguments,
+     .handler = Count},
+    {.name = "cf.del",
+     .arity = 3,
+     .flags = kWrite | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(sub-filters)",
+     .summary = "Deletes an item, once: 1 if deleted, 0 if it is not there.",
+     .syntax = "key item",
+     .notes = "Delete only what was added: deleting an item that merely looks present takes the print of another, "
+              "which is then missed.",
+     .items_handler = AnswerDeletes,
+     .weigh = WeighArguments,
+     .handler = Delete},
+    {.name = "cf.compact",
+     .arity = 2,
+     .flags = kWrite,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(bytes)",
+     .summary = "Moves prints from newer sub-filters into older ones, and takes off those that become empty.",
+     .syntax = "key",
+     .weigh = WeighFilter,
+     .handler = Compact},
+};
+
+}  // namespace
+
+std::span<const CommandRow> CuckooCommands() { return kRows; }
+
+}  // namespace bitsieve::commands

@@ -1,0 +1,217 @@
+// CF.INFO, CF.DEBUG, CF.SCANDUMP and CF.LOADCHUNK: what a cuckoo filter is, and its bytes, in RedisBloom's words.
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "commands/cuckoo_loads.h"
+#include "commands/cuckoo_lookup.h"
+#include "commands/filter_commands.h"
+#include "commands/notices.h"
+#include "commands/weigh.h"
+#include "commands/wire_errors.h"
+#include "core/base/bytes.h"
+#include "core/families/redisbloom/redis_cuckoo_codec.h"
+
+namespace bitsieve::commands {
+namespace {
+
+using core::RedisCuckoo;
+using core::RedisCuckooHeader;
+using protocol::ReplyWriter;
+
+// As RedisBloom counts: its own objects and the slots.
+uint64_t SizeOf(const RedisCuckooHeader& header) { return 40 + 16 * header.filters + header.BodyBytes(); }
+
+void Info(CommandContext& context) {
+  const RedisCuckoo* const cuckoo = FindCuckoo(context, wire::kNotFound, wire::kWrongType);
+  if (cuckoo == nullptr) return;
+  const RedisCuckooHeader header = cuckoo->Header();
+  ReplyWriter& reply = context.reply;
+  reply.MapHeader(8);
+  const auto write = [&reply](std::string_view label, uint64_t value) {
+    reply.SimpleString(label);
+    reply.Integer(static_cast<int64_t>(value));
+  };
+  write("Size", SizeOf(header));
+  write("Number of buckets", header.buckets);
+  write("Number of filters", header.filters);
+  write("Number of items inserted", header.items);
+  write("Number of items deleted", header.deletes);
+  write("Bucket size", header.bucket_size);
+  write("Expansion rate", header.expansion);
+  write("Max iterations", header.max_iterations);
+}
+
+void Debug(CommandContext& context) {
+  const RedisCuckoo* const cuckoo = FindCuckoo(context, wire::kNotFound, wire::kWrongType);
+  if (cuckoo == nullptr) return;
+  const RedisCuckooHeader header = cuckoo->Header();
+  std::string text;
+  const auto append = [&text](std::string_view label, uint64_t value) {
+    text.append(text.empty() ? "" : " ").append(label).append(":").append(std::to_string(value));
+  };
+  append("bktsize", header.bucket_size);
+  append("buckets", header.buckets);
+  append("items", header.items);
+  append("deletes", header.deletes);
+  append("filters", header.filters);
+  append("max_iterations", header.max_iterations);
+  append("expansion", header.expansion);
+  context.reply.BulkString(text);
+}
+
+void ReplyEndOfDump(CommandContext& context) {
+  context.reply.ArrayHeader(2);
+  context.reply.Integer(0);
+  context.reply.Null();
+}
+
+// The header first; then the body, each cursor the offset that comes next, and one. A filter without items has nothing
+// to dump, as in RedisBloom.
+void ScanDump(CommandContext& context) {
+  const std::optional<int64_t> position = ParseInteger(context.arguments[2]);
+  if (!position || *position < 0) return context.Error(wire::kInvalidPosition);
+  const RedisCuckoo* const cuckoo = FindCuckoo(context, wire::kNotFound, wire::kWrongType);
+  if (cuckoo == nullptr) return;
+  const RedisCuckooHeader header = cuckoo->Header();
+  if (header.items == 0) return ReplyEndOfDump(context);
+  if (*position == 0) {
+    context.reply.ArrayHeader(2);
+    context.reply.Integer(1);
+    return context.reply.BulkString(EncodeRedisCuckooHeader(header));
+  }
+  const std::string chunk = cuckoo->ReadChunk(static_cast<uint64_t>(*position) - 1);
+  if (chunk.empty()) return ReplyEndOfDump(context);
+  context.reply.ArrayHeader(2);
+  context.reply.Integer(*position + static_cast<int64_t>(chunk.size()));
+  context.reply.BulkString(chunk);
+}
+
+// ---- loading: the filter is published with its last byte
+
+CuckooLoads& LoadsOf(CommandContext& context) { return *context.environment.cuckoo_loads; }
+
+void PublishLoaded(CommandContext& context, core::FilterDecoder& decoder) {
+  core::Result<std::unique_ptr<core::Filter>> loaded = decoder.Finish();
+  if (!loaded) return context.Error(wire::kOutOfMemory);  // a body of the right length has nothing else to refuse
+  const FilterPtr filter = std::move(*loaded);
+  const FilterPtr there = PublishCuckoo(context, filter);
+  if (there == nullptr) return;
+  if (there != filter) return context.Error(TakenBy(there));
+  NotifyNew(context, context.arguments[1]);
+  NotifyChanged(context);
+  context.reply.Ok();
+}
+
+// Empty if the header can be read and is one that RedisBloom could have written.
+std::string_view RefusalOf(const core::Result<RedisCuckooHeader>& header, size_t size) {
+  if (header) return {};
+  if (header.error().code == core::ErrorCode::kUnsupported) return wire::kInvalidHeaderOf20;
+  return core::IsRedisCuckooHeaderSize(size) ? wire::kHeaderRefused : wire::kInvalidHeader;
+}
+
+// Memory for all that is to come is taken now, so that a load that begins does not fail for want of it.
+void BeginLoad(CommandContext& context) {
+  const std::string_view name = context.arguments[1], data = context.arguments[3];
+  const core::Result<RedisCuckooHeader> header = core::DecodeRedisCuckooHeader(data);
+  if (const std::string_view refusal = RefusalOf(header, data.size()); !refusal.empty()) return context.Error(refusal);
+  core::MemoryBudget& memory = context.keyspace().memory();
+  auto overhead = core::MemoryReservation::TryTake(memory, kNameOverheadBytes + name.size());
+  auto decoder = core::OpenRedisCuckooDump(*header, memory);
+  if (!overhead.held() || !decoder) return context.Error(wire::kOutOfMemory);
+  auto load = std::make_unique<CuckooLoad>(CuckooLoad{std::move(overhead), std::move(*decoder)});
+  if (!LoadsOf(context).Put(name, std::move(load))) return context.Error(wire::kTooManyCuckooLoads);
+  context.reply.Ok();
+}
+
+// RedisBloom's iterators are the place behind the data, and one.
+bool IsNext(const CuckooLoad& load, uint64_t position, uint64_t size) {
+  const uint64_t left = load.decoder->body_bytes() - load.received;
+  return size != 0 && size <= left && position - 1 == load.received + size;
+}
+
+void ContinueLoad(CommandContext& context, uint64_t position) {
+  const std::string_view name = context.arguments[1], data = context.arguments[3];
+  std::unique_ptr<CuckooLoad> load = LoadsOf(context).Take(name);
+  if (load == nullptr) return context.Error(wire::kNotFound);
+  const bool taken = IsNext(*load, position, data.size()) && load->decoder->Append(core::AsBytes(data));
+  if (taken) load->received += data.size();
+  if (taken && load->received == load->decoder->body_bytes()) return PublishLoaded(context, *load->decoder);
+  const bool kept = LoadsOf(context).Return(name, std::move(load));
+  if (!taken) return context.Error(wire::kChunkRefused);
+  if (!kept) return context.Error(wire::kTooManyCuckooLoads);
+  context.reply.Ok();
+}
+
+void LoadChunk(CommandContext& context) {
+  const std::optional<int64_t> position = ParseInteger(context.arguments[2]);
+  if (!position || *position <= 0) return context.Error(wire::kInvalidPosition);
+  const FilterPtr there = context.keyspace().Find(context.arguments[1]);
+  if (there == nullptr) return *position == 1 ? BeginLoad(context) : ContinueLoad(context, *position);
+  LoadsOf(context).Take(context.arguments[1]);  // the name was taken: its load has come to nothing
+  if (*position == 1 || AsCuckoo(there.get()) == nullptr) return context.Error(TakenBy(there));
+  context.Error(wire::kChunkRefused);
+}
+
+constexpr CommandRow kRows[] = {
+    {.name = "cf.info",
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(sub-filters)",
+     .summary = "What a cuckoo filter was made for, and how full it is.",
+     .syntax = "key",
+     .notes = "Size is what RedisBloom would tell; BF.INFO and MEMORY USAGE tell what it takes here.",
+     .handler = Info},
+    {.name = "cf.debug",
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "The fields of CF.INFO in one line.",
+     .syntax = "key",
+     .handler = Debug},
+    {.name = "cf.scandump",
+     .arity = 3,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(bytes of the chunk)",
+     .summary = "A cuckoo filter's bytes, chunk by chunk, as RedisBloom has them: begins with iterator 0, goes on with "
+                "each reply's first element, and is done when that is 0 again.",
+     .syntax = "key iterator",
+     .notes =
+         "Replies with the next iterator and a chunk, to be given to CF.LOADCHUNK together; at the end the chunk "
+         "is nil. A filter without items has no chunks. Nothing should be added or deleted meanwhile: each chunk is "
+         "of its own moment.",
+     .weigh = WeighFilter,
+     .handler = ScanDump},
+    {.name = "cf.loadchunk",
+     .arity = 4,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kCuckoo,
+     .since = "1.0.0",
+     .complexity = "O(bytes of the chunk); with the header, O(sub-filters)",
+     .summary =
+         "Loads what CF.SCANDUMP gave, here or in RedisBloom: each chunk with the iterator that came with it, in "
+         "their order.",
+     .syntax = "key iterator data",
+     .notes =
+         "The filter is there once its last chunk is, and not before. A load that is not continued for a minute is "
+         "forgotten. Headers of RedisBloom 2.0 are refused: its items were hashed otherwise.",
+     .weigh = WeighMany,
+     .handler = LoadChunk},
+};
+
+}  // namespace
+
+std::span<const CommandRow> CuckooDumpCommands() { return kRows; }
+
+}  // namespace bitsieve::commands

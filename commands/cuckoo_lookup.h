@@ -1,0 +1,30 @@
+// cuckoo_lookup.h: the filters that CF.* works on, of the kind rediscuckoo alone. Confined to the context's loop.
+#pragma once
+
+#include <string_view>
+
+#include "commands/command.h"
+#include "core/families/redisbloom/redis_cuckoo.h"
+
+namespace bitsieve::commands {
+
+// Null if it is null or of another type.
+core::RedisCuckoo* AsCuckoo(core::Filter* filter);
+
+// The filter named by argument 1; null, and the error replied, if there is none or it is of another type.
+core::RedisCuckoo* FindCuckoo(CommandContext& context, std::string_view missing, std::string_view of_other_kind);
+
+// Null, and an error replied, if there is no memory for it.
+FilterPtr MakeCuckoo(CommandContext& context, const core::FilterParams& params);
+
+// Publishes it under argument 1. What the name holds then: somebody else may have been first. Null, and an error
+// replied, if there is no memory for the name, or no place on the disk for what it holds.
+FilterPtr PublishCuckoo(CommandContext& context, FilterPtr cuckoo);
+
+// After a removal from `filter`, named by argument 1: has a worker compact it if that is due and takes long.
+void CompactIfDue(CommandContext& context, core::Filter& filter);
+
+// That a name is taken, by a cuckoo filter or by another.
+std::string_view TakenBy(const FilterPtr& there);
+
+}  // namespace bitsieve::commands

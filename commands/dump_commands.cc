@@ -1,0 +1,367 @@
+// BF.SCANDUMP, BF.LOADCHUNK, BF.DUMP, BF.RESTORE and BF.DEBUG: filters as bytes, out of the server and into it.
+//
+// A filter of the kind redisbloom goes in RedisBloom's own form, with RedisBloom's cursors: 1 and the header first;
+// then k and the bytes from place k - 1 on. Every other kind goes as one dump (core/filter/filter_dump.h) cut into
+// chunks. Its cursor is the number of the dump, above, and the number of chunks so far, in the lowest kPieceBits: below
+// 2^53, as some clients keep integers in doubles. The server keeps the image until the dump's end, so that all chunks
+// are of one moment, and the latest chunk, so that a client which lost a reply can ask for it again.
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "commands/filter_commands.h"
+#include "commands/notices.h"
+#include "commands/transfers.h"
+#include "commands/weigh.h"
+#include "commands/wire_errors.h"
+#include "core/base/bytes.h"
+#include "core/families/redisbloom/redis_bloom_codec.h"
+#include "core/families/redisbloom/redis_bloom_filter.h"
+#include "core/filter/filter_dump.h"
+
+namespace bitsieve::commands {
+namespace {
+
+constexpr size_t kPieceBytes = size_t{16} << 20;
+constexpr uint64_t kMaxDumpBytes = uint64_t{128} << 20;  // of one reply; half of what a client may leave unread
+constexpr unsigned kPieceBits = 20;
+constexpr uint64_t kPieceMask = (uint64_t{1} << kPieceBits) - 1;
+
+Transfers& TransfersOf(CommandContext& context) { return *context.environment.transfers; }
+
+void ReplyPiece(CommandContext& context, uint64_t next, std::string_view bytes) {
+  context.reply.ArrayHeader(2);
+  context.reply.Integer(static_cast<int64_t>(next));
+  context.reply.BulkString(bytes);
+}
+
+void ScanRedisBloom(CommandContext& context, const core::RedisBloomFilter& filter, int64_t cursor) {
+  if (cursor == 0) return ReplyPiece(context, 1, filter.Header());
+  std::string piece;
+  if (cursor > 0) filter.AppendPiece(static_cast<uint64_t>(cursor) - 1, kPieceBytes, piece);
+  ReplyPiece(context, piece.empty() ? 0 : static_cast<uint64_t>(cursor) + piece.size(), piece);
+}
+
+uint64_t CursorOf(uint64_t dump, uint64_t pieces) { return dump << kPieceBits | pieces; }
+
+// Keeps the dump for what is asked next, and replies with its latest chunk.
+void KeepAndReply(CommandContext& context, uint64_t number, std::unique_ptr<OpenDump> dump, bool is_new,
+                  std::string_view chunk) {
+  const uint64_t next = CursorOf(number, dump->pieces);
+  const std::string key = std::to_string(number);
+  OpenDumps& dumps = TransfersOf(context).dumps;
+  const bool kept = is_new ? dumps.Put(key, std::move(dump)) : dumps.Return(key, std::move(dump));
+  if (!kept) return context.Error(wire::kTooManyDumps);
+  ReplyPiece(context, next, chunk);
+}
+
+void HandOutNext(CommandContext& context, uint64_t number, std::unique_ptr<OpenDump> dump) {
+  const auto chunk = std::make_shared<std::string>();
+  if (const core::Status status = dump->stream.Read(kPieceBytes, *chunk); !status) {
+    return context.Error(wire::kOutOfMemory);
+  }
+  ++dump->pieces;
+  dump->latest.reset();
+  dump->latest_memory = {};
+  dump->latest_memory = core::MemoryReservation::TryTake(context.keyspace().memory(), chunk->capacity());
+  if (dump->latest_memory.held()) dump->latest = chunk;
+  const bool is_new = dump->pieces == 1;
+  KeepAndReply(context, number, std::move(dump), is_new, *chunk);
+}
+
+void HandOutAgain(CommandContext& context, uint64_t number, std::unique_ptr<OpenDump> dump) {
+  const std::shared_ptr<const std::string> chunk = dump->latest;
+  KeepAndReply(context, number, std::move(dump), false, *chunk);
+}
+
+void BeginDump(CommandContext& context) {
+  const uint64_t number = TransfersOf(context).NextDumpNumber();
+  auto dump = std::make_unique<OpenDump>(OpenDump{context.held, core::DumpStream(context.filter->Capture())});
+  HandOutNext(context, number, std::move(dump));
+}
+
+// A client that saw no reply asks for the same cursor again, and gets the same chunk.
+void ContinueDump(CommandContext& context, uint64_t cursor) {
+  const uint64_t number = cursor >> kPieceBits;
+  const uint64_t pieces = cursor & kPieceMask;
+  Transfers& transfers = TransfersOf(context);
+  std::unique_ptr<OpenDump> dump = transfers.dumps.Take(std::to_string(number));
+  if (dump == nullptr) {
+    if (!transfers.ended.Contains(cursor)) return context.Error(wire::kNoSuchDump);
+    return ReplyPiece(context, 0, "");
+  }
+  const bool of_this_filter = dump->filter == context.held;
+  if (of_this_filter && dump->pieces == pieces) {
+    if (!dump->stream.AtEnd()) return HandOutNext(context, number, std::move(dump));
+    transfers.ended.Note(cursor);
+    return ReplyPiece(context, 0, "");
+  }
+  if (of_this_filter && dump->pieces == pieces + 1 && dump->latest != nullptr) {
+    return HandOutAgain(context, number, std::move(dump));
+  }
+  transfers.dumps.Return(std::to_string(number), std::move(dump));
+  context.Error(wire::kNoSuchDump);
+}
+
+void ScanDump(CommandContext& context) {
+  const core::Filter* filter = context.FindFilter();
+  if (filter == nullptr) return context.Error(wire::kNotFound);
+  const std::optional<int64_t> cursor = ParseInteger(context.arguments[2]);
+  if (!cursor) return context.Error(wire::kScanCursorNotNumeric);
+  if (const auto* redis_bloom = dynamic_cast<const core::RedisBloomFilter*>(filter)) {
+    return ScanRedisBloom(context, *redis_bloom, *cursor);
+  }
+  if (*cursor == 0) return BeginDump(context);
+  ContinueDump(context, static_cast<uint64_t>(*cursor));
+}
+
+// Why bytes could not be read. RedisBloom tells no reason, and clients may compare.
+void RefuseBytes(CommandContext& context, LoadFormat format, const core::Error& error) {
+  if (error.code == core::ErrorCode::kOutOfMemory) return context.Error(wire::kOutOfMemory);
+  if (format == LoadFormat::kRedisBloom) return context.Error(wire::kBadData);
+  context.Error(wire::BadData(error.message));
+}
+
+// Publishes a filter that has arrived whole.
+void PublishLoaded(CommandContext& context, LoadFormat format, core::FilterDecoder& decoder) {
+  core::Result<std::unique_ptr<core::Filter>> loaded = decoder.Finish();
+  if (!loaded) return RefuseBytes(context, format, loaded.error());
+  const FilterPtr filter = std::move(*loaded);
+  const auto prepared = context.keyspace().Prepare(filter);
+  if (!prepared) return context.Error(wire::NotLogged(prepared.error()));
+  const FilterPtr now = context.keyspace().InsertIfAbsent(context.arguments[1], filter);
+  if (now == nullptr) return context.Error(wire::kOutOfMemory);
+  if (now != filter) return context.Error(wire::kItemExists);
+  NotifyNew(context, context.arguments[1]);
+  NotifyChanged(context);
+  context.reply.Ok();
+}
+
+// Takes the next bytes in; publishes the filter with the last ones, and else keeps `load` for the next ones.
+void TakeIn(CommandContext& context, std::unique_ptr<PendingLoad> load, std::string_view bytes, uint64_t cursor) {
+  const std::string_view name = context.arguments[1];
+  if (const core::Status status = load->decoder->Append(core::AsBytes(bytes)); !status) {
+    return RefuseBytes(context, load->format, status.error());
+  }
+  load->received += bytes.size();
+  if (load->received == load->decoder->body_bytes()) return PublishLoaded(context, load->format, *load->decoder);
+  const bool begins = std::exchange(load->last_cursor, cursor) == 0;
+  PendingLoads& loads = TransfersOf(context).loads;
+  const bool kept = begins ? loads.Put(name, std::move(load)) : loads.Return(name, std::move(load));
+  if (!kept) return context.Error(wire::kTooManyLoads);
+  context.reply.Ok();
+}
+
+// From a header, which may be followed by first bytes of the body.
+void BeginLoad(CommandContext& context, LoadFormat format, uint64_t cursor) {
+  const std::string_view data = context.arguments[3];
+  core::MemoryBudget& memory = context.keyspace().memory();
+  auto overhead = core::MemoryReservation::TryTake(memory, kNameOverheadBytes + context.arguments[1].size());
+  if (!overhead.held()) return context.Error(wire::kOutOfMemory);
+  auto load = std::make_unique<PendingLoad>(PendingLoad{format, std::move(overhead), nullptr});
+  if (format == LoadFormat::kRedisBloom) {
+    auto decoder = core::OpenRedisBloom(data, memory);
+    if (!decoder) return RefuseBytes(context, format, decoder.error());
+    load->decoder = std::move(*decoder);
+    return TakeIn(context, std::move(load), "", cursor);
+  }
+  auto dump = core::OpenFilterDump(data, memory, context.keyspace().clock());
+  if (!dump) return RefuseBytes(context, format, dump.error());
+  load->decoder = std::move(dump->decoder);
+  TakeIn(context, std::move(load), data.substr(dump->head_bytes), cursor);
+}
+
+// Empty if these are the bytes that come next.
+std::string_view MisplacedRedisBloom(const PendingLoad& load, int64_t cursor, uint64_t size) {
+  if (cursor <= 0 || static_cast<uint64_t>(cursor) < size) return wire::kBadData;
+  const uint64_t offset = static_cast<uint64_t>(cursor) - size - 1;
+  const uint64_t total = load.decoder->body_bytes();
+  if (offset >= total) return wire::kInvalidOffset;
+  if (size > total - offset) return wire::kInvalidChunk;
+  return offset == load.received ? "" : wire::kChunkNotNext;
+}
+
+std::string_view Misplaced(const PendingLoad& load, int64_t cursor, uint64_t size) {
+  if (load.format == LoadFormat::kRedisBloom) return MisplacedRedisBloom(load, cursor, size);
+  return static_cast<uint64_t>(cursor) == load.last_cursor + 1 ? "" : wire::kChunkNotNext;
+}
+
+void ContinueLoad(CommandContext& context, int64_t cursor) {
+  const std::string_view data = context.arguments[3];
+  PendingLoads& loads = TransfersOf(context).loads;
+  std::unique_ptr<PendingLoad> load = loads.Take(context.arguments[1]);
+  if (load == nullptr) return context.Error(wire::kNotFound);
+  if (const std::string_view error = Misplaced(*load, cursor, data.size()); !error.empty()) {
+    loads.Return(context.arguments[1], std::move(load));
+    return context.Error(error);
+  }
+  TakeIn(context, std::move(load), data, static_cast<uint64_t>(cursor));
+}
+
+void LoadChunk(CommandContext& context) {
+  const std::optional<int64_t> cursor = ParseInteger(context.arguments[2]);
+  if (!cursor) return context.Error(wire::kLoadCursorNotNumeric);
+  const bool is_dump = core::IsFilterDump(context.arguments[3]) && (*cursor & kPieceMask) == 1;
+  if (context.FindFilter() != nullptr) {
+    TransfersOf(context).loads.Take(context.arguments[1]);  // the name was taken: its load has come to nothing
+    return context.Error(is_dump ? wire::kItemExists : wire::kBadData);
+  }
+  if (is_dump) return BeginLoad(context, LoadFormat::kBitsieve, static_cast<uint64_t>(*cursor));
+  if (*cursor == 1) return BeginLoad(context, LoadFormat::kRedisBloom, 1);
+  ContinueLoad(context, *cursor);
+}
+
+void Dump(CommandContext& context) {
+  const core::Filter* filter = context.FindFilter();
+  if (filter == nullptr) return context.Error(wire::kNotFound);
+  core::DumpStream stream(filter->Capture());
+  if (stream.total_bytes() > kMaxDumpBytes) {
+    return context.Error(wire::DumpTooLarge(std::to_string(stream.total_bytes()), std::to_string(kMaxDumpBytes)));
+  }
+  if (!context.reply.Fits(stream.total_bytes())) return;
+  std::string dump;
+  dump.reserve(stream.total_bytes());
+  if (!stream.Read(stream.total_bytes(), dump)) return context.Error(wire::kOutOfMemory);
+  context.reply.BulkString(dump);
+}
+
+void Restore(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 3);
+  const bool replace = !reader.AtEnd() && reader.Skip("REPLACE");
+  if (!reader.AtEnd()) return context.Error(wire::kSyntax);
+  const std::string_view name = context.arguments[1];
+  if (!replace && context.FindFilter() != nullptr) return context.Error(wire::kItemExists);
+  auto restored = core::RestoreFilter(context.arguments[2], context.keyspace().memory(), context.keyspace().clock());
+  if (!restored) return RefuseBytes(context, LoadFormat::kBitsieve, restored.error());
+  const FilterPtr filter = std::move(*restored);
+  const auto prepared = context.keyspace().Prepare(filter);
+  if (!prepared) return context.Error(wire::NotLogged(prepared.error()));
+  if (replace) {
+    if (!context.keyspace().Put(name, filter, 0)) return context.Error(wire::kOutOfMemory);
+    Notify(context, EventClass::kGeneric, "restore", name);
+    return context.reply.Ok();
+  }
+  const FilterPtr now = context.keyspace().InsertIfAbsent(name, filter);
+  if (now == nullptr) return context.Error(wire::kOutOfMemory);
+  if (now != filter) return context.Error(wire::kItemExists);
+  NotifyNew(context, name);
+  Notify(context, EventClass::kGeneric, "restore", name);
+  context.reply.Ok();
+}
+
+struct LinkLine {
+  uint64_t bytes, bits;
+  uint32_t hashes, hash_width;
+  uint64_t capacity, items;
+  double rate;
+};
+
+void WriteLinkLine(CommandContext& context, const LinkLine& line) {
+  char text[256];
+  const int size =
+      std::snprintf(text, sizeof text, "bytes:%llu bits:%llu hashes:%u hashwidth:%u capacity:%llu size:%llu ratio:%g",
+                    static_cast<unsigned long long>(line.bytes), static_cast<unsigned long long>(line.bits),
+                    line.hashes, line.hash_width, static_cast<unsigned long long>(line.capacity),
+                    static_cast<unsigned long long>(line.items), line.rate);
+  context.reply.BulkString({text, static_cast<size_t>(size)});
+}
+
+void Debug(CommandContext& context) {
+  const core::Filter* filter = context.FindFilter();
+  if (filter == nullptr) return context.Error(wire::kNotFound);
+  const uint32_t hash_width = filter->params().hash == core::HashKind::kRedisBloom32 ? 32 : 64;
+  const auto* chain = dynamic_cast<const core::ScalableFilter*>(filter);
+  const std::vector<const core::Link*> links = chain == nullptr ? std::vector<const core::Link*>() : chain->Links();
+  context.reply.ArrayHeader(chain == nullptr ? 2 : 1 + links.size());
+  context.reply.BulkString("size:" + std::to_string(filter->ItemCount()));
+  for (const core::Link* link : links) {
+    const core::LinkShape& shape = link->shape();
+    WriteLinkLine(context, {shape.BodyBytes(), shape.MemoryBits(), shape.hash_functions, hash_width, shape.capacity,
+                            link->items(), shape.error_rate});
+  }
+  if (chain != nullptr) return;
+  const core::FilterInfo info = filter->Info();
+  WriteLinkLine(context, {info.size_bytes, info.size_bytes * 8, info.hash_functions, hash_width, info.capacity,
+                          info.items, filter->params().error_rate});
+}
+
+constexpr CommandRow kRows[] = {
+    {.name = "bf.scandump",
+     .arity = 3,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kBloom,
+     .since = "1.0.0",
+     .complexity = "O(bytes of the chunk)",
+     .summary = "Reads a filter's bytes chunk by chunk, for BF.LOADCHUNK: begin with iterator 0 and go on with the "
+                "iterator of each reply, until it is 0.",
+     .syntax = "key iterator",
+     .notes =
+         "An array of the next iterator and a chunk of at most 16 MiB. Of the type redisbloom the chunks are "
+         "RedisBloom's own, so that RedisBloom can load them, and show what is there when each is read: let "
+         "no client add meanwhile. Of every other type they are a checksummed dump as BF.DUMP gives it, in chunks, "
+         "and all of one moment. Asking for the same iterator again returns the same chunk, as long as none after it "
+         "was asked for. Such a dump ends when its next chunk is not asked for within a minute; the server keeps 64 "
+         "at a time.",
+     .weigh = WeighFilter,
+     .handler = ScanDump},
+    {.name = "bf.loadchunk",
+     .arity = 4,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kBloom,
+     .since = "1.0.0",
+     .complexity = "O(bytes of the chunk); of the last chunk O(bytes of the filter)",
+     .summary = "Takes one chunk of a filter in, as BF.SCANDUMP gave it, together with the iterator of the same reply.",
+     .syntax = "key iterator data",
+     .notes = "Chunks come in order. The name must be free. The filter is there with its last chunk, and not before; "
+              "until then another command may take its name, and the load fails. A load ends when no chunk comes "
+              "for a minute; the server keeps 64 at a time. Dumps of RedisBloom, of all its versions, and of Bitsieve "
+              "are told apart by their first bytes.",
+     .weigh = WeighMany,
+     .handler = LoadChunk},
+    {.name = "bf.dump",
+     .arity = 2,
+     .flags = kReadOnly,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kBloom,
+     .since = "bitsieve 0.1.0",
+     .complexity = "O(bytes)",
+     .summary = "A filter as one string of bytes, for BF.RESTORE, on this server or another, and for files.",
+     .syntax = "key",
+     .notes = "Checksummed and self-describing. At most 128 MiB: larger filters are read with BF.SCANDUMP, whose "
+              "chunks end to end are the same bytes, except for the type redisbloom.",
+     .weigh = WeighFilter,
+     .handler = Dump},
+    {.name = "bf.restore",
+     .arity = -3,
+     .max_arguments = 4,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kBloom,
+     .since = "bitsieve 0.1.0",
+     .complexity = "O(bytes)",
+     .summary = "Makes a filter from what BF.DUMP gave.",
+     .syntax = "key data [REPLACE]",
+     .notes = "An error if the name is taken, unless REPLACE is given: then the filter takes the place of what is "
+              "there, in one step. Expiries are not part of a dump.",
+     .weigh = WeighArguments,
+     .handler = Restore},
+    {.name = "bf.debug",
+     .arity = 2,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kBloom,
+     .since = "1.0.0",
+     .complexity = "O(links)",
+     .summary = "The links of a filter, a line each, in RedisBloom's words.",
+     .syntax = "key",
+     .handler = Debug},
+};
+
+}  // namespace
+
+std::span<const CommandRow> DumpCommands() { return kRows; }
+
+}  // namespace bitsieve::commands

@@ -1,0 +1,22 @@
+// filter_commands.h: the rows of all commands on filters, BF.* and CF.*, by family. Thread-safe: constants.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "commands/command.h"
+
+namespace bitsieve::commands {
+
+std::span<const CommandRow> BloomCommands();
+std::span<const CommandRow> BloomSetCommands();
+std::span<const CommandRow> DumpCommands();
+std::span<const CommandRow> RemovalCommands();
+std::span<const CommandRow> FreezeCommands();
+std::span<const CommandRow> CuckooCommands();
+std::span<const CommandRow> CuckooDumpCommands();
+
+inline constexpr std::array kFilterCommands{BloomCommands, RemovalCommands, FreezeCommands,    BloomSetCommands,
+                                            DumpCommands,  CuckooCommands,  CuckooDumpCommands};
+
+}  // namespace bitsieve::commands

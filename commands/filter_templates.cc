@@ -1,0 +1,142 @@
+#include "commands/filter_templates.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cctype>
+
+#include "commands/wire_errors.h"
+#include "core/base/glob.h"
+#include "core/filter/filter_factory.h"
+
+namespace bitsieve::commands {
+namespace {
+
+constexpr OptionErrors kErrors{.missing = "ERR it has no value",
+                               .bad_expansion = wire::kExpansionRange,
+                               .bad_capacity = wire::kCapacityRange,
+                               .bad_error_rate = wire::kErrorRateRange};
+
+using Words = std::vector<std::string>;
+
+// The option that a field, which is in lower case, stands for; empty if it stands for none.
+std::string OptionOf(const std::string& field) {
+  if (field == "error-rate") return "ERROR";
+  std::string option;
+  for (const char c : field) {
+    if (c < 'a' || c > 'z') return "";
+    option += static_cast<char>(c - 'a' + 'A');
+  }
+  return option == "ERROR" || option == "NONSCALING" ? "" : option;
+}
+
+// Reads all words; false if one of them is no option.
+bool ReadWords(const Words& words, ArgumentReader& reader, core::FilterParams& params, GivenOptions& given) {
+  const std::vector<std::string_view> arguments(words.begin(), words.end());
+  reader = ArgumentReader(arguments, 0);
+  while (reader.More() && ReadCreateOption(reader, kErrors, params, given)) {
+  }
+  return !reader.ok() || reader.AtEnd();
+}
+
+// An error as people read it in a log: without what tells clients that it is one.
+std::string Plain(std::string_view error) {
+  if (error.starts_with("ERR ")) error.remove_prefix(4);
+  return std::string(error);
+}
+
+}  // namespace
+
+tl::expected<FilterTemplate, std::vector<std::string>> FilterTemplate::Make(const TemplateEntry& entry) {
+  FilterTemplate made;
+  std::vector<std::string> problems;
+  made.pattern_ = entry.pattern;
+  made.Read(entry, problems);
+  if (problems.empty()) made.Check(entry.where, problems);
+  if (!problems.empty()) return tl::unexpected(std::move(problems));
+  return made;
+}
+
+// Field by field, each alone, so that a problem has its field's name.
+void FilterTemplate::Read(const TemplateEntry& entry, std::vector<std::string>& problems) {
+  for (const auto& [field, value] : entry.fields) {
+    const std::string option = OptionOf(field);
+    const Words words{option, value};
+    ArgumentReader reader({}, 0);
+    core::FilterParams params;
+    GivenOptions given;
+    const std::string place = entry.where + ", " + field;
+    if (option.empty() || !ReadWords(words, reader, params, given)) {
+      problems.push_back(place +
+                         ": there is no such field; those of BF.INSERT's options are type, error-rate, "
+                         "capacity, expansion and so on");
+      continue;
+    }
+    if (given.expansion && !ExpansionInRange(*given.expansion)) reader.Fail(kErrors.bad_expansion);
+    if (!reader.ok()) problems.push_back(place + " " + wire::Quoted(value) + ": " + Plain(reader.error()));
+    if (given.type) type_ = params.type;
+    Words& list = given.type || !given.of_type.empty() ? of_type_ : general_;
+    list.insert(given.type ? list.begin() : list.end(), words.begin(), words.end());
+  }
+}
+
+// Whether the fields fit together, and whether such a filter can be made; which a budget of a byte tells without making
+// it.
+void FilterTemplate::Check(const std::string& where, std::vector<std::string>& problems) const {
+  if (!type_ && !of_type_.empty()) {
+    std::string field = of_type_.front();
+    std::ranges::transform(field, field.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    problems.push_back(where + ": " + field + " needs a type beside it, since not every type has it");
+    return;
+  }
+  core::FilterParams params;
+  GivenOptions given;
+  ArgumentReader reader({}, 0);
+  ReadWords(general_, reader, params, given);
+  ReadWords(of_type_, reader, params, given);
+  SettleCreateOptions(reader, kErrors, given, params);
+  if (!reader.ok()) {
+    problems.push_back(where + ": " + Plain(reader.error()));
+    return;
+  }
+  core::MemoryBudget none(1);
+  const auto refused = core::MakeFilter(params, none);
+  if (!refused && refused.error().code == core::ErrorCode::kInvalidArgument) {
+    problems.push_back(where + ": " + refused.error().message);
+  }
+}
+
+void FilterTemplate::Apply(bool own_type, core::FilterParams& params, GivenOptions& given) const {
+  ArgumentReader reader({}, 0);
+  ReadWords(general_, reader, params, given);
+  assert(reader.ok());
+  if (own_type) ReadWords(of_type_, reader, params, given);
+  assert(reader.ok());
+  // As if by default: a type that does not grow may be asked for.
+  if (given.expansion) params.expansion = static_cast<uint32_t>(*given.expansion);
+  given.expansion.reset();
+}
+
+tl::expected<FilterTemplates, std::vector<std::string>> FilterTemplates::Make(
+    const std::vector<TemplateEntry>& entries) {
+  FilterTemplates made;
+  std::vector<std::string> problems;
+  for (const TemplateEntry& entry : entries) {
+    auto one = FilterTemplate::Make(entry);
+    if (one) {
+      made.templates_.push_back(std::move(*one));
+    } else {
+      problems.insert(problems.end(), one.error().begin(), one.error().end());
+    }
+  }
+  if (!problems.empty()) return tl::unexpected(std::move(problems));
+  return made;
+}
+
+const FilterTemplate* FilterTemplates::Find(std::string_view name) const {
+  for (const FilterTemplate& each : templates_) {
+    if (core::GlobMatch(each.pattern(), name)) return &each;
+  }
+  return nullptr;
+}
+
+}  // namespace bitsieve::commands

@@ -1,0 +1,64 @@
+// filter_templates.h: how filters are made whose names fit a pattern, when BF.ADD, BF.MADD or BF.INSERT creates them. A
+// template is a list of BF.INSERT's options and is read by the same code, so that what one takes the other does.
+// Immutable once made: thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
+#include <vector>
+
+#include "commands/create_options.h"
+#include "core/filter/filter_params.h"
+
+namespace bitsieve::commands {
+
+// As it is written: names of options in lower case, but error-rate for ERROR; and values as text.
+struct TemplateEntry {
+  std::string where;    // for error texts: "bitsieve.json: templates[0]"
+  std::string pattern;  // a glob, as in KEYS
+  std::vector<std::pair<std::string, std::string>> fields;
+};
+
+class FilterTemplate {
+ public:
+  // Each problem names the entry, the field, the value and what would be right.
+  static tl::expected<FilterTemplate, std::vector<std::string>> Make(const TemplateEntry& entry);
+
+  const std::string& pattern() const { return pattern_; }
+  // Nothing if it leaves the type to default-type.
+  std::optional<core::FilterType> type() const { return type_; }
+
+  // Puts its options into `params` and `given`, as if they stood before all others. Without `own_type`: not its type
+  // nor the options that only some types have.
+  void Apply(bool own_type, core::FilterParams& params, GivenOptions& given) const;
+
+ private:
+  FilterTemplate() = default;
+
+  void Read(const TemplateEntry& entry, std::vector<std::string>& problems);
+  void Check(const std::string& where, std::vector<std::string>& problems) const;
+
+  std::string pattern_;
+  std::optional<core::FilterType> type_;
+  std::vector<std::string> general_;  // words as BF.INSERT has them
+  std::vector<std::string> of_type_;  // those that depend on the type, which is the first
+};
+
+class FilterTemplates {
+ public:
+  FilterTemplates() = default;  // none
+
+  // Either all are right, or everything that is wrong is told at once.
+  static tl::expected<FilterTemplates, std::vector<std::string>> Make(const std::vector<TemplateEntry>& entries);
+
+  // The first whose pattern describes the name; null if there is none.
+  const FilterTemplate* Find(std::string_view name) const;
+
+ private:
+  std::vector<FilterTemplate> templates_;
+};
+
+}  // namespace bitsieve::commands

@@ -1,0 +1,152 @@
+// idle_table.h: what clients work on over several commands, by key: a dump being read, a filter being loaded. Nobody
+// says goodbye to what he gives up, so there are never more than so many, and whatever nobody has asked for during the
+// patience dies, on a thread of the table's own, which starts with the first entry.
+//
+// Use:    Take it out, work on it, Return it. Whoever took it has it alone: another who asks meanwhile finds nothing.
+// Full:   a new one takes the place of the one that was longest left alone, if that was for a moment at least.
+// Thread-safe; values die outside of its lock.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace bitsieve::commands {
+
+template <class Value>
+class IdleTable {
+ public:
+  using Duration = std::chrono::milliseconds;
+
+  static constexpr size_t kMost = 64;
+  static constexpr Duration kPatience{60'000};
+  static constexpr Duration kMoment{1'000};
+
+  explicit IdleTable(size_t most = kMost, Duration patience = kPatience, Duration moment = kMoment)
+      : most_(most), patience_(patience), moment_(moment) {
+    entries_.reserve(most_);
+  }
+  IdleTable(const IdleTable&) = delete;
+  IdleTable& operator=(const IdleTable&) = delete;
+  ~IdleTable() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_one();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  // Begins something new under `key`, in place of what was there. False, and the value is gone, if the table is full
+  // of what others are working on.
+  bool Put(std::string_view key, std::unique_ptr<Value> value) {
+    std::unique_ptr<Value> dying;  // dies after the lock is gone
+    const std::lock_guard lock(mutex_);
+    const Time now = std::chrono::steady_clock::now();
+    auto found = entries_.find(std::string(key));
+    if (found == entries_.end() && entries_.size() >= most_) {
+      found = LongestLeftAlone();
+      if (found == entries_.end() || now - found->second.left < moment_) return false;
+    }
+    Map fresh;  // made before anything is given up for it
+    fresh.emplace(key, Entry{std::move(value), now});
+    if (found != entries_.end()) {
+      dying = std::move(found->second.value);
+      entries_.erase(found);
+    }
+    entries_.insert(fresh.extract(fresh.begin()));
+    Wake();
+    return true;
+  }
+
+  // Null if there is none, or if somebody has it at the moment.
+  std::unique_ptr<Value> Take(std::string_view key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(std::string(key));
+    if (found == entries_.end()) return nullptr;
+    std::unique_ptr<Value> value = std::move(found->second.value);
+    entries_.erase(found);
+    return value;
+  }
+
+  // Gives back what was taken. False, and the value is gone, if somebody has begun anew under its key, or if its place
+  // was given away.
+  bool Return(std::string_view key, std::unique_ptr<Value> value) {
+    const std::lock_guard lock(mutex_);
+    if (entries_.size() >= most_ || entries_.contains(std::string(key))) return false;
+    entries_.emplace(key, Entry{std::move(value), std::chrono::steady_clock::now()});
+    Wake();
+    return true;
+  }
+
+  size_t Size() const {
+    const std::lock_guard lock(mutex_);
+    return entries_.size();
+  }
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  struct Entry {
+    std::unique_ptr<Value> value;
+    Time left;  // since when nobody has asked for it
+  };
+  using Map = std::unordered_map<std::string, Entry>;
+
+  // Called with mutex_ held, as are the next two.
+  typename Map::iterator LongestLeftAlone() {
+    return std::min_element(entries_.begin(), entries_.end(),
+                            [](const auto& a, const auto& b) { return a.second.left < b.second.left; });
+  }
+  // If there is no thread to be had, the next caller tries again.
+  void Wake() noexcept {
+    try {
+      if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+    } catch (const std::exception&) {
+      return;
+    }
+    wake_.notify_one();
+  }
+  // Null if there is none.
+  std::unique_ptr<Value> TakeAbandoned() noexcept {
+    const auto oldest = LongestLeftAlone();
+    if (oldest == entries_.end() || std::chrono::steady_clock::now() - oldest->second.left < patience_) return nullptr;
+    std::unique_ptr<Value> abandoned = std::move(oldest->second.value);
+    entries_.erase(oldest);
+    return abandoned;
+  }
+
+  void Run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [this] { return stopping_ || !entries_.empty(); });
+      if (stopping_) return;
+      wake_.wait_until(lock, LongestLeftAlone()->second.left + patience_, [this] { return stopping_; });
+      std::unique_ptr<Value> dying = TakeAbandoned();
+      lock.unlock();
+      dying.reset();
+      lock.lock();
+    }
+  }
+
+  const size_t most_;
+  const Duration patience_;
+  const Duration moment_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  // Protected by mutex_.
+  Map entries_;
+  bool stopping_ = false;
+  std::thread thread_;  // started with mutex_ held
+};
+
+}  // namespace bitsieve::commands

@@ -1,0 +1,70 @@
+// keyspace.h: what filter commands need from the place where filters live by name. The implementations are
+// server/keyspace/registry and whatever a host of the commands has; tests use a plain map. Thread-safe. Names are
+// binary safe. A filter that somebody holds stays alive after it left the keyspace.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "core/base/clock.h"
+#include "core/base/memory_budget.h"
+#include "core/base/result.h"
+#include "core/filter/filter.h"
+
+namespace bitsieve::commands {
+
+using FilterPtr = std::shared_ptr<core::Filter>;
+
+// The content of a filter that has no name yet, where the log can refer to it. Of use for as long as it is held.
+class PreparedContent {
+ public:
+  virtual ~PreparedContent() = default;
+};
+
+// Longer names are refused, so that a change of one always has room in a frame of the log.
+inline constexpr size_t kMaxNameBytes = 1 << 20;
+
+// What a name takes beside its bytes: map node, bucket, expiry, reservation, and the filter's own objects, rounded up.
+inline constexpr uint64_t kNameOverheadBytes = 256;
+
+// What throws std::bad_alloc has changed nothing.
+class FilterKeyspace {
+ public:
+  virtual ~FilterKeyspace() = default;
+
+  // To be called for a filter that is not as it was made, before it gets its first name, and held until it has it; from
+  // now on it is not changed. Without it a name would wait for the disk. Takes as long as the disk to make a large
+  // filter durable; null if there is nothing to do. An error: the disk or the memory refuses it.
+  virtual core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr& filter) = 0;
+  // A filter has one name. Null if there is none of this name.
+  virtual FilterPtr Find(std::string_view name) const = 0;
+  // Publishes `filter` if the name is free. Returns what the name holds afterwards: `filter`, or the one that was
+  // there first; null, and nothing published, if the memory budget or the system refuses memory for the name.
+  virtual FilterPtr InsertIfAbsent(std::string_view name, FilterPtr filter, int64_t expires_ms = 0) = 0;
+  // Publishes `filter` in place of whatever is there. False, and nothing done, if memory for the name is refused.
+  virtual bool Put(std::string_view name, FilterPtr filter, int64_t expires_ms) = 0;
+  // Puts `replacement` where `expected` still is; false, and nothing done, if something else is there by now. The name
+  // keeps its expiry.
+  virtual bool Replace(std::string_view name, const FilterPtr& expected, FilterPtr replacement) = 0;
+  // To be told of a filter whose content was changed by other means than Add and Remove, once it was, and before that
+  // is acknowledged. Takes as long as the disk to make a large filter durable. An error: the disk or the memory refuses
+  // it, and the change lasts from the next snapshot on.
+  virtual core::Status NoteRewritten(const FilterPtr& filter) = 0;
+
+  // The account that every filter of this keyspace takes its memory from.
+  virtual core::MemoryBudget& memory() = 0;
+  // The time by which filters of this keyspace age. It outlives them.
+  virtual const core::Clock& clock() const = 0;
+};
+
+// Builds frozen filters in the background. Thread-safe.
+class FreezeQueue {
+ public:
+  virtual ~FreezeQueue() = default;
+  // Builds the frozen filter of one that was closed, in the background, and puts it in its place: under the name, or
+  // where it was renamed to meanwhile. If that fails, it is opened again, and BF.INFO says why.
+  virtual void Freeze(std::string_view name, const FilterPtr& closed) = 0;
+};
+
+}  // namespace bitsieve::commands

@@ -1,0 +1,136 @@
+// BF.DEL, BF.MDEL and BF.COUNT: the verbs of the kinds that can remove and count.
+
+#include <algorithm>
+#include <array>
+
+#include "commands/cuckoo_lookup.h"
+#include "commands/filter_commands.h"
+#include "commands/item_hashes.h"
+#include "commands/notices.h"
+#include "commands/weigh.h"
+#include "commands/wire_errors.h"
+
+namespace bitsieve::commands {
+namespace {
+
+using core::KeyHash;
+
+// Returns how many were removed.
+size_t Remove(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  std::array<uint8_t, kMaxRun> removed;
+  const std::span told(removed.data(), filter.Remove(hashes, std::span(removed.data(), hashes.size())));
+  for (const uint8_t each : told) context.reply.Boolean(each != 0);
+  for (size_t i = told.size(); i < hashes.size(); ++i) context.Error(wire::kOutOfMemory);
+  CompactIfDue(context, filter);
+  return static_cast<size_t>(std::ranges::count_if(told, [](uint8_t each) { return each != 0; }));
+}
+
+void AnswerRemovals(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  if (!filter.capabilities().remove) {
+    for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::CannotRemove(filter.type().name));
+    return;
+  }
+  for (size_t left = Remove(context, filter, hashes); left > 0; --left) NotifyChanged(context);
+}
+
+void Delete(CommandContext& context) {
+  core::Filter* filter = context.FindFilter();
+  if (filter == nullptr) return context.Error(wire::kNotFound);
+  const KeyHash hash = filter->HashOf(context.arguments[2]);
+  AnswerRemovals(context, *filter, {&hash, 1});
+}
+
+void MultiDelete(CommandContext& context) {
+  core::Filter* filter = context.FindFilter();
+  if (filter == nullptr) return context.Error(wire::kNotFound);
+  if (!filter->capabilities().remove) return context.Error(wire::CannotRemove(filter->type().name));
+  const Arguments items = context.arguments.subspan(2);
+  HashChunk hashes;
+  size_t removed = 0;
+  context.reply.ArrayHeader(items.size());
+  for (size_t done = 0; done < items.size(); done += kItemChunk) {
+    const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
+    context.AwaitImage(*filter);
+    removed += Remove(context, *filter, HashItems(*filter, chunk, hashes));
+  }
+  if (removed != 0) NotifyChanged(context);
+}
+
+void AnswerCounts(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
+  if (!filter.capabilities().count) {
+    for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::CannotCount(filter.type().name));
+    return;
+  }
+  std::array<uint64_t, kMaxRun> counts;
+  const std::span told(counts.data(), hashes.size());
+  filter.Count(hashes, told);
+  for (const uint64_t each : told) context.reply.Integer(static_cast<int64_t>(each));
+}
+
+void Count(CommandContext& context) {
+  core::Filter* filter = context.FindFilter();
+  if (filter == nullptr) return context.reply.Integer(0);
+  const KeyHash hash = filter->HashOf(context.arguments[2]);
+  AnswerCounts(context, *filter, {&hash, 1});
+}
+
+static_assert(kItemChunk <= kMaxRun);
+
+constexpr CommandRow kRows[] = {
+    {.name = "bf.del",
+     .arity = 3,
+     .flags = kWrite | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kBloom,
+     .since = "bitsieve 0.1.0",
+     .complexity = "O(links)",
+     .summary = "Removes an item: 1 if removed, 0 if it is not there. Takes one addition back: an item that was added "
+                "twice must be removed twice.",
+     .syntax = "key item",
+     .notes =
+         "Of the types counting, cuckoo and rediscuckoo; an error for others. Remove only what was added: removing an "
+         "item that merely looks present, a false positive, takes from other items, which can then be missed. 0 "
+         "is also the answer for a saturated item, which stays for ever: one whose counters are all at their "
+         "largest value (15 additions with 4 bits, 255 with 8), or of the type cuckoo one that fills its two "
+         "buckets (8 additions with buckets of 4).",
+     .items_handler = AnswerRemovals,
+     .weigh = WeighArguments,
+     .handler = Delete},
+    {.name = "bf.mdel",
+     .arity = -3,
+     .flags = kWrite,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kItems,
+     .group = CommandGroup::kBloom,
+     .since = "bitsieve 0.1.0",
+     .complexity = "O(items * links)",
+     .summary = "Removes items, as BF.DEL, and replies with an array.",
+     .syntax = "key item [item ...]",
+     .weigh = WeighChanges,
+     .handler = MultiDelete},
+    {.name = "bf.count",
+     .arity = 3,
+     .flags = kReadOnly | kFast,
+     .keys = kFirstArgument,
+     .preparation = Preparation::kOneItem,
+     .group = CommandGroup::kBloom,
+     .since = "bitsieve 0.1.0",
+     .complexity = "O(links)",
+     .summary = "How often an item was added, less removals: an estimate, at times too high. 0 if it is not there, or "
+                "if there is no such filter.",
+     .syntax = "key item",
+     .notes = "Of the types counting, cuckoo and rediscuckoo; an error for others. The largest answer of counting is "
+              "15 with "
+              "counters of 4 bits and 255 with 8, and means that many or more; of cuckoo, 8 a table with buckets of 4, "
+              "of rediscuckoo 4 with buckets of 2.",
+     .items_handler = AnswerCounts,
+     .weigh = WeighArguments,
+     .handler = Count},
+};
+
+}  // namespace
+
+std::span<const CommandRow> RemovalCommands() { return kRows; }
+
+}  // namespace bitsieve::commands

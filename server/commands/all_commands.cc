@@ -1,0 +1,24 @@
+#include "server/commands/all_commands.h"
+
+#include <vector>
+
+#include "commands/filter_commands.h"
+#include "server/namespace.h"
+
+namespace bitsieve::server {
+
+const CommandTable& AllCommands() {
+  static const CommandTable table = [] {
+    std::vector<std::span<const CommandRow>> families;
+    for (const auto family : commands::kFilterCommands) families.push_back(family());
+    for (const auto family :
+         {KeyCommands, ExpiryCommands, ConnectionCommands, ClientCommands, ServerCommands, ObjectCommands,
+          MemoryCommands, CommandCommands, TransactionCommands, WatchCommands, PubSubCommands}) {
+      families.push_back(family());
+    }
+    return CommandTable(families);
+  }();
+  return table;
+}
+
+}  // namespace bitsieve::server

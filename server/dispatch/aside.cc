@@ -1,0 +1,130 @@
+#include "server/dispatch/aside.h"
+
+#include <chrono>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "commands/wire_errors.h"
+#include "server/dispatch/kept_arguments.h"
+#include "server/namespace.h"
+
+namespace bitsieve::server {
+namespace {
+
+// How long a worker waits for memory before it tries again to hand its reply over.
+constexpr std::chrono::milliseconds kRetryInterval{1};
+
+// Made on the loop, run on a worker, and then of the loop again.
+class AsideCommand {
+ public:
+  explicit AsideCommand(ServerContext& context)
+      : environment_(context.server),
+        filters_(context.environment),
+        row_(context.row),
+        loop_stats_(context.server.loop_stats),
+        session_(context.session.client),
+        loading_(context.loading),
+        in_trouble_(context.in_trouble),
+        reply_limit_(context.reply.room()),
+        arguments_(context) {
+    session_.version = context.session.version;
+    environment_.loop_stats = &stats_;
+  }
+  AsideCommand(const AsideCommand&) = delete;
+  AsideCommand& operator=(const AsideCommand&) = delete;
+  ~AsideCommand() { ReleaseArguments(); }
+
+  // Of the arguments.
+  size_t bytes() const { return arguments_.memory_bytes(); }
+  // Their bytes, which are in the account of all connections, leave it when they are released.
+  void AdoptAccount() noexcept { accounted_bytes_ = bytes(); }
+
+  // On a worker.
+  void Run() noexcept {
+    try {
+      protocol::ReplyWriter reply(reply_);
+      reply.set_version(session_.version);
+      reply.set_limit(reply_limit_);
+      ServerContext context(filters_, environment_, session_, reply);
+      context.loading = loading_;
+      context.in_trouble = in_trouble_;
+      context.aside = true;
+      context.arguments = arguments_.get();
+      context.row = row_;
+      row_->handler(context);
+      tally_ = context.tally;
+      too_long_ = reply.exceeded();
+    } catch (const std::bad_alloc&) {
+      out_of_memory_ = true;
+    }
+    ReleaseArguments();
+  }
+
+  // On the connection's loop.
+  void WriteReply(protocol::ReplyWriter& reply) {
+    if (out_of_memory_) {
+      tally_ = {.errors = 1};
+      reply_.clear();
+      reply.Error(wire::kOutOfMemory);
+    }
+    Publish(tally_, *loop_stats_);
+    if (too_long_) reply.Fits(SIZE_MAX);
+    reply.Append(std::move(reply_));
+  }
+
+ private:
+  void ReleaseArguments() noexcept {
+    arguments_ = {};
+    environment_.clients->NoteMemory(std::exchange(accounted_bytes_, 0), 0);
+  }
+
+  Dispatcher::Environment environment_;
+  const commands::Environment filters_;
+  const CommandRow* const row_;
+  LoopStats* const loop_stats_;
+  LoopStats stats_;  // a stand-in: the loop's own are for the loop alone
+  Session session_;
+  const bool loading_;
+  const bool in_trouble_;
+  const size_t reply_limit_;
+  KeptArguments arguments_;
+  uint64_t accounted_bytes_ = 0;  // to be taken out of the account
+  std::string reply_;
+  Tally tally_ = {};
+  bool out_of_memory_ = false;
+  bool too_long_ = false;
+};
+
+// A connection waits for this, so that it is tried until there is memory for it.
+void HandOver(const Finish& finish, const std::shared_ptr<AsideCommand>& command) noexcept {
+  while (true) {
+    try {
+      return finish([command](protocol::ReplyWriter& reply) { command->WriteReply(reply); });
+    } catch (const std::bad_alloc&) {
+      std::this_thread::sleep_for(kRetryInterval);
+    }
+  }
+}
+
+}  // namespace
+
+void RunAside(ServerContext& context, Weight weight) {
+  auto command = std::make_shared<AsideCommand>(context);
+  Publish(context.tally, *context.server.loop_stats);  // so that the command sees what ran before it
+  context.deferred_wrote = (context.row->flags & kWrite) != 0;
+  context.deferred_bytes = command->bytes();
+  context.deferred = [command = std::move(command), workers = context.server.workers, weight](Finish finish) {
+    command->AdoptAccount();
+    workers->Run(weight, [command, finish = std::move(finish)] {
+      command->Run();
+      HandOver(finish, command);
+    });
+  };
+}
+
+}  // namespace bitsieve::server

@@ -1,0 +1,17 @@
+// aside.h: a command whose handler runs on a worker instead of its loop, with the same context but for a session of its
+// own: handlers that may run aside leave the session alone. Its reply is deferred, so that the connection runs nothing
+// before it.
+// RunAside is confined to its loop.
+#pragma once
+
+#include "server/dispatch/server_context.h"
+
+namespace bitsieve::server {
+
+// Sets context.deferred, and how many bytes it keeps, so that context.row's handler runs on environment.workers, which
+// are there. Arguments of many bytes stay where they are if context.bytes can keep them there; others are copied. Once
+// context.deferred is called, the command takes its bytes out of the account of all connections when it has run, which
+// may be after its connection has ended; until then the connection accounts for them.
+void RunAside(ServerContext& context, Weight weight);
+
+}  // namespace bitsieve::server

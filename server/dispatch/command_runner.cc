@@ -1,0 +1,172 @@
+#include "server/dispatch/command_runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "commands/weigh.h"
+#include "commands/wire_errors.h"
+#include "core/base/wall_clock.h"
+#include "core/filter/image_pressure.h"
+#include "server/dispatch/aside.h"
+#include "server/dispatch/command_guess.h"
+#include "server/dispatch/command_table.h"
+#include "server/dispatch/kept_arguments.h"
+#include "server/dispatch/transaction.h"
+#include "server/namespace.h"
+
+namespace bitsieve::server {
+namespace {
+
+// A refusal between MULTI and EXEC makes EXEC refuse as well.
+bool Refuse(ServerContext& context, std::string_view error) {
+  if (context.session.in_multi) FailTransaction(context.session);
+  context.Error(error);
+  return false;
+}
+
+std::string SubcommandNames(const CommandRow& container) {
+  std::string names;
+  for (const CommandRow& row : container.subcommands) {
+    if (!names.empty()) names += ", ";
+    names += row.name.substr(container.name.size() + 1);
+  }
+  return names;
+}
+
+// Admission: small checks, in this order. Each replies itself when it refuses.
+
+// A web page can make its reader's browser send a request to this port, and lines of its body would be commands. The
+// connection is closed at the first line that shows it.
+bool IsHttp(std::string_view name) { return EqualsIgnoringCase(name, "post") || EqualsIgnoringCase(name, "host:"); }
+
+bool CheckKnown(ServerContext& context) {
+  if (context.row == nullptr && IsHttp(context.arguments[0])) {
+    context.session.abort = Session::Abort::kHttp;
+    return false;
+  }
+  return context.row != nullptr || Refuse(context, UnknownCommandError(context.table(), context.arguments));
+}
+
+// Goes on from a container to its subcommand.
+bool CheckSubcommand(ServerContext& context) {
+  const CommandRow& container = *context.row;
+  if (container.subcommands.empty() || context.arguments.size() < 2) return true;
+  context.row = CommandTable::FindSubcommand(container, context.arguments[1]);
+  return context.row != nullptr ||
+         Refuse(context, wire::UnknownSubcommand(context.arguments[1], SubcommandNames(container)));
+}
+
+bool CheckArity(ServerContext& context) {
+  return ArityFits(*context.row, context.arguments.size()) || Refuse(context, wire::WrongArity(context.row->name));
+}
+
+// What was queued before the client subscribed runs, as in Redis.
+bool CheckSubscriber(ServerContext& context) {
+  return !context.session.MaySendLittle() || context.session.executing != nullptr ||
+         (context.row->flags & kWhileSubscribed) || Refuse(context, wire::NotWhileSubscribed(context.row->name));
+}
+
+bool CheckLoaded(ServerContext& context) {
+  return !context.loading || (context.row->flags & kLoading) || Refuse(context, wire::kLoading);
+}
+
+bool CheckNames(ServerContext& context) {
+  const KeyPositions& keys = context.row->keys;
+  if (keys.first == 0 || !(context.row->flags & kWrite)) return true;
+  for (int i = keys.first; i <= LastOf(keys, context.arguments.size()); i += keys.step) {
+    const size_t bytes = context.arguments[static_cast<size_t>(i)].size();
+    if (bytes > kMaxNameBytes) return Refuse(context, wire::NameTooLong(bytes, kMaxNameBytes));
+  }
+  return true;
+}
+
+// What cannot be logged must not be done.
+bool CheckLoggable(ServerContext& context) {
+  if (!context.in_trouble || !(context.row->flags & kWrite)) return true;
+  return Refuse(context, wire::CannotLog(context.server.durability->Trouble()));
+}
+
+bool CheckTransaction(ServerContext& context) {
+  if (!context.session.in_multi || (context.row->flags & kRunsInMulti)) return true;
+  if (context.row->flags & kNoMulti) return Refuse(context, wire::kNotInMulti);
+  if (!QueueCommand(context)) return Refuse(context, wire::kQueueFull);
+  context.session.queue_writes |= (context.row->flags & kWrite) != 0;
+  context.session.queue_publishes |= (context.row->flags & kPublishes) != 0;
+  context.reply.SimpleString("QUEUED");
+  return false;
+}
+
+bool Admit(ServerContext& context) {
+  return CheckKnown(context) && CheckSubcommand(context) && CheckArity(context) && CheckSubscriber(context) &&
+         CheckLoaded(context) && CheckNames(context) && CheckLoggable(context) && CheckTransaction(context);
+}
+
+bool MayWrite(const ServerContext& context) {
+  const bool of_queue =
+      context.row->name == "exec" && (context.session.queue_writes || context.session.queue_publishes);
+  return (context.row->flags & (kWrite | kPublishes)) || of_queue;
+}
+
+// Whether admission would refuse it for what it is, which it does at once.
+bool IsMalformed(const ServerContext& context) {
+  const CommandRow* row = context.row;
+  if (!row->subcommands.empty() && context.arguments.size() >= 2) {
+    row = CommandTable::FindSubcommand(*row, context.arguments[1]);
+  }
+  return row == nullptr || !ArityFits(*row, context.arguments.size());
+}
+
+// Clients are paused. As in Redis, everything waits during CLIENT PAUSE ALL, CLIENT UNPAUSE included, and so does the
+// queueing of commands by MULTI.
+bool IsPaused(const ServerContext& context) {
+  const ClientPause::Scope scope = context.server.clients->pause.ScopeAt(core::CoarseMonotonicMs());
+  if (scope == ClientPause::Scope::kNone || IsMalformed(context)) return false;
+  return scope == ClientPause::Scope::kAll || MayWrite(context);
+}
+
+// Only the first of several names is that of a filter whose content changes.
+bool ChangesImagedFilter(const ServerContext& context, const CommandRow& row, Arguments arguments) {
+  if (!(row.flags & kWrite) || row.keys.first == 0 || row.group == CommandGroup::kGeneric) return false;
+  const auto at = static_cast<size_t>(row.keys.first);
+  const FilterPtr filter = at < arguments.size() ? context.server.keyspace->Find(arguments[at]) : nullptr;
+  return filter != nullptr && core::ImagePressure::MustWait(*filter);
+}
+
+// A filter that it would change is being written to disk, and there is nearly no memory left to keep what changes.
+bool IsAheadOfDisk(const ServerContext& context) {
+  if (!core::ImagePressure::MayBeActive()) return false;
+  if (ChangesImagedFilter(context, *context.row, context.arguments)) return true;
+  if (context.row->name != "exec" || !context.session.queue_writes) return false;
+  const auto& queued = context.session.queued;
+  if (queued.size() > kManyArguments) return false;  // too many to ask about again and again: each waits on its own
+  return std::any_of(queued.begin(), queued.end(), [&](const KeptArguments& command) {
+    const CommandRow* const row = context.table().Find(command.get()[0]);
+    return row != nullptr && ChangesImagedFilter(context, *row, command.get());
+  });
+}
+
+}  // namespace
+
+bool MustWait(const ServerContext& context) {
+  if (context.row == nullptr) return false;  // it is refused
+  if (IsPaused(context)) return true;
+  if (context.session.in_multi && !(context.row->flags & kRunsInMulti)) return false;  // it is queued
+  const bool may_wait = context.row->must_wait != nullptr && context.session.executing == nullptr;
+  return (may_wait && !IsMalformed(context) && context.row->must_wait(context)) || IsAheadOfDisk(context);
+}
+
+void RunCommand(ServerContext& context) {
+  ++context.tally.commands;
+  if (!Admit(context)) return;
+  // Relaxed: see ClientRecord.
+  context.session.client->last_command.store(context.row->name.data(), std::memory_order_relaxed);
+  if (context.row->weigh != nullptr && context.server.workers != nullptr) {
+    if (const Weight weight = context.row->weigh(context); weight != Weight::kLight) return RunAside(context, weight);
+  }
+  context.wrote |= (context.row->flags & kWrite) != 0;
+  context.row->handler(context);
+}
+
+}  // namespace bitsieve::server

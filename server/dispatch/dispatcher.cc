@@ -1,0 +1,289 @@
+#include "server/dispatch/dispatcher.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "commands/weigh.h"
+#include "core/base/wall_clock.h"
+#include "core/filter/image_pressure.h"
+#include "server/dispatch/command_runner.h"
+#include "server/dispatch/command_table.h"
+#include "server/dispatch/keyspace_events.h"
+#include "server/dispatch/transaction.h"
+#include "server/namespace.h"
+
+namespace bitsieve::server {
+namespace {
+
+constexpr size_t kOneItemArguments = 3;  // command, filter, item
+
+// The filters that a window's names mean, looked up once per name. Names that mean nothing are not remembered, so that
+// a filter that comes to be is seen by the next command.
+class NameMemo {
+ public:
+  explicit NameMemo(const Keyspace& keyspace) : keyspace_(keyspace) {}
+
+  core::Filter* Resolve(std::string_view name) {
+    // Newest first: pipelines mostly stay with one name. A window of many names is not worth a search.
+    for (size_t i = size_, end = size_ > kSearched ? size_ - kSearched : 0; i > end; --i) {
+      if (names_[i - 1] == name) return filters_[i - 1].get();
+    }
+    FilterPtr filter = keyspace_.Find(name);
+    if (filter == nullptr) return nullptr;
+    names_[size_] = name;
+    filters_[size_] = std::move(filter);
+    return filters_[size_++].get();
+  }
+  // Forgets all names when it ends, however it ends: they lie in a read buffer that others fill again.
+  class Window {
+   public:
+    explicit Window(NameMemo& memo) : memo_(memo) {}
+    Window(const Window&) = delete;
+    Window& operator=(const Window&) = delete;
+    ~Window() { memo_.Clear(); }
+
+   private:
+    NameMemo& memo_;
+  };
+
+ private:
+  static constexpr size_t kSearched = 8;
+
+  void Clear() {
+    while (size_ > 0) filters_[--size_].reset();
+  }
+
+  const Keyspace& keyspace_;
+  size_t size_ = 0;  // at most one a command
+  std::array<std::string_view, Dispatcher::kWindow> names_;
+  std::array<FilterPtr, Dispatcher::kWindow> filters_;
+};
+
+// What a batch counted is published however the batch ends.
+class PublishedTally {
+ public:
+  PublishedTally(Tally& tally, LoopStats& stats) : tally_(tally), stats_(stats) {}
+  PublishedTally(const PublishedTally&) = delete;
+  PublishedTally& operator=(const PublishedTally&) = delete;
+  ~PublishedTally() { Publish(tally_, stats_); }
+
+ private:
+  Tally& tally_;
+  LoopStats& stats_;
+};
+
+// How long a connection has worked. Only commands that may be slow look at the clock.
+class Turn {
+ public:
+  void Begin() {
+    if (begin_ == Clock::time_point()) begin_ = Clock::now();
+  }
+  bool IsOver() const { return Clock::now() - begin_ > kTurn; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kTurn{1};
+
+  Clock::time_point begin_;
+};
+
+}  // namespace
+
+class Dispatcher::Impl {
+ public:
+  explicit Impl(const Environment& environment)
+      : environment_(environment), filters_(FiltersOf(environment)), memo_(*environment.keyspace) {}
+
+  Outcome Execute(Session& session, const CommandBatch& batch, size_t first, protocol::ReplyWriter& reply) {
+    reply.set_version(session.version);
+    session.client->last_active_unix_ms.store(core::CoarseUnixMs(), std::memory_order_relaxed);
+    ServerContext context(filters_, environment_, session, reply);
+    context.bytes = batch.bytes;
+    const PublishedTally published(context.tally, *environment_.loop_stats);
+    turn_ = {};
+    size_t next = first;
+    if (session.executing != nullptr) [[unlikely]] {
+      LookAround(context);
+      const size_t reply_begin = reply.size();
+      ContinueExecution(context);
+      if (session.replies != Session::Replies::kOn) Silence(context, session.replies, reply_begin);
+      if (reply.exceeded()) session.abort = Session::Abort::kReplies;
+    }
+    while (next < batch.size() && !Stops(context)) {
+      LookAround(context);
+      const NameMemo::Window window(memo_);
+      const size_t end = session.in_multi || session.MaySendLittle() || context.loading ? PrepareNothing(batch, next)
+                                                                                        : Prepare(batch, next);
+      next = Run(context, batch, next, end);
+    }
+    session.has_written |= context.wrote || context.deferred_wrote;
+    return {next - first,    std::move(context.deferred), context.wrote, context.deferred_wrote, context.postponed,
+            context.yielded, context.deferred_bytes};
+  }
+
+ private:
+  struct Slot {
+    const CommandRow* row;
+    core::Filter* filter;  // if prepared; kept alive by the memo
+    bool operator==(const Slot&) const = default;
+  };
+
+  void LookAround(ServerContext& context) const {
+    context.loading = environment_.stats->Loading();
+    context.in_trouble = environment_.durability != nullptr && environment_.durability->InTrouble();
+    context.may_wait = environment_.clients->pause.MayBeActive() || core::ImagePressure::MayBeActive();
+  }
+
+  // Finds out ahead what the commands of a window will need, up to the first whose effect others may depend on. Returns
+  // the window's end.
+  size_t Prepare(const CommandBatch& batch, size_t first) {
+    const size_t end = std::min(batch.size(), first + kWindow);
+    for (size_t i = first; i < end; ++i) {
+      if (!PrepareOne(batch[i], slots_[i - first], hashes_[i - first])) return i + 1;
+    }
+    return end;
+  }
+
+  // False if nothing behind this command may be prepared before it has run.
+  bool PrepareOne(Arguments arguments, Slot& slot, core::KeyHash& hash) {
+    slot = {table_.Find(arguments[0]), nullptr};
+    if (slot.row == nullptr) return true;
+    const Preparation preparation = slot.row->preparation;
+    if (preparation == Preparation::kAlone) return false;
+    if (preparation == Preparation::kNothing || !ArityFits(*slot.row, arguments.size())) return true;
+    // With further words it is a command of its own; its handler looks at them. A long item takes long to hash.
+    if (preparation == Preparation::kOneItem &&
+        (arguments.size() != kOneItemArguments || arguments[2].size() > kManyArgumentBytes)) {
+      return true;
+    }
+    slot.filter = memo_.Resolve(arguments[1]);
+    if (slot.filter == nullptr) return false;  // the command may create it
+    if (preparation == Preparation::kOneItem) {
+      hash = slot.filter->HashOf(arguments[2]);
+      slot.filter->Prefetch(hash);
+    }
+    return true;
+  }
+
+  // Between MULTI and EXEC commands are queued, not run, and while the filters are loaded, or while a RESP2 connection
+  // is subscribed to something, most are refused: only their rows are needed, one at a time, since any may end that.
+  size_t PrepareNothing(const CommandBatch& batch, size_t first) {
+    slots_[0] = {table_.Find(batch[first][0]), nullptr};
+    return first + 1;
+  }
+
+  // Runs the window in order. Returns where it stopped: before its end if a reply comes later, the connection closes or
+  // a command has to wait.
+  size_t Run(ServerContext& context, const CommandBatch& batch, size_t first, size_t end) {
+    for (size_t i = first; i < end;) {
+      const Slot& slot = slots_[i - first];
+      if (slot.filter != nullptr && slot.row->items_handler != nullptr && !NeedsAdmission(context, *slot.row)) {
+        const size_t length = RunLength(i - first, end - first);
+        context.arguments = batch[i];
+        context.row = slot.row;
+        AnswerRun(context, slot, std::span(hashes_).subspan(i - first, length));
+        i += length;
+        continue;
+      }
+      context.arguments = batch[i];
+      context.own_arguments = batch.Own(i);
+      context.row = slot.row;
+      context.filter = slot.filter;
+      if ((context.may_wait || Waits(slot.row)) && MustWait(context)) {
+        context.postponed = true;
+        return i;
+      }
+      ++i;
+      RunOne(context);
+      if (Stops(context)) return i;
+    }
+    return end;
+  }
+
+  static bool Waits(const CommandRow* row) { return row != nullptr && row->must_wait != nullptr; }
+
+  void RunOne(ServerContext& context) {
+    const size_t reply_begin = context.reply.size();
+    const Session::Replies replies = context.session.replies;
+    const bool may_be_slow = MayBeSlow(context);
+    if (may_be_slow) turn_.Begin();
+    RunCommand(context);
+    if (replies != Session::Replies::kOn || context.session.replies != Session::Replies::kOn) [[unlikely]] {
+      Silence(context, replies, reply_begin);
+    }
+    if (context.reply.exceeded()) context.session.abort = Session::Abort::kReplies;
+    context.yielded |= context.reply.size() >= kTurnBytes || (may_be_slow && turn_.IsOver());
+  }
+
+  // CLIENT REPLY. `replies` is what held before the command that has just run.
+  static void Silence(ServerContext& context, Session::Replies replies, size_t reply_begin) {
+    using enum Session::Replies;
+    Session::Replies& now = context.session.replies;
+    if (replies != kOn && replies == now) context.reply.Truncate(reply_begin);
+    if (now == kSkipNext) {
+      now = kSkip;
+    } else if (now == kSkip && !context.deferred && context.session.executing == nullptr) {
+      now = kOn;
+    }
+  }
+
+  static bool MayBeSlow(const ServerContext& context) {
+    return context.arguments.size() > kWindow || context.row == nullptr || !(context.row->flags & kFast);
+  }
+
+  static bool Stops(const ServerContext& context) {
+    return context.session.closing || context.deferred || context.postponed || context.yielded ||
+           context.session.abort != Session::Abort::kNone;
+  }
+
+  static bool NeedsAdmission(const ServerContext& context, const CommandRow& row) {
+    return context.may_wait || context.session.replies != Session::Replies::kOn ||
+           (context.in_trouble && (row.flags & kWrite));
+  }
+
+  // How many slots from `begin` on ask the same of the same filter.
+  size_t RunLength(size_t begin, size_t end) const {
+    size_t i = begin + 1;
+    while (i < end && slots_[i] == slots_[begin]) ++i;
+    return i - begin;
+  }
+
+  // These commands need no admission: they were prepared, and so they are known, have their arguments, are not between
+  // MULTI and EXEC, and all is loaded; what may not be changed now goes another way.
+  void AnswerRun(ServerContext& context, const Slot& slot, std::span<const core::KeyHash> hashes) {
+    context.tally.commands += hashes.size();
+    context.session.client->last_command.store(slot.row->name.data(), std::memory_order_relaxed);
+    context.wrote |= (slot.row->flags & kWrite) != 0;
+    slot.row->items_handler(context, *slot.filter, hashes);
+  }
+
+  const Environment environment_;
+  const commands::Environment filters_;
+  const CommandTable& table_ = *environment_.table;
+  NameMemo memo_;
+  Turn turn_;
+  // Of the window that runs now.
+  std::array<Slot, kWindow> slots_;
+  std::array<core::KeyHash, kWindow> hashes_;
+};
+
+commands::Environment FiltersOf(const Dispatcher::Environment& environment) {
+  return {.keyspace = environment.keyspace,
+          .settings = environment.settings,
+          .freezing = environment.freezing,
+          .transfers = environment.transfers,
+          .cuckoo_loads = environment.cuckoo_loads,
+          .events = environment.events,
+          .workers = environment.workers};
+}
+
+Dispatcher::Dispatcher(const Environment& environment) : impl_(std::make_unique<Impl>(environment)) {}
+Dispatcher::~Dispatcher() = default;
+
+Dispatcher::Outcome Dispatcher::Execute(Session& session, const CommandBatch& batch, size_t first,
+                                        protocol::ReplyWriter& reply) {
+  return impl_->Execute(session, batch, first, reply);
+}
+
+}  // namespace bitsieve::server

@@ -1,0 +1,52 @@
+#include "server/dispatch/kept_arguments.h"
+
+#include <cstring>
+#include <utility>
+
+namespace bitsieve::server {
+namespace {
+
+// So much is copied sooner than shared: whatever else lies beside it would be kept, too.
+constexpr size_t kCopiedBytes = 64 * 1024;
+// What a copy takes besides its bytes.
+constexpr size_t kCopyOverhead = 48;
+
+// Adds no further ones up once they are more than `enough`.
+size_t BytesOf(Arguments arguments, size_t enough) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < arguments.size() && bytes <= enough; ++i) bytes += arguments[i].size();
+  return bytes;
+}
+
+}  // namespace
+
+KeptArguments::KeptArguments(ServerContext& context) {
+  if (context.bytes != nullptr && BytesOf(context.arguments, kCopiedBytes) > kCopiedBytes) {
+    owner_ = context.bytes->Share();
+    bytes_ = owner_ == nullptr ? 0 : context.bytes->shared_bytes();
+  }
+  arguments_ = context.TakeArguments();
+  if (owner_ == nullptr) CopyBytes(BytesOf(arguments_, SIZE_MAX));
+}
+
+void KeptArguments::CopyBytes(size_t size) {
+  const std::shared_ptr<char[]> bytes = std::make_shared_for_overwrite<char[]>(size);
+  char* to = bytes.get();
+  for (std::string_view& argument : arguments_) {
+    std::memcpy(to, argument.data(), argument.size());
+    argument = {to, argument.size()};
+    to += argument.size();
+  }
+  owner_ = bytes;
+  bytes_ = size + kCopyOverhead;
+}
+
+std::vector<std::string_view> ServerContext::TakeArguments() {
+  constexpr size_t kMany = 1024;  // fewer are copied, so that the batch keeps its memory
+  const bool own = own_arguments != nullptr && own_arguments->data() == arguments.data();
+  const Arguments taken = std::exchange(arguments, {});
+  if (own && taken.size() >= kMany) return std::exchange(*own_arguments, {});
+  return {taken.begin(), taken.end()};
+}
+
+}  // namespace bitsieve::server

@@ -1,0 +1,64 @@
+// server_context.h: what handlers of the server's own commands work with: a CommandContext, and the session and the
+// server around it. Confined to its loop.
+#pragma once
+
+#include <vector>
+
+#include "commands/command.h"
+#include "server/dispatch/dispatcher.h"
+#include "server/dispatch/session.h"
+#include "server/namespace.h"
+
+namespace bitsieve::server {
+
+class CommandTable;
+
+struct ServerContext : CommandContext {
+  ServerContext(const commands::Environment& of_filters, const Dispatcher::Environment& of_server, Session& of_client,
+                protocol::ReplyWriter& to_client)
+      : CommandContext(of_filters, to_client), server(of_server), session(of_client) {}
+
+  const Dispatcher::Environment& server;
+  Session& session;
+  DeferredReply deferred = {};  // set by a handler whose reply comes later
+  bool deferred_wrote = false;  // that reply tells of a change: see Dispatcher::Outcome
+  size_t deferred_bytes = 0;    // that its command keeps until it has run
+  bool wrote = false;           // a command of kWrite ran
+  bool postponed = false;       // the command that was next has to wait: see Dispatcher::Outcome
+  bool yielded = false;         // so many bytes or so long a time that others get their turn
+
+  // As it was when the window of commands began that runs now.
+  bool loading = false;
+  bool in_trouble = false;  // the disk refuses what would be logged
+  bool may_wait = false;    // some commands must not run now: MustWait() is asked before each
+
+  // Of the command that runs now.
+  ArgumentBytes* bytes = nullptr;  // can keep the arguments' bytes alive; null: they live as long as the batch
+  std::vector<std::string_view>* own_arguments = nullptr;  // where `arguments` are, if TakeArguments may take them
+
+  const CommandTable& table() const { return *server.table; }
+  Keyspace& keyspace() const { return *server.keyspace; }
+  ServerControl& control() const { return *server.control; }
+
+  // The arguments of a command that is kept for later. They are moved if they are many.
+  std::vector<std::string_view> TakeArguments();
+};
+
+// The part of it that filter commands need.
+commands::Environment FiltersOf(const Dispatcher::Environment& environment);
+
+// Rows of the server's own commands name their handlers as On<Handler>: the dispatcher's context is a ServerContext.
+template <void (*handler)(ServerContext&)>
+void On(CommandContext& context) {
+  handler(static_cast<ServerContext&>(context));
+}
+template <Weight (*weigher)(ServerContext&)>
+Weight On(CommandContext& context) {
+  return weigher(static_cast<ServerContext&>(context));
+}
+template <bool (*waiter)(const ServerContext&)>
+bool On(const CommandContext& context) {
+  return waiter(static_cast<const ServerContext&>(context));
+}
+
+}  // namespace bitsieve::server

@@ -1,0 +1,68 @@
+#include "server/dispatch/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/dispatch/kept_arguments.h"
+
+namespace bitsieve::server {
+
+Execution::Execution(std::vector<KeptArguments> commands, Claims::Held claimed)
+    : queued(std::move(commands)), claim(std::move(claimed)) {}
+Execution::~Execution() = default;
+
+Session::Session(std::shared_ptr<ClientRecord> record) : client(std::move(record)) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+void ClientList::Add(std::shared_ptr<ClientRecord> record) {
+  const std::lock_guard lock(mutex_);
+  const auto at = std::ranges::upper_bound(records_, record->id, {}, [](const auto& other) { return other->id; });
+  records_.insert(at, std::move(record));
+}
+
+void ClientList::Remove(uint64_t id) {
+  std::shared_ptr<ClientRecord> removed;  // dies after the lock is gone
+  const std::lock_guard lock(mutex_);
+  const auto at = std::ranges::lower_bound(records_, id, {}, [](const auto& other) { return other->id; });
+  if (at == records_.end() || (*at)->id != id) return;
+  removed = std::move(*at);
+  records_.erase(at);
+}
+
+std::vector<std::shared_ptr<ClientRecord>> ClientList::All() const {
+  const std::lock_guard lock(mutex_);
+  return records_;
+}
+
+void ClientList::Evict() {
+  using Candidate = std::pair<uint64_t, std::shared_ptr<ClientRecord>>;
+  std::vector<Candidate> candidates;
+  uint64_t left = memory_bytes();  // by those that stay
+  for (std::shared_ptr<ClientRecord>& record : All()) {
+    const uint64_t bytes = record->memory.total.load(std::memory_order_relaxed);
+    if (record->doomed.load(std::memory_order_relaxed)) {
+      left -= std::min(left, bytes);
+    } else if (bytes >= kLeastEvicted && !record->no_evict.load(std::memory_order_relaxed)) {
+      candidates.emplace_back(bytes, std::move(record));
+    }
+  }
+  const auto smaller = [](const Candidate& a, const Candidate& b) { return a.first < b.first; };
+  std::ranges::make_heap(candidates, smaller);
+  for (; left > memory_limit() && !candidates.empty(); candidates.pop_back()) {
+    std::ranges::pop_heap(candidates, smaller);
+    const auto& [bytes, record] = candidates.back();
+    left -= std::min(left, bytes);
+    if (record->doomed.exchange(true, std::memory_order_relaxed)) continue;  // another loop was faster
+    evicted_.fetch_add(1, std::memory_order_relaxed);
+    record->Close("all clients together take more memory than maxmemory-clients, and it takes the most");
+  }
+}
+
+size_t ClientList::Size() const {
+  const std::lock_guard lock(mutex_);
+  return records_.size();
+}
+
+}  // namespace bitsieve::server

@@ -1,0 +1,217 @@
+// session.h: what the server remembers of one connection between commands: protocol version, name, the state of
+// MULTI. It knows no socket. Confined to its loop, but for the ClientRecord that other loops read for CLIENT LIST.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "protocol/reply_writer.h"
+#include "server/dispatch/claims.h"
+#include "server/dispatch/client_pause.h"
+#include "server/dispatch/subscriptions.h"
+#include "server/dispatch/watch_list.h"
+
+namespace bitsieve::server {
+
+// What CLIENT LIST tells of a connection. Thread-safe.
+class ClientRecord {
+ public:
+  ClientRecord(uint64_t number, std::string peer, std::string local, int64_t now_unix_ms)
+      : id(number),
+        address(std::move(peer)),
+        local_address(std::move(local)),
+        connected_unix_ms(now_unix_ms),
+        last_active_unix_ms(now_unix_ms) {}
+
+  const uint64_t id;
+  const std::string address;  // "127.0.0.1:53124"
+  const std::string local_address;
+  const int64_t connected_unix_ms;
+  // Relaxed: each is told on its own, and nobody reads other memory on the strength of it.
+  std::atomic<int64_t> last_active_unix_ms;
+  std::atomic<const char*> last_command{"NULL"};  // a static string
+  std::atomic<uint8_t> protocol_version{2};
+  std::atomic<int32_t> queued_commands{-1};  // -1 outside of MULTI
+  std::atomic<uint32_t> watched_names{0};
+  std::atomic<uint32_t> channels{0};  // subscribed to
+  std::atomic<uint32_t> patterns{0};
+  std::atomic<uint32_t> shard_channels{0};
+  bool is_subscribed() const {
+    return channels.load(std::memory_order_relaxed) + patterns.load(std::memory_order_relaxed) +
+               shard_channels.load(std::memory_order_relaxed) !=
+           0;
+  }
+  std::atomic<bool> no_evict{false};  // CLIENT NO-EVICT
+  std::atomic<bool> no_touch{false};  // CLIENT NO-TOUCH
+  std::atomic<bool> doomed{false};    // Close() was called: it is as good as gone
+
+  // Bytes that the connection takes, by what for. Written by its loop, which publishes the total in the ClientList.
+  struct Memory {
+    std::atomic<uint64_t> received{0};       // not yet run; of these, so many are
+    std::atomic<uint64_t> received_free{0};  // room for more
+    std::atomic<uint64_t> waiting{0};        // commands that wait, or run on a worker
+    std::atomic<uint64_t> queued{0};         // between MULTI and EXEC
+    std::atomic<uint64_t> held{0};           // replies that wait for the log
+    std::atomic<uint64_t> unsent{0};         // replies and published messages that wait for the client
+    std::atomic<uint64_t> unsent_blocks{0};
+    std::atomic<uint64_t> total{0};  // and what it is subscribed to, and watches
+  };
+  Memory memory;
+
+  // Closes the connection at once, from any thread; `reason`, a literal, goes to the log.
+  void Close(const char* reason) {
+    doomed.store(true, std::memory_order_relaxed);
+    if (close) close(reason);
+  }
+  std::function<void(const char* reason)> close;  // set before others see the record; null in tests
+
+  std::string name() const { return Read(name_); }
+  std::string library_name() const { return Read(library_name_); }
+  std::string library_version() const { return Read(library_version_); }
+  void set_name(std::string_view text) { Write(name_, text); }
+  void set_library_name(std::string_view text) { Write(library_name_, text); }
+  void set_library_version(std::string_view text) { Write(library_version_, text); }
+
+ private:
+  std::string Read(const std::string& field) const {
+    const std::lock_guard lock(mutex_);
+    return field;
+  }
+  void Write(std::string& field, std::string_view text) {
+    const std::lock_guard lock(mutex_);
+    field = text;
+  }
+
+  mutable std::mutex mutex_;
+  // Protected by mutex_.
+  std::string name_, library_name_, library_version_;
+};
+
+// The connections of the server, and the memory that they take together. Thread-safe.
+class ClientList {
+ public:
+  static constexpr uint64_t kNoLimit = UINT64_MAX;
+  // A connection that takes less is not worth closing.
+  static constexpr uint64_t kLeastEvicted = 8 * 1024;
+
+  void Add(std::shared_ptr<ClientRecord> record);
+  void Remove(uint64_t id);
+  // By ascending id.
+  std::vector<std::shared_ptr<ClientRecord>> All() const;
+  size_t Size() const;
+
+  // The connections' memory. A loop reports what it allocated or freed; over the limit the largest connections are
+  // closed, until the others are within it.
+  void set_memory_limit(uint64_t bytes) { memory_limit_.store(bytes, std::memory_order_relaxed); }
+  uint64_t memory_limit() const { return memory_limit_.load(std::memory_order_relaxed); }
+  uint64_t memory_bytes() const { return memory_bytes_.load(std::memory_order_relaxed); }
+  bool OverMemoryLimit() const { return memory_bytes() > memory_limit(); }
+  // What may be allocated until the limit.
+  uint64_t MemoryLeft() const {
+    const uint64_t limit = memory_limit(), bytes = memory_bytes();
+    return limit > bytes ? limit - bytes : 0;
+  }
+  void NoteMemory(uint64_t before, uint64_t now) { memory_bytes_.fetch_add(now - before, std::memory_order_relaxed); }
+  // O(connections), and only called over the limit.
+  void Evict();
+  uint64_t evicted() const { return evicted_.load(std::memory_order_relaxed); }
+
+  ClientPause pause;  // thread-safe
+  // The server stops: no command waits for anything any more.
+  std::atomic<bool> draining{false};
+
+ private:
+  mutable std::mutex mutex_;
+  // Protected by mutex_.
+  std::vector<std::shared_ptr<ClientRecord>> records_;
+
+  // Relaxed: sums that steer, and nothing is read on the strength of them.
+  std::atomic<uint64_t> memory_bytes_{0};
+  std::atomic<uint64_t> memory_limit_{kNoLimit};
+  std::atomic<uint64_t> evicted_{0};
+};
+
+// Who can keep the bytes of arguments alive. Confined to its loop.
+class ArgumentBytes {
+ public:
+  virtual ~ArgumentBytes() = default;
+  // The bytes stay where they are as long as the result lives, which may end on any thread. Null: they cannot be kept.
+  // Throws std::bad_alloc.
+  virtual std::shared_ptr<const void> Share() = 0;
+  // How many bytes the last result of Share() keeps.
+  virtual size_t shared_bytes() const = 0;
+};
+
+class KeptArguments;
+
+// The commands of an EXEC.
+struct Execution {
+  Execution(std::vector<KeptArguments> commands, Claims::Held claimed);
+  ~Execution();
+
+  std::vector<KeptArguments> queued;
+  size_t next = 0;     // the first that did not run yet
+  size_t bytes = 0;    // as Session::queued_bytes was
+  Claims::Held claim;  // if names were watched: no other transaction uses them meanwhile
+};
+
+struct Session {
+  explicit Session(std::shared_ptr<ClientRecord> record);
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  std::shared_ptr<ClientRecord> client;
+  protocol::ProtocolVersion version = protocol::ProtocolVersion::kResp2;
+  bool closing = false;  // close once the replies are written (QUIT, SHUTDOWN)
+
+  // Why the connection is to be closed at once, without its replies.
+  enum class Abort : uint8_t {
+    kNone,
+    kReplies,  // they are longer than they may be
+    kHttp,     // a browser was made to talk to the port
+  };
+  Abort abort = Abort::kNone;
+
+  // CLIENT REPLY: whether commands are replied to.
+  enum class Replies : uint8_t { kOn, kOff, kSkipNext, kSkip };
+  Replies replies = Replies::kOn;
+
+  // MULTI
+  bool in_multi = false;
+  bool multi_failed = false;  // a queued command was refused: EXEC aborts
+  std::vector<KeptArguments> queued;
+  size_t queued_bytes = 0;
+  bool queue_writes = false;     // a queued command may change something
+  bool queue_publishes = false;  // a queued command sends a message
+
+  WatchList watches;
+
+  bool has_written = false;  // a command that may have changed something has run
+  // WAITAOF, while it waits.
+  struct SyncWait {
+    uint64_t position;
+    int64_t until_ms;  // of the monotonic clock
+  };
+  std::optional<SyncWait> sync_wait;
+
+  std::unique_ptr<Subscriptions> subscriptions;  // null: none so far
+  Wakeable* wakeable = nullptr;                  // the connection, to be woken when there are messages; null: none
+  // RESP2 cannot tell messages from replies.
+  bool MaySendLittle() const {
+    return subscriptions != nullptr && version == protocol::ProtocolVersion::kResp2 && subscriptions->count() != 0;
+  }
+  // EXEC is under way: a command of it waits, or its next ones wait for their turn. Nothing else of this connection
+  // runs before they are done. Shared with what runs aside.
+  std::shared_ptr<Execution> executing;
+};
+
+}  // namespace bitsieve::server

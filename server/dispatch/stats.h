@@ -1,0 +1,50 @@
+// stats.h: counters of what the server did, one set per loop so that counting costs no shared cache line; INFO adds
+// them up. LoopStats: written by its loop alone, read by all (relaxed: each is told on its own). ServerStats:
+// thread-safe once built.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+
+#include "commands/command.h"
+#include "server/namespace.h"
+
+namespace bitsieve::server {
+
+struct alignas(64) LoopStats {
+  std::atomic<uint64_t> commands{0};
+  std::atomic<uint64_t> connections_accepted{0};
+  std::atomic<uint64_t> connections_rejected{0};  // by maxclients
+  std::atomic<uint64_t> input_bytes{0};
+  std::atomic<uint64_t> output_bytes{0};
+  std::atomic<uint64_t> lookup_hits{0};  // items answered "probably there"
+  std::atomic<uint64_t> lookup_misses{0};
+  std::atomic<uint64_t> items_added{0};
+  std::atomic<uint64_t> error_replies{0};
+  std::atomic<uint64_t> protocol_errors{0};
+
+  // For the one writer: cheaper than an atomic addition.
+  static void Add(std::atomic<uint64_t>& counter, uint64_t amount) {
+    counter.store(counter.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+  }
+};
+
+struct ServerStats {
+  std::deque<LoopStats> loops;  // one per loop, filled before the loops start
+  int64_t started_unix_ms = 0;
+  uint16_t port = 0;
+  // When the filters began to be loaded; 0 as soon as they are. Relaxed: who asks for filters meets the keyspace's
+  // locks.
+  std::atomic<int64_t> loading_since_unix_s{0};
+  bool Loading() const { return loading_since_unix_s.load(std::memory_order_relaxed) != 0; }
+  // The keyspace counts names that expired from its start on; of these, so many are no longer to be told.
+  std::atomic<uint64_t> expired_before_reset{0};
+  void Reset();  // CONFIG RESETSTAT; an increment under way may survive it
+  uint64_t Sum(std::atomic<uint64_t> LoopStats::*counter) const;
+};
+
+// Adds what a batch did, and starts counting again from 0.
+void Publish(Tally& tally, LoopStats& stats);
+
+}  // namespace bitsieve::server

@@ -1,0 +1,79 @@
+#include "server/dispatch/subscriptions.h"
+
+namespace bitsieve::server {
+namespace {
+
+PubSub::Space SpaceOf(Subscriptions::Kind kind) {
+  return kind == Subscriptions::Kind::kShardChannel ? PubSub::Space::kSharded : PubSub::Space::kGlobal;
+}
+
+void WriteMessage(protocol::ReplyWriter& reply, const Inbox::Item& item) {
+  reply.PushHeader(item.pattern == nullptr ? 3 : 4);
+  const std::string_view channel_verb = item.message->is_sharded ? "smessage" : "message";
+  reply.BulkString(item.pattern == nullptr ? channel_verb : "pmessage");
+  if (item.pattern != nullptr) reply.BulkString(*item.pattern);
+  reply.BulkString(item.message->channel);
+  reply.BulkString(item.message->payload);
+}
+
+}  // namespace
+
+Subscriptions::Subscriptions(PubSub& pub_sub, Wakeable* owner)
+    : pub_sub_(pub_sub),
+      inbox_(std::make_shared<Inbox>(owner == nullptr ? std::function<void()>() : owner->MessageWaker(),
+                                     pub_sub.inbox_limit_bytes)) {}
+
+Subscriptions::~Subscriptions() {
+  for (const Kind kind : {Kind::kChannel, Kind::kPattern, Kind::kShardChannel}) {
+    for (const std::string& name : SetOf(kind)) Leave(kind, name);
+  }
+}
+
+size_t Subscriptions::BytesOf(std::string_view name) {
+  // The string, its node, and its place among the subscribers of the channel.
+  return sizeof(std::string) + 10 * sizeof(void*) + name.size();
+}
+
+void Subscriptions::Join(Kind kind, std::string_view name) {
+  if (kind == Kind::kPattern) return pub_sub_.SubscribePattern(name, inbox_);
+  pub_sub_.Subscribe(name, inbox_, SpaceOf(kind));
+}
+
+void Subscriptions::Leave(Kind kind, std::string_view name) {
+  if (kind == Kind::kPattern) return pub_sub_.UnsubscribePattern(name, inbox_);
+  pub_sub_.Unsubscribe(name, inbox_, SpaceOf(kind));
+}
+
+bool Subscriptions::Add(Kind kind, std::string_view name) {
+  std::string key(name);
+  if (SetOf(kind).contains(key)) return true;
+  if (count() == kMaxNames || bytes_ + BytesOf(name) > kMaxBytes) return false;
+  // First: if there is no memory for the rest, the end of the connection still undoes it all.
+  SetOf(kind).insert(std::move(key));
+  bytes_ += BytesOf(name);
+  Join(kind, name);
+  return true;
+}
+
+void Subscriptions::Remove(Kind kind, std::string_view name) {
+  const auto found = SetOf(kind).find(std::string(name));
+  if (found == SetOf(kind).end()) return;
+  Leave(kind, name);
+  bytes_ -= BytesOf(name);
+  SetOf(kind).erase(found);
+}
+
+std::vector<std::string> Subscriptions::Names(Kind kind) const {
+  const Set& names = SetOf(kind);
+  return {names.begin(), names.end()};
+}
+
+bool Subscriptions::WriteMessages(protocol::ReplyWriter& reply, size_t most_bytes) {
+  const size_t before = reply.size();
+  return inbox_->Take([&](const Inbox::Item& item) {
+    WriteMessage(reply, item);
+    return reply.size() - before < most_bytes;
+  });
+}
+
+}  // namespace bitsieve::server

@@ -1,0 +1,19 @@
+// transaction.h: the state of MULTI in a session. Confined to the session's loop.
+#pragma once
+
+#include "server/dispatch/server_context.h"
+#include "server/dispatch/session.h"
+
+namespace bitsieve::server {
+
+// Keeps the command that runs now in the queue, with its arguments; false if that would exceed max_queued_bytes.
+bool QueueCommand(ServerContext& context);
+// EXEC will refuse; what was queued is let go at once.
+void FailTransaction(Session& session);
+// Runs what is left of session.executing, up to a command whose reply comes later, or up to as many as may run at once:
+// then context.deferred is set, and it is to be called again.
+void ContinueExecution(ServerContext& context);
+// As if there had been no MULTI.
+void EndTransaction(Session& session);
+
+}  // namespace bitsieve::server
