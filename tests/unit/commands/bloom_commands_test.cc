@@ -137,8 +137,7 @@ TEST_F(BloomCommandsTest, ReserveRefusesInRedisBloomsOrder) {
       {{"BF.RESERVE", "f", "0.01", "100", "EXPAND", "2"}, "ERR unknown option 'EXPAND'"},
       {{"BF.RESERVE", "f", "0.01", "100", "TYPE"}, "ERR no type"},
       {{"BF.RESERVE", "f", "0.01", "100", "TYPE", "magic"},
-       "ERR unknown type 'magic', must be one of: blocked, classic, counting, cuckoo, window, fingerprint, "
-       "ribbon, redisbloom, rediscuckoo"},
+       "ERR unknown type 'magic', must be one of: " + std::string(core::FilterTypeNames())},
       {{"BF.RESERVE", "f", "0.01", "100", "SEED"}, "ERR no seed"},
       {{"BF.RESERVE", "f", "0.01", "100", "SEED", "-1"},
        "ERR bad seed: it must be an integer in the range [0, 18446744073709551615]"},
