@@ -31,7 +31,8 @@ class HugePageKeeper {
  private:
   static constexpr std::chrono::milliseconds kShortest{500};
   static constexpr std::chrono::milliseconds kLongest{8'000};
-  static constexpr std::chrono::milliseconds kPause{2};  // between two pages, so that others get at the address space
+  // Between two pages: making one holds up whoever maps or first touches memory, for 2 to 7 ms.
+  static constexpr std::chrono::milliseconds kPause{10};
 
   void Run() {
     for (std::chrono::milliseconds interval = kShortest; Sleep(interval);) {
