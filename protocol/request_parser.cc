@@ -86,10 +86,7 @@ RequestParser::Result RequestParser::Parse(std::span<char> input, std::vector<st
   if (!error_.empty()) [[unlikely]]
     return {Status::kError, 0};
   if (missing_ == 0) {
-    if (input.empty()) {
-      wanted_bytes_ = 1;
-      return {Status::kNeedMore, 0};
-    }
+    if (input.empty()) return {Status::kNeedMore, 0};
     if (input[0] != '*') return ParseLine(input, arguments);
   }
   return ParseArray({input.data(), input.size()}, arguments);
@@ -101,7 +98,6 @@ RequestParser::Result RequestParser::ParseLine(std::span<char> input, std::vecto
   const size_t newline = std::string_view(input.data(), searchable).find('\n', position_);
   if (newline == std::string_view::npos && searchable < max_length + 2) {
     position_ = searchable;
-    wanted_bytes_ = searchable + 1;
     return {Status::kNeedMore, 0};
   }
   const size_t end = std::min(newline, searchable);
@@ -149,7 +145,6 @@ RequestParser::Status RequestParser::ReadLongCount(std::string_view input, size_
   size_t end = negative ? 2 : 1;
   const Header header = ReadNumber(input, end, count);
   if (header != Header::kComplete) {
-    wanted_bytes_ = input.size() + 1;
     if (header == Header::kIncomplete) return Status::kNeedMore;
     return Fail(header == Header::kTooLong ? "too big mbulk count string" : "invalid multibulk length");
   }
@@ -164,14 +159,14 @@ RequestParser::Status RequestParser::ReadLongCount(std::string_view input, size_
 // Reads "$LENGTH\r\nBYTES\r\n" at position_, which is moved behind it if that is complete (kCommand).
 RequestParser::Status RequestParser::ReadBulk(std::string_view input, std::string_view& argument) {
   if (position_ == input.size()) [[unlikely]]
-    return Want(input, position_ + kMinBulkBytes);
+    return Status::kNeedMore;
   if (input[position_] != '$') [[unlikely]]
     return Fail("expected '$', got '" + ForMessage(input[position_]) + "'");
   size_t begin = position_ + 1;
   uint64_t length = 0;
   const Header header = ReadNumber(input, begin, length);
   if (header != Header::kComplete) [[unlikely]] {
-    if (header == Header::kIncomplete) return Want(input, position_ + kMinBulkBytes);
+    if (header == Header::kIncomplete) return Status::kNeedMore;
     return Fail(header == Header::kTooLong ? "too big bulk count string" : "invalid bulk length");
   }
   if (length > limits_->max_argument_bytes) [[unlikely]]
@@ -180,7 +175,7 @@ RequestParser::Status RequestParser::ReadBulk(std::string_view input, std::strin
   if (end + 2 > limits_->max_request_bytes) [[unlikely]]
     return TooLarge("too big request", limits_->max_request_bytes, "bytes (max-request-bytes)");
   if (end + 2 > input.size()) [[unlikely]]
-    return Want(input, end + 2);
+    return Status::kNeedMore;
   if (input[end] != '\r' || input[end + 1] != '\n') [[unlikely]]
     return Fail("bulk string longer than its length: expected CRLF after " + std::to_string(length) + " bytes");
   argument = input.substr(begin, length);
@@ -253,13 +248,6 @@ void RequestParser::Resume(std::string_view input, size_t first, std::vector<std
   } else {
     extents_[0].clear();
   }
-}
-
-// `end`: where the argument being read ends at the earliest.
-RequestParser::Status RequestParser::Want(std::string_view input, size_t end) {
-  const size_t least = end + (missing_ - 1) * kMinBulkBytes;
-  wanted_bytes_ = std::max(input.size() + 1, std::min(least, limits_->max_request_bytes));
-  return Status::kNeedMore;
 }
 
 RequestParser::Status RequestParser::Fail(std::string_view what) {

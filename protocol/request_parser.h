@@ -48,10 +48,6 @@ class RequestParser {
   // The text of a protocol error, ready for an error reply: "ERR Protocol error: ...".
   const std::string& error() const { return error_; }
 
-  // After kNeedMore: the command cannot be complete before its input is this long, by what its headers have declared so
-  // far. At most RequestLimits::max_request_bytes, and more than the input had. It is the client's word: let it steer
-  // how a buffer grows (never shrink below, never double past it), but do not allocate all of it at once.
-  size_t wanted_bytes() const { return wanted_bytes_; }
   // What the parser keeps of an incomplete command.
   size_t memory_bytes() const;
 
@@ -71,7 +67,6 @@ class RequestParser {
   void Note(const Extent& extent);
   void Suspend(std::string_view input, size_t first, std::vector<std::string_view>& arguments);
   void Resume(std::string_view input, size_t first, std::vector<std::string_view>& arguments);
-  Status Want(std::string_view input, size_t end);
   Status Fail(std::string_view what);
   Status TooLarge(std::string_view what, size_t limit, std::string_view unit);
 
@@ -81,7 +76,6 @@ class RequestParser {
   std::vector<std::vector<Extent>> extents_;
   size_t position_ = 0;   // where to go on in the input
   uint64_t missing_ = 0;  // arguments still to come; 0 between commands
-  size_t wanted_bytes_ = 0;
 };
 
 }  // namespace bitsieve::protocol

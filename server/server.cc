@@ -23,6 +23,7 @@
 #include "commands/transfers.h"
 #include "config/client_memory.h"
 #include "core/base/memory_budget.h"
+#include "core/base/wall_clock.h"
 #include "core/families/bloom/block_kernel.h"
 #include "core/filter/filter_type.h"
 #include "server/commands/all_commands.h"
@@ -60,11 +61,6 @@ constexpr std::chrono::milliseconds kOutOfMemoryPause{1};
 
 int64_t MillisecondsSince(Clock::time_point begin) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count();
-}
-
-int64_t UnixMs() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
 // What filters may take: the rest of the machine's memory is for connections, snapshots and the system.
@@ -187,7 +183,7 @@ core::Status Server::Start() {
                                               [this](bool save) { asio::post(main_, [=, this] { BeginStop(save); }); });
   if (auto status = OpenNetwork(); !status) return status;
   AwaitSignals();
-  stats_.loading_since_unix_s = UnixMs() / 1000;
+  stats_.loading_since_unix_s = core::CoarseUnixMs() / 1000;
   heap_trimmer_.Start();
   net_->Start();
   BeginLoading();
@@ -327,7 +323,7 @@ core::Status Server::OpenNetwork() {
   if (auto listening = net_->Listen(options_.bind, options_.port); !listening) {
     return core::Fail(core::ErrorCode::kIo, listening.error());
   }
-  stats_.started_unix_ms = UnixMs();
+  stats_.started_unix_ms = core::CoarseUnixMs();
   stats_.port = net_->port();
   for (const std::string& address : net_->addresses()) {
     spdlog::info("Listening on {} with {} event loop(s)", address, net_->loops());

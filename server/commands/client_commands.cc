@@ -1,7 +1,5 @@
 // CLIENT: this connection's name and library, and the list of all connections.
 
-#include <time.h>
-
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -19,12 +17,6 @@
 
 namespace bitsieve::server {
 namespace {
-
-int64_t UnixMs() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
-}
 
 void AppendField(std::string& line, std::string_view name, std::string_view value) {
   if (!line.empty()) line += ' ';
@@ -64,8 +56,8 @@ std::string Describe(const ClientRecord& client, int64_t now_ms) {
   AppendField(line, "addr", client.address);
   AppendField(line, "laddr", client.local_address);
   AppendField(line, "name", client.name());
-  AppendField(line, "age", seconds_since(client.connected_unix_ms));
-  AppendField(line, "idle", seconds_since(client.last_active_unix_ms.load(std::memory_order_relaxed)));
+  AppendField(line, "age", seconds_since(client.connected_ms));
+  AppendField(line, "idle", seconds_since(client.last_active_ms.load(std::memory_order_relaxed)));
   const uint32_t channels = client.channels.load(std::memory_order_relaxed);
   const uint32_t patterns = client.patterns.load(std::memory_order_relaxed);
   AppendField(line, "flags", Flags(client));
@@ -108,7 +100,7 @@ void List(ServerContext& context) {
   if (!reader.ok()) return context.Error(reader.error());
 
   std::ranges::sort(request.ids);
-  const int64_t now_ms = UnixMs();
+  const int64_t now_ms = core::CoarseMonotonicMs();
   std::string text;
   for (const auto& client : context.server.clients->All()) {
     const bool asked = request.ids.empty() || std::ranges::binary_search(request.ids, client->id);
@@ -117,7 +109,9 @@ void List(ServerContext& context) {
   context.reply.VerbatimText(text);
 }
 
-void Info(ServerContext& context) { context.reply.VerbatimText(Describe(*context.session.client, UnixMs()) + "\n"); }
+void Info(ServerContext& context) {
+  context.reply.VerbatimText(Describe(*context.session.client, core::CoarseMonotonicMs()) + "\n");
+}
 
 void Id(ServerContext& context) { context.reply.Integer(static_cast<int64_t>(context.session.client->id)); }
 

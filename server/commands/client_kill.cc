@@ -24,7 +24,7 @@ struct Filter {
     if (!ids.empty() && std::ranges::find(ids, client.id) == ids.end()) return false;
     if (address && *address != client.address) return false;
     if (local_address && *local_address != client.local_address) return false;
-    if (max_age_s && (now_ms - client.connected_unix_ms) / 1000 < *max_age_s) return false;
+    if (max_age_s && (now_ms - client.connected_ms) / 1000 < *max_age_s) return false;
     return IsOfType(client, type);
   }
 };
@@ -81,7 +81,7 @@ Filter ReadFilter(ArgumentReader& reader) {
 
 // Returns how many were closed. The client itself still gets its reply.
 int64_t Kill(ServerContext& context, const Filter& filter) {
-  const int64_t now_ms = core::CoarseUnixMs();
+  const int64_t now_ms = core::CoarseMonotonicMs();
   int64_t killed = 0;
   for (const auto& client : context.server.clients->All()) {
     const bool is_me = client == context.session.client;

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "core/base/wall_clock.h"
 #include "server/commands/resident_memory.h"
 #include "server/commands/server_identity.h"
 #include "server/dispatch/pub_sub.h"
@@ -36,12 +37,6 @@ class Lines {
   std::string text_;
 };
 
-int64_t UnixMs() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
-}
-
 // "1.50M", as Redis shows sizes to people.
 std::string HumanBytes(uint64_t bytes) {
   constexpr char kUnits[] = "BKMGTPE";
@@ -63,7 +58,7 @@ std::string Seconds(const timeval& time) {
 }
 
 void Server(const Environment& environment, Lines& lines) {
-  const int64_t uptime_s = std::max<int64_t>(0, UnixMs() - environment.stats->started_unix_ms) / 1000;
+  const int64_t uptime_s = std::max<int64_t>(0, core::CoarseUnixMs() - environment.stats->started_unix_ms) / 1000;
   utsname system{};
   uname(&system);
   lines.Add("redis_version", kRedisVersion);

@@ -97,7 +97,7 @@ class Dispatcher::Impl {
 
   Outcome Execute(Session& session, const CommandBatch& batch, size_t first, protocol::ReplyWriter& reply) {
     reply.set_version(session.version);
-    session.client->last_active_unix_ms.store(core::CoarseUnixMs(), std::memory_order_relaxed);
+    session.client->last_active_ms.store(core::CoarseMonotonicMs(), std::memory_order_relaxed);
     ServerContext context(filters_, environment_, session, reply);
     context.bytes = batch.bytes;
     const PublishedTally published(context.tally, *environment_.loop_stats);

@@ -24,19 +24,20 @@ namespace bitsieve::server {
 // What CLIENT LIST tells of a connection. Thread-safe.
 class ClientRecord {
  public:
-  ClientRecord(uint64_t number, std::string peer, std::string local, int64_t now_unix_ms)
+  ClientRecord(uint64_t number, std::string peer, std::string local, int64_t now_ms)
       : id(number),
         address(std::move(peer)),
         local_address(std::move(local)),
-        connected_unix_ms(now_unix_ms),
-        last_active_unix_ms(now_unix_ms) {}
+        connected_ms(now_ms),
+        last_active_ms(now_ms) {}
 
   const uint64_t id;
   const std::string address;  // "127.0.0.1:53124"
   const std::string local_address;
-  const int64_t connected_unix_ms;
+  // Of the monotonic clock: setting the system's clock closes no connection.
+  const int64_t connected_ms;
   // Relaxed: each is told on its own, and nobody reads other memory on the strength of it.
-  std::atomic<int64_t> last_active_unix_ms;
+  std::atomic<int64_t> last_active_ms;
   std::atomic<const char*> last_command{"NULL"};  // a static string
   std::atomic<uint8_t> protocol_version{2};
   std::atomic<int32_t> queued_commands{-1};  // -1 outside of MULTI

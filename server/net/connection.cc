@@ -99,9 +99,9 @@ void Connection::Abort(const char* reason) {
   Close();
 }
 
-bool Connection::IdleSince(int64_t unix_ms) const {
+bool Connection::IdleSince(int64_t monotonic_ms) const {
   return !deferred_ && !postponed_ && held_ == nullptr && !conversation_.listens() &&
-         conversation_.client().last_active_unix_ms.load(std::memory_order_relaxed) < unix_ms;
+         conversation_.client().last_active_ms.load(std::memory_order_relaxed) < monotonic_ms;
 }
 
 // ---- reading
@@ -151,7 +151,7 @@ bool Connection::Receive(std::span<char>& input) {
     return false;
   }
   LoopStats::Add(loop_.stats().input_bytes, received);
-  client().last_active_unix_ms.store(core::CoarseUnixMs(), std::memory_order_relaxed);
+  client().last_active_ms.store(core::CoarseMonotonicMs(), std::memory_order_relaxed);
   input = read_buffer_.Commit(loop_.scratch(), received);
   return true;
 }
@@ -427,7 +427,7 @@ void Connection::OnWritable() {
   write_buffer_.Consume(sent);
   loop_.FreeElsewhere(write_buffer_.TakeFinished());
   Account();
-  client().last_active_unix_ms.store(core::CoarseUnixMs(), std::memory_order_relaxed);
+  client().last_active_ms.store(core::CoarseMonotonicMs(), std::memory_order_relaxed);
   if (throttled_ && write_buffer_.size() <= OutputLimit() / 4) {
     throttled_ = false;
     Soon();

@@ -55,8 +55,8 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   // Called by the loop: goes on with what is at hand, after Postpone() or RunSoon().
   void Retry();
   void Continue();
-  // Whether the client has been idle since before `unix_ms` (it is not while it waits for a reply).
-  bool IdleSince(int64_t unix_ms) const;
+  // Whether the client has been idle since before `monotonic_ms` (it is not while it waits for a reply).
+  bool IdleSince(int64_t monotonic_ms) const;
 
   ClientRecord& client() { return conversation_.client(); }
   size_t slot_in_loop = 0;  // kept by the loop

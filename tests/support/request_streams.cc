@@ -31,11 +31,6 @@ std::string BrokenPromise(std::span<const char> input, const RequestLimits& limi
   if (advanced != (result.consumed > 0)) return "consumed and status disagree";
   if (arguments.empty() == (result.status == Status::kCommand)) return "arguments and status disagree";
   if (parser.error().empty() == (result.status == Status::kError)) return "error text and status disagree";
-  if (result.status == Status::kNeedMore) {
-    if (parser.wanted_bytes() <= input.size()) return "wants no more than it had";
-    if (parser.wanted_bytes() > std::max(limits.max_request_bytes, input.size() + 1))
-      return "wants more than is allowed";
-  }
   return BrokenBounds(input, limits, result, arguments);
 }
 

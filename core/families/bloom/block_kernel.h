@@ -2,9 +2,9 @@
 // bits; the best one that the processor has is chosen once.
 //
 // Layout   an array of lines of 512 bits = 16 lanes of 32 bits. An item sets one bit in each of k lanes of its line;
-// which
-//          lanes is looked up in a table of 1024 random k-subsets; which bit of a lane is the top 5 bits of a 32-bit
-//          word of the hash times the lane's odd constant. With two lines per item, each has its own word and subset.
+//          which lanes is looked up in a table of 1024 random k-subsets; which bit of a lane is the top 5 bits of a
+//          32-bit word of the hash times the lane's odd constant. With two lines per item, each has its own word and
+//          subset.
 // Hashing  line 0         = low * lines >> 64                           (its top bits)
 //          line 1         = the m-th of the other lines, m = (low * kSecondLine mod 2^64) * (lines - 1) >> 64
 //          lane subset j  = bits [10j, 10j+10) of low                   (its bottom bits)

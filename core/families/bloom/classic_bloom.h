@@ -3,8 +3,7 @@
 //
 // Idea        m bits; an item sets k of them, spread over all; an item whose k bits are all set is probably there.
 // Layout      one array of m bits, bit x in byte x / 8 under the mask 1 << (x % 8), rounded up to whole 64-byte lines;
-// the
-//             spare bits of the last line stay clear. All of it persists.
+//             the spare bits of the last line stay clear. All of it persists.
 // Hashing     enhanced double hashing on 64 bits: a = low, b = high | 1; position i is a * m >> 64; then a += b and
 //             b += kStep * (i + 1), so that the step itself grows (Dillinger and Manolios, "Bloom Filters in
 //             Probabilistic Verification", 2004, section 5.2). Plain double hashing, h1 + i * h2 mod m, misses low

@@ -2,21 +2,17 @@
 // before it. A filter that does not grow is a chain of one link.
 //
 // Idea        Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters", 2007. The rates of the links add up, so
-// each
-//             gets a share of the asked rate (FilterParams tells which) and their sum stays below it.
+//             each gets a share of the asked rate (FilterParams tells which) and their sum stays below it.
 // Growth      a new link has `expansion` times the capacity of the one before, and at least a quarter of the capacity
-// of
-//             all before it. The quarter matters for small expansions alone: with EXPANSION 1 a chain would otherwise
-//             grow by equal links without end, each lookup asking all of them and each link needing more bits than the
-//             last.
+//             of all before it. The quarter matters for small expansions alone: with EXPANSION 1 a chain would
+//             otherwise grow by equal links without end, each lookup asking all of them and each link needing more bits
+//             than the last.
 // Operations  MayContain asks the links, newest first. Add asks the older links, then adds to the newest. Only the
-// newest
-//             ever changes: a link is followed by a next one only when every place in it is taken. So what the older
-//             links say is final.
-//             (CountingFilter, whose links lose items too, says what takes the place of this rule there.)
+//             newest ever changes: a link is followed by a next one only when every place in it is taken. So what the
+//             older links say is final. (CountingFilter, whose links lose items too, says what takes the place of this
+//             rule there.)
 // Limits      a link's own rate never goes below kMinLinkRate: then growing is refused (kCannotGrow). With the default
-// ratio
-//             that is after more than a hundred links.
+//             ratio that is after more than a hundred links.
 // Images      are exact: of the moment of capture, also while writers go on.
 // Threads     thread-safe; MayContain and Prefetch take no lock.
 // Persisted   docs/formats/filter.md.

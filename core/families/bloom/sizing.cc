@@ -65,10 +65,6 @@ uint64_t ClassicBits(uint64_t items, double rate) {
   return static_cast<uint64_t>(std::ceil(-static_cast<double>(items) * std::log(rate) / (kLn2 * kLn2)));
 }
 
-uint64_t ClassicCapacity(uint64_t bits, double rate) {
-  return static_cast<uint64_t>(std::floor(static_cast<double>(bits) * kLn2 * kLn2 / -std::log(rate)));
-}
-
 uint32_t ClassicHashesForRate(double rate) { return std::max(1U, static_cast<uint32_t>(std::ceil(-std::log2(rate)))); }
 
 uint32_t ClassicOptimalHashes(uint64_t bits, uint64_t items) {
@@ -167,12 +163,6 @@ BlockedShape BlockedShapeFor(uint64_t items, double rate) {
   const double full = BlockedRate(static_cast<uint64_t>(nominal), lines_per_item, best_lanes, trials);
   const double lines = full <= kRateTolerance * rate ? nominal : std::ceil(trials * lines_per_item / best_load);
   return {std::max<uint64_t>(static_cast<uint64_t>(lines), lines_per_item), lines_per_item, best_lanes};
-}
-
-uint64_t BlockedCapacity(const BlockedShape& shape, double rate) {
-  const double line_rate = shape.lines_per_item == 2 ? std::sqrt(rate) : rate;
-  return static_cast<uint64_t>(LoadFor(shape.lanes_per_line, line_rate) * static_cast<double>(shape.lines) /
-                               shape.lines_per_item);
 }
 
 double NewItemTrials(double items, const std::function<double(double)>& rate) {

@@ -14,8 +14,6 @@ namespace bitsieve::core {
 
 // m = ceil(-n ln p / (ln 2)^2).
 uint64_t ClassicBits(uint64_t items, double rate);
-// Items that m bits hold at p: floor(-m (ln 2)^2 / ln p).
-uint64_t ClassicCapacity(uint64_t bits, double rate);
 // k = ceil(log2(1/p)), the number of hash functions that published tables give for a rate.
 uint32_t ClassicHashesForRate(double rate);
 // The k with the least rate for m bits and n items: one of the two integers around (m/n) ln 2. At least 1.
@@ -73,8 +71,6 @@ struct BlockedShape {
 // lines per item are the smaller choice by a tenth and more.
 inline constexpr double kTwoLinesBelowRate = 2e-4;
 BlockedShape BlockedShapeFor(uint64_t items, double rate);
-// Items that a shape holds at `rate`.
-uint64_t BlockedCapacity(const BlockedShape& shape, double rate);
 
 // --- both kinds
 

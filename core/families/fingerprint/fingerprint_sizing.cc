@@ -21,10 +21,6 @@ double BitsPerItem(uint32_t signature_bits, double rate) { return signature_bits
 
 double FingerprintRate(uint32_t signature_bits, double load) { return load / (1 - load) / Signatures(signature_bits); }
 
-double UnorderedFingerprintRate(uint32_t signature_bits, double load) {
-  return (1 / ((1 - load) * (1 - load)) - 1) / 2 / Signatures(signature_bits);
-}
-
 std::optional<FingerprintSize> FingerprintSizeFor(uint64_t capacity, double rate) {
   uint32_t bits = 2;  // so that there is a bit less
   while (bits <= kMaxSignatureBits && FingerprintRate(bits, kMaxFingerprintLoad) > rate) ++bits;

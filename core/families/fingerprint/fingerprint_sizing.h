@@ -24,8 +24,6 @@ inline constexpr uint32_t kMaxSignatureBits = 32;
 
 // Of an absent item's lookup. 0 <= load < 1.
 double FingerprintRate(uint32_t signature_bits, double load);
-// The same table, were it not ordered: for comparison.
-double UnorderedFingerprintRate(uint32_t signature_bits, double load);
 
 struct FingerprintSize {
   uint32_t signature_bits;  // 1 to kMaxSignatureBits

@@ -10,9 +10,8 @@
 //             likewise (HashKind tells which). Where log2_positions is not 0, positions are modulo its power of two:
 //             RedisBloom's 32-bit arithmetic of that time gives the low bits of the same sum.
 // Sizing      bits per entry b = |ln(rate)| / 0.480453013918201, bits = entries * b, cut to an integer and rounded up
-// to
-//             words, k = ceil(0.693147180559945 * b): RedisBloom's decimal constants and its order of operations, since
-//             k is worked out from the stored b again when bytes are read.
+//             to words, k = ceil(0.693147180559945 * b): RedisBloom's decimal constants and its order of operations,
+//             since k is worked out from the stored b again when bytes are read.
 // Operations  as ClassicBloom.
 // Cost        as ClassicBloom, and a 64-bit division for each position.
 // Limits      the items' hashes are the same in every filter: there is no seed, so who knows an item that is wrongly

@@ -2,9 +2,8 @@
 // RedisBloom tells of one (BF.SCANDUMP's first piece).
 //
 // Growth      a new link has `expansion` times the entries of the one before, and half its error rate: the first has
-// half
-//             the asked one (all of it if the filter does not grow), so that their sum stays below it. Nothing bounds
-//             the number of links: with EXPANSION 1 each lookup asks more and more of them.
+//             half the asked one (all of it if the filter does not grow), so that their sum stays below it. Nothing
+//             bounds the number of links: with EXPANSION 1 each lookup asks more and more of them.
 // Limits      growing ends (kCannotGrow) where RedisBloom's numbers would wrap around, or the rate would be 0.
 // Reading     a header is hostile until it is checked. Stored numbers are kept, never worked out again: versions have
 //             differed in how they shared the rate and rounded.

@@ -2,10 +2,9 @@
 // by their value. What a ribbon filter collects until it is frozen.
 //
 // Idea        extendible hashing (Fagin, Nievergelt, Pippenger, Strong, 1979): a directory, indexed by the top bits of
-// a
-//             hash, points to segments of 4 KiB, each an open-addressing table of the hashes that share some top bits.
-//             A full segment gives its upper half to a new one; when it had the whole prefix of the directory, that is
-//             doubled before. So growing is a few microseconds now and then, never a pass over everything.
+//             a hash, points to segments of 4 KiB, each an open-addressing table of the hashes that share some top
+//             bits. A full segment gives its upper half to a new one; when it had the whole prefix of the directory,
+//             that is doubled before. So growing is a few microseconds now and then, never a pass over everything.
 // Order       all hashes also lie one after the other in a log, which is what an image is made of: what was there at
 //             some moment is a beginning of it, which never changes.
 // Cost        8 bytes an item in the log, and 9 to 19 in the segments, which all fill at about the same time. All of it

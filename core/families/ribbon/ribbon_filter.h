@@ -1,8 +1,7 @@
 // ribbon_filter.h: a frozen set, in the least memory: "definitely not" or "probably yes", and nothing else any more.
 //
 // Idea        core/families/ribbon/ribbon_kernel.h has the layout and the lookup, ribbon_solver.h how a solution is
-// found.
-//             RibbonStaging collects the items before.
+//             found. RibbonStaging collects the items before.
 // Sizing      r columns for the items whose window starts below a shard's split, r + 1 for the others, 2^-r being the
 //             smallest such rate that is not below the asked one. The split is where the mean over all starts is the
 //             asked rate. So the asked rate is met, whatever it is, at a cost that lies on a line between the powers of

@@ -7,8 +7,7 @@
 //             looked at any more.
 // Cost        4 bytes a group (0.8%). At most kSweptGroups + 2 groups are cleared per new item: 80 lines, 5 KiB.
 // Threads     MayContain, Prefetch and what is told may run beside one writer, without a lock. A lookup that runs while
-// a
-//             new round begins may see either round's content. Writers exclude each other.
+//             a new round begins may see either round's content. Writers exclude each other.
 #pragma once
 
 #include <atomic>

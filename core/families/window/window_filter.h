@@ -3,9 +3,8 @@
 // forgotten a third of a window later at the latest.
 //
 // Idea        a ring of generations, each a blocked Bloom filter for a third of the window (kGenerations = G = 3).
-// Items
-//             go into the current one. When it is full (or, in a window of time, T/G old) the turn comes to the next:
-//             the one that nobody needs any more forgets all and becomes the current one.
+//             Items go into the current one. When it is full (or, in a window of time, T/G old) the turn comes to the
+//             next: the one that nobody needs any more forgets all and becomes the current one.
 //
 //                 oldest                          current
 //               [ n/3 full ] [ n/3 full ] [ n/3 full ] [ n/3 filling ]       remembered: n to n (1 + 1/G)
@@ -21,14 +20,12 @@
 //             within T, and for up to twice as much. Beyond, adds are refused (kWindowFull): nothing is
 //             forgotten early.
 // Clock       is asked once a batch. Time that goes backwards stands still until it has caught up: items are kept
-// longer, never shorter. A
-//             clock that was put forward by mistake makes items older than they are.
+//             longer, never shorter. A clock that was put forward by mistake makes items older than they are.
 // Cost        bits an item of the window, of items / of time: 17.8 / 19.2 at 1%, 26.1 / 25.1 at 0.1%: 1.8 and 1.9
 //             times a blocked filter of the window's size at 1%, less at lower rates. A lookup asks G + 1 generations.
 //             No add does more than a few thousand bytes' work beside its own (generation.h).
 // Rate        each generation has the share p / (G + 1) of the asked rate, p / 2G in windows of time: all of them may
-// be
-//             full at once, and the sum is p.
+//             be full at once, and the sum is p.
 // Threads     thread-safe. MayContain and Prefetch take no lock; a lookup during which the turn changed looks again.
 // Persisted   kind 6; docs/formats/filter.md.
 // References  Metwally, Agrawal, El Abbadi, "Duplicate Detection in Click Streams", 2005 (jumping windows of Bloom

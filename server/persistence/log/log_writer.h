@@ -12,9 +12,8 @@
 //             Should the disk hold up the writing all the same, AwaitedPosition lets replies wait, so that no more is
 //             acknowledged.
 // Trouble     when the disk or the memory refuses, nothing is given up: what is not durable stays in memory, and the
-// thread tries again
-//             and again to write it to a new segment, which begins where the last durable one ends. Meanwhile nobody
-//             should append much (InTrouble).
+//             thread tries again and again to write it to a new segment, which begins where the last durable one ends.
+//             Meanwhile nobody should append much (InTrouble).
 // Memory      of what waits: kMaxWaitingBytes, beyond which AwaitedPosition tells writers to wait, and what they had
 //             under way. Room for a record is reserved before what it tells of is done; so appending it cannot fail. A
 //             reservation is one addition to a counter as long as the buffer has room; it grows by doubling, and never

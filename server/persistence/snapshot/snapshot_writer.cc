@@ -8,16 +8,12 @@
 
 #include "core/base/change_meter.h"
 #include "core/base/out_of_memory.h"
+#include "core/base/wall_clock.h"
 #include "core/filter/image_pressure.h"
 #include "server/persistence/disk/filter_file.h"
 
 namespace bitsieve::server {
 namespace {
-
-int64_t UnixMilliseconds() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
 
 bool IsSameObject(const std::weak_ptr<core::Filter>& a, const FilterPtr& b) {
   return !a.owner_before(b) && !b.owner_before(a);
@@ -140,7 +136,7 @@ core::Status SnapshotWriter::CommitDraft(Draft& draft) {
   manifest.next_file_id = file_ids_.next();
   manifest.next_filter_id = recorder_ == nullptr ? saved_.next_filter_id : recorder_->next_filter_id();
   draft.saved.next_filter_id = manifest.next_filter_id;
-  manifest.saved_unix_ms = UnixMilliseconds();
+  manifest.saved_unix_ms = core::CoarseUnixMs();
   if (core::Status status = directory_.PrepareManifest(manifest, buffer_); !status) {
     (void)directory_.disk().Remove(directory_.temporary_manifest_path());  // to make room; the next save replaces it
     AbandonDraft(draft);

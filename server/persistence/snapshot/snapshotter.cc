@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/out_of_memory.h"
+#include "core/base/wall_clock.h"
 
 namespace bitsieve::server {
 namespace {
@@ -13,11 +14,6 @@ namespace {
 // The next attempt after one that failed.
 constexpr std::chrono::seconds kRetryAfter{5};
 constexpr std::chrono::seconds kGlance{1};
-
-int64_t UnixSeconds() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
-}
 
 core::Status StoppedError() {
   return core::Fail(core::ErrorCode::kIo, "no snapshot was made: the server is shutting down");
@@ -49,7 +45,7 @@ void LogOutcome(const core::Result<SaveReport>& report, int64_t duration_ms) {
 
 Snapshotter::Snapshotter(const SnapshotParts& parts, SavedState saved, const SnapshotSchedule& schedule)
     : writer_(parts, std::move(saved)), schedule_(schedule), last_attempt_(Clock::now()) {
-  status_.last_save_unix_s = UnixSeconds();
+  status_.last_save_unix_s = core::CoarseUnixMs() / 1000;
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -181,7 +177,7 @@ core::Status Snapshotter::SaveOnce(bool asked) {
   NoteOutcome(report);
   status_.last_duration_ms = duration.count();
   if (!report) return tl::unexpected(report.error());
-  status_.last_save_unix_s = UnixSeconds();
+  status_.last_save_unix_s = core::CoarseUnixMs() / 1000;
   return {};
 }
 

@@ -95,7 +95,7 @@ TEST_F(DispatcherTest, TellsTheClientsLastCommand) {
   EXPECT_STREQ(client->last_command, "bf.add");
   Reply({"config", "get", "x"});
   EXPECT_STREQ(client->last_command, "config|get");
-  EXPECT_GT(client->last_active_unix_ms, 1'600'000'000'000);
+  EXPECT_GT(client->last_active_ms, 1'000);
 }
 
 // A stream of commands in which names come, go and change, filters are full, commands are wrong and transactions nest

@@ -92,7 +92,6 @@ TEST(RequestParser, NothingAtAllNeedsMore) {
   RequestParser parser(limits);
   std::vector<std::string_view> arguments;
   EXPECT_EQ(parser.Parse({}, arguments).status, Status::kNeedMore);
-  EXPECT_EQ(parser.wanted_bytes(), 1u);
 }
 
 TEST(RequestParser, PlainLinesEndInLfOrCrlf) {
@@ -232,25 +231,6 @@ TEST_F(RequestParserLimits, EachCommandOfAPipelineHasItsOwn) {
   std::string stream;
   for (int i = 0; i < 20; ++i) stream += "*2\r\n$8\r\n12345678\r\n$8\r\n12345678\r\n";
   EXPECT_EQ(CommandsOf(stream, limits_).size(), 20u);
-}
-
-TEST(RequestParser, WantedBytesFollowTheHeaders) {
-  RequestLimits limits;
-  const auto wanted_after = [&limits](std::string stream) {
-    RequestParser parser(limits);
-    std::vector<std::string_view> arguments;
-    EXPECT_EQ(parser.Parse(stream, arguments).status, Status::kNeedMore) << stream;
-    return parser.wanted_bytes();
-  };
-  EXPECT_EQ(wanted_after("PIN"), 4u);
-  EXPECT_EQ(wanted_after("*"), 2u);
-  EXPECT_EQ(wanted_after("*2\r\n"), 4u + 2 * 6);
-  EXPECT_EQ(wanted_after("*2\r\n$100"), 4u + 2 * 6);
-  EXPECT_EQ(wanted_after("*2\r\n$100\r\n"), 4u + 6 + 100 + 2 + 6);
-  EXPECT_EQ(wanted_after("*2\r\n$1\r\na\r\n$100\r\nxyz"), 4u + 7 + 6 + 100 + 2);
-  EXPECT_EQ(wanted_after("*1\r\n$500000000\r\n"), 4u + 12 + 500000000 + 2);
-  limits.max_request_bytes = 1000;
-  EXPECT_EQ(wanted_after("*1000000\r\n"), 1000u);
 }
 
 TEST(RequestParser, SteadyStateKeepsItsMemory) {

@@ -49,12 +49,10 @@ TEST(FingerprintSizing, RatesThatNeedMoreThan32BitsHaveNoSize) {
 TEST(FingerprintSizing, AMillionItemsAtOneInAMillion) {
   constexpr double kMegabit = 8e6;
   EXPECT_NEAR(1e6 / 0.75 * 22 / kMegabit, 3.67, 0.01);
-  EXPECT_NEAR(UnorderedFingerprintRate(22, 0.75), 1.79e-6, 0.01e-6);
   EXPECT_NEAR(FingerprintRate(22, 0.75), 7.15e-7, 0.01e-7);
   const double load_of_claim = 22e6 / (3.27 * kMegabit);
   EXPECT_NEAR(load_of_claim, 0.841, 0.001);
   EXPECT_NEAR(FingerprintRate(22, load_of_claim), 1.26e-6, 0.01e-6);
-  EXPECT_NEAR(UnorderedFingerprintRate(22, load_of_claim), 4.6e-6, 0.1e-6);
   const FingerprintSize ours = FingerprintSizeFor(1'000'000, 1e-6).value();
   EXPECT_EQ(ours.signature_bits, 22U);
   EXPECT_NEAR(static_cast<double>(ours.slots) * 22 / kMegabit, 3.4375, 0.0001);
