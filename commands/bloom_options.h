@@ -12,7 +12,7 @@
 namespace bitsieve::commands {
 
 struct ReserveRequest {
-  core::FilterParams params;     // but for the seed
+  core::FilterParams params;     // except for the seed
   std::optional<uint64_t> seed;  // a random one if not given
   bool tightening_given = false;
   bool if_not_exists = false;
@@ -20,7 +20,7 @@ struct ReserveRequest {
 
 // How a filter is made that comes to be by adding to a missing name.
 struct CreateRequest {
-  core::FilterParams params;  // but for the seed
+  core::FilterParams params;  // except for the seed
   std::optional<uint64_t> seed;
 };
 

@@ -1,4 +1,4 @@
-// cuckoo_lookup.h: the filters that CF.* works on, of the kind rediscuckoo alone. Confined to the context's loop.
+// cuckoo_lookup.h: the filters that CF.* works on, of type rediscuckoo alone. Confined to the context's loop.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // BF.SCANDUMP, BF.LOADCHUNK, BF.DUMP, BF.RESTORE and BF.DEBUG: filters as bytes, out of the server and into it.
 //
-// A filter of the kind redisbloom goes in RedisBloom's own form, with RedisBloom's cursors: 1 and the header first;
+// A filter of type redisbloom goes in RedisBloom's own form, with RedisBloom's cursors: 1 and the header first;
 // then k and the bytes from place k - 1 on. Every other kind goes as one dump (core/filter/filter_dump.h) cut into
 // chunks. Its cursor is the number of the dump, above, and the number of chunks so far, in the lowest kPieceBits: below
 // 2^53, as some clients keep integers in doubles. The server keeps the image until the dump's end, so that all chunks

@@ -1,4 +1,4 @@
-// BF.DEL, BF.MDEL and BF.COUNT: the verbs of the kinds that can remove and count.
+// BF.DEL, BF.MDEL and BF.COUNT: the verbs of the types that can remove and count.
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// wire_errors.h: every error text that commands put on the wire, but for those of the options that only some
+// wire_errors.h: every error text that commands put on the wire, except for those of the options that only some
 // filter types take (core::TypeOption). Those of BF.* and of the commands that Redis has are
 // theirs to the letter, "ERR " or not, since clients match on them. Thread-safe: constants and pure functions.
 #pragma once

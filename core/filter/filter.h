@@ -31,7 +31,7 @@ namespace bitsieve::core {
 class Clock;
 
 enum class AddOutcome : uint8_t {
-  kPresent,      // probably there before: nothing changed, but that a kind which counts has counted it once more
+  kPresent,      // probably there before: nothing changed, but that a type which counts has counted it once more
   kAdded,        // new
   kFull,         // the filter does not grow and has no room left
   kOutOfMemory,  // it would have to grow, and the memory budget refuses
@@ -99,7 +99,7 @@ class FilterImage {
 struct Change {
   uint64_t filter_id;
   uint64_t sequence;                // 1 for the first, then one more each
-  uint64_t time_ms;                 // when, by the clock of a kind that ages; 0 of all others
+  uint64_t time_ms;                 // when, by the clock of a type that ages; 0 of all others
   std::span<const KeyHash> hashes;  // those that changed something, in order: replaying them does the same again
 };
 
@@ -167,7 +167,7 @@ class Filter {
   // value. The filter can count; the spans have equal lengths.
   virtual void Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const;
 
-  // Items counted as newly added; of a kind that can remove, additions less removals.
+  // Items counted as newly added; of a type that can remove, additions less removals.
   virtual uint64_t ItemCount() const = 0;
   // Grows with every change of content, so that equal counts mean equal content.
   virtual uint64_t ChangeCount() const = 0;

@@ -1,5 +1,5 @@
 // parts_decoder.h: a decoder of the kinds whose body is the bytes of several memories, one after the other: the links,
-// tables or sub-filters of a chain, oldest first. A kind says what makes a part whole, and what all of them are.
+// tables or sub-filters of a chain, oldest first. A type says what makes a part whole, and what all of them are.
 // Threads: as FilterDecoder.
 #pragma once
 
@@ -26,7 +26,7 @@ class PartsDecoder : public FilterDecoder {
   // The body's next bytes, at least one, belong here. Called before any of them comes.
   void AddPart(std::span<std::byte> bytes);
 
-  // What a kind wants counted in the bytes of a part piece by piece, while they are in the processor's cache.
+  // What a type wants counted in the bytes of a part piece by piece, while they are in the processor's cache.
   // Thread-safe.
   virtual uint64_t Count(size_t /*part*/, std::span<const std::byte> /*bytes*/) const { return 0; }
   // The bytes of this part have all come, and so much was counted in them. Called once for each, in order.

@@ -1,6 +1,6 @@
-// aside.h: a command whose handler runs on a worker instead of its loop, with the same context but for a session of its
-// own: handlers that may run aside leave the session alone. Its reply is deferred, so that the connection runs nothing
-// before it.
+// aside.h: a command whose handler runs on a worker instead of its loop, with the same context except for a session of
+// its own: handlers that may run aside leave the session alone. Its reply is deferred, so that the connection runs
+// nothing before it.
 // RunAside is confined to its loop.
 #pragma once
 

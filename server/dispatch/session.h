@@ -1,5 +1,5 @@
 // session.h: what the server remembers of one connection between commands: protocol version, name, the state of
-// MULTI. It knows no socket. Confined to its loop, but for the ClientRecord that other loops read for CLIENT LIST.
+// MULTI. It knows no socket. Confined to its loop, except for the ClientRecord that other loops read for CLIENT LIST.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// expiry_index.h: the entries that have an expiry, the soonest first. Thread-compatible, but for next_ms(), which
+// expiry_index.h: the entries that have an expiry, the soonest first. Thread-compatible, except for next_ms(), which
 // anybody may ask at any time.
 #pragma once
 

@@ -1,7 +1,7 @@
 // keyspace_log.h: what a registry tells of its changes: under its own locks, so that what is told is in the order of
 // what happened. A change is announced before it is made, which may fail for want of memory, and told by committing the
 // announcement, which cannot. Implemented by server/persistence/keyspace_recorder. Thread-safe; calls nothing of the
-// registry, and is quick, but for what says otherwise.
+// registry, and is quick, except for what says otherwise.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // address.h: addresses as people write them: "127.0.0.1 ::1" in the option `bind`, "[::1]:7379" in a log line.
-// Thread-safe: pure functions, but for the name lookup.
+// Thread-safe: pure functions, except for the name lookup.
 #pragma once
 
 #include <asio/ip/tcp.hpp>

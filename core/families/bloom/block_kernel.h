@@ -9,7 +9,7 @@
 //          line 1         = the m-th of the other lines, m = (low * kSecondLine mod 2^64) * (lines - 1) >> 64
 //          lane subset j  = bits [10j, 10j+10) of low                   (its bottom bits)
 //          pattern word j = bits [32j, 32j+32) of high
-// All of it is persisted with the filters and never changes for the kind `blocked`; golden tests hold it.
+// All of it is persisted with the filters and never changes for the type blocked; golden tests hold it.
 //
 // Threads: may_contain may run beside one add, without a lock. Adders exclude each other.
 #pragma once

@@ -1,5 +1,5 @@
 // blocked_bloom.h: a Bloom filter that looks at one cache line per item, or two for low rates. Answers "definitely not"
-// or "probably yes"; wrong with the second at the asked rate, never with the first.
+// or "probably yes"; wrong with the second at the requested rate, never with the first.
 //
 // Idea        a lookup in a big filter costs what its cache misses cost. So an item's k bits all lie in one line of 512
 //             bits, and are tested at once. Lines fill unevenly (Poisson), which costs a few per cent of memory.
@@ -11,12 +11,12 @@
 //             All of it persists. bits = 512 * lines; hash_functions = k over all of an item's lines.
 // Hashing     core/families/bloom/block_kernel.h.
 // Operations  MayContain tests all bits at once. Add tests first, and ORs the pattern of an item that is new in.
-// Cost        9.91 bits an item at 1%, 15.55 at 0.1%; with two lines 19.9 at 1e-4 and 31.5 at 1e-6. About 3 ns in
+// Cost        9.91 bits per item at 1%, 15.55 at 0.1%; with two lines 19.9 at 1e-4 and 31.5 at 1e-6. About 3 ns in
 //             cache; beyond, the time of one cache miss (two), of which batches overlap many.
 // Limits      below kTwoLinesBelowRate one line would need 15% more memory than the textbook and soon 40%; so two lines
 //             are used. Rates below 1e-15 for a link are not kept.
 // Threads     as Link.
-// Persisted   kind 2; docs/filters/blocked.md.
+// Persisted   type 2; docs/filters/blocked.md.
 // References  Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007; Lang, Neumann, Kemper,
 //             Boncz, "Performance-Optimal Filtering: Bloom Overtakes Cuckoo at High Throughput", 2019 (choosing lanes).
 #pragma once

@@ -1,6 +1,6 @@
 // counting_bloom.h: a Bloom filter with a small counter where the textbook has a bit, so that items can be removed.
-// Answers "definitely not" or "probably yes"; wrong with the second at the asked rate, never with the first, as long as
-// only what was added is removed.
+// Answers "definitely not" or "probably yes"; wrong with the second at the requested rate, never with the first, as
+// long as only what was added is removed.
 //
 // Idea        Fan, Cao, Almeida, Broder, "Summary Cache: A Scalable Wide-Area Web Cache Sharing Protocol", 2000: adding
 //             raises an item's k counters, removing lowers them; an item whose counters are all above 0 is probably
@@ -14,7 +14,7 @@
 // Cost        c times the bits of ClassicBloom: 38.3 at 1% and 57.5 at 0.1% with c = 4. k cache lines per item.
 // Limits      k up to 64.
 // Threads     as Link; Contains and Count as MayContain.
-// Persisted   kind 3; docs/filters/counting.md.
+// Persisted   type 3; docs/filters/counting.md.
 #pragma once
 
 #include "core/families/bloom/link.h"

@@ -10,7 +10,7 @@
 // gives a new filter its length. The filters may be in use: what was added before the call counts, what is added during
 // it may; none is added to a destination meanwhile. Thread-safe: free functions.
 //
-// How many items a union has, nobody counted (but of the kind counting, where it is the sum): it is worked out from the
+// How many items a union has, nobody counted (but of type counting, where it is the sum): it is worked out from the
 // fill (EstimatedItems in sizing.h), which is right within about the square root of the number. An item that one chain
 // has in its first link and another in its second counts twice.
 #pragma once

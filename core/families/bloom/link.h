@@ -1,4 +1,4 @@
-// link.h: one Bloom filter of fixed size, as a link of a scalable filter. The base holds what every kind has: its
+// link.h: one Bloom filter of fixed size, as a link of a scalable filter. The base holds what every type has: its
 // shape, its bits, and the count of items, beyond which it takes no new ones.
 //
 // Threads: MayContain, Prefetch and what is told may run beside one writer, without a lock. Writers exclude each other.
@@ -107,7 +107,7 @@ class Link : public ChainMember<Link> {
   Link(const LinkShape& shape, BitMemory memory) : shape_(shape), memory_(std::move(memory)) {}
 
  private:
-  // Constant after construction, but for the bits themselves.
+  // Constant after construction, except for the bits themselves.
   const LinkShape shape_;
   BitMemory memory_;
 
@@ -126,7 +126,7 @@ class BitLink : public Link {
  protected:
   using Link::Link;
 
-  // As Add, but for at most `room` new items, and counts nothing.
+  // As Add, for at most `room` new items, and counts nothing.
   virtual LinkProgress DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
                              uint64_t room) = 0;
 };

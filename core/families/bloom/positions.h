@@ -1,4 +1,4 @@
-// positions.h: where the kinds that spread an item over the whole array look: k positions of a hash. Persisted by what
+// positions.h: where the types that spread an item over the whole array look: k positions of a hash. Persisted by what
 // they place: never changed. Thread-compatible.
 #pragma once
 

@@ -2,7 +2,7 @@
 // before it. A filter that does not grow is a chain of one link.
 //
 // Idea        Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters", 2007. The rates of the links add up, so
-//             each gets a share of the asked rate (FilterParams tells which) and their sum stays below it.
+//             each gets a share of the requested rate (FilterParams tells which) and their sum stays below it.
 // Growth      a new link has `expansion` times the capacity of the one before, and at least a quarter of the capacity
 //             of all before it. The quarter matters for small expansions alone: with EXPANSION 1 a chain would
 //             otherwise grow by equal links without end, each lookup asking all of them and each link needing more bits

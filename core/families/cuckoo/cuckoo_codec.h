@@ -33,7 +33,7 @@ std::string EncodeCuckooHeader(const CuckooHeader& header);
 // From a header's fields. kCorrupt names the field.
 Result<CuckooHeader> DecodeCuckooHeader(std::string_view fields);
 
-// As FilterDecoder::Open, from the fields of a header of the kind `cuckoo`.
+// As FilterDecoder::Open, from the fields of a header of type cuckoo.
 Result<std::unique_ptr<FilterDecoder>> OpenCuckoo(std::string_view fields, MemoryBudget& budget);
 
 }  // namespace bitsieve::core

@@ -1,10 +1,10 @@
 // cuckoo_filter.h: a chain of cuckoo tables: fingerprints of items, which can be counted and removed. Answers
-// "definitely not" or "probably yes"; wrong with the second at the asked rate, never with the first, as long as only
-// what was added is removed.
+// "definitely not" or "probably yes"; wrong with the second at the requested rate, never with the first, as long as
+// only what was added is removed.
 //
 // Idea        a table (cuckoo_table.h) keeps one fingerprint an addition. When the tables are full, a larger one is put
-//             before them, unless the filter does not grow. The rates of the tables add up, and share the asked rate as
-//             the links of a ScalableFilter do.
+//             before them, unless the filter does not grow. The rates of the tables add up, and share the requested
+//             rate as the links of a ScalableFilter do.
 // Operations  MayContain asks all tables. Add stores a fingerprint in the newest table, or in an older one that has
 //             room again, whether the item is there or not: what was added n times can be removed n times. Count is
 //             the number of equal fingerprints.
@@ -27,11 +27,11 @@
 // Wrong removals  of items that were never added but are believed present take fingerprints of others, which can
 //             then be missed.
 // Images      are exact: of the moment of capture, also while writers go on.
-// Cost        bits an item at 1%, 0.1%, 0.01%, 1e-6: 10.5, 13.7, 17.9, 24.2; a few more in small or growing filters.
+// Cost        bits per item at 1%, 0.1%, 0.01%, 1e-6: 10.5, 13.7, 17.9, 24.2; a few more in small or growing filters.
 // Limits      the smallest rate is 1.8e-9 with buckets of 4, 2.3e-9 for a filter that may grow.
 // Threads     thread-safe. Writers exclude each other for a batch at a time; "new" is told exactly once. MayContain,
 //             Count and Prefetch take no lock: a lookup that misses while something was moved looks again.
-// Persisted   kind 4; docs/formats/filter.md, docs/filters/cuckoo.md.
+// Persisted   type 4; docs/formats/filter.md, docs/filters/cuckoo.md.
 #pragma once
 
 #include <atomic>

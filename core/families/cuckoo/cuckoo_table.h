@@ -32,11 +32,11 @@
 //             buckets that the fingerprints here could move to, those that the fingerprints there could, and so on.
 //             Nothing moves until a way is found. So an insert that fails leaves the table exactly as it was, a way is
 //             as short as can be (about 5 moves at most with 2000 buckets looked at), and equal tables stay equal.
-// Cost        f / load bits an item, f = log2(2 b load / p) rounded up; two cache lines a lookup, for
+// Cost        f / load bits per item, f = log2(2 b load / p) rounded up; two cache lines a lookup, for
 //             present and absent items alike.
 // Limits      at most 2 b equal fingerprints of one pair. f <= 32.
 // Threads     one writer at a time; Contains and Count may run beside it, as MoveVersion has it.
-// Persisted   kind 4; docs/formats/filter.md.
+// Persisted   type 4; docs/formats/filter.md.
 // References  Fan, Andersen, Kaminsky, Mitzenmacher, "Cuckoo Filter: Practically Better Than Bloom", 2014;
 //             Li, Andersen, Kaminsky, Freedman, "Algorithmic Improvements for Fast Concurrent Cuckoo Hashing", 2014,
 //             for the search.
@@ -160,7 +160,7 @@ class CuckooTable : public ChainMember<CuckooTable> {
   void Put(uint64_t bucket, uint32_t slot, uint64_t fingerprint);
   void CountItems(int64_t more) { items_.store(items() + static_cast<uint64_t>(more), std::memory_order_relaxed); }
 
-  // Constant after construction, but for the bits themselves.
+  // Constant after construction, except for the bits themselves.
   const CuckooShape shape_;
   const uint64_t multiple_;    // buckets over those of the older table
   const uint32_t first_bits_;  // of a fingerprint in the oldest table

@@ -34,7 +34,7 @@ std::string EncodeFingerprintHeader(const FingerprintHeader& header);
 // From a header's fields. kCorrupt names the field.
 Result<FingerprintHeader> DecodeFingerprintHeader(std::string_view fields);
 
-// As FilterDecoder::Open, from the fields of a header of the kind `fingerprint`.
+// As FilterDecoder::Open, from the fields of a header of type fingerprint.
 Result<std::unique_ptr<FilterDecoder>> OpenFingerprint(std::string_view fields, MemoryBudget& budget);
 
 }  // namespace bitsieve::core

@@ -9,7 +9,7 @@ namespace {
 
 double Signatures(uint32_t signature_bits) { return std::exp2(signature_bits) - 1; }
 
-// The largest load that keeps the rate, but for the limit: FingerprintRate solved for it.
+// The largest load that keeps the rate, except for the limit: FingerprintRate solved for it.
 double LoadFor(uint32_t signature_bits, double rate) {
   const double odds = rate * Signatures(signature_bits);
   return std::min(odds / (1 + odds), kMaxFingerprintLoad);

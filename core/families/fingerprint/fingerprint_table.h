@@ -21,7 +21,7 @@
 //             add walks 13 slots on average, a lookup 5, whether the item is there or not; all in one cache line or
 //             two.
 // Threads     one writer at a time; Contains may run beside it, as MoveVersion has it.
-// Persisted   kind 8; docs/formats/filter.md.
+// Persisted   type 8; docs/formats/filter.md.
 // References  Amble, Knuth, "Ordered Hash Tables", 1974; Cleary, "Compact Hash Tables Using Bidirectional Linear
 //             Probing", 1984, for keeping a part of the hash instead of the item.
 #pragma once
@@ -87,7 +87,7 @@ class FingerprintTable : public ChainMember<FingerprintTable> {
   uint64_t Behind(uint64_t slot) const { return slot + 1 == shape_.slots ? 0 : slot + 1; }
   void Put(uint64_t slot, uint64_t signature);
 
-  // Constant after construction, but for the bits themselves.
+  // Constant after construction, except for the bits themselves.
   const FingerprintShape shape_;
   BitMemory memory_;
   PackedSlots slots_;

@@ -1,5 +1,5 @@
 // redis_bloom.h: the Bloom filter that RedisBloom has, bit for bit. Answers "definitely not" or "probably yes"; wrong
-// with the second at about the asked rate, never with the first.
+// with the second at about the requested rate, never with the first.
 //
 // Idea        a filter that came from RedisBloom, or shall go there, must place its bits where RedisBloom looks for
 //             them. So hashing, sizing and layout are RedisBloom's, and with them what they cost.
@@ -18,7 +18,7 @@
 //             told present knows it for every filter of this size. Plain double hashing does not keep low rates on
 //             small filters (classic_bloom.h).
 // Threads     as Link.
-// Persisted   kind 7; docs/filters/redisbloom.md.
+// Persisted   type 7; docs/filters/redisbloom.md.
 #pragma once
 
 #include "core/families/bloom/positions.h"

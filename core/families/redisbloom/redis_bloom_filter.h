@@ -8,7 +8,7 @@
 // Reading     a header is hostile until it is checked. Stored numbers are kept, never worked out again: versions have
 //             differed in how they shared the rate and rounded.
 // Threads     thread-safe; MayContain and Prefetch take no lock.
-// Persisted   kind 7; docs/filters/redisbloom.md.
+// Persisted   type 7; docs/filters/redisbloom.md.
 #pragma once
 
 #include <string>

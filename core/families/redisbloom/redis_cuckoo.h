@@ -41,7 +41,7 @@
 //             find it looks again unless the version was even and the same before and after (Boehm, "Can seqlocks get
 //             along with programming language memory models?", 2012).
 // Images      exact: they hold what the filter held when they were taken, whatever moves meanwhile.
-// Persisted   kind 5, docs/formats/filter.md.
+// Persisted   type 5, docs/formats/filter.md.
 // References  Fan, Andersen, Kaminsky, Mitzenmacher, "Cuckoo Filter: Practically Better Than Bloom", 2014.
 #pragma once
 
@@ -146,7 +146,7 @@ class RedisCuckoo final : public Filter {
   void TellChange() { changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
   const MemoryReservation overhead_;
-  const RedisCuckooHeader shape_;  // but for items, deletes and filters
+  const RedisCuckooHeader shape_;  // except for items, deletes and filters
   Chain<RedisCuckooTable> chain_;
   uint64_t deletes_ = 0;             // the writer's
   std::unique_ptr<FullPairs> full_;  // the writer's; null while there are few sub-filters, or no memory for it

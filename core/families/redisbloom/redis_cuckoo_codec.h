@@ -45,7 +45,7 @@ bool IsRedisCuckooHeaderSize(size_t size);
 // 32 bytes of 2.0, whose prints come from another hash.
 Result<RedisCuckooHeader> DecodeRedisCuckooHeader(std::string_view bytes);
 
-// As FilterDecoder::Open, from the fields of a header of the kind `rediscuckoo`. The body must hold as many items as
+// As FilterDecoder::Open, from the fields of a header of type rediscuckoo. The body must hold as many items as
 // the header says.
 Result<std::unique_ptr<FilterDecoder>> OpenRedisCuckoo(std::string_view fields, MemoryBudget& budget);
 

@@ -108,7 +108,8 @@ class HashSet {
   Result<BitMemory> Allocate(uint64_t bytes);
 
   MemoryBudget& budget_;
-  // The inserter's alone, but for what `directory_` leads to. Old directories stay, since somebody may be reading them.
+  // The inserter's alone, except for what `directory_` leads to. Old directories stay, since somebody may be reading
+  // them.
   std::vector<std::unique_ptr<Directory>> directories_;
   std::vector<Piece> segments_;
   uint64_t segment_count_ = 0;

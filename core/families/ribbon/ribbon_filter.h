@@ -4,13 +4,13 @@
 //             found. RibbonStaging collects the items before.
 // Sizing      r columns for the items whose window starts below a shard's split, r + 1 for the others, 2^-r being the
 //             smallest such rate that is not below the asked one. The split is where the mean over all starts is the
-//             asked rate. So the asked rate is met, whatever it is, at a cost that lies on a line between the powers of
-//             two: at most 0.09 bits an item above log2(1/p), beside the overhead.
-// Cost        1.03 slots an item, each of log2(1/p) bits: 1.03 log2(1/p) bits an item, 29% less than classic; small
+//             requested rate. So the requested rate is met, whatever it is, at a cost that lies on a line between the
+//             powers of two: at most 0.09 bits per item above log2(1/p), beside the overhead.
+// Cost        1.03 slots an item, each of log2(1/p) bits: 1.03 log2(1/p) bits per item, 29% less than classic; small
 //             sets take more (a shard has 128 slots at least, and its slots are a multiple of 64).
 // Hashing     half of KeyHash, `low`. Two items of equal halves, one of n 2^-64, are one.
 // Threads     thread-safe: immutable.
-// Persisted   kind 9, docs/formats/filter.md.
+// Persisted   type 9, docs/formats/filter.md.
 // References  Dillinger, Walzer, "Ribbon filter: practically smaller than Bloom and xor", 2021.
 #pragma once
 

@@ -13,7 +13,7 @@
 //          A window lies in three neighbouring blocks at most: 24 r bytes in a row.
 // Split    items whose window starts below the split are compared in r columns, the others in r + 1: so any rate
 //          between 2^-r and 2^-(r + 1) is met, not powers of two alone.
-// All of it is persisted and never changes for the kind `ribbon`; golden tests hold it.
+// All of it is persisted and never changes for the type ribbon; golden tests hold it.
 //
 // Thread-safe: tables are immutable.
 #pragma once

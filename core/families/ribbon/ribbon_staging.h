@@ -11,7 +11,7 @@
 // Cost        17 to 28 bytes an item while it collects.
 // Threads     thread-safe. Lookups take no lock.
 // Images      the hashes in the order of their coming, as of the capture. What is building is saved as staging.
-// Persisted   kind 9, docs/formats/filter.md.
+// Persisted   type 9, docs/formats/filter.md.
 #pragma once
 
 #include <functional>

@@ -25,7 +25,7 @@ class Generation {
   static constexpr uint64_t kGroupLines = 8;
   static constexpr uint64_t kSweptGroups = 8;
 
-  // An empty one. kOutOfMemory if the budget refuses. The shape is a valid one of the kind `blocked`.
+  // An empty one. kOutOfMemory if the budget refuses. The shape is a valid one of type blocked.
   static Result<std::unique_ptr<Generation>> Make(const LinkShape& shape, MemoryBudget& budget);
   // All that Make takes from the budget.
   static uint64_t TotalBytes(const LinkShape& shape);

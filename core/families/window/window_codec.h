@@ -44,7 +44,7 @@ std::string EncodeWindowHeader(const WindowHeader& header);
 // From a header's fields. kCorrupt names the field.
 Result<WindowHeader> DecodeWindowHeader(std::string_view fields);
 
-// As FilterDecoder::Open, from the fields of a header of the kind `window`.
+// As FilterDecoder::Open, from the fields of a header of type window.
 Result<std::unique_ptr<FilterDecoder>> OpenWindow(std::string_view fields, MemoryBudget& budget, const Clock& clock);
 
 }  // namespace bitsieve::core

@@ -1,6 +1,6 @@
 // window_filter.h: a filter that forgets: "seen within the last n items", or "seen within the last T". What is inside
-// of the window is always found; what was never added is found at the asked rate at most; what has left the window is
-// forgotten a third of a window later at the latest.
+// of the window is always found; what was never added is found at the requested rate at most; what has left the window
+// is forgotten a third of a window later at the latest.
 //
 // Idea        a ring of generations, each a blocked Bloom filter for a third of the window (kGenerations = G = 3).
 //             Items go into the current one. When it is full (or, in a window of time, T/G old) the turn comes to the
@@ -21,13 +21,13 @@
 //             forgotten early.
 // Clock       is asked once a batch. Time that goes backwards stands still until it has caught up: items are kept
 //             longer, never shorter. A clock that was put forward by mistake makes items older than they are.
-// Cost        bits an item of the window, of items / of time: 17.8 / 19.2 at 1%, 26.1 / 25.1 at 0.1%: 1.8 and 1.9
+// Cost        bits per item of the window, of items / of time: 17.8 / 19.2 at 1%, 26.1 / 25.1 at 0.1%: 1.8 and 1.9
 //             times a blocked filter of the window's size at 1%, less at lower rates. A lookup asks G + 1 generations.
 //             No add does more than a few thousand bytes' work beside its own (generation.h).
-// Rate        each generation has the share p / (G + 1) of the asked rate, p / 2G in windows of time: all of them may
-//             be full at once, and the sum is p.
+// Rate        each generation has the share p / (G + 1) of the requested rate, p / 2G in windows of time: all of them
+//             may be full at once, and the sum is p.
 // Threads     thread-safe. MayContain and Prefetch take no lock; a lookup during which the turn changed looks again.
-// Persisted   kind 6; docs/formats/filter.md.
+// Persisted   type 6; docs/formats/filter.md.
 // References  Metwally, Agrawal, El Abbadi, "Duplicate Detection in Click Streams", 2005 (jumping windows of Bloom
 //             filters); Shtul, Baquero, Almeida, "Age-Partitioned Bloom Filters", 2020, which this is smaller than.
 #pragma once

@@ -4,7 +4,7 @@
 //
 //   head: magic, version, chunk bytes, payload bytes, checksum | chunk, checksum | ... | chain
 //
-// Memory: one chunk, whatever the length of the file. Writer and reader are thread-compatible, but for what says
+// Memory: one chunk, whatever the length of the file. Writer and reader are thread-compatible, except for what says
 // otherwise.
 #pragma once
 

@@ -31,12 +31,12 @@ core::Result<FileSeal> WriteFilterFile(Disk& disk, const std::string& path, std:
                                        core::FilterImage& image, uint32_t chunk_bytes, ChunkBuffer& buffer);
 
 // The filter in the file, every byte of which must be as `seal` remembers it. kCorrupt, kUnsupported, kIo, or
-// kOutOfMemory if the budget refuses; the message names the file. The clock is for kinds that age, and outlives it.
+// kOutOfMemory if the budget refuses; the message names the file. The clock is for types that age, and outlives it.
 core::Result<std::unique_ptr<core::Filter>> ReadFilterFile(const Disk& disk, const std::string& path,
                                                            const FileSeal& seal, core::MemoryBudget& budget,
                                                            const core::Clock& clock, ChunkBuffer& buffer);
 
-// The same by several threads. Thread-compatible, but for what says otherwise.
+// The same by several threads. Thread-compatible, except for what says otherwise.
 class FilterFileReader {
  public:
   // Errors and lifetimes as ReadFilterFile's; Finish needs `buffer` again.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kFirstVersionWithIds = 2;
 constexpr uint32_t kFirstVersionWithLog = 3;
-// Of an entry, but for its name.
+// Of an entry, except for its name.
 constexpr uint64_t kEntryBytes1 = 4 * sizeof(uint64_t) + sizeof(uint32_t);  // in version 1
 constexpr uint64_t kEntryBytes = kEntryBytes1 + 2 * sizeof(uint64_t) + sizeof(uint8_t);
 
@@ -72,7 +72,7 @@ bool AreIdsValid(const Manifest& manifest) {
   return distinct && (ids.empty() || (ids.front() >= 1 && ids.back() < manifest.next_file_id));
 }
 
-// Distinct and below the next one, but for those that have none.
+// Distinct and below the next one, except for those that have none.
 bool AreFilterIdsValid(const Manifest& manifest) {
   if (manifest.next_filter_id < 1 || manifest.next_filter_id > kMaxFileId) return false;
   std::vector<uint64_t> ids;

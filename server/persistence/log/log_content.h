@@ -42,7 +42,7 @@ class ContentWriter {
   FileIds& file_ids_;
 };
 
-// The filter of the record. kCorrupt, kUnsupported, or kOutOfMemory if the budget refuses. The clock is for kinds that
+// The filter of the record. kCorrupt, kUnsupported, or kOutOfMemory if the budget refuses. The clock is for types that
 // age, and outlives it.
 core::Result<std::unique_ptr<core::Filter>> ReadContent(const log::Content& content, core::MemoryBudget& budget,
                                                         const core::Clock& clock);

@@ -31,7 +31,7 @@ std::string EncodeHead(uint64_t start, uint64_t salt) {
   return head;
 }
 
-// Of a frame's head, but for the checksum itself.
+// Of a frame's head, except for the checksum itself.
 uint64_t SaltedChecksum(std::string_view fields, uint64_t salt) {
   char bytes[kFrameChecksumOffset + sizeof salt];
   std::memcpy(bytes, fields.data(), kFrameChecksumOffset);

@@ -85,7 +85,7 @@ class Snapshotter {
   bool stopping_ = false;
   bool final_save_ = false;
   core::Status final_outcome_;
-  SnapshotterStatus status_;             // but for the number of changes
+  SnapshotterStatus status_;             // except for the number of changes
   std::string trouble_;                  // why the last one failed
   std::atomic<bool> in_trouble_{false};  // relaxed: a change let through late is in the next snapshot
 
