@@ -41,7 +41,7 @@ int RunInspect(const InspectArguments& arguments) {
 
 void AddInspect(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<InspectArguments>();
-  CLI::App* command = program.add_subcommand("inspect", "Tell what lies in a data directory and whether it is whole");
+  CLI::App* command = program.add_subcommand("inspect", "Show what a data directory contains and check it for damage");
   command->footer(
       "Nothing is changed, and a server may be running. --verify needs the memory of the largest filter.\n"
       "Exit status: 0 if nothing is wrong, 1 if something is damaged or missing, 2 if something cannot be read\n"

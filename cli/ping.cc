@@ -168,7 +168,7 @@ int RunPing(const CLI::App& command, const PingArguments& arguments) {
 
 void AddPing(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<PingArguments>();
-  CLI::App* command = program.add_subcommand("ping", "Ask a running server for a sign of life");
+  CLI::App* command = program.add_subcommand("ping", "Check whether a server is running and ready");
   command->footer(
       "Exit status: 0 if it answers PONG, 1 if not (also while it is loading its filters), 2 if the command line or "
       "the configuration is wrong.\n"

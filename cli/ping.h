@@ -1,5 +1,5 @@
-// ping.h: `bitsieve ping`: asks a running server for a sign of life, for people, health checks and probes. Confined to
-// the main thread.
+// ping.h: `bitsieve ping`: checks whether a server is running and ready, for people, health checks and probes. Confined
+// to the main thread.
 #pragma once
 
 #include <CLI/CLI.hpp>

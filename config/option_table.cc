@@ -52,7 +52,7 @@ void AddNetwork(Rows& rows) {
        {"timeout", kGroup, &Options::timeout, WholeNumber{0, kYearSeconds}, "seconds",
         "close a connection that is idle for so long; 0 is never", kAtRunTime},
        {"tcp-keepalive", kGroup, &Options::tcp_keepalive, WholeNumber{0, 32767}, "seconds",
-        "ask the peer of a silent connection for a sign of life after so long; 0 is off; changes hold for new "
+        "probe the peer of a silent connection after so long; 0 is off; changes hold for new "
         "connections",
         kAtRunTime},
        {"client-output-buffer-limit", kGroup, &Options::client_output_buffer_limit,

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Installs into an empty prefix, then builds and runs a program that uses the libraries: by find_package, by pkg-config,
+# and by add_subdirectory. Packs the .deb files, too.
+#   consumers_test.sh BUILD_FOLDER COMPILER
+set -euo pipefail
+build=$1 compiler=$2
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+expect() {
+  local answer
+  answer=$("$1")
+  [[ $answer == "found 1 of 1; "* ]] || { echo "$1 answered \"$answer\"" >&2 && exit 1; }
+}
+
+echo "== install"
+cmake --install "$build" --prefix "$work/prefix" > /dev/null
+"$work/prefix/bin/bitsieve" version
+test -s "$work/prefix/share/man/man1/bitsieve.1"
+
+echo "== find_package"
+cmake -S "$here/consumer" -B "$work/found" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$work/prefix" > /dev/null
+cmake --build "$work/found" > /dev/null
+expect "$work/found/consumer"
+
+echo "== pkg-config"
+PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name bitsieve.pc)")
+export PKG_CONFIG_PATH
+read -ra flags <<< "$(pkg-config --cflags --libs bitsieve)"
+"$compiler" -std=c++20 -o "$work/configured" "$here/consumer/consumer.cc" "${flags[@]}"
+expect "$work/configured"
+
+echo "== add_subdirectory"
+cmake -G Ninja -S "$here/consumer" -B "$work/within" -DCMAKE_CXX_COMPILER="$compiler" -DBITSIEVE_SOURCE="$root" \
+  -DCMAKE_CXX_FLAGS=-Wunused-parameter > "$work/within.log"
+if grep -E "spdlog|CLI11|nlohmann" "$work/within.log"; then
+  echo "the libraries alone need none of these" >&2
+  exit 1
+fi
+cmake --build "$work/within" > /dev/null
+expect "$work/within/consumer"
+
+echo "== packages"
+(cd "$work" && cpack --config "$build/CPackConfig.cmake" -B "$work/packages" > /dev/null)
+for package in bitsieve libbitsieve-dev; do
+  file=$(find "$work/packages" -maxdepth 1 -name "${package}_*.deb")
+  dpkg-deb --contents "$file" | awk '{print $6}' > "$work/$package.contents"
+done
+grep -q '^./usr/bin/bitsieve$' "$work/bitsieve.contents"
+grep -q 'BitsieveConfig.cmake$' "$work/libbitsieve-dev.contents"
