@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs into an empty prefix, then builds and runs a program that uses the libraries: by find_package, by pkg-config,
-# and by add_subdirectory. Packs the .deb files, too.
+# and by add_subdirectory. Packs the .deb files, too, and configures what the container image is built from.
 #   consumers_test.sh BUILD_FOLDER COMPILER
 set -euo pipefail
 build=$1 compiler=$2
@@ -41,6 +41,11 @@ if grep -E "spdlog|CLI11|nlohmann" "$work/within.log"; then
 fi
 cmake --build "$work/within" > /dev/null
 expect "$work/within/consumer"
+
+echo "== the image is built from all that it needs"
+mkdir "$work/context"
+grep '^!' "$root/.dockerignore" | cut -c2- | (cd "$root" && xargs cp -r --parents -t "$work/context")
+(cd "$work/context" && cmake --preset server > /dev/null)
 
 echo "== packages"
 (cd "$work" && cpack --config "$build/CPackConfig.cmake" -B "$work/packages" > /dev/null)
