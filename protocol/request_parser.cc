@@ -11,8 +11,6 @@ namespace {
 
 // A longer number cannot be a length; 19 digits always fit into 64 bits.
 constexpr size_t kMaxDigits = 19;
-// The shortest bulk string: "$0\r\n\r\n".
-constexpr size_t kMinBulkBytes = 6;
 // Extents in a block. A parser keeps the memory of one.
 constexpr size_t kBlockExtents = 1024;
 
