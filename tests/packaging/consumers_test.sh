@@ -21,7 +21,8 @@ cmake --install "$build" --prefix "$work/prefix" > /dev/null
 test -s "$work/prefix/share/man/man1/bitsieve.1"
 
 echo "== find_package"
-cmake -S "$here/consumer" -B "$work/found" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$work/prefix" > /dev/null
+cmake -G Ninja -S "$here/consumer" -B "$work/found" -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_PREFIX_PATH="$work/prefix" > /dev/null
 cmake --build "$work/found" > /dev/null
 expect "$work/found/consumer"
 
