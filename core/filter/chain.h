@@ -52,7 +52,6 @@ class Chain {
 
   // Null while there is none.
   Table* newest() const { return newest_.load(std::memory_order_acquire); }
-  const Table* oldest() const { return tables_.empty() ? nullptr : tables_.front().get(); }
   uint32_t size() const {
     const Table* const table = newest();
     return table == nullptr ? 0 : table->index() + 1;

@@ -9,8 +9,9 @@
 namespace bitsieve::core {
 
 Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget, const Clock& clock) {
-  if (Status status = Validate(Settled(params)); !status) return tl::unexpected(std::move(status).error());
-  Result<std::unique_ptr<Filter>> filter = FindFilterType(params.type)->make(Settled(params), budget, clock);
+  const FilterParams settled = Settled(params);
+  if (Status status = Validate(settled); !status) return tl::unexpected(std::move(status).error());
+  Result<std::unique_ptr<Filter>> filter = FindFilterType(settled.type)->make(settled, budget, clock);
   if (filter) (*filter)->pristine_ = true;
   return filter;
 }

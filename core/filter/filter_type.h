@@ -107,7 +107,7 @@ struct FilterTypeRow {
   Status (*settle_options)(const StatedOptions& stated, FilterParams& params) = nullptr;
   // kInvalidArgument names the first parameter that is out of its range.
   Status (*validate)(const FilterParams& params);
-  // An empty filter; as MakeFilter.
+  // An empty filter, of valid parameters; as MakeFilter.
   Result<std::unique_ptr<Filter>> (*make)(const FilterParams& params, MemoryBudget& budget, const Clock& clock);
   // From the fields of an image's header; as FilterDecoder::Open.
   Result<std::unique_ptr<FilterDecoder>> (*open)(std::string_view fields, MemoryBudget& budget, const Clock& clock);
@@ -115,7 +115,7 @@ struct FilterTypeRow {
   Result<ImageSummary> (*summarize)(std::string_view fields);
 };
 
-// All rows, in the order in which users are told of them.
+// All rows, in the order of error texts and documentation.
 std::span<const FilterTypeRow* const> FilterTypes();
 
 // Null for an unknown type.

@@ -23,6 +23,17 @@ Result<HeaderFrame> OpenHeader(std::string_view bytes);
 void BeginHeader(std::string& bytes, FilterType type);
 void SealHeader(std::string& bytes);
 
+// Of sub-filters, each with a shape that has a capacity, and with its items.
+template <class Parts>
+ImageSummary SummaryOfParts(const Parts& parts) {
+  ImageSummary summary;
+  for (const auto& part : parts) {
+    summary.capacity += part.shape.capacity;
+    summary.items += part.items;
+  }
+  return summary;
+}
+
 // Of the header of any image; errors as OpenHeader.
 Result<ImageSummary> SummarizeImage(std::string_view header);
 // kCorrupt, for decoders of headers.

@@ -107,14 +107,7 @@ bool HasRoom(const ChainHeader& header, MemoryBudget& budget) {
 
 }  // namespace
 
-ImageSummary ChainHeader::Summary() const {
-  ImageSummary summary;
-  for (const LinkRecord& link : links) {
-    summary.capacity += link.shape.capacity;
-    summary.items += link.items;
-  }
-  return summary;
-}
+ImageSummary ChainHeader::Summary() const { return SummaryOfParts(links); }
 
 std::string EncodeChainHeader(const FilterParams& params, const std::vector<LinkRecord>& links) {
   std::string bytes;

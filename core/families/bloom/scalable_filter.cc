@@ -21,7 +21,6 @@ uint64_t ScalableFilter::OverheadBytes() { return sizeof(ScalableFilter) + sizeo
 
 Result<std::unique_ptr<Filter>> ScalableFilter::Make(const ChainType& type, const FilterParams& params,
                                                      MemoryBudget& budget) {
-  if (Status status = Validate(params); !status) return tl::unexpected(std::move(status).error());
   const Result<LinkShape> shape = type.first_shape(type, params);
   if (!shape) return tl::unexpected(shape.error());
   Result<std::unique_ptr<Link>> link = MakeLink(*shape, budget);

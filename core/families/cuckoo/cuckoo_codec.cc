@@ -101,14 +101,7 @@ class CuckooDecoder final : public PartsDecoder {
 
 }  // namespace
 
-ImageSummary CuckooHeader::Summary() const {
-  ImageSummary summary;
-  for (const CuckooRecord& table : tables) {
-    summary.capacity += table.shape.capacity;
-    summary.items += table.items;
-  }
-  return summary;
-}
+ImageSummary CuckooHeader::Summary() const { return SummaryOfParts(tables); }
 
 std::string EncodeCuckooHeader(const CuckooHeader& header) {
   std::string bytes;

@@ -31,7 +31,6 @@ CuckooShape CuckooFilter::FirstShape(const FilterParams& params) {
 }
 
 Result<std::unique_ptr<Filter>> CuckooFilter::Make(const FilterParams& params, MemoryBudget& budget) {
-  if (Status status = Validate(params); !status) return tl::unexpected(std::move(status).error());
   const CuckooShape shape = FirstShape(params);
   if (shape.fingerprint_bits > kMaxFingerprintBits) {
     const double smallest = CuckooSmallestRate(BucketSizeOf(params)) / params.first_link_share;

@@ -91,14 +91,7 @@ class FingerprintDecoder final : public PartsDecoder {
 
 }  // namespace
 
-ImageSummary FingerprintHeader::Summary() const {
-  ImageSummary summary;
-  for (const FingerprintRecord& table : tables) {
-    summary.capacity += table.shape.capacity;
-    summary.items += table.items;
-  }
-  return summary;
-}
+ImageSummary FingerprintHeader::Summary() const { return SummaryOfParts(tables); }
 
 std::string EncodeFingerprintHeader(const FingerprintHeader& header) {
   std::string bytes;

@@ -34,7 +34,6 @@ Error TooSmallRate(const FilterParams& params) {
 uint64_t FingerprintFilter::OverheadBytes() { return sizeof(FingerprintFilter) + sizeof(FingerprintTable) + 64; }
 
 Result<std::unique_ptr<Filter>> FingerprintFilter::Make(const FilterParams& params, MemoryBudget& budget) {
-  if (Status status = Validate(params); !status) return tl::unexpected(std::move(status).error());
   const std::optional<FingerprintShape> shape = ShapeFor(params.capacity, RateOfLink(params, 0));
   if (!shape) return tl::unexpected(TooSmallRate(params));
   Result<std::unique_ptr<FingerprintTable>> table = FingerprintTable::Make(*shape, budget);

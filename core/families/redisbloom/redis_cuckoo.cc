@@ -53,7 +53,6 @@ Result<std::unique_ptr<RedisCuckoo>> RedisCuckoo::MakeBare(const RedisCuckooHead
 }
 
 Result<std::unique_ptr<Filter>> RedisCuckoo::Make(const FilterParams& params, MemoryBudget& budget) {
-  if (Status status = Validate(params); !status) return tl::unexpected(std::move(status).error());
   const RedisCuckooHeader header = RedisCuckooHeaderFor(params);
   auto table = RedisCuckooTable::Make(header.buckets, header.bucket_size, budget);
   if (!table) return tl::unexpected(std::move(table).error());

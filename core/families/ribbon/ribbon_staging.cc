@@ -22,7 +22,6 @@ RibbonStaging::RibbonStaging(const FilterParams& params, std::unique_ptr<HashSet
 }
 
 Result<std::unique_ptr<Filter>> RibbonStaging::Make(const FilterParams& params, MemoryBudget& budget) {
-  if (Status status = Validate(params); !status) return tl::unexpected(std::move(status).error());
   Result<std::unique_ptr<HashSet>> hashes = HashSet::Make(budget);
   if (!hashes) return tl::unexpected(std::move(hashes).error());
   return FromHashes(params, std::move(*hashes), budget);

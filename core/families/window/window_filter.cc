@@ -30,7 +30,6 @@ WindowFilter::WindowFilter(const FilterParams& params, const WindowShape& shape,
 
 Result<std::unique_ptr<Filter>> WindowFilter::Make(const FilterParams& params, MemoryBudget& budget,
                                                    const Clock& clock) {
-  if (Status status = Validate(params); !status) return tl::unexpected(std::move(status).error());
   return FromGenerations({params, WindowShapeFor(params), {}}, {}, budget, clock);
 }
 
