@@ -318,7 +318,7 @@ constexpr CommandRow kRows[] = {
      .notes = "Chunks come in order. The name must be free. The filter is there with its last chunk, and not before; "
               "until then another command may take its name, and the load fails. A load ends when no chunk comes "
               "for a minute; the server keeps 64 at a time. Dumps of RedisBloom, of all its versions, and of Bitsieve "
-              "are told apart by their first bytes.",
+              "are distinguished by their first bytes.",
      .weigh = WeighMany,
      .handler = LoadChunk},
     {.name = "bf.dump",

@@ -31,7 +31,7 @@ class HugePageKeeper {
  private:
   static constexpr std::chrono::milliseconds kShortest{500};
   static constexpr std::chrono::milliseconds kLongest{8'000};
-  // Between two pages: making one holds up whoever maps or first touches memory, for 2 to 7 ms.
+  // Between two pages: making one holds up threads that map or first touch memory, for 2 to 7 ms.
   static constexpr std::chrono::milliseconds kPause{10};
 
   void Run() {

@@ -10,7 +10,7 @@ std::string ConfigurationPage();
 // docs/commands.md: every command.
 std::string CommandsPage();
 
-// docs/filters/README.md: as it is, but for the table of all filter types.
+// docs/filters/README.md: as it is, except for the table of all filter types.
 std::string FiltersPage(const std::string& current);
 
 }  // namespace bitsieve::lint

@@ -10,9 +10,9 @@
 // gives a new filter its length. The filters may be in use: what was added before the call counts, what is added during
 // it may; none is added to a destination meanwhile. Thread-safe: free functions.
 //
-// How many items a union has, nobody counted (but of type counting, where it is the sum): it is worked out from the
-// fill (EstimatedItems in sizing.h), which is right within about the square root of the number. An item that one chain
-// has in its first link and another in its second counts twice.
+// The item count of a union is estimated from the fill (EstimatedItems in sizing.h), which is right within about the
+// square root of the number; of type counting it is the sum. An item that one chain has in its first sub-filter and
+// another in its second counts twice.
 #pragma once
 
 #include <memory>

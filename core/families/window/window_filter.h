@@ -4,7 +4,7 @@
 //
 // Idea        a ring of generations, each a blocked Bloom filter for a third of the window (kGenerations = G = 3).
 //             Items go into the current one. When it is full (or, in a window of time, T/G old) the turn comes to the
-//             next: the one that nobody needs any more forgets all and becomes the current one.
+//             next: the one that is no longer needed is cleared and becomes the current one.
 //
 //                 oldest                          current
 //               [ n/3 full ] [ n/3 full ] [ n/3 full ] [ n/3 filling ]       remembered: n to n (1 + 1/G)

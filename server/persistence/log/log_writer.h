@@ -13,7 +13,7 @@
 //             acknowledged.
 // Trouble     when the disk or the memory refuses, nothing is given up: what is not durable stays in memory, and the
 //             thread tries again and again to write it to a new segment, which begins where the last durable one ends.
-//             Meanwhile nobody should append much (InTrouble).
+//             Callers should append little meanwhile (InTrouble).
 // Memory      of what waits: kMaxWaitingBytes, beyond which AwaitedPosition tells writers to wait, and what they had
 //             under way. Room for a record is reserved before what it tells of is done; so appending it cannot fail. A
 //             reservation is one addition to a counter as long as the buffer has room; it grows by doubling, and never
