@@ -50,12 +50,12 @@ def main():
     parser = argparse.ArgumentParser(description="kill -9 at any moment, restart, compare with what was acknowledged")
     parser.add_argument("--rounds", type=int, default=500)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
-    parser.add_argument("--jobs", type=int, default=2, help="victims at a time")
+    parser.add_argument("--jobs", type=int, default=4, help="victims at a time; each waits more than it works")
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}, {arguments.rounds} rounds", flush=True)
     began = time.monotonic()
-    jobs = [(label, max(1, round(arguments.rounds * share)), arguments.seed, *victim)
-            for label, share, *victim in VICTIMS]
+    jobs = [(label, max(1, round(arguments.rounds * share / 2)), arguments.seed + half, *victim)
+            for label, share, *victim in VICTIMS for half in range(2)]
     failures, total = [], collections.Counter()
     with multiprocessing.Pool(arguments.jobs, maxtasksperchild=1) as pool:
         for label, figures, failure in pool.imap_unordered(run, jobs, chunksize=1):

@@ -276,10 +276,11 @@ def main():
     parser.add_argument("--first", type=int, default=1, help="the step to begin with")
     parser.add_argument("--kinds", nargs="+", choices=KILLS + FAILURES, default=KILLS + FAILURES)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2, help="servers at a time")
+    parser.add_argument("--jobs", type=int, default=8, help="servers at a time; each waits more than it works")
     arguments = parser.parse_args()
     began = time.monotonic()
-    jobs = [(kind, arguments.seed, arguments.first, arguments.every) for kind in arguments.kinds]
+    jobs = [(kind, arguments.seed, arguments.first + half * arguments.every, 2 * arguments.every)
+            for kind in arguments.kinds for half in range(2)]
     failed = False
     with multiprocessing.Pool(arguments.jobs, maxtasksperchild=1) as pool:
         for kind, figures, failure in pool.imap_unordered(sweep, jobs, chunksize=1):
