@@ -137,6 +137,7 @@ void Merge(CommandContext& context) {
 
 constexpr KeyPositions kAllButItem{2, -1, 1};
 constexpr KeyPositions kAll{1, -1, 1};
+constexpr KeyPositions kFirstFromOthers{1, -1, 1, WrittenKeys::kFirst};
 
 constexpr CommandRow kRows[] = {
     {.name = "bf.existsin",
@@ -154,7 +155,8 @@ constexpr CommandRow kRows[] = {
     {.name = "bf.merge",
      .arity = -3,
      .flags = kWrite | kDenyOom,
-     .keys = kAll,
+     .keys = kFirstFromOthers,
+     .replication = Replication::kVerbatim,
      .group = CommandGroup::kBloom,
      .since = "bitsieve 0.1.0",
      .complexity = "O(bytes)",

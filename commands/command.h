@@ -55,13 +55,26 @@ enum class Preparation : uint8_t {
   kItems,    // find the filter named by argument 1; the handler hashes the items, in chunks
 };
 
+// How a replica follows a filter command that changed something. An empty filter that the command created goes ahead of
+// it, with all its parameters and the seed, which the command's own words do not carry.
+enum class Replication : uint8_t {
+  kNone,      // it changes nothing
+  kVerbatim,  // the command runs again
+  kCreated,   // the created filter is all there is to it
+  kContent,   // the whole filter is sent: the command is the last of several that brought its content
+};
+
 enum class CommandGroup : uint8_t { kBloom, kCuckoo, kGeneric, kConnection, kServer, kTransactions, kPubSub };
 
-// As COMMAND tells it: positions of the first and last key, negative ones from the end. No keys: all 0.
+// Which of its keys a command with kWrite may change; it only reads the others.
+enum class WrittenKeys : uint8_t { kAll, kFirst, kLast };
+
+// What COMMAND returns: positions of the first and last key, negative ones from the end. No keys: all 0.
 struct KeyPositions {
   int first = 0;
   int last = 0;
   int step = 0;
+  WrittenKeys written = WrittenKeys::kAll;
 };
 inline constexpr KeyPositions kFirstArgument{1, 1, 1};
 // The position of the last key of a command with so many arguments.
@@ -75,6 +88,7 @@ struct CommandRow {
   size_t max_arguments = 0;  // the name included; 0: as arity says
   uint32_t flags = 0;
   KeyPositions keys = {};
+  Replication replication = Replication::kNone;  // of filter commands
   Preparation preparation = Preparation::kAlone;
   CommandGroup group = CommandGroup::kServer;
   std::string_view since = {};  // version of Redis or RedisBloom that had it first; "bitsieve 0.1.0" for our own
@@ -88,6 +102,14 @@ struct CommandRow {
   Handler handler = nullptr;             // null for a container that does nothing of its own
   std::span<const CommandRow> subcommands = {};
 };
+
+// Whether the command may change what the key at this position names.
+inline bool Writes(const CommandRow& row, int position, size_t arguments) {
+  if (!(row.flags & kWrite)) return false;
+  if (row.keys.written == WrittenKeys::kFirst) return position == row.keys.first;
+  if (row.keys.written == WrittenKeys::kLast) return position == LastOf(row.keys, arguments);
+  return true;
+}
 
 inline bool ArityFits(const CommandRow& row, size_t arguments) {
   if (row.max_arguments != 0 && arguments > row.max_arguments) return false;

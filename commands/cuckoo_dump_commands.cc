@@ -196,6 +196,7 @@ constexpr CommandRow kRows[] = {
      .arity = 4,
      .flags = kWrite | kDenyOom,
      .keys = kFirstArgument,
+     .replication = Replication::kContent,
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
      .complexity = "O(bytes of the chunk); with the header, O(sub-filters)",

@@ -31,6 +31,7 @@ constexpr CommandRow kRows[] = {
      .arity = 2,
      .flags = kWrite | kDenyOom | kFast,
      .keys = {1, 1, 1},
+     .replication = Replication::kVerbatim,
      .group = CommandGroup::kBloom,
      .since = "bitsieve 0.1.0",
      .complexity = "O(1), and O(items) in the background",

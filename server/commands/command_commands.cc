@@ -165,8 +165,8 @@ void List(ServerContext& context) {
   for (const std::string_view name : names) context.reply.BulkString(name);
 }
 
-// Calls `write` with the row and each key of the command that is an argument of this one.
-void WriteKeys(ServerContext& context, void (*write)(ReplyWriter& reply, const CommandRow& row, std::string_view key)) {
+// Calls `write` with each key of the command that is an argument of this one, and whether it may change the key.
+void WriteKeys(ServerContext& context, void (*write)(ReplyWriter& reply, std::string_view key, bool written)) {
   const Arguments command = context.arguments.subspan(2);
   const CommandRow* row = context.table().Find(command[0]);
   if (row != nullptr && !row->subcommands.empty() && command.size() > 1) {
@@ -178,20 +178,20 @@ void WriteKeys(ServerContext& context, void (*write)(ReplyWriter& reply, const C
   const int last = LastOf(row->keys, command.size());
   context.reply.ArrayHeader(static_cast<size_t>((last - row->keys.first) / row->keys.step + 1));
   for (int i = row->keys.first; i <= last; i += row->keys.step) {
-    write(context.reply, *row, command[static_cast<size_t>(i)]);
+    write(context.reply, command[static_cast<size_t>(i)], Writes(*row, i, command.size()));
   }
 }
 
 void GetKeys(ServerContext& context) {
-  WriteKeys(context, [](ReplyWriter& reply, const CommandRow&, std::string_view key) { reply.BulkString(key); });
+  WriteKeys(context, [](ReplyWriter& reply, std::string_view key, bool) { reply.BulkString(key); });
 }
 
 // As Redis says it of the commands of a module: reads, or everything.
 void GetKeysAndFlags(ServerContext& context) {
-  WriteKeys(context, [](ReplyWriter& reply, const CommandRow& row, std::string_view key) {
+  WriteKeys(context, [](ReplyWriter& reply, std::string_view key, bool written) {
     reply.ArrayHeader(2);
     reply.BulkString(key);
-    if (row.flags & kWrite) {
+    if (written) {
       WriteSet(reply, {"RW", "access", "update"});
     } else {
       WriteSet(reply, {"RO", "access"});

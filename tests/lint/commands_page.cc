@@ -80,15 +80,59 @@ void Collect(std::span<const CommandRow> rows, CommandGroup group, std::vector<c
   }
 }
 
+struct Section {
+  std::string_view title;
+  std::vector<const CommandRow*> rows;
+};
+
+std::vector<Section> Sections() {
+  std::vector<Section> sections;
+  for (const server::GroupDoc& group : server::GroupDocs()) {
+    Section& section = sections.emplace_back(group.title);
+    for (const CommandRow* row : server::AllCommands().rows()) Collect({row, 1}, group.group, section.rows);
+  }
+  return sections;
+}
+
+// The name that GitHub gives a heading: lower case, hyphens for blanks, no dots.
+std::string Anchor(std::string_view heading) {
+  std::string anchor;
+  for (const char c : heading) {
+    if (c == ' ') anchor += '-';
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_') {
+      anchor += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+  }
+  return anchor;
+}
+
+// A line of the table of contents for each section, wrapped where a page of Markdown is.
+void AppendContents(const std::vector<Section>& sections, std::string& page) {
+  constexpr size_t kWidth = 120;
+  for (const Section& section : sections) {
+    std::string line = "- [" + std::string(section.title) + "](#" + Anchor(section.title) + "):";
+    for (const CommandRow* row : section.rows) {
+      const std::string link = " [" + Title(*row) + "](#" + Anchor(Title(*row)) + ")";
+      if (line.size() + link.size() > kWidth) {
+        page += line + "\n";
+        line = " ";
+      }
+      line += link;
+    }
+    page += line + "\n";
+  }
+}
+
 }  // namespace
 
 std::string CommandsPage() {
+  const std::vector<Section> sections = Sections();
   std::string page(kIntroduction);
-  for (const server::GroupDoc& group : server::GroupDocs()) {
-    std::vector<const CommandRow*> rows;
-    for (const CommandRow* row : server::AllCommands().rows()) Collect({row, 1}, group.group, rows);
-    page += "\n## " + std::string(group.title) + "\n";
-    for (const CommandRow* row : rows) AppendCommand(*row, page);
+  page += "\n";
+  AppendContents(sections, page);
+  for (const Section& section : sections) {
+    page += "\n## " + std::string(section.title) + "\n";
+    for (const CommandRow* row : section.rows) AppendCommand(*row, page);
   }
   return page;
 }

@@ -87,6 +87,13 @@ TEST_F(CommandCommandsTest, GetKeys) {
             "*1\r\n*2\r\n$1\r\nf\r\n*3\r\n+RW\r\n+access\r\n+update\r\n");
   EXPECT_EQ(Reply({"COMMAND", "GETKEYSANDFLAGS", "EXISTS", "f", "g"}),
             "*2\r\n*2\r\n$1\r\nf\r\n*2\r\n+RO\r\n+access\r\n*2\r\n$1\r\ng\r\n*2\r\n+RO\r\n+access\r\n");
+  EXPECT_EQ(Reply({"COMMAND", "GETKEYSANDFLAGS", "BF.MERGE", "f", "g"}),
+            "*2\r\n*2\r\n$1\r\nf\r\n*3\r\n+RW\r\n+access\r\n+update\r\n"
+            "*2\r\n$1\r\ng\r\n*2\r\n+RO\r\n+access\r\n")
+      << "the source is only read";
+  EXPECT_EQ(Reply({"COMMAND", "GETKEYSANDFLAGS", "COPY", "f", "g"}),
+            "*2\r\n*2\r\n$1\r\nf\r\n*2\r\n+RO\r\n+access\r\n"
+            "*2\r\n$1\r\ng\r\n*3\r\n+RW\r\n+access\r\n+update\r\n");
   EXPECT_EQ(Reply({"COMMAND", "GETKEYS", "PING"}), "-ERR The command has no key arguments\r\n");
   EXPECT_EQ(Reply({"COMMAND", "GETKEYS", "nothing"}), "-ERR Invalid command specified\r\n");
   EXPECT_EQ(Reply({"COMMAND", "GETKEYS", "DEL"}), "-ERR Invalid number of arguments specified for command\r\n");

@@ -75,6 +75,11 @@ void CheckRow(const CommandRow& row) {
   if (row.flags & kWrite) {
     EXPECT_NE(row.preparation, Preparation::kNothing);
   }
+  if (row.group == CommandGroup::kBloom || row.group == CommandGroup::kCuckoo) {
+    EXPECT_EQ(row.replication != Replication::kNone, (row.flags & kWrite) != 0);
+  } else {
+    EXPECT_EQ(row.replication, Replication::kNone);
+  }
   if (row.keys.first != 0) {
     EXPECT_TRUE(row.flags & (kWrite | kReadOnly));
     EXPECT_GT(row.keys.step, 0);

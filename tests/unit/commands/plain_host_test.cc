@@ -1,17 +1,19 @@
 // Filter commands on a host that is no server: a plain map of names. Every row of BF.* and CF.* answers there as it
-// does in the server.
+// does in the server, and a second such host that follows the first as the rows say ends up with the same bytes.
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "commands/cuckoo_loads.h"
 #include "commands/filter_commands.h"
 #include "commands/transfers.h"
 #include "core/families/ribbon/ribbon_staging.h"
+#include "core/filter/filter_factory.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::commands {
@@ -27,7 +29,9 @@ class PlainKeyspace final : public FilterKeyspace {
     return found == filters_.end() ? nullptr : found->second;
   }
   FilterPtr InsertIfAbsent(std::string_view name, FilterPtr filter, int64_t) override {
-    return filters_.try_emplace(std::string(name), std::move(filter)).first->second;
+    const auto [there, inserted] = filters_.try_emplace(std::string(name), std::move(filter));
+    if (inserted && there->second->Info().items == 0) created_.emplace_back(name, there->second->params());
+    return there->second;
   }
   bool Put(std::string_view name, FilterPtr filter, int64_t) override {
     filters_.insert_or_assign(std::string(name), std::move(filter));
@@ -43,8 +47,17 @@ class PlainKeyspace final : public FilterKeyspace {
   core::MemoryBudget& memory() override { return memory_; }
   const core::Clock& clock() const override { return core::SystemClock(); }
 
+  // Empty filters inserted since this was last called.
+  std::vector<std::pair<std::string, core::FilterParams>> TakeCreated() { return std::exchange(created_, {}); }
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, filter] : filters_) names.push_back(name);
+    return names;
+  }
+
  private:
   core::MemoryBudget memory_;
+  std::vector<std::pair<std::string, core::FilterParams>> created_;
   std::map<std::string, FilterPtr, std::less<>> filters_;
 };
 
@@ -78,8 +91,8 @@ class PlainHost {
     return out;
   }
   const std::set<const CommandRow*>& ran() const { return ran_; }
+  PlainKeyspace& keyspace() { return keyspace_; }
 
- private:
   static const CommandRow* RowOf(std::string_view name) {
     for (const auto family : kFilterCommands) {
       for (const CommandRow& row : family()) {
@@ -89,6 +102,7 @@ class PlainHost {
     return nullptr;
   }
 
+ private:
   PlainKeyspace keyspace_;
   CommandSettings settings_;
   PlainFreezing freezing_{keyspace_};
@@ -110,16 +124,52 @@ std::string LastBulk(const std::string& reply) {
   return reply.substr(begin, reply.size() - 2 - begin);
 }
 
+// Follows another host by what the rows say of replication.
+class Replica {
+ public:
+  explicit Replica(PlainHost& leader) : leader_(leader) {}
+
+  // After the leader has run the command.
+  void Follow(const Words& command) {
+    for (const auto& [name, params] : leader_.keyspace().TakeCreated()) Create(name, params);
+    const Replication replication = PlainHost::RowOf(command[0])->replication;
+    if (replication == Replication::kVerbatim) host_.Reply(command);
+    if (replication == Replication::kContent) CopyContent(command[1]);
+  }
+
+  void ExpectSame() {
+    EXPECT_EQ(host_.keyspace().Names(), leader_.keyspace().Names());
+    for (const std::string& name : leader_.keyspace().Names()) {
+      EXPECT_TRUE(host_.Reply({"BF.DUMP", name}) == leader_.Reply({"BF.DUMP", name})) << name;
+    }
+  }
+
+ private:
+  void Create(const std::string& name, const core::FilterParams& params) {
+    auto made = core::MakeFilter(params, host_.keyspace().memory(), host_.keyspace().clock());
+    ASSERT_TRUE(made) << made.error().message;
+    host_.keyspace().InsertIfAbsent(name, std::move(*made), 0);
+  }
+  void CopyContent(const std::string& name) {
+    host_.Reply({"BF.RESTORE", name, LastBulk(leader_.Reply({"BF.DUMP", name})), "REPLACE"});
+  }
+
+  PlainHost& leader_;
+  PlainHost host_;
+};
+
 class PlainHostTest : public testing::Test {
  protected:
-  // The reply, which both hosts give.
+  // The reply, which both hosts give. A replica follows.
   std::string Both(const Words& command) {
     const std::string plain = host_.Reply(command);
+    replica_.Follow(command);
     EXPECT_EQ(plain, server_.Reply(command)) << command[0] << " " << command[1];
     return plain;
   }
 
   PlainHost host_;
+  Replica replica_{host_};
   test::CommandFixture server_;
 };
 
@@ -152,6 +202,7 @@ TEST_F(PlainHostTest, EveryFilterCommandAnswersAsInTheServer) {
   Both({"BF.RESERVE", "r", "0.01", "100", "TYPE", "ribbon", "SEED", "1"});
   Both({"BF.MADD", "r", "a", "b"});
   host_.Reply({"BF.FREEZE", "r"});
+  replica_.Follow({"BF.FREEZE", "r"});
   EXPECT_EQ(host_.Reply({"BF.INFO", "r", "STATE"}), "*1\r\n$6\r\nfrozen\r\n");
   EXPECT_EQ(host_.Reply({"BF.MEXISTS", "r", "a", "b"}), "*2\r\n:1\r\n:1\r\n");
 
@@ -172,6 +223,7 @@ TEST_F(PlainHostTest, EveryFilterCommandAnswersAsInTheServer) {
   for (const auto family : kFilterCommands) {
     for (const CommandRow& row : family()) EXPECT_TRUE(host_.ran().contains(&row)) << row.name;
   }
+  replica_.ExpectSame();
 }
 
 }  // namespace
