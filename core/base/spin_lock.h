@@ -7,17 +7,20 @@
 #include <thread>
 
 #include "core/base/backoff.h"
+#include "core/base/mutex.h"
 
 namespace bitsieve::core {
 
-class SpinLock {
+class BITSIEVE_CAPABILITY("spin lock") SpinLock {
  public:
-  void lock() {
+  void lock() BITSIEVE_ACQUIRE() {
     if (held_.exchange(true, std::memory_order_acquire)) [[unlikely]]
       LockSlowly();
   }
-  bool try_lock() { return !held_.exchange(true, std::memory_order_acquire); }
-  void unlock() { held_.store(false, std::memory_order_release); }
+  bool try_lock() BITSIEVE_TRY_ACQUIRE(true) { return !held_.exchange(true, std::memory_order_acquire); }
+  void unlock() BITSIEVE_RELEASE() { held_.store(false, std::memory_order_release); }
+  // For the analysis alone, as Mutex::AssertHeld.
+  void AssertHeld() const BITSIEVE_ASSERT_CAPABILITY(this) {}
 
   // For a thread that has just let go of the lock and takes it again at once. If others wait, it sleeps for longer than
   // they sleep between two looks at the lock. Not on an event loop.
@@ -31,7 +34,7 @@ class SpinLock {
   }
 
  private:
-  void LockSlowly() {
+  void LockSlowly() BITSIEVE_ACQUIRE() {
     for (Backoff backoff; held_.load(std::memory_order_relaxed) || !try_lock();) {
       waiting_.store(true, std::memory_order_relaxed);
       backoff.Pause();

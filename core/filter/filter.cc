@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <mutex>
 
 #include "core/base/change_meter.h"
 
@@ -23,7 +22,7 @@ void CountChanges(std::span<const AddOutcome> outcomes, bool repeats) {
 
 size_t Filter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   const bool repeats = capabilities().repeats;
-  const std::lock_guard lock(writers_);
+  const LockGuard lock(writers_);
   size_t done = 0;
   while (done < hashes.size()) {
     const size_t count = std::min(kChunk, hashes.size() - done);
@@ -54,7 +53,7 @@ void Filter::ReportAdded(std::span<const KeyHash> hashes, std::span<const AddOut
 }
 
 size_t Filter::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept {
-  const std::lock_guard lock(writers_);
+  const LockGuard lock(writers_);
   for (size_t done = 0; done < hashes.size(); done += kChunk) {
     const size_t count = std::min(kChunk, hashes.size() - done);
     if (!ReserveReport(count)) return done;
@@ -87,7 +86,7 @@ void Filter::Tell(Report report, std::span<const KeyHash> hashes, std::span<cons
 }
 
 std::unique_ptr<FilterImage> Filter::Capture(const ImagePool& pool) const {
-  const std::lock_guard lock(writers_);
+  const LockGuard lock(writers_);
   std::unique_ptr<FilterImage> image = DoCapture(pool);
   image->sequence_ = sequence_;
   image->change_count_ = ChangeCount();
@@ -97,7 +96,7 @@ std::unique_ptr<FilterImage> Filter::Capture(const ImagePool& pool) const {
 
 std::unique_ptr<FilterImage> Filter::CaptureRewritten(const ImagePool& pool) {
   std::unique_ptr<FilterImage> image;  // outlives the lock, which it takes when it dies
-  const std::lock_guard lock(writers_);
+  const LockGuard lock(writers_);
   image = DoCapture(pool);
   image->is_captured_ = true;
   image->change_count_ = ChangeCount();
@@ -112,12 +111,12 @@ std::unique_ptr<FilterImage> Filter::CaptureRewritten(const ImagePool& pool) {
 }
 
 void Filter::NoteRewriteKept() {
-  const std::lock_guard lock(writers_);
+  const LockGuard lock(writers_);
   if (unkept_rewrites_ != 0) --unkept_rewrites_;
 }
 
 void Filter::Attach(ChangeListener* listener, uint64_t id, uint64_t sequence) {
-  const std::lock_guard lock(writers_);
+  const LockGuard lock(writers_);
   listener_ = listener;
   id_.store(id, std::memory_order_relaxed);
   sequence_ = sequence;
@@ -126,12 +125,12 @@ void Filter::Attach(ChangeListener* listener, uint64_t id, uint64_t sequence) {
 }
 
 uint64_t Filter::sequence() const {
-  const std::lock_guard lock(writers_);
+  const LockGuard lock(writers_);
   return sequence_;
 }
 
 bool Filter::pristine() const {
-  const std::lock_guard lock(writers_);
+  const LockGuard lock(writers_);
   return pristine_;
 }
 

@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "core/base/memory_budget.h"
+#include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "core/base/spin_lock.h"
 #include "core/filter/filter_params.h"
@@ -209,34 +210,38 @@ class Filter {
   // To be told whenever the bits change their size.
   void NoteSizeBytes(uint64_t bytes) { beyond_cache_.store(bytes > kCachedBytes, std::memory_order_relaxed); }
 
-  // Add, Remove and Capture, with the lock of the writers held. Adding and removing cannot throw, since what was done
-  // by then must be reported: whatever allocates on the way turns a refusal into kOutOfMemory, and has changed nothing.
-  virtual size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept = 0;
-  virtual void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept;
-  virtual std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const = 0;
-  // Of the latest DoAdd, by the kind's clock; the lock is held. A replay sets the clock to it.
-  virtual uint64_t TimeOfChange() const { return 0; }
-
   // Held by whoever changes content, a batch at a time, and for the moment in which an image opens or closes.
-  SpinLock& writers() const { return writers_; }
-  // For a change by other means than Add and Remove; the lock is held. Its listener must be told by who made it.
-  void NoteChanged();
+  SpinLock& writers() const BITSIEVE_RETURN_CAPABILITY(writers_) { return writers_; }
+
+  // Add, Remove and Capture. Adding and removing cannot throw, since what was done by then must be reported: whatever
+  // allocates on the way turns a refusal into kOutOfMemory, and has changed nothing.
+  virtual size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept
+      BITSIEVE_REQUIRES(writers_) = 0;
+  virtual void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept
+      BITSIEVE_REQUIRES(writers_);
+  virtual std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const BITSIEVE_REQUIRES(writers_) = 0;
+  // Of the latest DoAdd, by the kind's clock. A replay sets the clock to it.
+  virtual uint64_t TimeOfChange() const BITSIEVE_REQUIRES(writers_) { return 0; }
+
+  // For a change by other means than Add and Remove. Its listener must be told by who made it.
+  void NoteChanged() BITSIEVE_REQUIRES(writers_);
   // The same if it may have brought items. Until an image is kept that shows them, the listener is told of every
   // addition, since one that changes nothing now would be missing if the change by other means were lost.
-  void NoteUnited() {
+  void NoteUnited() BITSIEVE_REQUIRES(writers_) {
     NoteChanged();
     united_ = true;
   }
-  // Both with the lock held, around an addition of at most kMaxHashes hashes: whether its report is sure to be heard;
-  // and the report. `repeats`: kPresent is a change, too. `reserved`: how many hashes were announced.
-  [[nodiscard]] bool ReserveReport(size_t hashes) noexcept {
+  // Around an addition of at most kMaxHashes hashes: whether its report is sure to be heard; and the report. `repeats`:
+  // kPresent is a change, too. `reserved`: how many hashes were announced.
+  [[nodiscard]] bool ReserveReport(size_t hashes) noexcept BITSIEVE_REQUIRES(writers_) {
     return listener_ == nullptr || listener_->Reserve(hashes);
   }
   void ReportAdded(std::span<const KeyHash> hashes, std::span<const AddOutcome> outcomes, bool repeats,
-                   size_t reserved) noexcept;
-  // kOutOfMemory if make() cannot allocate, else what it returns.
+                   size_t reserved) noexcept BITSIEVE_REQUIRES(writers_);
+  // kOutOfMemory if make() cannot allocate, else what it returns. Not analysed, since make() requires a lock of its
+  // maker's.
   template <class Make>
-  static AddOutcome UnlessMemoryIsRefused(const Make& make) noexcept {
+  static AddOutcome UnlessMemoryIsRefused(const Make& make) noexcept BITSIEVE_NO_THREAD_SAFETY_ANALYSIS {
     try {
       return make();
     } catch (const std::bad_alloc&) {
@@ -252,7 +257,8 @@ class Filter {
                                                     const Clock& clock);
 
   using Report = void (ChangeListener::*)(const Change&, size_t reserved) noexcept;
-  void Tell(Report report, std::span<const KeyHash> hashes, std::span<const uint8_t> changed, size_t reserved) noexcept;
+  void Tell(Report report, std::span<const KeyHash> hashes, std::span<const uint8_t> changed, size_t reserved) noexcept
+      BITSIEVE_REQUIRES(writers_);
 
   const FilterParams params_;
   const FilterTypeRow& type_;
@@ -261,12 +267,12 @@ class Filter {
 
   mutable SpinLock writers_;
   std::atomic<uint64_t> id_{0};  // relaxed: written under writers_, before the filter is known to others
-  // Protected by writers_.
-  ChangeListener* listener_ = nullptr;
-  uint64_t sequence_ = 0;
-  bool pristine_ = false;
-  bool united_ = false;           // since the last CaptureRewritten
-  uint32_t unkept_rewrites_ = 0;  // calls of CaptureRewritten, less those of NoteRewriteKept
+  ChangeListener* listener_ BITSIEVE_GUARDED_BY(writers_) = nullptr;
+  uint64_t sequence_ BITSIEVE_GUARDED_BY(writers_) = 0;
+  bool pristine_ BITSIEVE_GUARDED_BY(writers_) = false;
+  bool united_ BITSIEVE_GUARDED_BY(writers_) = false;  // since the last CaptureRewritten
+  // Calls of CaptureRewritten, less those of NoteRewriteKept.
+  uint32_t unkept_rewrites_ BITSIEVE_GUARDED_BY(writers_) = 0;
 };
 
 }  // namespace bitsieve::core

@@ -12,7 +12,10 @@ Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBud
   const FilterParams settled = Settled(params);
   if (Status status = Validate(settled); !status) return tl::unexpected(std::move(status).error());
   Result<std::unique_ptr<Filter>> filter = FindFilterType(settled.type)->make(settled, budget, clock);
-  if (filter) (*filter)->pristine_ = true;
+  if (!filter) return filter;
+  Filter& made = **filter;
+  const LockGuard lock(made.writers_);
+  made.pristine_ = true;
   return filter;
 }
 

@@ -1,7 +1,6 @@
 #include "core/filter/parts_image.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "core/memory/memory_image.h"
 
@@ -10,7 +9,7 @@ namespace bitsieve::core {
 PartsImage::~PartsImage() {
   if (!is_captured()) return;  // the caller that failed to capture it holds the lock; the parts close themselves
   for (const Part& part : parts_) part.image->GiveUp();
-  const std::lock_guard lock(writers_);
+  const LockGuard lock(writers_);
   for (const Part& part : parts_) part.image->Close();
 }
 

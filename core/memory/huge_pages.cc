@@ -7,10 +7,11 @@
 #include <atomic>
 #include <fstream>
 #include <map>
-#include <mutex>
 #include <new>
 #include <string>
 #include <vector>
+
+#include "core/base/mutex.h"
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
@@ -24,9 +25,10 @@ constexpr size_t kSmallPages = HugePages::kBytes / kSmallBytes;
 constexpr size_t kInUse = kSmallPages / 8;  // fewer are not worth the rest of a huge page
 
 struct Known {
-  std::mutex mutex;
-  std::map<std::byte*, std::vector<bool>> memories;  // of each: which of its huge pages were made, or cannot be
-  int keepers = 0;
+  Mutex mutex;
+  // Of each: which of its huge pages were made, or cannot be.
+  std::map<std::byte*, std::vector<bool>> memories BITSIEVE_GUARDED_BY(mutex);
+  int keepers BITSIEVE_GUARDED_BY(mutex) = 0;
 };
 
 Known& TheKnown() {
@@ -60,7 +62,7 @@ void MakeHuge(std::byte* page) {
 
 bool AddKnown(std::byte* data, uint64_t pages) {
   Known& known = TheKnown();
-  const std::lock_guard lock(known.mutex);
+  const LockGuard lock(known.mutex);
   if (known.keepers == 0) return false;
   try {
     known.memories.insert_or_assign(data, std::vector<bool>(pages));
@@ -80,18 +82,20 @@ void HugePages::Add(std::byte* data, uint64_t bytes) {
 
 void HugePages::Remove(std::byte* data) {
   Known& known = TheKnown();
-  const std::lock_guard lock(known.mutex);
+  const LockGuard lock(known.mutex);
   known.memories.erase(data);
 }
 
 void HugePages::BeginKeeping() {
-  const std::lock_guard lock(TheKnown().mutex);
-  ++TheKnown().keepers;
+  Known& known = TheKnown();
+  const LockGuard lock(known.mutex);
+  ++known.keepers;
 }
 
 void HugePages::EndKeeping() {
-  const std::lock_guard lock(TheKnown().mutex);
-  --TheKnown().keepers;
+  Known& known = TheKnown();
+  const LockGuard lock(known.mutex);
+  --known.keepers;
 }
 
 uint64_t HugePages::MakeAll(const std::function<bool()>& pause) {
@@ -101,7 +105,7 @@ uint64_t HugePages::MakeAll(const std::function<bool()>& pause) {
   // The lock is given away after each page. Memory may come and go meanwhile, also at the same place.
   for (size_t page = 0;; ++page) {
     {
-      const std::lock_guard lock(known.mutex);
+      const LockGuard lock(known.mutex);
       auto at = known.memories.lower_bound(data);
       if (at != known.memories.end() && at->first == data && page >= at->second.size()) ++at;
       if (at == known.memories.end()) return made;

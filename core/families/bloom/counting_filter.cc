@@ -22,7 +22,8 @@ size_t CountingFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOu
 AddOutcome CountingFilter::AddOne(const KeyHash& hash, AddOutcome& refusal) {
   CountingBloom* const holder = OldestHolder(hash);
   if (holder == nullptr && newest()->Room() == 0) {
-    if (!IsRefusal(refusal)) refusal = UnlessMemoryIsRefused([this] { return MakeRoom(); });
+    if (!IsRefusal(refusal))
+      refusal = UnlessMemoryIsRefused([this]() BITSIEVE_REQUIRES(writers()) { return MakeRoom(); });
     if (IsRefusal(refusal)) return refusal;
   }
   CountingBloom& link = holder != nullptr ? *holder : *newest();

@@ -36,13 +36,17 @@ class CountingFilter final : public ScalableFilter {
   uint64_t ChangeCount() const override { return united() + changes_.load(std::memory_order_acquire); }
 
  private:
-  size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal) override;
-  void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept override;
-  AddOutcome AddOne(const KeyHash& hash, AddOutcome& refusal);
-  bool RemoveOne(const KeyHash& hash);
+  size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal) override
+      BITSIEVE_REQUIRES(writers());
+  void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept override
+      BITSIEVE_REQUIRES(writers());
+  AddOutcome AddOne(const KeyHash& hash, AddOutcome& refusal) BITSIEVE_REQUIRES(writers());
+  bool RemoveOne(const KeyHash& hash) BITSIEVE_REQUIRES(writers());
   // Null if no link holds the item.
   CountingBloom* OldestHolder(const KeyHash& hash) const;
-  void TellChange() { changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+  void TellChange() BITSIEVE_REQUIRES(writers()) {
+    changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
 
   CountingBloom* newest() const { return static_cast<CountingBloom*>(chain().newest()); }
 

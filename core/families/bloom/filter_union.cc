@@ -6,12 +6,12 @@
 #include <cmath>
 #include <cstdio>
 #include <iterator>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/families/bloom/scalable_filter.h"
 #include "core/families/bloom/sizing.h"
 #include "core/filter/filter_factory.h"
@@ -224,8 +224,8 @@ Status UniteInto(Filter& destination, std::span<const Filter* const> sources) {
   const Result<std::vector<LinkList>> levels = Levels(filters);
   if (!levels) return tl::unexpected(levels.error());
   auto& scalable = static_cast<ScalableFilter&>(destination);
-  static std::mutex one_at_a_time;  // else two that unite the same into one filter would both count its items
-  const std::lock_guard lock(one_at_a_time);
+  static Mutex one_at_a_time;  // else two that unite the same into one filter would both count its items
+  const LockGuard lock(one_at_a_time);
   const size_t own_links = scalable.Links().size();
   if (Status status = CheckLengths(*levels, own_links); !status) return status;
   const Result<std::vector<uint64_t>> gains = Gains(*levels);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <mutex>
 
 #include "core/families/bloom/chain_codec.h"
 #include "core/filter/parts_image.h"
@@ -35,6 +34,7 @@ Result<std::unique_ptr<Filter>> ScalableFilter::FromLinks(const ChainType& type,
                                                           MemoryBudget& budget) {
   assert(!links.empty());
   std::unique_ptr<ScalableFilter> filter = type.make_empty(type, params, budget);
+  const LockGuard lock(filter->writers());  // nobody else knows the filter yet
   for (std::unique_ptr<Link>& link : links) {
     if (Status status = filter->Append(std::move(link)); !status) return tl::unexpected(std::move(status).error());
   }
@@ -56,7 +56,6 @@ std::optional<LinkShape> ScalableFilter::NextShape(const Link& newest) const {
   return type_.layout.shape_for(capacity, rate, params());
 }
 
-// Called by the writer, or before anybody else knows the filter.
 Status ScalableFilter::Append(std::unique_ptr<Link> link) {
   const Status appended = chain_.Append(std::move(link), budget());
   NoteSizeBytes(chain_.size_bytes());
@@ -100,7 +99,8 @@ size_t ScalableFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOu
     done += newest->Add(hashes.subspan(done), in_older.subspan(done), added).done;
     if (done == hashes.size()) break;
 
-    if (!IsRefusal(refusal)) refusal = UnlessMemoryIsRefused([this] { return MakeRoom(); });
+    if (!IsRefusal(refusal))
+      refusal = UnlessMemoryIsRefused([this]() BITSIEVE_REQUIRES(writers()) { return MakeRoom(); });
     if (!IsRefusal(refusal)) continue;
     outcomes[done++] = refusal;
     if (refusal == AddOutcome::kFull) break;
@@ -123,7 +123,7 @@ std::vector<const Link*> ScalableFilter::Links() const {
 }
 
 Status ScalableFilter::Unite(const std::function<Result<uint64_t>(std::span<Link* const> links)>& unite) {
-  const std::lock_guard lock(writers());
+  const LockGuard lock(writers());
   std::vector<Link*> links;
   for (const auto& link : chain_.tables()) links.push_back(link.get());
   const Result<uint64_t> changes = unite(links);
@@ -135,7 +135,7 @@ Status ScalableFilter::Unite(const std::function<Result<uint64_t>(std::span<Link
 
 void ScalableFilter::UniteLink(size_t index, const Link& other, WordRange words) noexcept {
   writers().GiveWay();
-  const std::lock_guard lock(writers());
+  const LockGuard lock(writers());
   Link& link = *chain_.tables()[index];
   const uint64_t bits_set = link.UniteWith(other, words);
   link.CountChange(0, bits_set);

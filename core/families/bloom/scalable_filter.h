@@ -95,19 +95,21 @@ class ScalableFilter : public Filter {
   uint64_t united() const { return united_.load(std::memory_order_acquire); }
   static bool IsRefusal(AddOutcome outcome) { return outcome > AddOutcome::kAdded; }
   const Chain<Link>& chain() const { return chain_; }
-  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override;
-  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
+      BITSIEVE_REQUIRES(writers());
+  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());
   // Adds up to a chunk of hashes; returns how many outcomes it wrote. `refusal` is why growing failed in this call, if
   // it did.
-  virtual size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal);
+  virtual size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal)
+      BITSIEVE_REQUIRES(writers());
   // Puts a further link before the newest, which is full. kAdded, or why not.
-  AddOutcome MakeRoom();
+  AddOutcome MakeRoom() BITSIEVE_REQUIRES(writers());
   // What the link behind `newest` is to be; nothing if the filter cannot grow further.
   virtual std::optional<LinkShape> NextShape(const Link& newest) const;
   virtual std::string EncodeHeader(const std::vector<LinkRecord>& records) const;
 
  private:
-  Status Append(std::unique_ptr<Link> link);
+  Status Append(std::unique_ptr<Link> link) BITSIEVE_REQUIRES(writers());
 
   const ChainType& type_;
   Chain<Link> chain_;

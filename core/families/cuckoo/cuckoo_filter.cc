@@ -52,6 +52,7 @@ Result<std::unique_ptr<Filter>> CuckooFilter::FromTables(const FilterParams& par
                                                          MemoryBudget& budget) {
   assert(!tables.empty());
   std::unique_ptr<CuckooFilter> filter(new CuckooFilter(params, budget));
+  const LockGuard lock(filter->writers());  // nobody else knows the filter yet
   filter->oldest_ = tables.front().get();
   for (std::unique_ptr<CuckooTable>& table : tables) {
     if (Status status = filter->Append(std::move(table)); !status) return tl::unexpected(std::move(status).error());
@@ -122,7 +123,8 @@ AddOutcome CuckooFilter::AddOne(const CuckooKey& key, AddOutcome& refusal) {
   const bool present = SomeTableHolds(key);
   if (present && newest().IsSaturated(PairIn(&newest(), key), newest().FingerprintOf(key))) return AddOutcome::kPresent;
   while (!Store(key)) {
-    if (refusal <= AddOutcome::kAdded) refusal = UnlessMemoryIsRefused([this] { return Grow(); });
+    if (refusal <= AddOutcome::kAdded)
+      refusal = UnlessMemoryIsRefused([this]() BITSIEVE_REQUIRES(writers()) { return Grow(); });
     if (refusal > AddOutcome::kAdded) return refusal;
   }
   TellChange();

@@ -69,23 +69,26 @@ class CuckooFilter final : public Filter {
 
  protected:
   void PrefetchLines(const KeyHash& hash) const override;
-  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override;
-  void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept override;
-  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
+      BITSIEVE_REQUIRES(writers());
+  void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept override
+      BITSIEVE_REQUIRES(writers());
+  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());
 
  private:
   CuckooFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params, budget), chain_(OverheadBytes()) {}
 
   static CuckooShape FirstShape(const FilterParams& params);
 
-  // Called by the writer, or before anybody else knows the filter.
-  Status Append(std::unique_ptr<CuckooTable> table);
+  Status Append(std::unique_ptr<CuckooTable> table) BITSIEVE_REQUIRES(writers());
   CuckooTable& newest() const { return *chain_.newest(); }
-  AddOutcome AddOne(const CuckooKey& key, AddOutcome& refusal);
-  bool Store(const CuckooKey& key);
-  bool RemoveOne(const CuckooKey& key);
-  AddOutcome Grow();
-  void TellChange() { changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+  AddOutcome AddOne(const CuckooKey& key, AddOutcome& refusal) BITSIEVE_REQUIRES(writers());
+  bool Store(const CuckooKey& key) BITSIEVE_REQUIRES(writers());
+  bool RemoveOne(const CuckooKey& key) BITSIEVE_REQUIRES(writers());
+  AddOutcome Grow() BITSIEVE_REQUIRES(writers());
+  void TellChange() BITSIEVE_REQUIRES(writers()) {
+    changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
 
   CuckooKey KeyOf(const KeyHash& hash) const { return oldest_->KeyOf(hash); }
   static CuckooPair PairIn(const CuckooTable* table, const CuckooKey& key);

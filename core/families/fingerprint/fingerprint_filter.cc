@@ -48,6 +48,7 @@ Result<std::unique_ptr<Filter>> FingerprintFilter::FromTables(const FilterParams
                                                               MemoryBudget& budget) {
   assert(!tables.empty());
   std::unique_ptr<FingerprintFilter> filter(new FingerprintFilter(params, budget));
+  const LockGuard lock(filter->writers());  // nobody else knows the filter yet
   for (std::unique_ptr<FingerprintTable>& table : tables) {
     if (Status status = filter->Append(std::move(table)); !status) return tl::unexpected(std::move(status).error());
   }
@@ -84,7 +85,8 @@ size_t FingerprintFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOu
 AddOutcome FingerprintFilter::AddOne(const KeyHash& hash, AddOutcome& refusal) {
   if (SomeTableHolds(hash)) return AddOutcome::kPresent;
   if (!chain_.newest()->HasRoom()) {
-    if (refusal == AddOutcome::kAdded) refusal = UnlessMemoryIsRefused([this] { return Grow(); });
+    if (refusal == AddOutcome::kAdded)
+      refusal = UnlessMemoryIsRefused([this]() BITSIEVE_REQUIRES(writers()) { return Grow(); });
     if (refusal != AddOutcome::kAdded) return refusal;
   }
   const MoveVersion::Move move(version_);

@@ -51,8 +51,9 @@ class FingerprintFilter final : public Filter {
 
  protected:
   void PrefetchLines(const KeyHash& hash) const override;
-  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override;
-  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
+      BITSIEVE_REQUIRES(writers());
+  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());
 
  private:
   FingerprintFilter(const FilterParams& params, MemoryBudget& budget)
@@ -60,10 +61,9 @@ class FingerprintFilter final : public Filter {
 
   bool SomeTableHolds(const KeyHash& hash) const;
 
-  // Called by the writer, or before anybody else knows the filter.
-  AddOutcome AddOne(const KeyHash& hash, AddOutcome& refusal);
-  AddOutcome Grow();
-  Status Append(std::unique_ptr<FingerprintTable> table);
+  AddOutcome AddOne(const KeyHash& hash, AddOutcome& refusal) BITSIEVE_REQUIRES(writers());
+  AddOutcome Grow() BITSIEVE_REQUIRES(writers());
+  Status Append(std::unique_ptr<FingerprintTable> table) BITSIEVE_REQUIRES(writers());
 
   Chain<FingerprintTable> chain_;
   MoveVersion version_;

@@ -5,7 +5,6 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <new>
 
 #include "core/families/redisbloom/redisbloom_types.h"
@@ -65,16 +64,18 @@ Result<std::unique_ptr<Filter>> RedisCuckoo::FromTables(const RedisCuckooHeader&
                                                         std::vector<std::unique_ptr<RedisCuckooTable>> tables,
                                                         MemoryBudget& budget) {
   assert(!tables.empty() && tables.size() == header.filters);
-  Result<std::unique_ptr<RedisCuckoo>> filter = MakeBare(header, budget);
-  if (!filter) return tl::unexpected(std::move(filter).error());
+  Result<std::unique_ptr<RedisCuckoo>> made = MakeBare(header, budget);
+  if (!made) return tl::unexpected(std::move(made).error());
+  std::unique_ptr<RedisCuckoo> filter = std::move(*made);
+  const LockGuard lock(filter->writers());  // nobody else knows the filter yet
   uint64_t items = 0;
   for (std::unique_ptr<RedisCuckooTable>& table : tables) {
     items += table->items();
-    if (Status status = (*filter)->Append(std::move(table)); !status) return tl::unexpected(std::move(status).error());
+    if (Status status = filter->Append(std::move(table)); !status) return tl::unexpected(std::move(status).error());
   }
-  (*filter)->items_ = items;
-  (*filter)->deletes_ = header.deletes;
-  return std::move(*filter);
+  filter->items_ = items;
+  filter->deletes_ = header.deletes;
+  return filter;
 }
 
 Status RedisCuckoo::Append(std::unique_ptr<RedisCuckooTable> table) {
@@ -120,7 +121,7 @@ size_t RedisCuckoo::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome>
 
 size_t RedisCuckoo::Insert(std::span<const KeyHash> hashes, Presence presence, uint64_t most_filters,
                            std::span<AddOutcome> outcomes) {
-  const std::lock_guard lock(writers());
+  const LockGuard lock(writers());
   if (!ReserveReport(hashes.size())) {
     std::fill_n(outcomes.begin(), hashes.size(), AddOutcome::kOutOfMemory);
     return hashes.size();
@@ -153,7 +154,8 @@ AddOutcome RedisCuckoo::Store(const CuckooPrint& print) {
     const MoveVersion::Move move(version_);
     if (chain_.newest()->Kick(print, shape_.max_iterations)) return AddOutcome::kAdded;
   }
-  if (const AddOutcome grown = UnlessMemoryIsRefused([this] { return Grow(); }); grown != AddOutcome::kAdded)
+  if (const AddOutcome grown = UnlessMemoryIsRefused([this]() BITSIEVE_REQUIRES(writers()) { return Grow(); });
+      grown != AddOutcome::kAdded)
     return grown;
   const bool placed = chain_.newest()->Place(print);
   assert(placed && "it is empty");
@@ -242,7 +244,7 @@ void RedisCuckoo::CompactInSlices(bool past_stuck) {
   Compaction compaction{.past_stuck = past_stuck, .index = std::numeric_limits<uint64_t>::max()};
   for (bool more = true; more;) {
     writers().GiveWay();
-    const std::lock_guard lock(writers());
+    const LockGuard lock(writers());
     more = Compact(compaction, kSteps);
     TellChange();
     NoteChanged();
@@ -295,12 +297,12 @@ RedisCuckooHeader RedisCuckoo::CurrentHeader() const {
 }
 
 RedisCuckooHeader RedisCuckoo::Header() const {
-  const std::lock_guard lock(writers());
+  const LockGuard lock(writers());
   return CurrentHeader();
 }
 
 std::string RedisCuckoo::ReadChunk(uint64_t offset) const {
-  const std::lock_guard lock(writers());
+  const LockGuard lock(writers());
   std::string chunk;
   for (const auto& table : chain_.tables()) {
     if (offset >= table->slots()) {
@@ -315,7 +317,7 @@ std::string RedisCuckoo::ReadChunk(uint64_t offset) const {
 }
 
 FilterInfo RedisCuckoo::Info() const {
-  const std::lock_guard lock(writers());
+  const LockGuard lock(writers());
   FilterInfo info;
   info.size_bytes = overhead_.bytes() + chain_.held_bytes();
   if (full_ != nullptr) info.size_bytes += full_->reservation.bytes();
@@ -332,7 +334,7 @@ FilterInfo RedisCuckoo::Info() const {
 // many of the 255 fingerprints as are multiples of the number of buckets, a power of two.
 std::optional<double> RedisCuckoo::EstimatedErrorRate() const {
   constexpr uint64_t kFingerprints = 255;
-  const std::lock_guard lock(writers());
+  const LockGuard lock(writers());
   double compared = 0;
   for (const auto& table : chain_.tables()) {
     const uint64_t buckets = table->buckets();

@@ -117,40 +117,45 @@ class RedisCuckoo final : public Filter {
   void PrefetchLines(const KeyHash& hash) const override;
   // kPresent of an item that looked present: it has one print more. A full filter is kFull for all items, since each
   // addition needs room.
-  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override;
-  void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept override;
-  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
+      BITSIEVE_REQUIRES(writers());
+  void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept override
+      BITSIEVE_REQUIRES(writers());
+  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());
 
  private:
   RedisCuckoo(const RedisCuckooHeader& header, MemoryBudget& budget, MemoryReservation overhead);
   static Result<std::unique_ptr<RedisCuckoo>> MakeBare(const RedisCuckooHeader& header, MemoryBudget& budget);
 
-  bool Contains(const CuckooPrint& print) const;
-
-  // All of these are the writer's.
-  RedisCuckooHeader CurrentHeader() const;
-  AddOutcome AddOne(const CuckooPrint& print, Presence presence);
-  AddOutcome Store(const CuckooPrint& print);
-  AddOutcome Grow();
-  Status Append(std::unique_ptr<RedisCuckooTable> table);
-  bool RemoveOne(const CuckooPrint& print);
   struct Compaction;
   struct FullPairs;
-  bool Compact(Compaction& compaction, uint64_t steps);
+
+  bool Contains(const CuckooPrint& print) const;
   void CompactInSlices(bool past_stuck);
-  void CompactIfDue(uint64_t items);
-  uint64_t MoveInto(RedisCuckooTable& from, uint64_t slot, uint64_t index);
-  uint64_t FullBefore(const CuckooPrint& print) const;
-  void NoteFull(const CuckooPrint& print);
-  void NoteRoom(uint64_t index);
-  void TellChange() { changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+
+  RedisCuckooHeader CurrentHeader() const BITSIEVE_REQUIRES(writers());
+  AddOutcome AddOne(const CuckooPrint& print, Presence presence) BITSIEVE_REQUIRES(writers());
+  AddOutcome Store(const CuckooPrint& print) BITSIEVE_REQUIRES(writers());
+  AddOutcome Grow() BITSIEVE_REQUIRES(writers());
+  Status Append(std::unique_ptr<RedisCuckooTable> table) BITSIEVE_REQUIRES(writers());
+  bool RemoveOne(const CuckooPrint& print) BITSIEVE_REQUIRES(writers());
+  bool Compact(Compaction& compaction, uint64_t steps) BITSIEVE_REQUIRES(writers());
+  void CompactIfDue(uint64_t items) BITSIEVE_REQUIRES(writers());
+  uint64_t MoveInto(RedisCuckooTable& from, uint64_t slot, uint64_t index) BITSIEVE_REQUIRES(writers());
+  uint64_t FullBefore(const CuckooPrint& print) const BITSIEVE_REQUIRES(writers());
+  void NoteFull(const CuckooPrint& print) BITSIEVE_REQUIRES(writers());
+  void NoteRoom(uint64_t index) BITSIEVE_REQUIRES(writers());
+  void TellChange() BITSIEVE_REQUIRES(writers()) {
+    changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
 
   const MemoryReservation overhead_;
   const RedisCuckooHeader shape_;  // except for items, deletes and filters
   Chain<RedisCuckooTable> chain_;
-  uint64_t deletes_ = 0;             // the writer's
-  std::unique_ptr<FullPairs> full_;  // the writer's; null while there are few sub-filters, or no memory for it
-  // Written by the writer alone.
+  uint64_t deletes_ BITSIEVE_GUARDED_BY(writers()) = 0;
+  // Null while there are few sub-filters, or no memory for it.
+  std::unique_ptr<FullPairs> full_ BITSIEVE_GUARDED_BY(writers());
+  // Written with the lock of the writers held.
   MoveVersion version_;
   std::atomic<uint64_t> items_{0};    // relaxed: only ever told
   std::atomic<Due> due_{Due::kNo};    // a compaction

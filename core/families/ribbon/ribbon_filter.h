@@ -47,8 +47,9 @@ class RibbonFilter final : public Filter {
  protected:
   void PrefetchLines(const KeyHash& hash) const override;
   // kFrozen for every item.
-  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override;
-  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
+      BITSIEVE_REQUIRES(writers());
+  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());
 
  private:
   class Image;

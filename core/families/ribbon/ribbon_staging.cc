@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -43,15 +42,14 @@ void RibbonStaging::PrefetchLines(const KeyHash& hash) const { hashes_->Prefetch
 size_t RibbonStaging::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   size_t done = 0;
   while (done < hashes.size()) {
-    outcomes[done] =
-        building_ ? AddOutcome::kFrozen : UnlessMemoryIsRefused([&] { return AddOne(RibbonKey(hashes[done])); });
+    const auto add = [&]() BITSIEVE_REQUIRES(writers()) { return AddOne(RibbonKey(hashes[done])); };
+    outcomes[done] = building_ ? AddOutcome::kFrozen : UnlessMemoryIsRefused(add);
     if (outcomes[done++] == AddOutcome::kFull) break;
   }
   NoteSizeBytes(hashes_->size_bytes());
   return done;
 }
 
-// Called by the writer.
 AddOutcome RibbonStaging::AddOne(uint64_t key) {
   if (hashes_->size() >= most_items_) {
     if (hashes_->Contains(key)) return AddOutcome::kPresent;
@@ -81,7 +79,7 @@ FilterInfo RibbonStaging::Info() const {
   info.links = 1;
   info.fill_ratio = std::min(1.0, static_cast<double>(info.items) / static_cast<double>(info.capacity));
   if (info.items != 0) info.bits_per_item = 8 * static_cast<double>(info.size_bytes) / static_cast<double>(info.items);
-  const std::lock_guard lock(writers());
+  const LockGuard lock(writers());
   info.freeze.state = building_ ? FreezeState::kBuilding : FreezeState::kStaging;
   info.freeze.percent = building_ ? percent_.load(std::memory_order_relaxed) : 0;
   info.freeze.failure = failure_;
@@ -89,7 +87,7 @@ FilterInfo RibbonStaging::Info() const {
 }
 
 bool RibbonStaging::Close() {
-  const std::lock_guard lock(writers());
+  const LockGuard lock(writers());
   if (building_) return false;
   building_ = true;
   turns_.fetch_add(1, std::memory_order_relaxed);
@@ -100,7 +98,7 @@ bool RibbonStaging::Close() {
 }
 
 void RibbonStaging::Reopen(std::string failure) {
-  const std::lock_guard lock(writers());
+  const LockGuard lock(writers());
   building_ = false;
   turns_.fetch_add(1, std::memory_order_relaxed);
   failure_ = std::move(failure);

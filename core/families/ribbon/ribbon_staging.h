@@ -50,15 +50,16 @@ class RibbonStaging final : public Filter {
 
  protected:
   void PrefetchLines(const KeyHash& hash) const override;
-  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override;
-  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
+      BITSIEVE_REQUIRES(writers());
+  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());
 
  private:
   class Image;
 
   RibbonStaging(const FilterParams& params, std::unique_ptr<HashSet> hashes, MemoryReservation overhead,
                 MemoryBudget& budget);
-  AddOutcome AddOne(uint64_t key);
+  AddOutcome AddOne(uint64_t key) BITSIEVE_REQUIRES(writers());
 
   const std::unique_ptr<HashSet> hashes_;
   const MemoryReservation overhead_;
@@ -66,9 +67,8 @@ class RibbonStaging final : public Filter {
   std::atomic<uint32_t> percent_{0};  // relaxed: only ever told
   std::atomic<uint64_t> turns_{0};    // times it was closed or opened again; relaxed, as ChangeCount is
 
-  // Protected by the lock of the writers, as is inserting.
-  bool building_ = false;
-  std::string failure_;
+  bool building_ BITSIEVE_GUARDED_BY(writers()) = false;
+  std::string failure_ BITSIEVE_GUARDED_BY(writers());
 };
 
 }  // namespace bitsieve::core

@@ -41,6 +41,7 @@ Result<std::unique_ptr<Filter>> WindowFilter::FromGenerations(const WindowHeader
   if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a filter");
   std::unique_ptr<WindowFilter> filter(
       new WindowFilter(header.params, header.shape, budget, clock, std::move(overhead)));
+  const LockGuard lock(filter->writers());  // nobody else knows the filter yet
   for (size_t i = 0; i < generations.size(); ++i) {
     const GenerationRecord& record = header.generations[i];
     Generation& generation = filter->Own(std::move(generations[i]));
@@ -55,7 +56,6 @@ Result<std::unique_ptr<Filter>> WindowFilter::FromGenerations(const WindowHeader
   return filter;
 }
 
-// Called by the writer, or before anybody else knows the filter.
 Generation& WindowFilter::Own(std::unique_ptr<Generation> generation) {
   const uint32_t count = generation_count_.load(std::memory_order_relaxed);
   generations_[count] = std::move(generation);
@@ -128,7 +128,7 @@ void WindowFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcom
     }
     if (done == hashes.size()) return;
     if (refusal == AddOutcome::kAdded) {
-      refusal = UnlessMemoryIsRefused([this] { return Turn(); });
+      refusal = UnlessMemoryIsRefused([this]() BITSIEVE_REQUIRES(writers()) { return Turn(); });
     } else {
       outcomes[done++] = refusal;
     }
@@ -198,7 +198,6 @@ Generation* WindowFilter::FindFree(AddOutcome& refusal) {
   return &Own(std::move(*made));
 }
 
-// Called by the writer, or before anybody else knows the filter.
 void WindowFilter::Begin(Generation& generation) {
   const uint64_t turn = turn_.load(std::memory_order_relaxed) + 1;
   turn_.store(turn, std::memory_order_release);

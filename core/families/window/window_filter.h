@@ -66,9 +66,10 @@ class WindowFilter final : public Filter {
 
  protected:
   void PrefetchLines(const KeyHash& hash) const override;
-  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override;
-  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override;
-  uint64_t TimeOfChange() const override { return add_ms_; }
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
+      BITSIEVE_REQUIRES(writers());
+  std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());
+  uint64_t TimeOfChange() const override BITSIEVE_REQUIRES(writers()) { return add_ms_; }
 
  private:
   WindowFilter(const FilterParams& params, const WindowShape& shape, MemoryBudget& budget, const Clock& clock,
@@ -79,21 +80,23 @@ class WindowFilter final : public Filter {
   std::span<const std::unique_ptr<Generation>> generations() const {
     return {generations_.data(), generation_count_.load(std::memory_order_acquire)};
   }
-  Generation& Own(std::unique_ptr<Generation> generation);
-  Status MakeMissing();
+  Generation& Own(std::unique_ptr<Generation> generation) BITSIEVE_REQUIRES(writers());
+  Status MakeMissing() BITSIEVE_REQUIRES(writers());
 
   // All at add_ms_.
-  void AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes);
+  void AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) BITSIEVE_REQUIRES(writers());
   // Stops before the first item for which there is no room.
-  size_t AddToCurrent(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes);
-  void NoteSighting();
-  bool TurnIsDue() const;
+  size_t AddToCurrent(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) BITSIEVE_REQUIRES(writers());
+  void NoteSighting() BITSIEVE_REQUIRES(writers());
+  bool TurnIsDue() const BITSIEVE_REQUIRES(writers());
   // The current generation, which is full or old, gives way. kAdded, or why not.
-  AddOutcome Turn();
+  AddOutcome Turn() BITSIEVE_REQUIRES(writers());
   // One that nobody needs any more, or a new one; null, and `refusal` set, if there is none.
-  Generation* FindFree(AddOutcome& refusal);
-  void Begin(Generation& generation);
-  void TellChanges(uint64_t changes) { changes_.store(ChangeCount() + changes, std::memory_order_relaxed); }
+  Generation* FindFree(AddOutcome& refusal) BITSIEVE_REQUIRES(writers());
+  void Begin(Generation& generation) BITSIEVE_REQUIRES(writers());
+  void TellChanges(uint64_t changes) BITSIEVE_REQUIRES(writers()) {
+    changes_.store(ChangeCount() + changes, std::memory_order_relaxed);
+  }
 
   const WindowShape shape_;
   const Clock& clock_;
@@ -102,8 +105,8 @@ class WindowFilter final : public Filter {
   // Entries are written once, before generation_count_ is released; never freed while the filter lives.
   std::array<std::unique_ptr<Generation>, kMaxGenerations> generations_;
   std::atomic<uint32_t> generation_count_{0};
-  Generation* current_ = nullptr;  // the writer's
-  uint64_t add_ms_ = 0;            // the writer's: when it began to add
+  Generation* current_ BITSIEVE_GUARDED_BY(writers()) = nullptr;
+  uint64_t add_ms_ BITSIEVE_GUARDED_BY(writers()) = 0;  // when the writer began to add
   // Grows before anything else that a change of turn does, so that a lookup that saw any of it sees this too.
   std::atomic<uint64_t> turn_{0};
   std::atomic<uint64_t> newest_ms_{0};  // the time never goes behind this one; relaxed, as is changes_
