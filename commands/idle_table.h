@@ -9,17 +9,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "core/base/mutex.h"
 
 namespace bitsieve::commands {
 
@@ -40,10 +40,10 @@ class IdleTable {
   IdleTable& operator=(const IdleTable&) = delete;
   ~IdleTable() {
     {
-      const std::lock_guard lock(mutex_);
+      const core::LockGuard lock(mutex_);
       stopping_ = true;
     }
-    wake_.notify_one();
+    wake_.NotifyOne();
     if (thread_.joinable()) thread_.join();
   }
 
@@ -51,7 +51,7 @@ class IdleTable {
   // of what others are working on.
   bool Put(std::string_view key, std::unique_ptr<Value> value) {
     std::unique_ptr<Value> dying;  // dies after the lock is gone
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     const Time now = std::chrono::steady_clock::now();
     auto found = entries_.find(std::string(key));
     if (found == entries_.end() && entries_.size() >= most_) {
@@ -71,7 +71,7 @@ class IdleTable {
 
   // Null if there is none, or if somebody has it at the moment.
   std::unique_ptr<Value> Take(std::string_view key) {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     const auto found = entries_.find(std::string(key));
     if (found == entries_.end()) return nullptr;
     std::unique_ptr<Value> value = std::move(found->second.value);
@@ -82,7 +82,7 @@ class IdleTable {
   // Gives back what was taken. False, and the value is gone, if somebody has begun anew under its key, or if its place
   // was given away.
   bool Return(std::string_view key, std::unique_ptr<Value> value) {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     if (entries_.size() >= most_ || entries_.contains(std::string(key))) return false;
     entries_.emplace(key, Entry{std::move(value), std::chrono::steady_clock::now()});
     Wake();
@@ -90,7 +90,7 @@ class IdleTable {
   }
 
   size_t Size() const {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     return entries_.size();
   }
 
@@ -102,22 +102,21 @@ class IdleTable {
   };
   using Map = std::unordered_map<std::string, Entry>;
 
-  // Called with mutex_ held, as are the next two.
-  typename Map::iterator LongestLeftAlone() {
+  typename Map::iterator LongestLeftAlone() BITSIEVE_REQUIRES(mutex_) {
     return std::min_element(entries_.begin(), entries_.end(),
                             [](const auto& a, const auto& b) { return a.second.left < b.second.left; });
   }
   // If there is no thread to be had, the next caller tries again.
-  void Wake() noexcept {
+  void Wake() noexcept BITSIEVE_REQUIRES(mutex_) {
     try {
       if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
     } catch (const std::exception&) {
       return;
     }
-    wake_.notify_one();
+    wake_.NotifyOne();
   }
   // Null if there is none.
-  std::unique_ptr<Value> TakeAbandoned() noexcept {
+  std::unique_ptr<Value> TakeAbandoned() noexcept BITSIEVE_REQUIRES(mutex_) {
     const auto oldest = LongestLeftAlone();
     if (oldest == entries_.end() || std::chrono::steady_clock::now() - oldest->second.left < patience_) return nullptr;
     std::unique_ptr<Value> abandoned = std::move(oldest->second.value);
@@ -126,27 +125,26 @@ class IdleTable {
   }
 
   void Run() {
-    std::unique_lock lock(mutex_);
+    const core::LockGuard lock(mutex_);
     while (true) {
-      wake_.wait(lock, [this] { return stopping_ || !entries_.empty(); });
+      while (!stopping_ && entries_.empty()) wake_.Wait(mutex_);
       if (stopping_) return;
-      wake_.wait_until(lock, LongestLeftAlone()->second.left + patience_, [this] { return stopping_; });
+      const Time until = LongestLeftAlone()->second.left + patience_;
+      while (!stopping_ && wake_.WaitUntil(mutex_, until)) continue;
       std::unique_ptr<Value> dying = TakeAbandoned();
-      lock.unlock();
+      const core::UnlockGuard unlocked(mutex_);
       dying.reset();
-      lock.lock();
     }
   }
 
   const size_t most_;
   const Duration patience_;
   const Duration moment_;
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  // Protected by mutex_.
-  Map entries_;
-  bool stopping_ = false;
-  std::thread thread_;  // started with mutex_ held
+  mutable core::Mutex mutex_;
+  core::ConditionVariable wake_;
+  Map entries_ BITSIEVE_GUARDED_BY(mutex_);
+  bool stopping_ BITSIEVE_GUARDED_BY(mutex_) = false;
+  std::thread thread_ BITSIEVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace bitsieve::commands

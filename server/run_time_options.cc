@@ -8,17 +8,17 @@ RunTimeOptions::RunTimeOptions(config::Options options, Check check, Apply apply
 }
 
 void RunTimeOptions::Tell(const Apply& user) const {
-  const std::lock_guard lock(mutex_);
+  const core::LockGuard lock(mutex_);
   user(options_);
 }
 
 std::vector<std::pair<std::string, std::string>> RunTimeOptions::Match(std::string_view glob) const {
-  const std::lock_guard lock(mutex_);
+  const core::LockGuard lock(mutex_);
   return config::MatchOptions(options_, glob);
 }
 
 tl::expected<void, config::RefusedPair> RunTimeOptions::Set(std::span<const config::NameAndText> pairs) {
-  const std::lock_guard lock(mutex_);
+  const core::LockGuard lock(mutex_);
   config::Options changed = options_;
   if (auto done = config::SetOptionsAtRunTime(pairs, changed); !done) return done;
   if (const core::Status status = check_(changed); !status) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 
 #include "config/option_table.h"
 #include "config/options.h"
+#include "core/base/mutex.h"
 #include "core/base/result.h"
 
 namespace bitsieve::server {
@@ -36,8 +36,8 @@ class RunTimeOptions {
  private:
   const Check check_;
   const Apply apply_;
-  mutable std::mutex mutex_;
-  config::Options options_;  // protected by mutex_
+  mutable core::Mutex mutex_;
+  config::Options options_ BITSIEVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace bitsieve::server

@@ -17,21 +17,21 @@ WorkerPool::WorkerPool(size_t threads) : most_large_(std::max<size_t>(threads, 2
 WorkerPool::~WorkerPool() { Stop(); }
 
 void WorkerPool::Run(Weight weight, std::function<void()> work) {
-  const std::lock_guard lock(mutex_);
+  const core::LockGuard lock(mutex_);
   if (stopping_) return;
   (weight == Weight::kLarge ? large_ : many_).push_back(std::move(work));
-  wake_.notify_one();
+  wake_.NotifyOne();
 }
 
 void WorkerPool::Stop() {
   std::deque<std::function<void()>> dropped;
   {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     stopping_ = true;
     dropped.swap(many_);
     std::move(large_.begin(), large_.end(), std::back_inserter(dropped));
     large_.clear();
-    wake_.notify_all();
+    wake_.NotifyAll();
   }
   dropped.clear();  // outside of the lock, and before the wait
   for (std::thread& thread : threads_) {
@@ -51,16 +51,17 @@ bool WorkerPool::TakeWork(std::function<void()>& work, bool& is_large) {
 
 void WorkerPool::RunThread() {
   core::ChangeMeter::Count(0);  // takes what it needs now
-  std::unique_lock lock(mutex_);
+  const core::LockGuard lock(mutex_);
   while (true) {
     std::function<void()> work;
     bool is_large = false;
-    wake_.wait(lock, [&] { return stopping_ || TakeWork(work, is_large); });
+    while (!stopping_ && !TakeWork(work, is_large)) wake_.Wait(mutex_);
     if (work == nullptr) return;
-    lock.unlock();
-    work();
-    work = nullptr;  // what it holds dies outside of the lock
-    lock.lock();
+    {
+      const core::UnlockGuard unlocked(mutex_);
+      work();
+      work = nullptr;  // what it holds dies outside of the lock
+    }
     running_large_ -= is_large;
   }
 }

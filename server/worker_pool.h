@@ -7,15 +7,14 @@
 // Thread-safe.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "commands/workers.h"
+#include "core/base/mutex.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {
@@ -35,16 +34,16 @@ class WorkerPool final : public Workers {
 
  private:
   void RunThread();
-  // Called with mutex_ held. False if there is nothing that this thread may run now.
-  bool TakeWork(std::function<void()>& work, bool& is_large);
+  // False if there is nothing that this thread may run now.
+  bool TakeWork(std::function<void()>& work, bool& is_large) BITSIEVE_REQUIRES(mutex_);
 
   const size_t most_large_;  // threads that kLarge work may take
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  // Protected by mutex_.
-  std::deque<std::function<void()>> many_, large_;
-  size_t running_large_ = 0;
-  bool stopping_ = false;
+  core::Mutex mutex_;
+  core::ConditionVariable wake_;
+  std::deque<std::function<void()>> many_ BITSIEVE_GUARDED_BY(mutex_);
+  std::deque<std::function<void()>> large_ BITSIEVE_GUARDED_BY(mutex_);
+  size_t running_large_ BITSIEVE_GUARDED_BY(mutex_) = 0;
+  bool stopping_ BITSIEVE_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;  // last: they use all of the above
 };
 

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
+
+#include "core/base/mutex.h"
 
 namespace bitsieve::server {
 
@@ -15,13 +16,13 @@ class ClientPause {
 
   // Pauses until `until_ms` of the monotonic clock. A pause that is longer or wider stays as long or as wide.
   void Begin(Scope scope, int64_t until_ms, int64_t now_ms) {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     if (ScopeAt(now_ms) == Scope::kNone) End();
     until_ms_.store(std::max(until_ms, until_ms_.load(std::memory_order_relaxed)), std::memory_order_relaxed);
     scope_.store(std::max(scope, scope_.load(std::memory_order_relaxed)), std::memory_order_relaxed);
   }
   void Cancel() {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     End();
   }
 
@@ -32,12 +33,12 @@ class ClientPause {
   }
 
  private:
-  void End() {
+  void End() BITSIEVE_REQUIRES(mutex_) {
     scope_.store(Scope::kNone, std::memory_order_relaxed);
     until_ms_.store(0, std::memory_order_relaxed);
   }
 
-  std::mutex mutex_;  // of the writers
+  core::Mutex mutex_;  // of the writers
   // Relaxed: a command that races with the start or the end of a pause may run on either side of it.
   std::atomic<Scope> scope_{Scope::kNone};
   std::atomic<int64_t> until_ms_{0};

@@ -12,10 +12,11 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <string>
 #include <utility>
+
+#include "core/base/mutex.h"
 
 namespace bitsieve::server {
 
@@ -47,7 +48,7 @@ class Inbox {
   // Whether Wake() is to be called now.
   bool Put(Item item) noexcept {
     std::deque<Item> dying;  // outside of the lock
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     if (overflowed()) return false;
     const size_t bytes = bytes_.load(std::memory_order_relaxed) + item.bytes();
     if (bytes > limit_bytes_.load(std::memory_order_relaxed) || !Append(std::move(item))) {
@@ -65,7 +66,7 @@ class Inbox {
     try {
       if (wake_) wake_();
     } catch (const std::bad_alloc&) {
-      const std::lock_guard lock(mutex_);
+      const core::LockGuard lock(mutex_);
       woken_ = false;  // the next message tries again
     }
   }
@@ -76,7 +77,7 @@ class Inbox {
     for (bool more = true; more;) {
       Item item;
       {
-        const std::lock_guard lock(mutex_);
+        const core::LockGuard lock(mutex_);
         if (items_.empty()) {
           woken_ = false;
           return true;
@@ -98,7 +99,7 @@ class Inbox {
 
  private:
   // False if there is no memory for it.
-  bool Append(Item item) {
+  bool Append(Item item) BITSIEVE_REQUIRES(mutex_) {
     try {
       items_.push_back(std::move(item));
     } catch (const std::bad_alloc&) {
@@ -109,11 +110,11 @@ class Inbox {
 
   const std::function<void()> wake_;
   const std::atomic<uint64_t>& limit_bytes_;
-  std::mutex mutex_;
-  // Protected by mutex_.
-  std::deque<Item> items_;
-  bool woken_ = false;
-  size_t woken_bytes_ = 0;  // what was there when it was last woken for its growth, or less
+  core::Mutex mutex_;
+  std::deque<Item> items_ BITSIEVE_GUARDED_BY(mutex_);
+  bool woken_ BITSIEVE_GUARDED_BY(mutex_) = false;
+  // What was there when it was last woken for its growth, or less.
+  size_t woken_bytes_ BITSIEVE_GUARDED_BY(mutex_) = 0;
   // Changed under mutex_; relaxed: read for their own sake.
   std::atomic<size_t> bytes_{0};
   std::atomic<bool> overflowed_{false};

@@ -32,7 +32,7 @@ struct PubSub::Delivery {
 void PubSub::Subscribe(std::string_view channel, const InboxPtr& inbox, Space space) {
   ChannelSpace& channels = ChannelsOf(space);
   Shard& shard = channels.ShardOf(channel);
-  const std::lock_guard lock(shard.mutex);
+  const core::LockGuard lock(shard.mutex);
   Inboxes& inboxes = shard.channels[std::string(channel)];
   inboxes.insert(inbox);
   if (inboxes.size() == 1) channels.count.fetch_add(1, std::memory_order_relaxed);
@@ -41,7 +41,7 @@ void PubSub::Subscribe(std::string_view channel, const InboxPtr& inbox, Space sp
 void PubSub::Unsubscribe(std::string_view channel, const InboxPtr& inbox, Space space) {
   ChannelSpace& channels = ChannelsOf(space);
   Shard& shard = channels.ShardOf(channel);
-  const std::lock_guard lock(shard.mutex);
+  const core::LockGuard lock(shard.mutex);
   const auto found = shard.channels.find(channel);
   if (found == shard.channels.end() || found->second.erase(inbox) == 0 || !found->second.empty()) return;
   shard.channels.erase(found);
@@ -49,7 +49,7 @@ void PubSub::Unsubscribe(std::string_view channel, const InboxPtr& inbox, Space 
 }
 
 void PubSub::SubscribePattern(std::string_view pattern, const InboxPtr& inbox) {
-  const std::lock_guard lock(patterns_mutex_);
+  const core::LockGuard lock(patterns_mutex_);
   Pattern& entry = patterns_[std::string(pattern)];
   if (entry.text == nullptr) entry.text = std::make_shared<const std::string>(pattern);
   entry.inboxes.insert(inbox);
@@ -57,7 +57,7 @@ void PubSub::SubscribePattern(std::string_view pattern, const InboxPtr& inbox) {
 }
 
 void PubSub::UnsubscribePattern(std::string_view pattern, const InboxPtr& inbox) {
-  const std::lock_guard lock(patterns_mutex_);
+  const core::LockGuard lock(patterns_mutex_);
   const auto found = patterns_.find(pattern);
   if (found == patterns_.end() || found->second.inboxes.erase(inbox) == 0 || !found->second.inboxes.empty()) return;
   patterns_.erase(found);
@@ -74,13 +74,13 @@ uint64_t PubSub::Publish(std::string_view channel, std::string_view payload, Spa
 
 void PubSub::PublishToChannel(Delivery& delivery) {
   const Shard& shard = ChannelsOf(delivery.space).ShardOf(delivery.channel);
-  const std::lock_guard lock(shard.mutex);
+  const core::LockGuard lock(shard.mutex);
   const auto found = shard.channels.find(delivery.channel);
   if (found != shard.channels.end()) delivery.PutInto(found->second, nullptr);
 }
 
 void PubSub::PublishToPatterns(Delivery& delivery) {
-  const std::lock_guard lock(patterns_mutex_);
+  const core::LockGuard lock(patterns_mutex_);
   for (const auto& [text, pattern] : patterns_) {
     if (core::GlobMatch(text, delivery.channel)) delivery.PutInto(pattern.inboxes, pattern.text);
   }
@@ -89,7 +89,7 @@ void PubSub::PublishToPatterns(Delivery& delivery) {
 std::vector<std::string> PubSub::Channels(std::string_view glob, Space space) const {
   std::vector<std::string> found;
   for (const Shard& shard : ChannelsOf(space).shards) {
-    const std::lock_guard lock(shard.mutex);
+    const core::LockGuard lock(shard.mutex);
     for (const auto& [channel, inboxes] : shard.channels) {
       if (core::GlobMatch(glob, channel)) found.push_back(channel);
     }
@@ -99,7 +99,7 @@ std::vector<std::string> PubSub::Channels(std::string_view glob, Space space) co
 
 uint64_t PubSub::Subscribers(std::string_view channel, Space space) const {
   const Shard& shard = ChannelsOf(space).ShardOf(channel);
-  const std::lock_guard lock(shard.mutex);
+  const core::LockGuard lock(shard.mutex);
   const auto found = shard.channels.find(channel);
   return found == shard.channels.end() ? 0 : found->second.size();
 }

@@ -15,13 +15,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "server/dispatch/inbox.h"
 
 namespace bitsieve::server {
@@ -76,8 +76,8 @@ class PubSub {
     Inboxes inboxes;
   };
   struct alignas(64) Shard {
-    mutable std::mutex mutex;
-    ByName<Inboxes> channels;  // protected by mutex
+    mutable core::Mutex mutex;
+    ByName<Inboxes> channels BITSIEVE_GUARDED_BY(mutex);
   };
   struct ChannelSpace {
     Shard& ShardOf(std::string_view channel) { return shards[Hash()(channel) % kShards]; }
@@ -95,8 +95,8 @@ class PubSub {
   void PublishToPatterns(Delivery& delivery);
 
   std::array<ChannelSpace, 2> spaces_;
-  std::mutex patterns_mutex_;
-  ByName<Pattern> patterns_;  // protected by patterns_mutex_
+  core::Mutex patterns_mutex_;
+  ByName<Pattern> patterns_ BITSIEVE_GUARDED_BY(patterns_mutex_);
   // Relaxed: changed under the locks, read for their own sake. Who subscribes and learns so, and then has somebody else
   // publish, has synchronised with them by that.
   std::atomic<uint64_t> pattern_count_{0};

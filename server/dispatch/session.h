@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "protocol/reply_writer.h"
 #include "server/dispatch/claims.h"
 #include "server/dispatch/client_pause.h"
@@ -74,26 +74,29 @@ class ClientRecord {
   }
   std::function<void(const char* reason)> close;  // set before others see the record; null in tests
 
-  std::string name() const { return Read(name_); }
-  std::string library_name() const { return Read(library_name_); }
-  std::string library_version() const { return Read(library_version_); }
-  void set_name(std::string_view text) { Write(name_, text); }
-  void set_library_name(std::string_view text) { Write(library_name_, text); }
-  void set_library_version(std::string_view text) { Write(library_version_, text); }
+  std::string name() const { return Read(&Names::client); }
+  std::string library_name() const { return Read(&Names::library); }
+  std::string library_version() const { return Read(&Names::library_version); }
+  void set_name(std::string_view text) { Write(&Names::client, text); }
+  void set_library_name(std::string_view text) { Write(&Names::library, text); }
+  void set_library_version(std::string_view text) { Write(&Names::library_version, text); }
 
  private:
-  std::string Read(const std::string& field) const {
-    const std::lock_guard lock(mutex_);
-    return field;
+  struct Names {
+    std::string client, library, library_version;
+  };
+
+  std::string Read(std::string Names::*name) const {
+    const core::LockGuard lock(mutex_);
+    return names_.*name;
   }
-  void Write(std::string& field, std::string_view text) {
-    const std::lock_guard lock(mutex_);
-    field = text;
+  void Write(std::string Names::*name, std::string_view text) {
+    const core::LockGuard lock(mutex_);
+    names_.*name = text;
   }
 
-  mutable std::mutex mutex_;
-  // Protected by mutex_.
-  std::string name_, library_name_, library_version_;
+  mutable core::Mutex mutex_;
+  Names names_ BITSIEVE_GUARDED_BY(mutex_);
 };
 
 // The connections of the server, and the memory that they take together. Thread-safe.
@@ -130,9 +133,8 @@ class ClientList {
   std::atomic<bool> draining{false};
 
  private:
-  mutable std::mutex mutex_;
-  // Protected by mutex_.
-  std::vector<std::shared_ptr<ClientRecord>> records_;
+  mutable core::Mutex mutex_;
+  std::vector<std::shared_ptr<ClientRecord>> records_ BITSIEVE_GUARDED_BY(mutex_);
 
   // Relaxed: sums that steer, and nothing is read on the strength of them.
   std::atomic<uint64_t> memory_bytes_{0};
