@@ -141,7 +141,7 @@ void FilterFileReader::Read(ChunkBuffer& buffer) {
     core::Status status = ReadChunk(i, buffer);
     if (status) continue;
     next_.store(checksums_.size(), std::memory_order_relaxed);  // the rest need not be read
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     if (error_ && error_index_ < i) continue;
     error_ = std::move(status.error());
     error_index_ = i;
@@ -177,7 +177,10 @@ core::Status FilterFileReader::ReadRest() {
 }
 
 core::Result<std::unique_ptr<core::Filter>> FilterFileReader::Finish() {
-  if (error_) return tl::unexpected(std::move(*error_));
+  {
+    const core::LockGuard lock(mutex_);
+    if (error_) return tl::unexpected(std::move(*error_));
+  }
   if (checksums_.empty()) {
     if (core::Status status = ReadRest(); !status) return tl::unexpected(std::move(status.error()));
   } else {

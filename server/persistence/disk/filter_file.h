@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +13,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory_budget.h"
+#include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "core/filter/filter.h"
 #include "core/filter/filter_factory.h"
@@ -67,9 +67,9 @@ class FilterFileReader {
   std::vector<uint64_t> checksums_;
   std::atomic<size_t> next_{0};  // relaxed: it hands out numbers; who finishes has waited for who reads
 
-  std::mutex mutex_;  // protects:
-  std::optional<core::Error> error_;
-  size_t error_index_ = 0;
+  core::Mutex mutex_;
+  std::optional<core::Error> error_ BITSIEVE_GUARDED_BY(mutex_);
+  size_t error_index_ BITSIEVE_GUARDED_BY(mutex_) = 0;
 };
 
 // What it begins with. Damage behind goes unnoticed.

@@ -51,12 +51,12 @@ class KeyspaceRecorder::Prepared final : public PreparedContent {
  public:
   Prepared(KeyspaceRecorder& recorder, FilterPtr filter, log::Record record)
       : recorder_(recorder), filter_(std::move(filter)), record_(std::move(record)) {
-    const std::lock_guard lock(recorder_.mutex_);
+    const core::LockGuard lock(recorder_.mutex_);
     recorder_.prepared_[filter_.get()] = this;
   }
   ~Prepared() override {
     {
-      const std::lock_guard lock(recorder_.mutex_);
+      const core::LockGuard lock(recorder_.mutex_);
       const auto known = recorder_.prepared_.find(filter_.get());
       if (known != recorder_.prepared_.end() && known->second == this) recorder_.prepared_.erase(known);
     }
@@ -82,7 +82,7 @@ core::Result<std::unique_ptr<PreparedContent>> KeyspaceRecorder::Prepare(const F
 
 void KeyspaceRecorder::AddContent(LogWriter::Entry& entry, const core::Filter& filter, uint64_t id) {
   {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     if (const auto prepared = prepared_.find(&filter); prepared != prepared_.end()) {
       SetFilter(prepared->second->record(), id);
       return entry.Add(prepared->second->record());
@@ -94,7 +94,7 @@ void KeyspaceRecorder::AddContent(LogWriter::Entry& entry, const core::Filter& f
 }
 
 void KeyspaceRecorder::NoteAdopted(const core::Filter& filter) noexcept {
-  const std::lock_guard lock(mutex_);
+  const core::LockGuard lock(mutex_);
   if (const auto prepared = prepared_.find(&filter); prepared != prepared_.end()) prepared->second->NoteAdopted();
 }
 

@@ -6,9 +6,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
+#include "core/base/mutex.h"
 #include "core/filter/filter.h"
 #include "server/keyspace/keyspace_log.h"
 #include "server/persistence/log/log_content.h"
@@ -62,8 +62,8 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
   ContentWriter contents_;
   std::atomic<uint64_t> next_filter_id_;  // relaxed: only uniqueness matters
 
-  std::mutex mutex_;
-  std::unordered_map<const core::Filter*, Prepared*> prepared_;  // protected by mutex_
+  core::Mutex mutex_;
+  std::unordered_map<const core::Filter*, Prepared*> prepared_ BITSIEVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace bitsieve::server

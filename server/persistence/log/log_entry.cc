@@ -1,7 +1,6 @@
 // The side of LogWriter that appends: what other threads than its own call.
 #include <algorithm>
 #include <cassert>
-#include <mutex>
 #include <new>
 #include <utility>
 #include <variant>
@@ -31,7 +30,7 @@ void LogWriter::Release(size_t bytes) noexcept {
 
 // Others reserve meanwhile what is free: so it grows by all that is wanted, and then some.
 bool LogWriter::MakeRoom(size_t bytes) noexcept {
-  const std::lock_guard lock(append_lock_);
+  const core::LockGuard lock(append_lock_);
   const size_t before = appended_.capacity();
   try {
     appended_.reserve(std::max(2 * before, before + bytes + kLeastRoom));
@@ -46,10 +45,10 @@ template <class Encode>
 void LogWriter::AppendWith(size_t reserved, const Encode& encode) noexcept {
   size_t used = 0;
   {
-    const std::lock_guard lock(append_lock_);
+    const core::LockGuard lock(append_lock_);
     const size_t before = appended_.size();
     if (before == 0) appended_since_ms_.store(core::CoarseMonotonicMs(), std::memory_order_relaxed);
-    encode();
+    encode(appended_);
     used = appended_.size() - before;
     end_.store(end_.load(std::memory_order_relaxed) + used);
   }
@@ -59,15 +58,15 @@ void LogWriter::AppendWith(size_t reserved, const Encode& encode) noexcept {
 }
 
 void LogWriter::AppendAdded(const core::Change& change, size_t reserved) noexcept {
-  AppendWith(reserved, [&] { log::EncodeAdded(change, appended_); });
+  AppendWith(reserved, [&](std::string& out) { log::EncodeAdded(change, out); });
 }
 
 void LogWriter::AppendRemoved(const core::Change& change, size_t reserved) noexcept {
-  AppendWith(reserved, [&] { log::EncodeRemoved(change, appended_); });
+  AppendWith(reserved, [&](std::string& out) { log::EncodeRemoved(change, out); });
 }
 
 void LogWriter::AppendRewritten(const log::Rewritten& rewritten, size_t reserved) noexcept {
-  AppendWith(reserved, [&] { log::EncodeRewritten(rewritten, appended_); });
+  AppendWith(reserved, [&](std::string& out) { log::EncodeRewritten(rewritten, out); });
 }
 
 void LogWriter::Append(const log::Record& record) {
@@ -88,17 +87,18 @@ void LogWriter::Entry::ReserveAll() {
 }
 
 void LogWriter::Entry::Append() noexcept {
-  log_.AppendWith(std::exchange(reserved_, 0), [this] {
+  log_.AppendWith(std::exchange(reserved_, 0), [this](std::string& out) {
+    log_.append_lock_.AssertHeld();
     const uint64_t end = log_.end_.load(std::memory_order_relaxed);
     for (LogImageFile& file : image_files_) file.position += end;
     log_.image_files_.splice(log_.image_files_.end(), image_files_);
-    log_.appended_.append(records_);
+    out.append(records_);
   });
 }
 
 uint64_t LogWriter::BeginSegment() {
   std::list<uint64_t> cut{0};
-  const std::lock_guard lock(append_lock_);
+  const core::LockGuard lock(append_lock_);
   cut.front() = end_.load(std::memory_order_relaxed);
   cuts_.splice(cuts_.end(), cut);
   return cuts_.back();

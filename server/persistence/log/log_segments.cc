@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <list>
-#include <mutex>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -115,7 +114,7 @@ void LogWriter::RemoveObsolete() {
   if (removal_.valid() && !removal_done_.load()) return;
   uint64_t position;
   {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     position = remove_before_;
   }
   if (position <= first_kept_.load(std::memory_order_relaxed)) return;
@@ -145,7 +144,7 @@ core::Status LogWriter::RemoveBeforeNow(uint64_t position) {
 void LogWriter::RemoveImagesBefore(uint64_t position) {
   std::list<LogImageFile> obsolete;
   {
-    const std::lock_guard lock(append_lock_);
+    const core::LockGuard lock(append_lock_);
     const auto kept = std::find_if(image_files_.begin(), image_files_.end(),
                                    [&](const LogImageFile& file) { return file.position >= position; });
     obsolete.splice(obsolete.end(), image_files_, image_files_.begin(), kept);
@@ -153,7 +152,7 @@ void LogWriter::RemoveImagesBefore(uint64_t position) {
   std::erase_if(obsolete, [this](const LogImageFile& file) {
     return directory_.disk().Remove(directory_.FilterPath(file.file_id)).has_value();
   });
-  const std::lock_guard lock(append_lock_);
+  const core::LockGuard lock(append_lock_);
   image_files_.splice(image_files_.begin(), obsolete);
 }
 

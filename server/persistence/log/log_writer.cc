@@ -64,19 +64,19 @@ LogWriter::~LogWriter() { (void)Stop(); }
 // sees that it is idle.
 void LogWriter::WakeIfIdle() {
   if (!idle_.load() || !idle_.exchange(false)) return;
-  const std::lock_guard lock(mutex_);
-  wake_.notify_one();
+  const core::LockGuard lock(mutex_);
+  wake_.NotifyOne();
 }
 
 void LogWriter::Hurry() {
-  const std::lock_guard lock(mutex_);
+  const core::LockGuard lock(mutex_);
   hurry_ = true;
-  wake_.notify_one();
+  wake_.NotifyOne();
 }
 
 void LogWriter::RemoveBefore(uint64_t position) {
   {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     remove_before_ = std::max(remove_before_, position);
   }
   Hurry();
@@ -115,11 +115,11 @@ void LogWriter::Await(uint64_t position, std::function<void()> reached) {
   std::list<Waiter> waiter;
   waiter.push_back({position, std::move(reached)});
   {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     if (!IsReached(position)) {
       waiters_.splice(waiters_.end(), waiter);
       hurry_ = true;
-      wake_.notify_one();
+      wake_.NotifyOne();
       return;
     }
   }
@@ -130,7 +130,7 @@ void LogWriter::Await(uint64_t position, std::function<void()> reached) {
 void LogWriter::TellReached() {
   std::list<Waiter> told;
   {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
       const auto each = waiter++;
       if (IsReached(each->position)) told.splice(told.end(), waiters_, each);
@@ -141,7 +141,7 @@ void LogWriter::TellReached() {
       told.front().reached();
     } catch (const std::bad_alloc&) {
       tell_at_ = Clock::now() + kRetryAfter;
-      const std::lock_guard lock(mutex_);
+      const core::LockGuard lock(mutex_);
       waiters_.splice(waiters_.begin(), told);
     }
   }
@@ -155,16 +155,16 @@ LogWriterStatus LogWriter::Status() const {
   status.waiting_bytes = status.position - std::min(status.position, written);
   status.segment_bytes = written - std::min(written, first_kept_.load(std::memory_order_relaxed));
   status.oldest_unwritten_ms = OldestUnwrittenMs();
-  const std::lock_guard lock(mutex_);
+  const core::LockGuard lock(mutex_);
   status.trouble = trouble_;
   return status;
 }
 
 core::Status LogWriter::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     stopping_ = true;
-    wake_.notify_one();
+    wake_.NotifyOne();
   }
   if (thread_.joinable()) thread_.join();
   return last_outcome_;
@@ -188,7 +188,7 @@ void LogWriter::Run() {
       Fail(status.error());
     }
     TellReached();
-    if (last) last_outcome_ = status;  // read once the thread was joined
+    if (last) last_outcome_ = status;
   }
   if (removal_.valid()) removal_.wait();
 }
@@ -201,24 +201,30 @@ core::Status LogWriter::Turn(bool last) {
 }
 
 bool LogWriter::WaitForWork() {
-  std::unique_lock lock(mutex_);
+  const core::LockGuard lock(mutex_);
   if (in_trouble_.load(std::memory_order_relaxed)) {
-    wake_.wait_until(lock, retry_at_, [this] { return stopping_; });
-    hurry_ = false;
-    return stopping_;
-  }
-  const auto pressed = [this] { return stopping_ || hurry_; };
-  const auto awake = [&] { return pressed() || end_.load() != taken(); };
-  idle_.store(true);
-  if (const auto due = tell_at_ ? tell_at_ : SyncDue()) {
-    wake_.wait_until(lock, *due, awake);
+    while (!stopping_ && wake_.WaitUntil(mutex_, retry_at_)) continue;
   } else {
-    wake_.wait(lock, awake);
+    SleepUntilNeeded();
+    const Clock::time_point gathered = Clock::now() + kGather;
+    const bool gathers = end_.load() != taken();
+    while (gathers && !stopping_ && !hurry_ && wake_.WaitUntil(mutex_, gathered)) continue;
   }
-  idle_.store(false);
-  if (end_.load() != taken()) wake_.wait_for(lock, kGather, pressed);
   hurry_ = false;
   return stopping_;
+}
+
+void LogWriter::SleepUntilNeeded() {
+  idle_.store(true);
+  const auto due = tell_at_ ? tell_at_ : SyncDue();
+  for (bool in_time = true; in_time && !stopping_ && !hurry_ && end_.load() == taken();) {
+    if (due) {
+      in_time = wake_.WaitUntil(mutex_, *due);
+    } else {
+      wake_.Wait(mutex_);
+    }
+  }
+  idle_.store(false);
 }
 
 std::optional<LogWriter::Clock::time_point> LogWriter::SyncDue() const {
@@ -235,7 +241,7 @@ void LogWriter::TakeAppended() {
   while (!SwapAppended()) {
     size_t wanted;
     {
-      const std::lock_guard lock(append_lock_);
+      const core::LockGuard lock(append_lock_);
       wanted = appended_.capacity();
     }
     taken_.reserve(wanted);
@@ -250,7 +256,7 @@ void LogWriter::SettleTaken() {
 
 // False if what is reserved might find no room in the other buffer.
 bool LogWriter::SwapAppended() noexcept {
-  const std::lock_guard lock(append_lock_);
+  const core::LockGuard lock(append_lock_);
   if (taken_.capacity() < appended_.capacity()) return false;
   const size_t more = taken_.capacity() - appended_.capacity() + appended_.size();
   taken_.swap(appended_);
@@ -356,7 +362,7 @@ void LogWriter::Fail(const core::Error& error) {
   if (!in_trouble_.exchange(true, std::memory_order_relaxed)) {
     spdlog::error("the log cannot be written, changes are refused until it can: {}", error.message);
   }
-  const std::lock_guard lock(mutex_);
+  const core::LockGuard lock(mutex_);
   try {
     trouble_ = error.message;
   } catch (const std::bad_alloc&) {
@@ -367,7 +373,7 @@ void LogWriter::Fail(const core::Error& error) {
 void LogWriter::Mend() {
   if (!in_trouble_.load(std::memory_order_relaxed)) return;
   {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     trouble_.clear();
   }
   in_trouble_.store(false, std::memory_order_relaxed);

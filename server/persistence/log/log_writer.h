@@ -23,20 +23,19 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <future>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "core/base/spin_lock.h"
 #include "core/memory/image_pool.h"
@@ -135,6 +134,8 @@ class LogWriter {
   core::Status Turn(bool last);
   // Until there is something to do. True: it is the last time.
   bool WaitForWork();
+  // Until something is appended, somebody is in a hurry, or a time has come.
+  void SleepUntilNeeded() BITSIEVE_REQUIRES(mutex_);
   std::optional<Clock::time_point> SyncDue() const;
   void TakeAppended();
   void SettleTaken();
@@ -192,21 +193,18 @@ class LogWriter {
   std::atomic<int64_t> free_room_{0};
 
   core::SpinLock append_lock_;
-  // Protected by append_lock_.
-  std::string appended_;
+  std::string appended_ BITSIEVE_GUARDED_BY(append_lock_);
   // Lists, since they are passed on without allocating; ascending.
-  std::list<uint64_t> cuts_;
-  std::list<LogImageFile> image_files_;
+  std::list<uint64_t> cuts_ BITSIEVE_GUARDED_BY(append_lock_);
+  std::list<LogImageFile> image_files_ BITSIEVE_GUARDED_BY(append_lock_);
 
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  // Protected by mutex_.
-  bool hurry_ = false;  // somebody waits for what is there
-  bool stopping_ = false;
-  std::list<Waiter> waiters_;
-  uint64_t remove_before_ = 0;
-  std::string trouble_;
-  core::Status last_outcome_;
+  mutable core::Mutex mutex_;
+  core::ConditionVariable wake_;
+  bool hurry_ BITSIEVE_GUARDED_BY(mutex_) = false;  // somebody waits for what is there
+  bool stopping_ BITSIEVE_GUARDED_BY(mutex_) = false;
+  std::list<Waiter> waiters_ BITSIEVE_GUARDED_BY(mutex_);
+  uint64_t remove_before_ BITSIEVE_GUARDED_BY(mutex_) = 0;
+  std::string trouble_ BITSIEVE_GUARDED_BY(mutex_);
 
   // Of the thread alone.
   std::string taken_;      // empty between the turns; its memory is used again and again
@@ -225,6 +223,7 @@ class LogWriter {
   Clock::time_point oldest_unsynced_;  // when the first was written of what is not durable
   Clock::time_point retry_at_;
   std::optional<Clock::time_point> tell_at_;  // when somebody could not be told
+  core::Status last_outcome_;                 // read once the thread was joined
 
   std::thread thread_;  // last: it uses all of the above
 };

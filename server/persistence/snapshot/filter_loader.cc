@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <list>
-#include <mutex>
 #include <numeric>
 #include <thread>
 #include <utility>
 
+#include "core/base/mutex.h"
 #include "server/keyspace/printable_name.h"
 #include "server/persistence/disk/filter_file.h"
 
@@ -30,40 +29,42 @@ class Helping {
 
   // Until Withdraw returns, which waits for helpers, others may read it too.
   void Offer(FilterFileReader& reader) {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     offered_.push_back({&reader, 0});
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   void Withdraw(const FilterFileReader& reader) {
-    std::unique_lock lock(mutex_);
+    const core::LockGuard lock(mutex_);
     const auto offer =
         std::find_if(offered_.begin(), offered_.end(), [&](const Offered& each) { return each.reader == &reader; });
-    changed_.wait(lock, [&] { return offer->helpers == 0; });
+    while (offer->helpers != 0) changed_.Wait(mutex_);
     offered_.erase(offer);
   }
 
   // A filter was read, or will not be.
   void NoteRead() {
-    const std::lock_guard lock(mutex_);
-    if (--unread_ == 0) changed_.notify_all();
+    const core::LockGuard lock(mutex_);
+    if (--unread_ == 0) changed_.NotifyAll();
   }
 
   // By a thread that has no filter of its own left to read. Returns once all were read.
   void Help(ChunkBuffer& buffer) {
-    std::unique_lock lock(mutex_);
+    const core::LockGuard lock(mutex_);
     while (unread_ != 0) {
       const auto offer =
           std::find_if(offered_.begin(), offered_.end(), [](const Offered& each) { return each.reader->has_more(); });
       if (offer == offered_.end()) {
-        changed_.wait(lock);
+        changed_.Wait(mutex_);
         continue;
       }
       ++offer->helpers;
-      lock.unlock();
-      offer->reader->Read(buffer);
-      lock.lock();
+      FilterFileReader& reader = *offer->reader;
+      {
+        const core::UnlockGuard unlocked(mutex_);
+        reader.Read(buffer);
+      }
       --offer->helpers;
-      changed_.notify_all();
+      changed_.NotifyAll();
     }
   }
 
@@ -73,11 +74,10 @@ class Helping {
     int helpers;
   };
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Protected by mutex_.
-  std::list<Offered> offered_;
-  size_t unread_;
+  core::Mutex mutex_;
+  core::ConditionVariable changed_;
+  std::list<Offered> offered_ BITSIEVE_GUARDED_BY(mutex_);
+  size_t unread_ BITSIEVE_GUARDED_BY(mutex_);
 };
 
 // How many threads could find something to do: one for each filter, and one for each chunk of the large ones.

@@ -8,13 +8,12 @@
 // filter is as it is when its turn comes, and its line in the manifest tells by its sequence up to which change. The
 // log from that segment on has the rest. Once the manifest stands, the segments before are obsolete.
 //
-// Save and the others may be called from different threads, Save and CountChanges from one at a time.
+// ChangesAtMost may be called from any thread at any time, all others from one thread at a time.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -76,7 +75,7 @@ class SnapshotWriter {
   // The same from running counters: at once, from any thread, and at any time. Too high by what changed while a
   // snapshot was made and is in it, until the next CountChanges.
   uint64_t ChangesAtMost() const;
-  // Of the log since the last snapshot, or since the start; 0 without a log.
+  // Of the log since the last snapshot, or since the start; 0 without a log. Not while Save runs.
   uint64_t LogBytes() const;
 
  private:
@@ -98,15 +97,12 @@ class SnapshotWriter {
   KeyspaceRecorder* const recorder_;
   const uint32_t chunk_bytes_;
 
-  // Used by Save alone.
+  SavedState saved_;
   ChunkBuffer buffer_;
   std::vector<uint64_t> garbage_;  // files that no manifest needs once the next one stands
 
   // Of the running counters: when there was nothing to save. Relaxed: a figure to be shown.
   std::atomic<uint64_t> changes_before_{0};
-
-  mutable std::mutex mutex_;
-  SavedState saved_;  // written under mutex_ by Save alone, which therefore reads it without
 };
 
 }  // namespace bitsieve::server

@@ -53,10 +53,10 @@ Snapshotter::~Snapshotter() { (void)Stop(false); }
 
 void Snapshotter::Save(Done done) {
   {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     if (!stopping_) {
       waiting_.push_back(std::move(done));
-      wake_.notify_one();
+      wake_.NotifyOne();
       return;
     }
   }
@@ -64,14 +64,14 @@ void Snapshotter::Save(Done done) {
 }
 
 void Snapshotter::SetSchedule(const SnapshotSchedule& schedule) {
-  const std::lock_guard lock(mutex_);
+  const core::LockGuard lock(mutex_);
   schedule_ = schedule;
-  wake_.notify_one();
+  wake_.NotifyOne();
 }
 
 SnapshotterStatus Snapshotter::Status() const {
   const uint64_t changes = writer_.ChangesAtMost();
-  const std::lock_guard lock(mutex_);
+  const core::LockGuard lock(mutex_);
   SnapshotterStatus status = status_;
   status.changes_since_last_save = changes;
   return status;
@@ -79,34 +79,37 @@ SnapshotterStatus Snapshotter::Status() const {
 
 core::Status Snapshotter::Stop(bool final_save) {
   {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     if (stopping_) return final_outcome_;
     stopping_ = true;
     final_save_ = final_save;
-    wake_.notify_one();
+    wake_.NotifyOne();
   }
   thread_.join();
+  const core::LockGuard lock(mutex_);
   return final_outcome_;
 }
 
 void Snapshotter::Run() {
-  std::unique_lock lock(mutex_);
+  const core::LockGuard lock(mutex_);
   while (true) {
-    WaitForWork(lock);
+    WaitForWork();
     const std::vector<Done> waiting = std::exchange(waiting_, {});
     const bool last = stopping_;
     const bool save = !last || final_save_;
-    lock.unlock();
-    const core::Status outcome = save ? SaveOrOutOfMemory(last || !waiting.empty()) : core::Status(StoppedError());
-    for (const Done& done : waiting) Report(done, outcome);
-    lock.lock();
+    core::Status outcome;
+    {
+      const core::UnlockGuard unlocked(mutex_);
+      outcome = save ? SaveOrOutOfMemory(last || !waiting.empty()) : core::Status(StoppedError());
+      for (const Done& done : waiting) Report(done, outcome);
+    }
     if (!last) continue;
     if (save) final_outcome_ = outcome;
     return;
   }
 }
 
-void Snapshotter::WaitForWork(std::unique_lock<std::mutex>& lock) {
+void Snapshotter::WaitForWork() {
   while (!stopping_ && waiting_.empty()) {
     const std::optional<Clock::time_point> due = NextAttempt();
     if ((due && Clock::now() >= *due) || LogIsLong()) return;
@@ -114,9 +117,9 @@ void Snapshotter::WaitForWork(std::unique_lock<std::mutex>& lock) {
     std::optional<Clock::time_point> until = due;
     if (schedule_.max_log_bytes != 0) until = std::min(due.value_or(Clock::time_point::max()), Clock::now() + kGlance);
     if (until) {
-      wake_.wait_until(lock, *until);
+      wake_.WaitUntil(mutex_, *until);
     } else {
-      wake_.wait(lock);
+      wake_.Wait(mutex_);
     }
   }
 }
@@ -138,7 +141,7 @@ void Snapshotter::NoteOutcome(const core::Result<SaveReport>& report) {
 }
 
 std::string Snapshotter::Trouble() const {
-  const std::lock_guard lock(mutex_);
+  const core::LockGuard lock(mutex_);
   return trouble_;
 }
 
@@ -149,7 +152,7 @@ core::Status Snapshotter::SaveOrOutOfMemory(bool asked) {
   } catch (const std::bad_alloc&) {
     const core::Result<SaveReport> failure = core::Fail(core::ErrorCode::kOutOfMemory, core::kOutOfMemoryText);
     LogOutcome(failure, 0);
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     last_attempt_ = start;
     status_.in_progress = false;
     NoteOutcome(failure);
@@ -160,18 +163,18 @@ core::Status Snapshotter::SaveOrOutOfMemory(bool asked) {
 core::Status Snapshotter::SaveOnce(bool asked) {
   const Clock::time_point start = Clock::now();
   if (!asked && writer_.CountChanges() == 0) {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     last_attempt_ = start;
     return {};
   }
   {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     status_.in_progress = true;
   }
   const core::Result<SaveReport> report = writer_.Save();
   const auto duration = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
   LogOutcome(report, duration.count());
-  const std::lock_guard lock(mutex_);
+  const core::LockGuard lock(mutex_);
   last_attempt_ = start;
   status_.in_progress = false;
   NoteOutcome(report);

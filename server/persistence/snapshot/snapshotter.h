@@ -6,15 +6,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "server/persistence/snapshot/snapshot_writer.h"
 
@@ -64,30 +63,28 @@ class Snapshotter {
   using Clock = std::chrono::steady_clock;
 
   void Run();
-  // Called with mutex_ held.
-  std::optional<Clock::time_point> NextAttempt() const;
-  bool LogIsLong() const;
-  void NoteOutcome(const core::Result<SaveReport>& report);
+  std::optional<Clock::time_point> NextAttempt() const BITSIEVE_REQUIRES(mutex_);
+  bool LogIsLong() const BITSIEVE_REQUIRES(mutex_);
+  void NoteOutcome(const core::Result<SaveReport>& report) BITSIEVE_REQUIRES(mutex_);
   // Until somebody asks, the interval is over, or it is time to end.
-  void WaitForWork(std::unique_lock<std::mutex>& lock);
+  void WaitForWork() BITSIEVE_REQUIRES(mutex_);
   // A snapshot; if nobody asked, only if there is something to save.
   core::Status SaveOnce(bool asked);
   core::Status SaveOrOutOfMemory(bool asked);
 
-  SnapshotWriter writer_;
+  SnapshotWriter writer_;  // ChangesAtMost for all; the rest is the thread's
 
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  // Protected by mutex_.
-  SnapshotSchedule schedule_;
-  Clock::time_point last_attempt_;
-  std::vector<Done> waiting_;
-  bool stopping_ = false;
-  bool final_save_ = false;
-  core::Status final_outcome_;
-  SnapshotterStatus status_;             // except for the number of changes
-  std::string trouble_;                  // why the last one failed
-  std::atomic<bool> in_trouble_{false};  // relaxed: a change let through late is in the next snapshot
+  mutable core::Mutex mutex_;
+  core::ConditionVariable wake_;
+  SnapshotSchedule schedule_ BITSIEVE_GUARDED_BY(mutex_);
+  Clock::time_point last_attempt_ BITSIEVE_GUARDED_BY(mutex_);
+  std::vector<Done> waiting_ BITSIEVE_GUARDED_BY(mutex_);
+  bool stopping_ BITSIEVE_GUARDED_BY(mutex_) = false;
+  bool final_save_ BITSIEVE_GUARDED_BY(mutex_) = false;
+  core::Status final_outcome_ BITSIEVE_GUARDED_BY(mutex_);
+  SnapshotterStatus status_ BITSIEVE_GUARDED_BY(mutex_);  // except for the number of changes
+  std::string trouble_ BITSIEVE_GUARDED_BY(mutex_);       // why the last one failed
+  std::atomic<bool> in_trouble_{false};                   // relaxed: a change let through late is in the next snapshot
 
   std::thread thread_;  // last: it uses all of the above
 };
