@@ -18,31 +18,30 @@ void Freezer::Freeze(std::string_view name, const FilterPtr& closed) {
   std::list<Job> job;
   job.push_back({std::string(name), closed});
   registry_.NoteFreezing(closed);
-  const std::lock_guard lock(mutex_);
+  const core::LockGuard lock(mutex_);
   waiting_.splice(waiting_.end(), job);
-  wake_.notify_one();
+  wake_.NotifyOne();
 }
 
 void Freezer::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     stopping_ = true;
-    wake_.notify_one();
+    wake_.NotifyOne();
   }
   if (thread_.joinable()) thread_.join();
 }
 
 void Freezer::Run() {
-  std::unique_lock lock(mutex_);
+  const core::LockGuard lock(mutex_);
   while (true) {
-    wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    while (!stopping_ && waiting_.empty()) wake_.Wait(mutex_);
     if (waiting_.empty()) return;
     std::list<Job> job;
     job.splice(job.end(), waiting_, waiting_.begin());
-    lock.unlock();
+    const core::UnlockGuard unlocked(mutex_);
     BuildOrReopen(job.front());
     job.clear();
-    lock.lock();
   }
 }
 

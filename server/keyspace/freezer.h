@@ -6,17 +6,16 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "commands/keyspace.h"
+#include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "server/keyspace/registry.h"
 #include "server/namespace.h"
@@ -66,9 +65,9 @@ class Freezer final : public commands::FreezeQueue {
   Registry& registry_;
   const Told told_;
   const Frozen frozen_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::list<Job> waiting_;             // protected by mutex_
+  core::Mutex mutex_;
+  core::ConditionVariable wake_;
+  std::list<Job> waiting_ BITSIEVE_GUARDED_BY(mutex_);
   std::atomic<bool> stopping_{false};  // set under mutex_; relaxed, while building: seen late, a shard more is built
   std::thread thread_;                 // last: it uses all of the above
 };

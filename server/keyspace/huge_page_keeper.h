@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <new>
 #include <thread>
 
+#include "core/base/mutex.h"
 #include "core/memory/huge_pages.h"
 
 namespace bitsieve::server {
@@ -21,10 +20,10 @@ class HugePageKeeper {
   ~HugePageKeeper() {
     core::HugePages::EndKeeping();
     {
-      const std::lock_guard lock(mutex_);
+      const core::LockGuard lock(mutex_);
       stopping_ = true;
     }
-    wake_.notify_all();
+    wake_.NotifyAll();
     thread_.join();
   }
 
@@ -47,14 +46,16 @@ class HugePageKeeper {
   }
   // False if it is to end.
   bool Sleep(std::chrono::milliseconds time) {
-    std::unique_lock lock(mutex_);
-    return !wake_.wait_for(lock, time, [this] { return stopping_; });
+    const auto until = std::chrono::steady_clock::now() + time;
+    const core::LockGuard lock(mutex_);
+    while (!stopping_ && wake_.WaitUntil(mutex_, until)) continue;
+    return !stopping_;
   }
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;  // protected by mutex_
-  std::thread thread_;     // last: it uses all of the above
+  core::Mutex mutex_;
+  core::ConditionVariable wake_;
+  bool stopping_ BITSIEVE_GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // last: it uses all of the above
 };
 
 }  // namespace bitsieve::server

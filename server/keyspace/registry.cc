@@ -29,7 +29,6 @@ Registry::Registry(core::MemoryBudget& memory, Clock clock)
       clock_(std::move(clock)),
       seed_(core::RandomSeed()),
       locks_(std::make_unique<Lock[]>(kLocks)),
-      shards_(std::make_unique<Shard[]>(kShards)),
       reaper_(std::make_unique<Reaper>([this] {
         RemoveExpired();
         return AnyExpiry();
@@ -42,18 +41,13 @@ Registry::Name Registry::Hashed(std::string_view name) const {
   return {name, hash.low % kShards, hash.high};
 }
 
-std::mutex& Registry::MutexOf(size_t shard) const { return locks_[shard % kLocks].mutex; }
-
-std::array<std::unique_lock<std::mutex>, Registry::kLocks> Registry::LockAll() const {
-  std::array<std::unique_lock<std::mutex>, kLocks> locks;
-  for (size_t i = 0; i < kLocks; ++i) locks[i] = std::unique_lock(locks_[i].mutex);
-  return locks;
-}
+Registry::Lock& Registry::LockOf(size_t shard) const { return locks_[shard % kLocks]; }
 
 FilterPtr Registry::Find(std::string_view text) const {
   const Name name = Hashed(text);
-  const Shard& shard = shards_[name.shard];
-  const std::lock_guard lock(MutexOf(name.shard));
+  Lock& lock = LockOf(name.shard);
+  const core::LockGuard guard(lock.mutex);
+  const Shard& shard = lock.ShardOf(name.shard);
   const auto found = shard.map.find(name);
   return found == shard.map.end() || IsDue(found->second, clock_) ? nullptr : found->second.filter;
 }
@@ -85,13 +79,14 @@ FilterPtr Registry::DoInsertIfAbsent(std::string_view text, const FilterPtr& fil
   core::MemoryReservation memory = core::MemoryReservation::TryTake(memory_, kNameOverheadBytes + text.size());
   {
     ExpiredName due(*this);
-    const std::lock_guard lock(MutexOf(name.shard));
-    View view(*this, name.shard);
+    Lock& lock = LockOf(name.shard);
+    const core::LockGuard guard(lock.mutex);
+    View view(*this, lock, name.shard);
     due.node = view.TakeIfDue(name);
     const auto found = view.map().find(name);
     if (found != view.map().end()) return found->second.filter;
     if (!memory.held()) return nullptr;
-    const AnnouncementPtr announcement = AnnounceNamed(text, filter, expires_ms);
+    const AnnouncementPtr announcement = AnnounceNamed(lock.log, text, filter, expires_ms);
     view.Add(name, Entry{filter, std::move(memory), expires_ms, CountChange()});
     Commit(announcement);
   }
@@ -105,12 +100,13 @@ bool Registry::DoPut(std::string_view text, FilterPtr filter, int64_t expires_ms
   if (!memory.held()) return false;
   {
     ExpiredName due(*this);
-    const std::lock_guard lock(MutexOf(name.shard));
-    View view(*this, name.shard);
+    Lock& lock = LockOf(name.shard);
+    const core::LockGuard guard(lock.mutex);
+    View view(*this, lock, name.shard);
     due.node = view.TakeIfDue(name);
     const auto found = view.map().find(name);
     if (found != view.map().end()) view.Keep(found);
-    const AnnouncementPtr announcement = AnnounceNamed(text, filter, expires_ms);
+    const AnnouncementPtr announcement = AnnounceNamed(lock.log, text, filter, expires_ms);
     if (found == view.map().end()) {
       view.Add(name, Entry{std::move(filter), std::move(memory), expires_ms, CountChange()});
     } else {
@@ -126,8 +122,9 @@ bool Registry::DoPut(std::string_view text, FilterPtr filter, int64_t expires_ms
 
 bool Registry::Replace(std::string_view text, const FilterPtr& expected, FilterPtr replacement) {
   const Name name = Hashed(text);
-  const std::lock_guard lock(MutexOf(name.shard));
-  View view(*this, name.shard);
+  Lock& lock = LockOf(name.shard);
+  const core::LockGuard guard(lock.mutex);
+  View view(*this, lock, name.shard);
   const auto found = view.map().find(name);
   if (found == view.map().end()) return false;
   // The caller's argument dies after the lock is gone, and what was replaced with it.
@@ -135,44 +132,53 @@ bool Registry::Replace(std::string_view text, const FilterPtr& expected, FilterP
 }
 
 bool Registry::ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement, std::string* name_found) {
-  const std::lock_guard one(seeking_);
-  {
-    const auto locks = LockAll();
-    sought_ = expected.get();
-    sought_name_.reset();
-  }
+  const core::LockGuard one(seeking_);
+  (void)SetSought(expected.get(), AllLocked(*this));
   bool replaced = false;
   for (size_t i = 0; i < kShards && !replaced; ++i) {
-    const std::lock_guard lock(MutexOf(i));
-    View view(*this, i);
+    Lock& lock = LockOf(i);
+    const core::LockGuard guard(lock.mutex);
+    View view(*this, lock, i);
     for (auto entry = view.map().begin(); entry != view.map().end() && !replaced; ++entry) {
       replaced = view.Replace(entry, expected, replacement);
       if (replaced && name_found != nullptr) *name_found = entry->first.text;
     }
   }
-  const auto locks = LockAll();
-  sought_ = nullptr;
-  const std::optional<std::string> renamed = std::exchange(sought_name_, std::nullopt);
+  const AllLocked all(*this);
+  const std::optional<std::string> renamed = SetSought(nullptr, all);
   if (replaced || !renamed) return replaced;
   const Name name = Hashed(*renamed);
-  View view(*this, name.shard);
+  Lock& lock = LockOf(name.shard);
+  lock.mutex.AssertHeld();  // as all are
+  View view(*this, lock, name.shard);
   const auto found = view.map().find(name);
   replaced = found != view.map().end() && view.Replace(found, expected, replacement);
   if (replaced && name_found != nullptr) *name_found = *renamed;
   return replaced;
 }
 
+// Returns what name the last one was given meanwhile.
+std::optional<std::string> Registry::SetSought(const core::Filter* filter, const AllLocked& all) {
+  for (Lock& lock : all) {
+    lock.mutex.AssertHeld();
+    lock.sought = filter;
+  }
+  const core::LockGuard handover(handover_);
+  return std::exchange(sought_name_, std::nullopt);
+}
+
 bool Registry::Remove(std::string_view text) {
   const Name name = Hashed(text);
   ExpiredName due(*this);
   Shard::Node removed;  // dies after the lock is gone
-  const std::lock_guard lock(MutexOf(name.shard));
-  View view(*this, name.shard);
+  Lock& lock = LockOf(name.shard);
+  const core::LockGuard guard(lock.mutex);
+  View view(*this, lock, name.shard);
   due.node = view.TakeIfDue(name);
   const auto found = view.map().find(name);
   if (found == view.map().end()) return false;
   view.Keep(found);
-  const AnnouncementPtr announcement = AnnounceUnnamed(text);
+  const AnnouncementPtr announcement = AnnounceUnnamed(lock.log, text);
   removed = view.Take(found);
   Commit(announcement);
   CountChange();
@@ -182,17 +188,16 @@ bool Registry::Remove(std::string_view text) {
 RenameOutcome Registry::DoRename(std::string_view from_text, std::string_view to_text, bool only_if_absent) {
   const Name from = Hashed(from_text);
   const Name to = Hashed(to_text);
-  const auto [first, second] = std::minmax({from.shard % kLocks, to.shard % kLocks});
   // All made, and so all dead, outside of the locks.
   StoredName new_name{std::string(to_text), to.hash};
   core::MemoryReservation memory = core::MemoryReservation::TryTake(memory_, kNameOverheadBytes + to_text.size());
   ExpiredName due(*this), due_target(*this);
   Shard::Node replaced;
 
-  const std::lock_guard first_lock(locks_[first].mutex);
-  std::unique_lock<std::mutex> second_lock;
-  if (first != second) second_lock = std::unique_lock(locks_[second].mutex);
-  View source(*this, from.shard), target(*this, to.shard);
+  Lock& from_lock = LockOf(from.shard);
+  Lock& to_lock = LockOf(to.shard);
+  const TwoLocked guard(from_lock, to_lock);
+  View source(*this, from_lock, from.shard), target(*this, to_lock, to.shard);
   due.node = source.TakeIfDue(from);
   due_target.node = target.TakeIfDue(to);
   target.MakeRoom();
@@ -206,8 +211,12 @@ RenameOutcome Registry::DoRename(std::string_view from_text, std::string_view to
 
   source.Keep(moving);
   if (taken) target.Keep(there);
-  const AnnouncementPtr announcement = log_ == nullptr ? nullptr : log_->Renamed(from_text, to_text);
-  if (moving->second.filter.get() == sought_) sought_name_ = to_text;
+  KeyspaceLog* const log = from_lock.log;
+  const AnnouncementPtr announcement = log == nullptr ? nullptr : log->Renamed(from_text, to_text);
+  if (moving->second.filter.get() == from_lock.sought) {
+    const core::LockGuard handover(handover_);
+    sought_name_ = to_text;
+  }
   target.IndexAhead(source, moving);
   // From here on nothing fails.
   if (taken) replaced = target.Take(there);
@@ -225,16 +234,26 @@ void Registry::Flush(bool background) {
   remains->shards.resize(kShards);
   remains->expiries.resize(kLocks);
   {
-    const auto locks = LockAll();
-    const AnnouncementPtr announcement = log_ == nullptr ? nullptr : log_->Flushed();
+    const AllLocked all(*this);
+    Lock& lock = *all.begin();
+    lock.mutex.AssertHeld();
+    const AnnouncementPtr announcement = lock.log == nullptr ? nullptr : lock.log->Flushed();
     for (size_t i = 0; i < kShards; ++i) {
-      remains->shards[i].map.swap(shards_[i].map);
-      remains->shards[i].visited = std::exchange(shards_[i].visited, locks_[0].epoch);
+      Shard& shard = all.ShardOf(i);
+      remains->shards[i].map.swap(shard.map);
+      remains->shards[i].visited = std::exchange(shard.visited, lock.epoch);
     }
-    for (size_t i = 0; i < kLocks; ++i) locks_[i].expiries.TakeAll(remains->expiries[i]);
+    auto expiries = remains->expiries.begin();
+    for (Lock& each : all) {
+      each.mutex.AssertHeld();
+      each.expiries.TakeAll(*expiries++);
+    }
     size_.store(0, std::memory_order_relaxed);
     // A later flush finds nothing that is older than the collection.
-    if (remains->shards.back().visited != locks_[0].epoch) flushed_ = remains;
+    if (remains->shards.back().visited != lock.epoch) {
+      const core::LockGuard handover(handover_);
+      flushed_ = remains;
+    }
     Commit(announcement);
     CountChange();
   }
@@ -243,18 +262,22 @@ void Registry::Flush(bool background) {
 
 uint64_t Registry::Size() const {
   if (!AnyDue()) return size_.load(std::memory_order_relaxed);
-  const auto locks = LockAll();
+  const AllLocked all(*this);
   const int64_t now = clock_();
   uint64_t due = 0;
-  for (size_t i = 0; i < kLocks; ++i) due += locks_[i].expiries.CountDue(now);
+  for (Lock& lock : all) {
+    lock.mutex.AssertHeld();
+    due += lock.expiries.CountDue(now);
+  }
   return size_.load(std::memory_order_relaxed) - due;
 }
 
 uint64_t Registry::Scan(uint64_t cursor, uint64_t count, const Visitor& visitor) const {
   uint64_t visited = 0;
   while (cursor < kShards && visited < count) {
-    const Shard& shard = shards_[cursor];
-    const std::lock_guard lock(MutexOf(cursor));
+    Lock& lock = LockOf(cursor);
+    const core::LockGuard guard(lock.mutex);
+    const Shard& shard = lock.ShardOf(cursor);
     for (const auto& [name, entry] : shard.map) {
       if (!IsDue(entry, clock_)) visitor(name.text, entry.filter);
     }
@@ -268,13 +291,13 @@ std::optional<std::string> Registry::RandomName() const {
   constexpr int kTries = 64;
   thread_local std::mt19937_64 random(core::RandomSeed());
   for (int i = 0; i < kTries; ++i) {
-    const auto locks = LockAll();
-    const uint64_t all = size_.load(std::memory_order_relaxed);
-    if (all == 0) return std::nullopt;
-    uint64_t skipped = random() % all;
+    const AllLocked all(*this);
+    const uint64_t names = size_.load(std::memory_order_relaxed);
+    if (names == 0) return std::nullopt;
+    uint64_t skipped = random() % names;
     size_t shard = 0;
-    while (skipped >= shards_[shard].map.size()) skipped -= shards_[shard++].map.size();
-    const auto at = std::next(shards_[shard].map.begin(), static_cast<ptrdiff_t>(skipped));
+    while (skipped >= all.ShardOf(shard).map.size()) skipped -= all.ShardOf(shard++).map.size();
+    const auto at = std::next(all.ShardOf(shard).map.begin(), static_cast<ptrdiff_t>(skipped));
     if (!IsDue(at->second, clock_)) return at->first.text;
   }
   return LookForName();
@@ -283,8 +306,9 @@ std::optional<std::string> Registry::RandomName() const {
 // When nearly all names have ended, and are not removed yet: the first that has not.
 std::optional<std::string> Registry::LookForName() const {
   for (size_t i = 0; i < kShards; ++i) {
-    const std::lock_guard lock(MutexOf(i));
-    for (const auto& [name, entry] : shards_[i].map) {
+    Lock& lock = LockOf(i);
+    const core::LockGuard guard(lock.mutex);
+    for (const auto& [name, entry] : lock.ShardOf(i).map) {
       if (!IsDue(entry, clock_)) return name.text;
     }
   }
@@ -296,16 +320,17 @@ bool Registry::SetExpiry(std::string_view text, int64_t expires_ms, uint32_t con
   {
     ExpiredName due(*this);
     Shard::Node removed;  // dies after the lock is gone
-    const std::lock_guard lock(MutexOf(name.shard));
-    View view(*this, name.shard);
+    Lock& lock = LockOf(name.shard);
+    const core::LockGuard guard(lock.mutex);
+    View view(*this, lock, name.shard);
     due.node = view.TakeIfDue(name);
     const auto found = view.map().find(name);
     if (found == view.map().end() || !Holds(conditions, found->second.expires_ms, expires_ms)) return false;
     view.Keep(found);
     const bool changes = found->second.expires_ms != expires_ms;
     const bool ends = expires_ms != 0 && expires_ms <= clock_();
-    const AnnouncementPtr change = changes && log_ != nullptr ? log_->ExpirySet(text, expires_ms) : nullptr;
-    const AnnouncementPtr end = ends ? AnnounceUnnamed(text) : nullptr;
+    const AnnouncementPtr change = changes && lock.log != nullptr ? lock.log->ExpirySet(text, expires_ms) : nullptr;
+    const AnnouncementPtr end = ends ? AnnounceUnnamed(lock.log, text) : nullptr;
     view.SetExpiry(found, expires_ms);
     Commit(change);
     if (changes) found->second.stamp = CountChange();
@@ -318,8 +343,9 @@ bool Registry::SetExpiry(std::string_view text, int64_t expires_ms, uint32_t con
 
 std::optional<int64_t> Registry::ExpiryOf(std::string_view text) const {
   const Name name = Hashed(text);
-  const Shard& shard = shards_[name.shard];
-  const std::lock_guard lock(MutexOf(name.shard));
+  Lock& lock = LockOf(name.shard);
+  const core::LockGuard guard(lock.mutex);
+  const Shard& shard = lock.ShardOf(name.shard);
   const auto found = shard.map.find(name);
   if (found == shard.map.end() || IsDue(found->second, clock_)) return std::nullopt;
   return found->second.expires_ms;
@@ -330,10 +356,12 @@ NameState Registry::StateOf(std::string_view text) const {
   FilterPtr filter;
   uint64_t stamp = 0;
   {
-    const std::lock_guard lock(MutexOf(name.shard));
-    const auto found = shards_[name.shard].map.find(name);
-    if (found == shards_[name.shard].map.end() || IsDue(found->second, clock_)) {
-      return {.stamp = 0, .changes = locks_[name.shard % kLocks].created.noted()};
+    Lock& lock = LockOf(name.shard);
+    const core::LockGuard guard(lock.mutex);
+    const Shard& shard = lock.ShardOf(name.shard);
+    const auto found = shard.map.find(name);
+    if (found == shard.map.end() || IsDue(found->second, clock_)) {
+      return {.stamp = 0, .changes = lock.created.noted()};
     }
     filter = found->second.filter;
     stamp = found->second.stamp;
@@ -347,17 +375,19 @@ bool Registry::IsUnchanged(std::string_view text, const NameState& state) const 
   if (now.stamp != 0) return now.changes == state.changes;
   // It is missing as it was; but it may have come and gone.
   const Name name = Hashed(text);
-  const std::lock_guard lock(MutexOf(name.shard));
-  return !locks_[name.shard % kLocks].created.MayHaveNoted(name.hash, state.changes);
+  Lock& lock = LockOf(name.shard);
+  const core::LockGuard guard(lock.mutex);
+  return !lock.created.MayHaveNoted(name.hash, state.changes);
 }
 
 ExpiryStats Registry::Expiries() const {
   ExpiryStats stats{.expired = expired_.load(std::memory_order_relaxed)};
   __int128 sum_ms = 0;
   for (size_t i = 0; i < kLocks; ++i) {
-    const std::lock_guard lock(locks_[i].mutex);
-    stats.names += locks_[i].expiries.items().size();
-    sum_ms += locks_[i].expiries.sum_ms();
+    Lock& lock = locks_[i];
+    const core::LockGuard guard(lock.mutex);
+    stats.names += lock.expiries.items().size();
+    sum_ms += lock.expiries.sum_ms();
   }
   if (stats.names == 0) return stats;
   const auto average_ms = static_cast<int64_t>(sum_ms / static_cast<__int128>(stats.names));
@@ -368,27 +398,23 @@ ExpiryStats Registry::Expiries() const {
 core::MemoryBudget& Registry::memory() { return memory_; }
 
 void Registry::SetLog(KeyspaceLog* log) {
-  const auto locks = LockAll();
-  log_ = log;
+  const AllLocked all(*this);
+  for (Lock& lock : all) {
+    lock.mutex.AssertHeld();
+    lock.log = log;
+  }
   for (size_t i = 0; i < kShards; ++i) {
-    for (const auto& [name, entry] : shards_[i].map) {
+    for (const auto& [name, entry] : all.ShardOf(i).map) {
       core::Filter& filter = *entry.filter;
       filter.Attach(log == nullptr ? nullptr : &log->listener(), filter.id(), filter.sequence());
     }
   }
 }
 
-AnnouncementPtr Registry::AnnounceNamed(std::string_view name, const FilterPtr& filter, int64_t expires_ms) {
-  return log_ == nullptr ? nullptr : log_->Named(name, filter, expires_ms);
-}
-
-AnnouncementPtr Registry::AnnounceUnnamed(std::string_view name) {
-  return log_ == nullptr ? nullptr : log_->Unnamed(name);
-}
-
 KeyspaceLog* Registry::Log() const {
-  const std::lock_guard lock(MutexOf(0));
-  return log_;
+  Lock& lock = LockOf(0);
+  const core::LockGuard guard(lock.mutex);
+  return lock.log;
 }
 
 core::Result<std::unique_ptr<PreparedContent>> Registry::Prepare(const FilterPtr& filter) {
@@ -403,22 +429,24 @@ core::Status Registry::NoteRewritten(const FilterPtr& filter) {
 
 // Some lock, so that the log is still there.
 void Registry::NoteFreezing(const FilterPtr& filter) {
-  const std::lock_guard lock(MutexOf(0));
-  if (log_ != nullptr) Commit(log_->Freezing(*filter));
+  Lock& lock = LockOf(0);
+  const core::LockGuard guard(lock.mutex);
+  if (lock.log != nullptr) Commit(lock.log->Freezing(*filter));
 }
 
 uint64_t Registry::ChangeCount() const { return changes_.load(std::memory_order_relaxed); }
 
 void Registry::RemoveExpired() {
   for (size_t i = 0; i < kLocks; ++i) {
-    while (locks_[i].expiries.next_ms() <= clock_()) {
+    Lock& lock = locks_[i];
+    while (lock.NextExpiryHint() <= clock_()) {
       std::vector<Shard::Node> removed;
       removed.reserve(kExpiredAtATime);
       {
-        const std::lock_guard lock(locks_[i].mutex);
+        const core::LockGuard guard(lock.mutex);
         const int64_t now = clock_();
-        while (removed.size() < kExpiredAtATime && locks_[i].expiries.next_ms() <= now) {
-          removed.push_back(View::TakeFirstExpired(*this, locks_[i].expiries));
+        while (removed.size() < kExpiredAtATime && lock.expiries.next_ms() <= now) {
+          removed.push_back(View::TakeFirstExpired(*this, lock));
         }
       }
       if (!on_expired_) continue;
@@ -430,12 +458,12 @@ void Registry::RemoveExpired() {
 bool Registry::AnyDue() const {
   const int64_t now = clock_();
   return std::any_of(locks_.get(), locks_.get() + kLocks,
-                     [now](const Lock& lock) { return lock.expiries.next_ms() <= now; });
+                     [now](const Lock& lock) { return lock.NextExpiryHint() <= now; });
 }
 
 bool Registry::AnyExpiry() const {
   return std::any_of(locks_.get(), locks_.get() + kLocks,
-                     [](const Lock& lock) { return lock.expiries.next_ms() != ExpiryIndex::kNever; });
+                     [](const Lock& lock) { return lock.NextExpiryHint() != ExpiryIndex::kNever; });
 }
 
 void Registry::SweepIfExpiring(int64_t expires_ms) {

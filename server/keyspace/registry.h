@@ -29,7 +29,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +36,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/base/wall_clock.h"
 #include "server/keyspace/keyspace.h"
 #include "server/keyspace/keyspace_log.h"
@@ -108,6 +108,8 @@ class Registry final : public Keyspace {
   struct Shard;
   struct Lock;
   struct Name;
+  class TwoLocked;
+  class AllLocked;
   class View;
   struct Remains;
   class ExpiredName;
@@ -115,8 +117,8 @@ class Registry final : public Keyspace {
   class Collection;
 
   Name Hashed(std::string_view name) const;
-  std::mutex& MutexOf(size_t shard) const;
-  std::array<std::unique_lock<std::mutex>, kLocks> LockAll() const;
+  Lock& LockOf(size_t shard) const;
+  std::optional<std::string> SetSought(const core::Filter* filter, const AllLocked& all);
   bool AnyDue() const;
   std::optional<std::string> LookForName() const;
   bool AnyExpiry() const;
@@ -128,27 +130,21 @@ class Registry final : public Keyspace {
   FilterPtr DoInsertIfAbsent(std::string_view name, const FilterPtr& filter, int64_t expires_ms);
   bool DoPut(std::string_view name, FilterPtr filter, int64_t expires_ms);
   RenameOutcome DoRename(std::string_view from, std::string_view to, bool only_if_absent);
-  // Called with the name's lock held. Null without a log.
-  // The log, without a lock: it is not called for once it is taken away.
+  // The log, without a lock: it is not called for once it is taken away. Null if there is none.
   KeyspaceLog* Log() const;
-  AnnouncementPtr AnnounceNamed(std::string_view name, const FilterPtr& filter, int64_t expires_ms);
-  AnnouncementPtr AnnounceUnnamed(std::string_view name);
 
   core::MemoryBudget& memory_;
   const Clock clock_;
   const uint64_t seed_;  // of the hash of names, so that no client can choose names that share a bucket
   OnExpired on_expired_;
-  KeyspaceLog* log_ = nullptr;       // changed with all locks held, read under any
-  std::unique_ptr<Lock[]> locks_;    // each with the index of the expiries in its shards
-  std::unique_ptr<Shard[]> shards_;  // shard i is protected by lock i % kLocks
-  mutable std::mutex collecting_;    // taken before any lock
-  // What a flush took out of shards that the collection under way has not visited. Changed with all locks held.
-  mutable std::shared_ptr<Remains> flushed_;
-  std::mutex seeking_;  // taken before any lock
-  // A filter that ReplaceAnywhere looks for, and its name if it was renamed meanwhile. The first is changed with all
-  // locks held and read under any; the second under the locks of a rename.
-  const core::Filter* sought_ = nullptr;
-  std::optional<std::string> sought_name_;
+  std::unique_ptr<Lock[]> locks_;   // each with its shards; where several are taken, it is in their order
+  mutable core::Mutex collecting_;  // taken before any lock
+  core::Mutex seeking_;             // the same
+  mutable core::Mutex handover_;    // taken after all locks that are
+  // What a flush took out of shards that the collection under way has not visited.
+  mutable std::shared_ptr<Remains> flushed_ BITSIEVE_GUARDED_BY(handover_);
+  // The name of the filter that ReplaceAnywhere looks for, if it was renamed meanwhile.
+  std::optional<std::string> sought_name_ BITSIEVE_GUARDED_BY(handover_);
   // Relaxed: changed under the lock of the shard that changes, read for their own sake.
   std::atomic<uint64_t> size_{0};
   std::atomic<uint64_t> changes_{0};

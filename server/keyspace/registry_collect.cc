@@ -1,5 +1,4 @@
 #include <array>
-#include <mutex>
 #include <utility>
 
 #include "server/keyspace/registry_parts.h"
@@ -11,25 +10,27 @@ class Registry::Collection {
  public:
   Collection(const Registry& registry, const std::function<void()>& at_that_moment) : registry_(registry) {
     found_.reserve(registry.size_.load(std::memory_order_relaxed));
-    const auto locks = registry.LockAll();
+    const AllLocked all(registry);
     if (at_that_moment) at_that_moment();
     now_ms_ = registry.clock_();
-    epoch_ = registry.locks_[0].epoch + 1;
-    for (size_t i = 0; i < kLocks; ++i) registry.locks_[i].epoch = epoch_;
+    for (Lock& lock : all) epoch_ = ++lock.epoch;
   }
   ~Collection() {
     std::shared_ptr<Remains> flushed;  // die after the locks are gone
     std::array<std::vector<NamedFilter>, kLocks> kept;
-    const auto locks = registry_.LockAll();
-    for (size_t i = 0; i < kShards; ++i) registry_.shards_[i].visited = epoch_;
-    for (size_t i = 0; i < kLocks; ++i) kept[i].swap(registry_.locks_[i].kept);
+    const AllLocked all(registry_);
+    for (size_t i = 0; i < kShards; ++i) all.ShardOf(i).visited = epoch_;
+    auto taken = kept.begin();
+    for (Lock& lock : all) lock.kept.swap(*taken++);
+    const core::LockGuard handover(registry_.handover_);
     flushed.swap(registry_.flushed_);
   }
 
   std::vector<NamedFilter> Find() {
     for (size_t i = 0; i < kShards; ++i) {
-      const std::lock_guard lock(registry_.MutexOf(i));
-      Visit(registry_.shards_[i]);
+      Lock& lock = registry_.LockOf(i);
+      const core::LockGuard guard(lock.mutex);
+      Visit(lock.ShardOf(i));
     }
     VisitFlushed();
     for (size_t i = 0; i < kLocks; ++i) TakeKept(registry_.locks_[i]);
@@ -47,7 +48,7 @@ class Registry::Collection {
   void VisitFlushed() {
     std::shared_ptr<Remains> flushed;
     {
-      const std::lock_guard lock(registry_.MutexOf(0));
+      const core::LockGuard handover(registry_.handover_);
       flushed = registry_.flushed_;
     }
     if (flushed == nullptr) return;
@@ -56,7 +57,7 @@ class Registry::Collection {
   void TakeKept(Lock& lock) {
     std::vector<NamedFilter> kept;
     {
-      const std::lock_guard guard(lock.mutex);
+      const core::LockGuard guard(lock.mutex);
       kept.swap(lock.kept);
     }
     for (NamedFilter& named : kept) Add(std::move(named));
@@ -72,7 +73,7 @@ class Registry::Collection {
 };
 
 std::vector<NamedFilter> Registry::Collect(const std::function<void()>& at_that_moment) const {
-  const std::lock_guard one(collecting_);
+  const core::LockGuard one(collecting_);
   return Collection(*this, at_that_moment).Find();
 }
 

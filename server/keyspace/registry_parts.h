@@ -1,12 +1,13 @@
 // registry_parts.h: what a registry is made of; of interest to registry.cc alone.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <chrono>
-#include <condition_variable>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/base/roll_back.h"
 #include "server/keyspace/expiry_index.h"
 #include "server/keyspace/recent_names.h"
@@ -46,14 +48,6 @@ struct Registry::Name {
   uint64_t hash;
 };
 
-struct alignas(64) Registry::Lock {
-  std::mutex mutex;
-  ExpiryIndex expiries;           // of all entries in the shards of this lock
-  RecentNames created;            // in the shards of this lock
-  uint64_t epoch = 0;             // of the latest collection; the same in all locks, and changed with all held
-  std::vector<NamedFilter> kept;  // for the collection under way: as they were at its moment
-};
-
 struct Registry::Shard {
   struct Hash {
     using is_transparent = void;
@@ -73,26 +67,101 @@ struct Registry::Shard {
   uint64_t visited = 0;  // the epoch of the latest collection that has visited it
 };
 
+// Every kLocks-th shard, and what there is to know of all entries in them.
+struct alignas(64) Registry::Lock {
+  // Of the registry.
+  Shard& ShardOf(size_t shard) BITSIEVE_REQUIRES(mutex) { return shards[shard / kLocks]; }
+  // Relaxed: a hint, for which the lock need not be held. So it is not analysed.
+  int64_t NextExpiryHint() const BITSIEVE_NO_THREAD_SAFETY_ANALYSIS { return expiries.next_ms(); }
+
+  core::Mutex mutex;
+  std::array<Shard, kShards / kLocks> shards BITSIEVE_GUARDED_BY(mutex);
+  ExpiryIndex expiries BITSIEVE_GUARDED_BY(mutex);
+  RecentNames created BITSIEVE_GUARDED_BY(mutex);
+  std::vector<NamedFilter> kept BITSIEVE_GUARDED_BY(mutex);  // for the collection under way: as they were at its moment
+  // The same in all locks, and changed with all of them held.
+  uint64_t epoch BITSIEVE_GUARDED_BY(mutex) = 0;                    // of the latest collection
+  KeyspaceLog* log BITSIEVE_GUARDED_BY(mutex) = nullptr;            // null: there is none
+  const core::Filter* sought BITSIEVE_GUARDED_BY(mutex) = nullptr;  // by ReplaceAnywhere
+};
+
+// Null without a log.
+inline AnnouncementPtr AnnounceNamed(KeyspaceLog* log, std::string_view name, const FilterPtr& filter,
+                                     int64_t expires_ms) {
+  return log == nullptr ? nullptr : log->Named(name, filter, expires_ms);
+}
+inline AnnouncementPtr AnnounceUnnamed(KeyspaceLog* log, std::string_view name) {
+  return log == nullptr ? nullptr : log->Unnamed(name);
+}
+
+// Holds two locks, or the one that both are.
+class BITSIEVE_SCOPED_CAPABILITY Registry::TwoLocked {
+ public:
+  TwoLocked(Lock& a, Lock& b) BITSIEVE_ACQUIRE(a.mutex, b.mutex) : first_(std::min(&a, &b)), second_(std::max(&a, &b)) {
+    first_->mutex.lock();
+    if (second_ != first_) second_->mutex.lock();
+  }
+  TwoLocked(const TwoLocked&) = delete;
+  TwoLocked& operator=(const TwoLocked&) = delete;
+  ~TwoLocked() BITSIEVE_RELEASE() {
+    if (second_ != first_) second_->mutex.unlock();
+    first_->mutex.unlock();
+  }
+
+ private:
+  Lock* const first_;
+  Lock* const second_;
+};
+
+// Holds all locks, which are its range. The analysis cannot follow that many: who uses one says so by AssertHeld.
+class Registry::AllLocked {
+ public:
+  explicit AllLocked(const Registry& registry) : locks_(registry.locks_.get(), kLocks) {
+    for (Lock& lock : locks_) lock.mutex.lock();
+  }
+  AllLocked(const AllLocked&) = delete;
+  AllLocked& operator=(const AllLocked&) = delete;
+  ~AllLocked() {
+    for (Lock& lock : locks_) lock.mutex.unlock();
+  }
+
+  auto begin() const { return locks_.begin(); }
+  auto end() const { return locks_.end(); }
+  // Of the registry.
+  Shard& ShardOf(size_t shard) const {
+    Lock& lock = locks_[shard % kLocks];
+    lock.mutex.AssertHeld();
+    return lock.ShardOf(shard);
+  }
+
+ private:
+  const std::span<Lock> locks_;
+};
+
 // A shard while its lock is held: entries come and go together with their lines in the index and the registry's counts.
 class Registry::View {
  public:
   using Map = Shard::Map;
   using Node = Shard::Node;
 
-  View(Registry& registry, size_t shard)
+  // The lock is held for as long as the view lives.
+  View(Registry& registry, Lock& lock, size_t shard) BITSIEVE_REQUIRES(lock.mutex)
       : registry_(registry),
         shard_(shard),
-        lock_(registry.locks_[shard % kLocks]),
-        map_(registry.shards_[shard].map),
-        expiries_(lock_.expiries),
-        created_(lock_.created) {}
+        map_(lock.ShardOf(shard).map),
+        visited_(lock.ShardOf(shard).visited),
+        expiries_(lock.expiries),
+        created_(lock.created),
+        kept_(lock.kept),
+        epoch_(lock.epoch),
+        log_(lock.log) {}
 
   Map& map() { return map_; }
 
   // May throw std::bad_alloc, and has done nothing then; as may Keep, SetExpiry, MakeRoom, IndexAhead, TakeIfDue and
   // Replace.
   void Add(const Name& name, Entry entry) {
-    entry.epoch = lock_.epoch;
+    entry.epoch = epoch_;
     const auto added = map_.emplace(StoredName{std::string(name.text), name.hash}, std::move(entry)).first;
     core::RollBack roll_back([&] { map_.erase(added); });
     Index(added);
@@ -104,11 +173,9 @@ class Registry::View {
   // visited this shard yet.
   void Keep(Map::iterator entry) {
     auto& [name, value] = *entry;
-    if (value.epoch == lock_.epoch) return;
-    if (registry_.shards_[shard_].visited != lock_.epoch) {
-      lock_.kept.push_back({name.text, value.filter, value.expires_ms});
-    }
-    value.epoch = lock_.epoch;
+    if (value.epoch == epoch_) return;
+    if (visited_ != epoch_) kept_.push_back({name.text, value.filter, value.expires_ms});
+    value.epoch = epoch_;
   }
   // A node outlives its place in the map, so that it can die outside of the lock.
   Node Take(Map::iterator entry) noexcept {
@@ -154,7 +221,7 @@ class Registry::View {
     auto& [name, value] = *entry;
     if (value.filter != expected || IsDue(value, registry_.clock_)) return false;
     Keep(entry);
-    const AnnouncementPtr announcement = registry_.AnnounceNamed(name.text, replacement, value.expires_ms);
+    const AnnouncementPtr announcement = AnnounceNamed(log_, name.text, replacement, value.expires_ms);
     value.filter.swap(replacement);
     value.stamp = registry_.CountChange();
     Commit(announcement);
@@ -162,9 +229,9 @@ class Registry::View {
   }
 
   // The soonest of an index that is not empty.
-  static Node TakeFirstExpired(Registry& registry, const ExpiryIndex& expiries) {
-    const ExpiryIndex::Item first = *expiries.items().begin();
-    View view(registry, first.shard);
+  static Node TakeFirstExpired(Registry& registry, Lock& lock) BITSIEVE_REQUIRES(lock.mutex) {
+    const ExpiryIndex::Item first = *lock.expiries.items().begin();
+    View view(registry, lock, first.shard);
     const auto& name = static_cast<const Map::value_type*>(first.entry)->first;
     return view.TakeExpired(view.map_.find(name));
   }
@@ -172,7 +239,7 @@ class Registry::View {
  private:
   Node TakeExpired(Map::iterator entry) {
     Keep(entry);
-    const AnnouncementPtr announcement = registry_.AnnounceUnnamed(entry->first.text);
+    const AnnouncementPtr announcement = AnnounceUnnamed(log_, entry->first.text);
     registry_.expired_.fetch_add(1, std::memory_order_relaxed);
     registry_.CountChange();
     Node node = Take(entry);
@@ -186,10 +253,13 @@ class Registry::View {
 
   Registry& registry_;
   const size_t shard_;
-  Lock& lock_;
   Map& map_;
+  const uint64_t visited_;
   ExpiryIndex& expiries_;
   RecentNames& created_;
+  std::vector<NamedFilter>& kept_;
+  const uint64_t epoch_;
+  KeyspaceLog* const log_;
 };
 
 // A name whose time had come and that was taken out. Made before a lock is taken, it dies, and tells, after that is
@@ -223,21 +293,21 @@ class Registry::Reaper {
   explicit Reaper(std::function<bool()> sweep) : sweep_(std::move(sweep)) {}
   ~Reaper() {
     {
-      const std::lock_guard lock(mutex_);
+      const core::LockGuard lock(mutex_);
       stopping_ = true;
     }
-    wake_.notify_one();
+    wake_.NotifyOne();
     if (thread_.joinable()) thread_.join();
   }
 
   void Take(std::shared_ptr<Remains> remains) {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     waiting_.push_back(std::move(remains));
     Wake();
   }
   // From now on, as long as there is something that will expire.
   void Sweep() {
-    const std::lock_guard lock(mutex_);
+    const core::LockGuard lock(mutex_);
     if (std::exchange(sweeping_, true) && thread_.joinable()) return;
     Wake();
   }
@@ -245,14 +315,14 @@ class Registry::Reaper {
  private:
   static constexpr std::chrono::milliseconds kSweepInterval{100};
 
-  // Called with mutex_ held. If there is no thread to be had, the next caller tries again.
-  void Wake() noexcept {
+  // If there is no thread to be had, the next caller tries again.
+  void Wake() noexcept BITSIEVE_REQUIRES(mutex_) {
     try {
       if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
     } catch (const std::exception&) {
       return;
     }
-    wake_.notify_one();
+    wake_.NotifyOne();
   }
   // Out of memory, it is tried again.
   bool SweepOnce() const noexcept {
@@ -263,32 +333,34 @@ class Registry::Reaper {
     }
   }
 
+  bool HasWork() const BITSIEVE_REQUIRES(mutex_) { return stopping_ || !waiting_.empty(); }
   void Run() {
-    std::unique_lock lock(mutex_);
+    const core::LockGuard lock(mutex_);
     while (true) {
-      const auto has_work = [this] { return stopping_ || !waiting_.empty(); };
-      wake_.wait(lock, [&] { return has_work() || sweeping_; });
-      if (sweeping_) wake_.wait_for(lock, kSweepInterval, has_work);
+      while (!HasWork() && !sweeping_) wake_.Wait(mutex_);
+      const auto sweep_at = std::chrono::steady_clock::now() + kSweepInterval;
+      while (!HasWork() && wake_.WaitUntil(mutex_, sweep_at)) continue;
       if (stopping_ && waiting_.empty()) return;
       std::vector<std::shared_ptr<Remains>> dying = std::exchange(waiting_, {});
       // Before the sweep: what gets an expiry during it sets this again.
       const bool sweep = std::exchange(sweeping_, false);
-      lock.unlock();
-      dying.clear();
-      const bool more = sweep && SweepOnce();
-      lock.lock();
+      bool more = false;
+      {
+        const core::UnlockGuard unlocked(mutex_);
+        dying.clear();
+        more = sweep && SweepOnce();
+      }
       sweeping_ |= more;
     }
   }
 
   const std::function<bool()> sweep_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  // Protected by mutex_.
-  std::vector<std::shared_ptr<Remains>> waiting_;
-  bool sweeping_ = false;
-  bool stopping_ = false;
-  std::thread thread_;
+  core::Mutex mutex_;
+  core::ConditionVariable wake_;
+  std::vector<std::shared_ptr<Remains>> waiting_ BITSIEVE_GUARDED_BY(mutex_);
+  bool sweeping_ BITSIEVE_GUARDED_BY(mutex_) = false;
+  bool stopping_ BITSIEVE_GUARDED_BY(mutex_) = false;
+  std::thread thread_ BITSIEVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace bitsieve::server
