@@ -1,20 +1,11 @@
 #include "cli/ping.h"
 
-#include <fcntl.h>
-#include <netdb.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
+#include <asio/ip/tcp.hpp>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "cli/configuration.h"
 #include "config/quote.h"
@@ -22,113 +13,41 @@
 namespace bitsieve::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Outcome = tl::expected<void, std::string>;
+using Stream = asio::ip::tcp::iostream;
 
 constexpr std::string_view kRequest = "PING\r\n";
 constexpr std::string_view kAnswer = "+PONG\r\n";
 constexpr std::string_view kLoading = "-LOADING ";
 
-std::string SystemError(int number) { return std::strerror(number); }
-
-// Owns a file descriptor.
-class Socket {
- public:
-  explicit Socket(int descriptor) : descriptor_(descriptor) {}
-  Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  Socket& operator=(Socket&&) = delete;
-  ~Socket() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-using SocketOrError = tl::expected<Socket, std::string>;
-
-// Waits until the socket can be read or written without blocking.
-Outcome WaitFor(const Socket& socket, short event, Clock::time_point deadline) {
-  for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd entry{.fd = socket.get(), .events = event, .revents = 0};
-    const int ready = poll(&entry, 1, static_cast<int>(std::max<int64_t>(left, 0)));
-    if (ready > 0) return {};
-    if (ready == 0) return tl::unexpected<std::string>("no answer in time");
-    if (errno != EINTR) return tl::unexpected(SystemError(errno));
-  }
-}
-
-SocketOrError ConnectTo(const addrinfo& address, Clock::time_point deadline) {
-  Socket socket(::socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, address.ai_protocol));
-  if (socket.get() < 0) return tl::unexpected(SystemError(errno));
-  if (connect(socket.get(), address.ai_addr, address.ai_addrlen) == 0) return socket;
-  if (errno != EINPROGRESS) return tl::unexpected(SystemError(errno));
-  if (const Outcome waited = WaitFor(socket, POLLOUT, deadline); !waited) return tl::unexpected(waited.error());
-  int error = 0;
-  socklen_t size = sizeof error;
-  if (getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
-  if (error != 0) return tl::unexpected(SystemError(error));
-  return socket;
-}
-
-// The first of the host's addresses that takes the connection; else the last one's reason.
-SocketOrError ConnectToHost(const std::string& host, uint16_t port, Clock::time_point deadline) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (error != 0) return tl::unexpected<std::string>(gai_strerror(error));
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
-  SocketOrError socket = tl::unexpected<std::string>("no address");
-  for (const addrinfo* address = found; address != nullptr && !socket; address = address->ai_next) {
-    SocketOrError next = ConnectTo(*address, deadline);
-    if (next) return next;
-    socket = tl::unexpected(std::move(next.error()));
-  }
-  return socket;
-}
-
-Outcome SendRequest(const Socket& socket, Clock::time_point deadline) {
-  std::string_view rest = kRequest;
-  while (!rest.empty()) {
-    if (const Outcome waited = WaitFor(socket, POLLOUT, deadline); !waited) return waited;
-    const ssize_t sent = send(socket.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
-    if (sent > 0) rest.remove_prefix(static_cast<size_t>(sent));
-    if (sent < 0 && errno != EINTR && errno != EAGAIN) return tl::unexpected(SystemError(errno));
-  }
-  return {};
+std::string ErrorOf(const Stream& stream) {
+  if (stream.error() == asio::error::host_not_found) return "Name or service not known";
+  if (stream.error() == asio::error::timed_out) return "no answer in time";
+  if (stream.error() == asio::error::eof) return "the connection was closed without an answer";
+  return stream.error().message();
 }
 
 // The first line of the reply; a server that says more than fits is none of ours.
-tl::expected<std::string, std::string> ReceiveLine(const Socket& socket, Clock::time_point deadline) {
+std::string ReceiveLine(Stream& stream) {
   constexpr size_t kMaxLineBytes = 1024;
   std::string line;
-  while (!line.ends_with('\n') && line.size() < kMaxLineBytes) {
-    if (const Outcome waited = WaitFor(socket, POLLIN, deadline); !waited) return tl::unexpected(waited.error());
-    std::array<char, kMaxLineBytes> buffer;
-    const ssize_t received = recv(socket.get(), buffer.data(), buffer.size() - line.size(), 0);
-    if (received == 0) return tl::unexpected<std::string>("the connection was closed without an answer");
-    if (received > 0) line.append(buffer.data(), static_cast<size_t>(received));
-    if (received < 0 && errno != EINTR && errno != EAGAIN) return tl::unexpected(SystemError(errno));
-  }
+  for (char next; line.size() < kMaxLineBytes && !line.ends_with('\n') && stream.get(next);) line += next;
   return line;
 }
 
 }  // namespace
 
 Outcome Ping(const std::string& host, uint16_t port, std::chrono::milliseconds timeout) {
-  const Clock::time_point deadline = Clock::now() + timeout;
-  const SocketOrError socket = ConnectToHost(host, port, deadline);
-  if (!socket) return tl::unexpected("cannot connect: " + socket.error());
-  if (const Outcome sent = SendRequest(*socket, deadline); !sent) return sent;
-  const auto line = ReceiveLine(*socket, deadline);
-  if (!line) return tl::unexpected(line.error());
-  if (*line == kAnswer) return {};
-  if (line->starts_with(kLoading)) return tl::unexpected<std::string>("loading: it is up, and not ready yet");
-  return tl::unexpected("answered " + config::Quoted(line->substr(0, line->find_first_of("\r\n"))) + ", not \"+PONG\"");
+  Stream stream;
+  stream.expires_after(timeout);
+  stream.connect(host, std::to_string(port), asio::ip::tcp::resolver::flags());
+  if (!stream) return tl::unexpected("cannot connect: " + ErrorOf(stream));
+  stream << kRequest << std::flush;
+  const std::string line = ReceiveLine(stream);
+  if (!stream) return tl::unexpected(ErrorOf(stream));
+  if (line == kAnswer) return {};
+  if (line.starts_with(kLoading)) return tl::unexpected<std::string>("loading: it is up, and not ready yet");
+  return tl::unexpected("answered " + config::Quoted(line.substr(0, line.find_first_of("\r\n"))) + ", not \"+PONG\"");
 }
 
 namespace {

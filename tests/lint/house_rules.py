@@ -48,7 +48,7 @@ LAYERS = [
 ]
 # Where a library with a say in the design may be included.
 LIBRARIES = {
-    "asio": ("server/net/", "server/"),
+    "asio": ("server/net/", "server/", "cli/ping."),
     "spdlog/": ("server/", "tests/"),
     "CLI/": ("config/flags.", "cli/", "tests/"),
     "nlohmann/": ("config/", "server/", "tests/"),
