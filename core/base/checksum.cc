@@ -1,44 +1,29 @@
+// The library chooses its instructions at run time, if it was built so; Debian's is, on x86. Measured on one core with
+// AVX-512, in GB/s, of 64 KiB and of 16 MiB at once: 18 and 18 without the choice, 82 and 41 with it (78 and 39 by
+// RunningChecksum). Compiled here with -mavx512f it would be 89 and 46 (51 and 47): not worth code of our own.
 #include "core/base/checksum.h"
 
-#define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#if defined(BITSIEVE_X86_KERNELS)
-#include "core/base/checksum_avx512.h"
+#if defined(BITSIEVE_XXHASH_DISPATCHES)
+#include <xxh_x86dispatch.h>  // puts those that choose in the place of XXH3_64bits and XXH3_64bits_update
 #endif
+
+#include <new>
 
 namespace bitsieve::core {
 
-namespace {
+uint64_t Checksum(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
-#if defined(BITSIEVE_X86_KERNELS)
-bool HasAvx512() { return __builtin_cpu_supports("avx512f"); }
-#endif
+void RunningChecksum::Free::operator()(XXH3_state_s* state) const { XXH3_freeState(state); }
 
-}  // namespace
-
-uint64_t Checksum(std::string_view bytes) {
-#if defined(BITSIEVE_X86_KERNELS)
-  if (HasAvx512()) return ChecksumAvx512(bytes.data(), bytes.size());
-#endif
-  return XXH3_64bits(bytes.data(), bytes.size());
+RunningChecksum::RunningChecksum() : state_(XXH3_createState()) {
+  if (state_ == nullptr) throw std::bad_alloc();
+  XXH3_64bits_reset(state_.get());
 }
 
-struct RunningChecksum::State {
-  XXH3_state_t xxh;
-};
+void RunningChecksum::Add(std::string_view bytes) { XXH3_64bits_update(state_.get(), bytes.data(), bytes.size()); }
 
-RunningChecksum::RunningChecksum() : state_(std::make_unique<State>()) { XXH3_64bits_reset(&state_->xxh); }
-RunningChecksum::RunningChecksum(RunningChecksum&&) noexcept = default;
-RunningChecksum::~RunningChecksum() = default;
-
-void RunningChecksum::Add(std::string_view bytes) {
-#if defined(BITSIEVE_X86_KERNELS)
-  if (HasAvx512()) return AddToChecksumAvx512(&state_->xxh, bytes.data(), bytes.size());
-#endif
-  XXH3_64bits_update(&state_->xxh, bytes.data(), bytes.size());
-}
-
-uint64_t RunningChecksum::Value() const { return XXH3_64bits_digest(&state_->xxh); }
+uint64_t RunningChecksum::Value() const { return XXH3_64bits_digest(state_.get()); }
 
 }  // namespace bitsieve::core

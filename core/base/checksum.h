@@ -5,6 +5,8 @@
 #include <memory>
 #include <string_view>
 
+struct XXH3_state_s;  // of the library
+
 namespace bitsieve::core {
 
 uint64_t Checksum(std::string_view bytes);
@@ -13,16 +15,16 @@ uint64_t Checksum(std::string_view bytes);
 class RunningChecksum {
  public:
   RunningChecksum();
-  RunningChecksum(RunningChecksum&&) noexcept;
-  ~RunningChecksum();
 
   void Add(std::string_view bytes);
   // Of all that was added so far.
   uint64_t Value() const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Free {
+    void operator()(XXH3_state_s* state) const;
+  };
+  std::unique_ptr<XXH3_state_s, Free> state_;
 };
 
 }  // namespace bitsieve::core
