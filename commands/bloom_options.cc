@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 
 #include "commands/create_options.h"
 #include "commands/filter_templates.h"
 #include "commands/type_options.h"
 #include "commands/wire_errors.h"
+#include "core/base/parse.h"
 
 namespace bitsieve::commands {
 namespace {
@@ -41,12 +41,6 @@ bool StatesOtherType(ArgumentReader reader, const OptionErrors& errors, const Fi
   while (reader.More() && (ReadCreateOption(reader, errors, params, given) || reader.Skip("NOCREATE"))) {
   }
   return given.type && found.type() && params.type != *found.type();
-}
-
-std::string Text(double number) {
-  char text[32];
-  const auto [end, error] = std::to_chars(text, text + sizeof text, number);
-  return error == std::errc{} ? std::string(text, end) : std::string();
 }
 
 }  // namespace
@@ -130,7 +124,8 @@ std::optional<std::string> DifferenceFrom(const ReserveRequest& request, const c
     return wire::ExistsWithOther("type", core::FilterTypeName(have.type), core::FilterTypeName(asked.type));
   }
   if (have.error_rate != asked.error_rate) {
-    return wire::ExistsWithOther("error rate", Text(have.error_rate), Text(asked.error_rate));
+    return wire::ExistsWithOther("error rate", core::ShortestText(have.error_rate),
+                                 core::ShortestText(asked.error_rate));
   }
   if (have.capacity != asked.capacity) {
     return wire::ExistsWithOther("capacity", std::to_string(have.capacity), std::to_string(asked.capacity));
@@ -140,7 +135,8 @@ std::optional<std::string> DifferenceFrom(const ReserveRequest& request, const c
   }
   if (std::optional<std::string> difference = TypeOptionDifference(have, asked)) return difference;
   if (request.tightening_given && have.tightening_ratio != asked.tightening_ratio) {
-    return wire::ExistsWithOther("tightening ratio", Text(have.tightening_ratio), Text(asked.tightening_ratio));
+    return wire::ExistsWithOther("tightening ratio", core::ShortestText(have.tightening_ratio),
+                                 core::ShortestText(asked.tightening_ratio));
   }
   if (request.seed && have.seed != *request.seed) {
     return wire::ExistsWithOther("seed", std::to_string(have.seed), std::to_string(*request.seed));

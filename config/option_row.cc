@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "config/quote.h"
+#include "core/base/parse.h"
 
 namespace bitsieve::config {
 namespace {
@@ -29,12 +30,6 @@ std::optional<Number> ParseNumber(std::string_view text) {
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || stop != end) return std::nullopt;
   return value;
-}
-
-std::string Shortest(double value) {
-  std::array<char, 32> buffer;
-  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  return {buffer.data(), result.ptr};
 }
 
 struct SizeUnit {
@@ -130,26 +125,26 @@ std::string VariableName(const OptionRow& row) {
 }
 
 std::string AllowedValues(const OptionRow& row) {
-  return std::visit(Overloaded{
-                        [&](const WholeNumber& d) {
-                          const std::string unit = row.unit.empty() ? "" : " of " + std::string(row.unit);
-                          return "a whole number" + unit + " from " + std::to_string(d.min) + " to " +
-                                 std::to_string(d.max);
-                        },
-                        [](const ByteSize& d) {
-                          return std::string(d.automatic ? "auto, or " : "") + "a size in bytes, kb, mb or gb from " +
-                                 ReadableBytes(d.min) + " to " + ReadableBytes(d.max);
-                        },
-                        [](const Real& d) {
-                          const std::string range = "a number from " + Shortest(d.min) + " to " + Shortest(d.max);
-                          if (d.capped_below == 0) return range;
-                          return range + ", or a larger one below " + Shortest(d.capped_below) +
-                                 ", which is taken as " + Shortest(d.max);
-                        },
-                        [](const OneOf& d) { return "one of " + Joined(d.words); },
-                        [](const Text& d) { return std::string(d.what); },
-                    },
-                    row.domain);
+  return std::visit(
+      Overloaded{
+          [&](const WholeNumber& d) {
+            const std::string unit = row.unit.empty() ? "" : " of " + std::string(row.unit);
+            return "a whole number" + unit + " from " + std::to_string(d.min) + " to " + std::to_string(d.max);
+          },
+          [](const ByteSize& d) {
+            return std::string(d.automatic ? "auto, or " : "") + "a size in bytes, kb, mb or gb from " +
+                   ReadableBytes(d.min) + " to " + ReadableBytes(d.max);
+          },
+          [](const Real& d) {
+            const std::string range = "a number from " + core::ShortestText(d.min) + " to " + core::ShortestText(d.max);
+            if (d.capped_below == 0) return range;
+            return range + ", or a larger one below " + core::ShortestText(d.capped_below) + ", which is taken as " +
+                   core::ShortestText(d.max);
+          },
+          [](const OneOf& d) { return "one of " + Joined(d.words); },
+          [](const Text& d) { return std::string(d.what); },
+      },
+      row.domain);
 }
 
 core::Status SetOption(const OptionRow& row, std::string_view text, Options& options) {
@@ -179,7 +174,7 @@ std::string OptionText(const OptionRow& row, const Options& options) {
           if (uint64_t{options.*member} == kAutomatic) return std::string(kAutomaticText);
           return std::to_string(options.*member);
         } else if constexpr (std::is_floating_point_v<T>) {
-          return Shortest(options.*member);
+          return core::ShortestText(options.*member);
         } else {
           return options.*member;
         }

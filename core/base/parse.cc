@@ -1,5 +1,6 @@
 #include "core/base/parse.h"
 
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -22,6 +23,12 @@ bool HasOneSpelling(std::string_view text) {
   return !digits.starts_with('0') || (digits.size() == 1 && !negative);
 }
 
+// Of what std::to_chars makes of the number.
+std::string DoubleText(double number, auto... format) {
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number, format...).ptr};
+}
+
 char Lower(char byte) { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + ('a' - 'A')) : byte; }
 
 }  // namespace
@@ -39,6 +46,10 @@ std::optional<double> ParseDouble(std::string_view text) {
   const std::optional<double> number = ParseWhole<double>(text);
   return number && !std::isnan(*number) ? number : std::nullopt;
 }
+
+std::string ShortestText(double number) { return DoubleText(number); }
+
+std::string RoundedText(double number, int digits) { return DoubleText(number, std::chars_format::general, digits); }
 
 bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;

@@ -1,8 +1,10 @@
-// parse.h: text to numbers, as strict as Redis is. Thread-safe: pure functions.
+// parse.h: text to numbers, as strict as Redis is, and doubles to text. (Those of replies: ReplyWriter.) Thread-safe:
+// pure functions.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace bitsieve::core {
@@ -12,6 +14,12 @@ std::optional<int64_t> ParseInteger(std::string_view text);
 std::optional<uint64_t> ParseUnsigned(std::string_view text);
 // A finite or infinite number in decimal or scientific notation; never NaN, never a number that only rounds to zero.
 std::optional<double> ParseDouble(std::string_view text);
+
+// The fewest characters that read back as the same number: "0.01", "1e-04".
+std::string ShortestText(double number);
+// To so many significant digits, as printf's %g: "0.01", "0.0001", "1e-05".
+std::string RoundedText(double number, int digits);
+
 bool EqualsIgnoringCase(std::string_view a, std::string_view b);
 
 }  // namespace bitsieve::core

@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <iterator>
 #include <string>
 #include <thread>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "core/base/mutex.h"
+#include "core/base/parse.h"
 #include "core/families/bloom/scalable_filter.h"
 #include "core/families/bloom/sizing.h"
 #include "core/filter/filter_factory.h"
@@ -25,12 +25,6 @@ using LinkList = std::vector<const Link*>;  // oldest first
 
 tl::unexpected<Error> Refuse(const std::string& why) { return Fail(ErrorCode::kInvalidArgument, why); }
 
-std::string Short(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", number);
-  return text;
-}
-
 std::string Differ(const std::string& what, const std::string& first, const std::string& other) {
   return "they differ in their " + what + ": " + first + " and " + other;
 }
@@ -43,7 +37,7 @@ std::string LinkDifference(size_t index, const LinkShape& first, const LinkShape
     return Differ("capacity" + of_link, std::to_string(first.capacity), std::to_string(other.capacity));
   }
   if (first.error_rate != other.error_rate) {
-    return Differ("error rate" + of_link, Short(first.error_rate), Short(other.error_rate));
+    return Differ("error rate" + of_link, RoundedText(first.error_rate, 6), RoundedText(other.error_rate, 6));
   }
   if (first.counter_bits != other.counter_bits) {
     return Differ("counter bits", std::to_string(first.counter_bits), std::to_string(other.counter_bits));

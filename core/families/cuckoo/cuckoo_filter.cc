@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstdio>
 
+#include "core/base/parse.h"
 #include "core/families/cuckoo/cuckoo_sizing.h"
 #include "core/families/cuckoo/cuckoo_type.h"
 #include "core/filter/parts_image.h"
@@ -11,12 +11,6 @@
 namespace bitsieve::core {
 
 namespace {
-
-std::string Short(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", number);
-  return text;
-}
 
 uint64_t DivideUp(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
@@ -38,7 +32,7 @@ Result<std::unique_ptr<Filter>> CuckooFilter::Make(const FilterParams& params, M
     return Fail(ErrorCode::kInvalidArgument,
                 "error rate is too small for fingerprints of 32 bits; the smallest of a "
                 "cuckoo filter such as this is " +
-                    Short(smallest * 1.05));
+                    RoundedText(smallest * 1.05, 2));
   }
   Result<std::unique_ptr<CuckooTable>> table = CuckooTable::Make(shape, nullptr, budget);
   if (!table) return tl::unexpected(std::move(table).error());

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "core/base/parse.h"
 #include "core/families/fingerprint/fingerprint_codec.h"
 #include "core/families/fingerprint/fingerprint_sizing.h"
 #include "core/filter/parts_image.h"
@@ -22,11 +22,11 @@ std::optional<FingerprintShape> ShapeFor(uint64_t capacity, double rate) {
 }
 
 Error TooSmallRate(const FilterParams& params) {
-  char smallest[32];  // rounded up in its last digit, so that what is told can be asked for
-  std::snprintf(smallest, sizeof smallest, "%.2g", SmallestFingerprintRate() / params.first_link_share * 1.05);
+  // Rounded up in its last digit, so that what is told can be asked for.
+  const double smallest = SmallestFingerprintRate() / params.first_link_share * 1.05;
   return {ErrorCode::kInvalidArgument,
           "error rate is too small for signatures of 32 bits; the smallest of a fingerprint filter such as this is " +
-              std::string(smallest)};
+              RoundedText(smallest, 2)};
 }
 
 }  // namespace
