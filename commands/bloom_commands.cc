@@ -9,7 +9,7 @@
 #include "commands/bloom_info.h"
 #include "commands/bloom_options.h"
 #include "commands/filter_commands.h"
-#include "commands/item_hashes.h"
+#include "commands/item_lookup.h"
 #include "commands/notices.h"
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
@@ -169,47 +169,19 @@ void Insert(CommandContext& context) {
   AddItems(context, *filter, request.items);
 }
 
-void WritePresence(CommandContext& context, std::span<const uint8_t> present) {
-  uint64_t hits = 0;
-  for (const uint8_t each : present) {
-    hits += each;
-    context.reply.Boolean(each != 0);
-  }
-  context.tally.hits += hits;
-  context.tally.misses += present.size() - hits;
-}
-
 void AnswerExists(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
-  std::array<uint8_t, kMaxRun> present;
-  const std::span told(present.data(), hashes.size());
-  filter.MayContain(hashes, told);
-  WritePresence(context, told);
+  WritePresence(context, &filter, hashes);
 }
 
 void Exists(CommandContext& context) {
-  constexpr uint8_t kAbsent = 0;
   const bool strict = context.arguments.size() > 3;
   if (strict && !EqualsIgnoringCase(context.arguments[3], "STRICT")) return context.Error(wire::kSyntax);
-  core::Filter* filter = context.FindFilter();
+  const core::Filter* filter = context.FindFilter();
   if (filter == nullptr && strict) return context.Error(wire::kNotFound);
-  if (filter == nullptr) return WritePresence(context, {&kAbsent, 1});
-  const KeyHash hash = filter->HashOf(context.arguments[2]);
-  AnswerExists(context, *filter, {&hash, 1});
+  ReplyPresence(context, filter);
 }
 
-void MultiExists(CommandContext& context) {
-  const Arguments items = context.arguments.subspan(2);
-  const core::Filter* filter = context.FindFilter();
-  HashChunk hashes;
-  std::array<uint8_t, kItemChunk> present{};
-  context.reply.ArrayHeader(items.size());
-  for (size_t done = 0; done < items.size(); done += kItemChunk) {
-    const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
-    const std::span told(present.data(), chunk.size());
-    if (filter != nullptr) filter->MayContain(HashItems(*filter, chunk, hashes), told);
-    WritePresence(context, told);
-  }
-}
+void MultiExists(CommandContext& context) { ReplyPresences(context, context.FindFilter()); }
 
 void Cardinality(CommandContext& context) {
   const core::Filter* filter = context.FindFilter();

@@ -8,7 +8,7 @@
 #include "commands/cuckoo_lookup.h"
 #include "commands/cuckoo_options.h"
 #include "commands/filter_commands.h"
-#include "commands/item_hashes.h"
+#include "commands/item_lookup.h"
 #include "commands/notices.h"
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
@@ -149,58 +149,19 @@ void Insert(CommandContext& context) {
 
 // ---- asking: of a missing filter, and of one of another type, the answer is no
 
-void WritePresence(CommandContext& context, std::span<const uint8_t> present) {
-  uint64_t hits = 0;
-  for (const uint8_t each : present) {
-    hits += each;
-    context.reply.Boolean(each != 0);
-  }
-  context.tally.hits += hits;
-  context.tally.misses += present.size() - hits;
-}
-
 void AnswerExists(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
-  std::array<uint8_t, kMaxRun> present{};
-  const std::span told(present.data(), hashes.size());
-  if (const RedisCuckoo* cuckoo = AsCuckoo(&filter)) cuckoo->MayContain(hashes, told);
-  WritePresence(context, told);
+  WritePresence(context, AsCuckoo(&filter), hashes);
 }
 
-void Exists(CommandContext& context) {
-  constexpr uint8_t kAbsent = 0;
-  core::Filter* const filter = context.FindFilter();
-  if (filter == nullptr) return WritePresence(context, {&kAbsent, 1});
-  const KeyHash hash = filter->HashOf(context.arguments[2]);
-  AnswerExists(context, *filter, {&hash, 1});
-}
+void Exists(CommandContext& context) { ReplyPresence(context, AsCuckoo(context.FindFilter())); }
 
-void MultiExists(CommandContext& context) {
-  const Arguments items = context.arguments.subspan(2);
-  const RedisCuckoo* const cuckoo = AsCuckoo(context.FindFilter());
-  HashChunk hashes;
-  std::array<uint8_t, kItemChunk> present{};
-  context.reply.ArrayHeader(items.size());
-  for (size_t done = 0; done < items.size(); done += kItemChunk) {
-    const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
-    const std::span told(present.data(), chunk.size());
-    if (cuckoo != nullptr) cuckoo->MayContain(HashItems(*cuckoo, chunk, hashes), told);
-    WritePresence(context, told);
-  }
-}
+void MultiExists(CommandContext& context) { ReplyPresences(context, AsCuckoo(context.FindFilter())); }
 
 void AnswerCounts(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
-  std::array<uint64_t, kMaxRun> counts{};
-  const std::span told(counts.data(), hashes.size());
-  if (const RedisCuckoo* cuckoo = AsCuckoo(&filter)) cuckoo->Count(hashes, told);
-  for (const uint64_t each : told) context.reply.Integer(static_cast<int64_t>(each));
+  WriteCounts(context, AsCuckoo(&filter), hashes);
 }
 
-void Count(CommandContext& context) {
-  core::Filter* const filter = context.FindFilter();
-  if (filter == nullptr) return context.reply.Integer(0);
-  const KeyHash hash = filter->HashOf(context.arguments[2]);
-  AnswerCounts(context, *filter, {&hash, 1});
-}
+void Count(CommandContext& context) { ReplyCount(context, AsCuckoo(context.FindFilter())); }
 
 // ---- removing
 

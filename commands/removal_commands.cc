@@ -5,7 +5,7 @@
 
 #include "commands/cuckoo_lookup.h"
 #include "commands/filter_commands.h"
-#include "commands/item_hashes.h"
+#include "commands/item_lookup.h"
 #include "commands/notices.h"
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
@@ -61,20 +61,14 @@ void AnswerCounts(CommandContext& context, core::Filter& filter, std::span<const
     for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::CannotCount(filter.type().name));
     return;
   }
-  std::array<uint64_t, kMaxRun> counts;
-  const std::span told(counts.data(), hashes.size());
-  filter.Count(hashes, told);
-  for (const uint64_t each : told) context.reply.Integer(static_cast<int64_t>(each));
+  WriteCounts(context, &filter, hashes);
 }
 
 void Count(CommandContext& context) {
-  core::Filter* filter = context.FindFilter();
-  if (filter == nullptr) return context.reply.Integer(0);
-  const KeyHash hash = filter->HashOf(context.arguments[2]);
-  AnswerCounts(context, *filter, {&hash, 1});
+  core::Filter* const filter = context.FindFilter();
+  if (filter != nullptr && !filter->capabilities().count) return context.Error(wire::CannotCount(filter->type().name));
+  ReplyCount(context, filter);
 }
-
-static_assert(kItemChunk <= kMaxRun);
 
 constexpr CommandRow kRows[] = {
     {.name = "bf.del",

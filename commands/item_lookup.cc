@@ -1,0 +1,63 @@
+#include "commands/item_lookup.h"
+
+#include <algorithm>
+
+namespace bitsieve::commands {
+
+namespace {
+
+static_assert(kItemChunk <= kMaxRun);
+
+// The item that is argument 2. Of no filter any hash will do.
+core::KeyHash HashOfItem(const CommandContext& context, const core::Filter* filter) {
+  return filter == nullptr ? core::KeyHash{} : filter->HashOf(context.arguments[2]);
+}
+
+}  // namespace
+
+void WritePresence(CommandContext& context, const core::Filter* filter, std::span<const core::KeyHash> hashes) {
+  std::array<uint8_t, kMaxRun> room;
+  const std::span present(room.data(), hashes.size());
+  if (filter != nullptr) {
+    filter->MayContain(hashes, present);
+  } else {
+    std::ranges::fill(present, uint8_t{0});
+  }
+  uint64_t hits = 0;
+  for (const uint8_t each : present) {
+    hits += each;
+    context.reply.Boolean(each != 0);
+  }
+  context.tally.hits += hits;
+  context.tally.misses += present.size() - hits;
+}
+
+void WriteCounts(CommandContext& context, const core::Filter* filter, std::span<const core::KeyHash> hashes) {
+  std::array<uint64_t, kMaxRun> room{};
+  const std::span counts(room.data(), hashes.size());
+  if (filter != nullptr) filter->Count(hashes, counts);
+  for (const uint64_t each : counts) context.reply.Integer(static_cast<int64_t>(each));
+}
+
+void ReplyPresence(CommandContext& context, const core::Filter* filter) {
+  const core::KeyHash hash = HashOfItem(context, filter);
+  WritePresence(context, filter, {&hash, 1});
+}
+
+void ReplyCount(CommandContext& context, const core::Filter* filter) {
+  const core::KeyHash hash = HashOfItem(context, filter);
+  WriteCounts(context, filter, {&hash, 1});
+}
+
+void ReplyPresences(CommandContext& context, const core::Filter* filter) {
+  const Arguments items = context.arguments.subspan(2);
+  HashChunk hashes;
+  context.reply.ArrayHeader(items.size());
+  for (size_t done = 0; done < items.size(); done += kItemChunk) {
+    const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
+    if (filter != nullptr) HashItems(*filter, chunk, hashes);
+    WritePresence(context, filter, std::span(hashes).first(chunk.size()));
+  }
+}
+
+}  // namespace bitsieve::commands

@@ -1,0 +1,39 @@
+// item_lookup.h: the items of a command as a filter knows them, some at a time, and the replies to membership tests and
+// counts, which BF.* and CF.* share. Confined to the context's loop.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "commands/command.h"
+#include "core/filter/filter.h"
+
+namespace bitsieve::commands {
+
+// Items hashed and prefetched together within one command: as many cache misses overlap as the processor can hold.
+inline constexpr size_t kItemChunk = 64;
+using HashChunk = std::array<core::KeyHash, kItemChunk>;
+
+// Hashes at most kItemChunk items into `room`, and starts loading what they will touch.
+inline std::span<const core::KeyHash> HashItems(const core::Filter& filter, Arguments items, HashChunk& room) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    room[i] = filter.HashOf(items[i]);
+    filter.Prefetch(room[i]);
+  }
+  return {room.data(), items.size()};
+}
+
+// Each of the following takes null for a filter that holds nothing, and replies as of an empty one.
+
+// One reply a hash, of at most kMaxRun.
+void WritePresence(CommandContext& context, const core::Filter* filter, std::span<const core::KeyHash> hashes);
+void WriteCounts(CommandContext& context, const core::Filter* filter, std::span<const core::KeyHash> hashes);
+
+// Of the item that is argument 2.
+void ReplyPresence(CommandContext& context, const core::Filter* filter);
+void ReplyCount(CommandContext& context, const core::Filter* filter);
+// An array, of the items from argument 2 on.
+void ReplyPresences(CommandContext& context, const core::Filter* filter);
+
+}  // namespace bitsieve::commands
