@@ -20,7 +20,6 @@
 namespace bitsieve::commands {
 
 struct CommandContext;
-struct CuckooLoads;
 struct Transfers;
 class FilterEvents;
 using Handler = void (*)(CommandContext& context);
@@ -130,10 +129,9 @@ struct Environment {
   FilterKeyspace* keyspace = nullptr;
   const CommandSettings* settings = nullptr;
   FreezeQueue* freezing = nullptr;
-  Transfers* transfers = nullptr;       // dumps and loads in progress
-  CuckooLoads* cuckoo_loads = nullptr;  // the same of CF.LOADCHUNK
-  FilterEvents* events = nullptr;       // null: none are published
-  Workers* workers = nullptr;           // null: every command runs on its loop
+  Transfers* transfers = nullptr;  // dumps and loads in progress
+  FilterEvents* events = nullptr;  // null: none are published
+  Workers* workers = nullptr;      // null: every command runs on its loop
 };
 
 // What a handler works with. One per batch; the parts that belong to one command are set before each.

@@ -4,13 +4,12 @@
 #include <string>
 #include <utility>
 
-#include "commands/cuckoo_loads.h"
 #include "commands/cuckoo_lookup.h"
 #include "commands/filter_commands.h"
 #include "commands/notices.h"
+#include "commands/transfers.h"
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
-#include "core/base/bytes.h"
 #include "core/families/redisbloom/redis_cuckoo_codec.h"
 
 namespace bitsieve::commands {
@@ -90,7 +89,7 @@ void ScanDump(CommandContext& context) {
 
 // ---- loading: the filter is published with its last byte
 
-CuckooLoads& LoadsOf(CommandContext& context) { return *context.environment.cuckoo_loads; }
+PendingLoads& LoadsOf(CommandContext& context) { return context.environment.transfers->loads; }
 
 void PublishLoaded(CommandContext& context, core::FilterDecoder& decoder) {
   core::Result<std::unique_ptr<core::Filter>> loaded = decoder.Finish();
@@ -120,26 +119,32 @@ void BeginLoad(CommandContext& context) {
   auto overhead = core::MemoryReservation::TryTake(memory, kNameOverheadBytes + name.size());
   auto decoder = core::OpenRedisCuckooDump(*header, memory);
   if (!overhead.held() || !decoder) return context.Error(wire::kOutOfMemory);
-  auto load = std::make_unique<CuckooLoad>(CuckooLoad{std::move(overhead), std::move(*decoder)});
+  auto load =
+      std::make_unique<PendingLoad>(PendingLoad{LoadFormat::kRedisCuckoo, std::move(overhead), std::move(*decoder)});
   if (!LoadsOf(context).Put(name, std::move(load))) return context.Error(wire::kTooManyCuckooLoads);
   context.reply.Ok();
 }
 
 // RedisBloom's iterators are the place behind the data, and one.
-bool IsNext(const CuckooLoad& load, uint64_t position, uint64_t size) {
+bool IsNext(const PendingLoad& load, uint64_t position, uint64_t size) {
   const uint64_t left = load.decoder->body_bytes() - load.received;
   return size != 0 && size <= left && position - 1 == load.received + size;
 }
 
+// Empty if it was taken in.
+std::string_view TakeIn(PendingLoad& load, uint64_t position, std::string_view data) {
+  if (load.format != LoadFormat::kRedisCuckoo) return wire::kNotFound;  // BF.LOADCHUNK's
+  return IsNext(load, position, data.size()) && load.Append(data) ? "" : wire::kChunkRefused;
+}
+
 void ContinueLoad(CommandContext& context, uint64_t position) {
-  const std::string_view name = context.arguments[1], data = context.arguments[3];
-  std::unique_ptr<CuckooLoad> load = LoadsOf(context).Take(name);
+  const std::string_view name = context.arguments[1];
+  std::unique_ptr<PendingLoad> load = LoadsOf(context).Take(name);
   if (load == nullptr) return context.Error(wire::kNotFound);
-  const bool taken = IsNext(*load, position, data.size()) && load->decoder->Append(core::AsBytes(data));
-  if (taken) load->received += data.size();
-  if (taken && load->received == load->decoder->body_bytes()) return PublishLoaded(context, *load->decoder);
+  const std::string_view error = TakeIn(*load, position, context.arguments[3]);
+  if (error.empty() && load->IsWhole()) return PublishLoaded(context, *load->decoder);
   const bool kept = LoadsOf(context).Return(name, std::move(load));
-  if (!taken) return context.Error(wire::kChunkRefused);
+  if (!error.empty()) return context.Error(error);
   if (!kept) return context.Error(wire::kTooManyCuckooLoads);
   context.reply.Ok();
 }

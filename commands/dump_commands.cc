@@ -15,7 +15,6 @@
 #include "commands/transfers.h"
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
-#include "core/base/bytes.h"
 #include "core/families/redisbloom/redis_bloom_codec.h"
 #include "core/families/redisbloom/redis_bloom_filter.h"
 #include "core/filter/filter_dump.h"
@@ -141,11 +140,10 @@ void PublishLoaded(CommandContext& context, LoadFormat format, core::FilterDecod
 // Takes the next bytes in; publishes the filter with the last ones, and else keeps `load` for the next ones.
 void TakeIn(CommandContext& context, std::unique_ptr<PendingLoad> load, std::string_view bytes, uint64_t cursor) {
   const std::string_view name = context.arguments[1];
-  if (const core::Status status = load->decoder->Append(core::AsBytes(bytes)); !status) {
+  if (const core::Status status = load->Append(bytes); !status) {
     return RefuseBytes(context, load->format, status.error());
   }
-  load->received += bytes.size();
-  if (load->received == load->decoder->body_bytes()) return PublishLoaded(context, load->format, *load->decoder);
+  if (load->IsWhole()) return PublishLoaded(context, load->format, *load->decoder);
   const bool begins = std::exchange(load->last_cursor, cursor) == 0;
   PendingLoads& loads = TransfersOf(context).loads;
   const bool kept = begins ? loads.Put(name, std::move(load)) : loads.Return(name, std::move(load));
@@ -183,6 +181,7 @@ std::string_view MisplacedRedisBloom(const PendingLoad& load, int64_t cursor, ui
 }
 
 std::string_view Misplaced(const PendingLoad& load, int64_t cursor, uint64_t size) {
+  if (load.format == LoadFormat::kRedisCuckoo) return wire::kNotFound;  // CF.LOADCHUNK's
   if (load.format == LoadFormat::kRedisBloom) return MisplacedRedisBloom(load, cursor, size);
   return static_cast<uint64_t>(cursor) == load.last_cursor + 1 ? "" : wire::kChunkNotNext;
 }

@@ -14,6 +14,7 @@
 
 #include "commands/idle_table.h"
 #include "commands/keyspace.h"
+#include "core/base/bytes.h"
 #include "core/base/memory_budget.h"
 #include "core/filter/filter_dump.h"
 #include "core/filter/filter_factory.h"
@@ -21,15 +22,23 @@
 namespace bitsieve::commands {
 
 // Whose header it was that a load began with: the chunks of another format do not continue it.
-enum class LoadFormat : uint8_t { kBitsieve, kRedisBloom };
+enum class LoadFormat : uint8_t { kBitsieve, kRedisBloom, kRedisCuckoo };
 
-// A filter that arrives in chunks, in order; under its future name. Confined to who took it.
+// A filter that arrives in chunks, in order, by BF.LOADCHUNK or CF.LOADCHUNK; under its future name. Confined to the
+// thread that took it.
 struct PendingLoad {
   LoadFormat format;
   core::MemoryReservation overhead;  // of the name and of this
   std::unique_ptr<core::FilterDecoder> decoder;
   uint64_t received = 0;     // bytes of the decoder's body
-  uint64_t last_cursor = 0;  // that came with the last chunk
+  uint64_t last_cursor = 0;  // that came with the last chunk, of BF.LOADCHUNK
+
+  core::Status Append(std::string_view bytes) {
+    if (core::Status status = decoder->Append(core::AsBytes(bytes)); !status) return status;
+    received += bytes.size();
+    return {};
+  }
+  bool IsWhole() const { return received == decoder->body_bytes(); }
 };
 
 using PendingLoads = IdleTable<PendingLoad>;

@@ -19,7 +19,6 @@
 #include <utility>
 
 #include "commands/command_settings.h"
-#include "commands/cuckoo_loads.h"
 #include "commands/transfers.h"
 #include "config/client_memory.h"
 #include "core/base/memory_budget.h"
@@ -150,7 +149,6 @@ class Server {
   Storage storage_;
   CommandSettings command_settings_;
   Transfers transfers_;
-  CuckooLoads cuckoo_loads_;
   Claims claims_;
   NetSettings net_settings_;
   std::unique_ptr<RunTimeOptions> run_time_options_;
@@ -313,7 +311,6 @@ core::Status Server::OpenNetwork() {
                                          .settings = &command_settings_,
                                          .freezing = &freezer_,
                                          .transfers = &transfers_,
-                                         .cuckoo_loads = &cuckoo_loads_,
                                          .durability = &storage_,
                                          .claims = &claims_,
                                          .pub_sub = &pub_sub_,

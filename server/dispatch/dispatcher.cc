@@ -273,7 +273,6 @@ commands::Environment FiltersOf(const Dispatcher::Environment& environment) {
           .settings = environment.settings,
           .freezing = environment.freezing,
           .transfers = environment.transfers,
-          .cuckoo_loads = environment.cuckoo_loads,
           .events = environment.events,
           .workers = environment.workers};
 }

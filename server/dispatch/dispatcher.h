@@ -71,8 +71,7 @@ class Dispatcher {
     LoopStats* loop_stats;  // this loop's
     const CommandSettings* settings;
     FreezeQueue* freezing = nullptr;
-    Transfers* transfers = nullptr;  // dumps and loads in progress
-    CuckooLoads* cuckoo_loads = nullptr;
+    Transfers* transfers = nullptr;    // dumps and loads in progress
     Durability* durability = nullptr;  // null: nothing is logged, and no reply waits
     Claims* claims = nullptr;          // null: transactions of other loops are not kept apart
     PubSub* pub_sub = nullptr;

@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "commands/command_settings.h"
-#include "commands/cuckoo_loads.h"
 #include "commands/filter_templates.h"
 #include "commands/transfers.h"
 #include "config/options.h"
@@ -49,7 +48,6 @@ class ServingFixture {
                                                    .settings = &settings_,
                                                    .freezing = &freezer_,
                                                    .transfers = &transfers_,
-                                                   .cuckoo_loads = &cuckoo_loads_,
                                                    .durability = &storage_};
     net_ = std::make_unique<server::NetServer>(loops, commands, limits_, net_settings_);
     const auto listening = net_->Listen("127.0.0.1", 0);
@@ -98,7 +96,6 @@ class ServingFixture {
   server::ServerStats stats_;
   server::CommandSettings settings_;
   server::Transfers transfers_;
-  server::CuckooLoads cuckoo_loads_;
   protocol::RequestLimits limits_;
   server::NetSettings net_settings_;
   std::unique_ptr<server::NetServer> net_;

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "commands/command_settings.h"
-#include "commands/cuckoo_loads.h"
 #include "commands/transfers.h"
 #include "core/base/memory_budget.h"
 #include "server/commands/all_commands.h"
@@ -44,7 +43,7 @@ class CommandFixture {
     clients.Add(client);
     dispatcher = std::make_unique<server::Dispatcher>(server::Dispatcher::Environment{
         &server::AllCommands(), &registry, &control, &clients, &stats, &stats.loops.front(), &settings, &control,
-        &transfers, &cuckoo_loads, &durability, &claims, &pub_sub, &events});
+        &transfers, &durability, &claims, &pub_sub, &events});
   }
 
   // The reply to one command.
@@ -76,7 +75,6 @@ class CommandFixture {
   server::ServerStats stats;
   server::CommandSettings settings;
   server::Transfers transfers;
-  server::CuckooLoads cuckoo_loads;
   FakeDurability durability;
   server::Claims claims;
   server::PubSub pub_sub;

@@ -36,7 +36,6 @@ class AsideTest : public testing::Test, protected CommandFixture {
                                                                       .loop_stats = &stats.loops.front(),
                                                                       .settings = &settings,
                                                                       .transfers = &transfers,
-                                                                      .cuckoo_loads = &cuckoo_loads,
                                                                       .durability = &durability,
                                                                       .workers = &workers_});
   }

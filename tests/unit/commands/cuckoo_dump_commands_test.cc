@@ -115,7 +115,7 @@ TEST_F(CuckooDumpTest, IsThereOnceItIsCompleteAndNotBefore) {
   const std::vector<Piece> again = Dump("g");
   ASSERT_EQ(again.size(), pieces.size());
   for (size_t i = 0; i < pieces.size(); ++i) EXPECT_EQ(again[i].data, pieces[i].data);
-  EXPECT_EQ(cuckoo_loads.Size(), 0U);
+  EXPECT_EQ(transfers.loads.Size(), 0U);
 }
 
 TEST_F(CuckooDumpTest, ChunksOfAnySizeInTheirOrder) {
@@ -192,7 +192,7 @@ TEST_F(CuckooDumpTest, WhoTakesTheNameFirstHasIt) {
   EXPECT_EQ(Reply({"CF.ADD", "g", "x"}), ":1\r\n");
   EXPECT_EQ(Load("g", pieces[3]), kRefusedChunk);
   EXPECT_EQ(Reply({"BF.CARD", "g"}), ":1\r\n");
-  EXPECT_EQ(cuckoo_loads.Size(), 0U);
+  EXPECT_EQ(transfers.loads.Size(), 0U);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "commands/cuckoo_loads.h"
 #include "commands/filter_commands.h"
 #include "commands/transfers.h"
 #include "core/families/ribbon/ribbon_staging.h"
@@ -107,12 +106,8 @@ class PlainHost {
   CommandSettings settings_;
   PlainFreezing freezing_{keyspace_};
   Transfers transfers_;
-  CuckooLoads cuckoo_loads_;
-  const Environment environment_{.keyspace = &keyspace_,
-                                 .settings = &settings_,
-                                 .freezing = &freezing_,
-                                 .transfers = &transfers_,
-                                 .cuckoo_loads = &cuckoo_loads_};
+  const Environment environment_{
+      .keyspace = &keyspace_, .settings = &settings_, .freezing = &freezing_, .transfers = &transfers_};
   std::set<const CommandRow*> ran_;
 };
 
