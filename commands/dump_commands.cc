@@ -6,9 +6,9 @@
 // 2^53, as some clients keep integers in doubles. The server keeps the image until the dump's end, so that all chunks
 // are of one moment, and the latest chunk, so that a client which lost a reply can ask for it again.
 
-#include <cstdio>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "commands/filter_commands.h"
 #include "commands/notices.h"
@@ -16,7 +16,6 @@
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
 #include "core/families/redisbloom/redis_bloom_codec.h"
-#include "core/families/redisbloom/redis_bloom_filter.h"
 #include "core/filter/filter_dump.h"
 
 namespace bitsieve::commands {
@@ -35,11 +34,12 @@ void ReplyPiece(CommandContext& context, uint64_t next, std::string_view bytes) 
   context.reply.BulkString(bytes);
 }
 
-void ScanRedisBloom(CommandContext& context, const core::RedisBloomFilter& filter, int64_t cursor) {
-  if (cursor == 0) return ReplyPiece(context, 1, filter.Header());
-  std::string piece;
-  if (cursor > 0) filter.AppendPiece(static_cast<uint64_t>(cursor) - 1, kPieceBytes, piece);
-  ReplyPiece(context, piece.empty() ? 0 : static_cast<uint64_t>(cursor) + piece.size(), piece);
+void ScanOwnForm(CommandContext& context, const core::Filter& filter, int64_t cursor) {
+  if (cursor < 0) return ReplyPiece(context, 0, "");
+  const auto from = static_cast<uint64_t>(cursor);
+  const std::string chunk = filter.type().own_chunk(filter, from, kPieceBytes);
+  const uint64_t next = from == 0 ? 1 : from + chunk.size();
+  ReplyPiece(context, chunk.empty() ? 0 : next, chunk);
 }
 
 uint64_t CursorOf(uint64_t dump, uint64_t pieces) { return dump << kPieceBits | pieces; }
@@ -108,9 +108,7 @@ void ScanDump(CommandContext& context) {
   if (filter == nullptr) return context.Error(wire::kNotFound);
   const std::optional<int64_t> cursor = ParseInteger(context.arguments[2]);
   if (!cursor) return context.Error(wire::kScanCursorNotNumeric);
-  if (const auto* redis_bloom = dynamic_cast<const core::RedisBloomFilter*>(filter)) {
-    return ScanRedisBloom(context, *redis_bloom, *cursor);
-  }
+  if (filter->type().own_chunk != nullptr) return ScanOwnForm(context, *filter, *cursor);
   if (*cursor == 0) return BeginDump(context);
   ContinueDump(context, static_cast<uint64_t>(*cursor));
 }
@@ -249,40 +247,19 @@ void Restore(CommandContext& context) {
   context.reply.Ok();
 }
 
-struct LinkLine {
-  uint64_t bytes, bits;
-  uint32_t hashes, hash_width;
-  uint64_t capacity, items;
-  double rate;
-};
-
-void WriteLinkLine(CommandContext& context, const LinkLine& line) {
-  char text[256];
-  const int size =
-      std::snprintf(text, sizeof text, "bytes:%llu bits:%llu hashes:%u hashwidth:%u capacity:%llu size:%llu ratio:%g",
-                    static_cast<unsigned long long>(line.bytes), static_cast<unsigned long long>(line.bits),
-                    line.hashes, line.hash_width, static_cast<unsigned long long>(line.capacity),
-                    static_cast<unsigned long long>(line.items), line.rate);
-  context.reply.BulkString({text, static_cast<size_t>(size)});
-}
-
 void Debug(CommandContext& context) {
   const core::Filter* filter = context.FindFilter();
   if (filter == nullptr) return context.Error(wire::kNotFound);
   const uint32_t hash_width = filter->params().hash == core::HashKind::kRedisBloom32 ? 32 : 64;
-  const auto* chain = dynamic_cast<const core::ScalableFilter*>(filter);
-  const std::vector<const core::Link*> links = chain == nullptr ? std::vector<const core::Link*>() : chain->Links();
-  context.reply.ArrayHeader(chain == nullptr ? 2 : 1 + links.size());
+  const std::vector<core::SubFilterInfo> infos = filter->DescribeSubFilters();
+  context.reply.ArrayHeader(1 + infos.size());
   context.reply.BulkString("size:" + std::to_string(filter->ItemCount()));
-  for (const core::Link* link : links) {
-    const core::LinkShape& shape = link->shape();
-    WriteLinkLine(context, {shape.BodyBytes(), shape.MemoryBits(), shape.hash_functions, hash_width, shape.capacity,
-                            link->items(), shape.error_rate});
+  for (const core::SubFilterInfo& info : infos) {
+    context.reply.BulkString("bytes:" + std::to_string(info.bytes) + " bits:" + std::to_string(info.bits) +
+                             " hashes:" + std::to_string(info.hash_functions) +
+                             " hashwidth:" + std::to_string(hash_width) + " capacity:" + std::to_string(info.capacity) +
+                             " size:" + std::to_string(info.items) + " ratio:" + core::RoundedText(info.error_rate, 6));
   }
-  if (chain != nullptr) return;
-  const core::FilterInfo info = filter->Info();
-  WriteLinkLine(context, {info.size_bytes, info.size_bytes * 8, info.hash_functions, hash_width, info.capacity,
-                          info.items, filter->params().error_rate});
 }
 
 constexpr CommandRow kRows[] = {

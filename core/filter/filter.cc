@@ -124,6 +124,11 @@ void Filter::Attach(ChangeListener* listener, uint64_t id, uint64_t sequence) {
   unkept_rewrites_ = 0;
 }
 
+std::vector<SubFilterInfo> Filter::DescribeSubFilters() const {
+  const FilterInfo info = Info();
+  return {{info.size_bytes, info.size_bytes * 8, info.hash_functions, info.capacity, info.items, params_.error_rate}};
+}
+
 uint64_t Filter::sequence() const {
   const LockGuard lock(writers_);
   return sequence_;

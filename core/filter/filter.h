@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/memory_budget.h"
 #include "core/base/mutex.h"
@@ -67,6 +68,15 @@ struct FilterInfo {
   WindowInfo window = {};         // of the type `window` alone
   uint32_t fingerprint_bits = 0;  // of the newest sub-filter; of types that keep fingerprints
   FreezeInfo freeze = {};         // of the type `ribbon` alone
+};
+
+struct SubFilterInfo {
+  uint64_t bytes = 0;
+  uint64_t bits = 0;
+  uint32_t hash_functions = 0;
+  uint64_t capacity = 0;
+  uint64_t items = 0;
+  double error_rate = 0;
 };
 
 // One moment's image of a filter, to be written elsewhere: a self-describing header and a body of raw bytes, both of
@@ -175,6 +185,8 @@ class Filter {
   virtual FilterInfo Info() const = 0;
   // As FilterInfo::links, in constant time.
   virtual uint32_t SubFilters() const { return 1; }
+  // Oldest first; of types that do not tell their sub-filters apart, one for all of them.
+  virtual std::vector<SubFilterInfo> DescribeSubFilters() const;
   // Whether adding so many items touches pages of memory for the first time, several per item: it takes long then.
   virtual bool TouchesFreshPages(uint64_t /*items*/) const { return false; }
   // Of a lookup now, worked out from what the filter holds; nothing if that is not known to within a tenth. Takes up to

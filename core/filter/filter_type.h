@@ -113,6 +113,9 @@ struct FilterTypeRow {
   Result<std::unique_ptr<FilterDecoder>> (*open)(std::string_view fields, MemoryBudget& budget, const Clock& clock);
   // From the same; kCorrupt or kUnsupported.
   Result<ImageSummary> (*summarize)(std::string_view fields);
+  // What BF.SCANDUMP replies with if that is no dump (filter_dump.h): at cursor 0 a header, at k the bytes from place
+  // k - 1 on, at most `most`, and none beyond the end. As of now. Null: a dump.
+  std::string (*own_chunk)(const Filter& filter, uint64_t cursor, size_t most) = nullptr;
 };
 
 // All rows, in the order of error texts and documentation.

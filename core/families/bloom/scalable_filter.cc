@@ -122,6 +122,16 @@ std::vector<const Link*> ScalableFilter::Links() const {
   return links;
 }
 
+std::vector<SubFilterInfo> ScalableFilter::DescribeSubFilters() const {
+  std::vector<SubFilterInfo> infos;
+  for (const Link* link : Links()) {
+    const LinkShape& shape = link->shape();
+    infos.push_back(
+        {shape.BodyBytes(), shape.MemoryBits(), shape.hash_functions, shape.capacity, link->items(), shape.error_rate});
+  }
+  return infos;
+}
+
 Status ScalableFilter::Unite(const std::function<Result<uint64_t>(std::span<Link* const> links)>& unite) {
   const LockGuard lock(writers());
   std::vector<Link*> links;

@@ -72,6 +72,7 @@ class ScalableFilter : public Filter {
   uint64_t ChangeCount() const override { return ItemCount() + united(); }
   FilterInfo Info() const override;
   uint32_t SubFilters() const override { return chain_.size(); }
+  std::vector<SubFilterInfo> DescribeSubFilters() const override;
   bool TouchesFreshPages(uint64_t items) const override;
   std::optional<double> EstimatedErrorRate() const override;
 

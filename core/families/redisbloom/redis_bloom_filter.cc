@@ -46,18 +46,18 @@ std::string RedisBloomFilter::Header() const {
   return EncodeRedisBloomHeader(params(), records);
 }
 
-void RedisBloomFilter::AppendPiece(uint64_t offset, size_t most, std::string& out) const {
+std::string RedisBloomFilter::ReadPiece(uint64_t offset, size_t most) const {
   for (const Link* link : Links()) {
     const uint64_t size = link->shape().BodyBytes();
     if (offset >= size) {
       offset -= size;
       continue;
     }
-    const size_t count = std::min<uint64_t>(size - offset, most);
-    const size_t before = out.size();
-    out.resize(before + count);
-    return link->memory().CopyOut(offset, std::as_writable_bytes(std::span(out)).subspan(before));
+    std::string piece(std::min<uint64_t>(size - offset, most), '\0');
+    link->memory().CopyOut(offset, std::as_writable_bytes(std::span(piece)));
+    return piece;
   }
+  return {};
 }
 
 std::string RedisBloomFilter::EncodeHeader(const std::vector<LinkRecord>& records) const {

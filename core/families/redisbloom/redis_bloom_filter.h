@@ -29,9 +29,9 @@ class RedisBloomFilter final : public ScalableFilter {
   FilterInfo Info() const override;
   // As of now.
   std::string Header() const;
-  // Appends the bytes that begin at `offset` of the links' bytes end to end, oldest first: at most `most`, and none
-  // beyond the end of a link, as RedisBloom hands them out. Nothing beyond the last.
-  void AppendPiece(uint64_t offset, size_t most, std::string& out) const;
+  // The bytes that begin at `offset` of the links' bytes end to end, oldest first: at most `most`, and none beyond the
+  // end of a link, as RedisBloom hands them out. None beyond the last.
+  std::string ReadPiece(uint64_t offset, size_t most) const;
 
  private:
   std::optional<LinkShape> NextShape(const Link& newest) const override;

@@ -70,6 +70,11 @@ constexpr FilterTypeRow kRedisBloomRow{
                const Clock&) { return ScalableFilter::Make(kRedisBloomChain, params, budget); },
     .open = [](std::string_view fields, MemoryBudget& budget, const Clock&) { return OpenRedisBloom(fields, budget); },
     .summarize = [](std::string_view fields) { return SummaryOf(DecodeRedisBloomHeader(fields)); },
+    .own_chunk =
+        [](const Filter& filter, uint64_t cursor, size_t most) {
+          const auto& redis_bloom = static_cast<const RedisBloomFilter&>(filter);
+          return cursor == 0 ? redis_bloom.Header() : redis_bloom.ReadPiece(cursor - 1, most);
+        },
 };
 
 constexpr FilterTypeRow kRedisCuckooRow{

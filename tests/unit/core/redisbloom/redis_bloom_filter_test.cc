@@ -48,8 +48,8 @@ class RedisBloomFilterTest : public testing::Test {
   // As a client reads them, in pieces of `most` bytes.
   static std::string BitsOf(const RedisBloomFilter& filter, size_t most = 1 << 20) {
     std::string bits;
-    for (std::string piece;; piece.clear()) {
-      filter.AppendPiece(bits.size(), most, piece);
+    for (;;) {
+      const std::string piece = filter.ReadPiece(bits.size(), most);
       if (piece.empty()) return bits;
       bits += piece;
     }
