@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/filter/image_header.h"
 
 namespace bitsieve::core {
 
@@ -13,8 +14,7 @@ constexpr uint32_t kMagic = 0x44465342;  // "BSFD" as bytes
 constexpr size_t kFixedBytes = 20;
 constexpr size_t kChecksumBytes = sizeof(uint64_t);
 constexpr uint32_t kMaxHeaderBytes = 1 << 20;
-
-tl::unexpected<Error> Corrupt(const std::string& what) { return Fail(ErrorCode::kCorrupt, "dump: " + what); }
+constexpr std::string_view kSource = "dump";  // of errors
 
 std::string HeadOf(const FilterImage& image) {
   std::string head;
@@ -38,7 +38,7 @@ class DumpDecoder final : public FilterDecoder {
   uint64_t body_bytes() const override { return image_->body_bytes() + kChecksumBytes; }
 
   Status Append(std::span<const std::byte> bytes) override {
-    if (bytes.size() > body_bytes() - received_) return Corrupt("it is longer than its head says");
+    if (bytes.size() > body_bytes() - received_) return Corrupt(kSource, "it is longer than its head says");
     const std::span body = bytes.first(std::min<uint64_t>(bytes.size(), image_->body_bytes() - BodyReceived()));
     received_ += bytes.size();
     stored_checksum_ += AsText(bytes.subspan(body.size()));
@@ -47,9 +47,9 @@ class DumpDecoder final : public FilterDecoder {
   }
 
   Result<std::unique_ptr<Filter>> Finish() override {
-    if (received_ != body_bytes()) return Corrupt("it is shorter than its head says");
+    if (received_ != body_bytes()) return Corrupt(kSource, "it is shorter than its head says");
     if (ByteReader(stored_checksum_).Get<uint64_t>() != checksum_.Value()) {
-      return Corrupt("its checksum does not match");
+      return Corrupt(kSource, "its checksum does not match");
     }
     return image_->Finish();
   }
@@ -97,7 +97,7 @@ Status DumpStream::Read(size_t most, std::string& out) {
 
 Result<OpenedDump> OpenFilterDump(std::string_view bytes, MemoryBudget& budget, const Clock& clock) {
   ByteReader in(bytes);
-  if (in.Get<uint32_t>() != kMagic || !in.ok()) return Corrupt("it does not start with the magic number");
+  if (in.Get<uint32_t>() != kMagic || !in.ok()) return Corrupt(kSource, "it does not start with the magic number");
   if (const auto version = in.Get<uint16_t>(); in.ok() && version != kDumpFormatVersion) {
     return Fail(ErrorCode::kUnsupported, "dump: version " + std::to_string(version) +
                                              " is not known; this server reads version " +
@@ -106,11 +106,11 @@ Result<OpenedDump> OpenFilterDump(std::string_view bytes, MemoryBudget& budget, 
   const auto reserved = in.Get<uint16_t>();
   const auto header_bytes = in.Get<uint32_t>();
   const auto body_bytes = in.Get<uint64_t>();
-  if (!in.ok() || header_bytes > in.remaining()) return Corrupt("it ends within its head");
-  if (reserved != 0 || header_bytes > kMaxHeaderBytes) return Corrupt("its head is damaged");
+  if (!in.ok() || header_bytes > in.remaining()) return Corrupt(kSource, "it ends within its head");
+  if (reserved != 0 || header_bytes > kMaxHeaderBytes) return Corrupt(kSource, "its head is damaged");
   Result<std::unique_ptr<FilterDecoder>> image = FilterDecoder::Open(in.GetBytes(header_bytes), budget, clock);
   if (!image) return tl::unexpected(std::move(image).error());
-  if ((*image)->body_bytes() != body_bytes) return Corrupt("its length does not fit its filter");
+  if ((*image)->body_bytes() != body_bytes) return Corrupt(kSource, "its length does not fit its filter");
   const size_t head_bytes = kFixedBytes + header_bytes;
   return OpenedDump{std::make_unique<DumpDecoder>(bytes.substr(0, head_bytes), std::move(*image)), head_bytes};
 }

@@ -12,9 +12,13 @@ constexpr size_t kChecksumBytes = sizeof(uint64_t);
 
 }  // namespace
 
-tl::unexpected<Error> CorruptHeader(const std::string& what) {
-  return Fail(ErrorCode::kCorrupt, "filter header: " + what);
+tl::unexpected<Error> Corrupt(std::string_view bytes, std::string_view what) {
+  return Fail(ErrorCode::kCorrupt, std::string(bytes).append(": ").append(what));
 }
+
+tl::unexpected<Error> CorruptHeader(std::string_view what) { return Corrupt("filter header", what); }
+
+tl::unexpected<Error> CorruptBody(std::string_view what) { return Corrupt("filter body", what); }
 
 void BeginHeader(std::string& bytes, FilterType type) {
   ByteWriter out(bytes);

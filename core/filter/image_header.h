@@ -36,7 +36,10 @@ ImageSummary SummaryOfParts(const Parts& parts) {
 
 // Of the header of any image; errors as OpenHeader.
 Result<ImageSummary> SummarizeImage(std::string_view header);
-// kCorrupt, for decoders of headers.
-tl::unexpected<Error> CorruptHeader(const std::string& what);
+// kCorrupt: what is wrong with some bytes, such as "dump".
+tl::unexpected<Error> Corrupt(std::string_view bytes, std::string_view what);
+// Of a "filter header" and of a "filter body".
+tl::unexpected<Error> CorruptHeader(std::string_view what);
+tl::unexpected<Error> CorruptBody(std::string_view what);
 
 }  // namespace bitsieve::core

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
-#include <string>
+
+#include "core/filter/image_header.h"
 
 namespace bitsieve::core {
-
-tl::unexpected<Error> PartsDecoder::Corrupt(const char* what) {
-  return Fail(ErrorCode::kCorrupt, std::string("filter body: ") + what);
-}
 
 bool PartsDecoder::IsClearFrom(std::span<const std::byte> bytes, uint64_t bit) {
   for (; bit < bytes.size() * 8; ++bit) {
@@ -42,7 +39,7 @@ void PartsDecoder::Commit(uint64_t offset, uint64_t bytes) {
 }
 
 Status PartsDecoder::Append(std::span<const std::byte> bytes) {
-  if (bytes.size() > body_bytes_ - appended_) return Corrupt("it is longer than the header says");
+  if (bytes.size() > body_bytes_ - appended_) return CorruptBody("it is longer than the header says");
   Put(appended_, bytes);
   appended_ += bytes.size();
   return {};
@@ -52,7 +49,7 @@ Result<std::unique_ptr<Filter>> PartsDecoder::Finish() {
   for (size_t i = 0; i < parts_.size(); ++i) {
     const Part& part = parts_[i];
     if (part.filled.load(std::memory_order_relaxed) != part.bytes.size()) {
-      return Corrupt("it is shorter than the header says");
+      return CorruptBody("it is shorter than the header says");
     }
     if (Status status = FinishPart(i, part.count.load(std::memory_order_relaxed)); !status) {
       return tl::unexpected(std::move(status).error());

@@ -34,8 +34,6 @@ class PartsDecoder : public FilterDecoder {
   // After the last part. Called once.
   virtual Result<std::unique_ptr<Filter>> FinishFilter() = 0;
 
-  // kCorrupt.
-  static tl::unexpected<Error> Corrupt(const char* what);
   // Whether all bits from this one on are clear.
   static bool IsClearFrom(std::span<const std::byte> bytes, uint64_t bit);
 

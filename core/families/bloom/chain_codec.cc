@@ -79,11 +79,11 @@ class ChainDecoder final : public PartsDecoder {
   Status FinishPart(size_t part, uint64_t set_bits) override {
     Link& link = *links_[part];
     if (!IsClearFrom(link.memory().bytes(), link.shape().MemoryBits())) {
-      return Corrupt("bits behind the last one of a link are set");
+      return CorruptBody("bits behind the last one of a link are set");
     }
     // Every item set at least one bit that was clear; but repeated ones of counters, which it counts, too.
     if (!link.shape().layout->counters && header_.links[part].items > set_bits) {
-      return Corrupt("a link has fewer bits set than items");
+      return CorruptBody("a link has fewer bits set than items");
     }
     link.Restore(header_.links[part].items, set_bits);
     return {};

@@ -73,10 +73,10 @@ class FingerprintDecoder final : public PartsDecoder {
     FingerprintTable& table = *tables_[part];
     const FingerprintShape& shape = table.shape();
     if (!IsClearFrom(table.memory().bytes(), shape.slots * shape.signature_bits)) {
-      return Corrupt("bits behind the last slot of a table are set");
+      return CorruptBody("bits behind the last slot of a table are set");
     }
     table.Restore(header_.tables[part].items);
-    if (table.taken() != header_.tables[part].taken) return Corrupt("a table holds other than the header says");
+    if (table.taken() != header_.tables[part].taken) return CorruptBody("a table holds other than the header says");
     return {};
   }
 

@@ -6,6 +6,7 @@
 #include "core/families/redisbloom/redis_bloom.h"
 #include "core/families/redisbloom/redis_bloom_filter.h"
 #include "core/families/redisbloom/redisbloom_types.h"
+#include "core/filter/image_header.h"
 
 namespace bitsieve::core {
 
@@ -25,9 +26,7 @@ constexpr uint32_t kOldGrowth = 2;
 
 constexpr uint64_t kMaxProbes = 1 << 20;  // of one lookup, over all links
 
-tl::unexpected<Error> Corrupt(const std::string& what) {
-  return Fail(ErrorCode::kCorrupt, "RedisBloom header: " + what);
-}
+constexpr std::string_view kSource = "RedisBloom header";  // of errors
 
 uint32_t OptionsOf(const FilterParams& params) {
   return RedisBloomMarksOf(params).options | (params.hash == HashKind::kRedisBloom ? kForce64 : 0) |
@@ -47,16 +46,16 @@ Result<Fields> GetFields(ByteReader& in, size_t bytes) {
   fields.items = in.Get<uint64_t>();
   fields.links = in.Get<uint32_t>();
   fields.options = in.Get<uint32_t>();
-  if (!in.ok()) return Corrupt("it is too short");
-  if (fields.links == 0 || fields.links > kMaxLinks) return Corrupt("the number of filters is out of range");
+  if (!in.ok()) return Corrupt(kSource, "it is too short");
+  if (fields.links == 0 || fields.links > kMaxLinks) return Corrupt(kSource, "the number of filters is out of range");
   fields.old = bytes == kOldFixedBytes + kOldLinkBytes * fields.links;
   if (!fields.old && bytes != kFixedBytes + kLinkBytes * fields.links) {
-    return Corrupt("its length does not fit its number of filters");
+    return Corrupt(kSource, "its length does not fit its number of filters");
   }
   fields.growth = fields.old ? kOldGrowth : in.Get<uint32_t>();
-  if ((fields.options & ~kKnownOptions) != 0) return Corrupt("an option is not known");
-  if (fields.growth > kMaxExpansion) return Corrupt("the growth is out of range");
-  if (fields.growth == 0 && (fields.options & kNoScaling) == 0) return Corrupt("it scales by a growth of 0");
+  if ((fields.options & ~kKnownOptions) != 0) return Corrupt(kSource, "an option is not known");
+  if (fields.growth > kMaxExpansion) return Corrupt(kSource, "the growth is out of range");
+  if (fields.growth == 0 && (fields.options & kNoScaling) == 0) return Corrupt(kSource, "it scales by a growth of 0");
   return fields;
 }
 
@@ -79,10 +78,10 @@ Result<LinkRecord> GetLink(ByteReader& in, bool old, const std::string& which) {
   link.shape.hash_functions = in.Get<uint32_t>();
   link.shape.capacity = old ? in.Get<uint32_t>() : in.Get<uint64_t>();
   link.shape.log2_positions = in.Get<uint8_t>();
-  if (link.shape.log2_positions > 63) return Corrupt("n2 of " + which + " is out of range");
-  if (!GetBits(bytes, bits, old, link.shape)) return Corrupt("bits and bytes of " + which + " do not fit");
-  if (!IsValid(link.shape)) return Corrupt("the shape of " + which + " is impossible");
-  if (link.items > link.shape.capacity) return Corrupt(which + " holds more than it can");
+  if (link.shape.log2_positions > 63) return Corrupt(kSource, "n2 of " + which + " is out of range");
+  if (!GetBits(bytes, bits, old, link.shape)) return Corrupt(kSource, "bits and bytes of " + which + " do not fit");
+  if (!IsValid(link.shape)) return Corrupt(kSource, "the shape of " + which + " is impossible");
+  if (link.items > link.shape.capacity) return Corrupt(kSource, which + " holds more than it can");
   return link;
 }
 
@@ -96,11 +95,11 @@ Result<std::vector<LinkRecord>> GetLinks(ByteReader& in, const Fields& fields) {
     if (!link) return tl::unexpected(link.error());
     bytes += link->shape.BodyBytes();
     probes += link->shape.hash_functions;
-    if (bytes > RedisBloom::kMaxBytes || probes > kMaxProbes) return Corrupt("it is too large");
+    if (bytes > RedisBloom::kMaxBytes || probes > kMaxProbes) return Corrupt(kSource, "it is too large");
     items += link->items;
     links.push_back(*link);
   }
-  if (items != fields.items) return Corrupt("the sizes of its filters do not add up to its own");
+  if (items != fields.items) return Corrupt(kSource, "the sizes of its filters do not add up to its own");
   return links;
 }
 
@@ -149,7 +148,7 @@ Result<ChainHeader> DecodeRedisBloomHeader(std::string_view bytes) {
   Result<std::vector<LinkRecord>> links = GetLinks(in, *fields);
   if (!links) return tl::unexpected(links.error());
   const FilterParams params = ParamsOf(*fields, links->front().shape);
-  if (const Status status = Validate(params); !status) return Corrupt(status.error().message);
+  if (const Status status = Validate(params); !status) return Corrupt(kSource, status.error().message);
   return ChainHeader{kRedisBloomChain, params, std::move(*links)};
 }
 

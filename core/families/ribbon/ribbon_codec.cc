@@ -56,10 +56,6 @@ Status GetShape(ByteReader& in, RibbonHeader& header) {
   return {};
 }
 
-tl::unexpected<Error> Corrupt(const char* what) {
-  return Fail(ErrorCode::kCorrupt, std::string("filter body: ") + what);
-}
-
 // A body of hashes, which come in pieces that may end within one.
 class StagingDecoder final : public FilterDecoder {
  public:
@@ -70,7 +66,7 @@ class StagingDecoder final : public FilterDecoder {
 
   Status Append(std::span<const std::byte> bytes) override {
     while (!bytes.empty()) {
-      if (hashes_->size() == header_.items) return Corrupt("it is longer than the header says");
+      if (hashes_->size() == header_.items) return CorruptBody("it is longer than the header says");
       const size_t count = std::min(bytes.size(), sizeof(uint64_t) - filled_);
       std::memcpy(word_.data() + filled_, bytes.data(), count);
       bytes = bytes.subspan(count);
@@ -84,18 +80,18 @@ class StagingDecoder final : public FilterDecoder {
   }
 
   Result<std::unique_ptr<Filter>> Finish() override {
-    if (hashes_->size() != header_.items || filled_ != 0) return Corrupt("it is shorter than the header says");
+    if (hashes_->size() != header_.items || filled_ != 0) return CorruptBody("it is shorter than the header says");
     return RibbonStaging::FromHashes(header_.params, std::move(hashes_), budget_);
   }
 
  private:
   Status Insert(uint64_t hash) {
-    if (hash == 0) return Corrupt("a hash is 0");
+    if (hash == 0) return CorruptBody("a hash is 0");
     switch (hashes_->Insert(hash)) {
       case HashSet::Outcome::kAdded:
         return {};
       case HashSet::Outcome::kPresent:
-        return Corrupt("a hash is there twice");
+        return CorruptBody("a hash is there twice");
       case HashSet::Outcome::kOutOfMemory:
         break;
     }

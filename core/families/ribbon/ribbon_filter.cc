@@ -7,14 +7,11 @@
 #include <vector>
 
 #include "core/families/ribbon/ribbon_solver.h"
+#include "core/filter/image_header.h"
 
 namespace bitsieve::core {
 
 namespace {
-
-tl::unexpected<Error> Corrupt(const char* what) {
-  return Fail(ErrorCode::kCorrupt, std::string("filter body: ") + what);
-}
 
 // The largest r of which 2^-r is not below the rate.
 uint32_t ColumnsFor(double rate) {
@@ -139,22 +136,22 @@ Status CheckShards(const RibbonHeader& header, const BitMemory& memory) {
   for (uint64_t i = 0; i < shape.shards; ++i) {
     const RibbonShard shard = ReadShard(words + 2 * i);
     if (shard.slots < kRibbonWidth || shard.slots % kRibbonBlockSlots != 0 || shard.seed >= RibbonSolver::kSeeds) {
-      return Corrupt("the record of a shard is impossible");
+      return CorruptBody("the record of a shard is impossible");
     }
-    if (shard.split > shard.starts()) return Corrupt("the split of a shard lies behind its end");
-    if (shard.offset != offset) return Corrupt("a shard does not begin where the one before ends");
+    if (shard.split > shard.starts()) return CorruptBody("the split of a shard lies behind its end");
+    if (shard.offset != offset) return CorruptBody("a shard does not begin where the one before ends");
     offset += shard.Words(shape.columns);
     slots += shard.slots;
-    if (offset > shape.words) return Corrupt("its shards are longer than it is");
+    if (offset > shape.words) return CorruptBody("its shards are longer than it is");
   }
   const uint64_t spare = shape.words - offset;
   if (spare < kSpareWords || spare >= kSpareWords + kLineBytes / sizeof(uint64_t)) {
-    return Corrupt("it is not as long as its shards say");
+    return CorruptBody("it is not as long as its shards say");
   }
   if (std::any_of(words + offset, words + shape.words, [](uint64_t word) { return word != 0; })) {
-    return Corrupt("bits behind the last shard are set");
+    return CorruptBody("bits behind the last shard are set");
   }
-  return header.items <= slots ? Status() : Status(Corrupt("it has fewer slots than items"));
+  return header.items <= slots ? Status() : Status(CorruptBody("it has fewer slots than items"));
 }
 
 }  // namespace
