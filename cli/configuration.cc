@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/option_table.h"
-#include "config/quote.h"
+#include "core/base/quote.h"
 #include "server/template_options.h"
 
 namespace bitsieve::cli {
@@ -21,7 +21,7 @@ config::Problems Unexpected(const std::vector<std::string>& arguments) {
       const std::string flag = argument.substr(0, argument.find('='));
       flags.push_back(flag + ": " + config::UnknownOption(flag.substr(2)));
     } else {
-      others.push_back("argument " + config::Quoted(argument) + " was not expected");
+      others.push_back("argument " + core::Quoted(argument) + " was not expected");
     }
   }
   return flags.empty() ? others : flags;

@@ -11,7 +11,7 @@
 #include "cli/ping.h"
 #include "cli/serve.h"
 #include "cli/version.h"
-#include "config/quote.h"
+#include "core/base/quote.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -65,7 +65,7 @@ int Run(int argc, char** argv) {
     return kExitUsage;
   }
   if (IsUnknownCommand(program, argv[1])) {
-    std::cerr << "bitsieve: unknown command " << config::Quoted(argv[1]) << "; bitsieve --help tells those there are\n";
+    std::cerr << "bitsieve: unknown command " << core::Quoted(argv[1]) << "; bitsieve --help tells those there are\n";
     return kExitUsage;
   }
   try {

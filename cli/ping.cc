@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "cli/configuration.h"
-#include "config/quote.h"
+#include "core/base/quote.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -47,7 +47,7 @@ Outcome Ping(const std::string& host, uint16_t port, std::chrono::milliseconds t
   if (!stream) return tl::unexpected(ErrorOf(stream));
   if (line == kAnswer) return {};
   if (line.starts_with(kLoading)) return tl::unexpected<std::string>("loading: it is up, and not ready yet");
-  return tl::unexpected("answered " + config::Quoted(line.substr(0, line.find_first_of("\r\n"))) + ", not \"+PONG\"");
+  return tl::unexpected("answered " + core::Quoted(line.substr(0, line.find_first_of("\r\n"))) + ", not \"+PONG\"");
 }
 
 namespace {

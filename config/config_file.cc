@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "config/option_table.h"
-#include "config/quote.h"
+#include "core/base/quote.h"
 
 namespace bitsieve::config {
 namespace {
@@ -105,7 +105,8 @@ FileEntries ParseConfigText(std::string_view json) {
                                object.type_name());
     return entries;
   }
-  for (const std::string& key : watch.repeated()) entries.problems.push_back(Quoted(key) + " is there more than once");
+  for (const std::string& key : watch.repeated())
+    entries.problems.push_back(core::Quoted(key) + " is there more than once");
   for (const auto& [key, value] : object.items()) AddEntry(key, value, entries);
   return entries;
 }

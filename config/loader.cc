@@ -8,7 +8,7 @@
 
 #include "config/config_file.h"
 #include "config/option_table.h"
-#include "config/quote.h"
+#include "core/base/quote.h"
 
 namespace bitsieve::config {
 namespace {

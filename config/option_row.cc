@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "config/quote.h"
 #include "core/base/parse.h"
+#include "core/base/quote.h"
 
 namespace bitsieve::config {
 namespace {
@@ -151,7 +151,7 @@ core::Status SetOption(const OptionRow& row, std::string_view text, Options& opt
   std::optional<Value> value = ParseValue(row.domain, text);
   if (!value) {
     return core::Fail(core::ErrorCode::kInvalidArgument,
-                      std::string(row.name) + " must be " + AllowedValues(row) + ", not " + Quoted(text));
+                      std::string(row.name) + " must be " + AllowedValues(row) + ", not " + core::Quoted(text));
   }
   std::visit(
       [&](auto member) {

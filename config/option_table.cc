@@ -4,10 +4,10 @@
 #include <cctype>
 
 #include "config/client_memory.h"
-#include "config/quote.h"
 #include "config/redis_settings.h"
 #include "core/base/edit_distance.h"
 #include "core/base/glob.h"
+#include "core/base/quote.h"
 #include "core/filter/filter_type.h"
 
 namespace bitsieve::config {
@@ -202,8 +202,8 @@ const OptionRow* FindAtRunTime(std::string_view name) {
 core::Status CheckRedisSetting(const RedisSetting& setting, std::string_view text, const Options& options) {
   const std::string value = setting.value(options);
   if (text == value) return {};
-  return core::Fail(core::ErrorCode::kInvalidArgument, std::string(setting.name) + " can only be " + Quoted(value) +
-                                                           ", not " + Quoted(text) + ": " +
+  return core::Fail(core::ErrorCode::kInvalidArgument, std::string(setting.name) + " can only be " +
+                                                           core::Quoted(value) + ", not " + core::Quoted(text) + ": " +
                                                            std::string(setting.reason));
 }
 
@@ -248,7 +248,7 @@ const OptionRow* FindOption(std::string_view name) {
 std::string UnknownOption(std::string_view name) {
   constexpr size_t kLongestGuessed = 64;  // the cost grows with the product of both lengths
   constexpr size_t kFarthestGuess = 3;
-  std::string message = "unknown option " + Quoted(name);
+  std::string message = "unknown option " + core::Quoted(name);
   if (name.size() > kLongestGuessed) return message;
   const std::string lower = Lower(name);
   const auto distance = [&](const OptionRow& row) { return core::EditDistance(lower, row.name); };

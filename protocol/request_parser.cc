@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "core/base/quote.h"
 #include "protocol/plain_line.h"
 
 namespace bitsieve::protocol {
@@ -70,12 +71,7 @@ inline bool ReadShortBulk(std::string_view input, size_t max_length, size_t& pos
   return true;
 }
 
-std::string ForMessage(char c) {
-  if (c >= ' ' && c <= '~') return std::string(1, c);
-  constexpr char kHex[] = "0123456789abcdef";
-  const auto byte = static_cast<unsigned char>(c);
-  return {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
-}
+std::string ForMessage(char c) { return core::IsPrintable(c) ? std::string(1, c) : core::HexEscaped(c); }
 
 }  // namespace
 

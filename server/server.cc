@@ -22,6 +22,7 @@
 #include "commands/transfers.h"
 #include "config/client_memory.h"
 #include "core/base/memory_budget.h"
+#include "core/base/quote.h"
 #include "core/base/wall_clock.h"
 #include "core/families/bloom/block_kernel.h"
 #include "core/filter/filter_type.h"
@@ -33,7 +34,6 @@
 #include "server/heap.h"
 #include "server/keyspace/freezer.h"
 #include "server/keyspace/huge_page_keeper.h"
-#include "server/keyspace/printable_name.h"
 #include "server/keyspace/registry.h"
 #include "server/keyspace/unmapper.h"
 #include "server/logging.h"
@@ -94,7 +94,7 @@ core::Status CheckAffordable(const config::Options& options) {
 }
 
 void LogFreeze(const FreezeReport& report) {
-  const std::string name = PrintableName(report.name);
+  const std::string name = core::PrintableName(report.name);
   if (!report.status) {
     spdlog::warn("Filter {} cannot be frozen and goes on collecting: {}", name, report.status.error().message);
     return;

@@ -8,7 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory_budget.h"
-#include "server/keyspace/printable_name.h"
+#include "core/base/quote.h"
 #include "server/persistence/disk/data_directory.h"
 #include "server/persistence/disk/filter_file.h"
 #include "server/persistence/log/log_content.h"
@@ -114,7 +114,7 @@ void Inspector::InspectFilters() {
 }
 
 void Inspector::InspectFilter(InspectedFilter& filter) {
-  const std::string about = " (filter " + PrintableName(filter.entry.name) + ")";
+  const std::string about = " (filter " + core::PrintableName(filter.entry.name) + ")";
   if (!std::binary_search(file_ids_.begin(), file_ids_.end(), filter.entry.file_id)) {
     found_.damage.push_back(filter.path + ": is missing, but the manifest lists it" + about);
     return;

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "server/keyspace/printable_name.h"
+#include "core/base/quote.h"
 #include "server/persistence/disk/data_directory.h"
 
 namespace bitsieve::server {
@@ -73,7 +73,7 @@ std::string FiltersText(const Inspection& found) {
       {"name", "kind", "capacity", "items", "bytes", "file", "file bytes", "checksum", "id", "sequence", "expires"}};
   for (const InspectedFilter& filter : found.filters) {
     const ManifestEntry& entry = filter.entry;
-    Row row{PrintableName(entry.name), "unreadable", "-", "-", "-"};
+    Row row{core::PrintableName(entry.name), "unreadable", "-", "-", "-"};
     if (filter.summary) {
       row = {row[0], KindText(filter), std::to_string(filter.summary->capacity), std::to_string(filter.summary->items),
              std::to_string(filter.body_bytes)};

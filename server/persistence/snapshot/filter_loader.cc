@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/base/mutex.h"
-#include "server/keyspace/printable_name.h"
+#include "core/base/quote.h"
 #include "server/persistence/disk/filter_file.h"
 
 namespace bitsieve::server {
@@ -147,7 +147,7 @@ class Loader {
   }
 
   static core::Result<FilterPtr> Explain(const ManifestEntry& entry, core::Error error) {
-    return core::Fail(error.code, error.message + " (filter " + PrintableName(entry.name) + ")");
+    return core::Fail(error.code, error.message + " (filter " + core::PrintableName(entry.name) + ")");
   }
 
   const DataDirectory& directory_;

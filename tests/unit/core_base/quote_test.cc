@@ -1,10 +1,10 @@
-#include "config/quote.h"
+#include "core/base/quote.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace bitsieve::config {
+namespace bitsieve::core {
 namespace {
 
 TEST(Quote, TextStaysAsItIs) {
@@ -23,4 +23,4 @@ TEST(Quote, LongTextIsCut) {
 }
 
 }  // namespace
-}  // namespace bitsieve::config
+}  // namespace bitsieve::core
