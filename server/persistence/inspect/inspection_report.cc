@@ -1,7 +1,8 @@
 #include "server/persistence/inspect/inspection_report.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -25,11 +26,7 @@ std::string TimeOf(int64_t unix_ms) {
   return fits ? text : std::to_string(unix_ms) + " ms";
 }
 
-std::string HexOf(uint64_t number) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
-  return text;
-}
+std::string HexOf(uint64_t number) { return fmt::format("{:016x}", number); }
 
 std::string FileNameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -52,8 +49,8 @@ std::string TableOf(const std::vector<Row>& rows) {
 std::string SnapshotText(const Inspection& found) {
   std::string text = found.path + ": ";
   if (found.has_manifest) {
-    text += "snapshot " + std::to_string(found.manifest.snapshot_number) + " of " +
-            TimeOf(found.manifest.saved_unix_ms) + ", log position " + std::to_string(found.manifest.log_position);
+    text += fmt::format("snapshot {} of {}, log position {}", found.manifest.snapshot_number,
+                        TimeOf(found.manifest.saved_unix_ms), found.manifest.log_position);
   } else {
     text += "no snapshot that can be read";
   }
@@ -87,17 +84,16 @@ std::string FiltersText(const Inspection& found) {
 }
 
 std::string RecordsText(const InspectedSegment& segment) {
-  std::string text;
+  std::vector<std::string> counts;
   for (size_t i = 0; i < segment.records.size(); ++i) {
-    if (segment.records[i] == 0) continue;
-    text += (text.empty() ? "" : ", ") + std::to_string(segment.records[i]) + " " + std::string(log::NameOfKind(i));
+    if (segment.records[i] != 0) counts.push_back(fmt::format("{} {}", segment.records[i], log::NameOfKind(i)));
   }
-  return text.empty() ? "none" : text;
+  return counts.empty() ? "none" : fmt::format("{}", fmt::join(counts, ", "));
 }
 
 std::string CutText(const std::string& what, const LogCut& cut) {
-  return "  " + what + " at position " + std::to_string(cut.position) + ", " + std::to_string(cut.lost_bytes) +
-         " bytes with " + std::to_string(cut.lost_records) + " readable records behind it: " + cut.reason + '\n';
+  return fmt::format("  {} at position {}, {} bytes with {} readable records behind it: {}\n", what, cut.position,
+                     cut.lost_bytes, cut.lost_records, cut.reason);
 }
 
 std::string LogText(const Inspection& found) {
@@ -107,11 +103,11 @@ std::string LogText(const Inspection& found) {
     rows.push_back({FileNameOf(segment.path), std::to_string(segment.start), std::to_string(segment.bytes),
                     found.verified ? RecordsText(segment) : "not read"});
   }
-  std::string text = "\nlog: " + std::to_string(found.log.size()) +
-                     (found.log.size() == 1 ? " segment\n" : " segments\n") + TableOf(rows);
+  std::string text =
+      fmt::format("\nlog: {} segment{}\n{}", found.log.size(), found.log.size() == 1 ? "" : "s", TableOf(rows));
   if (found.verified) {
-    text += "  " + std::to_string(found.scan.records) + " records up to position " + std::to_string(found.scan.end) +
-            "; " + std::to_string(found.images) + " filter files are named by them\n";
+    text += fmt::format("  {} records up to position {}; {} filter files are named by them\n", found.scan.records,
+                        found.scan.end, found.images);
   }
   if (found.newest_segment) text += "  the newest segment is " + LogFileName(*found.newest_segment) + '\n';
   if (found.scan.torn) text += CutText("a torn end, as a crash or a server at work leaves it,", *found.scan.torn);
@@ -120,9 +116,9 @@ std::string LogText(const Inspection& found) {
 }
 
 std::string FilesText(const std::string& title, const std::vector<InspectedFile>& files) {
-  if (files.empty()) return "\n" + title + ": none\n";
-  std::string text = "\n" + title + ": " + std::to_string(files.size()) + '\n';
-  for (const InspectedFile& file : files) text += "  " + file.path + ", " + std::to_string(file.bytes) + " bytes\n";
+  if (files.empty()) return fmt::format("\n{}: none\n", title);
+  std::string text = fmt::format("\n{}: {}\n", title, files.size());
+  for (const InspectedFile& file : files) text += fmt::format("  {}, {} bytes\n", file.path, file.bytes);
   return text;
 }
 
