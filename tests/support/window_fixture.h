@@ -63,9 +63,6 @@ class WindowFixture {
     filter.MayContain(Hashes(filter, first, count), present);
     return std::accumulate(present.begin(), present.end(), size_t{0});
   }
-  static uint64_t ClearedLines(const core::Filter& filter) {
-    return dynamic_cast<const core::WindowFilter&>(filter).cleared_lines();
-  }
 
   static std::string BodyOf(core::FilterImage& image) {
     std::string body(image.body_bytes(), '\0');

@@ -85,7 +85,6 @@ void Generation::Clean(uint64_t group, uint32_t round) {
   ClearWords(bits_.memory().data() + offset, bytes);
   tags_.BeforeWrite(group * sizeof(uint32_t));
   __atomic_store_n(tag(group), round, __ATOMIC_RELEASE);
-  cleared_lines_.store(cleared_lines() + bytes / kLineBytes, std::memory_order_relaxed);
 }
 
 void Generation::Sweep(uint64_t groups, uint32_t round) {

@@ -45,8 +45,6 @@ class Generation {
   Link& bits() { return bits_; }
   const Link& bits() const { return bits_; }
   bool Full() const { return bits_.Room() == 0; }
-  // Lines cleared since it was made.
-  uint64_t cleared_lines() const { return cleared_lines_.load(std::memory_order_relaxed); }
 
   // Which generation of its window this is, counted from 1; 0: none. Written by its window alone.
   std::atomic<uint64_t> sequence{0};
@@ -73,9 +71,8 @@ class Generation {
 
   // Written by the writer alone.
   uint32_t last_round_ = 0;
-  uint64_t swept_ = 0;                      // groups that were swept in this round
-  std::atomic<uint32_t> dirty_round_{0};    // the tag of what is clean; 0: everything is
-  std::atomic<uint64_t> cleared_lines_{0};  // relaxed: only ever told
+  uint64_t swept_ = 0;                    // groups that were swept in this round
+  std::atomic<uint32_t> dirty_round_{0};  // the tag of what is clean; 0: everything is
 };
 
 }  // namespace bitsieve::core

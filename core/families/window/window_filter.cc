@@ -258,12 +258,6 @@ std::optional<double> WindowFilter::EstimatedErrorRate() const {
   return 1 - none;
 }
 
-uint64_t WindowFilter::cleared_lines() const {
-  uint64_t lines = 0;
-  for (const std::unique_ptr<Generation>& each : generations()) lines += each->cleared_lines();
-  return lines;
-}
-
 // Oldest generation first.
 std::unique_ptr<FilterImage> WindowFilter::DoCapture(const ImagePool& pool) const {
   std::vector<Generation*> in_use;

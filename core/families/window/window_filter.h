@@ -61,9 +61,6 @@ class WindowFilter final : public Filter {
   FilterInfo Info() const override;
   std::optional<double> EstimatedErrorRate() const override;
 
-  // Lines cleared to make room since the filter was made: for tests of how evenly that work is spread.
-  uint64_t cleared_lines() const;
-
  protected:
   void PrefetchLines(const KeyHash& hash) const override;
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
