@@ -118,6 +118,21 @@ TEST_F(CuckooDumpTest, IsThereOnceItIsCompleteAndNotBefore) {
   EXPECT_EQ(transfers.loads.Size(), 0U);
 }
 
+TEST_F(CuckooDumpTest, ALoadGoesOnWithTheCommandThatBeganIt) {
+  MakeChain();
+  const std::vector<Piece> pieces = Dump("f");
+  EXPECT_EQ(Load("g", pieces[0]), kOk);
+  EXPECT_EQ(Reply({"BF.LOADCHUNK", "g", pieces[1].iterator, pieces[1].data}), "-ERR not found\r\n");
+  for (size_t i = 1; i < pieces.size(); ++i) EXPECT_EQ(Load("g", pieces[i]), kOk);
+  EXPECT_EQ(Reply({"CF.DEBUG", "g"}), Reply({"CF.DEBUG", "f"}));
+
+  ASSERT_EQ(Reply({"BF.RESERVE", "b", "0.01", "100", "TYPE", "redisbloom"}), kOk);
+  const Piece header = Parsed(Reply({"BF.SCANDUMP", "b", "0"})), bits = Parsed(Reply({"BF.SCANDUMP", "b", "1"}));
+  EXPECT_EQ(Reply({"BF.LOADCHUNK", "c", header.iterator, header.data}), kOk);
+  EXPECT_EQ(Load("c", bits), "-ERR not found\r\n");
+  EXPECT_EQ(Reply({"BF.LOADCHUNK", "c", bits.iterator, bits.data}), kOk);
+}
+
 TEST_F(CuckooDumpTest, ChunksOfAnySizeInTheirOrder) {
   MakeChain();
   std::string body;
