@@ -100,7 +100,9 @@ void Estimate(CommandContext& context) {
 
 // Null, and an error replied, if they cannot be united.
 FilterPtr Unite(CommandContext& context, const std::vector<FilterPtr>& filters) {
-  core::Result<std::unique_ptr<core::Filter>> made = core::Unite(Pointers(filters), context.keyspace().memory());
+  FilterKeyspace& keyspace = context.keyspace();
+  core::Result<std::unique_ptr<core::Filter>> made =
+      core::Unite(Pointers(filters), keyspace.memory(), keyspace.clock());
   if (made) return std::move(*made);
   const bool out_of_memory = made.error().code == core::ErrorCode::kOutOfMemory;
   context.Error(out_of_memory ? std::string(wire::kOutOfMemory) : wire::CannotUnite(made.error().message));

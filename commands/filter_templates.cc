@@ -99,7 +99,7 @@ void FilterTemplate::Check(const std::string& where, std::vector<std::string>& p
     return;
   }
   core::MemoryBudget none(1);
-  const auto refused = core::MakeFilter(params, none);
+  const auto refused = core::MakeFilter(params, none, core::SystemClock());
   if (!refused && refused.error().code == core::ErrorCode::kInvalidArgument) {
     problems.push_back(where + ": " + refused.error().message);
   }

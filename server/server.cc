@@ -21,9 +21,9 @@
 #include "commands/command_settings.h"
 #include "commands/transfers.h"
 #include "config/client_memory.h"
+#include "core/base/clock.h"
 #include "core/base/memory_budget.h"
 #include "core/base/quote.h"
-#include "core/base/wall_clock.h"
 #include "core/families/bloom/block_kernel.h"
 #include "core/filter/filter_type.h"
 #include "server/commands/all_commands.h"
@@ -110,10 +110,10 @@ class Server {
   Server(const config::Options& options, Disk& disk)
       : options_(options),
         memory_(0),
-        registry_(memory_),
+        registry_(memory_, clock_, filter_clock_),
         freezer_(registry_, LogFreeze,
                  [this](std::string_view name) { events_.Publish(EventClass::kFilter, "frozen", name); }),
-        storage_(disk, registry_, replay_clock_, freezer_) {
+        storage_(disk, registry_, clock_, filter_clock_, freezer_) {
     registry_.SetOnExpired([this](std::string_view name) { events_.Publish(EventClass::kExpired, "expired", name); });
   }
 
@@ -139,10 +139,11 @@ class Server {
   asio::io_context main_{1};  // first: a handler of signals may run on any thread, until the last has ended
   config::Options options_;
   const Clock::time_point started_ = Clock::now();
+  const core::Clock& clock_ = core::SystemClock();
   core::MemoryBudget memory_;
   PubSub pub_sub_;
   KeyspaceEvents events_{pub_sub_};
-  ReplayClock replay_clock_;
+  core::FilterClock filter_clock_;
   Unmapper unmapper_;
   Registry registry_;
   Freezer freezer_;
@@ -181,7 +182,7 @@ core::Status Server::Start() {
                                               [this](bool save) { asio::post(main_, [=, this] { BeginStop(save); }); });
   if (auto status = OpenNetwork(); !status) return status;
   AwaitSignals();
-  stats_.loading_since_unix_s = core::CoarseUnixMs() / 1000;
+  stats_.loading_since_unix_s = clock_.WallMs() / 1000;
   heap_trimmer_.Start();
   net_->Start();
   BeginLoading();
@@ -304,6 +305,7 @@ void Server::Apply(const config::Options& options) {
 core::Status Server::OpenNetwork() {
   const Dispatcher::Environment commands{.table = &AllCommands(),
                                          .keyspace = &registry_,
+                                         .clock = &clock_,
                                          .control = control_.get(),
                                          .clients = &clients_,
                                          .stats = &stats_,
@@ -320,7 +322,7 @@ core::Status Server::OpenNetwork() {
   if (auto listening = net_->Listen(options_.bind, options_.port); !listening) {
     return core::Fail(core::ErrorCode::kIo, listening.error());
   }
-  stats_.started_unix_ms = core::CoarseUnixMs();
+  stats_.started_unix_ms = clock_.WallMs();
   stats_.port = net_->port();
   for (const std::string& address : net_->addresses()) {
     spdlog::info("Listening on {} with {} event loop(s)", address, net_->loops());

@@ -42,7 +42,7 @@ core::Status Storage::Open(const std::string& path) {
 }
 
 core::Result<Recovery> Storage::Load(const config::Options& options) {
-  return Recover(*directory_, registry_, clock_, RecoveryOptionsOf(options));
+  return Recover(*directory_, registry_, filter_clock_, RecoveryOptionsOf(options));
 }
 
 core::Status Storage::Begin(Recovery recovery, const config::Options& options) {
@@ -51,8 +51,8 @@ core::Status Storage::Begin(Recovery recovery, const config::Options& options) {
   const bool logged = options.appendonly == "yes";
   const bool leaves_log = !logged && (recovery.saved.has_log || recovery.report.log.records != 0);
   if (logged) BeginLog(recovery, options);
-  const SnapshotParts parts{
-      *directory_, registry_, *file_ids_, {image_memory_, core::Patience::kWait}, recorder_.get()};
+  const SnapshotParts parts{*directory_, registry_,      *file_ids_, {image_memory_, core::Patience::kWait},
+                            clock_,      recorder_.get()};
   snapshotter_ = std::make_unique<Snapshotter>(parts, std::move(recovery.saved), ScheduleOf(options));
   if (leaves_log) {
     if (core::Status status = SaveNow("what the log holds, while appendonly is no,"); !status) return status;
@@ -66,7 +66,7 @@ core::Status Storage::Begin(Recovery recovery, const config::Options& options) {
 
 void Storage::BeginLog(const Recovery& recovery, const config::Options& options) {
   log_ = std::make_unique<LogWriter>(*directory_, *file_ids_, core::ImagePool{image_memory_, core::Patience::kWait},
-                                     FsyncPolicyOf(options), recovery.log_end, recovery.image_files);
+                                     clock_, FsyncPolicyOf(options), recovery.log_end, recovery.image_files);
   recorder_ = std::make_unique<KeyspaceRecorder>(*log_, recovery.saved.next_filter_id);
   registry_.SetLog(recorder_.get());
   SetPolicy(options);

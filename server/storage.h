@@ -12,9 +12,9 @@
 #include <string>
 
 #include "config/options.h"
+#include "core/base/clock.h"
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
-#include "core/base/wall_clock.h"
 #include "server/dispatch/durability.h"
 #include "server/dispatch/server_control.h"
 #include "server/keyspace/freezer.h"
@@ -29,9 +29,9 @@ namespace bitsieve::server {
 
 class Storage final : public Durability {
  public:
-  // All outlive it; the clock outlives the registry's filters, too.
-  Storage(Disk& disk, Registry& registry, ReplayClock& clock, Freezer& freezer)
-      : disk_(disk), registry_(registry), clock_(clock), freezer_(freezer) {}
+  // All outlive it; the clock of filters outlives the registry's filters, too.
+  Storage(Disk& disk, Registry& registry, const core::Clock& clock, core::FilterClock& filter_clock, Freezer& freezer)
+      : disk_(disk), registry_(registry), clock_(clock), filter_clock_(filter_clock), freezer_(freezer) {}
   ~Storage() override;
 
   // Makes the directory if need be, and keeps other servers out of it.
@@ -70,9 +70,10 @@ class Storage final : public Durability {
 
   Disk& disk_;
   Registry& registry_;
-  ReplayClock& clock_;
+  const core::Clock& clock_;
+  core::FilterClock& filter_clock_;
   Freezer& freezer_;
-  const int64_t started_unix_s_ = core::CoarseUnixMs() / 1000;
+  const int64_t started_unix_s_ = clock_.WallMs() / 1000;
 
   core::MemoryBudget image_memory_;  // of what changes while a filter is being written
   std::unique_ptr<DataDirectory> directory_;

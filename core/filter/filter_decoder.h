@@ -20,8 +20,7 @@ class FilterDecoder {
  public:
   virtual ~FilterDecoder() = default;
   // kCorrupt, kUnsupported or kOutOfMemory.
-  static Result<std::unique_ptr<FilterDecoder>> Open(std::string_view header, MemoryBudget& budget,
-                                                     const Clock& clock = SystemClock());
+  static Result<std::unique_ptr<FilterDecoder>> Open(std::string_view header, MemoryBudget& budget, const Clock& clock);
 
   virtual uint64_t body_bytes() const = 0;
   // The next bytes of the body, in order. kCorrupt if they are more than body_bytes() in all.

@@ -46,11 +46,10 @@ struct OpenedDump {
   size_t head_bytes;
 };
 // Begins to read a dump whose first bytes are these, the whole head at least. kCorrupt, kUnsupported or kOutOfMemory.
-Result<OpenedDump> OpenFilterDump(std::string_view bytes, MemoryBudget& budget, const Clock& clock = SystemClock());
+Result<OpenedDump> OpenFilterDump(std::string_view bytes, MemoryBudget& budget, const Clock& clock);
 
 // A whole dump at once.
 Result<std::string> DumpFilter(const Filter& filter);
-Result<std::unique_ptr<Filter>> RestoreFilter(std::string_view dump, MemoryBudget& budget,
-                                              const Clock& clock = SystemClock());
+Result<std::unique_ptr<Filter>> RestoreFilter(std::string_view dump, MemoryBudget& budget, const Clock& clock);
 
 }  // namespace bitsieve::core

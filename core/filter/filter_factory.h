@@ -16,10 +16,9 @@ namespace bitsieve::core {
 
 // An empty filter. kInvalidArgument as Validate; kOutOfMemory if the budget refuses its first sub-filter; in both cases
 // nothing was allocated. The budget and the clock, which types that age ask for the time, must outlive the filter.
-Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget,
-                                           const Clock& clock = SystemClock());
+Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget, const Clock& clock);
 
 // An independent filter, exactly as `filter` is at some moment of the call. kOutOfMemory if the budget refuses it.
-Result<std::unique_ptr<Filter>> CloneFilter(const Filter& filter, MemoryBudget& budget);
+Result<std::unique_ptr<Filter>> CloneFilter(const Filter& filter, MemoryBudget& budget, const Clock& clock);
 
 }  // namespace bitsieve::core

@@ -7,7 +7,6 @@
 
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
-#include "core/base/wall_clock.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/client_kill.h"
 #include "server/commands/client_name.h"
@@ -100,7 +99,7 @@ void List(ServerContext& context) {
   if (!reader.ok()) return context.Error(reader.error());
 
   std::ranges::sort(request.ids);
-  const int64_t now_ms = core::CoarseMonotonicMs();
+  const int64_t now_ms = context.server.clock->MonotonicMs();
   std::string text;
   for (const auto& client : context.server.clients->All()) {
     const bool asked = request.ids.empty() || std::ranges::binary_search(request.ids, client->id);
@@ -110,7 +109,7 @@ void List(ServerContext& context) {
 }
 
 void Info(ServerContext& context) {
-  context.reply.VerbatimText(Describe(*context.session.client, core::CoarseMonotonicMs()) + "\n");
+  context.reply.VerbatimText(Describe(*context.session.client, context.server.clock->MonotonicMs()) + "\n");
 }
 
 void Id(ServerContext& context) { context.reply.Integer(static_cast<int64_t>(context.session.client->id)); }
@@ -153,7 +152,7 @@ void Pause(ServerContext& context) {
   const ClientPause::Scope scope = reader.ok() ? ReadScope(reader) : ClientPause::Scope::kNone;
   if (!reader.ok()) return context.Error(reader.error());
 
-  const int64_t now_ms = core::CoarseMonotonicMs();
+  const int64_t now_ms = context.server.clock->MonotonicMs();
   if (timeout_ms > std::numeric_limits<int64_t>::max() - now_ms) return context.Error(wire::kTimeoutNotAnInteger);
   context.server.clients->pause.Begin(scope, now_ms + timeout_ms, now_ms);
   context.reply.Ok();

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "commands/wire_errors.h"
-#include "core/base/wall_clock.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {
@@ -81,7 +80,7 @@ Filter ReadFilter(ArgumentReader& reader) {
 
 // Returns how many were closed. The client itself still gets its reply.
 int64_t Kill(ServerContext& context, const Filter& filter) {
-  const int64_t now_ms = core::CoarseMonotonicMs();
+  const int64_t now_ms = context.server.clock->MonotonicMs();
   int64_t killed = 0;
   for (const auto& client : context.server.clients->All()) {
     const bool is_me = client == context.session.client;

@@ -53,13 +53,13 @@ void SetExpiry(ServerContext& context, int64_t unit_ms, int64_t base_ms) {
   if (!expires_ms) return context.Error(wire::InvalidExpiry(context.row->name));
   const bool set = context.keyspace().SetExpiry(context.arguments[1], *expires_ms, conditions);
   // As in Redis: one that is past deletes.
-  const bool past = *expires_ms <= context.keyspace().NowMs();
+  const bool past = *expires_ms <= context.keyspace().WallMs();
   if (set) Notify(context, EventClass::kGeneric, past ? "del" : "expire", context.arguments[1]);
   context.reply.Integer(set ? 1 : 0);
 }
 
-void Expire(ServerContext& context) { SetExpiry(context, kMsPerSecond, context.keyspace().NowMs()); }
-void ExpireMs(ServerContext& context) { SetExpiry(context, 1, context.keyspace().NowMs()); }
+void Expire(ServerContext& context) { SetExpiry(context, kMsPerSecond, context.keyspace().WallMs()); }
+void ExpireMs(ServerContext& context) { SetExpiry(context, 1, context.keyspace().WallMs()); }
 void ExpireAt(ServerContext& context) { SetExpiry(context, kMsPerSecond, 0); }
 void ExpireAtMs(ServerContext& context) { SetExpiry(context, 1, 0); }
 
@@ -79,8 +79,8 @@ void TellExpiry(ServerContext& context, int64_t unit_ms, int64_t base_ms) {
   context.reply.Integer(ms / unit_ms + (up ? 1 : 0));
 }
 
-void TimeToLive(ServerContext& context) { TellExpiry(context, kMsPerSecond, context.keyspace().NowMs()); }
-void TimeToLiveMs(ServerContext& context) { TellExpiry(context, 1, context.keyspace().NowMs()); }
+void TimeToLive(ServerContext& context) { TellExpiry(context, kMsPerSecond, context.keyspace().WallMs()); }
+void TimeToLiveMs(ServerContext& context) { TellExpiry(context, 1, context.keyspace().WallMs()); }
 void ExpireTime(ServerContext& context) { TellExpiry(context, kMsPerSecond, 0); }
 void ExpireTimeMs(ServerContext& context) { TellExpiry(context, 1, 0); }
 

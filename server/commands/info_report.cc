@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <limits>
 
-#include "core/base/wall_clock.h"
 #include "server/commands/resident_memory.h"
 #include "server/commands/server_identity.h"
 #include "server/dispatch/pub_sub.h"
@@ -58,7 +57,8 @@ std::string Seconds(const timeval& time) {
 }
 
 void Server(const Environment& environment, Lines& lines) {
-  const int64_t uptime_s = std::max<int64_t>(0, core::CoarseUnixMs() - environment.stats->started_unix_ms) / 1000;
+  const int64_t uptime_s =
+      std::max<int64_t>(0, environment.clock->WallMs() - environment.stats->started_unix_ms) / 1000;
   utsname system{};
   uname(&system);
   lines.Add("redis_version", kRedisVersion);

@@ -176,7 +176,7 @@ void Copy(ServerContext& context) {
   const FilterPtr source = keyspace.Find(from);
   const std::optional<int64_t> expires_ms = keyspace.ExpiryOf(from);
   if (source == nullptr || !expires_ms || (!replace && keyspace.Find(to) != nullptr)) return context.reply.Integer(0);
-  core::Result<std::unique_ptr<core::Filter>> made = core::CloneFilter(*source, keyspace.memory());
+  core::Result<std::unique_ptr<core::Filter>> made = core::CloneFilter(*source, keyspace.memory(), keyspace.clock());
   if (!made) return context.Error(wire::kOutOfMemory);
   const FilterPtr copy = std::move(*made);
   const auto prepared = keyspace.Prepare(copy);

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "commands/wire_errors.h"
-#include "core/base/wall_clock.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/help.h"
 #include "server/namespace.h"
@@ -69,9 +68,8 @@ uint64_t PositionToSync(const ServerContext& context) {
   return session.has_written || context.wrote ? context.server.durability->End() : 0;
 }
 
-int64_t Deadline(int64_t timeout_ms) {
+int64_t Deadline(int64_t now_ms, int64_t timeout_ms) {
   constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-  const int64_t now_ms = core::CoarseMonotonicMs();
   return timeout_ms == 0 || timeout_ms > kNever - now_ms ? kNever : now_ms + timeout_ms;
 }
 
@@ -82,8 +80,9 @@ bool MustWaitForSync(const ServerContext& context) {
   const uint64_t position = PositionToSync(context);
   if (context.server.durability->IsSynced(position) || context.server.clients->draining) return false;
   std::optional<Session::SyncWait>& wait = context.session.sync_wait;
-  if (!wait) wait = {position, Deadline(request.timeout_ms)};
-  return core::CoarseMonotonicMs() < wait->until_ms;
+  const int64_t now_ms = context.server.clock->MonotonicMs();
+  if (!wait) wait = {position, Deadline(now_ms, request.timeout_ms)};
+  return now_ms < wait->until_ms;
 }
 
 void WaitAof(ServerContext& context) {

@@ -7,7 +7,6 @@
 
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
-#include "core/base/wall_clock.h"
 #include "core/filter/image_pressure.h"
 #include "server/dispatch/aside.h"
 #include "server/dispatch/command_guess.h"
@@ -121,7 +120,7 @@ bool IsMalformed(const ServerContext& context) {
 // Clients are paused. As in Redis, everything waits during CLIENT PAUSE ALL, CLIENT UNPAUSE included, and so does the
 // queueing of commands by MULTI.
 bool IsPaused(const ServerContext& context) {
-  const ClientPause::Scope scope = context.server.clients->pause.ScopeAt(core::CoarseMonotonicMs());
+  const ClientPause::Scope scope = context.server.clients->pause.ScopeAt(context.server.clock->MonotonicMs());
   if (scope == ClientPause::Scope::kNone || IsMalformed(context)) return false;
   return scope == ClientPause::Scope::kAll || MayWrite(context);
 }

@@ -5,7 +5,6 @@
 #include <chrono>
 
 #include "commands/weigh.h"
-#include "core/base/wall_clock.h"
 #include "core/filter/image_pressure.h"
 #include "server/dispatch/command_runner.h"
 #include "server/dispatch/command_table.h"
@@ -97,7 +96,7 @@ class Dispatcher::Impl {
 
   Outcome Execute(Session& session, const CommandBatch& batch, size_t first, protocol::ReplyWriter& reply) {
     reply.set_version(session.version);
-    session.client->last_active_ms.store(core::CoarseMonotonicMs(), std::memory_order_relaxed);
+    session.client->last_active_ms.store(environment_.clock->MonotonicMs(), std::memory_order_relaxed);
     ServerContext context(filters_, environment_, session, reply);
     context.bytes = batch.bytes;
     const PublishedTally published(context.tally, *environment_.loop_stats);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "commands/command.h"
+#include "core/base/clock.h"
 #include "protocol/reply_writer.h"
 #include "server/dispatch/durability.h"
 #include "server/dispatch/server_control.h"
@@ -65,6 +66,7 @@ class Dispatcher {
   struct Environment {
     const CommandTable* table;
     Keyspace* keyspace;
+    const core::Clock* clock;
     ServerControl* control;
     ClientList* clients;
     ServerStats* stats;     // all loops' counters, for INFO

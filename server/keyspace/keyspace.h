@@ -84,7 +84,7 @@ class Keyspace : public commands::FilterKeyspace {
   virtual std::optional<int64_t> ExpiryOf(std::string_view name) const = 0;
   virtual ExpiryStats Expiries() const = 0;
   // The time that expiries are compared with.
-  virtual int64_t NowMs() const = 0;
+  virtual int64_t WallMs() const = 0;
 
   // What the name means now, to be compared later: whether anything happened to it since.
   virtual NameState StateOf(std::string_view name) const = 0;

@@ -24,9 +24,10 @@ bool Holds(uint32_t conditions, int64_t had_ms, int64_t asked_ms) {
 
 }  // namespace
 
-Registry::Registry(core::MemoryBudget& memory, Clock clock)
+Registry::Registry(core::MemoryBudget& memory, const core::Clock& clock, const core::Clock& filter_clock)
     : memory_(memory),
-      clock_(std::move(clock)),
+      clock_(clock),
+      filter_clock_(filter_clock),
       seed_(core::RandomSeed()),
       locks_(std::make_unique<Lock[]>(kLocks)),
       reaper_(std::make_unique<Reaper>([this] {
@@ -263,7 +264,7 @@ void Registry::Flush(bool background) {
 uint64_t Registry::Size() const {
   if (!AnyDue()) return size_.load(std::memory_order_relaxed);
   const AllLocked all(*this);
-  const int64_t now = clock_();
+  const int64_t now = clock_.WallMs();
   uint64_t due = 0;
   for (Lock& lock : all) {
     lock.mutex.AssertHeld();
@@ -328,7 +329,7 @@ bool Registry::SetExpiry(std::string_view text, int64_t expires_ms, uint32_t con
     if (found == view.map().end() || !Holds(conditions, found->second.expires_ms, expires_ms)) return false;
     view.Keep(found);
     const bool changes = found->second.expires_ms != expires_ms;
-    const bool ends = expires_ms != 0 && expires_ms <= clock_();
+    const bool ends = expires_ms != 0 && expires_ms <= clock_.WallMs();
     const AnnouncementPtr change = changes && lock.log != nullptr ? lock.log->ExpirySet(text, expires_ms) : nullptr;
     const AnnouncementPtr end = ends ? AnnounceUnnamed(lock.log, text) : nullptr;
     view.SetExpiry(found, expires_ms);
@@ -391,7 +392,7 @@ ExpiryStats Registry::Expiries() const {
   }
   if (stats.names == 0) return stats;
   const auto average_ms = static_cast<int64_t>(sum_ms / static_cast<__int128>(stats.names));
-  stats.average_ms_left = std::max<int64_t>(0, average_ms - clock_());
+  stats.average_ms_left = std::max<int64_t>(0, average_ms - clock_.WallMs());
   return stats;
 }
 
@@ -439,12 +440,12 @@ uint64_t Registry::ChangeCount() const { return changes_.load(std::memory_order_
 void Registry::RemoveExpired() {
   for (size_t i = 0; i < kLocks; ++i) {
     Lock& lock = locks_[i];
-    while (lock.NextExpiryHint() <= clock_()) {
+    while (lock.NextExpiryHint() <= clock_.WallMs()) {
       std::vector<Shard::Node> removed;
       removed.reserve(kExpiredAtATime);
       {
         const core::LockGuard guard(lock.mutex);
-        const int64_t now = clock_();
+        const int64_t now = clock_.WallMs();
         while (removed.size() < kExpiredAtATime && lock.expiries.next_ms() <= now) {
           removed.push_back(View::TakeFirstExpired(*this, lock));
         }
@@ -456,7 +457,7 @@ void Registry::RemoveExpired() {
 }
 
 bool Registry::AnyDue() const {
-  const int64_t now = clock_();
+  const int64_t now = clock_.WallMs();
   return std::any_of(locks_.get(), locks_.get() + kLocks,
                      [now](const Lock& lock) { return lock.NextExpiryHint() <= now; });
 }

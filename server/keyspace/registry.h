@@ -37,7 +37,6 @@
 #include <vector>
 
 #include "core/base/mutex.h"
-#include "core/base/wall_clock.h"
 #include "server/keyspace/keyspace.h"
 #include "server/keyspace/keyspace_log.h"
 
@@ -51,11 +50,9 @@ struct NamedFilter {
 
 class Registry final : public Keyspace {
  public:
-  // Milliseconds since 1970; asked from many threads.
-  using Clock = std::function<int64_t()>;
-
-  // The budget must outlive the registry and every filter it ever held.
-  explicit Registry(core::MemoryBudget& memory, Clock clock = core::CoarseUnixMs);
+  // Names expire by `clock`; filters made for the registry age by `filter_clock`, which, as the budget, must outlive
+  // the registry and every filter it ever held.
+  Registry(core::MemoryBudget& memory, const core::Clock& clock, const core::Clock& filter_clock);
   ~Registry() override;
 
   core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr& filter) override;
@@ -75,11 +72,11 @@ class Registry final : public Keyspace {
   bool SetExpiry(std::string_view name, int64_t expires_ms, uint32_t conditions) override;
   std::optional<int64_t> ExpiryOf(std::string_view name) const override;
   ExpiryStats Expiries() const override;
-  int64_t NowMs() const override { return clock_(); }
+  int64_t WallMs() const override { return clock_.WallMs(); }
   NameState StateOf(std::string_view name) const override;
   bool IsUnchanged(std::string_view name, const NameState& state) const override;
   core::MemoryBudget& memory() override;
-  const core::Clock& clock() const override { return core::SystemClock(); }
+  const core::Clock& clock() const override { return filter_clock_; }
 
   // Who is told of each name that expired, once it is gone and all locks are free, by any thread. Set before there are
   // names; does not throw.
@@ -134,7 +131,8 @@ class Registry final : public Keyspace {
   KeyspaceLog* Log() const;
 
   core::MemoryBudget& memory_;
-  const Clock clock_;
+  const core::Clock& clock_;
+  const core::Clock& filter_clock_;
   const uint64_t seed_;  // of the hash of names, so that no client can choose names that share a bucket
   OnExpired on_expired_;
   std::unique_ptr<Lock[]> locks_;   // each with its shards; where several are taken, it is in their order

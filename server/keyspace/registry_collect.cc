@@ -12,7 +12,7 @@ class Registry::Collection {
     found_.reserve(registry.size_.load(std::memory_order_relaxed));
     const AllLocked all(registry);
     if (at_that_moment) at_that_moment();
-    now_ms_ = registry.clock_();
+    now_ms_ = registry.clock_.WallMs();
     for (Lock& lock : all) epoch_ = ++lock.epoch;
   }
   ~Collection() {

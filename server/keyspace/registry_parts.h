@@ -37,8 +37,8 @@ struct Entry {
 };
 
 // The clock is asked only about what has an expiry.
-inline bool IsDue(const Entry& entry, const Registry::Clock& clock) {
-  return entry.expires_ms != 0 && entry.expires_ms <= clock();
+inline bool IsDue(const Entry& entry, const core::Clock& clock) {
+  return entry.expires_ms != 0 && entry.expires_ms <= clock.WallMs();
 }
 
 // A name to look for. Hashed once: half of the bits choose the shard, the others the bucket.

@@ -12,7 +12,6 @@
 #include <new>
 #include <utility>
 
-#include "core/base/wall_clock.h"
 #include "server/net/event_loop.h"
 
 namespace bitsieve::server {
@@ -30,9 +29,8 @@ constexpr uint64_t kReplyReserve = 17ULL << 20;
 // Attempts to talk HTTP are logged at most so often.
 constexpr int64_t kHttpLogIntervalMs = 60'000;
 
-void LogHttp(const ClientRecord& client) {
+void LogHttp(const ClientRecord& client, int64_t now_ms) {
   static std::atomic<int64_t> next_ms{INT64_MIN};
-  const int64_t now_ms = core::CoarseMonotonicMs();
   int64_t next = next_ms.load(std::memory_order_relaxed);
   if (now_ms < next || !next_ms.compare_exchange_strong(next, now_ms + kHttpLogIntervalMs)) return;
   spdlog::warn(
@@ -151,7 +149,7 @@ bool Connection::Receive(std::span<char>& input) {
     return false;
   }
   LoopStats::Add(loop_.stats().input_bytes, received);
-  client().last_active_ms.store(core::CoarseMonotonicMs(), std::memory_order_relaxed);
+  client().last_active_ms.store(loop_.clock().MonotonicMs(), std::memory_order_relaxed);
   input = read_buffer_.Commit(loop_.scratch(), received);
   return true;
 }
@@ -371,7 +369,7 @@ void Connection::EnforceOutputLimit() {
 
 void Connection::AbortReplies() {
   const Session::Abort why = conversation_.abort();
-  if (why == Session::Abort::kHttp) LogHttp(client());
+  if (why == Session::Abort::kHttp) LogHttp(client(), loop_.clock().MonotonicMs());
   if (why == Session::Abort::kReplies) {
     spdlog::warn(
         "Closing client id={} addr={}: a reply is larger than client-output-buffer-limit {} and "
@@ -427,7 +425,7 @@ void Connection::OnWritable() {
   write_buffer_.Consume(sent);
   loop_.FreeElsewhere(write_buffer_.TakeFinished());
   Account();
-  client().last_active_ms.store(core::CoarseMonotonicMs(), std::memory_order_relaxed);
+  client().last_active_ms.store(loop_.clock().MonotonicMs(), std::memory_order_relaxed);
   if (throttled_ && write_buffer_.size() <= OutputLimit() / 4) {
     throttled_ = false;
     Soon();

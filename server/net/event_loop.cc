@@ -16,7 +16,6 @@
 #include "core/base/change_meter.h"
 #include "core/base/roll_back.h"
 #include "core/base/thread_slice.h"
-#include "core/base/wall_clock.h"
 #include "server/namespace.h"
 #include "server/net/address.h"
 #include "server/net/connection.h"
@@ -98,7 +97,7 @@ void EventLoop::Serve(Socket socket, ConnectionSlots::Slot slot) {
   if (error) return;  // gone already
   Configure(socket);
   auto record = std::make_shared<ClientRecord>(next_client_id.fetch_add(1, std::memory_order_relaxed),
-                                               AddressText(remote), AddressText(local), core::CoarseMonotonicMs());
+                                               AddressText(remote), AddressText(local), clock().MonotonicMs());
   LoopStats::Add(stats().connections_accepted, 1);
   spdlog::debug("Client id={} addr={} connected", record->id, record->address);
   auto connection = std::make_shared<Connection>(std::move(socket), std::move(slot), record, *this);
@@ -211,7 +210,7 @@ void EventLoop::ScheduleSweep() {
 void EventLoop::CloseIdle() {
   const int64_t timeout_s = settings_.timeout_s.load(std::memory_order_relaxed);
   if (timeout_s == 0) return;
-  const int64_t oldest = core::CoarseMonotonicMs() - timeout_s * 1000;
+  const int64_t oldest = clock().MonotonicMs() - timeout_s * 1000;
   ForEachConnection([oldest](Connection& connection) {
     if (connection.IdleSince(oldest)) connection.Abort("it was idle for longer than the timeout");
   });

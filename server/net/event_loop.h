@@ -54,6 +54,7 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   void RunSoon(std::shared_ptr<Connection> connection);
   // Calls connection->Retry() after a moment, unless it is gone by then.
   void Postpone(const std::shared_ptr<Connection>& connection);
+  const core::Clock& clock() const { return *commands_.clock; }
   ClientList& clients() { return *commands_.clients; }
   Dispatcher& dispatcher() { return dispatcher_; }
   LoopStats& stats() { return *commands_.loop_stats; }

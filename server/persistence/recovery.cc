@@ -29,7 +29,7 @@ bool Contains(const std::vector<std::string>& sorted, std::string_view name) {
 // Reads all, then decides, then changes what has to be changed; each step is one function.
 class Recoverer {
  public:
-  Recoverer(DataDirectory& directory, Registry& registry, ReplayClock& clock, const RecoveryOptions& options)
+  Recoverer(DataDirectory& directory, Registry& registry, core::FilterClock& clock, const RecoveryOptions& options)
       : directory_(directory),
         disk_(directory.disk()),
         registry_(registry),
@@ -87,7 +87,7 @@ class Recoverer {
   DataDirectory& directory_;
   Disk& disk_;
   Registry& registry_;
-  ReplayClock& clock_;
+  core::FilterClock& clock_;
   const RecoveryOptions& options_;
   Quarantine quarantine_;
 
@@ -171,7 +171,7 @@ void Recoverer::NoteLostManifest(const std::string& reason) {
 
 // Before anything is read: what nobody will ever ask for again may as well be damaged.
 void Recoverer::DropExpired() {
-  const int64_t now_ms = registry_.NowMs();
+  const int64_t now_ms = registry_.WallMs();
   recovery_.report.filters_expired = std::erase_if(manifest_.filters, [&](const ManifestEntry& entry) {
     const bool expired = entry.expires_unix_ms != 0 && entry.expires_unix_ms <= now_ms;
     if (expired) expired_ids_.push_back(entry.file_id);
@@ -279,7 +279,7 @@ core::Status Recoverer::ReadSegments() {
 
 core::Status Recoverer::Publish() {
   if (!replay_) return {};
-  const int64_t now_ms = registry_.NowMs();
+  const int64_t now_ms = registry_.WallMs();
   for (const auto& [name, meaning] : replay_->names()) {
     if (meaning.expires_ms != 0 && meaning.expires_ms <= now_ms) {
       ++recovery_.report.filters_expired;
@@ -416,7 +416,7 @@ void Recoverer::RemoveLeftover(const std::string& path) { recovery_.report.lefto
 
 }  // namespace
 
-core::Result<Recovery> Recover(DataDirectory& directory, Registry& registry, ReplayClock& clock,
+core::Result<Recovery> Recover(DataDirectory& directory, Registry& registry, core::FilterClock& clock,
                                const RecoveryOptions& options) {
   return Recoverer(directory, registry, clock, options).Run();
 }

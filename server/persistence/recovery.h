@@ -16,7 +16,6 @@
 #include "server/persistence/disk/quarantine.h"
 #include "server/persistence/log/log_reader.h"
 #include "server/persistence/log/log_writer.h"
-#include "server/persistence/log/replay_clock.h"
 #include "server/persistence/recovery_damage.h"
 #include "server/persistence/snapshot/snapshot_writer.h"
 
@@ -64,7 +63,7 @@ struct Recovery {
 //   kUnsupported  files of a newer version: never quarantined, they are not damaged
 //   kOutOfMemory  the filters need more than the registry's budget has
 //   kIo           the disk failed
-core::Result<Recovery> Recover(DataDirectory& directory, Registry& registry, ReplayClock& clock,
+core::Result<Recovery> Recover(DataDirectory& directory, Registry& registry, core::FilterClock& clock,
                                const RecoveryOptions& options);
 
 }  // namespace bitsieve::server

@@ -17,7 +17,7 @@ void HashItems(benchmark::State& state, HashKind kind) {
   FilterParams params;
   params.hash = kind;
   params.seed = 0x5EED;
-  const auto filter = MakeFilter(params, budget).value();
+  const auto filter = MakeFilter(params, budget, SystemClock()).value();
   std::vector<std::string> items;
   for (int i = 0; i < 64; ++i) {
     items.push_back(std::to_string(1'000'000 + i));

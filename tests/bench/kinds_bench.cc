@@ -147,7 +147,7 @@ void Measure(core::Filter& filter, uint64_t items, double rate, Row& row) {
 bool MeasureKind(FilterType kind, double rate, uint64_t items, int rounds, Row& row) {
   core::MemoryBudget budget;
   for (int round = 0; round < rounds; ++round) {
-    auto filter = core::MakeFilter(ParamsOf(kind, rate, items), budget);
+    auto filter = core::MakeFilter(ParamsOf(kind, rate, items), budget, core::SystemClock());
     if (!filter) {
       std::printf("| %s | %g | %s |\n", std::string(core::FilterTypeName(kind)).c_str(), rate,
                   filter.error().message.c_str());

@@ -29,7 +29,7 @@ std::unique_ptr<core::Filter> Collect(uint64_t items, double rate) {
   params.type = core::kRibbonType;
   params.error_rate = rate;
   params.capacity = items;
-  auto filter = std::move(core::MakeFilter(params, budget).value());
+  auto filter = std::move(core::MakeFilter(params, budget, core::SystemClock()).value());
   std::vector<KeyHash> hashes(kBatch);
   std::vector<core::AddOutcome> outcomes(kBatch);
   for (uint64_t item = 0; item < items; item += kBatch) {

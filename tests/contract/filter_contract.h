@@ -47,7 +47,7 @@ inline core::FilterParams ParamsOf(core::FilterType kind, double rate, uint64_t 
 class FilterContract : public testing::TestWithParam<core::FilterType> {
  protected:
   std::unique_ptr<core::Filter> Make(double rate, uint64_t capacity, uint32_t expansion, uint64_t seed) {
-    auto filter = core::MakeFilter(ParamsOf(GetParam(), rate, capacity, expansion, seed), budget_);
+    auto filter = core::MakeFilter(ParamsOf(GetParam(), rate, capacity, expansion, seed), budget_, core::SystemClock());
     EXPECT_TRUE(filter) << filter.error().message;
     return std::move(*filter);
   }

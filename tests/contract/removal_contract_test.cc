@@ -44,7 +44,8 @@ std::vector<core::FilterType> RemovingKinds() {
   std::vector<core::FilterType> kinds;
   for (const core::FilterType kind : AllKinds()) {
     core::MemoryBudget budget;
-    if ((*core::MakeFilter(ParamsOf(kind, 0.01, 100, 0, 1), budget))->capabilities().remove) kinds.push_back(kind);
+    if ((*core::MakeFilter(ParamsOf(kind, 0.01, 100, 0, 1), budget, core::SystemClock()))->capabilities().remove)
+      kinds.push_back(kind);
   }
   return kinds;
 }
@@ -220,7 +221,7 @@ TEST_P(Removal, ImageComesBackWithItsCounts) {
   const auto image = filter->Capture();
   std::string body(image->body_bytes(), '\0');
   EXPECT_TRUE(image->Read(0, std::as_writable_bytes(std::span(body))));
-  auto decoder = core::FilterDecoder::Open(image->header(), budget_);
+  auto decoder = core::FilterDecoder::Open(image->header(), budget_, core::SystemClock());
   ASSERT_TRUE(decoder) << decoder.error().message;
   ASSERT_TRUE((*decoder)->Append(std::as_bytes(std::span(body))));
   const auto copy = (*decoder)->Finish();
@@ -263,7 +264,7 @@ TEST_P(RemovalRace, DisjointItemsOverSharedCounters) {
     core::FilterParams params =
         ParamsOf(GetParam(), 0.1, expansion == 0 ? kThreads * (kKept + 100) : 50, expansion, 10);
     core::SetCounterBits(params, 8);  // one of 4 bits may come to its largest value by the way, and then stays there
-    const auto filter = core::MakeFilter(params, budget_).value();
+    const auto filter = core::MakeFilter(params, budget_, core::SystemClock()).value();
     std::atomic<uint64_t> refused{0};
     RunThreads(kThreads, [&](uint64_t t) {
       const uint64_t own = t * 1'000'000;
@@ -326,7 +327,7 @@ TEST_P(RemovalRace, ImagesHaveEveryItemThatIsLiveAllTheTime) {
     const auto image = filter->Capture();
     std::string body(image->body_bytes(), '\0');
     EXPECT_TRUE(image->Read(0, std::as_writable_bytes(std::span(body))));
-    auto decoder = core::FilterDecoder::Open(image->header(), budget_);
+    auto decoder = core::FilterDecoder::Open(image->header(), budget_, core::SystemClock());
     ASSERT_TRUE(decoder) << decoder.error().message;
     ASSERT_TRUE((*decoder)->Append(std::as_bytes(std::span(body))));
     const auto copy = (*decoder)->Finish();

@@ -242,7 +242,7 @@ TEST_P(Replay, WhatIsMadeAgainFromItsParametersIsTheSame) {
 TEST_P(Replay, WhatWasChangedReadBackOrClonedIsNotPristine) {
   const auto filter = Make(GetParam().params, clock_);
   EXPECT_FALSE(Decode(BytesOf(*filter))->pristine());
-  EXPECT_FALSE((*core::CloneFilter(*filter, budget_))->pristine());
+  EXPECT_FALSE((*core::CloneFilter(*filter, budget_, core::SystemClock()))->pristine());
   EXPECT_TRUE(filter->pristine()) << "looking changes nothing";
   AddOutcome outcome;
   const core::KeyHash hash = filter->HashOf("item");
@@ -327,8 +327,8 @@ TEST_P(BigImage, IsLostWithoutMemoryButTheFilterGoesOn) {
 TEST(UnionChanges, MakeTheDestinationPristineNoLonger) {
   core::MemoryBudget budget;
   const core::FilterParams params = ParamsOf(core::kClassicType, 0.01, 100, 0, 1);
-  const auto a = std::move(*core::MakeFilter(params, budget));
-  const auto b = std::move(*core::MakeFilter(params, budget));
+  const auto a = std::move(*core::MakeFilter(params, budget, core::SystemClock()));
+  const auto b = std::move(*core::MakeFilter(params, budget, core::SystemClock()));
   const core::Filter* source = b.get();
   ASSERT_TRUE(core::UniteInto(*a, {&source, 1}));
   EXPECT_FALSE(a->pristine());
@@ -339,7 +339,8 @@ TEST(UnionChanges, MakeTheDestinationPristineNoLonger) {
 TEST(RedisCuckooInsert, TellsOfWhatItAddedAndOfNothingElse) {
   using Presence = core::RedisCuckoo::Presence;
   core::MemoryBudget budget;
-  const auto made = std::move(*core::MakeFilter(ParamsOf(core::kRedisCuckooType, 0.01, 100, 1, 0), budget));
+  const auto made =
+      std::move(*core::MakeFilter(ParamsOf(core::kRedisCuckooType, 0.01, 100, 1, 0), budget, core::SystemClock()));
   auto& filter = dynamic_cast<core::RedisCuckoo&>(*made);
   Recorder recorder;
   filter.Attach(&recorder, kId, 0);

@@ -32,7 +32,7 @@ void UseIt(core::Filter& filter) {
 
 void ExpectSameAgain(const std::string& dump) {
   core::MemoryBudget budget;
-  const auto filter = core::RestoreFilter(dump, budget);
+  const auto filter = core::RestoreFilter(dump, budget, core::SystemClock());
   Require(filter.has_value());
   Require(core::DumpFilter(**filter).value() == dump);
 }
@@ -41,7 +41,7 @@ void Try(bool right_checksums, std::string input) {
   if (right_checksums) PutDumpChecksums(input);
   core::MemoryBudget budget(kBudgetBytes);
   {
-    const auto filter = core::RestoreFilter(input, budget);
+    const auto filter = core::RestoreFilter(input, budget, core::SystemClock());
     Require(budget.used_bytes() <= kBudgetBytes);
     if (filter) {
       UseIt(**filter);

@@ -107,13 +107,13 @@ void TryFilter(MemoryDisk& disk, const FileSeal& seal) {
 // again.
 void TryStart(MemoryDisk& disk) {
   for (int start = 0; start < 2; ++start) {
-    ReplayClock clock;
+    core::FilterClock filter_clock;
     core::MemoryBudget memory(kBudgetBytes);
-    Registry registry(memory);
+    Registry registry(memory, core::SystemClock(), filter_clock);
     auto directory = DataDirectory::Open(disk, "/d");
     Require(directory.has_value());
     const auto recovery = Recover(
-        **directory, registry, clock,
+        **directory, registry, filter_clock,
         {.on_corrupt_filter = OnCorruptFilter::kQuarantine, .on_corrupt_log = OnCorruptLog::kTruncate, .threads = 1});
     if (!recovery) {
       const core::ErrorCode code = recovery.error().code;
@@ -130,9 +130,9 @@ void PutGoodFilter(MemoryDisk& disk) {
   core::FilterParams params;
   params.seed = 7;
   ChunkBuffer buffer;
-  Require(
-      WriteFilterFile(disk, kFilterPath, "good", *(*core::MakeFilter(params, memory))->Capture(), kChunkBytes, buffer)
-          .has_value());
+  Require(WriteFilterFile(disk, kFilterPath, "good",
+                          *(*core::MakeFilter(params, memory, core::SystemClock()))->Capture(), kChunkBytes, buffer)
+              .has_value());
 }
 
 void StartFromFilter(MemoryDisk& disk, std::string_view payload) {

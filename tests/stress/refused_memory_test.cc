@@ -50,10 +50,12 @@ class Victim {
  public:
   Victim() {
     directory_ = DataDirectory::Open(disk_, "/d").value();
-    log_.emplace(*directory_, file_ids_, pool_, FsyncPolicy::kAlways, 0);
+    log_.emplace(*directory_, file_ids_, pool_, core::SystemClock(), FsyncPolicy::kAlways, 0);
     recorder_.emplace(*log_, 1);
     commands_.registry.SetLog(&*recorder_);
-    snapshots_.emplace(SnapshotParts{*directory_, commands_.registry, file_ids_, pool_, &*recorder_}, SavedState{});
+    snapshots_.emplace(
+        SnapshotParts{*directory_, commands_.registry, file_ids_, pool_, core::SystemClock(), &*recorder_},
+        SavedState{});
     freezer_.emplace(commands_.registry, [](const FreezeReport&) {});
     commands_.control.on_freeze = [this](std::string_view name, const FilterPtr& closed) {
       freezer_->Freeze(name, closed);
@@ -67,7 +69,7 @@ class Victim {
     const std::string& first = step.commands[0][0];
     refused_ = false;
     commands_.clients.pause.Cancel();  // CLIENT PAUSE would hold the steps after it back
-    if (first == "@TICK") return std::to_string(commands_.now_ms += std::stoll(step.commands[0][1]));
+    if (first == "@TICK") return std::to_string(commands_.clock.now_ms += std::stoll(step.commands[0][1]));
     if (first == "@FROZEN") return AwaitFrozen(step.commands[0][1]);
     try {
       const Refusing refusing(*this);
@@ -103,7 +105,7 @@ class Victim {
     MemoryDisk disk = disk_.Copy();
     disk.LosePower(MemoryDisk::UnsyncedNames::kLost);
     TestServer server;
-    server.keyspace.now_ms = commands_.now_ms.load();
+    server.keyspace.clock.now_ms = commands_.clock.now_ms.load();
     const core::Status status = server.Start(disk, "/d");
     return status ? Comparable(server.contents()) : Contents{{"does not start", status.error().message}};
   }

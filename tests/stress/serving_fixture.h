@@ -41,6 +41,7 @@ class ServingFixture {
     BeginStorage();
     const server::Dispatcher::Environment commands{.table = &server::AllCommands(),
                                                    .keyspace = &registry_,
+                                                   .clock = &core::SystemClock(),
                                                    .control = &control_,
                                                    .clients = &clients_,
                                                    .stats = &stats_,
@@ -87,10 +88,10 @@ class ServingFixture {
   config::Options options_;
   core::MemoryBudget memory_;
   server::MemoryDisk disk_;
-  server::ReplayClock clock_;
-  server::Registry registry_{memory_};
+  core::FilterClock filter_clock_;
+  server::Registry registry_{memory_, core::SystemClock(), filter_clock_};
   server::Freezer freezer_{registry_, [](const server::FreezeReport&) {}};
-  server::Storage storage_{disk_, registry_, clock_, freezer_};
+  server::Storage storage_{disk_, registry_, core::SystemClock(), filter_clock_, freezer_};
   FakeControl control_;
   server::ClientList clients_;
   server::ServerStats stats_;

@@ -1,7 +1,6 @@
 // command_fixture.h: a dispatcher with all that it needs and no socket: commands in, bytes out. Thread-compatible.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -20,6 +19,7 @@
 #include "server/namespace.h"
 #include "tests/support/fake_control.h"
 #include "tests/support/fake_durability.h"
+#include "tests/support/manual_clock.h"
 
 namespace bitsieve::test {
 
@@ -42,8 +42,8 @@ class CommandFixture {
     stats.loops.emplace_back();
     clients.Add(client);
     dispatcher = std::make_unique<server::Dispatcher>(server::Dispatcher::Environment{
-        &server::AllCommands(), &registry, &control, &clients, &stats, &stats.loops.front(), &settings, &control,
-        &transfers, &durability, &claims, &pub_sub, &events});
+        &server::AllCommands(), &registry, &core::SystemClock(), &control, &clients, &stats, &stats.loops.front(),
+        &settings, &control, &transfers, &durability, &claims, &pub_sub, &events});
   }
 
   // The reply to one command.
@@ -68,8 +68,8 @@ class CommandFixture {
   }
 
   core::MemoryBudget budget;
-  std::atomic<int64_t> now_ms{1'700'000'000'000};  // by which names expire
-  server::Registry registry{budget, [this] { return now_ms.load(); }};
+  ManualClock clock;  // by which names expire
+  server::Registry registry{budget, clock, core::SystemClock()};
   FakeControl control;
   server::ClientList clients;
   server::ServerStats stats;

@@ -69,7 +69,7 @@ class LogRecoveryTest : public testing::Test {
     MemoryDisk copy = disk_.Copy();
     copy.LosePower(MemoryDisk::UnsyncedNames::kLost);
     TestServer other;
-    other.keyspace.now_ms = server_->keyspace.now_ms.load();
+    other.keyspace.clock.now_ms = server_->keyspace.clock.now_ms.load();
     EXPECT_TRUE(Ok(other.Start(copy, "/d")));
     EXPECT_FALSE(other.report.log.torn.has_value());
     return other.contents();

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <future>
 #include <map>
 #include <memory>
@@ -22,9 +21,9 @@
 #include "server/persistence/disk/file_ids.h"
 #include "server/persistence/log/keyspace_recorder.h"
 #include "server/persistence/log/log_writer.h"
-#include "server/persistence/log/replay_clock.h"
 #include "server/persistence/recovery.h"
 #include "server/persistence/snapshot/snapshot_writer.h"
+#include "tests/support/manual_clock.h"
 
 namespace bitsieve::server {
 
@@ -41,7 +40,7 @@ struct TestKeyspace {
       core::SetWindow(params, {.items = capacity});
       params.expansion = 0;
     }
-    core::Result<std::unique_ptr<core::Filter>> filter = core::MakeFilter(params, memory);
+    core::Result<std::unique_ptr<core::Filter>> filter = core::MakeFilter(params, memory, core::SystemClock());
     EXPECT_TRUE(filter.has_value());
     FilterPtr shared(std::move(*filter));
     EXPECT_EQ(registry.InsertIfAbsent(name, shared), shared);
@@ -49,8 +48,8 @@ struct TestKeyspace {
   }
 
   core::MemoryBudget memory;
-  std::atomic<int64_t> now_ms{1'700'000'000'000};  // by which names expire
-  Registry registry{memory, [this] { return now_ms.load(); }};
+  test::ManualClock clock;  // by which names expire
+  Registry registry{memory, clock, core::SystemClock()};
 };
 
 inline void AddItem(core::Filter& filter, const std::string& item) {
@@ -110,7 +109,7 @@ struct TestServer {
     core::Result<std::unique_ptr<DataDirectory>> opened = DataDirectory::Open(disk, path);
     if (!opened) return tl::unexpected(opened.error());
     directory = std::move(*opened);
-    core::Result<Recovery> recovery = Recover(*directory, keyspace.registry, clock,
+    core::Result<Recovery> recovery = Recover(*directory, keyspace.registry, filter_clock,
                                               {.on_corrupt_filter = settings.on_corrupt_filter,
                                                .on_corrupt_log = settings.on_corrupt_log,
                                                .keeps_log = settings.log.has_value(),
@@ -120,14 +119,14 @@ struct TestServer {
     freezing = recovery->freezing;
     file_ids = std::make_unique<FileIds>(recovery->next_file_id);
     if (settings.log) {
-      log = std::make_unique<LogWriter>(*directory, *file_ids, image_pool, *settings.log, recovery->log_end,
-                                        recovery->image_files);
+      log = std::make_unique<LogWriter>(*directory, *file_ids, image_pool, core::SystemClock(), *settings.log,
+                                        recovery->log_end, recovery->image_files);
       recorder = std::make_unique<KeyspaceRecorder>(*log, recovery->saved.next_filter_id);
       keyspace.registry.SetLog(recorder.get());
     }
     writer = std::make_unique<SnapshotWriter>(
-        SnapshotParts{*directory, keyspace.registry, *file_ids, image_pool, recorder.get()}, std::move(recovery->saved),
-        settings.chunk_bytes);
+        SnapshotParts{*directory, keyspace.registry, *file_ids, image_pool, core::SystemClock(), recorder.get()},
+        std::move(recovery->saved), settings.chunk_bytes);
     return {};
   }
 
@@ -148,7 +147,7 @@ struct TestServer {
   }
   Contents contents() const { return ContentsOf(keyspace.registry); }
 
-  ReplayClock clock;
+  core::FilterClock filter_clock;
   core::MemoryBudget image_memory;
   core::ImagePool image_pool{image_memory, core::Patience::kWait};
   TestKeyspace keyspace;

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -13,14 +12,9 @@
 #include "core/families/window/window_filter.h"
 #include "core/families/window/window_type.h"
 #include "core/filter/filter_factory.h"
+#include "tests/support/manual_clock.h"
 
 namespace bitsieve::test {
-
-class ManualClock final : public core::Clock {
- public:
-  uint64_t NowMs() const override { return now_ms; }
-  std::atomic<uint64_t> now_ms{1'700'000'000'000};
-};
 
 class WindowFixture {
  public:

@@ -230,14 +230,15 @@ Status UniteInto(Filter& destination, std::span<const Filter* const> sources) {
   return {};
 }
 
-Result<std::unique_ptr<Filter>> Unite(std::span<const Filter* const> filters, MemoryBudget& budget) {
+Result<std::unique_ptr<Filter>> Unite(std::span<const Filter* const> filters, MemoryBudget& budget,
+                                      const Clock& clock) {
   const Result<std::vector<LinkList>> levels = Levels(filters);
   if (!levels) return tl::unexpected(levels.error());
   size_t longest = 0;
   for (size_t i = 1; i < filters.size(); ++i) {
     if (filters[i]->Info().links > filters[longest]->Info().links) longest = i;
   }
-  Result<std::unique_ptr<Filter>> united = CloneFilter(*filters[longest], budget);
+  Result<std::unique_ptr<Filter>> united = CloneFilter(*filters[longest], budget, clock);
   if (!united || filters.size() == 1) return united;
   std::vector<const Filter*> others(filters.begin(), filters.end());
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(longest));

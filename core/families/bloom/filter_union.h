@@ -30,7 +30,7 @@ Result<double> EstimateUnion(std::span<const Filter* const> filters);
 
 // A new filter. kInvalidArgument as above, or if the union holds more items than a link is made for, so that its error
 // rate could not be kept; kOutOfMemory if the budget refuses.
-Result<std::unique_ptr<Filter>> Unite(std::span<const Filter* const> filters, MemoryBudget& budget);
+Result<std::unique_ptr<Filter>> Unite(std::span<const Filter* const> filters, MemoryBudget& budget, const Clock& clock);
 
 // Adds to `destination`, which may be in use, all that the sources hold; it may be one of them. A reader finds each
 // item at some moment of the call, and from then on always. kInvalidArgument as above, or if a source has more links

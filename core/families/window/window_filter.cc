@@ -77,7 +77,7 @@ Status WindowFilter::MakeMissing() {
 
 uint64_t WindowFilter::Now() const {
   if (!WindowOf(params()).of_time()) return 0;
-  return std::max(clock_.NowMs(), newest_ms_.load(std::memory_order_relaxed));
+  return std::max(static_cast<uint64_t>(clock_.WallMs()), newest_ms_.load(std::memory_order_relaxed));
 }
 
 bool WindowFilter::IsRemembered(const Generation& generation, uint64_t now) const {

@@ -5,7 +5,6 @@
 #include <utility>
 #include <variant>
 
-#include "core/base/wall_clock.h"
 #include "server/persistence/log/log_writer.h"
 
 namespace bitsieve::server {
@@ -47,7 +46,7 @@ void LogWriter::AppendWith(size_t reserved, const Encode& encode) noexcept {
   {
     const core::LockGuard lock(append_lock_);
     const size_t before = appended_.size();
-    if (before == 0) appended_since_ms_.store(core::CoarseMonotonicMs(), std::memory_order_relaxed);
+    if (before == 0) appended_since_ms_.store(clock_.MonotonicMs(), std::memory_order_relaxed);
     encode(appended_);
     used = appended_.size() - before;
     end_.store(end_.load(std::memory_order_relaxed) + used);

@@ -29,7 +29,8 @@ std::string FilterText(uint64_t id) { return "filter " + std::to_string(id); }
 
 }  // namespace
 
-LogReplay::LogReplay(core::MemoryBudget& budget, ReplayClock& clock, uint64_t next_filter_id, LoadImage load_image)
+LogReplay::LogReplay(core::MemoryBudget& budget, core::FilterClock& clock, uint64_t next_filter_id,
+                     LoadImage load_image)
     : budget_(budget), clock_(clock), load_image_(std::move(load_image)), next_filter_id_(next_filter_id) {}
 
 void LogReplay::Add(const std::string& name, uint64_t id, ReplayedFilter filter, int64_t expires_ms) {
@@ -44,7 +45,7 @@ core::Status LogReplay::Apply(uint64_t position, const log::Record& record) {
 }
 
 void LogReplay::Finish() {
-  clock_.Set(0);
+  clock_.Replay(0);
   std::erase_if(names_, [this](const auto& name) { return !filters_.contains(name.second.id); });
 }
 
@@ -171,7 +172,7 @@ core::Status LogReplay::On(const log::Added& added) {
   if (!found) return tl::unexpected(found.error());
   if (*found == nullptr) return {};
   ReplayedFilter& filter = **found;
-  clock_.Set(added.time_ms);
+  clock_.Replay(added.time_ms);
   outcomes_.resize(added.hashes.size());
   const size_t done = filter.filter->Add(added.hashes, outcomes_);
   for (size_t i = 0; i < added.hashes.size(); ++i) {

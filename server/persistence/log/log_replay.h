@@ -15,7 +15,6 @@
 #include "server/keyspace/keyspace.h"
 #include "server/persistence/log/log_record.h"
 #include "server/persistence/log/log_writer.h"
-#include "server/persistence/log/replay_clock.h"
 
 namespace bitsieve::server {
 
@@ -38,7 +37,7 @@ class LogReplay {
   using LoadImage = std::function<core::Result<FilterPtr>(const log::Image& image)>;
 
   // All outlive the replay; the clock outlives the filters.
-  LogReplay(core::MemoryBudget& budget, ReplayClock& clock, uint64_t next_filter_id, LoadImage load_image);
+  LogReplay(core::MemoryBudget& budget, core::FilterClock& clock, uint64_t next_filter_id, LoadImage load_image);
 
   // A filter of the snapshot. One without an id gets one.
   void Add(const std::string& name, uint64_t id, ReplayedFilter filter, int64_t expires_ms);
@@ -84,7 +83,7 @@ class LogReplay {
   void Unbind(const std::string& name);
 
   core::MemoryBudget& budget_;
-  ReplayClock& clock_;
+  core::FilterClock& clock_;
   const LoadImage load_image_;
   uint64_t next_filter_id_;
   uint64_t position_ = 0;

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/base/out_of_memory.h"
-#include "core/base/wall_clock.h"
 
 namespace bitsieve::server {
 namespace {
@@ -41,11 +40,13 @@ size_t FrameOf(std::string_view records) {
 
 }  // namespace
 
-LogWriter::LogWriter(DataDirectory& directory, FileIds& file_ids, const core::ImagePool& image_pool, FsyncPolicy policy,
-                     uint64_t start, const std::vector<LogImageFile>& image_files)
+LogWriter::LogWriter(DataDirectory& directory, FileIds& file_ids, const core::ImagePool& image_pool,
+                     const core::Clock& clock, FsyncPolicy policy, uint64_t start,
+                     const std::vector<LogImageFile>& image_files)
     : directory_(directory),
       file_ids_(file_ids),
       image_pool_(image_pool),
+      clock_(clock),
       policy_(policy),
       end_(start),
       written_(start),
@@ -108,7 +109,7 @@ int64_t LogWriter::OldestUnwrittenMs() const {
   const int64_t appended = appended_since_ms_.load(std::memory_order_acquire);  // first: it becomes the other
   const int64_t taken = taken_since_ms_.load(std::memory_order_relaxed);
   const int64_t since = taken != 0 ? taken : appended;
-  return since == 0 ? 0 : std::max<int64_t>(0, core::CoarseMonotonicMs() - since);
+  return since == 0 ? 0 : std::max<int64_t>(0, clock_.MonotonicMs() - since);
 }
 
 void LogWriter::Await(uint64_t position, std::function<void()> reached) {
@@ -356,7 +357,7 @@ void LogWriter::Fail(const core::Error& error) {
   written_.store(durable_.load(std::memory_order_relaxed), std::memory_order_release);
   if (!unsettled_.empty() && taken_since_ms_.load(std::memory_order_relaxed) == 0) {
     const auto age = std::chrono::duration_cast<milliseconds>(Clock::now() - oldest_unsynced_);
-    taken_since_ms_.store(core::CoarseMonotonicMs() - age.count(), std::memory_order_relaxed);
+    taken_since_ms_.store(clock_.MonotonicMs() - age.count(), std::memory_order_relaxed);
   }
   retry_at_ = Clock::now() + kRetryAfter;
   if (!in_trouble_.exchange(true, std::memory_order_relaxed)) {

@@ -35,6 +35,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "core/base/spin_lock.h"
@@ -70,10 +71,10 @@ class LogWriter {
   // A change older than that and not written lets replies wait.
   static constexpr int64_t kMaxUnwrittenMs = 50;
 
-  // The log goes on at `start`, whose segment is made when there is something to write. All three references outlive
+  // The log goes on at `start`, whose segment is made when there is something to write. All references outlive
   // the writer. `image_files`: those that records before `start` refer to.
-  LogWriter(DataDirectory& directory, FileIds& file_ids, const core::ImagePool& image_pool, FsyncPolicy policy,
-            uint64_t start, const std::vector<LogImageFile>& image_files = {});
+  LogWriter(DataDirectory& directory, FileIds& file_ids, const core::ImagePool& image_pool, const core::Clock& clock,
+            FsyncPolicy policy, uint64_t start, const std::vector<LogImageFile>& image_files = {});
   // As Stop.
   ~LogWriter();
 
@@ -173,6 +174,7 @@ class LogWriter {
   DataDirectory& directory_;
   FileIds& file_ids_;
   const core::ImagePool image_pool_;
+  const core::Clock& clock_;
 
   std::atomic<FsyncPolicy> policy_;  // relaxed: seen late, one batch goes by the old one
   // Positions, each not above the one before it.
@@ -181,7 +183,7 @@ class LogWriter {
   std::atomic<uint64_t> durable_;  // changed by the thread
   std::atomic<uint64_t> synced_;   // changed by the thread; below durable_ only with kNever, and just after it
   std::atomic<uint64_t> first_kept_;
-  // When the oldest was appended of what waits in appended_ and of what the thread has taken, as CoarseMonotonicMs;
+  // When the oldest was appended of what waits in appended_ and of what the thread has taken, by the monotonic clock;
   // 0: nothing waits. Relaxed: seen late by one reply.
   std::atomic<int64_t> appended_since_ms_{0};
   std::atomic<int64_t> taken_since_ms_{0};

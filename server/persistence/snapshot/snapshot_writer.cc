@@ -8,7 +8,6 @@
 
 #include "core/base/change_meter.h"
 #include "core/base/out_of_memory.h"
-#include "core/base/wall_clock.h"
 #include "core/filter/image_pressure.h"
 #include "server/persistence/disk/filter_file.h"
 
@@ -43,6 +42,7 @@ SnapshotWriter::SnapshotWriter(const SnapshotParts& parts, SavedState saved, uin
       registry_(parts.registry),
       file_ids_(parts.file_ids),
       image_pool_(parts.image_pool),
+      clock_(parts.clock),
       recorder_(parts.recorder),
       chunk_bytes_(chunk_bytes),
       saved_(std::move(saved)) {
@@ -136,7 +136,7 @@ core::Status SnapshotWriter::CommitDraft(Draft& draft) {
   manifest.next_file_id = file_ids_.next();
   manifest.next_filter_id = recorder_ == nullptr ? saved_.next_filter_id : recorder_->next_filter_id();
   draft.saved.next_filter_id = manifest.next_filter_id;
-  manifest.saved_unix_ms = core::CoarseUnixMs();
+  manifest.saved_unix_ms = clock_.WallMs();
   if (core::Status status = directory_.PrepareManifest(manifest, buffer_); !status) {
     (void)directory_.disk().Remove(directory_.temporary_manifest_path());  // to make room; the next save replaces it
     AbandonDraft(draft);

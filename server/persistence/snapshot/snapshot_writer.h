@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/result.h"
 #include "server/keyspace/registry.h"
 #include "server/persistence/disk/data_directory.h"
@@ -59,6 +60,7 @@ struct SnapshotParts {
   const Registry& registry;
   FileIds& file_ids;
   core::ImagePool image_pool;
+  const core::Clock& clock;
   KeyspaceRecorder* recorder = nullptr;  // of the registry's log; null: there is none
 };
 
@@ -94,6 +96,7 @@ class SnapshotWriter {
   const Registry& registry_;
   FileIds& file_ids_;
   const core::ImagePool image_pool_;
+  const core::Clock& clock_;
   KeyspaceRecorder* const recorder_;
   const uint32_t chunk_bytes_;
 

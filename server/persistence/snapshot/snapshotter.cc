@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/base/out_of_memory.h"
-#include "core/base/wall_clock.h"
 
 namespace bitsieve::server {
 namespace {
@@ -44,8 +43,8 @@ void LogOutcome(const core::Result<SaveReport>& report, int64_t duration_ms) {
 }  // namespace
 
 Snapshotter::Snapshotter(const SnapshotParts& parts, SavedState saved, const SnapshotSchedule& schedule)
-    : writer_(parts, std::move(saved)), schedule_(schedule), last_attempt_(Clock::now()) {
-  status_.last_save_unix_s = core::CoarseUnixMs() / 1000;
+    : writer_(parts, std::move(saved)), clock_(parts.clock), schedule_(schedule), last_attempt_(Clock::now()) {
+  status_.last_save_unix_s = clock_.WallMs() / 1000;
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -180,7 +179,7 @@ core::Status Snapshotter::SaveOnce(bool asked) {
   NoteOutcome(report);
   status_.last_duration_ms = duration.count();
   if (!report) return tl::unexpected(report.error());
-  status_.last_save_unix_s = core::CoarseUnixMs() / 1000;
+  status_.last_save_unix_s = clock_.WallMs() / 1000;
   return {};
 }
 

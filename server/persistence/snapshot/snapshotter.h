@@ -73,6 +73,7 @@ class Snapshotter {
   core::Status SaveOrOutOfMemory(bool asked);
 
   SnapshotWriter writer_;  // ChangesAtMost for all; the rest is the thread's
+  const core::Clock& clock_;
 
   mutable core::Mutex mutex_;
   core::ConditionVariable wake_;

@@ -8,7 +8,7 @@ static int Count(int unused) { return static_cast<int>(bitsieve::core::FilterTyp
 
 int main() {
   bitsieve::core::MemoryBudget budget;
-  const auto filter = bitsieve::core::MakeFilter({.capacity = 1000}, budget);
+  const auto filter = bitsieve::core::MakeFilter({.capacity = 1000}, budget, bitsieve::core::SystemClock());
   const auto hash = (*filter)->HashOf("alice");
   bitsieve::core::AddOutcome outcome{};
   (*filter)->Add({&hash, 1}, {&outcome, 1});

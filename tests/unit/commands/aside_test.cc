@@ -30,6 +30,7 @@ class AsideTest : public testing::Test, protected CommandFixture {
   AsideTest() {
     dispatcher = std::make_unique<Dispatcher>(Dispatcher::Environment{.table = &AllCommands(),
                                                                       .keyspace = &registry,
+                                                                      .clock = &core::SystemClock(),
                                                                       .control = &control,
                                                                       .clients = &clients,
                                                                       .stats = &stats,

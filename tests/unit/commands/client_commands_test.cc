@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/base/wall_clock.h"
+#include "core/base/clock.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
@@ -190,29 +190,34 @@ TEST_F(ClientCommandsTest, APauseOfWritesHoldsBackMessagesAndNotUnpause) {
 
 TEST_F(ClientCommandsTest, APauseHoldsBackWhatMultiWouldQueue) {
   Reply({"MULTI"});
-  clients.pause.Begin(ClientPause::Scope::kWrites, core::CoarseMonotonicMs() + 100000, core::CoarseMonotonicMs());
+  clients.pause.Begin(ClientPause::Scope::kWrites, core::SystemClock().MonotonicMs() + 100000,
+                      core::SystemClock().MonotonicMs());
   EXPECT_EQ(Reply({"BF.EXISTS", "f", "x"}), "+QUEUED\r\n");
   EXPECT_EQ(Reply({"BF.ADD", "f", "x"}), "");
   EXPECT_EQ(Reply({"PUBLISH", "c", "m"}), "");
   EXPECT_EQ(Reply({"EXEC"}), "*1\r\n:0\r\n");
   clients.pause.Cancel();
   Replies({{"MULTI"}, {"PUBLISH", "c", "m"}});
-  clients.pause.Begin(ClientPause::Scope::kWrites, core::CoarseMonotonicMs() + 100000, core::CoarseMonotonicMs());
+  clients.pause.Begin(ClientPause::Scope::kWrites, core::SystemClock().MonotonicMs() + 100000,
+                      core::SystemClock().MonotonicMs());
   EXPECT_EQ(Reply({"EXEC"}), "");
-  clients.pause.Begin(ClientPause::Scope::kAll, core::CoarseMonotonicMs() + 100000, core::CoarseMonotonicMs());
+  clients.pause.Begin(ClientPause::Scope::kAll, core::SystemClock().MonotonicMs() + 100000,
+                      core::SystemClock().MonotonicMs());
   EXPECT_EQ(Reply({"BF.EXISTS", "f", "x"}), "");
 }
 
 TEST_F(ClientCommandsTest, APreparedRunOfCommandsIsPausedToo) {
   Reply({"BF.ADD", "f", "x"});
-  clients.pause.Begin(ClientPause::Scope::kWrites, core::CoarseMonotonicMs() + 100000, core::CoarseMonotonicMs());
+  clients.pause.Begin(ClientPause::Scope::kWrites, core::SystemClock().MonotonicMs() + 100000,
+                      core::SystemClock().MonotonicMs());
   EXPECT_EQ(Replies({{"BF.EXISTS", "f", "x"}, {"BF.ADD", "f", "y"}, {"BF.ADD", "f", "z"}}), ":1\r\n");
   EXPECT_EQ(outcome.executed, 1U);
 }
 
 TEST_F(ClientCommandsTest, ATransactionThatWritesIsPausedAsAWhole) {
   Replies({{"MULTI"}, {"BF.ADD", "f", "x"}});
-  clients.pause.Begin(ClientPause::Scope::kWrites, core::CoarseMonotonicMs() + 100000, core::CoarseMonotonicMs());
+  clients.pause.Begin(ClientPause::Scope::kWrites, core::SystemClock().MonotonicMs() + 100000,
+                      core::SystemClock().MonotonicMs());
   EXPECT_EQ(Reply({"EXEC"}), "");
   EXPECT_TRUE(outcome.postponed);
   EXPECT_EQ(Replies({{"DISCARD"}, {"MULTI"}, {"BF.EXISTS", "f", "x"}, {"EXEC"}}),

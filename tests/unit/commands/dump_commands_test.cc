@@ -245,7 +245,7 @@ TEST_P(OfAnyKind, ComesBackInOneString) {
   EXPECT_EQ(Reply({"BF.RESTORE", "copy", dump}), kOk);
   EXPECT_EQ(Bulk(Reply({"BF.DUMP", "copy"})), dump);
   // And without any server.
-  const auto restored = core::RestoreFilter(dump, budget);
+  const auto restored = core::RestoreFilter(dump, budget, core::SystemClock());
   ASSERT_TRUE(restored) << restored.error().message;
   EXPECT_EQ(*core::DumpFilter(**restored), dump);
 }

@@ -48,9 +48,9 @@ TEST_F(ExpiryCommandsTest, NoExpiryAndNoName) {
 
 TEST_F(ExpiryCommandsTest, TimeMakesItMissing) {
   EXPECT_EQ(Reply({"EXPIRE", "a", "10"}), ":1\r\n");
-  now_ms += 9'999;
+  clock.now_ms += 9'999;
   EXPECT_EQ(Replies({{"BF.EXISTS", "a", "x"}, {"EXISTS", "a"}}), ":1\r\n:1\r\n");
-  now_ms += 1;
+  clock.now_ms += 1;
   EXPECT_EQ(Replies({{"BF.EXISTS", "a", "x"},
                      {"EXISTS", "a"},
                      {"TYPE", "a"},
@@ -64,7 +64,7 @@ TEST_F(ExpiryCommandsTest, TimeMakesItMissing) {
 
 TEST_F(ExpiryCommandsTest, AddingMakesAFreshFilter) {
   EXPECT_EQ(Reply({"PEXPIRE", "a", "5"}), ":1\r\n");
-  now_ms += 5;
+  clock.now_ms += 5;
   EXPECT_EQ(Replies({{"BF.ADD", "a", "x"}, {"BF.CARD", "a"}, {"TTL", "a"}}), ":1\r\n:1\r\n:-1\r\n");
 }
 
@@ -126,7 +126,7 @@ TEST_F(ExpiryCommandsTest, InfoTells) {
   Replies({{"BF.ADD", "b", "x"}, {"BF.ADD", "c", "x"}, {"EXPIRE", "a", "10"}, {"EXPIRE", "b", "20"}});
   EXPECT_THAT(Reply({"INFO", "keyspace"}), HasSubstr("db0:keys=3,expires=2,avg_ttl=15000\r\n"));
   EXPECT_THAT(Reply({"INFO", "stats"}), HasSubstr("expired_keys:0\r\n"));
-  now_ms += 10'000;
+  clock.now_ms += 10'000;
   registry.RemoveExpired();
   EXPECT_THAT(Reply({"INFO", "keyspace"}), HasSubstr("db0:keys=2,expires=1,avg_ttl=10000\r\n"));
   EXPECT_THAT(Reply({"INFO", "stats"}), HasSubstr("expired_keys:1\r\n"));

@@ -72,7 +72,7 @@ TEST_F(KeyspaceEventsTest, Names) {
 TEST_F(KeyspaceEventsTest, Expiry) {
   Replies({{"BF.ADD", "a", "x"}, {"PEXPIRE", "a", "10"}, {"BF.ADD", "b", "x"}, {"PEXPIRE", "b", "10"}});
   Heard();
-  now_ms += 20;
+  clock.now_ms += 20;
   EXPECT_THAT(HeardOf({"DEL", "a"}), ElementsAre("expired a"));
   registry.RemoveExpired();
   // The registry's own thread may have been faster.

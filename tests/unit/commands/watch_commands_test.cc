@@ -152,13 +152,13 @@ TEST_F(WatchCommandsTest, WhatChangesNothingDoesNotTouch) {
 
 TEST_F(WatchCommandsTest, ExpiryTouches) {
   Replies({kReserve, {"PEXPIRE", "k", "100"}, {"WATCH", "k"}});
-  now_ms += 200;  // it need not have been removed
+  clock.now_ms += 200;  // it need not have been removed
   EXPECT_EQ(Exec(), kTouched);
 }
 
 TEST_F(WatchCommandsTest, WhatHadExpiredBeforeDoesNotTouch) {
   Replies({kReserve, {"PEXPIRE", "k", "100"}});
-  now_ms += 200;
+  clock.now_ms += 200;
   Reply({"WATCH", "k"});
   registry.RemoveExpired();
   EXPECT_EQ(Exec(), kRan);

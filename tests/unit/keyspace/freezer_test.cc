@@ -22,7 +22,7 @@ class FreezerTest : public RegistryTest {
     params.type = core::kRibbonType;
     params.error_rate = 0.01;
     params.capacity = items;
-    const FilterPtr filter = std::move(*core::MakeFilter(params, memory_));
+    const FilterPtr filter = std::move(*core::MakeFilter(params, memory_, core::SystemClock()));
     const std::vector<core::KeyHash> hashes = Hashes(*filter, items);
     std::vector<core::AddOutcome> outcomes(items);
     filter->Add(hashes, outcomes);
@@ -67,12 +67,12 @@ class FreezerTest : public RegistryTest {
 TEST_F(FreezerTest, TheFrozenFilterTakesThePlaceAndKeepsTheExpiry) {
   Freezer freezer(registry_, [this](const FreezeReport& report) { Tell(report); });
   FilterPtr closed = PutClosed("a", 1000);
-  registry_.SetExpiry("a", now_ms_ + 5000, 0);
+  registry_.SetExpiry("a", clock_.now_ms + 5000, 0);
   const uint64_t changes = registry_.ChangeCount();
   freezer.Freeze("a", closed);
   ASSERT_TRUE(BecomesFrozen("a"));
   EXPECT_GT(registry_.ChangeCount(), changes) << "the next snapshot must have it";
-  EXPECT_EQ(registry_.ExpiryOf("a"), now_ms_ + 5000);
+  EXPECT_EQ(registry_.ExpiryOf("a"), clock_.now_ms + 5000);
   const FilterPtr frozen = registry_.Find("a");
   ASSERT_EQ(Reports().size(), 1U);
   EXPECT_TRUE(Reports()[0].status);
@@ -95,13 +95,13 @@ TEST_F(FreezerTest, OneThatWasRenamedIsFoundUnderItsNewName) {
   Freezer freezer(registry_, [this](const FreezeReport& report) { Tell(report); });
   for (int i = 0; i < 100; ++i) Put("other" + std::to_string(i));
   const FilterPtr closed = PutClosed("a", 100);
-  registry_.SetExpiry("a", now_ms_ + 5000, 0);
+  registry_.SetExpiry("a", clock_.now_ms + 5000, 0);
   EXPECT_EQ(registry_.Rename("a", "b", false), RenameOutcome::kRenamed);
   const FilterPtr usurper = Put("a");
   freezer.Freeze("a", closed);
   ASSERT_TRUE(BecomesFrozen("b"));
   EXPECT_EQ(registry_.Find("a"), usurper);
-  EXPECT_EQ(registry_.ExpiryOf("b"), now_ms_ + 5000);
+  EXPECT_EQ(registry_.ExpiryOf("b"), clock_.now_ms + 5000);
 }
 
 TEST_F(FreezerTest, OneThatIsDeletedIsForgotten) {
@@ -153,7 +153,7 @@ TEST_F(FreezerTest, ReplaceAnywhereNeedsWhatIsExpected) {
   EXPECT_FALSE(registry_.ReplaceAnywhere(second, first));
   EXPECT_TRUE(registry_.ReplaceAnywhere(first, second));
   EXPECT_EQ(registry_.Find("a"), second);
-  registry_.SetExpiry("a", now_ms_ + 10, 0);
+  registry_.SetExpiry("a", clock_.now_ms + 10, 0);
   Pass(20);
   EXPECT_FALSE(registry_.ReplaceAnywhere(second, first)) << "its time has come";
 }

@@ -97,9 +97,9 @@ class RegistryCollectTest : public RegistryTest {
     int64_t then_ms = 0;
     std::vector<NamedFilter> collected = registry_.Collect([&] {
       expected = log_.names();
-      then_ms = now_ms_;
+      then_ms = clock_.now_ms;
     });
-    const int64_t now_ms = now_ms_;
+    const int64_t now_ms = clock_.now_ms;
     const auto ended = [&](int64_t expires_ms) { return expires_ms != 0 && expires_ms <= now_ms; };
     Names found;
     for (const NamedFilter& named : collected) {
@@ -127,10 +127,10 @@ class RegistryCollectTest : public RegistryTest {
         registry_.Rename(a, b, random() % 2 == 0);
         break;
       case 5:
-        registry_.Put(a, NewFilter(), random() % 2 == 0 ? 0 : now_ms_ + 20);
+        registry_.Put(a, NewFilter(), random() % 2 == 0 ? 0 : clock_.now_ms + 20);
         break;
       case 6:
-        registry_.SetExpiry(a, now_ms_ + static_cast<int64_t>(random() % 30), 0);
+        registry_.SetExpiry(a, clock_.now_ms + static_cast<int64_t>(random() % 30), 0);
         break;
       default:
         if (const FilterPtr filter = registry_.Find(a)) registry_.Replace(a, filter, NewFilter());
@@ -171,7 +171,7 @@ TEST_F(RegistryCollectTest, SeesTimePassMeanwhile) {
   While(
       [&](std::mt19937& random) {
         if (random() % 64 == 0) Pass(1);
-        registry_.Put(NameOf(random() % kNames), NewFilter(), now_ms_ + static_cast<int64_t>(random() % 10));
+        registry_.Put(NameOf(random() % kNames), NewFilter(), clock_.now_ms + static_cast<int64_t>(random() % 10));
         if (random() % 64 == 0) registry_.RemoveExpired();
       },
       [&] {

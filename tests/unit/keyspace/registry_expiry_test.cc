@@ -16,10 +16,10 @@ using RegistryExpiryTest = RegistryTest;
 
 TEST_F(RegistryExpiryTest, AnEndedNameIsMissingEverywhere) {
   const FilterPtr a = Put("a"), b = Put("b");
-  EXPECT_TRUE(registry_.SetExpiry("a", now_ms_ + 100, 0));
+  EXPECT_TRUE(registry_.SetExpiry("a", clock_.now_ms + 100, 0));
   Pass(99);
   EXPECT_EQ(registry_.Find("a"), a);
-  EXPECT_EQ(registry_.ExpiryOf("a"), now_ms_ + 1);
+  EXPECT_EQ(registry_.ExpiryOf("a"), clock_.now_ms + 1);
   EXPECT_EQ(registry_.Size(), 2u);
   Pass(1);
   EXPECT_EQ(registry_.Find("a"), nullptr);
@@ -36,13 +36,13 @@ TEST_F(RegistryExpiryTest, AnEndedNameIsMissingEverywhere) {
 TEST_F(RegistryExpiryTest, EachOperationFreesAnEndedName) {
   const auto put_ended = [&](std::string_view name) {
     Put(name);
-    registry_.SetExpiry(name, now_ms_ + 1, 0);
+    registry_.SetExpiry(name, clock_.now_ms + 1, 0);
     Pass(1);
   };
   put_ended("a");
   EXPECT_FALSE(registry_.Remove("a"));
   put_ended("a");
-  EXPECT_FALSE(registry_.SetExpiry("a", now_ms_ + 5, 0));
+  EXPECT_FALSE(registry_.SetExpiry("a", clock_.now_ms + 5, 0));
   put_ended("a");
   const FilterPtr fresh = NewFilter();
   EXPECT_EQ(registry_.InsertIfAbsent("a", fresh), fresh);
@@ -58,7 +58,7 @@ TEST_F(RegistryExpiryTest, EachOperationFreesAnEndedName) {
 }
 
 TEST_F(RegistryExpiryTest, ExpiryConditions) {
-  const int64_t soon = now_ms_ + 10, late = now_ms_ + 20;
+  const int64_t soon = clock_.now_ms + 10, late = clock_.now_ms + 20;
   Put("a");
   EXPECT_FALSE(registry_.SetExpiry("a", soon, kIfExpiry));
   EXPECT_FALSE(registry_.SetExpiry("a", soon, kIfLater)) << "nothing is later than never";
@@ -73,14 +73,14 @@ TEST_F(RegistryExpiryTest, ExpiryConditions) {
   EXPECT_EQ(registry_.ExpiryOf("a"), 0);
   EXPECT_FALSE(registry_.SetExpiry("a", 0, kIfExpiry));
   EXPECT_FALSE(registry_.SetExpiry("b", soon, 0));
-  EXPECT_TRUE(registry_.SetExpiry("a", now_ms_, 0)) << "past: gone at once";
+  EXPECT_TRUE(registry_.SetExpiry("a", clock_.now_ms, 0)) << "past: gone at once";
   EXPECT_EQ(registry_.Size(), 0u);
   EXPECT_EQ(memory_.used_bytes(), 0u);
   EXPECT_EQ(registry_.Expiries().expired, 0u) << "somebody removed it";
 }
 
 TEST_F(RegistryExpiryTest, ExpiriesGoWhereTheirFiltersGo) {
-  const int64_t end = now_ms_ + 50;
+  const int64_t end = clock_.now_ms + 50;
   FilterPtr a = Put("a");
   Put("b");
   registry_.SetExpiry("a", end, 0);
@@ -108,7 +108,7 @@ TEST_F(RegistryExpiryTest, TellsOfExpiries) {
   EXPECT_EQ(registry_.Expiries().names, 0u);
   for (int i = 0; i < 300; ++i) {
     Put("name" + std::to_string(i));
-    if (i < 200) registry_.SetExpiry("name" + std::to_string(i), now_ms_ + (i < 100 ? 1'000 : 3'000), 0);
+    if (i < 200) registry_.SetExpiry("name" + std::to_string(i), clock_.now_ms + (i < 100 ? 1'000 : 3'000), 0);
   }
   Put("late");
   EXPECT_EQ(registry_.Expiries().names, 200u);
@@ -127,14 +127,14 @@ TEST_F(RegistryExpiryTest, AnExpiryIsAChange) {
   Put("a");
   uint64_t last = registry_.ChangeCount();
   const auto changed = [&] { return std::exchange(last, registry_.ChangeCount()) != last; };
-  registry_.SetExpiry("a", now_ms_ + 10, 0);
+  registry_.SetExpiry("a", clock_.now_ms + 10, 0);
   EXPECT_TRUE(changed());
-  registry_.SetExpiry("a", now_ms_ + 10, 0);
-  registry_.SetExpiry("a", now_ms_ + 20, kIfNoExpiry);
+  registry_.SetExpiry("a", clock_.now_ms + 10, 0);
+  registry_.SetExpiry("a", clock_.now_ms + 20, kIfNoExpiry);
   EXPECT_FALSE(changed());
   registry_.SetExpiry("a", 0, 0);
   EXPECT_TRUE(changed());
-  registry_.SetExpiry("a", now_ms_ + 10, 0);
+  registry_.SetExpiry("a", clock_.now_ms + 10, 0);
   EXPECT_TRUE(changed());
   Pass(10);
   registry_.RemoveExpired();
@@ -145,7 +145,7 @@ TEST_F(RegistryExpiryTest, MemoryIsFreedWithoutBeingAsked) {
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < 500; ++i) {
       Put("name" + std::to_string(i));
-      registry_.SetExpiry("name" + std::to_string(i), now_ms_ + 5, 0);
+      registry_.SetExpiry("name" + std::to_string(i), clock_.now_ms + 5, 0);
     }
     Pass(5);
     for (int i = 0; i < 10'000 && memory_.used_bytes() > 0; ++i)
@@ -162,7 +162,7 @@ TEST_F(RegistryExpiryTest, RandomNamesAreAllNames) {
   for (int i = 0; i < 4'000; ++i) ++seen[registry_.RandomName().value()];
   EXPECT_EQ(seen.size(), 20u);
   for (const auto& [name, times] : seen) EXPECT_NEAR(times, 200, 100) << name;
-  for (int i = 0; i < 20; ++i) registry_.SetExpiry("name" + std::to_string(i), now_ms_ + 1, 0);
+  for (int i = 0; i < 20; ++i) registry_.SetExpiry("name" + std::to_string(i), clock_.now_ms + 1, 0);
   Pass(1);
   EXPECT_EQ(registry_.RandomName(), std::nullopt);
 }
@@ -188,7 +188,7 @@ TEST_F(RegistryExpiryTest, ExpiryRaces) {
             Put(a);
             break;
           case 2:
-            registry_.SetExpiry(a, now_ms_ + random() % 20, 0);
+            registry_.SetExpiry(a, clock_.now_ms + random() % 20, 0);
             break;
           case 3:
             registry_.Rename(a, b, random() % 2);
@@ -203,7 +203,7 @@ TEST_F(RegistryExpiryTest, ExpiryRaces) {
             if (i % 500 == 0) registry_.Flush(i % 1000 == 0);
             break;
           case 6:
-            registry_.Put(a, NewFilter(), random() % 2 ? now_ms_ + 3 : 0);
+            registry_.Put(a, NewFilter(), random() % 2 ? clock_.now_ms + 3 : 0);
             break;
           default: {
             const FilterPtr filter = registry_.Find(a);

@@ -3,19 +3,19 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "core/filter/filter_factory.h"
 #include "server/keyspace/registry.h"
+#include "tests/support/manual_clock.h"
 
 namespace bitsieve::server {
 
 class RegistryTest : public testing::Test {
  protected:
-  FilterPtr NewFilter() { return std::move(*core::MakeFilter({}, memory_)); }
+  FilterPtr NewFilter() { return std::move(*core::MakeFilter({}, memory_, core::SystemClock())); }
   FilterPtr Put(std::string_view name) { return registry_.InsertIfAbsent(name, NewFilter()); }
   std::multiset<std::string> ScanAll(uint64_t count = 10) {
     std::multiset<std::string> names;
@@ -26,11 +26,11 @@ class RegistryTest : public testing::Test {
     return names;
   }
 
-  void Pass(int64_t ms) { now_ms_ += ms; }
+  void Pass(int64_t ms) { clock_.now_ms += ms; }
 
-  std::atomic<int64_t> now_ms_{1'000'000};
+  test::ManualClock clock_;
   core::MemoryBudget memory_;
-  Registry registry_{memory_, [this] { return now_ms_.load(); }};
+  Registry registry_{memory_, clock_, core::SystemClock()};
 };
 
 }  // namespace bitsieve::server

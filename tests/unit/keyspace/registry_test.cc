@@ -79,10 +79,10 @@ TEST_F(RegistryTest, FlushInTheBackgroundFreesSoon) {
 TEST(RegistryLifeTest, TheEndWaitsForTheBackground) {
   core::MemoryBudget memory;
   {
-    Registry registry(memory);
-    registry.InsertIfAbsent("a", std::move(*core::MakeFilter({}, memory)));
+    Registry registry(memory, core::SystemClock(), core::SystemClock());
+    registry.InsertIfAbsent("a", std::move(*core::MakeFilter({}, memory, core::SystemClock())));
     registry.Flush(true);
-    registry.InsertIfAbsent("a", std::move(*core::MakeFilter({}, memory)));
+    registry.InsertIfAbsent("a", std::move(*core::MakeFilter({}, memory, core::SystemClock())));
   }
   EXPECT_EQ(memory.used_bytes(), 0u);
 }

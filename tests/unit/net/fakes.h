@@ -39,7 +39,7 @@ class NoFilters final : public Keyspace {
   bool SetExpiry(std::string_view, int64_t, uint32_t) override { return false; }
   std::optional<int64_t> ExpiryOf(std::string_view) const override { return std::nullopt; }
   ExpiryStats Expiries() const override { return {}; }
-  int64_t NowMs() const override { return 0; }
+  int64_t WallMs() const override { return 0; }
   NameState StateOf(std::string_view) const override { return {}; }
   bool IsUnchanged(std::string_view, const NameState&) const override { return true; }
   core::MemoryBudget& memory() override { return memory_; }
@@ -102,6 +102,7 @@ struct Backend {
   Dispatcher::Environment Environment() {
     return {.table = &AllCommands(),
             .keyspace = &keyspace,
+            .clock = &core::SystemClock(),
             .control = &control,
             .clients = &clients,
             .stats = &stats,

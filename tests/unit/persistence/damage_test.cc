@@ -56,7 +56,7 @@ class DamageTest : public testing::Test {
     // Too large to be part of a record.
     const FilterPtr large = server.keyspace.Make("large", 240'000);
     AddItems(*large, "first segment", 5);
-    const FilterPtr copy = core::CloneFilter(*large, server.keyspace.memory).value();
+    const FilterPtr copy = core::CloneFilter(*large, server.keyspace.memory, core::SystemClock()).value();
     {
       const auto prepared = registry.Prepare(copy);
       ASSERT_TRUE(prepared.has_value());

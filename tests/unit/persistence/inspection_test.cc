@@ -249,7 +249,8 @@ TEST(Inspection, OfAServerThatLogs) {
   AddItems(*server.keyspace.Make("saved", 400'000), "item", 10);
   ASSERT_TRUE(Ok(server.writer->Save()));
   AddItems(*registry.Find("saved"), "more", 5);
-  core::Result<std::unique_ptr<core::Filter>> copy = core::CloneFilter(*registry.Find("saved"), server.keyspace.memory);
+  core::Result<std::unique_ptr<core::Filter>> copy =
+      core::CloneFilter(*registry.Find("saved"), server.keyspace.memory, core::SystemClock());
   ASSERT_TRUE(Ok(copy));
   const FilterPtr shared = std::move(*copy);
   {

@@ -22,7 +22,7 @@ using LogContentTest = LogRecoveryTest;
 TEST_F(LogContentTest, ContentsThatWereBroughtComeBack) {
   const FilterPtr a = Make("a");
   AddItems(*a, "i", 20);
-  FilterPtr copy = core::CloneFilter(*a, server_->keyspace.memory).value();
+  FilterPtr copy = core::CloneFilter(*a, server_->keyspace.memory, core::SystemClock()).value();
   AddItems(*copy, "j", 5);
   registry().InsertIfAbsent("copy", copy);
   AddItems(*copy, "k", 5);
@@ -48,13 +48,13 @@ TEST_F(LogContentTest, LargeContentsAreFilesAndSmallOnesAreNot) {
     const std::string name(core::FilterTypeName(kind));
     const FilterPtr filter = Make(name, kind);
     AddItems(*filter, "i", 20);
-    InsertPrepared(name + " copy", core::CloneFilter(*filter, server_->keyspace.memory).value());
+    InsertPrepared(name + " copy", core::CloneFilter(*filter, server_->keyspace.memory, core::SystemClock()).value());
     AddItems(*registry().Find(name + " copy"), "j", 5);
   }
   EXPECT_THAT(*disk_.List("/d/filters"), IsEmpty());
   const FilterPtr large = server_->keyspace.Make("large", kLarge);
   AddItems(*large, "i", 20);
-  InsertPrepared("large copy", core::CloneFilter(*large, server_->keyspace.memory).value());
+  InsertPrepared("large copy", core::CloneFilter(*large, server_->keyspace.memory, core::SystemClock()).value());
   AddItems(*registry().Find("large copy"), "j", 5);
   EXPECT_EQ(disk_.List("/d/filters")->size(), 1u);
   ExpectSame();
@@ -63,7 +63,7 @@ TEST_F(LogContentTest, LargeContentsAreFilesAndSmallOnesAreNot) {
 TEST_F(LogContentTest, AFileThatNobodyCameToNeedIsRemoved) {
   const FilterPtr large = server_->keyspace.Make("large", kLarge);
   AddItems(*large, "i", 20);
-  const FilterPtr copy = core::CloneFilter(*large, server_->keyspace.memory).value();
+  const FilterPtr copy = core::CloneFilter(*large, server_->keyspace.memory, core::SystemClock()).value();
   {
     const auto prepared = registry().Prepare(copy);
     ASSERT_TRUE(Ok(prepared));

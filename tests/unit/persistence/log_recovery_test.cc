@@ -71,7 +71,7 @@ TEST_F(LogRecoveryTest, NamesComeBack) {
 }
 
 TEST_F(LogRecoveryTest, ExpiriesComeBack) {
-  const int64_t now = registry().NowMs();
+  const int64_t now = registry().WallMs();
   Make("a");
   Make("b");
   Make("c");
@@ -80,7 +80,7 @@ TEST_F(LogRecoveryTest, ExpiriesComeBack) {
   registry().SetExpiry("c", now + 9000, 0);
   registry().SetExpiry("b", 0, 0);
   ExpectSame();
-  server_->keyspace.now_ms += 2000;
+  server_->keyspace.clock.now_ms += 2000;
   ExpectSame();
   EXPECT_EQ(registry().Find("a"), nullptr);
   Make("a");
@@ -92,10 +92,10 @@ TEST_F(LogRecoveryTest, ExpiriesComeBack) {
 // A snapshot taken before a name's expiry is lifted does not make it end.
 TEST_F(LogRecoveryTest, AnExpiryThatWasLiftedAfterTheSnapshotIsLifted) {
   AddItems(*Make("a"), "i", 5);
-  registry().SetExpiry("a", registry().NowMs() + 1000, 0);
+  registry().SetExpiry("a", registry().WallMs() + 1000, 0);
   Save();
   registry().SetExpiry("a", 0, 0);
-  server_->keyspace.now_ms += 2000;
+  server_->keyspace.clock.now_ms += 2000;
   EXPECT_EQ(Recovered().size(), 1u);
 }
 
@@ -160,7 +160,7 @@ TEST_F(LogRecoveryTest, WindowsOfTimeForgetByTheTimeOfTheLog) {
   params.capacity = 100;
   params.expansion = 0;
   core::SetWindow(params, {.duration_ms = 3000});
-  const FilterPtr filter = core::MakeFilter(params, server_->keyspace.memory).value();
+  const FilterPtr filter = core::MakeFilter(params, server_->keyspace.memory, core::SystemClock()).value();
   registry().InsertIfAbsent("w", filter);
   for (int i = 0; i < 30; ++i) {
     AddItem(*filter, std::to_string(i));
@@ -175,9 +175,9 @@ TEST_F(LogRecoveryTest, WindowsOfTimeForgetByTheTimeOfTheLog) {
 
 TEST_F(LogRecoveryTest, ALongLogMakesASnapshot) {
   server_->writer.reset();
-  Snapshotter snapshotter(
-      SnapshotParts{*server_->directory, registry(), *server_->file_ids, server_->image_pool, server_->recorder.get()},
-      SavedState(), SnapshotSchedule{.max_log_bytes = 10'000});
+  Snapshotter snapshotter(SnapshotParts{*server_->directory, registry(), *server_->file_ids, server_->image_pool,
+                                        core::SystemClock(), server_->recorder.get()},
+                          SavedState(), SnapshotSchedule{.max_log_bytes = 10'000});
   AddItems(*Make("f", core::kCountingType), "i", 1000);
   const auto was_cut = [&] {
     const std::vector<LogFile> files = ListLog(disk_, "/d/log").value();
@@ -246,7 +246,7 @@ TEST_F(LogRecoveryTest, ADamagedContentFileRefusesTheStartOrIsSetAside) {
   AddItems(*Make("other"), "i", 10);
   const FilterPtr a = server_->keyspace.Make("a", kLarge);
   AddItems(*a, "i", 10);
-  InsertPrepared("b", core::CloneFilter(*a, server_->keyspace.memory).value());
+  InsertPrepared("b", core::CloneFilter(*a, server_->keyspace.memory, core::SystemClock()).value());
   server_->AwaitLog();
   Contents left = server_->contents();
   left.erase("b");

@@ -34,7 +34,8 @@ class LogWriterTest : public testing::Test {
   }
 
   void Begin(FsyncPolicy policy, uint64_t start = 0) {
-    writer_.emplace(*directory_, file_ids_, core::ImagePool{image_memory_, core::Patience::kWait}, policy, start);
+    writer_.emplace(*directory_, file_ids_, core::ImagePool{image_memory_, core::Patience::kWait}, core::SystemClock(),
+                    policy, start);
   }
   void Append(const std::string& name) { writer_->Append(log::Unnamed{name}); }
   std::future<void> Await() {

@@ -26,7 +26,7 @@ class RecoveryTest : public testing::Test {
     AddItems(*server.keyspace.Make("first", 20), "x", 15);
     AddItems(*server.keyspace.Make("second", 20, core::kClassicType), "y", 60);
     AddItems(*server.keyspace.Make("third", 20), "z", 5);
-    server.keyspace.registry.SetExpiry("third", server.keyspace.now_ms + kThirdLivesMs, 0);
+    server.keyspace.registry.SetExpiry("third", server.keyspace.clock.now_ms + kThirdLivesMs, 0);
     ASSERT_TRUE(Ok(server.writer->Save()));
     contents_ = server.contents();
     files_ = disk_.All();
@@ -237,7 +237,7 @@ TEST_F(RecoveryTest, WhatHasExpiredIsNeitherReadNorKept) {
   Damage("/d/filters/3.filter", 100);  // whoever expired may as well be damaged
   for (const uint64_t expired : {1, 0}) {
     TestServer server;
-    server.keyspace.now_ms += kThirdLivesMs;
+    server.keyspace.clock.now_ms += kThirdLivesMs;
     ASSERT_TRUE(Ok(server.Start(disk_, "/d")));
     EXPECT_EQ(server.contents(), Without("third"));
     EXPECT_EQ(server.report.filters_expired, expired);
@@ -252,7 +252,7 @@ TEST_F(RecoveryTest, ARefusedStartKeepsTheFilesOfWhatHasExpired) {
   Damage("/d/filters/1.filter", 100);
   const auto before = disk_.All();
   TestServer server;
-  server.keyspace.now_ms += kThirdLivesMs;
+  server.keyspace.clock.now_ms += kThirdLivesMs;
   EXPECT_FALSE(server.Start(disk_, "/d").has_value());
   EXPECT_EQ(disk_.All(), before);
 }

@@ -157,7 +157,7 @@ TEST_F(SnapshotWriterTest, RunningCountersSettleAfterASnapshot) {
 TEST_F(SnapshotWriterTest, AnExpiryAloneIsSaved) {
   AddItem(*server_.keyspace.Make("a"), "x");
   Save();
-  const int64_t end = server_.keyspace.now_ms + 1000;
+  const int64_t end = server_.keyspace.clock.now_ms + 1000;
   EXPECT_TRUE(registry().SetExpiry("a", end, 0));
   EXPECT_EQ(server_.writer->CountChanges(), 1u);
   EXPECT_EQ(Save().filters_written, 0u);
@@ -167,9 +167,9 @@ TEST_F(SnapshotWriterTest, AnExpiryAloneIsSaved) {
 
 TEST_F(SnapshotWriterTest, WhatExpiredLeavesTheDisk) {
   server_.keyspace.Make("a");
-  registry().SetExpiry("a", server_.keyspace.now_ms + 1000, 0);
+  registry().SetExpiry("a", server_.keyspace.clock.now_ms + 1000, 0);
   Save();
-  server_.keyspace.now_ms += 1000;
+  server_.keyspace.clock.now_ms += 1000;
   registry().RemoveExpired();
   EXPECT_GT(server_.writer->CountChanges(), 0u);
   EXPECT_EQ(Save().filters, 0u);

@@ -64,12 +64,13 @@ class SnapshotterTest : public testing::Test {
  protected:
   void SetUp() override {
     directory_ = DataDirectory::Open(disk_, "/d").value();
-    recovery_ = Recover(*directory_, keyspace_.registry, clock_, {}).value();
+    recovery_ = Recover(*directory_, keyspace_.registry, filter_clock_, {}).value();
     file_ids_.emplace(recovery_.next_file_id);
   }
   void Begin(seconds interval = seconds(0)) {
     snapshotter_.emplace(
-        SnapshotParts{*directory_, keyspace_.registry, *file_ids_, {image_memory_, core::Patience::kWait}},
+        SnapshotParts{
+            *directory_, keyspace_.registry, *file_ids_, {image_memory_, core::Patience::kWait}, core::SystemClock()},
         std::move(recovery_.saved), SnapshotSchedule{.interval = interval});
   }
   std::future<core::Status> AskForSave() {
@@ -97,7 +98,7 @@ class SnapshotterTest : public testing::Test {
   MemoryDisk memory_;
   FaultDisk faults_{memory_};
   GateDisk disk_{faults_};
-  ReplayClock clock_;
+  core::FilterClock filter_clock_;
   core::MemoryBudget image_memory_;
   TestKeyspace keyspace_;
   std::optional<FileIds> file_ids_;

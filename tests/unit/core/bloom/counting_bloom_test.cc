@@ -104,7 +104,7 @@ TEST_P(CountingBloomTest, FilterOfSaturatedItemsTellsSo) {
   params.type = kCountingType;
   SetCounterBits(params, GetParam());
   params.error_rate = 1e-6;
-  auto filter = std::move(*MakeFilter(params, budget_));
+  auto filter = std::move(*MakeFilter(params, budget_, SystemClock()));
   std::vector<KeyHash> hashes(1000, filter->HashOf("again"));
   std::vector<AddOutcome> outcomes(1000);
   EXPECT_EQ(filter->Add(hashes, outcomes), 1000U);

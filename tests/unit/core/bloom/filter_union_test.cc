@@ -27,7 +27,9 @@ class FilterUnionTest : public testing::TestWithParam<FilterType> {
     ShareForStatedCapacity(params);
     return params;
   }
-  std::unique_ptr<Filter> Make(const FilterParams& params) { return std::move(MakeFilter(params, budget_).value()); }
+  std::unique_ptr<Filter> Make(const FilterParams& params) {
+    return std::move(MakeFilter(params, budget_, SystemClock()).value());
+  }
   static void Add(Filter& filter, uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; ++i) {
       const KeyHash hash = filter.HashOf(std::to_string(i));
@@ -58,7 +60,7 @@ TEST_P(FilterUnionTest, EqualsAFilterToWhichAllWasAdded) {
   Add(*b, 3'000, 8'000);
   Add(*all, 0, 8'000);
   const Filter* both[] = {a.get(), b.get()};
-  const auto united = Unite(both, budget_).value();
+  const auto united = Unite(both, budget_, SystemClock()).value();
   EXPECT_EQ(BytesOf(*united), BytesOf(*all)) << "the order of adding does not show";
   EXPECT_NEAR(static_cast<double>(united->ItemCount()), 8'000, 90);
   EXPECT_NEAR(EstimateUnion(both).value(), 8'000, 90);
@@ -71,10 +73,10 @@ TEST_P(FilterUnionTest, GoesOnGrowingAndComesBackFromItsImage) {
   Add(*a, 0, 500);
   Add(*b, 500, 1'000);
   const Filter* both[] = {a.get(), b.get()};
-  const auto united = Unite(both, budget_).value();
+  const auto united = Unite(both, budget_, SystemClock()).value();
   Add(*united, 1'000, 3'000);
   EXPECT_EQ(united->Info().links, 2u);
-  const auto again = CloneFilter(*united, budget_).value();
+  const auto again = CloneFilter(*united, budget_, SystemClock()).value();
   for (uint64_t i = 0; i < 3'000; ++i) EXPECT_TRUE(Has(*again, i)) << i;
 }
 
@@ -84,7 +86,7 @@ TEST_P(FilterUnionTest, TheLongestChainGivesTheLength) {
   Add(*grown, 0, 2'000);
   for (const auto& order : {std::pair(brief.get(), grown.get()), std::pair(grown.get(), brief.get())}) {
     const Filter* both[] = {order.first, order.second};
-    const auto united = Unite(both, budget_).value();
+    const auto united = Unite(both, budget_, SystemClock()).value();
     EXPECT_EQ(united->Info().links, grown->Info().links);
     for (uint64_t i = 0; i < 2'000; ++i) EXPECT_TRUE(Has(*united, i)) << i;
     Add(*united, 2'000, 4'000);
@@ -96,7 +98,7 @@ TEST_P(FilterUnionTest, OneFilterIsItself) {
   const auto a = Make(Params(1'000));
   Add(*a, 0, 1'500);
   const Filter* one[] = {a.get()};
-  const auto united = Unite(one, budget_).value();
+  const auto united = Unite(one, budget_, SystemClock()).value();
   EXPECT_EQ(BytesOf(*united), BytesOf(*a));
   EXPECT_EQ(united->ItemCount(), a->ItemCount());
 }
@@ -106,8 +108,8 @@ TEST_P(FilterUnionTest, WhatDiffersIsNamed) {
   const auto message = [&](const FilterParams& params) {
     const auto other = Make(params);
     const Filter* both[] = {first.get(), other.get()};
-    EXPECT_EQ(EstimateUnion(both).error().message, Unite(both, budget_).error().message);
-    return Unite(both, budget_).error().message;
+    EXPECT_EQ(EstimateUnion(both).error().message, Unite(both, budget_, SystemClock()).error().message);
+    return Unite(both, budget_, SystemClock()).error().message;
   };
   FilterParams params = Params(1'000);
   params.seed = 43;
@@ -130,7 +132,7 @@ TEST_P(FilterUnionTest, WhatWouldBreakThePromiseIsRefused) {
   Add(*b, 1'000, 1'800);
   const Filter* both[] = {a.get(), b.get()};
   const uint64_t used = budget_.used_bytes();
-  EXPECT_THAT(Unite(both, budget_).error().message, HasSubstr("where there is room for 1000"));
+  EXPECT_THAT(Unite(both, budget_, SystemClock()).error().message, HasSubstr("where there is room for 1000"));
   EXPECT_EQ(budget_.used_bytes(), used);
   EXPECT_NEAR(EstimateUnion(both).value(), 1'600, 80) << "estimating is allowed";
 }
@@ -140,7 +142,7 @@ TEST_P(FilterUnionTest, AFullOneKeepsItsRate) {
   Add(*a, 0, 12'000);
   Add(*b, 8'000, 20'000);
   const Filter* both[] = {a.get(), b.get()};
-  const auto united = Unite(both, budget_).value();
+  const auto united = Unite(both, budget_, SystemClock()).value();
   uint64_t wrong = 0;
   for (uint64_t i = 1'000'000; i < 1'200'000; ++i) wrong += Has(*united, i);
   EXPECT_LE(static_cast<double>(wrong), 2'000 + 4 * std::sqrt(2'000.0));
@@ -150,7 +152,7 @@ TEST_P(FilterUnionTest, TheBudgetMayRefuse) {
   const auto a = Make(Params(1'000));
   const Filter* one[] = {a.get()};
   budget_.set_limit_bytes(budget_.used_bytes() + 10);
-  EXPECT_EQ(Unite(one, budget_).error().code, ErrorCode::kOutOfMemory);
+  EXPECT_EQ(Unite(one, budget_, SystemClock()).error().code, ErrorCode::kOutOfMemory);
 }
 
 // What was added before the call is in the union, whatever is added meanwhile.
@@ -166,7 +168,7 @@ TEST_P(FilterUnionTest, InUse) {
   const Filter* both[] = {a.get(), b.get()};
   while (added.load() < 60'000) {
     const uint64_t before = added.load(std::memory_order_acquire);
-    const auto united = Unite(both, budget_).value();
+    const auto united = Unite(both, budget_, SystemClock()).value();
     for (uint64_t i = 0; i < before; ++i) ASSERT_TRUE(Has(*united, i)) << i;
   }
   adder.join();
@@ -234,7 +236,7 @@ class CountingUnion : public testing::Test {
     SetCounterBits(params, counter_bits);
     params.seed = 42;
     ShareForStatedCapacity(params);
-    return std::move(MakeFilter(params, budget_).value());
+    return std::move(MakeFilter(params, budget_, SystemClock()).value());
   }
   static KeyHash HashOf(const Filter& filter, int item) { return filter.HashOf(std::to_string(item)); }
   static void Add(Filter& filter, int item, int times = 1) {
@@ -260,7 +262,7 @@ TEST_F(CountingUnion, AddsTheCountersUpToTheLargestValue) {
   Add(*a, 3, 10);
   Add(*b, 3, 10);
   const Filter* both[] = {a.get(), b.get()};
-  const auto united = Unite(both, budget_).value();
+  const auto united = Unite(both, budget_, SystemClock()).value();
   EXPECT_EQ(Count(*united, 1), 5U);
   EXPECT_EQ(Count(*united, 2), 4U);
   EXPECT_EQ(Count(*united, 3), 15U) << "saturated, not overflowing into a neighbour";
@@ -291,9 +293,11 @@ TEST_F(CountingUnion, ThatHaveGrownOrDifferAreRefused) {
   const auto a = Make(100), grown = Make(100), wide = Make(100, 8);
   for (int i = 0; i < 200; ++i) Add(*grown, i);
   const Filter* both[] = {a.get(), grown.get()};
-  EXPECT_THAT(Unite(both, budget_).error().message, HasSubstr("a counting filter that has grown cannot be united"));
+  EXPECT_THAT(Unite(both, budget_, SystemClock()).error().message,
+              HasSubstr("a counting filter that has grown cannot be united"));
   const Filter* widths[] = {a.get(), wide.get()};
-  EXPECT_THAT(Unite(widths, budget_).error().message, HasSubstr("they differ in their counter bits: 4 and 8"));
+  EXPECT_THAT(Unite(widths, budget_, SystemClock()).error().message,
+              HasSubstr("they differ in their counter bits: 4 and 8"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, FilterUnionTest, testing::Values(kClassicType, kBlockedType),

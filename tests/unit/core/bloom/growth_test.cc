@@ -61,7 +61,7 @@ TEST_P(GrowthTest, TouchesNothingInProportionToItsSize) {
   params.expansion = 1'024;  // the next part of 20 million items: 20 MB and more
   SetBucketSize(params, params.type == kRedisCuckooType ? 2 : BucketSizeOf(params));
   ShareForStatedCapacity(params);
-  const auto filter = std::move(*MakeFilter(params, budget_));
+  const auto filter = std::move(*MakeFilter(params, budget_, SystemClock()));
   AddOutcome outcome{};
   for (uint64_t i = 0; budget_.used_bytes() < (10 << 20); ++i) {
     const uint64_t before = ResidentBytes();

@@ -25,7 +25,7 @@ class ScalableFilterTest : public testing::TestWithParam<FilterType> {
     params.tightening_ratio = ratio;
     params.seed = 42;
     stated ? ShareForStatedCapacity(params) : ShareForGrowth(params);
-    auto filter = MakeFilter(params, budget_);
+    auto filter = MakeFilter(params, budget_, SystemClock());
     EXPECT_TRUE(filter) << filter.error().message;
     return std::move(*filter);
   }

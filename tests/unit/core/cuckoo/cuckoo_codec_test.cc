@@ -119,7 +119,7 @@ TEST(CuckooHeader, HugeTablesAreRefusedByTheBudgetBeforeAnythingIsAllocated) {
   header.params.type = kCuckooType;
   header.tables = {{{1, 0.01, uint64_t{1} << 46, 4, 32}, 0}};
   MemoryBudget budget(1 << 20);
-  const auto decoder = FilterDecoder::Open(EncodeCuckooHeader(header), budget);
+  const auto decoder = FilterDecoder::Open(EncodeCuckooHeader(header), budget, SystemClock());
   ASSERT_FALSE(decoder);
   EXPECT_EQ(decoder.error().code, ErrorCode::kOutOfMemory);
   EXPECT_EQ(budget.used_bytes(), 0U);

@@ -39,7 +39,7 @@ FilterParams ParamsOf(double rate, uint64_t capacity, uint32_t expansion) {
 class CuckooFilterTest : public testing::Test {
  protected:
   std::unique_ptr<Filter> Make(const FilterParams& params) {
-    auto filter = MakeFilter(params, budget_);
+    auto filter = MakeFilter(params, budget_, SystemClock());
     EXPECT_TRUE(filter) << filter.error().message;
     return std::move(*filter);
   }
@@ -87,14 +87,14 @@ TEST_F(CuckooFilterTest, FingerprintsGetWiderWithTheRate) {
 
 TEST_F(CuckooFilterTest, RatesThatTakeMoreThan32BitsAreRefusedWithTheSmallestOne) {
   for (const uint32_t expansion : {0U, 2U}) {
-    const auto refused = MakeFilter(ParamsOf(1e-9, 100, expansion), budget_);
+    const auto refused = MakeFilter(ParamsOf(1e-9, 100, expansion), budget_, SystemClock());
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
     const std::string& text = refused.error().message;
     const double smallest = std::stod(text.substr(text.rfind(' ')));
     EXPECT_GT(smallest, 1e-9);
     EXPECT_LT(smallest, 3e-9);
-    EXPECT_TRUE(MakeFilter(ParamsOf(smallest, 100, expansion), budget_)) << text;
+    EXPECT_TRUE(MakeFilter(ParamsOf(smallest, 100, expansion), budget_, SystemClock())) << text;
   }
   EXPECT_EQ(budget_.used_bytes(), 0U);
 }
@@ -104,7 +104,7 @@ TEST_F(CuckooFilterTest, ParametersOutOfRangeAreRefused) {
     FilterParams params = ParamsOf(0.01, 100, 2);
     SetBucketSize(params, size);
     SetMaxIterations(params, iterations);
-    EXPECT_FALSE(MakeFilter(params, budget_));
+    EXPECT_FALSE(MakeFilter(params, budget_, SystemClock()));
   }
 }
 
@@ -369,7 +369,7 @@ TEST_F(CuckooThreads, ImagesAreOfOneMoment) {
   });
   for (int round = 0; round < 20; ++round) {
     const auto image = filter->Capture();
-    auto decoder = FilterDecoder::Open(image->header(), budget_);
+    auto decoder = FilterDecoder::Open(image->header(), budget_, SystemClock());
     ASSERT_TRUE(decoder) << decoder.error().message;
     for (uint64_t offset = 0; offset < image->body_bytes();) {
       std::vector<std::byte> piece(std::min<uint64_t>(1000, image->body_bytes() - offset));
@@ -393,7 +393,7 @@ TEST_F(CuckooFilterTest, WhatIsRemovedAfterTheCaptureIsInTheImage) {
   for (uint64_t i = 5000; i < 8000; ++i) Add(*filter, i);
   std::string body(image->body_bytes(), '\0');
   ASSERT_TRUE(image->Read(0, std::as_writable_bytes(std::span(body))));
-  auto decoder = FilterDecoder::Open(image->header(), budget_);
+  auto decoder = FilterDecoder::Open(image->header(), budget_, SystemClock());
   ASSERT_TRUE(decoder && (*decoder)->Append(std::as_bytes(std::span(body))));
   const auto copy = (*decoder)->Finish();
   ASSERT_TRUE(copy) << copy.error().message;

@@ -26,7 +26,7 @@ FilterParams ParamsOf(FilterType kind) {
 class FilterDumpTest : public testing::TestWithParam<FilterType> {
  protected:
   void SetUp() override {
-    filter_ = std::move(*MakeFilter(ParamsOf(GetParam()), budget_));
+    filter_ = std::move(*MakeFilter(ParamsOf(GetParam()), budget_, SystemClock()));
     for (int i = 0; i < 250; ++i) {
       const KeyHash hash = filter_->HashOf(std::to_string(i));
       AddOutcome outcome;
@@ -41,7 +41,7 @@ class FilterDumpTest : public testing::TestWithParam<FilterType> {
     return present != 0;
   }
   ErrorCode RefusalOf(std::string_view bytes) {
-    const auto restored = RestoreFilter(bytes, budget_);
+    const auto restored = RestoreFilter(bytes, budget_, SystemClock());
     EXPECT_FALSE(restored) << "accepted";
     return restored ? ErrorCode::kIo : restored.error().code;
   }
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, FilterDumpTest, testing::ValuesIn(AllKinds()),
 
 TEST_P(FilterDumpTest, RestoresWhatItDumped) {
   EXPECT_TRUE(IsFilterDump(dump_));
-  const auto restored = RestoreFilter(dump_, budget_);
+  const auto restored = RestoreFilter(dump_, budget_, SystemClock());
   ASSERT_TRUE(restored) << restored.error().message;
   EXPECT_EQ((*restored)->params().type, GetParam());
   EXPECT_EQ((*restored)->ItemCount(), filter_->ItemCount());
@@ -86,7 +86,7 @@ TEST_P(FilterDumpTest, IsReadInPiecesOfAnySize) {
 
 TEST_P(FilterDumpTest, IsTakenInPiecesOfAnySize) {
   for (const size_t most : {1UL, 7UL, 64UL, 1000UL}) {
-    const auto opened = OpenFilterDump(dump_, budget_);
+    const auto opened = OpenFilterDump(dump_, budget_, SystemClock());
     ASSERT_TRUE(opened);
     const std::string_view rest = std::string_view(dump_).substr(opened->head_bytes);
     EXPECT_EQ(opened->decoder->body_bytes(), rest.size());
@@ -122,7 +122,7 @@ TEST_P(FilterDumpTest, CutAndLengthenedOnesAreRefused) {
 TEST_P(FilterDumpTest, OtherVersionsAreToldApart) {
   std::string newer = dump_;
   newer[4] = 2;
-  const auto restored = RestoreFilter(newer, budget_);
+  const auto restored = RestoreFilter(newer, budget_, SystemClock());
   ASSERT_FALSE(restored);
   EXPECT_EQ(restored.error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(restored.error().message, "dump: version 2 is not known; this server reads version 1");
@@ -136,7 +136,7 @@ TEST_P(FilterDumpTest, AKindOfALaterVersionIsNamed) {
   other[kHeader + 6] = 99;  // the kind; and right checksums around it
   const uint64_t header_sum = Checksum(std::string_view(other).substr(kHeader, header_bytes - 8));
   std::memcpy(other.data() + kHeader + header_bytes - 8, &header_sum, 8);
-  const auto restored = RestoreFilter(other, budget_);
+  const auto restored = RestoreFilter(other, budget_, SystemClock());
   ASSERT_FALSE(restored);
   EXPECT_EQ(restored.error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(restored.error().message, "filter header: type 99 is not known");
@@ -144,7 +144,7 @@ TEST_P(FilterDumpTest, AKindOfALaterVersionIsNamed) {
 
 TEST_P(FilterDumpTest, MemoryIsAskedFirst) {
   MemoryBudget small(100);
-  const auto restored = RestoreFilter(dump_, small);
+  const auto restored = RestoreFilter(dump_, small, SystemClock());
   ASSERT_FALSE(restored);
   EXPECT_EQ(restored.error().code, ErrorCode::kOutOfMemory);
   EXPECT_EQ(small.used_bytes(), 0U);

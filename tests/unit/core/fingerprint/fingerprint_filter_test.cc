@@ -39,7 +39,9 @@ class FingerprintFilterTest : public testing::Test {
     ShareForStatedCapacity(params);
     return params;
   }
-  std::unique_ptr<Filter> Make(const FilterParams& params) { return std::move(MakeFilter(params, budget_).value()); }
+  std::unique_ptr<Filter> Make(const FilterParams& params) {
+    return std::move(MakeFilter(params, budget_, SystemClock()).value());
+  }
   static AddOutcome Add(Filter& filter, uint64_t item) {
     const KeyHash hash = filter.HashOf(std::to_string(item));
     AddOutcome outcome;
@@ -119,17 +121,17 @@ TEST_F(FingerprintFilterTest, GrowsByItsExpansionAndByAQuarterAtLeast) {
 
 TEST_F(FingerprintFilterTest, RatesThatNeedMoreThan32BitsAreRefused) {
   FilterParams params = Params(1e-9, 100, 2);
-  EXPECT_TRUE(MakeFilter(params, budget_)) << "the smallest rate of all, reserved";
+  EXPECT_TRUE(MakeFilter(params, budget_, SystemClock())) << "the smallest rate of all, reserved";
   ShareForGrowth(params);
   const uint64_t used = budget_.used_bytes();
-  const auto refused = MakeFilter(params, budget_);
+  const auto refused = MakeFilter(params, budget_, SystemClock());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(refused.error().message, HasSubstr("too small for signatures of 32 bits; the smallest of a fingerprint "
                                                  "filter such as this is 2.4e-09"));
   EXPECT_EQ(budget_.used_bytes(), used);
   params.error_rate = 2.4e-9;
-  EXPECT_TRUE(MakeFilter(params, budget_));
+  EXPECT_TRUE(MakeFilter(params, budget_, SystemClock()));
   // Growing stops where the next share of the rate would be too small.
   const auto stuck = Make(Params(1e-8, 10, 2));
   Fill(*stuck, 0, 10);
@@ -159,7 +161,7 @@ TEST_F(FingerprintFilterTest, AnImageIsOfOneMoment) {
   Fill(*filter, 40'000, 80'000);  // it fills its table, and grows
   EXPECT_EQ(image->header(), header);
   EXPECT_EQ(BodyOf(*image), whole);
-  auto decoder = std::move(FilterDecoder::Open(header, budget_).value());
+  auto decoder = std::move(FilterDecoder::Open(header, budget_, SystemClock()).value());
   ASSERT_TRUE(decoder->Append(std::as_bytes(std::span(whole))));
   EXPECT_EQ(decoder->Finish().value()->ItemCount(), items);
 }
@@ -178,7 +180,7 @@ TEST_F(FingerprintFilterTest, HostileHeadersAreRefusedBeforeAnythingIsAllocated)
   const auto with = [&](size_t offset, auto value) {
     std::string bad = good;
     std::memcpy(bad.data() + offset, &value, sizeof value);
-    const auto decoder = FilterDecoder::Open(Reseal(bad), budget);
+    const auto decoder = FilterDecoder::Open(Reseal(bad), budget, SystemClock());
     EXPECT_EQ(budget.used_bytes(), 0U);
     return decoder ? "accepted" : decoder.error().message;
   };
@@ -198,7 +200,8 @@ TEST_F(FingerprintFilterTest, HostileHeadersAreRefusedBeforeAnythingIsAllocated)
   EXPECT_THAT(with(kTable + 24, uint32_t{33}), HasSubstr("1 to 32 bits"));
   EXPECT_THAT(with(kTable + 28, uint64_t{101}), HasSubstr("more than it can"));
   EXPECT_THAT(with(kTable + 36, uint64_t{101}), HasSubstr("more than it can"));
-  for (size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(FilterDecoder::Open(good.substr(0, size), budget));
+  for (size_t size = 0; size < good.size(); ++size)
+    EXPECT_FALSE(FilterDecoder::Open(good.substr(0, size), budget, SystemClock()));
 }
 
 // Full tables in which no lookup would find an end, and bits where none may be.
@@ -208,7 +211,7 @@ TEST_F(FingerprintFilterTest, HostileBodiesAreRefused) {
   const auto image = filter->Capture();
   const std::string good = BodyOf(*image);
   const auto refusal = [&](const std::string& body) {
-    auto decoder = std::move(FilterDecoder::Open(image->header(), budget_).value());
+    auto decoder = std::move(FilterDecoder::Open(image->header(), budget_, SystemClock()).value());
     EXPECT_TRUE(decoder->Append(std::as_bytes(std::span(body))));
     const auto decoded = decoder->Finish();
     return decoded ? "accepted" : decoded.error().message;

@@ -26,7 +26,7 @@ class RedisBloomFilterTest : public testing::Test {
     params.capacity = capacity;
     params.expansion = expansion;
     params.seed = 77;  // it has none
-    auto made = MakeFilter(params, budget_);
+    auto made = MakeFilter(params, budget_, SystemClock());
     EXPECT_TRUE(made) << made.error().message;
     return std::unique_ptr<RedisBloomFilter>(dynamic_cast<RedisBloomFilter*>(made->release()));
   }
@@ -179,7 +179,7 @@ TEST_F(RedisBloomFilterTest, RefusesWhatNoMemoryHolds) {
   FilterParams params;
   params.type = kRedisBloomType;
   params.capacity = uint64_t{1} << 52;
-  const auto made = MakeFilter(params, budget_);
+  const auto made = MakeFilter(params, budget_, SystemClock());
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, ErrorCode::kInvalidArgument);
 }
@@ -282,7 +282,7 @@ TEST_F(RedisBloomFilterTest, StoredWordsComeBackAsTheyWere) {
   EXPECT_FALSE((*loaded)->params().scaling());
   EXPECT_EQ(ToHex(dynamic_cast<RedisBloomFilter&>(**loaded).Header()), ToHex(fields.Encode()));
   // And through an image.
-  const auto copy = CloneFilter(**loaded, budget_);
+  const auto copy = CloneFilter(**loaded, budget_, SystemClock());
   ASSERT_TRUE(copy) << copy.error().message;
   EXPECT_EQ(ToHex(dynamic_cast<RedisBloomFilter&>(**copy).Header()), ToHex(fields.Encode()));
 }

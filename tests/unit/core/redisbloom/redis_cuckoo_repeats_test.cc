@@ -119,7 +119,7 @@ class RedisCuckooRepeatsTest : public testing::Test {
     params.capacity = kBuckets * 2;
     params.expansion = 1;
     SetRedisCuckooParams(params, {2, 20});
-    return std::move(*MakeFilter(params, budget_));
+    return std::move(*MakeFilter(params, budget_, SystemClock()));
   }
   static RedisCuckoo& Of(Filter& filter) { return static_cast<RedisCuckoo&>(filter); }
   static std::string Joined(const RedisCuckoo& filter) {

@@ -29,7 +29,7 @@ class RedisCuckooTest : public testing::Test {
     params.capacity = capacity;
     params.expansion = expansion;
     SetRedisCuckooParams(params, {bucket_size, max_iterations});
-    auto filter = MakeFilter(params, budget_);
+    auto filter = MakeFilter(params, budget_, SystemClock());
     EXPECT_TRUE(filter) << filter.error().message;
     return std::unique_ptr<RedisCuckoo>(static_cast<RedisCuckoo*>(filter->release()));
   }

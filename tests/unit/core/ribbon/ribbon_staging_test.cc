@@ -30,7 +30,7 @@ class RibbonStagingTest : public testing::Test {
     params.expansion = expansion;
     params.seed = 7;
     ShareForStatedCapacity(params);
-    return std::move(MakeFilter(params, budget_).value());
+    return std::move(MakeFilter(params, budget_, SystemClock()).value());
   }
   static std::vector<KeyHash> Hashes(const Filter& filter, uint64_t first, uint64_t count) {
     std::vector<KeyHash> hashes;
@@ -58,7 +58,7 @@ class RibbonStagingTest : public testing::Test {
     return body;
   }
   Result<std::unique_ptr<Filter>> Decode(std::string_view header, std::string_view body) {
-    auto decoder = FilterDecoder::Open(header, budget_);
+    auto decoder = FilterDecoder::Open(header, budget_, SystemClock());
     if (!decoder) return tl::unexpected(decoder.error());
     if (auto status = (*decoder)->Append(AsBytes(body)); !status) return tl::unexpected(status.error());
     return (*decoder)->Finish();
@@ -182,7 +182,7 @@ TEST_F(RibbonStagingTest, WhatIsBuildingIsSavedAsStaging) {
   const auto filter = Make(0.01, 1000);
   Add(*filter, 0, 100);
   RibbonStaging::Of(*filter)->Close();
-  const auto copy = std::move(CloneFilter(*filter, budget_).value());
+  const auto copy = std::move(CloneFilter(*filter, budget_, SystemClock()).value());
   EXPECT_EQ(copy->Info().freeze.state, FreezeState::kStaging);
   EXPECT_THAT(Add(*copy, 0, 100), Each(kPresent));
   EXPECT_THAT(Add(*copy, 100, 10), Each(kAdded));
@@ -228,7 +228,7 @@ TEST_F(RibbonStagingTest, HostileFieldsAreRefusedBehindARightChecksum) {
   const auto frozen = Freeze(*filter);
   const auto image = frozen->Capture();
   const auto with = [&](size_t offset, auto value) {
-    const auto decoder = FilterDecoder::Open(Reseal(With(image->header(), offset, value)), budget_);
+    const auto decoder = FilterDecoder::Open(Reseal(With(image->header(), offset, value)), budget_, SystemClock());
     return decoder ? "accepted" : decoder.error().message;
   };
   EXPECT_EQ(with(44, uint64_t{8}), "accepted");  // another seed

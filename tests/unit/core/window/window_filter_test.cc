@@ -160,7 +160,7 @@ TEST_F(WindowOfItems, MemoryIsWithinTwiceAPlainFilter) {
     plain.capacity = 100'000;
     plain.expansion = 0;
     ShareForStatedCapacity(plain);
-    const auto bytes = static_cast<double>((*MakeFilter(plain, budget))->Info().size_bytes);
+    const auto bytes = static_cast<double>((*MakeFilter(plain, budget, SystemClock()))->Info().size_bytes);
     for (const auto& filter : {OfItems(rate, 100'000), OfTime(rate, 100'000, 1000)}) {
       const auto window_bytes = static_cast<double>(filter->Info().size_bytes);
       EXPECT_LE(window_bytes, 2 * bytes) << rate;

@@ -1,6 +1,7 @@
 // Windows of time, under a clock turned by hand.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
 
 #include "tests/support/window_fixture.h"
@@ -189,6 +190,18 @@ TEST_F(WindowOfTime, LittleLoadForgetsInTimeToo) {
     }
     Pass(900);
   }
+}
+
+TEST(FilterClock, TellsTheTimeOfDayOrThatOfTheReplayedChange) {
+  FilterClock clock;
+  const auto is_now = [&] { return std::abs(clock.WallMs() - SystemClock().WallMs()) < 10'000; };
+  EXPECT_TRUE(is_now());
+  clock.Replay(1'000);
+  EXPECT_EQ(clock.WallMs(), 1'000);
+  clock.Replay(0);
+  EXPECT_TRUE(is_now());
+  const int64_t before = clock.MonotonicMs();
+  EXPECT_GE(SystemClock().MonotonicMs(), before) << "one clock for all";
 }
 
 }  // namespace
