@@ -1,21 +1,14 @@
 #include "core/memory/bit_memory.h"
 
-#include <sys/mman.h>
-
 #include <cassert>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
-#include "core/memory/deferred_unmap.h"
-#include "core/memory/huge_pages.h"
+#include "core/memory/memory_source.h"
 
 namespace bitsieve::core {
 
 namespace {
-
-constexpr uint64_t kMapFromBytes = 128 * 1024;  // below, a page of its own would cost more than it saves
-constexpr uint64_t kHugePageBytes = HugePages::kBytes;
 
 // Words, relaxed: what changes meanwhile an image keeps apart, or the copier does not mind. What was
 // there before the copy began is visible through whatever told the copier so.
@@ -33,30 +26,20 @@ Error OutOfMemory(uint64_t bytes) {
 }  // namespace
 
 BitMemory::BitMemory(BitMemory&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      mapping_(std::exchange(other.mapping_, nullptr)),
-      mapping_bytes_(std::exchange(other.mapping_bytes_, 0)),
-      reservation_(std::move(other.reservation_)) {
+    : data_(std::exchange(other.data_, nullptr)), reservation_(std::move(other.reservation_)) {
   assert(other.images_ == nullptr);
 }
 
 BitMemory& BitMemory::operator=(BitMemory&& other) noexcept {
   assert(images_ == nullptr && other.images_ == nullptr);
   std::swap(data_, other.data_);
-  std::swap(mapping_, other.mapping_);
-  std::swap(mapping_bytes_, other.mapping_bytes_);
   std::swap(reservation_, other.reservation_);
   return *this;
 }
 
 BitMemory::~BitMemory() {
   assert(images_ == nullptr);
-  if (mapping_ != nullptr) {
-    if (mapping_bytes_ > kHugePageBytes) HugePages::Remove(data_);
-    if (!DeferredUnmap::HandOver(mapping_, mapping_bytes_)) munmap(mapping_, mapping_bytes_);
-  } else {
-    std::free(data_);
-  }
+  if (data_ != nullptr) CurrentMemorySource().free(data_, size_bytes());
 }
 
 Result<BitMemory> BitMemory::Allocate(uint64_t bytes, MemoryBudget& budget) {
@@ -64,23 +47,8 @@ Result<BitMemory> BitMemory::Allocate(uint64_t bytes, MemoryBudget& budget) {
   BitMemory memory;
   memory.reservation_ = MemoryReservation::TryTake(budget, bytes);
   if (!memory.reservation_.held()) return tl::unexpected(OutOfMemory(bytes));
-  if (bytes < kMapFromBytes) {
-    memory.data_ = static_cast<std::byte*>(std::aligned_alloc(kLineBytes, bytes));
-    if (memory.data_ == nullptr) return tl::unexpected(OutOfMemory(bytes));
-    std::memset(memory.data_, 0, bytes);
-    return memory;
-  }
-  const bool huge = bytes >= kHugePageBytes;
-  const uint64_t slack = huge ? kHugePageBytes : 0;  // so that the data can start at a huge page's boundary
-  if (bytes > UINT64_MAX / 2) return tl::unexpected(OutOfMemory(bytes));
-  void* mapping = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapping == MAP_FAILED) return tl::unexpected(OutOfMemory(bytes));
-  memory.mapping_ = mapping;
-  memory.mapping_bytes_ = bytes + slack;
-  uintptr_t start = reinterpret_cast<uintptr_t>(mapping);
-  if (huge) start = (start + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
-  memory.data_ = reinterpret_cast<std::byte*>(start);
-  if (huge) HugePages::Add(memory.data_, bytes);
+  memory.data_ = static_cast<std::byte*>(CurrentMemorySource().allocate_zeroed(bytes, kLineBytes));
+  if (memory.data_ == nullptr) return tl::unexpected(OutOfMemory(bytes));
   return memory;
 }
 

@@ -1,6 +1,6 @@
-// bit_memory.h: the zeroed memory behind a filter's bits, aligned to cache lines. Large memory comes straight from the
-// system, zero pages on demand, in huge pages where the system has them, so that reserving is fast and an empty filter
-// costs little. Taken from the budget before it is allocated. Thread-compatible; the bytes are the owner's business.
+// bit_memory.h: the zeroed memory behind a filter's bits, aligned to cache lines. Taken from the budget first, then
+// from the memory source, whose large memory costs nothing before it is used (memory_source.h). Thread-compatible; the
+// bytes are the owner's business.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class BitMemory {
   BitMemory& operator=(BitMemory&& other) noexcept;
   ~BitMemory();
 
-  // `bytes` zero bytes; a multiple of kLineBytes, not 0. kOutOfMemory if the budget or the system refuses.
+  // `bytes` zero bytes; a multiple of kLineBytes, not 0. kOutOfMemory if the budget or the source refuses.
   static Result<BitMemory> Allocate(uint64_t bytes, MemoryBudget& budget);
 
   std::byte* data() const { return data_; }
@@ -46,8 +46,6 @@ class BitMemory {
   void KeepForImages(uint64_t offset) noexcept;
 
   std::byte* data_ = nullptr;
-  void* mapping_ = nullptr;  // of large memory: what to unmap; data_ lies within
-  size_t mapping_bytes_ = 0;
   MemoryReservation reservation_;
   MemoryImage* images_ = nullptr;  // open ones; changed while writers are excluded. None while the memory moves
 };

@@ -7,6 +7,7 @@
 
 #include "core/base/backoff.h"
 #include "core/memory/bit_memory.h"
+#include "core/memory/memory_source.h"
 
 namespace bitsieve::core {
 
@@ -18,12 +19,20 @@ MemoryImage::MemoryImage(BitMemory& memory, uint64_t bytes, const ImagePool& poo
       bytes_(bytes),
       chunk_count_((bytes + kChunkBytes - 1) / kChunkBytes),
       pool_(pool),
-      chunks_(static_cast<Copy**>(std::calloc(chunk_count_, sizeof(Copy*)))),
+      chunks_(MakeNotes(chunk_count_)),
       lost_(chunks_ == nullptr && chunk_count_ != 0),
       next_(memory.images_) {
   assert(bytes <= memory.size_bytes());
   memory.images_ = this;
 }
+
+MemoryImage::Notes MemoryImage::MakeNotes(uint64_t chunks) {
+  const size_t bytes = chunks * sizeof(Copy*);
+  void* const notes = bytes == 0 ? nullptr : CurrentMemorySource().allocate_zeroed(bytes, kLineBytes);
+  return Notes(static_cast<Copy**>(notes), Free{bytes});
+}
+
+void MemoryImage::Free::operator()(Copy** chunks) const { CurrentMemorySource().free(chunks, bytes); }
 
 MemoryImage::~MemoryImage() {
   if (open_) Close();

@@ -12,7 +12,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstdlib>
 #include <memory>
 
 #include "core/base/memory_budget.h"
@@ -45,13 +44,16 @@ class MemoryImage final : public ImagePart {
     std::unique_ptr<std::byte[]> bytes;
   };
   struct Free {
-    void operator()(Copy** chunks) const { std::free(chunks); }
+    size_t bytes;
+    void operator()(Copy** chunks) const;
   };
+  using Notes = std::unique_ptr<Copy*[], Free>;
 
   // What is noted of a chunk: null while it is unchanged since the image was opened; one of these two; else its copy.
   static Copy* Busy() { return &busy_; }  // somebody copies it
   static Copy* Done() { return &done_; }  // read to its end
 
+  static Notes MakeNotes(uint64_t chunks);
   // Called by writers before they change something in the chunk.
   void Keep(uint64_t chunk) noexcept;
   // Empty memory for a copy of the chunk; null if none is needed any more, or the image is lost.
@@ -73,8 +75,8 @@ class MemoryImage final : public ImagePart {
   const uint64_t bytes_;
   const uint64_t chunk_count_;
   const ImagePool pool_;
-  const std::unique_ptr<Copy*[], Free> chunks_;  // zero pages on demand; null if the system refused them
-  uint64_t reading_ = 0;                         // the reader's chunk: those before are done
+  const Notes chunks_;    // zero pages on demand; null if the memory source refused them
+  uint64_t reading_ = 0;  // the reader's chunk: those before are done
   std::atomic<bool> lost_{false};
   std::atomic<bool> given_up_{false};  // relaxed: who waits sees it soon
   bool open_ = true;
