@@ -24,7 +24,7 @@ Weight WeighChanges(CommandContext& context) {
 
 Weight WeighFilter(CommandContext& context) {
   const core::Filter* const filter = context.FindFilter();
-  if (filter != nullptr && filter->Info().size_bytes > kLargeFilterBytes) return Weight::kLarge;
+  if (filter != nullptr && filter->size_bytes() > kLargeFilterBytes) return Weight::kLarge;
   return WeighArguments(context);
 }
 
@@ -34,7 +34,7 @@ Weight WeighFilters(CommandContext& context) {
   uint64_t bytes = 0;
   for (int i = keys.first; i <= LastOf(keys, context.arguments.size()); i += keys.step) {
     const FilterPtr filter = context.keyspace().Find(context.arguments[static_cast<size_t>(i)]);
-    if (filter != nullptr) bytes += filter->Info().size_bytes;
+    if (filter != nullptr) bytes += filter->size_bytes();
     if (bytes > kLargeFilterBytes) return Weight::kLarge;
   }
   return WeighArguments(context);

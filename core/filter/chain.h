@@ -30,6 +30,8 @@ class ChainMember {
   uint32_t index() const { return index_; }  // 0 for the oldest
   // Items that this and all older tables are made for.
   uint64_t total_capacity() const { return total_capacity_; }
+  // Of the budget, for this and all older tables.
+  uint64_t total_bytes() const { return total_bytes_; }
 
  private:
   friend class Chain<Table>;
@@ -38,6 +40,7 @@ class ChainMember {
   Table* older_ = nullptr;
   uint32_t index_ = 0;
   uint64_t total_capacity_ = 0;
+  uint64_t total_bytes_ = 0;
   MemoryReservation overhead_;
 
   std::atomic<Table*> newer_{nullptr};
@@ -93,6 +96,7 @@ class Chain {
     added.older_ = older;
     added.index_ = older == nullptr ? 0 : older->index_ + 1;
     added.total_capacity_ = (older == nullptr ? 0 : older->total_capacity_) + added.capacity();
+    added.total_bytes_ = (older == nullptr ? 0 : older->total_bytes_) + added.size_bytes() + overhead_bytes_;
     added.overhead_ = std::move(overhead);
     tables_.push_back(std::move(table));
     held_bytes_ += added.size_bytes() + overhead_bytes_;

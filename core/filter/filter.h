@@ -183,6 +183,8 @@ class Filter {
   // Grows with every change of content, so that equal counts mean equal content.
   virtual uint64_t ChangeCount() const = 0;
   virtual FilterInfo Info() const = 0;
+  // As FilterInfo::size_bytes, in constant time. Of RedisBloom's Bloom type: in a few additions per sub-filter.
+  virtual uint64_t size_bytes() const = 0;
   // As FilterInfo::links, in constant time.
   virtual uint32_t SubFilters() const { return 1; }
   // Oldest first; of types that do not tell their sub-filters apart, one for all of them.

@@ -25,7 +25,7 @@ void Usage(ServerContext& context) {
   const FilterPtr filter = context.keyspace().Find(context.arguments[2]);
   if (filter == nullptr) return context.reply.Null();
   const uint64_t name_bytes = context.arguments[2].size() + kNameOverheadBytes;
-  context.reply.Integer(static_cast<int64_t>(name_bytes + filter->Info().size_bytes));
+  context.reply.Integer(static_cast<int64_t>(name_bytes + filter->size_bytes()));
 }
 
 double Ratio(uint64_t part, uint64_t whole) {

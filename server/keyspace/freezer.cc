@@ -70,7 +70,7 @@ void Freezer::Build(const Job& job) {
   FreezeReport report{.name = job.name,
                       .status = {},
                       .items = closed->ItemCount(),
-                      .collected_bytes = closed->Info().size_bytes,
+                      .collected_bytes = closed->size_bytes(),
                       .duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(taken).count()};
   const FilterPtr ready = frozen ? FilterPtr(std::move(*frozen)) : nullptr;
   const auto prepared = ready ? registry_.Prepare(ready) : tl::unexpected(frozen.error());
@@ -79,7 +79,7 @@ void Freezer::Build(const Job& job) {
     report.status = tl::unexpected(prepared.error());
     return told_(report);
   }
-  report.frozen_bytes = ready->Info().size_bytes;
+  report.frozen_bytes = ready->size_bytes();
   told_(report);
   Publish(job.name, closed, ready);
 }

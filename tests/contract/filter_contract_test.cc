@@ -60,6 +60,21 @@ TEST_P(Promise, EveryChangeOfContentIsMetered) {
   expect_alike("removals, most of them of absent items");
 }
 
+TEST_P(Promise, ItsSizeIsKnownWithoutItsInfo) {
+  const auto filter = Make(0.01, 1'000, 2, 4);
+  const uint64_t when_made = filter->size_bytes();
+  EXPECT_GT(when_made, 0U);
+  EXPECT_EQ(when_made, filter->Info().size_bytes);
+  for (uint64_t done = 0; done < 50'000; done += 500) {
+    Add(*filter, KeySource::kStrings, done, 500);
+    ASSERT_EQ(filter->size_bytes(), filter->Info().size_bytes) << done;
+    // RedisBloom's type reports the size that RedisBloom does.
+    if (GetParam() == core::kRedisBloomType) continue;
+    ASSERT_EQ(filter->size_bytes(), budget_.used_bytes()) << done;
+  }
+  EXPECT_TRUE(Forgets() || filter->size_bytes() > when_made) << "it has grown";
+}
+
 struct Measurement {
   uint64_t probes = 0;
   uint64_t wrong = 0;

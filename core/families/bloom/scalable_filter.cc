@@ -163,12 +163,12 @@ FilterInfo ScalableFilter::Info() const {
   const Link* const newest = chain_.newest();
   info.hash_functions = newest->shape().hash_functions;
   info.capacity = newest->total_capacity();
+  info.size_bytes = newest->total_bytes();
   info.links = newest->index() + 1;
   uint64_t bits = 0;
   uint64_t memory_bits = 0;
   uint64_t set_bits = 0;
   for (const Link* link = newest; link != nullptr; link = link->older()) {
-    info.size_bytes += link->size_bytes() + OverheadBytes();
     info.items += link->items();
     bits += link->shape().bits;
     memory_bits += link->shape().MemoryBits();

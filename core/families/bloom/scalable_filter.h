@@ -71,6 +71,7 @@ class ScalableFilter : public Filter {
   uint64_t ItemCount() const override;
   uint64_t ChangeCount() const override { return ItemCount() + united(); }
   FilterInfo Info() const override;
+  uint64_t size_bytes() const override { return chain_.newest()->total_bytes(); }
   uint32_t SubFilters() const override { return chain_.size(); }
   std::vector<SubFilterInfo> DescribeSubFilters() const override;
   bool TouchesFreshPages(uint64_t items) const override;

@@ -184,7 +184,7 @@ FilterInfo CuckooFilter::Info() const {
     const CuckooShape& shape = table->shape();
     ++info.links;
     info.capacity += shape.capacity;
-    info.size_bytes += shape.SizeBytes() + OverheadBytes();
+    info.size_bytes = table->total_bytes();
     info.items += table->items();
     info.fingerprint_bits = shape.fingerprint_bits;
     slots += shape.Slots();

@@ -61,6 +61,7 @@ class CuckooFilter final : public Filter {
   uint64_t ItemCount() const override;
   uint64_t ChangeCount() const override { return changes_.load(std::memory_order_acquire); }
   FilterInfo Info() const override;
+  uint64_t size_bytes() const override { return chain_.newest()->total_bytes(); }
   uint32_t SubFilters() const override { return chain_.size(); }
   std::optional<double> EstimatedErrorRate() const override;
 

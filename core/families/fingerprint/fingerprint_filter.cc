@@ -116,12 +116,12 @@ FilterInfo FingerprintFilter::Info() const {
   uint64_t bits = 0;
   const FingerprintTable* const newest = chain_.newest();
   info.capacity = newest->total_capacity();
+  info.size_bytes = newest->total_bytes();
   info.links = newest->index() + 1;
   info.hash_functions = 1;
   info.fingerprint_bits = newest->shape().signature_bits;
   for (const FingerprintTable* table = newest; table != nullptr; table = table->older()) {
     const FingerprintShape& shape = table->shape();
-    info.size_bytes += shape.SizeBytes() + OverheadBytes();
     info.items += table->items();
     slots += shape.slots;
     taken += table->taken();

@@ -43,6 +43,7 @@ class FingerprintFilter final : public Filter {
   uint64_t ItemCount() const override;
   uint64_t ChangeCount() const override { return ItemCount(); }
   FilterInfo Info() const override;
+  uint64_t size_bytes() const override { return chain_.newest()->total_bytes(); }
   uint32_t SubFilters() const override { return chain_.size(); }
   std::optional<double> EstimatedErrorRate() const override;
 

@@ -32,12 +32,15 @@ std::optional<LinkShape> RedisBloomFilter::NextShape(const Link& newest) const {
 }
 
 FilterInfo RedisBloomFilter::Info() const {
+  FilterInfo info = ScalableFilter::Info();
+  info.size_bytes = size_bytes();
+  return info;
+}
+
+uint64_t RedisBloomFilter::size_bytes() const {
   constexpr uint64_t kFixedSize = 32;
   constexpr uint64_t kSizeOfLink = 64;
-  FilterInfo info = ScalableFilter::Info();
-  info.size_bytes = kFixedSize;
-  for (const Link* link : Links()) info.size_bytes += kSizeOfLink + link->shape().BodyBytes();
-  return info;
+  return kFixedSize + chain().Sum([](const Link& link) { return kSizeOfLink + link.shape().BodyBytes(); });
 }
 
 std::string RedisBloomFilter::Header() const {

@@ -25,8 +25,9 @@ class RedisBloomFilter final : public ScalableFilter {
 
   static Result<LinkShape> FirstShape(const ChainType& type, const FilterParams& params);
 
-  // Its size as RedisBloom tells it.
   FilterInfo Info() const override;
+  // As RedisBloom reports it.
+  uint64_t size_bytes() const override;
   // As of now.
   std::string Header() const;
   // The bytes that begin at `offset` of the links' bytes end to end, oldest first: at most `most`, and none beyond the

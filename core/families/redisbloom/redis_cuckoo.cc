@@ -316,11 +316,19 @@ std::string RedisCuckoo::ReadChunk(uint64_t offset) const {
   return chunk;
 }
 
+uint64_t RedisCuckoo::HeldBytes() const {
+  return overhead_.bytes() + chain_.held_bytes() + (full_ == nullptr ? 0 : full_->reservation.bytes());
+}
+
+uint64_t RedisCuckoo::size_bytes() const {
+  const LockGuard lock(writers());
+  return HeldBytes();
+}
+
 FilterInfo RedisCuckoo::Info() const {
   const LockGuard lock(writers());
   FilterInfo info;
-  info.size_bytes = overhead_.bytes() + chain_.held_bytes();
-  if (full_ != nullptr) info.size_bytes += full_->reservation.bytes();
+  info.size_bytes = HeldBytes();
   info.capacity = chain_.newest()->total_capacity();
   info.links = static_cast<uint32_t>(filters());
   info.items = ItemCount();

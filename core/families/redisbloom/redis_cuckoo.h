@@ -81,6 +81,7 @@ class RedisCuckoo final : public Filter {
   uint64_t ItemCount() const override { return items_.load(std::memory_order_relaxed); }
   uint64_t ChangeCount() const override { return changes_.load(std::memory_order_acquire); }
   FilterInfo Info() const override;
+  uint64_t size_bytes() const override;
   uint32_t SubFilters() const override { return chain_.size(); }
   std::optional<double> EstimatedErrorRate() const override;
 
@@ -138,6 +139,7 @@ class RedisCuckoo final : public Filter {
   AddOutcome Store(const CuckooPrint& print) BITSIEVE_REQUIRES(writers());
   AddOutcome Grow() BITSIEVE_REQUIRES(writers());
   Status Append(std::unique_ptr<RedisCuckooTable> table) BITSIEVE_REQUIRES(writers());
+  uint64_t HeldBytes() const BITSIEVE_REQUIRES(writers());
   bool RemoveOne(const CuckooPrint& print) BITSIEVE_REQUIRES(writers());
   bool Compact(Compaction& compaction, uint64_t steps) BITSIEVE_REQUIRES(writers());
   void CompactIfDue(uint64_t items) BITSIEVE_REQUIRES(writers());

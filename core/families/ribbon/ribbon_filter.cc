@@ -209,7 +209,7 @@ std::optional<double> RibbonFilter::EstimatedErrorRate() const { return error_ra
 FilterInfo RibbonFilter::Info() const {
   FilterInfo info;
   info.capacity = params().capacity;
-  info.size_bytes = memory_.size_bytes() + overhead_.bytes();
+  info.size_bytes = size_bytes();
   info.links = 1;
   info.items = items_;
   info.fill_ratio = static_cast<double>(items_) / static_cast<double>(slots_);

@@ -42,6 +42,7 @@ class RibbonFilter final : public Filter {
   uint64_t ItemCount() const override { return items_; }
   uint64_t ChangeCount() const override { return items_; }
   FilterInfo Info() const override;
+  uint64_t size_bytes() const override { return memory_.size_bytes() + overhead_.bytes(); }
   std::optional<double> EstimatedErrorRate() const override;
 
  protected:

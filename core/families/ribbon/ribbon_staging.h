@@ -38,6 +38,7 @@ class RibbonStaging final : public Filter {
   uint64_t ItemCount() const override { return hashes_->size(); }
   uint64_t ChangeCount() const override { return hashes_->size() + turns_.load(std::memory_order_relaxed); }
   FilterInfo Info() const override;
+  uint64_t size_bytes() const override { return hashes_->size_bytes() + overhead_.bytes(); }
   std::optional<double> EstimatedErrorRate() const override;
 
   // From staging to building. False if it is building already.

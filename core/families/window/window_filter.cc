@@ -221,18 +221,20 @@ uint64_t WindowFilter::ItemCount() const {
   return items;
 }
 
+uint64_t WindowFilter::size_bytes() const {
+  return sizeof(WindowFilter) + generations().size() * Generation::TotalBytes(shape_.link);
+}
+
 FilterInfo WindowFilter::Info() const {
   FilterInfo info;
   info.capacity = params().capacity;
   info.hash_functions = shape_.link.hash_functions;
   info.bits_per_item =
       static_cast<double>(shape_.link.bits) * (shape_.generations + 1) / static_cast<double>(params().capacity);
-  info.size_bytes = sizeof(WindowFilter);
   const uint64_t now = Now();
   uint64_t oldest_ms = now;
   uint64_t set_bits = 0;
   for (const std::unique_ptr<Generation>& each : generations()) {
-    info.size_bytes += Generation::TotalBytes(shape_.link);
     if (!IsRemembered(*each, now)) continue;
     ++info.window.generations;
     info.items += each->bits().items();
@@ -240,6 +242,7 @@ FilterInfo WindowFilter::Info() const {
     if (each->bits().items() != 0) oldest_ms = std::min(oldest_ms, each->first_ms.load(std::memory_order_relaxed));
   }
   info.links = static_cast<uint32_t>(generations().size());
+  info.size_bytes = size_bytes();
   info.window.oldest_items = info.items;
   info.window.oldest_age_ms = now - oldest_ms;
   info.fill_ratio = static_cast<double>(set_bits) / (static_cast<double>(shape_.link.bits) * info.links);

@@ -59,6 +59,7 @@ class WindowFilter final : public Filter {
   uint64_t ItemCount() const override;
   uint64_t ChangeCount() const override { return changes_.load(std::memory_order_relaxed); }
   FilterInfo Info() const override;
+  uint64_t size_bytes() const override;
   std::optional<double> EstimatedErrorRate() const override;
 
  protected:
