@@ -7,7 +7,7 @@
 
 #include "config/option_table.h"
 #include "core/base/quote.h"
-#include "server/template_options.h"
+#include "server/settings.h"
 
 namespace bitsieve::cli {
 namespace {

@@ -5,14 +5,40 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 
 #include "core/base/result.h"
+#include "core/families/redisbloom/redisbloom_types.h"
+#include "core/filter/filter_params.h"
 
 namespace bitsieve::commands::wire {
+
+// A text of words and numbers that the compiler puts together.
+class Composed {
+ public:
+  template <class... Parts>
+  consteval explicit Composed(const Parts&... parts) {
+    (Append(parts), ...);
+  }
+  constexpr operator std::string_view() const { return {bytes_, size_}; }  // NOLINT: a text like the others
+
+ private:
+  consteval void Append(std::string_view words) {
+    for (const char c : words) bytes_[size_++] = c;
+  }
+  consteval void Append(uint64_t number) {
+    if (number >= 10) Append(number / 10);
+    bytes_[size_++] = static_cast<char>('0' + number % 10);
+  }
+
+  char bytes_[80] = {};
+  size_t size_ = 0;
+};
 
 // Of every command.
 inline constexpr std::string_view kSyntax = "ERR syntax error";
@@ -25,14 +51,12 @@ inline constexpr std::string_view kNotFound = "ERR not found";
 inline constexpr std::string_view kItemExists = "ERR item exists";
 inline constexpr std::string_view kBadErrorRate = "ERR bad error rate";
 inline constexpr std::string_view kErrorRateRange = "ERR error rate must be in the range (0.000000, 1.000000)";
-inline constexpr std::string_view kErrorRateTooSmall =
-    "ERR error rate is too small to be kept; the smallest is 0.000000001";
 inline constexpr std::string_view kBadCapacity = "ERR bad capacity";
-inline constexpr std::string_view kCapacityRange = "ERR capacity must be in the range [1, 1073741824]";
+inline constexpr Composed kCapacityRange{"ERR capacity must be in the range [1, ", core::kMaxCapacity, "]"};
 inline constexpr std::string_view kNoExpansion = "ERR no expansion";
 inline constexpr std::string_view kBadExpansion = "ERR bad expansion";
 inline constexpr std::string_view kNonscalingExpands = "Nonscaling filters cannot expand";
-inline constexpr std::string_view kExpansionRange = "ERR expansion must be in the range [0, 32768]";
+inline constexpr Composed kExpansionRange{"ERR expansion must be in the range [0, ", core::kMaxExpansion, "]"};
 inline constexpr std::string_view kNoType = "ERR no type";
 inline constexpr std::string_view kNoSeed = "ERR no seed";
 inline constexpr std::string_view kBadSeed =
@@ -65,14 +89,17 @@ inline constexpr std::string_view kInvalidInformation = "Invalid information val
 // CF.*
 inline constexpr std::string_view kWrongType = "WRONGTYPE Operation against a key holding the wrong kind of value";
 inline constexpr std::string_view kBadCuckooIterations = "Couldn't parse MAXITERATIONS";
-inline constexpr std::string_view kMaxIterationsRange = "MAXITERATIONS: value must be in the range [1, 65535]";
+inline constexpr Composed kMaxIterationsRange{"MAXITERATIONS: value must be in the range [1, ",
+                                              core::kMaxRedisCuckooIterations, "]"};
 inline constexpr std::string_view kBadCuckooBucketSize = "Couldn't parse BUCKETSIZE";
-inline constexpr std::string_view kBucketSizeRange = "BUCKETSIZE: value must be in the range [1, 255]";
+inline constexpr Composed kBucketSizeRange{"BUCKETSIZE: value must be in the range [1, ",
+                                           core::kMaxRedisCuckooBucketSize, "]"};
 inline constexpr std::string_view kBadCuckooExpansion = "Couldn't parse EXPANSION";
-inline constexpr std::string_view kCuckooExpansionRange = "EXPANSION: value must be in the range [0, 32768]";
-inline constexpr std::string_view kCuckooCapacityRange = "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]";
-inline constexpr std::string_view kCuckooInsertCapacityRange =
-    "Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
+inline constexpr Composed kCuckooExpansionRange{"EXPANSION: value must be in the range [0, ", core::kMaxExpansion, "]"};
+inline constexpr Composed kCuckooCapacityRange{"Capacity must be in the range [2 * BUCKETSIZE, ", core::kMaxCapacity,
+                                               "]"};
+inline constexpr Composed kCuckooInsertCapacityRange{"Capacity must be in the range [cf-bucket-size * 2, ",
+                                                     core::kMaxCapacity, "]"};
 inline constexpr std::string_view kCuckooInsertArity = "ERR wrong number of arguments for 'cf.insert' command";
 inline constexpr std::string_view kCuckooInsertNxArity = "ERR wrong number of arguments for 'cf.insertnx' command";
 inline constexpr std::string_view kNoMemoryForCuckoo = "ERR Insufficient memory to create filter";
@@ -135,19 +162,13 @@ inline constexpr std::string_view kNestedMulti = "ERR MULTI calls can not be nes
 inline constexpr std::string_view kExecWithoutMulti = "ERR EXEC without MULTI";
 inline constexpr std::string_view kDiscardWithoutMulti = "ERR DISCARD without MULTI";
 inline constexpr std::string_view kWatchInMulti = "ERR WATCH inside MULTI is not allowed";
-inline constexpr std::string_view kTooManyWatched =
-    "ERR too many watched names: a connection may watch 16384 names, of 16 MiB together";
 inline constexpr std::string_view kExecAborted = "EXECABORT Transaction discarded because of previous errors.";
 inline constexpr std::string_view kNotInMulti = "ERR Command not allowed inside a transaction";
 inline constexpr std::string_view kQueueFull =
     "ERR the commands queued by MULTI exceed what one request may hold (max-request-bytes)";
 
 // Channels.
-inline constexpr std::string_view kChannelTooLong = "ERR the channel is too long: at most 16384 bytes are allowed";
-inline constexpr std::string_view kPatternTooLong = "ERR the pattern is too long: at most 1024 bytes are allowed";
 inline constexpr std::string_view kNoShardInExec = "ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client";
-inline constexpr std::string_view kTooManySubscriptions =
-    "ERR too many subscriptions: a connection may have 16384 channels and patterns, of 16 MiB together";
 
 // SHUTDOWN.
 inline constexpr std::string_view kNoShutdown = "ERR No shutdown in progress.";
@@ -172,9 +193,26 @@ inline std::string Error(std::string_view reason) { return Joined({"ERR ", reaso
 inline std::string WrongArity(std::string_view command) {
   return Joined({"ERR wrong number of arguments for '", command, "' command"});
 }
+inline std::string ErrorRateTooSmall(double smallest) {
+  char digits[32];
+  const char* const end = std::to_chars(digits, digits + sizeof digits, smallest, std::chars_format::fixed).ptr;
+  return Joined({"ERR error rate is too small to be kept; the smallest is ", std::string_view(digits, end)});
+}
 inline std::string NameTooLong(size_t bytes, size_t most) {
   return Joined(
       {"ERR a name of ", std::to_string(bytes), " bytes is too long: at most ", std::to_string(most), " are allowed"});
+}
+// `what`: channel or pattern.
+inline std::string ChannelTooLong(std::string_view what, size_t most) {
+  return Joined({"ERR the ", what, " is too long: at most ", std::to_string(most), " bytes are allowed"});
+}
+inline std::string TooManyWatched(size_t names, size_t bytes) {
+  return Joined({"ERR too many watched names: a connection may watch ", std::to_string(names), " names, of ",
+                 std::to_string(bytes >> 20), " MiB together"});
+}
+inline std::string TooManySubscriptions(size_t names, size_t bytes) {
+  return Joined({"ERR too many subscriptions: a connection may have ", std::to_string(names),
+                 " channels and patterns, of ", std::to_string(bytes >> 20), " MiB together"});
 }
 inline std::string CannotLog(std::string trouble) {
   std::ranges::replace_if(

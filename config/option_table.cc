@@ -8,6 +8,8 @@
 #include "core/base/edit_distance.h"
 #include "core/base/glob.h"
 #include "core/base/quote.h"
+#include "core/families/redisbloom/redisbloom_types.h"
+#include "core/filter/filter_params.h"
 #include "core/filter/filter_type.h"
 
 namespace bitsieve::config {
@@ -103,40 +105,41 @@ void AddMemory(Rows& rows) {
        kAtRunTime});
 }
 
-// The ranges are those of BF.RESERVE (core/filter/filter_params.h), which this layer may not include; a test compares.
+// The ranges are those of BF.RESERVE.
 void AddFilters(Rows& rows) {
   constexpr std::string_view kGroup = "Filters";
   rows.insert(
       rows.end(),
       {{"default-type", kGroup, &Options::default_type, OneOf{DefaultTypes()}, "",
         "type of a filter that is created without TYPE", kAtRunTime},
-       {"default-error-rate", kGroup, &Options::default_error_rate, Real{1e-9, 0.25, 1}, "",
-        "false positive rate of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime, "bf-error-rate"},
-       {"default-capacity", kGroup, &Options::default_capacity, WholeNumber{1, 1ULL << 30}, "items",
+       {"default-error-rate", kGroup, &Options::default_error_rate, Real{core::kMinErrorRate, core::kMaxErrorRate, 1},
+        "", "false positive rate of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime, "bf-error-rate"},
+       {"default-capacity", kGroup, &Options::default_capacity, WholeNumber{1, core::kMaxCapacity}, "items",
         "capacity of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime, "bf-initial-size"},
-       {"default-expansion", kGroup, &Options::default_expansion, WholeNumber{0, 32768}, "",
+       {"default-expansion", kGroup, &Options::default_expansion, WholeNumber{0, core::kMaxExpansion}, "",
         "how many times larger each further sub-filter of a full filter is; 0: filters do not grow", kAtRunTime,
         "bf-expansion-factor"}});
 }
 
-// Names, defaults and ranges are RedisBloom's.
+// Names, defaults and ranges are RedisBloom's; CF.RESERVE has the same ranges.
 void AddCuckooFilters(Rows& rows) {
   constexpr std::string_view kGroup = "Cuckoo filters";
-  rows.insert(rows.end(),
-              {{"cf-bucket-size", kGroup, &Options::cf_bucket_size, WholeNumber{1, 255}, "items",
-                "room of a bucket of a filter that CF.* creates; at most half of cf-initial-size", kAtRunTime},
-               {"cf-initial-size", kGroup, &Options::cf_initial_size, WholeNumber{2, 1ULL << 30}, "items",
-                "capacity of a filter that CF.ADD, CF.ADDNX, CF.INSERT or CF.INSERTNX creates; at least twice "
-                "cf-bucket-size",
-                kAtRunTime},
-               {"cf-max-iterations", kGroup, &Options::cf_max_iterations, WholeNumber{1, 65535}, "",
-                "how many items of a filter that CF.* creates may be moved to make room for another", kAtRunTime},
-               {"cf-expansion-factor", kGroup, &Options::cf_expansion_factor, WholeNumber{0, 32768}, "",
-                "how many times larger each further sub-filter of a filter that CF.* creates is, rounded up to a power "
-                "of two; 0: filters do not grow",
-                kAtRunTime},
-               {"cf-max-expansions", kGroup, &Options::cf_max_expansions, WholeNumber{1, 65536}, "sub-filters",
-                "CF.* adds nothing to a filter that has so many", kAtRunTime}});
+  rows.insert(
+      rows.end(),
+      {{"cf-bucket-size", kGroup, &Options::cf_bucket_size, WholeNumber{1, core::kMaxRedisCuckooBucketSize}, "items",
+        "room of a bucket of a filter that CF.* creates; at most half of cf-initial-size", kAtRunTime},
+       {"cf-initial-size", kGroup, &Options::cf_initial_size, WholeNumber{2, core::kMaxCapacity}, "items",
+        "capacity of a filter that CF.ADD, CF.ADDNX, CF.INSERT or CF.INSERTNX creates; at least twice "
+        "cf-bucket-size",
+        kAtRunTime},
+       {"cf-max-iterations", kGroup, &Options::cf_max_iterations, WholeNumber{1, core::kMaxRedisCuckooIterations}, "",
+        "how many items of a filter that CF.* creates may be moved to make room for another", kAtRunTime},
+       {"cf-expansion-factor", kGroup, &Options::cf_expansion_factor, WholeNumber{0, core::kMaxExpansion}, "",
+        "how many times larger each further sub-filter of a filter that CF.* creates is, rounded up to a power "
+        "of two; 0: filters do not grow",
+        kAtRunTime},
+       {"cf-max-expansions", kGroup, &Options::cf_max_expansions, WholeNumber{1, 65536}, "sub-filters",
+        "CF.* adds nothing to a filter that has so many", kAtRunTime}});
 }
 
 void AddPersistence(Rows& rows) {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/filter/filter_params.h"
+
 namespace bitsieve::config {
 
 // An entry of the list "templates" of the file: how filters are made whose names fit the pattern. Which fields there
@@ -44,11 +46,11 @@ struct Options {
   uint64_t maxmemory = kAutomatic;        // bytes that filters may take; 0: no limit
 
   // filters
-  std::string default_type = "blocked";
-  double default_error_rate = 0.01;
-  uint64_t default_capacity = 100;
-  uint32_t default_expansion = 2;         // 0: filters do not grow
-  std::vector<FilterTemplate> templates;  // from the file alone: not an option of the table
+  std::string default_type{core::FilterTypeName(core::kDefaultFilterType)};
+  double default_error_rate = core::FilterParams{}.error_rate;
+  uint64_t default_capacity = core::FilterParams{}.capacity;
+  uint32_t default_expansion = core::FilterParams{}.expansion;  // 0: filters do not grow
+  std::vector<FilterTemplate> templates;                        // from the file alone: not an option of the table
 
   // cuckoo filters
   uint32_t cf_bucket_size = 2;

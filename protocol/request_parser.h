@@ -15,12 +15,12 @@
 
 namespace bitsieve::protocol {
 
-// Bounds on what a client may send; each is checked before anything is kept.
+// Bounds on what a client may send; each is checked before anything is kept. Nothing may be sent until they are set.
 struct RequestLimits {
-  size_t max_line_bytes = 64 * 1024;         // a plain line without its end (a header line is never over 22 bytes)
-  size_t max_arguments = 1024 * 1024;        // of one command
-  size_t max_argument_bytes = 512ULL << 20;  // one argument
-  size_t max_request_bytes = 1024ULL << 20;  // one command, all its bytes
+  size_t max_line_bytes = 0;      // a plain line without its end (a header line is never over 22 bytes)
+  size_t max_arguments = 0;       // of one command
+  size_t max_argument_bytes = 0;  // one argument
+  size_t max_request_bytes = 0;   // one command, all its bytes
 };
 
 class RequestParser {

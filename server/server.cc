@@ -18,14 +18,12 @@
 #include <thread>
 #include <utility>
 
-#include "commands/command_settings.h"
 #include "commands/transfers.h"
 #include "config/client_memory.h"
 #include "core/base/clock.h"
 #include "core/base/memory_budget.h"
 #include "core/base/quote.h"
 #include "core/families/bloom/block_kernel.h"
-#include "core/filter/filter_type.h"
 #include "server/commands/all_commands.h"
 #include "server/dispatch/claims.h"
 #include "server/dispatch/dispatcher.h"
@@ -44,9 +42,9 @@
 #include "server/persistence/disk/posix_disk.h"
 #include "server/process_control.h"
 #include "server/run_time_options.h"
+#include "server/settings.h"
 #include "server/signals.h"
 #include "server/storage.h"
-#include "server/template_options.h"
 #include "server/worker_pool.h"
 
 namespace bitsieve::server {
@@ -71,13 +69,6 @@ std::string AbsolutePath(const std::string& path) {
   std::error_code error;
   const auto absolute = std::filesystem::weakly_canonical(path, error);
   return error ? path : absolute.string();
-}
-
-protocol::RequestLimits LimitsOf(const config::Options& options) {
-  return {.max_line_bytes = options.max_line_bytes,
-          .max_arguments = options.max_arguments,
-          .max_argument_bytes = options.max_argument_bytes,
-          .max_request_bytes = options.max_request_bytes};
 }
 
 // So many clients as there are descriptors for.
@@ -283,21 +274,9 @@ void Server::Apply(const config::Options& options) {
   SetLogLevel(options.loglevel);
   if (is_loaded_) memory_.set_limit_bytes(MaxMemoryOf(options));
   storage_.Apply(options);
-  command_settings_.default_type = core::FindFilterType(options.default_type)->type;
-  command_settings_.default_error_rate = options.default_error_rate;
-  command_settings_.default_capacity = options.default_capacity;
-  command_settings_.default_expansion = options.default_expansion;
-  command_settings_.cf_bucket_size = options.cf_bucket_size;
-  command_settings_.cf_initial_size = options.cf_initial_size;
-  command_settings_.cf_max_iterations = options.cf_max_iterations;
-  command_settings_.cf_expansion_factor = options.cf_expansion_factor;
-  command_settings_.cf_max_expansions = options.cf_max_expansions;
-  command_settings_.max_queued_bytes = options.max_request_bytes;
+  Fill(command_settings_, options);
+  Fill(net_settings_, options);
   clients_.set_memory_limit(config::ClientMemoryLimit(options, MachineMemory()));
-  net_settings_.maxclients = options.maxclients;
-  net_settings_.timeout_s = options.timeout;
-  net_settings_.tcp_keepalive_s = options.tcp_keepalive;
-  net_settings_.output_limit_bytes = options.client_output_buffer_limit;
   pub_sub_.inbox_limit_bytes = options.client_output_buffer_limit;
   events_.Configure(options.notify_keyspace_events);
 }
@@ -318,7 +297,9 @@ core::Status Server::OpenNetwork() {
                                          .pub_sub = &pub_sub_,
                                          .events = &events_,
                                          .workers = &workers_};
-  net_ = std::make_unique<NetServer>(options_.io_threads, commands, LimitsOf(options_), net_settings_);
+  protocol::RequestLimits limits;
+  Fill(limits, options_);
+  net_ = std::make_unique<NetServer>(options_.io_threads, commands, limits, net_settings_);
   if (auto listening = net_->Listen(options_.bind, options_.port); !listening) {
     return core::Fail(core::ErrorCode::kIo, listening.error());
   }

@@ -1,6 +1,7 @@
 #include "core/filter/filter_params.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <random>
 
@@ -12,6 +13,11 @@ bool HashFits(const FilterParams& params) {
   const FilterTypeRow* const row = FindFilterType(params.type);
   if (row != nullptr && row->made.any_hash) return HashKindName(params.hash) != "unknown";
   return params.hash == HashKind::kXxh3;
+}
+
+std::string Shortest(double number) {
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
 }
 
 }  // namespace
@@ -55,16 +61,20 @@ Status Validate(const FilterParams& params) {
   return row->validate(params);
 }
 
+Status ValidateExpansion(uint32_t expansion) {
+  if (expansion <= kMaxExpansion) return {};
+  return OutOfRange("expansion must be in the range [0, " + std::to_string(kMaxExpansion) + "]");
+}
+
 Status ValidateCommon(const FilterParams& params) {
   if (!(params.error_rate >= kMinErrorRate && params.error_rate <= kMaxErrorRate)) {
-    return OutOfRange("error rate must be in the range [1e-09, 0.25]");
+    return OutOfRange("error rate must be in the range [" + Shortest(kMinErrorRate) + ", " + Shortest(kMaxErrorRate) +
+                      "]");
   }
   if (params.capacity < 1 || params.capacity > kMaxCapacity) {
     return OutOfRange("capacity must be in the range [1, " + std::to_string(kMaxCapacity) + "]");
   }
-  if (params.expansion > kMaxExpansion) {
-    return OutOfRange("expansion must be in the range [0, " + std::to_string(kMaxExpansion) + "]");
-  }
+  if (Status status = ValidateExpansion(params.expansion); !status) return status;
   if (!(params.tightening_ratio > 0 && params.tightening_ratio < 1)) {
     return OutOfRange("tightening ratio must be in the range (0, 1)");
   }

@@ -69,6 +69,7 @@ FilterParams Settled(FilterParams params);
 Status Validate(const FilterParams& params);
 // The part of it that holds for most types: rate, capacity, expansion, shares and hash.
 Status ValidateCommon(const FilterParams& params);
+Status ValidateExpansion(uint32_t expansion);
 // kInvalidArgument.
 tl::unexpected<Error> OutOfRange(std::string what);
 

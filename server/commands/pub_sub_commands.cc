@@ -48,14 +48,14 @@ bool Add(ServerContext& context, Kind kind, std::string_view name) {
   Session& session = context.session;
   const size_t most = kind == Kind::kPattern ? PubSub::kMaxPatternBytes : PubSub::kMaxChannelBytes;
   if (name.size() > most) {
-    context.Error(kind == Kind::kPattern ? wire::kPatternTooLong : wire::kChannelTooLong);
+    context.Error(wire::ChannelTooLong(kind == Kind::kPattern ? "pattern" : "channel", most));
     return false;
   }
   if (session.subscriptions == nullptr) {
     session.subscriptions = std::make_unique<Subscriptions>(*context.server.pub_sub, session.wakeable);
   }
   if (session.subscriptions->Add(kind, name)) return true;
-  context.Error(wire::kTooManySubscriptions);
+  context.Error(wire::TooManySubscriptions(Subscriptions::kMaxNames, Subscriptions::kMaxBytes));
   return false;
 }
 
@@ -94,7 +94,9 @@ void Unsubscribe(ServerContext& context) {
 template <Space space>
 void Publish(ServerContext& context) {
   const std::string_view channel = context.arguments[1];
-  if (channel.size() > PubSub::kMaxChannelBytes) return context.Error(wire::kChannelTooLong);
+  if (channel.size() > PubSub::kMaxChannelBytes) {
+    return context.Error(wire::ChannelTooLong("channel", PubSub::kMaxChannelBytes));
+  }
   const std::string_view message = context.arguments[2];
   context.reply.Integer(static_cast<int64_t>(context.server.pub_sub->Publish(channel, message, space)));
 }
@@ -102,7 +104,9 @@ void Publish(ServerContext& context) {
 template <Space space>
 void Channels(ServerContext& context) {
   const std::string_view glob = context.arguments.size() > 2 ? context.arguments[2] : "*";
-  if (glob.size() > PubSub::kMaxPatternBytes) return context.Error(wire::kPatternTooLong);
+  if (glob.size() > PubSub::kMaxPatternBytes) {
+    return context.Error(wire::ChannelTooLong("pattern", PubSub::kMaxPatternBytes));
+  }
   const std::vector<std::string> found = context.server.pub_sub->Channels(glob, space);
   context.reply.ArrayHeader(found.size());
   for (const std::string& channel : found) context.reply.BulkString(channel);

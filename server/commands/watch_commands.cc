@@ -20,7 +20,7 @@ void Watch(ServerContext& context) {
     return context.session.watches.Add(name, context.keyspace());
   });
   NoteCount(context.session);
-  all ? context.reply.Ok() : context.Error(wire::kTooManyWatched);
+  all ? context.reply.Ok() : context.Error(wire::TooManyWatched(WatchList::kMaxNames, WatchList::kMaxBytes));
 }
 
 void Unwatch(ServerContext& context) {

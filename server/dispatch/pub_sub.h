@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -57,8 +58,8 @@ class PubSub {
   // Different ones.
   uint64_t pattern_count() const { return pattern_count_.load(std::memory_order_relaxed); }
 
-  // Of each inbox.
-  std::atomic<uint64_t> inbox_limit_bytes{256ULL << 20};  // relaxed: an option
+  // Of each inbox; an option, unlimited until it is set. Relaxed: promises nothing about anything else.
+  std::atomic<uint64_t> inbox_limit_bytes{std::numeric_limits<uint64_t>::max()};
 
  private:
   static constexpr size_t kShards = 64;

@@ -7,6 +7,7 @@
 
 #include "protocol/reply_writer.h"
 #include "protocol/request_parser.h"
+#include "tests/support/default_settings.h"
 
 namespace bitsieve::protocol {
 namespace {
@@ -29,7 +30,7 @@ std::string Command(std::string_view name, size_t items) {
 void ParseAll(benchmark::State& state, const std::string& command, size_t repeats) {
   std::string stream;
   for (size_t i = 0; i < repeats; ++i) stream += command;
-  const RequestLimits limits;
+  const test::Default<RequestLimits> limits;
   RequestParser parser(limits);
   std::vector<std::string_view> arguments;
   for (auto _ : state) {
@@ -58,7 +59,7 @@ BENCHMARK(BM_ParsePlainLine);
 void BM_ParsePieces(benchmark::State& state) {
   std::string stream = Command("BF.MADD", 100'000);
   const auto piece = static_cast<size_t>(state.range(0));
-  const RequestLimits limits;
+  const test::Default<RequestLimits> limits;
   RequestParser parser(limits);
   std::vector<std::string_view> arguments;
   for (auto _ : state) {

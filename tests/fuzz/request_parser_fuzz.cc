@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "tests/support/default_settings.h"
 #include "tests/support/request_streams.h"
 
 namespace {
@@ -21,7 +22,7 @@ constexpr size_t kSettingBytes = 4;
 constexpr size_t kMaxStreamBytes = 16 * 1024;  // reading in pieces copies what is pending, each time
 
 RequestLimits LimitsFrom(uint8_t choice) {
-  if (choice % 2 == 0) return {};
+  if (choice % 2 == 0) return bitsieve::test::Default<RequestLimits>();
   const size_t scale = 1 + (choice >> 1) % 8;
   return {.max_line_bytes = 4 * scale,
           .max_arguments = scale,

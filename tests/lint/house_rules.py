@@ -30,7 +30,9 @@ LAYERS = [
     ("core/families/", [*CORE_FACE, "core/families/bloom/", OWN_FOLDER]),
     ("protocol/", ["protocol/", "core/base/"]),
     ("commands/", ["commands/", "core/", "protocol/"]),
-    ("config/", ["config/", "core/base/", "core/filter/filter_type.h"]),  # default-type names the rows
+    # default-type names the rows; other defaults and ranges are those of filters.
+    ("config/", ["config/", "core/base/", "core/filter/filter_type.h", "core/filter/filter_params.h",
+                 "core/families/redisbloom/redisbloom_types.h"]),
     ("server/namespace.h", []),
     ("server/dispatch/", DISPATCH),
     ("server/commands/", ["server/commands/", *DISPATCH]),

@@ -25,6 +25,7 @@
 #include "server/namespace.h"
 #include "server/net/net_server.h"
 #include "server/storage.h"
+#include "tests/support/default_settings.h"
 #include "tests/support/fake_control.h"
 #include "tests/support/memory_disk.h"
 
@@ -95,10 +96,10 @@ class ServingFixture {
   FakeControl control_;
   server::ClientList clients_;
   server::ServerStats stats_;
-  server::CommandSettings settings_;
+  Default<server::CommandSettings> settings_;
   server::Transfers transfers_;
-  protocol::RequestLimits limits_;
-  server::NetSettings net_settings_;
+  Default<protocol::RequestLimits> limits_;
+  Default<server::NetSettings> net_settings_;
   std::unique_ptr<server::NetServer> net_;
   std::atomic<int> saves_{0};  // under way
 };

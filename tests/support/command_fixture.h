@@ -17,6 +17,7 @@
 #include "server/dispatch/keyspace_events.h"
 #include "server/keyspace/registry.h"
 #include "server/namespace.h"
+#include "tests/support/default_settings.h"
 #include "tests/support/fake_control.h"
 #include "tests/support/fake_durability.h"
 #include "tests/support/manual_clock.h"
@@ -73,7 +74,7 @@ class CommandFixture {
   FakeControl control;
   server::ClientList clients;
   server::ServerStats stats;
-  server::CommandSettings settings;
+  Default<server::CommandSettings> settings;
   server::Transfers transfers;
   FakeDurability durability;
   server::Claims claims;

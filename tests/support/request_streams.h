@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "protocol/request_parser.h"
+#include "tests/support/default_settings.h"
 
 namespace bitsieve::test {
 
@@ -27,7 +28,8 @@ struct ParsedStream {
 using NextPiece = std::function<size_t()>;
 
 ParsedStream ReadInPieces(std::string_view stream, const protocol::RequestLimits& limits, const NextPiece& next_piece);
-ParsedStream ReadAtOnce(std::string_view stream, const protocol::RequestLimits& limits = {});
+ParsedStream ReadAtOnce(std::string_view stream,
+                        const protocol::RequestLimits& limits = Default<protocol::RequestLimits>());
 
 // `command` as an array of bulk strings.
 std::string Encode(const Command& command);

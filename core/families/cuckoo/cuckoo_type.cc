@@ -11,10 +11,13 @@ namespace bitsieve::core {
 
 namespace {
 
+std::string BucketSizes() { return "[" + std::to_string(kMinBucketSize) + ", " + std::to_string(kMaxBucketSize) + "]"; }
+std::string Iterations() { return "[1, " + std::to_string(kMaxMaxIterations) + "]"; }
+
 Status ReadBucketSize(std::string_view text, FilterParams& params) {
   const std::optional<uint64_t> slots = ParseUnsigned(text);
   if (!slots || *slots < kMinBucketSize || *slots > kMaxBucketSize) {
-    return OutOfRange("bad bucket size: it must be in the range [2, 8]");
+    return OutOfRange("bad bucket size: it must be in the range " + BucketSizes());
   }
   SetBucketSize(params, static_cast<uint32_t>(*slots));
   return {};
@@ -23,7 +26,7 @@ Status ReadBucketSize(std::string_view text, FilterParams& params) {
 Status ReadMaxIterations(std::string_view text, FilterParams& params) {
   const std::optional<uint64_t> iterations = ParseUnsigned(text);
   if (!iterations || *iterations < 1 || *iterations > kMaxMaxIterations) {
-    return OutOfRange("bad max iterations: they must be in the range [1, 65535]");
+    return OutOfRange("bad max iterations: they must be in the range " + Iterations());
   }
   SetMaxIterations(params, static_cast<uint32_t>(*iterations));
   return {};
@@ -32,11 +35,10 @@ Status ReadMaxIterations(std::string_view text, FilterParams& params) {
 Status ValidateCuckoo(const FilterParams& params) {
   if (Status status = ValidateCommon(params); !status) return status;
   if (BucketSizeOf(params) < kMinBucketSize || BucketSizeOf(params) > kMaxBucketSize) {
-    return OutOfRange("bucket size must be in the range [" + std::to_string(kMinBucketSize) + ", " +
-                      std::to_string(kMaxBucketSize) + "]");
+    return OutOfRange("bucket size must be in the range " + BucketSizes());
   }
   if (MaxIterationsOf(params) < 1 || MaxIterationsOf(params) > kMaxMaxIterations) {
-    return OutOfRange("max iterations must be in the range [1, " + std::to_string(kMaxMaxIterations) + "]");
+    return OutOfRange("max iterations must be in the range " + Iterations());
   }
   return {};
 }

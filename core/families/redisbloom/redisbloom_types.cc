@@ -31,9 +31,8 @@ Status SettleRedisBloomOptions(const StatedOptions& stated, FilterParams& params
 Status ValidateRedisBloom(const FilterParams& params) {
   if (!(params.error_rate > 0 && params.error_rate < 1)) return OutOfRange("error rate must be in the range (0, 1)");
   if (params.capacity < 1) return OutOfRange("capacity must be at least 1");
-  if (params.expansion > kMaxExpansion || RedisBloomMarksOf(params).growth > kMaxExpansion) {
-    return OutOfRange("expansion must be in the range [0, " + std::to_string(kMaxExpansion) + "]");
-  }
+  if (Status status = ValidateExpansion(params.expansion); !status) return status;
+  if (Status status = ValidateExpansion(RedisBloomMarksOf(params).growth); !status) return status;
   if (params.hash != HashKind::kRedisBloom && params.hash != HashKind::kRedisBloom32) {
     return OutOfRange("a filter of type redisbloom has hash functions of its own");
   }
@@ -44,16 +43,15 @@ Status ValidateRedisBloom(const FilterParams& params) {
 Status ValidateRedisCuckoo(const FilterParams& params) {
   const RedisCuckooParams own = RedisCuckooParamsOf(params);
   if (own.bucket_size < 1 || own.bucket_size > kMaxRedisCuckooBucketSize) {
-    return OutOfRange("bucket size must be in the range [1, 255]");
+    return OutOfRange("bucket size must be in the range [1, " + std::to_string(kMaxRedisCuckooBucketSize) + "]");
   }
   if (own.max_iterations < 1 || own.max_iterations > kMaxRedisCuckooIterations) {
-    return OutOfRange("iterations must be in the range [1, 65535]");
+    return OutOfRange("iterations must be in the range [1, " + std::to_string(kMaxRedisCuckooIterations) + "]");
   }
   if (params.capacity < 1 || params.capacity > kMaxRedisCuckooCapacity) {
     return OutOfRange("capacity must be in the range [1, " + std::to_string(kMaxRedisCuckooCapacity) + "]");
   }
-  if (params.expansion > kMaxExpansion) return OutOfRange("expansion must be in the range [0, 32768]");
-  return {};
+  return ValidateExpansion(params.expansion);
 }
 
 }  // namespace

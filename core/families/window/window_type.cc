@@ -23,9 +23,8 @@ constexpr std::array kUnits{Unit{"d", 24ULL * 3600 * 1000}, Unit{"h", 3600ULL * 
 Status ReadWindow(std::string_view text, FilterParams& params) {
   const std::optional<WindowSpan> window = ParseWindow(text);
   if (!window) {
-    return OutOfRange(
-        "bad window: it must be a number of items in the range [1, 1073741824], or a duration in the range "
-        "[100ms, 3650d] in ms, s, m, h or d, such as 24h");
+    return OutOfRange("bad window: it must be a number of items in the range [1, " + std::to_string(kMaxCapacity) +
+                      "], or a duration in the range [100ms, 3650d] in ms, s, m, h or d, such as 24h");
   }
   SetWindow(params, *window);
   return {};

@@ -103,7 +103,7 @@ class PlainHost {
 
  private:
   PlainKeyspace keyspace_;
-  CommandSettings settings_;
+  test::Default<CommandSettings> settings_;
   PlainFreezing freezing_{keyspace_};
   Transfers transfers_;
   const Environment environment_{

@@ -10,8 +10,6 @@
 #include <vector>
 
 #include "config/redis_settings.h"
-#include "core/families/redisbloom/redisbloom_types.h"
-#include "core/filter/filter_params.h"
 
 namespace bitsieve::config {
 namespace {
@@ -67,23 +65,6 @@ TEST(OptionTable, RowsOfAGroupStandTogether) {
     EXPECT_TRUE(closed.insert(row.group).second) << row.group;
     current = row.group;
   }
-}
-
-// config may not include core/filters, so the ranges stand in the table as numbers.
-TEST(OptionTable, FilterRangesAreThoseOfTheCore) {
-  const auto* rate = std::get_if<Real>(&FindOption("default-error-rate")->domain);
-  const auto* capacity = std::get_if<WholeNumber>(&FindOption("default-capacity")->domain);
-  const auto* expansion = std::get_if<WholeNumber>(&FindOption("default-expansion")->domain);
-  ASSERT_TRUE(rate != nullptr && capacity != nullptr && expansion != nullptr);
-  EXPECT_EQ(rate->min, core::kMinErrorRate);
-  EXPECT_EQ(rate->max, core::kMaxErrorRate);
-  EXPECT_EQ(capacity->max, core::kMaxCapacity);
-  EXPECT_EQ(expansion->max, core::kMaxExpansion);
-  const auto most = [](std::string_view name) { return std::get<WholeNumber>(FindOption(name)->domain).max; };
-  EXPECT_EQ(most("cf-bucket-size"), core::kMaxRedisCuckooBucketSize);
-  EXPECT_EQ(most("cf-initial-size"), core::kMaxCapacity);
-  EXPECT_EQ(most("cf-max-iterations"), core::kMaxRedisCuckooIterations);
-  EXPECT_EQ(most("cf-expansion-factor"), core::kMaxExpansion);
 }
 
 TEST(OptionTable, ACuckooFilterHasTwoBucketsAtLeast) {

@@ -34,7 +34,7 @@ class ConversationTest : public ::testing::Test {
 
   testing::Backend backend_;
   Dispatcher dispatcher_;
-  protocol::RequestLimits limits_;
+  test::Default<protocol::RequestLimits> limits_;
   Conversation conversation_{std::make_shared<ClientRecord>(1, "a:1", "b:2", 0), limits_};
   CommandBatch batch_;
   std::string reply_;

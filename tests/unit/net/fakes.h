@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "commands/command_settings.h"
 #include "commands/workers.h"
 #include "server/commands/all_commands.h"
 #include "server/dispatch/dispatcher.h"
@@ -18,6 +17,7 @@
 #include "server/dispatch/server_control.h"
 #include "server/keyspace/keyspace.h"
 #include "server/namespace.h"
+#include "tests/support/default_settings.h"
 #include "tests/support/fake_durability.h"
 
 namespace bitsieve::server::testing {
@@ -94,7 +94,7 @@ struct Backend {
   FakeControl control;
   ClientList clients;
   ServerStats stats;
-  CommandSettings settings;
+  test::Default<CommandSettings> settings;
   test::FakeDurability durability;
   PubSub pub_sub;
   Workers* const workers;

@@ -212,8 +212,8 @@ TEST(HeldRepliesOfTheGone, TheLogMayOutliveTheLoop) {
     testing::Backend backend;
     auto environment = backend.Environment();
     environment.durability = &log;
-    NetSettings settings;
-    NetServer server(1, environment, {}, settings);
+    const test::Default<NetSettings> settings;
+    NetServer server(1, environment, test::Default<protocol::RequestLimits>(), settings);
     ASSERT_TRUE(server.Listen("127.0.0.1", 0));
     server.Start();
     Client client(server.port());

@@ -33,8 +33,8 @@ class RunningServer {
   uint64_t Sum(std::atomic<uint64_t> LoopStats::*counter) const { return backend_.stats.Sum(counter); }
 
   Backend backend_;
-  protocol::RequestLimits limits_;
-  NetSettings settings_;
+  test::Default<protocol::RequestLimits> limits_;
+  test::Default<NetSettings> settings_;
   std::unique_ptr<NetServer> net_;
 };
 

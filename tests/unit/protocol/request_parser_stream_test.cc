@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "protocol/request_parser.h"
+#include "tests/support/default_settings.h"
 #include "tests/support/request_streams.h"
 
 namespace bitsieve::protocol {
@@ -48,12 +49,20 @@ const std::vector<std::string>& Streams() {
   return streams;
 }
 
+RequestLimits DefaultLimits() { return test::Default<RequestLimits>(); }
+
+RequestLimits LimitsWithLinesOf(size_t bytes) {
+  RequestLimits limits = DefaultLimits();
+  limits.max_line_bytes = bytes;
+  return limits;
+}
+
 RequestLimits SmallLimits() {
   return {.max_line_bytes = 12, .max_arguments = 11, .max_argument_bytes = 110, .max_request_bytes = 64};
 }
 
 TEST(RequestParserStream, EveryCutGivesTheSame) {
-  for (const RequestLimits& limits : {RequestLimits(), SmallLimits()}) {
+  for (const RequestLimits& limits : {DefaultLimits(), SmallLimits()}) {
     for (const std::string& stream : Streams()) {
       const ParsedStream expected = ReadAtOnce(stream, limits);
       ASSERT_EQ(expected.broken, "");
@@ -69,7 +78,7 @@ TEST(RequestParserStream, EveryCutGivesTheSame) {
 }
 
 TEST(RequestParserStream, EveryPieceSizeGivesTheSame) {
-  for (const RequestLimits& limits : {RequestLimits(), SmallLimits()}) {
+  for (const RequestLimits& limits : {DefaultLimits(), SmallLimits()}) {
     for (const std::string& stream : Streams()) {
       const ParsedStream expected = ReadAtOnce(stream, limits);
       for (size_t size = 1; size <= 9; ++size) {
@@ -126,7 +135,7 @@ class Generator {
 };
 
 TEST(RequestParserStream, GeneratedCommandsComeOutAsTheyWentIn) {
-  const RequestLimits limits{.max_line_bytes = 1 << 20};
+  const RequestLimits limits = LimitsWithLinesOf(1 << 20);
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     Generator generator(seed);
     ParsedStream expected;
@@ -152,7 +161,7 @@ TEST(RequestParserStream, DamagedStreamsGiveTheSameHoweverCut) {
     for (size_t i = generator.Below(4) + 1; i > 0; --i) {
       stream[generator.Below(stream.size())] = "\r\n*$-0129 \"'a"[generator.Below(13)];
     }
-    const RequestLimits limits = generator.Below(2) == 0 ? RequestLimits() : SmallLimits();
+    const RequestLimits limits = generator.Below(2) == 0 ? DefaultLimits() : SmallLimits();
     const ParsedStream expected = ReadAtOnce(stream, limits);
     ASSERT_EQ(expected.broken, "") << "seed " << seed;
     const size_t largest = 1 + generator.Below(40);
@@ -162,7 +171,7 @@ TEST(RequestParserStream, DamagedStreamsGiveTheSameHoweverCut) {
 
 // Feeds byte by byte from one buffer. Would the parser begin anew with each call, these would take hours.
 void ReadByteByByte(std::string stream, size_t expected_arguments) {
-  const RequestLimits limits{.max_line_bytes = 16 << 20};
+  const RequestLimits limits = LimitsWithLinesOf(16 << 20);
   RequestParser parser(limits);
   std::vector<std::string_view> arguments;
   for (size_t size = 1; size < stream.size(); ++size) {

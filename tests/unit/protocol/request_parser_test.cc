@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/default_settings.h"
 #include "tests/support/request_streams.h"
 
 namespace bitsieve::protocol {
@@ -21,13 +22,14 @@ using ::testing::StartsWith;
 using Status = RequestParser::Status;
 
 // The error of a stream; empty if it has none.
-std::string ErrorOf(const std::string& stream, const RequestLimits& limits = {}) {
+std::string ErrorOf(const std::string& stream, const RequestLimits& limits = test::Default<RequestLimits>()) {
   const test::ParsedStream parsed = ReadAtOnce(stream, limits);
   EXPECT_EQ(parsed.broken, "");
   return parsed.error;
 }
 
-std::vector<Command> CommandsOf(const std::string& stream, const RequestLimits& limits = {}) {
+std::vector<Command> CommandsOf(const std::string& stream,
+                                const RequestLimits& limits = test::Default<RequestLimits>()) {
   const test::ParsedStream parsed = ReadAtOnce(stream, limits);
   EXPECT_EQ(parsed.broken, "");
   EXPECT_EQ(parsed.error, "");
@@ -66,7 +68,7 @@ TEST(RequestParser, PipelinedCommandsComeOneByOne) {
 
 TEST(RequestParser, ArgumentsAreAppendedBehindThoseOfEarlierCommands) {
   std::string stream = "PING\r\n*1\r\n$1\r\na\r\n";
-  const RequestLimits limits;
+  const test::Default<RequestLimits> limits;
   RequestParser parser(limits);
   std::vector<std::string_view> arguments;
   const RequestParser::Result first = parser.Parse(stream, arguments);
@@ -76,7 +78,7 @@ TEST(RequestParser, ArgumentsAreAppendedBehindThoseOfEarlierCommands) {
 }
 
 TEST(RequestParser, EmptyLinesAndArraysAreNothing) {
-  const RequestLimits limits;
+  const test::Default<RequestLimits> limits;
   for (std::string stream : {"\r\n", "\n", "  \t\r\n", "*0\r\n", "*-1\r\n", "*-10\r\n"}) {
     RequestParser parser(limits);
     std::vector<std::string_view> arguments;
@@ -88,7 +90,7 @@ TEST(RequestParser, EmptyLinesAndArraysAreNothing) {
 }
 
 TEST(RequestParser, NothingAtAllNeedsMore) {
-  const RequestLimits limits;
+  const test::Default<RequestLimits> limits;
   RequestParser parser(limits);
   std::vector<std::string_view> arguments;
   EXPECT_EQ(parser.Parse({}, arguments).status, Status::kNeedMore);
@@ -152,7 +154,7 @@ TEST(RequestParser, BulkStringMustEndWhereItsLengthSays) {
 TEST(RequestParser, BrokenStreamStaysBroken) {
   std::string bad = "*x\r\n";
   std::string good = "PING\r\n";
-  const RequestLimits limits;
+  const test::Default<RequestLimits> limits;
   RequestParser parser(limits);
   std::vector<std::string_view> arguments;
   EXPECT_EQ(parser.Parse(bad, arguments).status, Status::kError);
@@ -164,7 +166,7 @@ TEST(RequestParser, BrokenStreamStaysBroken) {
 }
 
 TEST(RequestParser, ErrorLeavesEarlierArgumentsAlone) {
-  const RequestLimits limits;
+  const test::Default<RequestLimits> limits;
   for (std::string bad : {"*2\r\n$1\r\na\r\n:1\r\n", "SET \"a b\" 'x\r\n"}) {
     RequestParser parser(limits);
     std::vector<std::string_view> arguments{"earlier"};
@@ -236,7 +238,7 @@ TEST_F(RequestParserLimits, EachCommandOfAPipelineHasItsOwn) {
 TEST(RequestParser, SteadyStateKeepsItsMemory) {
   const Command command(100, "0123456789");
   std::string stream = test::Encode(command);
-  const RequestLimits limits;
+  const test::Default<RequestLimits> limits;
   RequestParser parser(limits);
   std::vector<std::string_view> arguments;
   ASSERT_EQ(parser.Parse(stream, arguments).status, Status::kCommand);

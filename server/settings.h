@@ -1,0 +1,27 @@
+// settings.h: what the parts of the server read of the configuration. They know no options, and have no defaults of
+// their own: their settings are filled here, at the start and after each change at run time. Thread-safe: pure
+// functions, and settings that may be read meanwhile.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "commands/command_settings.h"
+#include "commands/filter_templates.h"
+#include "config/options.h"
+#include "protocol/request_parser.h"
+#include "server/namespace.h"
+#include "server/net/net_settings.h"
+
+namespace bitsieve::server {
+
+// All but the templates, which no option changes at run time.
+void Fill(CommandSettings& settings, const config::Options& options);
+void Fill(NetSettings& settings, const config::Options& options);
+void Fill(protocol::RequestLimits& limits, const config::Options& options);
+
+// The templates of a configuration, checked. Each problem names file, entry and field.
+tl::expected<FilterTemplates, std::vector<std::string>> TemplatesOf(const config::Options& options);
+
+}  // namespace bitsieve::server

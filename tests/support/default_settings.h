@@ -1,0 +1,15 @@
+// default_settings.h: settings as the server has them when no option is given. Thread-compatible.
+#pragma once
+
+#include "config/options.h"
+#include "server/settings.h"
+
+namespace bitsieve::test {
+
+// Of CommandSettings, NetSettings and RequestLimits.
+template <class Settings>
+struct Default : Settings {
+  Default() { server::Fill(*this, config::Options{}); }
+};
+
+}  // namespace bitsieve::test
