@@ -1,5 +1,4 @@
-// info_report.h: the text of INFO: the fields that tools know from Redis, as far as there is something to tell, and
-// Bitsieve's own. Thread-safe: a free function.
+// info_report.h: the text of INFO, printed off the metric table. Thread-safe: free functions.
 #pragma once
 
 #include <string>

@@ -12,6 +12,7 @@
 #include "server/commands/all_commands.h"
 #include "server/commands/help.h"
 #include "server/commands/info_report.h"
+#include "server/commands/metric_table.h"
 #include "server/commands/module_list.h"
 #include "server/commands/weigh_server.h"
 #include "server/namespace.h"
@@ -121,8 +122,7 @@ void ConfigSet(ServerContext& context) {
 
 void ConfigResetStat(ServerContext& context) {
   context.tally = {};
-  context.server.stats->Reset();
-  context.server.stats->expired_before_reset = context.keyspace().Expiries().expired;
+  ResetCounters(context.server);
   context.reply.Ok();
 }
 
@@ -178,13 +178,9 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(1); of the section bf O(sub-filters of all filters)",
      .summary = "Figures about the server, as lines of text.",
      .syntax = "[section [section ...]]",
-     .notes =
-         "Sections: server, clients, memory, persistence, stats, replication, cpu, modules, cluster, keyspace; "
-         "bf tells of all filters together, and comes with modules and everything. default and all are what "
-         "comes without a section. In persistence, aof_ is the log: aof_current_size are the bytes of its files, "
-         "aof_buffer_length those that are still in memory and that a kill would take, aof_oldest_unwritten_ms the "
-         "age of the oldest of them, aof_pending_bytes those that a power cut would take; "
-         "log_trouble is why the disk refuses it.",
+     .notes = "Sections: server, clients, memory, persistence, stats, replication, cpu, modules, cluster, keyspace; "
+              "bf tells of all filters together, and comes with modules and everything. default and all are what "
+              "comes without a section. [Metrics](metrics.md) lists the fields.",
      .weigh = On<WeighInfo>,
      .handler = On<Info>},
     {.name = "config",

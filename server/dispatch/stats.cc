@@ -2,17 +2,6 @@
 
 namespace bitsieve::server {
 
-void ServerStats::Reset() {
-  constexpr std::atomic<uint64_t> LoopStats::*kCounters[] = {
-      &LoopStats::commands,       &LoopStats::connections_accepted, &LoopStats::connections_rejected,
-      &LoopStats::input_bytes,    &LoopStats::output_bytes,         &LoopStats::lookup_hits,
-      &LoopStats::lookup_misses,  &LoopStats::items_added,          &LoopStats::error_replies,
-      &LoopStats::protocol_errors};
-  for (LoopStats& loop : loops) {
-    for (const auto counter : kCounters) (loop.*counter).store(0, std::memory_order_relaxed);
-  }
-}
-
 uint64_t ServerStats::Sum(std::atomic<uint64_t> LoopStats::*counter) const {
   uint64_t sum = 0;
   for (const LoopStats& loop : loops) sum += (loop.*counter).load(std::memory_order_relaxed);

@@ -1,6 +1,6 @@
-// stats.h: counters of what the server did, one set per loop so that counting costs no shared cache line; INFO adds
-// them up. LoopStats: written by its loop alone, read by all (relaxed: each is told on its own). ServerStats:
-// thread-safe once built.
+// stats.h: counters of what the server did, one set per loop so that counting costs no shared cache line. Each has a
+// row in server/commands/metric_table.cc, which adds them up. LoopStats: written by its loop alone, read by all
+// (relaxed: each is told on its own). ServerStats: thread-safe once built.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,6 @@ struct ServerStats {
   bool Loading() const { return loading_since_unix_s.load(std::memory_order_relaxed) != 0; }
   // The keyspace counts names that expired from its start on; of these, so many are no longer to be told.
   std::atomic<uint64_t> expired_before_reset{0};
-  void Reset();  // CONFIG RESETSTAT; an increment under way may survive it
   uint64_t Sum(std::atomic<uint64_t> LoopStats::*counter) const;
 };
 

@@ -28,11 +28,11 @@ std::string ReadFile(const std::filesystem::path& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-std::array<GeneratedFile, 4> GeneratedFiles(const std::filesystem::path& root) {
+std::array<GeneratedFile, 5> GeneratedFiles(const std::filesystem::path& root) {
   constexpr std::string_view kFilters = "docs/filters/README.md";
   return {GeneratedFile{"config/bitsieve.example.json", config::ToJson(config::Options{})},
           GeneratedFile{"docs/configuration.md", ConfigurationPage()},
-          GeneratedFile{"docs/commands.md", CommandsPage()},
+          GeneratedFile{"docs/commands.md", CommandsPage()}, GeneratedFile{"docs/metrics.md", MetricsPage()},
           GeneratedFile{kFilters, FiltersPage(ReadFile(root / kFilters))}};
 }
 

@@ -9,6 +9,8 @@ namespace bitsieve::lint {
 std::string ConfigurationPage();
 // docs/commands.md: every command.
 std::string CommandsPage();
+// docs/metrics.md: every field of INFO.
+std::string MetricsPage();
 
 // docs/filters/README.md: as it is, except for the table of all filter types.
 std::string FiltersPage(const std::string& current);

@@ -1,0 +1,352 @@
+#include "server/commands/metric_table.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <vector>
+
+#include "server/commands/resident_memory.h"
+#include "server/commands/server_identity.h"
+#include "server/dispatch/pub_sub.h"
+
+namespace bitsieve::server {
+namespace {
+
+using enum MetricType;
+using enum MetricUnit;
+using Readings = MetricReadings;
+using Value = MetricValue;
+
+Value Text(std::string_view text) { return std::string(text); }
+Value Number(uint64_t number) { return number; }
+Value Signed(int64_t number) { return number; }
+Value YesOrNo(bool yes) { return Number(yes ? 1 : 0); }
+
+// "1.50M", as Redis shows sizes to people.
+Value HumanBytes(uint64_t bytes) {
+  constexpr char kUnits[] = "BKMGTPE";
+  auto size = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (size >= 1024 && unit + 1 < sizeof kUnits - 1) {
+    size /= 1024;
+    ++unit;
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f%c" : "%.2f%c", size, kUnits[unit]);
+  return Text(text);
+}
+
+Value SystemName(Readings&) {
+  utsname system{};
+  uname(&system);
+  return std::string(system.sysname) + " " + system.release + " " + system.machine;
+}
+
+constexpr MetricRow kServer[] = {
+    {"redis_version", kInfo, kNone, "the Redis whose commands and replies are followed",
+     [](Readings&) { return Text(kRedisVersion); }},
+    {"server_name", kInfo, kNone, "the name of this server's software", [](Readings&) { return Text(kServerName); }},
+    {"bitsieve_version", kInfo, kNone, "the version of this server", [](Readings&) { return Text(kServerVersion); }},
+    {"redis_mode", kInfo, kNone, "always standalone", [](Readings&) { return Text("standalone"); }},
+    {"os", kInfo, kNone, "the operating system, its version and the machine's architecture", SystemName},
+    {"arch_bits", kInfo, kNone, "the width of an address", [](Readings&) { return Text("64"); }},
+    {"process_id", kInfo, kNone, "the process", [](Readings&) { return Signed(getpid()); }},
+    {"tcp_port", kInfo, kNone, "the port that the server listens on",
+     [](Readings& readings) { return Number(readings.server().stats->port); }},
+    {"io_threads", kGauge, kNone, "event loops, each with a thread of its own",
+     [](Readings& readings) { return Number(readings.server().stats->loops.size()); }},
+    {"uptime_in_seconds", kGauge, kSeconds, "time since the start",
+     [](Readings& readings) { return Signed(readings.uptime_s()); }},
+    {"uptime_in_days", kInfo, kNone, "the same in whole days",
+     [](Readings& readings) { return Signed(readings.uptime_s() / (24 * 60 * 60)); }},
+};
+
+Value MaxClients(Readings& readings) {
+  const auto found = readings.server().control->GetOptions("maxclients");
+  return found.empty() ? Value() : Text(found.front().second);
+}
+
+constexpr MetricRow kClients[] = {
+    {"connected_clients", kGauge, kNone, "connections",
+     [](Readings& readings) { return Number(readings.server().clients->Size()); }},
+    {"blocked_clients", kGauge, kNone, "always 0: no command blocks", [](Readings&) { return Number(0); }},
+    {"maxclients", kGauge, kNone, "the option: connections at a time", MaxClients},
+};
+
+Value ClientMemoryLimit(Readings& readings) {
+  const uint64_t limit = readings.server().clients->memory_limit();
+  return Number(limit == ClientList::kNoLimit ? 0 : limit);
+}
+
+constexpr MetricRow kMemory[] = {
+    {"used_memory", kGauge, kBytes, "memory of the filters, which maxmemory limits",
+     [](Readings& readings) { return Number(readings.used_bytes()); }},
+    {"used_memory_human", kInfo, kNone, "the same for people",
+     [](Readings& readings) { return HumanBytes(readings.used_bytes()); }},
+    {"mem_clients_normal", kGauge, kBytes, "memory of the connections: requests, replies, messages, watched names",
+     [](Readings& readings) { return Number(readings.server().clients->memory_bytes()); }},
+    {"maxmemory_clients", kGauge, kBytes, "the most that connections may take; 0: no limit", ClientMemoryLimit},
+    {"used_memory_rss", kGauge, kBytes, "memory that the system has given to the process",
+     [](Readings& readings) { return Number(readings.resident_bytes()); }},
+    {"used_memory_rss_human", kInfo, kNone, "the same for people",
+     [](Readings& readings) { return HumanBytes(readings.resident_bytes()); }},
+    {"maxmemory", kGauge, kBytes, "the most that filters may take; 0: no limit",
+     [](Readings& readings) { return Number(readings.server().keyspace->memory().limit_bytes()); }},
+    {"maxmemory_human", kInfo, kNone, "the same for people",
+     [](Readings& readings) { return HumanBytes(readings.server().keyspace->memory().limit_bytes()); }},
+    {"maxmemory_policy", kInfo, kNone, "always noeviction: commands that need more are refused",
+     [](Readings&) { return Text("noeviction"); }},
+};
+
+Value LoadingSince(Readings& readings) {
+  const int64_t since_unix_s = readings.loading_since_unix_s();
+  return since_unix_s == 0 ? Value() : Signed(since_unix_s);
+}
+
+Value LastSaveSeconds(Readings& readings) {
+  const int64_t duration_ms = readings.snapshot().last_duration_ms;
+  return Signed(duration_ms < 0 ? -1 : duration_ms / 1000);
+}
+
+Value Trouble(Readings& readings) { return readings.log().in_trouble ? Text(readings.log().trouble) : Value(); }
+
+// A value of the log, if there is one.
+template <auto kMember>
+Value OfLog(Readings& readings) {
+  return readings.log().enabled ? Value(readings.log().*kMember) : Value();
+}
+
+Value PendingBytes(Readings& readings) {
+  const LogStatus& log = readings.log();
+  return log.enabled ? Number(log.position - std::min(log.position, log.durable_position)) : Value();
+}
+
+// The log has the names of Redis' append-only file, which is rewritten where this one begins anew with each snapshot.
+constexpr MetricRow kPersistence[] = {
+    {"loading", kGauge, kNone, "1 while the filters are being loaded at the start",
+     [](Readings& readings) { return YesOrNo(readings.loading_since_unix_s() != 0); }},
+    {"async_loading", kGauge, kNone, "always 0", [](Readings&) { return Number(0); }},
+    {"loading_start_time", kGauge, kUnixSeconds, "when loading began; only while it lasts", LoadingSince},
+    {"rdb_changes_since_last_save", kGauge, kNone, "changes since the last snapshot",
+     [](Readings& readings) { return Number(readings.snapshot().changes_since_last_save); }},
+    {"rdb_bgsave_in_progress", kGauge, kNone, "1 while a snapshot is being made",
+     [](Readings& readings) { return YesOrNo(readings.snapshot().in_progress); }},
+    {"rdb_last_save_time", kGauge, kUnixSeconds, "the last complete snapshot; the start counts as one",
+     [](Readings& readings) { return Signed(readings.snapshot().last_save_unix_s); }},
+    {"rdb_last_bgsave_status", kInfo, kNone, "ok, or err if the last snapshot failed",
+     [](Readings& readings) { return Text(readings.snapshot().last_ok ? "ok" : "err"); }},
+    {"rdb_last_bgsave_time_sec", kInfo, kSeconds, "snapshot_last_duration_ms in whole seconds", LastSaveSeconds},
+    {"snapshot_last_duration_ms", kGauge, kMilliseconds, "how long the last snapshot took; -1: none was made yet",
+     [](Readings& readings) { return Signed(readings.snapshot().last_duration_ms); }},
+    {"aof_enabled", kGauge, kNone, "1 if there is a log (appendonly)",
+     [](Readings& readings) { return YesOrNo(readings.log().enabled); }},
+    {"aof_rewrite_in_progress", kGauge, kNone, "always 0: the log is not rewritten",
+     [](Readings&) { return Number(0); }},
+    {"aof_last_write_status", kInfo, kNone, "ok, or err while the disk refuses the log",
+     [](Readings& readings) { return Text(readings.log().in_trouble ? "err" : "ok"); }},
+    {"log_trouble", kInfo, kNone, "why the disk refuses the log; only while it does", Trouble},
+    {"aof_current_size", kGauge, kBytes, "the log's files", OfLog<&LogStatus::segments_bytes>},
+    {"aof_buffer_length", kGauge, kBytes, "of the log, still in memory: what a kill would take",
+     OfLog<&LogStatus::waiting_bytes>},
+    {"aof_oldest_unwritten_ms", kGauge, kMilliseconds, "the age of the oldest change of those in memory",
+     OfLog<&LogStatus::oldest_unwritten_ms>},
+    {"aof_pending_bytes", kGauge, kBytes, "of the log, not yet synced: what a power cut would take", PendingBytes},
+    {"log_position", kGauge, kBytes, "where the last change ends in the log, counted from the first log on",
+     OfLog<&LogStatus::position>},
+    {"log_durable_position", kGauge, kBytes, "changes before this position survive a power cut",
+     OfLog<&LogStatus::durable_position>},
+};
+
+Value ExpiredNames(Readings& readings) {
+  return Number(readings.server().keyspace->Expiries().expired - readings.server().stats->expired_before_reset);
+}
+
+Value CountOfChannels(Readings& readings, PubSub::Space space) {
+  const PubSub* const pub_sub = readings.server().pub_sub;
+  return Number(pub_sub == nullptr ? 0 : pub_sub->channel_count(space));
+}
+
+Value CountOfPatterns(Readings& readings) {
+  const PubSub* const pub_sub = readings.server().pub_sub;
+  return Number(pub_sub == nullptr ? 0 : pub_sub->pattern_count());
+}
+
+constexpr MetricRow kStats[] = {
+    {"total_connections_received", kCounter, kNone, "connections accepted", &LoopStats::connections_accepted},
+    {"rejected_connections", kCounter, kNone, "connections refused because of maxclients",
+     &LoopStats::connections_rejected},
+    {"total_commands_processed", kCounter, kNone, "commands executed", &LoopStats::commands},
+    {"total_net_input_bytes", kCounter, kBytes, "bytes received from clients", &LoopStats::input_bytes},
+    {"total_net_output_bytes", kCounter, kBytes, "bytes sent to clients", &LoopStats::output_bytes},
+    {"total_error_replies", kCounter, kNone, "replies that were errors", &LoopStats::error_replies},
+    {"protocol_errors", kCounter, kNone, "connections closed because of bytes that are no commands",
+     &LoopStats::protocol_errors},
+    {"keyspace_hits", kCounter, kNone, "items (not filter names) looked up that were probably there",
+     &LoopStats::lookup_hits},
+    {"keyspace_misses", kCounter, kNone, "items looked up that were definitely not there", &LoopStats::lookup_misses},
+    {"items_added", kCounter, kNone, "items added that were new", &LoopStats::items_added},
+    {"expired_keys", kCounter, kNone, "filters removed because their time had come", ExpiredNames},
+    {"evicted_keys", kCounter, kNone, "always 0: filters are not evicted", [](Readings&) { return Number(0); }},
+    {"pubsub_channels", kGauge, kNone, "channels that have subscribers",
+     [](Readings& readings) { return CountOfChannels(readings, PubSub::Space::kGlobal); }},
+    {"pubsub_patterns", kGauge, kNone, "patterns that have subscribers", CountOfPatterns},
+    {"pubsubshard_channels", kGauge, kNone, "shard channels that have subscribers",
+     [](Readings& readings) { return CountOfChannels(readings, PubSub::Space::kSharded); }},
+    {"evicted_clients", kCounter, kNone, "connections closed because of maxmemory-clients",
+     [](Readings& readings) { return Number(readings.server().clients->evicted()); }},
+};
+
+constexpr MetricRow kReplication[] = {
+    {"role", kInfo, kNone, "always master", [](Readings&) { return Text("master"); }},
+    {"connected_slaves", kGauge, kNone, "always 0", [](Readings&) { return Number(0); }},
+};
+
+double Seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+constexpr MetricRow kCpu[] = {
+    {"used_cpu_sys", kCounter, kSeconds, "CPU time of the process in the kernel",
+     [](Readings& readings) { return Value(Seconds(readings.usage().ru_stime)); }},
+    {"used_cpu_user", kCounter, kSeconds, "CPU time of the process outside of the kernel",
+     [](Readings& readings) { return Value(Seconds(readings.usage().ru_utime)); }},
+};
+
+Value Module(Readings&) {
+  return "name=" + std::string(kModuleName) + ",ver=" + std::to_string(kModuleVersion) +
+         ",api=1,filters=0,usedby=[],using=[],options=[]";
+}
+
+constexpr MetricRow kModules[] = {
+    {"module", kInfo, kNone, "the RedisBloom whose commands and replies are followed", Module},
+};
+
+constexpr MetricRow kCluster[] = {
+    {"cluster_enabled", kGauge, kNone, "always 0", [](Readings&) { return Number(0); }},
+};
+
+Value Names(Readings& readings) {
+  const uint64_t names = readings.server().keyspace->Size();
+  if (names == 0) return {};
+  const ExpiryStats expiries = readings.server().keyspace->Expiries();
+  return "keys=" + std::to_string(names) + ",expires=" + std::to_string(expiries.names) +
+         ",avg_ttl=" + std::to_string(expiries.average_ms_left);
+}
+
+constexpr MetricRow kKeyspace[] = {
+    {"db0", kInfo, kNone,
+     "filters, those of them that have an expiry, and how many milliseconds these have left on average; only if there "
+     "are filters",
+     Names},
+};
+
+template <auto kMember>
+Value Total(Readings& readings) {
+  return readings.totals().*kMember;
+}
+
+// Under the names that valkey-bloom gave these figures and that exporters know.
+constexpr MetricRow kAllFilters[] = {
+    {"bf_bloom_total_memory_bytes", kGauge, kBytes, "memory of all filters", Total<&FilterTotals::size_bytes>},
+    {"bf_bloom_num_objects", kGauge, kNone, "filters", Total<&FilterTotals::filters>},
+    {"bf_bloom_num_filters_across_objects", kGauge, kNone, "their sub-filters", Total<&FilterTotals::sub_filters>},
+    {"bf_bloom_num_items_across_objects", kGauge, kNone, "their items", Total<&FilterTotals::items>},
+    {"bf_bloom_capacity_across_objects", kGauge, kNone, "the items that they have room for",
+     Total<&FilterTotals::capacity>},
+};
+
+constexpr MetricSection kSections[] = {
+    {"Server", kServer},
+    {"Clients", kClients},
+    {"Memory", kMemory},
+    {"Persistence", kPersistence},
+    {"Stats", kStats},
+    {"Replication", kReplication},
+    {"CPU", kCpu},
+    {"Modules", kModules},
+    {"Cluster", kCluster},
+    {"Keyspace", kKeyspace},
+    {"bf", kAllFilters, true},
+};
+
+FilterTotals TotalsOf(const Keyspace& keyspace) {
+  std::vector<FilterPtr> filters;
+  uint64_t cursor = 0;
+  do {
+    cursor = keyspace.Scan(cursor, std::numeric_limits<uint64_t>::max(),
+                           [&](std::string_view, const FilterPtr& filter) { filters.push_back(filter); });
+  } while (cursor != 0);
+
+  FilterTotals totals{.filters = filters.size()};
+  for (const FilterPtr& filter : filters) {
+    const core::FilterInfo info = filter->Info();
+    totals.size_bytes += info.size_bytes;
+    totals.sub_filters += info.links;
+    totals.items += info.items;
+    totals.capacity += info.capacity;
+  }
+  return totals;
+}
+
+// What was read before, or now.
+template <class Reading, class Read>
+const Reading& Once(std::optional<Reading>& reading, Read read) {
+  if (!reading) reading = read();
+  return *reading;
+}
+
+}  // namespace
+
+int64_t MetricReadings::uptime_s() {
+  return Once(uptime_s_,
+              [this] { return std::max<int64_t>(0, server_.clock->WallMs() - server_.stats->started_unix_ms) / 1000; });
+}
+uint64_t MetricReadings::resident_bytes() { return Once(resident_bytes_, ResidentBytes); }
+uint64_t MetricReadings::used_bytes() {
+  return Once(used_bytes_, [this] { return server_.keyspace->memory().used_bytes(); });
+}
+const SnapshotStatus& MetricReadings::snapshot() {
+  return Once(snapshot_, [this] { return server_.control->Snapshot(); });
+}
+const LogStatus& MetricReadings::log() {
+  return Once(log_, [this] { return server_.control->Log(); });
+}
+int64_t MetricReadings::loading_since_unix_s() {
+  return Once(loading_since_unix_s_,
+              [this] { return server_.stats->loading_since_unix_s.load(std::memory_order_relaxed); });
+}
+const rusage& MetricReadings::usage() {
+  return Once(usage_, [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage;
+  });
+}
+const FilterTotals& MetricReadings::totals() {
+  return Once(totals_, [this] { return TotalsOf(*server_.keyspace); });
+}
+
+std::span<const MetricSection> MetricSections() { return kSections; }
+
+MetricValue ReadMetric(const MetricRow& row, MetricReadings& readings) {
+  if (const auto* counter = std::get_if<MetricRow::Counter>(&row.source)) {
+    return readings.server().stats->Sum(*counter);
+  }
+  return std::get<MetricRow::Read>(row.source)(readings);
+}
+
+void ResetCounters(const Dispatcher::Environment& server) {
+  for (const MetricSection& section : kSections) {
+    for (const MetricRow& row : section.rows) {
+      const auto* counter = std::get_if<MetricRow::Counter>(&row.source);
+      if (counter == nullptr) continue;
+      for (LoopStats& loop : server.stats->loops) (loop.**counter).store(0, std::memory_order_relaxed);
+    }
+  }
+  server.stats->expired_before_reset = server.keyspace->Expiries().expired;
+}
+
+}  // namespace bitsieve::server
