@@ -87,6 +87,11 @@ class Headers(unittest.TestCase):
         self.assertEqual(len(found), 1)
         self.assertIn("no/such/header.h: does not compile alone", found[0])
 
+    def test_a_header_that_its_source_includes_first_is_compiled_by_the_build(self):
+        sources = {"a.cc": '#include "a.h"\n#include "b.h"\n', "b.cc": '#include "a.h"\n#include "b.h"\n'}
+        compiled = [header for header in ("a.h", "b.h", "c.h") if rules.is_compiled_first(header, sources, sources.get)]
+        self.assertEqual(compiled, ["a.h"])
+
 
 if __name__ == "__main__":
     unittest.main()
