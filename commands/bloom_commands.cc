@@ -1,4 +1,4 @@
-// BF.*: the verbs that work on every kind of filter.
+// BF.*: the verbs that work on every filter type.
 
 #include <algorithm>
 #include <array>
@@ -239,7 +239,7 @@ constexpr CommandRow kRows[] = {
      .preparation = Preparation::kOneItem,
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
-     .complexity = "O(links)",
+     .complexity = "O(sub-filters)",
      .summary = "Adds an item: 1 if it is new, 0 if it was probably there. Creates the filter if there is none.",
      .syntax = "key item",
      .notes = "A filter of the types counting, cuckoo and rediscuckoo counts the addition in both cases. One of the "
@@ -255,7 +255,7 @@ constexpr CommandRow kRows[] = {
      .preparation = Preparation::kItems,
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
-     .complexity = "O(items * links)",
+     .complexity = "O(items * sub-filters)",
      .summary = "Adds items, as BF.ADD, and replies with an array.",
      .syntax = "key item [item ...]",
      .notes = "When the filter does not grow and is full, the array ends early, with the error as its last element; "
@@ -269,7 +269,7 @@ constexpr CommandRow kRows[] = {
      .replication = Replication::kVerbatim,
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
-     .complexity = "O(items * links)",
+     .complexity = "O(items * sub-filters)",
      .summary = "Adds items, as BF.MADD, and says how the filter is to be made if there is none.",
      .syntax = "key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TYPE type] "
                "[WINDOW window] [COUNTERBITS <4 | 8>] [BUCKETSIZE size] [MAXITERATIONS iterations] "
@@ -286,7 +286,7 @@ constexpr CommandRow kRows[] = {
      .preparation = Preparation::kOneItem,
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
-     .complexity = "O(links)",
+     .complexity = "O(sub-filters)",
      .summary = "Tells whether an item is in a filter: 0 definitely not, 1 probably. 0 if there is no such filter.",
      .syntax = "key item [STRICT]",
      .notes = "STRICT is Bitsieve's own: with it a missing filter is an error.",
@@ -300,7 +300,7 @@ constexpr CommandRow kRows[] = {
      .preparation = Preparation::kItems,
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
-     .complexity = "O(items * links)",
+     .complexity = "O(items * sub-filters)",
      .summary = "Tells of several items what BF.EXISTS tells of one, in an array.",
      .syntax = "key item [item ...]",
      .weigh = WeighArguments,

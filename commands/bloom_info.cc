@@ -37,7 +37,7 @@ constexpr Field kRedisBloomFields[] = {
        reply.Integer(static_cast<int64_t>(info.size_bytes));
      }},
     {"FILTERS", "Number of filters",
-     [](ReplyWriter& reply, const Filter&, const FilterInfo& info) { reply.Integer(info.links); }},
+     [](ReplyWriter& reply, const Filter&, const FilterInfo& info) { reply.Integer(info.sub_filters); }},
     {"ITEMS", "Number of items inserted",
      [](ReplyWriter& reply, const Filter&, const FilterInfo& info) {
        reply.Integer(static_cast<int64_t>(info.items));

@@ -34,7 +34,7 @@ struct InsertRequest {
 CreateRequest RequestFor(const CommandSettings& settings, std::string_view name);
 
 // Read from argument 2 on; what went wrong is in the reader. BF.INSERT's own options win over those of a template; a
-// TYPE of its own over all that the template says of its kind.
+// TYPE of its own over all that the template says of its type.
 ReserveRequest ReadReserve(ArgumentReader& reader, const CommandSettings& settings);
 InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings, std::string_view name);
 

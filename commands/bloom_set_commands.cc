@@ -149,7 +149,7 @@ constexpr CommandRow kRows[] = {
      .preparation = Preparation::kNothing,
      .group = CommandGroup::kBloom,
      .since = "bitsieve 0.1.0",
-     .complexity = "O(keys * links)",
+     .complexity = "O(keys * sub-filters)",
      .summary = "Asks several filters about one item: an array of what BF.EXISTS tells, null for a missing filter.",
      .syntax = "item key [key ...]",
      .weigh = WeighArguments,
@@ -186,7 +186,7 @@ constexpr CommandRow kRows[] = {
      .notes =
          "A map: Items (an array, one number a key), Union, and of exactly two filters Intersection. The filters "
          "must be of equal type, capacity, error rate and seed; give them one with BF.RESERVE's SEED. Right within "
-         "about the square root of the number; in filters that have grown, an item that is in different links of "
+         "about the square root of the number; in filters that have grown, an item that is in different sub-filters of "
          "two filters counts twice in the union.",
      .weigh = WeighFilters,
      .handler = Estimate},

@@ -1,7 +1,7 @@
 // BF.SCANDUMP, BF.LOADCHUNK, BF.DUMP, BF.RESTORE and BF.DEBUG: filters as bytes, out of the server and into it.
 //
 // A filter of type redisbloom goes in RedisBloom's own form, with RedisBloom's cursors: 1 and the header first;
-// then k and the bytes from place k - 1 on. Every other kind goes as one dump (core/filter/filter_dump.h) cut into
+// then k and the bytes from place k - 1 on. Every other type goes as one dump (core/filter/filter_dump.h) cut into
 // chunks. Its cursor is the number of the dump, above, and the number of chunks so far, in the lowest kPieceBits: below
 // 2^53, as some clients keep integers in doubles. The server keeps the image until the dump's end, so that all chunks
 // are of one moment, and the latest chunk, so that a client which lost a reply can ask for it again.
@@ -332,8 +332,8 @@ constexpr CommandRow kRows[] = {
      .keys = kFirstArgument,
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
-     .complexity = "O(links)",
-     .summary = "The links of a filter, a line each, in RedisBloom's words.",
+     .complexity = "O(sub-filters)",
+     .summary = "The sub-filters of a filter, a line each, in RedisBloom's words.",
      .syntax = "key",
      .handler = Debug},
 };

@@ -79,7 +79,7 @@ constexpr CommandRow kRows[] = {
      .preparation = Preparation::kOneItem,
      .group = CommandGroup::kBloom,
      .since = "bitsieve 0.1.0",
-     .complexity = "O(links)",
+     .complexity = "O(sub-filters)",
      .summary = "Removes an item: 1 if removed, 0 if it is not there. Takes one addition back: an item that was added "
                 "twice must be removed twice.",
      .syntax = "key item",
@@ -100,7 +100,7 @@ constexpr CommandRow kRows[] = {
      .preparation = Preparation::kItems,
      .group = CommandGroup::kBloom,
      .since = "bitsieve 0.1.0",
-     .complexity = "O(items * links)",
+     .complexity = "O(items * sub-filters)",
      .summary = "Removes items, as BF.DEL, and replies with an array.",
      .syntax = "key item [item ...]",
      .weigh = WeighChanges,
@@ -112,7 +112,7 @@ constexpr CommandRow kRows[] = {
      .preparation = Preparation::kOneItem,
      .group = CommandGroup::kBloom,
      .since = "bitsieve 0.1.0",
-     .complexity = "O(links)",
+     .complexity = "O(sub-filters)",
      .summary = "How often an item was added, less removals: an estimate, at times too high. 0 if it is not there, or "
                 "if there is no such filter.",
      .syntax = "key item",

@@ -68,7 +68,8 @@ inline constexpr std::string_view kWindowFull = "ERR window is full: more than i
 inline constexpr std::string_view kFull = "ERR non scaling filter is full";
 inline constexpr std::string_view kFrozen = "ERR the filter is frozen: a ribbon filter takes no items after BF.FREEZE";
 inline constexpr std::string_view kCannotGrow =
-    "ERR problem inserting into filter: it is full, and a further link's error rate would be too small to be kept";
+    "ERR problem inserting into filter: it is full, and a further sub-filter's error rate would be too small to be "
+    "kept";
 inline constexpr std::string_view kInsertBadErrorRate = "Bad error rate";
 inline constexpr std::string_view kInsertBadExpansion = "Bad expansion";
 inline constexpr std::string_view kInsertBadCapacity = "Bad capacity";
@@ -258,11 +259,11 @@ inline std::string OptionOfTypes(std::string_view option, std::string_view types
 inline std::string ExistsWithOther(std::string_view parameter, std::string_view its, std::string_view asked) {
   return Joined({"ERR item exists with another ", parameter, ": it has ", its, ", asked was ", asked});
 }
-inline std::string CannotRemove(std::string_view kind) {
-  return Joined({"ERR a ", kind, " filter cannot remove items"});
+inline std::string CannotRemove(std::string_view type) {
+  return Joined({"ERR a ", type, " filter cannot remove items"});
 }
-inline std::string CannotFreeze(std::string_view kind) { return Joined({"ERR a ", kind, " filter cannot be frozen"}); }
-inline std::string CannotCount(std::string_view kind) { return Joined({"ERR a ", kind, " filter cannot count items"}); }
+inline std::string CannotFreeze(std::string_view type) { return Joined({"ERR a ", type, " filter cannot be frozen"}); }
+inline std::string CannotCount(std::string_view type) { return Joined({"ERR a ", type, " filter cannot count items"}); }
 inline std::string FilterRefused(std::string_view reason) { return Joined({"ERR could not create filter: ", reason}); }
 inline std::string CannotUnite(std::string_view reason) { return Joined({"ERR cannot unite: ", reason}); }
 inline std::string BadData(std::string_view reason) { return Joined({kBadData, ": ", reason}); }

@@ -13,7 +13,7 @@ enum class ErrorCode : uint8_t {
   kInvalidArgument,  // a parameter is outside of its range
   kOutOfMemory,      // the memory budget or the system refuses
   kCorrupt,          // bytes from outside contradict themselves or their checksum
-  kUnsupported,      // valid, but written by a newer version or meant for another kind
+  kUnsupported,      // valid, but written by a newer version or meant for another type
   kIo,               // the disk said no
 };
 

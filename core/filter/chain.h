@@ -100,7 +100,7 @@ class Chain {
     added.overhead_ = std::move(overhead);
     tables_.push_back(std::move(table));
     held_bytes_ += added.size_bytes() + overhead_bytes_;
-    Link(added);
+    Connect(added);
     return {};
   }
   // The newest table, which is empty, is one no more. It stays for readers that are still there, and for Regrow.
@@ -113,12 +113,12 @@ class Chain {
   // Appends the table that was taken off last from this place; false if there is none.
   bool Regrow() {
     if (size() == tables_.size()) return false;
-    Link(*tables_[size()]);
+    Connect(*tables_[size()]);
     return true;
   }
 
  private:
-  void Link(Table& table) {
+  void Connect(Table& table) {
     size_bytes_ += table.size_bytes();
     newest_.store(&table, std::memory_order_release);
     if (table.older_ != nullptr) table.older_->newer_.store(&table, std::memory_order_release);

@@ -142,12 +142,12 @@ bool Filter::pristine() const {
 // Callers ask capabilities() first. With assertions off, nothing is removed and nothing is counted.
 
 void Filter::DoRemove(std::span<const KeyHash>, std::span<uint8_t> removed) noexcept {
-  assert(capabilities().remove && "this kind cannot remove items");
+  assert(capabilities().remove && "this type cannot remove items");
   std::fill(removed.begin(), removed.end(), uint8_t{0});
 }
 
 void Filter::Count(std::span<const KeyHash>, std::span<uint64_t> counts) const {
-  assert(capabilities().count && "this kind cannot count items");
+  assert(capabilities().count && "this type cannot count items");
   std::fill(counts.begin(), counts.end(), uint64_t{0});
 }
 

@@ -37,7 +37,7 @@ enum class AddOutcome : uint8_t {
   kAdded,        // new
   kFull,         // the filter does not grow and has no room left
   kOutOfMemory,  // it would have to grow, and the memory budget refuses
-  kCannotGrow,   // it would have to grow, and its next link's error rate would be too small to keep
+  kCannotGrow,   // it would have to grow, and its next sub-filter's error rate would be too small to keep
   kFrozen,       // the filter takes nothing any more
   kWindowFull,  // more than a window of time can hold arrived within it: forgetting in time would mean forgetting early
 };
@@ -58,13 +58,13 @@ struct FreezeInfo {
 };
 
 struct FilterInfo {
-  uint64_t capacity = 0;  // items, over all links
+  uint64_t capacity = 0;  // items, over all sub-filters
   uint64_t size_bytes = 0;
-  uint32_t links = 0;
+  uint32_t sub_filters = 0;
   uint64_t items = 0;             // as ItemCount
-  double fill_ratio = 0;          // set bits over bits (counters that are not 0 over counters), over all links
-  uint32_t hash_functions = 0;    // bits set, or counters raised, per item in the newest link
-  double bits_per_item = 0;       // bits of the links over capacity
+  double fill_ratio = 0;          // set bits over bits (counters that are not 0 over counters), over all sub-filters
+  uint32_t hash_functions = 0;    // bits set, or counters raised, per item in the newest sub-filter
+  double bits_per_item = 0;       // bits of the sub-filters over capacity
   WindowInfo window = {};         // of the type `window` alone
   uint32_t fingerprint_bits = 0;  // of the newest sub-filter; of types that keep fingerprints
   FreezeInfo freeze = {};         // of the type `ribbon` alone
@@ -158,7 +158,7 @@ class Filter {
   virtual void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const = 0;
 
   // Adds in order; outcomes[i] tells of hashes[i]. Stops after the first kFull. Returns how many outcomes it wrote.
-  // An item that is present is kPresent even in a full filter, unless the kind stores repeated additions, too.
+  // An item that is present is kPresent even in a full filter, unless the type stores repeated additions, too.
   // Never throws: an item for which memory is refused, be it for the filter or for its listener, is kOutOfMemory.
   size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept;
 
@@ -185,7 +185,7 @@ class Filter {
   virtual FilterInfo Info() const = 0;
   // As FilterInfo::size_bytes, in constant time. Of RedisBloom's Bloom type: in a few additions per sub-filter.
   virtual uint64_t size_bytes() const = 0;
-  // As FilterInfo::links, in constant time.
+  // As FilterInfo::sub-filters, in constant time.
   virtual uint32_t SubFilters() const { return 1; }
   // Oldest first; of types that do not tell their sub-filters apart, one for all of them.
   virtual std::vector<SubFilterInfo> DescribeSubFilters() const;
@@ -234,7 +234,7 @@ class Filter {
   virtual void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept
       BITSIEVE_REQUIRES(writers_);
   virtual std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const BITSIEVE_REQUIRES(writers_) = 0;
-  // Of the latest DoAdd, by the kind's clock. A replay sets the clock to it.
+  // Of the latest DoAdd, by the type's clock. A replay sets the clock to it.
   virtual uint64_t TimeOfChange() const BITSIEVE_REQUIRES(writers_) { return 0; }
 
   // For a change by other means than Add and Remove. Its listener must be told by who made it.

@@ -22,24 +22,20 @@ std::string Shortest(double number) {
 
 }  // namespace
 
-void ShareForStatedCapacity(FilterParams& params) {
-  params.first_link_share = params.scaling() ? kReservedFirstLinkShare : 1;
-}
+void ShareForStatedCapacity(FilterParams& params) { params.first_share = params.scaling() ? kReservedFirstShare : 1; }
 
-void ShareForGrowth(FilterParams& params) {
-  params.first_link_share = params.scaling() ? 1 - params.tightening_ratio : 1;
-}
+void ShareForGrowth(FilterParams& params) { params.first_share = params.scaling() ? 1 - params.tightening_ratio : 1; }
 
-double RateOfLink(const FilterParams& params, uint32_t index) {
-  if (index == 0) return params.error_rate * params.first_link_share;
-  const double rest = params.error_rate * (1 - params.first_link_share);
+double RateOfSubFilter(const FilterParams& params, uint32_t index) {
+  if (index == 0) return params.error_rate * params.first_share;
+  const double rest = params.error_rate * (1 - params.first_share);
   return rest * (1 - params.tightening_ratio) * std::pow(params.tightening_ratio, index - 1);
 }
 
-uint64_t CapacityOfNextLink(const FilterParams& params, uint64_t newest, uint64_t total) {
-  constexpr uint64_t kMaxLinkCapacity = uint64_t{1} << 48;  // beyond any memory, and no product of it overflows
-  const uint64_t before = std::min(newest, kMaxLinkCapacity / kMaxExpansion);
-  return std::min(kMaxLinkCapacity, std::max(before * params.expansion, total / 4));
+uint64_t CapacityOfNextSubFilter(const FilterParams& params, uint64_t newest, uint64_t total) {
+  constexpr uint64_t kMaxSubFilterCapacity = uint64_t{1} << 48;  // beyond any memory, and no product of it overflows
+  const uint64_t before = std::min(newest, kMaxSubFilterCapacity / kMaxExpansion);
+  return std::min(kMaxSubFilterCapacity, std::max(before * params.expansion, total / 4));
 }
 
 FilterParams Settled(FilterParams params) {
@@ -78,9 +74,9 @@ Status ValidateCommon(const FilterParams& params) {
   if (!(params.tightening_ratio > 0 && params.tightening_ratio < 1)) {
     return OutOfRange("tightening ratio must be in the range (0, 1)");
   }
-  const double share = params.first_link_share;
+  const double share = params.first_share;
   if (!(share > 0 && share <= 1) || (params.scaling() && share == 1)) {
-    return OutOfRange("first link's share of the error rate must be in the range (0, 1)");
+    return OutOfRange("first sub-filter's share of the error rate must be in the range (0, 1)");
   }
   if (!HashFits(params)) {
     return OutOfRange("the hash function is not one that a filter of type " + std::string(FilterTypeName(params.type)) +
@@ -95,7 +91,7 @@ void PutParams(std::string& bytes, const FilterParams& params) {
   out.Put(params.capacity);
   out.Put(params.expansion);
   out.Put(params.tightening_ratio);
-  out.Put(params.first_link_share);
+  out.Put(params.first_share);
   out.Put(params.seed);
   out.Put(static_cast<uint32_t>(params.hash));
 }
@@ -107,7 +103,7 @@ FilterParams GetParams(ByteReader& in, FilterType type) {
   params.capacity = in.Get<uint64_t>();
   params.expansion = in.Get<uint32_t>();
   params.tightening_ratio = in.GetDouble();
-  params.first_link_share = in.GetDouble();
+  params.first_share = in.GetDouble();
   params.seed = in.Get<uint64_t>();
   const auto hash = in.Get<uint32_t>();
   params.hash = static_cast<HashKind>(hash <= UINT8_MAX ? hash : 0);  // 0: none
@@ -121,7 +117,7 @@ void PutAllParams(ByteWriter& out, const FilterParams& params) {
   out.Put(params.capacity);
   out.Put(params.expansion);
   out.Put(params.tightening_ratio);
-  out.Put(params.first_link_share);
+  out.Put(params.first_share);
   out.Put(params.seed);
   for (const uint64_t slot : params.own.wide) out.Put(slot);
   for (const uint32_t slot : params.own.narrow) out.Put(slot);
@@ -135,7 +131,7 @@ FilterParams GetAllParams(ByteReader& in) {
   params.capacity = in.Get<uint64_t>();
   params.expansion = in.Get<uint32_t>();
   params.tightening_ratio = in.GetDouble();
-  params.first_link_share = in.GetDouble();
+  params.first_share = in.GetDouble();
   params.seed = in.Get<uint64_t>();
   for (uint64_t& slot : params.own.wide) slot = in.Get<uint64_t>();
   for (uint32_t& slot : params.own.narrow) slot = in.Get<uint32_t>();

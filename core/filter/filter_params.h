@@ -18,7 +18,7 @@ inline constexpr uint32_t kMaxExpansion = 32768;
 inline constexpr double kMaxErrorRate = 0.25;  // rates above are used as this one, as RedisBloom does
 inline constexpr double kMinErrorRate = 1e-9;  // below, hash and pattern would no longer keep the promise
 inline constexpr double kDefaultTighteningRatio = 0.8;
-inline constexpr double kReservedFirstLinkShare = 0.8;
+inline constexpr double kReservedFirstShare = 0.8;
 
 // The parameters that a type has of its own, in slots. The header of its family (window_type.h, cuckoo_type.h ...)
 // gives them names; nothing else looks at them. The slots are persisted as they are, by PutAllParams, so a slot keeps
@@ -31,8 +31,8 @@ struct OwnParams {
   bool operator==(const OwnParams&) const = default;
 };
 
-// How the sub-filters of a chain share the requested error rate p: the first gets p * first_link_share; the others
-// share the rest by the geometric law P_{i+1} = r * P_i, P_1 = p * (1 - first_link_share) * (1 - r). The sum stays
+// How the sub-filters of a chain share the requested error rate p: the first gets p * first_share; the others
+// share the rest by the geometric law P_{i+1} = r * P_i, P_1 = p * (1 - first_share) * (1 - r). The sum stays
 // below p whatever their number (Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters", 2007, section 3, with
 // the first term set apart).
 struct FilterParams {
@@ -41,7 +41,7 @@ struct FilterParams {
   uint64_t capacity = 100;   // items of the first sub-filter, in [1, kMaxCapacity]
   uint32_t expansion = 2;    // capacity of a sub-filter over that of the one before; 0: the filter does not grow
   double tightening_ratio = kDefaultTighteningRatio;  // r, in (0, 1)
-  double first_link_share = kReservedFirstLinkShare;  // in (0, 1]; 1 only if the filter does not grow
+  double first_share = kReservedFirstShare;           // in (0, 1]; 1 only if the filter does not grow
   uint64_t seed = 0;
   HashKind hash = HashKind::kXxh3;  // one that the type allows
   OwnParams own = {};
@@ -56,11 +56,11 @@ void ShareForStatedCapacity(FilterParams& params);
 void ShareForGrowth(FilterParams& params);
 
 // The rate of the sub-filter of this index, 0 for the first, when full: by the law above.
-double RateOfLink(const FilterParams& params, uint32_t index);
+double RateOfSubFilter(const FilterParams& params, uint32_t index);
 
 // Items of a further sub-filter, after one of `newest` and `total` in all: `expansion` times the newest one's, and at
 // least a quarter of all before it, so that a chain cannot become long by small steps.
-uint64_t CapacityOfNextLink(const FilterParams& params, uint64_t newest, uint64_t total);
+uint64_t CapacityOfNextSubFilter(const FilterParams& params, uint64_t newest, uint64_t total);
 
 // As the type settles them (FilterTypeRow::settle).
 FilterParams Settled(FilterParams params);

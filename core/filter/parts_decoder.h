@@ -1,6 +1,6 @@
-// parts_decoder.h: a decoder of the kinds whose body is the bytes of several memories, one after the other: the links,
-// tables or sub-filters of a chain, oldest first. A type says what makes a part whole, and what all of them are.
-// Threads: as FilterDecoder.
+// parts_decoder.h: a decoder of the types whose body is the bytes of several memories, one after the other: the
+// sub-filters, tables or sub-filters of a chain, oldest first. A type says what makes a part whole, and what all of
+// them are. Threads: as FilterDecoder.
 #pragma once
 
 #include <atomic>

@@ -1,8 +1,8 @@
 // huge_pages.h: huge pages for large memory, without a stall. The first touch of a huge page clears 2 MiB, which takes
-// 0.2 to 1 ms: a batch of 500 items that goes to a new link touches hundreds. So once a thread keeps pages huge, memory
-// begins in small pages, and that thread makes huge ones of them where some are in use (MADV_COLLAPSE, Linux 6.1). On a
-// system that cannot, pages stay small until the system itself joins them. Without such a thread, pages are huge from
-// the first touch on: that is for loading, when no client waits.
+// 0.2 to 1 ms: a batch of 500 items that goes to a new sub-filter touches hundreds. So once a thread keeps pages huge,
+// memory begins in small pages, and that thread makes huge ones of them where some are in use (MADV_COLLAPSE, Linux
+// 6.1). On a system that cannot, pages stay small until the system itself joins them. Without such a thread, pages are
+// huge from the first touch on: that is for loading, when no client waits.
 // Thread-safe.
 #pragma once
 

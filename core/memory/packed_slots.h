@@ -1,5 +1,6 @@
 // packed_slots.h: an array of small numbers, each of the same width, packed without gaps into 64-bit words. For the
-// types that keep prints of items: widths need not be whole bytes, since a bit of width is a factor of two in the rate.
+// types that keep fingerprints of items: widths need not be whole bytes, since a bit of width is a factor of two in the
+// rate.
 //
 // Threads: Get and Run may run beside Set. A slot that lies across two words may then be seen half changed: whoever
 // reads beside a writer looks again until nothing changed meanwhile. One writer at a time. Words are released by Set

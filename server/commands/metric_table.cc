@@ -284,7 +284,7 @@ FilterTotals TotalsOf(const Keyspace& keyspace) {
   for (const FilterPtr& filter : filters) {
     const core::FilterInfo info = filter->Info();
     totals.size_bytes += info.size_bytes;
-    totals.sub_filters += info.links;
+    totals.sub_filters += info.sub_filters;
     totals.items += info.items;
     totals.capacity += info.capacity;
   }

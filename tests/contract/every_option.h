@@ -1,4 +1,4 @@
-// every_option.h: parameters of every kind with every option that it has, all small so that they grow or fill soon.
+// every_option.h: parameters of every type with every option that it has, all small so that they grow or fill soon.
 #pragma once
 
 #include <ostream>
@@ -21,32 +21,32 @@ struct OptionCase {
   friend void PrintTo(const OptionCase& each, std::ostream* out) { *out << each.name; }
 };
 
-// The kind's name and what is special about the case.
+// The type's name and what is special about the case.
 inline std::vector<OptionCase> EveryOption(uint64_t capacity) {
   using core::FilterType;
   std::vector<OptionCase> cases;
-  const auto add = [&](FilterType kind, const std::string& what, uint32_t expansion, auto change) {
-    core::FilterParams params = ParamsOf(kind, 0.01, capacity, expansion, 42);
+  const auto add = [&](FilterType type, const std::string& what, uint32_t expansion, auto change) {
+    core::FilterParams params = ParamsOf(type, 0.01, capacity, expansion, 42);
     change(params);
-    cases.push_back({std::string(core::FilterTypeName(kind)) + "_" + what, params});
+    cases.push_back({std::string(core::FilterTypeName(type)) + "_" + what, params});
   };
   const auto nothing = [](core::FilterParams&) {};
-  for (const FilterType kind : AllKinds()) {
-    add(kind, "fixed", 0, nothing);
-    if (kind == core::kWindowType) continue;
-    add(kind, "growing", 2, nothing);
-    add(kind, "growing_by_equal_links", 1, [](auto& params) { core::ShareForGrowth(params); });
-    add(kind, "of_low_rate", 2, [](auto& params) { params.error_rate = 1e-5; });
-    if (!core::FindFilterType(kind)->made.any_hash) continue;
+  for (const FilterType type : AllTypes()) {
+    add(type, "fixed", 0, nothing);
+    if (type == core::kWindowType) continue;
+    add(type, "growing", 2, nothing);
+    add(type, "growing_by_equal_sub_filters", 1, [](auto& params) { core::ShareForGrowth(params); });
+    add(type, "of_low_rate", 2, [](auto& params) { params.error_rate = 1e-5; });
+    if (!core::FindFilterType(type)->made.any_hash) continue;
     for (const core::HashKindRow& row : core::kHashKinds) {
-      add(kind, "hashed_by_" + std::string(row.name), 2, [&](auto& params) { params.hash = row.kind; });
+      add(type, "hashed_by_" + std::string(row.name), 2, [&](auto& params) { params.hash = row.kind; });
     }
   }
   for (const uint32_t expansion : {0U, 2U}) {
     const std::string how = expansion == 0 ? "_fixed" : "_growing";
     add(core::kCountingType, "of_8_bits" + how, expansion, [](auto& params) { core::SetCounterBits(params, 8); });
-    for (const FilterType kind : {core::kCuckooType, core::kRedisCuckooType}) {
-      add(kind, "of_buckets_of_2" + how, expansion, [](auto& params) { core::SetRedisCuckooParams(params, {2, 20}); });
+    for (const FilterType type : {core::kCuckooType, core::kRedisCuckooType}) {
+      add(type, "of_buckets_of_2" + how, expansion, [](auto& params) { core::SetRedisCuckooParams(params, {2, 20}); });
     }
     add(core::kRedisBloomType, "of_powers_of_two" + how, expansion, [](auto& params) {
       core::SetRedisBloomMarks(params, {.options = 0});

@@ -22,21 +22,21 @@ inline constexpr uint64_t kSlowdown = 20;
 inline constexpr uint64_t kSlowdown = 1;
 #endif
 
-// Parameters that fit the kind.
-inline core::FilterParams ParamsOf(core::FilterType kind, double rate, uint64_t capacity, uint32_t expansion,
+// Parameters that fit the type.
+inline core::FilterParams ParamsOf(core::FilterType type, double rate, uint64_t capacity, uint32_t expansion,
                                    uint64_t seed) {
   core::FilterParams params;
-  params.type = kind;
+  params.type = type;
   params.error_rate = rate;
   params.capacity = capacity;
   params.expansion = expansion;
   params.seed = seed;
-  if (kind == core::kWindowType) {  // a window as large as the test's items
+  if (type == core::kWindowType) {  // a window as large as the test's items
     core::SetWindow(params, {.items = capacity});
     params.expansion = 0;
   }
   // A table of prints is never full to the last slot, and how full it gets is a matter of chance.
-  if (kind == core::kRedisCuckooType) {
+  if (type == core::kRedisCuckooType) {
     params.capacity = 2 * capacity;
     core::SetRedisCuckooParams(params, {4, 500});
   }
@@ -52,16 +52,16 @@ class FilterContract : public testing::TestWithParam<core::FilterType> {
     return std::move(*filter);
   }
 
-  // Such a kind does not grow, and keeps no more than its capacity: what is asked of the others beyond does not fit it.
+  // Such a type does not grow, and keeps no more than its capacity: what is asked of the others beyond does not fit it.
   static bool Forgets() { return GetParam() == core::kWindowType; }
-  // Such a kind stores something for every addition, so repeated ones need room too, and its rate falls as its load
+  // Such a type stores something for every addition, so repeated ones need room too, and its rate falls as its load
   // does.
   static bool KeepsFingerprints() { return GetParam() == core::kCuckooType; }
 
-  // Such a kind grows otherwise than by further links.
-  static bool HasNoLinks() { return GetParam() == core::kRibbonType; }
+  // Such a type grows otherwise than by further sub-filters.
+  static bool HasNoSubFilters() { return GetParam() == core::kRibbonType; }
 
-  // Such a kind has the rate that its layout gives: what is promised of an asked rate does not fit it. But
+  // Such a type has the rate that its layout gives: what is promised of an asked rate does not fit it. But
   // what it tells of its own rate must be true.
   static bool HasAFixedRate() { return GetParam() == core::kRedisCuckooType; }
 
@@ -100,14 +100,14 @@ class FilterContract : public testing::TestWithParam<core::FilterType> {
 
 inline constexpr uint64_t kAbsent = uint64_t{1} << 40;  // items from here on are never added
 
-inline std::vector<core::FilterType> AllKinds() {
-  std::vector<core::FilterType> kinds;
-  for (const core::FilterTypeRow* row : core::FilterTypes()) kinds.push_back(row->type);
-  return kinds;
+inline std::vector<core::FilterType> AllTypes() {
+  std::vector<core::FilterType> types;
+  for (const core::FilterTypeRow* row : core::FilterTypes()) types.push_back(row->type);
+  return types;
 }
 
 #define BITSIEVE_FOR_ALL_KINDS(suite)                                                 \
-  INSTANTIATE_TEST_SUITE_P(Kinds, suite, testing::ValuesIn(AllKinds()),               \
+  INSTANTIATE_TEST_SUITE_P(Types, suite, testing::ValuesIn(AllTypes()),               \
                            [](const testing::TestParamInfo<core::FilterType>& test) { \
                              return std::string(core::FilterTypeName(test.param));    \
                            })

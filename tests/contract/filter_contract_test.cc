@@ -33,7 +33,7 @@ TEST_P(Promise, NoFalseNegativeInAChainFromAHundredToAMillionItems) {
   const auto filter = Make(0.01, 100, 2, 2);
   Add(*filter, KeySource::kStrings, 0, kItems);
   EXPECT_EQ(CountFound(*filter, KeySource::kStrings, 0, kItems), kItems);
-  EXPECT_GT(filter->Info().links, HasNoLinks() ? 0U : 5U);
+  EXPECT_GT(filter->Info().sub_filters, HasNoSubFilters() ? 0U : 5U);
 }
 
 // The running counter moves by as much as the filter's own.
@@ -89,7 +89,7 @@ class Rate : public FilterContract {
     Measurement measured;
     for (uint64_t seed = 0; seed < filters; ++seed) {
       const auto filter = Make(rate, items, 0, seed + 1000);
-      // Other items in each, for kinds that have no seed.
+      // Other items in each, for types that have no seed.
       Add(*filter, source, seed * items, items);
       measured.wrong += CountFound(*filter, source, kAbsent + seed * probes, probes / filters);
       measured.probes += probes / filters;
@@ -149,7 +149,8 @@ TEST_P(Rate, IsKeptByAReservedFilterThatGrewTenfold) {
 
 TEST_P(Rate, EstimateFromTheFillIsRight) {
   if (Forgets()) GTEST_SKIP() << "it does not grow";
-  for (const double load : {0.3, 1.0, 2.0}) {  // a link can be asked to hold more than it should only by counting low
+  for (const double load :
+       {0.3, 1.0, 2.0}) {  // a sub-filter can be asked to hold more than it should only by counting low
     constexpr uint64_t kItems = 50'000;
     const auto filter = Make(0.02, kItems, 2, 4);
     Add(*filter, KeySource::kStrings, 0, static_cast<uint64_t>(load * kItems));

@@ -57,7 +57,7 @@ TEST_P(Image, ComesBackAndAnswersAlike) {
   const core::FilterInfo a = filter->Info();
   const core::FilterInfo b = (*copy)->Info();
   EXPECT_EQ(a.capacity, b.capacity);
-  EXPECT_EQ(a.links, b.links);
+  EXPECT_EQ(a.sub_filters, b.sub_filters);
   EXPECT_EQ(a.size_bytes, b.size_bytes);
   EXPECT_EQ(a.fill_ratio, b.fill_ratio);
   EXPECT_EQ(CountFound(**copy, KeySource::kStrings, 0, 3000), 3000U);

@@ -1,4 +1,4 @@
-// What a kind that can be frozen must keep afterwards: no false negative, the asked rate at every size, its bytes.
+// What a type that can be frozen must keep afterwards: no false negative, the asked rate at every size, its bytes.
 #include <cmath>
 
 #include "core/base/checksum.h"
@@ -23,7 +23,7 @@ class Frozen : public FilterContract {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Frozen, testing::Values(core::kRibbonType),
+INSTANTIATE_TEST_SUITE_P(Types, Frozen, testing::Values(core::kRibbonType),
                          [](const auto& test) { return std::string(core::FilterTypeName(test.param)); });
 
 TEST_P(Frozen, NoFalseNegativeAtAnySize) {

@@ -1,4 +1,4 @@
-// What every kind that can remove must keep: what was added and not removed is found, whatever is removed beside it.
+// What every type that can remove must keep: what was added and not removed is found, whatever is removed beside it.
 #include <atomic>
 #include <barrier>
 #include <cmath>
@@ -40,17 +40,17 @@ class Removal : public FilterContract {
   static constexpr KeySource kSource = KeySource::kStrings;
 };
 
-std::vector<core::FilterType> RemovingKinds() {
-  std::vector<core::FilterType> kinds;
-  for (const core::FilterType kind : AllKinds()) {
+std::vector<core::FilterType> RemovingTypes() {
+  std::vector<core::FilterType> types;
+  for (const core::FilterType type : AllTypes()) {
     core::MemoryBudget budget;
-    if ((*core::MakeFilter(ParamsOf(kind, 0.01, 100, 0, 1), budget, core::SystemClock()))->capabilities().remove)
-      kinds.push_back(kind);
+    if ((*core::MakeFilter(ParamsOf(type, 0.01, 100, 0, 1), budget, core::SystemClock()))->capabilities().remove)
+      types.push_back(type);
   }
-  return kinds;
+  return types;
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Removal, testing::ValuesIn(RemovingKinds()),
+INSTANTIATE_TEST_SUITE_P(Types, Removal, testing::ValuesIn(RemovingTypes()),
                          [](const auto& test) { return std::string(core::FilterTypeName(test.param)); });
 
 TEST_P(Removal, OfHalfLeavesTheOtherHalf) {
@@ -147,15 +147,15 @@ TEST_P(Removal, ChurnWithinTheCapacityKeepsTheRateAndDoesNotGrow) {
     if (round + 1 == kRounds) break;  // the last ones stay
     ASSERT_EQ(Remove(*filter, kSource, round * kLive, kLive), kLive);
   }
-  EXPECT_EQ(filter->Info().links, 1U);
+  EXPECT_EQ(filter->Info().sub_filters, 1U);
   if (HasAFixedRate()) return;
   const double wrong = static_cast<double>(CountFound(*filter, kSource, kAbsent, 200'000));
-  EXPECT_LE(wrong, 0.0081 * 200'000 + 4 * std::sqrt(0.008 * 200'000));  // the first link has 0.8 of the rate
+  EXPECT_LE(wrong, 0.0081 * 200'000 + 4 * std::sqrt(0.008 * 200'000));  // the first sub-filter has 0.8 of the rate
 }
 
-// Rates so high that items are often taken for known ones by links they are not in: there a removal that turned to the
-// wrong link would take from others.
-TEST_P(Removal, NeverTouchesOtherItemsWhateverLinksBelieve) {
+// Rates so high that items are often taken for known ones by sub-filters they are not in: there a removal that turned
+// to the wrong sub-filter would take from others.
+TEST_P(Removal, NeverTouchesOtherItemsWhateverSubFiltersBelieve) {
   constexpr uint64_t kSteps = 60'000 / kSlowdown;
   const auto filter = Make(0.25, kSteps / 120, 2, 7);
   std::mt19937_64 random(7);
@@ -174,7 +174,7 @@ TEST_P(Removal, NeverTouchesOtherItemsWhateverLinksBelieve) {
     if (step % 500 != 0) continue;
     for (const uint64_t item : live) ASSERT_EQ(CountFound(*filter, kSource, item, 1), 1U) << step;
   }
-  EXPECT_GT(filter->Info().links, 2U);
+  EXPECT_GT(filter->Info().sub_filters, 2U);
   for (const uint64_t item : live) ASSERT_EQ(Remove(*filter, kSource, item, 1), 1U);
   EXPECT_EQ(filter->ItemCount(), 0U);
   EXPECT_EQ(filter->Info().fill_ratio, 0);
@@ -252,12 +252,12 @@ class RemovalRace : public Removal {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, RemovalRace, testing::ValuesIn(RemovingKinds()),
+INSTANTIATE_TEST_SUITE_P(Types, RemovalRace, testing::ValuesIn(RemovingTypes()),
                          [](const auto& test) { return std::string(core::FilterTypeName(test.param)); });
 
 // Each thread adds and removes items of its own; the counters are shared, and so few that all of them meet.
 TEST_P(RemovalRace, DisjointItemsOverSharedCounters) {
-  for (const uint32_t expansion : {0U, 2U}) {  // in one link, and across growth
+  for (const uint32_t expansion : {0U, 2U}) {  // in one sub-filter, and across growth
     constexpr uint64_t kThreads = 4;
     constexpr uint64_t kKept = 480;
     const uint64_t rounds = 40 / (kSlowdown > 1 ? 4 : 1);

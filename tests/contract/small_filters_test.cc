@@ -95,7 +95,7 @@ constexpr std::array kCapacities{1, 2, 3, 5, 10, 20, 100};
 std::string Case(double rate, uint64_t capacity) { return std::to_string(rate) + " of " + std::to_string(capacity); }
 
 // RedisBloom's types have the rates that their layouts give.
-bool IsRedisBloomsOwn(FilterType kind) { return kind == core::kRedisBloomType || kind == core::kRedisCuckooType; }
+bool IsRedisBloomsOwn(FilterType type) { return type == core::kRedisBloomType || type == core::kRedisCuckooType; }
 
 TEST_P(SmallFilters, KeepTheRequestedRateWhenFull) {
   if (IsRedisBloomsOwn(GetParam())) GTEST_SKIP() << "its rate cannot be requested";

@@ -30,7 +30,7 @@ class Replies(ServerTest):
                 ("BF.RESERVE h 0.01 100 TYPE fingerprint HASH sip",
                  error("ERR HASH is for TYPE blocked or classic only")),
                 ("BF.INSERT s ERROR 0.000000001 TYPE fingerprint ITEMS a",
-                 error("ERR could not create filter: error rate is too small for signatures of 32 bits; the smallest "
+                 error("ERR could not create filter: error rate is too small for fingerprints of 32 bits; the smallest "
                        "of a fingerprint filter such as this is 2.4e-09")),
                 ("BF.INSERT s ERROR 0.000000001 TYPE fingerprint NONSCALING ITEMS a", b"*1\r\n" + yes),
             ])

@@ -37,7 +37,7 @@ constexpr int kLeastRounds = 3;
 struct Kind {
   std::string name;
   Copies copies = Copies::kOne;
-  // Links of few items, so that filters grow while they are used.
+  // Sub-filters of few items, so that filters grow while they are used.
   std::string capacity = "2";
   std::string error_rate = "0.000000001";
   Words more = {};                // of BF.RESERVE

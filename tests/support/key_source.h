@@ -1,4 +1,4 @@
-// key_source.h: the kinds of items that users have, made up deterministically: item i of a source is always the same,
+// key_source.h: the types of items that users have, made up deterministically: item i of a source is always the same,
 // and items of different numbers differ.
 #pragma once
 

@@ -1,4 +1,4 @@
-// log_fixture.h: records of every kind, and small logs of them on a disk in memory.
+// log_fixture.h: records of every type, and small logs of them on a disk in memory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ inline std::string Encoded(std::span<const log::Record> records) {
   return bytes;
 }
 
-// The life of a filter `fruit`: at least one record of every kind.
+// The life of a filter `fruit`: at least one record of every type.
 inline std::vector<log::Record> SampleRecords() {
   core::FilterParams params;
   params.type = core::kBlockedType;

@@ -54,8 +54,8 @@ class LogRecoveryTest : public testing::Test {
   }
   Registry& registry() { return server_->keyspace.registry; }
   static constexpr uint64_t kLarge = 400'000;  // items of a filter whose content the log has in a file
-  FilterPtr Make(const std::string& name, core::FilterType kind = core::kBlockedType) {
-    return server_->keyspace.Make(name, 50, kind);
+  FilterPtr Make(const std::string& name, core::FilterType type = core::kBlockedType) {
+    return server_->keyspace.Make(name, 50, type);
   }
   void InsertPrepared(const std::string& name, FilterPtr filter) {
     const auto prepared = registry().Prepare(filter);

@@ -25,7 +25,7 @@ inline std::string ToHex(std::string_view bytes) {
   return hex;
 }
 
-struct RedisBloomLinkFields {
+struct RedisBloomSubFilterFields {
   uint64_t bytes = 8;
   uint64_t bits = 64;
   uint64_t items = 1;
@@ -39,10 +39,10 @@ struct RedisBloomLinkFields {
 // As it stands: RESERVE 0.1 10, and one item.
 struct RedisBloomFields {
   uint64_t items = 1;
-  uint32_t links = 1;
+  uint32_t sub_filters = 1;
   uint32_t options = 5;
   uint32_t growth = 2;
-  std::vector<RedisBloomLinkFields> link = std::vector<RedisBloomLinkFields>(1);
+  std::vector<RedisBloomSubFilterFields> sub_filter = std::vector<RedisBloomSubFilterFields>(1);
 
   std::string Encode() const { return Encode(false); }
   // As before version 2.2.
@@ -53,10 +53,10 @@ struct RedisBloomFields {
     std::string bytes;
     core::ByteWriter out(bytes);
     out.Put(items);
-    out.Put(links);
+    out.Put(sub_filters);
     out.Put(options);
     if (!old) out.Put(growth);
-    for (const RedisBloomLinkFields& each : link) {
+    for (const RedisBloomSubFilterFields& each : sub_filter) {
       out.Put(each.bytes);
       out.Put(each.bits);
       out.Put(each.items);

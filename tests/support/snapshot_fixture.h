@@ -31,12 +31,12 @@ namespace bitsieve::server {
 struct TestKeyspace {
   explicit TestKeyspace(uint64_t limit_bytes = 0) : memory(limit_bytes) {}
 
-  FilterPtr Make(const std::string& name, uint64_t capacity = 50, core::FilterType kind = core::kBlockedType) {
+  FilterPtr Make(const std::string& name, uint64_t capacity = 50, core::FilterType type = core::kBlockedType) {
     core::FilterParams params;
-    params.type = kind;
+    params.type = type;
     params.capacity = capacity;
     params.seed = 7;
-    if (kind == core::kWindowType) {
+    if (type == core::kWindowType) {
       core::SetWindow(params, {.items = capacity});
       params.expansion = 0;
     }

@@ -11,47 +11,47 @@ namespace bitsieve::core {
 
 namespace {
 
-BlockArray ArrayOf(const LinkShape& shape, BitMemory& memory) {
+BlockArray ArrayOf(const SubFilterShape& shape, BitMemory& memory) {
   const unsigned lanes_per_line = shape.hash_functions / shape.lines_per_item;
   return {memory.data(), &memory, shape.bits / kLineBits, shape.lines_per_item, LaneSets(lanes_per_line).data()};
 }
 
 }  // namespace
 
-constexpr LinkLayout kBlockedLayout{
+constexpr SubFilterLayout kBlockedLayout{
     .shape_for = [](uint64_t capacity, double error_rate,
                     const FilterParams&) { return BlockedBloom::ShapeFor(capacity, error_rate); },
     .is_valid = BlockedBloom::IsValidShape,
-    .make = [](const LinkShape& shape, BitMemory memory) -> std::unique_ptr<Link> {
+    .make = [](const SubFilterShape& shape, BitMemory memory) -> std::unique_ptr<SubFilter> {
       return std::make_unique<BlockedBloom>(shape, std::move(memory));
     },
     .spreads = false,
 };
 
-BlockedBloom::BlockedBloom(const LinkShape& shape, BitMemory bits, const BlockKernel& kernel)
-    : BitLink(shape, std::move(bits)), array_(ArrayOf(this->shape(), memory())), kernel_(kernel) {}
+BlockedBloom::BlockedBloom(const SubFilterShape& shape, BitMemory bits, const BlockKernel& kernel)
+    : BitSubFilter(shape, std::move(bits)), array_(ArrayOf(this->shape(), memory())), kernel_(kernel) {}
 
-LinkShape BlockedBloom::ShapeFor(uint64_t capacity, double error_rate) {
+SubFilterShape BlockedBloom::ShapeFor(uint64_t capacity, double error_rate) {
   const BlockedShape shape = BlockedShapeFor(capacity, error_rate);
   return {
       &kBlockedLayout,     capacity, error_rate, shape.lines * kLineBits, shape.lines_per_item * shape.lanes_per_line,
       shape.lines_per_item};
 }
 
-bool BlockedBloom::IsValidShape(const LinkShape& shape) {
+bool BlockedBloom::IsValidShape(const SubFilterShape& shape) {
   if (shape.lines_per_item != 1 && shape.lines_per_item != 2) return false;
   const uint32_t lanes_per_line = shape.hash_functions / shape.lines_per_item;
   return shape.hash_functions % shape.lines_per_item == 0 && lanes_per_line >= 1 && lanes_per_line <= kLanes &&
          shape.bits % kLineBits == 0 && shape.bits / kLineBits >= shape.lines_per_item && shape.bits <= UINT64_MAX / 2;
 }
 
-LinkProgress BlockedBloom::DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip,
-                                 std::span<uint8_t> added, uint64_t room) {
+AddProgress BlockedBloom::DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip,
+                                std::span<uint8_t> added, uint64_t room) {
   const BlockAddProgress progress = kernel_.add(array_, hashes.data(), hashes.size(), skip.data(), added.data(), room);
   return {progress.done, progress.added, progress.bits_set};
 }
 
-uint64_t BlockedBloom::UniteWith(const Link& other, WordRange words) {
+uint64_t BlockedBloom::UniteWith(const SubFilter& other, WordRange words) {
   auto* const to = reinterpret_cast<uint64_t*>(memory().data());
   const auto* const from = reinterpret_cast<const uint64_t*>(other.memory().data());
   uint64_t bits_set = 0;

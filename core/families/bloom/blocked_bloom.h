@@ -14,39 +14,39 @@
 // Cost        9.91 bits per item at 1%, 15.55 at 0.1%; with two lines 19.9 at 1e-4 and 31.5 at 1e-6. About 3 ns in
 //             cache; beyond, the time of one cache miss (two), of which batches overlap many.
 // Limits      below kTwoLinesBelowRate one line would need 15% more memory than the textbook and soon 40%; so two lines
-//             are used. Rates below 1e-15 for a link are not kept.
-// Threads     as Link.
+//             are used. Rates below 1e-15 for a sub-filter are not kept.
+// Threads     as Sub-filter.
 // Persisted   type 2; docs/filters/blocked.md.
 // References  Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007; Lang, Neumann, Kemper,
 //             Boncz, "Performance-Optimal Filtering: Bloom Overtakes Cuckoo at High Throughput", 2019 (choosing lanes).
 #pragma once
 
 #include "core/families/bloom/block_kernel.h"
-#include "core/families/bloom/link.h"
+#include "core/families/bloom/sub_filter.h"
 
 namespace bitsieve::core {
 
-extern const LinkLayout kBlockedLayout;
+extern const SubFilterLayout kBlockedLayout;
 
-class BlockedBloom final : public BitLink {
+class BlockedBloom final : public BitSubFilter {
  public:
-  BlockedBloom(const LinkShape& shape, BitMemory memory, const BlockKernel& kernel = BestBlockKernel());
+  BlockedBloom(const SubFilterShape& shape, BitMemory memory, const BlockKernel& kernel = BestBlockKernel());
 
-  static LinkShape ShapeFor(uint64_t capacity, double error_rate);
-  static bool IsValidShape(const LinkShape& shape);
+  static SubFilterShape ShapeFor(uint64_t capacity, double error_rate);
+  static bool IsValidShape(const SubFilterShape& shape);
 
   void Prefetch(const KeyHash& hash) const override { PrefetchLines(array_, hash); }
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override {
     kernel_.may_contain(array_, hashes.data(), hashes.size(), present.data());
   }
   std::optional<double> EstimatedRate() const override;
-  uint64_t UniteWith(const Link& other, WordRange words) override;
+  uint64_t UniteWith(const SubFilter& other, WordRange words) override;
 
   const BlockArray& array() const { return array_; }
 
  protected:
-  LinkProgress DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
-                     uint64_t room) override;
+  AddProgress DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
+                    uint64_t room) override;
 
  private:
   const BlockArray array_;

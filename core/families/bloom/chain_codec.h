@@ -1,5 +1,5 @@
 // chain_codec.h: the image of a chain of Bloom filters: its header, which has the parameters and the shape of each
-// link, as bytes and back, and a decoder of the whole image. What is read is checked field by field; nothing is
+// sub-filter, as bytes and back, and a decoder of the whole image. What is read is checked field by field; nothing is
 // allocated on its word. docs/formats/filter.md has the byte tables. Thread-safe: free functions.
 #pragma once
 
@@ -10,23 +10,23 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/families/bloom/link.h"
 #include "core/families/bloom/scalable_filter.h"
+#include "core/families/bloom/sub_filter.h"
 #include "core/filter/filter_decoder.h"
 
 namespace bitsieve::core {
 
-inline constexpr uint32_t kMaxLinks = 4096;
+inline constexpr uint32_t kMaxSubFilters = 4096;
 
 struct ChainHeader {
   const ChainType& type;
   FilterParams params;
-  std::vector<LinkRecord> links;  // oldest first, at least one
+  std::vector<SubFilterRecord> sub_filters;  // oldest first, at least one
 
   ImageSummary Summary() const;
 };
 
-std::string EncodeChainHeader(const FilterParams& params, const std::vector<LinkRecord>& links);
+std::string EncodeChainHeader(const FilterParams& params, const std::vector<SubFilterRecord>& sub_filters);
 // From a header's fields. kCorrupt names the field.
 Result<ChainHeader> DecodeChainHeader(std::string_view fields, const ChainType& type);
 

@@ -6,22 +6,22 @@
 
 namespace bitsieve::core {
 
-constexpr LinkLayout kClassicLayout{
+constexpr SubFilterLayout kClassicLayout{
     .shape_for = [](uint64_t capacity, double error_rate,
                     const FilterParams&) { return ClassicBloom::ShapeFor(capacity, error_rate); },
     .is_valid = ClassicBloom::IsValidShape,
-    .make = [](const LinkShape& shape, BitMemory memory) -> std::unique_ptr<Link> {
+    .make = [](const SubFilterShape& shape, BitMemory memory) -> std::unique_ptr<SubFilter> {
       return std::make_unique<ClassicBloom>(shape, std::move(memory));
     },
 };
 
-LinkShape ClassicBloom::ShapeFor(uint64_t capacity, double error_rate) {
+SubFilterShape ClassicBloom::ShapeFor(uint64_t capacity, double error_rate) {
   constexpr bool kCountsNew = true;
   const ClassicShape shape = ClassicShapeFor(capacity, error_rate, kMaxHashFunctions, kCountsNew);
   return {&kClassicLayout, capacity, error_rate, shape.bits, shape.hashes, 0};
 }
 
-bool ClassicBloom::IsValidShape(const LinkShape& shape) {
+bool ClassicBloom::IsValidShape(const SubFilterShape& shape) {
   return shape.lines_per_item == 0 && shape.hash_functions >= 1 && shape.hash_functions <= kMaxHashFunctions &&
          shape.bits >= 1 && shape.bits <= UINT64_MAX / 2;
 }

@@ -10,9 +10,9 @@
 //             rates on small filters by far: 383 times the requested rate with 100 items at 1e-6, this one 1.1 times.
 // Operations  as SpreadBloom.
 // Cost        m = n log2(1/p) / ln 2: 9.59 bits per item at 1%, 14.38 at 0.1%, 28.76 at 1e-6. k cache lines per lookup:
-//             about 10 ns in cache, 60 to 100 ns beyond. The kind `blocked` takes 3 to 8% more memory and one line.
-// Limits      k up to 64, that is rates down to about 1e-19 for a link.
-// Threads     as Link.
+//             about 10 ns in cache, 60 to 100 ns beyond. The type `blocked` takes 3 to 8% more memory and one line.
+// Limits      k up to 64, that is rates down to about 1e-19 for a sub-filter.
+// Threads     as Sub-filter.
 // Persisted   type 1; docs/filters/classic.md.
 #pragma once
 
@@ -21,16 +21,16 @@
 
 namespace bitsieve::core {
 
-extern const LinkLayout kClassicLayout;
+extern const SubFilterLayout kClassicLayout;
 
 class ClassicBloom final : public SpreadBloom<Positions> {
  public:
   static constexpr uint32_t kMaxHashFunctions = kMaxPositions;
 
-  ClassicBloom(const LinkShape& shape, BitMemory memory) : SpreadBloom(shape, std::move(memory), shape.bits) {}
+  ClassicBloom(const SubFilterShape& shape, BitMemory memory) : SpreadBloom(shape, std::move(memory), shape.bits) {}
 
-  static LinkShape ShapeFor(uint64_t capacity, double error_rate);
-  static bool IsValidShape(const LinkShape& shape);
+  static SubFilterShape ShapeFor(uint64_t capacity, double error_rate);
+  static bool IsValidShape(const SubFilterShape& shape);
 
   std::optional<double> EstimatedRate() const override;
 };

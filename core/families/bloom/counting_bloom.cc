@@ -16,7 +16,7 @@ constexpr uint64_t kMaxCounters = uint64_t{1} << 59;  // so that no number of bi
 // The positions of an item that is about to change, each once. All lines are loaded together.
 class DistinctPositions {
  public:
-  DistinctPositions(const KeyHash& hash, const LinkShape& shape, const uint64_t* words) {
+  DistinctPositions(const KeyHash& hash, const SubFilterShape& shape, const uint64_t* words) {
     constexpr int kForWriting = 1;
     Positions positions(hash, shape.bits);
     for (uint32_t i = 0; i < shape.hash_functions; ++i) {
@@ -35,30 +35,30 @@ class DistinctPositions {
 
 }  // namespace
 
-constexpr LinkLayout kCountingLayout{
+constexpr SubFilterLayout kCountingLayout{
     .shape_for =
         [](uint64_t capacity, double error_rate, const FilterParams& params) {
           return CountingBloom::ShapeFor(capacity, error_rate, CounterBitsOf(params));
         },
     .is_valid = CountingBloom::IsValidShape,
-    .make = [](const LinkShape& shape, BitMemory memory) -> std::unique_ptr<Link> {
+    .make = [](const SubFilterShape& shape, BitMemory memory) -> std::unique_ptr<SubFilter> {
       return std::make_unique<CountingBloom>(shape, std::move(memory));
     },
     .counters = true,
 };
 
-CountingBloom::CountingBloom(const LinkShape& shape, BitMemory memory)
-    : Link(shape, std::move(memory)),
+CountingBloom::CountingBloom(const SubFilterShape& shape, BitMemory memory)
+    : SubFilter(shape, std::move(memory)),
       counter_bits_(shape.counter_bits),
       largest_((uint64_t{1} << shape.counter_bits) - 1) {}
 
-LinkShape CountingBloom::ShapeFor(uint64_t capacity, double error_rate, uint32_t counter_bits) {
+SubFilterShape CountingBloom::ShapeFor(uint64_t capacity, double error_rate, uint32_t counter_bits) {
   constexpr bool kCountsNew = false;  // an item that it takes for known raises counters and is counted, too
   const ClassicShape shape = ClassicShapeFor(capacity, error_rate, kMaxHashFunctions, kCountsNew);
   return {&kCountingLayout, capacity, error_rate, shape.bits, shape.hashes, 0, counter_bits};
 }
 
-bool CountingBloom::IsValidShape(const LinkShape& shape) {
+bool CountingBloom::IsValidShape(const SubFilterShape& shape) {
   return (shape.counter_bits == 4 || shape.counter_bits == 8) && shape.lines_per_item == 0 &&
          shape.hash_functions >= 1 && shape.hash_functions <= kMaxHashFunctions && shape.bits >= 1 &&
          shape.bits <= kMaxCounters;
@@ -137,7 +137,7 @@ CounterChange CountingBloom::Lower(const KeyHash& hash) {
   return change;
 }
 
-uint64_t CountingBloom::UniteWith(const Link& other, WordRange range) {
+uint64_t CountingBloom::UniteWith(const SubFilter& other, WordRange range) {
   const auto* from = reinterpret_cast<const uint64_t*>(other.memory().data());
   const uint64_t counters_per_word = 64 / counter_bits_;
   uint64_t bits_set = 0;

@@ -13,12 +13,12 @@
 //             probability 1.4e-15 in a full filter; what fills counters is adding the same item again and again.
 // Cost        c times the bits of ClassicBloom: 38.3 at 1% and 57.5 at 0.1% with c = 4. k cache lines per item.
 // Limits      k up to 64.
-// Threads     as Link; Contains and Count as MayContain.
+// Threads     as Sub-filter; Contains and Count as MayContain.
 // Persisted   type 3; docs/filters/counting.md.
 #pragma once
 
-#include "core/families/bloom/link.h"
 #include "core/families/bloom/positions.h"
+#include "core/families/bloom/sub_filter.h"
 
 namespace bitsieve::core {
 
@@ -30,21 +30,21 @@ struct CounterChange {
   uint64_t bits_set = 0;
 };
 
-extern const LinkLayout kCountingLayout;
+extern const SubFilterLayout kCountingLayout;
 
-class CountingBloom final : public Link {
+class CountingBloom final : public SubFilter {
  public:
   static constexpr uint32_t kMaxHashFunctions = kMaxPositions;
 
-  CountingBloom(const LinkShape& shape, BitMemory memory);
+  CountingBloom(const SubFilterShape& shape, BitMemory memory);
 
-  static LinkShape ShapeFor(uint64_t capacity, double error_rate, uint32_t counter_bits);
-  static bool IsValidShape(const LinkShape& shape);
+  static SubFilterShape ShapeFor(uint64_t capacity, double error_rate, uint32_t counter_bits);
+  static bool IsValidShape(const SubFilterShape& shape);
 
   void Prefetch(const KeyHash& hash) const override;
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   std::optional<double> EstimatedRate() const override;
-  uint64_t UniteWith(const Link& other, WordRange range) override;
+  uint64_t UniteWith(const SubFilter& other, WordRange range) override;
 
   bool Contains(const KeyHash& hash) const;
   // The least of the item's counters: at least the additions that are live, unless it is saturated. 0: not there.

@@ -4,8 +4,8 @@ namespace bitsieve::core {
 
 CountingBloom* CountingFilter::OldestHolder(const KeyHash& hash) const {
   CountingBloom* oldest = nullptr;
-  for (Link* link = newest(); link != nullptr; link = link->older()) {
-    auto* const counters = static_cast<CountingBloom*>(link);
+  for (SubFilter* sub_filter = newest(); sub_filter != nullptr; sub_filter = sub_filter->older()) {
+    auto* const counters = static_cast<CountingBloom*>(sub_filter);
     if (counters->Contains(hash)) oldest = counters;
   }
   return oldest;
@@ -26,10 +26,10 @@ AddOutcome CountingFilter::AddOne(const KeyHash& hash, AddOutcome& refusal) {
       refusal = UnlessMemoryIsRefused([this]() BITSIEVE_REQUIRES(writers()) { return MakeRoom(); });
     if (IsRefusal(refusal)) return refusal;
   }
-  CountingBloom& link = holder != nullptr ? *holder : *newest();
-  const CounterChange change = link.Raise(hash);
+  CountingBloom& sub_filter = holder != nullptr ? *holder : *newest();
+  const CounterChange change = sub_filter.Raise(hash);
   if (change.changed) {
-    link.CountChange(1, change.bits_set);
+    sub_filter.CountChange(1, change.bits_set);
     TellChange();
   }
   return holder != nullptr ? AddOutcome::kPresent : AddOutcome::kAdded;

@@ -1,21 +1,23 @@
-// counting_filter.h: a chain of CountingBloom links: a scalable filter from which items can be removed. Every addition
-// counts: who adds an item twice and removes it once still has it.
+// counting_filter.h: a chain of CountingBloom sub-filters: a scalable filter from which items can be removed. Every
+// addition counts: who adds an item twice and removes it once still has it.
 //
-// Rule        all live additions of an item are in one link: the oldest that holds it. So Add raises the item's
-//             counters in the oldest link that holds it, and in the newest if none does; Remove and Count turn to the
-//             oldest that holds it. A newer link may take the item for one of its own by chance; had Remove turned to
-//             that one, it would have taken counts away from other items, which could then be missed.
-// Why it holds  a link that is not the newest gains nothing: only items that it holds are counted in it, so that none
-//             of its counters ever leaves 0 again. So a link that did not hold an item when it was added to a newer one
-//             never will. An item that an older link held by chance is counted there, and then is really there.
-// "New"       is told of an item that no link held. Only that needs room, since only that fills the filter: repeated
-//             additions are kPresent in a full filter too. But all of them are counted as items, so that additions
-//             less removals are exact, and a new item finds room as long as items are fewer than the capacity.
-// Removal     makes room in the newest link. Older links only empty; their memory stays, and so does their room: a
-//             chain whose live items fit into its newest link does not grow.
-// Saturation  an older link counts all items that it holds by chance, however large the chain has become. When the
-//             newest is some thousand times larger, counters of 4 bits in the oldest saturate, and items that it holds
-//             by chance (its share of the rate) can no longer be removed.
+// Rule        all live additions of an item are in one sub-filter: the oldest that holds it. So Add raises the item's
+//             counters in the oldest sub-filter that holds it, and in the newest if none does; Remove and Count turn to
+//             the oldest that holds it. A newer sub-filter may take the item for one of its own by chance; had Remove
+//             turned to that one, it would have taken counts away from other items, which could then be missed.
+// Why it holds  a sub-filter that is not the newest gains nothing: only items that it holds are counted in it, so that
+//             none of its counters ever leaves 0 again. So a sub-filter that did not hold an item when it was added to
+//             a newer one never will. An item that an older sub-filter held by chance is counted there, and then is
+//             really there.
+// "New"       is told of an item that no sub-filter held. Only that needs room, since only that fills the filter:
+//             repeated additions are kPresent in a full filter too. But all of them are counted as items, so that
+//             additions less removals are exact, and a new item finds room as long as items are fewer than the
+//             capacity.
+// Removal     makes room in the newest sub-filter. Older sub-filters only empty; their memory stays, and so does their
+//             room: a chain whose live items fit into its newest sub-filter does not grow.
+// Saturation  an older sub-filter counts all items that it holds by chance, however large the chain has become. When
+//             the newest is some thousand times larger, counters of 4 bits in the oldest saturate, and items that it
+//             holds by chance (its share of the rate) can no longer be removed.
 // Wrong removals  of items that were never added but are believed present take counts from others. Those can then be
 //             missed, and what is left of the wrong item stays for ever. No structure of this size can tell.
 // Threads     thread-safe; MayContain, Count and Prefetch take no lock.
@@ -42,7 +44,7 @@ class CountingFilter final : public ScalableFilter {
       BITSIEVE_REQUIRES(writers());
   AddOutcome AddOne(const KeyHash& hash, AddOutcome& refusal) BITSIEVE_REQUIRES(writers());
   bool RemoveOne(const KeyHash& hash) BITSIEVE_REQUIRES(writers());
-  // Null if no link holds the item.
+  // Null if no sub-filter holds the item.
   CountingBloom* OldestHolder(const KeyHash& hash) const;
   void TellChange() BITSIEVE_REQUIRES(writers()) {
     changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);

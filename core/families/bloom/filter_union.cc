@@ -21,7 +21,7 @@ namespace bitsieve::core {
 
 namespace {
 
-using LinkList = std::vector<const Link*>;  // oldest first
+using SubFilterList = std::vector<const SubFilter*>;  // oldest first
 
 tl::unexpected<Error> Refuse(const std::string& why) { return Fail(ErrorCode::kInvalidArgument, why); }
 
@@ -29,26 +29,26 @@ std::string Differ(const std::string& what, const std::string& first, const std:
   return "they differ in their " + what + ": " + first + " and " + other;
 }
 
-// Empty if the links may be ORed.
-std::string LinkDifference(size_t index, const LinkShape& first, const LinkShape& other) {
+// Empty if the sub-filters may be ORed.
+std::string SubFilterDifference(size_t index, const SubFilterShape& first, const SubFilterShape& other) {
   if (first == other) return "";
-  const std::string of_link = index == 0 ? "" : " of link " + std::to_string(index + 1);
+  const std::string of_sub_filter = index == 0 ? "" : " of sub-filter " + std::to_string(index + 1);
   if (first.capacity != other.capacity) {
-    return Differ("capacity" + of_link, std::to_string(first.capacity), std::to_string(other.capacity));
+    return Differ("capacity" + of_sub_filter, std::to_string(first.capacity), std::to_string(other.capacity));
   }
   if (first.error_rate != other.error_rate) {
-    return Differ("error rate" + of_link, RoundedText(first.error_rate, 6), RoundedText(other.error_rate, 6));
+    return Differ("error rate" + of_sub_filter, RoundedText(first.error_rate, 6), RoundedText(other.error_rate, 6));
   }
   if (first.counter_bits != other.counter_bits) {
     return Differ("counter bits", std::to_string(first.counter_bits), std::to_string(other.counter_bits));
   }
-  return Differ("bits" + of_link, std::to_string(first.bits), std::to_string(other.bits));
+  return Differ("bits" + of_sub_filter, std::to_string(first.bits), std::to_string(other.bits));
 }
 
-// Empty if links of these may be ORed, as far as the parameters tell.
+// Empty if sub-filters of these may be ORed, as far as the parameters tell.
 std::string ParamsDifference(const FilterParams& first, const FilterParams& other) {
   if (first.type != other.type) {
-    return Differ("kind", std::string(FilterTypeName(first.type)), std::string(FilterTypeName(other.type)));
+    return Differ("type", std::string(FilterTypeName(first.type)), std::string(FilterTypeName(other.type)));
   }
   if (first.hash != other.hash) {
     return Differ("hash", std::string(HashKindName(first.hash)), std::string(HashKindName(other.hash)));
@@ -57,42 +57,42 @@ std::string ParamsDifference(const FilterParams& first, const FilterParams& othe
   return "";
 }
 
-Result<LinkList> ChainOf(const Filter& filter) {
+Result<SubFilterList> ChainOf(const Filter& filter) {
   if (!filter.capabilities().unite) {
     return Refuse("a " + std::string(filter.type().name) + " filter cannot be united with others");
   }
-  return static_cast<const ScalableFilter&>(filter).Links();
+  return static_cast<const ScalableFilter&>(filter).AllSubFilters();
 }
 
-// The links of equal place, for every place: level 0 has the oldest links of all.
-Result<std::vector<LinkList>> Levels(std::span<const Filter* const> filters) {
-  std::vector<LinkList> levels;
+// The sub-filters of equal place, for every place: level 0 has the oldest sub-filters of all.
+Result<std::vector<SubFilterList>> Levels(std::span<const Filter* const> filters) {
+  std::vector<SubFilterList> levels;
   for (const Filter* filter : filters) {
     const std::string difference = ParamsDifference(filters[0]->params(), filter->params());
     if (!difference.empty()) return Refuse(difference);
-    const Result<LinkList> chain = ChainOf(*filter);
+    const Result<SubFilterList> chain = ChainOf(*filter);
     if (!chain) return tl::unexpected(chain.error());
     levels.resize(std::max(levels.size(), chain->size()));
     for (size_t i = 0; i < chain->size(); ++i) {
-      LinkList& level = levels[i];
+      SubFilterList& level = levels[i];
       level.push_back((*chain)[i]);
-      const std::string link_difference = LinkDifference(i, level[0]->shape(), level.back()->shape());
-      if (!link_difference.empty()) return Refuse(link_difference);
+      const std::string sub_filter_difference = SubFilterDifference(i, level[0]->shape(), level.back()->shape());
+      if (!sub_filter_difference.empty()) return Refuse(sub_filter_difference);
     }
   }
   return levels;
 }
 
-// Set bits, or counters that are not 0, of the union of links of one shape.
-uint64_t SetInUnion(const LinkList& level) {
+// Set bits, or counters that are not 0, of the union of sub-filters of one shape.
+uint64_t SetInUnion(const SubFilterList& level) {
   constexpr size_t kWords = 512;
   std::array<uint64_t, kWords> united, one;
   uint64_t set_bits = 0;
   for (uint64_t done = 0, size = level[0]->memory().size_bytes(); done < size;) {
     const uint64_t bytes = std::min<uint64_t>(sizeof united, size - done);
     united.fill(0);
-    for (const Link* link : level) {
-      link->memory().CopyOut(done, std::as_writable_bytes(std::span(one)).first(bytes));
+    for (const SubFilter* sub_filter : level) {
+      sub_filter->memory().CopyOut(done, std::as_writable_bytes(std::span(one)).first(bytes));
       for (size_t i = 0; i < bytes / sizeof(uint64_t); ++i) united[i] |= one[i];
     }
     set_bits += level[0]->CountSet(std::as_bytes(std::span(united)).first(bytes));
@@ -106,15 +106,15 @@ constexpr uint64_t kSliceWords = 4096;
 constexpr uint64_t kCountingSliceWords = 1024;  // counter by counter
 
 // Whether there is anything in these words. Asked without a lock, so that the writers get their turn in between.
-bool HoldsAny(const Link& link, WordRange range) {
+bool HoldsAny(const SubFilter& sub_filter, WordRange range) {
   std::array<uint64_t, kSliceWords> words;
   const std::span<uint64_t> some(words.data(), range.end - range.first);
-  link.memory().CopyOut(range.first * sizeof(uint64_t), std::as_writable_bytes(some));
+  sub_filter.memory().CopyOut(range.first * sizeof(uint64_t), std::as_writable_bytes(some));
   return std::ranges::any_of(some, [](uint64_t word) { return word != 0; });
 }
 
 // A fill of 1 says "at least"; told as what one bit less would say.
-double ItemsOf(const LinkShape& shape, uint64_t set_bits) {
+double ItemsOf(const SubFilterShape& shape, uint64_t set_bits) {
   return EstimatedItems(std::min(set_bits, shape.bits - 1), shape.bits, shape.hash_functions);
 }
 
@@ -123,15 +123,15 @@ tl::unexpected<Error> TooMany(double items, uint64_t capacity) {
                 std::to_string(capacity) + ", so the error rate could not be kept: reserve more");
 }
 
-// How many items more the first link of the level holds once it is united with the others.
-Result<uint64_t> ItemsToGain(const LinkList& level) {
-  const LinkShape& shape = level[0]->shape();
-  // Before the bits are looked at: a link that is counted to hold so many holds them.
+// How many items more the first sub-filter of the level holds once it is united with the others.
+Result<uint64_t> ItemsToGain(const SubFilterList& level) {
+  const SubFilterShape& shape = level[0]->shape();
+  // Before the bits are looked at: a sub-filter that is counted to hold so many holds them.
   const uint64_t before = level[0]->items();
   uint64_t most = before;
   uint64_t sum = 0;
-  for (const Link* link : std::span(level).subspan(1)) {
-    const uint64_t items = link->items();
+  for (const SubFilter* sub_filter : std::span(level).subspan(1)) {
+    const uint64_t items = sub_filter->items();
     most = std::max(most, items);
     sum += items;
   }
@@ -144,20 +144,21 @@ Result<uint64_t> ItemsToGain(const LinkList& level) {
   return std::clamp(static_cast<uint64_t>(std::llround(items)), most, std::max(most, shape.capacity)) - before;
 }
 
-Status CheckLengths(const std::vector<LinkList>& levels, size_t links) {
-  // In a chain, an item's counters are all in the oldest link that holds it; two chains may differ in which that is.
+Status CheckLengths(const std::vector<SubFilterList>& levels, size_t sub_filters) {
+  // In a chain, an item's counters are all in the oldest sub-filter that holds it; two chains may differ in which that
+  // is.
   if (levels[0][0]->shape().layout->counters && levels.size() > 1) {
     return Refuse("a counting filter that has grown cannot be united with others: reserve more");
   }
-  if (levels.size() == links) return {};
-  return Refuse("the destination has " + std::to_string(links) + " links, and another has grown to " +
+  if (levels.size() == sub_filters) return {};
+  return Refuse("the destination has " + std::to_string(sub_filters) + " sub-filters, and another has grown to " +
                 std::to_string(levels.size()));
 }
 
-// For each level, how many items more its first link holds once it is united with the others.
-Result<std::vector<uint64_t>> Gains(const std::vector<LinkList>& levels) {
+// For each level, how many items more its first sub-filter holds once it is united with the others.
+Result<std::vector<uint64_t>> Gains(const std::vector<SubFilterList>& levels) {
   std::vector<uint64_t> gains;
-  for (const LinkList& level : levels) {
+  for (const SubFilterList& level : levels) {
     const Result<uint64_t> gain = ItemsToGain(level);
     if (!gain) return tl::unexpected(gain.error());
     gains.push_back(*gain);
@@ -168,15 +169,15 @@ Result<std::vector<uint64_t>> Gains(const std::vector<LinkList>& levels) {
 // Makes room for the union: from now on its items count, so that no other addition takes their places. Refuses, and
 // changes nothing, if what others added since the gains were worked out has taken too many. Returns how much was
 // changed.
-Result<uint64_t> CountGains(std::span<Link* const> links, std::span<const uint64_t> gains) {
+Result<uint64_t> CountGains(std::span<SubFilter* const> sub_filters, std::span<const uint64_t> gains) {
   for (size_t i = 0; i < gains.size(); ++i) {
-    const auto capacity = static_cast<double>(links[i]->shape().capacity);
-    const auto items = static_cast<double>(links[i]->items() + gains[i]);
-    if (gains[i] != 0 && !links[i]->shape().layout->counters && items > capacity + std::sqrt(capacity)) {
-      return TooMany(items, links[i]->shape().capacity);
+    const auto capacity = static_cast<double>(sub_filters[i]->shape().capacity);
+    const auto items = static_cast<double>(sub_filters[i]->items() + gains[i]);
+    if (gains[i] != 0 && !sub_filters[i]->shape().layout->counters && items > capacity + std::sqrt(capacity)) {
+      return TooMany(items, sub_filters[i]->shape().capacity);
     }
   }
-  for (size_t i = 0; i < gains.size(); ++i) links[i]->CountChange(gains[i], 0);
+  for (size_t i = 0; i < gains.size(); ++i) sub_filters[i]->CountChange(gains[i], 0);
   return 1;  // counters that were saturated before may tell of nothing
 }
 
@@ -188,15 +189,16 @@ void AwaitImage(const Filter& changed, uint64_t slices) {
   }
 }
 
-// Adds the others to the first link of a level, slice by slice. Nothing here can fail: a part of a union would be left.
-void UniteLevel(ScalableFilter& destination, size_t index, const LinkList& level) noexcept {
+// Adds the others to the first sub-filter of a level, slice by slice. Nothing here can fail: a part of a union would be
+// left.
+void UniteLevel(ScalableFilter& destination, size_t index, const SubFilterList& level) noexcept {
   const uint64_t words = level[0]->memory().size_bytes() / sizeof(uint64_t);
   const uint64_t slice = level[0]->shape().layout->counters ? kCountingSliceWords : kSliceWords;
-  for (const Link* other : std::span(level).subspan(1)) {
+  for (const SubFilter* other : std::span(level).subspan(1)) {
     for (uint64_t first = 0; first < words; first += slice) {
       const WordRange range{first, std::min(words, first + slice)};
       AwaitImage(destination, words / slice);
-      if (HoldsAny(*other, range)) destination.UniteLink(index, *other, range);
+      if (HoldsAny(*other, range)) destination.UniteSubFilter(index, *other, range);
     }
   }
 }
@@ -204,10 +206,10 @@ void UniteLevel(ScalableFilter& destination, size_t index, const LinkList& level
 }  // namespace
 
 Result<double> EstimateUnion(std::span<const Filter* const> filters) {
-  const Result<std::vector<LinkList>> levels = Levels(filters);
+  const Result<std::vector<SubFilterList>> levels = Levels(filters);
   if (!levels) return tl::unexpected(levels.error());
   double items = 0;
-  for (const LinkList& level : *levels) items += ItemsOf(level[0]->shape(), SetInUnion(level));
+  for (const SubFilterList& level : *levels) items += ItemsOf(level[0]->shape(), SetInUnion(level));
   return items;
 }
 
@@ -215,16 +217,17 @@ Status UniteInto(Filter& destination, std::span<const Filter* const> sources) {
   std::vector<const Filter*> filters{&destination};
   std::copy_if(sources.begin(), sources.end(), std::back_inserter(filters),
                [&](const Filter* source) { return source != &destination; });
-  const Result<std::vector<LinkList>> levels = Levels(filters);
+  const Result<std::vector<SubFilterList>> levels = Levels(filters);
   if (!levels) return tl::unexpected(levels.error());
   auto& scalable = static_cast<ScalableFilter&>(destination);
   static Mutex one_at_a_time;  // else two that unite the same into one filter would both count its items
   const LockGuard lock(one_at_a_time);
-  const size_t own_links = scalable.Links().size();
-  if (Status status = CheckLengths(*levels, own_links); !status) return status;
+  const size_t own_sub_filters = scalable.AllSubFilters().size();
+  if (Status status = CheckLengths(*levels, own_sub_filters); !status) return status;
   const Result<std::vector<uint64_t>> gains = Gains(*levels);
   if (!gains) return tl::unexpected(gains.error());
-  const Status counted = scalable.Unite([&](std::span<Link* const> links) { return CountGains(links, *gains); });
+  const Status counted =
+      scalable.Unite([&](std::span<SubFilter* const> sub_filters) { return CountGains(sub_filters, *gains); });
   if (!counted) return counted;
   for (size_t i = 0; i < levels->size(); ++i) UniteLevel(scalable, i, (*levels)[i]);
   return {};
@@ -232,11 +235,11 @@ Status UniteInto(Filter& destination, std::span<const Filter* const> sources) {
 
 Result<std::unique_ptr<Filter>> Unite(std::span<const Filter* const> filters, MemoryBudget& budget,
                                       const Clock& clock) {
-  const Result<std::vector<LinkList>> levels = Levels(filters);
+  const Result<std::vector<SubFilterList>> levels = Levels(filters);
   if (!levels) return tl::unexpected(levels.error());
   size_t longest = 0;
   for (size_t i = 1; i < filters.size(); ++i) {
-    if (filters[i]->Info().links > filters[longest]->Info().links) longest = i;
+    if (filters[i]->Info().sub_filters > filters[longest]->Info().sub_filters) longest = i;
   }
   Result<std::unique_ptr<Filter>> united = CloneFilter(*filters[longest], budget, clock);
   if (!united || filters.size() == 1) return united;

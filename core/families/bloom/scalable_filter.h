@@ -1,18 +1,18 @@
-// scalable_filter.h: a chain of links, each a Bloom filter of fixed size; when the newest is full, a further one is put
-// before it. A filter that does not grow is a chain of one link.
+// scalable_filter.h: a chain of sub-filters, each a Bloom filter of fixed size; when the newest is full, a further one
+// is put before it. A filter that does not grow is a chain of one sub-filter.
 //
-// Idea        Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters", 2007. The rates of the links add up, so
-//             each gets a share of the requested rate (FilterParams tells which) and their sum stays below it.
-// Growth      a new link has `expansion` times the capacity of the one before, and at least a quarter of the capacity
-//             of all before it. The quarter matters for small expansions alone: with EXPANSION 1 a chain would
-//             otherwise grow by equal links without end, each lookup asking all of them and each link needing more bits
-//             than the last.
-// Operations  MayContain asks the links, newest first. Add asks the older links, then adds to the newest. Only the
-//             newest ever changes: a link is followed by a next one only when every place in it is taken. So what the
-//             older links say is final. (CountingFilter, whose links lose items too, says what takes the place of this
-//             rule there.)
-// Limits      a link's own rate never goes below kMinLinkRate: then growing is refused (kCannotGrow). With the default
-//             ratio that is after more than a hundred links.
+// Idea        Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters", 2007. The rates of the sub-filters add
+//             up, so each gets a share of the requested rate (FilterParams tells which) and their sum stays below it.
+// Growth      a new sub-filter has `expansion` times the capacity of the one before, and at least a quarter of the
+//             capacity of all before it. The quarter matters for small expansions alone: with EXPANSION 1 a chain would
+//             otherwise grow by equal sub-filters without end, each lookup asking all of them and each sub-filter
+//             needing more bits than the last.
+// Operations  MayContain asks the sub-filters, newest first. Add asks the older sub-filters, then adds to the newest.
+//             Only the newest ever changes: a sub-filter is followed by a next one only when every place in it is
+//             taken. So what the older sub-filters say is final. (CountingFilter, whose sub-filters lose items too,
+//             says what takes the place of this rule there.)
+// Limits      a sub-filter's own rate never goes below kMinSubFilterRate: then growing is refused (kCannotGrow). With
+//             the default ratio that is after more than a hundred sub-filters.
 // Images      are exact: of the moment of capture, also while writers go on.
 // Threads     thread-safe; MayContain and Prefetch take no lock.
 // Persisted   docs/formats/filter.md.
@@ -25,14 +25,14 @@
 #include <string>
 #include <vector>
 
-#include "core/families/bloom/link.h"
+#include "core/families/bloom/sub_filter.h"
 #include "core/filter/chain.h"
 #include "core/filter/filter.h"
 
 namespace bitsieve::core {
 
-struct LinkRecord {
-  LinkShape shape;
+struct SubFilterRecord {
+  SubFilterShape shape;
   uint64_t items;
 };
 
@@ -41,31 +41,33 @@ class ScalableFilter;
 // What differs between the filter types that are such chains.
 struct ChainType {
   FilterType type;
-  const LinkLayout& layout;
+  const SubFilterLayout& layout;
   std::unique_ptr<ScalableFilter> (*make_empty)(const ChainType& type, const FilterParams& params,
                                                 MemoryBudget& budget);
-  // Of the first link. kInvalidArgument if none is possible.
-  Result<LinkShape> (*first_shape)(const ChainType& type, const FilterParams& params);
+  // Of the first sub-filter. kInvalidArgument if none is possible.
+  Result<SubFilterShape> (*first_shape)(const ChainType& type, const FilterParams& params);
 };
 
 class ScalableFilter : public Filter {
  public:
-  static constexpr double kMinLinkRate = 1e-15;
+  static constexpr double kMinSubFilterRate = 1e-15;
 
   ScalableFilter(const ChainType& type, const FilterParams& params, MemoryBudget& budget)
       : Filter(params, budget), type_(type), chain_(OverheadBytes()) {}
 
   // As MakeFilter.
   static Result<std::unique_ptr<Filter>> Make(const ChainType& type, const FilterParams& params, MemoryBudget& budget);
-  // From links that were read back, oldest first, at least one. The overhead of all of them is taken from the budget.
-  static Result<std::unique_ptr<Filter>> FromLinks(const ChainType& type, const FilterParams& params,
-                                                   std::vector<std::unique_ptr<Link>> links, MemoryBudget& budget);
+  // From sub-filters that were read back, oldest first, at least one. The overhead of all of them is taken from the
+  // budget.
+  static Result<std::unique_ptr<Filter>> FromSubFilters(const ChainType& type, const FilterParams& params,
+                                                        std::vector<std::unique_ptr<SubFilter>> sub_filters,
+                                                        MemoryBudget& budget);
   // For ChainType, of most types.
   static std::unique_ptr<ScalableFilter> MakeEmpty(const ChainType& type, const FilterParams& params,
                                                    MemoryBudget& budget) {
     return std::make_unique<ScalableFilter>(type, params, budget);
   }
-  static Result<LinkShape> FirstShape(const ChainType& type, const FilterParams& params);
+  static Result<SubFilterShape> FirstShape(const ChainType& type, const FilterParams& params);
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   uint64_t ItemCount() const override;
@@ -78,17 +80,17 @@ class ScalableFilter : public Filter {
   std::optional<double> EstimatedErrorRate() const override;
 
   // Oldest first, as of now; they live as long as the filter.
-  std::vector<const Link*> Links() const;
+  std::vector<const SubFilter*> AllSubFilters() const;
 
   // Calls `unite` with the sub-filters, oldest first, while no other thread changes them, so it must be quick: it
   // unites a part. What it tells to have been changed counts as a change of content.
-  Status Unite(const std::function<Result<uint64_t>(std::span<Link* const> links)>& unite);
+  Status Unite(const std::function<Result<uint64_t>(std::span<SubFilter* const> sub_filters)>& unite);
 
-  // Adds what `other` holds in some words of its memory to the link of this place, 0 for the oldest, and counts the
-  // bits. First lets in writers that wait.
-  void UniteLink(size_t index, const Link& other, WordRange words) noexcept;
+  // Adds what `other` holds in some words of its memory to the sub-filter of this place, 0 for the oldest, and counts
+  // the bits. First lets in writers that wait.
+  void UniteSubFilter(size_t index, const SubFilter& other, WordRange words) noexcept;
 
-  // What Make takes from the budget, and what each further link takes beside its bits.
+  // What Make takes from the budget, and what each further sub-filter takes beside its bits.
   static uint64_t OverheadBytes();
 
  protected:
@@ -96,7 +98,7 @@ class ScalableFilter : public Filter {
 
   uint64_t united() const { return united_.load(std::memory_order_acquire); }
   static bool IsRefusal(AddOutcome outcome) { return outcome > AddOutcome::kAdded; }
-  const Chain<Link>& chain() const { return chain_; }
+  const Chain<SubFilter>& chain() const { return chain_; }
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
       BITSIEVE_REQUIRES(writers());
   std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());
@@ -104,17 +106,17 @@ class ScalableFilter : public Filter {
   // it did.
   virtual size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal)
       BITSIEVE_REQUIRES(writers());
-  // Puts a further link before the newest, which is full. kAdded, or why not.
+  // Puts a further sub-filter before the newest, which is full. kAdded, or why not.
   AddOutcome MakeRoom() BITSIEVE_REQUIRES(writers());
-  // What the link behind `newest` is to be; nothing if the filter cannot grow further.
-  virtual std::optional<LinkShape> NextShape(const Link& newest) const;
-  virtual std::string EncodeHeader(const std::vector<LinkRecord>& records) const;
+  // What the sub-filter behind `newest` is to be; nothing if the filter cannot grow further.
+  virtual std::optional<SubFilterShape> NextShape(const SubFilter& newest) const;
+  virtual std::string EncodeHeader(const std::vector<SubFilterRecord>& records) const;
 
  private:
-  Status Append(std::unique_ptr<Link> link) BITSIEVE_REQUIRES(writers());
+  Status Append(std::unique_ptr<SubFilter> sub_filter) BITSIEVE_REQUIRES(writers());
 
   const ChainType& type_;
-  Chain<Link> chain_;
+  Chain<SubFilter> chain_;
   std::atomic<uint64_t> united_{0};  // changes by Unite; released after them
 };
 

@@ -72,14 +72,14 @@ struct BlockedShape {
 inline constexpr double kTwoLinesBelowRate = 2e-4;
 BlockedShape BlockedShapeFor(uint64_t items, double rate);
 
-// --- both kinds
+// --- both types
 
 // How many different items must be added, on average, until `items` of them were new to the filter: those that it takes
 // for known set no bit that is clear, but they are not counted. rate(x): of the filter after x items.
 // n + the sum of rate(x) over x from 1 to that number, as an integral.
 double NewItemTrials(double items, const std::function<double(double)>& rate);
 
-// --- what the fill tells, of both kinds
+// --- what the fill tells, of both types
 
 // Set bits over bits.
 double FillRatio(uint64_t set_bits, uint64_t bits);

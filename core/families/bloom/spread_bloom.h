@@ -3,19 +3,19 @@
 //
 // Operations  MayContain looks at the k bits until one is clear. Add looks first, and sets the bits of an item that is
 //             new.
-// Threads     as Link.
+// Threads     as Sub-filter.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <utility>
 
-#include "core/families/bloom/link.h"
+#include "core/families/bloom/sub_filter.h"
 
 namespace bitsieve::core {
 
 template <class Places>
-class SpreadBloom : public BitLink {
+class SpreadBloom : public BitSubFilter {
  public:
   void Prefetch(const KeyHash& hash) const final {
     // An absent item is mostly found out by its first bits: more lines than these would be loaded for nothing.
@@ -32,7 +32,7 @@ class SpreadBloom : public BitLink {
     }
   }
 
-  uint64_t UniteWith(const Link& other, WordRange range) final {
+  uint64_t UniteWith(const SubFilter& other, WordRange range) final {
     const auto* from = reinterpret_cast<const uint64_t*>(other.memory().data());
     uint64_t bits_set = 0;
     for (uint64_t i = range.first; i < range.end; ++i) {
@@ -43,15 +43,15 @@ class SpreadBloom : public BitLink {
   }
 
  protected:
-  SpreadBloom(const LinkShape& shape, BitMemory memory, uint64_t positions)
-      : BitLink(shape, std::move(memory)), positions_(positions) {}
+  SpreadBloom(const SubFilterShape& shape, BitMemory memory, uint64_t positions)
+      : BitSubFilter(shape, std::move(memory)), positions_(positions) {}
 
   // That an item may set: the bits, or fewer.
   uint64_t positions() const { return positions_; }
 
-  LinkProgress DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
-                     uint64_t room) final {
-    LinkProgress progress{0, 0, 0};
+  AddProgress DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
+                    uint64_t room) final {
+    AddProgress progress{0, 0, 0};
     for (; progress.done < hashes.size(); ++progress.done) {
       const KeyHash& hash = hashes[progress.done];
       added[progress.done] = 0;

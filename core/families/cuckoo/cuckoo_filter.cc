@@ -19,7 +19,7 @@ uint64_t DivideUp(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 uint64_t CuckooFilter::OverheadBytes() { return sizeof(CuckooFilter) + sizeof(CuckooTable) + 64; }
 
 CuckooShape CuckooFilter::FirstShape(const FilterParams& params) {
-  const double rate = RateOfLink(params, 0);
+  const double rate = RateOfSubFilter(params, 0);
   const uint64_t buckets = CuckooBuckets(params.capacity, BucketSizeOf(params));
   return {params.capacity, rate, buckets, BucketSizeOf(params), CuckooFingerprintBits(rate, BucketSizeOf(params))};
 }
@@ -27,7 +27,7 @@ CuckooShape CuckooFilter::FirstShape(const FilterParams& params) {
 Result<std::unique_ptr<Filter>> CuckooFilter::Make(const FilterParams& params, MemoryBudget& budget) {
   const CuckooShape shape = FirstShape(params);
   if (shape.fingerprint_bits > kMaxFingerprintBits) {
-    const double smallest = CuckooSmallestRate(BucketSizeOf(params)) / params.first_link_share;
+    const double smallest = CuckooSmallestRate(BucketSizeOf(params)) / params.first_share;
     // Rounded up in its last digit, so that what is told can be asked for.
     return Fail(ErrorCode::kInvalidArgument,
                 "error rate is too small for fingerprints of 32 bits; the smallest of a "
@@ -138,7 +138,7 @@ AddOutcome CuckooFilter::Grow() {
   if (!params().scaling()) return AddOutcome::kFull;
   const CuckooShape& last = newest().shape();
   const uint32_t index = chain_.size();
-  const double rate = RateOfLink(params(), index);
+  const double rate = RateOfSubFilter(params(), index);
   const uint32_t bits = std::max(last.fingerprint_bits, CuckooFingerprintBits(rate, last.bucket_size));
   if (bits > kMaxFingerprintBits || index == kMaxCuckooTables) return AddOutcome::kCannotGrow;
 
@@ -182,7 +182,7 @@ FilterInfo CuckooFilter::Info() const {
   uint64_t bits = 0;
   for (const CuckooTable* table = oldest_; table != nullptr; table = table->newer()) {
     const CuckooShape& shape = table->shape();
-    ++info.links;
+    ++info.sub_filters;
     info.capacity += shape.capacity;
     info.size_bytes = table->total_bytes();
     info.items += table->items();

@@ -4,7 +4,7 @@
 //
 // Idea        a table (cuckoo_table.h) keeps one fingerprint an addition. When the tables are full, a larger one is put
 //             before them, unless the filter does not grow. The rates of the tables add up, and share the requested
-//             rate as the links of a ScalableFilter do.
+//             rate as the sub-filters of a ScalableFilter do.
 // Operations  MayContain asks all tables. Add stores a fingerprint in the newest table, or in an older one that has
 //             room again, whether the item is there or not: what was added n times can be removed n times. Count is
 //             the number of equal fingerprints.

@@ -71,9 +71,9 @@ struct CuckooShape {
 
 // What a chain knows of an item: fractions of 2^64.
 struct CuckooKey {
-  uint64_t place;  // scaled by the buckets of a table: the item's first bucket
-  uint64_t sum;    // scaled alike: what its two buckets add up to, digit by digit
-  uint64_t print;  // whose upper bits are the fingerprint
+  uint64_t place;               // scaled by the buckets of a table: the item's first bucket
+  uint64_t sum;                 // scaled alike: what its two buckets add up to, digit by digit
+  uint64_t fingerprint_source;  // whose upper bits are the fingerprint
 };
 
 // Where an item may lie in a table. Before the oldest table there is one of one bucket, in which all items are alike.
@@ -114,7 +114,9 @@ class CuckooTable : public ChainMember<CuckooTable> {
     const uint64_t partner_digit = Subtract(sum - multiple_ * older.sum, bucket - multiple_ * older.bucket, multiple_);
     return {bucket, multiple_ * older.partner + partner_digit, sum};
   }
-  uint64_t FingerprintOf(const CuckooKey& key) const { return Fingerprint(key.print, shape_.fingerprint_bits); }
+  uint64_t FingerprintOf(const CuckooKey& key) const {
+    return Fingerprint(key.fingerprint_source, shape_.fingerprint_bits);
+  }
   // The other bucket of a fingerprint that lies in this one.
   uint64_t PartnerOf(uint64_t bucket, uint64_t fingerprint) const;
 
@@ -143,7 +145,7 @@ class CuckooTable : public ChainMember<CuckooTable> {
 
   CuckooTable(const CuckooShape& shape, const CuckooTable* older, BitMemory memory);
 
-  static uint64_t Fingerprint(uint64_t print, uint32_t bits) { return std::max<uint64_t>(1, print >> (64 - bits)); }
+  static uint64_t Fingerprint(uint64_t source, uint32_t bits) { return std::max<uint64_t>(1, source >> (64 - bits)); }
   // A hash of the oldest table's fingerprint (the finalizer of MurmurHash3).
   static uint64_t SumOf(uint64_t first_fingerprint) {
     uint64_t sum = first_fingerprint * 0xFF51AFD7ED558CCDULL;

@@ -21,7 +21,7 @@ FingerprintRecord GetTable(ByteReader& in) {
   table.shape.capacity = in.Get<uint64_t>();
   table.shape.error_rate = in.GetDouble();
   table.shape.slots = in.Get<uint64_t>();
-  table.shape.signature_bits = in.Get<uint32_t>();
+  table.shape.fingerprint_bits = in.Get<uint32_t>();
   table.items = in.Get<uint64_t>();
   table.taken = in.Get<uint64_t>();
   return table;
@@ -29,8 +29,8 @@ FingerprintRecord GetTable(ByteReader& in) {
 
 Status CheckTable(const FingerprintRecord& table, const std::string& which) {
   const FingerprintShape& shape = table.shape;
-  if (shape.signature_bits < 1 || shape.signature_bits > kMaxSignatureBits) {
-    return CorruptHeader("the signatures of " + which + " are not of 1 to 32 bits");
+  if (shape.fingerprint_bits < 1 || shape.fingerprint_bits > kMaxSlotFingerprintBits) {
+    return CorruptHeader("the fingerprints of " + which + " are not of 1 to 32 bits");
   }
   if (!(shape.error_rate > 0 && shape.error_rate < 1))
     return CorruptHeader("the error rate of " + which + " is impossible");
@@ -72,7 +72,7 @@ class FingerprintDecoder final : public PartsDecoder {
   Status FinishPart(size_t part, uint64_t) override {
     FingerprintTable& table = *tables_[part];
     const FingerprintShape& shape = table.shape();
-    if (!IsClearFrom(table.memory().bytes(), shape.slots * shape.signature_bits)) {
+    if (!IsClearFrom(table.memory().bytes(), shape.slots * shape.fingerprint_bits)) {
       return CorruptBody("bits behind the last slot of a table are set");
     }
     table.Restore(header_.tables[part].items);
@@ -103,7 +103,7 @@ std::string EncodeFingerprintHeader(const FingerprintHeader& header) {
     out.Put(table.shape.capacity);
     out.Put(table.shape.error_rate);
     out.Put(table.shape.slots);
-    out.Put(table.shape.signature_bits);
+    out.Put(table.shape.fingerprint_bits);
     out.Put(table.items);
     out.Put(table.taken);
   }

@@ -18,14 +18,14 @@ namespace {
 std::optional<FingerprintShape> ShapeFor(uint64_t capacity, double rate) {
   const std::optional<FingerprintSize> size = FingerprintSizeFor(capacity, rate);
   if (!size) return std::nullopt;
-  return FingerprintShape{capacity, rate, size->slots, size->signature_bits};
+  return FingerprintShape{capacity, rate, size->slots, size->fingerprint_bits};
 }
 
 Error TooSmallRate(const FilterParams& params) {
   // Rounded up in its last digit, so that what is told can be asked for.
-  const double smallest = SmallestFingerprintRate() / params.first_link_share * 1.05;
+  const double smallest = SmallestFingerprintRate() / params.first_share * 1.05;
   return {ErrorCode::kInvalidArgument,
-          "error rate is too small for signatures of 32 bits; the smallest of a fingerprint filter such as this is " +
+          "error rate is too small for fingerprints of 32 bits; the smallest of a fingerprint filter such as this is " +
               RoundedText(smallest, 2)};
 }
 
@@ -34,7 +34,7 @@ Error TooSmallRate(const FilterParams& params) {
 uint64_t FingerprintFilter::OverheadBytes() { return sizeof(FingerprintFilter) + sizeof(FingerprintTable) + 64; }
 
 Result<std::unique_ptr<Filter>> FingerprintFilter::Make(const FilterParams& params, MemoryBudget& budget) {
-  const std::optional<FingerprintShape> shape = ShapeFor(params.capacity, RateOfLink(params, 0));
+  const std::optional<FingerprintShape> shape = ShapeFor(params.capacity, RateOfSubFilter(params, 0));
   if (!shape) return tl::unexpected(TooSmallRate(params));
   Result<std::unique_ptr<FingerprintTable>> table = FingerprintTable::Make(*shape, budget);
   if (!table) return tl::unexpected(std::move(table).error());
@@ -97,8 +97,8 @@ AddOutcome FingerprintFilter::AddOne(const KeyHash& hash, AddOutcome& refusal) {
 AddOutcome FingerprintFilter::Grow() {
   if (!params().scaling()) return AddOutcome::kFull;
   const FingerprintTable& last = *chain_.newest();
-  const uint64_t capacity = CapacityOfNextLink(params(), last.capacity(), last.total_capacity());
-  const std::optional<FingerprintShape> shape = ShapeFor(capacity, RateOfLink(params(), last.index() + 1));
+  const uint64_t capacity = CapacityOfNextSubFilter(params(), last.capacity(), last.total_capacity());
+  const std::optional<FingerprintShape> shape = ShapeFor(capacity, RateOfSubFilter(params(), last.index() + 1));
   if (!shape || chain_.size() == kMaxFingerprintTables) return AddOutcome::kCannotGrow;
   Result<std::unique_ptr<FingerprintTable>> table = FingerprintTable::Make(*shape, budget());
   if (!table || !Append(std::move(*table))) return AddOutcome::kOutOfMemory;
@@ -117,15 +117,15 @@ FilterInfo FingerprintFilter::Info() const {
   const FingerprintTable* const newest = chain_.newest();
   info.capacity = newest->total_capacity();
   info.size_bytes = newest->total_bytes();
-  info.links = newest->index() + 1;
+  info.sub_filters = newest->index() + 1;
   info.hash_functions = 1;
-  info.fingerprint_bits = newest->shape().signature_bits;
+  info.fingerprint_bits = newest->shape().fingerprint_bits;
   for (const FingerprintTable* table = newest; table != nullptr; table = table->older()) {
     const FingerprintShape& shape = table->shape();
     info.items += table->items();
     slots += shape.slots;
     taken += table->taken();
-    bits += shape.slots * shape.signature_bits;
+    bits += shape.slots * shape.fingerprint_bits;
   }
   info.fill_ratio = static_cast<double>(taken) / static_cast<double>(slots);
   info.bits_per_item = static_cast<double>(bits) / static_cast<double>(info.capacity);

@@ -7,30 +7,34 @@ namespace bitsieve::core {
 
 namespace {
 
-double Signatures(uint32_t signature_bits) { return std::exp2(signature_bits) - 1; }
+double Fingerprints(uint32_t fingerprint_bits) { return std::exp2(fingerprint_bits) - 1; }
 
 // The largest load that keeps the rate, except for the limit: FingerprintRate solved for it.
-double LoadFor(uint32_t signature_bits, double rate) {
-  const double odds = rate * Signatures(signature_bits);
+double LoadFor(uint32_t fingerprint_bits, double rate) {
+  const double odds = rate * Fingerprints(fingerprint_bits);
   return std::min(odds / (1 + odds), kMaxFingerprintLoad);
 }
 
-double BitsPerItem(uint32_t signature_bits, double rate) { return signature_bits / LoadFor(signature_bits, rate); }
+double BitsPerItem(uint32_t fingerprint_bits, double rate) {
+  return fingerprint_bits / LoadFor(fingerprint_bits, rate);
+}
 
 }  // namespace
 
-double FingerprintRate(uint32_t signature_bits, double load) { return load / (1 - load) / Signatures(signature_bits); }
+double FingerprintRate(uint32_t fingerprint_bits, double load) {
+  return load / (1 - load) / Fingerprints(fingerprint_bits);
+}
 
 std::optional<FingerprintSize> FingerprintSizeFor(uint64_t capacity, double rate) {
   uint32_t bits = 2;  // so that there is a bit less
-  while (bits <= kMaxSignatureBits && FingerprintRate(bits, kMaxFingerprintLoad) > rate) ++bits;
+  while (bits <= kMaxSlotFingerprintBits && FingerprintRate(bits, kMaxFingerprintLoad) > rate) ++bits;
   // A bit less costs a load of at least 2/3 for 4/5: less memory if the load need not be lowered that far.
-  if (bits > kMaxSignatureBits || BitsPerItem(bits - 1, rate) < BitsPerItem(bits, rate)) --bits;
+  if (bits > kMaxSlotFingerprintBits || BitsPerItem(bits - 1, rate) < BitsPerItem(bits, rate)) --bits;
   if (rate < SmallestFingerprintRate()) return std::nullopt;
   const auto slots = static_cast<uint64_t>(std::ceil(static_cast<double>(capacity) / LoadFor(bits, rate)));
   return FingerprintSize{bits, std::max(slots, capacity + 1)};
 }
 
-double SmallestFingerprintRate() { return 2 / Signatures(kMaxSignatureBits); }
+double SmallestFingerprintRate() { return 2 / Fingerprints(kMaxSlotFingerprintBits); }
 
 }  // namespace bitsieve::core

@@ -15,14 +15,14 @@ Result<std::unique_ptr<FingerprintTable>> FingerprintTable::Make(const Fingerpri
   return std::unique_ptr<FingerprintTable>(new FingerprintTable(shape, std::move(*memory)));
 }
 
-// The formula holds for large tables of many signatures. In others it is counted how many signatures an absent item may
-// have and be taken for known, by its home: those that no smaller or equal one precedes in the run from there on. All
-// homes are alike, so the first are enough.
+// The formula holds for large tables of many fingerprints. In others it is counted how many fingerprints an absent item
+// may have and be taken for known, by its home: those that no smaller or equal one precedes in the run from there on.
+// All homes are alike, so the first are enough.
 double FingerprintTable::EstimatedRate() const {
   constexpr uint64_t kEnoughHomes = 1 << 17;
   constexpr uint32_t kManyBits = 10;
-  if (shape_.slots > kEnoughHomes && shape_.signature_bits > kManyBits) {
-    return FingerprintRate(shape_.signature_bits, Load());
+  if (shape_.slots > kEnoughHomes && shape_.fingerprint_bits > kManyBits) {
+    return FingerprintRate(shape_.fingerprint_bits, Load());
   }
   const uint64_t homes = std::min(shape_.slots, kEnoughHomes);
   uint64_t found = 0;
@@ -30,43 +30,43 @@ double FingerprintTable::EstimatedRate() const {
     uint64_t smallest = UINT64_MAX;
     uint64_t slot = home;
     for (uint64_t i = 0; i < shape_.slots; ++i, slot = Behind(slot)) {
-      const uint64_t signature = slots_.Get(slot);
-      if (signature == 0) break;
-      if (signature < smallest) {
-        smallest = signature;
+      const uint64_t fingerprint = slots_.Get(slot);
+      if (fingerprint == 0) break;
+      if (fingerprint < smallest) {
+        smallest = fingerprint;
         ++found;
       }
     }
   }
-  const double signatures = std::exp2(shape_.signature_bits) - 1;
-  return static_cast<double>(found) / static_cast<double>(homes) / signatures;
+  const double fingerprints = std::exp2(shape_.fingerprint_bits) - 1;
+  return static_cast<double>(found) / static_cast<double>(homes) / fingerprints;
 }
 
 bool FingerprintTable::Contains(const KeyHash& hash) const {
-  const uint64_t signature = SignatureOf(hash);
-  const uint64_t in_a_run = 64 / shape_.signature_bits;
+  const uint64_t fingerprint = FingerprintOf(hash);
+  const uint64_t in_a_run = 64 / shape_.fingerprint_bits;
   uint64_t slot = HomeOf(hash);
   // As many at a time as a word holds; the last slots, behind which the first ones come, one by one.
   while (slot + in_a_run <= shape_.slots) {
     uint64_t run = slots_.Run(slot);
-    for (uint64_t i = 0; i < in_a_run; ++i, run >>= shape_.signature_bits) {
+    for (uint64_t i = 0; i < in_a_run; ++i, run >>= shape_.fingerprint_bits) {
       const uint64_t there = run & slots_.mask();
-      if (there <= signature) return there == signature;
+      if (there <= fingerprint) return there == fingerprint;
     }
     slot += in_a_run;
   }
   slot %= shape_.slots;
   uint64_t there = slots_.Get(slot);
-  while (there > signature) {
+  while (there > fingerprint) {
     slot = Behind(slot);
     there = slots_.Get(slot);
   }
-  return there == signature;
+  return there == fingerprint;
 }
 
 void FingerprintTable::Insert(const KeyHash& hash) {
   assert(HasRoom());
-  uint64_t carried = SignatureOf(hash);
+  uint64_t carried = FingerprintOf(hash);
   for (uint64_t slot = HomeOf(hash);; slot = Behind(slot)) {
     const uint64_t there = slots_.Get(slot);
     if (there == carried) break;
@@ -82,11 +82,11 @@ void FingerprintTable::Insert(const KeyHash& hash) {
 }
 
 // A slot may lie across two words, of different chunks of an image.
-void FingerprintTable::Put(uint64_t slot, uint64_t signature) {
+void FingerprintTable::Put(uint64_t slot, uint64_t fingerprint) {
   const uint64_t offset = slots_.ByteOf(slot);
   memory_.BeforeWrite(offset);
   memory_.BeforeWrite(offset + sizeof(uint64_t));
-  slots_.Set(slot, signature);
+  slots_.Set(slot, fingerprint);
 }
 
 void FingerprintTable::Restore(uint64_t items) {

@@ -1,21 +1,21 @@
-// fingerprint_table.h: an open-addressing table of signatures, of fixed size, as one of a chain of them. The chain is
+// fingerprint_table.h: an open-addressing table of fingerprints, of fixed size, as one of a chain of them. The chain is
 // FingerprintFilter.
 //
-// Idea        half of an item's hash chooses a slot, its home; of the other half, r bits are its signature, which is
-//             stored there or in the next free slot behind. Probing is *ordered* (Amble, Knuth): on its way a signature
-//             takes the slot of a smaller one, which then goes on in its place. So from each item's home on to its own
-//             signature there are none but larger ones, and who looks for one stops at the first that is smaller, or
-//             none. Absent items are found out sooner than in an unordered table, and compared with fewer signatures:
-//             the error rate is lower by half and more (fingerprint_sizing.h).
+// Idea        half of an item's hash chooses a slot, its home; of the other half, r bits are its fingerprint, which is
+//             stored there or in the next free slot behind. Probing is *ordered* (Amble, Knuth): on its way a
+//             fingerprint takes the slot of a smaller one, which then goes on in its place. So from each item's home on
+//             to its own fingerprint there are none but larger ones, and who looks for one stops at the first that is
+//             smaller, or none. Absent items are found out sooner than in an unordered table, and compared with fewer
+//             fingerprints: the error rate is lower by half and more (fingerprint_sizing.h).
 // Layout      n slots of r bits, packed without gaps: slot i is bits i r to i r + r - 1 of the memory, bit x of it in
 //             byte x / 8 under the mask 1 << (x % 8); a spare word and the rest of its line stay clear. A slot of 0 is
 //             empty. Probing goes on from the last slot to the first. All persists.
 //
 //               home of x ->  | 901 | 877 | 340 |  0  |    877 is found in the second slot; 500 is not there, which the
 //                                                          third slot tells; 200 would be put into the fourth
-// Hashing     home: the low half, by multiply-shift onto n. Signature: the high half, by multiply-shift onto 2^r - 1,
+// Hashing     home: the low half, by multiply-shift onto n. Fingerprint: the high half, by multiply-shift onto 2^r - 1,
 //             plus 1: so all are equally likely and none is 0.
-// Equal ones  an item that meets its own signature is taken for present. One that was displaced and meets its like is
+// Equal ones  an item that meets its own fingerprint is taken for present. One that was displaced and meets its like is
 //             dropped: whoever looks for it comes by there, too. So fewer slots may be taken than items were added.
 // Ends        every walk ends: fewer slots are taken than there are, and an empty one ends any. With a load of 0.8 an
 //             add walks 13 slots on average, a lookup 5, whether the item is there or not; all in one cache line or
@@ -37,15 +37,15 @@
 
 namespace bitsieve::core {
 
-// All that determines where a table's signatures lie. Persisted, so that later versions may size otherwise.
+// All that determines where a table's fingerprints lie. Persisted, so that later versions may size otherwise.
 struct FingerprintShape {
-  uint64_t capacity;        // items
-  double error_rate;        // of this table alone, when full
-  uint64_t slots;           // n, above the capacity
-  uint32_t signature_bits;  // r
+  uint64_t capacity;          // items
+  double error_rate;          // of this table alone, when full
+  uint64_t slots;             // n, above the capacity
+  uint32_t fingerprint_bits;  // r
 
   uint64_t SizeBytes() const {
-    return (PackedSlots::BytesFor(slots, signature_bits) + kLineBytes - 1) / kLineBytes * kLineBytes;
+    return (PackedSlots::BytesFor(slots, fingerprint_bits) + kLineBytes - 1) / kLineBytes * kLineBytes;
   }
 };
 
@@ -78,14 +78,14 @@ class FingerprintTable : public ChainMember<FingerprintTable> {
 
  private:
   FingerprintTable(const FingerprintShape& shape, BitMemory memory)
-      : shape_(shape), memory_(std::move(memory)), slots_(memory_.data(), shape.signature_bits) {}
+      : shape_(shape), memory_(std::move(memory)), slots_(memory_.data(), shape.fingerprint_bits) {}
 
   uint64_t HomeOf(const KeyHash& hash) const { return MultiplyHigh(hash.low, shape_.slots); }
-  uint64_t SignatureOf(const KeyHash& hash) const {
-    return 1 + MultiplyHigh(hash.high, (uint64_t{1} << shape_.signature_bits) - 1);
+  uint64_t FingerprintOf(const KeyHash& hash) const {
+    return 1 + MultiplyHigh(hash.high, (uint64_t{1} << shape_.fingerprint_bits) - 1);
   }
   uint64_t Behind(uint64_t slot) const { return slot + 1 == shape_.slots ? 0 : slot + 1; }
-  void Put(uint64_t slot, uint64_t signature);
+  void Put(uint64_t slot, uint64_t fingerprint);
 
   // Constant after construction, except for the bits themselves.
   const FingerprintShape shape_;

@@ -22,19 +22,19 @@ uint64_t WordBits(uint64_t bits) { return (bits + 63) / 64 * 64; }
 
 }  // namespace
 
-constexpr LinkLayout kRedisBloomLayout{
+constexpr SubFilterLayout kRedisBloomLayout{
     .shape_for =
         [](uint64_t capacity, double error_rate, const FilterParams& params) {
           return RedisBloom::ShapeFor(capacity, error_rate, RedisBloom::RoundingOf(params));
         },
     .is_valid = RedisBloom::IsValidShape,
-    .make = [](const LinkShape& shape, BitMemory memory) -> std::unique_ptr<Link> {
+    .make = [](const SubFilterShape& shape, BitMemory memory) -> std::unique_ptr<SubFilter> {
       return std::make_unique<RedisBloom>(shape, std::move(memory));
     },
     .byte_body = true,
 };
 
-RedisBloom::RedisBloom(const LinkShape& shape, BitMemory memory)
+RedisBloom::RedisBloom(const SubFilterShape& shape, BitMemory memory)
     : SpreadBloom(shape, std::move(memory),
                   shape.log2_positions == 0 ? shape.bits : uint64_t{1} << shape.log2_positions) {}
 
@@ -50,8 +50,8 @@ uint32_t RedisBloom::HashFunctions(double bits_per_entry) {
   return hashes >= 1 && hashes <= kMaxHashFunctions ? static_cast<uint32_t>(hashes) : 0;
 }
 
-LinkShape RedisBloom::ShapeFor(uint64_t capacity, double error_rate, Rounding rounding) {
-  LinkShape shape{&kRedisBloomLayout, capacity, error_rate, 0, 0, 0};
+SubFilterShape RedisBloom::ShapeFor(uint64_t capacity, double error_rate, Rounding rounding) {
+  SubFilterShape shape{&kRedisBloomLayout, capacity, error_rate, 0, 0, 0};
   shape.bits_per_entry = BitsPerEntry(error_rate);
   shape.hash_functions = HashFunctions(shape.bits_per_entry);
   const double wanted = static_cast<double>(capacity) * shape.bits_per_entry;
@@ -67,7 +67,7 @@ LinkShape RedisBloom::ShapeFor(uint64_t capacity, double error_rate, Rounding ro
   return shape;
 }
 
-bool RedisBloom::IsValidShape(const LinkShape& shape) {
+bool RedisBloom::IsValidShape(const SubFilterShape& shape) {
   const double wanted = static_cast<double>(shape.capacity) * shape.bits_per_entry;
   // Written so that NaN is refused.
   return shape.capacity <= kMaxEntries && shape.lines_per_item == 0 && shape.bits >= 8 && shape.bits % 8 == 0 &&

@@ -17,7 +17,7 @@
 // Limits      the items' hashes are the same in every filter: there is no seed, so who knows an item that is wrongly
 //             told present knows it for every filter of this size. Plain double hashing does not keep low rates on
 //             small filters (classic_bloom.h).
-// Threads     as Link.
+// Threads     as Sub-filter.
 // Persisted   type 7; docs/filters/redisbloom.md.
 #pragma once
 
@@ -26,7 +26,7 @@
 
 namespace bitsieve::core {
 
-extern const LinkLayout kRedisBloomLayout;
+extern const SubFilterLayout kRedisBloomLayout;
 
 class RedisBloom final : public SpreadBloom<SteppedPositions> {
  public:
@@ -34,17 +34,17 @@ class RedisBloom final : public SpreadBloom<SteppedPositions> {
   enum class Rounding { kToWords, kToPowerOfTwo };
   static Rounding RoundingOf(const FilterParams& params);
 
-  static constexpr uint64_t kMaxBytes = uint64_t{1} << 53;  // of a link; also of all of a filter's
+  static constexpr uint64_t kMaxBytes = uint64_t{1} << 53;  // of a sub-filter; also of all of a filter's
   static constexpr uint64_t kMaxEntries = uint64_t{1} << 50;
   static constexpr uint32_t kMaxHashFunctions = 1100;  // the smallest rate that a double can tell needs 1075
 
-  RedisBloom(const LinkShape& shape, BitMemory memory);
+  RedisBloom(const SubFilterShape& shape, BitMemory memory);
 
   static double BitsPerEntry(double error_rate);
   static uint32_t HashFunctions(double bits_per_entry);
   // Of a capacity so large that no memory holds it, a shape that is not valid.
-  static LinkShape ShapeFor(uint64_t capacity, double error_rate, Rounding rounding);
-  static bool IsValidShape(const LinkShape& shape);
+  static SubFilterShape ShapeFor(uint64_t capacity, double error_rate, Rounding rounding);
+  static bool IsValidShape(const SubFilterShape& shape);
 
   std::optional<double> EstimatedRate() const override;
 };

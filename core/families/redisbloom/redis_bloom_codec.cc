@@ -18,13 +18,13 @@ constexpr uint32_t kNoScaling = 8;
 constexpr uint32_t kKnownOptions = 15;
 
 constexpr size_t kFixedBytes = 20;
-constexpr size_t kLinkBytes = 53;
+constexpr size_t kSubFilterBytes = 53;
 // Before 2.2: no growth, and 32-bit entries.
 constexpr size_t kOldFixedBytes = 16;
-constexpr size_t kOldLinkBytes = 49;
+constexpr size_t kOldSubFilterBytes = 49;
 constexpr uint32_t kOldGrowth = 2;
 
-constexpr uint64_t kMaxProbes = 1 << 20;  // of one lookup, over all links
+constexpr uint64_t kMaxProbes = 1 << 20;  // of one lookup, over all sub-filters
 
 constexpr std::string_view kSource = "RedisBloom header";  // of errors
 
@@ -35,7 +35,7 @@ uint32_t OptionsOf(const FilterParams& params) {
 
 struct Fields {
   uint64_t items;
-  uint32_t links;
+  uint32_t sub_filters;
   uint32_t options;
   uint32_t growth;
   bool old;
@@ -44,12 +44,13 @@ struct Fields {
 Result<Fields> GetFields(ByteReader& in, size_t bytes) {
   Fields fields{};
   fields.items = in.Get<uint64_t>();
-  fields.links = in.Get<uint32_t>();
+  fields.sub_filters = in.Get<uint32_t>();
   fields.options = in.Get<uint32_t>();
   if (!in.ok()) return Corrupt(kSource, "it is too short");
-  if (fields.links == 0 || fields.links > kMaxLinks) return Corrupt(kSource, "the number of filters is out of range");
-  fields.old = bytes == kOldFixedBytes + kOldLinkBytes * fields.links;
-  if (!fields.old && bytes != kFixedBytes + kLinkBytes * fields.links) {
+  if (fields.sub_filters == 0 || fields.sub_filters > kMaxSubFilters)
+    return Corrupt(kSource, "the number of filters is out of range");
+  fields.old = bytes == kOldFixedBytes + kOldSubFilterBytes * fields.sub_filters;
+  if (!fields.old && bytes != kFixedBytes + kSubFilterBytes * fields.sub_filters) {
     return Corrupt(kSource, "its length does not fit its number of filters");
   }
   fields.growth = fields.old ? kOldGrowth : in.Get<uint32_t>();
@@ -60,52 +61,54 @@ Result<Fields> GetFields(ByteReader& in, size_t bytes) {
 }
 
 // The bits that `bytes` are, if the field that tells them agrees. Old versions left it empty, or gave the modulus.
-bool GetBits(uint64_t bytes, uint64_t told, bool old, LinkShape& shape) {
+bool GetBits(uint64_t bytes, uint64_t told, bool old, SubFilterShape& shape) {
   if (bytes == 0 || bytes > RedisBloom::kMaxBytes) return false;
   shape.bits = bytes * 8;
   if (told == shape.bits) return true;
   return old && shape.log2_positions != 0 && (told == 0 || told == uint64_t{1} << shape.log2_positions);
 }
 
-Result<LinkRecord> GetLink(ByteReader& in, bool old, const std::string& which) {
-  LinkRecord link{};
-  link.shape.layout = &kRedisBloomLayout;
+Result<SubFilterRecord> GetSubFilter(ByteReader& in, bool old, const std::string& which) {
+  SubFilterRecord sub_filter{};
+  sub_filter.shape.layout = &kRedisBloomLayout;
   const auto bytes = in.Get<uint64_t>();
   const auto bits = in.Get<uint64_t>();
-  link.items = in.Get<uint64_t>();
-  link.shape.error_rate = in.GetDouble();
-  link.shape.bits_per_entry = in.GetDouble();
-  link.shape.hash_functions = in.Get<uint32_t>();
-  link.shape.capacity = old ? in.Get<uint32_t>() : in.Get<uint64_t>();
-  link.shape.log2_positions = in.Get<uint8_t>();
-  if (link.shape.log2_positions > 63) return Corrupt(kSource, "n2 of " + which + " is out of range");
-  if (!GetBits(bytes, bits, old, link.shape)) return Corrupt(kSource, "bits and bytes of " + which + " do not fit");
-  if (!IsValid(link.shape)) return Corrupt(kSource, "the shape of " + which + " is impossible");
-  if (link.items > link.shape.capacity) return Corrupt(kSource, which + " holds more than it can");
-  return link;
+  sub_filter.items = in.Get<uint64_t>();
+  sub_filter.shape.error_rate = in.GetDouble();
+  sub_filter.shape.bits_per_entry = in.GetDouble();
+  sub_filter.shape.hash_functions = in.Get<uint32_t>();
+  sub_filter.shape.capacity = old ? in.Get<uint32_t>() : in.Get<uint64_t>();
+  sub_filter.shape.log2_positions = in.Get<uint8_t>();
+  if (sub_filter.shape.log2_positions > 63) return Corrupt(kSource, "n2 of " + which + " is out of range");
+  if (!GetBits(bytes, bits, old, sub_filter.shape))
+    return Corrupt(kSource, "bits and bytes of " + which + " do not fit");
+  if (!IsValid(sub_filter.shape)) return Corrupt(kSource, "the shape of " + which + " is impossible");
+  if (sub_filter.items > sub_filter.shape.capacity) return Corrupt(kSource, which + " holds more than it can");
+  return sub_filter;
 }
 
-Result<std::vector<LinkRecord>> GetLinks(ByteReader& in, const Fields& fields) {
-  std::vector<LinkRecord> links;
+Result<std::vector<SubFilterRecord>> GetSubFilters(ByteReader& in, const Fields& fields) {
+  std::vector<SubFilterRecord> sub_filters;
   uint64_t items = 0;
   uint64_t bytes = 0;
   uint64_t probes = 0;
-  for (uint32_t i = 0; i < fields.links; ++i) {
-    const Result<LinkRecord> link = GetLink(in, fields.old, "filter " + std::to_string(i));
-    if (!link) return tl::unexpected(link.error());
-    bytes += link->shape.BodyBytes();
-    probes += link->shape.hash_functions;
+  for (uint32_t i = 0; i < fields.sub_filters; ++i) {
+    const Result<SubFilterRecord> sub_filter = GetSubFilter(in, fields.old, "filter " + std::to_string(i));
+    if (!sub_filter) return tl::unexpected(sub_filter.error());
+    bytes += sub_filter->shape.BodyBytes();
+    probes += sub_filter->shape.hash_functions;
     if (bytes > RedisBloom::kMaxBytes || probes > kMaxProbes) return Corrupt(kSource, "it is too large");
-    items += link->items;
-    links.push_back(*link);
+    items += sub_filter->items;
+    sub_filters.push_back(*sub_filter);
   }
   if (items != fields.items) return Corrupt(kSource, "the sizes of its filters do not add up to its own");
-  return links;
+  return sub_filters;
 }
 
-// What the filter was asked for, as far as its header tells: the rate of its first link is half of it, or all of it in
-// one that does not scale. (Old versions gave the first link all of it. Twice that is still above the sum of all.)
-FilterParams ParamsOf(const Fields& fields, const LinkShape& first) {
+// What the filter was asked for, as far as its header tells: the rate of its first sub-filter is half of it, or all of
+// it in one that does not scale. (Old versions gave the first sub-filter all of it. Twice that is still above the sum
+// of all.)
+FilterParams ParamsOf(const Fields& fields, const SubFilterShape& first) {
   FilterParams params;
   params.type = kRedisBloomType;
   params.capacity = first.capacity;
@@ -119,24 +122,24 @@ FilterParams ParamsOf(const Fields& fields, const LinkShape& first) {
 
 }  // namespace
 
-std::string EncodeRedisBloomHeader(const FilterParams& params, const std::vector<LinkRecord>& links) {
+std::string EncodeRedisBloomHeader(const FilterParams& params, const std::vector<SubFilterRecord>& sub_filters) {
   std::string bytes;
   ByteWriter out(bytes);
   uint64_t items = 0;
-  for (const LinkRecord& link : links) items += link.items;
+  for (const SubFilterRecord& sub_filter : sub_filters) items += sub_filter.items;
   out.Put(items);
-  out.Put(static_cast<uint32_t>(links.size()));
+  out.Put(static_cast<uint32_t>(sub_filters.size()));
   out.Put(OptionsOf(params));
   out.Put(params.scaling() ? params.expansion : RedisBloomMarksOf(params).growth);
-  for (const LinkRecord& link : links) {
-    out.Put(link.shape.BodyBytes());
-    out.Put(link.shape.bits);
-    out.Put(link.items);
-    out.Put(link.shape.error_rate);
-    out.Put(link.shape.bits_per_entry);
-    out.Put(link.shape.hash_functions);
-    out.Put(link.shape.capacity);
-    out.Put(link.shape.log2_positions);
+  for (const SubFilterRecord& sub_filter : sub_filters) {
+    out.Put(sub_filter.shape.BodyBytes());
+    out.Put(sub_filter.shape.bits);
+    out.Put(sub_filter.items);
+    out.Put(sub_filter.shape.error_rate);
+    out.Put(sub_filter.shape.bits_per_entry);
+    out.Put(sub_filter.shape.hash_functions);
+    out.Put(sub_filter.shape.capacity);
+    out.Put(sub_filter.shape.log2_positions);
   }
   return bytes;
 }
@@ -145,11 +148,11 @@ Result<ChainHeader> DecodeRedisBloomHeader(std::string_view bytes) {
   ByteReader in(bytes);
   const Result<Fields> fields = GetFields(in, bytes.size());
   if (!fields) return tl::unexpected(fields.error());
-  Result<std::vector<LinkRecord>> links = GetLinks(in, *fields);
-  if (!links) return tl::unexpected(links.error());
-  const FilterParams params = ParamsOf(*fields, links->front().shape);
+  Result<std::vector<SubFilterRecord>> sub_filters = GetSubFilters(in, *fields);
+  if (!sub_filters) return tl::unexpected(sub_filters.error());
+  const FilterParams params = ParamsOf(*fields, sub_filters->front().shape);
   if (const Status status = Validate(params); !status) return Corrupt(kSource, status.error().message);
-  return ChainHeader{kRedisBloomChain, params, std::move(*links)};
+  return ChainHeader{kRedisBloomChain, params, std::move(*sub_filters)};
 }
 
 Result<std::unique_ptr<FilterDecoder>> OpenRedisBloom(std::string_view header_bytes, MemoryBudget& budget) {

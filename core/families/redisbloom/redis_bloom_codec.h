@@ -12,10 +12,10 @@
 
 namespace bitsieve::core {
 
-std::string EncodeRedisBloomHeader(const FilterParams& params, const std::vector<LinkRecord>& links);
+std::string EncodeRedisBloomHeader(const FilterParams& params, const std::vector<SubFilterRecord>& sub_filters);
 // kCorrupt names the field. Headers of all versions.
 Result<ChainHeader> DecodeRedisBloomHeader(std::string_view bytes);
-// Begins to read a filter whose header is RedisBloom's own; its body is the links' bytes end to end.
+// Begins to read a filter whose header is RedisBloom's own; its body is the sub-filters' bytes end to end.
 Result<std::unique_ptr<FilterDecoder>> OpenRedisBloom(std::string_view header, MemoryBudget& budget);
 
 }  // namespace bitsieve::core

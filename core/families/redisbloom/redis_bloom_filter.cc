@@ -14,20 +14,21 @@ constexpr ChainType kRedisBloomChain{
     },
     RedisBloomFilter::FirstShape};
 
-Result<LinkShape> RedisBloomFilter::FirstShape(const ChainType&, const FilterParams& params) {
-  const double rate = params.error_rate * params.first_link_share;
-  const LinkShape shape = RedisBloom::ShapeFor(params.capacity, rate, RedisBloom::RoundingOf(params));
+Result<SubFilterShape> RedisBloomFilter::FirstShape(const ChainType&, const FilterParams& params) {
+  const double rate = params.error_rate * params.first_share;
+  const SubFilterShape shape = RedisBloom::ShapeFor(params.capacity, rate, RedisBloom::RoundingOf(params));
   if (!IsValid(shape))
     return Fail(ErrorCode::kInvalidArgument, "no filter of this capacity and error rate is possible");
   return shape;
 }
 
-std::optional<LinkShape> RedisBloomFilter::NextShape(const Link& newest) const {
-  const LinkShape& before = newest.shape();
+std::optional<SubFilterShape> RedisBloomFilter::NextShape(const SubFilter& newest) const {
+  const SubFilterShape& before = newest.shape();
   uint64_t capacity = 0;
   if (__builtin_mul_overflow(before.capacity, uint64_t{params().expansion}, &capacity)) return std::nullopt;
-  const LinkShape shape = RedisBloom::ShapeFor(capacity, before.error_rate * 0.5, RedisBloom::RoundingOf(params()));
-  if (newest.index() + 1 == kMaxLinks || !IsValid(shape)) return std::nullopt;
+  const SubFilterShape shape =
+      RedisBloom::ShapeFor(capacity, before.error_rate * 0.5, RedisBloom::RoundingOf(params()));
+  if (newest.index() + 1 == kMaxSubFilters || !IsValid(shape)) return std::nullopt;
   return shape;
 }
 
@@ -39,31 +40,32 @@ FilterInfo RedisBloomFilter::Info() const {
 
 uint64_t RedisBloomFilter::size_bytes() const {
   constexpr uint64_t kFixedSize = 32;
-  constexpr uint64_t kSizeOfLink = 64;
-  return kFixedSize + chain().Sum([](const Link& link) { return kSizeOfLink + link.shape().BodyBytes(); });
+  constexpr uint64_t kSizeOfSubFilter = 64;
+  return kFixedSize +
+         chain().Sum([](const SubFilter& sub_filter) { return kSizeOfSubFilter + sub_filter.shape().BodyBytes(); });
 }
 
 std::string RedisBloomFilter::Header() const {
-  std::vector<LinkRecord> records;
-  for (const Link* link : Links()) records.push_back({link->shape(), link->items()});
+  std::vector<SubFilterRecord> records;
+  for (const SubFilter* sub_filter : AllSubFilters()) records.push_back({sub_filter->shape(), sub_filter->items()});
   return EncodeRedisBloomHeader(params(), records);
 }
 
 std::string RedisBloomFilter::ReadPiece(uint64_t offset, size_t most) const {
-  for (const Link* link : Links()) {
-    const uint64_t size = link->shape().BodyBytes();
+  for (const SubFilter* sub_filter : AllSubFilters()) {
+    const uint64_t size = sub_filter->shape().BodyBytes();
     if (offset >= size) {
       offset -= size;
       continue;
     }
     std::string piece(std::min<uint64_t>(size - offset, most), '\0');
-    link->memory().CopyOut(offset, std::as_writable_bytes(std::span(piece)));
+    sub_filter->memory().CopyOut(offset, std::as_writable_bytes(std::span(piece)));
     return piece;
   }
   return {};
 }
 
-std::string RedisBloomFilter::EncodeHeader(const std::vector<LinkRecord>& records) const {
+std::string RedisBloomFilter::EncodeHeader(const std::vector<SubFilterRecord>& records) const {
   std::string bytes;
   BeginHeader(bytes, kRedisBloomType);
   bytes += EncodeRedisBloomHeader(params(), records);

@@ -1,9 +1,9 @@
-// redis_bloom_filter.h: a chain of RedisBloom links that grows as RedisBloom's filters do, and the header by which
-// RedisBloom tells of one (BF.SCANDUMP's first piece).
+// redis_bloom_filter.h: a chain of RedisBloom sub-filters that grows as RedisBloom's filters do, and the header by
+// which RedisBloom tells of one (BF.SCANDUMP's first piece).
 //
-// Growth      a new link has `expansion` times the entries of the one before, and half its error rate: the first has
-//             half the asked one (all of it if the filter does not grow), so that their sum stays below it. Nothing
-//             bounds the number of links: with EXPANSION 1 each lookup asks more and more of them.
+// Growth      a new sub-filter has `expansion` times the entries of the one before, and half its error rate: the first
+//             has half the asked one (all of it if the filter does not grow), so that their sum stays below it. Nothing
+//             bounds the number of sub-filters: with EXPANSION 1 each lookup asks more and more of them.
 // Limits      growing ends (kCannotGrow) where RedisBloom's numbers would wrap around, or the rate would be 0.
 // Reading     a header is hostile until it is checked. Stored numbers are kept, never worked out again: versions have
 //             differed in how they shared the rate and rounded.
@@ -23,20 +23,20 @@ class RedisBloomFilter final : public ScalableFilter {
  public:
   using ScalableFilter::ScalableFilter;
 
-  static Result<LinkShape> FirstShape(const ChainType& type, const FilterParams& params);
+  static Result<SubFilterShape> FirstShape(const ChainType& type, const FilterParams& params);
 
   FilterInfo Info() const override;
   // As RedisBloom reports it.
   uint64_t size_bytes() const override;
   // As of now.
   std::string Header() const;
-  // The bytes that begin at `offset` of the links' bytes end to end, oldest first: at most `most`, and none beyond the
-  // end of a link, as RedisBloom hands them out. None beyond the last.
+  // The bytes that begin at `offset` of the sub-filters' bytes end to end, oldest first: at most `most`, and none
+  // beyond the end of a sub-filter, as RedisBloom hands them out. None beyond the last.
   std::string ReadPiece(uint64_t offset, size_t most) const;
 
  private:
-  std::optional<LinkShape> NextShape(const Link& newest) const override;
-  std::string EncodeHeader(const std::vector<LinkRecord>& records) const override;
+  std::optional<SubFilterShape> NextShape(const SubFilter& newest) const override;
+  std::string EncodeHeader(const std::vector<SubFilterRecord>& records) const override;
 };
 
 // The chain of such a filter.

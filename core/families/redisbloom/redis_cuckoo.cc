@@ -20,11 +20,11 @@ struct RedisCuckoo::FullPairs {
   struct Pair {
     uint64_t first = 0;
     uint64_t filters = 0;
-    uint8_t print = 0;
+    uint8_t fingerprint = 0;
   };
 
   explicit FullPairs(MemoryReservation reserved) : reservation(std::move(reserved)) {}
-  Pair& Of(const CuckooPrint& print) { return pairs[(print.first * 0x9E3779B97F4A7C15ULL) >> 56]; }
+  Pair& Of(const CuckooFingerprint& fingerprint) { return pairs[(fingerprint.first * 0x9E3779B97F4A7C15ULL) >> 56]; }
 
   const MemoryReservation reservation;
   std::array<Pair, 256> pairs;
@@ -33,7 +33,7 @@ struct RedisCuckoo::FullPairs {
 // How far a compaction has come.
 struct RedisCuckoo::Compaction {
   bool past_stuck;
-  uint64_t index;  // of the sub-filter whose prints are being moved
+  uint64_t index;  // of the sub-filter whose fingerprints are being moved
   uint64_t slot = 0;
 };
 
@@ -86,26 +86,26 @@ Status RedisCuckoo::Append(std::unique_ptr<RedisCuckooTable> table) {
 
 // ---- reading
 
-bool RedisCuckoo::Contains(const CuckooPrint& print) const {
-  return chain_.Holds([&print](const RedisCuckooTable& table) { return table.Contains(print); });
+bool RedisCuckoo::Contains(const CuckooFingerprint& fingerprint) const {
+  return chain_.Holds([&fingerprint](const RedisCuckooTable& table) { return table.Contains(fingerprint); });
 }
 
 void RedisCuckoo::PrefetchLines(const KeyHash& hash) const {
   constexpr int kMost = 32;  // of very many sub-filters the others may never be looked at
-  const CuckooPrint print = RedisCuckooTable::PrintOf(hash);
+  const CuckooFingerprint fingerprint = RedisCuckooTable::FingerprintOf(hash);
   const RedisCuckooTable* table = chain_.newest();
-  for (int i = 0; table != nullptr && i < kMost; table = table->older(), ++i) table->Prefetch(print);
+  for (int i = 0; table != nullptr && i < kMost; table = table->older(), ++i) table->Prefetch(fingerprint);
 }
 
 void RedisCuckoo::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
-  version_.FindEach(present, [&](size_t i) { return Contains(RedisCuckooTable::PrintOf(hashes[i])); });
+  version_.FindEach(present, [&](size_t i) { return Contains(RedisCuckooTable::FingerprintOf(hashes[i])); });
 }
 
 void RedisCuckoo::Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const {
   for (size_t i = 0; i < hashes.size(); ++i) {
-    const CuckooPrint print = RedisCuckooTable::PrintOf(hashes[i]);
+    const CuckooFingerprint fingerprint = RedisCuckooTable::FingerprintOf(hashes[i]);
     counts[i] = version_.AtRest(
-        [&] { return chain_.Sum([&print](const RedisCuckooTable& table) { return table.Count(print); }); });
+        [&] { return chain_.Sum([&fingerprint](const RedisCuckooTable& table) { return table.Count(fingerprint); }); });
   }
 }
 
@@ -113,7 +113,7 @@ void RedisCuckoo::Count(std::span<const KeyHash> hashes, std::span<uint64_t> cou
 
 size_t RedisCuckoo::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   for (size_t i = 0; i < hashes.size(); ++i) {
-    outcomes[i] = AddOne(RedisCuckooTable::PrintOf(hashes[i]), Presence::kTold);
+    outcomes[i] = AddOne(RedisCuckooTable::FingerprintOf(hashes[i]), Presence::kTold);
     if (outcomes[i] == AddOutcome::kFull) return i + 1;
   }
   return hashes.size();
@@ -128,56 +128,56 @@ size_t RedisCuckoo::Insert(std::span<const KeyHash> hashes, Presence presence, u
   }
   size_t done = 0;
   for (; done < hashes.size() && filters() < most_filters; ++done) {
-    outcomes[done] = AddOne(RedisCuckooTable::PrintOf(hashes[done]), presence);
+    outcomes[done] = AddOne(RedisCuckooTable::FingerprintOf(hashes[done]), presence);
   }
   ReportAdded(hashes.first(done), outcomes.first(done), presence != Presence::kSkipped, hashes.size());
   return done;
 }
 
-AddOutcome RedisCuckoo::AddOne(const CuckooPrint& print, Presence presence) {
-  const bool present = presence != Presence::kIgnored && Contains(print);
+AddOutcome RedisCuckoo::AddOne(const CuckooFingerprint& fingerprint, Presence presence) {
+  const bool present = presence != Presence::kIgnored && Contains(fingerprint);
   if (present && presence == Presence::kSkipped) return AddOutcome::kPresent;
-  const AddOutcome outcome = Store(print);
+  const AddOutcome outcome = Store(fingerprint);
   if (outcome != AddOutcome::kAdded) return outcome;
   items_.store(ItemCount() + 1, std::memory_order_relaxed);
   TellChange();
   return present ? AddOutcome::kPresent : AddOutcome::kAdded;
 }
 
-AddOutcome RedisCuckoo::Store(const CuckooPrint& print) {
-  const uint64_t full = FullBefore(print);
+AddOutcome RedisCuckoo::Store(const CuckooFingerprint& fingerprint) {
+  const uint64_t full = FullBefore(fingerprint);
   for (RedisCuckooTable* table = chain_.newest(); table != nullptr && table->index() >= full; table = table->older()) {
-    if (table->Place(print)) return AddOutcome::kAdded;
+    if (table->Place(fingerprint)) return AddOutcome::kAdded;
   }
-  NoteFull(print);
+  NoteFull(fingerprint);
   {
     const MoveVersion::Move move(version_);
-    if (chain_.newest()->Kick(print, shape_.max_iterations)) return AddOutcome::kAdded;
+    if (chain_.newest()->Kick(fingerprint, shape_.max_iterations)) return AddOutcome::kAdded;
   }
   if (const AddOutcome grown = UnlessMemoryIsRefused([this]() BITSIEVE_REQUIRES(writers()) { return Grow(); });
       grown != AddOutcome::kAdded)
     return grown;
-  const bool placed = chain_.newest()->Place(print);
+  const bool placed = chain_.newest()->Place(fingerprint);
   assert(placed && "it is empty");
   return placed ? AddOutcome::kAdded : AddOutcome::kFull;
 }
 
 // So many of the oldest sub-filters are known to have no room for it.
-uint64_t RedisCuckoo::FullBefore(const CuckooPrint& print) const {
+uint64_t RedisCuckoo::FullBefore(const CuckooFingerprint& fingerprint) const {
   if (full_ == nullptr) return 0;
-  const FullPairs::Pair& pair = full_->Of(print);
-  return pair.first == print.first && pair.print == print.print ? pair.filters : 0;
+  const FullPairs::Pair& pair = full_->Of(fingerprint);
+  return pair.first == fingerprint.first && pair.fingerprint == fingerprint.fingerprint ? pair.filters : 0;
 }
 
 // Kicks leave a bucket as full as it was.
-void RedisCuckoo::NoteFull(const CuckooPrint& print) {
+void RedisCuckoo::NoteFull(const CuckooFingerprint& fingerprint) {
   if (filters() < FullPairs::kFromFilters) return;
   if (full_ == nullptr) {
     MemoryReservation reservation = MemoryReservation::TryTake(budget(), sizeof(FullPairs));
     if (reservation.held()) full_.reset(new (std::nothrow) FullPairs(std::move(reservation)));
     if (full_ == nullptr) return;
   }
-  full_->Of(print) = {print.first, filters(), print.print};
+  full_->Of(fingerprint) = {fingerprint.first, filters(), fingerprint.fingerprint};
 }
 
 // A slot of the sub-filter became free.
@@ -203,12 +203,12 @@ AddOutcome RedisCuckoo::Grow() {
 // ---- removing
 
 void RedisCuckoo::DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept {
-  for (size_t i = 0; i < hashes.size(); ++i) removed[i] = RemoveOne(RedisCuckooTable::PrintOf(hashes[i])) ? 1 : 0;
+  for (size_t i = 0; i < hashes.size(); ++i) removed[i] = RemoveOne(RedisCuckooTable::FingerprintOf(hashes[i])) ? 1 : 0;
 }
 
-bool RedisCuckoo::RemoveOne(const CuckooPrint& print) {
+bool RedisCuckoo::RemoveOne(const CuckooFingerprint& fingerprint) {
   RedisCuckooTable* table = chain_.newest();
-  while (table != nullptr && !table->Take(print)) table = table->older();
+  while (table != nullptr && !table->Take(fingerprint)) table = table->older();
   if (table == nullptr) return false;
   NoteRoom(table->index());
   const uint64_t items = ItemCount() - 1;
@@ -251,8 +251,8 @@ void RedisCuckoo::CompactInSlices(bool past_stuck) {
   }
 }
 
-// Newest first. Only a newest sub-filter can be taken off, so that one that keeps a print keeps all older ones, too.
-// False once it has come to the end; after about `steps` slots looked into otherwise.
+// Newest first. Only a newest sub-filter can be taken off, so that one that keeps a fingerprint keeps all older ones,
+// too. False once it has come to the end; after about `steps` slots looked into otherwise.
 bool RedisCuckoo::Compact(Compaction& compaction, uint64_t steps) {
   if (compaction.index >= filters()) compaction = {compaction.past_stuck, filters() - 1};  // others took some off
   NoteRoom(0);
@@ -275,11 +275,11 @@ bool RedisCuckoo::Compact(Compaction& compaction, uint64_t steps) {
 
 // To the oldest sub-filter before `index` that has room. Returns how many it looked into.
 uint64_t RedisCuckoo::MoveInto(RedisCuckooTable& from, uint64_t slot, uint64_t index) {
-  const std::optional<CuckooPrint> print = from.PrintAt(slot);
-  if (!print) return 0;
+  const std::optional<CuckooFingerprint> fingerprint = from.FingerprintAt(slot);
+  if (!fingerprint) return 0;
   const MoveVersion::Move move(version_);
   for (uint64_t i = 0; i < index; ++i) {
-    if (!chain_.tables()[i]->Place(*print)) continue;
+    if (!chain_.tables()[i]->Place(*fingerprint)) continue;
     from.Free(slot);
     return i + 1;
   }
@@ -330,7 +330,7 @@ FilterInfo RedisCuckoo::Info() const {
   FilterInfo info;
   info.size_bytes = HeldBytes();
   info.capacity = chain_.newest()->total_capacity();
-  info.links = static_cast<uint32_t>(filters());
+  info.sub_filters = static_cast<uint32_t>(filters());
   info.items = ItemCount();
   info.fill_ratio = static_cast<double>(info.items) / static_cast<double>(info.capacity);
   info.hash_functions = 1;

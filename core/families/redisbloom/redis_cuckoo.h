@@ -1,8 +1,9 @@
 // redis_cuckoo.h: RedisBloom's cuckoo filter, byte for byte: it answers what RedisBloom's answers, and its dumps are
-// RedisBloom's. "Probably there" is wrong for a share of absent items that nobody chooses: prints have one byte.
+// RedisBloom's. "Probably there" is wrong for a share of absent items that nobody chooses: fingerprints have one byte.
 //
-// Idea        an item leaves a print of one byte in one of two buckets. Where the first bucket is, either bucket and
-//             the print tell the other, so that prints can be moved between their buckets to make room, and removed.
+// Idea        an item leaves a fingerprint of one byte in one of two buckets. Where the first bucket is, either bucket
+//             and the fingerprint tell the other, so that fingerprints can be moved between their buckets to make room,
+//             and removed.
 // Layout      sub-filters, oldest first; sub-filter i has buckets * expansion^i buckets of bucket_size slots of one
 //             byte, 0 for a free slot:
 //
@@ -10,36 +11,37 @@
 //               sub-filter 1   | p . | . . | . . | . . | ...      as many with expansion 1, 8 with expansion 2
 //
 //             The number of buckets and the expansion are powers of two, so all numbers of buckets are.
-// Hashing     h = MurmurHash64A(item, seed 0) is KeyHash::low. The print is h mod 255 + 1, the buckets are h and
-//             h xor (print * 0x5bd1e995), modulo the number of buckets: the same print in every sub-filter.
-// Operations  Add puts a print into the first free slot, from the newest sub-filter to the oldest. If both buckets are
-//             full in all, prints of the newest are moved on, each to its other bucket, at most max_iterations of them;
-//             if that finds no free slot either, all are moved back, and a further sub-filter is added. Every addition
-//             leaves a print of its own, also of an item that looks present: else a removal would take the print that
-//             another item needs. MayContain looks into both buckets of all sub-filters, Count counts.
-// Removal     takes the first equal print, from the newest sub-filter to the oldest, and that is as good as the item's
-//             own: whoever finds this print here has the same print and the same two buckets, as far as this sub-filter
-//             tells buckets apart. Older ones tell apart no better, since their number of buckets divides this one's.
-//             The item's own print is here or in an older sub-filter, so that the other item finds that one there.
-//             It holds only if what is removed was added: see docs/filters/rediscuckoo.md.
+// Hashing     h = MurmurHash64A(item, seed 0) is KeyHash::low. The fingerprint is h mod 255 + 1, the buckets are h and
+//             h xor (fingerprint * 0x5bd1e995), modulo the number of buckets: the same fingerprint in every sub-filter.
+// Operations  Add puts a fingerprint into the first free slot, from the newest sub-filter to the oldest. If both
+//             buckets are full in all, fingerprints of the newest are moved on, each to its other bucket, at most
+//             max_iterations of them; if that finds no free slot either, all are moved back, and a further sub-filter
+//             is added. Every addition leaves a fingerprint of its own, also of an item that looks present: else a
+//             removal would take the fingerprint that another item needs. MayContain looks into both buckets of all
+//             sub-filters, Count counts.
+// Removal     takes the first equal fingerprint, from the newest sub-filter to the oldest, and that is as good as the
+//             item's own: whoever finds this fingerprint here has the same fingerprint and the same two buckets, as far
+//             as this sub-filter tells buckets apart. Older ones tell apart no better, since their number of buckets
+//             divides this one's. The item's own fingerprint is here or in an older sub-filter, so that the other item
+//             finds that one there. It holds only if what is removed was added: see docs/filters/rediscuckoo.md.
 // Repeats     of one item fill its buckets in one sub-filter after the other, and make a further one with every few.
 //             To find that all are full, each addition would look into all of them. So a filter of many sub-filters
 //             notes of the last pairs of buckets how many of the oldest sub-filters have no room there: only removals
 //             and compactions make any. 140,000 times the same item take 0.1 s instead of 26.
-// Compaction  moves prints from the newest sub-filters into older ones, which find their buckets from the bucket and
-//             the print. A newest sub-filter that became empty is taken off. Its memory stays with the filter and
-//             serves the next growth, which needs one of just that size: so no reader ever looks at memory that is
+// Compaction  moves fingerprints from the newest sub-filters into older ones, which find their buckets from the bucket
+//             and the fingerprint. A newest sub-filter that became empty is taken off. Its memory stays with the filter
+//             and serves the next growth, which needs one of just that size: so no reader ever looks at memory that is
 //             gone, and the filter never takes more than it had taken at its largest.
-// Cost        8 bits a slot. Prints are moved in a fixed order, which may lead round in a circle: with buckets of 2 the
-//             first item that finds no room comes when 30 to 70% of the slots are taken, with buckets of 4 at 77%;
-//             those behind it still take the free slots. A lookup reads two lines a sub-filter. A full sub-filter is
-//             wrong for 1 - (254/255)^(2 bucket_size) of absent items: 1.56% with buckets of 2; sub-filters add up, 40%
-//             after 32 of them.
+// Cost        8 bits a slot. Fingerprints are moved in a fixed order, which may lead round in a circle: with buckets of
+//             2 the first item that finds no room comes when 30 to 70% of the slots are taken, with buckets of 4 at
+//             77%; those behind it still take the free slots. A lookup reads two lines a sub-filter. A full sub-filter
+//             is wrong for 1 - (254/255)^(2 bucket_size) of absent items: 1.56% with buckets of 2; sub-filters add up,
+//             40% after 32 of them.
 // Limits      65,535 sub-filters. With expansion 0 it does not grow, and items find no room long before it is full.
 // Threads     thread-safe; MayContain, Count and Prefetch take no lock. Writers exclude each other, a batch at a time.
-//             While prints are moved the version is odd; a reader that finds an item believes it, and one that does not
-//             find it looks again unless the version was even and the same before and after (Boehm, "Can seqlocks get
-//             along with programming language memory models?", 2012).
+//             While fingerprints are moved the version is odd; a reader that finds an item believes it, and one that
+//             does not find it looks again unless the version was even and the same before and after (Boehm, "Can
+//             seqlocks get along with programming language memory models?", 2012).
 // Images      exact: they hold what the filter held when they were taken, whatever moves meanwhile.
 // Persisted   type 5, docs/formats/filter.md.
 // References  Fan, Andersen, Kaminsky, Mitzenmacher, "Cuckoo Filter: Practically Better Than Bloom", 2014.
@@ -91,11 +93,11 @@ class RedisCuckoo final : public Filter {
     kSkipped,  // what is there is kPresent, and not added again
   };
   // Adds in order, going on behind refusals, but stops before the first item that would find `most_filters` sub-filters
-  // or more. Returns how many outcomes it wrote. Its listener is told of prints that were added, as if by Add.
+  // or more. Returns how many outcomes it wrote. Its listener is told of fingerprints that were added, as if by Add.
   size_t Insert(std::span<const KeyHash> hashes, Presence presence, uint64_t most_filters,
                 std::span<AddOutcome> outcomes);
-  // Moves as many prints as it can to older sub-filters. Its listener is not told: adding and removing do not do that.
-  // In slices of some 50 us, between which other writers may come.
+  // Moves as many fingerprints as it can to older sub-filters. Its listener is not told: adding and removing do not do
+  // that. In slices of some 50 us, between which other writers may come.
   void Compact();
   // Removals compact a small filter on their own, as RedisBloom's do. A large one they would hold for up to seconds:
   // there they leave it to their caller. True if one is due; then either of the others is to be called. None is due
@@ -116,8 +118,8 @@ class RedisCuckoo final : public Filter {
 
  protected:
   void PrefetchLines(const KeyHash& hash) const override;
-  // kPresent of an item that looked present: it has one print more. A full filter is kFull for all items, since each
-  // addition needs room.
+  // kPresent of an item that looked present: it has one fingerprint more. A full filter is kFull for all items, since
+  // each addition needs room.
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
       BITSIEVE_REQUIRES(writers());
   void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept override
@@ -131,21 +133,21 @@ class RedisCuckoo final : public Filter {
   struct Compaction;
   struct FullPairs;
 
-  bool Contains(const CuckooPrint& print) const;
+  bool Contains(const CuckooFingerprint& fingerprint) const;
   void CompactInSlices(bool past_stuck);
 
   RedisCuckooHeader CurrentHeader() const BITSIEVE_REQUIRES(writers());
-  AddOutcome AddOne(const CuckooPrint& print, Presence presence) BITSIEVE_REQUIRES(writers());
-  AddOutcome Store(const CuckooPrint& print) BITSIEVE_REQUIRES(writers());
+  AddOutcome AddOne(const CuckooFingerprint& fingerprint, Presence presence) BITSIEVE_REQUIRES(writers());
+  AddOutcome Store(const CuckooFingerprint& fingerprint) BITSIEVE_REQUIRES(writers());
   AddOutcome Grow() BITSIEVE_REQUIRES(writers());
   Status Append(std::unique_ptr<RedisCuckooTable> table) BITSIEVE_REQUIRES(writers());
   uint64_t HeldBytes() const BITSIEVE_REQUIRES(writers());
-  bool RemoveOne(const CuckooPrint& print) BITSIEVE_REQUIRES(writers());
+  bool RemoveOne(const CuckooFingerprint& fingerprint) BITSIEVE_REQUIRES(writers());
   bool Compact(Compaction& compaction, uint64_t steps) BITSIEVE_REQUIRES(writers());
   void CompactIfDue(uint64_t items) BITSIEVE_REQUIRES(writers());
   uint64_t MoveInto(RedisCuckooTable& from, uint64_t slot, uint64_t index) BITSIEVE_REQUIRES(writers());
-  uint64_t FullBefore(const CuckooPrint& print) const BITSIEVE_REQUIRES(writers());
-  void NoteFull(const CuckooPrint& print) BITSIEVE_REQUIRES(writers());
+  uint64_t FullBefore(const CuckooFingerprint& fingerprint) const BITSIEVE_REQUIRES(writers());
+  void NoteFull(const CuckooFingerprint& fingerprint) BITSIEVE_REQUIRES(writers());
   void NoteRoom(uint64_t index) BITSIEVE_REQUIRES(writers());
   void TellChange() BITSIEVE_REQUIRES(writers()) {
     changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
@@ -161,7 +163,7 @@ class RedisCuckoo final : public Filter {
   MoveVersion version_;
   std::atomic<uint64_t> items_{0};    // relaxed: only ever told
   std::atomic<Due> due_{Due::kNo};    // a compaction
-  std::atomic<uint64_t> changes_{0};  // released after the prints it tells of
+  std::atomic<uint64_t> changes_{0};  // released after the fingerprints it tells of
 };
 
 }  // namespace bitsieve::core

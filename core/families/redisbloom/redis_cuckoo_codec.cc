@@ -83,15 +83,15 @@ class RedisCuckooDecoder final : public PartsDecoder {
  private:
   uint64_t Count(size_t, std::span<const std::byte> bytes) const override { return CountSetFields(bytes, 8); }
 
-  Status FinishPart(size_t part, uint64_t prints) override {
-    tables_[part]->Restore(prints);
+  Status FinishPart(size_t part, uint64_t fingerprints) override {
+    tables_[part]->Restore(fingerprints);
     return {};
   }
 
   Result<std::unique_ptr<Filter>> FinishFilter() override {
     uint64_t items = 0;
     for (const auto& table : tables_) items += table->items();
-    if (exact_ && items != header_.items) return Corrupt(kSource, "it has not as many prints as the header says");
+    if (exact_ && items != header_.items) return Corrupt(kSource, "it has not as many fingerprints as the header says");
     return RedisCuckoo::FromTables(header_, std::move(tables_), budget_);
   }
 
@@ -137,7 +137,7 @@ FilterParams RedisCuckooParamsFor(const RedisCuckooHeader& header) {
   params.capacity = header.buckets * header.bucket_size;
   SetRedisCuckooParams(params, {header.bucket_size, header.max_iterations});
   params.expansion = header.expansion;
-  // One of 255 prints, compared with two full buckets.
+  // One of 255 fingerprints, compared with two full buckets.
   params.error_rate = 1 - std::pow(254.0 / 255.0, 2.0 * header.bucket_size);
   return params;
 }

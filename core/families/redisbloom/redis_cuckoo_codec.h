@@ -18,7 +18,7 @@ inline constexpr size_t kRedisCuckooHeaderBytes = 38;
 inline constexpr uint64_t kMaxRedisCuckooFilters = 65535;  // what 16 bits count: RedisBloom's readers keep no more
 
 struct RedisCuckooHeader {
-  uint64_t items = 0;    // additions less removals, so the prints that are there
+  uint64_t items = 0;    // additions less removals, so the fingerprints that are there
   uint64_t buckets = 1;  // of the oldest sub-filter; a power of two
   uint64_t deletes = 0;  // since the last compaction
   uint64_t filters = 1;
@@ -42,7 +42,7 @@ std::string EncodeRedisCuckooHeader(const RedisCuckooHeader& header);
 // Whether bytes of this size may be a header that DecodeRedisCuckooHeader accepts.
 bool IsRedisCuckooHeaderSize(size_t size);
 // Also the 46 bytes that RedisBloom 2.2 wrote, whose tail means nothing. kCorrupt names the field; kUnsupported for the
-// 32 bytes of 2.0, whose prints come from another hash.
+// 32 bytes of 2.0, whose fingerprints come from another hash.
 Result<RedisCuckooHeader> DecodeRedisCuckooHeader(std::string_view bytes);
 
 // As FilterDecoder::Open, from the fields of a header of type rediscuckoo. The body must hold as many items as

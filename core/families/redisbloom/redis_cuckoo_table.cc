@@ -19,52 +19,55 @@ Result<std::unique_ptr<RedisCuckooTable>> RedisCuckooTable::Make(uint64_t bucket
   return std::unique_ptr<RedisCuckooTable>(new RedisCuckooTable(buckets, bucket_size, std::move(*memory)));
 }
 
-void RedisCuckooTable::Set(uint64_t slot, uint8_t print) {
+void RedisCuckooTable::Set(uint64_t slot, uint8_t fingerprint) {
   memory_.BeforeWrite(slot);
-  __atomic_store_n(AddressOf(slot), print, __ATOMIC_RELEASE);
+  __atomic_store_n(AddressOf(slot), fingerprint, __ATOMIC_RELEASE);
 }
 
-uint8_t RedisCuckooTable::Swap(uint64_t slot, uint8_t print) {
+uint8_t RedisCuckooTable::Swap(uint64_t slot, uint8_t fingerprint) {
   const uint8_t was = Get(slot);
-  Set(slot, print);
+  Set(slot, fingerprint);
   return was;
 }
 
-std::optional<uint64_t> RedisCuckooTable::FindInBucket(uint64_t slot, uint8_t print) const {
+std::optional<uint64_t> RedisCuckooTable::FindInBucket(uint64_t slot, uint8_t fingerprint) const {
   for (const uint64_t end = slot + bucket_size_; slot < end; ++slot) {
-    if (Get(slot) == print) return slot;
+    if (Get(slot) == fingerprint) return slot;
   }
   return std::nullopt;
 }
 
-std::optional<uint64_t> RedisCuckooTable::Find(const CuckooPrint& place, uint8_t print) const {
-  const std::optional<uint64_t> found = FindInBucket(SlotOf(place.first), print);
-  return found ? found : FindInBucket(SlotOf(place.second), print);
+std::optional<uint64_t> RedisCuckooTable::Find(const CuckooFingerprint& place, uint8_t fingerprint) const {
+  const std::optional<uint64_t> found = FindInBucket(SlotOf(place.first), fingerprint);
+  return found ? found : FindInBucket(SlotOf(place.second), fingerprint);
 }
 
-bool RedisCuckooTable::Contains(const CuckooPrint& print) const { return Find(print, print.print).has_value(); }
+bool RedisCuckooTable::Contains(const CuckooFingerprint& fingerprint) const {
+  return Find(fingerprint, fingerprint.fingerprint).has_value();
+}
 
-uint64_t RedisCuckooTable::CountInBucket(uint64_t slot, uint8_t print) const {
+uint64_t RedisCuckooTable::CountInBucket(uint64_t slot, uint8_t fingerprint) const {
   uint64_t count = 0;
-  for (const uint64_t end = slot + bucket_size_; slot < end; ++slot) count += Get(slot) == print;
+  for (const uint64_t end = slot + bucket_size_; slot < end; ++slot) count += Get(slot) == fingerprint;
   return count;
 }
 
-uint64_t RedisCuckooTable::Count(const CuckooPrint& print) const {
-  const uint64_t first = SlotOf(print.first), second = SlotOf(print.second);
-  return CountInBucket(first, print.print) + (first == second ? 0 : CountInBucket(second, print.print));
+uint64_t RedisCuckooTable::Count(const CuckooFingerprint& fingerprint) const {
+  const uint64_t first = SlotOf(fingerprint.first), second = SlotOf(fingerprint.second);
+  return CountInBucket(first, fingerprint.fingerprint) +
+         (first == second ? 0 : CountInBucket(second, fingerprint.fingerprint));
 }
 
-bool RedisCuckooTable::Place(const CuckooPrint& print) {
-  const std::optional<uint64_t> slot = Find(print, kFree);
+bool RedisCuckooTable::Place(const CuckooFingerprint& fingerprint) {
+  const std::optional<uint64_t> slot = Find(fingerprint, kFree);
   if (!slot) return false;
-  Set(*slot, print.print);
+  Set(*slot, fingerprint.fingerprint);
   ++items_;
   return true;
 }
 
-bool RedisCuckooTable::Take(const CuckooPrint& print) {
-  const std::optional<uint64_t> slot = Find(print, print.print);
+bool RedisCuckooTable::Take(const CuckooFingerprint& fingerprint) {
+  const std::optional<uint64_t> slot = Find(fingerprint, fingerprint.fingerprint);
   if (slot) Free(*slot);
   return slot.has_value();
 }
@@ -74,17 +77,17 @@ void RedisCuckooTable::Free(uint64_t slot) {
   --items_;
 }
 
-std::optional<CuckooPrint> RedisCuckooTable::PrintAt(uint64_t slot) const {
-  const uint8_t print = Get(slot);
-  if (print == kFree) return std::nullopt;
+std::optional<CuckooFingerprint> RedisCuckooTable::FingerprintAt(uint64_t slot) const {
+  const uint8_t fingerprint = Get(slot);
+  if (fingerprint == kFree) return std::nullopt;
   const uint64_t bucket = slot / bucket_size_;
-  return CuckooPrint{bucket, bucket ^ (print * kStep), print};
+  return CuckooFingerprint{bucket, bucket ^ (fingerprint * kStep), fingerprint};
 }
 
-bool RedisCuckooTable::Kick(const CuckooPrint& print, uint32_t iterations) {
-  uint64_t bucket = print.first & mask_;
+bool RedisCuckooTable::Kick(const CuckooFingerprint& fingerprint, uint32_t iterations) {
+  uint64_t bucket = fingerprint.first & mask_;
   bool placed = false;
-  const uint8_t hand = Walk(bucket, print.print, iterations, placed);
+  const uint8_t hand = Walk(bucket, fingerprint.fingerprint, iterations, placed);
   if (placed) {
     ++items_;
   } else {
@@ -93,8 +96,9 @@ bool RedisCuckooTable::Kick(const CuckooPrint& print, uint32_t iterations) {
   return placed;
 }
 
-// Step i puts the print in hand into slot i of its bucket, round and round, and goes on with the one that was there, to
-// that one's other bucket. Returns the print in hand at the end; if it was not placed, `bucket` is where it would go.
+// Step i puts the fingerprint in hand into slot i of its bucket, round and round, and goes on with the one that was
+// there, to that one's other bucket. Returns the fingerprint in hand at the end; if it was not placed, `bucket` is
+// where it would go.
 uint8_t RedisCuckooTable::Walk(uint64_t& bucket, uint8_t hand, uint32_t iterations, bool& placed) {
   for (uint32_t i = 0; i < iterations; ++i) {
     hand = Swap(bucket * bucket_size_ + i % bucket_size_, hand);
@@ -108,8 +112,8 @@ uint8_t RedisCuckooTable::Walk(uint64_t& bucket, uint8_t hand, uint32_t iteratio
   return hand;
 }
 
-// The same steps from the last to the first. The other bucket of a print's other bucket is where it came from, so that
-// nothing needs to be remembered.
+// The same steps from the last to the first. The other bucket of a fingerprint's other bucket is where it came from, so
+// that nothing needs to be remembered.
 void RedisCuckooTable::WalkBack(uint64_t bucket, uint8_t hand, uint32_t iterations) {
   for (uint32_t i = iterations; i-- > 0;) {
     bucket = OtherBucket(bucket, hand);

@@ -1,8 +1,9 @@
-// redis_cuckoo_table.h: one sub-filter of a RedisCuckoo: buckets of one-byte prints, 0 for a free slot.
+// redis_cuckoo_table.h: one sub-filter of a RedisCuckoo: buckets of one-byte fingerprints, 0 for a free slot.
 //
-// Threads     one writer at a time; any number of readers, without a lock. Prints are written with release and read
-//             with acquire: who sees one sees all that was written before it, the filter's version among it. While
-//             Kick or MoveInto runs, a reader may miss a print that is there: RedisCuckoo has the version that tells.
+// Threads     one writer at a time; any number of readers, without a lock. Fingerprints are written with release and
+//             read with acquire: who sees one sees all that was written before it, the filter's version among it. While
+//             Kick or MoveInto runs, a reader may miss a fingerprint that is there: RedisCuckoo has the version that
+//             tells.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,10 @@
 namespace bitsieve::core {
 
 // What is stored of an item, and where it may be: its bucket in a table of n is either of the two, modulo n.
-struct CuckooPrint {
+struct CuckooFingerprint {
   uint64_t first;
   uint64_t second;
-  uint8_t print;  // never 0
+  uint8_t fingerprint;  // never 0
 };
 
 class RedisCuckooTable : public ChainMember<RedisCuckooTable> {
@@ -28,9 +29,9 @@ class RedisCuckooTable : public ChainMember<RedisCuckooTable> {
   // An empty one of a power of two of buckets. In a chain no older one has more. kOutOfMemory if the budget refuses.
   static Result<std::unique_ptr<RedisCuckooTable>> Make(uint64_t buckets, uint32_t bucket_size, MemoryBudget& budget);
 
-  static CuckooPrint PrintOf(const KeyHash& hash) {
-    const uint64_t print = hash.low % 255 + 1;
-    return {hash.low, hash.low ^ (print * kStep), static_cast<uint8_t>(print)};
+  static CuckooFingerprint FingerprintOf(const KeyHash& hash) {
+    const uint64_t fingerprint = hash.low % 255 + 1;
+    return {hash.low, hash.low ^ (fingerprint * kStep), static_cast<uint8_t>(fingerprint)};
   }
 
   uint64_t buckets() const { return mask_ + 1; }
@@ -40,27 +41,27 @@ class RedisCuckooTable : public ChainMember<RedisCuckooTable> {
   BitMemory& memory() { return memory_; }
   const BitMemory& memory() const { return memory_; }
 
-  void Prefetch(const CuckooPrint& print) const {
-    __builtin_prefetch(AddressOf(SlotOf(print.first)));
-    __builtin_prefetch(AddressOf(SlotOf(print.second)));
+  void Prefetch(const CuckooFingerprint& fingerprint) const {
+    __builtin_prefetch(AddressOf(SlotOf(fingerprint.first)));
+    __builtin_prefetch(AddressOf(SlotOf(fingerprint.second)));
   }
-  bool Contains(const CuckooPrint& print) const;
-  // Equal prints in both buckets, or in the one if they are the same.
-  uint64_t Count(const CuckooPrint& print) const;
+  bool Contains(const CuckooFingerprint& fingerprint) const;
+  // Equal fingerprints in both buckets, or in the one if they are the same.
+  uint64_t Count(const CuckooFingerprint& fingerprint) const;
 
-  // Of the writer alone. Prints that are there.
+  // Of the writer alone. Fingerprints that are there.
   uint64_t items() const { return items_; }
   // For a table whose memory was filled from outside: how many slots are not free.
   void Restore(uint64_t items) { items_ = items; }
   // Into the first free slot of the first bucket, or of the second; false if there is none.
-  bool Place(const CuckooPrint& print);
-  // Frees the first slot with an equal print; false if there is none.
-  bool Take(const CuckooPrint& print);
-  // Makes room by moving up to `iterations` prints on to their other buckets; false, and everything as it was, if that
-  // was not enough.
-  bool Kick(const CuckooPrint& print, uint32_t iterations);
-  // The print in a slot, with which any older table finds its buckets; nothing if the slot is free.
-  std::optional<CuckooPrint> PrintAt(uint64_t slot) const;
+  bool Place(const CuckooFingerprint& fingerprint);
+  // Frees the first slot with an equal fingerprint; false if there is none.
+  bool Take(const CuckooFingerprint& fingerprint);
+  // Makes room by moving up to `iterations` fingerprints on to their other buckets; false, and everything as it was, if
+  // that was not enough.
+  bool Kick(const CuckooFingerprint& fingerprint, uint32_t iterations);
+  // The fingerprint in a slot, with which any older table finds its buckets; nothing if the slot is free.
+  std::optional<CuckooFingerprint> FingerprintAt(uint64_t slot) const;
   void Free(uint64_t slot);
 
  private:
@@ -71,15 +72,15 @@ class RedisCuckooTable : public ChainMember<RedisCuckooTable> {
 
   // 64 bits throughout: a table may have more than 4 Gi slots.
   uint64_t SlotOf(uint64_t hash) const { return (hash & mask_) * bucket_size_; }
-  uint64_t OtherBucket(uint64_t bucket, uint8_t print) const { return (bucket ^ (print * kStep)) & mask_; }
+  uint64_t OtherBucket(uint64_t bucket, uint8_t fingerprint) const { return (bucket ^ (fingerprint * kStep)) & mask_; }
   uint8_t* AddressOf(uint64_t slot) const { return reinterpret_cast<uint8_t*>(memory_.data()) + slot; }
   uint8_t Get(uint64_t slot) const { return __atomic_load_n(AddressOf(slot), __ATOMIC_ACQUIRE); }
-  void Set(uint64_t slot, uint8_t print);
-  uint8_t Swap(uint64_t slot, uint8_t print);
-  // The first slot from `slot` to the bucket's end that holds `print`.
-  std::optional<uint64_t> FindInBucket(uint64_t slot, uint8_t print) const;
-  std::optional<uint64_t> Find(const CuckooPrint& place, uint8_t print) const;
-  uint64_t CountInBucket(uint64_t slot, uint8_t print) const;
+  void Set(uint64_t slot, uint8_t fingerprint);
+  uint8_t Swap(uint64_t slot, uint8_t fingerprint);
+  // The first slot from `slot` to the bucket's end that holds `fingerprint`.
+  std::optional<uint64_t> FindInBucket(uint64_t slot, uint8_t fingerprint) const;
+  std::optional<uint64_t> Find(const CuckooFingerprint& place, uint8_t fingerprint) const;
+  uint64_t CountInBucket(uint64_t slot, uint8_t fingerprint) const;
   uint8_t Walk(uint64_t& bucket, uint8_t hand, uint32_t iterations, bool& placed);
   void WalkBack(uint64_t bucket, uint8_t hand, uint32_t iterations);
 

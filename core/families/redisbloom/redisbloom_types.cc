@@ -13,7 +13,7 @@ void SettleRedisBloom(FilterParams& params) {
   params.seed = 0;
   if (params.hash != HashKind::kRedisBloom32) params.hash = HashKind::kRedisBloom;
   params.tightening_ratio = 0.5;
-  params.first_link_share = params.scaling() ? 0.5 : 1;
+  params.first_share = params.scaling() ? 0.5 : 1;
 }
 
 // The header keeps the expansion that NONSCALING overrides, as RedisBloom's does.

@@ -31,7 +31,7 @@ FilterParams GetParams(ByteReader& in) {
   params.capacity = in.Get<uint64_t>();
   params.expansion = in.Get<uint32_t>();
   params.tightening_ratio = in.GetDouble();
-  params.first_link_share = in.GetDouble();
+  params.first_share = in.GetDouble();
   params.seed = in.Get<uint64_t>();
   return params;
 }
@@ -134,7 +134,7 @@ std::string EncodeRibbonHeader(const RibbonHeader& header) {
   out.Put(params.capacity);
   out.Put(params.expansion);
   out.Put(params.tightening_ratio);
-  out.Put(params.first_link_share);
+  out.Put(params.first_share);
   out.Put(params.seed);
   out.Put(header.frozen ? kFrozen : kStaging);
   out.Put(header.items);

@@ -210,7 +210,7 @@ FilterInfo RibbonFilter::Info() const {
   FilterInfo info;
   info.capacity = params().capacity;
   info.size_bytes = size_bytes();
-  info.links = 1;
+  info.sub_filters = 1;
   info.items = items_;
   info.fill_ratio = static_cast<double>(items_) / static_cast<double>(slots_);
   info.hash_functions = shape_.columns;

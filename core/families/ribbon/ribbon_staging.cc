@@ -76,7 +76,7 @@ FilterInfo RibbonStaging::Info() const {
   info.capacity = params().capacity;
   info.items = hashes_->size();
   info.size_bytes = size_bytes();
-  info.links = 1;
+  info.sub_filters = 1;
   info.fill_ratio = std::min(1.0, static_cast<double>(info.items) / static_cast<double>(info.capacity));
   if (info.items != 0) info.bits_per_item = 8 * static_cast<double>(info.size_bytes) / static_cast<double>(info.items);
   const LockGuard lock(writers());

@@ -12,9 +12,9 @@ namespace {
 
 constexpr uint64_t kGroupBytes = Generation::kGroupLines * kLineBytes;
 
-uint64_t GroupsOf(const LinkShape& shape) { return (shape.SizeBytes() + kGroupBytes - 1) / kGroupBytes; }
+uint64_t GroupsOf(const SubFilterShape& shape) { return (shape.SizeBytes() + kGroupBytes - 1) / kGroupBytes; }
 
-uint64_t TagBytes(const LinkShape& shape) {
+uint64_t TagBytes(const SubFilterShape& shape) {
   return (GroupsOf(shape) * sizeof(uint32_t) + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
 
@@ -26,14 +26,14 @@ void ClearWords(std::byte* from, uint64_t bytes) {
 
 }  // namespace
 
-Generation::Generation(const LinkShape& shape, BitMemory bits, BitMemory tags, MemoryReservation overhead)
+Generation::Generation(const SubFilterShape& shape, BitMemory bits, BitMemory tags, MemoryReservation overhead)
     : bits_(shape, std::move(bits)), tags_(std::move(tags)), overhead_(std::move(overhead)), groups_(GroupsOf(shape)) {}
 
-uint64_t Generation::TotalBytes(const LinkShape& shape) {
+uint64_t Generation::TotalBytes(const SubFilterShape& shape) {
   return shape.SizeBytes() + TagBytes(shape) + sizeof(Generation);
 }
 
-Result<std::unique_ptr<Generation>> Generation::Make(const LinkShape& shape, MemoryBudget& budget) {
+Result<std::unique_ptr<Generation>> Generation::Make(const SubFilterShape& shape, MemoryBudget& budget) {
   MemoryReservation overhead = MemoryReservation::TryTake(budget, sizeof(Generation));
   if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a generation of a window");
   Result<BitMemory> bits = BitMemory::Allocate(shape.SizeBytes(), budget);
@@ -58,14 +58,14 @@ void Generation::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> 
   }
 }
 
-LinkProgress Generation::Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added) {
+AddProgress Generation::Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added) {
   const uint32_t round = dirty_round_.load(std::memory_order_relaxed);
   if (round != 0 && !Full()) {
     for (size_t i = 0; i < hashes.size(); ++i) {
       if (skip[i] == 0) CleanLines(hashes[i], round);
     }
   }
-  const LinkProgress progress = bits_.Add(hashes, skip, added);
+  const AddProgress progress = bits_.Add(hashes, skip, added);
   if (round != 0) Sweep(progress.added * kSweptGroups, round);
   return progress;
 }

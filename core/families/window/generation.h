@@ -26,15 +26,15 @@ class Generation {
   static constexpr uint64_t kSweptGroups = 8;
 
   // An empty one. kOutOfMemory if the budget refuses. The shape is a valid one of type blocked.
-  static Result<std::unique_ptr<Generation>> Make(const LinkShape& shape, MemoryBudget& budget);
+  static Result<std::unique_ptr<Generation>> Make(const SubFilterShape& shape, MemoryBudget& budget);
   // All that Make takes from the budget.
-  static uint64_t TotalBytes(const LinkShape& shape);
+  static uint64_t TotalBytes(const SubFilterShape& shape);
 
   void Prefetch(const KeyHash& hash) const { bits_.Prefetch(hash); }
-  // As Link::MayContain.
+  // As Sub-filter::MayContain.
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const;
-  // As Link::Add.
-  LinkProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added);
+  // As Sub-filter::Add.
+  AddProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added);
   // Forgets everything.
   void BeginRound();
   // The bits as of now, while others go on to change them; what counts as clear is read as clear. The caller excludes
@@ -42,8 +42,8 @@ class Generation {
   std::unique_ptr<ImagePart> Capture(const ImagePool& pool);
 
   // For bits that were read back, before anybody else sees them.
-  Link& bits() { return bits_; }
-  const Link& bits() const { return bits_; }
+  SubFilter& bits() { return bits_; }
+  const SubFilter& bits() const { return bits_; }
   bool Full() const { return bits_.Room() == 0; }
 
   // Which generation of its window this is, counted from 1; 0: none. Written by its window alone.
@@ -55,7 +55,7 @@ class Generation {
  private:
   class Image;
 
-  Generation(const LinkShape& shape, BitMemory bits, BitMemory tags, MemoryReservation overhead);
+  Generation(const SubFilterShape& shape, BitMemory bits, BitMemory tags, MemoryReservation overhead);
 
   uint32_t* tag(uint64_t group) const { return reinterpret_cast<uint32_t*>(tags_.data()) + group; }
   bool IsClean(uint64_t group, uint32_t round) const { return __atomic_load_n(tag(group), __ATOMIC_ACQUIRE) == round; }

@@ -20,12 +20,12 @@ WindowShape GetShape(ByteReader& in) {
   WindowShape shape{};
   shape.generations = in.Get<uint32_t>();
   shape.max_generations = in.Get<uint32_t>();
-  shape.link.layout = &kBlockedLayout;
-  shape.link.capacity = in.Get<uint64_t>();
-  shape.link.error_rate = in.GetDouble();
-  shape.link.bits = in.Get<uint64_t>();
-  shape.link.hash_functions = in.Get<uint32_t>();
-  shape.link.lines_per_item = in.Get<uint32_t>();
+  shape.sub_filter.layout = &kBlockedLayout;
+  shape.sub_filter.capacity = in.Get<uint64_t>();
+  shape.sub_filter.error_rate = in.GetDouble();
+  shape.sub_filter.bits = in.Get<uint64_t>();
+  shape.sub_filter.hash_functions = in.Get<uint32_t>();
+  shape.sub_filter.lines_per_item = in.Get<uint32_t>();
   return shape;
 }
 
@@ -34,10 +34,10 @@ Status CheckShape(const WindowShape& shape, const FilterParams& params) {
       (!WindowOf(params).of_time() && shape.max_generations != shape.generations + 1)) {
     return CorruptHeader("the number of generations is out of range");
   }
-  if (!IsValid(shape.link) || shape.link.bits > kMaxGenerationBytes * 8) {
+  if (!IsValid(shape.sub_filter) || shape.sub_filter.bits > kMaxGenerationBytes * 8) {
     return CorruptHeader("the shape of the generations is impossible");
   }
-  if (shape.link.capacity > kMaxCapacity || shape.link.capacity * shape.generations < params.capacity) {
+  if (shape.sub_filter.capacity > kMaxCapacity || shape.sub_filter.capacity * shape.generations < params.capacity) {
     return CorruptHeader("the generations do not make up the window");
   }
   return {};
@@ -55,7 +55,7 @@ Result<WindowHeader> GetGenerations(ByteReader& in, WindowHeader header) {
     const auto first = in.Get<uint64_t>();
     const auto last = in.Get<uint64_t>();
     if (!in.ok()) return CorruptHeader("it ends within " + which);
-    if (items > header.shape.link.capacity) return CorruptHeader(which + " holds more than it can");
+    if (items > header.shape.sub_filter.capacity) return CorruptHeader(which + " holds more than it can");
     if (first > last || last < last_ms || last > kMaxMs)
       return CorruptHeader("the times of " + which + " are impossible");
     if (!WindowOf(header.params).of_time() && last != 0)
@@ -120,11 +120,11 @@ std::string EncodeWindowHeader(const WindowHeader& header) {
   out.Put(WindowOf(header.params).duration_ms);
   out.Put(header.shape.generations);
   out.Put(header.shape.max_generations);
-  out.Put(header.shape.link.capacity);
-  out.Put(header.shape.link.error_rate);
-  out.Put(header.shape.link.bits);
-  out.Put(header.shape.link.hash_functions);
-  out.Put(header.shape.link.lines_per_item);
+  out.Put(header.shape.sub_filter.capacity);
+  out.Put(header.shape.sub_filter.error_rate);
+  out.Put(header.shape.sub_filter.bits);
+  out.Put(header.shape.sub_filter.hash_functions);
+  out.Put(header.shape.sub_filter.lines_per_item);
   out.Put(static_cast<uint32_t>(header.generations.size()));
   for (const GenerationRecord& each : header.generations) {
     out.Put(each.items);
@@ -159,7 +159,7 @@ Result<std::unique_ptr<FilterDecoder>> OpenWindow(std::string_view fields, Memor
   if (!header) return tl::unexpected(std::move(header).error());
   std::vector<std::unique_ptr<Generation>> generations;
   for (size_t i = 0; i < header->generations.size(); ++i) {
-    Result<std::unique_ptr<Generation>> generation = Generation::Make(header->shape.link, budget);
+    Result<std::unique_ptr<Generation>> generation = Generation::Make(header->shape.sub_filter, budget);
     if (!generation) return tl::unexpected(std::move(generation).error());
     generations.push_back(std::move(*generation));
   }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/families/bloom/link.h"
+#include "core/families/bloom/sub_filter.h"
 #include "core/filter/filter_decoder.h"
 #include "core/filter/filter_params.h"
 
@@ -20,9 +20,9 @@ inline constexpr uint32_t kMaxGenerations = 16;  // of any window, also of one w
 
 // Persisted, so that later versions may divide otherwise.
 struct WindowShape {
-  uint32_t generations;      // G; of them, and the current one, a window always has memory
-  uint32_t max_generations;  // with those that a burst needs; G + 1 for a window of items
-  LinkShape link;            // of each generation
+  uint32_t generations;       // G; of them, and the current one, a window always has memory
+  uint32_t max_generations;   // with those that a burst needs; G + 1 for a window of items
+  SubFilterShape sub_filter;  // of each generation
 };
 WindowShape WindowShapeFor(const FilterParams& params);
 

@@ -60,14 +60,14 @@ Generation& WindowFilter::Own(std::unique_ptr<Generation> generation) {
   const uint32_t count = generation_count_.load(std::memory_order_relaxed);
   generations_[count] = std::move(generation);
   generation_count_.store(count + 1, std::memory_order_release);
-  NoteSizeBytes(shape_.link.SizeBytes() * (count + 1));
+  NoteSizeBytes(shape_.sub_filter.SizeBytes() * (count + 1));
   return *generations_[count];
 }
 
 // Those that a window always has, so that only a burst needs memory later. An empty one has no age.
 Status WindowFilter::MakeMissing() {
   while (generation_count_.load(std::memory_order_relaxed) < shape_.generations + 1) {
-    Result<std::unique_ptr<Generation>> made = Generation::Make(shape_.link, budget());
+    Result<std::unique_ptr<Generation>> made = Generation::Make(shape_.sub_filter, budget());
     if (!made) return tl::unexpected(std::move(made).error());
     Generation& generation = Own(std::move(*made));
     if (current_ == nullptr) Begin(generation);
@@ -147,7 +147,7 @@ size_t WindowFilter::AddToCurrent(std::span<const KeyHash> hashes, std::span<Add
       if (each.get() != current_ && IsRemembered(*each, add_ms_)) each->MayContain(hashes, known);
     }
   }
-  const LinkProgress progress = current_->Add(hashes, here, std::span(added.data(), hashes.size()));
+  const AddProgress progress = current_->Add(hashes, here, std::span(added.data(), hashes.size()));
   for (size_t i = 0; i < progress.done; ++i) {
     outcomes[i] = added[i] != 0 && known[i] == 0 ? AddOutcome::kAdded : AddOutcome::kPresent;
   }
@@ -190,7 +190,7 @@ Generation* WindowFilter::FindFree(AddOutcome& refusal) {
     refusal = AddOutcome::kWindowFull;
     return nullptr;
   }
-  Result<std::unique_ptr<Generation>> made = Generation::Make(shape_.link, budget());
+  Result<std::unique_ptr<Generation>> made = Generation::Make(shape_.sub_filter, budget());
   if (!made) {
     refusal = AddOutcome::kOutOfMemory;
     return nullptr;
@@ -222,15 +222,15 @@ uint64_t WindowFilter::ItemCount() const {
 }
 
 uint64_t WindowFilter::size_bytes() const {
-  return sizeof(WindowFilter) + generations().size() * Generation::TotalBytes(shape_.link);
+  return sizeof(WindowFilter) + generations().size() * Generation::TotalBytes(shape_.sub_filter);
 }
 
 FilterInfo WindowFilter::Info() const {
   FilterInfo info;
   info.capacity = params().capacity;
-  info.hash_functions = shape_.link.hash_functions;
+  info.hash_functions = shape_.sub_filter.hash_functions;
   info.bits_per_item =
-      static_cast<double>(shape_.link.bits) * (shape_.generations + 1) / static_cast<double>(params().capacity);
+      static_cast<double>(shape_.sub_filter.bits) * (shape_.generations + 1) / static_cast<double>(params().capacity);
   const uint64_t now = Now();
   uint64_t oldest_ms = now;
   uint64_t set_bits = 0;
@@ -241,11 +241,11 @@ FilterInfo WindowFilter::Info() const {
     set_bits += each->bits().set_bits();
     if (each->bits().items() != 0) oldest_ms = std::min(oldest_ms, each->first_ms.load(std::memory_order_relaxed));
   }
-  info.links = static_cast<uint32_t>(generations().size());
+  info.sub_filters = static_cast<uint32_t>(generations().size());
   info.size_bytes = size_bytes();
   info.window.oldest_items = info.items;
   info.window.oldest_age_ms = now - oldest_ms;
-  info.fill_ratio = static_cast<double>(set_bits) / (static_cast<double>(shape_.link.bits) * info.links);
+  info.fill_ratio = static_cast<double>(set_bits) / (static_cast<double>(shape_.sub_filter.bits) * info.sub_filters);
   return info;
 }
 
@@ -272,7 +272,7 @@ std::unique_ptr<FilterImage> WindowFilter::DoCapture(const ImagePool& pool) cons
   for (const Generation* each : in_use)
     header.generations.push_back({each->bits().items(), each->first_ms, each->last_ms});
   auto image = std::make_unique<PartsImage>(EncodeWindowHeader(header), writers());
-  for (Generation* each : in_use) image->AddPart(each->Capture(pool), shape_.link.SizeBytes());
+  for (Generation* each : in_use) image->AddPart(each->Capture(pool), shape_.sub_filter.SizeBytes());
   return image;
 }
 

@@ -168,7 +168,7 @@ TEST_F(BloomCommandsTest, ReserveKeepsWhatItIsAskedFor) {
   EXPECT_EQ(params.seed, UINT64_MAX);
   EXPECT_EQ(params.tightening_ratio, 0.5);
   EXPECT_EQ(params.expansion, 4u);
-  EXPECT_EQ(params.first_link_share, core::kReservedFirstLinkShare);
+  EXPECT_EQ(params.first_share, core::kReservedFirstShare);
 }
 
 TEST_F(BloomCommandsTest, HighErrorRatesAreUsedAsTheHighest) {
@@ -265,9 +265,9 @@ TEST_F(BloomCommandsTest, InsertSharesTheRateByWhatIsStated) {
   Reply({"BF.INSERT", "stated", "CAPACITY", "1000", "ITEMS", "x"});
   Reply({"BF.INSERT", "growing", "ERROR", "0.001", "ITEMS", "x"});
   Reply({"BF.ADD", "added", "x"});
-  EXPECT_EQ(registry.Find("stated")->params().first_link_share, core::kReservedFirstLinkShare);
-  EXPECT_DOUBLE_EQ(registry.Find("growing")->params().first_link_share, 1 - core::kDefaultTighteningRatio);
-  EXPECT_DOUBLE_EQ(registry.Find("added")->params().first_link_share, 1 - core::kDefaultTighteningRatio);
+  EXPECT_EQ(registry.Find("stated")->params().first_share, core::kReservedFirstShare);
+  EXPECT_DOUBLE_EQ(registry.Find("growing")->params().first_share, 1 - core::kDefaultTighteningRatio);
+  EXPECT_DOUBLE_EQ(registry.Find("added")->params().first_share, 1 - core::kDefaultTighteningRatio);
   EXPECT_EQ(registry.Find("growing")->params().error_rate, 0.001);
 }
 

@@ -15,9 +15,9 @@ using testing::StartsWith;
 
 class BloomSetCommandsTest : public testing::Test, protected CommandFixture {
  protected:
-  void Make(const std::string& name, const std::string& capacity = "1000", const std::string& kind = "blocked",
+  void Make(const std::string& name, const std::string& capacity = "1000", const std::string& type = "blocked",
             const std::string& seed = "7") {
-    ASSERT_EQ(Reply({"BF.RESERVE", name, "0.01", capacity, "TYPE", kind, "SEED", seed}), "+OK\r\n");
+    ASSERT_EQ(Reply({"BF.RESERVE", name, "0.01", capacity, "TYPE", type, "SEED", seed}), "+OK\r\n");
   }
   void Fill(const std::string& name, int begin, int end) {
     Words add{"BF.MADD", name};
@@ -88,9 +88,9 @@ TEST_F(BloomSetCommandsTest, StrictExistsMindsAMissingFilter) {
 }
 
 TEST_F(BloomSetCommandsTest, EstimatesOneTwoAndThree) {
-  for (const char* kind : {"classic", "blocked"}) {
+  for (const char* type : {"classic", "blocked"}) {
     Reply({"FLUSHALL"});
-    for (const char* name : {"a", "b", "c"}) Make(name, "10000", kind);
+    for (const char* name : {"a", "b", "c"}) Make(name, "10000", type);
     Fill("a", 0, 4'000);
     Fill("b", 3'000, 7'000);
     const std::string two = Reply({"BF.ESTIMATE", "a", "b"});
@@ -117,20 +117,20 @@ TEST_F(BloomSetCommandsTest, EstimateRefuses) {
   Make("a");
   Make("seed", "1000", "blocked", "8");
   Make("capacity", "2000");
-  Make("kind", "1000", "classic");
+  Make("type", "1000", "classic");
   EXPECT_EQ(Reply({"BF.ESTIMATE", "a", "none"}), "-ERR not found\r\n");
   EXPECT_EQ(Reply({"BF.ESTIMATE", "a", "seed"}), "-ERR cannot unite: they differ in their seed: 7 and 8\r\n");
   EXPECT_EQ(Reply({"BF.ESTIMATE", "a", "capacity"}),
             "-ERR cannot unite: they differ in their capacity: 1000 and 2000\r\n");
-  EXPECT_EQ(Reply({"BF.ESTIMATE", "a", "kind"}),
-            "-ERR cannot unite: they differ in their kind: blocked and classic\r\n");
+  EXPECT_EQ(Reply({"BF.ESTIMATE", "a", "type"}),
+            "-ERR cannot unite: they differ in their type: blocked and classic\r\n");
   EXPECT_EQ(Reply({"BF.ESTIMATE"}), "-ERR wrong number of arguments for 'bf.estimate' command\r\n");
 }
 
 TEST_F(BloomSetCommandsTest, MergeUnites) {
-  for (const char* kind : {"classic", "blocked"}) {
+  for (const char* type : {"classic", "blocked"}) {
     Reply({"FLUSHALL"});
-    for (const char* name : {"a", "b"}) Make(name, "1000", kind);
+    for (const char* name : {"a", "b"}) Make(name, "1000", type);
     Fill("a", 0, 300);
     Fill("b", 200, 500);
     EXPECT_EQ(Reply({"BF.MERGE", "new", "a", "b"}), "+OK\r\n");

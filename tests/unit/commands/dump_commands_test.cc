@@ -158,8 +158,8 @@ TEST_F(OfRedisBloom, MemoryIsAskedBeforeAnythingIsAllocated) {
   budget.set_limit_bytes(budget.used_bytes() + 100'000);
   const uint64_t used = budget.used_bytes();
   RedisBloomFields fields;
-  fields.link[0].bytes = uint64_t{1} << 40;
-  fields.link[0].bits = uint64_t{1} << 43;
+  fields.sub_filter[0].bytes = uint64_t{1} << 40;
+  fields.sub_filter[0].bits = uint64_t{1} << 43;
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "k", "1", fields.Encode()}),
             "-OOM command not allowed when used memory > 'maxmemory'.\r\n");
   EXPECT_EQ(budget.used_bytes(), used);
@@ -218,12 +218,12 @@ class OfAnyKind : public DumpCommands, public testing::WithParamInterface<core::
   }
 };
 
-std::vector<core::FilterType> AllKinds() {
-  std::vector<core::FilterType> kinds;
-  for (const core::FilterTypeRow* row : core::FilterTypes()) kinds.push_back(row->type);
-  return kinds;
+std::vector<core::FilterType> AllTypes() {
+  std::vector<core::FilterType> types;
+  for (const core::FilterTypeRow* row : core::FilterTypes()) types.push_back(row->type);
+  return types;
 }
-INSTANTIATE_TEST_SUITE_P(Kinds, OfAnyKind, testing::ValuesIn(AllKinds()),
+INSTANTIATE_TEST_SUITE_P(Types, OfAnyKind, testing::ValuesIn(AllTypes()),
                          [](const auto& test) { return std::string(core::FilterTypeName(test.param)); });
 
 TEST_P(OfAnyKind, ComesBackByPieces) {
@@ -265,16 +265,16 @@ TEST_P(OfAnyKind, TakesThePlaceOfAnotherWhenAsked) {
   EXPECT_EQ(Reply({"TTL", "other"}), ":-1\r\n");
 }
 
-class OfOwnKinds : public DumpCommands {
+class OfOwnTypes : public DumpCommands {
  protected:
-  OfOwnKinds() {
+  OfOwnTypes() {
     Reply({"BF.RESERVE", "k", "0.01", "10000000"});  // 12 MB: with a second one, more than a piece
     Reply({"BF.RESERVE", "big", "0.001", "20000000"});
     Reply({"BF.ADD", "big", "before"});
   }
 };
 
-TEST_F(OfOwnKinds, AreOfOneMomentWhileOthersAdd) {
+TEST_F(OfOwnTypes, AreOfOneMomentWhileOthersAdd) {
   const Piece first = Scan("big", "0");
   EXPECT_EQ(first.data.size(), 16U << 20);
   std::vector<Piece> pieces{first};
@@ -290,7 +290,7 @@ TEST_F(OfOwnKinds, AreOfOneMomentWhileOthersAdd) {
   EXPECT_EQ(Reply({"BF.CARD", "copy"}), ":1\r\n");
 }
 
-TEST_F(OfOwnKinds, CursorsAreOfOneDumpOfOneFilter) {
+TEST_F(OfOwnTypes, CursorsAreOfOneDumpOfOneFilter) {
   const Piece first = Scan("big", "0");
   EXPECT_LT(std::strtoull(first.cursor.c_str(), nullptr, 10), uint64_t{1} << 53) << "as JavaScript keeps integers";
   EXPECT_EQ(Reply({"BF.SCANDUMP", "k", first.cursor}), kNoSuchDump);
@@ -306,7 +306,7 @@ TEST_F(OfOwnKinds, CursorsAreOfOneDumpOfOneFilter) {
 }
 
 // As a client does that lost a reply: of a chunk in the middle, of the last one, and of the end.
-TEST_F(OfOwnKinds, AskingAgainGivesTheSameChunk) {
+TEST_F(OfOwnTypes, AskingAgainGivesTheSameChunk) {
   std::string undisturbed, disturbed;
   for (const Piece& piece : ScanAll("big")) undisturbed += piece.data;
   Piece piece = Scan("big", "0");
@@ -326,7 +326,7 @@ TEST_F(OfOwnKinds, AskingAgainGivesTheSameChunk) {
   EXPECT_EQ(transfers.dumps.Size(), 0U) << "a dump that was read to its end takes no memory";
 }
 
-TEST_F(OfOwnKinds, TheKeptChunkIsAccountedFor) {
+TEST_F(OfOwnTypes, TheKeptChunkIsAccountedFor) {
   const uint64_t before = budget.used_bytes();
   const Piece first = Scan("big", "0");
   EXPECT_GE(budget.used_bytes(), before + first.data.size());
@@ -340,7 +340,7 @@ TEST_F(OfOwnKinds, TheKeptChunkIsAccountedFor) {
   EXPECT_EQ(budget.used_bytes(), before);
 }
 
-TEST_F(OfOwnKinds, TwoDumpsAtOnceDoNotDisturbEachOther) {
+TEST_F(OfOwnTypes, TwoDumpsAtOnceDoNotDisturbEachOther) {
   Piece a = Scan("big", "0");
   Piece b = Scan("big", "0");
   EXPECT_NE(a.cursor, b.cursor);
@@ -352,13 +352,13 @@ TEST_F(OfOwnKinds, TwoDumpsAtOnceDoNotDisturbEachOther) {
   EXPECT_EQ(b.cursor, "0");
 }
 
-TEST_F(OfOwnKinds, DumpsAreBounded) {
+TEST_F(OfOwnTypes, DumpsAreBounded) {
   Reply({"BF.RESERVE", "small", "0.01", "100"});
   for (int i = 0; i < 64; ++i) Scan("small", "0");
   EXPECT_EQ(Reply({"BF.SCANDUMP", "small", "0"}), "-ERR too many dumps in progress\r\n");
 }
 
-TEST_F(OfOwnKinds, PiecesComeInOrder) {
+TEST_F(OfOwnTypes, PiecesComeInOrder) {
   const std::vector<Piece> pieces = ScanAll("big");
   const std::string out_of_order = "-ERR received bad data: another chunk comes next\r\n";
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "copy", pieces[1].cursor, pieces[1].data}), kNotFound);
@@ -370,7 +370,7 @@ TEST_F(OfOwnKinds, PiecesComeInOrder) {
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "copy", pieces[0].cursor, pieces[0].data}), kExists);
 }
 
-TEST_F(OfOwnKinds, AreToldApartFromRedisBloomsByTheirFirstBytes) {
+TEST_F(OfOwnTypes, AreToldApartFromRedisBloomsByTheirFirstBytes) {
   EXPECT_EQ(Load("copy", ScanAll("k")), kOk);
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "old", "1", header_}), kOk);
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "old", "9", bits_}), kOk);
@@ -378,7 +378,7 @@ TEST_F(OfOwnKinds, AreToldApartFromRedisBloomsByTheirFirstBytes) {
   EXPECT_EQ(Reply({"BF.INFO", "copy", "TYPE"}), "*1\r\n$7\r\nblocked\r\n");
 }
 
-TEST_F(OfOwnKinds, ADamagedOneSaysSo) {
+TEST_F(OfOwnTypes, ADamagedOneSaysSo) {
   Reply({"BF.RESERVE", "small", "0.01", "100"});
   Reply({"BF.ADD", "small", "a"});
   std::vector<Piece> pieces = ScanAll("small");
@@ -390,7 +390,7 @@ TEST_F(OfOwnKinds, ADamagedOneSaysSo) {
             "-ERR received bad data: dump: version 9 is not known; this server reads version 1\r\n");
 }
 
-TEST_F(OfOwnKinds, TooLargeForOneReplyNamesTheOther) {
+TEST_F(OfOwnTypes, TooLargeForOneReplyNamesTheOther) {
   Reply({"BF.RESERVE", "huge", "0.001", "100000000"});
   const std::string reply = Reply({"BF.DUMP", "huge"});
   EXPECT_EQ(reply.substr(0, 15), "-ERR a dump of ");

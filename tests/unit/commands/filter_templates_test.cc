@@ -50,7 +50,7 @@ TEST_F(FilterTemplatesTest, AddMaddAndInsertMakeFiltersByThem) {
     EXPECT_EQ(params.error_rate, 0.001);
     EXPECT_EQ(params.capacity, 5000U);
     EXPECT_EQ(params.expansion, 4U);
-    EXPECT_EQ(params.first_link_share, 0.8) << "its capacity is stated";
+    EXPECT_EQ(params.first_share, 0.8) << "its capacity is stated";
   }
   Reply({"BF.ADD", "d:1", "x"});
   EXPECT_EQ(ParamsOf("d:1").type, core::kBlockedType);
@@ -149,7 +149,7 @@ TEST_F(FilterTemplatesTest, WhatDoesNotFitTogetherIsTold) {
   EXPECT_THAT(Problems({{"type", "window"}, {"window", "9"}, {"expansion", "2"}}),
               ElementsAre(HasSubstr("does not grow")));
   EXPECT_THAT(Problems({{"type", "fingerprint"}, {"error-rate", "0.000000001"}}),
-              ElementsAre(HasSubstr("too small for signatures of 32 bits")));
+              ElementsAre(HasSubstr("too small for fingerprints of 32 bits")));
   EXPECT_THAT(Problems({{"capacity", "1073741824"}}), ElementsAre()) << "how large is not how valid";
   EXPECT_THAT(Problems({}), ElementsAre());
 }

@@ -122,9 +122,9 @@ TEST_F(KeyCommandsTest, RenameToALongNameTakesMemory) {
 }
 
 TEST_F(KeyCommandsTest, CopiesAreEqualAndIndependent) {
-  for (const char* kind : {"classic", "blocked"}) {
+  for (const char* type : {"classic", "blocked"}) {
     Reply({"FLUSHALL"});
-    EXPECT_EQ(Reply({"BF.RESERVE", "a", "0.01", "10", "TYPE", kind}), "+OK\r\n");
+    EXPECT_EQ(Reply({"BF.RESERVE", "a", "0.01", "10", "TYPE", type}), "+OK\r\n");
     for (int i = 0; i < 100; ++i) Reply({"BF.ADD", "a", std::to_string(i)});
     EXPECT_EQ(Replies({{"EXPIRE", "a", "10"}, {"COPY", "a", "b"}}), ":1\r\n:1\r\n");
     EXPECT_EQ(Reply({"TTL", "b"}), ":10\r\n");

@@ -98,16 +98,16 @@ TEST_F(RemovalCommandsTest, MissingFilter) {
 }
 
 TEST_F(RemovalCommandsTest, KindsThatCannotSaySo) {
-  for (const std::string kind : {"blocked", "classic"}) {
-    Reply({"BF.RESERVE", kind, "0.01", "100", "TYPE", kind});
-    Reply({"BF.ADD", kind, "x"});
-    const std::string remove = "-ERR a " + kind + " filter cannot remove items\r\n";
-    const std::string count = "-ERR a " + kind + " filter cannot count items\r\n";
-    EXPECT_EQ(Reply({"BF.DEL", kind, "x"}), remove);
-    EXPECT_EQ(Reply({"BF.MDEL", kind, "x", "y"}), remove);
-    EXPECT_EQ(Reply({"BF.COUNT", kind, "x"}), count);
-    EXPECT_EQ(Replies({{"BF.DEL", kind, "x"}, {"BF.DEL", kind, "y"}}), remove + remove);
-    EXPECT_EQ(Reply({"BF.EXISTS", kind, "x"}), ":1\r\n");
+  for (const std::string type : {"blocked", "classic"}) {
+    Reply({"BF.RESERVE", type, "0.01", "100", "TYPE", type});
+    Reply({"BF.ADD", type, "x"});
+    const std::string remove = "-ERR a " + type + " filter cannot remove items\r\n";
+    const std::string count = "-ERR a " + type + " filter cannot count items\r\n";
+    EXPECT_EQ(Reply({"BF.DEL", type, "x"}), remove);
+    EXPECT_EQ(Reply({"BF.MDEL", type, "x", "y"}), remove);
+    EXPECT_EQ(Reply({"BF.COUNT", type, "x"}), count);
+    EXPECT_EQ(Replies({{"BF.DEL", type, "x"}, {"BF.DEL", type, "y"}}), remove + remove);
+    EXPECT_EQ(Reply({"BF.EXISTS", type, "x"}), ":1\r\n");
   }
 }
 

@@ -39,7 +39,7 @@ FilterPtr ReadGoldenChain(TestKeyspace& keyspace) {
   return FilterPtr(std::move(*filter));
 }
 
-// The snapshot of the worked example in docs/formats/snapshot.md, and a chain of two links of the other kind.
+// The snapshot of the worked example in docs/formats/snapshot.md, and a chain of two sub-filters of the other type.
 void MakeSnapshot(MemoryDisk& disk, TestKeyspace& keyspace) {
   const FilterPtr fruit = keyspace.Make("fruit", 10, core::kBlockedType);
   for (const char* item : {"apple", "pear", "plum"}) AddItem(*fruit, item);
@@ -116,7 +116,7 @@ TEST_P(GoldenManifestTest, ReleasedSnapshotsAreRead) {
   EXPECT_FALSE(HasItem(*fruit, "stone"));
   const FilterPtr chain = server.keyspace.registry.Find(std::string("chain\0\xff", 7));
   ASSERT_NE(chain, nullptr) << kBroken;
-  EXPECT_EQ(chain->Info().links, 2u);
+  EXPECT_EQ(chain->Info().sub_filters, 2u);
   EXPECT_EQ(server.keyspace.registry.ExpiryOf(std::string("chain\0\xff", 7)), 0);
   for (int i = 0; i < 25; ++i) EXPECT_TRUE(HasItem(*chain, "item" + std::to_string(i))) << kBroken;
   EXPECT_NE(fruit->id(), 0u) << "the log goes on from the first versions, too";

@@ -47,7 +47,7 @@ core::FilterParams UnusualParams() {
   params.capacity = 1000;
   params.expansion = 0;
   params.tightening_ratio = 0.6;
-  params.first_link_share = 0.7;
+  params.first_share = 0.7;
   params.seed = 0x123456789abcdef0;
   core::SetWindow(params, {0, 5000});
   core::SetCounterBits(params, 8);
@@ -112,7 +112,7 @@ TEST(LogRecord, EveryParameterComesBack) {
   EXPECT_EQ(back.capacity, params.capacity);
   EXPECT_EQ(back.expansion, params.expansion);
   EXPECT_EQ(back.tightening_ratio, params.tightening_ratio);
-  EXPECT_EQ(back.first_link_share, params.first_link_share);
+  EXPECT_EQ(back.first_share, params.first_share);
   EXPECT_EQ(back.seed, params.seed);
   EXPECT_EQ(back.hash, params.hash);
   EXPECT_EQ(back.own, params.own);

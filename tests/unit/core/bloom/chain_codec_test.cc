@@ -31,28 +31,28 @@ FilterParams SomeParams() {
   return params;
 }
 
-std::vector<LinkRecord> SomeLinks() {
+std::vector<SubFilterRecord> SomeSubFilters() {
   return {{BlockedBloom::ShapeFor(1000, 8e-4), 1000}, {BlockedBloom::ShapeFor(4000, 6e-5), 17}};
 }
 
 TEST(ChainHeader, RoundTrip) {
-  const auto header = Decode(EncodeChainHeader(SomeParams(), SomeLinks()));
+  const auto header = Decode(EncodeChainHeader(SomeParams(), SomeSubFilters()));
   ASSERT_TRUE(header) << header.error().message;
   EXPECT_EQ(header->params.type, kBlockedType);
   EXPECT_EQ(header->params.error_rate, 0.001);
   EXPECT_EQ(header->params.capacity, 1000U);
   EXPECT_EQ(header->params.expansion, 4U);
   EXPECT_EQ(header->params.tightening_ratio, 0.7);
-  EXPECT_EQ(header->params.first_link_share, 0.8);
+  EXPECT_EQ(header->params.first_share, 0.8);
   EXPECT_EQ(header->params.seed, 0xFEDCBA9876543210ULL);
   EXPECT_EQ(header->params.hash, HashKind::kSip);
-  ASSERT_EQ(header->links.size(), 2U);
-  EXPECT_EQ(header->links[1].shape, SomeLinks()[1].shape);
-  EXPECT_EQ(header->links[1].items, 17U);
+  ASSERT_EQ(header->sub_filters.size(), 2U);
+  EXPECT_EQ(header->sub_filters[1].shape, SomeSubFilters()[1].shape);
+  EXPECT_EQ(header->sub_filters[1].items, 17U);
 }
 
 TEST(ChainHeader, EveryDamagedByteIsNoticed) {
-  const std::string good = EncodeChainHeader(SomeParams(), SomeLinks());
+  const std::string good = EncodeChainHeader(SomeParams(), SomeSubFilters());
   for (size_t i = 0; i < good.size(); ++i) {
     for (const char flip : {'\x01', '\x80', '\xFF'}) {
       std::string bad = good;
@@ -63,7 +63,7 @@ TEST(ChainHeader, EveryDamagedByteIsNoticed) {
 }
 
 TEST(ChainHeader, EveryTruncationAndExtensionIsNoticed) {
-  const std::string good = EncodeChainHeader(SomeParams(), SomeLinks());
+  const std::string good = EncodeChainHeader(SomeParams(), SomeSubFilters());
   for (size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(Decode(good.substr(0, size))) << size;
   EXPECT_FALSE(Decode(good + '\0'));
 }
@@ -76,7 +76,7 @@ std::string Reseal(std::string bytes) {
 }
 
 TEST(ChainHeader, HostileFieldsAreRefusedBehindARightChecksum) {
-  const std::string good = EncodeChainHeader(SomeParams(), SomeLinks());
+  const std::string good = EncodeChainHeader(SomeParams(), SomeSubFilters());
   ASSERT_TRUE(Decode(Reseal(good)));
   const auto with = [&](size_t offset, auto value) {
     std::string bad = good;
@@ -84,7 +84,7 @@ TEST(ChainHeader, HostileFieldsAreRefusedBehindARightChecksum) {
     const auto header = Decode(Reseal(bad));
     return header ? "accepted" : header.error().message;
   };
-  constexpr size_t kLinks = 60;  // where the first link starts
+  constexpr size_t kSubFilters = 60;  // where the first sub-filter starts
   EXPECT_THAT(with(4, uint16_t{2}), testing::HasSubstr("version 2 is not known"));
   EXPECT_THAT(with(6, uint16_t{99}), testing::HasSubstr("type 99 is not known"));
   EXPECT_THAT(with(8, 1e-300), testing::HasSubstr("error rate"));
@@ -94,14 +94,14 @@ TEST(ChainHeader, HostileFieldsAreRefusedBehindARightChecksum) {
   EXPECT_THAT(with(52, uint32_t{0}), testing::HasSubstr("hash function"));
   EXPECT_THAT(with(52, uint32_t{5}), testing::HasSubstr("hash function is not one that a filter of type blocked"));
   EXPECT_THAT(with(52, uint32_t{257}), testing::HasSubstr("hash function"));
-  EXPECT_THAT(with(56, uint32_t{0}), testing::HasSubstr("number of links"));
-  EXPECT_THAT(with(56, uint32_t{3}), testing::HasSubstr("ends within link 2"));
+  EXPECT_THAT(with(56, uint32_t{0}), testing::HasSubstr("number of sub-filters"));
+  EXPECT_THAT(with(56, uint32_t{3}), testing::HasSubstr("ends within sub-filter 2"));
   EXPECT_THAT(with(56, uint32_t{1}), testing::HasSubstr("bytes follow"));
-  EXPECT_THAT(with(56, UINT32_MAX), testing::HasSubstr("number of links"));
-  EXPECT_THAT(with(kLinks + 16, uint64_t{1} << 62), testing::HasSubstr("too large"));
-  EXPECT_THAT(with(kLinks + 16, uint64_t{513}), testing::HasSubstr("impossible"));
-  EXPECT_THAT(with(kLinks + 24, uint32_t{17}), testing::HasSubstr("impossible"));
-  EXPECT_THAT(with(kLinks + 32, uint64_t{1001}), testing::HasSubstr("more than it can"));
+  EXPECT_THAT(with(56, UINT32_MAX), testing::HasSubstr("number of sub-filters"));
+  EXPECT_THAT(with(kSubFilters + 16, uint64_t{1} << 62), testing::HasSubstr("too large"));
+  EXPECT_THAT(with(kSubFilters + 16, uint64_t{513}), testing::HasSubstr("impossible"));
+  EXPECT_THAT(with(kSubFilters + 24, uint32_t{17}), testing::HasSubstr("impossible"));
+  EXPECT_THAT(with(kSubFilters + 32, uint64_t{1001}), testing::HasSubstr("more than it can"));
 }
 
 TEST(ChainHeader, CounterBitsComeBackAndAreChecked) {
@@ -115,8 +115,8 @@ TEST(ChainHeader, CounterBitsComeBackAndAreChecked) {
   const auto header = Decode(good);
   ASSERT_TRUE(header) << header.error().message;
   EXPECT_EQ(CounterBitsOf(header->params), 8U);
-  EXPECT_EQ(header->links[0].shape, shape(8));
-  EXPECT_EQ(header->links[0].items, 1001U);
+  EXPECT_EQ(header->sub_filters[0].shape, shape(8));
+  EXPECT_EQ(header->sub_filters[0].items, 1001U);
   const auto refusal = [](const std::string& bytes) {
     const auto decoded = Decode(Reseal(bytes));
     return decoded ? "accepted" : decoded.error().message;

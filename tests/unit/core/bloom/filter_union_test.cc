@@ -75,7 +75,7 @@ TEST_P(FilterUnionTest, GoesOnGrowingAndComesBackFromItsImage) {
   const Filter* both[] = {a.get(), b.get()};
   const auto united = Unite(both, budget_, SystemClock()).value();
   Add(*united, 1'000, 3'000);
-  EXPECT_EQ(united->Info().links, 2u);
+  EXPECT_EQ(united->Info().sub_filters, 2u);
   const auto again = CloneFilter(*united, budget_, SystemClock()).value();
   for (uint64_t i = 0; i < 3'000; ++i) EXPECT_TRUE(Has(*again, i)) << i;
 }
@@ -87,7 +87,7 @@ TEST_P(FilterUnionTest, TheLongestChainGivesTheLength) {
   for (const auto& order : {std::pair(brief.get(), grown.get()), std::pair(grown.get(), brief.get())}) {
     const Filter* both[] = {order.first, order.second};
     const auto united = Unite(both, budget_, SystemClock()).value();
-    EXPECT_EQ(united->Info().links, grown->Info().links);
+    EXPECT_EQ(united->Info().sub_filters, grown->Info().sub_filters);
     for (uint64_t i = 0; i < 2'000; ++i) EXPECT_TRUE(Has(*united, i)) << i;
     Add(*united, 2'000, 4'000);
     EXPECT_NEAR(EstimateUnion(both).value(), 2'000, 60);
@@ -123,7 +123,7 @@ TEST_P(FilterUnionTest, WhatDiffersIsNamed) {
   EXPECT_EQ(message(params), "they differ in their error rate: 0.008 and 0.016");
   params = Params(1'000);
   params.type = GetParam() == kClassicType ? kBlockedType : kClassicType;
-  EXPECT_THAT(message(params), HasSubstr("they differ in their kind: "));
+  EXPECT_THAT(message(params), HasSubstr("they differ in their type: "));
 }
 
 TEST_P(FilterUnionTest, WhatWouldBreakThePromiseIsRefused) {
@@ -198,7 +198,7 @@ TEST_P(FilterUnionTest, IntoOneThatIsTooShortOrTooSmallChangesNothing) {
   const std::string before = BytesOf(*brief);
   const Filter* longer[] = {grown.get()};
   EXPECT_THAT(UniteInto(*brief, longer).error().message,
-              HasSubstr("the destination has 1 links, and another has grown to 2"));
+              HasSubstr("the destination has 1 sub-filters, and another has grown to 2"));
   const Filter* too_many[] = {other.get()};
   EXPECT_THAT(UniteInto(*brief, too_many).error().message, HasSubstr("where there is room for 1000"));
   EXPECT_EQ(BytesOf(*brief), before);
@@ -300,7 +300,7 @@ TEST_F(CountingUnion, ThatHaveGrownOrDifferAreRefused) {
               HasSubstr("they differ in their counter bits: 4 and 8"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, FilterUnionTest, testing::Values(kClassicType, kBlockedType),
+INSTANTIATE_TEST_SUITE_P(Types, FilterUnionTest, testing::Values(kClassicType, kBlockedType),
                          [](const auto& tested) { return std::string(FilterTypeName(tested.param)); });
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST_P(GrowthTest, TouchesNothingInProportionToItsSize) {
 }
 
 // Those that grow by a further part; fingerprint and ribbon collect, and a window does not grow.
-INSTANTIATE_TEST_SUITE_P(Kinds, GrowthTest,
+INSTANTIATE_TEST_SUITE_P(Types, GrowthTest,
                          testing::Values(kBlockedType, kClassicType, kCountingType, kCuckooType, kRedisBloomType,
                                          kRedisCuckooType),
                          [](const testing::TestParamInfo<FilterType>& test) {

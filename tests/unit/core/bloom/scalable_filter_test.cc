@@ -30,7 +30,7 @@ class ScalableFilterTest : public testing::TestWithParam<FilterType> {
     return std::move(*filter);
   }
 
-  // Kinds that can remove count every addition; the others each item once.
+  // Types that can remove count every addition; the others each item once.
   static uint64_t Counted(const Filter& filter, uint64_t additions, uint64_t items) {
     return filter.capabilities().remove ? additions : items;
   }
@@ -54,7 +54,7 @@ class ScalableFilterTest : public testing::TestWithParam<FilterType> {
   MemoryBudget budget_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, ScalableFilterTest, testing::Values(kClassicType, kBlockedType, kCountingType),
+INSTANTIATE_TEST_SUITE_P(Types, ScalableFilterTest, testing::Values(kClassicType, kBlockedType, kCountingType),
                          [](const auto& test) { return std::string(FilterTypeName(test.param)); });
 
 using enum AddOutcome;
@@ -65,22 +65,22 @@ TEST_P(ScalableFilterTest, NonscalingIsFullAtItsCapacityAndStillKnowsItsItems) {
   EXPECT_EQ(Add(*filter, 2, 1), std::vector{kPresent});
   EXPECT_EQ(Add(*filter, 1, 5), (std::vector{kPresent, kPresent, kFull}));  // the loop stops there
   EXPECT_EQ(filter->ItemCount(), Counted(*filter, 6, 3));
-  EXPECT_EQ(filter->Info().links, 1U);
+  EXPECT_EQ(filter->Info().sub_filters, 1U);
 }
 
 TEST_P(ScalableFilterTest, GrowsByItsExpansion) {
   const auto filter = Make(0.001, 100, 3);
   Add(*filter, 0, 20'000);
   const FilterInfo info = filter->Info();
-  EXPECT_EQ(info.links, 6U);  // 100 + 300 + 900 + 2700 + 8100 = 12100 < about 20000
+  EXPECT_EQ(info.sub_filters, 6U);  // 100 + 300 + 900 + 2700 + 8100 = 12100 < about 20000
   EXPECT_EQ(info.capacity, 100U * (1 + 3 + 9 + 27 + 81 + 243));
   EXPECT_EQ(Found(*filter, 0, 20'000), 20'000U);
 }
 
-TEST_P(ScalableFilterTest, ExpansionOneDoesNotGrowLinkByLinkForEver) {
+TEST_P(ScalableFilterTest, ExpansionOneDoesNotGrowSubFilterBySubFilterForEver) {
   const auto filter = Make(0.01, 10, 1);
   Add(*filter, 0, 100'000);
-  EXPECT_LT(filter->Info().links, 45U);  // equal links would be 10,000
+  EXPECT_LT(filter->Info().sub_filters, 45U);  // equal sub-filters would be 10,000
   EXPECT_EQ(Found(*filter, 0, 100'000), 100'000U);
 }
 
@@ -88,7 +88,7 @@ TEST_P(ScalableFilterTest, RateOfTheWholeChainStaysBelowTheAskedOne) {
   for (const bool stated : {true, false}) {
     const auto filter = Make(0.01, 50, 2, stated);
     Add(*filter, 0, 50'000);
-    EXPECT_GE(filter->Info().links, 10U);
+    EXPECT_GE(filter->Info().sub_filters, 10U);
     const double rate = static_cast<double>(Found(*filter, 1'000'000, 1'000'000)) / 1e6;
     EXPECT_LE(rate, 0.0105) << stated;
     EXPECT_NEAR(filter->EstimatedErrorRate().value() / rate, 1, 0.15) << stated;

@@ -50,7 +50,7 @@ TEST(CuckooHeader, RoundTrip) {
   EXPECT_EQ(header->params.capacity, 1000U);
   EXPECT_EQ(header->params.expansion, 3U);
   EXPECT_EQ(header->params.tightening_ratio, 0.7);
-  EXPECT_EQ(header->params.first_link_share, 0.8);
+  EXPECT_EQ(header->params.first_share, 0.8);
   EXPECT_EQ(header->params.seed, 0xFEDCBA9876543210ULL);
   EXPECT_EQ(BucketSizeOf(header->params), 5U);
   EXPECT_EQ(MaxIterationsOf(header->params), 77U);

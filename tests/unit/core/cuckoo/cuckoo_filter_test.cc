@@ -154,7 +154,7 @@ TEST_F(CuckooFilterTest, AnItemAddedTooOftenStaysForEver) {
     EXPECT_EQ(filter->ChangeCount(), changes);
     EXPECT_EQ(filter->ItemCount(), 2 * size);
     EXPECT_TRUE(Has(*filter, 1));
-    EXPECT_EQ(filter->Info().links, 1U);
+    EXPECT_EQ(filter->Info().sub_filters, 1U);
   }
 }
 
@@ -170,14 +170,14 @@ TEST_F(CuckooFilterTest, RoomInOlderTablesIsUsedBeforeTheFilterGrows) {
   const auto filter = Make(1e-4, 1000, 2);
   for (uint64_t i = 0; i < 3000; ++i) Add(*filter, i);
   const FilterInfo grown = filter->Info();
-  ASSERT_EQ(grown.links, 2U);
+  ASSERT_EQ(grown.sub_filters, 2U);
   for (uint64_t i = 3000; i < grown.capacity; ++i) Add(*filter, i);
   for (uint64_t i = 0; i < 900; ++i) ASSERT_TRUE(Remove(*filter, i));
   for (uint64_t i = 0; i < 900; ++i) ASSERT_EQ(Add(*filter, 10'000 + i), kAdded);
-  EXPECT_EQ(filter->Info().links, 2U);
+  EXPECT_EQ(filter->Info().sub_filters, 2U);
   EXPECT_EQ(filter->ItemCount(), grown.capacity);
   Add(*filter, 20'000);
-  EXPECT_EQ(filter->Info().links, 3U);
+  EXPECT_EQ(filter->Info().sub_filters, 3U);
   for (uint64_t i = 900; i < grown.capacity; ++i) ASSERT_TRUE(Remove(*filter, i));
   for (uint64_t i = 0; i < 900; ++i) ASSERT_TRUE(Has(*filter, 10'000 + i));
 }
@@ -185,7 +185,7 @@ TEST_F(CuckooFilterTest, RoomInOlderTablesIsUsedBeforeTheFilterGrows) {
 TEST_F(CuckooFilterTest, GrowingByOneStillGrowsByAQuarterInTheEnd) {
   const auto filter = Make(0.01, 100, 1);
   for (uint64_t i = 0; i < 20'000; ++i) ASSERT_LE(Add(*filter, i), kAdded);
-  EXPECT_LT(filter->Info().links, 25U);
+  EXPECT_LT(filter->Info().sub_filters, 25U);
 }
 
 TEST_F(CuckooFilterTest, AChainEndsWhereFingerprintsWouldBeTooWide) {
@@ -253,7 +253,7 @@ TEST_P(Chains, RemovalsNeverHurtOthers) {
     for (const uint64_t item : live) ASSERT_TRUE(Has(*filter, item)) << step;
     for (const uint64_t item : stuck) ASSERT_TRUE(Has(*filter, item)) << step;
   }
-  EXPECT_GT(filter->Info().links, 2U);
+  EXPECT_GT(filter->Info().sub_filters, 2U);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Chains,

@@ -46,11 +46,11 @@ class CuckooTableTest : public testing::Test {
   MoveVersion version_;
 };
 
-// A key that the newest table, of n buckets and f bits, places into `bucket` with the fingerprint `print`.
-CuckooKey KeyIn(const CuckooTable& table, uint64_t bucket, uint64_t print) {
+// A key that the newest table, of n buckets and f bits, places into `bucket` with the fingerprint `fingerprint`.
+CuckooKey KeyIn(const CuckooTable& table, uint64_t bucket, uint64_t fingerprint) {
   const auto n = static_cast<unsigned __int128>(table.shape().buckets);
   const auto place = static_cast<uint64_t>(((static_cast<unsigned __int128>(bucket) << 64) + n - 1) / n);
-  return table.KeyOf({place, print << (64 - table.shape().fingerprint_bits)});
+  return table.KeyOf({place, fingerprint << (64 - table.shape().fingerprint_bits)});
 }
 
 // All that a table can know of an item.
@@ -74,14 +74,15 @@ TEST_F(CuckooTableTest, WhatATableCannotTellApartNoOlderOneCan) {
     std::vector<std::map<Likeness, Likeness>> seen(chain.size());
     const CuckooTable& newest = *chain.newest();
     for (uint64_t bucket = 0; bucket < newest.shape().buckets; ++bucket) {
-      for (uint64_t print = 0; print < uint64_t{1} << newest.shape().fingerprint_bits; ++print) {
-        const CuckooKey key = KeyIn(newest, bucket, print);
+      for (uint64_t fingerprint = 0; fingerprint < uint64_t{1} << newest.shape().fingerprint_bits; ++fingerprint) {
+        const CuckooKey key = KeyIn(newest, bucket, fingerprint);
         ASSERT_EQ(PairIn(chain, chain.size() - 1, key).bucket, bucket);
         for (size_t i = 1; i < chain.size(); ++i) {
           const Likeness older = LikenessIn(*chain.tables()[i - 1], PairIn(chain, i - 1, key), key);
           const Likeness here = LikenessIn(*chain.tables()[i], PairIn(chain, i, key), key);
           const auto [at, first] = seen[i].try_emplace(here, older);
-          ASSERT_TRUE(first || at->second == older) << "table " << i << " bucket " << bucket << " print " << print;
+          ASSERT_TRUE(first || at->second == older)
+              << "table " << i << " bucket " << bucket << " fingerprint " << fingerprint;
         }
       }
     }
@@ -95,8 +96,8 @@ TEST_F(CuckooTableTest, PartnersAreFoundFromTheFingerprintAlone) {
     Append(chain, {1, 0.01, static_cast<uint64_t>(buckets), 4, static_cast<uint32_t>(bits)});
     const CuckooTable& table = *chain.newest();
     for (uint64_t bucket = 0; bucket < table.shape().buckets; ++bucket) {
-      for (uint64_t print = 0; print < uint64_t{1} << table.shape().fingerprint_bits; ++print) {
-        const CuckooKey key = KeyIn(table, bucket, print);
+      for (uint64_t fingerprint = 0; fingerprint < uint64_t{1} << table.shape().fingerprint_bits; ++fingerprint) {
+        const CuckooKey key = KeyIn(table, bucket, fingerprint);
         const CuckooPair pair = PairIn(chain, chain.size() - 1, key);
         ASSERT_LT(pair.partner, table.shape().buckets);
         ASSERT_EQ(table.PartnerOf(pair.bucket, table.FingerprintOf(key)), pair.partner);
@@ -189,14 +190,14 @@ TEST_F(CuckooTableTest, OneFingerprintFillsItsTwoBucketsAndNoMore) {
   const CuckooKey key = table->KeyOf({12345, 0xABCDEF0000000000});
   const CuckooPair pair = table->Refine({}, key);
   ASSERT_NE(pair.bucket, pair.partner);
-  const uint64_t print = table->FingerprintOf(key);
+  const uint64_t fingerprint = table->FingerprintOf(key);
   for (uint32_t i = 0; i < 8; ++i) {
-    EXPECT_FALSE(table->IsSaturated(pair, print));
-    EXPECT_EQ(table->Count(pair, print), i);
+    EXPECT_FALSE(table->IsSaturated(pair, fingerprint));
+    EXPECT_EQ(table->Count(pair, fingerprint), i);
     ASSERT_TRUE(Insert(*table, key));
   }
-  EXPECT_TRUE(table->IsSaturated(pair, print));
-  EXPECT_EQ(table->Count(pair, print), 8U);
+  EXPECT_TRUE(table->IsSaturated(pair, fingerprint));
+  EXPECT_EQ(table->Count(pair, fingerprint), 8U);
   EXPECT_FALSE(Insert(*table, key));
   EXPECT_EQ(table->items(), 8U);
 }

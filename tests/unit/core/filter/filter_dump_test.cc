@@ -11,11 +11,11 @@
 namespace bitsieve::core {
 namespace {
 
-FilterParams ParamsOf(FilterType kind) {
+FilterParams ParamsOf(FilterType type) {
   FilterParams params;
-  params.type = kind;
+  params.type = type;
   params.seed = 5;
-  if (kind == kWindowType) {
+  if (type == kWindowType) {
     params.expansion = 0;
     SetWindow(params, {.items = params.capacity});
   }
@@ -51,12 +51,12 @@ class FilterDumpTest : public testing::TestWithParam<FilterType> {
   std::string dump_;
 };
 
-std::vector<FilterType> AllKinds() {
-  std::vector<FilterType> kinds;
-  for (const FilterTypeRow* row : FilterTypes()) kinds.push_back(row->type);
-  return kinds;
+std::vector<FilterType> AllTypes() {
+  std::vector<FilterType> types;
+  for (const FilterTypeRow* row : FilterTypes()) types.push_back(row->type);
+  return types;
 }
-INSTANTIATE_TEST_SUITE_P(Kinds, FilterDumpTest, testing::ValuesIn(AllKinds()),
+INSTANTIATE_TEST_SUITE_P(Types, FilterDumpTest, testing::ValuesIn(AllTypes()),
                          [](const auto& test) { return std::string(FilterTypeName(test.param)); });
 
 TEST_P(FilterDumpTest, RestoresWhatItDumped) {
@@ -133,7 +133,7 @@ TEST_P(FilterDumpTest, AKindOfALaterVersionIsNamed) {
   uint32_t header_bytes;
   std::memcpy(&header_bytes, other.data() + 8, sizeof header_bytes);
   constexpr size_t kHeader = 20;
-  other[kHeader + 6] = 99;  // the kind; and right checksums around it
+  other[kHeader + 6] = 99;  // the type; and right checksums around it
   const uint64_t header_sum = Checksum(std::string_view(other).substr(kHeader, header_bytes - 8));
   std::memcpy(other.data() + kHeader + header_bytes - 8, &header_sum, 8);
   const auto restored = RestoreFilter(other, budget_, SystemClock());

@@ -29,8 +29,8 @@ TEST(FilterParams, EachParameterHasItsRange) {
   EXPECT_TRUE(refused([](auto& p) { p.tightening_ratio = 1; }));
   EXPECT_TRUE(refused([](auto& p) { p.tightening_ratio = 0; }));
   EXPECT_TRUE(refused([](auto& p) { p.tightening_ratio = std::nan(""); }));
-  EXPECT_TRUE(refused([](auto& p) { p.first_link_share = 1; }));
-  EXPECT_TRUE(refused([](auto& p) { p.first_link_share = 0; }));
+  EXPECT_TRUE(refused([](auto& p) { p.first_share = 1; }));
+  EXPECT_TRUE(refused([](auto& p) { p.first_share = 0; }));
   EXPECT_TRUE(refused([](auto& p) { p.type = static_cast<FilterType>(77); }));
   EXPECT_TRUE(refused([](auto& p) { p.type = kCountingType, SetCounterBits(p, 5); }));
   EXPECT_FALSE(refused([](auto& p) { p.type = kCountingType, SetCounterBits(p, 8); }));
@@ -39,20 +39,20 @@ TEST(FilterParams, EachParameterHasItsRange) {
   EXPECT_TRUE(refused([](auto& p) { p.type = kCountingType, p.hash = HashKind::kSip; }));
   EXPECT_FALSE(refused([](auto& p) { p.hash = HashKind::kSip; }));
   EXPECT_FALSE(refused([](auto& p) { p.type = kClassicType, p.hash = HashKind::kFnv1a; }));
-  EXPECT_FALSE(refused([](auto& p) { p.expansion = 0, p.first_link_share = 1; }));
+  EXPECT_FALSE(refused([](auto& p) { p.expansion = 0, p.first_share = 1; }));
 }
 
 TEST(FilterParams, SharesFollowThePurpose) {
   FilterParams params;
   ShareForStatedCapacity(params);
-  EXPECT_DOUBLE_EQ(params.first_link_share, 0.8);
+  EXPECT_DOUBLE_EQ(params.first_share, 0.8);
   ShareForGrowth(params);
-  EXPECT_DOUBLE_EQ(params.first_link_share, 1 - params.tightening_ratio);
+  EXPECT_DOUBLE_EQ(params.first_share, 1 - params.tightening_ratio);
   params.expansion = 0;
   ShareForStatedCapacity(params);
-  EXPECT_DOUBLE_EQ(params.first_link_share, 1);
+  EXPECT_DOUBLE_EQ(params.first_share, 1);
   ShareForGrowth(params);
-  EXPECT_DOUBLE_EQ(params.first_link_share, 1);
+  EXPECT_DOUBLE_EQ(params.first_share, 1);
 }
 
 TEST(RandomSeed, Differs) {

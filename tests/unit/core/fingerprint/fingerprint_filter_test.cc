@@ -111,11 +111,11 @@ TEST_F(FingerprintFilterTest, FullIsFullAndNothingIsLost) {
 TEST_F(FingerprintFilterTest, GrowsByItsExpansionAndByAQuarterAtLeast) {
   const auto filter = Make(Params(1e-4, 100, 4));
   EXPECT_GE(Fill(*filter, 0, 2000), 1998U);
-  EXPECT_EQ(filter->Info().links, 3U);
+  EXPECT_EQ(filter->Info().sub_filters, 3U);
   EXPECT_EQ(filter->Info().capacity, 100U + 400 + 1600);
   const auto slow = Make(Params(0.01, 100, 1));
   Fill(*slow, 0, 100'000);
-  EXPECT_LE(slow->Info().links, 40U);
+  EXPECT_LE(slow->Info().sub_filters, 40U);
   for (uint64_t i = 0; i < 100'000; ++i) ASSERT_TRUE(Has(*slow, i));
 }
 
@@ -127,7 +127,7 @@ TEST_F(FingerprintFilterTest, RatesThatNeedMoreThan32BitsAreRefused) {
   const auto refused = MakeFilter(params, budget_, SystemClock());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(refused.error().message, HasSubstr("too small for signatures of 32 bits; the smallest of a fingerprint "
+  EXPECT_THAT(refused.error().message, HasSubstr("too small for fingerprints of 32 bits; the smallest of a fingerprint "
                                                  "filter such as this is 2.4e-09"));
   EXPECT_EQ(budget_.used_bytes(), used);
   params.error_rate = 2.4e-9;

@@ -12,7 +12,7 @@ double LoadOf(const FingerprintSize& size, uint64_t capacity) {
 }
 double BitsPerItem(double rate) {
   const FingerprintSize size = FingerprintSizeFor(1'000'000, rate).value();
-  return size.signature_bits / LoadOf(size, 1'000'000);
+  return size.fingerprint_bits / LoadOf(size, 1'000'000);
 }
 
 TEST(FingerprintSizing, EverySizeKeepsItsRateAndLeavesASlotFree) {
@@ -21,10 +21,10 @@ TEST(FingerprintSizing, EverySizeKeepsItsRateAndLeavesASlotFree) {
       const auto size = FingerprintSizeFor(capacity, rate);
       ASSERT_TRUE(size) << rate;
       const double load = LoadOf(*size, capacity);
-      EXPECT_LE(FingerprintRate(size->signature_bits, load), rate * (1 + 1e-12)) << rate << " " << capacity;
+      EXPECT_LE(FingerprintRate(size->fingerprint_bits, load), rate * (1 + 1e-12)) << rate << " " << capacity;
       EXPECT_LE(load, kMaxFingerprintLoad * (1 + 1e-12));
       EXPECT_GT(size->slots, capacity);
-      EXPECT_LE(size->signature_bits, kMaxSignatureBits);
+      EXPECT_LE(size->fingerprint_bits, kMaxSlotFingerprintBits);
     }
   }
 }
@@ -39,13 +39,13 @@ TEST(FingerprintSizing, BitsAnItem) {
 TEST(FingerprintSizing, RatesThatNeedMoreThan32BitsHaveNoSize) {
   EXPECT_NEAR(SmallestFingerprintRate(), 4.66e-10, 0.01e-10);
   EXPECT_TRUE(FingerprintSizeFor(100, SmallestFingerprintRate()));
-  EXPECT_EQ(FingerprintSizeFor(100, SmallestFingerprintRate())->signature_bits, 32U);
+  EXPECT_EQ(FingerprintSizeFor(100, SmallestFingerprintRate())->fingerprint_bits, 32U);
   EXPECT_FALSE(FingerprintSizeFor(100, SmallestFingerprintRate() * 0.999));
   EXPECT_FALSE(FingerprintSizeFor(100, 1e-15));
 }
 
-// A claim that is often repeated: a million items at 1e-6 in 3.27 MB, by signatures of 22 bits at a load of 75%. Such a
-// table takes 3.67 MB, and keeps the rate only if it is ordered; what is nearest to the claim is 80% and 3.44 MB.
+// A claim that is often repeated: a million items at 1e-6 in 3.27 MB, by fingerprints of 22 bits at a load of 75%. Such
+// a table takes 3.67 MB, and keeps the rate only if it is ordered; what is nearest to the claim is 80% and 3.44 MB.
 TEST(FingerprintSizing, AMillionItemsAtOneInAMillion) {
   constexpr double kMegabit = 8e6;
   EXPECT_NEAR(1e6 / 0.75 * 22 / kMegabit, 3.67, 0.01);
@@ -54,7 +54,7 @@ TEST(FingerprintSizing, AMillionItemsAtOneInAMillion) {
   EXPECT_NEAR(load_of_claim, 0.841, 0.001);
   EXPECT_NEAR(FingerprintRate(22, load_of_claim), 1.26e-6, 0.01e-6);
   const FingerprintSize ours = FingerprintSizeFor(1'000'000, 1e-6).value();
-  EXPECT_EQ(ours.signature_bits, 22U);
+  EXPECT_EQ(ours.fingerprint_bits, 22U);
   EXPECT_NEAR(static_cast<double>(ours.slots) * 22 / kMegabit, 3.4375, 0.0001);
 }
 

@@ -17,16 +17,16 @@ class FingerprintTableTest : public testing::Test {
   std::unique_ptr<FingerprintTable> Make(uint64_t capacity, uint64_t slots, uint32_t bits) {
     return std::move(FingerprintTable::Make({capacity, 0.01, slots, bits}, budget_).value());
   }
-  // Hashes that choose this slot and this signature.
-  static KeyHash HashFor(const FingerprintTable& table, uint64_t home, uint64_t signature) {
+  // Hashes that choose this slot and this fingerprint.
+  static KeyHash HashFor(const FingerprintTable& table, uint64_t home, uint64_t fingerprint) {
     const auto fraction = [](uint64_t part, uint64_t whole) {
       return static_cast<uint64_t>(((static_cast<unsigned __int128>(part) << 64) + (whole - 1)) / whole);
     };
-    const uint64_t signatures = (uint64_t{1} << table.shape().signature_bits) - 1;
-    return {fraction(home, table.shape().slots), fraction(signature - 1, signatures)};
+    const uint64_t fingerprints = (uint64_t{1} << table.shape().fingerprint_bits) - 1;
+    return {fraction(home, table.shape().slots), fraction(fingerprint - 1, fingerprints)};
   }
   static std::vector<uint64_t> SlotsOf(FingerprintTable& table) {
-    const PackedSlots slots(table.memory().data(), table.shape().signature_bits);
+    const PackedSlots slots(table.memory().data(), table.shape().fingerprint_bits);
     std::vector<uint64_t> values;
     for (uint64_t i = 0; i < table.shape().slots; ++i) values.push_back(slots.Get(i));
     return values;
@@ -35,9 +35,9 @@ class FingerprintTableTest : public testing::Test {
   MemoryBudget budget_;
 };
 
-TEST_F(FingerprintTableTest, LargerSignaturesComeFirst) {
+TEST_F(FingerprintTableTest, LargerFingerprintsComeFirst) {
   const auto table = Make(7, 8, 9);
-  const auto insert = [&](uint64_t home, uint64_t signature) { table->Insert(HashFor(*table, home, signature)); };
+  const auto insert = [&](uint64_t home, uint64_t fingerprint) { table->Insert(HashFor(*table, home, fingerprint)); };
   insert(2, 50);
   insert(2, 70);
   insert(2, 60);
@@ -49,16 +49,16 @@ TEST_F(FingerprintTableTest, LargerSignaturesComeFirst) {
 
 TEST_F(FingerprintTableTest, ProbingGoesOnFromTheLastSlotToTheFirst) {
   const auto table = Make(7, 8, 9);
-  for (const uint64_t signature : {10, 30, 20, 40}) table->Insert(HashFor(*table, 6, signature));
+  for (const uint64_t fingerprint : {10, 30, 20, 40}) table->Insert(HashFor(*table, 6, fingerprint));
   EXPECT_EQ(SlotsOf(*table), (std::vector<uint64_t>{20, 10, 0, 0, 0, 0, 40, 30}));
-  for (const uint64_t signature : {10, 30, 20, 40}) {
-    EXPECT_TRUE(table->Contains(HashFor(*table, 6, signature))) << signature;
+  for (const uint64_t fingerprint : {10, 30, 20, 40}) {
+    EXPECT_TRUE(table->Contains(HashFor(*table, 6, fingerprint))) << fingerprint;
   }
   EXPECT_FALSE(table->Contains(HashFor(*table, 6, 25)));
   EXPECT_FALSE(table->Contains(HashFor(*table, 6, 5)));
 }
 
-TEST_F(FingerprintTableTest, ADisplacedSignatureThatMeetsItsLikeIsDropped) {
+TEST_F(FingerprintTableTest, ADisplacedFingerprintThatMeetsItsLikeIsDropped) {
   const auto table = Make(7, 8, 9);
   const KeyHash before = HashFor(*table, 2, 50);
   const KeyHash behind = HashFor(*table, 3, 50);
@@ -75,15 +75,15 @@ TEST_F(FingerprintTableTest, ADisplacedSignatureThatMeetsItsLikeIsDropped) {
 
 TEST_F(FingerprintTableTest, EveryWalkEndsWhenAllButOneSlotAreTaken) {
   const auto table = Make(7, 8, 9);
-  for (uint64_t signature = 1; signature <= 7; ++signature) table->Insert(HashFor(*table, 0, signature));
+  for (uint64_t fingerprint = 1; fingerprint <= 7; ++fingerprint) table->Insert(HashFor(*table, 0, fingerprint));
   EXPECT_FALSE(table->HasRoom());
   for (uint64_t home = 0; home < 8; ++home) EXPECT_FALSE(table->Contains(HashFor(*table, home, 400)));
-  for (uint64_t signature = 1; signature <= 7; ++signature) {
-    EXPECT_TRUE(table->Contains(HashFor(*table, 0, signature)));
+  for (uint64_t fingerprint = 1; fingerprint <= 7; ++fingerprint) {
+    EXPECT_TRUE(table->Contains(HashFor(*table, 0, fingerprint)));
   }
 }
 
-// Whatever is put into whichever slots, each signature is found from its home, and only larger ones lie between.
+// Whatever is put into whichever slots, each fingerprint is found from its home, and only larger ones lie between.
 TEST_F(FingerprintTableTest, NothingIsLostAtAnyWidth) {
   std::mt19937_64 random(1);
   for (const uint32_t bits : {1U, 2U, 3U, 7U, 8U, 13U, 22U, 31U, 32U}) {
@@ -92,7 +92,7 @@ TEST_F(FingerprintTableTest, NothingIsLostAtAnyWidth) {
     while (table->HasRoom()) {
       const KeyHash hash{random(), random()};
       if (!table->Contains(hash)) table->Insert(hash), added.push_back(hash);
-      if (bits < 4 && added.size() == 100) break;  // few signatures: soon all are there
+      if (bits < 4 && added.size() == 100) break;  // few fingerprints: soon all are there
     }
     for (const KeyHash& hash : added) ASSERT_TRUE(table->Contains(hash)) << bits;
     EXPECT_LE(table->taken(), table->items());

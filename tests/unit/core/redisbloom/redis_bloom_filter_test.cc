@@ -116,15 +116,15 @@ TEST_F(RedisBloomFilterTest, FullWhereRedisBloomsIs) {
   EXPECT_EQ(filter->Info().hash_functions, 7U);
 }
 
-TEST_F(RedisBloomFilterTest, GrowsByAsManyLinksAsRedisBlooms) {
-  const auto links = [&](uint32_t expansion) {
+TEST_F(RedisBloomFilterTest, GrowsByAsManySubFiltersAsRedisBlooms) {
+  const auto sub_filters = [&](uint32_t expansion) {
     const auto filter = Make(0.01, 4, expansion);
     AddNumbers(*filter, 100);
-    return filter->Info().links;
+    return filter->Info().sub_filters;
   };
-  EXPECT_EQ(links(1), 23U);
-  EXPECT_EQ(links(2), 5U);
-  EXPECT_EQ(links(4), 4U);
+  EXPECT_EQ(sub_filters(1), 23U);
+  EXPECT_EQ(sub_filters(2), 5U);
+  EXPECT_EQ(sub_filters(4), 4U);
 }
 
 TEST_F(RedisBloomFilterTest, TellsItsSizeAsRedisBloomDoes) {
@@ -190,14 +190,14 @@ TEST_F(RedisBloomFilterTest, ReadsAFilterOfVersion1) {
   test::RedisBloomFields fields;
   fields.items = 2;
   fields.options = 0;
-  fields.link[0] = {.bytes = 128,
-                    .bits = 0,
-                    .items = 2,
-                    .error = 0.01,
-                    .bits_per_entry = 9.585058377367439,
-                    .hashes = 7,
-                    .entries = 106,
-                    .n2 = kN2};
+  fields.sub_filter[0] = {.bytes = 128,
+                          .bits = 0,
+                          .items = 2,
+                          .error = 0.01,
+                          .bits_per_entry = 9.585058377367439,
+                          .hashes = 7,
+                          .entries = 106,
+                          .n2 = kN2};
   // The bits, worked out as RedisBloom's 32-bit arithmetic did.
   std::string bits(128, '\0');
   for (const std::string_view item : {"foo", "bar"}) {
@@ -217,13 +217,13 @@ TEST_F(RedisBloomFilterTest, ReadsAFilterOfVersion1) {
 
   // Written again, it is what today's RedisBloom can read: `growth` and `bits` are told.
   fields.growth = 2;
-  fields.link[0].bits = 1024;
+  fields.sub_filter[0].bits = 1024;
   EXPECT_EQ(ToHex(filter.Header()), ToHex(fields.Encode()));
   EXPECT_EQ(BitsOf(filter), bits);
   // It grows as it was made: to a power of two, with 32-bit hashes.
   AddNumbers(filter, 200);
-  const Link& newest = *filter.Links().back();
-  EXPECT_EQ(filter.Links().size(), 2U);
+  const SubFilter& newest = *filter.AllSubFilters().back();
+  EXPECT_EQ(filter.AllSubFilters().size(), 2U);
   EXPECT_EQ(newest.shape().error_rate, 0.005);
   EXPECT_EQ(newest.shape().log2_positions, 12);
   EXPECT_EQ(newest.shape().bits, 4096U);
@@ -232,17 +232,17 @@ TEST_F(RedisBloomFilterTest, ReadsAFilterOfVersion1) {
 }
 
 // Version 2.2.0 rounded to bytes, not to words.
-TEST_F(RedisBloomFilterTest, ReadsALinkOfAnyNumberOfBytes) {
+TEST_F(RedisBloomFilterTest, ReadsASubFilterOfAnyNumberOfBytes) {
   test::RedisBloomFields fields;
   fields.items = 0;
-  fields.link[0] = {.bytes = 138,
-                    .bits = 1104,
-                    .items = 0,
-                    .error = 0.005,
-                    .bits_per_entry = 11.027753417767439,
-                    .hashes = 8,
-                    .entries = 100};
-  fields.link[0].bits_per_entry = RedisBloom::BitsPerEntry(0.005);
+  fields.sub_filter[0] = {.bytes = 138,
+                          .bits = 1104,
+                          .items = 0,
+                          .error = 0.005,
+                          .bits_per_entry = 11.027753417767439,
+                          .hashes = 8,
+                          .entries = 100};
+  fields.sub_filter[0].bits_per_entry = RedisBloom::BitsPerEntry(0.005);
   const auto loaded = Load(fields.Encode(), std::string(138, '\0'));
   ASSERT_TRUE(loaded) << loaded.error().message;
   auto& filter = dynamic_cast<RedisBloomFilter&>(**loaded);
@@ -259,7 +259,7 @@ TEST_F(RedisBloomFilterTest, ReadsALinkOfAnyNumberOfBytes) {
 TEST_F(RedisBloomFilterTest, ThirtyTwoBitHashesStepByFullSums) {
   test::RedisBloomFields fields;
   fields.options = 1;
-  fields.link[0].bits_per_entry = RedisBloom::BitsPerEntry(0.05);
+  fields.sub_filter[0].bits_per_entry = RedisBloom::BitsPerEntry(0.05);
   std::string bits(8, '\0');
   const KeyHash hash = HashItem(HashKind::kRedisBloom32, "item1", 0);
   for (uint64_t i = 0; i < 5; ++i) {
@@ -287,11 +287,11 @@ TEST_F(RedisBloomFilterTest, StoredWordsComeBackAsTheyWere) {
   EXPECT_EQ(ToHex(dynamic_cast<RedisBloomFilter&>(**copy).Header()), ToHex(fields.Encode()));
 }
 
-TEST_F(RedisBloomFilterTest, MemoryOfAllLinksIsAskedBeforeAny) {
+TEST_F(RedisBloomFilterTest, MemoryOfAllSubFiltersIsAskedBeforeAny) {
   test::RedisBloomFields fields;
   fields.items = 0;
-  fields.links = 3;
-  fields.link.assign(
+  fields.sub_filters = 3;
+  fields.sub_filter.assign(
       3,
       {.bytes = 1 << 20, .bits = 1 << 23, .items = 0, .error = 0.05, .bits_per_entry = RedisBloom::BitsPerEntry(0.05)});
   MemoryBudget small(5 << 19);  // two and a half of them

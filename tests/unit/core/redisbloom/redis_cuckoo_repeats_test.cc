@@ -21,18 +21,18 @@ class Model {
     Grow();
   }
 
-  void Add(const CuckooPrint& print) {
+  void Add(const CuckooFingerprint& fingerprint) {
     ++items_;
     for (size_t i = tables_.size(); i-- > 0;) {
-      if (Place(tables_[i], print)) return;
+      if (Place(tables_[i], fingerprint)) return;
     }
-    if (Kick(tables_.back(), print)) return;
+    if (Kick(tables_.back(), fingerprint)) return;
     Grow();
-    Place(tables_.back(), print);
+    Place(tables_.back(), fingerprint);
   }
-  bool Remove(const CuckooPrint& print) {
+  bool Remove(const CuckooFingerprint& fingerprint) {
     for (size_t i = tables_.size(); i-- > 0;) {
-      uint8_t* const slot = Find(tables_[i], print, print.print);
+      uint8_t* const slot = Find(tables_[i], fingerprint, fingerprint.fingerprint);
       if (slot == nullptr) continue;
       *slot = 0;
       --items_;
@@ -63,23 +63,23 @@ class Model {
   uint8_t* SlotsOf(std::string& table, uint64_t bucket) const {
     return reinterpret_cast<uint8_t*>(table.data()) + bucket % buckets_ * bucket_size_;
   }
-  uint8_t* Find(std::string& table, const CuckooPrint& print, uint8_t what) const {
-    for (const uint64_t bucket : {print.first, print.second}) {
+  uint8_t* Find(std::string& table, const CuckooFingerprint& fingerprint, uint8_t what) const {
+    for (const uint64_t bucket : {fingerprint.first, fingerprint.second}) {
       for (uint64_t i = 0; i < bucket_size_; ++i) {
         if (uint8_t* const slot = SlotsOf(table, bucket) + i; *slot == what) return slot;
       }
     }
     return nullptr;
   }
-  bool Place(std::string& table, const CuckooPrint& print) const {
-    uint8_t* const slot = Find(table, print, 0);
-    if (slot != nullptr) *slot = print.print;
+  bool Place(std::string& table, const CuckooFingerprint& fingerprint) const {
+    uint8_t* const slot = Find(table, fingerprint, 0);
+    if (slot != nullptr) *slot = fingerprint.fingerprint;
     return slot != nullptr;
   }
-  bool Kick(std::string& table, const CuckooPrint& print) const {
+  bool Kick(std::string& table, const CuckooFingerprint& fingerprint) const {
     const std::string before = table;
-    uint64_t bucket = print.first;
-    uint8_t hand = print.print;
+    uint64_t bucket = fingerprint.first;
+    uint8_t hand = fingerprint.fingerprint;
     for (uint32_t i = 0; i < iterations_; ++i) {
       std::swap(SlotsOf(table, bucket)[i % bucket_size_], hand);
       bucket ^= hand * kStep;
@@ -91,11 +91,11 @@ class Model {
     return false;
   }
   void MoveDown(size_t index, size_t slot) {
-    const auto print = static_cast<uint8_t>(tables_[index][slot]);
-    if (print == 0) return;
+    const auto fingerprint = static_cast<uint8_t>(tables_[index][slot]);
+    if (fingerprint == 0) return;
     const uint64_t bucket = slot / bucket_size_;
     for (size_t i = 0; i < index; ++i) {
-      if (!Place(tables_[i], {bucket, bucket ^ (print * kStep), print})) continue;
+      if (!Place(tables_[i], {bucket, bucket ^ (fingerprint * kStep), fingerprint})) continue;
       tables_[index][slot] = 0;
       return;
     }
@@ -145,15 +145,15 @@ TEST_F(RedisCuckooRepeatsTest, WhatIsRememberedNeverShows) {
     std::mt19937_64 random(items);
     for (int step = 0; step < 3'000; ++step) {
       const KeyHash hash = filter.HashOf(std::to_string(random() % items));
-      const CuckooPrint print = RedisCuckooTable::PrintOf(hash);
+      const CuckooFingerprint fingerprint = RedisCuckooTable::FingerprintOf(hash);
       // Grows, shrinks a little, and grows again.
       if (random() % 100 < (step / 500 % 3 == 1 ? 45U : 98U)) {
         Insert(filter, hash);
-        model.Add(print);
+        model.Add(fingerprint);
       } else {
         uint8_t removed = 0;
         filter.Remove({&hash, 1}, {&removed, 1});
-        ASSERT_EQ(removed != 0, model.Remove(print));
+        ASSERT_EQ(removed != 0, model.Remove(fingerprint));
       }
       if (step % 1'000 == 999) {
         filter.Compact();
@@ -176,7 +176,7 @@ TEST_F(RedisCuckooRepeatsTest, RefusedMemoryToRememberWithIsNoError) {
     // Room for one further sub-filter each time, and for no more.
     budget_.set_limit_bytes(budget_.used_bytes() + 512);
     Insert(filter, hash);
-    model.Add(RedisCuckooTable::PrintOf(hash));
+    model.Add(RedisCuckooTable::FingerprintOf(hash));
   }
   EXPECT_EQ(Joined(filter), model.Joined());
 }

@@ -128,10 +128,10 @@ TEST_F(RedisCuckooTest, HashesAreTheVectors) {
       {"12345678", {0x758f67d162b2d202, 41}}, {"123456789", {0x4977490251674330, 57}}};
   const auto filter = Make(8, 1);
   for (const auto& [item, expected] : vectors) {
-    const CuckooPrint print = RedisCuckooTable::PrintOf(filter->HashOf(item));
-    EXPECT_EQ(print.first, expected.first) << item;
-    EXPECT_EQ(print.print, expected.second) << item;
-    EXPECT_EQ(print.second, print.first ^ (expected.second * uint64_t{0x5bd1e995})) << item;
+    const CuckooFingerprint fingerprint = RedisCuckooTable::FingerprintOf(filter->HashOf(item));
+    EXPECT_EQ(fingerprint.first, expected.first) << item;
+    EXPECT_EQ(fingerprint.fingerprint, expected.second) << item;
+    EXPECT_EQ(fingerprint.second, fingerprint.first ^ (expected.second * uint64_t{0x5bd1e995})) << item;
   }
 }
 
@@ -175,7 +175,7 @@ TEST_F(RedisCuckooTest, AnAdditionThatFailsLeavesEverythingAsItWas) {
       ++refused;
     }
     EXPECT_GT(filter->Info().fill_ratio, bucket_size == 1 ? 0.3 : 0.7);
-    // Full is full for what is there as well: each addition needs room, lest a removal take another's print.
+    // Full is full for what is there as well: each addition needs room, lest a removal take another's fingerprint.
     const KeyHash hash = filter->HashOf("0");
     AddOutcome outcome{};
     for (int i = 0; i < 10; ++i) filter->Add({&hash, 1}, {&outcome, 1});
@@ -214,7 +214,7 @@ TEST_F(RedisCuckooTest, AllMemoryIsGivenBack) {
 
 // ---- removing and compacting
 
-// Half of the items never existed for a model that knows prints and buckets only.
+// Half of the items never existed for a model that knows fingerprints and buckets only.
 TEST_F(RedisCuckooTest, WhatWasAddedAndNotRemovedIsFoundWhateverIsRemoved) {
   for (const uint32_t expansion : {1U, 2U, 4U}) {
     const auto filter = Make(16, expansion);
@@ -330,8 +330,8 @@ TEST(RedisCuckooTableTest, SlotsBeyond32BitsAreOfTheirOwn) {
   MemoryBudget budget;
   const auto table = RedisCuckooTable::Make(uint64_t{1} << 32, 2, budget);
   if (!table) GTEST_SKIP() << "this system does not lend 8 GiB, of which two pages would be touched";
-  const CuckooPrint low{5, 7, 1};
-  const CuckooPrint high{(uint64_t{1} << 31) + 5, (uint64_t{1} << 31) + 7, 1};  // the same slots, modulo 2^32
+  const CuckooFingerprint low{5, 7, 1};
+  const CuckooFingerprint high{(uint64_t{1} << 31) + 5, (uint64_t{1} << 31) + 7, 1};  // the same slots, modulo 2^32
   EXPECT_TRUE((*table)->Place(low));
   EXPECT_TRUE((*table)->Contains(low));
   EXPECT_FALSE((*table)->Contains(high));
@@ -405,7 +405,7 @@ TEST_F(RedisCuckooTest, ErrorRateIsAsItIsTold) {
     for (uint64_t i = 0; i < kProbes; ++i) wrong += Has(*filter, Key(KeySource::kUuids, 1'000'000'000 + i));
     const double expected = filter->EstimatedErrorRate().value() * kProbes;
     EXPECT_NEAR(wrong, expected, 6 * std::sqrt(expected));
-    EXPECT_LT(expected / kProbes, 1 - std::pow(254.0 / 255, 2.0 * bucket_size * filter->Info().links));
+    EXPECT_LT(expected / kProbes, 1 - std::pow(254.0 / 255, 2.0 * bucket_size * filter->Info().sub_filters));
   }
 }
 

@@ -136,7 +136,7 @@ size_t LinesChangedBy(Generation& generation, const KeyHash& hash) {
 TEST_F(WindowOfItems, ForgettingIsSpreadOverTheAdds) {
   for (const uint64_t window : {1'000U, 30'000U / static_cast<unsigned>(kSlowdown)}) {
     for (const double rate : {0.01, 1e-6}) {
-      const LinkShape shape = WindowShapeFor(Params(rate, window, {.items = window})).link;
+      const SubFilterShape shape = WindowShapeFor(Params(rate, window, {.items = window})).sub_filter;
       const auto generation = std::move(*Generation::Make(shape, budget));
       uint64_t item = 0;
       while (!generation->Full()) LinesChangedBy(*generation, HashItem(std::to_string(item++), 1));
@@ -210,7 +210,7 @@ TEST_F(WindowOfItems, ParametersThatContradictAreRefused) {
   EXPECT_TRUE(refused(Params(0.01, 10, {.duration_ms = 99})));
   EXPECT_TRUE(refused(Params(0.01, 10, {.duration_ms = kMaxWindowMs + 1})));
   good.expansion = 2;
-  good.first_link_share = 0.5;
+  good.first_share = 0.5;
   EXPECT_TRUE(refused(good));
   FilterParams other;
   SetWindow(other, {.items = 100});

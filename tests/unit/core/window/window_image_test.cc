@@ -114,7 +114,7 @@ TEST_F(WindowImage, HostileFieldsAreRefusedBehindARightChecksum) {
   EXPECT_THAT(with(kFirst, uint64_t{101}), HasSubstr("more than it can"));
   EXPECT_THAT(with(kFirst + 8, UINT64_MAX), HasSubstr("times of generation 0"));
   EXPECT_THAT(with(kFirst + 40, UINT64_MAX), HasSubstr("times of generation 1"));
-  EXPECT_THAT(with(6, uint16_t{2}), HasSubstr("filter header"));  // the fields of another kind
+  EXPECT_THAT(with(6, uint16_t{2}), HasSubstr("filter header"));  // the fields of another type
 }
 
 class WindowThreads : public testing::Test, protected test::WindowFixture {};

@@ -1,12 +1,12 @@
-// Prints a table of every kind: memory, measured error rate, and the time of a lookup and of an addition.
+// Prints a table of every filter type: memory, measured error rate, and the time of a lookup and of an addition.
 //
-//   kinds_bench [--items N] [--rates R,R,...] [--kinds NAME,NAME,...] [--rounds N]
+//   types_bench [--items N] [--rates R,R,...] [--types NAME,NAME,...] [--rounds N]
 //
 // A filter that does not grow is made for N items and filled with them. Told is: bits per item, of all memory that the
 // filter takes; the measured share of absent items that are found, in units of the asked rate, and how many were
 // found; and nanoseconds of processor time of this thread per addition of a new item, per lookup of an item that is
 // there and of one that is not, in batches of 64 with prefetching, as the server does it. Times are the medians of the
-// rounds. A kind that can be frozen is told as it is then, and building is a part of adding. Times hold the making of
+// rounds. A type that can be frozen is told as it is then, and building is a part of adding. Times hold the making of
 // the hashes, about 2 ns, but not the hashing of an item's bytes.
 #include <time.h>
 
@@ -80,7 +80,7 @@ double TimeAdding(core::Filter& filter, uint64_t items) {
     refused |= done < hashes.size() || outcomes[done - 1] > core::AddOutcome::kAdded;
   });
   if (!refused) return ns;
-  std::fprintf(stderr, "kinds_bench: a filter refused an item before it was full\n");
+  std::fprintf(stderr, "types_bench: a filter refused an item before it was full\n");
   std::exit(1);
 }
 
@@ -101,16 +101,16 @@ Lookups TimeLooking(const core::Filter& filter, uint64_t first, uint64_t count) 
   return {ns, found};
 }
 
-core::FilterParams ParamsOf(FilterType kind, double rate, uint64_t items) {
+core::FilterParams ParamsOf(FilterType type, double rate, uint64_t items) {
   core::FilterParams params;
-  params.type = kind;
+  params.type = type;
   params.error_rate = rate;
   params.capacity = items;
   params.expansion = 0;
   params.seed = 1;
-  if (kind == core::kWindowType) core::SetWindow(params, {.items = items});
+  if (type == core::kWindowType) core::SetWindow(params, {.items = items});
   // Some items find no room long before it is full, so that it must be able to grow; and its rate is what it is.
-  if (kind == core::kRedisCuckooType) {
+  if (type == core::kRedisCuckooType) {
     core::SetRedisCuckooParams(params, {2, 20});
     params.expansion = 1;
   }
@@ -131,7 +131,7 @@ void Measure(core::Filter& filter, uint64_t items, double rate, Row& row) {
   const uint64_t some = std::min<uint64_t>(items, 10'000'000);
   const Lookups found = TimeLooking(filter, 0, some);
   if (found.found != some) {
-    std::fprintf(stderr, "kinds_bench: %zu items are missing\n", static_cast<size_t>(some - found.found));
+    std::fprintf(stderr, "types_bench: %zu items are missing\n", static_cast<size_t>(some - found.found));
     std::exit(1);
   }
   row.times.found.push_back(found.ns);
@@ -143,13 +143,13 @@ void Measure(core::Filter& filter, uint64_t items, double rate, Row& row) {
   row.bits_per_item = static_cast<double>(filter.Info().size_bytes) * 8 / static_cast<double>(items);
 }
 
-// Nothing if the kind cannot have such a rate; the reason is printed.
-bool MeasureKind(FilterType kind, double rate, uint64_t items, int rounds, Row& row) {
+// Nothing if the type cannot have such a rate; the reason is printed.
+bool MeasureType(FilterType type, double rate, uint64_t items, int rounds, Row& row) {
   core::MemoryBudget budget;
   for (int round = 0; round < rounds; ++round) {
-    auto filter = core::MakeFilter(ParamsOf(kind, rate, items), budget, core::SystemClock());
+    auto filter = core::MakeFilter(ParamsOf(type, rate, items), budget, core::SystemClock());
     if (!filter) {
-      std::printf("| %s | %g | %s |\n", std::string(core::FilterTypeName(kind)).c_str(), rate,
+      std::printf("| %s | %g | %s |\n", std::string(core::FilterTypeName(type)).c_str(), rate,
                   filter.error().message.c_str());
       return false;
     }
@@ -159,8 +159,8 @@ bool MeasureKind(FilterType kind, double rate, uint64_t items, int rounds, Row& 
   return true;
 }
 
-void Print(FilterType kind, double rate, const Row& row) {
-  std::printf("| %s | %g | %.2f | %.3f (%zu) | %.1f | %.1f | %.1f |\n", std::string(core::FilterTypeName(kind)).c_str(),
+void Print(FilterType type, double rate, const Row& row) {
+  std::printf("| %s | %g | %.2f | %.3f (%zu) | %.1f | %.1f | %.1f |\n", std::string(core::FilterTypeName(type)).c_str(),
               rate, row.bits_per_item, row.measured_rate / rate, static_cast<size_t>(row.wrong), Median(row.times.add),
               Median(row.times.found), Median(row.times.absent));
   std::fflush(stdout);
@@ -170,34 +170,34 @@ void PrintHead(uint64_t items) {
   double load = 0;
   std::ifstream("/proc/loadavg") >> load;
   std::printf("%zu items; load of the machine before: %.2f\n\n", static_cast<size_t>(items), load);
-  std::printf("| kind | rate asked | bits/item | rate measured/asked (found) | ns/add | ns/found | ns/absent |\n");
+  std::printf("| type | rate asked | bits/item | rate measured/asked (found) | ns/add | ns/found | ns/absent |\n");
   std::printf("|---|---|---|---|---|---|---|\n");
 }
 
 std::vector<FilterType> KindsOf(const std::vector<std::string>& names) {
-  std::vector<FilterType> kinds;
+  std::vector<FilterType> types;
   for (const core::FilterTypeRow* row : core::FilterTypes()) {
-    if (names.empty() || std::find(names.begin(), names.end(), row->name) != names.end()) kinds.push_back(row->type);
+    if (names.empty() || std::find(names.begin(), names.end(), row->name) != names.end()) types.push_back(row->type);
   }
-  return kinds;
+  return types;
 }
 
 int Run(int argc, char** argv) {
-  CLI::App app("Prints a table of every kind: memory, measured error rate, and times.");
+  CLI::App app("Prints a table of every filter type: memory, measured error rate, and times.");
   uint64_t items = 1'000'000;
   std::vector<double> rates{0.01, 0.001, 0.0001, 0.000001};
   std::vector<std::string> names;
   int rounds = 3;
   app.add_option("--items", items, "what the filters are made for and hold")->check(CLI::Range(1UL, 1UL << 30));
   app.add_option("--rates", rates, "error rates asked")->delimiter(',');
-  app.add_option("--kinds", names, "kinds; all if not given")->delimiter(',');
+  app.add_option("--types", names, "types; all if not given")->delimiter(',');
   app.add_option("--rounds", rounds, "rounds to take medians of")->check(CLI::Range(1, 100));
   CLI11_PARSE(app, argc, argv);
   PrintHead(items);
-  for (const FilterType kind : KindsOf(names)) {
+  for (const FilterType type : KindsOf(names)) {
     for (const double rate : rates) {
       Row row;
-      if (MeasureKind(kind, rate, items, rounds, row)) Print(kind, rate, row);
+      if (MeasureType(type, rate, items, rounds, row)) Print(type, rate, row);
     }
   }
   return 0;

@@ -1,22 +1,22 @@
-// Every kind of filter through the calls that npm's `redis` has for Bloom filters. Told by the environment: PORT, KINDS
-// (names, with commas between), and OPTIONS_name, what BF.RESERVE needs besides the kind.
+// Every type of filter through the calls that npm's `redis` has for Bloom filters. Told by the environment: PORT,
+// FILTER_TYPES (names, with commas between), and OPTIONS_name, what BF.RESERVE needs besides the type.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { createClient } from 'redis';
 
 const url = `redis://127.0.0.1:${process.env.PORT}`;
-const kinds = process.env.KINDS.split(',');
+const types = process.env.FILTER_TYPES.split(',');
 
 for (const RESP of [2, 3]) {
-  for (const kind of kinds) {
-    test(`${kind} in RESP ${RESP}`, async t => {
+  for (const type of types) {
+    test(`${type} in RESP ${RESP}`, async t => {
       const client = createClient({ url, RESP, socket: { reconnectStrategy: false } });
       client.on('error', error => assert.fail(error));
       await client.connect();
       t.after(() => client.close());
       await client.flushAll();
-      const options = (process.env[`OPTIONS_${kind}`] ?? '').split(' ').filter(Boolean);
-      await client.sendCommand(['BF.RESERVE', 'k', '0.001', '1000', 'TYPE', kind, ...options]);
+      const options = (process.env[`OPTIONS_${type}`] ?? '').split(' ').filter(Boolean);
+      await client.sendCommand(['BF.RESERVE', 'k', '0.001', '1000', 'TYPE', type, ...options]);
 
       assert.equal(await client.bf.add('k', 'foo'), true);
       assert.equal(await client.bf.add('k', 'foo'), false);
@@ -32,7 +32,7 @@ for (const RESP of [2, 3]) {
       assert.ok((await client.bf.mExists('k', items)).every(Boolean));
       const info = await client.bf.info('k');
       assert.equal(Object.keys(info).length, 5);
-      assert.equal(Object.values(await client.sendCommand(['BF.INFO', 'k', 'TYPE'])).at(-1), kind);
+      assert.equal(Object.values(await client.sendCommand(['BF.INFO', 'k', 'TYPE'])).at(-1), type);
       assert.ok(info['Capacity'] >= 1000);
       assert.ok(info['Size'] > 0);
       assert.equal(info['Number of items inserted'], await client.bf.card('k'));

@@ -1,7 +1,8 @@
+#include "core/families/cuckoo/cuckoo_type.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/families/cuckoo/cuckoo_type.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {

@@ -1,5 +1,5 @@
-// link.h: one Bloom filter of fixed size, as a link of a scalable filter. The base holds what every type has: its
-// shape, its bits, and the count of items, beyond which it takes no new ones.
+// sub-filter.h: one Bloom filter of fixed size, as a sub-filter of a scalable filter. The base holds what every type
+// has: its shape, its bits, and the count of items, beyond which it takes no new ones.
 //
 // Threads: MayContain, Prefetch and what is told may run beside one writer, without a lock. Writers exclude each other.
 #pragma once
@@ -20,27 +20,27 @@
 
 namespace bitsieve::core {
 
-class Link;
-struct LinkShape;
+class SubFilter;
+struct SubFilterShape;
 
-// How links of one kind lay out their bits: one row for each class of Link.
-struct LinkLayout {
+// How sub-filters of one type lay out their bits: one row for each class of SubFilter.
+struct SubFilterLayout {
   // The shape that keeps `error_rate` with `capacity` items, in a filter of these parameters.
-  LinkShape (*shape_for)(uint64_t capacity, double error_rate, const FilterParams& params);
-  // Whether a shape read from foreign bytes is one that such a link can have.
-  bool (*is_valid)(const LinkShape& shape);
-  // An empty link; `memory` is all 0.
-  std::unique_ptr<Link> (*make)(const LinkShape& shape, BitMemory memory);
-  bool spreads = true;     // an item touches several pages of a large link
+  SubFilterShape (*shape_for)(uint64_t capacity, double error_rate, const FilterParams& params);
+  // Whether a shape read from foreign bytes is one that such a sub-filter can have.
+  bool (*is_valid)(const SubFilterShape& shape);
+  // An empty sub-filter; `memory` is all 0.
+  std::unique_ptr<SubFilter> (*make)(const SubFilterShape& shape, BitMemory memory);
+  bool spreads = true;     // an item touches several pages of a large sub-filter
   bool counters = false;   // counters in place of bits: repeated additions count as items
   bool byte_body = false;  // an image has the bytes of the bits alone, without the rest of the last line
 };
 
-// All that determines where a link's bits lie. Persisted, so that later versions may size otherwise.
-struct LinkShape {
-  const LinkLayout* layout;
+// All that determines where a sub-filter's bits lie. Persisted, so that later versions may size otherwise.
+struct SubFilterShape {
+  const SubFilterLayout* layout;
   uint64_t capacity;          // items
-  double error_rate;          // of this link alone, when full
+  double error_rate;          // of this sub-filter alone, when full
   uint64_t bits;              // m; counting: counters
   uint32_t hash_functions;    // k, bits set (counters raised) per item over all of its lines
   uint32_t lines_per_item;    // blocked: 1 or 2; others: 0
@@ -53,36 +53,36 @@ struct LinkShape {
   uint64_t SizeBytes() const { return (MemoryBits() + kLineBits - 1) / kLineBits * kLineBytes; }
   // Of the memory, as an image has it.
   uint64_t BodyBytes() const { return layout->byte_body ? bits / 8 : SizeBytes(); }
-  bool operator==(const LinkShape&) const = default;
+  bool operator==(const SubFilterShape&) const = default;
 };
 
-struct LinkProgress {
+struct AddProgress {
   size_t done;        // hashes dealt with
   uint64_t added;     // of them, new
   uint64_t bits_set;  // bits that were clear before
 };
 
-// Words of 64 bits of a link's memory: from the first to before the end.
+// Words of 64 bits of a sub-filter's memory: from the first to before the end.
 struct WordRange {
   uint64_t first;
   uint64_t end;
 };
 
-// A sub-filter. What changes it beside BitLink::Add is its class' own.
-class Link : public ChainMember<Link> {
+// A sub-filter. What changes it beside BitSubFilter::Add is its class' own.
+class SubFilter : public ChainMember<SubFilter> {
  public:
-  Link(const Link&) = delete;
-  Link& operator=(const Link&) = delete;
-  virtual ~Link() = default;
+  SubFilter(const SubFilter&) = delete;
+  SubFilter& operator=(const SubFilter&) = delete;
+  virtual ~SubFilter() = default;
 
-  const LinkShape& shape() const { return shape_; }
+  const SubFilterShape& shape() const { return shape_; }
   const BitMemory& memory() const { return memory_; }
   BitMemory& memory() { return memory_; }
 
   virtual void Prefetch(const KeyHash& hash) const = 0;
   // present[i] = 1 where hashes[i] is there; other elements are left as they are.
   virtual void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const = 0;
-  // The rate of a lookup now, from the fill; nothing if the link is so small that the formula does not hold.
+  // The rate of a lookup now, from the fill; nothing if the sub-filter is so small that the formula does not hold.
   virtual std::optional<double> EstimatedRate() const = 0;
   // Set bits in some bytes of the memory; of counters, those that are not 0.
   uint64_t CountSet(std::span<const std::byte> bytes) const { return CountSetFields(bytes, shape_.counter_bits); }
@@ -98,17 +98,17 @@ class Link : public ChainMember<Link> {
 
   // Adds what `other`, of equal shape, holds in some whole words of its memory, while others may look. Returns how many
   // bits that set, which are the caller's to count, as are the items.
-  virtual uint64_t UniteWith(const Link& other, WordRange words) = 0;
+  virtual uint64_t UniteWith(const SubFilter& other, WordRange words) = 0;
 
-  // For a link read back from bytes, before anybody else sees it.
+  // For a sub-filter read back from bytes, before anybody else sees it.
   void Restore(uint64_t items, uint64_t set_bits);
 
  protected:
-  Link(const LinkShape& shape, BitMemory memory) : shape_(shape), memory_(std::move(memory)) {}
+  SubFilter(const SubFilterShape& shape, BitMemory memory) : shape_(shape), memory_(std::move(memory)) {}
 
  private:
   // Constant after construction, except for the bits themselves.
-  const LinkShape shape_;
+  const SubFilterShape shape_;
   BitMemory memory_;
 
   // Written by the writer alone.
@@ -116,24 +116,24 @@ class Link : public ChainMember<Link> {
   std::atomic<uint64_t> set_bits_{0};  // relaxed: only ever told, never relied on
 };
 
-// A link of bits, to which items are added one like the other.
-class BitLink : public Link {
+// A sub-filter of bits, to which items are added one like the other.
+class BitSubFilter : public SubFilter {
  public:
   // Adds in order the hashes whose skip[i] is 0; added[i] = 1 if hashes[i] was new, else 0. Stops before the first new
   // item for which there is no room. What it added is counted.
-  LinkProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added);
+  AddProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added);
 
  protected:
-  using Link::Link;
+  using SubFilter::SubFilter;
 
   // As Add, for at most `room` new items, and counts nothing.
-  virtual LinkProgress DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
-                             uint64_t room) = 0;
+  virtual AddProgress DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
+                            uint64_t room) = 0;
 };
 
-// Whether a shape read from foreign bytes is one that a link can have.
-bool IsValid(const LinkShape& shape);
-// An empty link; kOutOfMemory if the budget refuses. The shape is valid.
-Result<std::unique_ptr<Link>> MakeLink(const LinkShape& shape, MemoryBudget& budget);
+// Whether a shape read from foreign bytes is one that a sub-filter can have.
+bool IsValid(const SubFilterShape& shape);
+// An empty sub-filter; kOutOfMemory if the budget refuses. The shape is valid.
+Result<std::unique_ptr<SubFilter>> MakeSubFilter(const SubFilterShape& shape, MemoryBudget& budget);
 
 }  // namespace bitsieve::core

@@ -1,0 +1,144 @@
+"""Every filter type through the calls that redis-py and npm's redis have for RedisBloom: who knows those needs to
+know nothing else. The types are asked of the server, so that a new one is tested from its first day."""
+
+import os
+import re
+import subprocess
+
+import redis
+from harness import PATIENCE, ServerTest, main, scandump
+from test_node_clients import NODE, install_clients
+
+# What BF.RESERVE needs besides the type.
+OPTIONS = {"window": ["WINDOW", 1000]}
+# Made by CF.RESERVE, since its error rate cannot be chosen: each full table of buckets of 2 adds 1.6%.
+CUCKOO = "rediscuckoo"
+CAN_REMOVE = {"counting", "cuckoo", CUCKOO}
+EXPANSIONS = {"window": None, CUCKOO: 1}
+
+setUpModule = install_clients
+
+
+def types(client):
+    """From the error that names them all."""
+    try:
+        client.execute_command("BF.RESERVE", "k", 0.01, 100, "TYPE", "?")
+    except redis.ResponseError as error:
+        names = re.search(r"must be one of: (.*)", str(error)).group(1).split(", ")
+        return names
+    raise AssertionError("a type '?' was taken")
+
+
+class RedisPy(ServerTest):
+    def each_type(self):
+        client = self.client()
+        for type_name in types(client):
+            with self.subTest(type_name=type_name):
+                if type_name == CUCKOO:
+                    client.cf().create(type_name, 1000)
+                else:
+                    options = OPTIONS.get(type_name, [])
+                    client.execute_command("BF.RESERVE", type_name, 0.001, 1000, "TYPE", type_name, *options)
+                yield client, client.bf(), type_name
+
+    def test_there_are_many(self):
+        self.assertGreaterEqual(len(types(self.client())), 9)
+
+    def test_adding_and_asking(self):
+        for _, bloom, type_name in self.each_type():
+            self.assertEqual(bloom.add(type_name, "foo"), 1)
+            self.assertEqual(bloom.add(type_name, "foo"), 0)
+            self.assertEqual(bloom.exists(type_name, "foo"), 1)
+            self.assertEqual(bloom.exists(type_name, "bar"), 0)
+            self.assertEqual(bloom.madd(type_name, "foo", "bar", "\0 \r\n", ""), [0, 1, 1, 1])
+            self.assertEqual(bloom.mexists(type_name, "foo", "", "none", "\0 \r\n"), [1, 1, 0, 1])
+            self.assertEqual(bloom.insert(type_name, ["foo", "baz"], noCreate=True), [0, 1])
+            many = [f"item:{i}" for i in range(700)]
+            self.assertGreaterEqual(sum(bloom.madd(type_name, *many)), 690)
+            self.assertEqual(bloom.mexists(type_name, *many), [1] * len(many))
+            self.assertLessEqual(sum(bloom.mexists(type_name, *range(10_000))), 1000 if type_name == CUCKOO else 40)
+
+    def test_info(self):
+        for client, bloom, type_name in self.each_type():
+            bloom.madd(type_name, "a", "b", "c")
+            info = bloom.info(type_name)
+            self.assertGreaterEqual(info.capacity, 1000)
+            self.assertGreater(info.size, 0)
+            self.assertGreaterEqual(info.filterNum, 1)
+            self.assertEqual(info.insertedNum, 3)
+            self.assertEqual(info.expansionRate, EXPANSIONS.get(type_name, 2))
+            self.assertEqual(client.execute_command("BF.CARD", type_name), 3)
+            self.assertEqual(client.type(type_name), b"MBbloomCF" if type_name == CUCKOO else b"MBbloom--")
+
+    def test_plain_info_is_five_integers_as_strict_clients_read_it(self):
+        """go-redis and redisbloom-go close the connection at a sixth field, and at one that is no integer."""
+        labels = rb"Capacity", rb"Size", rb"Number of filters", rb"Number of items inserted", rb"Expansion rate"
+        fields = b"".join(rb"\+%s\r\n(:\d+|\$-1|_)\r\n" % label for label in labels)
+        for _, _, type_name in self.each_type():
+            for version, head in ((2, rb"\*10\r\n"), (3, rb"%5\r\n")):
+                self.assertRegex(self.connect(version).command("BF.INFO", type_name), rb"^" + head + fields + rb"$")
+
+    def test_making_one_again_is_refused(self):
+        for _, bloom, type_name in self.each_type():
+            with self.assertRaisesRegex(redis.ResponseError, "item exists"):
+                bloom.create(type_name, 0.01, 100)
+
+    def test_removing_where_the_filter_typecan(self):
+        for client, bloom, type_name in self.each_type():
+            bloom.madd(type_name, "a", "b")
+            if type_name in CAN_REMOVE:
+                self.assertEqual(client.execute_command("BF.DEL", type_name, "a"), 1)
+                self.assertEqual(client.execute_command("BF.MDEL", type_name, "a", "b"), [0, 1])
+                self.assertEqual(bloom.mexists(type_name, "a", "b"), [0, 0])
+            else:
+                with self.assertRaisesRegex(redis.ResponseError, f"a {type_name} filter cannot remove items"):
+                    client.execute_command("BF.DEL", type_name, "a")
+                self.assertEqual(bloom.mexists(type_name, "a", "b"), [1, 1])
+
+    def test_dumping_and_loading(self):
+        for client, bloom, type_name in self.each_type():
+            items = [f"item:{i}" for i in range(500)]
+            bloom.madd(type_name, *items)
+            cursor = 0
+            while True:
+                cursor, chunk = scandump(client, type_name, cursor)
+                if cursor == 0:
+                    break
+                bloom.loadchunk("loaded", cursor, chunk)
+            dump = client.execute_command("BF.DUMP", type_name, NEVER_DECODE=[])
+            self.assertEqual(client.execute_command("BF.RESTORE", "restored", dump), b"OK")
+            for name in ("loaded", "restored"):
+                self.assertEqual(bloom.mexists(name, *items), [1] * len(items))
+                self.assertEqual(client.execute_command("BF.CARD", name), client.execute_command("BF.CARD", type_name))
+                self.assertEqual(client.execute_command("BF.DUMP", name, NEVER_DECODE=[]), dump)
+                client.delete(name)
+            with self.assertRaisesRegex(redis.ResponseError, "bad data"):
+                client.execute_command("BF.RESTORE", "damaged", dump[:-1])
+
+    def test_names(self):
+        for client, bloom, type_name in self.each_type():
+            bloom.add(type_name, "a")
+            self.assertEqual(client.copy(type_name, "copy"), 1)
+            bloom.add("copy", "b")
+            self.assertEqual(bloom.mexists(type_name, "a", "b"), [1, 0])
+            self.assertEqual(bloom.mexists("copy", "a", "b"), [1, 1])
+            self.assertTrue(client.rename("copy", "other"))
+            self.assertTrue(client.expire("other", 100))
+            self.assertEqual(client.delete("other"), 1)
+            self.assertEqual(client.execute_command("BF.CLEAR", type_name), b"OK")
+            self.assertEqual(bloom.exists(type_name, "a"), 0)
+
+
+class NodeRedis(ServerTest):
+    def test_every_kind(self):
+        named = [type_name for type_name in types(self.client()) if type_name != CUCKOO]
+        environment = {**os.environ, "PORT": str(self.server.port), "FILTER_TYPES": ",".join(named),
+                       **{f"OPTIONS_{name}": " ".join(map(str, options)) for name, options in OPTIONS.items()}}
+        done = subprocess.run(["node", "--test-reporter=tap", "filter_types_test.js"], cwd=NODE, env=environment,
+                              capture_output=True, text=True, timeout=60 * PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, rf"# pass {2 * len(named)}\n")
+
+
+if __type_name_ == "__main__":
+    main()
