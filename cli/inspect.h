@@ -1,4 +1,4 @@
-// inspect.h: `bitsieve inspect`: tells what lies in a data directory, and whether it is whole. Confined to the main
+// inspect.h: `bitsieve inspect`: shows what a data directory contains and checks it for damage. Confined to the main
 // thread.
 #pragma once
 

@@ -26,7 +26,7 @@ constexpr const char* kFirstSteps =
     "  redis-cli -p 7379 BF.ADD seen alice     add an item; the filter is made on the way\n"
     "  redis-cli -p 7379 BF.EXISTS seen bob    ask for one\n"
     "\n"
-    "bitsieve COMMAND --help tells all options of a command.";
+    "bitsieve COMMAND --help shows all options of a command.";
 
 // CLI11 takes "--logfile=" for a flag whose value is the next argument; to people it is an empty value. In reverse
 // order, as the library wants them.
@@ -65,7 +65,7 @@ int Run(int argc, char** argv) {
     return kExitUsage;
   }
   if (IsUnknownCommand(program, argv[1])) {
-    std::cerr << "bitsieve: unknown command " << core::Quoted(argv[1]) << "; bitsieve --help tells those there are\n";
+    std::cerr << "bitsieve: unknown command " << core::Quoted(argv[1]) << "; bitsieve --help lists the commands\n";
     return kExitUsage;
   }
   try {

@@ -27,7 +27,7 @@ std::string ErrorOf(const Stream& stream) {
   return stream.error().message();
 }
 
-// The first line of the reply; a server that says more than fits is none of ours.
+// The first line of the reply; a server that sends more than fits is not Bitsieve.
 std::string ReceiveLine(Stream& stream) {
   constexpr size_t kMaxLineBytes = 1024;
   std::string line;

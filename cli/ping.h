@@ -12,7 +12,7 @@
 
 namespace bitsieve::cli {
 
-// Sends PING and waits for the answer, all within `timeout`. The error says how far it came.
+// Sends PING and waits for the answer, all within `timeout`. The error states which step failed.
 tl::expected<void, std::string> Ping(const std::string& host, uint16_t port, std::chrono::milliseconds timeout);
 
 void AddPing(CLI::App& program, Action& action);

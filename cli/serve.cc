@@ -48,7 +48,7 @@ void AddServe(CLI::App& program, Action& action) {
   command->add_flag("--print-config", arguments->print_config,
                     "Print the effective configuration as JSON, and on standard error where values came from; exit");
   arguments->flags.AddTo(*command);
-  command->allow_extras();  // told together with what else is wrong
+  command->allow_extras();  // reported together with the other errors
   command->callback(
       [command, arguments, &action] { action = [command, arguments] { return Serve(*command, *arguments); }; });
 }

@@ -1,4 +1,4 @@
-// serve.h: `bitsieve serve`: reads the configuration and runs the server until it is told to stop. Confined to the main
+// serve.h: `bitsieve serve`: reads the configuration and runs the server until it is stopped. Confined to the main
 // thread.
 #pragma once
 

@@ -30,8 +30,8 @@ FilterPtr MakeFilter(CommandContext& context, const core::FilterParams& params) 
   return nullptr;
 }
 
-// Null, and an error replied, if there is no room for the name. Else what the name holds now: somebody may have been
-// faster.
+// Null, and an error replied, if there is no room for the name. Otherwise the filter under the name now, which another
+// client may have created first.
 FilterPtr Publish(CommandContext& context, FilterPtr filter) {
   FilterPtr there = context.keyspace().InsertIfAbsent(context.arguments[1], std::move(filter));
   if (there == nullptr) context.Error(wire::kOutOfMemory);
@@ -43,8 +43,8 @@ core::FilterParams WithSeed(core::FilterParams params, std::optional<uint64_t> s
   return params;
 }
 
-// Makes the filter named by argument 1, or takes the one that somebody else made first; null, and an error replied, if
-// it cannot be.
+// Creates the filter named by argument 1, or takes the one that another client created first; null, and an error
+// replied, if it cannot be created.
 core::Filter* Make(CommandContext& context, const CreateRequest& request) {
   const FilterPtr made = MakeFilter(context, WithSeed(request.params, request.seed));
   if (made == nullptr) return nullptr;
@@ -86,7 +86,7 @@ void ShortenArray(protocol::ReplyWriter& reply, size_t start, size_t announced, 
   reply.buffer().replace(start, was.size(), is);
 }
 
-// An array of one outcome an item. A full filter ends it early, at the error.
+// An array of one outcome per item. A full filter ends it early, at the error.
 void AddItems(CommandContext& context, core::Filter& filter, Arguments items) {
   HashChunk hashes;
   std::array<AddOutcome, kItemChunk> outcomes;
@@ -130,7 +130,7 @@ void Reserve(CommandContext& context) {
   context.reply.Ok();
 }
 
-// One reply an item. Adding goes on behind a refusal, as each item is a command of its own.
+// One reply per item. Adding continues after a refusal, as if each item were a separate command.
 void AnswerAdds(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
   std::array<AddOutcome, kMaxRun> outcomes;
   AddNotice notice(context, filter);
@@ -188,7 +188,7 @@ void Cardinality(CommandContext& context) {
   context.reply.Integer(filter == nullptr ? 0 : static_cast<int64_t>(filter->ItemCount()));
 }
 
-// Swaps in an empty filter of equal parameters, so that nobody ever sees one that is half cleared.
+// Swaps in an empty filter of equal parameters, so that no client ever sees a half-cleared one.
 void Clear(CommandContext& context) {
   while (true) {
     const FilterPtr old = context.keyspace().Find(context.arguments[1]);
@@ -199,7 +199,7 @@ void Clear(CommandContext& context) {
       NotifyChanged(context);
       return context.reply.Ok();
     }
-    // Somebody changed what the name means meanwhile: theirs is to be cleared now.
+    // Another client replaced the filter under the name: clear that one now.
   }
 }
 
@@ -287,7 +287,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
      .complexity = "O(sub-filters)",
-     .summary = "Tells whether an item is in a filter: 0 definitely not, 1 probably. 0 if there is no such filter.",
+     .summary = "Whether an item is in a filter: 0 definitely not, 1 probably. 0 if there is no such filter.",
      .syntax = "key item [STRICT]",
      .notes = "STRICT is Bitsieve's own: with it a missing filter is an error.",
      .items_handler = AnswerExists,
@@ -301,7 +301,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
      .complexity = "O(items * sub-filters)",
-     .summary = "Tells of several items what BF.EXISTS tells of one, in an array.",
+     .summary = "As BF.EXISTS, for several items: an array of 0 and 1.",
      .syntax = "key item [item ...]",
      .weigh = WeighArguments,
      .handler = MultiExists},

@@ -12,7 +12,7 @@
 namespace bitsieve::commands {
 namespace {
 
-// BF.RESERVE: 0 is NONSCALING; any other together with NONSCALING, asked or by default, is a contradiction.
+// BF.RESERVE: 0 is NONSCALING; any other together with NONSCALING, stated or by default, is a contradiction.
 void SettleReserveExpansion(ArgumentReader& reader, GivenOptions& options, core::FilterParams& params) {
   const bool nonscaling = options.nonscaling || params.expansion == 0;
   if (options.expansion && *options.expansion != 0) {
@@ -23,7 +23,7 @@ void SettleReserveExpansion(ArgumentReader& reader, GivenOptions& options, core:
   if (options.nonscaling) StopGrowing(options, params);
 }
 
-// Of a filter for which nobody stated anything.
+// The parameters of a filter created without options.
 core::FilterParams DefaultParams(const CommandSettings& settings) {
   core::FilterParams params;
   params.type = settings.default_type.load(std::memory_order_relaxed);
@@ -34,7 +34,7 @@ core::FilterParams DefaultParams(const CommandSettings& settings) {
   return params;
 }
 
-// Whether the options ahead name another type than the template does: then what it says of its own has no place.
+// Whether the options ahead name another type than the template does: then the template's type options do not apply.
 bool StatesOtherType(ArgumentReader reader, const OptionErrors& errors, const FilterTemplate& found) {
   core::FilterParams params;
   GivenOptions given;

@@ -33,8 +33,8 @@ struct InsertRequest {
 // By the first template that describes the name, and the defaults.
 CreateRequest RequestFor(const CommandSettings& settings, std::string_view name);
 
-// Read from argument 2 on; what went wrong is in the reader. BF.INSERT's own options win over those of a template; a
-// TYPE of its own over all that the template says of its type.
+// Read from argument 2 on; errors are in the reader. BF.INSERT's own options override those of a template; its own TYPE
+// overrides the template's type and all type options.
 ReserveRequest ReadReserve(ArgumentReader& reader, const CommandSettings& settings);
 InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings, std::string_view name);
 

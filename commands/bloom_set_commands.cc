@@ -18,7 +18,7 @@ namespace {
 
 using core::KeyHash;
 
-// Filters asked together: as many cache misses overlap as the processor can hold.
+// Filters looked up together: as many cache misses overlap as the processor allows.
 constexpr size_t kChunk = 64;
 
 void TellPresence(CommandContext& context, bool present) {
@@ -26,7 +26,7 @@ void TellPresence(CommandContext& context, bool present) {
   context.reply.Boolean(present);
 }
 
-// Each filter hashes with a seed of its own, and all start loading before the first is asked.
+// Each filter hashes with its own seed, and all start loading before the first is looked up.
 void AskFilters(CommandContext& context, std::string_view item, Arguments names) {
   std::array<FilterPtr, kChunk> filters;
   std::array<KeyHash, kChunk> hashes;
@@ -150,7 +150,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "bitsieve 0.1.0",
      .complexity = "O(keys * sub-filters)",
-     .summary = "Asks several filters about one item: an array of what BF.EXISTS tells, null for a missing filter.",
+     .summary = "Looks one item up in several filters: an array of what BF.EXISTS returns, null for a missing filter.",
      .syntax = "item key [key ...]",
      .weigh = WeighArguments,
      .handler = ExistsIn},

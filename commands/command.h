@@ -23,10 +23,10 @@ struct CommandContext;
 struct Transfers;
 class FilterEvents;
 using Handler = void (*)(CommandContext& context);
-// Whether the command has to wait, asked before it runs, again and again, until it is false.
+// Whether the command has to wait; called before it runs, repeatedly, until it returns false.
 using Waiter = bool (*)(const CommandContext& context);
 using Weigher = Weight (*)(CommandContext& context);
-// At most so many commands are prepared and answered together.
+// At most this many commands are prepared and executed together.
 inline constexpr size_t kMaxRun = 64;
 // Replies to each of these items of one filter, in order: a run of commands that were prepared alike, answered
 // together.
@@ -47,8 +47,8 @@ enum CommandFlag : uint32_t {
 
 // What the dispatcher may do for a command before the commands ahead of it have run.
 enum class Preparation : uint8_t {
-  kAlone,    // nothing, and nothing behind it either: it may change what names mean, or depends on it otherwise
-  kNothing,  // nothing, but it has no say in what names mean: others may be prepared past it
+  kAlone,    // nothing, and nothing after it either: it may change what names mean, or depends on it otherwise
+  kNothing,  // nothing, but it cannot change what names mean: later commands may be prepared past it
   kOneItem,  // find the filter named by argument 1, hash argument 2 and prefetch; the row has an ItemsHandler,
              // which is for exactly these arguments
   kItems,    // find the filter named by argument 1; the handler hashes the items, in chunks
@@ -76,15 +76,15 @@ struct KeyPositions {
   WrittenKeys written = WrittenKeys::kAll;
 };
 inline constexpr KeyPositions kFirstArgument{1, 1, 1};
-// The position of the last key of a command with so many arguments.
+// The position of the last key of a command with this many arguments.
 inline int LastOf(const KeyPositions& keys, size_t arguments) {
   return keys.last >= 0 ? keys.last : static_cast<int>(arguments) + keys.last;
 }
 
 struct CommandRow {
   std::string_view name;     // lower case, a string literal; of a subcommand with its container: "client|list"
-  int arity = 0;             // arguments, the name included; negative: at least so many
-  size_t max_arguments = 0;  // the name included; 0: as arity says
+  int arity = 0;             // arguments, the name included; negative: a minimum
+  size_t max_arguments = 0;  // the name included; 0: given by arity
   uint32_t flags = 0;
   KeyPositions keys = {};
   Replication replication = Replication::kNone;  // of filter commands
@@ -96,7 +96,7 @@ struct CommandRow {
   std::string_view syntax = {};          // the arguments: [optional], LITERAL, name, a | b, "name [name ...]"
   std::string_view notes = {};           // what a user must know beyond the summary
   ItemsHandler items_handler = nullptr;  // of kOneItem
-  Waiter must_wait = nullptr;            // of a command that waits for something; not asked within EXEC
+  Waiter must_wait = nullptr;            // of a command that waits for something; not called within EXEC
   Weigher weigh = nullptr;               // how long this call will take; null: it is always kLight
   Handler handler = nullptr;             // null for a container that does nothing of its own
   std::span<const CommandRow> subcommands = {};

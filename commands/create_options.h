@@ -1,5 +1,5 @@
-// create_options.h: the options that say how a filter is to be made, as BF.RESERVE, BF.INSERT and templates have them:
-// read one at a time, in any order, and settled at their end, when it is known whether they fit together.
+// create_options.h: the options for creating a filter, as in BF.RESERVE, BF.INSERT and templates: read one at a time,
+// in any order, and checked against each other at the end.
 // Thread-safe: free functions on plain values.
 #pragma once
 
@@ -41,7 +41,7 @@ bool ReadCommonOption(ArgumentReader& reader, const OptionErrors& errors, core::
 bool ReadCreateOption(ArgumentReader& reader, const OptionErrors& errors, core::FilterParams& params,
                       GivenOptions& given);
 
-// A rate above the largest is used as that; one below the smallest is an error of its own.
+// A rate above the largest is lowered to it; one below the smallest has a separate error.
 double BoundedErrorRate(ArgumentReader& reader, double rate, std::string_view out_of_range);
 uint64_t BoundedCapacity(ArgumentReader& reader, int64_t capacity, std::string_view out_of_range);
 bool ExpansionInRange(int64_t expansion);

@@ -1,4 +1,4 @@
-// CF.*: RedisBloom's cuckoo filters: making, adding, asking and removing.
+// CF.*: RedisBloom's cuckoo filters: creating, adding, lookup and removal.
 
 #include <algorithm>
 #include <array>
@@ -62,7 +62,7 @@ void WriteOutcome(CommandContext& context, AddOutcome outcome) {
   }
 }
 
-// One reply an item. Each is a command of its own, and each is refused once there are sub-filters enough.
+// One reply per item. Each item is treated as a separate command, and is refused once there are enough sub-filters.
 template <Presence presence>
 void AnswerAdds(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
   RedisCuckoo* const cuckoo = AsCuckoo(&filter);
@@ -129,7 +129,7 @@ void InsertItems(CommandContext& context, RedisCuckoo& cuckoo, Arguments items) 
   notice.PublishOnce();
 }
 
-// The limit of sub-filters is asked once, before the first item, as in RedisBloom: one large insertion into a small
+// The limit of sub-filters is checked once, before the first item, as in RedisBloom: one large insertion into a small
 // filter is not cut short.
 template <Presence presence>
 void Insert(CommandContext& context) {
@@ -147,7 +147,7 @@ void Insert(CommandContext& context) {
   InsertItems<presence>(context, *cuckoo, request.items);
 }
 
-// ---- asking: of a missing filter, and of one of another type, the answer is no
+// ---- lookup: for a missing filter, or one of another type, the reply is 0
 
 void AnswerExists(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
   WritePresence(context, AsCuckoo(&filter), hashes);
@@ -294,7 +294,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
      .complexity = "O(items * sub-filters)",
-     .summary = "Tells of several items what CF.EXISTS tells of one, in an array.",
+     .summary = "As CF.EXISTS, for several items: an array of 0 and 1.",
      .syntax = "key item [item ...]",
      .weigh = WeighArguments,
      .handler = MultiExists},

@@ -110,7 +110,7 @@ std::string_view RefusalOf(const core::Result<RedisCuckooHeader>& header, size_t
   return core::IsRedisCuckooHeaderSize(size) ? wire::kHeaderRefused : wire::kInvalidHeader;
 }
 
-// Memory for all that is to come is taken now, so that a load that begins does not fail for want of it.
+// Memory for the whole filter is reserved now, so that a load that has begun does not fail for lack of it.
 void BeginLoad(CommandContext& context) {
   const std::string_view name = context.arguments[1], data = context.arguments[3];
   const core::Result<RedisCuckooHeader> header = core::DecodeRedisCuckooHeader(data);
@@ -125,7 +125,7 @@ void BeginLoad(CommandContext& context) {
   context.reply.Ok();
 }
 
-// RedisBloom's iterators are the place behind the data, and one.
+// RedisBloom's iterators are the position after the data, plus one.
 bool IsNext(const PendingLoad& load, uint64_t position, uint64_t size) {
   const uint64_t left = load.decoder->body_bytes() - load.received;
   return size != 0 && size <= left && position - 1 == load.received + size;
@@ -169,7 +169,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(sub-filters)",
      .summary = "What a cuckoo filter was made for, and how full it is.",
      .syntax = "key",
-     .notes = "Size is what RedisBloom would tell; BF.INFO and MEMORY USAGE tell what it takes here.",
+     .notes = "Size is what RedisBloom would report; BF.INFO and MEMORY USAGE report what it takes here.",
      .handler = Info},
     {.name = "cf.debug",
      .arity = 2,

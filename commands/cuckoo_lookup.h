@@ -17,8 +17,8 @@ core::RedisCuckoo* FindCuckoo(CommandContext& context, std::string_view missing,
 // Null, and an error replied, if there is no memory for it.
 FilterPtr MakeCuckoo(CommandContext& context, const core::FilterParams& params);
 
-// Publishes it under argument 1. What the name holds then: somebody else may have been first. Null, and an error
-// replied, if there is no memory for the name, or no place on the disk for what it holds.
+// Publishes the filter under argument 1. Returns the filter under the name then, which another client may have created
+// first. Null, and an error replied, if there is no memory for the name, or no space on the disk for the filter.
 FilterPtr PublishCuckoo(CommandContext& context, FilterPtr cuckoo);
 
 // After a removal from `filter`, named by argument 1: has a worker compact it if that is due and takes long.

@@ -44,7 +44,7 @@ void ScanOwnForm(CommandContext& context, const core::Filter& filter, int64_t cu
 
 uint64_t CursorOf(uint64_t dump, uint64_t pieces) { return dump << kPieceBits | pieces; }
 
-// Keeps the dump for what is asked next, and replies with its latest chunk.
+// Keeps the dump for the next request, and replies with its latest chunk.
 void KeepAndReply(CommandContext& context, uint64_t number, std::unique_ptr<OpenDump> dump, bool is_new,
                   std::string_view chunk) {
   const uint64_t next = CursorOf(number, dump->pieces);
@@ -113,7 +113,7 @@ void ScanDump(CommandContext& context) {
   ContinueDump(context, static_cast<uint64_t>(*cursor));
 }
 
-// Why bytes could not be read. RedisBloom tells no reason, and clients may compare.
+// Why bytes could not be read. RedisBloom gives no reason, and clients may match its error text.
 void RefuseBytes(CommandContext& context, LoadFormat format, const core::Error& error) {
   if (error.code == core::ErrorCode::kOutOfMemory) return context.Error(wire::kOutOfMemory);
   if (format == LoadFormat::kRedisBloom) return context.Error(wire::kBadData);

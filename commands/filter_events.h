@@ -1,5 +1,5 @@
-// filter_events.h: who wants to hear of what happens to filters and their names. Asking costs one relaxed load. An
-// event is published once what it tells of is done, from the thread that did it and outside of all locks. Thread-safe.
+// filter_events.h: which events about filters and their names have a receiver. The check costs one relaxed load. An
+// event is published after the change, from the thread that made it and outside of all locks. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ class FilterEvents {
   bool Wants(EventClass event_class) const {
     return (wanted_.load(std::memory_order_relaxed) & static_cast<uint32_t>(event_class)) != 0;
   }
-  // Nothing if the class is not wanted. For want of memory an event is lost.
+  // Nothing if the class is not wanted. Without memory for it, an event is lost.
   void Publish(EventClass event_class, std::string_view event, std::string_view name) noexcept {
     if (Wants(event_class)) [[unlikely]]
       PublishWanted(event, name);

@@ -38,7 +38,7 @@ bool ReadWords(const Words& words, ArgumentReader& reader, core::FilterParams& p
   return !reader.ok() || reader.AtEnd();
 }
 
-// An error as people read it in a log: without what tells clients that it is one.
+// An error as it is shown in a log: without the prefix that marks it as an error for clients.
 std::string Plain(std::string_view error) {
   if (error.starts_with("ERR ")) error.remove_prefix(4);
   return std::string(error);
@@ -79,8 +79,8 @@ void FilterTemplate::Read(const TemplateEntry& entry, std::vector<std::string>& 
   }
 }
 
-// Whether the fields fit together, and whether such a filter can be made; which a budget of a byte tells without making
-// it.
+// Whether the fields fit together, and whether such a filter can be made. A budget of one byte shows the latter without
+// making it.
 void FilterTemplate::Check(const std::string& where, std::vector<std::string>& problems) const {
   if (!type_ && !of_type_.empty()) {
     std::string field = of_type_.front();
@@ -111,7 +111,7 @@ void FilterTemplate::Apply(bool own_type, core::FilterParams& params, GivenOptio
   assert(reader.ok());
   if (own_type) ReadWords(of_type_, reader, params, given);
   assert(reader.ok());
-  // As if by default: a type that does not grow may be asked for.
+  // Set as a default, not as a stated option: the type requested may be one that does not grow.
   if (given.expansion) params.expansion = static_cast<uint32_t>(*given.expansion);
   given.expansion.reset();
 }

@@ -51,7 +51,7 @@ class FilterTemplates {
  public:
   FilterTemplates() = default;  // none
 
-  // Either all are right, or everything that is wrong is told at once.
+  // Either all are valid, or all errors are reported together.
   static tl::expected<FilterTemplates, std::vector<std::string>> Make(const std::vector<TemplateEntry>& entries);
 
   // The first whose pattern describes the name; null if there is none.

@@ -9,7 +9,8 @@
 namespace bitsieve::commands {
 namespace {
 
-// Closed at once, so that nobody adds to it once the reply is out; what is closed or frozen already needs no more.
+// The filter is closed at once, so that nothing is added to it once the reply is out. One that is already closed or
+// frozen needs no more.
 void Freeze(CommandContext& context) {
   const FilterPtr filter = context.keyspace().Find(context.arguments[1]);
   if (filter == nullptr) return context.Error(wire::kNotFound);
@@ -38,9 +39,9 @@ constexpr CommandRow kRows[] = {
      .summary = "Ends the collecting of a ribbon filter: it takes no items any more, and is built in the background.",
      .syntax = "key",
      .notes = "Of the type ribbon; an error for other types. Lookups go on, from what was collected, until the frozen "
-              "filter takes its place in one step; BF.INFO tells state and progress. OK, too, for a filter that is "
+              "filter takes its place in one step; BF.INFO shows state and progress. OK, too, for a filter that is "
               "being built or frozen already. If building fails, for want of memory, the filter collects again and "
-              "BF.INFO tells why. A crash or a restart in that time begins the building anew.",
+              "BF.INFO shows why. A crash or a restart in that time begins the building anew.",
      .handler = Freeze},
 };
 

@@ -1,9 +1,9 @@
-// idle_table.h: what clients work on over several commands, by key: a dump being read, a filter being loaded. Nobody
-// says goodbye to what he gives up, so there are never more than so many, and whatever nobody has asked for during the
-// patience dies, on a thread of the table's own, which starts with the first entry.
+// idle_table.h: what clients work on over several commands, by key: a dump being read, a filter being loaded. Clients
+// give no notice when they abandon one, so the number of entries is limited, and an entry that has not been used for a
+// set time is destroyed, on a thread of the table's own, which starts with the first entry.
 //
-// Use:    Take it out, work on it, Return it. Whoever took it has it alone: another who asks meanwhile finds nothing.
-// Full:   a new one takes the place of the one that was longest left alone, if that was for a moment at least.
+// Use:    Take it out, work on it, Return it. The taker has it alone: until then, other callers find nothing.
+// Full:   a new entry replaces the one that has been idle longest, if it has been idle for a moment at least.
 // Thread-safe; values die outside of its lock.
 #pragma once
 
@@ -69,7 +69,7 @@ class IdleTable {
     return true;
   }
 
-  // Null if there is none, or if somebody has it at the moment.
+  // Null if there is none, or if it is taken at the moment.
   std::unique_ptr<Value> Take(std::string_view key) {
     const core::LockGuard lock(mutex_);
     const auto found = entries_.find(std::string(key));
@@ -79,8 +79,8 @@ class IdleTable {
     return value;
   }
 
-  // Gives back what was taken. False, and the value is gone, if somebody has begun anew under its key, or if its place
-  // was given away.
+  // Gives back what was taken. False, and the value is gone, if a new entry was begun under its key, or if its place
+  // was given to another.
   bool Return(std::string_view key, std::unique_ptr<Value> value) {
     const core::LockGuard lock(mutex_);
     if (entries_.size() >= most_ || entries_.contains(std::string(key))) return false;
@@ -98,7 +98,7 @@ class IdleTable {
   using Time = std::chrono::steady_clock::time_point;
   struct Entry {
     std::unique_ptr<Value> value;
-    Time left;  // since when nobody has asked for it
+    Time left;  // when it was last given back
   };
   using Map = std::unordered_map<std::string, Entry>;
 

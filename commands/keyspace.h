@@ -1,6 +1,6 @@
 // keyspace.h: what filter commands need from the place where filters live by name. The implementations are
-// server/keyspace/registry and whatever a host of the commands has; tests use a plain map. Thread-safe. Names are
-// binary safe. A filter that somebody holds stays alive after it left the keyspace.
+// server/keyspace/registry and those of other hosts of the commands; tests use a plain map. Thread-safe. Names are
+// binary safe. A filter that is still referenced stays alive after it left the keyspace.
 #pragma once
 
 #include <cstdint>
@@ -42,14 +42,15 @@ class FilterKeyspace {
   // Publishes `filter` if the name is free. Returns what the name holds afterwards: `filter`, or the one that was
   // there first; null, and nothing published, if the memory budget or the system refuses memory for the name.
   virtual FilterPtr InsertIfAbsent(std::string_view name, FilterPtr filter, int64_t expires_ms = 0) = 0;
-  // Publishes `filter` in place of whatever is there. False, and nothing done, if memory for the name is refused.
+  // Publishes `filter`, replacing any filter under the name. False, and nothing done, if memory for the name is
+  // refused.
   virtual bool Put(std::string_view name, FilterPtr filter, int64_t expires_ms) = 0;
   // Puts `replacement` where `expected` still is; false, and nothing done, if something else is there by now. The name
   // keeps its expiry.
   virtual bool Replace(std::string_view name, const FilterPtr& expected, FilterPtr replacement) = 0;
-  // To be told of a filter whose content was changed by other means than Add and Remove, once it was, and before that
-  // is acknowledged. Takes as long as the disk to make a large filter durable. An error: the disk or the memory refuses
-  // it, and the change lasts from the next snapshot on.
+  // Call it for a filter whose content was changed by other means than Add and Remove, after the change and before it
+  // is acknowledged. Takes as long as the disk needs to make a large filter durable. On an error the disk or the memory
+  // refused it, and the change is durable from the next snapshot on.
   virtual core::Status NoteRewritten(const FilterPtr& filter) = 0;
 
   // The account that every filter of this keyspace takes its memory from.
@@ -63,7 +64,7 @@ class FreezeQueue {
  public:
   virtual ~FreezeQueue() = default;
   // Builds the frozen filter of one that was closed, in the background, and puts it in its place: under the name, or
-  // where it was renamed to meanwhile. If that fails, it is opened again, and BF.INFO says why.
+  // under the one it was renamed to in between. If that fails, it is opened again, and BF.INFO shows why.
   virtual void Freeze(std::string_view name, const FilterPtr& closed) = 0;
 };
 

@@ -1,4 +1,4 @@
-// notices.h: how handlers tell of what they did to filters and names (filter_events.h). Confined to the context's
+// notices.h: how handlers report what they did to filters and names (filter_events.h). Confined to the context's
 // loop.
 #pragma once
 
@@ -26,7 +26,7 @@ inline void NotifyNew(const CommandContext& context, std::string_view name) {
 }
 
 // What an addition to the filter named by argument 1 changes: an event of the command's name, "grown" and "full". Made
-// before, told of all outcomes, and asked to publish after.
+// before the addition, given all outcomes, and published after it.
 class AddNotice {
  public:
   // `counts_repeats`: an item that was there already may have been counted once more, as the filter's type has it.

@@ -44,7 +44,7 @@ struct PendingLoad {
 using PendingLoads = IdleTable<PendingLoad>;
 
 // An image that is read chunk by chunk; under its number. The image goes forward only, so the latest chunk is kept for
-// a client that asks for it again. Confined to who took it.
+// a client that asks for it again. Confined to the thread that took it.
 struct OpenDump {
   FilterPtr filter;  // lives as long as the image: hence before the stream
   core::DumpStream stream;
@@ -55,8 +55,8 @@ struct OpenDump {
 
 using OpenDumps = IdleTable<OpenDump>;
 
-// The last cursors of dumps that were read to their end, the latest of them: who asks again for such an end gets the
-// same reply. Thread-safe.
+// The last cursors of dumps that were read to their end, the latest of them: a repeated request for such an end gets
+// the same reply. Thread-safe.
 class EndedDumps {
  public:
   void Note(uint64_t cursor) {

@@ -189,7 +189,7 @@ inline std::string Joined(std::initializer_list<std::string_view> parts) {
 }
 inline std::string Quoted(std::string_view bytes) { return Joined({"'", bytes.substr(0, kMaxQuotedBytes), "'"}); }
 
-// What core says, such as an option of a filter type.
+// An error from core, such as one about an option of a filter type.
 inline std::string Error(std::string_view reason) { return Joined({"ERR ", reason}); }
 inline std::string WrongArity(std::string_view command) {
   return Joined({"ERR wrong number of arguments for '", command, "' command"});

@@ -20,7 +20,7 @@ inline constexpr size_t kMaxConfigFileBytes = 1 << 20;
 
 struct FileEntries {
   std::vector<std::pair<const OptionRow*, std::string>> values;  // as text, in the order of the file, not yet checked
-  std::vector<FilterTemplate> templates;                         // `where` says the place within the file
+  std::vector<FilterTemplate> templates;                         // `where` is the place within the file
   std::vector<std::string> problems;                             // unknown and repeated keys, values of a wrong type
 };
 

@@ -140,7 +140,7 @@ std::string ToJson(const Options& options) {
     }
   }
   object[std::string(kTemplatesKey)] = TemplatesOf(options);
-  // A path may hold bytes that are not UTF-8, and JSON cannot say them.
+  // A path may contain bytes that are not UTF-8, which JSON cannot represent.
   return object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

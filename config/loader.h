@@ -16,7 +16,7 @@ namespace bitsieve::config {
 // A variable that names the file, where no flag does.
 inline constexpr std::string_view kFileVariable = "BITSIEVE_CONFIG";
 
-// What Configuration::origins says of a value that nobody gave.
+// The entry in Configuration::origins of a value that was not given.
 inline constexpr std::string_view kDefaultOrigin = "default";
 
 struct Sources {
@@ -34,7 +34,7 @@ struct Configuration {
 // Each problem names where it is, the option, the value and what would be right.
 using Problems = std::vector<std::string>;
 
-// Either all is right, or everything that is wrong is told at once.
+// Either everything is valid, or all errors are reported together.
 tl::expected<Configuration, Problems> Load(const Sources& sources);
 
 // The environment of this process.

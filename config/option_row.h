@@ -32,7 +32,7 @@ struct OneOf {
 };
 struct Text {
   std::string_view what;                     // "a path"
-  bool (*accepts)(const std::string& text);  // never asked about text with a NUL byte, which none takes
+  bool (*accepts)(const std::string& text);  // never called for text with a NUL byte, which no option takes
 };
 using Domain = std::variant<WholeNumber, ByteSize, Real, OneOf, Text>;
 
@@ -59,10 +59,11 @@ std::string VariableName(const OptionRow& row);
 // What is allowed, in words: "a whole number from 0 to 65535".
 std::string AllowedValues(const OptionRow& row);
 
-// Sets the option from text if it is valid; else changes nothing and says what was wrong and what would be right.
+// Sets the option from text if it is valid; otherwise changes nothing and returns what was wrong and what would be
+// right.
 core::Status SetOption(const OptionRow& row, std::string_view text, Options& options);
 
-// The value as CONFIG GET tells it: sizes in plain bytes.
+// The value as CONFIG GET returns it: sizes in plain bytes.
 std::string OptionText(const OptionRow& row, const Options& options);
 // The value as people write it: sizes with the largest unit that is exact ("256mb").
 std::string OptionReadableText(const OptionRow& row, const Options& options);

@@ -44,9 +44,10 @@ void AddNetwork(Rows& rows) {
       rows.end(),
       {{"bind", kGroup, &Options::bind,
         Text{"one or more addresses or host names, with blanks or commas between them", IsHostList}, "",
-        "addresses to listen on; 0.0.0.0 and :: are all of this machine's, open to whoever can reach it", kAtStartOnly},
+        "addresses to listen on; 0.0.0.0 and :: are all of this machine's, open to anyone who can reach it",
+        kAtStartOnly},
        {"port", kGroup, &Options::port, WholeNumber{0, 65535}, "",
-        "TCP port to listen on; 0 takes any free port and tells it in the log", kAtStartOnly},
+        "TCP port to listen on; 0 takes any free port and writes it to the log", kAtStartOnly},
        {"io-threads", kGroup, &Options::io_threads, WholeNumber{0, 256}, "",
         "event loops, each with a thread of its own; 0 is one per core, at most 8", kAtStartOnly},
        {"maxclients", kGroup, &Options::maxclients, WholeNumber{1, 1'000'000}, "",
@@ -64,7 +65,7 @@ void AddNetwork(Rows& rows) {
         kAtRunTime}});
 }
 
-// Those of Redis that stand for nothing here are taken as well. What the others stand for, server/commands knows.
+// Redis's classes that have no meaning here are accepted as well. server/commands defines the meaning of the others.
 bool IsEventClasses(const std::string& text) {
   return text.find_first_not_of("KEgxdnA$lshztemoc") == std::string::npos;
 }

@@ -11,8 +11,8 @@
 
 namespace bitsieve::config {
 
-// An entry of the list "templates" of the file: how filters are made whose names fit the pattern. Which fields there
-// are, and what they take, the commands know.
+// An entry of the list "templates" of the file: how to create filters whose names match the pattern. The fields and
+// their values are defined by the commands.
 struct FilterTemplate {
   std::string where;  // "bitsieve.json: templates[0]"
   std::string pattern;
@@ -25,7 +25,7 @@ inline constexpr uint64_t kAutomatic = UINT64_MAX;
 struct Options {
   // network
   std::string bind = "127.0.0.1";
-  uint16_t port = 7379;     // 0: any free port, told in the log
+  uint16_t port = 7379;     // 0: any free port, shown in the log
   uint32_t io_threads = 0;  // event loops; 0: one per core, at most 8
   uint32_t maxclients = 10000;
   uint32_t timeout = 0;                                // seconds a connection may be idle; 0: for ever

@@ -34,7 +34,7 @@ char Unescape(char c) {
   }
 }
 
-// Reads one argument at a time; what was unescaped lies at `write_`, which never overtakes `read_`.
+// Reads one argument at a time; unescaped text is written at `write_`, which never overtakes `read_`.
 class Splitter {
  public:
   explicit Splitter(std::span<char> line) : read_(line.data()), write_(read_), end_(read_ + line.size()) {}

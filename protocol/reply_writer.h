@@ -1,5 +1,5 @@
 // reply_writer.h: replies to bytes, in the protocol version that the client has chosen. Appends to a buffer that is
-// reused, so that the steady state allocates nothing. It knows no socket and no command. Thread-compatible.
+// reused, so that the steady state allocates nothing. It is independent of sockets and commands. Thread-compatible.
 #pragma once
 
 #include <cstddef>
@@ -46,13 +46,13 @@ class ReplyWriter {
     }
   }
 
-  // The buffer is to stay within so many bytes: text that would make it longer is left out, and from then on it is
-  // exceeded(). Replies are then not what was asked for, and the connection is to be closed.
+  // Limits the buffer to `bytes`: text that would make it longer is left out, and from then on exceeded() is true.
+  // Replies are incomplete then, and the connection must be closed.
   void set_limit(size_t bytes) { limit_ = bytes; }
   bool exceeded() const { return exceeded_ || out_->size() > limit_; }
   size_t room() const { return limit_ > out_->size() ? limit_ - out_->size() : 0; }
-  // Whether a reply of so many bytes stays within the limit; if not, it is exceeded. To be asked before a large reply
-  // is built.
+  // Whether a reply of `bytes` stays within the limit; if not, the limit counts as exceeded. Call it before building a
+  // large reply.
   bool Fits(size_t bytes) {
     if (bytes > room()) exceeded_ = true;
     return bytes <= room();

@@ -21,7 +21,7 @@ inline bool IsLineEnd(const char* bytes) { return std::memcmp(bytes, "\r\n", 2) 
 
 inline unsigned Digit(char c) { return static_cast<unsigned char>(c) - unsigned{'0'}; }
 
-// Reads a decimal number and the line end behind it at `position`, which is moved behind both if kComplete.
+// Reads a decimal number and its line end at `position`, which is moved past both if kComplete.
 // A loop over the digits: header lines are so short that memchr costs more than it saves.
 Header ReadNumber(std::string_view input, size_t& position, uint64_t& number) {
   const std::string_view rest = input.substr(position);
@@ -56,8 +56,8 @@ inline size_t ReadShortHeader(const char* text, size_t& number) {
   return first - 1 < 9 && second <= 9 && IsLineEnd(text + 3) ? 5 : 0;
 }
 
-// Reads a complete bulk string at `position`, with a short header and at most `max_length` bytes, and moves behind it.
-// False for whatever else is there.
+// Reads a complete bulk string at `position`, with a short header and at most `max_length` bytes, and moves past it.
+// False for anything else.
 inline bool ReadShortBulk(std::string_view input, size_t max_length, size_t& position, std::string_view& argument) {
   const size_t available = input.size() - position;
   const char* const text = input.data() + position;
@@ -150,7 +150,7 @@ RequestParser::Status RequestParser::ReadLongCount(std::string_view input, size_
   return negative || count == 0 ? Status::kNothing : Status::kCommand;
 }
 
-// Reads "$LENGTH\r\nBYTES\r\n" at position_, which is moved behind it if that is complete (kCommand).
+// Reads "$LENGTH\r\nBYTES\r\n" at position_, which is moved past it if that is complete (kCommand).
 RequestParser::Status RequestParser::ReadBulk(std::string_view input, std::string_view& argument) {
   if (position_ == input.size()) [[unlikely]]
     return Status::kNeedMore;

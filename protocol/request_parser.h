@@ -1,6 +1,7 @@
 // request_parser.h: bytes to commands. Reads RESP arrays of bulk strings and plain lines (what a person types into
 // telnet, with quotes and escapes as Redis' inline commands have them), binary safe, resumable at any byte.
-// It knows no socket and no command: bytes in, arguments out. Thread-compatible; one parser serves one connection.
+// It is independent of sockets and commands: bytes in, arguments out. Thread-compatible; one parser serves one
+// connection.
 //
 // The answer depends on the bytes alone, never on how they were cut: each error is found at the first byte that proves
 // it. Lengths that a client declares are compared with the limits and nothing else; no memory follows from them.
@@ -28,7 +29,7 @@ class RequestParser {
   enum class Status {
     kCommand,   // one command was read: its arguments were appended
     kNothing,   // bytes were consumed that are no command (an empty line, an empty array): call again
-    kNeedMore,  // the command is not complete: call again with the same bytes and more behind them
+    kNeedMore,  // the command is not complete: call again with the same bytes and more after them
     kError,     // the stream is broken for good: reply with error() and close
   };
   struct Result {
@@ -74,7 +75,7 @@ class RequestParser {
   std::string error_;
   // In blocks, so that no call copies what the calls before it found: a command may have 10^6 arguments.
   std::vector<std::vector<Extent>> extents_;
-  size_t position_ = 0;   // where to go on in the input
+  size_t position_ = 0;   // where to continue in the input
   uint64_t missing_ = 0;  // arguments still to come; 0 between commands
 };
 

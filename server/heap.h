@@ -1,6 +1,6 @@
 // heap.h: memory that was freed goes back to the system, so that after a rush the process takes what it took before.
 //
-// Large blocks (long arguments, replies that nobody reads): at once. Left alone, the allocator takes the first of them
+// Large blocks (long arguments, replies that are not read): at once. Left alone, the allocator takes the first of them
 // that is freed as a reason to keep up to 64 MB of free memory for each thread.
 // Small ones: the allocator gives back the free end of a heap alone, and that ends with whatever still lives there. So
 //             when clients have left in numbers, the free pages in between are given back, too.
@@ -24,9 +24,9 @@ void ConfigureHeap();
 // Knows when a rush of clients is over.
 class Rush {
  public:
-  static constexpr uint64_t kLeastClients = 100;  // fewer leave little behind
+  static constexpr uint64_t kLeastClients = 100;  // fewer leave little to give back
 
-  // Told now and then how many clients there are: true once half of them, or more, have left since the last time.
+  // Called at intervals with the number of clients: true once half of them, or more, have left since the last time.
   bool IsOver(uint64_t clients);
 
  private:

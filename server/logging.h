@@ -17,7 +17,7 @@ namespace bitsieve::server {
 core::Status SetUpLogging(const config::Options& options);
 
 // Opens the file anew, after it was renamed or removed; without an option logfile nothing happens. If it cannot be
-// opened, the log goes on in the old one, and says so.
+// opened, logging continues in the old one, with a message about it.
 void ReopenLog(const std::string& logfile);
 
 // A word of the loglevel option.

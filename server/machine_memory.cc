@@ -20,7 +20,7 @@ uint64_t LimitIn(const std::string& path) {
   return file >> bytes && bytes != 0 ? bytes : UINT64_MAX;
 }
 
-// The least limit of the group at `path` below `mount` and of those that it lies in.
+// The least limit of the group at `path` below `mount` and of its parent groups.
 uint64_t LeastLimit(const std::string& mount, std::string path, std::string_view file) {
   uint64_t least = UINT64_MAX;
   while (true) {

@@ -1,4 +1,4 @@
-// namespace.h: the server speaks of commands and their contexts as of its own.
+// namespace.h: makes the names of commands:: available in server::.
 #pragma once
 
 namespace bitsieve::commands {}

@@ -1,5 +1,5 @@
-// process_control.h: what commands may ask of the process, passed on to those who do it. Thread-safe. What it is given
-// outlives it.
+// process_control.h: what commands may request of the process, passed on to the parts that do it. Thread-safe. What it
+// is given outlives it.
 #pragma once
 
 #include <functional>

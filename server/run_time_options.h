@@ -1,5 +1,4 @@
-// run_time_options.h: the option values of the running server, and how a change of one reaches those who use it.
-// Thread-safe.
+// run_time_options.h: the option values of the running server, and how a change of one reaches its users. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -26,11 +25,11 @@ class RunTimeOptions {
 
   RunTimeOptions(config::Options options, Check check, Apply apply);
 
-  // Tells a user that comes to be later of the values; no change can happen meanwhile.
+  // Passes the values to a user that is created later; no change can happen during the call.
   void Tell(const Apply& user) const;
   // As in config::MatchOptions.
   std::vector<std::pair<std::string, std::string>> Match(std::string_view glob) const;
-  // As in config::SetOptionsAtRunTime, and what Check says of the outcome. No other change comes between.
+  // As in config::SetOptionsAtRunTime, and the outcome of Check. No other change comes in between.
   tl::expected<void, config::RefusedPair> Set(std::span<const config::NameAndText> pairs);
 
  private:

@@ -95,7 +95,7 @@ void LogFreeze(const FreezeReport& report) {
 }
 
 // Members are built in their order and die in reverse; each uses those above it alone. The main thread runs `main_`;
-// clients are served by the network's threads from Start() on, and told to wait while the loader's thread loads.
+// clients are served by the network's threads from Start() on, and get a LOADING error while the loader's thread loads.
 class Server {
  public:
   Server(const config::Options& options, Disk& disk)
@@ -109,7 +109,7 @@ class Server {
   }
 
   core::Status Start();
-  // Returns when a stop was asked for, or with the error if the data cannot be loaded.
+  // Returns when a stop was requested, or with the error if the data cannot be loaded.
   core::Status Run();
   core::Status Stop();
 

@@ -1,6 +1,6 @@
-// settings.h: what the parts of the server read of the configuration. They know no options, and have no defaults of
-// their own: their settings are filled here, at the start and after each change at run time. Thread-safe: pure
-// functions, and settings that may be read meanwhile.
+// settings.h: the settings that the parts of the server take from the configuration. The parts know no options, and
+// have no defaults of their own: their settings are filled here, at the start and after each change at run time.
+// Thread-safe: pure functions, and settings that may be read at the same time.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ class Signals {
   ~Signals();
 
   // Signals that would end the process and mean nothing to a server are ignored from here on, for the whole process.
-  // A handler that somebody else has installed, a profiler's for example, stays.
+  // A handler installed by other code, such as a profiler, stays.
   static void IgnoreOthers();
   // `on_stop` is called once, with the name of the signal; `on_hangup` at every SIGHUP while the io_context runs.
   void Await(std::function<void(const std::string& signal)> on_stop, std::function<void()> on_hangup);

@@ -72,8 +72,7 @@ void Storage::BeginLog(const Recovery& recovery, const config::Options& options)
   SetPolicy(options);
 }
 
-// A log of earlier days, with which nobody goes on, or damage that was passed over: what was loaded must not depend on
-// it any more.
+// After an old log that is not continued, or damage that was skipped: what was loaded must not depend on it any more.
 core::Status Storage::SaveNow(const std::string& what) {
   std::promise<core::Status> saved;
   snapshotter_->Save([&](core::Status status) { saved.set_value(std::move(status)); });

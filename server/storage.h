@@ -1,8 +1,8 @@
-// storage.h: what the server keeps on its disk, from one end to the other: the data directory, the loading of what lies
-// there, then the log and the snapshots. Wiring alone; server/persistence does the work.
+// storage.h: what the server keeps on its disk, from one end to the other: the data directory, the loading of its
+// content, then the log and the snapshots. Wiring alone; server/persistence does the work.
 //
 // Order: Open, Load, Begin, Stop. Everything else may be called from any thread at any time: before Begin there is no
-// log yet and no snapshot, and nobody may change anything.
+// log yet and no snapshot, and nothing may be changed.
 #pragma once
 
 #include <atomic>
@@ -36,13 +36,13 @@ class Storage final : public Durability {
 
   // Makes the directory if need be, and keeps other servers out of it.
   core::Status Open(const std::string& path);
-  // Fills the registry. On a thread of its own, if somebody waits meanwhile.
+  // Fills the registry. Run it on a thread of its own if clients wait at the same time.
   core::Result<Recovery> Load(const config::Options& options);
   // Goes on from there: changes are logged from now on, and saved.
   core::Status Begin(Recovery recovery, const config::Options& options);
   // Options that may change while it runs.
   void Apply(const config::Options& options);
-  // Nobody changes anything any more. A last snapshot if asked for; and the log to its end.
+  // Nothing may be changed any more. Makes a last snapshot if requested, and writes the log to its end.
   core::Status Stop(bool final_save);
 
   // As ServerControl has them.

@@ -1,6 +1,6 @@
-// backoff.h: how to wait for what somebody else is about to do: spin for some microseconds, then sleep, for the thread
-// that is waited for may have been put to sleep. Never sched_yield: the kernel takes it for leave to let others run for
-// a whole slice, milliseconds each, before it comes back. One for each wait. Thread-compatible.
+// backoff.h: how to wait for what another thread is about to do: spin for some microseconds, then sleep, since the
+// thread that is waited for may have been put to sleep. Never sched_yield: the kernel takes it for leave to let others
+// run for a whole slice, milliseconds each, before it comes back. One for each wait. Thread-compatible.
 #pragma once
 
 #include <chrono>

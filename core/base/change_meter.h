@@ -23,7 +23,7 @@ class ChangeMeter {
   static uint64_t Total();
 
  private:
-  // Relaxed: what tells the caller of a change makes its count visible, too.
+  // Relaxed: whatever informs the caller of a change also makes its count visible.
   struct alignas(64) Slot {
     std::atomic<uint64_t> changes{0};
     bool shared = false;  // by all threads that found no slot free

@@ -1,5 +1,5 @@
-// clock.h: the two clocks of the process behind one interface, which is handed in: so tests set the time, and a host of
-// the core supplies its own. Deadlines of condition variables and timers, and measured durations, use
+// clock.h: one interface to the two clocks of the process. It is passed in, so that tests can set the time and a host
+// of the core can supply its own. Deadlines of condition variables and timers, and measured durations, use
 // std::chrono::steady_clock instead. Thread-safe.
 #pragma once
 

@@ -32,7 +32,7 @@ class MemoryBudget {
   void set_limit_bytes(uint64_t bytes) { limit_bytes_.store(bytes, std::memory_order_relaxed); }
 
  private:
-  // Relaxed throughout: these are counters; nobody reads other memory on the strength of their values.
+  // Relaxed throughout: these are counters; no access to other memory depends on their values.
   std::atomic<uint64_t> used_bytes_{0};
   std::atomic<uint64_t> limit_bytes_;
 };

@@ -1,9 +1,10 @@
-// mutex.h: locks that the compiler checks. A member says which lock protects it (BITSIEVE_GUARDED_BY), a function which
-// lock its caller holds (BITSIEVE_REQUIRES). Clang refuses whatever does not keep to that (-Wthread-safety); to other
-// compilers the annotations are nothing. At run time these are std::mutex and std::condition_variable. Thread-safe.
+// mutex.h: locks that the compiler checks. A member declares which lock protects it (BITSIEVE_GUARDED_BY), a function
+// which lock its caller holds (BITSIEVE_REQUIRES). Clang refuses whatever does not keep to that (-Wthread-safety); to
+// other compilers the annotations are nothing. At run time these are std::mutex and std::condition_variable.
+// Thread-safe.
 //
 // What the analysis does not see: it looks at one function at a time, without constructors and destructors, and takes a
-// lambda for a function of its own, which holds nothing. A lambda that is called with a lock held says so first, by
+// lambda for a function of its own, which holds nothing. A lambda that is called with a lock held states that first, by
 // AssertHeld. Waiting is therefore a loop around Wait, not a lambda given to it.
 #pragma once
 
@@ -30,7 +31,7 @@
 #define BITSIEVE_RELEASE(...) BITSIEVE_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
 #define BITSIEVE_RETURN_CAPABILITY(lock) BITSIEVE_THREAD_ANNOTATION(lock_returned(lock))
 #define BITSIEVE_ASSERT_CAPABILITY(lock) BITSIEVE_THREAD_ANNOTATION(assert_capability(lock))
-// Of a function that is right in a way the analysis cannot follow; a comment says how.
+// For a function that is correct in a way the analysis cannot follow; a comment explains how.
 #define BITSIEVE_NO_THREAD_SAFETY_ANALYSIS BITSIEVE_THREAD_ANNOTATION(no_thread_safety_analysis)
 
 namespace bitsieve::core {

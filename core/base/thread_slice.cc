@@ -27,7 +27,7 @@ void AskForShortSlices() {
   SchedulingAttributes attributes;
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
   constexpr uint32_t kOther = 0, kBatch = 3;
-  if (attributes.policy != kOther && attributes.policy != kBatch) return;  // somebody wants it otherwise
+  if (attributes.policy != kOther && attributes.policy != kBatch) return;  // another policy was set on purpose
   attributes.slice_ns = kSliceNs;
   syscall(SYS_sched_setattr, 0, &attributes, 0);
 }

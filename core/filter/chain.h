@@ -1,8 +1,8 @@
-// chain.h: the sub-filters of a filter that grows: tables of any kind, of which each knows its neighbours. A filter
+// chain.h: the sub-filters of a filter that grows: tables of any type, each of which knows its neighbours. A filter
 // that does not grow is a chain of one table.
 //
-// Threads: the writer appends and takes tables off; readers go along the chain meanwhile, without a lock: whatever a
-// table was before it was appended is seen by everyone who meets it. A table lives as long as the chain.
+// Threads: the writer appends and takes tables off; readers walk the chain at the same time, without a lock: whatever a
+// table was before it was appended is visible to every reader that meets it. A table lives as long as the chain.
 #pragma once
 
 #include <atomic>

@@ -76,7 +76,7 @@ void Filter::Tell(Report report, std::span<const KeyHash> hashes, std::span<cons
                   size_t reserved) noexcept {
   std::array<KeyHash, kChunk> told;
   size_t count = 0;
-  // Without a branch, which of random items nobody could foretell.
+  // Without a branch, since it would be unpredictable for random items.
   for (size_t i = 0; i < hashes.size(); ++i) {
     told[count] = hashes[i];
     count += changed[i] != 0;

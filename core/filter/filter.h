@@ -1,12 +1,12 @@
 // filter.h: the one interface of every filter family. It works on hashes, in batches; it knows no strings, no names and
-// no protocol. A filter answers "definitely not" or "probably yes", never a false "not".
+// no protocol. A filter answers "definitely not" or "probably yes", and has no false negatives.
 //
-// Threads: thread-safe. MayContain and Prefetch take no lock; Add and Remove exclude each other, a batch at a time. Add
-// tells kAdded to exactly one of many threads that add the same new item at the same time. What one thread was told is
-// seen by every thread that learnt of it through any synchronisation (a socket is one).
+// Threads: thread-safe. MayContain and Prefetch take no lock; Add and Remove exclude each other, a batch at a time. If
+// many threads add the same new item at once, Add returns kAdded to exactly one of them. Once a call has returned, its
+// effect is visible to every thread that learnt of it through any synchronisation (a socket is one).
 //
-// Changes are numbered: each batch that changes something is told to a listener under the next number. An image knows
-// the number of the last change that it shows; so image and log, put together, give every change exactly once.
+// Changes are numbered: each batch that changes something is reported to a listener under the next number. An image
+// knows the number of the last change it includes, so an image and the log together give every change exactly once.
 #pragma once
 
 #include <atomic>
@@ -79,16 +79,16 @@ struct SubFilterInfo {
   double error_rate = 0;
 };
 
-// One moment's image of a filter, to be written elsewhere: a self-describing header and a body of raw bytes, both of
-// the moment of Capture, whatever is added or removed meanwhile. The filter outlives it. Thread-compatible.
+// A point-in-time image of a filter, to be written elsewhere: a self-describing header and a body of raw bytes, both as
+// of the call to Capture, whatever is added or removed later. The filter outlives it. Thread-compatible.
 class FilterImage {
  public:
   virtual ~FilterImage() = default;
   virtual const std::string& header() const = 0;
   virtual uint64_t body_bytes() const = 0;
-  // Copies body bytes [offset, offset + out.size()), which lie within the body and behind all that was read before:
-  // reading goes forward. kOutOfMemory once what changes meanwhile can no longer be kept: the image is lost then. Not
-  // with a patient pool (image_pool.h).
+  // Copies body bytes [offset, offset + out.size()), which lie within the body and after everything read before:
+  // reading goes forward. Returns kOutOfMemory once there is no memory to keep what is about to change: the image is
+  // then lost. That cannot happen with a patient pool (image_pool.h).
   virtual Status Read(uint64_t offset, std::span<std::byte> out) = 0;
 
   // Of the moment.
@@ -114,9 +114,9 @@ struct Change {
   std::span<const KeyHash> hashes;  // those that changed something, in order: replaying them does the same again
 };
 
-// Hears of every change of a filter's content, in order, from the thread that makes it, before others can make one: so
-// it must be quick, and call nothing of the filter. It cannot fail: what it needs is reserved before the change is
-// made.
+// Receives every change of a filter's content, in order, on the thread that makes it, before any other change can be
+// made. So it must be quick, and must not call the filter. It cannot fail: what it needs is reserved before the change
+// is made.
 class ChangeListener {
  public:
   static constexpr size_t kMaxHashes = 64;  // of one change
@@ -157,8 +157,8 @@ class Filter {
   // present[i] = 1 if hashes[i] is probably there, else 0. The spans have equal lengths.
   virtual void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const = 0;
 
-  // Adds in order; outcomes[i] tells of hashes[i]. Stops after the first kFull. Returns how many outcomes it wrote.
-  // An item that is present is kPresent even in a full filter, unless the type stores repeated additions, too.
+  // Adds in order; outcomes[i] is the outcome of hashes[i]. Stops after the first kFull. Returns how many outcomes it
+  // wrote. An item that is present is kPresent even in a full filter, unless the type stores repeated additions, too.
   // Never throws: an item for which memory is refused, be it for the filter or for its listener, is kOutOfMemory.
   size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept;
 
@@ -187,7 +187,7 @@ class Filter {
   virtual uint64_t size_bytes() const = 0;
   // As FilterInfo::sub-filters, in constant time.
   virtual uint32_t SubFilters() const { return 1; }
-  // Oldest first; of types that do not tell their sub-filters apart, one for all of them.
+  // Oldest first. Types that do not distinguish their sub-filters return one for all of them.
   virtual std::vector<SubFilterInfo> DescribeSubFilters() const;
   // Whether adding so many items touches pages of memory for the first time, several per item: it takes long then.
   virtual bool TouchesFreshPages(uint64_t /*items*/) const { return false; }
@@ -198,14 +198,14 @@ class Filter {
   // Takes no longer for a large filter than for a small one.
   std::unique_ptr<FilterImage> Capture(const ImagePool& pool) const;
   std::unique_ptr<FilterImage> Capture() const { return Capture(ImagePool{budget_, Patience::kLose}); }
-  // The same after a change by other means than Add and Remove, which gets a number here; the listener is told. The
-  // caller sees to it that the image gets to where the changes are kept, and then calls NoteRewriteKept. What throws
-  // std::bad_alloc has told nothing.
+  // The same after a change by other means than Add and Remove, which gets its number here; the listener is notified.
+  // The caller stores the image where the changes are kept, and then calls NoteRewriteKept. If it throws
+  // std::bad_alloc, the listener was not notified.
   std::unique_ptr<FilterImage> CaptureRewritten(const ImagePool& pool);
   void NoteRewriteKept();
 
-  // From now on `listener`, which outlives the filter or is replaced before it ends (null: nobody), hears of every
-  // change; the next one's number is `sequence` + 1.
+  // From now on `listener` (null: none) receives every change; the next one's number is `sequence` + 1. The listener
+  // outlives the filter, or is replaced before it ends.
   void Attach(ChangeListener* listener, uint64_t id, uint64_t sequence);
   // As given to Attach; 0 before.
   uint64_t id() const { return id_.load(std::memory_order_relaxed); }
@@ -221,10 +221,10 @@ class Filter {
 
   MemoryBudget& budget() const { return budget_; }
   virtual void PrefetchLines(const KeyHash& hash) const = 0;
-  // To be told whenever the bits change their size.
+  // To be called whenever the size of the bits changes.
   void NoteSizeBytes(uint64_t bytes) { beyond_cache_.store(bytes > kCachedBytes, std::memory_order_relaxed); }
 
-  // Held by whoever changes content, a batch at a time, and for the moment in which an image opens or closes.
+  // Held while content is changed, a batch at a time, and for the moment in which an image opens or closes.
   SpinLock& writers() const BITSIEVE_RETURN_CAPABILITY(writers_) { return writers_; }
 
   // Add, Remove and Capture. Adding and removing cannot throw, since what was done by then must be reported: whatever
@@ -237,16 +237,16 @@ class Filter {
   // Of the latest DoAdd, by the type's clock. A replay sets the clock to it.
   virtual uint64_t TimeOfChange() const BITSIEVE_REQUIRES(writers_) { return 0; }
 
-  // For a change by other means than Add and Remove. Its listener must be told by who made it.
+  // For a change by other means than Add and Remove. The caller must notify the listener.
   void NoteChanged() BITSIEVE_REQUIRES(writers_);
-  // The same if it may have brought items. Until an image is kept that shows them, the listener is told of every
-  // addition, since one that changes nothing now would be missing if the change by other means were lost.
+  // The same if the change may have added items. Until an image that shows them is kept, every addition is reported to
+  // the listener: one that changes nothing now would be missing if the change by other means were lost.
   void NoteUnited() BITSIEVE_REQUIRES(writers_) {
     NoteChanged();
     united_ = true;
   }
-  // Around an addition of at most kMaxHashes hashes: whether its report is sure to be heard; and the report. `repeats`:
-  // kPresent is a change, too. `reserved`: how many hashes were announced.
+  // Around an addition of at most kMaxHashes hashes: whether its report is sure to be delivered; and the report.
+  // `repeats`: kPresent is a change, too. `reserved`: how many hashes were announced.
   [[nodiscard]] bool ReserveReport(size_t hashes) noexcept BITSIEVE_REQUIRES(writers_) {
     return listener_ == nullptr || listener_->Reserve(hashes);
   }

@@ -14,7 +14,7 @@
 
 namespace bitsieve::core {
 
-// A filter being read back from an image. Everything in the bytes is hostile until Finish says otherwise; nothing is
+// A filter being read back from an image. Everything in the bytes is hostile until Finish succeeds; nothing is
 // allocated before the header's claims are checked against the limits and taken from the budget.
 class FilterDecoder {
  public:
@@ -30,7 +30,8 @@ class FilterDecoder {
   // byte once: the memory of the body's bytes from `offset` on, as far as it is one piece. Empty: they must be
   // appended.
   virtual std::span<std::byte> Room(uint64_t /*offset*/) { return {}; }
-  // So many bytes from `offset` on, of one room, are there. Thread-safe, and best called by who just wrote them.
+  // So many bytes from `offset` on, of one room, are there. Thread-safe, and best called by the thread that just wrote
+  // them.
   virtual void Commit(uint64_t /*offset*/, uint64_t /*bytes*/) {}
   // Copies bytes to where they belong from `offset` on, over as many rooms as it takes. Thread-safe.
   void Put(uint64_t offset, std::span<const std::byte> bytes);

@@ -1,6 +1,6 @@
 // filter_dump.h: one filter as one string of bytes that describes itself and knows its own damage: for files, for other
 // servers, for tests far from any server. Every type; docs/formats/dump.md has the bytes. A dump is an image between a
-// head, which tells its lengths, and a checksum of everything; so it can be made and read in pieces of any size.
+// head, which gives its lengths, and a checksum of everything; so it can be made and read in chunks of any size.
 //
 // Thread-safe: free functions. A DumpStream is thread-compatible.
 #pragma once

@@ -51,7 +51,7 @@ struct TypeOption {
   std::string_view word;     // on the wire
   std::string_view noun;     // "bucket size"
   std::string_view missing;  // the error if its value is missing
-  // kInvalidArgument says what would be right.
+  // The message of kInvalidArgument names what would be right.
   Status (*read)(std::string_view text, FilterParams& params);
   std::string (*text)(const FilterParams& params);  // of the value
 };
@@ -74,7 +74,7 @@ struct InfoField {
   InfoValue (*value)(const Filter& filter, const FilterInfo& info);
 };
 
-// What the header of a filter's image says without its body.
+// What the header of a filter's image shows without its body.
 struct ImageSummary {
   FilterType type = kDefaultFilterType;
   uint64_t capacity = 0;  // items, over all sub-filters; as in FilterInfo

@@ -1,6 +1,6 @@
 // parts_decoder.h: a decoder of the types whose body is the bytes of several memories, one after the other: the
-// sub-filters, tables or sub-filters of a chain, oldest first. A type says what makes a part whole, and what all of
-// them are. Threads: as FilterDecoder.
+// sub-filters or tables of a chain, oldest first. A type defines when a part is valid, and what is made of all parts.
+// Threads: as FilterDecoder.
 #pragma once
 
 #include <atomic>
@@ -42,12 +42,12 @@ class PartsDecoder : public FilterDecoder {
     Part(uint64_t begin_in_body, std::span<std::byte> memory) : begin(begin_in_body), bytes(memory) {}
     const uint64_t begin;  // in the body
     const std::span<std::byte> bytes;
-    // Relaxed: who finishes has waited for who commits.
+    // Relaxed: the thread that finishes has waited for those that commit.
     std::atomic<uint64_t> filled{0};  // bytes that are there
     std::atomic<uint64_t> count{0};
   };
 
-  // The one with this byte of the body; past the last one behind the body's end.
+  // The index of the part with this byte of the body; one past the last part if the body ends before it.
   size_t PartWith(uint64_t offset) const;
 
   std::deque<Part> parts_;  // in the body's order

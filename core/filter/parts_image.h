@@ -1,5 +1,5 @@
 // parts_image.h: the image of a filter whose body is the bytes of several memories, one after the other, exactly as of
-// the moment it was made. Thread-compatible; writers of the filter go on meanwhile.
+// the moment it was made. Thread-compatible; writers of the filter need not stop.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class PartsImage final : public FilterImage {
  public:
   // Made and filled while the caller holds `writers`, which outlives the image.
   PartsImage(std::string header, SpinLock& writers) : header_(std::move(header)), writers_(writers) {}
-  // Takes the lock, once it was captured; a writer who holds it and waits for this image first goes on.
+  // Takes the lock, once it was captured; a writer that holds it and waits for this image first goes on.
   ~PartsImage() override;
 
   // Further `bytes` of the body.

@@ -25,7 +25,7 @@ struct HashKindRow {
   std::string_view name;  // as in HASH name and BF.INFO
 };
 
-// Those that HASH chooses from. The others belong to a kind of filter, which has no choice.
+// Those that HASH chooses from. Each of the others belongs to a filter type, which has no choice.
 inline constexpr std::array kHashKinds{
     HashKindRow{HashKind::kXxh3, "xxh3"},
     HashKindRow{HashKind::kMurmur3, "murmur3"},
@@ -33,7 +33,7 @@ inline constexpr std::array kHashKinds{
     HashKindRow{HashKind::kSip, "sip"},
 };
 
-// "unknown" for one that nobody chooses.
+// "unknown" for one that cannot be chosen.
 std::string_view HashKindName(HashKind kind);
 // Case-insensitive; nothing for an unknown name.
 std::optional<HashKind> HashKindFromName(std::string_view name);

@@ -19,7 +19,7 @@ struct SipKey {
 KeyHash SipHash(std::string_view bytes, const SipKey& key);
 
 // The key of a filter: the seed and its Mix64. A key so made has the 64 bits of the seed for its secret, no more:
-// whoever could try 2^64 seeds against a filter's answers would find it.
+// anyone who could try 2^64 seeds against a filter's answers would find it.
 SipKey SipKeyOfSeed(uint64_t seed);
 
 }  // namespace bitsieve::core

@@ -10,8 +10,8 @@ namespace bitsieve::core {
 
 namespace {
 
-// Words, relaxed: what changes meanwhile an image keeps apart, or the copier does not mind. What was
-// there before the copy began is visible through whatever told the copier so.
+// Words, relaxed: what changes during the copy is kept by an image, or does not matter to the caller. What was there
+// before the copy began is visible through the synchronisation that started the copy.
 void CopyWords(const uint64_t* from, std::byte* to, size_t words) {
   for (size_t i = 0; i < words; ++i) {
     const uint64_t word = __atomic_load_n(from + i, __ATOMIC_RELAXED);

@@ -1,6 +1,6 @@
-// bit_memory.h: the zeroed memory behind a filter's bits, aligned to cache lines. Taken from the budget first, then
-// from the memory source, whose large memory costs nothing before it is used (memory_source.h). Thread-compatible; the
-// bytes are the owner's business.
+// bit_memory.h: the zeroed memory of a filter's bits, aligned to cache lines. Taken from the budget first, then from
+// the memory source, whose large memory costs nothing before it is used (memory_source.h). Thread-compatible; the bytes
+// are the owner's business.
 #pragma once
 
 #include <cstddef>

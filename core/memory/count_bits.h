@@ -1,5 +1,5 @@
 // count_bits.h: how many bits of a piece of memory are set, with the processor's instructions for that where it has
-// them. Thread-safe: a free function; nobody may change the bytes meanwhile.
+// them. Thread-safe: a free function; the bytes must not change during the call.
 #pragma once
 
 #include <cstddef>

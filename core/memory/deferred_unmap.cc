@@ -21,7 +21,7 @@ struct Waiting {
   size_t bytes;
 };
 
-std::atomic<Waiting*> stack{nullptr};  // released with what a waiting one says
+std::atomic<Waiting*> stack{nullptr};  // released with the fields of a waiting one
 std::atomic<uint64_t> stack_bytes{0};  // relaxed: a bound, give or take what several threads add at a time
 std::atomic<int> servers{0};           // relaxed: what is handed over too late waits for the next server, or the end
 std::atomic<uint32_t> wakes{0};

@@ -36,7 +36,7 @@ Known& TheKnown() {
   return known;
 }
 
-// Whether the system gives huge pages to all who do not decline.
+// Whether the system gives huge pages to all processes that do not decline.
 bool SystemAlwaysGivesThem() {
   static const bool always = [] {
     std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -102,7 +102,7 @@ uint64_t HugePages::MakeAll(const std::function<bool()>& pause) {
   Known& known = TheKnown();
   uint64_t made = 0;
   std::byte* data = nullptr;
-  // The lock is given away after each page. Memory may come and go meanwhile, also at the same place.
+  // The lock is released after each page. Memory may then come and go, also at the same place.
   for (size_t page = 0;; ++page) {
     {
       const LockGuard lock(known.mutex);

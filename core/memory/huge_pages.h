@@ -24,7 +24,7 @@ class HugePages {
   // From now on, and until now, a thread calls MakeAll every so often.
   static void BeginKeeping();
   static void EndKeeping();
-  // Makes a huge page of each that has many small ones in use; calls `pause` after each, and ends early if that says
+  // Makes a huge page of each that has many small ones in use; calls `pause` after each, and ends early if that returns
   // false. Returns how many were made.
   static uint64_t MakeAll(const std::function<bool()>& pause);
 };

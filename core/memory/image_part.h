@@ -17,8 +17,8 @@ class ImagePart {
   ImagePart& operator=(const ImagePart&) = delete;
   virtual ~ImagePart() = default;
 
-  // Copies bytes [offset, offset + out.size()), which lie within the part and behind all that was read before.
-  // kOutOfMemory once there was no memory for a copy of what changed: the image is worth nothing then.
+  // Copies bytes [offset, offset + out.size()), which lie within the part and after everything read before.
+  // kOutOfMemory once there was no memory for a copy of what changed: the image is then useless.
   virtual Status Read(uint64_t offset, std::span<std::byte> out) = 0;
   // It is not read any more: writers keep nothing more for it. Excludes no writer; Close follows.
   virtual void GiveUp() = 0;

@@ -69,7 +69,7 @@ void MemoryImage::Keep(uint64_t chunk) noexcept {
   SetNote(chunk, copy.release());
 }
 
-// The chunk is not claimed meanwhile, so that the reader can come past.
+// The chunk is not claimed during this, so that the reader can get past.
 std::unique_ptr<MemoryImage::Copy> MemoryImage::MakeCopy(uint64_t chunk) noexcept {
   if (lost_.load(std::memory_order_relaxed) || given_up_.load(std::memory_order_relaxed)) return nullptr;
   std::unique_ptr<Copy> copy(new (std::nothrow) Copy);

@@ -1,14 +1,15 @@
 // memory_image.h: the first bytes of a BitMemory as they were at one moment, read while writers go on.
 //
-// Idea        copy on write by chunks: who is about to change a chunk that was not read yet first keeps a copy of it
-//             for the image; the reader takes that copy, or the chunk itself if nobody changed it.
+// Idea        copy on write by chunks: a writer about to change a chunk that was not read yet first keeps a copy of it
+//             for the image; the reader takes that copy, or the chunk itself if it was not changed.
 // Cost        to writers: one load while no image is open; the copy of a chunk, once each, while one is. Memory: the
 //             copies not yet read, at most as much as the memory itself, taken from the pool; each is given back as
 //             soon as it is read. Opening takes the same time whatever the size.
-// No memory   for a copy: the image is lost, and its reader is told so; or, if the pool is patient, the copy is taken
-//             beyond the pool: changes wait before they begin (core/filter/image_pressure.h), not here, under locks.
+// No memory   for a copy: the image is lost, and its reader gets an error; or, if the pool is patient, the copy is
+//             taken beyond the pool: changes wait before they begin (core/filter/image_pressure.h), not here, under
+//             locks.
 // Reading     goes forward: each byte is read at most once, in ascending order.
-// Threads     as ImagePart: one reader; any writers, who exclude each other.
+// Threads     as ImagePart: one reader; any number of writers, which exclude each other.
 #pragma once
 
 #include <atomic>
@@ -50,7 +51,7 @@ class MemoryImage final : public ImagePart {
   using Notes = std::unique_ptr<Copy*[], Free>;
 
   // What is noted of a chunk: null while it is unchanged since the image was opened; one of these two; else its copy.
-  static Copy* Busy() { return &busy_; }  // somebody copies it
+  static Copy* Busy() { return &busy_; }  // a thread is copying it
   static Copy* Done() { return &done_; }  // read to its end
 
   static Notes MakeNotes(uint64_t chunks);
@@ -78,7 +79,7 @@ class MemoryImage final : public ImagePart {
   const Notes chunks_;    // zero pages on demand; null if the memory source refused them
   uint64_t reading_ = 0;  // the reader's chunk: those before are done
   std::atomic<bool> lost_{false};
-  std::atomic<bool> given_up_{false};  // relaxed: who waits sees it soon
+  std::atomic<bool> given_up_{false};  // relaxed: a waiting thread sees it soon
   bool open_ = true;
   MemoryImage* next_ = nullptr;  // in the memory's list of open images
 };

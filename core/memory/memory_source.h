@@ -1,6 +1,6 @@
-// memory_source.h: where the memory behind filters' contents comes from. By default it is the system; a host that
-// must account for all memory itself replaces the source, for the whole process, before the first filter is made.
-// Sources are thread-safe; replacing one is not.
+// memory_source.h: where the memory for filters' contents comes from. By default it is the system; a host that must
+// account for all memory itself replaces the source, for the whole process, before the first filter is made. Sources
+// are thread-safe; replacing one is not.
 #pragma once
 
 #include <cstddef>

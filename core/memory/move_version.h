@@ -1,9 +1,10 @@
-// move_version.h: lets lookups run beside one writer who moves what they look for. A lookup that finds is right; one
-// that does not has missed only what was moved meanwhile, and the version tells whether anything was: a seqlock.
+// move_version.h: lets lookups run beside one writer that moves what they look for. A lookup that finds its item is
+// right; one that does not can only have missed what was moved during it, and the version shows whether anything was: a
+// seqlock.
 //
-// Threads: one writer at a time, any number of readers, who never write. What they read between Current and Unchanged
-// are atomic words that the writer releases and they acquire: then who sees a word of a move sees its version too
-// (Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", 2012).
+// Threads: one writer at a time, any number of readers, which never write. What they read between Current and Unchanged
+// are atomic words that the writer releases and they acquire: then a reader that sees a word of a move sees its version
+// too (Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", 2012).
 #pragma once
 
 #include <atomic>
@@ -51,7 +52,7 @@ class MoveVersion {
       if (present[i] == 0) present[i] = Finds([&] { return look(i); }) ? 1 : 0;
     }
   }
-  // What look() tells while nothing moves.
+  // What look() returns while nothing moves.
   template <class Look>
   auto AtRest(const Look& look) const {
     return Ask([&look] { return std::pair(look(), false); });
@@ -62,7 +63,7 @@ class MoveVersion {
   bool Unchanged(uint64_t seen) const { return seen % 2 == 0 && version_.load(std::memory_order_relaxed) == seen; }
 
  private:
-  // ask() tells an answer, and whether it holds whatever moved.
+  // ask() returns an answer, and whether it holds whatever moved.
   template <class Question>
   auto Ask(const Question& ask) const {
     constexpr int kPatience = 64;  // then the writer may have been put to sleep amid a move

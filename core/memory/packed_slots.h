@@ -2,10 +2,10 @@
 // types that keep fingerprints of items: widths need not be whole bytes, since a bit of width is a factor of two in the
 // rate.
 //
-// Threads: Get and Run may run beside Set. A slot that lies across two words may then be seen half changed: whoever
-// reads beside a writer looks again until nothing changed meanwhile. One writer at a time. Words are released by Set
-// and acquired by Get, so that who sees a word of a change also sees what the writer did before it: the version that
-// tells of the change (Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", 2012).
+// Threads: Get and Run may run beside Set. A slot that lies across two words may then be seen half changed: a reader
+// beside a writer repeats the read until nothing changed during it. One writer at a time. Words are released by Set and
+// acquired by Get, so that a reader that sees a word of a change also sees what the writer did before it: the version
+// that announces the change (Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", 2012).
 #pragma once
 
 #include <cassert>
@@ -41,7 +41,7 @@ class PackedSlots {
     return (low | Load(word + 1) << (64 - shift)) & mask_;
   }
 
-  // The 64 bits that begin with this slot: of the slots behind it, as many as fit.
+  // The 64 bits that begin with this slot: of the slots after it, as many as fit.
   uint64_t Run(uint64_t slot) const {
     const uint64_t bit = slot * bits_;
     const uint64_t* word = words_ + bit / 64;

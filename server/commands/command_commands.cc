@@ -186,7 +186,7 @@ void GetKeys(ServerContext& context) {
   WriteKeys(context, [](ReplyWriter& reply, std::string_view key, bool) { reply.BulkString(key); });
 }
 
-// As Redis says it of the commands of a module: reads, or everything.
+// As Redis reports it for a module's commands: reads, or everything.
 void GetKeysAndFlags(ServerContext& context) {
   WriteKeys(context, [](ReplyWriter& reply, std::string_view key, bool written) {
     reply.ArrayHeader(2);
@@ -261,7 +261,7 @@ constexpr CommandRow kRows[] = {
      .flags = kLoading,
      .since = "2.8.13",
      .complexity = "O(commands)",
-     .summary = "What COMMAND INFO tells, of every command.",
+     .summary = "What COMMAND INFO returns, for every command.",
      .weigh = WeighMany,
      .handler = On<Command>,
      .subcommands = kSubcommands},

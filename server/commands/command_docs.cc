@@ -90,7 +90,7 @@ class SyntaxParser {
     return Joined("oneof", std::move(alternatives));
   }
 
-  // "[item ...]" after "item" says that there may be more of it.
+  // "[item ...]" after "item" means that "item" may be repeated.
   void Group(bool optional, std::vector<ArgumentDoc>& arguments) {
     repeats_ = false;
     ArgumentDoc group = Alternatives();

@@ -1,5 +1,5 @@
-// command_docs.h: what the rows say about the commands, for COMMAND DOCS and for the documentation. Thread-safe: pure
-// functions.
+// command_docs.h: the descriptions of commands from their rows, for COMMAND DOCS and for the documentation.
+// Thread-safe: pure functions.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace bitsieve::server {
 
-// One argument of a command as COMMAND DOCS tells it; read off a row's syntax.
+// One argument of a command as COMMAND DOCS reports it; read off a row's syntax.
 struct ArgumentDoc {
   std::string name;
   std::string_view type;  // "key", "string", "pure-token", "oneof" or "block"

@@ -1,4 +1,4 @@
-// PING, HELLO and the rest of what a connection says about itself. CLIENT is in client_commands.cc.
+// PING, HELLO and other commands about the connection itself. CLIENT is in client_commands.cc.
 
 #include <string>
 
@@ -54,7 +54,7 @@ void Select(ServerContext& context) {
   context.reply.Ok();
 }
 
-// There are no passwords: the default user comes in with any, nobody else with any.
+// There are no passwords: the default user is accepted with any, every other user is refused.
 std::string_view AuthenticationError(std::string_view user) {
   return user == "default" ? std::string_view{} : wire::kWrongPassword;
 }
@@ -151,7 +151,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kConnection,
      .since = "6.0.0",
      .complexity = "O(1)",
-     .summary = "Chooses the protocol version and tells about the server.",
+     .summary = "Chooses the protocol version and describes the server.",
      .syntax = "[protover] [AUTH username password] [SETNAME clientname]",
      .notes = "Passwords are not configured: the user default is let in with any, other users are not.",
      .handler = On<Hello>},

@@ -8,7 +8,7 @@
 namespace bitsieve::server {
 
 // Sections by name, in any case; "default" (or none), "all", and "everything", which has the section bf as well.
-// Unknown names tell nothing.
+// Unknown names return nothing.
 std::string InfoReport(const Dispatcher::Environment& environment, Arguments sections);
 // Whether that report looks at every filter.
 bool VisitsAllFilters(Arguments sections);

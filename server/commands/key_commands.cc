@@ -19,7 +19,7 @@
 namespace bitsieve::server {
 namespace {
 
-// As RedisBloom calls its types; clients know them by that.
+// RedisBloom's names for its types, by which clients recognise them.
 constexpr std::string_view kBloomTypeName = "MBbloom--";
 constexpr std::string_view kCuckooTypeName = "MBbloomCF";
 constexpr uint64_t kDefaultScanCount = 10;
@@ -218,7 +218,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kGeneric,
      .since = "1.0.0",
      .complexity = "O(keys), and freeing their memory",
-     .summary = "Removes filters and tells how many there were.",
+     .summary = "Removes filters and returns how many there were.",
      .syntax = "key [key ...]",
      .weigh = WeighArguments,
      .handler = On<Delete>},
@@ -263,8 +263,7 @@ constexpr CommandRow kRows[] = {
      .since = "1.0.0",
      .complexity = "O(1)",
      .summary = "MBbloomCF for a filter of the type rediscuckoo, MBbloom-- for any other, none if there is none. "
-                "BF.INFO tells "
-                "the type.",
+                "BF.INFO shows the type.",
      .syntax = "key",
      .handler = On<Type>},
     {.name = "keys",
@@ -286,8 +285,8 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(COUNT) a call, O(names) for all",
      .summary = "Visits the names step by step. Begins with cursor 0, and is done when the cursor is 0 again.",
      .syntax = "cursor [MATCH pattern] [COUNT count] [TYPE type]",
-     .notes = "A name that is there from the first call to the last is told at least once. One that is renamed "
-              "meanwhile may be missed or told under both names.",
+     .notes = "A name that is there from the first call to the last is returned at least once. One that is renamed "
+              "meanwhile may be missed or returned under both names.",
      .weigh = On<WeighScan>,
      .handler = On<Scan>},
     {.name = "rename",

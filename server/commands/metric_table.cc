@@ -248,7 +248,7 @@ Value Total(Readings& readings) {
   return readings.totals().*kMember;
 }
 
-// Under the names that valkey-bloom gave these figures and that exporters know.
+// Under the names from valkey-bloom, which exporters expect.
 constexpr MetricRow kAllFilters[] = {
     {"bf_bloom_total_memory_bytes", kGauge, kBytes, "memory of all filters", Total<&FilterTotals::size_bytes>},
     {"bf_bloom_num_objects", kGauge, kNone, "filters", Total<&FilterTotals::filters>},

@@ -77,7 +77,7 @@ struct MetricRow {
 struct MetricSection {
   std::string_view title;
   std::span<const MetricRow> rows;
-  bool visits_all_filters = false;  // shown only if it is asked for
+  bool visits_all_filters = false;  // shown only on request
 };
 
 // In the order of INFO.

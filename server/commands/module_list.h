@@ -1,4 +1,4 @@
-// module_list.h: the modules that clients look for before they use BF.*: one, as RedisBloom is told of. Thread-safe.
+// module_list.h: the modules that clients look for before they use BF.*: one, named like RedisBloom. Thread-safe.
 #pragma once
 
 #include "protocol/reply_writer.h"

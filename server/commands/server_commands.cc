@@ -179,7 +179,7 @@ constexpr CommandRow kRows[] = {
      .summary = "Figures about the server, as lines of text.",
      .syntax = "[section [section ...]]",
      .notes = "Sections: server, clients, memory, persistence, stats, replication, cpu, modules, cluster, keyspace; "
-              "bf tells of all filters together, and comes with modules and everything. default and all are what "
+              "bf describes all filters together, and comes with modules and everything. default and all are what "
               "comes without a section. [Metrics](metrics.md) lists the fields.",
      .weigh = On<WeighInfo>,
      .handler = On<Info>},

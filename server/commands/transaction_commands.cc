@@ -1,4 +1,4 @@
-// MULTI, EXEC and DISCARD, and the queue behind them.
+// MULTI, EXEC and DISCARD, and their queue.
 
 #include <algorithm>
 #include <utility>

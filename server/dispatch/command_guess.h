@@ -1,4 +1,4 @@
-// command_guess.h: the error for a command that does not exist, which says what may have been meant.
+// command_guess.h: the error for a command that does not exist, which suggests what may have been meant.
 // Thread-safe: a pure function.
 #pragma once
 
@@ -11,9 +11,9 @@ namespace bitsieve::server {
 
 class CommandTable;
 
-// Of a command of Redis that reads or writes values, the error says what this server holds instead; else it names the
-// command of the most similar name, if one is similar; else it quotes the arguments, as Redis does. It begins with
-// "ERR unknown command", which clients look for.
+// For a Redis command that reads or writes values, the error states what this server stores instead; otherwise it
+// suggests the command with the most similar name, if one is similar; otherwise it quotes the arguments, as Redis does.
+// It begins with "ERR unknown command", which clients look for.
 std::string UnknownCommandError(const CommandTable& table, Arguments command);
 
 }  // namespace bitsieve::server

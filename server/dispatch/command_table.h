@@ -57,14 +57,14 @@ class CommandTable {
     std::memcpy(&word, bytes, size);
     return word;
   }
-  // Up to 8 bytes, zeros behind, by two loads that overlap: a copy of variable length would be a call.
+  // Up to 8 bytes, padded with zeros, by two loads that overlap: a copy of variable length would be a call.
   static uint64_t LoadUpTo8(const char* bytes, size_t size) {
     if (size == 8) return Load(bytes, 8);
     if (size >= 4) return Load(bytes, 4) | Load(bytes + size - 4, 4) << (8 * (size - 4));
     if (size >= 2) return Load(bytes, 2) | Load(bytes + size - 2, 2) << (8 * (size - 2));
     return size == 1 ? static_cast<uint8_t>(*bytes) : 0;
   }
-  // Sets bit 5 in each byte that is 'A' to 'Z', all eight at once: the upper bit of each byte of `letters` tells.
+  // Sets bit 5 in each byte that is 'A' to 'Z', all eight at once: the upper bit of each byte of `letters` marks them.
   static uint64_t Lower(uint64_t word) {
     constexpr uint64_t kOnes = 0x0101010101010101;
     const uint64_t low7 = word & (kOnes * 0x7f);

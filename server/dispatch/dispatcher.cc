@@ -34,7 +34,7 @@ class NameMemo {
     filters_[size_] = std::move(filter);
     return filters_[size_++].get();
   }
-  // Forgets all names when it ends, however it ends: they lie in a read buffer that others fill again.
+  // Forgets all names when it ends, however it ends: they are in a read buffer that is reused.
   class Window {
    public:
     explicit Window(NameMemo& memo) : memo_(memo) {}
@@ -144,7 +144,7 @@ class Dispatcher::Impl {
     return end;
   }
 
-  // False if nothing behind this command may be prepared before it has run.
+  // False if nothing after this command may be prepared before it has run.
   bool PrepareOne(Arguments arguments, Slot& slot, core::KeyHash& hash) {
     slot = {table_.Find(arguments[0]), nullptr};
     if (slot.row == nullptr) return true;

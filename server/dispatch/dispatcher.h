@@ -89,8 +89,8 @@ class Dispatcher {
     size_t executed;
     DeferredReply deferred;  // set if the last executed command's reply comes later
     bool wrote;              // replies must wait for Durability::AwaitedPosition()
-    bool deferred_wrote;     // and so must the deferred one, for the position that is asked for once it is there
-    // The command behind those, or the next one of an EXEC, could not run yet (see MustWait()) and nothing of it was
+    bool deferred_wrote;     // and so must the deferred one, for the position read once it is there
+    // The command after those, or the next one of an EXEC, could not run yet (see MustWait()) and nothing of it was
     // done: Execute() is to be called again, with that command first, after a moment in which other connections work.
     bool postponed = false;
     // Others get their turn, and what was replied leaves, before Execute() is called again for the rest.

@@ -1,4 +1,4 @@
-// durability.h: what commands and connections need to know of the log: whether changes may be made now, and how long
+// durability.h: what commands and connections need to know about the log: whether changes may be made now, and how long
 // their replies have to wait. Implemented at the root of server/.
 // Thread-safe.
 #pragma once
@@ -19,9 +19,10 @@ class Durability {
   // Why, for the client: file and the system's reason. Empty if all is well.
   virtual std::string Trouble() const = 0;
 
-  // Asked behind commands that may have changed something: the position that the log must have reached before their
-  // replies may go out; 0: at once. With appendfsync always that is the end of the log, which must be durable; with the
-  // others it is so only while more is waiting to be written than memory is meant for.
+  // Called after commands that may have changed something: the position that the log must have reached before their
+  // replies may be sent; 0: at once. With appendfsync always that is the end of the log, which must be durable; with
+  // the other policies replies wait only while more records are waiting to be written than the memory limit for them
+  // allows.
   virtual uint64_t AwaitedPosition() const = 0;
   // Calls `reached` once, when the log has come so far, from any thread; at once if it has. It must not block. If that
   // never happens, it is never called.

@@ -1,5 +1,5 @@
 // inbox.h: the messages that wait for one connection. Publishers put them in, from any thread, without ever waiting for
-// the connection; its loop takes them out when the socket has room. A message is shared by all who receive it. An inbox
+// the connection; its loop takes them out when the socket has room. A message is shared by all its receivers. An inbox
 // that holds more than the limit loses everything and stays closed: its connection is then closed, too.
 //
 // Thread-safe; Take() and Drain() are for the connection's loop alone.

@@ -58,7 +58,7 @@ void KeyspaceEvents::PublishWanted(std::string_view event, std::string_view name
     channel.clear();
     if (wanted & kOnKeyevent) pub_sub_.Publish(channel.append(kKeyeventPrefix).append(event), name);
   } catch (const std::bad_alloc&) {
-    // What happened has happened; those who listen can rely on no single event anyway.
+    // The change has been made; delivery of a single event is not guaranteed to subscribers anyway.
   }
 }
 

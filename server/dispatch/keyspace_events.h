@@ -1,7 +1,7 @@
-// keyspace_events.h: tells subscribers what happens to filters and their names (option notify-keyspace-events), over
+// keyspace_events.h: publishes changes of filters and their names to subscribers (option notify-keyspace-events), over
 // the channels __keyspace@0__:NAME, whose messages are events, and __keyevent@0__:EVENT, whose messages are names.
-// While nothing is asked for it costs one relaxed load. An event is published once what it tells of is done, from the
-// thread that did it and outside of all locks. Thread-safe.
+// While no events are enabled it costs one relaxed load. An event is published after the change, from the thread that
+// made it and outside of all locks. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class KeyspaceEvents final : public FilterEvents {
  public:
   explicit KeyspaceEvents(PubSub& pub_sub) : pub_sub_(pub_sub) {}
 
-  // As the option has it; letters that mean nothing here are passed over.
+  // As the option has it; letters without a meaning here are ignored.
   void Configure(std::string_view letters);
 
  private:

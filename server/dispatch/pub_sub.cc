@@ -6,16 +6,16 @@
 
 namespace bitsieve::server {
 
-// One message on its way. Who must be woken is, once all locks are gone.
+// One message on its way. Sleeping receivers are woken once all locks are released.
 struct PubSub::Delivery {
   std::string_view channel;
   std::string_view payload;
   Space space;
-  std::shared_ptr<const Message> message = nullptr;  // made for the first who receives it
+  std::shared_ptr<const Message> message = nullptr;  // made for the first receiver
   std::vector<InboxPtr> sleeping = {};
   uint64_t receivers = 0;
 
-  // Whatever can fail for want of memory fails before anybody received anything.
+  // Anything that can fail for lack of memory fails before any subscriber has received anything.
   void PutInto(const Inboxes& inboxes, const std::shared_ptr<const std::string>& pattern) {
     if (message == nullptr) {
       message = std::make_shared<const Message>(

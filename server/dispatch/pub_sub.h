@@ -1,5 +1,5 @@
-// pub_sub.h: channels and patterns, and who receives what is published. In this process alone; nothing is kept for
-// anybody who does not listen at the moment.
+// pub_sub.h: channels and patterns, and their subscribers. In this process alone; nothing is kept for clients that are
+// not subscribed at the moment.
 //
 // Shard channels (SSUBSCRIBE) are channels of a space of their own, without patterns.
 //
@@ -98,8 +98,8 @@ class PubSub {
   std::array<ChannelSpace, 2> spaces_;
   core::Mutex patterns_mutex_;
   ByName<Pattern> patterns_ BITSIEVE_GUARDED_BY(patterns_mutex_);
-  // Relaxed: changed under the locks, read for their own sake. Who subscribes and learns so, and then has somebody else
-  // publish, has synchronised with them by that.
+  // Relaxed: changed under the locks, and read on their own. A client that has its subscription confirmed and then
+  // makes another one publish has synchronised with it by that.
   std::atomic<uint64_t> pattern_count_{0};
 };
 

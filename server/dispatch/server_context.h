@@ -21,16 +21,16 @@ struct ServerContext : CommandContext {
   const Dispatcher::Environment& server;
   Session& session;
   DeferredReply deferred = {};  // set by a handler whose reply comes later
-  bool deferred_wrote = false;  // that reply tells of a change: see Dispatcher::Outcome
+  bool deferred_wrote = false;  // that reply reports a change: see Dispatcher::Outcome
   size_t deferred_bytes = 0;    // that its command keeps until it has run
   bool wrote = false;           // a command of kWrite ran
   bool postponed = false;       // the command that was next has to wait: see Dispatcher::Outcome
-  bool yielded = false;         // so many bytes or so long a time that others get their turn
+  bool yielded = false;         // stopped after too many bytes or too long a time, to give others their turn
 
-  // As it was when the window of commands began that runs now.
+  // As it was when the current window of commands began.
   bool loading = false;
   bool in_trouble = false;  // the disk refuses what would be logged
-  bool may_wait = false;    // some commands must not run now: MustWait() is asked before each
+  bool may_wait = false;    // some commands must not run now: MustWait() is called before each
 
   // Of the command that runs now.
   ArgumentBytes* bytes = nullptr;  // can keep the arguments' bytes alive; null: they live as long as the batch

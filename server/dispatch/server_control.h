@@ -49,7 +49,8 @@ class ServerControl {
   virtual ~ServerControl() = default;
 
   // Starts a snapshot in the background; `done` is called once, from another thread, with its outcome. If one is
-  // running, a further one is made after it and `done` hears of that, so that what was there at the call is saved.
+  // running, another is made after it and `done` gets the outcome of that one, so that what was there at the call is
+  // saved.
   virtual void Save(std::function<void(core::Status)> done) = 0;
   virtual SnapshotStatus Snapshot() const = 0;
   virtual LogStatus Log() const = 0;

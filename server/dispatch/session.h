@@ -1,5 +1,5 @@
 // session.h: what the server remembers of one connection between commands: protocol version, name, the state of
-// MULTI. It knows no socket. Confined to its loop, except for the ClientRecord that other loops read for CLIENT LIST.
+// MULTI. It has no socket. Confined to its loop, except for the ClientRecord that other loops read for CLIENT LIST.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@
 
 namespace bitsieve::server {
 
-// What CLIENT LIST tells of a connection. Thread-safe.
+// What CLIENT LIST shows of a connection. Thread-safe.
 class ClientRecord {
  public:
   ClientRecord(uint64_t number, std::string peer, std::string local, int64_t now_ms)
@@ -36,7 +36,7 @@ class ClientRecord {
   const std::string local_address;
   // Of the monotonic clock: setting the system's clock closes no connection.
   const int64_t connected_ms;
-  // Relaxed: each is told on its own, and nobody reads other memory on the strength of it.
+  // Relaxed: each is reported on its own, and no other memory is read on the strength of it.
   std::atomic<int64_t> last_active_ms;
   std::atomic<const char*> last_command{"NULL"};  // a static string
   std::atomic<uint8_t> protocol_version{2};
@@ -142,7 +142,7 @@ class ClientList {
   std::atomic<uint64_t> evicted_{0};
 };
 
-// Who can keep the bytes of arguments alive. Confined to its loop.
+// Owners that can keep the bytes of arguments alive. Confined to its loop.
 class ArgumentBytes {
  public:
   virtual ~ArgumentBytes() = default;
@@ -163,7 +163,7 @@ struct Execution {
   std::vector<KeptArguments> queued;
   size_t next = 0;     // the first that did not run yet
   size_t bytes = 0;    // as Session::queued_bytes was
-  Claims::Held claim;  // if names were watched: no other transaction uses them meanwhile
+  Claims::Held claim;  // if names were watched: keeps other transactions off them
 };
 
 struct Session {
@@ -208,7 +208,7 @@ struct Session {
 
   std::unique_ptr<Subscriptions> subscriptions;  // null: none so far
   Wakeable* wakeable = nullptr;                  // the connection, to be woken when there are messages; null: none
-  // RESP2 cannot tell messages from replies.
+  // RESP2 cannot distinguish messages from replies.
   bool MaySendLittle() const {
     return subscriptions != nullptr && version == protocol::ProtocolVersion::kResp2 && subscriptions->count() != 0;
   }

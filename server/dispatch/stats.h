@@ -1,6 +1,6 @@
 // stats.h: counters of what the server did, one set per loop so that counting costs no shared cache line. Each has a
 // row in server/commands/metric_table.cc, which adds them up. LoopStats: written by its loop alone, read by all
-// (relaxed: each is told on its own). ServerStats: thread-safe once built.
+// (relaxed: each is reported on its own). ServerStats: thread-safe once built.
 #pragma once
 
 #include <atomic>
@@ -34,11 +34,11 @@ struct ServerStats {
   std::deque<LoopStats> loops;  // one per loop, filled before the loops start
   int64_t started_unix_ms = 0;
   uint16_t port = 0;
-  // When the filters began to be loaded; 0 as soon as they are. Relaxed: who asks for filters meets the keyspace's
-  // locks.
+  // When the filters began to be loaded; 0 as soon as they are. Relaxed: access to filters synchronises through the
+  // keyspace's locks.
   std::atomic<int64_t> loading_since_unix_s{0};
   bool Loading() const { return loading_since_unix_s.load(std::memory_order_relaxed) != 0; }
-  // The keyspace counts names that expired from its start on; of these, so many are no longer to be told.
+  // The keyspace counts expired names from its start on; this many of them are no longer reported.
   std::atomic<uint64_t> expired_before_reset{0};
   uint64_t Sum(std::atomic<uint64_t> LoopStats::*counter) const;
 };

@@ -1,5 +1,5 @@
 // subscriptions.h: what one connection has subscribed to, and the inbox that the messages come into. It unsubscribes
-// from everything when it ends. Confined to its loop; the inbox is what other threads know of it.
+// from everything when it ends. Confined to its loop; other threads see only the inbox.
 #pragma once
 
 #include <array>

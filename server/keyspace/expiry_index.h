@@ -1,5 +1,5 @@
 // expiry_index.h: the entries that have an expiry, the soonest first. Thread-compatible, except for next_ms(), which
-// anybody may ask at any time.
+// any thread may call at any time.
 #pragma once
 
 #include <atomic>
@@ -46,7 +46,7 @@ class ExpiryIndex {
   const Items& items() const { return items_; }
   // Of all expiries: 64 bits would be too few for a million of them.
   __int128 sum_ms() const { return sum_ms_; }
-  // The soonest expiry, kNever if there is none. Relaxed: who needs more than a hint holds the lock.
+  // The soonest expiry, kNever if there is none. Relaxed: callers that need more than a hint hold the lock.
   int64_t next_ms() const { return next_ms_.load(std::memory_order_relaxed); }
 
   uint64_t CountDue(int64_t now_ms) const {

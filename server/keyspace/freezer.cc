@@ -59,7 +59,7 @@ void Freezer::Build(const Job& job) {
   if (closed == nullptr) return;
   core::RibbonStaging& staging = *core::RibbonStaging::Of(*closed);
   const auto began = std::chrono::steady_clock::now();
-  // Held by nobody else, it has no name any more.
+  // If nothing else holds it, it no longer has a name.
   const auto keep_going = [&] { return !stopping_.load(std::memory_order_relaxed) && closed.use_count() > 1; };
   auto frozen = staging.Build(registry_.memory(), keep_going);
   if (frozen && *frozen == nullptr) {

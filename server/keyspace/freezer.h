@@ -1,7 +1,7 @@
 // freezer.h: the thread that builds frozen filters, one after the other, and puts each in the place of the one that
 // collected its items: under the name that this one has by then, which keeps its expiry. Readers that hold the old
-// filter still get right answers from it; it dies with the last of them. A filter that is deleted while it waits or is
-// built is forgotten.
+// filter still get right answers from it; it is destroyed with the last of them. A filter that is deleted while it
+// waits or is built is dropped.
 // Thread-safe.
 #pragma once
 
@@ -46,9 +46,9 @@ class Freezer final : public commands::FreezeQueue {
 
   // `closed` is a core::RibbonStaging whose Close said true. What throws std::bad_alloc has done nothing.
   void Freeze(std::string_view name, const FilterPtr& closed) override;
-  // Gives up what is being built, and ends the thread: a matter of milliseconds, unless what was built is being written
-  // to the disk. What is not frozen by now stays
-  // closed, so that whatever is saved of it tells to freeze it at the next start.
+  // Abandons the build in progress and ends the thread. This takes milliseconds, unless a finished build is being
+  // written to disk. A filter that is not frozen yet stays closed, and is saved as such, so that the next start freezes
+  // it.
   void Stop();
 
  private:

@@ -19,8 +19,8 @@
 
 namespace bitsieve::server {
 
-// What will be told of a change: announced before it is made, so that telling of it cannot fail; committed once it was
-// made, and dropped if it was not. Thread-compatible.
+// A change that will be reported: announced before it is made, so that reporting it cannot fail; committed once it has
+// been made, and dropped if it was not. Thread-compatible.
 class Announcement {
  public:
   virtual ~Announcement() = default;
@@ -61,9 +61,9 @@ struct ExpiryStats {
 class Keyspace : public commands::FilterKeyspace {
  public:
   virtual bool Remove(std::string_view name) = 0;
-  // Atomic: at no moment does anybody, a snapshot included, see both names or neither. A filter under the target name
-  // is replaced, unless `only_if_absent`. Renaming to itself is kRenamed if it exists (kTargetExists if
-  // `only_if_absent`). kOutOfMemory, and nothing renamed, if memory for the new name is refused. The expiry goes along.
+  // Atomic: no reader, a snapshot included, ever sees both names or neither. A filter under the target name is
+  // replaced, unless `only_if_absent`. Renaming to itself is kRenamed if it exists (kTargetExists if `only_if_absent`).
+  // kOutOfMemory, and nothing renamed, if memory for the new name is refused. The expiry goes along.
   virtual RenameOutcome Rename(std::string_view from, std::string_view to, bool only_if_absent) = 0;
   // Removes everything. Memory of what was removed is freed in the background if `background`.
   virtual void Flush(bool background) = 0;

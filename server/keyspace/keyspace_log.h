@@ -1,7 +1,7 @@
-// keyspace_log.h: what a registry tells of its changes: under its own locks, so that what is told is in the order of
-// what happened. A change is announced before it is made, which may fail for want of memory, and told by committing the
-// announcement, which cannot. Implemented by server/persistence/keyspace_recorder. Thread-safe; calls nothing of the
-// registry, and is quick, except for what says otherwise.
+// keyspace_log.h: how a registry reports its changes. It does so under its own locks, so that reports are in the order
+// of the changes. A change is announced before it is made, which may fail for lack of memory, and reported by
+// committing the announcement, which cannot fail. Implemented by server/persistence/keyspace_recorder. Thread-safe;
+// calls nothing of the registry, and is quick unless stated otherwise.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace bitsieve::server {
 
-// All of them may throw std::bad_alloc; then nothing was told.
+// All of them may throw std::bad_alloc; then nothing was reported.
 class KeyspaceLog {
  public:
   virtual ~KeyspaceLog() = default;
 
-  // Who is to hear of the changes of filters that had a name before the registry got this log.
+  // The listener for changes of filters that had a name before the registry got this log.
   virtual core::ChangeListener& listener() = 0;
 
   // As Keyspace::Prepare; called under no lock, it may take long.
   virtual core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr& filter) = 0;
-  // The filter gets its first name, which means no other from then on. With the commit it gets its number, and its
-  // changes are told, too.
+  // The filter gets its first name, which means no other from then on. The commit gives it its number, and from then on
+  // its changes are reported too.
   virtual AnnouncementPtr Named(std::string_view name, const FilterPtr& filter, int64_t expires_ms) = 0;
   virtual AnnouncementPtr Unnamed(std::string_view name) = 0;
   virtual AnnouncementPtr Renamed(std::string_view from, std::string_view to) = 0;

@@ -158,7 +158,7 @@ bool Registry::ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement,
   return replaced;
 }
 
-// Returns what name the last one was given meanwhile.
+// Returns the name that the previous filter was given in between.
 std::optional<std::string> Registry::SetSought(const core::Filter* filter, const AllLocked& all) {
   for (Lock& lock : all) {
     lock.mutex.AssertHeld();

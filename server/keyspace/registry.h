@@ -1,25 +1,24 @@
 // registry.h: the filters by name, in shards. A lookup holds one lock for the time of a map search and a reference
-// count; filters themselves are used outside of any lock, and never die under one.
+// count; filters themselves are used outside of any lock, and never destroyed under one.
 //
 // Shards: many, since a scan visits whole shards: its cursor is the index of the next one. Names never move between
-//         shards but by Rename, so whatever stays is visited.
+//         shards except by Rename, so every name that stays is visited.
 // Locks:  few, each for every kLocks-th shard: far more than there are threads, and yet all can be taken at once, in
-//         order, so that Collect, Flush and Rename are one moment to everybody else. Nothing that takes longer with
+//         order, so that Collect, Flush and Rename are one moment to all other threads. Nothing that takes longer with
 //         more names happens under all of them.
-// Moments: Collect returns what the registry held at one moment, and visits the shards after it, one at a time. The
-//         moment begins an epoch. An entry that is changed or removed before its shard was visited is first kept for
-//         the collection (View::Keep) and marked with the epoch, as entries are that are made meanwhile: those the
-//         visit passes over. Flush gives its collection what it took out of the shards not visited yet.
+// Moments: Collect returns what the registry contained at one moment, and visits the shards after it, one at a time.
+//         The moment begins an epoch. An entry that is changed or removed before its shard was visited is first kept
+//         for the collection (View::Keep) and marked with the epoch, as are entries made during the visit: the visit
+//         passes over those. Flush gives its collection what it took out of the shards not visited yet.
 // Memory: names and their bookkeeping are taken from the budget as well.
-// Expiry: an entry is a filter and when it ends. One that has ended is passed over by whoever comes across it, and
-//         taken out by whoever changes its name's meaning; a thread of the registry looks for the others ten times a
-//         second, as long as any name has an expiry. It finds them through an index by time, a few under a lock at a
-//         time, so that it costs what there is to remove and nobody waits for it.
-// Log:    if there is one, it is told of every change of a name under the name's lock, and of every filter before
-//         others can find it.
+// Expiry: an entry is a filter and when it ends. An entry that has ended is skipped by lookups and removed by the next
+//         change of its name; a thread of the registry looks for the others ten times a second, as long as any name
+//         has an expiry. It finds them through an index by time, a few under a lock at a time, so that the cost is in
+//         proportion to what is removed and no thread waits for it.
+// Log:    if there is one, every change of a name is reported to it under the name's lock, and every filter before
+//         other threads can find it.
 // Refused memory: everything that a change needs is allocated, and room in the log reserved, before anything is
-// changed;
-//         what follows does not fail.
+// changed; what follows does not fail.
 // Thread-safe.
 #pragma once
 
@@ -78,7 +77,7 @@ class Registry final : public Keyspace {
   core::MemoryBudget& memory() override;
   const core::Clock& clock() const override { return filter_clock_; }
 
-  // Who is told of each name that expired, once it is gone and all locks are free, by any thread. Set before there are
+  // Called for each name that expired, once it is gone and all locks are free, by any thread. Set before there are
   // names; does not throw.
   using OnExpired = std::function<void(std::string_view name)>;
   void SetOnExpired(OnExpired on_expired) { on_expired_ = std::move(on_expired); }
@@ -86,7 +85,7 @@ class Registry final : public Keyspace {
   // From now on; all filters that are there, and have numbers, get its listener. The log outlives the registry, or is
   // taken away with null.
   void SetLog(KeyspaceLog* log);
-  // Tells the log that the filter is closed, to be frozen.
+  // Logs that the filter is closed, to be frozen.
   void NoteFreezing(const FilterPtr& filter);
 
   // Everything, as of one moment: no rename is half seen. `at_that_moment`, if given, is called with all names at rest.
@@ -141,7 +140,7 @@ class Registry final : public Keyspace {
   mutable core::Mutex handover_;    // taken after all locks that are
   // What a flush took out of shards that the collection under way has not visited.
   mutable std::shared_ptr<Remains> flushed_ BITSIEVE_GUARDED_BY(handover_);
-  // The name of the filter that ReplaceAnywhere looks for, if it was renamed meanwhile.
+  // The name of the filter that ReplaceAnywhere looks for, if it was renamed in between.
   std::optional<std::string> sought_name_ BITSIEVE_GUARDED_BY(handover_);
   // Relaxed: changed under the lock of the shard that changes, read for their own sake.
   std::atomic<uint64_t> size_{0};

@@ -5,7 +5,7 @@
 
 namespace bitsieve::server {
 
-// From its moment until it dies, changes of entries that it has not visited keep what they change.
+// From its moment until it is destroyed, changes to entries that it has not visited keep the old entry.
 class Registry::Collection {
  public:
   Collection(const Registry& registry, const std::function<void()>& at_that_moment) : registry_(registry) {

@@ -12,7 +12,7 @@
 namespace bitsieve::server {
 
 // The endpoints of a list of addresses or host names, separated by blanks or commas; "*" is every IPv4 address.
-// The error says which one is no address of this machine's.
+// The error names the one that is not an address of this machine.
 tl::expected<std::vector<asio::ip::tcp::endpoint>, std::string> ParseBindList(std::string_view list, uint16_t port);
 
 std::string AddressText(const asio::ip::tcp::endpoint& endpoint);

@@ -17,7 +17,7 @@
 namespace bitsieve::server {
 namespace {
 
-// After so many windows of commands, or so long, the other connections of the loop get their turn.
+// After this many windows of commands, or this long, the other connections of the loop get their turn.
 constexpr int kWindowsAtOnce = 16;
 constexpr std::chrono::milliseconds kTurn{1};
 // What a connection takes besides its buffers.
@@ -38,12 +38,12 @@ void LogHttp(const ClientRecord& client, int64_t now_ms) {
       "this port; it is closed (further attempts are not logged for a minute)",
       client.id, client.address);
 }
-// Closing a socket with unread bytes resets the connection, and replies on their way would be lost: up to so many reads
-// throw away what a client sent behind its last command.
+// Closing a socket with unread bytes resets the connection, and replies on their way would be lost: up to this many
+// reads discard what a client sent after its last command.
 constexpr int kDiscards = 16;
-// Replies are handed to the socket when there are so many bytes of them, even if the batch is not done.
+// Replies are handed to the socket once there are this many bytes of them, even if the batch is not done.
 constexpr size_t kFlushBytes = 256 * 1024;
-// The socket is given so many bytes at a time. The kernel copies them before it returns, and with a client that reads
+// The socket is given this many bytes at a time. The kernel copies them before it returns, and with a client that reads
 // as fast as it copies, it would take all.
 constexpr size_t kWriteBytes = 1024 * 1024;
 
@@ -123,7 +123,7 @@ void Connection::OnReadable() {
 }
 
 void Connection::ReceiveOnly() {
-  if (MustSave()) return;  // it is being closed, or goes on when the client has read
+  if (MustSave()) return;  // it is being closed, or continues when the client has read
   const std::span<char> room = read_buffer_.Prepare(loop_.scratch());
   asio::error_code error;
   const size_t received = socket_.read_some(asio::buffer(room.data(), room.size()), error);
@@ -158,7 +158,7 @@ void Connection::OnReceiveError(const asio::error_code& error) {
   if (WouldBlock(error) && !draining_) {
     WaitReadable();
   } else if (WouldBlock(error) || error == asio::error::eof) {
-    // A client that closed its sending half may still read: what it asked for is written before closing.
+    // A client that closed its sending half may still read: pending replies are written before closing.
     FinishIfWritten();
   } else {
     Close();
@@ -306,7 +306,7 @@ void Connection::DeliverMessages() {
     messages_wait_ = true;
     return;
   }
-  if (!write_buffer_.empty()) return;  // OnWritable() goes on
+  if (!write_buffer_.empty()) return;  // OnWritable() continues
   Guarded([this] {
     conversation_.set_reply_limit(SIZE_MAX);  // messages have a bound of their own
     const bool all = conversation_.WriteMessages(loop_.reply(), kFlushBytes);
@@ -361,7 +361,7 @@ void Connection::EnforceOutputLimit() {
   const size_t commands = throttled_ ? read_buffer_.kept().size() : 0;
   if (write_buffer_.size() + commands <= limit) return;
   spdlog::warn(
-      "Closing client id={} addr={}: it left {} bytes of replies unread, {} bytes of commands behind them "
+      "Closing client id={} addr={}: it left {} bytes of replies unread, {} bytes of commands after them "
       "(client-output-buffer-limit {})",
       client().id, client().address, write_buffer_.size(), commands, limit);
   Close();

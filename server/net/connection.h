@@ -10,11 +10,11 @@
 // connections when all together take too much. Until that is done, a connection that takes much gets no more.
 //
 // Replies to commands that changed something are promises: if the log has to come further before they may be given,
-// they are held, all of the batch, and the connection rests until it has. A connection that is closed meanwhile gives
+// they are held, all of the batch, and the connection rests until it has. A connection that is closed before then sends
 // none.
 //
-// A command that has to wait for a moment (CLIENT PAUSE) is kept, with what is behind it, and tried again by the loop;
-// the other connections work meanwhile.
+// A command that has to wait for a moment (CLIENT PAUSE) is kept, with what follows it, and retried by the loop; other
+// connections continue meanwhile.
 //
 // Messages that were published to the client (SUBSCRIBE) come between its replies, never within one. They stay in its
 // inbox as long as the socket does not take what was written before.
@@ -52,7 +52,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   void Drain();
   // Closes at once, whatever is under way. `reason` goes to the log.
   void Abort(const char* reason);
-  // Called by the loop: goes on with what is at hand, after Postpone() or RunSoon().
+  // Called by the loop: continues with what is at hand, after Postpone() or RunSoon().
   void Retry();
   void Continue();
   // Whether the client has been idle since before `monotonic_ms` (it is not while it waits for a reply).
@@ -65,7 +65,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
  private:
   struct Held {
     std::string replies;
-    Conversation::Step step;  // to go on with
+    Conversation::Step step;  // to continue with
   };
 
   void WaitReadable();
@@ -73,7 +73,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   // False if nothing is there to be run: the socket is empty, at its end or broken.
   bool Receive(std::span<char>& input);
   void OnReceiveError(const asio::error_code& error);
-  // Runs windows from `input`, keeps what is left of it, and goes on as the last step says.
+  // Runs windows from `input`, keeps what is left of it, and continues according to the last step.
   void Run(std::span<char> input);
   void GoOn(Conversation::Step step);
   // Continue()s when it is this connection's turn.
@@ -93,8 +93,8 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   void Hold(uint64_t position, Conversation::Step step);
   void Release();
 
-  // Writes messages that were published to this client, as many as the socket takes, unless something of its own is
-  // under way: then it is done after that.
+  // Writes messages that were published to this client, as many as the socket takes, unless an operation of the
+  // connection is under way: then they are written after that.
   void DeliverMessages();
   void DeliverMessagesSoon();
 

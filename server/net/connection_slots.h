@@ -1,5 +1,5 @@
 // connection_slots.h: how many connections there are, and may be. A slot is taken on accepting and travels with the
-// socket; it is free again when its holder dies, wherever that happens.
+// socket; it is free again when its holder is destroyed, on any thread.
 // ConnectionSlots is thread-safe and outlives its slots. Slot is thread-compatible.
 #pragma once
 

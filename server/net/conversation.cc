@@ -8,7 +8,7 @@ namespace bitsieve::server {
 namespace {
 
 constexpr size_t kLongReply = 256 * 1024;
-// A window ends with a command of so many arguments, which may then be taken over as they are (CommandBatch::Own).
+// A window ends with a command of this many arguments, which may then be taken over as they are (CommandBatch::Own).
 constexpr size_t kManyArguments = 1024;
 
 }  // namespace

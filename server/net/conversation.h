@@ -1,4 +1,4 @@
-// conversation.h: what one client says and hears: bytes to commands, commands to replies, window by window. It knows no
+// conversation.h: the exchange with one client: bytes to commands, commands to replies, window by window. It has no
 // socket; the connection around it moves the bytes. Confined to its loop.
 #pragma once
 
@@ -39,7 +39,7 @@ class Conversation {
   // conversations of a loop share; `bytes`, if given, can keep the input alive.
   Step RunWindow(std::span<char> input, Dispatcher& dispatcher, CommandBatch& batch, std::string& reply,
                  ArgumentBytes* bytes = nullptr);
-  // Appends the deferred reply, then runs the commands that had been read behind it.
+  // Appends the deferred reply, then runs the commands that had been read after it.
   Step Resume(const WriteReply& write_reply, Dispatcher& dispatcher, std::string& reply);
   // Runs the commands that were kept, if the first of them need no longer wait.
   Step Retry(Dispatcher& dispatcher, std::string& reply);
@@ -87,9 +87,9 @@ class Conversation {
 
   Session session_;
   protocol::RequestParser parser_;
-  // Commands behind a deferred reply, or postponed: copies, since the bytes they were read from are gone by then.
+  // Commands after a deferred reply, or postponed: copies, since the bytes they were read from are gone by then.
   std::unique_ptr<WaitingCommands> waiting_;
-  bool deferred_wrote_ = false;  // the reply that comes later tells of a change
+  bool deferred_wrote_ = false;  // the reply that comes later reports a change
   size_t deferred_bytes_ = 0;
   size_t reply_limit_ = SIZE_MAX;
   bool broken_ = false;

@@ -30,7 +30,7 @@ constexpr std::chrono::seconds kSweepInterval{1};
 constexpr std::chrono::milliseconds kOutOfMemoryPause{1};
 // How long connections take turns before requests of others are looked for.
 constexpr std::chrono::milliseconds kTurns{1};
-// Postponed commands are tried again so often, and so many at once, however many there are.
+// Postponed commands are retried at this interval, and this many at once, however many there are.
 constexpr std::chrono::milliseconds kRetryInterval{2};
 constexpr size_t kRetriesAtOnce = 256;
 // What the reply buffer may hold on to between batches.
@@ -64,7 +64,7 @@ void EventLoop::Start() {
   thread_ = std::thread([this] { Run(); });
 }
 
-// A handler that runs out of memory has seen to its own connection; the others go on.
+// A handler that runs out of memory has handled its own connection; the others continue.
 void EventLoop::Run() {
   core::AskForShortSlices();
   core::ChangeMeter::Count(0);  // takes what it needs now
@@ -144,7 +144,7 @@ void EventLoop::TakeTurns() {
   const auto begin = std::chrono::steady_clock::now();
   do {
     const std::shared_ptr<Connection> connection = std::move(ready_.front());
-    // Its place is taken until it is done, so that a further turn of its own is not posted twice.
+    // Its place is taken until it is done, so that another turn is not posted twice.
     connection->Continue();
     ready_.pop_front();
   } while (!ready_.empty() && std::chrono::steady_clock::now() - begin < kTurns);
@@ -165,7 +165,7 @@ void EventLoop::RetryLater() {
   });
 }
 
-// Those that have to wait on come to the end of the queue again, behind those that were not tried.
+// Those that still have to wait go to the end of the queue again, after those that were not tried.
 void EventLoop::RetryPostponed() {
   for (size_t left = std::min(postponed_.size(), kRetriesAtOnce); left > 0; --left) {
     const std::shared_ptr<Connection> connection = postponed_.front().lock();

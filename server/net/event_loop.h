@@ -66,7 +66,7 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   void ClearReply();
   // Lets a worker free it if it is large: giving its addresses back waits for other changes of the address space.
   void FreeElsewhere(std::string memory);
-  // As Durability says; 0 if nothing is logged.
+  // See Durability; 0 if nothing is logged.
   uint64_t AwaitedPosition() const {
     return commands_.durability == nullptr ? 0 : commands_.durability->AwaitedPosition();
   }

@@ -1,6 +1,6 @@
-// listener.h: takes connections in and hands them to the loops in turn, so that each loop has as many as the next.
-// Over `maxclients` a client is told so and closed. When the system has no descriptors left it waits a little instead
-// of trying again at once.
+// listener.h: accepts connections and hands them to the loops in turn, so that each loop has as many as the next. A
+// client beyond `maxclients` gets an error and is closed. When the system has no descriptors left it waits a little
+// instead of trying again at once.
 //
 // Open() before the loops start; Close() from any thread; everything else runs on the first loop.
 #pragma once
@@ -41,7 +41,7 @@ class Listener {
     explicit Door(asio::io_context& context) : acceptor(context), retry(context) {}
     Acceptor acceptor;
     asio::steady_timer retry;
-    bool resting = false;  // the last accept failed; told in the log once
+    bool resting = false;  // the last accept failed; logged once
   };
 
   asio::error_code OpenDoor(const asio::ip::tcp::endpoint& endpoint);

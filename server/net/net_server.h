@@ -35,7 +35,7 @@ class NetServer {
   tl::expected<void, std::string> Listen(std::string_view bind, uint16_t port);
   void Start();
   // Stops accepting, answers what was received, writes the replies, closes, joins the threads: within `patience`. The
-  // log that replies wait for must go on until this returns.
+  // log that replies wait for must keep running until this returns.
   void Stop(std::chrono::milliseconds patience);
 
   size_t loops() const { return loops_.size(); }

@@ -32,7 +32,7 @@ std::shared_ptr<const void> ReadBuffer::Share() {
 }
 
 void ReadBuffer::Keep(std::span<char> rest) {
-  // Bytes to come will go behind `rest`, so there is room for as many again at once.
+  // Further bytes go after `rest`, so there is room for as many again at once.
   const size_t wanted = rest.empty() ? 0 : std::max(kMinCapacity, std::bit_ceil(rest.size()));
   const bool own = bytes_ != nullptr && rest.data() >= bytes_.get() && rest.data() <= bytes_.get() + size_;
   if (own && !rest.empty()) std::memmove(bytes_.get(), rest.data(), rest.size());

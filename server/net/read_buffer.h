@@ -20,7 +20,7 @@ class ReadBuffer final : public ArgumentBytes {
   static constexpr size_t kScratchBytes = 64 * 1024;
   using Scratch = std::span<char, kScratchBytes>;
 
-  // Where the next bytes go: into `scratch`, behind a copy of what is kept, or right behind what is kept.
+  // Where the next bytes go: into `scratch`, after a copy of what is kept, or right after what is kept.
   // Throws std::bad_alloc.
   std::span<char> Prepare(Scratch scratch);
   // `received` bytes were put there. Returns all bytes at hand, to be parsed.

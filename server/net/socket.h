@@ -1,5 +1,5 @@
 // socket.h: Asio's socket types, bound to the io_context as it is. The plain tcp::socket goes through a type-erased
-// executor, which costs on every wait and serves nobody here.
+// executor, which costs on every wait and is of no use here.
 #pragma once
 
 #include <asio/basic_socket_acceptor.hpp>

@@ -1,7 +1,7 @@
-// write_buffer.h: replies that the socket did not take yet. Empty, and without memory, for every client that reads what
-// it asked for. Large replies are taken over as they are, not copied; small ones are gathered in blocks. A block is
-// freed as soon as it is sent, and of a very large one each megabyte, since freeing 100 MB at once takes a loop 10 ms.
-// Confined to its loop.
+// write_buffer.h: replies that the socket did not take yet. Empty, and without memory, for every client that reads its
+// replies. Large replies are taken over as they are, not copied; small ones are gathered in blocks. A block is freed as
+// soon as it is sent, and of a very large one each megabyte, since freeing 100 MB at once takes a loop 10 ms. Confined
+// to its loop.
 #pragma once
 
 #include <cstddef>

@@ -169,7 +169,7 @@ void Recoverer::NoteLostManifest(const std::string& reason) {
   manifest_changed_ = true;
 }
 
-// Before anything is read: what nobody will ever ask for again may as well be damaged.
+// Before anything is read: damage to a filter that has expired does not matter.
 void Recoverer::DropExpired() {
   const int64_t now_ms = registry_.WallMs();
   recovery_.report.filters_expired = std::erase_if(manifest_.filters, [&](const ManifestEntry& entry) {
@@ -321,7 +321,7 @@ core::Status Recoverer::Repair() {
   return CommitManifest();
 }
 
-// Without a manifest nobody knows the filters' names. The manifest goes last, or CURRENT if there is none, so that a
+// Without a manifest the filters' names are unknown. The manifest goes last, or CURRENT if there is none, so that a
 // crash on the way finds the same damage again.
 core::Status Recoverer::SetAllAside() {
   const std::string reason = "its manifest was lost: " + *damage_.manifest;
@@ -374,7 +374,7 @@ void Recoverer::NoteSaved() {
   SavedState& saved = recovery_.saved;
   saved.snapshot_number = manifest_.snapshot_number;
   saved.has_log = manifest_.has_log;
-  saved.log_position = recovery_.log_end;  // from where a server without a log of its own goes on
+  saved.log_position = recovery_.log_end;  // where a server without a log continues
   // Names may be others now than the manifest's.
   const RecoveryReport& report = recovery_.report;
   const bool as_saved = report.log.records == 0 && (report.filters_expired == 0 || log_files_.empty());

@@ -1,9 +1,9 @@
-// recovery.h: from a data directory to a registry, at start: the snapshot's filters, several at a time, then what the
-// log says happened since. All of it is read and verified first, then the options decide, and only then is anything in
+// recovery.h: from a data directory to a registry, at start: the snapshot's filters, several at a time, then the
+// changes in the log since. All of it is read and verified first, then the options decide, and only then is anything in
 // the directory changed: a start that is refused has changed nothing. What cannot be verified is never served: the
-// start is refused and every problem named, or, if the options say so, damaged filter files are moved to quarantine/
+// start is refused and every problem named, or, if the options allow it, damaged filter files are moved to quarantine/
 // and a damaged log ends where the damage begins. The end of the log that a crash tore is cut. Thread-safe: a free
-// function; nobody else may change the registry, or use the directory, meanwhile.
+// function; while it runs, nothing else may change the registry or use the directory.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace bitsieve::server {
 struct RecoveryOptions {
   OnCorruptFilter on_corrupt_filter = OnCorruptFilter::kRefuse;
   OnCorruptLog on_corrupt_log = OnCorruptLog::kRefuse;
-  bool keeps_log = false;  // a LogWriter goes on from here: the manifest says so, and there is a segment, afterwards
+  bool keeps_log = false;  // a LogWriter continues from here: then the manifest records that, and there is a segment
   unsigned threads = 0;    // that read filters; 0: one per core, at most 8
 };
 
@@ -41,10 +41,10 @@ struct RecoveryReport {
   std::vector<std::string> warnings;  // leftovers that could not be removed
 };
 
-// Beside the registry, all that is needed to go on.
+// What the server needs to continue, besides the registry.
 struct Recovery {
   RecoveryReport report;
-  // Damage was passed over, as the options say: a snapshot must follow, so that no later start meets it again.
+  // Damage was skipped, as the options allow: a snapshot must follow, so that no later start meets it again.
   bool lost_some = false;
   SavedState saved;  // for the SnapshotWriter: what was loaded need not be written again
   uint64_t next_file_id = 1;
@@ -55,10 +55,10 @@ struct Recovery {
   std::vector<NamedFilter> freezing;
 };
 
-// Loads all into the empty registry, which has no log yet, except for what has expired meanwhile by the registry's
-// clock. The filters have the ids and sequences by which the log knows them. An empty directory is an empty snapshot,
-// and gets its first manifest. `clock` is asked by filters that age, and outlives them. An error names all that is
-// wrong, a line each, and what can be done; nothing in the directory was changed, unless the code is kIo.
+// Loads all into the empty registry, which has no log yet, except for what has expired by the registry's clock. The
+// filters have the ids and sequences by which the log knows them. An empty directory is an empty snapshot, and gets its
+// first manifest. `clock` is used by filters that age, and outlives them. An error names all that is wrong, one line
+// each, and what can be done; nothing in the directory was changed, unless the code is kIo.
 //   kCorrupt      damaged, cut off, exchanged or missing files that the options do not give up
 //   kUnsupported  files of a newer version: never quarantined, they are not damaged
 //   kOutOfMemory  the filters need more than the registry's budget has

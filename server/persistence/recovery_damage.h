@@ -1,4 +1,4 @@
-// recovery_damage.h: what a start finds wrong in a data directory, all of it, and whether the options allow to go on
+// recovery_damage.h: all damage that a start finds in a data directory, and whether the options allow it to continue
 // without what is damaged. Reading collects it; nothing in the directory is changed before the verdict.
 // Thread-compatible.
 #pragma once
@@ -46,8 +46,8 @@ struct RecoveryDamage {
   bool loses_log() const { return unusable_segments != 0 || !log.empty(); }
 };
 
-// Whether the start may go on without what is damaged. An error has a line for each problem, and tells for each option
-// that would help what is lost with it.
+// Whether the start may continue without what is damaged. An error has a line for each problem, and states for each
+// option that would help what is lost with it.
 core::Status CheckDamage(const RecoveryDamage& damage, const std::string& directory, OnCorruptFilter on_corrupt_filter,
                          OnCorruptLog on_corrupt_log);
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Measures what clients can make the server take, and how long others wait meanwhile: for each attack the peak of the
+"""Measures what clients can make the server take, and how long others wait: for each attack the peak of the
 resident memory above its start, and the longest PING of another connection, asked every 2 ms.
 
     BITSIEVE_BINARY=build/release/bitsieve tests/bench/client_memory_bench.py [--old] [--loops N]

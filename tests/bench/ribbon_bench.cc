@@ -1,5 +1,5 @@
-// What a ribbon filter costs: collecting, building, bits an item, lookups in either state. For figures of an unshared
-// core: --benchmark_filter='/10000000'. A rate is told as its power of ten: 2 is 1%.
+// What a ribbon filter costs: collecting, building, bits per item, lookups in either state. For figures of an unshared
+// core: --benchmark_filter='/10000000'. A rate is shown as its power of ten: 2 is 1%.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -48,7 +48,7 @@ std::unique_ptr<core::Filter> Build(core::Filter& staging) {
 
 double RateOf(const benchmark::State& state) { return std::pow(10.0, -static_cast<double>(state.range(1))); }
 
-// Made once for all that ask it.
+// Made once for all callers.
 core::Filter& FrozenOf(uint64_t items, double rate) {
   static std::map<std::pair<uint64_t, double>, std::unique_ptr<core::Filter>> made;
   auto& filter = made[{items, rate}];

@@ -2,11 +2,11 @@
 
 One server with one event loop. A probe (stall_probe.py) sends PING on a connection of its own, each soon after the last
 is answered, and notes the longest time that one took while another connection runs one command with its worst input: up
-to 10^6 names, 10^6 items and 1 GB. Each case is run three times (--quick: once, with inputs a tenth as large); told is
-the run whose longest PING is the median, with the time that the command itself took, how long the loop's thread ran
-during that PING, how long it had no core, and how long the probe had none. `idle` is the same without a command, for as
-long as a typical case: what the machine alone does to a PING. Nothing is pinned, and there is no log on disk unless the
-case says so.
+to 10^6 names, 10^6 items and 1 GB. Each case is run three times (--quick: once, with inputs a tenth as large). The
+table shows the run whose longest PING is the median, with the time that the command itself took, how long the loop's
+thread ran during that PING, how long it had no core, and how long the probe had none. `idle` is the same without a
+command, for as long as a typical case: what the machine alone does to a PING. Nothing is pinned, and there is no log on
+disk unless the case has one.
 
 The target is at most 20 ms for each case.
 """
@@ -414,7 +414,7 @@ def all_cases():
 
 
 def snapshot_memory_case(binary, scale, runs):
-    """A snapshot whose memory for what changes meanwhile is full, while another connection adds."""
+    """A snapshot whose memory for changes during the save is full, while another connection adds."""
     bench = Bench(binary, scale)
     try:
         bench.ask("CONFIG", "SET", "snapshot-memory", "1mb")

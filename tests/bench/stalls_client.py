@@ -7,8 +7,8 @@ import sys
 import threading
 from pathlib import Path
 
-# Of the longest PING, in ms: how long it took, how long the loop's thread ran meanwhile, how long that had no core, and
-# how long the probe had none.
+# Of the longest PING, in ms: how long it took, how long the loop's thread ran in that time, how long that had no core,
+# and how long the probe had none.
 Stall = collections.namedtuple("Stall", "took ran no_core probe_no_core")
 
 

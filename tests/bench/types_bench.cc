@@ -2,12 +2,12 @@
 //
 //   types_bench [--items N] [--rates R,R,...] [--types NAME,NAME,...] [--rounds N]
 //
-// A filter that does not grow is made for N items and filled with them. Told is: bits per item, of all memory that the
-// filter takes; the measured share of absent items that are found, in units of the asked rate, and how many were
-// found; and nanoseconds of processor time of this thread per addition of a new item, per lookup of an item that is
-// there and of one that is not, in batches of 64 with prefetching, as the server does it. Times are the medians of the
-// rounds. A type that can be frozen is told as it is then, and building is a part of adding. Times hold the making of
-// the hashes, about 2 ns, but not the hashing of an item's bytes.
+// A filter that does not grow is made for N items and filled with them. The table shows: bits per item, of all memory
+// that the filter takes; the measured share of absent items that are found, in units of the requested rate, and how
+// many were found; and nanoseconds of processor time of this thread per addition of a new item, per lookup of an item
+// that is there and of one that is not, in batches of 64 with prefetching, as the server does it. Times are the medians
+// of the rounds. A type that can be frozen is measured frozen, and building is a part of adding. Times include the
+// making of the hashes, about 2 ns, but not the hashing of an item's bytes.
 #include <time.h>
 
 #include <CLI/CLI.hpp>

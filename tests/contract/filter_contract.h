@@ -15,7 +15,7 @@
 
 namespace bitsieve::test {
 
-// Sanitizers make everything ten times slower: the same tests then ask fewer questions.
+// Sanitizers make everything ten times slower: the same tests then make fewer lookups.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr uint64_t kSlowdown = 20;
 #else
@@ -35,7 +35,7 @@ inline core::FilterParams ParamsOf(core::FilterType type, double rate, uint64_t 
     core::SetWindow(params, {.items = capacity});
     params.expansion = 0;
   }
-  // A table of prints is never full to the last slot, and how full it gets is a matter of chance.
+  // A table of fingerprints is never full to the last slot, and how full it gets is a matter of chance.
   if (type == core::kRedisCuckooType) {
     params.capacity = 2 * capacity;
     core::SetRedisCuckooParams(params, {4, 500});
@@ -52,7 +52,8 @@ class FilterContract : public testing::TestWithParam<core::FilterType> {
     return std::move(*filter);
   }
 
-  // Such a type does not grow, and keeps no more than its capacity: what is asked of the others beyond does not fit it.
+  // Such a type does not grow, and keeps no more than its capacity: what the others must do beyond that does not apply
+  // to it.
   static bool Forgets() { return GetParam() == core::kWindowType; }
   // Such a type stores something for every addition, so repeated ones need room too, and its rate falls as its load
   // does.
@@ -61,8 +62,8 @@ class FilterContract : public testing::TestWithParam<core::FilterType> {
   // Such a type grows otherwise than by further sub-filters.
   static bool HasNoSubFilters() { return GetParam() == core::kRibbonType; }
 
-  // Such a type has the rate that its layout gives: what is promised of an asked rate does not fit it. But
-  // what it tells of its own rate must be true.
+  // Such a type has the rate that its layout gives: promises about a requested rate do not apply to it. But the rate it
+  // reports must be true.
   static bool HasAFixedRate() { return GetParam() == core::kRedisCuckooType; }
 
   static std::vector<core::KeyHash> Hashes(const core::Filter& filter, KeySource source, uint64_t first, size_t count) {

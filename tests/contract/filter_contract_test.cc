@@ -1,4 +1,4 @@
-// What every filter family must keep, whatever its layout: no false negative, and the asked rate.
+// What every filter type must keep, whatever its layout: no false negative, and the requested rate.
 #include "tests/contract/filter_contract.h"
 
 #include <cmath>
@@ -80,7 +80,7 @@ struct Measurement {
   uint64_t wrong = 0;
 };
 
-// Full filters of `items` items each, under different seeds, asked for absent items only.
+// Full filters of `items` items each, under different seeds, looked up with absent items only.
 class Rate : public FilterContract {
  protected:
   Measurement Measure(double rate, uint64_t items, KeySource source, uint64_t probes) {
@@ -103,7 +103,8 @@ class Rate : public FilterContract {
     const double bits_per_item = std::log2(1 / rate) / std::log(2);
     return 10 / (static_cast<double>(items) * bits_per_item * bits_per_item);
   }
-  // Within four standard deviations of 1.02 times the asked rate: k is an integer, which costs classic up to 1% at 10%.
+  // Within four standard deviations of 1.02 times the requested rate: k is an integer, which costs classic up to 1% at
+  // 10%.
   static void ExpectKept(const Measurement& measured, double rate, const std::string& what) {
     const double expected = static_cast<double>(measured.probes) * rate;
     EXPECT_LE(static_cast<double>(measured.wrong), 1.02 * expected + 4 * std::sqrt(expected) + 1)

@@ -1,4 +1,4 @@
-// What a type that can be frozen must keep afterwards: no false negative, the asked rate at every size, its bytes.
+// What a type that can be frozen must keep afterwards: no false negative, the requested rate at every size, its bytes.
 #include <cmath>
 
 #include "core/base/checksum.h"
@@ -44,7 +44,7 @@ TEST_P(Frozen, RateIsAsAskedAtEverySize) {
   for (const uint64_t items : {1ULL, 10ULL, 100ULL, 1000ULL, 10'000ULL, 1'000'000ULL}) {
     for (const double rate : {0.01, 1e-3, 1e-4, 1e-6}) {
       const uint64_t probes = 10'000'000 / kSlowdown;
-      // A small one answers a share of all questions alike, so several are asked.
+      // A small filter gives the same answer to a share of all items, so several filters are measured.
       const uint64_t filters = std::clamp<uint64_t>(100'000 / items / kSlowdown, 1, 1000);
       uint64_t wrong = 0;
       double estimate = 0;

@@ -1,5 +1,6 @@
-// What a kind whose hash function can be chosen must keep under each of them: no false negative, and the asked rate,
-// for keys as users have them. Counters and URLs that differ in their last digits alone are hard for weak functions.
+// What a type whose hash function can be chosen must keep under each of them: no false negative, and the requested
+// rate, for items as users have them. Counters and URLs that differ in their last digits alone are hard for weak
+// functions.
 #include <cmath>
 #include <tuple>
 
@@ -69,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(Hashes, HashContract,
                                                           HashKind::kSip)),
                          NameOf);
 
-// Absent items follow right behind those that were added: they differ from them in the last digits.
+// Absent items come right after those that were added: they differ from them in the last digits.
 TEST_P(HashContract, TheRateIsKeptForStructuredKeys) {
   for (const Items& items : kItems) {
     for (const double rate : {0.01, 1e-3, 1e-4}) {

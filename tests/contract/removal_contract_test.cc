@@ -58,7 +58,7 @@ TEST_P(Removal, OfHalfLeavesTheOtherHalf) {
   for (const double rate : {0.01, 1e-3}) {
     const auto filter = Make(rate, kItems, 0, 1);
     Add(*filter, kSource, 0, kItems);
-    // An item that was taken for a known one is not told as new, but it is counted and can be removed.
+    // An item that was taken for a known one is not reported as new, but it is counted and can be removed.
     EXPECT_EQ(filter->ItemCount(), kItems);
     EXPECT_EQ(Remove(*filter, kSource, 0, kItems / 2), kItems / 2);
     EXPECT_EQ(filter->ItemCount(), kItems / 2);

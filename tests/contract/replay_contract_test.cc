@@ -1,5 +1,5 @@
-// What a log rests on: a filter tells of every change; and an image of any moment, with the changes behind it made
-// again, is the same filter to the last bit. Also: what is made again from parameters is as what was made first.
+// What a log rests on: a filter reports every change; and an image of any moment, with the later changes replayed, is
+// the same filter to the last bit. Also: a filter made again from its parameters is the same as the first one.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -208,7 +208,7 @@ TEST_P(Replay, OfAnImageThatIsReadWhileAnotherThreadGoesOnGivesTheSameBytes) {
   }
 }
 
-// Refused additions are not told of, whatever they were refused for.
+// Refused additions are not reported, whatever the reason.
 TEST_P(Replay, OfAFilterThatMemoryWasRefusedToNowAndThenGivesTheSameBytes) {
   if (core::WindowOf(GetParam().params).of_time()) {
     GTEST_SKIP() << "without memory for a further generation, it puts items into the one before";

@@ -122,7 +122,7 @@ TEST_P(SmallFilters, EstimateTheirRateWithinATenthOrNotAtAll) {
   for (const double rate : {0.25, 0.1, 0.01, 1e-3}) {
     for (const uint64_t capacity : kCapacities) {
       const Measured measured = Measure(rate, capacity, 0, capacity, kEstimatedFilters);
-      // Where an estimate exists for few filters, these are not like the others, and their mean says little.
+      // Where an estimate exists for few filters, these are not like the others, and their mean is not meaningful.
       if (measured.found < 2000 || measured.estimates < kEstimatedFilters * 9 / 10) continue;
       EXPECT_NEAR(measured.estimate / measured.rate_where_estimated, 1, 0.1) << Case(rate, capacity);
     }

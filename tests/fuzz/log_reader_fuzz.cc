@@ -1,9 +1,9 @@
 // Whatever bytes lie in the segments of a log, reading them ends with a value: no crash, no hang, no record that
 // cannot be written again; and a log that was read means the same once a new segment begins at its end.
 //
-// The first byte chooses what the rest is; two segments are cut apart where the second byte says, in 256ths:
+// The first byte chooses what the rest is; two segments are split where the second byte puts it, in 256ths:
 //   bit 0  two segments, the second beginning where the first one's readable records end, or (bit 1) elsewhere
-//   bit 2  the checksums are put right, as an attacker would; without, nothing gets behind them
+//   bit 2  the checksums are put right, as an attacker would; otherwise nothing gets past them
 //   bit 3  reading begins within the log
 //   bit 4  the rest is no file but the records of one frame
 #include <cstdint>
@@ -62,7 +62,7 @@ Told Read(const MemoryDisk& disk, uint64_t from) {
   return told;
 }
 
-// Whoever goes on behind a torn end finds the same records, and no torn end any more.
+// Continuing after a torn end gives the same records, and no torn end any more.
 void GoOn(MemoryDisk& disk, uint64_t from, const Told& told) {
   if (told.scan.damage || told.scan.end == 0) return;
   auto writer = LogSegmentWriter::Create(disk, kDirectory, told.scan.end);

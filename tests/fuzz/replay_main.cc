@@ -18,7 +18,7 @@ size_t Replay(const std::filesystem::path& folder) {
     if (!entry.is_regular_file()) continue;
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-    // Told before it runs: if it crashes, the last name is the culprit.
+    // Printed before it runs: if it crashes, the last name is the culprit.
     std::printf("%s\n", entry.path().c_str());
     std::fflush(stdout);
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());

@@ -1,8 +1,8 @@
 // Whatever bytes lie on the disk, reading them ends with a value or an error: no crash, no hang, no memory beyond the
 // budget; and what was accepted means the same when it is written and read again.
 //
-// The first byte chooses what the rest is. Checksums would keep a fuzzer out of everything behind them, so that most
-// ways take the input as what the checksums protect, and put right ones around it, as an attacker would:
+// The first byte chooses what the rest is. Checksums would keep a fuzzer out of everything they protect. So most modes
+// take the input as the protected content, and put correct checksums around it, as an attacker would:
 //   0  a manifest file as it is            2  the payload of a manifest
 //   1  a filter file as it is              3  the payload of a filter file
 //   4  the payload of the only filter file of a directory that a server starts from, with quarantine

@@ -83,7 +83,7 @@ class Server:
         for name, value in flags.items():
             command += ["--" + name.replace("_", "-"), str(value)]
         self.log_start = os.path.getsize(self.log_path) if os.path.exists(self.log_path) else 0
-        # Each BITSIEVE_ variable is an option to the server: those of whoever runs the tests, and ours, are not for it.
+        # Each BITSIEVE_ variable is an option to the server: the caller's and ours are not for it.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("BITSIEVE_")}
         environment.update(self.variables)
         with open(self.log_path, "ab") as log:
@@ -132,7 +132,7 @@ class Server:
         if not self.alive():
             raise ServerDied(f"the server died with status {self.process.returncode}\n" + self.log())
 
-    # ---- what it tells
+    # ---- what it reports
 
     def log(self):
         """What this start wrote."""
@@ -269,9 +269,9 @@ class ServerTest(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         if not cls.server.alive():
-            return  # told by the test that found it dead
+            return  # reported by the test that found it dead
         status = cls.server.stop()
-        # Sanitizers tell by the exit status.
+        # Sanitizers report by the exit status.
         if status != 0:
             raise AssertionError(f"the server ended with status {status}\n" + cls.server.log())
 

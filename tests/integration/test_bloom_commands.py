@@ -360,7 +360,7 @@ class ThroughRedisPy(ServerTest):
             self.assertEqual(replies, [b"OK"] + [1] * 100 + [[1, 1, 0]])
 
     def test_exact_yes_answers_of_racing_clients(self):
-        """Of many clients that add the same new item at the same time, exactly one hears 1."""
+        """If many clients add the same new item at the same time, exactly one gets 1."""
         connections = [self.connect() for _ in range(8)]
         items = range(2000)
         connections[0].command("BF.RESERVE", "k", "0.000001", 10_000)
@@ -372,7 +372,7 @@ class ThroughRedisPy(ServerTest):
 
 
 class SeveralFilters(ServerTest):
-    """What BF.* says of more than one filter."""
+    """What BF.* reports about more than one filter."""
 
     def reserve(self, *names, kind="blocked", seed=7):
         client = self.client()
@@ -401,7 +401,7 @@ class SeveralFilters(ServerTest):
             self.assertEqual(client.execute_command("BF.MERGE", f"{kind}:all", f"{kind}:a", f"{kind}:b"), b"OK")
             self.assertTrue(all(client.bf().mexists(f"{kind}:all", *range(5000))))
             self.assertLess(sum(client.bf().mexists(f"{kind}:all", *range(10_000, 20_000))), 150)
-        with self.assertRaisesRegex(redis.ResponseError, "they differ in their kind: classic and blocked"):
+        with self.assertRaisesRegex(redis.ResponseError, "they differ in their type: classic and blocked"):
             client.execute_command("BF.MERGE", "new", "classic:a", "blocked:a")
 
 

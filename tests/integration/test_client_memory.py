@@ -12,7 +12,7 @@ MARGIN = 64 * MB
 
 
 def send_what_fits(connection, data):
-    """As far as the server takes it; a client that is closed meanwhile is no error."""
+    """As far as the server takes it; a client that is closed before the end is no error."""
     connection.socket.settimeout(2 * PATIENCE)
     try:
         connection.socket.sendall(data)

@@ -164,7 +164,7 @@ class Channels(ServerTest):
                 while not stop.is_set():
                     if not connection.command("PUBLISH", channel, "m" * 500).startswith(b":"):
                         errors.append("publish")
-            except Exception as error:  # told below
+            except Exception as error:  # reported below
                 errors.append(error)
 
         threads = [threading.Thread(target=publish, args=(f"c{i % 2}",)) for i in range(3)]

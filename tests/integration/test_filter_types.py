@@ -140,5 +140,5 @@ class NodeRedis(ServerTest):
         self.assertRegex(done.stdout, rf"# pass {2 * len(named)}\n")
 
 
-if __type_name_ == "__main__":
+if __name__ == "__main__":
     main()

@@ -1,4 +1,4 @@
-"""What `bitsieve inspect` tells of a directory that a server made, whole and damaged, idle and in use."""
+"""What `bitsieve inspect` shows of a directory that a server made, whole and damaged, idle and in use."""
 
 import json
 import os

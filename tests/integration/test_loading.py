@@ -1,4 +1,4 @@
-"""The port is open before the filters are there: what clients hear meanwhile, and how the process may end."""
+"""The port is open before the filters are there: what clients get until then, and how the process may end."""
 
 import os
 import re
@@ -35,7 +35,7 @@ class Loading(OwnServerTest):
         self.fail("the server loads too fast to be caught at it")
 
     def ask_all(self, server, *commands):
-        """What it says to each, on a connection of its own, when it runs again."""
+        """The reply to each, on a connection of its own, when the server runs again."""
         connections = [server.connect() for _ in commands]
         for connection, command in zip(connections, commands):
             connection.send(encode(*command))

@@ -1,4 +1,4 @@
-"""Commands that take long, and so run beside the event loop: replies, their order, and what may happen meanwhile."""
+"""Commands that take long, and so run beside the event loop: replies, their order, and what may happen until then."""
 
 import threading
 

@@ -28,7 +28,7 @@ def fill(server, filters=6):
 
 
 def description(server):
-    """All that BF.INFO and BF.CARD say, to compare before and after."""
+    """All that BF.INFO and BF.CARD report, to compare before and after."""
     client = server.client()
     return {name: client.execute_command("BF.INFO", name, "FULL") for name in client.keys()}
 

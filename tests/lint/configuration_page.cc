@@ -53,11 +53,11 @@ The file may have a list `templates`, which says how filters are made whose name
 options of `BF.INSERT`, in lower case, with their values: `type`, `capacity`, `expansion` (0: the filter does not
 grow), `seed`, `tightening`, and those of single types, such as `window`, `counterbits` and `hash`, which need `type`
 beside them; only `ERROR` is called `error-rate`. What an entry leaves out is as in the options of the group *Filters*
-below. A stated capacity works as in `BF.INSERT`: most of the error rate goes to the first sub_filter.
+below. A stated capacity works as in `BF.INSERT`: most of the error rate goes to the first sub-filter.
 
 Options that `BF.INSERT` states win over the entry's, and a `TYPE` of its own over all that the entry says of its
-type. `BF.RESERVE` knows no templates: it states what it wants. An entry that could never work is told when the server
-starts, with its file, place and field.
+type. `BF.RESERVE` knows no templates: it states what it wants. An entry that could never work is reported when the
+server starts, with its file, place and field.
 
 ## Kubernetes
 

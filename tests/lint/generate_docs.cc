@@ -1,4 +1,4 @@
-// Writes the generated files of the repository, or tells which are not current.
+// Writes the generated files of the repository, or reports which are not current.
 //   bitsieve_docs ROOT            writes them
 //   bitsieve_docs --check ROOT    exit status 1 if one differs from what would be written
 

@@ -48,7 +48,7 @@ LAYERS = [
     ("cli/", ["core/", "protocol/", "commands/", "config/", "server/", "cli/"]),
     ("tests/", EVERYTHING),
 ]
-# Where a library with a say in the design may be included.
+# Where a library that shapes the design may be included.
 LIBRARIES = {
     "asio": ("server/net/", "server/", "cli/ping."),
     "spdlog/": ("server/", "tests/"),
@@ -140,7 +140,7 @@ def word_complaints(path, text):
 
 
 def dead_file_complaints(paths, read):
-    """Sources that no CMakeLists.txt names, headers that nobody includes."""
+    """Sources that no CMakeLists.txt names, headers that no file includes."""
     lists = {os.path.dirname(path): read(path) for path in paths if os.path.basename(path) == "CMakeLists.txt"}
     included = {target for path in paths if path.endswith((".h", ".cc")) for _, _, target in includes(read(path))}
     for path in paths:

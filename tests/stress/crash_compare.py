@@ -11,7 +11,7 @@ from crash_shapes import bulk
 from crash_stream import FAR, ITEMS
 from harness import REPLY_SECONDS, encode
 
-AT_ONCE = 200  # requests that nobody has read the replies of
+AT_ONCE = 200  # requests whose replies have not been read
 
 
 class Mismatch(AssertionError):
@@ -31,7 +31,7 @@ class Held:
 
 
 def check_log(server):
-    """Of a process that was killed nobody reads what sanitizers say at its end."""
+    """A killed process has no exit status that would show what sanitizers reported."""
     if re.search(r"Sanitizer|runtime error:", server.log()):
         raise Mismatch(server.log())
 
@@ -72,7 +72,7 @@ def all_names(connection):
 
 
 def membership(connection, name):
-    """Of a filter whose bytes tell times: all that it answers."""
+    """All answers of a filter, for one whose bytes depend on the time."""
     items = [f"i{i}" for i in range(ITEMS)]
     return b"".join(ask_all(connection, [("BF.MEXISTS", name, *items), ("BF.CARD", name)]))
 
@@ -109,7 +109,7 @@ class Replay:
         self.states = {}  # what is held after so many steps
 
     def skip_to(self, count):
-        """Without looking what is held meanwhile."""
+        """Without recording the states on the way."""
         skipped = self.steps[len(self.replies):count]
         if not skipped and self.states:
             return

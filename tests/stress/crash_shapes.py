@@ -73,7 +73,7 @@ LARGE = (
     shape("ribbon", 0.01, 401),
     Shape("rediscuckoo", (200_000,)),
 )
-# What BF.FREEZE makes of a ribbon filter, some time after it: whoever copies it gets one or the other.
+# What BF.FREEZE makes of a ribbon filter, some time after it: a copy gets one or the other.
 FROZEN = Shape("frozen", ())
 
 

@@ -29,7 +29,7 @@ WEIGHTS = {
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """The least that is done or not done: what the reference is told, and what that does."""
+    """The smallest unit that is done or not done: what the reference is sent, and what that does."""
 
     requests: tuple
     touched: tuple = ()  # names that may be another, or hold other bytes, after it
@@ -123,7 +123,7 @@ class Stream:
     # ---- actions: each gives a command, or nothing if there is nothing to do it with
 
     def set_mark(self):
-        """Its expiry tells how far a server has come."""
+        """Its expiry shows how far a server has come."""
         self.marks += 1
         return self.command("PEXPIREAT", self.mark, FAR + self.marks, mark=self.marks)
 
@@ -217,7 +217,7 @@ class Stream:
         return self.command(verb, name, until, *condition, touched=(name,))
 
     def expire_soon(self):
-        """Nobody uses the name any more before that moment, which the reference may have behind it."""
+        """The name is not used again before that moment, which may have passed on the reference."""
         name, _ = self.some()
         if name is None or len(self.retired) == RETIRED:
             return None

@@ -5,7 +5,7 @@
 
 Each victim is a real server with a directory of its own, killed and restarted round after round. After each restart
 every filter must hold, byte for byte, what a server that was never killed holds after what was acknowledged and some of
-what was under way (of other settings than appendfsync always: all but the last moments). A failure tells its seed;
+what was under way (of other settings than appendfsync always: all but the last moments). A failure reports its seed;
 streams and kills follow from it, their timing does not.
 """
 

@@ -42,7 +42,7 @@ class Client(threading.Thread):
                 self.acknowledged.append((len(self.replies), time.monotonic()))
         except (OSError, EOFError, ValueError):
             self.acknowledged.append((len(self.replies), time.monotonic()))
-        except Exception as error:  # to be told by who waits for the thread
+        except Exception as error:  # reported by the thread that joins this one
             self.error = error
 
     def read(self, command):
@@ -59,7 +59,7 @@ class Client(threading.Thread):
         return max(count for count, at in self.acknowledged if at < moment or count == 0)
 
     def lost(self, steps, killed_at):
-        """Of what was acknowledged and lies behind so many steps: when the first was, in ms before the kill and before
+        """For what was acknowledged and comes after so many steps: when the first was, in ms before the kill and before
         the last acknowledgement."""
         lost = [at for count, at in self.acknowledged if count <= len(self.replies) and len(self.steps(count)) > steps]
         if not lost or killed_at == math.inf:
@@ -191,7 +191,7 @@ class Victim:
             prepare(each, stream)
 
     def compare_names(self, number, connection):
-        """Nothing is there that nobody made."""
+        """Exactly the names that were made are there."""
         known = {name for model in self.models for name in model} | {stream.mark for stream in self.streams}
         there = all_names(connection)
         if there != known:

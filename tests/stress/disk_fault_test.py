@@ -37,8 +37,8 @@ FAILURES = ("fail", "short-write", "fail-from-on")
 REASON = b"No space left on device"
 COMMANDS = 44
 RECOVERY_STEPS = 9
-# Of everything something, but for what depends on time or is done in the background. A transaction that is refused
-# half way is not simply sent again.
+# Some of everything, except for what depends on time or is done in the background. A transaction that is refused half
+# way is not simply sent again.
 EVEN = {name: 1 for name in WEIGHTS} | {"add": 6, "make": 4, "expire_soon": 0, "save": 0, "background_save": 0}
 
 

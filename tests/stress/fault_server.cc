@@ -2,7 +2,7 @@
 //
 //   BITSIEVE_FAULT_STEP=7 BITSIEVE_FAULT_KIND=short-write fault_server serve --port 0 ...
 //
-// Options are those of `bitsieve serve`. SIGUSR1 has it tell in the log how many steps there were, and mends the disk.
+// Options are those of `bitsieve serve`. SIGUSR1 mends the disk and logs how many steps there were.
 #include <pthread.h>
 
 #include <CLI/CLI.hpp>
@@ -53,7 +53,7 @@ void MendOnSignal(FaultDisk& disk) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::thread([&disk, signals] {
     for (int signal; sigwait(&signals, &signal) == 0;) {
-      // In one piece, for the server logs to the same place meanwhile.
+      // In one piece, since the server logs to the same place at the same time.
       std::cerr << "Mended after " + std::to_string(disk.steps()) + " steps\n";
       disk.SetFault({});
     }

@@ -43,7 +43,7 @@ struct Model {
   std::array<uint8_t, kMostItems> held{};  // copies of each item
   uint16_t made = 0;
 
-  // Does what the step says and returns what the reply must be.
+  // Applies the step and returns what the reply must be.
   int64_t Apply(const Step& step, Copies copies) {
     uint8_t& mine = held[step.item];
     switch (step.verb) {

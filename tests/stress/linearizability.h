@@ -1,12 +1,12 @@
-// linearizability.h: whether what concurrent clients of one filter were told can be explained by one order of their
+// linearizability.h: whether the replies to concurrent clients of one filter can be explained by one order of their
 // commands, each taking effect at one moment between its sending and its reply (Herlihy, Wing, "Linearizability",
 // 1990).
 //
-// The search is Wing and Gong's: from the empty filter, let any command be next that began before every other one still
-// to come had ended, and whose reply is what a plain model of a filter says; what was tried before, that is how far
-// each client has come and what the filter then held, is not tried again (Lowe, "Testing for Linearizability", 2017).
-// A command that changes nothing, as its reply tells, goes first where that reply is right: no order gets worse by
-// that.
+// The search is Wing and Gong's: from the empty filter, let any command be next that began before every other remaining
+// one had ended, and whose reply is what a plain model of a filter returns. A state that was tried before, that is how
+// far each client has come and what the filter then held, is not tried again (Lowe, "Testing for Linearizability",
+// 2017). A command that changes nothing, according to its reply, goes first where that reply is right: no order gets
+// worse by that.
 //
 // Adding to a missing name is two steps: it makes the filter, which others may see empty, and adds to that one.
 //
@@ -62,7 +62,7 @@ using History = std::vector<std::vector<Operation>>;
 // Whether adding what is there counts it once more.
 enum class Copies : uint8_t { kOne, kCounted };
 
-// A failure says how far an order could be found, and what nobody can explain.
+// A failure reports how far an order could be found, and which reply has no explanation.
 testing::AssertionResult IsLinearizable(const History& history, Copies copies);
 
 }  // namespace bitsieve::test

@@ -25,7 +25,7 @@ TEST(LinearizabilityCheckerTest, WhatEndedIsSeenByWhatBeginsLater) {
   EXPECT_TRUE(IsLinearizable({{add}, {Did(4, 9, Verb::kExists, 0, 0)}}, Copies::kOne));
   EXPECT_TRUE(IsLinearizable({{add}, {Did(4, 9, Verb::kExists, 0, 1)}}, Copies::kOne));
   EXPECT_FALSE(IsLinearizable({{add}, {Did(6, 9, Verb::kExists, 0, 0)}}, Copies::kOne));
-  // Nor does it go away again once somebody has seen it.
+  // Nor does it go away again once a client has seen it.
   EXPECT_FALSE(IsLinearizable(
       {{Did(0, 9, Verb::kAdd, 0, 1)}, {Did(1, 3, Verb::kExists, 0, 1)}, {Did(4, 8, Verb::kExists, 0, 0)}},
       Copies::kOne));
@@ -53,7 +53,7 @@ TEST(LinearizabilityCheckerTest, CopiesAreCounted) {
   EXPECT_FALSE(IsLinearizable({{first, second, remove(4, 1), remove(6, 0)}}, Copies::kCounted));
   EXPECT_FALSE(IsLinearizable({{first, second, remove(4, 1), remove(6, 1)}}, Copies::kOne));
   EXPECT_FALSE(IsLinearizable({{first}, {second}, {Did(4, 5, Verb::kCount, 0, 1)}}, Copies::kCounted));
-  // Of two who take the last copy, one gets it.
+  // Of two clients that take the last copy, one gets it.
   EXPECT_FALSE(IsLinearizable({{first, remove(4, 1)}, {remove(4, 1)}}, Copies::kCounted));
 }
 
@@ -88,7 +88,7 @@ TEST(LinearizabilityCheckerTest, AddingToAMissingNameMakesTheFilterFirst) {
       Copies::kOne));
 }
 
-// A client that is alone hears what it must; whichever reply of it is changed, there is no explanation.
+// The replies to a single client are determined; if any of them is changed, there is no explanation.
 TEST(LinearizabilityCheckerTest, EveryWrongReplyToALoneClientIsFound) {
   std::mt19937 random(7);
   History history(1);

@@ -1,5 +1,6 @@
 // Many clients over several event loops see one order. They talk to a real server, over sockets, about a few filters
-// and items, singly and in pipelines; what each was told, and when, is checked for an order that explains it all.
+// and items, singly and in pipelines; the replies to each, and their times, are checked for one order that explains
+// them all.
 #include "tests/stress/linearizability.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +67,7 @@ struct Call {
   std::vector<Step> steps;
 };
 
-// Makes up what one client says.
+// Makes up the commands of one client.
 class Script {
  public:
   Script(const Kind& kind, size_t client, uint64_t round) : kind_(kind), client_(client), round_(round) {
@@ -109,7 +110,8 @@ class Script {
     return {name, std::move(words), {{.verb = verb, .item = item}}};
   }
 
-  // Of a kind that counts, each client takes its copy back before it adds another, so that there are never many.
+  // With a filter type that counts, each client takes its copy back before it adds another, so that there are never
+  // many.
   bool MayAdd(size_t name, uint8_t item) const {
     return kind_.copies == Copies::kOne || (!added_[name][item] && (client_ + item) % kClients < kind_.most_copies);
   }

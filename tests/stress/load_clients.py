@@ -25,7 +25,7 @@ class Load:
         self.numbers = itertools.count()
         self.did = collections.Counter()
         self.failures = []
-        self.ending = False  # nobody connects any more
+        self.ending = False  # no client connects any more
 
     def after(self, seconds, act):
         heapq.heappush(self.timers, (time.monotonic() + seconds, next(self.numbers), act))
@@ -56,7 +56,7 @@ class Load:
 
 
 class Client:
-    """A connection. Subclasses say what happens on it."""
+    """A connection. Subclasses define what happens on it."""
 
     receive_buffer = 0  # 0: the system's choice
 

@@ -1,6 +1,6 @@
 """What the clients of the load test do. Each knows exactly what the server must answer; whatever else comes, or a
 connection that the server closes, is a failure. finish() is called once at the end: what is left undone is done, and
-finished() tells when that was answered."""
+finished() returns whether that was answered."""
 
 import re
 
@@ -54,7 +54,7 @@ class Expecting(Client):
 
 
 class Idle(Expecting):
-    """Connects and says nothing; at the end it still gets its answer."""
+    """Connects and sends nothing; at the end it still gets its answer."""
 
     def finish(self):
         self.ask_ping()
@@ -94,7 +94,7 @@ class Steady(Expecting):
 
 
 class SlowReader(Client):
-    """Asks for megabytes and reads them by and by: the server has to keep them meanwhile."""
+    """Asks for megabytes and reads them slowly: the server has to keep them until then."""
 
     receive_buffer = 4096
     TEXT = bytes(range(256)) * 64

@@ -75,7 +75,7 @@ class Probe:
 
 
 class Figures:
-    """What the server takes, and tells."""
+    """What the server uses, and what it reports."""
 
     def __init__(self, server):
         self.server = server
@@ -215,7 +215,7 @@ class LoadTest:
 
         begin = time.monotonic()
         time.sleep(LEAST_SETTLE_SECONDS)
-        with contextlib.suppress(AssertionError):  # what is not well is told below
+        with contextlib.suppress(AssertionError):  # failures are reported below
             wait_until(settled, SETTLE_SECONDS, "the server gives back what it took")
         self.settled_seconds = time.monotonic() - begin
         self.end = {"rss": self.figures.rss(), "descriptors": self.figures.descriptors(), **self.figures.info()}

@@ -49,7 +49,7 @@ class CommandFixture {
 
   // The reply to one command.
   std::string Reply(const Words& command) { return Replies({command}); }
-  // The replies to a batch, end to end; up to one that comes later, but for those of an EXEC that lets others in.
+  // The replies to a batch, end to end; up to one that comes later, except for those of an EXEC that lets others in.
   std::string Replies(const std::vector<Words>& commands) {
     std::string out;
     protocol::ReplyWriter reply(out);

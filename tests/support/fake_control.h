@@ -1,5 +1,5 @@
-// fake_control.h: a ServerControl that remembers what it was asked, for tests of commands. Saves end when the test
-// says. Thread-compatible.
+// fake_control.h: a ServerControl that records its calls, for tests of commands. Saves end when the test ends them.
+// Thread-compatible.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// fake_durability.h: a log that is in trouble, and comes as far, as the test says. Thread-safe.
+// fake_durability.h: a log whose failures and progress the test controls. Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// fault_disk.h: another disk, but for one chosen step at which it fails, or at which the process dies. A step is a call
-// that changes the disk. Thread-safe.
+// fault_disk.h: wraps another disk, and fails or ends the process at one chosen step. A step is a call that changes the
+// disk. Thread-safe.
 #pragma once
 
 #include <csignal>

@@ -58,7 +58,7 @@ inline std::vector<log::Record> SampleRecordsOfVersion1() {
   return records;
 }
 
-// Everything that a reading told, to be compared at once.
+// Everything that a reading returned, to be compared at once.
 struct ReadBack {
   std::vector<uint64_t> positions;
   std::vector<std::string> records;  // encoded again

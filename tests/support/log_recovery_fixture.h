@@ -45,7 +45,7 @@ class LogRecoveryTest : public testing::Test {
     server_->Stop();
     ended_.push_back(std::move(server_));
   }
-  // What a start that must not succeed says.
+  // The error of a start that must not succeed.
   core::Error StartError() {
     TestServer refused;
     const core::Status status = refused.Start(disk_, "/d");

@@ -1,4 +1,4 @@
-// manual_workers.h: workers whose work runs when the test says so, on the test's thread. Thread-safe.
+// manual_workers.h: workers whose work runs when the test runs it, on the test's thread. Thread-safe.
 #pragma once
 
 #include <condition_variable>

@@ -123,7 +123,7 @@ class MemoryDisk final : public Disk {
     return MemoryDisk(std::move(directories));
   }
 
-  // The machine goes down and comes up again. Nobody may have a file or a lock open.
+  // The machine goes down and comes up again. No file or lock may be open.
   void LosePower(UnsyncedNames unsynced) {
     const std::lock_guard lock(mutex_);
     for (auto& [path, directory] : directories_) {

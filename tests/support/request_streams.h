@@ -1,4 +1,4 @@
-// request_streams.h: reads whole streams of requests with a RequestParser, at once or in pieces, and says what came
+// request_streams.h: reads whole streams of requests with a RequestParser, at once or in pieces, and returns what came
 // out. For tests and fuzzers: each call sees its bytes in a block of memory of their exact size, so that a sanitizer
 // finds every byte read too far, and the parser's promises are checked at each step.
 #pragma once

@@ -89,7 +89,7 @@ inline Contents ContentsOf(const Registry& registry) {
   return contents;
 }
 
-// A keyspace with its directory and, if asked for, its log: as a server is after its start.
+// A keyspace with its directory and, if requested, its log: as a server is after its start.
 struct TestServer {
   struct Settings {
     OnCorruptFilter on_corrupt_filter = OnCorruptFilter::kRefuse;

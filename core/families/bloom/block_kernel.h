@@ -42,7 +42,7 @@ class BitMemory;
 
 struct BlockArray {
   std::byte* lines;   // aligned to a line
-  BitMemory* memory;  // that they are; told of what add is about to change
+  BitMemory* memory;  // the lines' memory; notified of what add is about to change
   uint64_t line_count;
   uint32_t lines_per_item;  // 1 or 2; with 2, line_count >= 2
   const uint16_t* lane_sets;

@@ -1,6 +1,7 @@
 // The kernel for any processor, lane by lane, with relaxed atomics: the reference that the others are compared with,
-// and the one that thread sanitizers can follow. Relaxed: what an adder was told reaches others through a socket or a
-// lock, and that orders these bits too; a reader that sees half of an item says "absent", as it might a moment earlier.
+// and the one that thread sanitizers can follow. Relaxed: the result of an add reaches other threads through a socket
+// or a lock, and that orders these bits too; a reader that sees half of an item answers "absent", as it might have a
+// moment earlier.
 #include <bit>
 
 #include "core/families/bloom/block_kernel_loops.h"

@@ -15,7 +15,7 @@
 //             cache; beyond, the time of one cache miss (two), of which batches overlap many.
 // Limits      below kTwoLinesBelowRate one line would need 15% more memory than the textbook and soon 40%; so two lines
 //             are used. Rates below 1e-15 for a sub-filter are not kept.
-// Threads     as Sub-filter.
+// Threads     as SubFilter.
 // Persisted   type 2; docs/filters/blocked.md.
 // References  Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007; Lang, Neumann, Kemper,
 //             Boncz, "Performance-Optimal Filtering: Bloom Overtakes Cuckoo at High Throughput", 2019 (choosing lanes).

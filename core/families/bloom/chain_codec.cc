@@ -85,7 +85,7 @@ class ChainDecoder final : public PartsDecoder {
   Status FinishPart(size_t part, uint64_t set_bits) override {
     SubFilter& sub_filter = *sub_filters_[part];
     if (!IsClearFrom(sub_filter.memory().bytes(), sub_filter.shape().MemoryBits())) {
-      return CorruptBody("bits behind the last one of a sub-filter are set");
+      return CorruptBody("bits after the last one of a sub-filter are set");
     }
     // Every item set at least one bit that was clear; but repeated ones of counters, which it counts, too.
     if (!sub_filter.shape().layout->counters && header_.sub_filters[part].items > set_bits) {

@@ -12,7 +12,7 @@
 // Cost        m = n log2(1/p) / ln 2: 9.59 bits per item at 1%, 14.38 at 0.1%, 28.76 at 1e-6. k cache lines per lookup:
 //             about 10 ns in cache, 60 to 100 ns beyond. The type `blocked` takes 3 to 8% more memory and one line.
 // Limits      k up to 64, that is rates down to about 1e-19 for a sub-filter.
-// Threads     as Sub-filter.
+// Threads     as SubFilter.
 // Persisted   type 1; docs/filters/classic.md.
 #pragma once
 

@@ -73,7 +73,7 @@ void CountingBloom::Prefetch(const KeyHash& hash) const {
   }
 }
 
-// Relaxed, here and below: what an adder was told reaches others through a socket or a lock, and that orders its
+// Relaxed, here and below: the result of an add reaches other threads through a socket or a lock, and that orders its
 // counters too.
 uint64_t CountingBloom::Load(uint64_t position) const {
   const uint64_t bit = position * counter_bits_;

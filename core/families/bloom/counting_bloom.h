@@ -8,12 +8,13 @@
 // Layout      m counters of c bits, 4 or 8; counter x is bits x * c to x * c + c - 1 of the memory, bit b of it in byte
 //             b / 8 under the mask 1 << (b % 8), rounded up to whole lines; the spare bits stay clear. All persists.
 // Hashing     k positions as ClassicBloom has them (positions.h). Places that an item hits twice count once.
-// Saturation  a counter at its largest value, 15 or 255, is never changed again: nobody knows how many it stands for.
-//             So it can only cause a "yes" too many, never a "no". By chance a counter of 4 bits comes there with
-//             probability 1.4e-15 in a full filter; what fills counters is adding the same item again and again.
+// Saturation  a counter at its largest value, 15 or 255, is never changed again: it is not known how many it stands
+//             for. So it can only cause false positives, never a false negative. By chance a counter of 4 bits comes
+//             there with probability 1.4e-15 in a full filter; what fills counters is adding the same item again and
+//             again.
 // Cost        c times the bits of ClassicBloom: 38.3 at 1% and 57.5 at 0.1% with c = 4. k cache lines per item.
 // Limits      k up to 64.
-// Threads     as Sub-filter; Contains and Count as MayContain.
+// Threads     as SubFilter; Contains and Count as MayContain.
 // Persisted   type 3; docs/filters/counting.md.
 #pragma once
 

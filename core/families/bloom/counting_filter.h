@@ -1,5 +1,5 @@
 // counting_filter.h: a chain of CountingBloom sub-filters: a scalable filter from which items can be removed. Every
-// addition counts: who adds an item twice and removes it once still has it.
+// addition counts: an item that was added twice and removed once is still there.
 //
 // Rule        all live additions of an item are in one sub-filter: the oldest that holds it. So Add raises the item's
 //             counters in the oldest sub-filter that holds it, and in the newest if none does; Remove and Count turn to
@@ -9,7 +9,7 @@
 //             none of its counters ever leaves 0 again. So a sub-filter that did not hold an item when it was added to
 //             a newer one never will. An item that an older sub-filter held by chance is counted there, and then is
 //             really there.
-// "New"       is told of an item that no sub-filter held. Only that needs room, since only that fills the filter:
+// "New"       is reported for an item that no sub-filter held. Only that needs room, since only that fills the filter:
 //             repeated additions are kPresent in a full filter too. But all of them are counted as items, so that
 //             additions less removals are exact, and a new item finds room as long as items are fewer than the
 //             capacity.
@@ -19,7 +19,7 @@
 //             the newest is some thousand times larger, counters of 4 bits in the oldest saturate, and items that it
 //             holds by chance (its share of the rate) can no longer be removed.
 // Wrong removals  of items that were never added but are believed present take counts from others. Those can then be
-//             missed, and what is left of the wrong item stays for ever. No structure of this size can tell.
+//             missed, and what is left of the wrong item stays for ever. No structure of this size can detect that.
 // Threads     thread-safe; MayContain, Count and Prefetch take no lock.
 #pragma once
 
@@ -52,7 +52,7 @@ class CountingFilter final : public ScalableFilter {
 
   CountingBloom* newest() const { return static_cast<CountingBloom*>(chain().newest()); }
 
-  std::atomic<uint64_t> changes_{0};  // released after the counters they tell of
+  std::atomic<uint64_t> changes_{0};  // released after the counters they cover
 };
 
 }  // namespace bitsieve::core

@@ -45,7 +45,7 @@ std::string SubFilterDifference(size_t index, const SubFilterShape& first, const
   return Differ("bits" + of_sub_filter, std::to_string(first.bits), std::to_string(other.bits));
 }
 
-// Empty if sub-filters of these may be ORed, as far as the parameters tell.
+// Empty if sub-filters of these may be ORed, judging by the parameters.
 std::string ParamsDifference(const FilterParams& first, const FilterParams& other) {
   if (first.type != other.type) {
     return Differ("type", std::string(FilterTypeName(first.type)), std::string(FilterTypeName(other.type)));
@@ -113,7 +113,7 @@ bool HoldsAny(const SubFilter& sub_filter, WordRange range) {
   return std::ranges::any_of(some, [](uint64_t word) { return word != 0; });
 }
 
-// A fill of 1 says "at least"; told as what one bit less would say.
+// A fill of 1 only gives a lower bound; the estimate is that of one bit less.
 double ItemsOf(const SubFilterShape& shape, uint64_t set_bits) {
   return EstimatedItems(std::min(set_bits, shape.bits - 1), shape.bits, shape.hash_functions);
 }
@@ -178,7 +178,7 @@ Result<uint64_t> CountGains(std::span<SubFilter* const> sub_filters, std::span<c
     }
   }
   for (size_t i = 0; i < gains.size(); ++i) sub_filters[i]->CountChange(gains[i], 0);
-  return 1;  // counters that were saturated before may tell of nothing
+  return 1;  // counters that were saturated before may report no change
 }
 
 // While the memory for copies of what changes is nearly used up. One that takes many slices is not on an event loop.

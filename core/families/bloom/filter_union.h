@@ -8,7 +8,7 @@
 //
 // Sub-filters are united with those of equal place in the other chain; where the chains are of different lengths, the
 // longest gives a new filter its length. The filters may be in use: what was added before the call counts, what is
-// added during it may; none is added to a destination meanwhile. Thread-safe: free functions.
+// added during it may. Nothing is added to a destination during the call. Thread-safe: free functions.
 //
 // The item count of a union is estimated from the fill (EstimatedItems in sizing.h), which is right within about the
 // square root of the number; of type counting it is the sum. An item that one chain has in its first sub-filter and

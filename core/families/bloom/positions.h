@@ -10,7 +10,8 @@ namespace bitsieve::core {
 
 inline constexpr uint32_t kMaxPositions = 64;  // of one item
 
-// Positions in [0, m), one after the other, by enhanced double hashing; core/families/bloom/classic_bloom.h says why.
+// Positions in [0, m), one after the other, by enhanced double hashing; core/families/bloom/classic_bloom.h explains
+// why.
 class Positions {
  public:
   Positions(const KeyHash& hash, uint64_t m) : at_(hash.low), step_(hash.high | 1), m_(m) {}

@@ -1,9 +1,10 @@
-// spread_bloom.h: what the Bloom filters share whose items set bits all over one array: all but where those lie, which
-// is what `Places` says, made from a hash and the number of positions, by one position after the other.
+// spread_bloom.h: what the Bloom filters share whose items set bits all over one array: everything except where those
+// lie, which `Places` gives. It is made from a hash and the number of positions, and returns one position after the
+// other.
 //
 // Operations  MayContain looks at the k bits until one is clear. Add looks first, and sets the bits of an item that is
 //             new.
-// Threads     as Sub-filter.
+// Threads     as SubFilter.
 #pragma once
 
 #include <algorithm>
@@ -65,8 +66,8 @@ class SpreadBloom : public BitSubFilter {
   }
 
  private:
-  // Relaxed, here and below: what an adder was told reaches others through a socket or a lock, and that orders these
-  // bits too.
+  // Relaxed, here and below: the result of an add reaches other threads through a socket or a lock, and that orders
+  // these bits too.
   bool Contains(const KeyHash& hash) const {
     Places places(hash, positions_);
     for (uint32_t i = 0; i < shape().hash_functions; ++i) {

@@ -1,7 +1,7 @@
-// sub-filter.h: one Bloom filter of fixed size, as a sub-filter of a scalable filter. The base holds what every type
+// sub_filter.h: one Bloom filter of fixed size, as a sub-filter of a scalable filter. The base holds what every type
 // has: its shape, its bits, and the count of items, beyond which it takes no new ones.
 //
-// Threads: MayContain, Prefetch and what is told may run beside one writer, without a lock. Writers exclude each other.
+// Threads: MayContain, Prefetch and the getters may run beside one writer, without a lock. Writers exclude each other.
 #pragma once
 
 #include <algorithm>
@@ -100,7 +100,7 @@ class SubFilter : public ChainMember<SubFilter> {
   // bits that set, which are the caller's to count, as are the items.
   virtual uint64_t UniteWith(const SubFilter& other, WordRange words) = 0;
 
-  // For a sub-filter read back from bytes, before anybody else sees it.
+  // For a sub-filter read back from bytes, before any other thread sees it.
   void Restore(uint64_t items, uint64_t set_bits);
 
  protected:
@@ -113,7 +113,7 @@ class SubFilter : public ChainMember<SubFilter> {
 
   // Written by the writer alone.
   std::atomic<uint64_t> items_{0};     // released after an item's bits are set
-  std::atomic<uint64_t> set_bits_{0};  // relaxed: only ever told, never relied on
+  std::atomic<uint64_t> set_bits_{0};  // relaxed: only ever reported, never relied on
 };
 
 // A sub-filter of bits, to which items are added one like the other.

@@ -83,7 +83,7 @@ class CuckooDecoder final : public PartsDecoder {
     CuckooTable& table = *tables_[part];
     const CuckooShape& shape = table.shape();
     if (!IsClearFrom(table.memory().bytes(), shape.Slots() * shape.fingerprint_bits)) {
-      return CorruptBody("bits behind the last slot of a table are set");
+      return CorruptBody("bits after the last slot of a table are set");
     }
     table.Recount();
     if (table.items() != header_.tables[part].items) return CorruptBody("a table holds other than the header says");

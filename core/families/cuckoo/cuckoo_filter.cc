@@ -28,7 +28,7 @@ Result<std::unique_ptr<Filter>> CuckooFilter::Make(const FilterParams& params, M
   const CuckooShape shape = FirstShape(params);
   if (shape.fingerprint_bits > kMaxFingerprintBits) {
     const double smallest = CuckooSmallestRate(BucketSizeOf(params)) / params.first_share;
-    // Rounded up in its last digit, so that what is told can be asked for.
+    // Rounded up in its last digit, so that the rate in the message can be requested.
     return Fail(ErrorCode::kInvalidArgument,
                 "error rate is too small for fingerprints of 32 bits; the smallest of a "
                 "cuckoo filter such as this is " +
@@ -46,7 +46,7 @@ Result<std::unique_ptr<Filter>> CuckooFilter::FromTables(const FilterParams& par
                                                          MemoryBudget& budget) {
   assert(!tables.empty());
   std::unique_ptr<CuckooFilter> filter(new CuckooFilter(params, budget));
-  const LockGuard lock(filter->writers());  // nobody else knows the filter yet
+  const LockGuard lock(filter->writers());  // no other thread knows the filter yet
   filter->oldest_ = tables.front().get();
   for (std::unique_ptr<CuckooTable>& table : tables) {
     if (Status status = filter->Append(std::move(table)); !status) return tl::unexpected(std::move(status).error());

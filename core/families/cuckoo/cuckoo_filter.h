@@ -2,25 +2,25 @@
 // "definitely not" or "probably yes"; wrong with the second at the requested rate, never with the first, as long as
 // only what was added is removed.
 //
-// Idea        a table (cuckoo_table.h) keeps one fingerprint an addition. When the tables are full, a larger one is put
-//             before them, unless the filter does not grow. The rates of the tables add up, and share the requested
+// Idea        a table (cuckoo_table.h) keeps one fingerprint per addition. When the tables are full, a larger one is
+//             put before them, unless the filter does not grow. The rates of the tables add up, and share the requested
 //             rate as the sub-filters of a ScalableFilter do.
-// Operations  MayContain asks all tables. Add stores a fingerprint in the newest table, or in an older one that has
-//             room again, whether the item is there or not: what was added n times can be removed n times. Count is
+// Operations  MayContain looks into all tables. Add stores a fingerprint in the newest table, or in an older one that
+//             has room again, whether the item is there or not: what was added n times can be removed n times. Count is
 //             the number of equal fingerprints.
 // Removal     takes a fingerprint from the *newest* table that holds one. That never hurts another item, since tables
-//             are nested: items that a table cannot tell apart, no older one can. Proof: let each live addition own a
-//             stored fingerprint that finds it. Removing x takes a fingerprint c from table j. If x owns c, well. Else
-//             x owns one in a table t, and t is j or older, since j is the newest that holds x. Whoever owns c looks
-//             like x in j, hence in t: so it may own the fingerprint of x there instead. Every addition left owns one
-//             again.
-// "New"       is told of an item that no table held.
+//             are nested: items that a table cannot distinguish, no older one can. Proof: let each live addition own a
+//             stored fingerprint that finds it. Removing x takes a fingerprint c from table j. If x owns c, we are
+//             done. Otherwise x owns one in a table t, and t is j or older, since j is the newest that holds x. The
+//             owner of c looks like x in j, hence in t: so it may own the fingerprint of x there instead. Every
+//             remaining addition owns one again.
+// "New"       is reported for an item that no table held.
 // Full        a table takes as many additions as its capacity, repeated ones among them. If then no table has room and
 //             the filter does not grow, an addition is refused (kFull), of items that are there too: it would not be
 //             counted, and removing it later would take another one's fingerprint. An insert that finds no way to a
 //             free slot is as in a full table; by chance that hardly happens below the capacity (cuckoo_sizing.h).
 // Saturation  an item whose two buckets hold nothing but its own fingerprint, 2 b times, is added without being stored,
-//             and can never be removed: nobody knows how often it was added. So it can only cause a "yes" too many.
+//             and can never be removed: it is not known how often it was added. So it can only cause false positives.
 // Growth      a table has m times the buckets of the newest one: m is the expansion, or what gives it a quarter of all
 //             capacity before it. Fingerprints get wider as the shares of the rate get smaller; if that would take
 //             more than 32 bits, growing is refused (kCannotGrow).
@@ -29,8 +29,8 @@
 // Images      are exact: of the moment of capture, also while writers go on.
 // Cost        bits per item at 1%, 0.1%, 0.01%, 1e-6: 10.5, 13.7, 17.9, 24.2; a few more in small or growing filters.
 // Limits      the smallest rate is 1.8e-9 with buckets of 4, 2.3e-9 for a filter that may grow.
-// Threads     thread-safe. Writers exclude each other for a batch at a time; "new" is told exactly once. MayContain,
-//             Count and Prefetch take no lock: a lookup that misses while something was moved looks again.
+// Threads     thread-safe. Writers exclude each other for a batch at a time; "new" is reported exactly once.
+//             MayContain, Count and Prefetch take no lock: a lookup that misses while something was moved looks again.
 // Persisted   type 4; docs/formats/filter.md, docs/filters/cuckoo.md.
 #pragma once
 
@@ -99,7 +99,7 @@ class CuckooFilter final : public Filter {
   Chain<CuckooTable> chain_;
   const CuckooTable* oldest_ = nullptr;  // constant from Make on
   MoveVersion version_;
-  std::atomic<uint64_t> changes_{0};  // released after the change it tells of
+  std::atomic<uint64_t> changes_{0};  // released after the change it counts
 };
 
 }  // namespace bitsieve::core

@@ -1,5 +1,5 @@
-// cuckoo_sizing.h: the arithmetic of cuckoo tables: how full they get, how wide a fingerprint a rate takes, and what a
-// fill tells. Pure functions of numbers. b slots a bucket, f bits a fingerprint. Thread-safe.
+// cuckoo_sizing.h: the arithmetic of cuckoo tables: how full they get, how wide a fingerprint a rate needs, and what
+// follows from a fill. Pure functions of numbers. b slots per bucket, f bits per fingerprint. Thread-safe.
 #pragma once
 
 #include <cstdint>

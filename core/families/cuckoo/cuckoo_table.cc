@@ -159,8 +159,8 @@ void CuckooTable::MoveAlong(const Step* steps, uint32_t last, uint32_t free_slot
   Put(steps[at].bucket, free_slot, fingerprint);
 }
 
-// As a move, since another item of the same fingerprint may have been there all the time, first as this one, then as
-// another one that was added meanwhile.
+// As a move, since another item of the same fingerprint may have been there all the time, first in this slot, then in
+// another one that was added later.
 bool CuckooTable::Remove(const CuckooPair& pair, uint64_t fingerprint, MoveVersion& version) {
   for (const uint64_t bucket : {pair.bucket, pair.partner}) {
     const uint32_t slot = slots_.Find(bucket, fingerprint);

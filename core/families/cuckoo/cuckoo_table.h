@@ -15,7 +15,7 @@
 // Partner     the two buckets add up to a number that the fingerprint gives: with n buckets, partner = (sum - bucket)
 //             mod n, which is its own inverse. In a chain, they do so digit by digit, for the sake of nesting.
 // Nesting     each table of a chain has m times the buckets of the one before, m an integer, and fingerprints that are
-//             as wide or wider. Then *two items that a table cannot tell apart, no older table can tell apart*, on
+//             as wide or wider. Then *two items that a table cannot distinguish, no older table can distinguish*, on
 //             which CuckooFilter's removals rest. Proof, for a table and the one before it:
 //             - fingerprints: the older one is the upper bits of the newer one, and 0 becomes 1 in both. (A newer 1,
 //               whether it was 0 or 1, has only zeros for upper bits, so that the older is 1 either way. With equal
@@ -32,8 +32,8 @@
 //             buckets that the fingerprints here could move to, those that the fingerprints there could, and so on.
 //             Nothing moves until a way is found. So an insert that fails leaves the table exactly as it was, a way is
 //             as short as can be (about 5 moves at most with 2000 buckets looked at), and equal tables stay equal.
-// Cost        f / load bits per item, f = log2(2 b load / p) rounded up; two cache lines a lookup, for
-//             present and absent items alike.
+// Cost        f / load bits per item, f = log2(2 b load / p) rounded up; two cache lines per lookup, for present and
+//             absent items alike.
 // Limits      at most 2 b equal fingerprints of one pair. f <= 32.
 // Threads     one writer at a time; Contains and Count may run beside it, as MoveVersion has it.
 // Persisted   type 4; docs/formats/filter.md.
@@ -136,7 +136,7 @@ class CuckooTable : public ChainMember<CuckooTable> {
   // Takes one away; false if it is not there.
   bool Remove(const CuckooPair& pair, uint64_t fingerprint, MoveVersion& version);
 
-  // Counts what the memory holds, of a table read back from bytes, before anybody else sees it.
+  // Counts what the memory holds, for a table read back from bytes, before any other thread sees it.
   void Recount();
 
  private:
@@ -169,7 +169,7 @@ class CuckooTable : public ChainMember<CuckooTable> {
   BitMemory memory_;
   PackedBuckets slots_;
 
-  std::atomic<uint64_t> items_{0};  // written by the writer alone; relaxed: only ever told
+  std::atomic<uint64_t> items_{0};  // written by the writer alone; relaxed: only ever reported
 };
 
 }  // namespace bitsieve::core

@@ -68,12 +68,12 @@ class FingerprintDecoder final : public PartsDecoder {
   }
 
  private:
-  // That as many slots are taken as the header says also means that one is empty: the header was asked for that.
+  // If as many slots are taken as the header gives, one is empty: that was checked in the header.
   Status FinishPart(size_t part, uint64_t) override {
     FingerprintTable& table = *tables_[part];
     const FingerprintShape& shape = table.shape();
     if (!IsClearFrom(table.memory().bytes(), shape.slots * shape.fingerprint_bits)) {
-      return CorruptBody("bits behind the last slot of a table are set");
+      return CorruptBody("bits after the last slot of a table are set");
     }
     table.Restore(header_.tables[part].items);
     if (table.taken() != header_.tables[part].taken) return CorruptBody("a table holds other than the header says");

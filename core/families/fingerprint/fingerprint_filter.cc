@@ -22,7 +22,7 @@ std::optional<FingerprintShape> ShapeFor(uint64_t capacity, double rate) {
 }
 
 Error TooSmallRate(const FilterParams& params) {
-  // Rounded up in its last digit, so that what is told can be asked for.
+  // Rounded up in its last digit, so that the rate in the message can be requested.
   const double smallest = SmallestFingerprintRate() / params.first_share * 1.05;
   return {ErrorCode::kInvalidArgument,
           "error rate is too small for fingerprints of 32 bits; the smallest of a fingerprint filter such as this is " +
@@ -48,7 +48,7 @@ Result<std::unique_ptr<Filter>> FingerprintFilter::FromTables(const FilterParams
                                                               MemoryBudget& budget) {
   assert(!tables.empty());
   std::unique_ptr<FingerprintFilter> filter(new FingerprintFilter(params, budget));
-  const LockGuard lock(filter->writers());  // nobody else knows the filter yet
+  const LockGuard lock(filter->writers());  // no other thread knows the filter yet
   for (std::unique_ptr<FingerprintTable>& table : tables) {
     if (Status status = filter->Append(std::move(table)); !status) return tl::unexpected(std::move(status).error());
   }

@@ -1,15 +1,15 @@
 // fingerprint_filter.h: a chain of ordered tables of fingerprints. Answers "definitely not" or "probably yes"; wrong
 // with the second at the requested rate, never with the first.
 //
-// Idea        a table (fingerprint_table.h) keeps one fingerprint an item, in or behind the slot that the item's hash
+// Idea        a table (fingerprint_table.h) keeps one fingerprint per item, in or after the slot that the item's hash
 //             chooses. When it is full, a larger one is put before it, unless the filter does not grow; sizes and
 //             shares of the requested rate follow the law of all chains (filter_params.h).
-// Operations  MayContain asks the tables, newest first. Add asks all, then puts what is new into the newest. Only the
-//             newest ever changes.
-// Removal     there is none. To take a fingerprint out of a run, those behind it would have to move up, but not before
-//             their homes, and of no fingerprint anybody knows its home.
+// Operations  MayContain looks into the tables, newest first. Add looks into all, then adds what is new to the newest.
+//             Only the newest ever changes.
+// Removal     not possible. To take a fingerprint out of a run, later ones would have to move up, but not before their
+//             homes, and a fingerprint's home slot is not stored.
 // Cost        r / load bits per item: 11.1 at 1%, 15.0 at 0.1%, 19.6 at 0.01%, 27.5 at 1e-6: more than classic and
-//             blocked at the higher rates, less than both below about 1e-5. One cache line a lookup, seldom two.
+//             blocked at the higher rates, less than both below about 1e-5. One cache line per lookup, seldom two.
 // Limits      fingerprints have 32 bits at most, so the rate of a table cannot be below 4.7e-10: growing stops there
 //             (kCannotGrow), after 20 tables at 1e-6, 10 at 1e-7, and at once at 1e-8.
 // Images      are exact: of the moment of capture, also while writers go on.

@@ -10,7 +10,7 @@
 //
 //   p = a / M * integral over x from 0 to 1 of dx / (1 - a x)^2 = a / (1 - a) / M
 //
-// An unordered table compares with all of the run behind the home: p = (1 / (1 - a)^2 - 1) / 2 / M (Knuth, "The Art of
+// An unordered table compares with all of the run after the home: p = (1 / (1 - a)^2 - 1) / 2 / M (Knuth, "The Art of
 // Computer Programming", vol. 3, 6.4, unsuccessful searches): 7.5 / M instead of 3 / M at a = 0.75.
 #pragma once
 

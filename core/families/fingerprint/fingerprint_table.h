@@ -2,21 +2,21 @@
 // FingerprintFilter.
 //
 // Idea        half of an item's hash chooses a slot, its home; of the other half, r bits are its fingerprint, which is
-//             stored there or in the next free slot behind. Probing is *ordered* (Amble, Knuth): on its way a
-//             fingerprint takes the slot of a smaller one, which then goes on in its place. So from each item's home on
-//             to its own fingerprint there are none but larger ones, and who looks for one stops at the first that is
-//             smaller, or none. Absent items are found out sooner than in an unordered table, and compared with fewer
-//             fingerprints: the error rate is lower by half and more (fingerprint_sizing.h).
+//             stored there or in the next free slot. Probing is *ordered* (Amble, Knuth): on its way a fingerprint
+//             takes the slot of a smaller one, which then goes on in its place. So from each item's home on to its own
+//             fingerprint there are only larger ones, and a lookup stops at the first slot that is smaller, or empty.
+//             Absent items are detected sooner than in an unordered table, and compared with fewer fingerprints: the
+//             error rate is lower by half and more (fingerprint_sizing.h).
 // Layout      n slots of r bits, packed without gaps: slot i is bits i r to i r + r - 1 of the memory, bit x of it in
 //             byte x / 8 under the mask 1 << (x % 8); a spare word and the rest of its line stay clear. A slot of 0 is
 //             empty. Probing goes on from the last slot to the first. All persists.
 //
 //               home of x ->  | 901 | 877 | 340 |  0  |    877 is found in the second slot; 500 is not there, which the
-//                                                          third slot tells; 200 would be put into the fourth
+//                                                          third slot shows; 200 would go into the fourth
 // Hashing     home: the low half, by multiply-shift onto n. Fingerprint: the high half, by multiply-shift onto 2^r - 1,
 //             plus 1: so all are equally likely and none is 0.
-// Equal ones  an item that meets its own fingerprint is taken for present. One that was displaced and meets its like is
-//             dropped: whoever looks for it comes by there, too. So fewer slots may be taken than items were added.
+// Equal ones  an item that meets its own fingerprint is taken for present. A displaced fingerprint that meets an equal
+//             one is dropped: every lookup for it passes there, too. So fewer slots may be taken than items were added.
 // Ends        every walk ends: fewer slots are taken than there are, and an empty one ends any. With a load of 0.8 an
 //             add walks 13 slots on average, a lookup 5, whether the item is there or not; all in one cache line or
 //             two.
@@ -73,7 +73,7 @@ class FingerprintTable : public ChainMember<FingerprintTable> {
   // Adds what it does not contain. It has room.
   void Insert(const KeyHash& hash);
 
-  // Of a table read back from bytes, before anybody else sees it: counts the slots that are taken.
+  // For a table read back from bytes, before any other thread sees it: counts the slots that are taken.
   void Restore(uint64_t items);
 
  private:
@@ -92,7 +92,7 @@ class FingerprintTable : public ChainMember<FingerprintTable> {
   BitMemory memory_;
   PackedSlots slots_;
 
-  // Written by the writer alone; relaxed: only ever told.
+  // Written by the writer alone; relaxed: only ever reported.
   std::atomic<uint64_t> items_{0};
   std::atomic<uint64_t> taken_{0};
 };

@@ -60,7 +60,7 @@ Result<Fields> GetFields(ByteReader& in, size_t bytes) {
   return fields;
 }
 
-// The bits that `bytes` are, if the field that tells them agrees. Old versions left it empty, or gave the modulus.
+// The number of bits in `bytes`, if the field that holds it agrees. Old versions left it empty, or gave the modulus.
 bool GetBits(uint64_t bytes, uint64_t told, bool old, SubFilterShape& shape) {
   if (bytes == 0 || bytes > RedisBloom::kMaxBytes) return false;
   shape.bits = bytes * 8;
@@ -105,9 +105,9 @@ Result<std::vector<SubFilterRecord>> GetSubFilters(ByteReader& in, const Fields&
   return sub_filters;
 }
 
-// What the filter was asked for, as far as its header tells: the rate of its first sub-filter is half of it, or all of
-// it in one that does not scale. (Old versions gave the first sub-filter all of it. Twice that is still above the sum
-// of all.)
+// What was requested for the filter, as far as its header shows: the rate of its first sub-filter is half of the
+// requested one, or all of it in a filter that does not scale. (Old versions gave the first sub-filter all of it. Twice
+// that is still above the sum of all.)
 FilterParams ParamsOf(const Fields& fields, const SubFilterShape& first) {
   FilterParams params;
   params.type = kRedisBloomType;

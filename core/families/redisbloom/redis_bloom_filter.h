@@ -1,9 +1,9 @@
-// redis_bloom_filter.h: a chain of RedisBloom sub-filters that grows as RedisBloom's filters do, and the header by
-// which RedisBloom tells of one (BF.SCANDUMP's first piece).
+// redis_bloom_filter.h: a chain of RedisBloom sub-filters that grows as RedisBloom's filters do, and the header in
+// which RedisBloom describes one (BF.SCANDUMP's first chunk).
 //
 // Growth      a new sub-filter has `expansion` times the entries of the one before, and half its error rate: the first
-//             has half the asked one (all of it if the filter does not grow), so that their sum stays below it. Nothing
-//             bounds the number of sub-filters: with EXPANSION 1 each lookup asks more and more of them.
+//             has half the requested rate (all of it if the filter does not grow), so that their sum stays below it.
+//             Nothing bounds the number of sub-filters: with EXPANSION 1 each lookup reads more and more of them.
 // Limits      growing ends (kCannotGrow) where RedisBloom's numbers would wrap around, or the rate would be 0.
 // Reading     a header is hostile until it is checked. Stored numbers are kept, never worked out again: versions have
 //             differed in how they shared the rate and rounded.

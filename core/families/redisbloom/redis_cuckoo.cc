@@ -67,7 +67,7 @@ Result<std::unique_ptr<Filter>> RedisCuckoo::FromTables(const RedisCuckooHeader&
   Result<std::unique_ptr<RedisCuckoo>> made = MakeBare(header, budget);
   if (!made) return tl::unexpected(std::move(made).error());
   std::unique_ptr<RedisCuckoo> filter = std::move(*made);
-  const LockGuard lock(filter->writers());  // nobody else knows the filter yet
+  const LockGuard lock(filter->writers());  // no other thread knows the filter yet
   uint64_t items = 0;
   for (std::unique_ptr<RedisCuckooTable>& table : tables) {
     items += table->items();

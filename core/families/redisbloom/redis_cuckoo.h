@@ -1,9 +1,8 @@
-// redis_cuckoo.h: RedisBloom's cuckoo filter, byte for byte: it answers what RedisBloom's answers, and its dumps are
-// RedisBloom's. "Probably there" is wrong for a share of absent items that nobody chooses: fingerprints have one byte.
+// redis_cuckoo.h: RedisBloom's cuckoo filter, byte for byte: its answers and its dumps are the same as RedisBloom's.
+// The error rate cannot be chosen: fingerprints have one byte.
 //
-// Idea        an item leaves a fingerprint of one byte in one of two buckets. Where the first bucket is, either bucket
-//             and the fingerprint tell the other, so that fingerprints can be moved between their buckets to make room,
-//             and removed.
+// Idea        an item leaves a fingerprint of one byte in one of two buckets. Either bucket and the fingerprint give
+//             the other bucket, so that fingerprints can be moved between their buckets to make room, and removed.
 // Layout      sub-filters, oldest first; sub-filter i has buckets * expansion^i buckets of bucket_size slots of one
 //             byte, 0 for a free slot:
 //
@@ -20,10 +19,11 @@
 //             removal would take the fingerprint that another item needs. MayContain looks into both buckets of all
 //             sub-filters, Count counts.
 // Removal     takes the first equal fingerprint, from the newest sub-filter to the oldest, and that is as good as the
-//             item's own: whoever finds this fingerprint here has the same fingerprint and the same two buckets, as far
-//             as this sub-filter tells buckets apart. Older ones tell apart no better, since their number of buckets
-//             divides this one's. The item's own fingerprint is here or in an older sub-filter, so that the other item
-//             finds that one there. It holds only if what is removed was added: see docs/filters/rediscuckoo.md.
+//             item's own: any item that finds this fingerprint here has the same fingerprint and the same two buckets,
+//             as far as this sub-filter distinguishes buckets. Older ones distinguish no better, since their number of
+//             buckets divides this one's. The item's own fingerprint is here or in an older sub-filter, so that the
+//             other item finds that one there. It holds only if what is removed was added: see
+//             docs/filters/rediscuckoo.md.
 // Repeats     of one item fill its buckets in one sub-filter after the other, and make a further one with every few.
 //             To find that all are full, each addition would look into all of them. So a filter of many sub-filters
 //             notes of the last pairs of buckets how many of the oldest sub-filters have no room there: only removals
@@ -32,17 +32,17 @@
 //             and the fingerprint. A newest sub-filter that became empty is taken off. Its memory stays with the filter
 //             and serves the next growth, which needs one of just that size: so no reader ever looks at memory that is
 //             gone, and the filter never takes more than it had taken at its largest.
-// Cost        8 bits a slot. Fingerprints are moved in a fixed order, which may lead round in a circle: with buckets of
-//             2 the first item that finds no room comes when 30 to 70% of the slots are taken, with buckets of 4 at
-//             77%; those behind it still take the free slots. A lookup reads two lines a sub-filter. A full sub-filter
-//             is wrong for 1 - (254/255)^(2 bucket_size) of absent items: 1.56% with buckets of 2; sub-filters add up,
-//             40% after 32 of them.
+// Cost        8 bits per slot. Fingerprints are moved in a fixed order, which may lead round in a circle: with buckets
+//             of 2 the first item that finds no room comes when 30 to 70% of the slots are taken, with buckets of 4 at
+//             77%; later items still take the free slots. A lookup reads two lines per sub-filter. A full sub-filter is
+//             wrong for 1 - (254/255)^(2 bucket_size) of absent items: 1.56% with buckets of 2; sub-filters add up, 40%
+//             after 32 of them.
 // Limits      65,535 sub-filters. With expansion 0 it does not grow, and items find no room long before it is full.
 // Threads     thread-safe; MayContain, Count and Prefetch take no lock. Writers exclude each other, a batch at a time.
 //             While fingerprints are moved the version is odd; a reader that finds an item believes it, and one that
 //             does not find it looks again unless the version was even and the same before and after (Boehm, "Can
 //             seqlocks get along with programming language memory models?", 2012).
-// Images      exact: they hold what the filter held when they were taken, whatever moves meanwhile.
+// Images      exact: they hold what the filter held when they were taken, whatever moves later.
 // Persisted   type 5, docs/formats/filter.md.
 // References  Fan, Andersen, Kaminsky, Mitzenmacher, "Cuckoo Filter: Practically Better Than Bloom", 2014.
 #pragma once
@@ -70,8 +70,8 @@ class RedisCuckoo final : public Filter {
 
   // As MakeFilter. Capacity and expansion are rounded up as RedisBloom does; params() has what they came to.
   static Result<std::unique_ptr<Filter>> Make(const FilterParams& params, MemoryBudget& budget);
-  // From tables that were filled from outside, oldest first, each with its items counted; as many and as large as the
-  // header says. Of the header, the items are not looked at.
+  // From tables that were filled from outside, oldest first, each with its items counted; as many and as large as in
+  // the header. The header's item count is ignored.
   static Result<std::unique_ptr<Filter>> FromTables(const RedisCuckooHeader& header,
                                                     std::vector<std::unique_ptr<RedisCuckooTable>> tables,
                                                     MemoryBudget& budget);
@@ -88,20 +88,21 @@ class RedisCuckoo final : public Filter {
   std::optional<double> EstimatedErrorRate() const override;
 
   enum class Presence : uint8_t {
-    kIgnored,  // every item is kAdded, and nobody looks whether it was there
+    kIgnored,  // every item is kAdded, without a check whether it was there
     kTold,     // what is there is kPresent, and added once more
     kSkipped,  // what is there is kPresent, and not added again
   };
-  // Adds in order, going on behind refusals, but stops before the first item that would find `most_filters` sub-filters
-  // or more. Returns how many outcomes it wrote. Its listener is told of fingerprints that were added, as if by Add.
+  // Adds in order, and goes on after refusals, but stops before the first item that would find `most_filters`
+  // sub-filters or more. Returns how many outcomes it wrote. Fingerprints that were added are reported to the listener,
+  // as if by Add.
   size_t Insert(std::span<const KeyHash> hashes, Presence presence, uint64_t most_filters,
                 std::span<AddOutcome> outcomes);
-  // Moves as many fingerprints as it can to older sub-filters. Its listener is not told: adding and removing do not do
-  // that. In slices of some 50 us, between which other writers may come.
+  // Moves as many fingerprints as it can to older sub-filters. This is not reported to the listener: adding and
+  // removing do not do that. Works in slices of some 50 us, between which other writers may run.
   void Compact();
   // Removals compact a small filter on their own, as RedisBloom's do. A large one they would hold for up to seconds:
-  // there they leave it to their caller. True if one is due; then either of the others is to be called. None is due
-  // meanwhile.
+  // there they leave it to their caller. True if one is due; then one of the other two must be called. Until then, no
+  // other one is due.
   bool TakeDueCompaction() {
     Due due = Due::kYes;
     return due_.load(std::memory_order_relaxed) == due && due_.compare_exchange_strong(due, Due::kTaken);
@@ -161,9 +162,9 @@ class RedisCuckoo final : public Filter {
   std::unique_ptr<FullPairs> full_ BITSIEVE_GUARDED_BY(writers());
   // Written with the lock of the writers held.
   MoveVersion version_;
-  std::atomic<uint64_t> items_{0};    // relaxed: only ever told
+  std::atomic<uint64_t> items_{0};    // relaxed: only ever reported
   std::atomic<Due> due_{Due::kNo};    // a compaction
-  std::atomic<uint64_t> changes_{0};  // released after the fingerprints it tells of
+  std::atomic<uint64_t> changes_{0};  // released after the fingerprints it counts
 };
 
 }  // namespace bitsieve::core

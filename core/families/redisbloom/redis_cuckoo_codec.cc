@@ -18,12 +18,12 @@ namespace bitsieve::core {
 namespace {
 
 constexpr size_t kBytesOf20 = 32;  // RedisBloom 2.0
-constexpr size_t kBytesOf22 = 46;  // RedisBloom 2.2, with eight bytes of an address behind
+constexpr size_t kBytesOf22 = 46;  // RedisBloom 2.2, with eight bytes of an address at the end
 constexpr uint64_t kMaxBodyBytes = uint64_t{1} << 50;
 
 constexpr std::string_view kSource = "cuckoo filter header";  // of errors
 
-// Of slots and shifts so large that their product may not fit, more than anybody has.
+// If slots and shifts are so large that their product may not fit, a value larger than any memory.
 uint64_t Shifted(uint64_t bytes, uint64_t shift) {
   const auto room = static_cast<uint64_t>(std::countl_zero(bytes));
   return shift >= room ? UINT64_MAX : bytes << shift;

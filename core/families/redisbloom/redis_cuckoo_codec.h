@@ -45,12 +45,13 @@ bool IsRedisCuckooHeaderSize(size_t size);
 // 32 bytes of 2.0, whose fingerprints come from another hash.
 Result<RedisCuckooHeader> DecodeRedisCuckooHeader(std::string_view bytes);
 
-// As FilterDecoder::Open, from the fields of a header of type rediscuckoo. The body must hold as many items as
-// the header says.
+// As FilterDecoder::Open, from the fields of a header of type rediscuckoo. The body must hold as many items as the
+// header gives.
 Result<std::unique_ptr<FilterDecoder>> OpenRedisCuckoo(std::string_view fields, MemoryBudget& budget);
 
 // From a header of CF.SCANDUMP; the chunks that follow are the body. They may have been read one by one while items
-// came and went, so that items are those of the body, whatever the header says. kOutOfMemory if the budget refuses.
+// came and went, so the items are counted in the body, and the header's count is ignored. kOutOfMemory if the budget
+// refuses.
 Result<std::unique_ptr<FilterDecoder>> OpenRedisCuckooDump(const RedisCuckooHeader& header, MemoryBudget& budget);
 
 }  // namespace bitsieve::core

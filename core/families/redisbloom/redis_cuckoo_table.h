@@ -1,9 +1,9 @@
 // redis_cuckoo_table.h: one sub-filter of a RedisCuckoo: buckets of one-byte fingerprints, 0 for a free slot.
 //
 // Threads     one writer at a time; any number of readers, without a lock. Fingerprints are written with release and
-//             read with acquire: who sees one sees all that was written before it, the filter's version among it. While
-//             Kick or MoveInto runs, a reader may miss a fingerprint that is there: RedisCuckoo has the version that
-//             tells.
+//             read with acquire: a reader that sees one sees all that was written before it, including the filter's
+//             version. While Kick or MoveInto runs, a reader may miss a fingerprint that is there: RedisCuckoo has the
+//             version that shows it.
 #pragma once
 
 #include <cstdint>

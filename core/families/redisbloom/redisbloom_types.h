@@ -33,8 +33,8 @@ inline void SetRedisCuckooParams(FilterParams& params, const RedisCuckooParams& 
   params.own.narrow[2] = own.max_iterations;
 }
 
-// Of the type redisbloom: what a header says beyond what the common parameters do, kept so that it is written again as
-// it was read.
+// For the type redisbloom: what a header holds besides the common parameters, kept so that it is written again as it
+// was read.
 struct RedisBloomMarks {
   uint32_t options = 1;  // of its option bits, those for rounding (1) and for capacities given as bits (2)
   uint32_t growth = 0;   // of a filter that does not grow; of others the expansion

@@ -35,7 +35,7 @@ bool HashSet::Segment::Holds(uint64_t hash) const {
   }
 }
 
-// Release: who sees the hash sees a version that was made odd before.
+// Release: a reader that sees the hash sees a version that was made odd before.
 void HashSet::Segment::Put(uint64_t hash) {
   uint32_t slot = Home(hash);
   while (slots[slot].load(std::memory_order_relaxed) != 0) slot = slot + 1 == kSlots ? 0 : slot + 1;
@@ -88,14 +88,14 @@ void HashSet::Prefetch(uint64_t hash) const {
 }
 
 // The directory and a segment together take part in a change that is never half seen: the new segment is complete
-// before the directory leads to it; and who was led to the old one finds its version odd, or another, or the hash
-// outside of its prefix.
+// before the directory leads to it; and a reader that was led to the old one finds its version odd, or another, or the
+// hash outside of its prefix.
 bool HashSet::Divide(Segment& segment) {
   const uint32_t depth = segment.Depth();
   if (depth == directories_.back()->depth && !DoubleDirectory()) return false;
   Segment* const upper = MakeSegment();
   if (upper == nullptr) return false;
-  const uint64_t half = uint64_t{1} << (63 - depth);  // the bit that tells the halves apart
+  const uint64_t half = uint64_t{1} << (63 - depth);  // the bit that distinguishes the halves
   const uint64_t prefix = segment.prefix.load(std::memory_order_relaxed);
 
   std::array<uint64_t, kSlots> kept;

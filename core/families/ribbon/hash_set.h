@@ -7,12 +7,12 @@
 //             that is doubled before. So growing is a few microseconds now and then, never a pass over everything.
 // Order       all hashes also lie one after the other in a log, which is what an image is made of: what was there at
 //             some moment is a beginning of it, which never changes.
-// Cost        8 bytes an item in the log, and 9 to 19 in the segments, which all fill at about the same time. All of it
-//             is taken from the budget by pieces that double up to 2 MiB.
+// Cost        8 bytes per item in the log, and 9 to 19 in the segments, which all fill at about the same time. All of
+//             it is taken from the budget in pieces that double up to 2 MiB.
 // Threads     Insert: one thread at a time. Contains, Prefetch, size: any number of threads, without a lock, at any
 //             time. A hash found is there. A hash not found counts only if its segment was the right one and gave
-//             nothing away meanwhile (its version is even and has not moved); else the look is taken again.
-//             Log: alone among inserters; what it gives may be read for ever. ForEach: while nobody inserts.
+//             nothing away during the lookup (its version is even and has not moved); otherwise the lookup is repeated.
+//             Log: excludes inserters; what it returns may be read for ever. ForEach: only while no thread inserts.
 #pragma once
 
 #include <atomic>
@@ -108,15 +108,15 @@ class HashSet {
   Result<BitMemory> Allocate(uint64_t bytes);
 
   MemoryBudget& budget_;
-  // The inserter's alone, except for what `directory_` leads to. Old directories stay, since somebody may be reading
-  // them.
+  // The inserter's alone, except for what `directory_` leads to. Old directories stay, since other threads may be
+  // reading them.
   std::vector<std::unique_ptr<Directory>> directories_;
   std::vector<Piece> segments_;
   uint64_t segment_count_ = 0;
   std::vector<Piece> log_;
   std::atomic<const Directory*> directory_{nullptr};  // released when complete
   std::atomic<uint64_t> size_{0};                     // released after the hash it counts is to be found
-  std::atomic<uint64_t> size_bytes_{0};               // relaxed: only ever told
+  std::atomic<uint64_t> size_bytes_{0};               // relaxed: only ever reported
 };
 
 }  // namespace bitsieve::core

@@ -19,7 +19,7 @@ inline constexpr uint64_t kRibbonShardItems = 65536;
 
 // Of a frozen filter.
 struct RibbonShape {
-  uint32_t columns = 0;  // of the items before a shard's split; behind it, one more
+  uint32_t columns = 0;  // of the items before a shard's split; after it, one more
   uint64_t shards = 0;
   uint64_t words = 0;  // of 64 bits, in all; whole lines
 

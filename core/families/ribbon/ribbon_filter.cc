@@ -138,7 +138,7 @@ Status CheckShards(const RibbonHeader& header, const BitMemory& memory) {
     if (shard.slots < kRibbonWidth || shard.slots % kRibbonBlockSlots != 0 || shard.seed >= RibbonSolver::kSeeds) {
       return CorruptBody("the record of a shard is impossible");
     }
-    if (shard.split > shard.starts()) return CorruptBody("the split of a shard lies behind its end");
+    if (shard.split > shard.starts()) return CorruptBody("the split of a shard lies after its end");
     if (shard.offset != offset) return CorruptBody("a shard does not begin where the one before ends");
     offset += shard.Words(shape.columns);
     slots += shard.slots;
@@ -149,7 +149,7 @@ Status CheckShards(const RibbonHeader& header, const BitMemory& memory) {
     return CorruptBody("it is not as long as its shards say");
   }
   if (std::any_of(words + offset, words + shape.words, [](uint64_t word) { return word != 0; })) {
-    return CorruptBody("bits behind the last shard are set");
+    return CorruptBody("bits after the last shard are set");
   }
   return header.items <= slots ? Status() : Status(CorruptBody("it has fewer slots than items"));
 }

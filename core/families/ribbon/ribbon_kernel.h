@@ -31,7 +31,7 @@ inline constexpr uint32_t kRibbonWidth = 128;
 inline constexpr uint32_t kRibbonBlockSlots = 64;
 inline constexpr uint32_t kMaxRibbonColumns = 31;            // the extra one included
 inline constexpr uint64_t kMaxRibbonSlots = (1U << 24) - 1;  // of a shard
-inline constexpr uint64_t kSpareWords = 48;  // behind the last block: a lookup reads whole windows of whole vectors
+inline constexpr uint64_t kSpareWords = 48;  // after the last block: a lookup reads whole windows of whole vectors
 
 // An item's equation, or one that came out of adding several.
 struct RibbonRow {

@@ -72,7 +72,7 @@ BITSIEVE_ALWAYS_INLINE bool Fits(const RibbonTable& table, const KeyHash& hash) 
   const uint32_t columns = table.columns + (start >= shard.split ? 1 : 0);
   for (uint32_t first = 0; first < columns; first += kVector) {
     const uint32_t asked = columns - first >= kVector ? 0xFF : (1U << (columns - first)) - 1;
-    // Columns behind the last one are read, too, and left out.
+    // Columns after the last one are read, too, and ignored.
     const uint64_t* const eight[3] = {blocks[0] + first, blocks[1] + first, blocks[2] + first};
     if (((Eight::Parities(eight, masks) ^ row.result >> first) & asked) != 0) return false;
   }

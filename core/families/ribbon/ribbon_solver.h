@@ -4,8 +4,8 @@
 //             item's 128 coefficients start at a random slot. Its row is put there; if that slot is taken, the row
 //             there is added to it, its leading coefficients vanish, and it moves to where its first one left is. All
 //             columns are then solved from the last slot to the first.
-// Failure     a row of which nothing is left has no place. If its result is 0 as well it says nothing new (an item that
-//             was there twice); else the shard is tried again under the next seed, of which there are 256.
+// Failure     a row of which nothing is left has no place. If its result is 0 as well it adds nothing new (an item that
+//             was there twice); otherwise the shard is tried again under the next seed, of which there are 256.
 // Overhead    SlotsFor has room for a seed to work with a chance above one half at any size, so that hardly more than
 //             two are tried, and all 256 fail never.
 // Unique      of all solutions the one is taken whose free slots are 0. It depends on the set of keys alone, not on

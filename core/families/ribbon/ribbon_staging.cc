@@ -111,7 +111,7 @@ Result<std::unique_ptr<Filter>> RibbonStaging::Build(MemoryBudget& budget, const
   });
 }
 
-// Parts of the log: they stay as they are, whatever is added behind them.
+// Parts of the log: they stay as they are, whatever is added after them.
 class RibbonStaging::Image final : public FilterImage {
  public:
   explicit Image(const RibbonStaging& filter) {

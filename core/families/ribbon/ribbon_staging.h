@@ -2,13 +2,13 @@
 //
 // States      staging: items are added. Building: Close was called; what is there stays, nothing comes, and Build makes
 //             the frozen filter of it, on whatever thread calls it. The frozen filter (ribbon_filter.h) is another
-//             object, which then takes this one's place under its name; this one, with all of its memory, dies with the
-//             last who holds it. If building fails it is staging again.
-// Answers     exact, as far as hashes of 64 bits tell items apart: of n items, one lookup in 2^64 / n is wrong, one in
-//             2^32 for the most that it takes. A wrong "yes" alone: an item that was added is always found. 128 bits
-//             would cost twice the memory, and add nothing to what the frozen filter keeps.
-// Growth      beyond the capacity, which then is but what was expected; not if it is not to grow (expansion 0).
-// Cost        17 to 28 bytes an item while it collects.
+//             object, which then takes this one's place under its name; this one, with all of its memory, dies with its
+//             last holder. If building fails it is staging again.
+// Answers     exact, as far as hashes of 64 bits distinguish items: with n items, one lookup in 2^64 / n is wrong, one
+//             in 2^32 for the most that it takes. Only false positives: an item that was added is always found. 128
+//             bits would cost twice the memory, and add nothing to what the frozen filter keeps.
+// Growth      beyond the capacity, which is then only the expected number; not with expansion 0.
+// Cost        17 to 28 bytes per item while it collects.
 // Threads     thread-safe. Lookups take no lock.
 // Images      the hashes in the order of their coming, as of the capture. What is building is saved as staging.
 // Persisted   type 9, docs/formats/filter.md.
@@ -43,7 +43,7 @@ class RibbonStaging final : public Filter {
 
   // From staging to building. False if it is building already.
   bool Close();
-  // Back again; `failure` is what Info tells from now on.
+  // Back again; `failure` is what Info returns from now on.
   void Reopen(std::string failure);
   // The frozen filter of all that is here; as RibbonFilter::Build. The filter is building. `keep_going` is asked every
   // few milliseconds.
@@ -65,7 +65,7 @@ class RibbonStaging final : public Filter {
   const std::unique_ptr<HashSet> hashes_;
   const MemoryReservation overhead_;
   const uint64_t most_items_;
-  std::atomic<uint32_t> percent_{0};  // relaxed: only ever told
+  std::atomic<uint32_t> percent_{0};  // relaxed: only ever reported
   std::atomic<uint64_t> turns_{0};    // times it was closed or opened again; relaxed, as ChangeCount is
 
   bool building_ BITSIEVE_GUARDED_BY(writers()) = false;

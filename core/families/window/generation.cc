@@ -130,7 +130,7 @@ class Generation::Image final : public ImagePart {
   }
 
  private:
-  static constexpr uint64_t kTags = 1024;  // read at a time, since a group may be asked for more than once
+  static constexpr uint64_t kTags = 1024;  // read at a time, since a group may be requested more than once
 
   Result<uint32_t> TagOf(uint64_t group) {
     if (const uint64_t first = group / kTags * kTags; first != first_) {

@@ -1,12 +1,12 @@
 // generation.h: one generation of a window: a blocked Bloom filter that forgets all in constant time.
 //
-// Idea        clearing a big block of memory takes long, so nobody does it at once. Lines are grouped by kGroupLines;
+// Idea        clearing a big block of memory takes long, so it is not done at once. Lines are grouped by kGroupLines;
 //             each group has a tag, and the block a round. To forget everything is to begin a new round: a group whose
-//             tag is not the round counts as clear, whatever its bits say. An add clears the groups it touches; and
+//             tag is not the round counts as clear, whatever its bits are. An add clears the groups it touches; and
 //             each new item clears kSweptGroups further ones, so that soon all have the round's tag and no tag is
 //             looked at any more.
-// Cost        4 bytes a group (0.8%). At most kSweptGroups + 2 groups are cleared per new item: 80 lines, 5 KiB.
-// Threads     MayContain, Prefetch and what is told may run beside one writer, without a lock. A lookup that runs while
+// Cost        4 bytes per group (0.8%). At most kSweptGroups + 2 groups are cleared per new item: 80 lines, 5 KiB.
+// Threads     MayContain, Prefetch and the getters may run beside one writer, without a lock. A lookup that runs while
 //             a new round begins may see either round's content. Writers exclude each other.
 #pragma once
 
@@ -31,9 +31,9 @@ class Generation {
   static uint64_t TotalBytes(const SubFilterShape& shape);
 
   void Prefetch(const KeyHash& hash) const { bits_.Prefetch(hash); }
-  // As Sub-filter::MayContain.
+  // As SubFilter::MayContain.
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const;
-  // As Sub-filter::Add.
+  // As SubFilter::Add.
   AddProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added);
   // Forgets everything.
   void BeginRound();
@@ -41,7 +41,7 @@ class Generation {
   // writers.
   std::unique_ptr<ImagePart> Capture(const ImagePool& pool);
 
-  // For bits that were read back, before anybody else sees them.
+  // For bits that were read back, before any other thread sees them.
   SubFilter& bits() { return bits_; }
   const SubFilter& bits() const { return bits_; }
   bool Full() const { return bits_.Room() == 0; }

@@ -41,7 +41,7 @@ Result<std::unique_ptr<Filter>> WindowFilter::FromGenerations(const WindowHeader
   if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a filter");
   std::unique_ptr<WindowFilter> filter(
       new WindowFilter(header.params, header.shape, budget, clock, std::move(overhead)));
-  const LockGuard lock(filter->writers());  // nobody else knows the filter yet
+  const LockGuard lock(filter->writers());  // no other thread knows the filter yet
   for (size_t i = 0; i < generations.size(); ++i) {
     const GenerationRecord& record = header.generations[i];
     Generation& generation = filter->Own(std::move(generations[i]));

@@ -19,10 +19,10 @@
 //             must stay: up to 2G are made, when they are needed. That is room for the capacity however it is spread
 //             within T, and for up to twice as much. Beyond, adds are refused (kWindowFull): nothing is
 //             forgotten early.
-// Clock       is asked once a batch. Time that goes backwards stands still until it has caught up: items are kept
+// Clock       is read once per batch. Time that goes backwards stands still until it has caught up: items are kept
 //             longer, never shorter. A clock that was put forward by mistake makes items older than they are.
 // Cost        bits per item of the window, of items / of time: 17.8 / 19.2 at 1%, 26.1 / 25.1 at 0.1%: 1.8 and 1.9
-//             times a blocked filter of the window's size at 1%, less at lower rates. A lookup asks G + 1 generations.
+//             times a blocked filter of the window's size at 1%, less at lower rates. A lookup reads G + 1 generations.
 //             No add does more than a few thousand bytes' work beside its own (generation.h).
 // Rate        each generation has the share p / (G + 1) of the requested rate, p / 2G in windows of time: all of them
 //             may be full at once, and the sum is p.
@@ -49,7 +49,7 @@ class WindowFilter final : public Filter {
  public:
   // As MakeFilter.
   static Result<std::unique_ptr<Filter>> Make(const FilterParams& params, MemoryBudget& budget, const Clock& clock);
-  // From generations that were read back as the header tells of them, oldest first.
+  // From generations that were read back as the header describes them, oldest first.
   static Result<std::unique_ptr<Filter>> FromGenerations(const WindowHeader& header,
                                                          std::vector<std::unique_ptr<Generation>> generations,
                                                          MemoryBudget& budget, const Clock& clock);
@@ -89,7 +89,7 @@ class WindowFilter final : public Filter {
   bool TurnIsDue() const BITSIEVE_REQUIRES(writers());
   // The current generation, which is full or old, gives way. kAdded, or why not.
   AddOutcome Turn() BITSIEVE_REQUIRES(writers());
-  // One that nobody needs any more, or a new one; null, and `refusal` set, if there is none.
+  // One that is no longer needed, or a new one; null, and `refusal` set, if there is none.
   Generation* FindFree(AddOutcome& refusal) BITSIEVE_REQUIRES(writers());
   void Begin(Generation& generation) BITSIEVE_REQUIRES(writers());
   void TellChanges(uint64_t changes) BITSIEVE_REQUIRES(writers()) {
@@ -107,7 +107,7 @@ class WindowFilter final : public Filter {
   uint64_t add_ms_ BITSIEVE_GUARDED_BY(writers()) = 0;  // when the writer began to add
   // Grows before anything else that a change of turn does, so that a lookup that saw any of it sees this too.
   std::atomic<uint64_t> turn_{0};
-  std::atomic<uint64_t> newest_ms_{0};  // the time never goes behind this one; relaxed, as is changes_
+  std::atomic<uint64_t> newest_ms_{0};  // the time never goes back before this one; relaxed, as is changes_
   std::atomic<uint64_t> changes_{0};
 };
 

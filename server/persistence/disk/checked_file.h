@@ -4,8 +4,7 @@
 //
 //   head: magic, version, chunk bytes, payload bytes, checksum | chunk, checksum | ... | chain
 //
-// Memory: one chunk, whatever the length of the file. Writer and reader are thread-compatible, except for what says
-// otherwise.
+// Memory: one chunk, whatever the length of the file. Writer and reader are thread-compatible unless stated otherwise.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +34,7 @@ struct FileFormat {
   std::string_view name;   // for error texts: "manifest"
 };
 
-// What tells one whole file from every other: kept elsewhere, it finds a file that was exchanged as well.
+// Identifies the content of one complete file: kept elsewhere, it also reveals a file that was exchanged.
 struct FileSeal {
   uint64_t bytes = 0;     // length of the file
   uint64_t checksum = 0;  // the chain at its end
@@ -105,8 +104,8 @@ class CheckedFileReader {
   };
   uint64_t chunks_left() const { return (missing_ + chunk_bytes_ - 1) / chunk_bytes_; }
   Chunk ChunkLeft(uint64_t index) const;
-  // The chunk's payload into as many bytes, verified in the end; returns their checksum. Each piece of them, told by
-  // its offset and length, can be looked at before it has left the processor's cache. Thread-safe.
+  // The chunk's payload into as many bytes, verified in the end; returns their checksum. Each part of it, given by
+  // offset and length, can be read while it is still in the processor's cache. Thread-safe.
   using PieceObserver = std::function<void(uint64_t, uint64_t)>;
   core::Result<uint64_t> ReadChunk(const Chunk& chunk, std::span<std::byte> out, const PieceObserver& observe) const;
   // All of them were read; their checksums in order.
@@ -115,7 +114,7 @@ class CheckedFileReader {
   // Everything was handed out and the chain holds.
   core::Result<FileSeal> Finish();
 
-  // A kCorrupt error about this file, from whoever understands the payload; names the offset of the current chunk.
+  // A kCorrupt error about this file, for callers that interpret the payload; names the offset of the current chunk.
   tl::unexpected<core::Error> Corrupt(std::string_view reason) const;
 
  private:

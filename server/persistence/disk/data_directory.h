@@ -1,9 +1,9 @@
-// data_directory.h: where everything of a server lies, and the lock that keeps a second server out.
+// data_directory.h: the layout of a server's directory, and the lock that keeps a second server out.
 //
 //   MANIFEST             what the snapshot consists of; replaced by rename
 //   MANIFEST.tmp         the next one, while it is written
 //   filters/17.filter    one filter each; the number is the file id
-//   log/00000….log       the log's segments; made by whoever begins one
+//   log/00000….log       the log's segments; made by the log's writer
 //   log/CURRENT          names the newest segment
 //   quarantine/          damaged files that recovery set aside
 //   LOCK                 locked while a server runs; holds its process id

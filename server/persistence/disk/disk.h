@@ -36,7 +36,7 @@ class ReadableFile {
   virtual core::Status ReadAt(uint64_t offset, std::span<std::byte> out) const = 0;
 };
 
-// Held as long as it lives; the system lets go of it when the process dies, however it dies.
+// Held as long as the object lives; the system releases it when the process ends, however it ends.
 class FileLock {
  public:
   virtual ~FileLock() = default;
@@ -49,7 +49,7 @@ class Disk {
   // Makes the file, or empties the one that is there.
   virtual core::Result<std::unique_ptr<WritableFile>> Create(const std::string& path) = 0;
   virtual core::Result<std::unique_ptr<ReadableFile>> Open(const std::string& path) const = 0;
-  // Makes the bytes of a file that is there durable, whoever wrote them.
+  // Makes the bytes of an existing file durable, no matter who wrote them.
   virtual core::Status SyncFile(const std::string& path) = 0;
   // Atomic; replaces a file that has the name `to`.
   virtual core::Status Rename(const std::string& from, const std::string& to) = 0;
@@ -62,7 +62,7 @@ class Disk {
   virtual core::Result<std::vector<std::string>> List(const std::string& path) const = 0;
   // Makes the file if need be. An error names the process that holds the lock.
   virtual core::Result<std::unique_ptr<FileLock>> Lock(const std::string& path) = 0;
-  // Who holds it, "process 17", without taking it; empty if nobody does.
+  // The holder of the lock, as "process 17", without taking it; empty if it is free.
   virtual std::string LockHolder(const std::string& path) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// file_ids.h: numbers for filter files: each is given once, to whoever writes one. Thread-safe.
+// file_ids.h: numbers for filter files. Each number is given out once. Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -36,7 +36,7 @@ core::Status WriteBody(CheckedFileWriter& writer, core::FilterImage& image) {
   return {};
 }
 
-// What the core says of an image, with the file's name before it.
+// The core's error about an image, prefixed with the file's name.
 tl::unexpected<core::Error> Located(const CheckedFileReader& reader, const std::string& path, core::Error error) {
   if (error.code == core::ErrorCode::kCorrupt) return reader.Corrupt(error.message);
   return core::Fail(error.code, path + ": " + error.message);
@@ -52,7 +52,7 @@ core::Result<CheckedFileReader> OpenSealed(const Disk& disk, const std::string& 
   return reader;
 }
 
-// Of the image; the name before it is passed over.
+// Of the image; the name before it is skipped.
 core::Result<std::string> ReadHeader(CheckedFileReader& reader) {
   std::byte bytes[kPrefixBytes];
   core::Status status = reader.Read(bytes);
@@ -165,7 +165,7 @@ core::Status FilterFileReader::ReadChunk(size_t index, ChunkBuffer& buffer) {
   return {};
 }
 
-// Of a kind whose body must be read in order.
+// For filter types whose body must be read in order.
 core::Status FilterFileReader::ReadRest() {
   while (file_.remaining() != 0) {
     const core::Result<std::span<const std::byte>> bytes = file_.Next(file_.remaining());

@@ -1,5 +1,5 @@
 // filter_file.h: one filter as one file, self-describing: its name when it was written, and its image (core's header
-// and body). The manifest says which name a filter has now. Thread-safe: free functions; a buffer serves one call at a
+// and body). The manifest has the filter's current name. Thread-safe: free functions; a buffer serves one call at a
 // time.
 #pragma once
 
@@ -36,7 +36,7 @@ core::Result<std::unique_ptr<core::Filter>> ReadFilterFile(const Disk& disk, con
                                                            const FileSeal& seal, core::MemoryBudget& budget,
                                                            const core::Clock& clock, ChunkBuffer& buffer);
 
-// The same by several threads. Thread-compatible, except for what says otherwise.
+// The same by several threads. Thread-compatible unless stated otherwise.
 class FilterFileReader {
  public:
   // Errors and lifetimes as ReadFilterFile's; Finish needs `buffer` again.
@@ -46,9 +46,9 @@ class FilterFileReader {
 
   // Whether Read would find something to do. Thread-safe.
   bool has_more() const { return next_.load(std::memory_order_relaxed) < checksums_.size(); }
-  // Reads chunks until there is none that nobody has begun. Thread-safe; each thread has a buffer of its own.
+  // Reads chunks until every chunk has been taken by some thread. Thread-safe; each thread has a buffer of its own.
   void Read(ChunkBuffer& buffer);
-  // Once Read has returned, and nobody else is in it. Call once.
+  // Call once, after Read has returned in every thread.
   core::Result<std::unique_ptr<core::Filter>> Finish();
 
  private:
@@ -65,14 +65,14 @@ class FilterFileReader {
   uint64_t body_begin_ = 0;  // in the payload
   // Of the chunks that may be read in any order, each written by one thread; no more bytes than the file's own numbers.
   std::vector<uint64_t> checksums_;
-  std::atomic<size_t> next_{0};  // relaxed: it hands out numbers; who finishes has waited for who reads
+  std::atomic<size_t> next_{0};  // relaxed: it hands out numbers; Finish comes after all readers are joined
 
   core::Mutex mutex_;
   std::optional<core::Error> error_ BITSIEVE_GUARDED_BY(mutex_);
   size_t error_index_ BITSIEVE_GUARDED_BY(mutex_) = 0;
 };
 
-// What it begins with. Damage behind goes unnoticed.
+// What the file begins with. Damage after that goes unnoticed.
 struct FilterFileHead {
   std::string image_header;  // core's; not decoded
   uint64_t body_bytes = 0;   // of the image

@@ -148,7 +148,7 @@ core::Result<Manifest> ReadManifest(const Disk& disk, const std::string& path, C
   if (reader->remaining() > kMaxManifestBytes) {
     return reader->Corrupt("is larger than the " + std::to_string(kMaxManifestBytes) + " bytes a manifest may have");
   }
-  std::string payload;  // grows with what was verified, not with what the head says
+  std::string payload;  // grows with what was verified, not by the head's length field
   while (reader->remaining() != 0) {
     const core::Result<std::span<const std::byte>> bytes = reader->Next(reader->remaining());
     if (!bytes) return tl::unexpected(bytes.error());

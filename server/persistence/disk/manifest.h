@@ -1,5 +1,5 @@
-// manifest.h: the one file that says what a snapshot consists of. Whoever replaces it, replaces the snapshot.
-// Thread-safe: plain values and free functions.
+// manifest.h: the one file that lists what a snapshot consists of. Replacing it replaces the snapshot. Thread-safe:
+// plain values and free functions.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct ManifestEntry {
   uint64_t file_id = 0;
   FileSeal seal;                // of its file
   int64_t expires_unix_ms = 0;  // when the name ends; 0: never
-  uint64_t filter_id = 0;       // by which the log knows it; 0: the log never did
+  uint64_t filter_id = 0;       // its id in the log; 0: it was never in a log
   uint64_t sequence = 0;        // of the last change that the file shows
   bool freezing = false;        // it was closed, and its frozen filter was not there yet
 
@@ -34,7 +34,7 @@ struct Manifest {
   uint64_t log_position = 0;           // the log continues the snapshot from here
   uint64_t next_file_id = 1;           // above every id ever given, so that none is used twice
   uint64_t next_filter_id = 1;         // above every filter id ever given
-  bool has_log = false;                // a log goes on from here: log/CURRENT and what it names must be there
+  bool has_log = false;                // a log continues from here: log/CURRENT and what it names must exist
   std::vector<ManifestEntry> filters;  // by ascending name
 
   bool operator==(const Manifest&) const = default;
@@ -45,8 +45,8 @@ std::vector<uint64_t> FileIdsOf(const Manifest& manifest);
 
 // Writes the file and makes its bytes durable. kInvalidArgument if it would exceed kMaxManifestBytes.
 core::Status WriteManifest(Disk& disk, const std::string& path, const Manifest& manifest, ChunkBuffer& buffer);
-// Of versions 1, which knew no filter ids, and 2, which did not say whether there is a log, too. kCorrupt, kUnsupported
-// or kIo; the message names the file.
+// Also reads versions 1, which had no filter ids, and 2, which did not record whether there is a log. kCorrupt,
+// kUnsupported or kIo; the message names the file.
 core::Result<Manifest> ReadManifest(const Disk& disk, const std::string& path, ChunkBuffer& buffer);
 
 }  // namespace bitsieve::server

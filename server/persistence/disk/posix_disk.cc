@@ -77,7 +77,7 @@ class PosixWritableFile final : public WritableFile {
     return {};
   }
   core::Status Close() override {
-    // On Linux the descriptor is gone even if EINTR is told.
+    // On Linux the descriptor is gone even if close returns EINTR.
     if (::close(descriptor_.Release()) != 0 && errno != EINTR) return FailWith(path_, "close", errno);
     return {};
   }
@@ -94,7 +94,7 @@ class PosixWritableFile final : public WritableFile {
   const std::string path_;
   Descriptor descriptor_;
   uint64_t written_ = 0;
-  uint64_t started_ = 0;  // of them, those that the system was told to write
+  uint64_t started_ = 0;  // of them, those whose writing the system was asked to start
 };
 
 class PosixReadableFile final : public ReadableFile {
@@ -130,7 +130,7 @@ class PosixFileLock final : public FileLock {
   const Descriptor descriptor_;  // closing it unlocks
 };
 
-// Without waiting for long: who asks for a lock's holder has it for an instant, which must not keep a server out.
+// Waits only briefly: a query for the lock's holder takes the lock for an instant, which must not keep a server out.
 bool TakeLock(int descriptor) {
   constexpr int kTries = 10;
   constexpr useconds_t kPauseMicroseconds = 2000;
@@ -223,7 +223,7 @@ core::Result<std::unique_ptr<FileLock>> PosixDisk::Lock(const std::string& path)
     return core::Fail(core::ErrorCode::kIo, path + ": held by " + HolderOf(descriptor.get()) +
                                                 "; a data directory serves one server at a time");
   }
-  // For whoever is refused; the lock holds without it, so a full disk does not stop the start.
+  // Shown to a process that is refused the lock. The lock holds without it, so a full disk does not stop the start.
   const std::string pid = std::to_string(::getpid()) + "\n";
   if (::ftruncate(descriptor.get(), 0) == 0) (void)!::pwrite(descriptor.get(), pid.data(), pid.size(), 0);
   return std::make_unique<PosixFileLock>(std::move(descriptor));
@@ -232,7 +232,7 @@ core::Result<std::unique_ptr<FileLock>> PosixDisk::Lock(const std::string& path)
 std::string PosixDisk::LockHolder(const std::string& path) const {
   const Descriptor descriptor(OpenDescriptor(path, O_RDONLY | O_NONBLOCK));
   if (descriptor.get() < 0) return "";
-  // Shared, so that two who ask at a time do not take each other for the holder.
+  // Shared, so that two concurrent queries do not take each other for the holder.
   const bool held = ::flock(descriptor.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   return held ? HolderOf(descriptor.get()) : "";
 }

@@ -1,4 +1,4 @@
-// quarantine.h: damaged files go aside, where nobody takes them for good ones and somebody may still look at them.
+// quarantine.h: damaged files are moved aside, where they cannot be taken for good ones and can still be examined.
 // Thread-compatible.
 #pragma once
 

@@ -63,7 +63,7 @@ class Inspector {
   ChunkBuffer buffer_;
 };
 
-// What is damaged is told from what cannot be read, which may be whole all the same.
+// Distinguishes files that are damaged from files that cannot be read, which may still be whole.
 void Inspector::Note(const core::Error& error, const std::string& about) {
   const bool damaged = error.code == core::ErrorCode::kCorrupt;
   (damaged ? found_.damage : found_.unreadable).push_back(error.message + about);

@@ -1,5 +1,5 @@
-// inspection.h: what lies in a data directory and whether it is whole, without changing a byte of it and without
-// holding its lock: a server may run meanwhile. Thread-safe: free functions.
+// inspection.h: what a data directory contains and whether it is damaged. It changes nothing and takes no lock, so a
+// server may be running. Thread-safe: free functions.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct InspectedSegment {
   std::string path;
   uint64_t start = 0;
   uint64_t bytes = 0;                                 // of the file
-  std::array<uint64_t, log::kRecordKinds> records{};  // that count, by kind; only if the log was read
+  std::array<uint64_t, log::kRecordKinds> records{};  // those that count, by kind; only if the log was read
 };
 
 struct InspectedFile {
@@ -43,7 +43,7 @@ struct Inspection {
   Manifest manifest;          // its entries are in `filters`
   std::vector<InspectedFilter> filters;
   std::vector<InspectedSegment> log;
-  std::optional<uint64_t> newest_segment;  // where it begins, as log/CURRENT says; nothing if there is no log
+  std::optional<uint64_t> newest_segment;  // where it begins, by log/CURRENT; nothing if there is no log
   LogScan scan;                            // of the log, if verified
   uint64_t images = 0;                     // filter files that the log names, if verified
   // Files in filters/ that the manifest does not name (nor, if verified, the log), and files that were not finished.

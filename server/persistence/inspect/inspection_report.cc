@@ -92,7 +92,7 @@ std::string RecordsText(const InspectedSegment& segment) {
 }
 
 std::string CutText(const std::string& what, const LogCut& cut) {
-  return fmt::format("  {} at position {}, {} bytes with {} readable records behind it: {}\n", what, cut.position,
+  return fmt::format("  {} at position {}, {} bytes with {} readable records after it: {}\n", what, cut.position,
                      cut.lost_bytes, cut.lost_records, cut.reason);
 }
 

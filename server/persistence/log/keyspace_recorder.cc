@@ -27,7 +27,7 @@ class KeyspaceRecorder::Announced final : public Announcement {
   explicit Announced(KeyspaceRecorder& recorder) : recorder_(recorder), entry_(recorder.log_) {}
 
   LogWriter::Entry& entry() { return entry_; }
-  // Its first change can only come once its name is told, which is after this.
+  // Its first change can only come once its name is logged, which is after this.
   void Adopt(FilterPtr filter, uint64_t id) {
     adopted_ = std::move(filter);
     id_ = id;
@@ -68,7 +68,7 @@ class KeyspaceRecorder::Prepared final : public PreparedContent {
 
  private:
   KeyspaceRecorder& recorder_;
-  const FilterPtr filter_;  // so that no other comes to lie where it does
+  const FilterPtr filter_;  // so that its address is not reused
   log::Record record_;
   bool adopted_ = false;
 };
@@ -130,8 +130,8 @@ AnnouncementPtr KeyspaceRecorder::ExpirySet(std::string_view name, int64_t expir
 
 AnnouncementPtr KeyspaceRecorder::Flushed() { return Announce(log::Flushed{}); }
 
-// What the disk or the memory refuses is done in memory all the same, and in the next snapshot; until then the filter
-// tells of every addition.
+// If the disk or the memory refuses it, the change still stands in memory and goes into the next snapshot; until then
+// the filter reports every addition.
 core::Status KeyspaceRecorder::Rewritten(const FilterPtr& filter) {
   try {
     const core::ImagePressure::Reading reading(*filter, log_.image_pool().budget);

@@ -1,6 +1,6 @@
-// log_content.h: the whole content of a filter as a record of the log: of a small one in the record itself, of a large
-// one in a filter file, which is durable before there is a record. So nobody who writes the log waits for a large
-// filter, and no record names a file that a crash can have left unfinished.
+// log_content.h: the whole content of a filter as a record of the log. A small filter is in the record itself, a large
+// one in a filter file, which is durable before there is a record. So no log write waits for a large filter, and no
+// record names a file that a crash may have left unfinished.
 // Thread-safe.
 #pragma once
 

@@ -10,7 +10,7 @@
 namespace bitsieve::server {
 namespace {
 
-// The buffer that is appended to never grows by less than this beyond what is asked for.
+// The buffer that is appended to never grows by less than this beyond what is needed.
 constexpr size_t kLeastRoom = 64 << 10;
 
 }  // namespace
@@ -27,7 +27,7 @@ void LogWriter::Release(size_t bytes) noexcept {
   if (bytes != 0) free_room_.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
 }
 
-// Others reserve meanwhile what is free: so it grows by all that is wanted, and then some.
+// Other threads reserve free room at the same time, so the buffer grows by all that is wanted, and then some.
 bool LogWriter::MakeRoom(size_t bytes) noexcept {
   const core::LockGuard lock(append_lock_);
   const size_t before = appended_.capacity();

@@ -63,7 +63,7 @@ class LogScanner {
   const Disk& disk_;
   const std::vector<LogFile>& files_;
   const uint64_t from_;
-  uint64_t position_;  // behind all that counts so far
+  uint64_t position_;  // after all that counts so far
   const VisitRecord& visit_;
   const std::optional<uint64_t> newest_;  // where the newest segment begins, if that is known
   log::Record record_;                    // reused
@@ -71,7 +71,7 @@ class LogScanner {
   LogScan scan_;
 };
 
-// The last one that begins at or below `from`; what lies before it is not asked for.
+// The last one that begins at or below `from`; what lies before it is not needed.
 size_t LogScanner::FirstFile() const {
   const auto beyond = std::upper_bound(files_.begin(), files_.end(), from_,
                                        [](uint64_t from, const LogFile& file) { return from < file.start; });
@@ -132,7 +132,7 @@ core::Status LogScanner::VisitRecords(size_t index, LogSegmentReader& reader, co
   return {};
 }
 
-// Takes the record off `rest`; also one that is refused, if it can be told where it ends.
+// Takes the record off `rest`; also a refused one, if its end can be determined.
 core::Status LogScanner::VisitOne(const LogSegmentReader& reader, uint64_t offset, uint64_t limit,
                                   std::string_view& rest) {
   const size_t before = rest.size();
@@ -154,8 +154,8 @@ core::Status LogScanner::VisitOne(const LogSegmentReader& reader, uint64_t offse
   return {};
 }
 
-// Nothing from here on counts. It is damage if something says that the log was durable beyond this position, and beyond
-// what is in the snapshot anyway: a later segment, or a later frame.
+// Nothing from here on counts. It is damage if a later segment or a later frame shows that the log was durable beyond
+// this position, and beyond what is in the snapshot anyway.
 core::Status LogScanner::Stop(size_t index, LogSegmentReader& reader, Cut at) {
   stopped_ = true;
   bool damage = at.damage || !IsLast(index) || (newest_ && *newest_ > files_[index].start);
@@ -166,7 +166,7 @@ core::Status LogScanner::Stop(size_t index, LogSegmentReader& reader, Cut at) {
   return {};
 }
 
-// Records in frames at or behind `offset`, wherever one begins.
+// Counts the records in frames at or after `offset`, wherever one begins.
 core::Status LogScanner::CountLost(size_t index, LogSegmentReader& reader, uint64_t offset, LogCut& cut, bool& damage) {
   for (;;) {
     const auto frame = reader.FindFrame(offset);
@@ -241,7 +241,7 @@ std::vector<std::string> RemoveLogBefore(Disk& disk, const std::string& director
   if (!files) return {files.error().message};
   size_t removed = 0;
   core::Status status;
-  // Without a gap: the oldest one that cannot be removed keeps those behind it.
+  // Without a gap: the oldest one that cannot be removed keeps those after it.
   while (removed + 1 < files->size() && (*files)[removed + 1].start <= position) {
     status = disk.Remove((*files)[removed].path);
     if (!status) break;

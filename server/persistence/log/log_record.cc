@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, kRecordKinds> kNames{"made",     "image",
                                                             "freezing", "named",   "unnamed",   "renamed",
                                                             "expiry",   "flushed", "rewritten", "content"};
 
-// The number of a kind on disk.
+// The number of a record kind on disk.
 template <class T, size_t index = 0>
 constexpr uint8_t KindOf() {
   if constexpr (std::is_same_v<T, std::variant_alternative_t<index, Record>>) {
@@ -40,7 +40,7 @@ tl::unexpected<core::Error> Corrupt(const std::string& what) {
   return core::Fail(core::ErrorCode::kCorrupt, "a record " + what);
 }
 
-// Validate leaves the hash of some kinds unseen, and HashItem knows no others.
+// Validate does not check the hash of some filter types, and HashItem supports no others.
 bool IsKnown(core::HashKind hash) { return hash >= core::HashKind::kXxh3 && hash <= core::HashKind::kRedisBloom32; }
 
 void Put(ByteWriter& out, const Made& made) {
@@ -269,7 +269,7 @@ void EncodeAdded(const core::Change& change, std::string& out) { EncodeChange(Ki
 void EncodeRewritten(const Rewritten& rewritten, std::string& out) { EncodeOther(rewritten, out); }
 
 void EncodeRemoved(const core::Change& change, std::string& out) {
-  // A removal happens at no time: what a kind forgets by the clock, nobody removes.
+  // A removal has no time: filter types that forget by the clock do not support removals.
   EncodeChange(KindOf<Removed>(), {change.filter_id, change.sequence, 0, change.hashes}, out);
 }
 

@@ -1,13 +1,13 @@
-// log_record.h: what the log tells, a change each, as bytes and back. docs/formats/log.md has the byte tables.
+// log_record.h: the records of the log, one per change, to bytes and back. docs/formats/log.md has the byte tables.
 //
 // Filters go by number in the log, names are bound to those numbers; so a filter that is renamed keeps its past.
-//   content   Made, Content, Image: what a filter starts from; Added, Removed: its changes, numbered as core::Change
-//             says; Rewritten: a numbered change whose outcome a later Content or Image shows; Freezing: it is closed,
-//             and a frozen filter is being built of it
+//   content   Made, Content, Image: what a filter starts from; Added, Removed: its changes, numbered as in
+//             core::Change; Rewritten: a numbered change whose outcome a later Content or Image shows; Freezing: it is
+//             closed, and a frozen filter is being built from it
 //   names     Named, Unnamed, Renamed, Expiry, Flushed
-// The image of a Content is in the record, that of an Image in a file of its own, which the record seals. Whoever
-// replays the log passes over changes of a filter that the image, or the snapshot's file, shows already: those whose
-// sequence is not above theirs.
+// The image of a Content is in the record, that of an Image in a file of its own, which the record seals. A replay
+// skips changes of a filter that the image, or the snapshot's file, already contains: those whose sequence is not above
+// theirs.
 //
 // Thread-safe: plain values and free functions.
 #pragma once
@@ -33,7 +33,7 @@ struct Made {
   uint64_t id = 0;
   core::FilterParams params;
 };
-// All content of a filter, in a filter file: it replaces whatever the filter had, if it has not gone on beyond.
+// All content of a filter, in a filter file: it replaces the filter's content, unless that is already newer.
 struct Image {
   uint64_t id = 0;
   uint64_t sequence = 0;
@@ -43,7 +43,7 @@ struct Image {
 struct Added {
   uint64_t id = 0;
   uint64_t sequence = 0;
-  uint64_t time_ms = 0;  // 0: of a kind that knows no time
+  uint64_t time_ms = 0;  // 0: the filter type does not use time
   std::vector<core::KeyHash> hashes;
 };
 struct Removed {
@@ -72,8 +72,8 @@ struct Expiry {
   int64_t expires_ms = 0;  // 0: never
 };
 struct Flushed {};
-// A numbered change, by other means than adding and removing. What it made of the filter is told by a Content or an
-// Image of the same sequence, which comes later: if the log ends before, nothing was made of it.
+// A numbered change, by other means than adding and removing. Its outcome is in a Content or an Image of the same
+// sequence, which comes later: if the log ends before that, the change has no effect.
 struct Rewritten {
   uint64_t id = 0;
   uint64_t sequence = 0;
@@ -106,9 +106,9 @@ constexpr size_t MaxChangeBytes(size_t hashes) { return 4 + 1 + 3 * 8 + hashes *
 // As Encode, allocating nothing beyond MaxChangeBytes(1).
 void EncodeRewritten(const Rewritten& rewritten, std::string& out);
 
-// Takes the first record off `bytes`; `record` is reused, its vectors and strings with it. kCorrupt tells what is
-// wrong: short, of an unknown kind, or with impossible fields; `bytes` stays then, `record` is anything. Hostile bytes
-// allocate no more than they are long.
+// Takes the first record off `bytes`; `record` is reused, its vectors and strings with it. A kCorrupt error states what
+// is wrong: the record is short, of an unknown kind, or has impossible fields. Then `bytes` is unchanged and `record`
+// unspecified. Hostile bytes allocate no more than their own length.
 core::Status Decode(std::string_view& bytes, Record& record);
 
 }  // namespace bitsieve::server::log

@@ -156,7 +156,7 @@ core::Status LogReplay::CheckKnown(uint64_t id) const {
 core::Result<ReplayedFilter*> LogReplay::FilterFor(uint64_t id, uint64_t sequence) {
   const auto found = filters_.find(id);
   if (found == filters_.end()) {
-    // It lost its name while somebody still added to it.
+    // It lost its name while a client was still adding to it.
     if (core::Status status = CheckKnown(id); !status) return tl::unexpected(std::move(status.error()));
     return nullptr;
   }
@@ -185,7 +185,7 @@ core::Status LogReplay::On(const log::Added& added) {
   }
   filter.sequence = added.sequence;
   if (!filter.since_rewritten.empty()) Keep(filter, added);
-  filter.freezing = false;  // whoever took it after it was closed was open again
+  filter.freezing = false;  // if it was taken after it was closed, it was open again
   return {};
 }
 
@@ -209,7 +209,7 @@ core::Status LogReplay::On(const log::Freezing& freezing) {
   return CheckKnown(freezing.id);
 }
 
-// ---- names. What a name meant before, nobody can ask for any more: its memory is freed.
+// ---- names. The filter a name had before can no longer be reached: its memory is freed.
 
 void LogReplay::Bind(const std::string& name, ReplayedName to) {
   const auto [at, is_new] = names_.try_emplace(name, to);

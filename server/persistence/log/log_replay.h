@@ -41,8 +41,8 @@ class LogReplay {
 
   // A filter of the snapshot. One without an id gets one.
   void Add(const std::string& name, uint64_t id, ReplayedFilter filter, int64_t expires_ms);
-  // kCorrupt: the record does not go on where things stand. kOutOfMemory: the budget refuses what it needs. After an
-  // error things stand as before it.
+  // kCorrupt: the record does not follow from the current state. kOutOfMemory: the budget refuses what it needs. An
+  // error leaves the state unchanged.
   core::Status Apply(uint64_t position, const log::Record& record);
   // After the last record; the clock shows the system's time again.
   void Finish();

@@ -145,7 +145,7 @@ core::Status LogSegmentReader::ReadHead() {
   return {};
 }
 
-// What cannot be is told before checksums are worked out: in a search most bytes fall here.
+// Impossible values are rejected before checksums are computed: in a search most bytes fail here.
 std::optional<LogFrameHead> LogSegmentReader::ParseFrameHead(std::string_view bytes, uint64_t offset) const {
   core::ByteReader fields(bytes);
   LogFrameHead head;
@@ -163,7 +163,7 @@ std::optional<LogFrameHead> LogSegmentReader::ParseFrameHead(std::string_view by
 core::Result<LogFrameHead> LogSegmentReader::ReadFrameHead(uint64_t offset) {
   const uint64_t left = size() - offset;
   if (left < kLogFrameHeadBytes) {
-    return Corrupt(offset, "the file ends within the head of a frame, " + std::to_string(left) + " bytes behind it");
+    return Corrupt(offset, "the file ends within the head of a frame, " + std::to_string(left) + " bytes after it");
   }
   const core::Result<std::string_view> bytes = window_.Look(offset, kLogFrameHeadBytes);
   if (!bytes) return tl::unexpected(bytes.error());

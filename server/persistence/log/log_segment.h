@@ -1,16 +1,17 @@
-// log_segment.h: a file of the log: a head that says where in the log it begins, then frames, each with what came
-// together: records, whole ones. docs/formats/log.md has the byte tables.
+// log_segment.h: a file of the log: a head with the position where it begins, then frames. Each frame has the whole
+// records that were written together. docs/formats/log.md has the byte tables.
 //
-// A position counts the bytes of all records ever logged, heads of files and frames left out. So it stays the same when
-// the same records are written again to another file, which is how a failed write is mended: the next segment begins
-// at the last position known to be durable, and what the one before it has beyond counts for nothing.
+// A position counts the bytes of all records ever logged, without the heads of files and frames. So it stays the same
+// when the same records are written again to another file, which is how a failed write is repaired: the next segment
+// begins at the last position known to be durable, and anything beyond it in the previous segment is ignored.
 //
-// Each frame also says up to which position the log was durable when it was written. That tells a torn end, which a
-// crash leaves and which may be cut, from damage: what is unreadable below a position that a later frame knows to be
-// durable was there once.
+// Each frame also records up to which position the log was durable when it was written. That distinguishes a torn end,
+// which a crash leaves and which may be cut, from damage: bytes that are unreadable below a position that a later frame
+// records as durable were there once.
 //
-// Names in the records are anybody's bytes. So that none of them can pass for a frame when readable ones are looked for
-// behind an unreadable one, each file has a random salt that goes into the checksums of its frames' heads.
+// Names in the records are arbitrary bytes from clients. So that none of them can pass for a frame in a search for
+// readable frames after an unreadable one, each file has a random salt that goes into the checksums of its frames'
+// heads.
 //
 // LogSegmentWriter and LogSegmentReader are thread-compatible.
 #pragma once
@@ -34,7 +35,7 @@ inline constexpr uint32_t kLogVersion = 2;  // of 1, which knew no records after
 inline constexpr std::string_view kTemporarySuffix = ".tmp";
 inline constexpr uint64_t kLogHeadBytes = 36;       // of a file
 inline constexpr uint64_t kLogFrameHeadBytes = 36;  // of a frame
-// So many bytes of records are put together into one frame, and no more records once there are so many.
+// A frame takes further records until it has this many bytes of them.
 inline constexpr uint32_t kFrameBytes = 4U << 20;
 
 // "00000000000000001234.log": names sort as positions do.
@@ -58,12 +59,12 @@ class LogSegmentWriter {
   static core::Result<LogSegmentWriter> Create(Disk& disk, const std::string& directory, uint64_t start,
                                                uint64_t salt = core::RandomSeed());
 
-  // A frame of whole records, at least one, as kFrameBytes says; `durable`: the position up to which the log is
-  // durable by now. After an error the file's end is unknown, and this writer of no use any more.
+  // A frame of whole records, at least one (see kFrameBytes); `durable`: the position up to which the log is
+  // durable by now. After an error the file's end is unknown, and this writer must not be used again.
   core::Status Append(std::string_view records, uint64_t durable);
   core::Status Sync() { return file_->Sync(); }
   uint64_t start() const { return start_; }
-  // Position behind all that was appended.
+  // Position after all that was appended.
   uint64_t end() const { return end_; }
   const std::string& path() const { return path_; }
 
@@ -89,22 +90,22 @@ struct LogFrameHead {
   uint64_t end_offset() const { return offset + kLogFrameHeadBytes + bytes; }
 };
 
-// Needs the memory of one frame. Errors name the file, and the offset where they have one; kCorrupt for whatever cannot
-// be read, as a crash or damage left it: the reader goes on to be of use.
+// Needs the memory of one frame. Errors name the file, and the offset where they have one; kCorrupt for bytes that are
+// not valid, after a crash or damage: the reader can still be used then.
 class LogSegmentReader {
  public:
-  // `start` as the file's name says.
+  // `start`: the position in the file's name.
   static core::Result<LogSegmentReader> Open(const Disk& disk, const std::string& path, uint64_t start);
 
   uint64_t size() const { return window_.size(); }
   // kUnsupported for a newer version. Before anything else.
   core::Status ReadHead();
-  // The frame at `offset`, which lies behind the file's head and within the file.
+  // The frame at `offset`, which lies after the file's head and within the file.
   core::Result<LogFrameHead> ReadFrameHead(uint64_t offset);
   // Its records, verified. Valid until the next call.
   core::Result<std::string_view> ReadRecords(const LogFrameHead& frame);
-  // The first frame at or behind `offset` whose head holds, wherever it begins. Also in a file whose own head does not,
-  // as long as its salt is right.
+  // The first frame at or after `offset` whose head is valid, wherever it begins. Also in a file whose own head is not
+  // valid, as long as its salt is right.
   core::Result<std::optional<LogFrameHead>> FindFrame(uint64_t offset);
 
   // An error about this file: "PATH: at byte N: reason".

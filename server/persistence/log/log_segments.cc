@@ -57,12 +57,12 @@ core::Status LogWriter::Perform(Job job) {
 core::Status LogWriter::EndJob(const core::Status& outcome) {
   if (!outcome) return outcome;
   synced_ = std::max(synced_.load(), job_end_);
-  oldest_unsynced_ = job_since_;  // of what was written meanwhile
+  oldest_unsynced_ = job_since_;  // of what was written during the sync
   NoteDurable(job_end_);
   return job_ == Job::kPrepare ? SwitchSegment() : core::Status();
 }
 
-// Waits for what goes on, if anything does.
+// Waits for the job in progress, if there is one.
 core::Status LogWriter::EndJobs() {
   while (outcome_.valid()) {
     if (core::Status status = EndJob(outcome_.get()); !status) return status;
@@ -79,7 +79,7 @@ core::Status LogWriter::BeginNextSegment() {
   return open_cuts_.empty() ? core::Status() : BeginJob(Job::kPrepare);
 }
 
-// What was written behind the new segment's beginning meanwhile goes to it as well, before a reader sees it.
+// Records written past the new segment's beginning in the meantime go to it as well, before a reader sees it.
 core::Status LogWriter::SwitchSegment() {
   const std::shared_ptr<LogSegmentWriter> next = std::move(next_segment_);
   open_cuts_.pop_front();

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// So long the thread waits for more to come together when nobody is waiting for it.
+// How long the thread waits for more records when nothing is waiting for it.
 constexpr milliseconds kGather{10};
 // With the time that the sync takes, a second is kept.
 constexpr milliseconds kSyncAfter{800};
@@ -127,7 +127,7 @@ void LogWriter::Await(uint64_t position, std::function<void()> reached) {
   waiter.front().reached();
 }
 
-// Who cannot be told, for want of memory, is told at a later turn.
+// A waiter that cannot be notified for lack of memory is notified at a later turn.
 void LogWriter::TellReached() {
   std::list<Waiter> told;
   {
@@ -300,7 +300,7 @@ std::string_view LogWriter::NextFrame(uint64_t position, uint64_t end) const {
   return rest.substr(0, FrameOf(rest));
 }
 
-// A segment tells by where it begins that all before it is durable: so it must be, whatever the policy.
+// The beginning of a segment implies that all before it is durable: so it must be, whatever the policy.
 core::Status LogWriter::OpenSegment() {
   Disk& disk = directory_.disk();
   const uint64_t written = written_.load(std::memory_order_relaxed);
@@ -332,7 +332,7 @@ core::Status LogWriter::SyncAsPolicyAsks() {
   return {};
 }
 
-// What lies behind the beginning of a segment that is yet to be made will be written again.
+// Records past the beginning of a segment that is yet to be made will be written again.
 uint64_t LogWriter::WrittenForGood() const {
   const uint64_t written = written_.load(std::memory_order_relaxed);
   return open_cuts_.empty() ? written : std::min(written, open_cuts_.front());

@@ -1,21 +1,22 @@
-// log_writer.h: the thread that writes the log. Whoever changes something appends what it did, in memory; the thread
-// takes all that has come together and writes it as one frame. So what many clients did costs one write, and one sync.
+// log_writer.h: the thread that writes the log. A thread that changes something appends a record of it, in memory; the
+// log's thread takes all that has accumulated and writes it as one frame. So the changes of many clients cost one write
+// and one sync.
 //
 //   appended ---> waiting ---> written (a frame in the segment) ---> durable (synced)
 //
-// Policy      kAlways: every frame is synced at once, and who awaits a position is told when it is durable.
-//             kEverySecond: synced in time for nothing to be more than a second old. kNever: the system writes when it
-//             likes.
+// Policy      kAlways: every frame is synced at once, and callers that await a position are notified when it is
+//             durable. kEverySecond: synced so that no unsynced record is older than a second. kNever: the system
+//             decides when to write.
 // Segments    a sync, the making of a segment and the removal of old ones run beside the writing, which they do not
-//             hold up: a killed process loses only what is not written. While a segment is made, records go on to the
-//             one before; those behind its beginning are written again to the new one before it gets its name.
-//             Should the disk hold up the writing all the same, AwaitedPosition lets replies wait, so that no more is
+//             hold up: a killed process loses only what is not written. While a segment is made, records still go to
+//             the previous one; those past the new one's beginning are written again to it before it gets its name. If
+//             the disk stalls the writing anyway, AwaitedPosition makes replies wait, so that nothing more is
 //             acknowledged.
 // Trouble     when the disk or the memory refuses, nothing is given up: what is not durable stays in memory, and the
-//             thread tries again and again to write it to a new segment, which begins where the last durable one ends.
-//             Callers should append little meanwhile (InTrouble).
-// Memory      of what waits: kMaxWaitingBytes, beyond which AwaitedPosition tells writers to wait, and what they had
-//             under way. Room for a record is reserved before what it tells of is done; so appending it cannot fail. A
+//             thread keeps trying to write it to a new segment, which begins where the last durable one ends. Until
+//             that succeeds (InTrouble), callers should append little.
+// Memory      of what waits: kMaxWaitingBytes, beyond which AwaitedPosition makes writers wait, plus what they had
+//             under way. Room for a record is reserved before its change is made, so appending it cannot fail. A
 //             reservation is one addition to a counter as long as the buffer has room; it grows by doubling, and never
 //             has less room than is reserved.
 // Thread-safe.
@@ -51,7 +52,7 @@ namespace bitsieve::server {
 enum class FsyncPolicy : uint8_t { kAlways, kEverySecond, kNever };
 
 struct LogWriterStatus {
-  uint64_t position = 0;            // behind all that was appended
+  uint64_t position = 0;            // after all that was appended
   uint64_t durable_position = 0;    // up to here nothing can be lost; with kNever: written
   uint64_t waiting_bytes = 0;       // appended, not yet written
   uint64_t segment_bytes = 0;       // of records in the segments since the last snapshot
@@ -71,7 +72,7 @@ class LogWriter {
   // A change older than that and not written lets replies wait.
   static constexpr int64_t kMaxUnwrittenMs = 50;
 
-  // The log goes on at `start`, whose segment is made when there is something to write. All references outlive
+  // The log continues at `start`, whose segment is made when there is something to write. All references outlive
   // the writer. `image_files`: those that records before `start` refer to.
   LogWriter(DataDirectory& directory, FileIds& file_ids, const core::ImagePool& image_pool, const core::Clock& clock,
             FsyncPolicy policy, uint64_t start, const std::vector<LogImageFile>& image_files = {});
@@ -89,14 +90,14 @@ class LogWriter {
   void AppendAdded(const core::Change& change, size_t reserved) noexcept;
   void AppendRemoved(const core::Change& change, size_t reserved) noexcept;
   void AppendRewritten(const log::Rewritten& rewritten, size_t reserved) noexcept;
-  // Position behind all that was appended.
+  // Position after all that was appended.
   uint64_t end() const { return end_.load(std::memory_order_acquire); }
   // Up to here it survives a power cut.
   uint64_t synced_end() const { return synced_.load(std::memory_order_acquire); }
 
   // What is appended from now on goes to a further segment. Returns where it begins.
   uint64_t BeginSegment();
-  // Nobody needs what lies before `position`, which BeginSegment returned: its segments and files are removed.
+  // What lies before `position`, which BeginSegment returned, is no longer needed: its segments and files are removed.
   void RemoveBefore(uint64_t position);
 
   void SetPolicy(FsyncPolicy policy);
@@ -109,8 +110,8 @@ class LogWriter {
   uint64_t AwaitedPosition() const;
   void Await(uint64_t position, std::function<void()> reached);
 
-  // Writes and syncs what is there, once, and ends the thread. An error: something could not be made durable. Who still
-  // awaits what was not reached is not called.
+  // Writes and syncs what is there, once, and ends the thread. An error: something could not be made durable. Callbacks
+  // for positions that were not reached are not called.
   core::Status Stop();
 
  private:
@@ -135,7 +136,7 @@ class LogWriter {
   core::Status Turn(bool last);
   // Until there is something to do. True: it is the last time.
   bool WaitForWork();
-  // Until something is appended, somebody is in a hurry, or a time has come.
+  // Until something is appended, a write is requested, or a deadline passes.
   void SleepUntilNeeded() BITSIEVE_REQUIRES(mutex_);
   std::optional<Clock::time_point> SyncDue() const;
   void TakeAppended();
@@ -191,7 +192,7 @@ class LogWriter {
   std::atomic<bool> idle_{false};        // the thread sleeps, and wants to be woken by the next append
 
   // What appended_ has room for beyond what is reserved, or less; below 0 for the moment in which a reservation finds
-  // that there is none. Relaxed: who reserved takes append_lock_ before the room is used, as did who made it.
+  // that there is none. Relaxed: append_lock_ is taken before the room is used, as it was when the room was made.
   std::atomic<int64_t> free_room_{0};
 
   core::SpinLock append_lock_;
@@ -202,7 +203,7 @@ class LogWriter {
 
   mutable core::Mutex mutex_;
   core::ConditionVariable wake_;
-  bool hurry_ BITSIEVE_GUARDED_BY(mutex_) = false;  // somebody waits for what is there
+  bool hurry_ BITSIEVE_GUARDED_BY(mutex_) = false;  // a caller waits for what is there
   bool stopping_ BITSIEVE_GUARDED_BY(mutex_) = false;
   std::list<Waiter> waiters_ BITSIEVE_GUARDED_BY(mutex_);
   uint64_t remove_before_ BITSIEVE_GUARDED_BY(mutex_) = 0;
@@ -224,14 +225,14 @@ class LogWriter {
   std::string last_path_;              // of the last segment
   Clock::time_point oldest_unsynced_;  // when the first was written of what is not durable
   Clock::time_point retry_at_;
-  std::optional<Clock::time_point> tell_at_;  // when somebody could not be told
+  std::optional<Clock::time_point> tell_at_;  // when to retry a notification that failed
   core::Status last_outcome_;                 // read once the thread was joined
 
   std::thread thread_;  // last: it uses all of the above
 };
 
-// Records on their way to the log: encoded, with room for them, before what they tell of is done. So appending them
-// cannot fail. One that is never appended gives its room back. The writer outlives it. Thread-compatible.
+// Records on their way to the log: encoded, with room reserved, before their change is made. So appending them cannot
+// fail. A record that is never appended gives its room back. The writer outlives it. Thread-compatible.
 class LogWriter::Entry {
  public:
   explicit Entry(LogWriter& log) : log_(log) {}

@@ -47,7 +47,7 @@ class Helping {
     if (--unread_ == 0) changed_.NotifyAll();
   }
 
-  // By a thread that has no filter of its own left to read. Returns once all were read.
+  // For a thread that has no filter of its own left to read. Returns once all have been read.
   void Help(ChunkBuffer& buffer) {
     const core::LockGuard lock(mutex_);
     while (unread_ != 0) {
@@ -113,7 +113,7 @@ class Loader {
  private:
   void Work() {
     ChunkBuffer buffer;
-    // Relaxed: it hands out numbers; results are seen by who joins the threads.
+    // Relaxed: it hands out numbers; joining the threads makes the results visible.
     for (size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < order_.size();) {
       results_[order_[i]] = Load(entries_[order_[i]], buffer);
       helping_.NoteRead();

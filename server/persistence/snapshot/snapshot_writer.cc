@@ -77,7 +77,7 @@ core::Result<SaveReport> SnapshotWriter::Save(Draft& draft) {
     if (!status) return tl::unexpected(std::move(status.error()));
   }
   changes_before_.store(changes_before, std::memory_order_relaxed);
-  if (ChangesAtMost() != 0) CountChanges();  // some of what changed meanwhile may be in the snapshot
+  if (ChangesAtMost() != 0) CountChanges();  // some changes made in between may be in the snapshot
   return std::move(draft.report);
 }
 
@@ -90,7 +90,7 @@ core::Status SnapshotWriter::WriteFilters(Draft& draft) {
   draft.manifest.filters.reserve(collected.size());
   for (NamedFilter& named : collected) {
     if (core::Status status = WriteFilter(draft, named); !status) return status;
-    named.filter.reset();  // one that was deleted meanwhile frees its memory now
+    named.filter.reset();  // a filter deleted in between frees its memory now
   }
   return draft.written.empty() ? core::Status() : directory_.disk().SyncDirectory(directory_.filters_path());
 }
@@ -153,8 +153,8 @@ core::Status SnapshotWriter::CommitDraft(Draft& draft) {
   return {};
 }
 
-// The old manifest stands: what was written helps nobody, and a full disk needs its place. What there is no memory to
-// remove, the next start removes.
+// The old manifest stands: what was written is of no use, and a full disk needs the space. Files that cannot be removed
+// for lack of memory are removed by the next start.
 void SnapshotWriter::AbandonDraft(const Draft& draft) noexcept {
   for (const uint64_t id : draft.written) {
     try {
@@ -166,7 +166,7 @@ void SnapshotWriter::AbandonDraft(const Draft& draft) noexcept {
 }
 
 // The draft is the snapshot now. Nothing is taken for garbage before all is: what memory is refused for here leaves the
-// state of the snapshot before, whose files the next save may go on with.
+// state of the snapshot before, whose files the next save may continue with.
 void SnapshotWriter::Adopt(Draft& draft) {
   draft.saved.file_ids = FileIdsOf(draft.manifest);
   std::vector<uint64_t> garbage = garbage_;

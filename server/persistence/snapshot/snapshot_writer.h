@@ -1,12 +1,12 @@
 // snapshot_writer.h: makes a snapshot of the registry, writing only the filters that changed since the last one.
 //
 // Order is everything: new filter files, durable with their names; then the next manifest, durable, under a temporary
-// name; then the rename that makes it the snapshot; and only when that is durable, the files that nobody needs any more
+// name; then the rename that makes it the snapshot; and only when that is durable, the files that are no longer needed
 // are removed. A crash between any two steps, or within one, leaves the old snapshot or the new one whole.
 //
-// Service goes on meanwhile: the names are those of one moment, at which a further segment of the log begins; each
-// filter is as it is when its turn comes, and its line in the manifest tells by its sequence up to which change. The
-// log from that segment on has the rest. Once the manifest stands, the segments before are obsolete.
+// Clients are served meanwhile. The names are those of one moment, at which a new segment of the log begins; each
+// filter is saved as it is when its turn comes, and the sequence in its manifest line is that of the last change
+// included. The log from that segment on has the rest. Once the manifest is in place, the segments before are obsolete.
 //
 // ChangesAtMost may be called from any thread at any time, all others from one thread at a time.
 #pragma once
@@ -40,7 +40,7 @@ struct SavedFilter {
 struct SavedState {
   uint64_t snapshot_number = 0;
   uint64_t log_position = 0;
-  bool has_log = false;  // the manifest says that a log goes on from there
+  bool has_log = false;  // the manifest records that a log continues from there
   uint64_t next_filter_id = 1;
   uint64_t registry_change_count = 0;
   std::vector<uint64_t> file_ids;  // of the files that the manifest lists, ascending

@@ -18,7 +18,7 @@ core::Status StoppedError() {
   return core::Fail(core::ErrorCode::kIo, "no snapshot was made: the server is shutting down");
 }
 
-// Somebody waits for it: it is told as soon as there is memory for that.
+// A caller waits for it: it is notified as soon as there is memory for that.
 void Report(const Snapshotter::Done& done, const core::Status& outcome) {
   constexpr std::chrono::milliseconds kPause{20};
   for (;; std::this_thread::sleep_for(kPause)) {
@@ -112,7 +112,7 @@ void Snapshotter::WaitForWork() {
   while (!stopping_ && waiting_.empty()) {
     const std::optional<Clock::time_point> due = NextAttempt();
     if ((due && Clock::now() >= *due) || LogIsLong()) return;
-    // Nobody tells how long the log is: it is looked at.
+    // Growth of the log is not reported: its length is polled.
     std::optional<Clock::time_point> until = due;
     if (schedule_.max_log_bytes != 0) until = std::min(due.value_or(Clock::time_point::max()), Clock::now() + kGlance);
     if (until) {

@@ -1,6 +1,6 @@
-// snapshotter.h: the thread that makes snapshots: every so often if something changed, whenever somebody asks, and once
-// more at the end if told so. It logs what it did; a failed snapshot is an error in the log that names file and reason,
-// leaves the one before it whole, and is tried again after some seconds.
+// snapshotter.h: the thread that makes snapshots: at intervals if something changed, on request, and once more at the
+// end if required. It logs what it did. A failed snapshot is logged as an error with file and reason, leaves the
+// previous one intact, and is retried after some seconds.
 // Thread-safe.
 #pragma once
 
@@ -43,9 +43,9 @@ class Snapshotter {
   // As Stop(false).
   ~Snapshotter();
 
-  // Asks for a snapshot that has all there is at the time of the call. If one is running, a further one is made after
-  // it, and all who asked in between share that. `done` is called once, from another thread, and must not block; after
-  // a Stop it hears an error, at once and from this one.
+  // Requests a snapshot of everything there is at the time of the call. If one is running, another is made after it,
+  // and all requests made in between share that one. `done` is called once, from another thread, and must not block;
+  // after a Stop it gets an error, at once and in this thread.
   void Save(Done done);
   // Counts from the last attempt on: a shorter interval may be due at once.
   void SetSchedule(const SnapshotSchedule& schedule);
@@ -56,7 +56,7 @@ class Snapshotter {
   // Why; empty if all is well.
   std::string Trouble() const;
   // Ends the thread once a running snapshot is finished, after a last one if `final_save`; returns that one's outcome.
-  // Who still waits for a snapshot hears of the last one, or of an error if there is none. Only the first call counts.
+  // Requests still waiting get the outcome of the last one, or an error if there is none. Only the first call counts.
   core::Status Stop(bool final_save);
 
  private:
@@ -66,9 +66,9 @@ class Snapshotter {
   std::optional<Clock::time_point> NextAttempt() const BITSIEVE_REQUIRES(mutex_);
   bool LogIsLong() const BITSIEVE_REQUIRES(mutex_);
   void NoteOutcome(const core::Result<SaveReport>& report) BITSIEVE_REQUIRES(mutex_);
-  // Until somebody asks, the interval is over, or it is time to end.
+  // Until there is a request, the interval is over, or it is time to end.
   void WaitForWork() BITSIEVE_REQUIRES(mutex_);
-  // A snapshot; if nobody asked, only if there is something to save.
+  // A snapshot; without a request, only if there is something to save.
   core::Status SaveOnce(bool asked);
   core::Status SaveOrOutOfMemory(bool asked);
 

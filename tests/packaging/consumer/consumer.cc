@@ -3,7 +3,7 @@
 
 #include <iostream>
 
-// As in anybody's program: a parameter that is not used is no error.
+// As in any program: a parameter that is not used is no error.
 static int Count(int unused) { return static_cast<int>(bitsieve::core::FilterTypes().size()); }
 
 int main() {

@@ -1,4 +1,4 @@
-"""What the program says and with which status it ends, as people and scripts see it. Argument: the binary."""
+"""What the program prints and with which status it ends, as people and scripts see it. Argument: the binary."""
 import json
 import os
 import re

@@ -94,7 +94,7 @@ TEST(CommandTableTest, RowsAreComplete) {
   for (const CommandRow* row : Table().rows()) CheckRow(*row);
 }
 
-// But for BF.EXISTS, which has STRICT.
+// Except for BF.EXISTS, which has STRICT.
 TEST(CommandTableTest, AritiesAndFlagsOfBloomCommandsAreRedisBlooms) {
   const std::pair<std::string_view, int> arities[] = {{"bf.reserve", -4}, {"bf.add", 3},     {"bf.madd", -3},
                                                       {"bf.insert", -4},  {"bf.exists", -3}, {"bf.mexists", -3},

@@ -66,7 +66,7 @@ TEST_F(FilterTemplatesTest, TheFirstThatFitsWins) {
   EXPECT_EQ(ParamsOf("other").error_rate, 0.25);
 }
 
-// What an entry leaves out is as the options say when the filter is made.
+// What an entry leaves out comes from the options in force when the filter is made.
 TEST_F(FilterTemplatesTest, DefaultsOfTheMomentFillTheGaps) {
   Use({Entry("*", {{"capacity", "7"}})});
   settings.default_type = core::kCountingType;

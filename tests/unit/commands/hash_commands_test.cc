@@ -56,7 +56,7 @@ TEST_F(HashCommandsTest, AnotherHashIsAnotherFilter) {
   EXPECT_EQ(Reply({"BF.ESTIMATE", "sip", "xxh3"}), differ);
 }
 
-// Each filter is asked with its own hash, and what is made of a filter keeps it.
+// Each filter is looked up with its own hash, and what is made of a filter keeps it.
 TEST_F(HashCommandsTest, ItGoesWithTheFilter) {
   Reply({"BF.RESERVE", "sip", "0.001", "100", "HASH", "sip"});
   Reply({"BF.RESERVE", "murmur3", "0.001", "100", "HASH", "murmur3"});

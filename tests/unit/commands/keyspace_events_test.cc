@@ -15,7 +15,7 @@ using test::Words;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Hears all channels; each message is "CHANNEL PAYLOAD", without the prefix.
+// Subscribes to all channels; each message is "CHANNEL PAYLOAD", without the prefix.
 class KeyspaceEventsTest : public testing::Test, protected CommandFixture {
  protected:
   KeyspaceEventsTest() {

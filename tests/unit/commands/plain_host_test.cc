@@ -1,5 +1,6 @@
-// Filter commands on a host that is no server: a plain map of names. Every row of BF.* and CF.* answers there as it
-// does in the server, and a second such host that follows the first as the rows say ends up with the same bytes.
+// Filter commands on a host that is no server: a plain map of names. Every command of BF.* and CF.* answers there as it
+// does in the server, and a second such host that replicates the first as the command table prescribes ends up with the
+// same bytes.
 
 #include <gtest/gtest.h>
 
@@ -119,7 +120,7 @@ std::string LastBulk(const std::string& reply) {
   return reply.substr(begin, reply.size() - 2 - begin);
 }
 
-// Follows another host by what the rows say of replication.
+// Replicates another host as the command table prescribes.
 class Replica {
  public:
   explicit Replica(PlainHost& leader) : leader_(leader) {}

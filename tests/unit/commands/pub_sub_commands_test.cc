@@ -12,7 +12,7 @@ namespace {
 using test::CommandFixture;
 using test::Words;
 
-// Several connections without sockets: what would wake them is counted, what they receive is asked for.
+// Several connections without sockets: their wake-ups are counted, and what they receive is fetched by the test.
 class Listener : public Wakeable {
  public:
   Listener(Dispatcher& dispatcher, uint64_t id)

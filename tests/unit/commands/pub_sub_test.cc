@@ -56,7 +56,7 @@ TEST(PubSubTest, EachPublishersMessagesComeInOrderToEverybody) {
       for (int i = 0; i < kMessages; ++i) pub_sub.Publish("c", Text(p, i));
     });
   }
-  // A subscriber that comes and goes meanwhile gets some, and holds no other up.
+  // A subscriber that comes and goes during this gets some, and delays no other.
   std::thread visitor([&] {
     while (!done) {
       Subscriptions passing(pub_sub, nullptr);

@@ -44,7 +44,7 @@ TEST_F(TransactionCommandsTest, QueuedArgumentsAreCopies) {
   EXPECT_EQ(Reply({"BF.EXISTS", "a name that is long", "an item that is long enough"}), ":1\r\n");
 }
 
-// Bytes of arguments that somebody else keeps.
+// Bytes of arguments that are kept elsewhere.
 class SharedBytes final : public ArgumentBytes {
  public:
   std::shared_ptr<const void> Share() override { return owner_; }

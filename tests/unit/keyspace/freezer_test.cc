@@ -85,7 +85,7 @@ TEST_F(FreezerTest, TheFrozenFilterTakesThePlaceAndKeepsTheExpiry) {
     each->MayContain(Hashes(*each, 1000), present);
     EXPECT_EQ(std::count(present.begin(), present.end(), 1), 1000);
   }
-  // The memory of what was collected goes with the last who holds it.
+  // The memory of what was collected is freed with its last holder.
   const std::weak_ptr<core::Filter> watched = closed;
   closed.reset();
   EXPECT_TRUE(Eventually([&] { return watched.expired(); }));

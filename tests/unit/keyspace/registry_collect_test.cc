@@ -21,7 +21,7 @@ struct Meaning {
 };
 using Names = std::map<std::string, Meaning, std::less<>>;
 
-// What a log says: the names, by nothing but what it was told.
+// What a log holds: the names, from nothing except its own records.
 class ReplayedLog final : public KeyspaceLog {
  public:
   core::ChangeListener& listener() override { return listener_; }
@@ -91,7 +91,7 @@ class RegistryCollectTest : public RegistryTest {
 
   static std::string NameOf(uint64_t i) { return "name" + std::to_string(i); }
 
-  // A collection, and what the log says of its moment. Of names that ended about then, neither says anything.
+  // A collection, and what the log holds for the same moment. Names that ended about then are left out of both.
   void CollectAndCompare() {
     Names expected;
     int64_t then_ms = 0;

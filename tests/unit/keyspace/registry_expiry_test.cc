@@ -1,4 +1,4 @@
-// Names that end: what the registry says of them, and what becomes of their memory.
+// Names that expire: what the registry reports for them, and what becomes of their memory.
 #include <gtest/gtest.h>
 
 #include <atomic>

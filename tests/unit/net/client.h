@@ -18,7 +18,7 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   bool connected() const { return socket_ >= 0; }
-  // All of it; false if the server closed meanwhile.
+  // All of it; false if the server closed the connection first.
   bool Send(std::string_view bytes);
   // What the system takes at once, possibly nothing.
   size_t SendSome(std::string_view bytes);

@@ -1,5 +1,5 @@
 // fakes.h: what the network side is wired to in its tests: a keyspace without filters, and a process whose snapshots
-// end when the test says so.
+// end when the test ends them.
 #pragma once
 
 #include <condition_variable>
@@ -59,7 +59,7 @@ class FakeControl final : public ServerControl {
     asked_.push_back(std::move(done));
     changed_.notify_all();
   }
-  // Waits until a snapshot is asked for, and takes what is to be called at its end.
+  // Waits until a snapshot is requested, and takes the callback for its end.
   Done TakeSave() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !asked_.empty(); });

@@ -79,14 +79,14 @@ TEST(Listener, AcceptsAgainWhenDescriptorsAreThereAgain) {
   const int lowest_free = dup(0);
   ASSERT_GE(lowest_free, 0);
   close(lowest_free);
-  // Nothing is logged meanwhile: UBSan's check of the formatter's objects needs descriptors of its own.
+  // Nothing is logged during this: UBSan's check of the formatter's objects needs descriptors of its own.
   const auto log_level = spdlog::get_level();
   spdlog::set_level(spdlog::level::off);
   const rlimit low{static_cast<rlim_t>(lowest_free) + 1, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
   Client starved = server.Connect();
   ASSERT_TRUE(starved.connected());
-  // The others are served meanwhile.
+  // The others are still served.
   EXPECT_EQ(first.Ask("PING", 7), "+PONG\r\n");
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   spdlog::set_level(log_level);

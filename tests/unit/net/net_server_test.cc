@@ -235,8 +235,8 @@ TEST(NetServer, StoppingWaitsForADeferredReply) {
   stopped.get();
 }
 
-// The loop is busy while its idle sweep falls due and while it is told to stop: the sweep's handler is then queued
-// behind the stop, which can no longer cancel it, and once began the next sweep, and the next, for ever.
+// The loop is busy when its idle sweep falls due and when it is asked to stop: the sweep's handler is then queued after
+// the stop, which can no longer cancel it. It used to begin the next sweep, and the next, for ever.
 TEST(NetServer, ASweepThatFallsDueWhileStoppingDoesNotKeepTheLoop) {
   RunningServer server(1);
   std::promise<void> busy;

@@ -45,7 +45,7 @@ core::Result<std::string> ReadFile(const MemoryDisk& disk, FileSeal* seal = null
   return payload;
 }
 
-// A head whose own checksum is right, whatever it says.
+// A head whose own checksum is right, whatever its fields are.
 std::string Head(std::string_view magic, uint32_t version, uint32_t chunk_bytes, uint64_t payload_bytes) {
   std::string head;
   core::ByteWriter writer(head);

@@ -1,4 +1,4 @@
-// Whatever is deleted or damaged in a data directory, whatever the options say: nothing is lost without the option that
+// Whatever is deleted or damaged in a data directory, whatever the options: nothing is lost without the option that
 // gives it up, a refused start changes nothing, and with both options a start always succeeds. And whatever a crash
 // interrupts, a healthy directory is never refused.
 #include <gmock/gmock.h>
@@ -117,7 +117,7 @@ class DamageTest : public testing::Test {
     }
   }
 
-  // Each one that would help is named, so that nobody has to start twice to learn of the second.
+  // Each one that would help is named, so that no second start is needed to learn of the second.
   static void ExpectBothOptionsAreNamed(const std::string& message) {
     EXPECT_TRUE(message.find("on-corrupt-filter quarantine ") != std::string::npos ||
                 message.find("on-corrupt-log truncate ") != std::string::npos)

@@ -40,7 +40,7 @@ class FilterFileTest : public testing::Test {
     return (*reader)->Finish();
   }
 
-  // A file under valid checksums, whatever its payload says.
+  // A file under valid checksums, whatever its payload.
   FileSeal WritePayload(const std::string& payload) {
     auto writer = CheckedFileWriter::Create(disk_, "/1.filter", kFilterFileFormat, payload.size(), 64, buffer_);
     EXPECT_TRUE(writer->Append(payload).has_value());

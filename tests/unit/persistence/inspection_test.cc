@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A directory with a snapshot of one filter of each kind, named as its kind.
+// A directory with a snapshot of one filter of each type, named after its type.
 class InspectionTest : public testing::Test {
  protected:
   InspectionTest() {

@@ -1,4 +1,4 @@
-// The bytes of the log's format versions, frozen. The head of golden_test.cc says what to do if a test here fails.
+// The bytes of the log's format versions, frozen. The head of golden_test.cc explains what to do if a test here fails.
 #include <gtest/gtest.h>
 
 #include <span>

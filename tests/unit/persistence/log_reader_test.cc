@@ -139,7 +139,7 @@ TEST(LogReader, EveryFlippedBitIsFound) {
       if (!may_be_torn) {
         EXPECT_EQ(back.scan.damage->path, path);
         EXPECT_EQ(back.scan.damage->position, back.scan.end);
-        // A flip in the salt makes all frames behind it strangers; else only the one that was hit is lost.
+        // A flip in the salt invalidates all later frames; otherwise only the frame that was hit is lost.
         const bool salt = bit / 8 >= 20 && bit / 8 < 28;
         const bool head = bit / 8 < kLogHeadBytes;
         const uint64_t kept = back.records.size() + back.scan.damage->lost_records;
@@ -302,7 +302,7 @@ TEST(LogReader, ANewerVersionIsRefused) {
   EXPECT_EQ(scan.error().code, core::ErrorCode::kUnsupported);
 }
 
-// Names are anybody's bytes; and a file may hold what was once part of another.
+// Names are arbitrary bytes; and a file may hold what was once part of another.
 TEST(LogReader, BytesWithinRecordsAreNoFrames) {
   TestLog log;
   auto other = log.Begin(0);

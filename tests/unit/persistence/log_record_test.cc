@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What Decode says of one record with these bytes behind its length.
+// What Decode returns for one record with these bytes after its length.
 core::Status DecodeContent(const std::string& content) {
   std::string bytes;
   core::ByteWriter(bytes).PutString(content);

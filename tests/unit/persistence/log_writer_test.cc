@@ -239,7 +239,7 @@ class SlowDiskTest : public LogWriterTest, public testing::WithParamInterface<st
   Gate gate_;
 };
 
-// Whatever of this the disk takes its time for, what is acknowledged meanwhile is written, and survives a kill.
+// Whichever of these the disk is slow at, what is acknowledged in that time is written, and survives a kill.
 TEST_P(SlowDiskTest, HoldsUpNoWriting) {
   disk_->SetHook([this](const std::string& step) { gate_.Pass(step); });
   Begin(std::get<FsyncPolicy>(GetParam()));
@@ -318,7 +318,7 @@ TEST_F(LogWriterTest, WhatWaitsTooLongToBeWrittenLetsRepliesWait) {
 class LogWriterTroubleTest : public LogWriterTest, public testing::WithParamInterface<FsyncPolicy> {};
 
 // Each step of the disk in turn fails, half done or not at all, once or for a while: nothing is lost, nothing is there
-// twice, and whoever awaited it hears of it once it is mended.
+// twice, and every waiter is notified once the log has recovered.
 TEST_P(LogWriterTroubleTest, WhateverFailsIsMended) {
   for (const Fault::Kind kind : {Fault::Kind::kFail, Fault::Kind::kShortWrite, Fault::Kind::kFailFromOn}) {
     for (uint64_t step = 1;; ++step) {

@@ -34,7 +34,7 @@ core::Result<Manifest> RoundTrip(const Manifest& manifest) {
   return Read(disk);
 }
 
-// A payload under valid checksums, whatever it says.
+// A payload under valid checksums, whatever it holds.
 core::Result<Manifest> ReadPayload(const std::string& payload) {
   MemoryDisk disk;
   ChunkBuffer buffer;

@@ -234,7 +234,7 @@ TEST_F(RecoveryTest, ANewerVersionIsRefusedUnderEitherPolicy) {
 }
 
 TEST_F(RecoveryTest, WhatHasExpiredIsNeitherReadNorKept) {
-  Damage("/d/filters/3.filter", 100);  // whoever expired may as well be damaged
+  Damage("/d/filters/3.filter", 100);  // an expired filter's file may as well be damaged
   for (const uint64_t expired : {1, 0}) {
     TestServer server;
     server.keyspace.clock.now_ms += kThirdLivesMs;

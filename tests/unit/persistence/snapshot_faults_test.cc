@@ -30,7 +30,7 @@ void Change(TestServer& server) {
   AddItems(*server.keyspace.Make("new", 200), "e", 100);
 }
 
-// A server with a whole snapshot behind it and changes to save.
+// A server that has taken a whole snapshot and has changes to save.
 struct Scene {
   Scene() {
     EXPECT_TRUE(Ok(server.Start(disk, "/d", {.chunk_bytes = kChunkBytes})));
@@ -209,7 +209,7 @@ TEST(SnapshotFaults, LosingPowerDuringQuarantineLosesNothingMore) {
         expected.erase("removed");
       }
       EXPECT_EQ(restarted.contents(), expected);
-      bool kept = false;  // the damaged bytes are still there for whoever wants to look at them
+      bool kept = false;  // the damaged bytes are still there for inspection
       for (const auto& [path, content] : scene.memory.All())
         kept |= path.starts_with("/d/quarantine/") && content == bytes;
       EXPECT_TRUE(kept);

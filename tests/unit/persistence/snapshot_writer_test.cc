@@ -183,7 +183,7 @@ TEST_F(SnapshotWriterTest, ALargeFilterNeedsOneChunkOfMemory) {
   EXPECT_EQ(Recovered(), server_.contents());
 }
 
-// What was acknowledged before a save began is in it, whatever is added, made and removed meanwhile.
+// What was acknowledged before a save began is in it, whatever is added, made and removed during the save.
 TEST_F(SnapshotWriterTest, NothingAcknowledgedBeforeASaveIsMissing) {
   constexpr int kAdders = 2;
   constexpr int kSaves = 15;

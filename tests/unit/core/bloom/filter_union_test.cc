@@ -155,7 +155,7 @@ TEST_P(FilterUnionTest, TheBudgetMayRefuse) {
   EXPECT_EQ(Unite(one, budget_, SystemClock()).error().code, ErrorCode::kOutOfMemory);
 }
 
-// What was added before the call is in the union, whatever is added meanwhile.
+// What was added before the call is in the union, whatever is added during it.
 TEST_P(FilterUnionTest, InUse) {
   const auto a = Make(Params(100'000)), b = Make(Params(100'000));
   std::atomic<uint64_t> added{0};
@@ -206,7 +206,7 @@ TEST_P(FilterUnionTest, IntoOneThatIsTooShortOrTooSmallChangesNothing) {
   EXPECT_TRUE(UniteInto(*grown, shorter));
 }
 
-// Nothing that is added to the destination meanwhile is lost, and its items are told new once.
+// Nothing that is added to the destination during the union is lost, and each of its items is reported new once.
 TEST_P(FilterUnionTest, IntoOneInUse) {
   constexpr uint64_t kItems = 60'000;
   const auto destination = Make(Params(100'000)), source = Make(Params(100'000));

@@ -68,7 +68,7 @@ TEST_P(GrowthTest, TouchesNothingInProportionToItsSize) {
     const KeyHash hash = filter->HashOf(std::to_string(i));
     ASSERT_EQ(filter->Add({&hash, 1}, {&outcome, 1}), 1U);
     ASSERT_LE(outcome, AddOutcome::kAdded) << i;
-    // What else the process may do meanwhile is a page or two.
+    // Anything else the process does at the same time takes a page or two.
     ASSERT_LT(ResidentBytes() - std::min(before, ResidentBytes()), uint64_t{256} << 10) << i;
   }
 }

@@ -214,7 +214,8 @@ TEST_F(CuckooFilterTest, TheBudgetStopsGrowing) {
 // time.
 class Chains : public CuckooFilterTest, public testing::WithParamInterface<std::tuple<uint32_t, uint32_t, uint64_t>> {
  protected:
-  // An addition that was not stored: it and all that look like it stay for ever, and nobody may count on a removal.
+  // False for an addition that was not stored: it and all that look like it stay for ever, and cannot be removed
+  // reliably.
   static bool WasStored(const Filter& filter, uint64_t items_before) { return filter.ItemCount() != items_before; }
 };
 
@@ -285,7 +286,7 @@ TEST_F(CuckooThreads, NewIsToldToExactlyOne) {
   EXPECT_EQ(told, items);
 }
 
-// The table is so full that most insertions move others, and the others are asked for all the time.
+// The table is so full that most insertions move other fingerprints, and the others are looked up all the time.
 TEST_F(CuckooThreads, NothingIsMissedWhileItIsMoved) {
   constexpr uint64_t kLive = 1800, kPassing = 190;
   const auto filter = Make(0.01, kLive + kPassing + 1, 0);

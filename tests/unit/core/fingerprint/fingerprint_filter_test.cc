@@ -217,14 +217,14 @@ TEST_F(FingerprintFilterTest, HostileBodiesAreRefused) {
     return decoded ? "accepted" : decoded.error().message;
   };
   EXPECT_EQ(refusal(good), "accepted");
-  EXPECT_THAT(refusal(std::string(good.size(), '\xFF')), HasSubstr("behind the last slot"));
+  EXPECT_THAT(refusal(std::string(good.size(), '\xFF')), HasSubstr("after the last slot"));
   EXPECT_THAT(refusal(std::string(good.size(), '\0')), HasSubstr("other than the header says"));
   std::string full = good;
   for (size_t i = 0; i < 120; ++i) full[i] = '\xFF';
   EXPECT_THAT(refusal(full), HasSubstr("other than the header says"));
 }
 
-// Of many threads that add the same items, one is told each is new; readers never miss what was added before.
+// If many threads add the same items, exactly one gets "new" for each; readers never miss what was added before.
 TEST_F(FingerprintFilterTest, AddersAndReadersAtOnce) {
   constexpr uint64_t kItems = 60'000 / kSlowdown;
   constexpr int kAdders = 3;

@@ -106,7 +106,7 @@ TEST_F(FingerprintTableTest, NothingIsLostAtAnyWidth) {
   }
 }
 
-// The formula of the rate, and that of unordered tables beside it, against what a table says.
+// The formula of the rate, and that of unordered tables beside it, against what a table measures.
 TEST_F(FingerprintTableTest, RateAtEveryLoad) {
   constexpr uint64_t kSlots = 200'000;
   constexpr uint32_t kBits = 12;

@@ -215,7 +215,7 @@ TEST_F(RedisBloomFilterTest, ReadsAFilterOfVersion1) {
   EXPECT_FALSE(Has(filter, "baz"));
   EXPECT_EQ(filter.params().expansion, 2U);
 
-  // Written again, it is what today's RedisBloom can read: `growth` and `bits` are told.
+  // Written again, it is what today's RedisBloom can read: `growth` and `bits` are set.
   fields.growth = 2;
   fields.sub_filter[0].bits = 1024;
   EXPECT_EQ(ToHex(filter.Header()), ToHex(fields.Encode()));

@@ -309,7 +309,7 @@ TEST_F(RedisCuckooTest, ADumpComesBackAndGoesOnAlike) {
   EXPECT_EQ(EncodeRedisCuckooHeader(copy.Header()), EncodeRedisCuckooHeader(filter->Header()));
 }
 
-// Whoever dumps while items come and go, as RedisBloom lets him, gets a header of another moment than the body.
+// A dump taken while items come and go, which RedisBloom allows, has a header of another moment than its body.
 TEST_F(RedisCuckooTest, ItemsOfADumpAreThoseOfItsBody) {
   RedisCuckooHeader header{.items = 3, .buckets = 4, .bucket_size = 2, .max_iterations = 20, .expansion = 1};
   auto decoder = OpenRedisCuckooDump(header, budget_);

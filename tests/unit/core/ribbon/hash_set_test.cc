@@ -81,7 +81,7 @@ TEST(HashSet, RefusedMemoryChangesNothing) {
   EXPECT_EQ(LogOf(*set), hashes);
 }
 
-// Somebody who knows the seed may choose items whose hashes share their top bits.
+// An attacker who knows the seed may choose items whose hashes share their top bits.
 TEST(HashSet, ChosenHashesDoNotMakeTheDirectoryGrowWithoutBound) {
   MemoryBudget budget;
   const auto set = std::move(HashSet::Make(budget).value());
@@ -106,7 +106,7 @@ TEST(HashSet, NothingIsMissedWhileItGrows) {
     readers.emplace_back([&, t] {
       std::mt19937_64 random(t);
       for (size_t there; (there = told.load(std::memory_order_relaxed)) < hashes.size();) {
-        // The size, not a lock, says what must be found.
+        // The size, not a lock, determines what must be found.
         const uint64_t least = set->size();
         if (least == 0) continue;
         missed += set->Contains(hashes[random() % least]) ? 0 : 1;

@@ -270,7 +270,7 @@ TEST_F(RibbonStagingTest, HostileRecordsOfShardsAreRefused) {
   EXPECT_THAT(with(1, record[1] | uint64_t{0xFFFFFF} << 24), HasSubstr("split"));
   EXPECT_THAT(with(3, record[3] + 64), HasSubstr("as long as"));
   EXPECT_THAT(with(3, (record[3] & ~uint64_t{0xFFFFFF}) | 0xFFFFC0), HasSubstr("longer than it is"));
-  EXPECT_THAT(with(body.size() / 8 - 1, 1), HasSubstr("behind the last shard"));
+  EXPECT_THAT(with(body.size() / 8 - 1, 1), HasSubstr("after the last shard"));
 }
 
 TEST_F(RibbonStagingTest, HostileHashesAreRefused) {

@@ -167,7 +167,7 @@ TEST_F(WindowThreads, ReadersNeverMissWhatIsInTheWindow) {
     seen = published.load(std::memory_order_acquire);
     const uint64_t first = seen < kRecent ? 0 : seen - kRecent;
     const size_t found = Found(*filter, first, seen - first);
-    // Only if the writer did not run out of the window meanwhile.
+    // Only if the writer has not moved past the window since.
     if (published.load(std::memory_order_acquire) - first < 700) missed += seen - first - found;
   }
   writer.join();

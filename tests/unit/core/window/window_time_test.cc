@@ -164,7 +164,7 @@ TEST_F(WindowOfTime, ARestartKeepsAges) {
   EXPECT_EQ(Found(*filter, 15, 15), 15U);
   EXPECT_EQ(Found(*filter, 0, 5), 0U);
   EXPECT_EQ(AddOne(*filter, 0), kAdded);
-  clock.now_ms -= 1'000'000;  // and a clock that was behind after the restart shortens nothing
+  clock.now_ms -= 1'000'000;  // and a clock that was set back before the restart shortens nothing
   filter = Restart(*filter);
   EXPECT_EQ(Found(*filter, 15, 15), 15U);
 }
