@@ -5,6 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "core/hash/sip_hash.h"
+
 namespace bitsieve::core {
 
 namespace {
@@ -138,9 +140,17 @@ FilterParams GetAllParams(ByteReader& in) {
   return params;
 }
 
+// Asking the system takes longer than making a small filter: a pseudo-random function of a counter, under a key that is
+// asked for once, gives numbers that are as hard to foresee.
 uint64_t RandomSeed() {
-  std::random_device device;
-  return static_cast<uint64_t>(device()) << 32 | device();
+  const auto draw = [] {
+    std::random_device device;
+    return static_cast<uint64_t>(device()) << 32 | device();
+  };
+  thread_local const SipKey key{draw(), draw()};
+  thread_local uint64_t counter = 0;
+  ++counter;
+  return SipHash({reinterpret_cast<const char*>(&counter), sizeof counter}, key).low;
 }
 
 }  // namespace bitsieve::core

@@ -80,7 +80,7 @@ FilterParams GetParams(ByteReader& in, FilterType type);
 void PutAllParams(ByteWriter& out, const FilterParams& params);
 FilterParams GetAllParams(ByteReader& in);
 
-// A seed from the system's randomness.
+// A seed that cannot be foreseen: made from a secret of the calling thread, which comes from the system's randomness.
 uint64_t RandomSeed();
 
 }  // namespace bitsieve::core

@@ -36,7 +36,7 @@ struct Entry {
   uint64_t epoch = 0;              // if it is the present one, a collection under way passes the entry over
 };
 
-// The clock is asked only about what has an expiry.
+// The clock is read only for entries that have an expiry.
 inline bool IsDue(const Entry& entry, const core::Clock& clock) {
   return entry.expires_ms != 0 && entry.expires_ms <= clock.WallMs();
 }
@@ -67,7 +67,7 @@ struct Registry::Shard {
   uint64_t visited = 0;  // the epoch of the latest collection that has visited it
 };
 
-// Every kLocks-th shard, and what there is to know of all entries in them.
+// Every kLocks-th shard, and the totals over all entries in them.
 struct alignas(64) Registry::Lock {
   // Of the registry.
   Shard& ShardOf(size_t shard) BITSIEVE_REQUIRES(mutex) { return shards[shard / kLocks]; }
@@ -113,7 +113,8 @@ class BITSIEVE_SCOPED_CAPABILITY Registry::TwoLocked {
   Lock* const second_;
 };
 
-// Holds all locks, which are its range. The analysis cannot follow that many: who uses one says so by AssertHeld.
+// Holds all locks, which are its range. The analysis cannot follow that many: code that uses one states it with
+// AssertHeld.
 class Registry::AllLocked {
  public:
   explicit AllLocked(const Registry& registry) : locks_(registry.locks_.get(), kLocks) {
@@ -169,8 +170,8 @@ class Registry::View {
     created_.Note(name.hash);
     registry_.size_.fetch_add(1, std::memory_order_relaxed);
   }
-  // Before an entry is changed, moved or taken out, and before the log is told: keeps it for a collection that has not
-  // visited this shard yet.
+  // Called before an entry is changed, moved or taken out, and before that is logged: keeps the entry for a collection
+  // that has not visited this shard yet.
   void Keep(Map::iterator entry) {
     auto& [name, value] = *entry;
     if (value.epoch == epoch_) return;
@@ -206,6 +207,7 @@ class Registry::View {
 
   // The node of this name if its time has come; else an empty one.
   Node TakeIfDue(const Name& name) {
+    if (expiries_.next_ms() == ExpiryIndex::kNever) return Node();
     const auto found = map_.find(name);
     return found != map_.end() && IsDue(found->second, registry_.clock_) ? TakeExpired(found) : Node();
   }
@@ -262,8 +264,8 @@ class Registry::View {
   KeyspaceLog* const log_;
 };
 
-// A name whose time had come and that was taken out. Made before a lock is taken, it dies, and tells, after that is
-// gone.
+// A name that expired and was taken out. Made before a lock is taken, it is destroyed, and reports the name, after the
+// lock is released.
 class Registry::ExpiredName {
  public:
   explicit ExpiredName(const Registry& registry) : registry_(registry) {}
@@ -289,7 +291,7 @@ struct Registry::Remains {
 // do. Thread-safe.
 class Registry::Reaper {
  public:
-  // `sweep` removes what has expired and tells whether anything is left that will.
+  // `sweep` removes what has expired and returns whether anything is left that will.
   explicit Reaper(std::function<bool()> sweep) : sweep_(std::move(sweep)) {}
   ~Reaper() {
     {

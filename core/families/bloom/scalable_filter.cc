@@ -14,6 +14,29 @@ namespace {
 
 constexpr size_t kChunk = 64;  // hashes handled at a time, so that scratch space is small and on the stack
 
+// As the layout's shape_for. Sizing takes tens of microseconds, and most filters of a server are sized alike: each
+// thread keeps the shapes that it worked out last.
+SubFilterShape ShapeFor(const SubFilterLayout& layout, uint64_t capacity, double rate, const FilterParams& params) {
+  struct Sized {
+    const SubFilterLayout* layout = nullptr;
+    uint64_t capacity = 0;
+    double rate = 0;
+    OwnParams own = {};
+    SubFilterShape shape = {};
+  };
+  thread_local std::array<Sized, 16> latest;
+  thread_local size_t oldest = 0;
+  for (const Sized& each : latest) {
+    if (each.layout == &layout && each.capacity == capacity && each.rate == rate && each.own == params.own) {
+      return each.shape;
+    }
+  }
+  Sized& sized = latest[oldest];
+  oldest = (oldest + 1) % latest.size();
+  sized = {&layout, capacity, rate, params.own, layout.shape_for(capacity, rate, params)};
+  return sized.shape;
+}
+
 }  // namespace
 
 uint64_t ScalableFilter::OverheadBytes() { return sizeof(ScalableFilter) + sizeof(SubFilter) + 64; }
@@ -47,14 +70,14 @@ Result<SubFilterShape> ScalableFilter::FirstShape(const ChainType& type, const F
   if (rate < kMinSubFilterRate) {
     return Fail(ErrorCode::kInvalidArgument, "error rate of the first sub-filter would be below 1e-15");
   }
-  return type.layout.shape_for(params.capacity, rate, params);
+  return ShapeFor(type.layout, params.capacity, rate, params);
 }
 
 std::optional<SubFilterShape> ScalableFilter::NextShape(const SubFilter& newest) const {
   const double rate = RateOfSubFilter(params(), newest.index() + 1);
   if (rate < kMinSubFilterRate) return std::nullopt;
   const uint64_t capacity = CapacityOfNextSubFilter(params(), newest.capacity(), newest.total_capacity());
-  return type_.layout.shape_for(capacity, rate, params());
+  return ShapeFor(type_.layout, capacity, rate, params());
 }
 
 Status ScalableFilter::Append(std::unique_ptr<SubFilter> sub_filter) {

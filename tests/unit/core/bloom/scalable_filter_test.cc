@@ -191,7 +191,7 @@ TEST_P(ScalableFilterTest, CapacityIsExactUnderRacingThreads) {
   EXPECT_EQ(filter->ItemCount(), 5000U);
 }
 
-// No item that a reader was told of is ever missing, whoever else is adding.
+// No item that a reader knows to be added is ever missing, whatever other threads add.
 TEST_P(ScalableFilterTest, ReadersNeverMissWhatWasAdded) {
   const auto filter = Make(0.01, 128, 2);
   constexpr uint64_t kItems = 30'000;
@@ -214,6 +214,28 @@ TEST_P(ScalableFilterTest, ReadersNeverMissWhatWasAdded) {
   writer.join();
   other.join();
   EXPECT_FALSE(missed);
+}
+
+// More than are remembered, and each of them twice.
+TEST(ScalableFilterShapes, AreThoseOfTheirParametersHoweverManyAreInUse) {
+  MemoryBudget budget;
+  FilterParams params;
+  for (int round = 0; round < 2; ++round) {
+    for (const FilterType type : {kBlockedType, kClassicType, kCountingType}) {
+      for (uint64_t capacity = 100; capacity < 105; ++capacity) {
+        for (const double rate : {0.01, 0.02}) {
+          for (const uint32_t counter_bits : {4U, 8U}) {
+            params = {.type = type, .error_rate = rate, .capacity = capacity};
+            if (type == kCountingType) SetCounterBits(params, counter_bits);
+            const auto filter = MakeFilter(params, budget, SystemClock());
+            ASSERT_TRUE(filter);
+            const SubFilterShape shape = static_cast<const ScalableFilter&>(**filter).AllSubFilters()[0]->shape();
+            EXPECT_EQ(shape, shape.layout->shape_for(capacity, RateOfSubFilter(params, 0), params));
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
+#include <thread>
+#include <vector>
 
 #include "core/families/bloom/bloom_types.h"
 
@@ -55,10 +59,18 @@ TEST(FilterParams, SharesFollowThePurpose) {
   EXPECT_DOUBLE_EQ(params.first_share, 1);
 }
 
-TEST(RandomSeed, Differs) {
+TEST(RandomSeed, DiffersFromCallToCallAndFromThreadToThread) {
+  constexpr size_t kThreads = 4;
+  constexpr size_t kCalls = 1000;
+  std::vector<std::vector<uint64_t>> drawn(kThreads);
+  std::vector<std::thread> threads;
+  for (std::vector<uint64_t>& mine : drawn) {
+    threads.emplace_back([&mine] { std::generate_n(std::back_inserter(mine), kCalls, RandomSeed); });
+  }
+  for (std::thread& thread : threads) thread.join();
   std::set<uint64_t> seeds;
-  for (int i = 0; i < 100; ++i) seeds.insert(RandomSeed());
-  EXPECT_EQ(seeds.size(), 100U);
+  for (const std::vector<uint64_t>& mine : drawn) seeds.insert(mine.begin(), mine.end());
+  EXPECT_EQ(seeds.size(), kThreads * kCalls);
 }
 
 }  // namespace
