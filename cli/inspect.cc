@@ -1,9 +1,8 @@
-#include "cli/inspect.h"
-
 #include <iostream>
 #include <memory>
 #include <string>
 
+#include "cli/commands.h"
 #include "server/persistence/disk/posix_disk.h"
 #include "server/persistence/inspect/inspection.h"
 #include "server/persistence/inspect/inspection_report.h"

@@ -6,11 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/inspect.h"
-#include "cli/ping.h"
-#include "cli/serve.h"
-#include "cli/version.h"
+#include "cli/commands.h"
 #include "core/base/quote.h"
 
 namespace bitsieve::cli {

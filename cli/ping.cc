@@ -1,12 +1,15 @@
-#include "cli/ping.h"
-
 #include <algorithm>
 #include <asio/ip/tcp.hpp>
+#include <chrono>
+#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 
+#include "cli/commands.h"
 #include "cli/configuration.h"
 #include "core/base/quote.h"
 
@@ -35,8 +38,7 @@ std::string ReceiveLine(Stream& stream) {
   return line;
 }
 
-}  // namespace
-
+// Sends PING and waits for the answer, all within `timeout`. The error states which step failed.
 Outcome Ping(const std::string& host, uint16_t port, std::chrono::milliseconds timeout) {
   Stream stream;
   stream.expires_after(timeout);
@@ -49,8 +51,6 @@ Outcome Ping(const std::string& host, uint16_t port, std::chrono::milliseconds t
   if (line.starts_with(kLoading)) return tl::unexpected<std::string>("loading: it is up, and not ready yet");
   return tl::unexpected("answered " + core::Quoted(line.substr(0, line.find_first_of("\r\n"))) + ", not \"+PONG\"");
 }
-
-namespace {
 
 struct PingArguments {
   config::Flags flags;

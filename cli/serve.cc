@@ -1,8 +1,7 @@
-#include "cli/serve.h"
-
 #include <iostream>
 #include <memory>
 
+#include "cli/commands.h"
 #include "cli/configuration.h"
 #include "config/flags.h"
 #include "config/option_table.h"

@@ -1,6 +1,6 @@
-#include "cli/version.h"
-
 #include <iostream>
+
+#include "cli/commands.h"
 
 namespace bitsieve::cli {
 

@@ -96,11 +96,11 @@ void AddItems(CommandContext& context, core::Filter& filter, Arguments items) {
   for (size_t done = 0; done < items.size(); done += kItemChunk) {
     const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
     context.AwaitImage(filter);
-    const size_t told = filter.Add(HashItems(filter, chunk, hashes), std::span(outcomes.data(), chunk.size()));
-    for (size_t i = 0; i < told; ++i) WriteOutcome(context, outcomes[i]);
-    notice.Look(std::span(outcomes).first(told));
-    if (told > 0 && outcomes[told - 1] == AddOutcome::kFull) {
-      ShortenArray(context.reply, start, items.size(), done + told);
+    const size_t written = filter.Add(HashItems(filter, chunk, hashes), std::span(outcomes.data(), chunk.size()));
+    for (size_t i = 0; i < written; ++i) WriteOutcome(context, outcomes[i]);
+    notice.Look(std::span(outcomes).first(written));
+    if (written > 0 && outcomes[written - 1] == AddOutcome::kFull) {
+      ShortenArray(context.reply, start, items.size(), done + written);
       break;
     }
   }
@@ -135,10 +135,10 @@ void AnswerAdds(CommandContext& context, core::Filter& filter, std::span<const K
   std::array<AddOutcome, kMaxRun> outcomes;
   AddNotice notice(context, filter);
   while (!hashes.empty()) {
-    const size_t told = filter.Add(hashes, std::span(outcomes.data(), hashes.size()));
-    for (size_t i = 0; i < told; ++i) WriteOutcome(context, outcomes[i]);
-    notice.Look(std::span(outcomes).first(told));
-    hashes = hashes.subspan(told);
+    const size_t written = filter.Add(hashes, std::span(outcomes.data(), hashes.size()));
+    for (size_t i = 0; i < written; ++i) WriteOutcome(context, outcomes[i]);
+    notice.Look(std::span(outcomes).first(written));
+    hashes = hashes.subspan(written);
   }
   notice.PublishEach();
 }

@@ -21,13 +21,13 @@ using core::KeyHash;
 // Filters looked up together: as many cache misses overlap as the processor allows.
 constexpr size_t kChunk = 64;
 
-void TellPresence(CommandContext& context, bool present) {
+void WriteFound(CommandContext& context, bool present) {
   ++(present ? context.tally.hits : context.tally.misses);
   context.reply.Boolean(present);
 }
 
 // Each filter hashes with its own seed, and all start loading before the first is looked up.
-void AskFilters(CommandContext& context, std::string_view item, Arguments names) {
+void LookUpInFilters(CommandContext& context, std::string_view item, Arguments names) {
   std::array<FilterPtr, kChunk> filters;
   std::array<KeyHash, kChunk> hashes;
   for (size_t i = 0; i < names.size(); ++i) {
@@ -43,7 +43,7 @@ void AskFilters(CommandContext& context, std::string_view item, Arguments names)
     }
     uint8_t present = 0;
     filters[i]->MayContain({&hashes[i], 1}, {&present, 1});
-    TellPresence(context, present != 0);
+    WriteFound(context, present != 0);
   }
 }
 
@@ -51,7 +51,7 @@ void ExistsIn(CommandContext& context) {
   const Arguments names = context.arguments.subspan(2);
   context.reply.ArrayHeader(names.size());
   for (size_t done = 0; done < names.size(); done += kChunk) {
-    AskFilters(context, context.arguments[1], names.subspan(done, std::min(kChunk, names.size() - done)));
+    LookUpInFilters(context, context.arguments[1], names.subspan(done, std::min(kChunk, names.size() - done)));
   }
 }
 

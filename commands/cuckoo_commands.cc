@@ -72,11 +72,12 @@ void AnswerAdds(CommandContext& context, core::Filter& filter, std::span<const K
   }
   std::array<AddOutcome, kMaxRun> outcomes;
   AddNotice notice(context, filter, false);
-  const size_t told = cuckoo->Insert(hashes, presence, MostFilters(context), std::span(outcomes.data(), hashes.size()));
-  for (size_t i = 0; i < told; ++i) WriteOutcome(context, outcomes[i]);
-  for (size_t i = told; i < hashes.size(); ++i) context.Error(wire::kMaxExpansionsReached);
-  std::fill(outcomes.begin() + static_cast<ptrdiff_t>(told), outcomes.begin() + static_cast<ptrdiff_t>(hashes.size()),
-            AddOutcome::kCannotGrow);
+  const size_t written =
+      cuckoo->Insert(hashes, presence, MostFilters(context), std::span(outcomes.data(), hashes.size()));
+  for (size_t i = 0; i < written; ++i) WriteOutcome(context, outcomes[i]);
+  for (size_t i = written; i < hashes.size(); ++i) context.Error(wire::kMaxExpansionsReached);
+  std::fill(outcomes.begin() + static_cast<ptrdiff_t>(written),
+            outcomes.begin() + static_cast<ptrdiff_t>(hashes.size()), AddOutcome::kCannotGrow);
   notice.Look(std::span(outcomes).first(hashes.size()));
   notice.PublishEach();
 }
@@ -120,11 +121,11 @@ void InsertItems(CommandContext& context, RedisCuckoo& cuckoo, Arguments items) 
   context.reply.ArrayHeader(items.size());
   for (size_t done = 0; done < items.size(); done += kItemChunk) {
     const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
-    const std::span told(outcomes.data(), chunk.size());
+    const std::span written(outcomes.data(), chunk.size());
     context.AwaitImage(cuckoo);
-    cuckoo.Insert(HashItems(cuckoo, chunk, hashes), presence, kNoLimit, told);
-    for (const AddOutcome outcome : told) WriteInserted<presence>(context, outcome);
-    notice.Look(told);
+    cuckoo.Insert(HashItems(cuckoo, chunk, hashes), presence, kNoLimit, written);
+    for (const AddOutcome outcome : written) WriteInserted<presence>(context, outcome);
+    notice.Look(written);
   }
   notice.PublishOnce();
 }
@@ -280,7 +281,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
      .complexity = "O(sub-filters)",
-     .summary = "Tells whether an item is in a cuckoo filter: 0 definitely not, 1 probably.",
+     .summary = "Whether an item is in a cuckoo filter: 0 definitely not, 1 probably.",
      .syntax = "key item",
      .notes = "0 if there is no such filter, or if it is of another type.",
      .items_handler = AnswerExists,

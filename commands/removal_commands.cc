@@ -18,11 +18,11 @@ using core::KeyHash;
 // Returns how many were removed.
 size_t Remove(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
   std::array<uint8_t, kMaxRun> removed;
-  const std::span told(removed.data(), filter.Remove(hashes, std::span(removed.data(), hashes.size())));
-  for (const uint8_t each : told) context.reply.Boolean(each != 0);
-  for (size_t i = told.size(); i < hashes.size(); ++i) context.Error(wire::kOutOfMemory);
+  const std::span written(removed.data(), filter.Remove(hashes, std::span(removed.data(), hashes.size())));
+  for (const uint8_t each : written) context.reply.Boolean(each != 0);
+  for (size_t i = written.size(); i < hashes.size(); ++i) context.Error(wire::kOutOfMemory);
   CompactIfDue(context, filter);
-  return static_cast<size_t>(std::ranges::count_if(told, [](uint8_t each) { return each != 0; }));
+  return static_cast<size_t>(std::ranges::count_if(written, [](uint8_t each) { return each != 0; }));
 }
 
 void AnswerRemovals(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {

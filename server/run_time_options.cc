@@ -7,7 +7,7 @@ RunTimeOptions::RunTimeOptions(config::Options options, Check check, Apply apply
   apply_(options_);
 }
 
-void RunTimeOptions::Tell(const Apply& user) const {
+void RunTimeOptions::Notify(const Apply& user) const {
   const core::LockGuard lock(mutex_);
   user(options_);
 }

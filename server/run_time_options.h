@@ -26,7 +26,7 @@ class RunTimeOptions {
   RunTimeOptions(config::Options options, Check check, Apply apply);
 
   // Passes the values to a user that is created later; no change can happen during the call.
-  void Tell(const Apply& user) const;
+  void Notify(const Apply& user) const;
   // As in config::MatchOptions.
   std::vector<std::pair<std::string, std::string>> Match(std::string_view glob) const;
   // As in config::SetOptionsAtRunTime, and the outcome of Check. No other change comes in between.

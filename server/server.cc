@@ -216,7 +216,7 @@ void Server::OnLoaded(core::Result<Recovery> recovery) {
     return main_.stop();
   }
   ReportRecovery(recovery->report);
-  run_time_options_->Tell([&](const config::Options& options) {
+  run_time_options_->Notify([&](const config::Options& options) {
     LimitMemory(options);
     loaded_ = storage_.Begin(std::move(*recovery), options);
   });

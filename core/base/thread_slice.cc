@@ -22,7 +22,7 @@ struct SchedulingAttributes {
 
 }  // namespace
 
-void AskForShortSlices() {
+void RequestShortSlices() {
   constexpr uint64_t kSliceNs = 500'000;
   SchedulingAttributes attributes;
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;

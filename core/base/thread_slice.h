@@ -5,6 +5,6 @@ namespace bitsieve::core {
 
 // For a thread that mostly waits, and then works for a short time: it gets a core sooner once it has work, before
 // threads that compute for long. Advice: Linux before 6.12 does not know it.
-void AskForShortSlices();
+void RequestShortSlices();
 
 }  // namespace bitsieve::core

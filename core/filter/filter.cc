@@ -49,7 +49,7 @@ void Filter::ReportAdded(std::span<const KeyHash> hashes, std::span<const AddOut
   for (size_t i = 0; i < hashes.size(); ++i) {
     changed[i] = outcomes[i] == AddOutcome::kAdded || (repeats && outcomes[i] == AddOutcome::kPresent);
   }
-  Tell(&ChangeListener::OnAdded, hashes, std::span(changed).first(hashes.size()), reserved);
+  Notify(&ChangeListener::OnAdded, hashes, std::span(changed).first(hashes.size()), reserved);
 }
 
 size_t Filter::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept {
@@ -62,7 +62,7 @@ size_t Filter::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> remove
     pristine_ = false;
     ChangeMeter::Count(count - static_cast<size_t>(std::count(here.begin(), here.end(), uint8_t{0})));
     if (listener_ == nullptr) continue;
-    Tell(&ChangeListener::OnRemoved, hashes.subspan(done, count), here, count);
+    Notify(&ChangeListener::OnRemoved, hashes.subspan(done, count), here, count);
   }
   return hashes.size();
 }
@@ -72,17 +72,17 @@ void Filter::NoteChanged() {
   ChangeMeter::Count(1);
 }
 
-void Filter::Tell(Report report, std::span<const KeyHash> hashes, std::span<const uint8_t> changed,
-                  size_t reserved) noexcept {
-  std::array<KeyHash, kChunk> told;
+void Filter::Notify(Report report, std::span<const KeyHash> hashes, std::span<const uint8_t> changed,
+                    size_t reserved) noexcept {
+  std::array<KeyHash, kChunk> changed_hashes;
   size_t count = 0;
   // Without a branch, since it would be unpredictable for random items.
   for (size_t i = 0; i < hashes.size(); ++i) {
-    told[count] = hashes[i];
+    changed_hashes[count] = hashes[i];
     count += changed[i] != 0;
   }
   if (count == 0) return listener_->Release(reserved);
-  (listener_->*report)({id_, ++sequence_, TimeOfChange(), std::span(told).first(count)}, reserved);
+  (listener_->*report)({id_, ++sequence_, TimeOfChange(), std::span(changed_hashes).first(count)}, reserved);
 }
 
 std::unique_ptr<FilterImage> Filter::Capture(const ImagePool& pool) const {

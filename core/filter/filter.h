@@ -26,7 +26,7 @@
 #include "core/base/spin_lock.h"
 #include "core/filter/filter_params.h"
 #include "core/hash/key_hash.h"
-#include "core/memory/image_pool.h"
+#include "core/memory/image_part.h"
 
 namespace bitsieve::core {
 
@@ -88,7 +88,7 @@ class FilterImage {
   virtual uint64_t body_bytes() const = 0;
   // Copies body bytes [offset, offset + out.size()), which lie within the body and after everything read before:
   // reading goes forward. Returns kOutOfMemory once there is no memory to keep what is about to change: the image is
-  // then lost. That cannot happen with a patient pool (image_pool.h).
+  // then lost. That cannot happen with a patient pool (image_part.h).
   virtual Status Read(uint64_t offset, std::span<std::byte> out) = 0;
 
   // Of the moment.
@@ -271,8 +271,8 @@ class Filter {
                                                     const Clock& clock);
 
   using Report = void (ChangeListener::*)(const Change&, size_t reserved) noexcept;
-  void Tell(Report report, std::span<const KeyHash> hashes, std::span<const uint8_t> changed, size_t reserved) noexcept
-      BITSIEVE_REQUIRES(writers_);
+  void Notify(Report report, std::span<const KeyHash> hashes, std::span<const uint8_t> changed,
+              size_t reserved) noexcept BITSIEVE_REQUIRES(writers_);
 
   const FilterParams params_;
   const FilterTypeRow& type_;

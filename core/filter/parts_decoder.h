@@ -10,7 +10,7 @@
 #include <memory>
 #include <span>
 
-#include "core/filter/filter_decoder.h"
+#include "core/filter/filter_factory.h"
 
 namespace bitsieve::core {
 

@@ -17,7 +17,6 @@
 
 #include "core/base/memory_budget.h"
 #include "core/memory/image_part.h"
-#include "core/memory/image_pool.h"
 
 namespace bitsieve::core {
 

@@ -5,7 +5,6 @@
 #include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/client_name.h"
-#include "server/commands/module_list.h"
 #include "server/commands/server_identity.h"
 #include "server/dispatch/transaction.h"
 #include "server/namespace.h"

@@ -70,7 +70,7 @@ void Persist(ServerContext& context) {
 }
 
 // -2: no such name; -1: it never ends. Else its end relative to `base_ms`, rounded to the unit.
-void TellExpiry(ServerContext& context, int64_t unit_ms, int64_t base_ms) {
+void WriteExpiry(ServerContext& context, int64_t unit_ms, int64_t base_ms) {
   const std::optional<int64_t> expires_ms = context.keyspace().ExpiryOf(context.arguments[1]);
   if (!expires_ms) return context.reply.Integer(-2);
   if (*expires_ms == 0) return context.reply.Integer(-1);
@@ -79,17 +79,17 @@ void TellExpiry(ServerContext& context, int64_t unit_ms, int64_t base_ms) {
   context.reply.Integer(ms / unit_ms + (up ? 1 : 0));
 }
 
-void TimeToLive(ServerContext& context) { TellExpiry(context, kMsPerSecond, context.keyspace().WallMs()); }
-void TimeToLiveMs(ServerContext& context) { TellExpiry(context, 1, context.keyspace().WallMs()); }
-void ExpireTime(ServerContext& context) { TellExpiry(context, kMsPerSecond, 0); }
-void ExpireTimeMs(ServerContext& context) { TellExpiry(context, 1, 0); }
+void TimeToLive(ServerContext& context) { WriteExpiry(context, kMsPerSecond, context.keyspace().WallMs()); }
+void TimeToLiveMs(ServerContext& context) { WriteExpiry(context, 1, context.keyspace().WallMs()); }
+void ExpireTime(ServerContext& context) { WriteExpiry(context, kMsPerSecond, 0); }
+void ExpireTimeMs(ServerContext& context) { WriteExpiry(context, 1, 0); }
 
 constexpr KeyPositions kFirst{1, 1, 1};
 constexpr std::string_view kExpireNotes =
     "NX: only a name that has no expiry; XX: only one that has; GT, LT: only to a later, a sooner end (a name without "
     "an expiry ends after any other). An end that is past removes the filter. RENAME carries an expiry along, BF.CLEAR "
     "keeps it, snapshots hold it.";
-constexpr std::string_view kTellNotes = "-1 if it has no expiry, -2 if there is no such filter.";
+constexpr std::string_view kExpiryNotes = "-1 if it has no expiry, -2 if there is no such filter.";
 
 constexpr CommandRow ExpireRow(std::string_view name, std::string_view since, std::string_view summary,
                                std::string_view syntax, Handler handler) {
@@ -107,7 +107,8 @@ constexpr CommandRow ExpireRow(std::string_view name, std::string_view since, st
           .handler = handler};
 }
 
-constexpr CommandRow TellRow(std::string_view name, std::string_view since, std::string_view summary, Handler handler) {
+constexpr CommandRow ExpiryRow(std::string_view name, std::string_view since, std::string_view summary,
+                               Handler handler) {
   return {.name = name,
           .arity = 2,
           .flags = kReadOnly | kFast,
@@ -117,7 +118,7 @@ constexpr CommandRow TellRow(std::string_view name, std::string_view since, std:
           .complexity = "O(1)",
           .summary = summary,
           .syntax = "key",
-          .notes = kTellNotes,
+          .notes = kExpiryNotes,
           .handler = handler};
 }
 
@@ -141,11 +142,11 @@ constexpr CommandRow kRows[] = {
      .summary = "Takes a filter's expiry away: 1 if it had one, else 0.",
      .syntax = "key",
      .handler = On<Persist>},
-    TellRow("ttl", "1.0.0", "In how many seconds a filter will be removed.", On<TimeToLive>),
-    TellRow("pttl", "2.6.0", "In how many milliseconds a filter will be removed.", On<TimeToLiveMs>),
-    TellRow("expiretime", "7.0.0", "The Unix time in seconds at which a filter will be removed.", On<ExpireTime>),
-    TellRow("pexpiretime", "7.0.0", "The Unix time in milliseconds at which a filter will be removed.",
-            On<ExpireTimeMs>),
+    ExpiryRow("ttl", "1.0.0", "In how many seconds a filter will be removed.", On<TimeToLive>),
+    ExpiryRow("pttl", "2.6.0", "In how many milliseconds a filter will be removed.", On<TimeToLiveMs>),
+    ExpiryRow("expiretime", "7.0.0", "The Unix time in seconds at which a filter will be removed.", On<ExpireTime>),
+    ExpiryRow("pexpiretime", "7.0.0", "The Unix time in milliseconds at which a filter will be removed.",
+              On<ExpireTimeMs>),
 };
 
 }  // namespace

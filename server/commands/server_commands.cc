@@ -13,7 +13,7 @@
 #include "server/commands/help.h"
 #include "server/commands/info_report.h"
 #include "server/commands/metric_table.h"
-#include "server/commands/module_list.h"
+#include "server/commands/server_identity.h"
 #include "server/commands/weigh_server.h"
 #include "server/namespace.h"
 
@@ -97,9 +97,9 @@ void ConfigGet(ServerContext& context) {
   std::vector<NameAndValue> found;
   for (const std::string_view pattern : context.arguments.subspan(2)) {
     for (NameAndValue& option : context.control().GetOptions(pattern)) {
-      const bool told =
+      const bool listed =
           std::ranges::any_of(found, [&](const NameAndValue& other) { return other.first == option.first; });
-      if (!told) found.push_back(std::move(option));
+      if (!listed) found.push_back(std::move(option));
     }
   }
   context.reply.MapHeader(found.size());

@@ -1,8 +1,10 @@
-// server_identity.h: what the server calls itself on the wire. Thread-safe: constants.
+// server_identity.h: what the server calls itself on the wire. Thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+
+#include "protocol/reply_writer.h"
 
 namespace bitsieve::server {
 
@@ -13,5 +15,19 @@ inline constexpr std::string_view kRedisVersion = "7.4.0";
 // The RedisBloom whose commands and replies are followed: 2.8.12.
 inline constexpr std::string_view kModuleName = "bf";
 inline constexpr int64_t kModuleVersion = 20812;
+
+// The modules that clients look for before they use BF.*: one, named like RedisBloom.
+inline void WriteModuleList(protocol::ReplyWriter& reply) {
+  reply.ArrayHeader(1);
+  reply.MapHeader(4);
+  reply.BulkString("name");
+  reply.BulkString(kModuleName);
+  reply.BulkString("ver");
+  reply.Integer(kModuleVersion);
+  reply.BulkString("path");
+  reply.BulkString("");
+  reply.BulkString("args");
+  reply.ArrayHeader(0);
+}
 
 }  // namespace bitsieve::server

@@ -15,7 +15,7 @@
 namespace bitsieve::server {
 namespace {
 
-void TellQueued(Session& session) {
+void UpdateQueued(Session& session) {
   const int32_t queued = session.in_multi ? static_cast<int32_t>(session.queued.size()) : -1;
   session.client->queued_commands.store(queued, std::memory_order_relaxed);
 }
@@ -37,7 +37,7 @@ void LetGoOfQueue(Session& session) {
 void Multi(ServerContext& context) {
   if (context.session.in_multi) return context.Error(wire::kNestedMulti);
   context.session.in_multi = true;
-  TellQueued(context.session);
+  UpdateQueued(context.session);
   context.reply.Ok();
 }
 
@@ -169,7 +169,7 @@ bool QueueCommand(ServerContext& context) {
   const KeptArguments& command = session.queued.emplace_back(context);
   if (session.queued_bytes + command.memory_bytes() > limit) return false;
   session.queued_bytes += command.memory_bytes();
-  TellQueued(session);
+  UpdateQueued(session);
   return true;
 }
 
@@ -184,7 +184,7 @@ void EndTransaction(Session& session) {
   session.watches.Clear();
   session.client->watched_names.store(0, std::memory_order_relaxed);
   LetGoOfQueue(session);
-  TellQueued(session);
+  UpdateQueued(session);
 }
 
 std::span<const CommandRow> TransactionCommands() { return kRows; }

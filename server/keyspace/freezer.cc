@@ -9,8 +9,8 @@
 
 namespace bitsieve::server {
 
-Freezer::Freezer(Registry& registry, Told told, Frozen frozen)
-    : registry_(registry), told_(std::move(told)), frozen_(std::move(frozen)), thread_([this] { Run(); }) {}
+Freezer::Freezer(Registry& registry, OnReport on_report, Frozen frozen)
+    : registry_(registry), on_report_(std::move(on_report)), frozen_(std::move(frozen)), thread_([this] { Run(); }) {}
 
 Freezer::~Freezer() { Stop(); }
 
@@ -77,10 +77,10 @@ void Freezer::Build(const Job& job) {
   if (!prepared) {
     staging.Reopen(prepared.error().message);
     report.status = tl::unexpected(prepared.error());
-    return told_(report);
+    return on_report_(report);
   }
   report.frozen_bytes = ready->size_bytes();
-  told_(report);
+  on_report_(report);
   Publish(job.name, closed, ready);
 }
 

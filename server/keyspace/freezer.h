@@ -35,12 +35,12 @@ struct FreezeReport {
 class Freezer final : public commands::FreezeQueue {
  public:
   // Called by the freezer's thread.
-  using Told = std::function<void(const FreezeReport& report)>;
+  using OnReport = std::function<void(const FreezeReport& report)>;
   // Of a frozen filter that has taken its place, with the name that it has. Called by the freezer's thread.
   using Frozen = std::function<void(std::string_view name)>;
 
   // The registry outlives the freezer.
-  Freezer(Registry& registry, Told told, Frozen frozen = {});
+  Freezer(Registry& registry, OnReport on_report, Frozen frozen = {});
   // As Stop.
   ~Freezer() override;
 
@@ -63,7 +63,7 @@ class Freezer final : public commands::FreezeQueue {
   void Publish(const std::string& name, const FilterPtr& closed, const FilterPtr& frozen);
 
   Registry& registry_;
-  const Told told_;
+  const OnReport on_report_;
   const Frozen frozen_;
   core::Mutex mutex_;
   core::ConditionVariable wake_;

@@ -183,10 +183,10 @@ void Connection::Run(std::span<char> input) {
   }
   read_buffer_.Keep(input);
   step.wrote = wrote;
-  GoOn(std::move(step));
+  Continue(std::move(step));
 }
 
-void Connection::GoOn(Conversation::Step step) {
+void Connection::Continue(Conversation::Step step) {
   if (step.state == Conversation::State::kAbort) return AbortReplies();
   if (std::exchange(step.wrote, false)) {
     if (const uint64_t position = loop_.AwaitedPosition(); position != 0) return Hold(position, std::move(step));
@@ -196,7 +196,7 @@ void Connection::GoOn(Conversation::Step step) {
   Account();
   kept_ = step.state == Conversation::State::kYielded || step.state == Conversation::State::kPostponed;
   at_hand_ = kept_ || (step.state == Conversation::State::kMore && !read_buffer_.kept().empty());
-  if (std::exchange(messages_wait_, false)) DeliverMessagesSoon();
+  if (std::exchange(messages_wait_, false)) DeliverMessagesLater();
   switch (step.state) {
     case Conversation::State::kDeferred:
       return Defer(std::move(step.deferred));
@@ -206,14 +206,14 @@ void Connection::GoOn(Conversation::Step step) {
       if (conversation_.broken()) LoopStats::Add(loop_.stats().protocol_errors, 1);
       return FinishIfWritten();
     default:
-      if (at_hand_ || draining_) return Soon();
+      if (at_hand_ || draining_) return PostLater();
       WaitReadable();
   }
 }
 
-void Connection::Soon() {
+void Connection::PostLater() {
   scheduled_ = true;
-  loop_.RunSoon(shared_from_this());
+  loop_.RunLater(shared_from_this());
 }
 
 void Connection::Continue() {
@@ -228,7 +228,7 @@ void Connection::Continue() {
   Guarded([this] {
     if (!kept_) return Run(read_buffer_.kept());
     conversation_.set_reply_limit(ReplyRoom());
-    GoOn(conversation_.Retry(loop_.dispatcher(), loop_.reply()));
+    Continue(conversation_.Retry(loop_.dispatcher(), loop_.reply()));
   });
 }
 
@@ -253,7 +253,7 @@ void Connection::Resume(const WriteReply& write_reply) {
   Guarded([&] {
     conversation_.set_reply_limit(ReplyRoom());
     Conversation::Step step = conversation_.Resume(write_reply, loop_.dispatcher(), loop_.reply());
-    GoOn(std::move(step));
+    Continue(std::move(step));
   });
 }
 
@@ -287,7 +287,7 @@ void Connection::Release() {
     } else {
       loop_.reply() = std::move(held->replies);
     }
-    GoOn(std::move(held->step));
+    Continue(std::move(held->step));
   });
 }
 
@@ -312,11 +312,11 @@ void Connection::DeliverMessages() {
     const bool all = conversation_.WriteMessages(loop_.reply(), kFlushBytes);
     Flush();
     if (!closed_) Account();
-    if (!all && !closed_ && write_buffer_.empty()) DeliverMessagesSoon();
+    if (!all && !closed_ && write_buffer_.empty()) DeliverMessagesLater();
   });
 }
 
-void Connection::DeliverMessagesSoon() {
+void Connection::DeliverMessagesLater() {
   asio::post(socket_.get_executor(), [self = shared_from_this()] { self->DeliverMessages(); });
 }
 
@@ -428,7 +428,7 @@ void Connection::OnWritable() {
   client().last_active_ms.store(loop_.clock().MonotonicMs(), std::memory_order_relaxed);
   if (throttled_ && write_buffer_.size() <= OutputLimit() / 4) {
     throttled_ = false;
-    Soon();
+    PostLater();
   }
   if (!write_buffer_.empty()) {
     WaitWritable();

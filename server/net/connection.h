@@ -52,7 +52,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   void Drain();
   // Closes at once, whatever is under way. `reason` goes to the log.
   void Abort(const char* reason);
-  // Called by the loop: continues with what is at hand, after Postpone() or RunSoon().
+  // Called by the loop: continues with what is at hand, after Postpone() or RunLater().
   void Retry();
   void Continue();
   // Whether the client has been idle since before `monotonic_ms` (it is not while it waits for a reply).
@@ -75,9 +75,9 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   void OnReceiveError(const asio::error_code& error);
   // Runs windows from `input`, keeps what is left of it, and continues according to the last step.
   void Run(std::span<char> input);
-  void GoOn(Conversation::Step step);
+  void Continue(Conversation::Step step);
   // Continue()s when it is this connection's turn.
-  void Soon();
+  void PostLater();
   // While the client does not read: receives and runs nothing.
   void ReceiveOnly();
   bool Throttled() const;
@@ -96,7 +96,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   // Writes messages that were published to this client, as many as the socket takes, unless an operation of the
   // connection is under way: then they are written after that.
   void DeliverMessages();
-  void DeliverMessagesSoon();
+  void DeliverMessagesLater();
 
   void Flush();
   void WaitWritable();
@@ -130,7 +130,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   bool at_hand_ = false;        // there are commands to run without receiving any
   bool kept_ = false;           // the conversation has kept some of them
   bool postponed_ = false;      // a command has to wait for a moment: the loop calls Retry()
-  bool scheduled_ = false;      // Soon() is under way
+  bool scheduled_ = false;      // PostLater() is under way
   bool throttled_ = false;      // nothing is run before the client has read
   bool draining_ = false;       // close as soon as the socket has no more to read
   bool finishing_ = false;      // close once everything is written

@@ -66,7 +66,7 @@ void EventLoop::Start() {
 
 // A handler that runs out of memory has handled its own connection; the others continue.
 void EventLoop::Run() {
-  core::AskForShortSlices();
+  core::RequestShortSlices();
   core::ChangeMeter::Count(0);  // takes what it needs now
   while (true) {
     try {
@@ -135,7 +135,7 @@ void EventLoop::Remove(Connection& connection) {
   if (draining_) EndIfDrained();
 }
 
-void EventLoop::RunSoon(std::shared_ptr<Connection> connection) {
+void EventLoop::RunLater(std::shared_ptr<Connection> connection) {
   ready_.push_back(std::move(connection));
   if (ready_.size() == 1) asio::post(context_, [this] { TakeTurns(); });
 }

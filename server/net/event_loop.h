@@ -51,7 +51,7 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   void Remove(Connection& connection);
   // Calls connection->Continue() when it is its turn: connections take turns, and between turns new requests of others
   // are received.
-  void RunSoon(std::shared_ptr<Connection> connection);
+  void RunLater(std::shared_ptr<Connection> connection);
   // Calls connection->Retry() after a moment, unless it is gone by then.
   void Postpone(const std::shared_ptr<Connection>& connection);
   const core::Clock& clock() const { return *commands_.clock; }

@@ -355,7 +355,7 @@ TEST(RedisCuckooInsert, TellsOfWhatItAddedAndOfNothingElse) {
   };
   EXPECT_EQ(told(Presence::kSkipped), 2U);
   EXPECT_EQ(told(Presence::kSkipped), 0U);
-  EXPECT_EQ(told(Presence::kTold), 3U);
+  EXPECT_EQ(told(Presence::kReported), 3U);
   EXPECT_EQ(told(Presence::kIgnored), 3U);
 }
 

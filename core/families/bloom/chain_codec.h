@@ -12,7 +12,7 @@
 #include "core/base/result.h"
 #include "core/families/bloom/scalable_filter.h"
 #include "core/families/bloom/sub_filter.h"
-#include "core/filter/filter_decoder.h"
+#include "core/filter/filter_factory.h"
 
 namespace bitsieve::core {
 

@@ -30,7 +30,7 @@ AddOutcome CountingFilter::AddOne(const KeyHash& hash, AddOutcome& refusal) {
   const CounterChange change = sub_filter.Raise(hash);
   if (change.changed) {
     sub_filter.CountChange(1, change.bits_set);
-    TellChange();
+    BumpChangeCount();
   }
   return holder != nullptr ? AddOutcome::kPresent : AddOutcome::kAdded;
 }
@@ -42,7 +42,7 @@ bool CountingFilter::RemoveOne(const KeyHash& hash) {
   if (!change.changed) return false;
   // Never below 0 items, whatever wrong removals took.
   holder->CountChange(holder->items() == 0 ? 0 : UINT64_MAX, change.bits_set);
-  TellChange();
+  BumpChangeCount();
   return true;
 }
 

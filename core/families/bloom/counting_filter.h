@@ -46,7 +46,7 @@ class CountingFilter final : public ScalableFilter {
   bool RemoveOne(const KeyHash& hash) BITSIEVE_REQUIRES(writers());
   // Null if no sub-filter holds the item.
   CountingBloom* OldestHolder(const KeyHash& hash) const;
-  void TellChange() BITSIEVE_REQUIRES(writers()) {
+  void BumpChangeCount() BITSIEVE_REQUIRES(writers()) {
     changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 

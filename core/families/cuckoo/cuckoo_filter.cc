@@ -121,7 +121,7 @@ AddOutcome CuckooFilter::AddOne(const CuckooKey& key, AddOutcome& refusal) {
       refusal = UnlessMemoryIsRefused([this]() BITSIEVE_REQUIRES(writers()) { return Grow(); });
     if (refusal > AddOutcome::kAdded) return refusal;
   }
-  TellChange();
+  BumpChangeCount();
   return present ? AddOutcome::kPresent : AddOutcome::kAdded;
 }
 
@@ -168,7 +168,7 @@ bool CuckooFilter::RemoveOne(const CuckooKey& key) {
   const uint64_t fingerprint = holder->FingerprintOf(key);
   if (holder->IsSaturated(pair_in_holder, fingerprint)) return false;
   holder->Remove(pair_in_holder, fingerprint, version_);
-  TellChange();
+  BumpChangeCount();
   return true;
 }
 

@@ -87,7 +87,7 @@ class CuckooFilter final : public Filter {
   bool Store(const CuckooKey& key) BITSIEVE_REQUIRES(writers());
   bool RemoveOne(const CuckooKey& key) BITSIEVE_REQUIRES(writers());
   AddOutcome Grow() BITSIEVE_REQUIRES(writers());
-  void TellChange() BITSIEVE_REQUIRES(writers()) {
+  void BumpChangeCount() BITSIEVE_REQUIRES(writers()) {
     changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 

@@ -9,7 +9,7 @@
 
 #include "core/base/result.h"
 #include "core/families/fingerprint/fingerprint_table.h"
-#include "core/filter/filter_decoder.h"
+#include "core/filter/filter_factory.h"
 #include "core/filter/filter_params.h"
 
 namespace bitsieve::core {

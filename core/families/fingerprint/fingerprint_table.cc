@@ -29,7 +29,7 @@ double FingerprintTable::EstimatedRate() const {
   for (uint64_t home = 0; home < homes; ++home) {
     uint64_t smallest = UINT64_MAX;
     uint64_t slot = home;
-    for (uint64_t i = 0; i < shape_.slots; ++i, slot = Behind(slot)) {
+    for (uint64_t i = 0; i < shape_.slots; ++i, slot = SlotAfter(slot)) {
       const uint64_t fingerprint = slots_.Get(slot);
       if (fingerprint == 0) break;
       if (fingerprint < smallest) {
@@ -58,7 +58,7 @@ bool FingerprintTable::Contains(const KeyHash& hash) const {
   slot %= shape_.slots;
   uint64_t there = slots_.Get(slot);
   while (there > fingerprint) {
-    slot = Behind(slot);
+    slot = SlotAfter(slot);
     there = slots_.Get(slot);
   }
   return there == fingerprint;
@@ -67,7 +67,7 @@ bool FingerprintTable::Contains(const KeyHash& hash) const {
 void FingerprintTable::Insert(const KeyHash& hash) {
   assert(HasRoom());
   uint64_t carried = FingerprintOf(hash);
-  for (uint64_t slot = HomeOf(hash);; slot = Behind(slot)) {
+  for (uint64_t slot = HomeOf(hash);; slot = SlotAfter(slot)) {
     const uint64_t there = slots_.Get(slot);
     if (there == carried) break;
     if (there > carried) continue;

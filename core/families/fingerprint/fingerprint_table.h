@@ -84,7 +84,7 @@ class FingerprintTable : public ChainMember<FingerprintTable> {
   uint64_t FingerprintOf(const KeyHash& hash) const {
     return 1 + MultiplyHigh(hash.high, (uint64_t{1} << shape_.fingerprint_bits) - 1);
   }
-  uint64_t Behind(uint64_t slot) const { return slot + 1 == shape_.slots ? 0 : slot + 1; }
+  uint64_t SlotAfter(uint64_t slot) const { return slot + 1 == shape_.slots ? 0 : slot + 1; }
   void Put(uint64_t slot, uint64_t fingerprint);
 
   // Constant after construction, except for the bits themselves.

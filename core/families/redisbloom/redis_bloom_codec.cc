@@ -61,11 +61,11 @@ Result<Fields> GetFields(ByteReader& in, size_t bytes) {
 }
 
 // The number of bits in `bytes`, if the field that holds it agrees. Old versions left it empty, or gave the modulus.
-bool GetBits(uint64_t bytes, uint64_t told, bool old, SubFilterShape& shape) {
+bool GetBits(uint64_t bytes, uint64_t stated, bool old, SubFilterShape& shape) {
   if (bytes == 0 || bytes > RedisBloom::kMaxBytes) return false;
   shape.bits = bytes * 8;
-  if (told == shape.bits) return true;
-  return old && shape.log2_positions != 0 && (told == 0 || told == uint64_t{1} << shape.log2_positions);
+  if (stated == shape.bits) return true;
+  return old && shape.log2_positions != 0 && (stated == 0 || stated == uint64_t{1} << shape.log2_positions);
 }
 
 Result<SubFilterRecord> GetSubFilter(ByteReader& in, bool old, const std::string& which) {

@@ -113,7 +113,7 @@ void RedisCuckoo::Count(std::span<const KeyHash> hashes, std::span<uint64_t> cou
 
 size_t RedisCuckoo::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   for (size_t i = 0; i < hashes.size(); ++i) {
-    outcomes[i] = AddOne(RedisCuckooTable::FingerprintOf(hashes[i]), Presence::kTold);
+    outcomes[i] = AddOne(RedisCuckooTable::FingerprintOf(hashes[i]), Presence::kReported);
     if (outcomes[i] == AddOutcome::kFull) return i + 1;
   }
   return hashes.size();
@@ -140,7 +140,7 @@ AddOutcome RedisCuckoo::AddOne(const CuckooFingerprint& fingerprint, Presence pr
   const AddOutcome outcome = Store(fingerprint);
   if (outcome != AddOutcome::kAdded) return outcome;
   items_.store(ItemCount() + 1, std::memory_order_relaxed);
-  TellChange();
+  BumpChangeCount();
   return present ? AddOutcome::kPresent : AddOutcome::kAdded;
 }
 
@@ -214,7 +214,7 @@ bool RedisCuckoo::RemoveOne(const CuckooFingerprint& fingerprint) {
   const uint64_t items = ItemCount() - 1;
   items_.store(items, std::memory_order_relaxed);
   ++deletes_;
-  TellChange();
+  BumpChangeCount();
   CompactIfDue(items);
   return true;
 }
@@ -246,7 +246,7 @@ void RedisCuckoo::CompactInSlices(bool past_stuck) {
     writers().GiveWay();
     const LockGuard lock(writers());
     more = Compact(compaction, kSteps);
-    TellChange();
+    BumpChangeCount();
     NoteChanged();
   }
 }

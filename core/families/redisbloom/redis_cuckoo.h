@@ -88,9 +88,9 @@ class RedisCuckoo final : public Filter {
   std::optional<double> EstimatedErrorRate() const override;
 
   enum class Presence : uint8_t {
-    kIgnored,  // every item is kAdded, without a check whether it was there
-    kTold,     // what is there is kPresent, and added once more
-    kSkipped,  // what is there is kPresent, and not added again
+    kIgnored,   // every item is kAdded, without a check whether it was there
+    kReported,  // what is there is kPresent, and added once more
+    kSkipped,   // what is there is kPresent, and not added again
   };
   // Adds in order, and goes on after refusals, but stops before the first item that would find `most_filters`
   // sub-filters or more. Returns how many outcomes it wrote. Fingerprints that were added are reported to the listener,
@@ -150,7 +150,7 @@ class RedisCuckoo final : public Filter {
   uint64_t FullBefore(const CuckooFingerprint& fingerprint) const BITSIEVE_REQUIRES(writers());
   void NoteFull(const CuckooFingerprint& fingerprint) BITSIEVE_REQUIRES(writers());
   void NoteRoom(uint64_t index) BITSIEVE_REQUIRES(writers());
-  void TellChange() BITSIEVE_REQUIRES(writers()) {
+  void BumpChangeCount() BITSIEVE_REQUIRES(writers()) {
     changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 

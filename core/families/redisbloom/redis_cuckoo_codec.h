@@ -9,7 +9,7 @@
 
 #include "core/base/result.h"
 #include "core/families/redisbloom/redisbloom_types.h"
-#include "core/filter/filter_decoder.h"
+#include "core/filter/filter_factory.h"
 #include "core/filter/filter_params.h"
 
 namespace bitsieve::core {

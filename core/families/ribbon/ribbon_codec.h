@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
-#include "core/filter/filter_decoder.h"
+#include "core/filter/filter_factory.h"
 #include "core/filter/filter_params.h"
 
 namespace bitsieve::core {

@@ -16,7 +16,6 @@
 
 #include "core/families/bloom/blocked_bloom.h"
 #include "core/memory/image_part.h"
-#include "core/memory/image_pool.h"
 
 namespace bitsieve::core {
 

@@ -10,7 +10,7 @@
 
 #include "core/base/result.h"
 #include "core/families/bloom/sub_filter.h"
-#include "core/filter/filter_decoder.h"
+#include "core/filter/filter_factory.h"
 #include "core/filter/filter_params.h"
 
 namespace bitsieve::core {

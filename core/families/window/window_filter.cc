@@ -152,7 +152,7 @@ size_t WindowFilter::AddToCurrent(std::span<const KeyHash> hashes, std::span<Add
     outcomes[i] = added[i] != 0 && known[i] == 0 ? AddOutcome::kAdded : AddOutcome::kPresent;
   }
   if (progress.done != 0) NoteSighting();
-  TellChanges(progress.added);
+  BumpChangeCount(progress.added);
   return progress.done;
 }
 
@@ -160,7 +160,7 @@ void WindowFilter::NoteSighting() {
   if (current_->last_ms.load(std::memory_order_relaxed) >= add_ms_) return;
   current_->last_ms.store(add_ms_, std::memory_order_relaxed);
   newest_ms_.store(add_ms_, std::memory_order_relaxed);
-  TellChanges(1);
+  BumpChangeCount(1);
 }
 
 bool WindowFilter::TurnIsDue() const {

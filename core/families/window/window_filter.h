@@ -92,7 +92,7 @@ class WindowFilter final : public Filter {
   // One that is no longer needed, or a new one; null, and `refusal` set, if there is none.
   Generation* FindFree(AddOutcome& refusal) BITSIEVE_REQUIRES(writers());
   void Begin(Generation& generation) BITSIEVE_REQUIRES(writers());
-  void TellChanges(uint64_t changes) BITSIEVE_REQUIRES(writers()) {
+  void BumpChangeCount(uint64_t changes) BITSIEVE_REQUIRES(writers()) {
     changes_.store(ChangeCount() + changes, std::memory_order_relaxed);
   }
 

@@ -52,9 +52,7 @@ class LogScanner {
                             std::string_view records);
   core::Status VisitOne(const LogSegmentReader& reader, uint64_t offset, uint64_t limit, std::string_view& rest);
   core::Status Stop(size_t index, LogSegmentReader& reader, Cut at);
-  bool IsBehindGap(const LogFrameHead& frame) const {
-    return position_ < from_ && frame.position + frame.bytes > from_;
-  }
+  bool IsAfterGap(const LogFrameHead& frame) const { return position_ < from_ && frame.position + frame.bytes > from_; }
   core::Status CountLost(size_t index, LogSegmentReader& reader, uint64_t offset, LogCut& cut, bool& damage);
   core::Status CountLostFiles(size_t index, LogCut& cut, bool& damage);
   uint64_t CountRecords(std::string_view records);
@@ -172,7 +170,7 @@ core::Status LogScanner::CountLost(size_t index, LogSegmentReader& reader, uint6
     const auto frame = reader.FindFrame(offset);
     if (!frame) return tl::unexpected(frame.error());
     if (!*frame) return {};
-    damage |= (*frame)->durable > std::max(cut.position, from_) || IsBehindGap(**frame);
+    damage |= (*frame)->durable > std::max(cut.position, from_) || IsAfterGap(**frame);
     const core::Result<std::string_view> records = reader.ReadRecords(**frame);
     if (!records && records.error().code != core::ErrorCode::kCorrupt) return tl::unexpected(records.error());
     const bool counts = (*frame)->position >= cut.position && (*frame)->position < LimitOf(index);

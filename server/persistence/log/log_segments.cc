@@ -36,7 +36,7 @@ core::Status LogWriter::BeginJob(Job job) {
   const bool runs = RunBeside(outcome_, [this, job] {
     core::Status status = core::OrOutOfMemory([&] { return Perform(job); });
     job_done_.store(true);
-    Hurry();
+    RequestWrite();
     return status;
   });
   return runs ? core::Status() : EndJob(Perform(job));
@@ -125,7 +125,7 @@ void LogWriter::RemoveObsolete() {
   const bool runs = RunBeside(removal_, [this, position] {
     core::Status status = core::OrOutOfMemory([&] { return RemoveBeforeNow(position); });
     removal_done_.store(true);
-    if (status) Hurry();
+    if (status) RequestWrite();
     return status;
   });
   if (!runs) (void)core::OrOutOfMemory([&] { return RemoveBeforeNow(position); });

@@ -69,9 +69,9 @@ void LogWriter::WakeIfIdle() {
   wake_.NotifyOne();
 }
 
-void LogWriter::Hurry() {
+void LogWriter::RequestWrite() {
   const core::LockGuard lock(mutex_);
-  hurry_ = true;
+  write_requested_ = true;
   wake_.NotifyOne();
 }
 
@@ -80,12 +80,12 @@ void LogWriter::RemoveBefore(uint64_t position) {
     const core::LockGuard lock(mutex_);
     remove_before_ = std::max(remove_before_, position);
   }
-  Hurry();
+  RequestWrite();
 }
 
 void LogWriter::SetPolicy(FsyncPolicy policy) {
   policy_.store(policy, std::memory_order_relaxed);
-  Hurry();
+  RequestWrite();
 }
 
 // ---- waiting
@@ -119,7 +119,7 @@ void LogWriter::Await(uint64_t position, std::function<void()> reached) {
     const core::LockGuard lock(mutex_);
     if (!IsReached(position)) {
       waiters_.splice(waiters_.end(), waiter);
-      hurry_ = true;
+      write_requested_ = true;
       wake_.NotifyOne();
       return;
     }
@@ -128,22 +128,22 @@ void LogWriter::Await(uint64_t position, std::function<void()> reached) {
 }
 
 // A waiter that cannot be notified for lack of memory is notified at a later turn.
-void LogWriter::TellReached() {
-  std::list<Waiter> told;
+void LogWriter::NotifyReached() {
+  std::list<Waiter> to_notify;
   {
     const core::LockGuard lock(mutex_);
     for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
       const auto each = waiter++;
-      if (IsReached(each->position)) told.splice(told.end(), waiters_, each);
+      if (IsReached(each->position)) to_notify.splice(to_notify.end(), waiters_, each);
     }
   }
-  for (tell_at_.reset(); !told.empty(); told.pop_front()) {
+  for (notify_at_.reset(); !to_notify.empty(); to_notify.pop_front()) {
     try {
-      told.front().reached();
+      to_notify.front().reached();
     } catch (const std::bad_alloc&) {
-      tell_at_ = Clock::now() + kRetryAfter;
+      notify_at_ = Clock::now() + kRetryAfter;
       const core::LockGuard lock(mutex_);
-      waiters_.splice(waiters_.begin(), told);
+      waiters_.splice(waiters_.begin(), to_notify);
     }
   }
 }
@@ -183,12 +183,12 @@ void LogWriter::Run() {
       status = Turn(last);
     }
     if (status) {
-      Mend();
+      RecoverFromError();
       RemoveObsolete();
     } else {
       Fail(status.error());
     }
-    TellReached();
+    NotifyReached();
     if (last) last_outcome_ = status;
   }
   if (removal_.valid()) removal_.wait();
@@ -209,16 +209,16 @@ bool LogWriter::WaitForWork() {
     SleepUntilNeeded();
     const Clock::time_point gathered = Clock::now() + kGather;
     const bool gathers = end_.load() != taken();
-    while (gathers && !stopping_ && !hurry_ && wake_.WaitUntil(mutex_, gathered)) continue;
+    while (gathers && !stopping_ && !write_requested_ && wake_.WaitUntil(mutex_, gathered)) continue;
   }
-  hurry_ = false;
+  write_requested_ = false;
   return stopping_;
 }
 
 void LogWriter::SleepUntilNeeded() {
   idle_.store(true);
-  const auto due = tell_at_ ? tell_at_ : SyncDue();
-  for (bool in_time = true; in_time && !stopping_ && !hurry_ && end_.load() == taken();) {
+  const auto due = notify_at_ ? notify_at_ : SyncDue();
+  for (bool in_time = true; in_time && !stopping_ && !write_requested_ && end_.load() == taken();) {
     if (due) {
       in_time = wake_.WaitUntil(mutex_, *due);
     } else {
@@ -274,7 +274,7 @@ bool LogWriter::SwapAppended() noexcept {
 core::Status LogWriter::WriteAll(bool last) {
   if (core::Status status = WriteTo(taken()); !status) return status;
   taken_since_ms_.store(0, std::memory_order_relaxed);
-  return last ? Sync() : SyncAsPolicyAsks();
+  return last ? Sync() : SyncByPolicy();
 }
 
 core::Status LogWriter::WriteTo(uint64_t position) {
@@ -316,7 +316,7 @@ core::Status LogWriter::OpenSegment() {
   return {};
 }
 
-core::Status LogWriter::SyncAsPolicyAsks() {
+core::Status LogWriter::SyncByPolicy() {
   if (policy() == FsyncPolicy::kAlways || unsettled_.size() > kMaxUnsyncedBytes) return Sync();
   if (outcome_.valid() && job_done_.load()) {
     if (core::Status status = EndJob(outcome_.get()); !status) return status;
@@ -371,7 +371,7 @@ void LogWriter::Fail(const core::Error& error) {
   }
 }
 
-void LogWriter::Mend() {
+void LogWriter::RecoverFromError() {
   if (!in_trouble_.load(std::memory_order_relaxed)) return;
   {
     const core::LockGuard lock(mutex_);

@@ -40,7 +40,7 @@
 #include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "core/base/spin_lock.h"
-#include "core/memory/image_pool.h"
+#include "core/memory/image_part.h"
 #include "server/keyspace/keyspace.h"
 #include "server/persistence/disk/data_directory.h"
 #include "server/persistence/disk/file_ids.h"
@@ -126,7 +126,7 @@ class LogWriter {
   void AppendWith(size_t reserved, const Encode& encode) noexcept;
   bool MakeRoom(size_t bytes) noexcept;
   void WakeIfIdle();
-  void Hurry();
+  void RequestWrite();
   bool IsReached(uint64_t position) const;
   // 0: nothing waits.
   int64_t OldestUnwrittenMs() const;
@@ -148,7 +148,7 @@ class LogWriter {
   std::string_view NextFrame(uint64_t position, uint64_t end) const;
   uint64_t WrittenForGood() const;
   core::Status OpenSegment();
-  core::Status SyncAsPolicyAsks();
+  core::Status SyncByPolicy();
 
   // What runs beside the writing, one at a time.
   enum class Job : uint8_t {
@@ -165,11 +165,11 @@ class LogWriter {
   core::Status Sync();
   void NoteDurable(uint64_t position);
   void Fail(const core::Error& error);
-  void Mend();
+  void RecoverFromError();
   void RemoveObsolete();
   core::Status RemoveBeforeNow(uint64_t position);
   void RemoveImagesBefore(uint64_t position);
-  void TellReached();
+  void NotifyReached();
   FsyncPolicy policy() const { return policy_.load(std::memory_order_relaxed); }
 
   DataDirectory& directory_;
@@ -203,7 +203,7 @@ class LogWriter {
 
   mutable core::Mutex mutex_;
   core::ConditionVariable wake_;
-  bool hurry_ BITSIEVE_GUARDED_BY(mutex_) = false;  // a caller waits for what is there
+  bool write_requested_ BITSIEVE_GUARDED_BY(mutex_) = false;  // a caller waits for what is there
   bool stopping_ BITSIEVE_GUARDED_BY(mutex_) = false;
   std::list<Waiter> waiters_ BITSIEVE_GUARDED_BY(mutex_);
   uint64_t remove_before_ BITSIEVE_GUARDED_BY(mutex_) = 0;
@@ -225,8 +225,8 @@ class LogWriter {
   std::string last_path_;              // of the last segment
   Clock::time_point oldest_unsynced_;  // when the first was written of what is not durable
   Clock::time_point retry_at_;
-  std::optional<Clock::time_point> tell_at_;  // when to retry a notification that failed
-  core::Status last_outcome_;                 // read once the thread was joined
+  std::optional<Clock::time_point> notify_at_;  // when to retry a notification that failed
+  core::Status last_outcome_;                   // read once the thread was joined
 
   std::thread thread_;  // last: it uses all of the above
 };

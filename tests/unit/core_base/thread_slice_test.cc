@@ -13,7 +13,7 @@ TEST(ThreadSlice, LeavesPolicyAndPriorityAsTheyAre) {
   std::thread([] {
     const int nice = getpriority(PRIO_PROCESS, 0);
     const int policy = sched_getscheduler(0);
-    AskForShortSlices();
+    RequestShortSlices();
     EXPECT_EQ(getpriority(PRIO_PROCESS, 0), nice);
     EXPECT_EQ(sched_getscheduler(0), policy);
   }).join();

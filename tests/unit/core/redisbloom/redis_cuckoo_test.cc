@@ -152,7 +152,7 @@ TEST_F(RedisCuckooTest, EachAdditionLeavesAPrint) {
   const auto filter = Make(1000, 1);
   EXPECT_EQ(Add(*filter, "x"), AddOutcome::kAdded);
   EXPECT_EQ(Add(*filter, "x"), AddOutcome::kAdded);
-  EXPECT_EQ(Add(*filter, "x", Presence::kTold), AddOutcome::kPresent);
+  EXPECT_EQ(Add(*filter, "x", Presence::kReported), AddOutcome::kPresent);
   EXPECT_EQ(Count(*filter, "x"), 3U);
   EXPECT_EQ(Add(*filter, "x", Presence::kSkipped), AddOutcome::kPresent);
   EXPECT_EQ(Count(*filter, "x"), 3U);
