@@ -196,6 +196,7 @@ core::Status Server::Run() {
 
 void Server::BeginLoading() {
   loader_ = std::thread([this] {
+    Signals::LeaveToOtherThreads();
     auto recovery = LoadOrOutOfMemory();
     asio::post(main_, [this, recovery = std::move(recovery)]() mutable { OnLoaded(std::move(recovery)); });
   });

@@ -51,6 +51,14 @@ void Signals::IgnoreOthers() {
   for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) IgnoreUnlessHandled(signal);
 }
 
+void Signals::LeaveToOtherThreads() {
+  sigset_t left;
+  sigemptyset(&left);
+  sigaddset(&left, SIGHUP);
+  for (const StopSignal& signal : kStopSignals) sigaddset(&left, signal.number);
+  pthread_sigmask(SIG_BLOCK, &left, nullptr);
+}
+
 void Signals::Await(std::function<void(const std::string& signal)> on_stop, std::function<void()> on_hangup) {
   for (const StopSignal& signal : kStopSignals) stop_signals_.add(signal.number);
   stop_signals_.async_wait([on_stop = std::move(on_stop)](const asio::error_code& error, int signal) {

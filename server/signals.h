@@ -19,6 +19,9 @@ class Signals {
   // Signals that would end the process and mean nothing to a server are ignored from here on, for the whole process.
   // A handler installed by other code, such as a profiler, stays.
   static void IgnoreOthers();
+  // The calling thread and those it starts take no signals to stop and no SIGHUP from here on. For threads that end
+  // soon: a sanitizer loses a signal that reaches a thread in its last moments.
+  static void LeaveToOtherThreads();
   // `on_stop` is called once, with the name of the signal; `on_hangup` at every SIGHUP while the io_context runs.
   void Await(std::function<void(const std::string& signal)> on_stop, std::function<void()> on_hangup);
   // From now on a signal to stop ends the process at once. SIGHUP stays without effect.
