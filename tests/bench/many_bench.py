@@ -1,0 +1,130 @@
+"""What many small filters cost: `scripts/bench --many`.
+
+Beside redis-server, which gets a string for each filter, under the same names of 11 bytes:
+
+  create   server CPU of one BF.ADD to a missing name (SET), in one pipeline
+  memory   resident bytes per name, afterwards
+  look up  server CPU of one BF.EXISTS (GET) on a random name, 64 per pipeline
+  save     seconds of SAVE, and what lies on the disk then
+  again    seconds of SAVE after 2% of the names were changed
+  start    seconds from starting the server on that directory to its first PONG
+  stop     seconds that SIGTERM takes after every name was changed
+
+With 100,000 names, and unless --quick with 1,000,000. Both servers run one event loop on core 0, without a log.
+"""
+
+import random
+import signal
+import socket
+import time
+from pathlib import Path
+
+from bench_server import describe_machine, progress, start_bitsieve, start_redis
+
+LOOKUPS = 300_000
+PIPELINE = 64
+CHANGED_SHARE = 50  # one name in so many
+STOP_SECONDS = 600
+END = b"+PONG\r\n"
+
+
+def encode(*arguments):
+    return b"*%d\r\n" % len(arguments) + b"".join(b"$%d\r\n%s\r\n" % (len(each), each) for each in arguments)
+
+
+def name_of(number):
+    return b"user:%06d" % number
+
+
+class Pipeline:
+    """Sends commands some at a time, and waits for the replies of each batch: a PING closes it."""
+
+    def __init__(self, server):
+        self.server = server
+        self.connection = socket.create_connection(("127.0.0.1", server.port), timeout=600)
+
+    def run(self, commands, batch):
+        """Returns the nanoseconds of server CPU per command."""
+        ping = encode(b"PING")
+        batches = [b"".join(commands[i:i + batch]) + ping for i in range(0, len(commands), batch)]
+        before = self.server.cpu_ns()
+        for each in batches:
+            self.connection.sendall(each)
+            end = b""
+            while not end.endswith(END):
+                end = (end + self.connection.recv(1 << 20))[-len(END):]
+        return (self.server.cpu_ns() - before) / len(commands)
+
+
+def resident_bytes(server):
+    return int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1]) * 4096
+
+
+def disk_bytes(server):
+    files = [path for path in Path(server.directory).rglob("*") if path.is_file() and path.name != "bench.log"]
+    return sum(path.stat().st_blocks * 512 for path in files)
+
+
+def seconds_of(action, *arguments):
+    begin = time.monotonic()
+    action(*arguments)
+    return time.monotonic() - begin
+
+
+def stop_orderly(server):
+    server.process.send_signal(signal.SIGTERM)
+    server.process.wait(STOP_SECONDS)
+
+
+def measure(server, names, add, look_up):
+    """Yields what was measured, its value and its unit."""
+    order = random.Random(7)
+    pipeline = Pipeline(server)
+    empty = resident_bytes(server)
+    yield "create", pipeline.run([add(name_of(i), b"item") for i in range(names)], 256), "ns"
+    yield "memory", (resident_bytes(server) - empty) / names, "bytes"
+    yield "look up", pipeline.run([look_up(name_of(order.randrange(names))) for _ in range(LOOKUPS)], PIPELINE), "ns"
+    yield "save", seconds_of(save, pipeline), "s"
+    yield "on disk", disk_bytes(server) / 1e6, "MB"
+    changed = order.sample(range(names), names // CHANGED_SHARE)
+    pipeline.run([add(name_of(i), b"other") for i in changed], 256)
+    yield "again", seconds_of(save, pipeline), "s"
+    server.kill()
+    yield "start", seconds_of(server.begin), "s"
+    Pipeline(server).run([add(name_of(i), b"third") for i in range(names)], 256)
+    yield "stop", seconds_of(stop_orderly, server), "s"
+
+
+def save(pipeline):
+    pipeline.run([encode(b"SAVE")], 1)
+
+
+def of_bitsieve(binary, names):
+    server = start_bitsieve(binary, "--appendonly", "no")
+    return server, measure(server, names, lambda name, item: encode(b"BF.ADD", name, item),
+                           lambda name: encode(b"BF.EXISTS", name, b"item"))
+
+
+def of_redis(names):
+    server = start_redis("--appendonly", "no")
+    return server, measure(server, names, lambda name, item: encode(b"SET", name, item),
+                           lambda name: encode(b"GET", name))
+
+
+def run(binary, quick):
+    describe_machine()
+    for names in (100_000,) if quick else (100_000, 1_000_000):
+        print(f"\n{names:,} names\n{'':<10} {'bitsieve':>12} {'redis-server':>12}  ratio", flush=True)
+        servers = []
+        try:
+            ours, our_figures = of_bitsieve(binary, names)
+            servers.append(ours)
+            theirs, their_figures = of_redis(names)
+            servers.append(theirs)
+            for (label, mine, unit), (_, other, _) in zip(our_figures, their_figures):
+                ratio = f"{mine / other:6.2f}" if other else ""
+                print(f"{label:<10} {mine:>12,.2f} {other:>12,.2f} {ratio}  {unit}", flush=True)
+                progress(f"{label}: done")
+        finally:
+            for server in servers:
+                server.stop()
