@@ -1,10 +1,10 @@
 #include "core/filter/filter_params.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <random>
 
+#include "core/base/parse.h"
 #include "core/hash/sip_hash.h"
 
 namespace bitsieve::core {
@@ -15,11 +15,6 @@ bool HashFits(const FilterParams& params) {
   const FilterTypeRow* const row = FindFilterType(params.type);
   if (row != nullptr && row->made.any_hash) return HashKindName(params.hash) != "unknown";
   return params.hash == HashKind::kXxh3;
-}
-
-std::string Shortest(double number) {
-  std::array<char, 32> text;
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
 }
 
 }  // namespace
@@ -66,8 +61,8 @@ Status ValidateExpansion(uint32_t expansion) {
 
 Status ValidateCommon(const FilterParams& params) {
   if (!(params.error_rate >= kMinErrorRate && params.error_rate <= kMaxErrorRate)) {
-    return OutOfRange("error rate must be in the range [" + Shortest(kMinErrorRate) + ", " + Shortest(kMaxErrorRate) +
-                      "]");
+    return OutOfRange("error rate must be in the range [" + ShortestText(kMinErrorRate) + ", " +
+                      ShortestText(kMaxErrorRate) + "]");
   }
   if (params.capacity < 1 || params.capacity > kMaxCapacity) {
     return OutOfRange("capacity must be in the range [1, " + std::to_string(kMaxCapacity) + "]");

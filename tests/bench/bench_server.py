@@ -17,6 +17,14 @@ MULTI_PIPELINE = 16
 KEY = "key:__rand_int__"
 
 
+def encode(*arguments):
+    parts = [b"*%d\r\n" % len(arguments)]
+    for argument in arguments:
+        argument = argument if isinstance(argument, bytes) else str(argument).encode()
+        parts.append(b"$%d\r\n%b\r\n" % (len(argument), argument))
+    return b"".join(parts)
+
+
 class Server:
     """A server process on a free port of loopback."""
 
@@ -46,9 +54,8 @@ class Server:
 
     def ask(self, *arguments, may_fail=False):
         """The first bytes of the reply to one command; an error reply ends the program, unless it may come."""
-        request = f"*{len(arguments)}\r\n" + "".join(f"${len(a)}\r\n{a}\r\n" for a in arguments)
         with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
-            connection.sendall(request.encode())
+            connection.sendall(encode(*arguments))
             reply = connection.recv(4096).decode(errors="replace")
         if reply.startswith("-") and not may_fail:
             sys.exit(f"bench: {self.name} answers {' '.join(arguments)[:80]} with {reply.strip()}")

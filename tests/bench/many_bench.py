@@ -19,7 +19,7 @@ import socket
 import time
 from pathlib import Path
 
-from bench_server import describe_machine, progress, start_bitsieve, start_redis
+from bench_server import describe_machine, encode, progress, start_bitsieve, start_redis
 
 LOOKUPS = 300_000
 PIPELINE = 64
@@ -28,12 +28,8 @@ STOP_SECONDS = 600
 END = b"+PONG\r\n"
 
 
-def encode(*arguments):
-    return b"*%d\r\n" % len(arguments) + b"".join(b"$%d\r\n%s\r\n" % (len(each), each) for each in arguments)
-
-
 def name_of(number):
-    return b"user:%06d" % number
+    return f"user:{number:06d}"
 
 
 class Pipeline:
@@ -45,7 +41,7 @@ class Pipeline:
 
     def run(self, commands, batch):
         """Returns the nanoseconds of server CPU per command."""
-        ping = encode(b"PING")
+        ping = encode("PING")
         batches = [b"".join(commands[i:i + batch]) + ping for i in range(0, len(commands), batch)]
         before = self.server.cpu_ns()
         for each in batches:
@@ -81,34 +77,34 @@ def measure(server, names, add, look_up):
     order = random.Random(7)
     pipeline = Pipeline(server)
     empty = resident_bytes(server)
-    yield "create", pipeline.run([add(name_of(i), b"item") for i in range(names)], 256), "ns"
+    yield "create", pipeline.run([add(name_of(i), "item") for i in range(names)], 256), "ns"
     yield "memory", (resident_bytes(server) - empty) / names, "bytes"
     yield "look up", pipeline.run([look_up(name_of(order.randrange(names))) for _ in range(LOOKUPS)], PIPELINE), "ns"
     yield "save", seconds_of(save, pipeline), "s"
     yield "on disk", disk_bytes(server) / 1e6, "MB"
     changed = order.sample(range(names), names // CHANGED_SHARE)
-    pipeline.run([add(name_of(i), b"other") for i in changed], 256)
+    pipeline.run([add(name_of(i), "other") for i in changed], 256)
     yield "again", seconds_of(save, pipeline), "s"
     server.kill()
     yield "start", seconds_of(server.begin), "s"
-    Pipeline(server).run([add(name_of(i), b"third") for i in range(names)], 256)
+    Pipeline(server).run([add(name_of(i), "third") for i in range(names)], 256)
     yield "stop", seconds_of(stop_orderly, server), "s"
 
 
 def save(pipeline):
-    pipeline.run([encode(b"SAVE")], 1)
+    pipeline.run([encode("SAVE")], 1)
 
 
 def of_bitsieve(binary, names):
     server = start_bitsieve(binary, "--appendonly", "no")
-    return server, measure(server, names, lambda name, item: encode(b"BF.ADD", name, item),
-                           lambda name: encode(b"BF.EXISTS", name, b"item"))
+    return server, measure(server, names, lambda name, item: encode("BF.ADD", name, item),
+                           lambda name: encode("BF.EXISTS", name, "item"))
 
 
 def of_redis(names):
     server = start_redis("--appendonly", "no")
-    return server, measure(server, names, lambda name, item: encode(b"SET", name, item),
-                           lambda name: encode(b"GET", name))
+    return server, measure(server, names, lambda name, item: encode("SET", name, item),
+                           lambda name: encode("GET", name))
 
 
 def run(binary, quick):

@@ -17,8 +17,8 @@ import statistics
 import threading
 import time
 
-from bench_server import describe_machine, progress, start_bitsieve
-from stalls_client import Client, Probe, encode
+from bench_server import describe_machine, encode, progress, start_bitsieve
+from stalls_client import Client, Probe
 
 TARGET_MS = 20
 IDLE_SECONDS = 2.0

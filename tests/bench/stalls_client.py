@@ -7,17 +7,11 @@ import sys
 import threading
 from pathlib import Path
 
+from bench_server import encode
+
 # Of the longest PING, in ms: how long it took, how long the loop's thread ran in that time, how long that had no core,
 # and how long the probe had none.
 Stall = collections.namedtuple("Stall", "took ran no_core probe_no_core")
-
-
-def encode(*arguments):
-    parts = [b"*%d\r\n" % len(arguments)]
-    for argument in arguments:
-        argument = argument if isinstance(argument, bytes) else str(argument).encode()
-        parts.append(b"$%d\r\n%b\r\n" % (len(argument), argument))
-    return b"".join(parts)
 
 
 class Client:

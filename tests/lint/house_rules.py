@@ -207,20 +207,19 @@ def check_dead_files():
     yield from dead_file_complaints(tracked_files(), lambda path: (ROOT / path).read_text(encoding="utf-8"))
 
 
-def is_compiled_first(header, paths, read):
+def is_compiled_first(header, sources):
     """Whether a source that is built without precompiled headers has it as its first include."""
     source = header.removesuffix(".h") + ".cc"
-    if source not in paths or source.startswith("tests/"):
+    if source not in sources or source.startswith("tests/"):
         return False
-    return next(includes(read(source)))[2] == header
+    return next(includes(sources[source]))[2] == header
 
 
 def check_headers():
     compiler = os.environ.get("CXX", "c++")
     flags = ["-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-I.", '-DBITSIEVE_VERSION="0"']
-    paths = tracked_files()
-    texts = read_sources((".cc",))
-    headers = [path for path in paths if path.endswith(".h") and not is_compiled_first(path, paths, texts.get)]
+    sources = read_sources((".cc",))
+    headers = [path for path in tracked_files() if path.endswith(".h") and not is_compiled_first(path, sources)]
     yield from header_complaints(compiler, flags, headers, os.cpu_count() or 1)
 
 

@@ -57,7 +57,7 @@ Result<std::unique_ptr<Filter>> ScalableFilter::FromSubFilters(const ChainType& 
                                                                MemoryBudget& budget) {
   assert(!sub_filters.empty());
   std::unique_ptr<ScalableFilter> filter = type.make_empty(type, params, budget);
-  const LockGuard lock(filter->writers());  // nobody else knows the filter yet
+  const LockGuard lock(filter->writers());  // no other thread has the filter yet
   for (std::unique_ptr<SubFilter>& sub_filter : sub_filters) {
     if (Status status = filter->Append(std::move(sub_filter)); !status)
       return tl::unexpected(std::move(status).error());
