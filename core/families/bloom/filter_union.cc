@@ -123,25 +123,46 @@ tl::unexpected<Error> TooMany(double items, uint64_t capacity) {
                 std::to_string(capacity) + ", so the error rate could not be kept: reserve more");
 }
 
+// What the first sub-filter of a level counts, and set bits of the union of all, of about the same moment.
+struct Measured {
+  uint64_t items;
+  uint64_t set_bits;
+};
+
+// Items that others add to the first sub-filter while the bits are looked at would count twice. So it is done again if
+// they are more than the estimate may be wrong by: this thread was kept from running.
+Measured MeasureUnion(const SubFilterList& level) {
+  constexpr int kTries = 16;
+  const auto few = static_cast<uint64_t>(std::sqrt(static_cast<double>(level[0]->capacity())));
+  Measured measured{};
+  for (int i = 0; i < kTries; ++i) {
+    // Before the bits are looked at: a sub-filter that is counted to hold so many holds them.
+    measured.items = level[0]->items();
+    measured.set_bits = SetInUnion(level);
+    if (level[0]->items() - measured.items <= few) break;
+  }
+  return measured;
+}
+
 // How many items more the first sub-filter of the level holds once it is united with the others.
 Result<uint64_t> ItemsToGain(const SubFilterList& level) {
+  if (level.size() == 1) return 0;
   const SubFilterShape& shape = level[0]->shape();
-  // Before the bits are looked at: a sub-filter that is counted to hold so many holds them.
-  const uint64_t before = level[0]->items();
-  uint64_t most = before;
+  uint64_t most = 0;
   uint64_t sum = 0;
   for (const SubFilter* sub_filter : std::span(level).subspan(1)) {
     const uint64_t items = sub_filter->items();
     most = std::max(most, items);
     sum += items;
   }
-  if (level.size() == 1) return 0;
-  const double items = ItemsOf(shape, SetInUnion(level));
+  const Measured measured = MeasureUnion(level);
+  most = std::max(most, measured.items);
+  const double items = ItemsOf(shape, measured.set_bits);
   const auto capacity = static_cast<double>(shape.capacity);
   // As much more as the estimate may be wrong by.
   if (items > capacity + std::sqrt(capacity)) return TooMany(items, shape.capacity);
   if (shape.layout->counters) return sum;
-  return std::clamp(static_cast<uint64_t>(std::llround(items)), most, std::max(most, shape.capacity)) - before;
+  return std::clamp(static_cast<uint64_t>(std::llround(items)), most, std::max(most, shape.capacity)) - measured.items;
 }
 
 Status CheckLengths(const std::vector<SubFilterList>& levels, size_t sub_filters) {

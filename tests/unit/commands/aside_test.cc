@@ -84,7 +84,7 @@ class AsideTest : public testing::Test, protected CommandFixture {
 };
 
 TEST_F(AsideTest, RepliesKeepTheirOrder) {
-  EXPECT_EQ(RunAll({{"BF.RESERVE", "f", "0.001", "3000"},
+  EXPECT_EQ(RunAll({{"BF.RESERVE", "f", "0.000000001", "3000"},
                     {"BF.ADD", "f", "item 0"},
                     Many("BF.MADD", "f", 2000),
                     {"BF.EXISTS", "f", "item 1999"},
@@ -150,7 +150,7 @@ TEST_F(AsideTest, FewItemsRunAsideIfEachIsSlow) {
 }
 
 TEST_F(AsideTest, ALongChangeWaitsWhileThereIsNoMemoryForTheImage) {
-  RunAll({{"BF.RESERVE", "f", "0.001", "3000"}});
+  RunAll({{"BF.RESERVE", "f", "0.000000001", "3000"}});
   core::MemoryBudget pool(800);
   const core::ImagePressure::Reading reading(*registry.Find("f"), pool);
   std::string out;
@@ -243,7 +243,7 @@ TEST_F(AsideTest, RepliesInTheProtocolOfTheConnection) {
 
 TEST_F(AsideTest, ExecWaitsForItsCommands) {
   EXPECT_EQ(RunAll({{"MULTI"},
-                    {"BF.RESERVE", "f", "0.001", "3000"},
+                    {"BF.RESERVE", "f", "0.000000001", "3000"},
                     Many("BF.MADD", "f", 2000),
                     {"BF.CARD", "f"},
                     Many("BF.MEXISTS", "f", 2000),
