@@ -10,11 +10,11 @@
 #include "core/base/clock.h"
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
-#include "core/filter/filter.h"
+#include "core/filter/filter_ptr.h"
 
 namespace bitsieve::commands {
 
-using FilterPtr = std::shared_ptr<core::Filter>;
+using core::FilterPtr;
 
 // The content of a filter that has no name yet, where the log can refer to it. Of use for as long as it is held.
 class PreparedContent {
@@ -25,8 +25,8 @@ class PreparedContent {
 // Longer names are refused, so that a change of one always has room in a frame of the log.
 inline constexpr size_t kMaxNameBytes = 1 << 20;
 
-// What a name takes beside its bytes: map node, bucket, expiry, reservation, and the filter's own objects, rounded up.
-inline constexpr uint64_t kNameOverheadBytes = 256;
+// What a name takes beside its bytes: its entry, bucket and expiry, and what the heap adds, rounded up.
+inline constexpr uint64_t kNameOverheadBytes = 96;
 
 // What throws std::bad_alloc has changed nothing.
 class FilterKeyspace {

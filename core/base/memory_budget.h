@@ -60,6 +60,11 @@ class MemoryReservation {
     }
     return reservation;
   }
+  // The bytes stay taken: whoever has them now gives them back.
+  void Detach() {
+    budget_ = nullptr;
+    bytes_ = 0;
+  }
   bool held() const { return budget_ != nullptr; }
   uint64_t bytes() const { return bytes_; }
 

@@ -1,5 +1,5 @@
 // chain.h: the sub-filters of a filter that grows: tables of any type, each of which knows its neighbours. A filter
-// that does not grow is a chain of one table.
+// that does not grow is a chain of one table. An empty chain is two words.
 //
 // Threads: the writer appends and takes tables off; readers walk the chain at the same time, without a lock: whatever a
 // table was before it was appended is visible to every reader that meets it. A table lives as long as the chain.
@@ -50,9 +50,6 @@ class ChainMember {
 template <class Table>
 class Chain {
  public:
-  // Each table takes `overhead_bytes` of the budget beside its contents.
-  explicit Chain(uint64_t overhead_bytes) : overhead_bytes_(overhead_bytes) {}
-
   // Null while there is none.
   Table* newest() const { return newest_.load(std::memory_order_acquire); }
   uint32_t size() const {
@@ -81,54 +78,63 @@ class Chain {
   // The rest is the writer's.
 
   // Oldest first.
-  std::span<const std::unique_ptr<Table>> tables() const { return {tables_.data(), size()}; }
+  std::span<const std::unique_ptr<Table>> tables() const {
+    if (held_ == nullptr) return {};
+    return {held_->tables.data(), size()};
+  }
   // Of the tables' contents.
-  uint64_t size_bytes() const { return size_bytes_; }
+  uint64_t size_bytes() const { return held_ == nullptr ? 0 : held_->size_bytes; }
   // Of all that the budget gave, also for tables that were taken off.
-  uint64_t held_bytes() const { return held_bytes_; }
+  uint64_t held_bytes() const { return held_ == nullptr ? 0 : held_->budget_bytes; }
 
-  // kOutOfMemory if the budget refuses the overhead; std::bad_alloc passes through. Both change nothing.
-  Status Append(std::unique_ptr<Table> table, MemoryBudget& budget) {
-    MemoryReservation overhead = MemoryReservation::TryTake(budget, overhead_bytes_);
+  // The table takes `overhead_bytes` of the budget beside its contents. kOutOfMemory if the budget refuses them;
+  // std::bad_alloc passes through. Both change nothing.
+  Status Append(std::unique_ptr<Table> table, uint64_t overhead_bytes, MemoryBudget& budget) {
+    MemoryReservation overhead = MemoryReservation::TryTake(budget, overhead_bytes);
     if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a further sub-filter");
+    if (held_ == nullptr) held_ = std::make_unique<Held>();
     Table* const older = newest();
     Table& added = *table;
     added.older_ = older;
     added.index_ = older == nullptr ? 0 : older->index_ + 1;
     added.total_capacity_ = (older == nullptr ? 0 : older->total_capacity_) + added.capacity();
-    added.total_bytes_ = (older == nullptr ? 0 : older->total_bytes_) + added.size_bytes() + overhead_bytes_;
+    added.total_bytes_ = (older == nullptr ? 0 : older->total_bytes_) + added.size_bytes() + overhead_bytes;
     added.overhead_ = std::move(overhead);
-    tables_.push_back(std::move(table));
-    held_bytes_ += added.size_bytes() + overhead_bytes_;
+    held_->tables.push_back(std::move(table));
+    held_->budget_bytes += added.size_bytes() + overhead_bytes;
     Connect(added);
     return {};
   }
   // The newest table, which is empty, is one no more. It stays for readers that are still there, and for Regrow.
   void TakeOffNewest() {
     Table& last = *newest();
-    size_bytes_ -= last.size_bytes();
+    held_->size_bytes -= last.size_bytes();
     last.older_->newer_.store(nullptr, std::memory_order_release);
     newest_.store(last.older_, std::memory_order_release);
   }
   // Appends the table that was taken off last from this place; false if there is none.
   bool Regrow() {
-    if (size() == tables_.size()) return false;
-    Connect(*tables_[size()]);
+    if (size() == held_->tables.size()) return false;
+    Connect(*held_->tables[size()]);
     return true;
   }
 
  private:
   void Connect(Table& table) {
-    size_bytes_ += table.size_bytes();
+    held_->size_bytes += table.size_bytes();
     newest_.store(&table, std::memory_order_release);
     if (table.older_ != nullptr) table.older_->newer_.store(&table, std::memory_order_release);
   }
 
-  const uint64_t overhead_bytes_;
-  std::vector<std::unique_ptr<Table>> tables_;  // all that were ever appended, oldest first
-  uint64_t size_bytes_ = 0;
-  uint64_t held_bytes_ = 0;
+  // Of the writer.
+  struct Held {
+    std::vector<std::unique_ptr<Table>> tables;  // all that were ever appended, oldest first
+    uint64_t size_bytes = 0;
+    uint64_t budget_bytes = 0;
+  };
+
   std::atomic<Table*> newest_{nullptr};
+  std::unique_ptr<Held> held_;  // null while there was never a table
 };
 
 }  // namespace bitsieve::core

@@ -20,6 +20,12 @@ void CountChanges(std::span<const AddOutcome> outcomes, bool repeats) {
 
 }  // namespace
 
+FilterParams Filter::params() const {
+  FilterParams params = shared_->params;
+  params.seed = seed_;
+  return params;
+}
+
 size_t Filter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   const bool repeats = capabilities().repeats;
   const LockGuard lock(writers_);
@@ -104,7 +110,7 @@ std::unique_ptr<FilterImage> Filter::CaptureRewritten(const ImagePool& pool) {
     if (!listener_->Reserve(1)) throw std::bad_alloc();
     listener_->OnRewritten(id_, ++sequence_, 1);
     united_ = false;
-    ++unkept_rewrites_;
+    if (unkept_rewrites_ != kManyRewrites) ++unkept_rewrites_;
   }
   image->sequence_ = sequence_;
   return image;
@@ -112,7 +118,7 @@ std::unique_ptr<FilterImage> Filter::CaptureRewritten(const ImagePool& pool) {
 
 void Filter::NoteRewriteKept() {
   const LockGuard lock(writers_);
-  if (unkept_rewrites_ != 0) --unkept_rewrites_;
+  if (unkept_rewrites_ != 0 && unkept_rewrites_ != kManyRewrites) --unkept_rewrites_;
 }
 
 void Filter::Attach(ChangeListener* listener, uint64_t id, uint64_t sequence) {
@@ -126,7 +132,8 @@ void Filter::Attach(ChangeListener* listener, uint64_t id, uint64_t sequence) {
 
 std::vector<SubFilterInfo> Filter::DescribeSubFilters() const {
   const FilterInfo info = Info();
-  return {{info.size_bytes, info.size_bytes * 8, info.hash_functions, info.capacity, info.items, params_.error_rate}};
+  return {{info.size_bytes, info.size_bytes * 8, info.hash_functions, info.capacity, info.items,
+           shared_params().error_rate}};
 }
 
 uint64_t Filter::sequence() const {

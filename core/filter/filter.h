@@ -20,11 +20,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/intrusive_ptr.h"
 #include "core/base/memory_budget.h"
 #include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "core/base/spin_lock.h"
 #include "core/filter/filter_params.h"
+#include "core/filter/shared_params.h"
 #include "core/hash/key_hash.h"
 #include "core/memory/image_part.h"
 
@@ -135,17 +137,18 @@ class ChangeListener {
   virtual void OnRewritten(uint64_t filter_id, uint64_t sequence, size_t reserved) noexcept = 0;
 };
 
-class Filter {
+class Filter : public OwnerCount {
  public:
   Filter(const Filter&) = delete;
   Filter& operator=(const Filter&) = delete;
   virtual ~Filter() = default;
 
-  const FilterParams& params() const { return params_; }
+  // What made it. A copy: all but the seed is shared with other filters.
+  FilterParams params() const;
   KeyHash HashOf(std::string_view item) const {
-    if (params_.hash == HashKind::kXxh3) [[likely]]
-      return HashItem(item, params_.seed);
-    return HashItem(params_.hash, item, params_.seed);
+    if (hash_ == HashKind::kXxh3) [[likely]]
+      return HashItem(item, seed_);
+    return HashItem(hash_, item, seed_);
   }
 
   // Starts loading the cache lines that a lookup or add of this hash will touch. Only a hint; does nothing for a filter
@@ -162,8 +165,8 @@ class Filter {
   // Never throws: an item for which memory is refused, be it for the filter or for its listener, is kOutOfMemory.
   size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept;
 
-  const FilterTypeRow& type() const { return type_; }
-  const Capabilities& capabilities() const { return type_.can; }
+  const FilterTypeRow& type() const { return shared_->type; }
+  const Capabilities& capabilities() const { return shared_->type.can; }
 
   // Takes one addition of each item back, in order. removed[i] = 1 if that was done, else 0: the item is not there, or
   // its counters are saturated, and nothing changed. The filter can remove; the spans have equal lengths.
@@ -197,7 +200,7 @@ class Filter {
   // What changes while the image is read is kept in memory from `pool`; without one, in memory of the filter's budget.
   // Takes no longer for a large filter than for a small one.
   std::unique_ptr<FilterImage> Capture(const ImagePool& pool) const;
-  std::unique_ptr<FilterImage> Capture() const { return Capture(ImagePool{budget_, Patience::kLose}); }
+  std::unique_ptr<FilterImage> Capture() const { return Capture(ImagePool{budget(), Patience::kLose}); }
   // The same after a change by other means than Add and Remove, which gets its number here; the listener is notified.
   // The caller stores the image where the changes are kept, and then calls NoteRewriteKept. If it throws
   // std::bad_alloc, the listener was not notified.
@@ -217,9 +220,11 @@ class Filter {
  protected:
   // The type of `params` is known.
   Filter(const FilterParams& params, MemoryBudget& budget)
-      : params_(params), type_(*FindFilterType(params.type)), budget_(budget) {}
+      : hash_(params.hash), shared_(SharedParams::Of(params, budget)), seed_(params.seed) {}
 
-  MemoryBudget& budget() const { return budget_; }
+  MemoryBudget& budget() const { return shared_->budget; }
+  // As params(), but for the seed, which is 0.
+  const FilterParams& shared_params() const { return shared_->params; }
   virtual void PrefetchLines(const KeyHash& hash) const = 0;
   // To be called whenever the size of the bits changes.
   void NoteSizeBytes(uint64_t bytes) { beyond_cache_.store(bytes > kCachedBytes, std::memory_order_relaxed); }
@@ -267,6 +272,8 @@ class Filter {
   // Measured: below, lines come fast enough for the loop over a batch to hide it, and prefetching doubles the time.
   static constexpr uint64_t kCachedBytes = 4 << 20;
 
+  friend void LetGo(const Filter* filter);
+  friend class WeakFilterPtr;
   friend Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget,
                                                     const Clock& clock);
 
@@ -274,19 +281,24 @@ class Filter {
   void Notify(Report report, std::span<const KeyHash> hashes, std::span<const uint8_t> changed,
               size_t reserved) noexcept BITSIEVE_REQUIRES(writers_);
 
-  const FilterParams params_;
-  const FilterTypeRow& type_;
-  MemoryBudget& budget_;
-  std::atomic<bool> beyond_cache_{true};  // relaxed: only a hint
+  static constexpr uint8_t kManyRewrites = UINT8_MAX;
 
+  // A server may hold millions: the order leaves no gaps, together with the owners' count before and derived classes
+  // behind.
+  const HashKind hash_;
+  std::atomic<bool> beyond_cache_{true};  // relaxed: only a hint
   mutable SpinLock writers_;
+  const IntrusivePtr<const SharedParams> shared_;
+  const uint64_t seed_;
   std::atomic<uint64_t> id_{0};  // relaxed: written under writers_, before the filter is known to others
   ChangeListener* listener_ BITSIEVE_GUARDED_BY(writers_) = nullptr;
   uint64_t sequence_ BITSIEVE_GUARDED_BY(writers_) = 0;
   bool pristine_ BITSIEVE_GUARDED_BY(writers_) = false;
   bool united_ BITSIEVE_GUARDED_BY(writers_) = false;  // since the last CaptureRewritten
-  // Calls of CaptureRewritten, less those of NoteRewriteKept.
-  uint32_t unkept_rewrites_ BITSIEVE_GUARDED_BY(writers_) = 0;
+  // Calls of CaptureRewritten, less those of NoteRewriteKept; once it is kManyRewrites, it stays.
+  uint8_t unkept_rewrites_ BITSIEVE_GUARDED_BY(writers_) = 0;
+  // Some WeakFilterPtr was made of it. Relaxed: ordered by the owners' count.
+  mutable std::atomic<bool> is_watched_{false};
 };
 
 }  // namespace bitsieve::core

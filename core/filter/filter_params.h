@@ -47,6 +47,7 @@ struct FilterParams {
   OwnParams own = {};
 
   bool scaling() const { return expansion != 0; }
+  bool operator==(const FilterParams&) const = default;
 };
 
 // For a filter whose capacity was stated: growing is the exception, so the first sub-filter gets most of the rate.

@@ -20,10 +20,10 @@ tl::unexpected<Error> CorruptHeader(std::string_view what) { return Corrupt("fil
 
 tl::unexpected<Error> CorruptBody(std::string_view what) { return Corrupt("filter body", what); }
 
-void BeginHeader(std::string& bytes, FilterType type) {
+void BeginHeader(std::string& bytes, FilterType type, uint16_t version) {
   ByteWriter out(bytes);
   out.Put(kMagic);
-  out.Put(kFilterFormatVersion);
+  out.Put(version);
   out.Put(static_cast<uint16_t>(type));
 }
 
@@ -35,10 +35,10 @@ Result<HeaderFrame> OpenHeader(std::string_view bytes) {
   ByteReader checksum(bytes.substr(content.size()));
   ByteReader in(content);
   if (in.Get<uint32_t>() != kMagic || !in.ok()) return CorruptHeader("it does not start with the magic number");
-  if (const auto version = in.Get<uint16_t>(); in.ok() && version != kFilterFormatVersion) {
+  if (const auto version = in.Get<uint16_t>(); in.ok() && (version == 0 || version > kListFormatVersion)) {
     return Fail(ErrorCode::kUnsupported, "filter header: version " + std::to_string(version) +
-                                             " is not known; this server reads version " +
-                                             std::to_string(kFilterFormatVersion));
+                                             " is not known; this server reads versions up to " +
+                                             std::to_string(kListFormatVersion));
   }
   if (checksum.Get<uint64_t>() != Checksum(content)) return CorruptHeader("its checksum does not match");
   const auto type = in.Get<uint16_t>();

@@ -11,7 +11,9 @@
 
 namespace bitsieve::core {
 
+// Version 1 knows no lists of hashes. Each image says the oldest version that has what it needs.
 inline constexpr uint16_t kFilterFormatVersion = 1;
+inline constexpr uint16_t kListFormatVersion = 2;
 
 struct HeaderFrame {
   const FilterTypeRow& type;
@@ -20,7 +22,7 @@ struct HeaderFrame {
 // kCorrupt for damage; kUnsupported for a newer version or an unknown type.
 Result<HeaderFrame> OpenHeader(std::string_view bytes);
 // Begins a header. SealHeader ends it.
-void BeginHeader(std::string& bytes, FilterType type);
+void BeginHeader(std::string& bytes, FilterType type, uint16_t version);
 void SealHeader(std::string& bytes);
 
 // Of sub-filters, each with a shape that has a capacity, and with its items.

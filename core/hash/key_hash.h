@@ -14,6 +14,8 @@ namespace bitsieve::core {
 struct KeyHash {
   uint64_t low;
   uint64_t high;
+
+  bool operator==(const KeyHash&) const = default;
 };
 
 // XXH3-128 of the item under the filter's seed. Part of every persisted format: it never changes for a given kind.

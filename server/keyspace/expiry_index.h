@@ -12,12 +12,14 @@
 
 namespace bitsieve::server {
 
+struct Entry;
+
 class ExpiryIndex {
  public:
   struct Item {
     int64_t expires_ms;
     size_t shard;
-    const void* entry;
+    Entry* entry;
     auto operator<=>(const Item&) const = default;
   };
   // Counts without walking: a million names may end at the same moment.

@@ -54,7 +54,7 @@ class Freezer final : public commands::FreezeQueue {
  private:
   struct Job {
     std::string name;
-    std::weak_ptr<core::Filter> filter;  // so that one that waits and is deleted frees its memory
+    core::WeakFilterPtr filter;  // so that one that waits and is deleted frees its memory
   };
 
   void Run();

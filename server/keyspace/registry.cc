@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 #include <random>
+#include <span>
 #include <utility>
 
 #include "core/hash/key_hash.h"
@@ -33,13 +34,18 @@ Registry::Registry(core::MemoryBudget& memory, const core::Clock& clock, const c
       reaper_(std::make_unique<Reaper>([this] {
         RemoveExpired();
         return AnyExpiry();
-      })) {}
+      })) {
+  for (Lock& lock : std::span(locks_.get(), kLocks)) {
+    const core::LockGuard guard(lock.mutex);
+    for (Shard& shard : lock.shards) shard.names.Init(memory_, seed_);
+  }
+}
 
 Registry::~Registry() = default;
 
 Registry::Name Registry::Hashed(std::string_view name) const {
   const core::KeyHash hash = core::HashItem(name, seed_);
-  return {name, hash.low % kShards, hash.high};
+  return {name, hash.low % kShards, hash.high};  // as NameTable::HashOf
 }
 
 Registry::Lock& Registry::LockOf(size_t shard) const { return locks_[shard % kLocks]; }
@@ -49,8 +55,8 @@ FilterPtr Registry::Find(std::string_view text) const {
   Lock& lock = LockOf(name.shard);
   const core::LockGuard guard(lock.mutex);
   const Shard& shard = lock.ShardOf(name.shard);
-  const auto found = shard.map.find(name);
-  return found == shard.map.end() || IsDue(found->second, clock_) ? nullptr : found->second.filter;
+  const Entry* const found = shard.names.Find(name.text, name.hash);
+  return found == nullptr || IsDue(*found, clock_) ? nullptr : found->filter;
 }
 
 // `refused` if memory is. Each operation allocates before it changes anything.
@@ -68,52 +74,62 @@ FilterPtr Registry::InsertIfAbsent(std::string_view text, FilterPtr filter, int6
 }
 
 bool Registry::Put(std::string_view text, FilterPtr filter, int64_t expires_ms) {
-  return UnlessMemoryIsRefused([&] { return DoPut(text, std::move(filter), expires_ms); }, false);
+  return UnlessMemoryIsRefused([&] { return DoPut(text, filter, expires_ms); }, false);
 }
 
 RenameOutcome Registry::Rename(std::string_view from, std::string_view to, bool only_if_absent) {
   return UnlessMemoryIsRefused([&] { return DoRename(from, to, only_if_absent); }, RenameOutcome::kOutOfMemory);
 }
 
+// Null if the budget refuses.
+EntryPtr Registry::MakeEntry(std::string_view name, const FilterPtr& filter, int64_t expires_ms) {
+  EntryPtr entry = NameTable::Make(name, memory_);
+  if (entry == nullptr) return nullptr;
+  entry->filter = filter;
+  entry->expires_ms = expires_ms;
+  return entry;
+}
+
 FilterPtr Registry::DoInsertIfAbsent(std::string_view text, const FilterPtr& filter, int64_t expires_ms) {
   const Name name = Hashed(text);
-  core::MemoryReservation memory = core::MemoryReservation::TryTake(memory_, kNameOverheadBytes + text.size());
+  EntryPtr entry = MakeEntry(text, filter, expires_ms);
   {
     ExpiredName due(*this);
     Lock& lock = LockOf(name.shard);
     const core::LockGuard guard(lock.mutex);
     View view(*this, lock, name.shard);
-    due.node = view.TakeIfDue(name);
-    const auto found = view.map().find(name);
-    if (found != view.map().end()) return found->second.filter;
-    if (!memory.held()) return nullptr;
+    due.entry = view.TakeIfDue(name);
+    if (const Entry* const found = view.Find(name)) return found->filter;
+    if (entry == nullptr) return nullptr;
     const AnnouncementPtr announcement = AnnounceNamed(lock.log, text, filter, expires_ms);
-    view.Add(name, Entry{filter, std::move(memory), expires_ms, CountChange()});
+    entry->stamp = CountChange();
+    view.Add(name, std::move(entry));
     Commit(announcement);
   }
   SweepIfExpiring(expires_ms);
   return filter;
 }
 
-bool Registry::DoPut(std::string_view text, FilterPtr filter, int64_t expires_ms) {
+bool Registry::DoPut(std::string_view text, const FilterPtr& filter, int64_t expires_ms) {
   const Name name = Hashed(text);
-  core::MemoryReservation memory = core::MemoryReservation::TryTake(memory_, kNameOverheadBytes + text.size());
-  if (!memory.held()) return false;
+  EntryPtr entry = MakeEntry(text, filter, expires_ms);
+  if (entry == nullptr) return false;
   {
     ExpiredName due(*this);
     Lock& lock = LockOf(name.shard);
     const core::LockGuard guard(lock.mutex);
     View view(*this, lock, name.shard);
-    due.node = view.TakeIfDue(name);
-    const auto found = view.map().find(name);
-    if (found != view.map().end()) view.Keep(found);
+    due.entry = view.TakeIfDue(name);
+    Entry* const found = view.Find(name);
+    if (found != nullptr) view.Keep(*found);
     const AnnouncementPtr announcement = AnnounceNamed(lock.log, text, filter, expires_ms);
-    if (found == view.map().end()) {
-      view.Add(name, Entry{std::move(filter), std::move(memory), expires_ms, CountChange()});
+    if (found == nullptr) {
+      entry->stamp = CountChange();
+      view.Add(name, std::move(entry));
     } else {
-      view.SetExpiry(found, expires_ms);
-      found->second.filter.swap(filter);  // what was there dies with the argument, after the lock is gone
-      found->second.stamp = CountChange();
+      view.SetExpiry(*found, expires_ms);
+      found->filter.swap(entry->filter);  // what was there dies with the new entry, after the lock is gone
+      found->stamp = CountChange();
     }
     Commit(announcement);
   }
@@ -126,10 +142,9 @@ bool Registry::Replace(std::string_view text, const FilterPtr& expected, FilterP
   Lock& lock = LockOf(name.shard);
   const core::LockGuard guard(lock.mutex);
   View view(*this, lock, name.shard);
-  const auto found = view.map().find(name);
-  if (found == view.map().end()) return false;
+  Entry* const found = view.Find(name);
   // The caller's argument dies after the lock is gone, and what was replaced with it.
-  return view.Replace(found, expected, replacement);
+  return found != nullptr && view.Replace(*found, expected, replacement);
 }
 
 bool Registry::ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement, std::string* name_found) {
@@ -140,10 +155,10 @@ bool Registry::ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement,
     Lock& lock = LockOf(i);
     const core::LockGuard guard(lock.mutex);
     View view(*this, lock, i);
-    for (auto entry = view.map().begin(); entry != view.map().end() && !replaced; ++entry) {
-      replaced = view.Replace(entry, expected, replacement);
-      if (replaced && name_found != nullptr) *name_found = entry->first.text;
-    }
+    const Entry* const found =
+        view.names().FindIf([&](Entry& entry) { return view.Replace(entry, expected, replacement); });
+    replaced = found != nullptr;
+    if (replaced && name_found != nullptr) *name_found = found->name();
   }
   const AllLocked all(*this);
   const std::optional<std::string> renamed = SetSought(nullptr, all);
@@ -152,8 +167,8 @@ bool Registry::ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement,
   Lock& lock = LockOf(name.shard);
   lock.mutex.AssertHeld();  // as all are
   View view(*this, lock, name.shard);
-  const auto found = view.map().find(name);
-  replaced = found != view.map().end() && view.Replace(found, expected, replacement);
+  Entry* const found = view.Find(name);
+  replaced = found != nullptr && view.Replace(*found, expected, replacement);
   if (replaced && name_found != nullptr) *name_found = *renamed;
   return replaced;
 }
@@ -171,16 +186,16 @@ std::optional<std::string> Registry::SetSought(const core::Filter* filter, const
 bool Registry::Remove(std::string_view text) {
   const Name name = Hashed(text);
   ExpiredName due(*this);
-  Shard::Node removed;  // dies after the lock is gone
+  EntryPtr removed;  // dies after the lock is gone
   Lock& lock = LockOf(name.shard);
   const core::LockGuard guard(lock.mutex);
   View view(*this, lock, name.shard);
-  due.node = view.TakeIfDue(name);
-  const auto found = view.map().find(name);
-  if (found == view.map().end()) return false;
-  view.Keep(found);
+  due.entry = view.TakeIfDue(name);
+  Entry* const found = view.Find(name);
+  if (found == nullptr) return false;
+  view.Keep(*found);
   const AnnouncementPtr announcement = AnnounceUnnamed(lock.log, text);
-  removed = view.Take(found);
+  removed = view.Take(*found, name.hash);
   Commit(announcement);
   CountChange();
   return true;
@@ -190,42 +205,38 @@ RenameOutcome Registry::DoRename(std::string_view from_text, std::string_view to
   const Name from = Hashed(from_text);
   const Name to = Hashed(to_text);
   // All made, and so all dead, outside of the locks.
-  StoredName new_name{std::string(to_text), to.hash};
-  core::MemoryReservation memory = core::MemoryReservation::TryTake(memory_, kNameOverheadBytes + to_text.size());
+  EntryPtr moved = NameTable::Make(to_text, memory_);
   ExpiredName due(*this), due_target(*this);
-  Shard::Node replaced;
+  EntryPtr left, replaced;
 
   Lock& from_lock = LockOf(from.shard);
   Lock& to_lock = LockOf(to.shard);
   const TwoLocked guard(from_lock, to_lock);
   View source(*this, from_lock, from.shard), target(*this, to_lock, to.shard);
-  due.node = source.TakeIfDue(from);
-  due_target.node = target.TakeIfDue(to);
-  target.MakeRoom();
-  const auto moving = source.map().find(from);
-  if (moving == source.map().end()) return RenameOutcome::kNoSource;
-  const auto there = target.map().find(to);
-  const bool taken = there != target.map().end();
-  if (taken && only_if_absent) return RenameOutcome::kTargetExists;
+  due.entry = source.TakeIfDue(from);
+  due_target.entry = target.TakeIfDue(to);
+  Entry* const moving = source.Find(from);
+  if (moving == nullptr) return RenameOutcome::kNoSource;
+  Entry* const there = target.Find(to);
+  if (there != nullptr && only_if_absent) return RenameOutcome::kTargetExists;
   if (from_text == to_text) return RenameOutcome::kRenamed;
-  if (!memory.held()) return RenameOutcome::kOutOfMemory;
+  if (moved == nullptr) return RenameOutcome::kOutOfMemory;
 
-  source.Keep(moving);
-  if (taken) target.Keep(there);
+  source.Keep(*moving);
+  if (there != nullptr) target.Keep(*there);
   KeyspaceLog* const log = from_lock.log;
   const AnnouncementPtr announcement = log == nullptr ? nullptr : log->Renamed(from_text, to_text);
-  if (moving->second.filter.get() == from_lock.sought) {
+  if (moving->filter.get() == from_lock.sought) {
     const core::LockGuard handover(handover_);
     sought_name_ = to_text;
   }
-  target.IndexAhead(source, moving);
+  target.IndexAhead(*moved, moving->expires_ms);
   // From here on nothing fails.
-  if (taken) replaced = target.Take(there);
-  Shard::Node node = source.MoveOut(target, moving);
-  std::swap(node.mapped().memory, memory);
-  node.key() = std::move(new_name);
-  node.mapped().stamp = CountChange();
-  target.MoveIn(std::move(node));
+  if (there != nullptr) replaced = target.Take(*there, to.hash);
+  left = source.MoveOut(*moving, from.hash);
+  moved->filter.swap(left->filter);
+  moved->stamp = CountChange();
+  target.MoveIn(to, std::move(moved));
   Commit(announcement);
   return RenameOutcome::kRenamed;
 }
@@ -241,7 +252,8 @@ void Registry::Flush(bool background) {
     const AnnouncementPtr announcement = lock.log == nullptr ? nullptr : lock.log->Flushed();
     for (size_t i = 0; i < kShards; ++i) {
       Shard& shard = all.ShardOf(i);
-      remains->shards[i].map.swap(shard.map);
+      remains->shards[i].names.swap(shard.names);
+      shard.names.Init(memory_, seed_);
       remains->shards[i].visited = std::exchange(shard.visited, lock.epoch);
     }
     auto expiries = remains->expiries.begin();
@@ -279,10 +291,10 @@ uint64_t Registry::Scan(uint64_t cursor, uint64_t count, const Visitor& visitor)
     Lock& lock = LockOf(cursor);
     const core::LockGuard guard(lock.mutex);
     const Shard& shard = lock.ShardOf(cursor);
-    for (const auto& [name, entry] : shard.map) {
-      if (!IsDue(entry, clock_)) visitor(name.text, entry.filter);
-    }
-    visited += shard.map.size();
+    shard.names.ForEach([&](const Entry& entry) {
+      if (!IsDue(entry, clock_)) visitor(entry.name(), entry.filter);
+    });
+    visited += shard.names.size();
     ++cursor;
   }
   return cursor < kShards ? cursor : 0;
@@ -297,9 +309,9 @@ std::optional<std::string> Registry::RandomName() const {
     if (names == 0) return std::nullopt;
     uint64_t skipped = random() % names;
     size_t shard = 0;
-    while (skipped >= all.ShardOf(shard).map.size()) skipped -= all.ShardOf(shard++).map.size();
-    const auto at = std::next(all.ShardOf(shard).map.begin(), static_cast<ptrdiff_t>(skipped));
-    if (!IsDue(at->second, clock_)) return at->first.text;
+    while (skipped >= all.ShardOf(shard).names.size()) skipped -= all.ShardOf(shard++).names.size();
+    const Entry* const at = all.ShardOf(shard).names.FindIf([&](const Entry&) { return skipped-- == 0; });
+    if (!IsDue(*at, clock_)) return std::string(at->name());
   }
   return LookForName();
 }
@@ -309,9 +321,9 @@ std::optional<std::string> Registry::LookForName() const {
   for (size_t i = 0; i < kShards; ++i) {
     Lock& lock = LockOf(i);
     const core::LockGuard guard(lock.mutex);
-    for (const auto& [name, entry] : lock.ShardOf(i).map) {
-      if (!IsDue(entry, clock_)) return name.text;
-    }
+    const Entry* const found =
+        lock.ShardOf(i).names.FindIf([this](const Entry& entry) { return !IsDue(entry, clock_); });
+    if (found != nullptr) return std::string(found->name());
   }
   return std::nullopt;
 }
@@ -320,22 +332,22 @@ bool Registry::SetExpiry(std::string_view text, int64_t expires_ms, uint32_t con
   const Name name = Hashed(text);
   {
     ExpiredName due(*this);
-    Shard::Node removed;  // dies after the lock is gone
+    EntryPtr removed;  // dies after the lock is gone
     Lock& lock = LockOf(name.shard);
     const core::LockGuard guard(lock.mutex);
     View view(*this, lock, name.shard);
-    due.node = view.TakeIfDue(name);
-    const auto found = view.map().find(name);
-    if (found == view.map().end() || !Holds(conditions, found->second.expires_ms, expires_ms)) return false;
-    view.Keep(found);
-    const bool changes = found->second.expires_ms != expires_ms;
+    due.entry = view.TakeIfDue(name);
+    Entry* const found = view.Find(name);
+    if (found == nullptr || !Holds(conditions, found->expires_ms, expires_ms)) return false;
+    view.Keep(*found);
+    const bool changes = found->expires_ms != expires_ms;
     const bool ends = expires_ms != 0 && expires_ms <= clock_.WallMs();
     const AnnouncementPtr change = changes && lock.log != nullptr ? lock.log->ExpirySet(text, expires_ms) : nullptr;
     const AnnouncementPtr end = ends ? AnnounceUnnamed(lock.log, text) : nullptr;
-    view.SetExpiry(found, expires_ms);
+    view.SetExpiry(*found, expires_ms);
     Commit(change);
-    if (changes) found->second.stamp = CountChange();
-    if (ends) removed = view.Take(found);
+    if (changes) found->stamp = CountChange();
+    if (ends) removed = view.Take(*found, name.hash);
     Commit(end);
   }
   SweepIfExpiring(expires_ms);
@@ -346,10 +358,9 @@ std::optional<int64_t> Registry::ExpiryOf(std::string_view text) const {
   const Name name = Hashed(text);
   Lock& lock = LockOf(name.shard);
   const core::LockGuard guard(lock.mutex);
-  const Shard& shard = lock.ShardOf(name.shard);
-  const auto found = shard.map.find(name);
-  if (found == shard.map.end() || IsDue(found->second, clock_)) return std::nullopt;
-  return found->second.expires_ms;
+  const Entry* const found = lock.ShardOf(name.shard).names.Find(name.text, name.hash);
+  if (found == nullptr || IsDue(*found, clock_)) return std::nullopt;
+  return found->expires_ms;
 }
 
 NameState Registry::StateOf(std::string_view text) const {
@@ -359,13 +370,10 @@ NameState Registry::StateOf(std::string_view text) const {
   {
     Lock& lock = LockOf(name.shard);
     const core::LockGuard guard(lock.mutex);
-    const Shard& shard = lock.ShardOf(name.shard);
-    const auto found = shard.map.find(name);
-    if (found == shard.map.end() || IsDue(found->second, clock_)) {
-      return {.stamp = 0, .changes = lock.created.noted()};
-    }
-    filter = found->second.filter;
-    stamp = found->second.stamp;
+    const Entry* const found = lock.ShardOf(name.shard).names.Find(name.text, name.hash);
+    if (found == nullptr || IsDue(*found, clock_)) return {.stamp = 0, .changes = lock.created.noted()};
+    filter = found->filter;
+    stamp = found->stamp;
   }
   return {.stamp = stamp, .changes = filter->ChangeCount()};
 }
@@ -405,10 +413,10 @@ void Registry::SetLog(KeyspaceLog* log) {
     lock.log = log;
   }
   for (size_t i = 0; i < kShards; ++i) {
-    for (const auto& [name, entry] : all.ShardOf(i).map) {
+    all.ShardOf(i).names.ForEach([log](Entry& entry) {
       core::Filter& filter = *entry.filter;
       filter.Attach(log == nullptr ? nullptr : &log->listener(), filter.id(), filter.sequence());
-    }
+    });
   }
 }
 
@@ -441,7 +449,7 @@ void Registry::RemoveExpired() {
   for (size_t i = 0; i < kLocks; ++i) {
     Lock& lock = locks_[i];
     while (lock.NextExpiryHint() <= clock_.WallMs()) {
-      std::vector<Shard::Node> removed;
+      std::vector<EntryPtr> removed;
       removed.reserve(kExpiredAtATime);
       {
         const core::LockGuard guard(lock.mutex);
@@ -451,7 +459,7 @@ void Registry::RemoveExpired() {
         }
       }
       if (!on_expired_) continue;
-      for (const Shard::Node& node : removed) on_expired_(node.key().text);
+      for (const EntryPtr& entry : removed) on_expired_(entry->name());
     }
   }
 }

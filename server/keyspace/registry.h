@@ -38,6 +38,7 @@
 #include "core/base/mutex.h"
 #include "server/keyspace/keyspace.h"
 #include "server/keyspace/keyspace_log.h"
+#include "server/keyspace/name_table.h"
 
 namespace bitsieve::server {
 
@@ -124,7 +125,8 @@ class Registry final : public Keyspace {
   template <class Operation, class Result>
   static Result UnlessMemoryIsRefused(const Operation& operation, Result refused);
   FilterPtr DoInsertIfAbsent(std::string_view name, const FilterPtr& filter, int64_t expires_ms);
-  bool DoPut(std::string_view name, FilterPtr filter, int64_t expires_ms);
+  bool DoPut(std::string_view name, const FilterPtr& filter, int64_t expires_ms);
+  EntryPtr MakeEntry(std::string_view name, const FilterPtr& filter, int64_t expires_ms);
   RenameOutcome DoRename(std::string_view from, std::string_view to, bool only_if_absent);
   // The log, without a lock: it is not called for once it is taken away. Null if there is none.
   KeyspaceLog* Log() const;

@@ -40,9 +40,9 @@ class Registry::Collection {
  private:
   void Visit(Shard& shard) {
     if (shard.visited == epoch_) return;
-    for (const auto& [name, entry] : shard.map) {
-      if (entry.epoch != epoch_) Add({name.text, entry.filter, entry.expires_ms});
-    }
+    shard.names.ForEach([this](const Entry& entry) {
+      if (entry.epoch != epoch_) Add({std::string(entry.name()), entry.filter, entry.expires_ms});
+    });
     shard.visited = epoch_;
   }
   void VisitFlushed() {
@@ -67,7 +67,7 @@ class Registry::Collection {
   }
 
   const Registry& registry_;
-  uint64_t epoch_ = 0;
+  uint32_t epoch_ = 0;
   int64_t now_ms_ = 0;
   std::vector<NamedFilter> found_;
 };

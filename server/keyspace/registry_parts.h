@@ -8,33 +8,19 @@
 #include <functional>
 #include <new>
 #include <span>
-#include <string>
 #include <string_view>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/base/mutex.h"
 #include "core/base/roll_back.h"
 #include "server/keyspace/expiry_index.h"
+#include "server/keyspace/name_table.h"
 #include "server/keyspace/recent_names.h"
 #include "server/keyspace/registry.h"
 
 namespace bitsieve::server {
-
-struct StoredName {
-  std::string text;
-  uint64_t hash;
-};
-
-struct Entry {
-  FilterPtr filter;
-  core::MemoryReservation memory;  // of the name and the entry
-  int64_t expires_ms = 0;          // 0: never
-  uint64_t stamp = 0;              // of the last change of what the name means: see NameState
-  uint64_t epoch = 0;              // if it is the present one, a collection under way passes the entry over
-};
 
 // The clock is read only for entries that have an expiry.
 inline bool IsDue(const Entry& entry, const core::Clock& clock) {
@@ -49,22 +35,8 @@ struct Registry::Name {
 };
 
 struct Registry::Shard {
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(const Name& name) const { return name.hash; }
-    size_t operator()(const StoredName& name) const { return name.hash; }
-  };
-  struct Equal {
-    using is_transparent = void;
-    bool operator()(const StoredName& a, const StoredName& b) const { return a.text == b.text; }
-    bool operator()(const StoredName& a, const Name& b) const { return a.hash == b.hash && a.text == b.text; }
-    bool operator()(const Name& a, const StoredName& b) const { return (*this)(b, a); }
-  };
-  using Map = std::unordered_map<StoredName, Entry, Hash, Equal>;
-  using Node = Map::node_type;
-
-  Map map;
-  uint64_t visited = 0;  // the epoch of the latest collection that has visited it
+  NameTable names;
+  uint32_t visited = 0;  // the epoch of the latest collection that has visited it
 };
 
 // Every kLocks-th shard, and the totals over all entries in them.
@@ -80,7 +52,7 @@ struct alignas(64) Registry::Lock {
   RecentNames created BITSIEVE_GUARDED_BY(mutex);
   std::vector<NamedFilter> kept BITSIEVE_GUARDED_BY(mutex);  // for the collection under way: as they were at its moment
   // The same in all locks, and changed with all of them held.
-  uint64_t epoch BITSIEVE_GUARDED_BY(mutex) = 0;                    // of the latest collection
+  uint32_t epoch BITSIEVE_GUARDED_BY(mutex) = 0;                    // of the latest collection
   KeyspaceLog* log BITSIEVE_GUARDED_BY(mutex) = nullptr;            // null: there is none
   const core::Filter* sought BITSIEVE_GUARDED_BY(mutex) = nullptr;  // by ReplaceAnywhere
 };
@@ -142,14 +114,11 @@ class Registry::AllLocked {
 // A shard while its lock is held: entries come and go together with their lines in the index and the registry's counts.
 class Registry::View {
  public:
-  using Map = Shard::Map;
-  using Node = Shard::Node;
-
   // The lock is held for as long as the view lives.
   View(Registry& registry, Lock& lock, size_t shard) BITSIEVE_REQUIRES(lock.mutex)
       : registry_(registry),
         shard_(shard),
-        map_(lock.ShardOf(shard).map),
+        names_(lock.ShardOf(shard).names),
         visited_(lock.ShardOf(shard).visited),
         expiries_(lock.expiries),
         created_(lock.created),
@@ -157,110 +126,98 @@ class Registry::View {
         epoch_(lock.epoch),
         log_(lock.log) {}
 
-  Map& map() { return map_; }
+  NameTable& names() { return names_; }
+  Entry* Find(const Name& name) const { return names_.Find(name.text, name.hash); }
 
   // May throw std::bad_alloc, and has done nothing then; as may Keep, SetExpiry, MakeRoom, IndexAhead, TakeIfDue and
-  // Replace.
-  void Add(const Name& name, Entry entry) {
-    entry.epoch = epoch_;
-    const auto added = map_.emplace(StoredName{std::string(name.text), name.hash}, std::move(entry)).first;
-    core::RollBack roll_back([&] { map_.erase(added); });
-    Index(added);
-    roll_back.Dismiss();
-    created_.Note(name.hash);
+  // Replace. The entry is of this name.
+  void Add(const Name& name, EntryPtr entry) {
+    names_.MakeRoom();
+    if (entry->expires_ms != 0) expiries_.Insert(ItemOf(*entry));
+    Insert(name, std::move(entry));
     registry_.size_.fetch_add(1, std::memory_order_relaxed);
   }
   // Called before an entry is changed, moved or taken out, and before that is logged: keeps the entry for a collection
   // that has not visited this shard yet.
-  void Keep(Map::iterator entry) {
-    auto& [name, value] = *entry;
-    if (value.epoch == epoch_) return;
-    if (visited_ != epoch_) kept_.push_back({name.text, value.filter, value.expires_ms});
-    value.epoch = epoch_;
+  void Keep(Entry& entry) {
+    if (entry.epoch == epoch_) return;
+    if (visited_ != epoch_) kept_.push_back({std::string(entry.name()), entry.filter, entry.expires_ms});
+    entry.epoch = epoch_;
   }
-  // A node outlives its place in the map, so that it can die outside of the lock.
-  Node Take(Map::iterator entry) noexcept {
+  // An entry outlives its place in the table, so that it can die outside of the lock.
+  EntryPtr Take(Entry& entry, uint64_t hash) noexcept {
     registry_.size_.fetch_sub(1, std::memory_order_relaxed);
-    if (entry->second.expires_ms != 0) expiries_.Erase(ItemOf(entry));
-    return map_.extract(entry);
+    return MoveOut(entry, hash);
   }
-  // An entry goes from one shard to another, and is counted all the time. It has its line in the index of the other one
-  // already, and there is room for it.
-  void IndexAhead(const View& from, Map::iterator entry) {
-    if (entry->second.expires_ms != 0 && from.shard_ != shard_) expiries_.Insert(ItemOf(entry));
+  EntryPtr Take(Entry& entry) noexcept { return Take(entry, registry_.Hashed(entry.name()).hash); }
+  // What an entry holds goes to another one, of another name and perhaps in another shard, and is counted all the time.
+  // First there is a line in the index, and room, for the other one.
+  void IndexAhead(Entry& entry, int64_t expires_ms) {
+    names_.MakeRoom();
+    entry.expires_ms = expires_ms;
+    if (expires_ms != 0) expiries_.Insert(ItemOf(entry));
   }
-  Node MoveOut(const View& to, Map::iterator entry) noexcept {
-    if (entry->second.expires_ms != 0 && to.shard_ != shard_) expiries_.Erase(ItemOf(entry));
-    return map_.extract(entry);
+  EntryPtr MoveOut(Entry& entry, uint64_t hash) noexcept {
+    if (entry.expires_ms != 0) expiries_.Erase(ItemOf(entry));
+    return names_.Extract(&entry, hash);
   }
-  void MoveIn(Node node) noexcept {
-    created_.Note(node.key().hash);
-    map_.insert(std::move(node));
-  }
-  // For one more.
-  void MakeRoom() {
-    const size_t size = map_.size() + 1;
-    const auto most = static_cast<double>(map_.bucket_count()) * static_cast<double>(map_.max_load_factor());
-    // The one bucket of a map that never held anything does not count.
-    if (map_.bucket_count() == 1 || static_cast<double>(size) > most) map_.reserve(2 * size);
-  }
+  void MoveIn(const Name& name, EntryPtr entry) noexcept { Insert(name, std::move(entry)); }
 
-  // The node of this name if its time has come; else an empty one.
-  Node TakeIfDue(const Name& name) {
-    if (expiries_.next_ms() == ExpiryIndex::kNever) return Node();
-    const auto found = map_.find(name);
-    return found != map_.end() && IsDue(found->second, registry_.clock_) ? TakeExpired(found) : Node();
+  // The entry of this name if its time has come; else null.
+  EntryPtr TakeIfDue(const Name& name) {
+    if (expiries_.next_ms() == ExpiryIndex::kNever) return nullptr;
+    Entry* const found = Find(name);
+    return found != nullptr && IsDue(*found, registry_.clock_) ? TakeExpired(*found) : nullptr;
   }
-  void SetExpiry(Map::iterator entry, int64_t expires_ms) {
-    if (entry->second.expires_ms == expires_ms) return;
-    if (expires_ms != 0) expiries_.Insert({expires_ms, shard_, &*entry});
-    if (entry->second.expires_ms != 0) expiries_.Erase(ItemOf(entry));
-    entry->second.expires_ms = expires_ms;
+  void SetExpiry(Entry& entry, int64_t expires_ms) {
+    if (entry.expires_ms == expires_ms) return;
+    if (expires_ms != 0) expiries_.Insert({expires_ms, shard_, &entry});
+    if (entry.expires_ms != 0) expiries_.Erase(ItemOf(entry));
+    entry.expires_ms = expires_ms;
   }
 
   // Puts `replacement` where `expected` is, which it returns there; false if something else is, or nothing any more.
-  bool Replace(Map::iterator entry, const FilterPtr& expected, FilterPtr& replacement) {
-    auto& [name, value] = *entry;
-    if (value.filter != expected || IsDue(value, registry_.clock_)) return false;
+  bool Replace(Entry& entry, const FilterPtr& expected, FilterPtr& replacement) {
+    if (entry.filter != expected || IsDue(entry, registry_.clock_)) return false;
     Keep(entry);
-    const AnnouncementPtr announcement = AnnounceNamed(log_, name.text, replacement, value.expires_ms);
-    value.filter.swap(replacement);
-    value.stamp = registry_.CountChange();
+    const AnnouncementPtr announcement = AnnounceNamed(log_, entry.name(), replacement, entry.expires_ms);
+    entry.filter.swap(replacement);
+    entry.stamp = registry_.CountChange();
     Commit(announcement);
     return true;
   }
 
   // The soonest of an index that is not empty.
-  static Node TakeFirstExpired(Registry& registry, Lock& lock) BITSIEVE_REQUIRES(lock.mutex) {
+  static EntryPtr TakeFirstExpired(Registry& registry, Lock& lock) BITSIEVE_REQUIRES(lock.mutex) {
     const ExpiryIndex::Item first = *lock.expiries.items().begin();
-    View view(registry, lock, first.shard);
-    const auto& name = static_cast<const Map::value_type*>(first.entry)->first;
-    return view.TakeExpired(view.map_.find(name));
+    return View(registry, lock, first.shard).TakeExpired(*first.entry);
   }
 
  private:
-  Node TakeExpired(Map::iterator entry) {
-    Keep(entry);
-    const AnnouncementPtr announcement = AnnounceUnnamed(log_, entry->first.text);
+  EntryPtr TakeExpired(Entry& expired) {
+    Keep(expired);
+    const AnnouncementPtr announcement = AnnounceUnnamed(log_, expired.name());
     registry_.expired_.fetch_add(1, std::memory_order_relaxed);
     registry_.CountChange();
-    Node node = Take(entry);
+    EntryPtr entry = Take(expired);
     Commit(announcement);
-    return node;
+    return entry;
   }
-  void Index(Map::iterator entry) {
-    if (entry->second.expires_ms != 0) expiries_.Insert(ItemOf(entry));
+  void Insert(const Name& name, EntryPtr entry) noexcept {
+    entry->epoch = epoch_;
+    created_.Note(name.hash);
+    names_.Insert(std::move(entry), name.hash);
   }
-  ExpiryIndex::Item ItemOf(Map::iterator entry) const { return {entry->second.expires_ms, shard_, &*entry}; }
+  ExpiryIndex::Item ItemOf(Entry& entry) const { return {entry.expires_ms, shard_, &entry}; }
 
   Registry& registry_;
   const size_t shard_;
-  Map& map_;
-  const uint64_t visited_;
+  NameTable& names_;
+  const uint32_t visited_;
   ExpiryIndex& expiries_;
   RecentNames& created_;
   std::vector<NamedFilter>& kept_;
-  const uint64_t epoch_;
+  const uint32_t epoch_;
   KeyspaceLog* const log_;
 };
 
@@ -272,10 +229,10 @@ class Registry::ExpiredName {
   ExpiredName(const ExpiredName&) = delete;
   ExpiredName& operator=(const ExpiredName&) = delete;
   ~ExpiredName() {
-    if (!node.empty() && registry_.on_expired_) registry_.on_expired_(node.key().text);
+    if (entry != nullptr && registry_.on_expired_) registry_.on_expired_(entry->name());
   }
 
-  Shard::Node node;
+  EntryPtr entry;
 
  private:
   const Registry& registry_;

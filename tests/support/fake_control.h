@@ -23,7 +23,7 @@ class FakeControl final : public server::ServerControl, public commands::FreezeQ
   }
   server::SnapshotStatus Snapshot() const override { return snapshot; }
   server::LogStatus Log() const override { return log; }
-  void Freeze(std::string_view name, const std::shared_ptr<core::Filter>& closed) override {
+  void Freeze(std::string_view name, const core::FilterPtr& closed) override {
     if (on_freeze) return on_freeze(name, closed);
     freezes.emplace_back(name, closed);
   }
@@ -50,8 +50,8 @@ class FakeControl final : public server::ServerControl, public commands::FreezeQ
 
   bool out_of_memory = false;  // saving allocates, and is refused
   std::vector<std::function<void(core::Status)>> saves;
-  std::vector<std::pair<std::string, std::shared_ptr<core::Filter>>> freezes;
-  std::function<void(std::string_view name, const std::shared_ptr<core::Filter>& closed)> on_freeze;  // instead
+  std::vector<std::pair<std::string, core::FilterPtr>> freezes;
+  std::function<void(std::string_view name, const core::FilterPtr& closed)> on_freeze;  // instead
   std::vector<bool> shutdowns;
   server::SnapshotStatus snapshot;
   server::LogStatus log;

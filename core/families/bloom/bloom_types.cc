@@ -11,14 +11,39 @@
 
 namespace bitsieve::core {
 
-constexpr ChainType kBlockedChain{kBlockedType, kBlockedLayout, ScalableFilter::MakeEmpty, ScalableFilter::FirstShape};
-constexpr ChainType kClassicChain{kClassicType, kClassicLayout, ScalableFilter::MakeEmpty, ScalableFilter::FirstShape};
-constexpr ChainType kCountingChain{
-    kCountingType, kCountingLayout,
-    [](const ChainType& type, const FilterParams& params, MemoryBudget& budget) -> std::unique_ptr<ScalableFilter> {
-      return std::make_unique<CountingFilter>(type, params, budget);
-    },
-    ScalableFilter::FirstShape};
+namespace {
+
+// A scalable filter that is as its row says.
+template <const ChainType& kChain>
+class PlainChain final : public ScalableFilter {
+ public:
+  using ScalableFilter::ScalableFilter;
+
+ private:
+  const ChainType& chain_type() const override { return kChain; }
+};
+
+template <class Made>
+std::unique_ptr<ScalableFilter> MakeEmpty(const FilterParams& params, MemoryBudget& budget) {
+  return std::make_unique<Made>(params, budget);
+}
+
+}  // namespace
+
+constexpr ChainType kBlockedChain{.type = kBlockedType,
+                                  .layout = kBlockedLayout,
+                                  .make_empty = MakeEmpty<PlainChain<kBlockedChain>>,
+                                  .first_shape = ScalableFilter::FirstShape,
+                                  .begins_as_list = true};
+constexpr ChainType kClassicChain{.type = kClassicType,
+                                  .layout = kClassicLayout,
+                                  .make_empty = MakeEmpty<PlainChain<kClassicChain>>,
+                                  .first_shape = ScalableFilter::FirstShape,
+                                  .begins_as_list = true};
+constexpr ChainType kCountingChain{.type = kCountingType,
+                                   .layout = kCountingLayout,
+                                   .make_empty = MakeEmpty<CountingFilter>,
+                                   .first_shape = ScalableFilter::FirstShape};
 
 namespace {
 

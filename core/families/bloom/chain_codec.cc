@@ -1,5 +1,6 @@
 #include "core/families/bloom/chain_codec.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/bytes.h"
@@ -43,11 +44,29 @@ uint32_t CounterBitsOf(const SubFilterShape& shape) {
   return shape.layout->counters ? shape.counter_bits : kDefaultCounterBits;
 }
 
-Result<ChainHeader> GetSubFilters(ByteReader& in, const ChainType& type, const FilterParams& params) {
-  ChainHeader header{type, params, {}};
+Result<ChainHeader> GetHashes(ByteReader& in, const ChainType& type, const FilterParams& params) {
+  ChainHeader header{.type = type, .params = params};
   const auto count = in.Get<uint32_t>();
-  if (!in.ok() || count == 0 || count > kMaxSubFilters)
-    return CorruptHeader("the number of sub-filters is out of range");
+  const size_t room = ScalableFilter::ListRoom(type, params);
+  if (room == 0) return CorruptHeader("it has no sub-filters, which a filter of these parameters begins with");
+  if (!in.ok() || count > room) return CorruptHeader("the number of hashes is out of range");
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto low = in.Get<uint64_t>();
+    header.hashes.push_back({low, in.Get<uint64_t>()});
+  }
+  if (!in.ok() || !in.AtEnd()) return CorruptHeader("it does not end with the last hash");
+  for (size_t i = 1; i < header.hashes.size(); ++i) {
+    const auto end = header.hashes.begin() + static_cast<ptrdiff_t>(i);
+    if (std::find(header.hashes.begin(), end, *end) != end) return CorruptHeader("a hash is there twice");
+  }
+  return header;
+}
+
+Result<ChainHeader> GetSubFilters(ByteReader& in, const ChainType& type, const FilterParams& params) {
+  ChainHeader header{.type = type, .params = params};
+  const auto count = in.Get<uint32_t>();
+  if (in.ok() && count == 0) return GetHashes(in, type, params);
+  if (!in.ok() || count > kMaxSubFilters) return CorruptHeader("the number of sub-filters is out of range");
   uint64_t body_bytes = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const SubFilterRecord sub_filter = GetSubFilter(in, type.layout);
@@ -96,6 +115,9 @@ class ChainDecoder final : public PartsDecoder {
   }
 
   Result<std::unique_ptr<Filter>> FinishFilter() override {
+    if (sub_filters_.empty()) {
+      return ScalableFilter::FromHashes(header_.type, header_.params, header_.hashes, budget_);
+    }
     return ScalableFilter::FromSubFilters(header_.type, header_.params, std::move(sub_filters_), budget_);
   }
 
@@ -106,7 +128,7 @@ class ChainDecoder final : public PartsDecoder {
 
 // All of it, before the first part is allocated.
 bool HasRoom(const ChainHeader& header, MemoryBudget& budget) {
-  uint64_t bytes = 0;
+  uint64_t bytes = ScalableFilter::OwnBytes();
   for (const SubFilterRecord& record : header.sub_filters)
     bytes += record.shape.SizeBytes() + ScalableFilter::OverheadBytes();
   return MemoryReservation::TryTake(budget, bytes).held();
@@ -114,11 +136,29 @@ bool HasRoom(const ChainHeader& header, MemoryBudget& budget) {
 
 }  // namespace
 
-ImageSummary ChainHeader::Summary() const { return SummaryOfParts(sub_filters); }
+ImageSummary ChainHeader::Summary() const {
+  if (!sub_filters.empty()) return SummaryOfParts(sub_filters);
+  return {.capacity = params.capacity, .items = hashes.size()};
+}
+
+std::string EncodeListHeader(const FilterParams& params, std::span<const KeyHash> hashes) {
+  std::string bytes;
+  BeginHeader(bytes, params.type, kListFormatVersion);
+  PutParams(bytes, params);
+  ByteWriter out(bytes);
+  out.Put(uint32_t{0});
+  out.Put(static_cast<uint32_t>(hashes.size()));
+  for (const KeyHash& hash : hashes) {
+    out.Put(hash.low);
+    out.Put(hash.high);
+  }
+  SealHeader(bytes);
+  return bytes;
+}
 
 std::string EncodeChainHeader(const FilterParams& params, const std::vector<SubFilterRecord>& sub_filters) {
   std::string bytes;
-  BeginHeader(bytes, params.type);
+  BeginHeader(bytes, params.type, kFilterFormatVersion);
   PutParams(bytes, params);
   ByteWriter out(bytes);
   out.Put(static_cast<uint32_t>(sub_filters.size()));

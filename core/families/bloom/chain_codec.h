@@ -21,12 +21,15 @@ inline constexpr uint32_t kMaxSubFilters = 4096;
 struct ChainHeader {
   const ChainType& type;
   FilterParams params;
-  std::vector<SubFilterRecord> sub_filters;  // oldest first, at least one
+  std::vector<SubFilterRecord> sub_filters = {};  // oldest first
+  std::vector<KeyHash> hashes = {};               // of its items, if it has no sub-filters
 
   ImageSummary Summary() const;
 };
 
 std::string EncodeChainHeader(const FilterParams& params, const std::vector<SubFilterRecord>& sub_filters);
+// Of a filter without sub-filters.
+std::string EncodeListHeader(const FilterParams& params, std::span<const KeyHash> hashes);
 // From a header's fields. kCorrupt names the field.
 Result<ChainHeader> DecodeChainHeader(std::string_view fields, const ChainType& type);
 

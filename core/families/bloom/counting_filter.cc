@@ -1,6 +1,10 @@
 #include "core/families/bloom/counting_filter.h"
 
+#include "core/families/bloom/bloom_types.h"
+
 namespace bitsieve::core {
+
+const ChainType& CountingFilter::chain_type() const { return kCountingChain; }
 
 CountingBloom* CountingFilter::OldestHolder(const KeyHash& hash) const {
   CountingBloom* oldest = nullptr;

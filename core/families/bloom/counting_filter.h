@@ -38,6 +38,7 @@ class CountingFilter final : public ScalableFilter {
   uint64_t ChangeCount() const override { return united() + changes_.load(std::memory_order_acquire); }
 
  private:
+  const ChainType& chain_type() const override;
   size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal) override
       BITSIEVE_REQUIRES(writers());
   void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept override

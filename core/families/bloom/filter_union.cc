@@ -57,24 +57,37 @@ std::string ParamsDifference(const FilterParams& first, const FilterParams& othe
   return "";
 }
 
-Result<SubFilterList> ChainOf(const Filter& filter) {
+// The sub-filters of equal place, for every place: level 0 has the oldest sub-filters of all.
+struct Levels {
+  std::vector<SubFilterList> all;
+  std::vector<std::unique_ptr<SubFilter>> made;  // for filters that have no bits yet
+};
+
+Result<SubFilterList> ChainOf(const Filter& filter, Levels& levels) {
   if (!filter.capabilities().unite) {
     return Refuse("a " + std::string(filter.type().name) + " filter cannot be united with others");
   }
-  return static_cast<const ScalableFilter&>(filter).AllSubFilters();
+  const auto& scalable = static_cast<const ScalableFilter&>(filter);
+  SubFilterList chain = scalable.AllSubFilters();
+  if (!chain.empty()) return chain;
+  Result<std::unique_ptr<SubFilter>> bits = scalable.BitsOfList();
+  if (!bits) return tl::unexpected(std::move(bits).error());
+  chain = scalable.AllSubFilters();
+  if (!chain.empty()) return chain;  // it has taken bits itself meanwhile
+  levels.made.push_back(std::move(*bits));
+  return SubFilterList{levels.made.back().get()};
 }
 
-// The sub-filters of equal place, for every place: level 0 has the oldest sub-filters of all.
-Result<std::vector<SubFilterList>> Levels(std::span<const Filter* const> filters) {
-  std::vector<SubFilterList> levels;
+Result<Levels> LevelsOf(std::span<const Filter* const> filters) {
+  Levels levels;
   for (const Filter* filter : filters) {
     const std::string difference = ParamsDifference(filters[0]->params(), filter->params());
     if (!difference.empty()) return Refuse(difference);
-    const Result<SubFilterList> chain = ChainOf(*filter);
+    const Result<SubFilterList> chain = ChainOf(*filter, levels);
     if (!chain) return tl::unexpected(chain.error());
-    levels.resize(std::max(levels.size(), chain->size()));
+    levels.all.resize(std::max(levels.all.size(), chain->size()));
     for (size_t i = 0; i < chain->size(); ++i) {
-      SubFilterList& level = levels[i];
+      SubFilterList& level = levels.all[i];
       level.push_back((*chain)[i]);
       const std::string sub_filter_difference = SubFilterDifference(i, level[0]->shape(), level.back()->shape());
       if (!sub_filter_difference.empty()) return Refuse(sub_filter_difference);
@@ -227,10 +240,10 @@ void UniteLevel(ScalableFilter& destination, size_t index, const SubFilterList& 
 }  // namespace
 
 Result<double> EstimateUnion(std::span<const Filter* const> filters) {
-  const Result<std::vector<SubFilterList>> levels = Levels(filters);
+  const Result<Levels> levels = LevelsOf(filters);
   if (!levels) return tl::unexpected(levels.error());
   double items = 0;
-  for (const SubFilterList& level : *levels) items += ItemsOf(level[0]->shape(), SetInUnion(level));
+  for (const SubFilterList& level : levels->all) items += ItemsOf(level[0]->shape(), SetInUnion(level));
   return items;
 }
 
@@ -238,26 +251,30 @@ Status UniteInto(Filter& destination, std::span<const Filter* const> sources) {
   std::vector<const Filter*> filters{&destination};
   std::copy_if(sources.begin(), sources.end(), std::back_inserter(filters),
                [&](const Filter* source) { return source != &destination; });
-  const Result<std::vector<SubFilterList>> levels = Levels(filters);
+  Result<Levels> levels = LevelsOf(filters);
   if (!levels) return tl::unexpected(levels.error());
   auto& scalable = static_cast<ScalableFilter&>(destination);
+  if (!levels->made.empty()) {  // perhaps for the destination
+    if (Status status = scalable.TakeBits(); !status) return status;
+    levels = LevelsOf(filters);
+    if (!levels) return tl::unexpected(levels.error());
+  }
   static Mutex one_at_a_time;  // else two that unite the same into one filter would both count its items
   const LockGuard lock(one_at_a_time);
   const size_t own_sub_filters = scalable.AllSubFilters().size();
-  if (Status status = CheckLengths(*levels, own_sub_filters); !status) return status;
-  const Result<std::vector<uint64_t>> gains = Gains(*levels);
+  if (Status status = CheckLengths(levels->all, own_sub_filters); !status) return status;
+  const Result<std::vector<uint64_t>> gains = Gains(levels->all);
   if (!gains) return tl::unexpected(gains.error());
   const Status counted =
       scalable.Unite([&](std::span<SubFilter* const> sub_filters) { return CountGains(sub_filters, *gains); });
   if (!counted) return counted;
-  for (size_t i = 0; i < levels->size(); ++i) UniteLevel(scalable, i, (*levels)[i]);
+  for (size_t i = 0; i < levels->all.size(); ++i) UniteLevel(scalable, i, levels->all[i]);
   return {};
 }
 
 Result<std::unique_ptr<Filter>> Unite(std::span<const Filter* const> filters, MemoryBudget& budget,
                                       const Clock& clock) {
-  const Result<std::vector<SubFilterList>> levels = Levels(filters);
-  if (!levels) return tl::unexpected(levels.error());
+  if (const Result<Levels> levels = LevelsOf(filters); !levels) return tl::unexpected(levels.error());
   size_t longest = 0;
   for (size_t i = 1; i < filters.size(); ++i) {
     if (filters[i]->Info().sub_filters > filters[longest]->Info().sub_filters) longest = i;

@@ -39,12 +39,27 @@ SubFilterShape ShapeFor(const SubFilterLayout& layout, uint64_t capacity, double
 
 }  // namespace
 
-uint64_t ScalableFilter::OverheadBytes() { return sizeof(ScalableFilter) + sizeof(SubFilter) + 64; }
+// With what the heap adds.
+uint64_t ScalableFilter::OwnBytes() { return sizeof(ScalableFilter) + 8; }
+uint64_t ScalableFilter::OverheadBytes() { return sizeof(SubFilter) + 2 * kLineBytes; }
+
+ScalableFilter::~ScalableFilter() { budget().GiveBack(OwnBytes() + HashList::BlockBytes(list_.size(pins_))); }
+
+// Without sub-filters and hashes.
+Result<std::unique_ptr<ScalableFilter>> ScalableFilter::MakeWithout(const ChainType& type, const FilterParams& params,
+                                                                    MemoryBudget& budget) {
+  MemoryReservation own = MemoryReservation::TryTake(budget, OwnBytes());
+  if (!own.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a filter");
+  std::unique_ptr<ScalableFilter> filter = type.make_empty(params, budget);
+  own.Detach();
+  return filter;
+}
 
 Result<std::unique_ptr<Filter>> ScalableFilter::Make(const ChainType& type, const FilterParams& params,
                                                      MemoryBudget& budget) {
   const Result<SubFilterShape> shape = type.first_shape(type, params);
   if (!shape) return tl::unexpected(shape.error());
+  if (ListRoom(type, params) != 0) return FromHashes(type, params, {}, budget);
   Result<std::unique_ptr<SubFilter>> sub_filter = MakeSubFilter(*shape, budget);
   if (!sub_filter) return tl::unexpected(std::move(sub_filter).error());
   std::vector<std::unique_ptr<SubFilter>> sub_filters;
@@ -56,13 +71,36 @@ Result<std::unique_ptr<Filter>> ScalableFilter::FromSubFilters(const ChainType& 
                                                                std::vector<std::unique_ptr<SubFilter>> sub_filters,
                                                                MemoryBudget& budget) {
   assert(!sub_filters.empty());
-  std::unique_ptr<ScalableFilter> filter = type.make_empty(type, params, budget);
-  const LockGuard lock(filter->writers());  // no other thread has the filter yet
+  Result<std::unique_ptr<ScalableFilter>> filter = MakeWithout(type, params, budget);
+  if (!filter) return tl::unexpected(std::move(filter).error());
+  const LockGuard lock((*filter)->writers());  // no other thread has the filter yet
   for (std::unique_ptr<SubFilter>& sub_filter : sub_filters) {
-    if (Status status = filter->Append(std::move(sub_filter)); !status)
+    if (Status status = (*filter)->Append(std::move(sub_filter)); !status)
       return tl::unexpected(std::move(status).error());
   }
   return filter;
+}
+
+Result<std::unique_ptr<Filter>> ScalableFilter::FromHashes(const ChainType& type, const FilterParams& params,
+                                                           std::span<const KeyHash> hashes, MemoryBudget& budget) {
+  Result<std::unique_ptr<ScalableFilter>> filter = MakeWithout(type, params, budget);
+  if (!filter) return tl::unexpected(std::move(filter).error());
+  const LockGuard lock((*filter)->writers());  // as above
+  (*filter)->NoteSizeBytes(0);
+  for (const KeyHash& hash : hashes) {
+    if ((*filter)->AddToList(hash) == AddOutcome::kOutOfMemory) {
+      return Fail(ErrorCode::kOutOfMemory, "cannot take memory for the items of a filter");
+    }
+  }
+  return filter;
+}
+
+size_t ScalableFilter::ListRoom(const ChainType& type, const FilterParams& params) {
+  constexpr uint64_t kMostListedBytes = 1024;  // a larger first sub-filter was asked for in words: it is taken at once
+  if (!type.begins_as_list || !params.scaling()) return 0;
+  const Result<SubFilterShape> shape = type.first_shape(type, params);
+  if (!shape || shape->SizeBytes() > kMostListedBytes) return 0;
+  return std::min<uint64_t>({HashList::kMostHashes, shape->SizeBytes() / sizeof(KeyHash), shape->capacity});
 }
 
 Result<SubFilterShape> ScalableFilter::FirstShape(const ChainType& type, const FilterParams& params) {
@@ -74,14 +112,14 @@ Result<SubFilterShape> ScalableFilter::FirstShape(const ChainType& type, const F
 }
 
 std::optional<SubFilterShape> ScalableFilter::NextShape(const SubFilter& newest) const {
-  const double rate = RateOfSubFilter(params(), newest.index() + 1);
+  const double rate = RateOfSubFilter(shared_params(), newest.index() + 1);
   if (rate < kMinSubFilterRate) return std::nullopt;
-  const uint64_t capacity = CapacityOfNextSubFilter(params(), newest.capacity(), newest.total_capacity());
-  return ShapeFor(type_.layout, capacity, rate, params());
+  const uint64_t capacity = CapacityOfNextSubFilter(shared_params(), newest.capacity(), newest.total_capacity());
+  return ShapeFor(chain_type().layout, capacity, rate, shared_params());
 }
 
 Status ScalableFilter::Append(std::unique_ptr<SubFilter> sub_filter) {
-  const Status appended = chain_.Append(std::move(sub_filter), budget());
+  const Status appended = chain_.Append(std::move(sub_filter), OverheadBytes(), budget());
   NoteSizeBytes(chain_.size_bytes());
   return appended;
 }
@@ -93,6 +131,11 @@ void ScalableFilter::PrefetchLines(const KeyHash& hash) const {
 
 void ScalableFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
   std::fill(present.begin(), present.end(), uint8_t{0});
+  if (chain_.newest() == nullptr) {
+    list_.MayContain(hashes, present, pins_);
+    // It may have taken bits meanwhile.
+    if (chain_.newest() == nullptr) return;
+  }
   for (const SubFilter* sub_filter = chain_.newest(); sub_filter != nullptr; sub_filter = sub_filter->older())
     sub_filter->MayContain(hashes, present);
 }
@@ -112,7 +155,7 @@ size_t ScalableFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutco
 size_t ScalableFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal) {
   std::array<uint8_t, kChunk> older_in;
   const std::span<uint8_t> in_older(older_in.data(), hashes.size());
-  size_t done = 0;
+  size_t done = AddToList(hashes, outcomes, refusal);
   for (BitSubFilter* newest = nullptr; done < hashes.size();) {
     if (newest != chain_.newest()) {
       newest =
@@ -135,8 +178,74 @@ size_t ScalableFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOu
   return done;
 }
 
+size_t ScalableFilter::AddToList(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal) {
+  size_t done = 0;
+  while (done < hashes.size() && chain_.newest() == nullptr) {
+    const size_t size = list_.size(pins_);
+    if (list_.Contains(hashes[done])) {
+      outcomes[done++] = AddOutcome::kPresent;
+    } else if (size == 0 || size < ListRoom(chain_type(), shared_params())) {
+      outcomes[done] = UnlessMemoryIsRefused([&]() BITSIEVE_REQUIRES(writers()) { return AddToList(hashes[done]); });
+      ++done;
+    } else {
+      if (!IsRefusal(refusal))
+        refusal = UnlessMemoryIsRefused([this]() BITSIEVE_REQUIRES(writers()) { return TurnIntoBits(); });
+      if (IsRefusal(refusal)) outcomes[done++] = refusal;
+    }
+  }
+  return done;
+}
+
+// That is not there, and for which there is room. May throw std::bad_alloc, and has changed nothing then.
+AddOutcome ScalableFilter::AddToList(const KeyHash& hash) {
+  const size_t size = list_.size(pins_);
+  const uint64_t before = HashList::BlockBytes(size);
+  const uint64_t after = HashList::BlockBytes(size + 1);
+  MemoryReservation grown;
+  if (after != before) {
+    grown = MemoryReservation::TryTake(budget(), after - before);
+    if (!grown.held()) return AddOutcome::kOutOfMemory;
+  }
+  list_.Add(hash, pins_);
+  grown.Detach();
+  return AddOutcome::kAdded;
+}
+
+Result<std::unique_ptr<SubFilter>> ScalableFilter::BitsOfList() const {
+  const Result<SubFilterShape> shape = chain_type().first_shape(chain_type(), shared_params());
+  if (!shape) return tl::unexpected(shape.error());
+  Result<std::unique_ptr<SubFilter>> made = MakeSubFilter(*shape, budget());
+  if (!made) return made;
+  const std::vector<KeyHash> hashes = [this] {
+    const ReaderPins::Pin pin(pins_);
+    return list_.All();
+  }();
+  auto& bits = static_cast<BitSubFilter&>(**made);  // of every type that begins as a list
+  const std::vector<uint8_t> skip(hashes.size());
+  std::vector<uint8_t> added(hashes.size());
+  const AddProgress progress = bits.Add(hashes, skip, added);
+  // The bits take some for others by chance: they are items as they were before.
+  bits.CountChange(hashes.size() - progress.added, 0);
+  return made;
+}
+
+AddOutcome ScalableFilter::TurnIntoBits() {
+  Result<std::unique_ptr<SubFilter>> bits = BitsOfList();
+  if (!bits || !Append(std::move(*bits))) return AddOutcome::kOutOfMemory;
+  const uint64_t block_bytes = HashList::BlockBytes(list_.size(pins_));
+  list_.Clear(pins_);
+  budget().GiveBack(block_bytes);
+  return AddOutcome::kAdded;
+}
+
+Status ScalableFilter::TakeBits() {
+  const LockGuard lock(writers());
+  if (chain_.newest() != nullptr || TurnIntoBits() == AddOutcome::kAdded) return {};
+  return Fail(ErrorCode::kOutOfMemory, "cannot take memory for the bits of a filter");
+}
+
 AddOutcome ScalableFilter::MakeRoom() {
-  if (!params().scaling()) return AddOutcome::kFull;
+  if (!shared_params().scaling()) return AddOutcome::kFull;
   const std::optional<SubFilterShape> shape = NextShape(*chain_.newest());
   if (!shape) return AddOutcome::kCannotGrow;
   Result<std::unique_ptr<SubFilter>> sub_filter = MakeSubFilter(*shape, budget());
@@ -152,6 +261,7 @@ std::vector<const SubFilter*> ScalableFilter::AllSubFilters() const {
 
 std::vector<SubFilterInfo> ScalableFilter::DescribeSubFilters() const {
   std::vector<SubFilterInfo> infos;
+  if (chain_.newest() == nullptr) return Filter::DescribeSubFilters();
   for (const SubFilter* sub_filter : AllSubFilters()) {
     const SubFilterShape& shape = sub_filter->shape();
     infos.push_back({shape.BodyBytes(), shape.MemoryBits(), shape.hash_functions, shape.capacity, sub_filter->items(),
@@ -166,7 +276,7 @@ Status ScalableFilter::Unite(const std::function<Result<uint64_t>(std::span<SubF
   for (const auto& sub_filter : chain_.tables()) sub_filters.push_back(sub_filter.get());
   const Result<uint64_t> changes = unite(sub_filters);
   if (!changes) return tl::unexpected(changes.error());
-  united_.store(united() + *changes, std::memory_order_release);
+  sub_filters.front()->CountUnited(*changes);
   NoteUnited();
   return {};
 }
@@ -178,20 +288,41 @@ void ScalableFilter::UniteSubFilter(size_t index, const SubFilter& other, WordRa
   const uint64_t bits_set = sub_filter.UniteWith(other, words);
   sub_filter.CountChange(0, bits_set);
   // And one, for counters that were not 0 before.
-  united_.store(united() + bits_set + 1, std::memory_order_release);
+  sub_filter.CountUnited(bits_set + 1);
   NoteChanged();
 }
 
 uint64_t ScalableFilter::ItemCount() const {
+  const size_t listed = list_.size(pins_);  // first: what leaves the list is in the bits by then
+  if (chain_.newest() == nullptr) return listed;
   return chain_.Sum([](const SubFilter& sub_filter) { return sub_filter.items(); });
 }
 
-FilterInfo ScalableFilter::Info() const {
-  FilterInfo info;
+uint64_t ScalableFilter::size_bytes() const {
+  const size_t listed = list_.size(pins_);  // as in ItemCount
   const SubFilter* const newest = chain_.newest();
+  return OwnBytes() + (newest == nullptr ? HashList::BlockBytes(listed) : newest->total_bytes());
+}
+
+// Of a list: what it will be once it takes bits, of which it has none.
+FilterInfo ScalableFilter::ListInfo() const {
+  FilterInfo info;
+  const Result<SubFilterShape> shape = chain_type().first_shape(chain_type(), shared_params());
+  info.hash_functions = shape ? shape->hash_functions : 0;
+  info.capacity = shared_params().capacity;
+  info.size_bytes = size_bytes();
+  info.sub_filters = 1;
+  info.items = ItemCount();
+  return info;
+}
+
+FilterInfo ScalableFilter::Info() const {
+  const SubFilter* const newest = chain_.newest();
+  if (newest == nullptr) return ListInfo();
+  FilterInfo info;
   info.hash_functions = newest->shape().hash_functions;
   info.capacity = newest->total_capacity();
-  info.size_bytes = newest->total_bytes();
+  info.size_bytes = OwnBytes() + newest->total_bytes();
   info.sub_filters = newest->index() + 1;
   uint64_t bits = 0;
   uint64_t memory_bits = 0;
@@ -210,10 +341,11 @@ FilterInfo ScalableFilter::Info() const {
 bool ScalableFilter::TouchesFreshPages(uint64_t items) const {
   constexpr uint64_t kFreshBytes = 16 << 20;  // fewer have so few pages that few are touched
   constexpr uint64_t kFreshShare = 256;       // beyond one bit in so many, nearly every page has some
+  if (chain_.newest() == nullptr) return false;
   const SubFilter& newest = *chain_.newest();
   if (!newest.shape().layout->spreads) return false;
-  const bool will_grow = params().scaling() && newest.Room() < items;
-  if (will_grow && newest.size_bytes() > kFreshBytes / params().expansion) return true;
+  const bool will_grow = shared_params().scaling() && newest.Room() < items;
+  if (will_grow && newest.size_bytes() > kFreshBytes / shared_params().expansion) return true;
   return newest.size_bytes() > kFreshBytes && newest.set_bits() < newest.shape().bits / kFreshShare;
 }
 
@@ -232,6 +364,8 @@ std::string ScalableFilter::EncodeHeader(const std::vector<SubFilterRecord>& rec
 }
 
 std::unique_ptr<FilterImage> ScalableFilter::DoCapture(const ImagePool& pool) const {
+  if (chain_.newest() == nullptr)
+    return std::make_unique<PartsImage>(EncodeListHeader(params(), list_.All()), writers());
   std::vector<SubFilterRecord> records;
   for (const auto& sub_filter : chain_.tables()) records.push_back({sub_filter->shape(), sub_filter->items()});
   auto image = std::make_unique<PartsImage>(EncodeHeader(records), writers());

@@ -13,6 +13,9 @@
 //             says what takes the place of this rule there.)
 // Limits      a sub-filter's own rate never goes below kMinSubFilterRate: then growing is refused (kCannotGrow). With
 //             the default ratio that is after more than a hundred sub-filters.
+// Small       a filter of a type that may (ChainType::begins_as_list), that grows, and whose first sub-filter would be
+//             small, begins without sub-filters: it keeps the hashes of its items, and is never wrong. It takes bits
+//             when the hashes would need more memory (kMostListedBytes, HashList::kMostHashes).
 // Images      are exact: of the moment of capture, also while writers go on.
 // Threads     thread-safe; MayContain and Prefetch take no lock.
 // Persisted   docs/formats/filter.md.
@@ -25,6 +28,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/reader_pins.h"
+#include "core/families/bloom/hash_list.h"
 #include "core/families/bloom/sub_filter.h"
 #include "core/filter/chain.h"
 #include "core/filter/filter.h"
@@ -42,18 +47,19 @@ class ScalableFilter;
 struct ChainType {
   FilterType type;
   const SubFilterLayout& layout;
-  std::unique_ptr<ScalableFilter> (*make_empty)(const ChainType& type, const FilterParams& params,
-                                                MemoryBudget& budget);
+  // Whose chain_type() it is.
+  std::unique_ptr<ScalableFilter> (*make_empty)(const FilterParams& params, MemoryBudget& budget);
   // Of the first sub-filter. kInvalidArgument if none is possible.
   Result<SubFilterShape> (*first_shape)(const ChainType& type, const FilterParams& params);
+  bool begins_as_list = false;
 };
 
 class ScalableFilter : public Filter {
  public:
   static constexpr double kMinSubFilterRate = 1e-15;
 
-  ScalableFilter(const ChainType& type, const FilterParams& params, MemoryBudget& budget)
-      : Filter(params, budget), type_(type), chain_(OverheadBytes()) {}
+  ScalableFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params, budget) {}
+  ~ScalableFilter() override;
 
   // As MakeFilter.
   static Result<std::unique_ptr<Filter>> Make(const ChainType& type, const FilterParams& params, MemoryBudget& budget);
@@ -62,25 +68,30 @@ class ScalableFilter : public Filter {
   static Result<std::unique_ptr<Filter>> FromSubFilters(const ChainType& type, const FilterParams& params,
                                                         std::vector<std::unique_ptr<SubFilter>> sub_filters,
                                                         MemoryBudget& budget);
-  // For ChainType, of most types.
-  static std::unique_ptr<ScalableFilter> MakeEmpty(const ChainType& type, const FilterParams& params,
-                                                   MemoryBudget& budget) {
-    return std::make_unique<ScalableFilter>(type, params, budget);
-  }
+  // From the hashes that were read back of a filter without sub-filters.
+  static Result<std::unique_ptr<Filter>> FromHashes(const ChainType& type, const FilterParams& params,
+                                                    std::span<const KeyHash> hashes, MemoryBudget& budget);
+  // How many hashes a filter of these parameters keeps before it takes bits; 0 if it has bits from the beginning.
+  static size_t ListRoom(const ChainType& type, const FilterParams& params);
   static Result<SubFilterShape> FirstShape(const ChainType& type, const FilterParams& params);
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   uint64_t ItemCount() const override;
   uint64_t ChangeCount() const override { return ItemCount() + united(); }
   FilterInfo Info() const override;
-  uint64_t size_bytes() const override { return chain_.newest()->total_bytes(); }
-  uint32_t SubFilters() const override { return chain_.size(); }
+  uint64_t size_bytes() const override;
+  // A list of hashes counts as one.
+  uint32_t SubFilters() const override { return std::max(chain_.size(), uint32_t{1}); }
   std::vector<SubFilterInfo> DescribeSubFilters() const override;
   bool TouchesFreshPages(uint64_t items) const override;
   std::optional<double> EstimatedErrorRate() const override;
 
-  // Oldest first, as of now; they live as long as the filter.
+  // Oldest first, as of now; they live as long as the filter. None while it is a list of hashes.
   std::vector<const SubFilter*> AllSubFilters() const;
+  // The sub-filter that it would have if it took bits now. kOutOfMemory if the budget refuses.
+  Result<std::unique_ptr<SubFilter>> BitsOfList() const;
+  // Takes bits, if it has none. kOutOfMemory if the budget refuses.
+  Status TakeBits();
 
   // Calls `unite` with the sub-filters, oldest first, while no other thread changes them, so it must be quick: it
   // unites a part. What it tells to have been changed counts as a change of content.
@@ -90,13 +101,17 @@ class ScalableFilter : public Filter {
   // the bits. First lets in writers that wait.
   void UniteSubFilter(size_t index, const SubFilter& other, WordRange words) noexcept;
 
-  // What Make takes from the budget, and what each further sub-filter takes beside its bits.
+  // Of the budget: for the filter itself, and for each sub-filter beside its bits.
+  static uint64_t OwnBytes();
   static uint64_t OverheadBytes();
 
  protected:
+  virtual const ChainType& chain_type() const = 0;
   void PrefetchLines(const KeyHash& hash) const override;
 
-  uint64_t united() const { return united_.load(std::memory_order_acquire); }
+  uint64_t united() const {
+    return chain_.Sum([](const SubFilter& sub_filter) { return sub_filter.united(); });
+  }
   static bool IsRefusal(AddOutcome outcome) { return outcome > AddOutcome::kAdded; }
   const Chain<SubFilter>& chain() const { return chain_; }
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
@@ -113,11 +128,20 @@ class ScalableFilter : public Filter {
   virtual std::string EncodeHeader(const std::vector<SubFilterRecord>& records) const;
 
  private:
+  static Result<std::unique_ptr<ScalableFilter>> MakeWithout(const ChainType& type, const FilterParams& params,
+                                                             MemoryBudget& budget);
+  FilterInfo ListInfo() const;
+  // Adds the first of the hashes, as long as there are no sub-filters; returns how many.
+  size_t AddToList(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal)
+      BITSIEVE_REQUIRES(writers());
+  AddOutcome AddToList(const KeyHash& hash) BITSIEVE_REQUIRES(writers());
+  AddOutcome TurnIntoBits() BITSIEVE_REQUIRES(writers());
   Status Append(std::unique_ptr<SubFilter> sub_filter) BITSIEVE_REQUIRES(writers());
 
-  const ChainType& type_;
+  // A server may hold millions: the order leaves no gaps.
+  mutable ReaderPins pins_;
   Chain<SubFilter> chain_;
-  std::atomic<uint64_t> united_{0};  // changes by Unite; released after them
+  HashList list_;  // empty once there are sub-filters
 };
 
 }  // namespace bitsieve::core

@@ -95,6 +95,9 @@ class SubFilter : public ChainMember<SubFilter> {
   uint64_t Room() const { return shape_.capacity - std::min(items(), shape_.capacity); }
   // Counts items and set bits that came otherwise than by Add; or went, modulo 2^64.
   void CountChange(uint64_t items, uint64_t bits_set);
+  // Changes of content by uniting, which may add no item.
+  uint64_t united() const { return united_.load(std::memory_order_acquire); }
+  void CountUnited(uint64_t changes) { united_.store(united() + changes, std::memory_order_release); }
 
   // Adds what `other`, of equal shape, holds in some whole words of its memory, while others may look. Returns how many
   // bits that set, which are the caller's to count, as are the items.
@@ -114,6 +117,7 @@ class SubFilter : public ChainMember<SubFilter> {
   // Written by the writer alone.
   std::atomic<uint64_t> items_{0};     // released after an item's bits are set
   std::atomic<uint64_t> set_bits_{0};  // relaxed: only ever reported, never relied on
+  std::atomic<uint64_t> united_{0};    // released after what changed
 };
 
 // A sub-filter of bits, to which items are added one like the other.

@@ -105,7 +105,7 @@ ImageSummary CuckooHeader::Summary() const { return SummaryOfParts(tables); }
 
 std::string EncodeCuckooHeader(const CuckooHeader& header) {
   std::string bytes;
-  BeginHeader(bytes, kCuckooType);
+  BeginHeader(bytes, kCuckooType, kFilterFormatVersion);
   PutParams(bytes, header.params);
   ByteWriter out(bytes);
   out.Put(BucketSizeOf(header.params));

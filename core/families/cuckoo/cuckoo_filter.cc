@@ -55,7 +55,7 @@ Result<std::unique_ptr<Filter>> CuckooFilter::FromTables(const FilterParams& par
 }
 
 Status CuckooFilter::Append(std::unique_ptr<CuckooTable> table) {
-  const Status appended = chain_.Append(std::move(table), budget());
+  const Status appended = chain_.Append(std::move(table), OverheadBytes(), budget());
   NoteSizeBytes(chain_.size_bytes());
   return appended;
 }
@@ -129,21 +129,21 @@ bool CuckooFilter::Store(const CuckooKey& key) {
   for (CuckooTable* table = &newest(); table != nullptr; table = table->older()) {
     if (!table->HasRoom()) continue;
     const CuckooPair pair = PairIn(table, key);
-    if (table->Insert(pair, table->FingerprintOf(key), MaxIterationsOf(params()), version_)) return true;
+    if (table->Insert(pair, table->FingerprintOf(key), MaxIterationsOf(shared_params()), version_)) return true;
   }
   return false;
 }
 
 AddOutcome CuckooFilter::Grow() {
-  if (!params().scaling()) return AddOutcome::kFull;
+  if (!shared_params().scaling()) return AddOutcome::kFull;
   const CuckooShape& last = newest().shape();
   const uint32_t index = chain_.size();
-  const double rate = RateOfSubFilter(params(), index);
+  const double rate = RateOfSubFilter(shared_params(), index);
   const uint32_t bits = std::max(last.fingerprint_bits, CuckooFingerprintBits(rate, last.bucket_size));
   if (bits > kMaxFingerprintBits || index == kMaxCuckooTables) return AddOutcome::kCannotGrow;
 
   const uint64_t multiple =
-      std::max<uint64_t>(params().expansion, DivideUp(newest().total_capacity() / 4, last.capacity));
+      std::max<uint64_t>(shared_params().expansion, DivideUp(newest().total_capacity() / 4, last.capacity));
   if (multiple > kMaxCuckooSlots / last.Slots()) return AddOutcome::kOutOfMemory;
   const uint64_t buckets = last.buckets * multiple;
   const CuckooShape shape{CuckooCapacity(buckets, last.bucket_size), rate, buckets, last.bucket_size, bits};

@@ -77,7 +77,7 @@ class CuckooFilter final : public Filter {
   std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());
 
  private:
-  CuckooFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params, budget), chain_(OverheadBytes()) {}
+  CuckooFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params, budget) {}
 
   static CuckooShape FirstShape(const FilterParams& params);
 

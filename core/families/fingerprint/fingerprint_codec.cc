@@ -95,7 +95,7 @@ ImageSummary FingerprintHeader::Summary() const { return SummaryOfParts(tables);
 
 std::string EncodeFingerprintHeader(const FingerprintHeader& header) {
   std::string bytes;
-  BeginHeader(bytes, kFingerprintType);
+  BeginHeader(bytes, kFingerprintType, kFilterFormatVersion);
   PutParams(bytes, header.params);
   ByteWriter out(bytes);
   out.Put(static_cast<uint32_t>(header.tables.size()));

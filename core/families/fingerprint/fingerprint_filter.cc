@@ -56,7 +56,7 @@ Result<std::unique_ptr<Filter>> FingerprintFilter::FromTables(const FilterParams
 }
 
 Status FingerprintFilter::Append(std::unique_ptr<FingerprintTable> table) {
-  const Status appended = chain_.Append(std::move(table), budget());
+  const Status appended = chain_.Append(std::move(table), OverheadBytes(), budget());
   NoteSizeBytes(chain_.size_bytes());
   return appended;
 }
@@ -95,10 +95,10 @@ AddOutcome FingerprintFilter::AddOne(const KeyHash& hash, AddOutcome& refusal) {
 }
 
 AddOutcome FingerprintFilter::Grow() {
-  if (!params().scaling()) return AddOutcome::kFull;
+  if (!shared_params().scaling()) return AddOutcome::kFull;
   const FingerprintTable& last = *chain_.newest();
-  const uint64_t capacity = CapacityOfNextSubFilter(params(), last.capacity(), last.total_capacity());
-  const std::optional<FingerprintShape> shape = ShapeFor(capacity, RateOfSubFilter(params(), last.index() + 1));
+  const uint64_t capacity = CapacityOfNextSubFilter(shared_params(), last.capacity(), last.total_capacity());
+  const std::optional<FingerprintShape> shape = ShapeFor(capacity, RateOfSubFilter(shared_params(), last.index() + 1));
   if (!shape || chain_.size() == kMaxFingerprintTables) return AddOutcome::kCannotGrow;
   Result<std::unique_ptr<FingerprintTable>> table = FingerprintTable::Make(*shape, budget());
   if (!table || !Append(std::move(*table))) return AddOutcome::kOutOfMemory;

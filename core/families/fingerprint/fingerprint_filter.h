@@ -57,8 +57,7 @@ class FingerprintFilter final : public Filter {
   std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());
 
  private:
-  FingerprintFilter(const FilterParams& params, MemoryBudget& budget)
-      : Filter(params, budget), chain_(OverheadBytes()) {}
+  FingerprintFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params, budget) {}
 
   bool SomeTableHolds(const KeyHash& hash) const;
 

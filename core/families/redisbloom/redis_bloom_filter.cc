@@ -8,11 +8,14 @@
 namespace bitsieve::core {
 
 constexpr ChainType kRedisBloomChain{
-    kRedisBloomType, kRedisBloomLayout,
-    [](const ChainType& type, const FilterParams& params, MemoryBudget& budget) -> std::unique_ptr<ScalableFilter> {
-      return std::make_unique<RedisBloomFilter>(type, params, budget);
+    .type = kRedisBloomType,
+    .layout = kRedisBloomLayout,
+    .make_empty = [](const FilterParams& params, MemoryBudget& budget) -> std::unique_ptr<ScalableFilter> {
+      return std::make_unique<RedisBloomFilter>(params, budget);
     },
-    RedisBloomFilter::FirstShape};
+    .first_shape = RedisBloomFilter::FirstShape};
+
+const ChainType& RedisBloomFilter::chain_type() const { return kRedisBloomChain; }
 
 Result<SubFilterShape> RedisBloomFilter::FirstShape(const ChainType&, const FilterParams& params) {
   const double rate = params.error_rate * params.first_share;
@@ -25,9 +28,9 @@ Result<SubFilterShape> RedisBloomFilter::FirstShape(const ChainType&, const Filt
 std::optional<SubFilterShape> RedisBloomFilter::NextShape(const SubFilter& newest) const {
   const SubFilterShape& before = newest.shape();
   uint64_t capacity = 0;
-  if (__builtin_mul_overflow(before.capacity, uint64_t{params().expansion}, &capacity)) return std::nullopt;
+  if (__builtin_mul_overflow(before.capacity, uint64_t{shared_params().expansion}, &capacity)) return std::nullopt;
   const SubFilterShape shape =
-      RedisBloom::ShapeFor(capacity, before.error_rate * 0.5, RedisBloom::RoundingOf(params()));
+      RedisBloom::ShapeFor(capacity, before.error_rate * 0.5, RedisBloom::RoundingOf(shared_params()));
   if (newest.index() + 1 == kMaxSubFilters || !IsValid(shape)) return std::nullopt;
   return shape;
 }
@@ -67,7 +70,7 @@ std::string RedisBloomFilter::ReadPiece(uint64_t offset, size_t most) const {
 
 std::string RedisBloomFilter::EncodeHeader(const std::vector<SubFilterRecord>& records) const {
   std::string bytes;
-  BeginHeader(bytes, kRedisBloomType);
+  BeginHeader(bytes, kRedisBloomType, kFilterFormatVersion);
   bytes += EncodeRedisBloomHeader(params(), records);
   SealHeader(bytes);
   return bytes;

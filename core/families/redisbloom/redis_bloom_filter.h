@@ -35,6 +35,7 @@ class RedisBloomFilter final : public ScalableFilter {
   std::string ReadPiece(uint64_t offset, size_t most) const;
 
  private:
+  const ChainType& chain_type() const override;
   std::optional<SubFilterShape> NextShape(const SubFilter& newest) const override;
   std::string EncodeHeader(const std::vector<SubFilterRecord>& records) const override;
 };

@@ -38,10 +38,7 @@ struct RedisCuckoo::Compaction {
 };
 
 RedisCuckoo::RedisCuckoo(const RedisCuckooHeader& header, MemoryBudget& budget, MemoryReservation overhead)
-    : Filter(RedisCuckooParamsFor(header), budget),
-      overhead_(std::move(overhead)),
-      shape_(header),
-      chain_(sizeof(RedisCuckooTable) + kLineBytes) {}
+    : Filter(RedisCuckooParamsFor(header), budget), overhead_(std::move(overhead)), shape_(header) {}
 
 RedisCuckoo::~RedisCuckoo() = default;
 
@@ -79,7 +76,7 @@ Result<std::unique_ptr<Filter>> RedisCuckoo::FromTables(const RedisCuckooHeader&
 }
 
 Status RedisCuckoo::Append(std::unique_ptr<RedisCuckooTable> table) {
-  const Status appended = chain_.Append(std::move(table), budget());
+  const Status appended = chain_.Append(std::move(table), sizeof(RedisCuckooTable) + kLineBytes, budget());
   NoteSizeBytes(chain_.size_bytes());
   return appended;
 }
@@ -188,7 +185,7 @@ void RedisCuckoo::NoteRoom(uint64_t index) {
 
 AddOutcome RedisCuckoo::Grow() {
   constexpr uint64_t kMaxTableBytes = uint64_t{1} << 50;
-  if (!params().scaling()) return AddOutcome::kFull;
+  if (!shared_params().scaling()) return AddOutcome::kFull;
   const uint64_t index = filters();
   const uint64_t bytes = shape_.TableBytes(index);
   if (index >= kMaxRedisCuckooFilters || bytes > kMaxTableBytes) return AddOutcome::kCannotGrow;
@@ -356,7 +353,7 @@ std::optional<double> RedisCuckoo::EstimatedErrorRate() const {
 
 std::unique_ptr<FilterImage> RedisCuckoo::DoCapture(const ImagePool& pool) const {
   std::string header;
-  BeginHeader(header, kRedisCuckooType);
+  BeginHeader(header, kRedisCuckooType, kFilterFormatVersion);
   header += EncodeRedisCuckooHeader(CurrentHeader());
   SealHeader(header);
   auto image = std::make_unique<PartsImage>(std::move(header), writers());

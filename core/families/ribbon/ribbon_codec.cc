@@ -128,7 +128,7 @@ class FrozenDecoder final : public PartsDecoder {
 std::string EncodeRibbonHeader(const RibbonHeader& header) {
   const FilterParams& params = header.params;
   std::string bytes;
-  BeginHeader(bytes, params.type);
+  BeginHeader(bytes, params.type, kFilterFormatVersion);
   ByteWriter out(bytes);
   out.Put(params.error_rate);
   out.Put(params.capacity);

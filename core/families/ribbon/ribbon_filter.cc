@@ -208,7 +208,7 @@ std::optional<double> RibbonFilter::EstimatedErrorRate() const { return error_ra
 
 FilterInfo RibbonFilter::Info() const {
   FilterInfo info;
-  info.capacity = params().capacity;
+  info.capacity = shared_params().capacity;
   info.size_bytes = size_bytes();
   info.sub_filters = 1;
   info.items = items_;

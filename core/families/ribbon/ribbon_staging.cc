@@ -53,7 +53,7 @@ size_t RibbonStaging::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcom
 AddOutcome RibbonStaging::AddOne(uint64_t key) {
   if (hashes_->size() >= most_items_) {
     if (hashes_->Contains(key)) return AddOutcome::kPresent;
-    return params().scaling() ? AddOutcome::kCannotGrow : AddOutcome::kFull;
+    return shared_params().scaling() ? AddOutcome::kCannotGrow : AddOutcome::kFull;
   }
   switch (hashes_->Insert(key)) {
     case HashSet::Outcome::kPresent:
@@ -73,7 +73,7 @@ std::optional<double> RibbonStaging::EstimatedErrorRate() const {
 
 FilterInfo RibbonStaging::Info() const {
   FilterInfo info;
-  info.capacity = params().capacity;
+  info.capacity = shared_params().capacity;
   info.items = hashes_->size();
   info.size_bytes = size_bytes();
   info.sub_filters = 1;

@@ -111,7 +111,7 @@ ImageSummary WindowHeader::Summary() const {
 
 std::string EncodeWindowHeader(const WindowHeader& header) {
   std::string bytes;
-  BeginHeader(bytes, kWindowType);
+  BeginHeader(bytes, kWindowType, kFilterFormatVersion);
   ByteWriter out(bytes);
   out.Put(header.params.error_rate);
   out.Put(header.params.capacity);

@@ -76,13 +76,13 @@ Status WindowFilter::MakeMissing() {
 }
 
 uint64_t WindowFilter::Now() const {
-  if (!WindowOf(params()).of_time()) return 0;
+  if (!WindowOf(shared_params()).of_time()) return 0;
   return std::max(static_cast<uint64_t>(clock_.WallMs()), newest_ms_.load(std::memory_order_relaxed));
 }
 
 bool WindowFilter::IsRemembered(const Generation& generation, uint64_t now) const {
   if (generation.sequence.load(std::memory_order_acquire) == 0) return false;
-  return generation.last_ms.load(std::memory_order_relaxed) + WindowOf(params()).duration_ms >= now;
+  return generation.last_ms.load(std::memory_order_relaxed) + WindowOf(shared_params()).duration_ms >= now;
 }
 
 void WindowFilter::PrefetchLines(const KeyHash& hash) const {
@@ -164,8 +164,8 @@ void WindowFilter::NoteSighting() {
 }
 
 bool WindowFilter::TurnIsDue() const {
-  if (!WindowOf(params()).of_time()) return false;
-  const uint64_t share_ms = (WindowOf(params()).duration_ms + shape_.generations - 1) / shape_.generations;
+  if (!WindowOf(shared_params()).of_time()) return false;
+  const uint64_t share_ms = (WindowOf(shared_params()).duration_ms + shape_.generations - 1) / shape_.generations;
   return add_ms_ - std::min(add_ms_, current_->first_ms.load(std::memory_order_relaxed)) >= share_ms;
 }
 
@@ -185,7 +185,7 @@ Generation* WindowFilter::FindFree(AddOutcome& refusal) {
   for (const std::unique_ptr<Generation>& each : generations()) {
     if (oldest == nullptr || each->sequence < oldest->sequence) oldest = each.get();
   }
-  if (!WindowOf(params()).of_time() || !IsRemembered(*oldest, add_ms_)) return oldest;
+  if (!WindowOf(shared_params()).of_time() || !IsRemembered(*oldest, add_ms_)) return oldest;
   if (generations().size() == shape_.max_generations) {
     refusal = AddOutcome::kWindowFull;
     return nullptr;
@@ -227,10 +227,10 @@ uint64_t WindowFilter::size_bytes() const {
 
 FilterInfo WindowFilter::Info() const {
   FilterInfo info;
-  info.capacity = params().capacity;
+  info.capacity = shared_params().capacity;
   info.hash_functions = shape_.sub_filter.hash_functions;
-  info.bits_per_item =
-      static_cast<double>(shape_.sub_filter.bits) * (shape_.generations + 1) / static_cast<double>(params().capacity);
+  info.bits_per_item = static_cast<double>(shape_.sub_filter.bits) * (shape_.generations + 1) /
+                       static_cast<double>(shared_params().capacity);
   const uint64_t now = Now();
   uint64_t oldest_ms = now;
   uint64_t set_bits = 0;

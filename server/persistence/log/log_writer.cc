@@ -25,6 +25,8 @@ constexpr milliseconds kSyncAfter{800};
 constexpr uint64_t kSyncBytes = 32 << 20;
 constexpr uint64_t kMaxUnsyncedBytes = 64 << 20;
 constexpr milliseconds kRetryAfter{200};
+constexpr milliseconds kIdle{1000};
+constexpr size_t kKeptBytes = 1 << 20;  // of memory, when idle
 
 // How many of these bytes, which begin with a record and end with one, are whole records of about kFrameBytes.
 size_t FrameOf(std::string_view records) {
@@ -221,8 +223,10 @@ void LogWriter::SleepUntilNeeded() {
   for (bool in_time = true; in_time && !stopping_ && !write_requested_ && end_.load() == taken();) {
     if (due) {
       in_time = wake_.WaitUntil(mutex_, *due);
-    } else {
+    } else if (!unsettled_.empty() || unsettled_.capacity() <= kKeptBytes) {
       wake_.Wait(mutex_);
+    } else if (!wake_.WaitUntil(mutex_, Clock::now() + kIdle)) {
+      std::string().swap(unsettled_);  // what a burst of changes took
     }
   }
   idle_.store(false);

@@ -14,14 +14,10 @@
 namespace bitsieve::server {
 namespace {
 
-bool IsSameObject(const std::weak_ptr<core::Filter>& a, const FilterPtr& b) {
-  return !a.owner_before(b) && !b.owner_before(a);
-}
-
 // The saved record of this very object, or null.
 const SavedFilter* FindSaved(const SavedState& saved, const FilterPtr& filter) {
   const auto found = saved.filters.find(filter.get());
-  return found != saved.filters.end() && IsSameObject(found->second.filter, filter) ? &found->second : nullptr;
+  return found != saved.filters.end() && found->second.filter == core::WeakFilterPtr(filter) ? &found->second : nullptr;
 }
 
 uint64_t AllChanges(const Registry& registry) { return core::ChangeMeter::Total() + registry.ChangeCount(); }

@@ -30,7 +30,7 @@ namespace bitsieve::server {
 
 // A filter in memory whose content, as of `change_count`, is in a file.
 struct SavedFilter {
-  std::weak_ptr<core::Filter> filter;  // not its address alone: a new filter may be made where a freed one was
+  core::WeakFilterPtr filter;  // not its address alone: a new filter may be made where a freed one was
   uint64_t change_count = 0;
   uint64_t file_id = 0;
   FileSeal seal;

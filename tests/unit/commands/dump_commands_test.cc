@@ -382,7 +382,7 @@ TEST_F(OfOwnTypes, ADamagedOneSaysSo) {
   Reply({"BF.RESERVE", "small", "0.01", "100"});
   Reply({"BF.ADD", "small", "a"});
   std::vector<Piece> pieces = ScanAll("small");
-  pieces[0].data[pieces[0].data.size() - 100] ^= 1;
+  pieces[0].data.back() ^= 1;
   EXPECT_EQ(Load("copy", pieces), "-ERR received bad data: dump: its checksum does not match\r\n");
   EXPECT_EQ(Reply({"EXISTS", "copy"}), ":0\r\n");
   pieces[0].data[4] = 9;

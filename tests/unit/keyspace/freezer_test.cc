@@ -86,7 +86,7 @@ TEST_F(FreezerTest, TheFrozenFilterTakesThePlaceAndKeepsTheExpiry) {
     EXPECT_EQ(std::count(present.begin(), present.end(), 1), 1000);
   }
   // The memory of what was collected is freed with its last holder.
-  const std::weak_ptr<core::Filter> watched = closed;
+  const core::WeakFilterPtr watched = closed;
   closed.reset();
   EXPECT_TRUE(Eventually([&] { return watched.expired(); }));
 }
@@ -107,7 +107,7 @@ TEST_F(FreezerTest, OneThatWasRenamedIsFoundUnderItsNewName) {
 TEST_F(FreezerTest, OneThatIsDeletedIsForgotten) {
   Freezer freezer(registry_, [this](const FreezeReport& report) { Tell(report); });
   const uint64_t used = memory_.used_bytes();
-  std::vector<std::weak_ptr<core::Filter>> watched;
+  std::vector<core::WeakFilterPtr> watched;
   for (const char* name : {"a", "b", "c"}) {  // the first may be in the making, the others wait
     FilterPtr closed = PutClosed(name, 50'000);
     freezer.Freeze(name, closed);

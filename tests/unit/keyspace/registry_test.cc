@@ -40,7 +40,7 @@ TEST_F(RegistryTest, ReplaceNeedsWhatIsExpected) {
 }
 
 TEST_F(RegistryTest, RemovedFiltersLiveWhileHeld) {
-  const std::weak_ptr<core::Filter> watched = Put("a");
+  const core::WeakFilterPtr watched = Put("a");
   FilterPtr held = registry_.Find("a");
   EXPECT_TRUE(registry_.Remove("a"));
   EXPECT_FALSE(registry_.Remove("a"));
@@ -99,7 +99,7 @@ TEST_F(RegistryTest, TheBudgetMayRefuseAName) {
 
 TEST_F(RegistryTest, RenameMovesAndReplaces) {
   const FilterPtr a = Put("a");
-  const std::weak_ptr<core::Filter> b = Put("b");
+  const core::WeakFilterPtr b = Put("b");
   EXPECT_EQ(registry_.Rename("x", "b", false), RenameOutcome::kNoSource);
   EXPECT_EQ(registry_.Rename("a", "b", true), RenameOutcome::kTargetExists);
   EXPECT_EQ(registry_.Rename("a", "a", false), RenameOutcome::kRenamed);

@@ -118,7 +118,7 @@ TEST_F(FilterFileTest, AChangeOfAnyByteIsFoundAndGivesItsMemoryBack) {
 }
 
 TEST_F(FilterFileTest, AWholeFileOfAnotherTimeIsFound) {
-  const FilterPtr filter = keyspace_.Make("f");
+  const FilterPtr filter = keyspace_.Make("f", 5000);
   AddItem(*filter, "old");
   const FileSeal old_seal = Write(*filter);
   AddItem(*filter, "new");
@@ -146,7 +146,7 @@ TEST_F(FilterFileTest, HostileLengthsUnderValidChecksumsAreFound) {
     writer.Put(header_bytes);
     return payload;
   };
-  const std::string header = keyspace_.Make("f")->Capture()->header();
+  const std::string header = keyspace_.Make("f", 5000)->Capture()->header();
   for (const std::string& payload :
        {std::string(), std::string("short"), prefix(UINT32_MAX, 10), prefix(0, UINT32_MAX), prefix(0, 1 << 20),
         prefix(0, 0), prefix(1, 2) + "abc", prefix(0, static_cast<uint32_t>(header.size())) + header,

@@ -25,25 +25,25 @@ constexpr uint64_t kLogPosition = 4660;
 // "/d/MANIFEST" of "v2/MANIFEST".
 std::string OnDisk(const std::string& golden) { return "/d" + golden.substr(golden.find('/')); }
 
-// The chain of a released server's snapshot: how large a new filter is made may change from one release to the next,
-// but one that is there is written as it was.
-FilterPtr ReadGoldenChain(TestKeyspace& keyspace) {
+// A filter of a released server's snapshot: how a new filter is made may change from one release to the next, but one
+// that is there is written as it was.
+FilterPtr ReadGolden(TestKeyspace& keyspace, uint64_t file_id) {
+  const std::string file = std::to_string(file_id) + ".filter";
   MemoryDisk disk;
   disk.Put("/MANIFEST", ReadText(GoldenPath("v2/MANIFEST")));
-  disk.Put("/7.filter", ReadText(GoldenPath("v1/filters/7.filter")));
+  disk.Put("/" + file, ReadText(GoldenPath("v1/filters/" + file)));
   ChunkBuffer buffer;
   const Manifest manifest = ReadManifest(disk, "/MANIFEST", buffer).value();
-  const auto entry = std::ranges::find(manifest.filters, 7, &ManifestEntry::file_id);
-  auto filter = ReadFilterFile(disk, "/7.filter", entry->seal, keyspace.memory, core::SystemClock(), buffer);
+  const auto entry = std::ranges::find(manifest.filters, file_id, &ManifestEntry::file_id);
+  auto filter = ReadFilterFile(disk, "/" + file, entry->seal, keyspace.memory, core::SystemClock(), buffer);
   EXPECT_TRUE(filter.has_value()) << kBroken;
   return FilterPtr(std::move(*filter));
 }
 
 // The snapshot of the worked example in docs/formats/snapshot.md, and a chain of two sub-filters of the other type.
 void MakeSnapshot(MemoryDisk& disk, TestKeyspace& keyspace) {
-  const FilterPtr fruit = keyspace.Make("fruit", 10, core::kBlockedType);
-  for (const char* item : {"apple", "pear", "plum"}) AddItem(*fruit, item);
-  const FilterPtr chain = ReadGoldenChain(keyspace);
+  const FilterPtr fruit = ReadGolden(keyspace, 4);
+  const FilterPtr chain = ReadGolden(keyspace, 7);
   ChunkBuffer buffer;
   Manifest manifest;
   manifest.snapshot_number = 3;

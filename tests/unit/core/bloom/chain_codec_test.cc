@@ -85,7 +85,7 @@ TEST(ChainHeader, HostileFieldsAreRefusedBehindARightChecksum) {
     return header ? "accepted" : header.error().message;
   };
   constexpr size_t kSubFilters = 60;  // where the first sub-filter starts
-  EXPECT_THAT(with(4, uint16_t{2}), testing::HasSubstr("version 2 is not known"));
+  EXPECT_THAT(with(4, uint16_t{3}), testing::HasSubstr("version 3 is not known"));
   EXPECT_THAT(with(6, uint16_t{99}), testing::HasSubstr("type 99 is not known"));
   EXPECT_THAT(with(8, 1e-300), testing::HasSubstr("error rate"));
   EXPECT_THAT(with(16, uint64_t{0}), testing::HasSubstr("capacity"));
@@ -94,7 +94,7 @@ TEST(ChainHeader, HostileFieldsAreRefusedBehindARightChecksum) {
   EXPECT_THAT(with(52, uint32_t{0}), testing::HasSubstr("hash function"));
   EXPECT_THAT(with(52, uint32_t{5}), testing::HasSubstr("hash function is not one that a filter of type blocked"));
   EXPECT_THAT(with(52, uint32_t{257}), testing::HasSubstr("hash function"));
-  EXPECT_THAT(with(56, uint32_t{0}), testing::HasSubstr("number of sub-filters"));
+  EXPECT_THAT(with(56, uint32_t{0}), testing::HasSubstr("no sub-filters"));
   EXPECT_THAT(with(56, uint32_t{3}), testing::HasSubstr("ends within sub-filter 2"));
   EXPECT_THAT(with(56, uint32_t{1}), testing::HasSubstr("bytes follow"));
   EXPECT_THAT(with(56, UINT32_MAX), testing::HasSubstr("number of sub-filters"));

@@ -225,7 +225,7 @@ TEST(ScalableFilterShapes, AreThoseOfTheirParametersHoweverManyAreInUse) {
       for (uint64_t capacity = 100; capacity < 105; ++capacity) {
         for (const double rate : {0.01, 0.02}) {
           for (const uint32_t counter_bits : {4U, 8U}) {
-            params = {.type = type, .error_rate = rate, .capacity = capacity};
+            params = {.type = type, .error_rate = rate, .capacity = capacity, .expansion = 0};
             if (type == kCountingType) SetCounterBits(params, counter_bits);
             const auto filter = MakeFilter(params, budget, SystemClock());
             ASSERT_TRUE(filter);

@@ -22,7 +22,7 @@ class CuckooTableTest : public testing::Test {
   void Append(TableChain& chain, const CuckooShape& shape) {
     auto table = CuckooTable::Make(shape, chain.newest(), budget_);
     ASSERT_TRUE(table);
-    EXPECT_TRUE(chain.Append(std::move(*table), budget_));
+    EXPECT_TRUE(chain.Append(std::move(*table), 0, budget_));
   }
   std::unique_ptr<CuckooTable> Make(uint64_t buckets, uint32_t bits, uint32_t size = 4) {
     return std::move(*CuckooTable::Make({buckets * size, 0.01, buckets, size, bits}, nullptr, budget_));
@@ -68,7 +68,7 @@ TEST_F(CuckooTableTest, WhatATableCannotTellApartNoOlderOneCan) {
       {{9, 5}},
   };
   for (const auto& shape : shapes) {
-    TableChain chain(0);
+    TableChain chain;
     for (const auto& [buckets, bits] : shape) Append(chain, {1, 0.01, buckets, 4, bits});
     // For each table but the oldest: what it takes for one, as the one before sees it.
     std::vector<std::map<Likeness, Likeness>> seen(chain.size());
@@ -91,7 +91,7 @@ TEST_F(CuckooTableTest, WhatATableCannotTellApartNoOlderOneCan) {
 }
 
 TEST_F(CuckooTableTest, PartnersAreFoundFromTheFingerprintAlone) {
-  TableChain chain(0);
+  TableChain chain;
   for (const auto& [buckets, bits] : {std::pair{6, 5}, {6, 7}, {30, 7}, {60, 9}}) {
     Append(chain, {1, 0.01, static_cast<uint64_t>(buckets), 4, static_cast<uint32_t>(bits)});
     const CuckooTable& table = *chain.newest();
@@ -223,7 +223,7 @@ TEST_F(CuckooTableTest, AnItemWhosePairIsOneBucketCountsOnce) {
 // A grown chain's newest table fills as a table of its own would: partners are as many as there are fingerprints.
 TEST_F(CuckooTableTest, ATableBehindASmallOldestOneFillsAsWell) {
   for (const uint32_t bits : {kMinFingerprintBits, 10U}) {
-    TableChain chain(0);
+    TableChain chain;
     for (uint64_t buckets = 32; buckets <= 32 << 9; buckets *= 2) Append(chain, {1, 0.01, buckets, 4, bits});
     CuckooTable& newest = *chain.newest();
     std::mt19937_64 random(6);

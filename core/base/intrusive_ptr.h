@@ -1,0 +1,80 @@
+// intrusive_ptr.h: shared ownership of objects that count their owners themselves: a pointer is one word, and there is
+// no block beside the object. Pointers are as thread-safe as std::shared_ptr: different ones may be used by different
+// threads, also if they own one object.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace bitsieve::core {
+
+// A base of T. T is made by new, and destroyed by delete when its last owner lets go.
+class OwnerCount {
+ public:
+  void AddOwner() const { owners_.fetch_add(1, std::memory_order_relaxed); }
+  // False, and nothing done, if there is none left.
+  bool AddOwnerUnlessGone() const {
+    uint32_t owners = owners_.load(std::memory_order_relaxed);
+    while (owners != 0 && !owners_.compare_exchange_weak(owners, owners + 1, std::memory_order_relaxed)) continue;
+    return owners != 0;
+  }
+  // Whether that was the last one.
+  bool RemoveOwner() const { return owners_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  // Of the moment.
+  uint32_t owners() const { return owners_.load(std::memory_order_relaxed); }
+
+ private:
+  mutable std::atomic<uint32_t> owners_{0};
+};
+
+// Calls AddOwner of its object, and LetGo(const T*), found by argument, when it owns it no longer.
+template <class T>
+class IntrusivePtr {
+ public:
+  IntrusivePtr() = default;
+  IntrusivePtr(std::nullptr_t) {}
+  // Takes an object that has no owner yet.
+  template <class Made>
+  requires std::is_convertible_v<Made*, T*> IntrusivePtr(std::unique_ptr<Made> made) : object_(made.release()) {
+    if (object_ != nullptr) object_->AddOwner();
+  }
+  // A further owner of an object that has one.
+  explicit IntrusivePtr(T& owned) : object_(&owned) { owned.AddOwner(); }
+  IntrusivePtr(const IntrusivePtr& other) : object_(other.object_) {
+    if (object_ != nullptr) object_->AddOwner();
+  }
+  IntrusivePtr(IntrusivePtr&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  IntrusivePtr& operator=(IntrusivePtr other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~IntrusivePtr() {
+    if (object_ != nullptr) LetGo(object_);
+  }
+
+  // For an object whose new owner has been counted already.
+  static IntrusivePtr Adopt(T* owned) {
+    IntrusivePtr pointer;
+    pointer.object_ = owned;
+    return pointer;
+  }
+
+  void swap(IntrusivePtr& other) noexcept { std::swap(object_, other.object_); }
+  void reset() { IntrusivePtr().swap(*this); }
+  T* get() const { return object_; }
+  T& operator*() const { return *object_; }
+  T* operator->() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  bool operator==(const IntrusivePtr&) const = default;
+  // Of the moment.
+  uint32_t use_count() const { return object_ == nullptr ? 0 : object_->owners(); }
+
+ private:
+  T* object_ = nullptr;
+};
+
+}  // namespace bitsieve::core

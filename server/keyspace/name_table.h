@@ -1,0 +1,186 @@
+// name_table.h: a hash table of names, each with its filter and its expiry, made for millions of small ones: an entry
+// is one allocation, which ends with the name, and the table holds pointers to entries. Chains of entries hang from
+// buckets, as many as there are entries or more. When buckets double, the entries move to the new ones a few at each
+// insertion, so that none takes longer the more names there are; their hashes are worked out again.
+// Memory is taken from a budget. Thread-compatible.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "commands/keyspace.h"
+#include "core/hash/key_hash.h"
+#include "server/namespace.h"
+
+namespace bitsieve::server {
+
+struct Entry {
+  FilterPtr filter;
+  int64_t expires_ms = 0;  // 0: never
+  uint64_t stamp = 0;      // of the last change of what the name means: see NameState
+  uint32_t epoch = 0;      // if it is the present one, a collection under way passes the entry over
+
+  std::string_view name() const { return {reinterpret_cast<const char*>(this + 1), name_bytes_}; }
+  Entry* next() const { return next_; }  // in its bucket
+
+  // Gives the memory back.
+  struct Deleter {
+    core::MemoryBudget* memory = nullptr;
+    void operator()(Entry* entry) const {
+      const uint64_t bytes = BudgetBytes(entry->name_bytes_);
+      entry->~Entry();
+      ::operator delete(entry);
+      memory->GiveBack(bytes);
+    }
+  };
+
+  // What an entry takes from the budget.
+  static uint64_t BudgetBytes(size_t name_bytes) { return kNameOverheadBytes + name_bytes; }
+
+ private:
+  friend class NameTable;
+  explicit Entry(size_t name_bytes) : name_bytes_(static_cast<uint32_t>(name_bytes)) {}
+
+  uint32_t name_bytes_;
+  Entry* next_ = nullptr;
+};
+
+// An entry that is in no table.
+using EntryPtr = std::unique_ptr<Entry, Entry::Deleter>;
+
+class NameTable {
+ public:
+  NameTable() = default;
+  NameTable(NameTable&& other) noexcept { swap(other); }
+  NameTable& operator=(NameTable&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~NameTable() {
+    for (const auto* buckets : {&before_, &buckets_}) {
+      for (Entry* first : *buckets) {
+        while (first != nullptr) deleter_(std::exchange(first, first->next_));
+      }
+    }
+  }
+  // Before the first entry: the budget that all of them were taken from, and the seed that all hashes are made with.
+  void Init(core::MemoryBudget& memory, uint64_t seed) {
+    deleter_.memory = &memory;
+    seed_ = seed;
+  }
+
+  // Null if the budget refuses. May throw std::bad_alloc. A name has at most kMaxNameBytes.
+  static EntryPtr Make(std::string_view name, core::MemoryBudget& memory) {
+    core::MemoryReservation bytes = core::MemoryReservation::TryTake(memory, Entry::BudgetBytes(name.size()));
+    if (!bytes.held()) return nullptr;
+    void* const room = ::operator new(sizeof(Entry) + name.size());
+    EntryPtr entry(new (room) Entry(name.size()), Entry::Deleter{&memory});
+    bytes.Detach();
+    std::memcpy(static_cast<char*>(room) + sizeof(Entry), name.data(), name.size());
+    return entry;
+  }
+
+  // By which a name finds its bucket.
+  static uint64_t HashOf(std::string_view name, uint64_t seed) { return core::HashItem(name, seed).high; }
+
+  size_t size() const { return size_; }
+  // Null if there is none. The hash is the name's.
+  Entry* Find(std::string_view name, uint64_t hash) const {
+    if (buckets_.empty()) return nullptr;
+    Entry* entry = Bucket(hash);
+    while (entry != nullptr && entry->name() != name) entry = entry->next_;
+    return entry;
+  }
+  // For one more entry. May throw std::bad_alloc, and has done nothing then.
+  void MakeRoom() {
+    constexpr size_t kFewest = 8;
+    if (size_ < buckets_.size()) return;
+    std::vector<Entry*> more(std::max(kFewest, 2 * buckets_.size()));  // a power of two
+    Move(before_.size());  // nothing, but after entries went without others coming
+    before_ = std::exchange(buckets_, std::move(more));
+    moved_ = 0;
+  }
+  // There is room, and no entry of the name. It stays where it is for as long as it is in the table.
+  void Insert(EntryPtr entry, uint64_t hash) noexcept {
+    constexpr size_t kMovedAtATime = 2;  // all are, when half of the new buckets' entries have come
+    Move(kMovedAtATime);
+    Hang(*entry.release(), Bucket(hash));
+    ++size_;
+  }
+  // Which is there.
+  EntryPtr Extract(Entry* entry, uint64_t hash) noexcept {
+    Entry** link = &Bucket(hash);
+    while (*link != entry) link = &(*link)->next_;
+    *link = std::exchange(entry->next_, nullptr);
+    --size_;
+    return EntryPtr(entry, deleter_);
+  }
+
+  // Calls visit(Entry&) for all, until it returns true; returns that entry, or null.
+  template <class Visit>
+  Entry* FindIf(const Visit& visit) const {
+    for (const auto* buckets : {&before_, &buckets_}) {
+      for (Entry* first : *buckets) {
+        for (Entry* entry = first; entry != nullptr; entry = entry->next_) {
+          if (visit(*entry)) return entry;
+        }
+      }
+    }
+    return nullptr;
+  }
+  template <class Visit>
+  void ForEach(const Visit& visit) const {
+    FindIf([&](Entry& entry) {
+      visit(entry);
+      return false;
+    });
+  }
+
+  void swap(NameTable& other) noexcept {
+    buckets_.swap(other.buckets_);
+    before_.swap(other.before_);
+    std::swap(moved_, other.moved_);
+    std::swap(size_, other.size_);
+    std::swap(deleter_, other.deleter_);
+    std::swap(seed_, other.seed_);
+  }
+
+ private:
+  static size_t IndexIn(const std::vector<Entry*>& buckets, uint64_t hash) { return hash & (buckets.size() - 1); }
+  Entry* const& Bucket(uint64_t hash) const {
+    if (!before_.empty()) {
+      const size_t index = IndexIn(before_, hash);
+      if (index >= moved_) return before_[index];
+    }
+    return buckets_[IndexIn(buckets_, hash)];
+  }
+  Entry*& Bucket(uint64_t hash) { return const_cast<Entry*&>(std::as_const(*this).Bucket(hash)); }
+
+  static void Hang(Entry& entry, Entry*& bucket) { entry.next_ = std::exchange(bucket, &entry); }
+  // The entries of so many of the buckets that were.
+  void Move(size_t buckets) noexcept {
+    if (before_.empty()) return;
+    for (const size_t end = std::min(before_.size(), moved_ + buckets); moved_ < end; ++moved_) {
+      for (Entry* entry = std::exchange(before_[moved_], nullptr); entry != nullptr;) {
+        Entry& moving = *std::exchange(entry, entry->next_);
+        Hang(moving, buckets_[IndexIn(buckets_, HashOf(moving.name(), seed_))]);
+      }
+    }
+    if (moved_ == before_.size()) before_ = {};
+  }
+
+  std::vector<Entry*> buckets_;
+  std::vector<Entry*> before_;  // the buckets that were, while entries are still moving
+  size_t moved_ = 0;            // of those
+  size_t size_ = 0;
+  Entry::Deleter deleter_;
+  uint64_t seed_ = 0;
+};
+
+}  // namespace bitsieve::server
