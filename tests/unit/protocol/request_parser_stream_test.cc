@@ -20,16 +20,26 @@ using test::ParsedStream;
 using test::ReadAtOnce;
 using test::ReadInPieces;
 
+std::string Repeated(const std::string& text, int times) {
+  std::string repeated;
+  for (int i = 0; i < times; ++i) repeated += text;
+  return repeated;
+}
+
 const std::vector<std::string>& Streams() {
   static const std::vector<std::string> streams = {
       "*3\r\n$9\r\nBF.EXISTS\r\n$3\r\nkey\r\n$16\r\n0123456789abcdef\r\n*1\r\n$4\r\nPING\r\n",
       "*2\r\n$4\r\nECHO\r\n$120\r\n" + std::string(120, '\n') + "\r\nPING\r\n",
-      "*12\r\n" +
-          [] {
-            std::string items;
-            for (int i = 0; i < 12; ++i) items += "$2\r\n\r\n\r\n";
-            return items;
-          }(),
+      "*12\r\n" + Repeated("$2\r\n\r\n\r\n", 12),
+      // Runs of equal lengths: one that ends in the middle, and headers that are alike for as long as the shorter one.
+      test::Encode({"BF.MADD", "k", "item:01", "item:02", "item:03", "item:04", "five5", "item:05", "item:06",
+                    "item:07", "item:08"}),
+      test::Encode({"MADD", "k", "a", "b", "c", "0123456789", "1123456789", "2123456789", "x", "y", "z", "", ""}),
+      test::Encode({"M", "a", "b", "c", "\r\n", "$1", "d", "e", "f", "", "", "", "g"}),
+      test::Encode(Command(30, "0123456789abcdef")) + test::Encode(Command(30, "1")) + "PING\r\n",
+      "*13\r\n" + Repeated("$2\r\nab\r\n", 7) + "$2\r\nabc\r\n" + Repeated("$2\r\nab\r\n", 5),
+      "*13\r\n" + Repeated("$2\r\nab\r\n", 7) + "$02\r\nab\r\n" + Repeated("$2\r\nab\r\n", 5),
+      "*13\r\n" + Repeated("$10\r\n0123456789\r\n", 7) + ":10\r\n0123456789\r\n",
       "PING\r\n\r\n\n  \r\nECHO \"a\\x41\\n\\\"b\" 'it\\'s' c\n*0\r\n*-1\r\nPING\n",
       "ECHO a\0b\r\n*1\r\n$3\r\n\0\r\n\r\n"s,
       "*2\r\n$0\r\n\r\n$0\r\n\r\n",
@@ -150,6 +160,36 @@ TEST(RequestParserStream, GeneratedCommandsComeOutAsTheyWentIn) {
     ASSERT_EQ(ReadAtOnce(stream, limits), expected) << "seed " << seed;
     const size_t largest = 1 + generator.Below(3000);
     ASSERT_EQ(ReadInPieces(stream, limits, [&] { return 1 + generator.Below(largest); }), expected) << "seed " << seed;
+  }
+}
+
+// Of equal lengths, of two that take turns, and of every length; each with another length somewhere.
+TEST(RequestParserStream, ManyArgumentsOfLikeLengthComeOutAsTheyWentIn) {
+  for (size_t length = 0; length <= 101; ++length) {
+    for (const size_t other : {length, length + 1, size_t{9}, size_t{10}, size_t{99}, size_t{100}}) {
+      Command command(40, std::string(length, '$'));
+      for (size_t i = 1; i < command.size(); i += length % 3 + 2) command[i] = std::string(other, '\r');
+      const std::string stream = test::Encode(command) + test::Encode(command);
+      const ParsedStream parsed = ReadAtOnce(stream, DefaultLimits());
+      ASSERT_EQ(parsed.commands, (std::vector<Command>{command, command})) << length << " and " << other;
+      const ParsedStream pieces = ReadInPieces(stream, DefaultLimits(), [&] { return 37 + length; });
+      ASSERT_EQ(pieces, parsed) << length << " and " << other;
+    }
+  }
+}
+
+TEST(RequestParserStream, DamagedRunsGiveTheSameHoweverCut) {
+  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+    Generator generator(seed);
+    Command command(10 + generator.Below(30), std::string(generator.Below(13), 'x'));
+    if (generator.Below(2) == 0) command[generator.Below(command.size())] = generator.Bytes();
+    std::string stream = test::Encode(command) + test::Encode(command);
+    stream[generator.Below(stream.size())] = "\r\n*$-0129 \"'a"[generator.Below(13)];
+    const ParsedStream expected = ReadAtOnce(stream, DefaultLimits());
+    ASSERT_EQ(expected.broken, "") << "seed " << seed;
+    const size_t largest = 1 + generator.Below(100);
+    ASSERT_EQ(ReadInPieces(stream, DefaultLimits(), [&] { return 1 + generator.Below(largest); }), expected)
+        << "seed " << seed;
   }
 }
 

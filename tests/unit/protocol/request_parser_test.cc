@@ -61,6 +61,25 @@ TEST(RequestParser, CountsOfEveryNumberOfDigits) {
   }
 }
 
+// At its end there is no word left to compare.
+TEST(RequestParser, ARunMayEndWithTheInput) {
+  for (const char* item : {"", "a", "ab", "0123456789", "0123456789abcdef"}) {
+    for (size_t count = 1; count <= 24; ++count) {
+      const Command command(count, item);
+      EXPECT_THAT(CommandsOf(test::Encode(command)), ElementsAre(command)) << item << " " << count;
+    }
+  }
+}
+
+TEST(RequestParser, ARunIsNoLongerThanItsCommand) {
+  const Command command(12, "ab");
+  EXPECT_THAT(CommandsOf(test::Encode(command) + test::Encode({"ab"}) + "PING some more than a word\r\n"),
+              ElementsAre(command, Command{"ab"}, Command{"PING", "some", "more", "than", "a", "word"}));
+  // What follows in the same shape is a line.
+  EXPECT_THAT(CommandsOf(test::Encode(command) + "$2\r\nab\r\n$2\r\nab\r\n"),
+              ElementsAre(command, Command{"$2"}, Command{"ab"}, Command{"$2"}, Command{"ab"}));
+}
+
 TEST(RequestParser, PipelinedCommandsComeOneByOne) {
   EXPECT_THAT(CommandsOf("*1\r\n$4\r\nPING\r\nPING hello\r\n\r\n*0\r\n*2\r\n$4\r\nECHO\r\n$1\r\na\r\n"),
               ElementsAre(Command{"PING"}, Command{"PING", "hello"}, Command{"ECHO", "a"}));
@@ -227,6 +246,17 @@ TEST_F(RequestParserLimits, BytesOfARequest) {
   const char kExpected[] = "ERR Protocol error: too big request: at most 40 bytes (max-request-bytes)";
   EXPECT_EQ(ErrorOf("*3\r\n$6\r\n123456\r\n$6\r\n123456\r\n$7\r\n1234567\r\n", limits_), kExpected);
   EXPECT_EQ(ErrorOf("*3\r\n$6\r\n123456\r\n$6\r\n123456\r\n$7\r\n", limits_), kExpected);
+}
+
+TEST(RequestParser, BytesOfARequestEndARun) {
+  RequestLimits limits = test::Default<RequestLimits>();
+  for (size_t count = 1; count <= 20; ++count) {
+    const std::string stream = test::Encode(Command(count, "1234"));
+    limits.max_request_bytes = stream.size();
+    EXPECT_EQ(ErrorOf(stream, limits), "") << count;
+    limits.max_request_bytes = stream.size() - 1;
+    EXPECT_THAT(ErrorOf(stream, limits), StartsWith("ERR Protocol error: too big request")) << count;
+  }
 }
 
 TEST_F(RequestParserLimits, EachCommandOfAPipelineHasItsOwn) {
