@@ -62,6 +62,11 @@ void WriteOutcome(CommandContext& context, AddOutcome outcome) {
   }
 }
 
+void WriteOutcomes(CommandContext& context, std::span<const AddOutcome> outcomes) {
+  if (WriteAdded(context, outcomes)) return;
+  for (const AddOutcome outcome : outcomes) WriteOutcome(context, outcome);
+}
+
 // One reply per item. Each item is treated as a separate command, and is refused once there are enough sub-filters.
 template <Presence presence>
 void AnswerAdds(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
@@ -74,7 +79,7 @@ void AnswerAdds(CommandContext& context, core::Filter& filter, std::span<const K
   AddNotice notice(context, filter, false);
   const size_t written =
       cuckoo->Insert(hashes, presence, MostFilters(context), std::span(outcomes.data(), hashes.size()));
-  for (size_t i = 0; i < written; ++i) WriteOutcome(context, outcomes[i]);
+  WriteOutcomes(context, std::span(outcomes).first(written));
   for (size_t i = written; i < hashes.size(); ++i) context.Error(wire::kMaxExpansionsReached);
   std::fill(outcomes.begin() + static_cast<ptrdiff_t>(written),
             outcomes.begin() + static_cast<ptrdiff_t>(hashes.size()), AddOutcome::kCannotGrow);
@@ -113,6 +118,13 @@ void WriteInserted(CommandContext& context, AddOutcome outcome) {
 }
 
 template <Presence presence>
+void WriteAllInserted(CommandContext& context, std::span<const AddOutcome> outcomes) {
+  const bool yes_or_no = presence != Presence::kSkipped || !context.reply.resp3();
+  if (yes_or_no && WriteAdded(context, outcomes)) return;
+  for (const AddOutcome outcome : outcomes) WriteInserted<presence>(context, outcome);
+}
+
+template <Presence presence>
 void InsertItems(CommandContext& context, RedisCuckoo& cuckoo, Arguments items) {
   constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
   HashChunk hashes;
@@ -124,7 +136,7 @@ void InsertItems(CommandContext& context, RedisCuckoo& cuckoo, Arguments items) 
     const std::span written(outcomes.data(), chunk.size());
     context.AwaitImage(cuckoo);
     cuckoo.Insert(HashItems(cuckoo, chunk, hashes), presence, kNoLimit, written);
-    for (const AddOutcome outcome : written) WriteInserted<presence>(context, outcome);
+    WriteAllInserted<presence>(context, written);
     notice.Look(written);
   }
   notice.PublishOnce();

@@ -15,6 +15,22 @@ core::KeyHash HashOfItem(const CommandContext& context, const core::Filter* filt
 
 }  // namespace
 
+bool WriteAdded(CommandContext& context, std::span<const core::AddOutcome> outcomes) {
+  constexpr auto kAdded = static_cast<uint8_t>(core::AddOutcome::kAdded);
+  static_assert(kAdded == 1 && static_cast<uint8_t>(core::AddOutcome::kPresent) == 0);
+  const std::span answers(reinterpret_cast<const uint8_t*>(outcomes.data()), outcomes.size());
+  uint8_t all = 0;
+  uint64_t added = 0;
+  for (const uint8_t answer : answers) {
+    all |= answer;
+    added += answer;
+  }
+  if (all > kAdded) return false;
+  context.tally.added += added;
+  context.reply.Booleans(answers);
+  return true;
+}
+
 void WritePresence(CommandContext& context, const core::Filter* filter, std::span<const core::KeyHash> hashes) {
   std::array<uint8_t, kMaxRun> room;
   const std::span present(room.data(), hashes.size());
@@ -23,11 +39,8 @@ void WritePresence(CommandContext& context, const core::Filter* filter, std::spa
   } else {
     std::ranges::fill(present, uint8_t{0});
   }
-  uint64_t hits = 0;
-  for (const uint8_t each : present) {
-    hits += each;
-    context.reply.Boolean(each != 0);
-  }
+  const auto hits = static_cast<uint64_t>(std::ranges::count(present, uint8_t{1}));
+  context.reply.Booleans(present);
   context.tally.hits += hits;
   context.tally.misses += present.size() - hits;
 }

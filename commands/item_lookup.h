@@ -24,6 +24,10 @@ inline std::span<const core::KeyHash> HashItems(const core::Filter& filter, Argu
   return {room.data(), items.size()};
 }
 
+// A yes or no to each outcome of an addition, and the count of those that are new; false, and nothing done, if one of
+// them is a refusal.
+bool WriteAdded(CommandContext& context, std::span<const core::AddOutcome> outcomes);
+
 // Each of the following takes null for a filter that holds nothing, and replies as of an empty one.
 
 // One reply a hash, of at most kMaxRun.

@@ -15,6 +15,12 @@ constexpr size_t kLongBytes = 64 * 1024;
 // The longest double is 24 characters: "-2.2250738585072014e-308".
 constexpr size_t kMaxDoubleBytes = 32;
 
+uint32_t Word(const char (&text)[5]) {
+  uint32_t word;
+  std::memcpy(&word, text, sizeof word);
+  return word;
+}
+
 bool BreaksLine(char c) { return c == '\r' || c == '\n'; }
 
 // As Redis writes them: inf, -inf, and nan whatever its sign. Otherwise the fewest digits that read back the same.
@@ -57,6 +63,20 @@ void ReplyWriter::Boolean(bool value) {
     out_->append(value ? "#t\r\n" : "#f\r\n", 4);
   } else {
     out_->append(value ? ":1\r\n" : ":0\r\n", 4);
+  }
+}
+
+// Each reply is a word, chosen without a branch, since answers about random items cannot be predicted.
+void ReplyWriter::Booleans(std::span<const uint8_t> values) {
+  const uint32_t no = resp3() ? Word("#f\r\n") : Word(":0\r\n");
+  const uint32_t difference = no ^ (resp3() ? Word("#t\r\n") : Word(":1\r\n"));
+  const size_t begin = out_->size();
+  out_->resize(begin + values.size() * sizeof no);
+  char* at = out_->data() + begin;
+  for (const uint8_t value : values) {
+    const uint32_t reply = no ^ (difference * value);
+    std::memcpy(at, &reply, sizeof reply);
+    at += sizeof reply;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,7 +26,9 @@ class ReplyWriter {
   // The whole text, code first ("ERR not found"). CR and LF in it become blanks, since it may quote a client's bytes.
   void Error(std::string_view text);
   void Integer(int64_t value);
-  void Boolean(bool value);   // RESP2: integer 1 or 0
+  void Boolean(bool value);  // RESP2: integer 1 or 0
+  // A Boolean of each value, which is 1 or 0.
+  void Booleans(std::span<const uint8_t> values);
   void Double(double value);  // RESP2: bulk string; the fewest digits that read back the same
   void BulkString(std::string_view bytes);
   void VerbatimText(std::string_view text);  // RESP2: bulk string

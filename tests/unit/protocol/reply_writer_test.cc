@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <vector>
 
 namespace bitsieve::protocol {
 namespace {
@@ -110,6 +111,23 @@ TEST(ReplyWriter, Booleans) {
   };
   EXPECT_EQ(Resp2(write), ":1\r\n:0\r\n");
   EXPECT_EQ(Resp3(write), "#t\r\n#f\r\n");
+}
+
+TEST(ReplyWriter, ManyBooleansAreAsEachByItself) {
+  for (const size_t count : {0, 1, 2, 3, 64, 1000}) {
+    std::vector<uint8_t> values(count);
+    for (size_t i = 0; i < count; ++i) values[i] = (i * i / 3) % 2;
+    const auto at_once = [&](ReplyWriter& reply) {
+      reply.SimpleString("before");
+      reply.Booleans(values);
+    };
+    const auto each = [&](ReplyWriter& reply) {
+      reply.SimpleString("before");
+      for (const uint8_t value : values) reply.Boolean(value != 0);
+    };
+    EXPECT_EQ(Resp2(at_once), Resp2(each)) << count;
+    EXPECT_EQ(Resp3(at_once), Resp3(each)) << count;
+  }
 }
 
 TEST(ReplyWriter, Doubles) {
