@@ -15,13 +15,13 @@ namespace bitsieve::commands {
 inline constexpr size_t kItemChunk = 64;
 using HashChunk = std::array<core::KeyHash, kItemChunk>;
 
-// Hashes at most kItemChunk items into `room`, and starts loading what they will touch.
-inline std::span<const core::KeyHash> HashItems(const core::Filter& filter, Arguments items, HashChunk& room) {
-  for (size_t i = 0; i < items.size(); ++i) {
-    room[i] = filter.HashOf(items[i]);
-    filter.Prefetch(room[i]);
-  }
-  return {room.data(), items.size()};
+// Hashes items into `room`, which has a place for each, and starts loading what they will touch.
+inline std::span<const core::KeyHash> HashItems(const core::Filter& filter, Arguments items,
+                                                std::span<core::KeyHash> room) {
+  const std::span hashes = room.first(items.size());
+  core::HashItems(filter.params().hash, items, filter.params().seed, hashes);
+  for (const core::KeyHash& hash : hashes) filter.Prefetch(hash);
+  return hashes;
 }
 
 // A yes or no to each outcome of an addition, and the count of those that are new; false, and nothing done, if one of

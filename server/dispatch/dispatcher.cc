@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 
+#include "commands/item_lookup.h"
 #include "commands/weigh.h"
 #include "core/filter/image_pressure.h"
 #include "server/dispatch/command_runner.h"
@@ -158,10 +159,7 @@ class Dispatcher::Impl {
     }
     slot.filter = memo_.Resolve(arguments[1]);
     if (slot.filter == nullptr) return false;  // the command may create it
-    if (preparation == Preparation::kOneItem) {
-      hash = slot.filter->HashOf(arguments[2]);
-      slot.filter->Prefetch(hash);
-    }
+    if (preparation == Preparation::kOneItem) commands::HashItems(*slot.filter, arguments.subspan(2), {&hash, 1});
     return true;
   }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace bitsieve::core {
 namespace {
@@ -27,6 +29,20 @@ TEST(KeyHash, SeedChangesBothHalves) {
   const KeyHash b = HashItem("item", 2);
   EXPECT_NE(a.low, b.low);
   EXPECT_NE(a.high, b.high);
+}
+
+TEST(HashItems, AreTheHashesOfEach) {
+  const std::vector<std::string_view> items{"", "a", "item1", "key:000000000001", "another item"};
+  for (const HashKind kind : {HashKind::kXxh3, HashKind::kMurmur3, HashKind::kSip, HashKind::kRedisBloom}) {
+    for (size_t count = 0; count <= items.size(); ++count) {
+      std::vector<KeyHash> hashes(count);
+      HashItems(kind, std::span(items).first(count), 5, hashes);
+      for (size_t i = 0; i < count; ++i) {
+        EXPECT_EQ(hashes[i].low, HashItem(kind, items[i], 5).low) << items[i];
+        EXPECT_EQ(hashes[i].high, HashItem(kind, items[i], 5).high) << items[i];
+      }
+    }
+  }
 }
 
 TEST(MultiplyHigh, MapsOntoTheWholeInterval) {
