@@ -34,6 +34,8 @@ class BitMemory {
   // Copies while other threads may be changing words: each word is one that was there.
   void CopyOut(uint64_t offset, std::span<std::byte> out) const;
 
+  // Under the lock that opening an image excludes.
+  bool has_images() const { return images_ != nullptr; }
   // Called by a writer, under the lock that opening an image excludes, before it changes the word at `offset`.
   BITSIEVE_ALWAYS_INLINE void BeforeWrite(uint64_t offset) {
     if (images_ != nullptr) [[unlikely]]

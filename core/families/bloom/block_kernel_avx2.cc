@@ -19,7 +19,7 @@ struct Avx2Line {
   }
 
   BITSIEVE_ALWAYS_INLINE static bool Covers(const std::byte* line, Avx2Pattern pattern) {
-    return _mm256_testc_si256(Load(line), pattern.low) != 0 && _mm256_testc_si256(Load(line + 32), pattern.high) != 0;
+    return (_mm256_testc_si256(Load(line), pattern.low) & _mm256_testc_si256(Load(line + 32), pattern.high)) != 0;
   }
 
   BITSIEVE_ALWAYS_INLINE static unsigned Set(std::byte* line, Avx2Pattern pattern) {

@@ -18,11 +18,12 @@ struct PortableLine {
   BITSIEVE_ALWAYS_INLINE static PortablePattern Pattern(uint32_t word, uint16_t lanes) { return {word, lanes}; }
 
   BITSIEVE_ALWAYS_INLINE static bool Covers(const std::byte* line, PortablePattern pattern) {
+    uint32_t missing = 0;
     for (uint32_t rest = pattern.lanes; rest != 0; rest &= rest - 1) {
       const int lane = std::countr_zero(rest);
-      if ((LoadLane(line, lane) & BitOf(pattern, lane)) == 0) return false;
+      missing |= BitOf(pattern, lane) & ~LoadLane(line, lane);
     }
-    return true;
+    return missing == 0;
   }
 
   BITSIEVE_ALWAYS_INLINE static unsigned Set(std::byte* line, PortablePattern pattern) {

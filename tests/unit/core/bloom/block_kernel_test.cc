@@ -10,6 +10,7 @@
 #include "core/base/bytes.h"
 #include "core/base/checksum.h"
 #include "core/families/bloom/blocked_bloom.h"
+#include "core/memory/memory_image.h"
 
 namespace bitsieve::core {
 namespace {
@@ -157,6 +158,67 @@ TEST_P(KernelTest, StopsBeforeTheFirstNewItemWithoutRoom) {
   EXPECT_EQ(progress.done, 4U);
   EXPECT_EQ(progress.added, 2U);
   EXPECT_EQ(std::vector<uint8_t>(added.begin(), added.begin() + 4), (std::vector<uint8_t>{1, 0, 0, 1}));
+}
+
+// Where there is room for all, adding takes another way than where it must stop. In chunks, with items that are skipped
+// and items that are there already, both do the same.
+TEST_P(KernelTest, RoomForAllChangesNothing) {
+  const auto& [kernel, lines_per_item, lanes, line_count] = GetParam();
+  Lines roomy(line_count), tight(line_count);
+  std::vector<KeyHash> hashes = RandomHashes(256, 6);
+  for (size_t i = 3; i < hashes.size(); i += 7) hashes[i] = hashes[i - 3];
+  std::vector<uint8_t> skip(hashes.size(), 0);
+  for (size_t i = 0; i < skip.size(); i += 5) skip[i] = 1;
+  constexpr size_t kChunk = 64;
+  for (size_t done = 0; done < hashes.size(); done += kChunk) {
+    std::vector<uint8_t> added(kChunk, 9), expected(kChunk, 9);
+    const BlockAddProgress all = kernel->add(ArrayOf(roomy, lines_per_item, lanes), hashes.data() + done, kChunk,
+                                             skip.data() + done, added.data(), kChunk);
+    BlockAddProgress some{0, 0, 0};
+    for (size_t i = 0; i < kChunk; ++i) {
+      const BlockAddProgress one =
+          kernel->add(ArrayOf(tight, lines_per_item, lanes), &hashes[done + i], 1, &skip[done + i], &expected[i], 0);
+      if (one.done == 1) continue;
+      ASSERT_EQ(skip[done + i], 0);
+      const MemoryImage image(tight.memory, line_count * kLineBytes, {tight.budget, Patience::kLose});
+      const BlockAddProgress added_now =
+          kernel->add(ArrayOf(tight, lines_per_item, lanes), &hashes[done + i], 1, &skip[done + i], &expected[i], 1);
+      some.added += added_now.added;
+      some.bits_set += added_now.bits_set;
+    }
+    EXPECT_EQ(added, expected);
+    EXPECT_EQ(all.done, kChunk);
+    EXPECT_EQ(all.added, some.added);
+    EXPECT_EQ(all.bits_set, some.bits_set);
+  }
+  EXPECT_EQ(std::memcmp(roomy.memory.data(), tight.memory.data(), line_count * kLineBytes), 0);
+}
+
+TEST_P(KernelTest, LeavesLinesOfSkippedItemsAlone) {
+  const auto& [kernel, lines_per_item, lanes, line_count] = GetParam();
+  Lines lines(line_count);
+  const std::vector<KeyHash> hashes = RandomHashes(64, 7);
+  const std::vector<uint8_t> skip(hashes.size(), 1);
+  std::vector<uint8_t> added(hashes.size(), 9);
+  const BlockAddProgress progress =
+      kernel->add(ArrayOf(lines, lines_per_item, lanes), hashes.data(), hashes.size(), skip.data(), added.data(), 64);
+  EXPECT_EQ(progress.done, hashes.size());
+  EXPECT_EQ(progress.added, 0U);
+  EXPECT_EQ(progress.bits_set, 0U);
+  EXPECT_EQ(added, std::vector<uint8_t>(hashes.size(), 0));
+  EXPECT_EQ(CountSetBits(lines.memory.bytes()), 0U);
+}
+
+// What a call was given to report is kept: other sub-filters have answered, too.
+TEST_P(KernelTest, LookupsLeaveWhatIsFoundAlready) {
+  const auto& [kernel, lines_per_item, lanes, line_count] = GetParam();
+  Lines lines(line_count);
+  const std::vector<KeyHash> hashes = RandomHashes(64, 8);
+  std::vector<uint8_t> present(hashes.size(), 0);
+  for (size_t i = 0; i < present.size(); i += 3) present[i] = 1;
+  const std::vector<uint8_t> before = present;
+  kernel->may_contain(ArrayOf(lines, lines_per_item, lanes), hashes.data(), hashes.size(), present.data());
+  EXPECT_EQ(present, before);
 }
 
 TEST(BlockKernels, PortableIsAlwaysThereAndLast) {
