@@ -56,11 +56,14 @@ class Chain {
     const Table* const table = newest();
     return table == nullptr ? 0 : table->index() + 1;
   }
+  // There is a table. The answer of the last one is returned without a branch on it, which could not be predicted for
+  // random items.
   bool Holds(auto&& predicate) const {
-    for (const Table* table = newest(); table != nullptr; table = table->older()) {
+    const Table* table = newest();
+    for (; table->older() != nullptr; table = table->older()) {
       if (predicate(*table)) return true;
     }
-    return false;
+    return predicate(*table);
   }
   // The sum of what `value` gives of each table.
   uint64_t Sum(auto&& value) const {

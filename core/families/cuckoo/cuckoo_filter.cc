@@ -73,13 +73,16 @@ void CuckooFilter::PrefetchLines(const KeyHash& hash) const {
   }
 }
 
+// As Chain::Holds, from the oldest table on.
 bool CuckooFilter::SomeTableHolds(const CuckooKey& key) const {
-  CuckooPair pair;
-  for (const CuckooTable* table = oldest_; table != nullptr; table = table->newer()) {
-    pair = table->Refine(pair, key);
+  const CuckooTable* table = oldest_;
+  CuckooPair pair = table->Refine({}, key);
+  for (const CuckooTable* newer = table->newer(); newer != nullptr; newer = table->newer()) {
     if (table->Contains(pair, table->FingerprintOf(key))) return true;
+    table = newer;
+    pair = table->Refine(pair, key);
   }
-  return false;
+  return table->Contains(pair, table->FingerprintOf(key));
 }
 
 void CuckooFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {

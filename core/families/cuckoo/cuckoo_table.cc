@@ -53,9 +53,12 @@ uint32_t CuckooTable::Count(const CuckooPair& pair, uint64_t fingerprint) const 
   return pair.partner == pair.bucket ? count : count + slots_.Count(pair.partner, fingerprint);
 }
 
+// The first slot mostly shows that they are not.
 bool CuckooTable::IsSaturated(const CuckooPair& pair, uint64_t fingerprint) const {
-  return slots_.Count(pair.bucket, fingerprint) == shape_.bucket_size &&
-         slots_.Count(pair.partner, fingerprint) == shape_.bucket_size;
+  for (uint32_t slot = 0; slot < shape_.bucket_size; ++slot) {
+    if (slots_.Get(pair.bucket, slot) != fingerprint || slots_.Get(pair.partner, slot) != fingerprint) return false;
+  }
+  return true;
 }
 
 void CuckooTable::Put(uint64_t bucket, uint32_t slot, uint64_t fingerprint) {

@@ -30,22 +30,6 @@ uint8_t RedisCuckooTable::Swap(uint64_t slot, uint8_t fingerprint) {
   return was;
 }
 
-std::optional<uint64_t> RedisCuckooTable::FindInBucket(uint64_t slot, uint8_t fingerprint) const {
-  for (const uint64_t end = slot + bucket_size_; slot < end; ++slot) {
-    if (Get(slot) == fingerprint) return slot;
-  }
-  return std::nullopt;
-}
-
-std::optional<uint64_t> RedisCuckooTable::Find(const CuckooFingerprint& place, uint8_t fingerprint) const {
-  const std::optional<uint64_t> found = FindInBucket(SlotOf(place.first), fingerprint);
-  return found ? found : FindInBucket(SlotOf(place.second), fingerprint);
-}
-
-bool RedisCuckooTable::Contains(const CuckooFingerprint& fingerprint) const {
-  return Find(fingerprint, fingerprint.fingerprint).has_value();
-}
-
 uint64_t RedisCuckooTable::CountInBucket(uint64_t slot, uint8_t fingerprint) const {
   uint64_t count = 0;
   for (const uint64_t end = slot + bucket_size_; slot < end; ++slot) count += Get(slot) == fingerprint;
@@ -59,17 +43,18 @@ uint64_t RedisCuckooTable::Count(const CuckooFingerprint& fingerprint) const {
 }
 
 bool RedisCuckooTable::Place(const CuckooFingerprint& fingerprint) {
-  const std::optional<uint64_t> slot = Find(fingerprint, kFree);
-  if (!slot) return false;
-  Set(*slot, fingerprint.fingerprint);
+  const uint64_t slot = Find(fingerprint, kFree);
+  if (slot == kNoSlot) return false;
+  Set(slot, fingerprint.fingerprint);
   ++items_;
   return true;
 }
 
 bool RedisCuckooTable::Take(const CuckooFingerprint& fingerprint) {
-  const std::optional<uint64_t> slot = Find(fingerprint, fingerprint.fingerprint);
-  if (slot) Free(*slot);
-  return slot.has_value();
+  const uint64_t slot = Find(fingerprint, fingerprint.fingerprint);
+  if (slot == kNoSlot) return false;
+  Free(slot);
+  return true;
 }
 
 void RedisCuckooTable::Free(uint64_t slot) {
@@ -103,8 +88,8 @@ uint8_t RedisCuckooTable::Walk(uint64_t& bucket, uint8_t hand, uint32_t iteratio
   for (uint32_t i = 0; i < iterations; ++i) {
     hand = Swap(bucket * bucket_size_ + i % bucket_size_, hand);
     bucket = OtherBucket(bucket, hand);
-    if (const std::optional<uint64_t> slot = FindInBucket(bucket * bucket_size_, kFree)) {
-      Set(*slot, hand);
+    if (const uint64_t slot = FindInBucket(bucket * bucket_size_, kFree, kNoSlot); slot != kNoSlot) {
+      Set(slot, hand);
       placed = true;
       break;
     }

@@ -45,7 +45,9 @@ class RedisCuckooTable : public ChainMember<RedisCuckooTable> {
     __builtin_prefetch(AddressOf(SlotOf(fingerprint.first)));
     __builtin_prefetch(AddressOf(SlotOf(fingerprint.second)));
   }
-  bool Contains(const CuckooFingerprint& fingerprint) const;
+  bool Contains(const CuckooFingerprint& fingerprint) const {
+    return Find(fingerprint, fingerprint.fingerprint) != kNoSlot;
+  }
   // Equal fingerprints in both buckets, or in the one if they are the same.
   uint64_t Count(const CuckooFingerprint& fingerprint) const;
 
@@ -66,6 +68,7 @@ class RedisCuckooTable : public ChainMember<RedisCuckooTable> {
 
  private:
   static constexpr uint64_t kStep = 0x5bd1e995;
+  static constexpr uint64_t kNoSlot = UINT64_MAX;
 
   RedisCuckooTable(uint64_t buckets, uint32_t bucket_size, BitMemory memory)
       : mask_(buckets - 1), bucket_size_(bucket_size), memory_(std::move(memory)) {}
@@ -77,9 +80,17 @@ class RedisCuckooTable : public ChainMember<RedisCuckooTable> {
   uint8_t Get(uint64_t slot) const { return __atomic_load_n(AddressOf(slot), __ATOMIC_ACQUIRE); }
   void Set(uint64_t slot, uint8_t fingerprint);
   uint8_t Swap(uint64_t slot, uint8_t fingerprint);
-  // The first slot from `slot` to the bucket's end that holds `fingerprint`.
-  std::optional<uint64_t> FindInBucket(uint64_t slot, uint8_t fingerprint) const;
-  std::optional<uint64_t> Find(const CuckooFingerprint& place, uint8_t fingerprint) const;
+  // The first slot that holds `fingerprint`, of the bucket that begins with `slot`; `otherwise` if there is none.
+  // Without a branch on what the slots hold, which cannot be predicted.
+  uint64_t FindInBucket(uint64_t slot, uint8_t fingerprint, uint64_t otherwise) const {
+    uint64_t found = otherwise;
+    for (uint32_t i = bucket_size_; i-- > 0;) found = Get(slot + i) == fingerprint ? slot + i : found;
+    return found;
+  }
+  // The same of both buckets; kNoSlot if there is none.
+  uint64_t Find(const CuckooFingerprint& place, uint8_t fingerprint) const {
+    return FindInBucket(SlotOf(place.first), fingerprint, FindInBucket(SlotOf(place.second), fingerprint, kNoSlot));
+  }
   uint64_t CountInBucket(uint64_t slot, uint8_t fingerprint) const;
   uint8_t Walk(uint64_t& bucket, uint8_t hand, uint32_t iterations, bool& placed);
   void WalkBack(uint64_t bucket, uint8_t hand, uint32_t iterations);
