@@ -73,6 +73,14 @@ void CountingBloom::Prefetch(const KeyHash& hash) const {
   }
 }
 
+void CountingBloom::PrefetchAll(const KeyHash& hash) const {
+  constexpr int kForWriting = 1;
+  Positions positions(hash, shape().bits);
+  for (uint32_t i = 0; i < shape().hash_functions; ++i) {
+    __builtin_prefetch(words() + positions.Next() * counter_bits_ / 64, kForWriting);
+  }
+}
+
 // Relaxed, here and below: the result of an add reaches other threads through a socket or a lock, and that orders its
 // counters too.
 uint64_t CountingBloom::Load(uint64_t position) const {

@@ -43,6 +43,8 @@ class CountingBloom final : public SubFilter {
   static bool IsValidShape(const SubFilterShape& shape);
 
   void Prefetch(const KeyHash& hash) const override;
+  // Starts loading all counters of an item that is about to be added.
+  void PrefetchAll(const KeyHash& hash) const;
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   std::optional<double> EstimatedRate() const override;
   uint64_t UniteWith(const SubFilter& other, WordRange range) override;

@@ -45,8 +45,8 @@ class CountingFilter final : public ScalableFilter {
       BITSIEVE_REQUIRES(writers());
   AddOutcome AddOne(const KeyHash& hash, AddOutcome& refusal) BITSIEVE_REQUIRES(writers());
   bool RemoveOne(const KeyHash& hash) BITSIEVE_REQUIRES(writers());
-  // Null if no sub-filter holds the item.
-  CountingBloom* OldestHolder(const KeyHash& hash) const;
+  // Among `first`, which may be null, and those older than it; null if none of them holds the item.
+  static CountingBloom* OldestHolder(const KeyHash& hash, SubFilter* first);
   void BumpChangeCount() BITSIEVE_REQUIRES(writers()) {
     changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }

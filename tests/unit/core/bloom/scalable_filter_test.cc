@@ -51,6 +51,13 @@ class ScalableFilterTest : public testing::TestWithParam<FilterType> {
     return std::accumulate(present.begin(), present.end(), size_t{0});
   }
 
+  static std::string BytesOf(const Filter& filter) {
+    const std::unique_ptr<FilterImage> image = filter.Capture();
+    std::string bytes(image->body_bytes(), '\0');
+    EXPECT_TRUE(image->Read(0, std::as_writable_bytes(std::span(bytes))));
+    return image->header() + bytes;
+  }
+
   MemoryBudget budget_;
 };
 
@@ -131,6 +138,21 @@ TEST_P(ScalableFilterTest, AddsWithinOneBatchSeeEachOther) {
   EXPECT_EQ(filter->Add(hashes, outcomes), 200U);
   EXPECT_EQ(std::count(outcomes.begin(), outcomes.end(), kAdded), 1);
   EXPECT_EQ(outcomes[0], kAdded);
+}
+
+// A batch for which there is room takes another way than one that fills a sub-filter, or comes while an image is open.
+TEST_P(ScalableFilterTest, BatchesDoWhatSingleAdditionsDo) {
+  for (const uint64_t capacity : {1, 63, 64, 65, 128, 200}) {
+    const auto batched = Make(0.01, capacity, 2), imaged = Make(0.01, capacity, 2), single = Make(0.01, capacity, 2);
+    for (uint64_t first = 0; first < 1500; first += 48) {  // a quarter of each batch was in the one before
+      const std::vector<AddOutcome> outcomes = Add(*batched, first, 64);
+      const std::unique_ptr<FilterImage> image = imaged->Capture();
+      ASSERT_EQ(Add(*imaged, first, 64), outcomes) << capacity;
+      for (size_t i = 0; i < 64; ++i) ASSERT_EQ(Add(*single, first + i, 1), std::vector{outcomes[i]}) << capacity;
+    }
+    EXPECT_EQ(BytesOf(*batched), BytesOf(*single)) << capacity;
+    EXPECT_EQ(BytesOf(*batched), BytesOf(*imaged)) << capacity;
+  }
 }
 
 TEST_P(ScalableFilterTest, InfoAddsUp) {
