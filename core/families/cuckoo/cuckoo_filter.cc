@@ -117,8 +117,8 @@ size_t CuckooFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome
 }
 
 AddOutcome CuckooFilter::AddOne(const CuckooKey& key, AddOutcome& refusal) {
+  if (newest().IsSaturated(PairIn(&newest(), key), newest().FingerprintOf(key))) return AddOutcome::kPresent;
   const bool present = SomeTableHolds(key);
-  if (present && newest().IsSaturated(PairIn(&newest(), key), newest().FingerprintOf(key))) return AddOutcome::kPresent;
   while (!Store(key)) {
     if (refusal <= AddOutcome::kAdded)
       refusal = UnlessMemoryIsRefused([this]() BITSIEVE_REQUIRES(writers()) { return Grow(); });
