@@ -109,7 +109,9 @@ void CuckooFilter::Count(std::span<const KeyHash> hashes, std::span<uint64_t> co
 
 size_t CuckooFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   AddOutcome refusal = AddOutcome::kAdded;  // once growing failed in this call, it is not tried for every item again
+  constexpr size_t kAhead = 8;              // items whose buckets are loaded meanwhile
   for (size_t i = 0; i < hashes.size(); ++i) {
+    if (i + kAhead < hashes.size()) newest().Prefetch(PairIn(&newest(), KeyOf(hashes[i + kAhead])));
     outcomes[i] = AddOne(KeyOf(hashes[i]), refusal);
     if (outcomes[i] == AddOutcome::kFull) return i + 1;
   }

@@ -75,7 +75,9 @@ void FingerprintFilter::MayContain(std::span<const KeyHash> hashes, std::span<ui
 
 size_t FingerprintFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   AddOutcome refusal = AddOutcome::kAdded;  // once growing failed in this call, it is not tried for every item again
+  constexpr size_t kAhead = 8;              // items whose slots are loaded meanwhile
   for (size_t i = 0; i < hashes.size(); ++i) {
+    if (i + kAhead < hashes.size()) chain_.newest()->Prefetch(hashes[i + kAhead]);
     outcomes[i] = AddOne(hashes[i], refusal);
     if (outcomes[i] == AddOutcome::kFull) return i + 1;
   }
