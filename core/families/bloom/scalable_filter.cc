@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <numeric>
+#include <utility>
 
 #include "core/families/bloom/chain_codec.h"
 #include "core/filter/parts_image.h"
@@ -129,6 +131,62 @@ void ScalableFilter::PrefetchLines(const KeyHash& hash) const {
     sub_filter->Prefetch(hash);
 }
 
+namespace {
+
+// Those of a chunk of hashes that no sub-filter is known to hold yet, side by side.
+class Missing {
+ public:
+  Missing(std::span<const KeyHash> hashes, std::span<uint8_t> present) : present_(present) {
+    for (size_t i = 0; i < hashes.size(); ++i) {
+      hashes_[i] = hashes[i];
+      place_[i] = static_cast<uint8_t>(i);
+    }
+    count_ = hashes.size();
+    std::ranges::copy(present, found_.begin());
+    LeaveOutFound();
+  }
+
+  bool empty() const { return count_ == 0; }
+  void Ask(const SubFilter& sub_filter) {
+    sub_filter.MayContain(std::span(hashes_).first(count_), std::span(found_).first(count_));
+    const auto found = std::accumulate(found_.begin(), found_.begin() + count_, size_t{0});
+    // Moving the others together costs as much as asking for a few of them in vain.
+    if (found * kFewestFound >= count_) LeaveOutFound();
+  }
+  // Notes the found ones in `present`.
+  void LeaveOutFound() {
+    size_t left = 0;
+    for (size_t i = 0; i < count_; ++i) {
+      const uint8_t found = std::exchange(found_[i], uint8_t{0});
+      present_[place_[i]] |= found;
+      hashes_[left] = hashes_[i];
+      place_[left] = place_[i];
+      left += found == 0;
+    }
+    count_ = left;
+  }
+
+ private:
+  static constexpr size_t kFewestFound = 4;  // one in so many
+
+  const std::span<uint8_t> present_;
+  std::array<KeyHash, kChunk> hashes_;
+  std::array<uint8_t, kChunk> place_;
+  std::array<uint8_t, kChunk> found_;
+  size_t count_;
+};
+
+// Of at most a chunk, of which `newest` was asked. What was found is not asked for again.
+void AskOlder(const SubFilter& newest, std::span<const KeyHash> hashes, std::span<uint8_t> present) {
+  Missing missing(hashes, present);
+  for (const SubFilter* older = newest.older(); older != nullptr && !missing.empty(); older = older->older()) {
+    missing.Ask(*older);
+  }
+  missing.LeaveOutFound();
+}
+
+}  // namespace
+
 void ScalableFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
   std::fill(present.begin(), present.end(), uint8_t{0});
   if (chain_.newest() == nullptr) {
@@ -136,8 +194,13 @@ void ScalableFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8
     // It may have taken bits meanwhile.
     if (chain_.newest() == nullptr) return;
   }
-  for (const SubFilter* sub_filter = chain_.newest(); sub_filter != nullptr; sub_filter = sub_filter->older())
-    sub_filter->MayContain(hashes, present);
+  const SubFilter& newest = *chain_.newest();
+  newest.MayContain(hashes, present);
+  if (newest.older() == nullptr) return;
+  for (size_t done = 0; done < hashes.size(); done += kChunk) {
+    const size_t count = std::min(kChunk, hashes.size() - done);
+    AskOlder(newest, hashes.subspan(done, count), present.subspan(done, count));
+  }
 }
 
 size_t ScalableFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
