@@ -10,7 +10,8 @@
 //
 //             All of it persists. bits = 512 * lines; hash_functions = k over all of an item's lines.
 // Hashing     core/families/bloom/block_kernel.h.
-// Operations  MayContain tests all bits at once. Add tests first, and ORs the pattern of an item that is new in.
+// Operations  MayContain tests all bits at once. Add ORs the pattern in, and the item is new if a bit was clear; where
+//             there may be no room, or an image is open, it tests first.
 // Cost        9.91 bits per item at 1%, 15.55 at 0.1%; with two lines 19.9 at 1e-4 and 31.5 at 1e-6. About 3 ns in
 //             cache; beyond, the time of one cache miss (two), of which batches overlap many.
 // Limits      below kTwoLinesBelowRate one line would need 15% more memory than the textbook and soon 40%; so two lines
