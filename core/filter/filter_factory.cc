@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "core/filter/image_header.h"
@@ -24,6 +25,18 @@ Result<std::unique_ptr<FilterDecoder>> FilterDecoder::Open(std::string_view head
   const Result<HeaderFrame> frame = OpenHeader(header_bytes);
   if (!frame) return tl::unexpected(frame.error());
   return frame->type.open(frame->fields, budget, clock);
+}
+
+Result<std::unique_ptr<Filter>> DecodeFilter(std::string_view header, std::span<const std::byte> body,
+                                             MemoryBudget& budget, const Clock& clock) {
+  Result<std::unique_ptr<FilterDecoder>> decoder = FilterDecoder::Open(header, budget, clock);
+  if (!decoder) return tl::unexpected(std::move(decoder).error());
+  if ((*decoder)->body_bytes() != body.size()) {
+    return Fail(ErrorCode::kCorrupt, "a body of " + std::to_string(body.size()) + " bytes, its header needs " +
+                                         std::to_string((*decoder)->body_bytes()));
+  }
+  if (Status status = (*decoder)->Append(body); !status) return tl::unexpected(std::move(status).error());
+  return (*decoder)->Finish();
 }
 
 void FilterDecoder::Put(uint64_t offset, std::span<const std::byte> bytes) {

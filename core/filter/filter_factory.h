@@ -22,6 +22,10 @@ Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBud
 // An independent filter, exactly as `filter` is at some moment of the call. kOutOfMemory if the budget refuses it.
 Result<std::unique_ptr<Filter>> CloneFilter(const Filter& filter, MemoryBudget& budget, const Clock& clock);
 
+// The filter of a whole image. kCorrupt, kUnsupported or kOutOfMemory. Budget and clock as MakeFilter's.
+Result<std::unique_ptr<Filter>> DecodeFilter(std::string_view header, std::span<const std::byte> body,
+                                             MemoryBudget& budget, const Clock& clock);
+
 // A filter being read back from an image. Everything in the bytes is hostile until Finish succeeds; nothing is
 // allocated before the header's claims are checked against the limits and taken from the budget.
 class FilterDecoder {

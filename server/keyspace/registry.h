@@ -46,6 +46,7 @@ struct NamedFilter {
   std::string name;
   FilterPtr filter;
   int64_t expires_ms = 0;  // 0: never
+  uint64_t stamp = 0;      // of the last change of what the name means: see NameState. 0: not known
 };
 
 class Registry final : public Keyspace {

@@ -41,7 +41,7 @@ class Registry::Collection {
   void Visit(Shard& shard) {
     if (shard.visited == epoch_) return;
     shard.names.ForEach([this](const Entry& entry) {
-      if (entry.epoch != epoch_) Add({std::string(entry.name()), entry.filter, entry.expires_ms});
+      if (entry.epoch != epoch_) Add({std::string(entry.name()), entry.filter, entry.expires_ms, entry.stamp});
     });
     shard.visited = epoch_;
   }

@@ -141,7 +141,7 @@ class Registry::View {
   // that has not visited this shard yet.
   void Keep(Entry& entry) {
     if (entry.epoch == epoch_) return;
-    if (visited_ != epoch_) kept_.push_back({std::string(entry.name()), entry.filter, entry.expires_ms});
+    if (visited_ != epoch_) kept_.push_back({std::string(entry.name()), entry.filter, entry.expires_ms, entry.stamp});
     entry.epoch = epoch_;
   }
   // An entry outlives its place in the table, so that it can die outside of the lock.

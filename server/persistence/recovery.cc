@@ -6,11 +6,8 @@
 #include <utility>
 
 #include "server/persistence/disk/filter_file.h"
-#include "server/persistence/disk/manifest.h"
 #include "server/persistence/log/log_current.h"
-#include "server/persistence/log/log_replay.h"
-#include "server/persistence/log/log_segment.h"
-#include "server/persistence/snapshot/filter_loader.h"
+#include "server/persistence/recoverer.h"
 
 namespace bitsieve::server {
 namespace {
@@ -22,90 +19,27 @@ unsigned ThreadsOf(const RecoveryOptions& options) {
   return std::clamp(std::thread::hardware_concurrency(), 1U, kMaxThreads);
 }
 
-bool Contains(const std::vector<std::string>& sorted, std::string_view name) {
-  return std::binary_search(sorted.begin(), sorted.end(), name);
+// A loaded record, as LogReplay is to remember it.
+uint64_t MarkOf(size_t pack, size_t index) { return (uint64_t{pack} << 32 | index) + 1; }
+
+}  // namespace
+
+core::Result<Recovery> Recoverer::Run() {
+  const auto start = std::chrono::steady_clock::now();
+  if (core::Status status = Read(); !status) return tl::unexpected(std::move(status.error()));
+  core::Status status = CheckDamage(damage_, directory_.path(), options_.on_corrupt_filter, options_.on_corrupt_log);
+  if (status) status = Publish();
+  if (status) status = Repair();
+  if (!status) return tl::unexpected(std::move(status.error()));
+  NoteSaved();
+  RemoveExpired();
+  RemoveLeftovers();
+  const auto duration = std::chrono::steady_clock::now() - start;
+  recovery_.report.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+  recovery_.report.quarantined = quarantine_.taken();
+  recovery_.lost_some = recovery_.report.log.is_damaged() || !quarantine_.taken().empty();
+  return std::move(recovery_);
 }
-
-// Reads all, then decides, then changes what has to be changed; each step is one function.
-class Recoverer {
- public:
-  Recoverer(DataDirectory& directory, Registry& registry, core::FilterClock& clock, const RecoveryOptions& options)
-      : directory_(directory),
-        disk_(directory.disk()),
-        registry_(registry),
-        clock_(clock),
-        options_(options),
-        quarantine_(directory) {}
-
-  core::Result<Recovery> Run() {
-    const auto start = std::chrono::steady_clock::now();
-    if (core::Status status = Read(); !status) return tl::unexpected(std::move(status.error()));
-    core::Status status = CheckDamage(damage_, directory_.path(), options_.on_corrupt_filter, options_.on_corrupt_log);
-    if (status) status = Publish();
-    if (status) status = Repair();
-    if (!status) return tl::unexpected(std::move(status.error()));
-    NoteSaved();
-    RemoveExpired();
-    RemoveLeftovers();
-    const auto duration = std::chrono::steady_clock::now() - start;
-    recovery_.report.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
-    recovery_.report.quarantined = quarantine_.taken();
-    recovery_.lost_some = recovery_.report.log.is_damaged() || !quarantine_.taken().empty();
-    return std::move(recovery_);
-  }
-
- private:
-  // Reading. Nothing is changed; what is wrong goes to damage_. Errors are those that end the reading.
-  core::Status Read();
-  core::Status ListFiles();
-  core::Status ReadCurrentManifest();
-  void NoteLostManifest(const std::string& reason);
-  void DropExpired();
-  void LoadAll();
-  void NoteProblem(uint64_t file_id, const core::Error& error);
-  core::Status ReplayLog();
-  core::Result<FilterPtr> LoadImage(const log::Image& image);
-  core::Result<std::optional<uint64_t>> FindNewestSegment();
-  core::Status ReadSegments();
-  core::Status Publish();
-
-  // Changing the directory. Whatever is interrupted is found again by the next start.
-  core::Status Repair();
-  core::Status SetAllAside();
-  core::Status SetAside(uint64_t file_id, const std::string& reason);
-  core::Status CutLog();
-  core::Status CommitManifest();
-  void NoteSaved();
-  void RemoveExpired();
-  void RemoveLeftovers();
-  bool IsNeeded(uint64_t file_id) const;
-  bool Remove(const std::string& path);
-  void RemoveLeftover(const std::string& path);
-  bool HasInLog(std::string_view name) const { return Contains(log_names_, name); }
-  std::string InLog(std::string_view name) const { return directory_.log_path() + "/" + std::string(name); }
-
-  DataDirectory& directory_;
-  Disk& disk_;
-  Registry& registry_;
-  core::FilterClock& clock_;
-  const RecoveryOptions& options_;
-  Quarantine quarantine_;
-
-  bool has_manifest_ = false;
-  bool has_temporary_manifest_ = false;
-  std::vector<uint64_t> file_ids_;  // in filters/, ascending
-  uint64_t first_free_id_ = 1;      // above all that were there at the start
-  Manifest manifest_;
-  bool manifest_changed_ = false;
-  std::vector<std::string> log_names_;  // of all files in log/
-  std::vector<LogFile> log_files_;
-  std::vector<uint64_t> expired_ids_;  // of the files of names whose time has come
-  std::vector<FilterPtr> filters_;     // one for each entry of manifest_
-  RecoveryDamage damage_;
-  std::optional<LogReplay> replay_;
-  ChunkBuffer buffer_;
-  Recovery recovery_;
-};
 
 core::Status Recoverer::Read() {
   core::Status status = ListFiles();
@@ -171,9 +105,9 @@ void Recoverer::NoteLostManifest(const std::string& reason) {
 
 // Before anything is read: damage to a filter that has expired does not matter.
 void Recoverer::DropExpired() {
-  const int64_t now_ms = registry_.WallMs();
+  expired_unix_ms_ = registry_.WallMs();
   recovery_.report.filters_expired = std::erase_if(manifest_.filters, [&](const ManifestEntry& entry) {
-    const bool expired = entry.expires_unix_ms != 0 && entry.expires_unix_ms <= now_ms;
+    const bool expired = entry.expires_unix_ms != 0 && entry.expires_unix_ms <= expired_unix_ms_;
     if (expired) expired_ids_.push_back(entry.file_id);
     return expired;
   });
@@ -181,10 +115,18 @@ void Recoverer::DropExpired() {
 }
 
 void Recoverer::LoadAll() {
-  std::vector<core::Result<FilterPtr>> results =
-      LoadFilters(directory_, manifest_.filters, file_ids_, registry_.memory(), clock_, ThreadsOf(options_));
-  damage_.filters_listed = results.size();
-  // What is left of manifest and results are the filters that were loaded.
+  damage_.filters_listed = manifest_.filters.size();
+  for (const ManifestPack& pack : manifest_.packs) {
+    damage_.filters_listed += static_cast<uint64_t>(std::count(pack.live.begin(), pack.live.end(), true));
+  }
+  LoadedFilters loaded = LoadFilters(directory_, manifest_, file_ids_, registry_.memory(), clock_,
+                                     {.expired_unix_ms = expired_unix_ms_, .threads = ThreadsOf(options_)});
+  TakeFilters(std::move(loaded.filters));
+  TakePacks(std::move(loaded.packs));
+}
+
+// What is left of manifest and results are the filters that were loaded.
+void Recoverer::TakeFilters(std::vector<core::Result<FilterPtr>> results) {
   std::vector<ManifestEntry> loaded;
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i]) {
@@ -198,9 +140,38 @@ void Recoverer::LoadAll() {
   manifest_.filters = std::move(loaded);
 }
 
-void Recoverer::NoteProblem(uint64_t file_id, const core::Error& error) {
+void Recoverer::TakePacks(std::vector<core::Result<LoadedPack>> results) {
+  std::vector<ManifestPack> listed = std::exchange(manifest_.packs, {});
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i]) {
+      TakePack(std::move(listed[i]), std::move(*results[i]));
+    } else {
+      NoteProblem(listed[i].file_id, results[i].error());
+      manifest_changed_ = true;
+    }
+  }
+}
+
+void Recoverer::TakePack(ManifestPack listed, LoadedPack loaded) {
+  for (const LoadedPack::Damage& damage : loaded.damaged) {
+    NoteProblem(listed.file_id, damage.error, damage.record);
+    listed.live[damage.record] = false;
+  }
+  for (const uint32_t record : loaded.expired) listed.live[record] = false;
+  recovery_.report.filters_expired += loaded.expired.size();
+  manifest_changed_ |= !loaded.expired.empty() || !loaded.damaged.empty();
+  if (loaded.records.empty() && loaded.damaged.empty()) {
+    expired_ids_.push_back(listed.file_id);
+    manifest_changed_ = true;
+    return;
+  }
+  manifest_.packs.push_back(std::move(listed));
+  packs_.push_back(std::move(loaded));
+}
+
+void Recoverer::NoteProblem(uint64_t file_id, const core::Error& error, std::optional<uint32_t> record) {
   if (error.code == core::ErrorCode::kCorrupt) {
-    damage_.filters.push_back({file_id, error.message});
+    damage_.filters.push_back({file_id, error.message, record});
   } else {
     damage_.hopeless.push_back(error);
   }
@@ -209,22 +180,50 @@ void Recoverer::NoteProblem(uint64_t file_id, const core::Error& error) {
 // ---- the log
 
 core::Status Recoverer::ReplayLog() {
+  content_changes_before_log_ = core::ChangeMeter::Total();
   replay_.emplace(registry_.memory(), clock_, manifest_.next_filter_id,
                   [this](const log::Image& image) { return LoadImage(image); });
+  AddFilters();
+  AddRecords();
+  if (core::Status status = ReadSegments(); !status) return status;
+  replay_->Finish();
+  recovery_.saved.next_filter_id = replay_->next_filter_id();
+  recovery_.image_files = replay_->image_files();
+  return {};
+}
+
+void Recoverer::AddFilters() {
   for (size_t i = 0; i < filters_.size(); ++i) {
     const ManifestEntry& entry = manifest_.filters[i];
     const FilterPtr& filter = filters_[i];
     recovery_.report.bytes_read += entry.seal.bytes;
     recovery_.saved.filters.emplace(filter.get(),
                                     SavedFilter{filter, filter->ChangeCount(), entry.file_id, entry.seal});
-    replay_->Add(entry.name, entry.filter_id, {filter, entry.sequence, entry.freezing}, entry.expires_unix_ms);
+    // Its names and ids were checked with the manifest.
+    (void)replay_->Add(entry.name, entry.filter_id, {filter, entry.sequence, entry.freezing}, entry.expires_unix_ms);
   }
   filters_.clear();
-  if (core::Status status = ReadSegments(); !status) return status;
-  replay_->Finish();
-  recovery_.saved.next_filter_id = replay_->next_filter_id();
-  recovery_.image_files = replay_->image_files();
-  return {};
+}
+
+void Recoverer::AddRecords() {
+  for (size_t pack = 0; pack < packs_.size(); ++pack) {
+    ManifestPack& listed = manifest_.packs[pack];
+    recovery_.report.bytes_read += listed.seal.bytes;
+    for (size_t i = 0; i < packs_[pack].records.size(); ++i) {
+      LoadedRecord& record = packs_[pack].records[i];
+      const core::Status status = replay_->Add(
+          record.name, record.filter_id, {std::move(record.filter), record.sequence, record.freezing, MarkOf(pack, i)},
+          record.expires_unix_ms);
+      if (status) continue;
+      const std::string path = directory_.FilterPath(listed.file_id);
+      NoteProblem(listed.file_id,
+                  {core::ErrorCode::kCorrupt,
+                   path + ": record " + std::to_string(record.record) + ": " + status.error().message},
+                  record.record);
+      listed.live[record.record] = false;
+      manifest_changed_ = true;
+    }
+  }
 }
 
 // A damaged one is forgotten for now, so that the rest of the log is verified as well.
@@ -292,129 +291,23 @@ core::Status Recoverer::Publish() {
                         directory_.path() + ": no memory is left for the names of its filters");
     }
     if (replayed.freezing) recovery_.freezing.push_back({name, replayed.filter, meaning.expires_ms});
+    NoteSavedRecord(name, meaning);
     ++recovery_.report.filters_loaded;
   }
   replay_.reset();
   return {};
 }
 
-// ---- the directory is changed from here on
-
-core::Status Recoverer::Repair() {
-  if (core::Status status = disk_.CreateDirectory(directory_.filters_path()); !status) return status;
-  if (core::Status status = damage_.manifest ? SetAllAside() : core::Status(); !status) return status;
-  for (const DamagedFilter& filter : damage_.filters) {
-    if (core::Status status = SetAside(filter.file_id, filter.reason); !status) return status;
-  }
-  if (core::Status status = CutLog(); !status) return status;
-  const bool begins_log = options_.keeps_log && !manifest_.has_log;
-  // The first manifest comes before any other file; later ones name a log that is there already.
-  if (manifest_changed_) {
-    if (core::Status status = CommitManifest(); !status) return status;
-  }
-  if (!begins_log && !(manifest_.has_log && !damage_.log.empty())) return {};
-  if (core::Status status = disk_.CreateDirectory(directory_.log_path()); !status) return status;
-  const auto segment = LogSegmentWriter::Create(disk_, directory_.log_path(), recovery_.log_end);
-  if (!segment) return tl::unexpected(segment.error());
-  if (!begins_log) return {};
-  manifest_.has_log = true;
-  return CommitManifest();
+// Unless the log gave the name, the expiry or the filter another meaning since.
+void Recoverer::NoteSavedRecord(const std::string& name, const ReplayedName& meaning) {
+  const uint64_t mark = replay_->filter(meaning.id).mark;
+  if (mark == 0) return;
+  const auto pack = static_cast<uint32_t>((mark - 1) >> 32);
+  const LoadedRecord& record = packs_[pack].records[static_cast<uint32_t>(mark - 1)];
+  if (record.name != name || record.expires_unix_ms != meaning.expires_ms || record.freezing) return;
+  const uint64_t changes = ChangesOf(record.sequence, record.change_count);
+  recovery_.saved.records.push_back({registry_.StateOf(name).stamp, changes, pack, record.record});
 }
-
-// Without a manifest the filters' names are unknown. The manifest goes last, or CURRENT if there is none, so that a
-// crash on the way finds the same damage again.
-core::Status Recoverer::SetAllAside() {
-  const std::string reason = "its manifest was lost: " + *damage_.manifest;
-  while (!file_ids_.empty()) {
-    if (core::Status status = SetAside(file_ids_.back(), reason); !status) return status;
-  }
-  std::vector<std::string> paths;
-  for (const LogFile& file : std::exchange(log_files_, {})) paths.push_back(file.path);
-  if (HasInLog(kLogCurrentName)) paths.push_back(InLog(kLogCurrentName));
-  for (const std::string& path : paths) {
-    if (core::Status status = quarantine_.Take(path, reason); !status) return status;
-  }
-  return has_manifest_ ? quarantine_.Take(directory_.manifest_path(), *damage_.manifest) : core::Status();
-}
-
-core::Status Recoverer::SetAside(uint64_t file_id, const std::string& reason) {
-  const std::string path = directory_.FilterPath(file_id);
-  if (!std::binary_search(file_ids_.begin(), file_ids_.end(), file_id)) {
-    quarantine_.NoteMissing(path, reason);
-    return {};
-  }
-  core::Status status = quarantine_.Take(path, reason);
-  if (status) std::erase(file_ids_, file_id);
-  return status;
-}
-
-// The next segment begins where the damage does, and so supersedes the rest of the damaged one; those that begin later
-// would come after it. What is left is served from now on and must not vanish any more.
-core::Status Recoverer::CutLog() {
-  for (const LogFile& file : log_files_) {
-    const bool is_gone = damage_.log_cut && file.start >= damage_.log_cut->position;
-    core::Status status =
-        is_gone ? quarantine_.Take(file.path, "after damage: " + damage_.log_cut->reason) : disk_.SyncFile(file.path);
-    if (!status) return status;
-  }
-  return {};
-}
-
-// So that what is gone for good is not missed again by the next start.
-core::Status Recoverer::CommitManifest() {
-  manifest_.next_file_id = std::max(manifest_.next_file_id, first_free_id_);
-  ++manifest_.snapshot_number;
-  if (core::Status status = directory_.PrepareManifest(manifest_, buffer_); !status) return status;
-  has_temporary_manifest_ = false;
-  return directory_.SwapManifest();
-}
-
-// What the first save finds unchanged, it need not write.
-void Recoverer::NoteSaved() {
-  SavedState& saved = recovery_.saved;
-  saved.snapshot_number = manifest_.snapshot_number;
-  saved.has_log = manifest_.has_log;
-  saved.log_position = recovery_.log_end;  // where a server without a log continues
-  // Names may be others now than the manifest's.
-  const RecoveryReport& report = recovery_.report;
-  const bool as_saved = report.log.records == 0 && (report.filters_expired == 0 || log_files_.empty());
-  saved.registry_change_count = registry_.ChangeCount() - (as_saved ? 0 : 1);
-  saved.file_ids = FileIdsOf(manifest_);
-  recovery_.next_file_id = std::max(manifest_.next_file_id, first_free_id_);
-}
-
-void Recoverer::RemoveExpired() {
-  for (const uint64_t id : expired_ids_) {
-    if (std::erase(file_ids_, id) != 0) Remove(directory_.FilterPath(id));
-  }
-}
-
-void Recoverer::RemoveLeftovers() {
-  if (has_temporary_manifest_) RemoveLeftover(directory_.temporary_manifest_path());
-  for (const std::string& name : log_names_) {
-    if (IsTemporaryLogFile(name)) RemoveLeftover(InLog(name));
-  }
-  for (const uint64_t id : file_ids_) {
-    if (!IsNeeded(id)) RemoveLeftover(directory_.FilterPath(id));
-  }
-}
-
-bool Recoverer::IsNeeded(uint64_t file_id) const {
-  const std::vector<uint64_t>& listed = recovery_.saved.file_ids;
-  if (std::binary_search(listed.begin(), listed.end(), file_id)) return true;
-  return std::any_of(recovery_.image_files.begin(), recovery_.image_files.end(),
-                     [&](const LogImageFile& file) { return file.file_id == file_id; });
-}
-
-bool Recoverer::Remove(const std::string& path) {
-  const core::Status status = disk_.Remove(path);
-  if (!status) recovery_.report.warnings.push_back(status.error().message);
-  return status.has_value();
-}
-
-void Recoverer::RemoveLeftover(const std::string& path) { recovery_.report.leftovers_removed += Remove(path); }
-
-}  // namespace
 
 core::Result<Recovery> Recover(DataDirectory& directory, Registry& registry, core::FilterClock& clock,
                                const RecoveryOptions& options) {

@@ -21,13 +21,23 @@ std::vector<std::string> ProblemsOf(const RecoveryDamage& damage) {
   return problems;
 }
 
+// "2 filter files and 1 record of packs".
+std::string FilesText(const RecoveryDamage& damage) {
+  const auto records = static_cast<uint64_t>(std::count_if(
+      damage.filters.begin(), damage.filters.end(), [](const DamagedFilter& each) { return each.record.has_value(); }));
+  const uint64_t files = damage.filters.size() - records;
+  std::string text = files == 0 ? "" : Count(files, "filter file");
+  if (records == 0) return text;
+  return text + (files == 0 ? "" : " and ") + Count(records, "record") + " of packs";
+}
+
 std::string SummaryOf(const RecoveryDamage& damage) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   if (damage.manifest) add("the manifest is lost");
   if (!damage.filters.empty()) {
-    add(Count(damage.filters.size(), "filter file") + " damaged or missing, of " +
-        Count(damage.filters_listed, "filter") + " in the snapshot and those in the log");
+    add(FilesText(damage) + " damaged or missing, of " + Count(damage.filters_listed, "filter") +
+        " in the snapshot and those in the log");
   }
   if (!damage.log.empty()) add("the log is damaged");
   if (!damage.hopeless.empty()) add(Count(damage.hopeless.size(), "file") + " cannot be loaded");
@@ -39,7 +49,7 @@ std::string LossOfFilters(const RecoveryDamage& damage) {
   if (damage.manifest) {
     return text + "the manifest and all " + Count(damage.unnamed_filters, "filter file") + " aside and starts empty";
   }
-  return text + Count(damage.filters.size(), "damaged filter file") + " aside and starts without " +
+  return text + FilesText(damage) + " aside and starts without " +
          (damage.filters.size() == 1 ? "its filter" : "their filters");
 }
 

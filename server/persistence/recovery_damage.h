@@ -23,9 +23,11 @@ enum class OnCorruptLog {
   kTruncate,  // a damaged log ends where the damage begins
 };
 
+// A file, or a record of a pack.
 struct DamagedFilter {
   uint64_t file_id = 0;
   std::string reason;  // names the file, and the filter if it is known
+  std::optional<uint32_t> record = {};
 };
 
 struct RecoveryDamage {
@@ -35,7 +37,7 @@ struct RecoveryDamage {
   uint64_t unusable_segments = 0;  // of the log, and CURRENT, if the manifest is lost
 
   std::vector<DamagedFilter> filters;  // also those that the log names
-  uint64_t filters_listed = 0;         // by the manifest
+  uint64_t filters_listed = 0;         // by the manifest, those in packs among them
 
   std::vector<std::string> log;   // reasons
   std::optional<LogCut> log_cut;  // where a damaged log ends; none: only files are missing

@@ -5,8 +5,11 @@
 // take the input as the protected content, and put correct checksums around it, as an attacker would:
 //   0  a manifest file as it is            2  the payload of a manifest
 //   1  a filter file as it is              3  the payload of a filter file
+//   6  a pack as it is                     7  the records of a pack: lengths of 2 bytes, each with so many bytes
+//   8  the only pack of a directory that a server starts from, with quarantine, as 7
 //   4  the payload of the only filter file of a directory that a server starts from, with quarantine
 //   5  the payload of the manifest of such a directory, with one good filter file
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -21,6 +24,7 @@
 #include "core/filter/filter_factory.h"
 #include "server/persistence/disk/filter_file.h"
 #include "server/persistence/disk/manifest.h"
+#include "server/persistence/disk/pack.h"
 #include "server/persistence/recovery.h"
 #include "tests/support/memory_disk.h"
 
@@ -144,21 +148,90 @@ void StartFromFilter(MemoryDisk& disk, std::string_view payload) {
   TryStart(disk);
 }
 
+// A pack with a head and a table that fit the records, whatever those are.
+FileSeal PutPack(MemoryDisk& disk, std::string_view input, uint32_t& records) {
+  std::string table, bytes;
+  core::ByteWriter lines(table);
+  core::ByteReader reader(input);
+  for (records = 0; reader.remaining() > sizeof(uint16_t); ++records) {
+    const auto length = reader.Get<uint16_t>();
+    const std::string_view record = reader.GetBytes(std::min<size_t>(length, reader.remaining()));
+    lines.Put(static_cast<uint32_t>(record.size()));
+    lines.Put(core::Checksum(record));
+    bytes += record;
+  }
+  std::string file;
+  core::ByteWriter writer(file);
+  writer.PutBytes(kPackFormat.magic);
+  writer.Put(kPackFormat.version);
+  writer.Put(records);
+  writer.Put(static_cast<uint64_t>(bytes.size()));
+  writer.Put(core::Checksum(file));
+  writer.PutBytes(table);
+  const uint64_t checksum = core::Checksum(file);
+  writer.Put(checksum);
+  writer.PutBytes(bytes);
+  disk.Put(kFilterPath, file);
+  return {file.size(), checksum};
+}
+
+void TryPack(const MemoryDisk& disk, const FileSeal& seal) {
+  ChunkBuffer buffer;
+  const core::Result<Pack> pack = Pack::Read(disk, kFilterPath, seal, buffer);
+  if (!pack) return;
+  PackBuilder builder;
+  core::MemoryBudget memory(kBudgetBytes);
+  for (uint32_t i = 0; i < pack->records(); ++i) {
+    const core::Result<PackedFilter> packed = pack->Record(i);
+    if (!packed) continue;
+    const auto filter = core::DecodeFilter(packed->header, core::AsBytes(packed->body), memory, core::SystemClock());
+    if (filter && packed->name.size() <= UINT16_MAX / 2) {
+      Require(builder.Add(*packed, *(*filter)->Capture()).has_value());
+    }
+  }
+  MemoryDisk other;
+  Require(other.CreateDirectory("/d/filters").has_value());
+  const FileSeal again = builder.Write(other, kFilterPath).value();
+  Require(Pack::Read(other, kFilterPath, again, buffer).has_value());
+}
+
+void StartFromPack(MemoryDisk& disk, std::string_view input) {
+  uint32_t records = 0;
+  Manifest manifest;
+  manifest.next_file_id = 2;
+  manifest.next_filter_id = 1000;
+  const FileSeal seal = PutPack(disk, input, records);
+  manifest.packs.push_back({1, seal, std::vector<bool>(records, true)});
+  ChunkBuffer buffer;
+  Require(WriteManifest(disk, kManifestPath, manifest, buffer).has_value());
+  TryStart(disk);
+}
+
+FileSeal SealAtEnd(std::string_view input, size_t checksum_end) {
+  FileSeal seal{input.size(), 0};
+  if (checksum_end >= sizeof seal.checksum && checksum_end <= input.size()) {
+    std::memcpy(&seal.checksum, input.data() + checksum_end - sizeof seal.checksum, sizeof seal.checksum);
+  }
+  return seal;
+}
+
+// The table's checksum: where the number of records says that it is.
+FileSeal SealOfPack(std::string_view input) {
+  core::ByteReader reader(input);
+  reader.GetBytes(12);
+  return SealAtEnd(input, 40 + size_t{12} * reader.Get<uint32_t>());
+}
+
 void Try(uint8_t way, std::string_view input) {
   MemoryDisk disk;
   Require(disk.CreateDirectory("/d") && disk.CreateDirectory("/d/filters"));
-  switch (way % 6) {
+  switch (way % 9) {
     case 0:
       disk.Put(kManifestPath, std::string(input));
       return TryManifest(disk);
-    case 1: {
+    case 1:
       disk.Put(kFilterPath, std::string(input));
-      FileSeal seal{input.size(), 0};
-      if (input.size() >= sizeof seal.checksum) {
-        std::memcpy(&seal.checksum, input.data() + input.size() - sizeof seal.checksum, sizeof seal.checksum);
-      }
-      return TryFilter(disk, seal);
-    }
+      return TryFilter(disk, SealAtEnd(input, input.size()));
     case 2:
       PutSealed(disk, kManifestPath, kManifestFormat, input);
       return TryManifest(disk);
@@ -166,6 +239,15 @@ void Try(uint8_t way, std::string_view input) {
       return TryFilter(disk, PutSealed(disk, kFilterPath, kFilterFileFormat, WithImageChecksum(input)));
     case 4:
       return StartFromFilter(disk, WithImageChecksum(input));
+    case 6:
+      disk.Put(kFilterPath, std::string(input));
+      return TryPack(disk, SealOfPack(input));
+    case 7: {
+      uint32_t records = 0;
+      return TryPack(disk, PutPack(disk, input, records));
+    }
+    case 8:
+      return StartFromPack(disk, input);
     default:
       PutGoodFilter(disk);
       PutSealed(disk, kManifestPath, kManifestFormat, input);

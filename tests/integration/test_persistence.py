@@ -168,7 +168,7 @@ class Survival(PersistenceTest):
     def test_an_unchanged_filter_is_not_written_again(self):
         server = self.make_server().start()
         client = server.client()
-        for name in ("a", "b"):
+        for name in ("a", "b", "c"):
             client.execute_command("BF.ADD", name, "x")
         client.save()
         before = {path.name: path.stat().st_mtime_ns for path in self.filter_files(server)}
@@ -176,7 +176,7 @@ class Survival(PersistenceTest):
         client.save()
         after = {path.name: path.stat().st_mtime_ns for path in self.filter_files(server)}
         self.assertEqual(len(before.items() & after.items()), 1)
-        self.assertEqual((len(before), len(after)), (2, 2))
+        self.assertEqual((len(before), len(after)), (1, 2), "the first pack has the other filters still")
 
     def test_saving_does_not_pause_service(self):
         server = self.make_server().start()
@@ -270,8 +270,12 @@ class Damage(PersistenceTest):
         self.assert_refuses_to_start(server, *(path.name for path in paths))
 
     def test_exchanged_files_are_found(self):
-        server, _ = self.saved_and_killed()
-        first, second = self.filter_files(server)[:2]
+        server = self.make_server().start()
+        for name in ("a", "b"):
+            server.client().execute_command("BF.RESERVE", name, 0.01, 100_000)
+        server.client().save()
+        server.kill()
+        first, second = self.filter_files(server)
         held = first.read_bytes()
         first.write_bytes(second.read_bytes())
         second.write_bytes(held)
@@ -297,7 +301,8 @@ class Damage(PersistenceTest):
     def test_quarantine(self):
         server, contents = self.saved_and_killed()
         path = self.filter_files(server)[0]
-        damaged = path.read_bytes()[:-1]
+        whole = path.read_bytes()
+        damaged = flipped(whole, len(whole) - 1, 1)
         path.write_bytes(damaged)
         server.options["on_corrupt_filter"] = "quarantine"
         server.start()
@@ -306,7 +311,6 @@ class Damage(PersistenceTest):
         self.assertEqual(len(left), len(contents) - 1)
         aside = list(pathlib.Path(server.directory, "quarantine").iterdir())
         self.assertEqual([file.read_bytes() for file in aside], [damaged])
-        self.assertFalse(path.exists())
         # What was set aside stays aside.
         self.assert_stops_well(server)
         del server.options["on_corrupt_filter"]
@@ -324,7 +328,7 @@ class Damage(PersistenceTest):
         server.kill()
         home = pathlib.Path(server.directory)
         path = self.filter_files(server)[0]
-        path.write_bytes(flipped(path.read_bytes(), 40, 1))
+        path.write_bytes(flipped(path.read_bytes(), 100, 1))  # in the record of a
         (segment,) = (home / "log").glob("*.log")
         segment.write_bytes(flipped(segment.read_bytes(), 80, 1))
 

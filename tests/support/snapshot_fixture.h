@@ -95,6 +95,7 @@ struct TestServer {
     OnCorruptFilter on_corrupt_filter = OnCorruptFilter::kRefuse;
     OnCorruptLog on_corrupt_log = OnCorruptLog::kRefuse;
     uint32_t chunk_bytes = kDefaultChunkBytes;
+    uint64_t max_packed_bytes = 0;  // every filter has a file of its own
     unsigned threads = 2;
     std::optional<FsyncPolicy> log = {};  // none: no log
   };
@@ -125,8 +126,9 @@ struct TestServer {
       keyspace.registry.SetLog(recorder.get());
     }
     writer = std::make_unique<SnapshotWriter>(
-        SnapshotParts{*directory, keyspace.registry, *file_ids, image_pool, core::SystemClock(), recorder.get()},
-        std::move(recovery->saved), settings.chunk_bytes);
+        SnapshotParts{*directory, keyspace.registry, *file_ids, image_pool, core::SystemClock(), recorder.get(),
+                      settings.chunk_bytes, settings.max_packed_bytes},
+        std::move(recovery->saved));
     return {};
   }
 

@@ -11,9 +11,33 @@ namespace {
 
 constexpr uint32_t kFirstVersionWithIds = 2;
 constexpr uint32_t kFirstVersionWithLog = 3;
+constexpr uint32_t kFirstVersionWithPacks = 4;
 // Of an entry, except for its name.
-constexpr uint64_t kEntryBytes1 = 4 * sizeof(uint64_t) + sizeof(uint32_t);  // in version 1
-constexpr uint64_t kEntryBytes = kEntryBytes1 + 2 * sizeof(uint64_t) + sizeof(uint8_t);
+constexpr uint64_t kEntryBytes1 = 4 * sizeof(uint64_t) + sizeof(uint32_t);                // in version 1
+constexpr uint64_t kEntryBytes2 = kEntryBytes1 + 2 * sizeof(uint64_t) + sizeof(uint8_t);  // in versions 2 and 3
+constexpr uint64_t kEntryBytes = kEntryBytes2 + sizeof(uint64_t);
+// Of a pack, except for its bits.
+constexpr uint64_t kPackEntryBytes = 3 * sizeof(uint64_t) + sizeof(uint32_t);
+constexpr size_t kBitsPerByte = 8;
+
+uint64_t EntryBytes(uint32_t version) {
+  if (version < kFirstVersionWithIds) return kEntryBytes1;
+  return version < kFirstVersionWithPacks ? kEntryBytes2 : kEntryBytes;
+}
+
+uint64_t BytesOfBits(uint64_t bits) { return bits / kBitsPerByte + (bits % kBitsPerByte != 0); }
+
+void PutPack(core::ByteWriter& writer, const ManifestPack& pack) {
+  writer.Put(pack.file_id);
+  writer.Put(pack.seal.bytes);
+  writer.Put(pack.seal.checksum);
+  writer.Put(static_cast<uint32_t>(pack.live.size()));
+  std::string bits(BytesOfBits(pack.live.size()), '\0');
+  for (size_t i = 0; i < pack.live.size(); ++i) {
+    if (pack.live[i]) bits[i / kBitsPerByte] |= static_cast<char>(1U << (i % kBitsPerByte));
+  }
+  writer.PutBytes(bits);
+}
 
 std::string EncodePayload(const Manifest& manifest) {
   std::string payload;
@@ -33,18 +57,22 @@ std::string EncodePayload(const Manifest& manifest) {
     writer.Put(entry.filter_id);
     writer.Put(entry.sequence);
     writer.Put(static_cast<uint8_t>(entry.freezing));
+    writer.Put(entry.log_position);
     writer.PutString(entry.name);
   }
+  writer.Put(static_cast<uint64_t>(manifest.packs.size()));
+  for (const ManifestPack& pack : manifest.packs) PutPack(writer, pack);
   return payload;
 }
 
 uint64_t PayloadBytes(const Manifest& manifest) {
-  uint64_t bytes = 6 * sizeof(uint64_t) + sizeof(uint8_t);
+  uint64_t bytes = 7 * sizeof(uint64_t) + sizeof(uint8_t);
   for (const ManifestEntry& entry : manifest.filters) bytes += kEntryBytes + entry.name.size();
+  for (const ManifestPack& pack : manifest.packs) bytes += kPackEntryBytes + BytesOfBits(pack.live.size());
   return bytes;
 }
 
-ManifestEntry GetEntry(core::ByteReader& reader, uint32_t version) {
+ManifestEntry GetEntry(core::ByteReader& reader, uint32_t version, uint64_t log_position) {
   ManifestEntry entry;
   entry.file_id = reader.Get<uint64_t>();
   entry.seal.bytes = reader.Get<uint64_t>();
@@ -55,8 +83,24 @@ ManifestEntry GetEntry(core::ByteReader& reader, uint32_t version) {
     entry.sequence = reader.Get<uint64_t>();
     entry.freezing = reader.Get<uint8_t>() != 0;
   }
+  entry.log_position = version < kFirstVersionWithPacks ? log_position : reader.Get<uint64_t>();
   entry.name = reader.GetString();
   return entry;
+}
+
+ManifestPack GetPack(core::ByteReader& reader) {
+  ManifestPack pack;
+  pack.file_id = reader.Get<uint64_t>();
+  pack.seal.bytes = reader.Get<uint64_t>();
+  pack.seal.checksum = reader.Get<uint64_t>();
+  const auto records = reader.Get<uint32_t>();
+  const std::string_view bits = reader.GetBytes(BytesOfBits(records));
+  if (!reader.ok()) return pack;
+  pack.live.resize(records);
+  for (size_t i = 0; i < records; ++i) {
+    pack.live[i] = ((static_cast<unsigned char>(bits[i / kBitsPerByte]) >> (i % kBitsPerByte)) & 1U) != 0;
+  }
+  return pack;
 }
 
 bool AreNamesAscending(const std::vector<ManifestEntry>& entries) {
@@ -89,6 +133,24 @@ bool AreExpiriesValid(const std::vector<ManifestEntry>& entries) {
                       [](const ManifestEntry& each) { return each.expires_unix_ms < 0; });
 }
 
+bool ArePositionsValid(const Manifest& manifest) {
+  return std::none_of(manifest.filters.begin(), manifest.filters.end(),
+                      [&](const ManifestEntry& each) { return each.log_position > manifest.log_position; });
+}
+
+// The lists of an entry or a pack each, `least_bytes` long at least.
+template <class Each, class Get>
+core::Status GetList(const CheckedFileReader& file, core::ByteReader& reader, const std::string& what,
+                     uint64_t least_bytes, std::vector<Each>& list, const Get& get) {
+  const auto count = reader.Get<uint64_t>();
+  if (!reader.ok() || count > reader.remaining() / least_bytes) {
+    return file.Corrupt("lists " + std::to_string(count) + " " + what + ", more than its length can hold");
+  }
+  list.reserve(count);
+  for (uint64_t i = 0; i < count && reader.ok(); ++i) list.push_back(get());
+  return reader.ok() ? core::Status() : file.Corrupt("ends within its list of " + what);
+}
+
 core::Result<Manifest> DecodePayload(const CheckedFileReader& file, std::string_view payload) {
   core::ByteReader reader(payload);
   Manifest manifest;
@@ -98,19 +160,16 @@ core::Result<Manifest> DecodePayload(const CheckedFileReader& file, std::string_
   manifest.next_file_id = reader.Get<uint64_t>();
   if (file.version() >= kFirstVersionWithIds) manifest.next_filter_id = reader.Get<uint64_t>();
   if (file.version() >= kFirstVersionWithLog) manifest.has_log = reader.Get<uint8_t>() != 0;
-  const auto count = reader.Get<uint64_t>();
-  const uint64_t entry_bytes = file.version() >= kFirstVersionWithIds ? kEntryBytes : kEntryBytes1;
-  if (!reader.ok() || count > reader.remaining() / entry_bytes) {
-    return file.Corrupt("lists " + std::to_string(count) + " filters, more than its length can hold");
+  core::Status status = GetList(file, reader, "filters", EntryBytes(file.version()), manifest.filters,
+                                [&] { return GetEntry(reader, file.version(), manifest.log_position); });
+  if (status && file.version() >= kFirstVersionWithPacks) {
+    status = GetList(file, reader, "packs", kPackEntryBytes, manifest.packs, [&] { return GetPack(reader); });
   }
-  manifest.filters.reserve(count);
-  for (uint64_t i = 0; i < count && reader.ok(); ++i) {
-    manifest.filters.push_back(GetEntry(reader, file.version()));
-  }
-  if (!reader.ok()) return file.Corrupt("ends within its list of filters");
-  if (!reader.AtEnd()) return file.Corrupt("has bytes after its list of filters");
+  if (!status) return tl::unexpected(std::move(status.error()));
+  if (!reader.AtEnd()) return file.Corrupt("has bytes after its last list");
   if (!AreNamesAscending(manifest.filters)) return file.Corrupt("the names of its filters do not ascend");
   if (!AreExpiriesValid(manifest.filters)) return file.Corrupt("the expiry of a filter lies before 1970");
+  if (!ArePositionsValid(manifest)) return file.Corrupt("a filter needs the log from beyond the log's own position");
   if (!AreIdsValid(manifest)) return file.Corrupt("its file ids contradict each other");
   if (!AreFilterIdsValid(manifest)) return file.Corrupt("its filter ids contradict each other");
   return manifest;
@@ -120,10 +179,17 @@ core::Result<Manifest> DecodePayload(const CheckedFileReader& file, std::string_
 
 std::vector<uint64_t> FileIdsOf(const Manifest& manifest) {
   std::vector<uint64_t> ids;
-  ids.reserve(manifest.filters.size());
+  ids.reserve(manifest.filters.size() + manifest.packs.size());
   for (const ManifestEntry& entry : manifest.filters) ids.push_back(entry.file_id);
+  for (const ManifestPack& pack : manifest.packs) ids.push_back(pack.file_id);
   std::sort(ids.begin(), ids.end());
   return ids;
+}
+
+uint64_t LogBeginOf(const Manifest& manifest) {
+  uint64_t begin = manifest.log_position;
+  for (const ManifestEntry& entry : manifest.filters) begin = std::min(begin, entry.log_position);
+  return begin;
 }
 
 core::Status WriteManifest(Disk& disk, const std::string& path, const Manifest& manifest, ChunkBuffer& buffer) {

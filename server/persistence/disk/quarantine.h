@@ -23,13 +23,15 @@ class Quarantine {
 
   // Moves the file, durably.
   core::Status Take(const std::string& path, const std::string& reason);
+  // Puts a copy there, durably; the file stays. Needs as much memory as it is long.
+  core::Status Copy(const std::string& path, const std::string& reason);
   // The file should have been there.
   void NoteMissing(const std::string& path, const std::string& reason) { taken_.push_back({path, "", reason}); }
 
   const std::vector<Quarantined>& taken() const { return taken_; }
 
  private:
-  core::Result<std::string> FreePath(std::string_view name) const;
+  core::Result<std::string> FreePath(const std::string& path) const;
 
   DataDirectory& directory_;
   std::vector<Quarantined> taken_;

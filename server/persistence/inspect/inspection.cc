@@ -6,11 +6,14 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/bytes.h"
 #include "core/base/clock.h"
 #include "core/base/memory_budget.h"
 #include "core/base/quote.h"
+#include "core/filter/filter_factory.h"
 #include "server/persistence/disk/data_directory.h"
 #include "server/persistence/disk/filter_file.h"
+#include "server/persistence/disk/pack.h"
 #include "server/persistence/log/log_content.h"
 #include "server/persistence/log/log_current.h"
 
@@ -43,6 +46,9 @@ class Inspector {
   void LoadManifest();
   void InspectFilters();
   void InspectFilter(InspectedFilter& filter);
+  void InspectPack(const ManifestPack& listed);
+  void InspectRecord(const Pack& pack, const ManifestPack& listed, uint32_t record);
+  bool IsPresent(uint64_t file_id) const { return std::binary_search(file_ids_.begin(), file_ids_.end(), file_id); }
   core::Result<core::ImageSummary> ReadFilter(const std::string& path, const FileSeal& seal, uint64_t& body_bytes);
   void InspectLog();
   void FindNewestSegment();
@@ -107,21 +113,70 @@ void Inspector::LoadManifest() {
 void Inspector::InspectFilters() {
   for (ManifestEntry& entry : found_.manifest.filters) {
     const std::string path = layout_.FilterPath(entry.file_id);
-    found_.filters.push_back({std::move(entry), path, std::nullopt, 0});
+    found_.filters.push_back({.entry = std::move(entry), .path = path, .summary = {}});
   }
   found_.manifest.filters.clear();
   for (InspectedFilter& filter : found_.filters) InspectFilter(filter);
+  for (const ManifestPack& pack : found_.manifest.packs) InspectPack(pack);
+  std::sort(found_.filters.begin(), found_.filters.end(),
+            [](const InspectedFilter& a, const InspectedFilter& b) { return a.entry.name < b.entry.name; });
 }
 
 void Inspector::InspectFilter(InspectedFilter& filter) {
   const std::string about = " (filter " + core::PrintableName(filter.entry.name) + ")";
-  if (!std::binary_search(file_ids_.begin(), file_ids_.end(), filter.entry.file_id)) {
+  if (!IsPresent(filter.entry.file_id)) {
     found_.damage.push_back(filter.path + ": is missing, but the manifest lists it" + about);
     return;
   }
   const core::Result<core::ImageSummary> summary = ReadFilter(filter.path, filter.entry.seal, filter.body_bytes);
   if (!summary) return Note(summary.error(), about);
   filter.summary = *summary;
+}
+
+void Inspector::InspectPack(const ManifestPack& listed) {
+  const std::string path = layout_.FilterPath(listed.file_id);
+  const std::string about =
+      " (" + std::to_string(std::count(listed.live.begin(), listed.live.end(), true)) + " filters)";
+  if (!IsPresent(listed.file_id)) {
+    found_.damage.push_back(path + ": is missing, but the manifest lists it" + about);
+    return;
+  }
+  const core::Result<Pack> pack = Pack::Read(disk_, path, listed.seal, buffer_);
+  if (!pack) return Note(pack.error(), about);
+  if (pack->records() != listed.live.size()) {
+    found_.damage.push_back(path + ": has another number of records than the manifest says" + about);
+    return;
+  }
+  for (uint32_t i = 0; i < pack->records(); ++i) {
+    if (listed.live[i]) InspectRecord(*pack, listed, i);
+  }
+}
+
+void Inspector::InspectRecord(const Pack& pack, const ManifestPack& listed, uint32_t record) {
+  const core::Result<PackedFilter> packed = pack.Record(record);
+  if (!packed) return Note(packed.error());
+  InspectedFilter& filter = found_.filters.emplace_back();
+  filter.entry.name = packed->name;
+  filter.entry.file_id = listed.file_id;
+  filter.entry.seal = {pack.record_bytes(record), pack.record_checksum(record)};
+  filter.entry.expires_unix_ms = packed->expires_unix_ms;
+  filter.entry.filter_id = packed->filter_id;
+  filter.entry.sequence = packed->sequence;
+  filter.entry.freezing = packed->freezing;
+  filter.path = layout_.FilterPath(listed.file_id);
+  filter.record = record;
+  filter.body_bytes = packed->body.size();
+  core::Result<core::ImageSummary> summary = core::SummarizeImage(packed->header);
+  if (summary && found_.verified) {
+    core::MemoryBudget budget;
+    const auto decoded = core::DecodeFilter(packed->header, core::AsBytes(packed->body), budget, core::SystemClock());
+    if (!decoded) summary = tl::unexpected(decoded.error());
+  }
+  if (summary) {
+    filter.summary = *summary;
+  } else {
+    Note(pack.Located(record, *packed, summary.error()));
+  }
 }
 
 core::Result<core::ImageSummary> Inspector::ReadFilter(const std::string& path, const FileSeal& seal,
@@ -198,7 +253,7 @@ void Inspector::InspectImage(const log::Image& image) {
   if (!image_ids_.insert(image.file_id).second) return;
   const std::string path = layout_.FilterPath(image.file_id);
   const std::string about = " (filter " + std::to_string(image.id) + " of the log)";
-  if (!std::binary_search(file_ids_.begin(), file_ids_.end(), image.file_id)) {
+  if (!IsPresent(image.file_id)) {
     found_.damage.push_back(path + ": is missing, but the log names it" + about);
     return;
   }
@@ -216,6 +271,7 @@ void Inspector::InspectContent(const log::Content& content) {
 void Inspector::FindLeftovers() {
   std::set<uint64_t> known = std::move(image_ids_);
   for (const InspectedFilter& filter : found_.filters) known.insert(filter.entry.file_id);
+  for (const ManifestPack& pack : found_.manifest.packs) known.insert(pack.file_id);
   for (const uint64_t id : file_ids_) {
     if (!known.contains(id)) found_.leftovers.push_back(FileAt(layout_.FilterPath(id)));
   }

@@ -17,10 +17,11 @@
 namespace bitsieve::server {
 
 struct InspectedFilter {
-  ManifestEntry entry;
+  ManifestEntry entry;  // of one in a pack: what its record holds, and the length and checksum of the record
   std::string path;
+  std::optional<uint32_t> record = {};        // in the pack
   std::optional<core::ImageSummary> summary;  // nothing if its file cannot be read
-  uint64_t body_bytes = 0;                    // of the filter; the entry's seal has the length of the file
+  uint64_t body_bytes = 0;                    // of the filter; the entry's seal has the length of file or record
 };
 
 struct InspectedSegment {
@@ -37,11 +38,11 @@ struct InspectedFile {
 
 struct Inspection {
   std::string path;
-  bool verified = false;      // every byte of all filter files and of the log was read; else their heads alone
+  bool verified = false;      // every byte of all filter files and of the log was read; else their heads, and packs
   std::string lock_holder;    // "process 17", a running server; empty: none
   bool has_manifest = false;  // a readable one
   Manifest manifest;          // its entries are in `filters`
-  std::vector<InspectedFilter> filters;
+  std::vector<InspectedFilter> filters;  // by name
   std::vector<InspectedSegment> log;
   std::optional<uint64_t> newest_segment;  // where it begins, by log/CURRENT; nothing if there is no log
   LogScan scan;                            // of the log, if verified

@@ -64,6 +64,11 @@ std::string KindText(const InspectedFilter& filter) {
   return std::string(core::FilterTypeName(filter.summary->type)) + (filter.entry.freezing ? ", freezing" : "");
 }
 
+// "17.filter", or "17.filter:3" of the record of a pack.
+std::string PlaceText(const InspectedFilter& filter) {
+  return FileNameOf(filter.path) + (filter.record ? ":" + std::to_string(*filter.record) : "");
+}
+
 std::string FiltersText(const Inspection& found) {
   if (found.filters.empty()) return "\nfilters: none\n";
   std::vector<Row> rows{
@@ -75,7 +80,7 @@ std::string FiltersText(const Inspection& found) {
       row = {row[0], KindText(filter), std::to_string(filter.summary->capacity), std::to_string(filter.summary->items),
              std::to_string(filter.body_bytes)};
     }
-    row.insert(row.end(), {FileNameOf(filter.path), std::to_string(entry.seal.bytes), HexOf(entry.seal.checksum),
+    row.insert(row.end(), {PlaceText(filter), std::to_string(entry.seal.bytes), HexOf(entry.seal.checksum),
                            std::to_string(entry.filter_id), std::to_string(entry.sequence),
                            entry.expires_unix_ms == 0 ? "never" : TimeOf(entry.expires_unix_ms)});
     rows.push_back(std::move(row));
@@ -153,6 +158,7 @@ Json CutJson(const std::optional<LogCut>& cut) {
 Json FilterJson(const InspectedFilter& filter) {
   Json json{{"name", filter.entry.name},
             {"file", filter.path},
+            {"record", filter.record ? Json(*filter.record) : Json(nullptr)},
             {"file_bytes", filter.entry.seal.bytes},
             {"checksum", HexOf(filter.entry.seal.checksum)},
             {"filter_id", filter.entry.filter_id},

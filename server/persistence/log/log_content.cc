@@ -45,16 +45,7 @@ void ContentWriter::Discard(const log::Record& record) {
 
 core::Result<std::unique_ptr<core::Filter>> ReadContent(const log::Content& content, core::MemoryBudget& budget,
                                                         const core::Clock& clock) {
-  auto decoder = core::FilterDecoder::Open(content.header, budget, clock);
-  if (!decoder) return tl::unexpected(std::move(decoder.error()));
-  if ((*decoder)->body_bytes() != content.body.size()) {
-    return core::Fail(core::ErrorCode::kCorrupt, "a body of " + std::to_string(content.body.size()) +
-                                                     " bytes, its header needs " +
-                                                     std::to_string((*decoder)->body_bytes()));
-  }
-  core::Status status = (*decoder)->Append(core::AsBytes(content.body));
-  if (!status) return tl::unexpected(std::move(status.error()));
-  return (*decoder)->Finish();
+  return core::DecodeFilter(content.header, core::AsBytes(content.body), budget, clock);
 }
 
 }  // namespace bitsieve::server

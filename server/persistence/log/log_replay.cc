@@ -33,10 +33,14 @@ LogReplay::LogReplay(core::MemoryBudget& budget, core::FilterClock& clock, uint6
                      LoadImage load_image)
     : budget_(budget), clock_(clock), load_image_(std::move(load_image)), next_filter_id_(next_filter_id) {}
 
-void LogReplay::Add(const std::string& name, uint64_t id, ReplayedFilter filter, int64_t expires_ms) {
+core::Status LogReplay::Add(const std::string& name, uint64_t id, ReplayedFilter filter, int64_t expires_ms) {
   if (id == 0) id = next_filter_id_++;
-  filters_.emplace(id, std::move(filter));
-  names_[name] = {id, expires_ms};
+  if (id >= next_filter_id_) return Contradiction(FilterText(id) + " has an id that the manifest never gave");
+  const auto [known, is_new] = filters_.try_emplace(id, std::move(filter));
+  if (!is_new) return Contradiction(FilterText(id) + " is in the snapshot twice");
+  if (names_.try_emplace(name, ReplayedName{id, expires_ms}).second) return {};
+  filters_.erase(known);
+  return Contradiction("the name of " + FilterText(id) + " is in the snapshot twice");
 }
 
 core::Status LogReplay::Apply(uint64_t position, const log::Record& record) {

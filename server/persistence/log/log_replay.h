@@ -22,6 +22,7 @@ struct ReplayedFilter {
   FilterPtr filter;
   uint64_t sequence = 0;  // of the last change that it has
   bool freezing = false;
+  uint64_t mark = 0;  // the caller's, of the filter that it gave to Add; 0: another one took its place
   // A log::Rewritten whose outcome has not come yet, and the changes since: what comes may be older than they are.
   std::vector<log::Record> since_rewritten = {};
 };
@@ -39,8 +40,8 @@ class LogReplay {
   // All outlive the replay; the clock outlives the filters.
   LogReplay(core::MemoryBudget& budget, core::FilterClock& clock, uint64_t next_filter_id, LoadImage load_image);
 
-  // A filter of the snapshot. One without an id gets one.
-  void Add(const std::string& name, uint64_t id, ReplayedFilter filter, int64_t expires_ms);
+  // A filter of the snapshot. One without an id gets one. kCorrupt: name or id are another filter's.
+  core::Status Add(const std::string& name, uint64_t id, ReplayedFilter filter, int64_t expires_ms);
   // kCorrupt: the record does not follow from the current state. kOutOfMemory: the budget refuses what it needs. An
   // error leaves the state unchanged.
   core::Status Apply(uint64_t position, const log::Record& record);

@@ -4,6 +4,8 @@
 // name; then the rename that makes it the snapshot; and only when that is durable, the files that are no longer needed
 // are removed. A crash between any two steps, or within one, leaves the old snapshot or the new one whole.
 //
+// Small filters share files (pack.h), and are written to a new one whenever they changed.
+//
 // Clients are served meanwhile. The names are those of one moment, at which a new segment of the log begins; each
 // filter is saved as it is when its turn comes, and the sequence in its manifest line is that of the last change
 // included. The log from that segment on has the rest. Once the manifest is in place, the segments before are obsolete.
@@ -15,7 +17,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/base/clock.h"
@@ -24,28 +25,11 @@
 #include "server/persistence/disk/data_directory.h"
 #include "server/persistence/disk/file_ids.h"
 #include "server/persistence/disk/manifest.h"
+#include "server/persistence/disk/pack.h"
 #include "server/persistence/log/keyspace_recorder.h"
+#include "server/persistence/snapshot/saved_state.h"
 
 namespace bitsieve::server {
-
-// A filter in memory whose content, as of `change_count`, is in a file.
-struct SavedFilter {
-  core::WeakFilterPtr filter;  // not its address alone: a new filter may be made where a freed one was
-  uint64_t change_count = 0;
-  uint64_t file_id = 0;
-  FileSeal seal;
-};
-
-// What the directory holds, and of which objects: the state between two snapshots.
-struct SavedState {
-  uint64_t snapshot_number = 0;
-  uint64_t log_position = 0;
-  bool has_log = false;  // the manifest records that a log continues from there
-  uint64_t next_filter_id = 1;
-  uint64_t registry_change_count = 0;
-  std::vector<uint64_t> file_ids;  // of the files that the manifest lists, ascending
-  std::unordered_map<const core::Filter*, SavedFilter> filters;
-};
 
 struct SaveReport {
   uint64_t filters = 0;          // in the snapshot
@@ -62,20 +46,19 @@ struct SnapshotParts {
   core::ImagePool image_pool;
   const core::Clock& clock;
   KeyspaceRecorder* recorder = nullptr;  // of the registry's log; null: there is none
+  // For tests.
+  uint32_t chunk_bytes = kDefaultChunkBytes;
+  uint64_t max_packed_bytes = kMaxPackedBytes;  // 0: every filter has a file of its own
 };
 
 class SnapshotWriter {
  public:
-  // `chunk_bytes` is for tests.
-  SnapshotWriter(const SnapshotParts& parts, SavedState saved, uint32_t chunk_bytes = kDefaultChunkBytes);
+  SnapshotWriter(const SnapshotParts& parts, SavedState saved);
 
   // After an error the last snapshot is whole and the next Save writes all that this one did not.
   core::Result<SaveReport> Save();
-  // Changes of names and of contents since the last snapshot; 0 if and only if there is nothing to save. Looks at every
-  // filter, a shard of names at a time. Not while Save runs.
-  uint64_t CountChanges();
-  // The same from running counters: at once, from any thread, and at any time. Too high by what changed while a
-  // snapshot was made and is in it, until the next CountChanges.
+  // Changes of names and of contents since the last snapshot, from running counters: at once. Too high by what changed
+  // while that one was made and is in it, until the next; 0 only if there is nothing to save.
   uint64_t ChangesAtMost() const;
   // Of the log since the last snapshot, or since the start; 0 without a log. Not while Save runs.
   uint64_t LogBytes() const;
@@ -85,8 +68,15 @@ class SnapshotWriter {
 
   core::Result<SaveReport> Save(Draft& draft);
   core::Status WriteFilters(Draft& draft);
+  // Leaves in packs what is there already, and returns the rest.
+  std::vector<NamedFilter> KeepPacked(Draft& draft, std::vector<NamedFilter> collected) const;
+  const SavedRecord* FindUnchanged(const NamedFilter& named) const;
+  std::vector<bool> PacksToKeep(const std::vector<const SavedRecord*>& unchanged) const;
   core::Status WriteFilter(Draft& draft, NamedFilter& named);
-  const SavedFilter* FindUnchanged(const FilterPtr& filter, uint64_t change_count) const;
+  core::Status WriteRecord(Draft& draft, const NamedFilter& named, core::FilterImage& image);
+  core::Status WritePack(Draft& draft);
+  core::Status WriteFile(Draft& draft, NamedFilter& named, core::FilterImage& image);
+  void KeepFile(Draft& draft, NamedFilter& named, const SavedFilter& saved, uint64_t sequence) const;
   core::Status CommitDraft(Draft& draft);
   void AbandonDraft(const Draft& draft) noexcept;
   void Adopt(Draft& draft);
@@ -99,6 +89,7 @@ class SnapshotWriter {
   const core::Clock& clock_;
   KeyspaceRecorder* const recorder_;
   const uint32_t chunk_bytes_;
+  const uint64_t max_packed_bytes_;
 
   SavedState saved_;
   ChunkBuffer buffer_;

@@ -161,7 +161,7 @@ core::Status Snapshotter::SaveOrOutOfMemory(bool asked) {
 
 core::Status Snapshotter::SaveOnce(bool asked) {
   const Clock::time_point start = Clock::now();
-  if (!asked && writer_.CountChanges() == 0) {
+  if (!asked && writer_.ChangesAtMost() == 0) {
     const core::LockGuard lock(mutex_);
     last_attempt_ = start;
     return {};

@@ -30,10 +30,11 @@ constexpr Decision kDecisions[] = {kRefuseAll,
                                    {OnCorruptFilter::kRefuse, OnCorruptLog::kTruncate},
                                    kAcceptAll};
 
-TestServer::Settings SettingsOf(const Decision& decision) {
+TestServer::Settings SettingsOf(const Decision& decision, uint64_t max_packed_bytes = 0) {
   return {.on_corrupt_filter = decision.filter,
           .on_corrupt_log = decision.log,
           .chunk_bytes = 256,
+          .max_packed_bytes = max_packed_bytes,
           .threads = 1,
           .log = FsyncPolicy::kAlways};
 }
@@ -43,9 +44,11 @@ bool IsOfLog(const std::string& path) { return path.starts_with("/d/log/"); }
 // A snapshot of two filters; a log of two segments that changes them, makes a third, and brings one in a file.
 class DamageTest : public testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { Fill(0); }
+  // What is larger has a file of its own.
+  void Fill(uint64_t max_packed_bytes) {
     TestServer server;
-    ASSERT_TRUE(Ok(server.Start(disk_, "/d", SettingsOf(kRefuseAll))));
+    ASSERT_TRUE(Ok(server.Start(disk_, "/d", SettingsOf(kRefuseAll, max_packed_bytes))));
     Registry& registry = server.keyspace.registry;
     const FilterPtr a = server.keyspace.Make("a");
     AddItems(*a, "saved", 20);
@@ -74,7 +77,8 @@ class DamageTest : public testing::Test {
     for (const auto& [path, bytes] : disk_.All()) paths_.push_back(path);
     ASSERT_EQ(std::count_if(paths_.begin(), paths_.end(), [](const auto& path) { return path.ends_with(".log"); }), 2);
     first_segment_ = *std::find_if(paths_.begin(), paths_.end(), IsOfLog);
-    ASSERT_EQ(paths_.size(), 7u) << "MANIFEST, two filters, two segments, CURRENT, and a content of the log";
+    ASSERT_EQ(paths_.size(), max_packed_bytes == 0 ? 7u : 6u)
+        << "MANIFEST, two filters or a pack of both, two segments, CURRENT, and a content of the log";
   }
 
   struct Outcome {
@@ -137,14 +141,22 @@ class DamageTest : public testing::Test {
   std::string first_segment_;
 };
 
-TEST_F(DamageTest, AHealthyDirectoryLoads) {
+class EitherLayoutDamageTest : public DamageTest, public testing::WithParamInterface<uint64_t> {
+ protected:
+  void SetUp() override { Fill(GetParam()); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Layouts, EitherLayoutDamageTest, testing::Values(0, kMaxPackedBytes),
+                         [](const auto& tested) { return tested.param == 0 ? "Files" : "Packs"; });
+
+TEST_P(EitherLayoutDamageTest, AHealthyDirectoryLoads) {
   for (const Decision& decision : kDecisions) {
     MemoryDisk disk = disk_.Copy();
     EXPECT_TRUE(StartOn(disk, decision).contents == contents_);
   }
 }
 
-TEST_F(DamageTest, EachDeletedFileIsMissed) {
+TEST_P(EitherLayoutDamageTest, EachDeletedFileIsMissed) {
   for (const std::string& path : paths_) {
     SCOPED_TRACE(path);
     MemoryDisk disk = disk_.Copy();
@@ -180,7 +192,7 @@ TEST_F(DamageTest, EachSetOfDeletedFilesIsMissed) {
   }
 }
 
-TEST_F(DamageTest, AnyChangedByteIsFound) {
+TEST_P(EitherLayoutDamageTest, AnyChangedByteIsFound) {
   for (const std::string& path : paths_) {
     const size_t size = disk_.Get(path).size();
     const size_t stride = std::max<size_t>(1, size / 12);
@@ -193,7 +205,7 @@ TEST_F(DamageTest, AnyChangedByteIsFound) {
   }
 }
 
-TEST_F(DamageTest, AnyOtherLengthIsFound) {
+TEST_P(EitherLayoutDamageTest, AnyOtherLengthIsFound) {
   for (const std::string& path : paths_) {
     const std::string whole = disk_.Get(path);
     for (const size_t length : {size_t{0}, size_t{20}, whole.size() / 2, whole.size() - 1}) {
@@ -235,7 +247,7 @@ TEST_F(DamageTest, AnyDamageTogetherIsNamedTogether) {
   }
 }
 
-TEST_F(DamageTest, ALogThatIsGoneLeavesTheSnapshot) {
+TEST_P(EitherLayoutDamageTest, ALogThatIsGoneLeavesTheSnapshot) {
   MemoryDisk disk = disk_.Copy();
   for (const std::string& path : paths_) {
     if (!IsOfLog(path)) continue;
@@ -249,9 +261,9 @@ TEST_F(DamageTest, ALogThatIsGoneLeavesTheSnapshot) {
 // ---- crashes
 
 // All that a server does in its life, up to the step at which the power fails; or all of it.
-void Live(FaultDisk& disk, Decision decision) {
+void Live(FaultDisk& disk, Decision decision, uint64_t max_packed_bytes) {
   TestServer server;
-  TestServer::Settings settings = SettingsOf(decision);
+  TestServer::Settings settings = SettingsOf(decision, max_packed_bytes);
   settings.log = FsyncPolicy::kNever;
   if (!server.Start(disk, "/d", settings)) return;
   FilterPtr filter = server.keyspace.registry.Find("f");
@@ -263,16 +275,21 @@ void Live(FaultDisk& disk, Decision decision) {
   AddItems(*filter, "z", 3);
 }
 
-TEST(Crashes, AHealthyDirectoryIsNeverRefused) {
+class CrashesTest : public testing::TestWithParam<uint64_t> {};
+
+INSTANTIATE_TEST_SUITE_P(Layouts, CrashesTest, testing::Values(0, kMaxPackedBytes),
+                         [](const auto& tested) { return tested.param == 0 ? "Files" : "Packs"; });
+
+TEST_P(CrashesTest, AHealthyDirectoryIsNeverRefused) {
   for (const auto unsynced : {MemoryDisk::UnsyncedNames::kLost, MemoryDisk::UnsyncedNames::kKept}) {
     for (int lives = 1; lives <= 2; ++lives) {
       for (uint64_t step = 1;; ++step) {
         SCOPED_TRACE("life " + std::to_string(lives) + ", step " + std::to_string(step));
         MemoryDisk memory;
         FaultDisk disk(memory);
-        for (int life = 1; life < lives; ++life) Live(disk, kRefuseAll);
+        for (int life = 1; life < lives; ++life) Live(disk, kRefuseAll, GetParam());
         disk.SetFault({step, Fault::Kind::kFailFromOn});
-        Live(disk, kRefuseAll);
+        Live(disk, kRefuseAll, GetParam());
         const bool complete = disk.steps() < step;
         memory.LosePower(unsynced);
         for (const bool with_log : {true, false}) {
@@ -293,7 +310,7 @@ TEST(Crashes, AHealthyDirectoryIsNeverRefused) {
 }
 
 // Giving up what is damaged moves files and begins a segment: wherever that ends, the next start does the rest.
-TEST_F(DamageTest, LosingPowerWhileDamageIsGivenUpLosesNothingMore) {
+TEST_P(EitherLayoutDamageTest, LosingPowerWhileDamageIsGivenUpLosesNothingMore) {
   for (const std::vector<std::string>& victims :
        {std::vector<std::string>{Newest()}, {"/d/MANIFEST"}, {"/d/filters/1.filter", Newest()}, {"/d/log/CURRENT"}}) {
     MemoryDisk damaged = disk_.Copy();

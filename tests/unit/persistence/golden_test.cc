@@ -1,8 +1,8 @@
-// The bytes of each format's versions, frozen: filter files are of version 1, manifests of version 3 and, read only, 2
-// and 1. If a test here fails, this server writes other bytes than released ones do, or no longer reads theirs:
-// people's data. Do not make new golden files to get it green. If the format has to change, give it a new version
-// number, keep reading the old one, and put the new files beside the old, in a folder of their own. (To make the first
-// files of a new version: run this test with BITSIEVE_WRITE_GOLDEN=1.)
+// The bytes of each format's versions, frozen: filter files and packs are of version 1, manifests of version 4 and,
+// read only, 3, 2 and 1. If a test here fails, this server writes other bytes than released ones do, or no longer reads
+// theirs: people's data. Do not make new golden files to get it green. If the format has to change, give it a new
+// version number, keep reading the old one, and put the new files beside the old, in a folder of their own. (To make
+// the first files of a new version: run this test with BITSIEVE_WRITE_GOLDEN=1.)
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include "core/families/bloom/bloom_types.h"
 #include "server/persistence/disk/filter_file.h"
 #include "server/persistence/disk/manifest.h"
+#include "server/persistence/disk/pack.h"
 #include "server/persistence/log/log_segment.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/snapshot_fixture.h"
@@ -25,22 +26,41 @@ constexpr uint64_t kLogPosition = 4660;
 // "/d/MANIFEST" of "v2/MANIFEST".
 std::string OnDisk(const std::string& golden) { return "/d" + golden.substr(golden.find('/')); }
 
-// A filter of a released server's snapshot: how a new filter is made may change from one release to the next, but one
-// that is there is written as it was.
+// A filter of an earlier snapshot: how a new filter is made may change from one release to the next, but one that
+// is there is written as it was.
 FilterPtr ReadGolden(TestKeyspace& keyspace, uint64_t file_id) {
-  const std::string file = std::to_string(file_id) + ".filter";
   MemoryDisk disk;
+  const std::string path = "/" + DataDirectory::FilterFileName(file_id);
   disk.Put("/MANIFEST", ReadText(GoldenPath("v2/MANIFEST")));
-  disk.Put("/" + file, ReadText(GoldenPath("v1/filters/" + file)));
+  disk.Put(path, ReadText(GoldenPath("v1/filters" + path)));
   ChunkBuffer buffer;
   const Manifest manifest = ReadManifest(disk, "/MANIFEST", buffer).value();
   const auto entry = std::ranges::find(manifest.filters, file_id, &ManifestEntry::file_id);
-  auto filter = ReadFilterFile(disk, "/" + file, entry->seal, keyspace.memory, core::SystemClock(), buffer);
+  auto filter = ReadFilterFile(disk, path, entry->seal, keyspace.memory, core::SystemClock(), buffer);
   EXPECT_TRUE(filter.has_value()) << kBroken;
   return FilterPtr(std::move(*filter));
 }
 
-// The snapshot of the worked example in docs/formats/snapshot.md, and a chain of two sub-filters of the other type.
+// The pack of the worked example in docs/formats/pack.md: the second record is no longer part of the snapshot.
+ManifestPack MakePack(MemoryDisk& disk, const core::Filter& fruit) {
+  PackBuilder pack;
+  const auto add = [&](std::string_view name, int64_t expires_unix_ms, uint64_t id) {
+    const PackedFilter packed{.name = name,
+                              .expires_unix_ms = expires_unix_ms,
+                              .filter_id = id,
+                              .sequence = 3,
+                              .freezing = false,
+                              .header = {},
+                              .body = {}};
+    EXPECT_TRUE(pack.Add(packed, *fruit.Capture()).has_value());
+  };
+  add("fruit", 1893456000000, 2);
+  add("gone", 0, 3);
+  return {.file_id = 9, .seal = pack.Write(disk, "/d/filters/9.filter").value(), .live = {true, false}};
+}
+
+// The snapshot of the worked example in docs/formats/snapshot.md, with a chain of two sub-filters of the other type.
+// The file 4 is one as servers before packs wrote it.
 void MakeSnapshot(MemoryDisk& disk, TestKeyspace& keyspace) {
   const FilterPtr fruit = ReadGolden(keyspace, 4);
   const FilterPtr chain = ReadGolden(keyspace, 7);
@@ -48,19 +68,16 @@ void MakeSnapshot(MemoryDisk& disk, TestKeyspace& keyspace) {
   Manifest manifest;
   manifest.snapshot_number = 3;
   manifest.saved_unix_ms = 1700000000123;
-  manifest.next_file_id = 8;
+  manifest.next_file_id = 10;
   manifest.next_filter_id = 6;
   manifest.log_position = kLogPosition;
   manifest.has_log = true;
-  const auto add = [&](const std::string& name, uint64_t id, const core::Filter& filter, uint32_t chunk_bytes,
-                       int64_t expires_unix_ms, uint64_t filter_id, uint64_t sequence) {
-    const std::string path = "/d/filters/" + DataDirectory::FilterFileName(id);
-    const FileSeal seal = WriteFilterFile(disk, path, name, *filter.Capture(), chunk_bytes, buffer).value();
-    manifest.filters.push_back({name, id, seal, expires_unix_ms, filter_id, sequence, false});
-  };
   ASSERT_TRUE(disk.CreateDirectory("/d/filters").has_value());
-  add(std::string("chain\0\xff", 7), 7, *chain, 64, 0, 5, 25);
-  add("fruit", 4, *fruit, kDefaultChunkBytes, 1893456000000, 2, 3);
+  const std::string name("chain\0\xff", 7);
+  const FileSeal seal = WriteFilterFile(disk, "/d/filters/7.filter", name, *chain->Capture(), 64, buffer).value();
+  manifest.filters.push_back({name, 7, seal, 0, 5, 25, false, kLogPosition});
+  ASSERT_TRUE(WriteFilterFile(disk, "/d/filters/4.filter", "fruit", *fruit->Capture(), kDefaultChunkBytes, buffer));
+  manifest.packs.push_back(MakePack(disk, *ReadGolden(keyspace, 4)));
   ASSERT_TRUE(disk.CreateDirectory("/d").has_value());
   ASSERT_TRUE(WriteManifest(disk, "/d/MANIFEST", manifest, buffer).has_value());
 }
@@ -78,6 +95,8 @@ class GoldenExampleTest : public testing::TestWithParam<const char*> {};
 
 TEST(GoldenCurrent, TheDocumentShowsTheseBytes) { ExpectDocumented("v1/log/CURRENT", "log.md"); }
 
+TEST(GoldenPack, TheDocumentShowsTheseBytes) { ExpectDocumented("v4/filters/9.filter", "pack.md"); }
+
 TEST_P(GoldenExampleTest, TheDocumentShowsTheseBytes) { ExpectDocumented(GetParam(), "snapshot.md"); }
 
 std::string LettersOf(const testing::TestParamInfo<const char*>& tested) {
@@ -87,8 +106,10 @@ std::string LettersOf(const testing::TestParamInfo<const char*>& tested) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Newest, GoldenTest,
-                         testing::Values("v3/MANIFEST", "v1/filters/4.filter", "v1/filters/7.filter"), LettersOf);
-INSTANTIATE_TEST_SUITE_P(Newest, GoldenExampleTest, testing::Values("v3/MANIFEST", "v1/filters/4.filter"), LettersOf);
+                         testing::Values("v4/MANIFEST", "v4/filters/9.filter", "v1/filters/4.filter",
+                                         "v1/filters/7.filter"),
+                         LettersOf);
+INSTANTIATE_TEST_SUITE_P(Newest, GoldenExampleTest, testing::Values("v4/MANIFEST", "v1/filters/4.filter"), LettersOf);
 
 // An empty segment where the snapshot ends, and the CURRENT of a released server, which names it.
 void PutLog(MemoryDisk& disk) {
@@ -102,10 +123,10 @@ class GoldenManifestTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(GoldenManifestTest, ReleasedSnapshotsAreRead) {
   MemoryDisk disk;
-  for (const char* name : {GetParam(), "v1/filters/4.filter", "v1/filters/7.filter"}) {
+  for (const char* name : {GetParam(), "v1/filters/4.filter", "v1/filters/7.filter", "v4/filters/9.filter"}) {
     disk.Put(OnDisk(name), ReadText(GoldenPath(name)));
   }
-  if (std::string(GetParam()) == "v3/MANIFEST") PutLog(disk);
+  if (std::string(GetParam()) >= "v3") PutLog(disk);
   TestServer server;
   ASSERT_TRUE(Ok(server.Start(disk, "/d"))) << kBroken;
   const FilterPtr fruit = server.keyspace.registry.Find("fruit");
@@ -123,8 +144,8 @@ TEST_P(GoldenManifestTest, ReleasedSnapshotsAreRead) {
   EXPECT_NE(fruit->id(), chain->id());
 }
 
-INSTANTIATE_TEST_SUITE_P(EachVersion, GoldenManifestTest, testing::Values("v1/MANIFEST", "v2/MANIFEST", "v3/MANIFEST"),
-                         LettersOf);
+INSTANTIATE_TEST_SUITE_P(EachVersion, GoldenManifestTest,
+                         testing::Values("v1/MANIFEST", "v2/MANIFEST", "v3/MANIFEST", "v4/MANIFEST"), LettersOf);
 
 }  // namespace
 }  // namespace bitsieve::server

@@ -44,7 +44,7 @@ core::Result<Manifest> ReadPayload(const std::string& payload) {
   return Read(disk);
 }
 
-std::string PayloadHead(uint64_t next_file_id, uint64_t count, uint64_t next_filter_id = 1) {
+std::string PayloadHead(uint64_t next_file_id, uint64_t count, uint64_t next_filter_id = 1, uint64_t packs = 0) {
   std::string payload;
   core::ByteWriter writer(payload);
   for (const uint64_t number : {uint64_t{1}, uint64_t{2}, uint64_t{0}, next_file_id, next_filter_id}) {
@@ -52,6 +52,7 @@ std::string PayloadHead(uint64_t next_file_id, uint64_t count, uint64_t next_fil
   }
   writer.Put(uint8_t{1});  // there is a log
   writer.Put(count);
+  if (count == 0) writer.Put(packs);
   return payload;
 }
 
@@ -92,9 +93,13 @@ TEST(Manifest, ContradictionsUnderValidChecksumsAreFound) {
   EXPECT_THAT(ReadPayload(PayloadHead(1, UINT64_MAX)).error().message, HasSubstr("more than its length can hold"));
   EXPECT_THAT(ReadPayload(PayloadHead(1, 1) + std::string(52, '\0')).error().message,
               HasSubstr("more than its length can hold"));
-  EXPECT_THAT(ReadPayload(PayloadHead(2, 1) + std::string(49, '\0') + "\xff\xff\xff\xff").error().message,
+  EXPECT_THAT(ReadPayload(PayloadHead(2, 1) + std::string(57, '\0') + "\xff\xff\xff\xff").error().message,
               HasSubstr("ends within its list"));
-  EXPECT_THAT(ReadPayload(PayloadHead(1, 0) + "x").error().message, HasSubstr("bytes after its list"));
+  EXPECT_THAT(ReadPayload(PayloadHead(1, 0) + "x").error().message, HasSubstr("bytes after its last list"));
+  EXPECT_THAT(ReadPayload(PayloadHead(1, 0, 1, UINT64_MAX)).error().message,
+              HasSubstr("packs, more than its length can hold"));
+  EXPECT_THAT(ReadPayload(PayloadHead(1, 0, 1, 1) + std::string(24, '\0') + "\xff\xff\xff\xff").error().message,
+              HasSubstr("ends within its list of packs"));
   EXPECT_THAT(ReadPayload(PayloadHead(0, 0)).error().message, HasSubstr("file ids"));
   EXPECT_THAT(ReadPayload(PayloadHead(UINT64_MAX, 0)).error().message, HasSubstr("file ids"));
   EXPECT_THAT(ReadPayload(PayloadHead(1, 0, 0)).error().message, HasSubstr("filter ids"));

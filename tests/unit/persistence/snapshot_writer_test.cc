@@ -109,7 +109,7 @@ TEST_F(SnapshotWriterTest, WhatRecoveryLoadedIsNotWrittenAgain) {
   server_.directory.reset();
   TestServer restarted;
   ASSERT_TRUE(Ok(restarted.Start(disk_, "/d")));
-  EXPECT_EQ(restarted.writer->CountChanges(), 0u);
+  EXPECT_EQ(restarted.writer->ChangesAtMost(), 0u);
   EXPECT_EQ(restarted.writer->Save()->filters_written, 0u);
   AddItem(*restarted.keyspace.registry.Find("b"), "y");
   EXPECT_EQ(restarted.writer->Save()->filters_written, 1u);
@@ -118,40 +118,17 @@ TEST_F(SnapshotWriterTest, WhatRecoveryLoadedIsNotWrittenAgain) {
 
 TEST_F(SnapshotWriterTest, CountsChangesOfNamesAndContents) {
   EXPECT_EQ(server_.writer->ChangesAtMost(), 0u);
-  EXPECT_EQ(server_.writer->CountChanges(), 0u);
   const FilterPtr a = server_.keyspace.Make("a");
   EXPECT_EQ(server_.writer->ChangesAtMost(), 1u);
-  EXPECT_EQ(server_.writer->CountChanges(), 1u);
   AddItems(*a, "x", 5);
   EXPECT_EQ(server_.writer->ChangesAtMost(), 6u);
-  EXPECT_EQ(server_.writer->CountChanges(), 6u);
   Save();
   EXPECT_EQ(server_.writer->ChangesAtMost(), 0u);
-  EXPECT_EQ(server_.writer->CountChanges(), 0u);
   AddItem(*a, "y");
   EXPECT_EQ(server_.writer->ChangesAtMost(), 1u);
-  EXPECT_EQ(server_.writer->CountChanges(), 1u);
   Save();
   registry().Remove("a");
   EXPECT_EQ(server_.writer->ChangesAtMost(), 1u);
-  EXPECT_EQ(server_.writer->CountChanges(), 1u);
-}
-
-// What changed while a snapshot was made, and is in it, is not counted for ever.
-TEST_F(SnapshotWriterTest, RunningCountersSettleAfterASnapshot) {
-  std::vector<FilterPtr> filters;
-  for (int i = 0; i < 50; ++i) filters.push_back(server_.keyspace.Make("f" + std::to_string(i)));
-  std::atomic<bool> stop{false};
-  std::thread writer([&] {
-    for (int i = 0; !stop; ++i) AddItem(*filters[static_cast<size_t>(i) % filters.size()], std::to_string(i));
-  });
-  for (int i = 0; i < 20; ++i) Save();
-  stop = true;
-  writer.join();
-  EXPECT_GE(server_.writer->ChangesAtMost(), server_.writer->CountChanges());
-  EXPECT_EQ(server_.writer->ChangesAtMost(), server_.writer->CountChanges()) << "counted just now";
-  Save();
-  EXPECT_EQ(server_.writer->ChangesAtMost(), 0u);
 }
 
 TEST_F(SnapshotWriterTest, AnExpiryAloneIsSaved) {
@@ -159,9 +136,9 @@ TEST_F(SnapshotWriterTest, AnExpiryAloneIsSaved) {
   Save();
   const int64_t end = server_.keyspace.clock.now_ms + 1000;
   EXPECT_TRUE(registry().SetExpiry("a", end, 0));
-  EXPECT_EQ(server_.writer->CountChanges(), 1u);
+  EXPECT_EQ(server_.writer->ChangesAtMost(), 1u);
   EXPECT_EQ(Save().filters_written, 0u);
-  EXPECT_EQ(server_.writer->CountChanges(), 0u);
+  EXPECT_EQ(server_.writer->ChangesAtMost(), 0u);
   EXPECT_EQ(Recovered(), server_.contents());
 }
 
@@ -171,7 +148,7 @@ TEST_F(SnapshotWriterTest, WhatExpiredLeavesTheDisk) {
   Save();
   server_.keyspace.clock.now_ms += 1000;
   registry().RemoveExpired();
-  EXPECT_GT(server_.writer->CountChanges(), 0u);
+  EXPECT_GT(server_.writer->ChangesAtMost(), 0u);
   EXPECT_EQ(Save().filters, 0u);
   EXPECT_THAT(FilterFiles(), IsEmpty());
 }
@@ -226,6 +203,118 @@ TEST_F(SnapshotWriterTest, NothingAcknowledgedBeforeASaveIsMissing) {
     ASSERT_NE(filter, nullptr);
     for (int item = 0; item < saved[i]; ++item) ASSERT_TRUE(HasItem(*filter, std::to_string(item))) << item;
   }
+}
+
+// ---- small filters share files
+
+class PacksTest : public SnapshotWriterTest {
+ protected:
+  void SetUp() override { ASSERT_TRUE(Ok(server_.Start(disk_, "/d", kSettings))); }
+  Manifest ReadTheManifest() {
+    ChunkBuffer buffer;
+    return ReadManifest(disk_, "/d/MANIFEST", buffer).value();
+  }
+  size_t LiveRecords() {
+    size_t live = 0;
+    for (const ManifestPack& pack : ReadTheManifest().packs) {
+      live += static_cast<size_t>(std::count(pack.live.begin(), pack.live.end(), true));
+    }
+    return live;
+  }
+  void MakeMany(int count) {
+    for (int i = 0; i < count; ++i) AddItem(*server_.keyspace.Make("f" + std::to_string(i)), "x");
+  }
+
+  static constexpr TestServer::Settings kSettings{.max_packed_bytes = kMaxPackedBytes};
+};
+
+TEST_F(PacksTest, OneFileForAllThatAreSmall) {
+  MakeMany(500);
+  AddItems(*server_.keyspace.Make("large", 100'000), "x", 10);
+  EXPECT_EQ(Save().filters_written, 501u);
+  EXPECT_EQ(FilterFiles().size(), 2u);
+  EXPECT_EQ(LiveRecords(), 500u);
+  EXPECT_EQ(Recovered(), server_.contents());
+}
+
+TEST_F(PacksTest, OnlyWhatChangedIsWritten) {
+  MakeMany(100);
+  Save();
+  EXPECT_EQ(Save().filters_written, 0u);
+  AddItem(*registry().Find("f7"), "more");
+  registry().SetExpiry("f8", server_.keyspace.clock.now_ms + 1000, 0);
+  registry().Rename("f9", "renamed", false);
+  registry().Remove("f10");
+  EXPECT_EQ(Save().filters_written, 3u);
+  EXPECT_EQ(FilterFiles().size(), 2u);
+  EXPECT_EQ(LiveRecords(), 99u);
+  EXPECT_EQ(Recovered(), server_.contents());
+}
+
+TEST_F(PacksTest, WhatRecoveryLoadedIsNotWrittenAgain) {
+  MakeMany(100);
+  Save();
+  AddItem(*registry().Find("f7"), "more");
+  Save();
+  server_.directory.reset();
+  TestServer restarted;
+  ASSERT_TRUE(Ok(restarted.Start(disk_, "/d", kSettings)));
+  EXPECT_EQ(restarted.writer->Save()->filters_written, 0u);
+  AddItem(*restarted.keyspace.registry.Find("f7"), "yet more");
+  EXPECT_EQ(restarted.writer->Save()->filters_written, 1u);
+}
+
+TEST_F(PacksTest, APackOfWhichHalfIsDeadIsWrittenAnew) {
+  MakeMany(100);
+  Save();
+  for (int i = 0; i < 45; ++i) registry().Remove("f" + std::to_string(i));
+  EXPECT_EQ(Save().filters_written, 0u);
+  for (int i = 45; i < 55; ++i) registry().Remove("f" + std::to_string(i));
+  EXPECT_EQ(Save().filters_written, 45u);
+  EXPECT_EQ(FilterFiles().size(), 1u);
+  EXPECT_EQ(Recovered(), server_.contents());
+}
+
+TEST_F(PacksTest, ManySmallPacksBecomeOne) {
+  size_t most = 0;
+  for (int i = 0; i < 100; ++i) {
+    AddItem(*server_.keyspace.Make("f" + std::to_string(i)), "x");
+    Save();
+    most = std::max(most, FilterFiles().size());
+  }
+  EXPECT_LT(most, 20u);
+  EXPECT_EQ(LiveRecords(), 100u);
+  EXPECT_EQ(Recovered(), server_.contents());
+}
+
+TEST_F(PacksTest, AFilterThatGrowsGetsAFileOfItsOwn) {
+  const FilterPtr grows = server_.keyspace.Make("grows", 100);
+  MakeMany(10);
+  Save();
+  EXPECT_EQ(LiveRecords(), 11u);
+  AddItems(*grows, "x", 100'000);
+  Save();
+  EXPECT_EQ(LiveRecords(), 10u);
+  EXPECT_EQ(ReadTheManifest().filters.size(), 1u);
+  EXPECT_EQ(Recovered(), server_.contents());
+}
+
+// What servers before packs wrote.
+TEST_F(PacksTest, SmallFilesBecomeRecordsWithTheNextSave) {
+  server_.Stop();
+  TestServer old;
+  ASSERT_TRUE(Ok(old.Start(disk_, "/d")));
+  for (const char* name : {"a", "b"}) AddItem(*old.keyspace.Make(name), "x");
+  ASSERT_TRUE(Ok(old.writer->Save()));
+  EXPECT_EQ(FilterFiles().size(), 2u);
+  old.Stop();
+  TestServer restarted;
+  ASSERT_TRUE(Ok(restarted.Start(disk_, "/d", kSettings)));
+  EXPECT_EQ(restarted.contents(), old.contents());
+  EXPECT_EQ(restarted.writer->Save()->filters_written, 2u);
+  EXPECT_THAT(FilterFiles(), ElementsAre("3.filter"));
+  restarted.Stop();
+  EXPECT_EQ(Recovered(), old.contents());
 }
 
 }  // namespace
