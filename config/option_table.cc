@@ -151,6 +151,16 @@ void AddPersistence(Rows& rows) {
         "directory of the snapshots and the log; made if it is not there", kAtStartOnly},
        {"save-interval", kGroup, &Options::save_interval, WholeNumber{0, kYearSeconds}, "seconds",
         "time between snapshots of what changed; 0: only on SAVE, BGSAVE and shutdown", kAtRunTime},
+       {"snapshot-growth", kGroup, &Options::snapshot_growth, WholeNumber{0, 10'000}, "percent",
+        "a filter with a file of its own is written anew by the snapshots of save-interval when the log has more "
+        "changes "
+        "of it than this share of the file; 0: whenever it changed, as by SAVE and BGSAVE",
+        kAtRunTime},
+       {"shutdown-timeout", kGroup, &Options::shutdown_timeout, WholeNumber{0, kYearSeconds}, "seconds",
+        "time for the last snapshot of an orderly stop; what is not saved by then is in the log. Without a log there "
+        "is "
+        "no limit",
+        kAtRunTime},
        {"snapshot-memory", kGroup, &Options::snapshot_memory, ByteSize{kMegabyte, 1024 * kGigabyte}, "",
         "what may be kept in memory of what changes while a filter is being written; beyond, changes to that "
         "filter wait for the disk",
@@ -162,8 +172,8 @@ void AddPersistence(Rows& rows) {
         "within a second; no, when the system thinks fit",
         kAtRunTime},
        {"max-log-bytes", kGroup, &Options::max_log_bytes, ByteSize{0, 1024 * kGigabyte}, "",
-        "a snapshot is made, whatever save-interval says, when the log since the last one is longer than this, so "
-        "that a start need not read more; 0 is never",
+        "a snapshot of everything that changed is made, whatever save-interval and snapshot-growth say, when the log "
+        "that a start reads is longer than this; 0 is never",
         kAtRunTime},
        {"on-corrupt-filter", kGroup, &Options::on_corrupt_filter, OneOf{{"refuse", "quarantine"}}, "",
         "a filter file or the manifest is damaged or missing at start: refuse to start, or set the damaged files aside "

@@ -61,7 +61,9 @@ struct Options {
 
   // persistence
   std::string dir = "./data";
-  uint32_t save_interval = 60;  // seconds between snapshots of what changed; 0: only on SAVE, BGSAVE and shutdown
+  uint32_t save_interval = 60;     // seconds between snapshots of what changed; 0: only on SAVE, BGSAVE and shutdown
+  uint32_t snapshot_growth = 100;  // percent of a large filter's file that its log may have before it is written anew
+  uint32_t shutdown_timeout = 3;   // seconds for the last snapshot, if there is a log
   uint64_t snapshot_memory = 256ULL << 20;   // bytes kept of what changes while a filter is being written
   std::string appendonly = "yes";            // yes | no: whether changes are logged between snapshots
   std::string appendfsync = "everysec";      // always | everysec | no

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <future>
+#include <optional>
 #include <utility>
 
 #include "core/families/ribbon/ribbon_staging.h"
@@ -25,7 +26,8 @@ FsyncPolicy FsyncPolicyOf(const config::Options& options) {
 
 SnapshotSchedule ScheduleOf(const config::Options& options) {
   const bool logged = options.appendonly == "yes";
-  return {std::chrono::seconds(options.save_interval), logged ? options.max_log_bytes : 0};
+  return {std::chrono::seconds(options.save_interval), logged ? options.max_log_bytes : 0,
+          logged ? options.snapshot_growth : 0};
 }
 
 }  // namespace
@@ -47,6 +49,7 @@ core::Result<Recovery> Storage::Load(const config::Options& options) {
 
 core::Status Storage::Begin(Recovery recovery, const config::Options& options) {
   image_memory_.set_limit_bytes(options.snapshot_memory);
+  shutdown_timeout_.store(std::chrono::seconds(options.shutdown_timeout));
   file_ids_ = std::make_unique<FileIds>(recovery.next_file_id);
   const bool logged = options.appendonly == "yes";
   const bool leaves_log = !logged && (recovery.saved.has_log || recovery.report.log.records != 0);
@@ -92,6 +95,7 @@ void Storage::Apply(const config::Options& options) {
   image_memory_.set_limit_bytes(options.snapshot_memory);
   if (!HasBegun()) return;
   snapshotter_->SetSchedule(ScheduleOf(options));
+  shutdown_timeout_.store(std::chrono::seconds(options.shutdown_timeout));
   SetPolicy(options);
 }
 
@@ -102,10 +106,11 @@ void Storage::SetPolicy(const config::Options& options) {
 }
 
 core::Status Storage::Stop(bool final_save) {
-  core::Status saved = snapshotter_->Stop(final_save);
+  std::optional<std::chrono::seconds> timeout;
+  if (log_ != nullptr) timeout = shutdown_timeout_.load();
+  core::Status saved = snapshotter_->Stop(final_save, timeout);
   if (!saved) saved = core::Fail(saved.error().code, "the last snapshot failed: " + saved.error().message);
   if (log_ == nullptr) return saved;
-  registry_.SetLog(nullptr);
   const core::Status logged = log_->Stop();
   if (logged) return saved;
   return core::Fail(logged.error().code, "the end of the log could not be written: " + logged.error().message);

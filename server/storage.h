@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -42,7 +43,8 @@ class Storage final : public Durability {
   core::Status Begin(Recovery recovery, const config::Options& options);
   // Options that may change while it runs.
   void Apply(const config::Options& options);
-  // Nothing may be changed any more. Makes a last snapshot if requested, and writes the log to its end.
+  // Nothing may be changed any more. Makes a last snapshot if requested, with a log only as far as shutdown-timeout
+  // allows, and writes the log to its end.
   core::Status Stop(bool final_save);
 
   // As ServerControl has them.
@@ -82,6 +84,7 @@ class Storage final : public Durability {
   std::unique_ptr<LogWriter> log_;  // null: there is none
   std::unique_ptr<KeyspaceRecorder> recorder_;
   std::unique_ptr<Snapshotter> snapshotter_;
+  std::atomic<std::chrono::seconds> shutdown_timeout_{};
   std::atomic<bool> begun_{false};
   std::atomic<bool> syncs_{false};  // appendfsync is not no; relaxed: seen late, one WAITAOF goes by the old one
 };

@@ -50,6 +50,7 @@ class Recoverer {
   core::Result<FilterPtr> LoadImage(const log::Image& image);
   core::Result<std::optional<uint64_t>> FindNewestSegment();
   core::Status ReadSegments();
+  void NoteShortLog(LogScan& scan);
   core::Status Publish();
 
   // Changing the directory. Whatever is interrupted is found again by the next start.

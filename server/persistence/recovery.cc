@@ -181,7 +181,7 @@ void Recoverer::NoteProblem(uint64_t file_id, const core::Error& error, std::opt
 
 core::Status Recoverer::ReplayLog() {
   content_changes_before_log_ = core::ChangeMeter::Total();
-  replay_.emplace(registry_.memory(), clock_, manifest_.next_filter_id,
+  replay_.emplace(registry_.memory(), clock_, manifest_.log_position, manifest_.next_filter_id,
                   [this](const log::Image& image) { return LoadImage(image); });
   AddFilters();
   AddRecords();
@@ -197,8 +197,8 @@ void Recoverer::AddFilters() {
     const ManifestEntry& entry = manifest_.filters[i];
     const FilterPtr& filter = filters_[i];
     recovery_.report.bytes_read += entry.seal.bytes;
-    recovery_.saved.filters.emplace(filter.get(),
-                                    SavedFilter{filter, filter->ChangeCount(), entry.file_id, entry.seal});
+    recovery_.saved.filters.emplace(filter.get(), SavedFilter{filter, filter->ChangeCount(), entry.file_id, entry.seal,
+                                                              entry.sequence, entry.log_position});
     // Its names and ids were checked with the manifest.
     (void)replay_->Add(entry.name, entry.filter_id, {filter, entry.sequence, entry.freezing}, entry.expires_unix_ms);
   }
@@ -259,13 +259,14 @@ core::Status Recoverer::ReadSegments() {
   const core::Result<std::optional<uint64_t>> newest = FindNewestSegment();
   if (!newest) return tl::unexpected(newest.error());
   core::Result<LogScan> scan = ReadLog(
-      disk_, log_files_, manifest_.log_position,
+      disk_, log_files_, LogBeginOf(manifest_),
       [&](uint64_t position, const log::Record& record) { return replay_->Apply(position, record); }, *newest);
   if (!scan) {
     // All that no option helps against is named together.
     damage_.hopeless.push_back(scan.error());
     return {};
   }
+  NoteShortLog(*scan);
   if (scan->missing) scan->missing = directory_.log_path() + ": " + *scan->missing;
   if (scan->damage) damage_.log.push_back(scan->damage->reason);
   if (scan->missing) damage_.log.push_back(*scan->missing);
@@ -274,6 +275,23 @@ core::Status Recoverer::ReadSegments() {
   recovery_.report.log = std::move(*scan);
   recovery_.report.log_problems = damage_.log;
   return {};
+}
+
+// The log was durable up to the snapshot's position if the snapshot needs it: an end before that is damage. Then the
+// log goes on from there, and the names are those of the snapshot.
+void Recoverer::NoteShortLog(LogScan& scan) {
+  const uint64_t needed = manifest_.log_position;
+  if (LogBeginOf(manifest_) == needed || scan.end >= needed) return;
+  if (!scan.damage) {
+    scan.damage = std::exchange(scan.torn, std::nullopt).value_or(LogCut());
+    scan.damage->position = scan.end;
+    scan.damage->reason = directory_.log_path() + ": ends at position " + std::to_string(scan.end) +
+                          ", but the snapshot needs it up to " + std::to_string(needed) +
+                          (scan.damage->reason.empty() ? "" : ": " + scan.damage->reason);
+  }
+  manifest_.log_position = scan.end;
+  for (ManifestEntry& entry : manifest_.filters) entry.log_position = std::min(entry.log_position, scan.end);
+  manifest_changed_ = true;
 }
 
 core::Status Recoverer::Publish() {

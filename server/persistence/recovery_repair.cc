@@ -99,6 +99,7 @@ void Recoverer::NoteSaved() {
   SavedState& saved = recovery_.saved;
   saved.snapshot_number = manifest_.snapshot_number;
   saved.has_log = manifest_.has_log;
+  saved.log_begin = LogBeginOf(manifest_);
   saved.log_position = recovery_.log_end;  // where a server without a log continues
   // Names may be others now than the manifest's.
   const RecoveryReport& report = recovery_.report;

@@ -65,6 +65,7 @@ class Inspector {
   Inspection found_;
   std::vector<std::string> top_;
   std::vector<uint64_t> file_ids_;  // in filters/, ascending
+  uint64_t log_begin_ = 0;          // where the manifest needs the log from
   std::set<uint64_t> image_ids_;    // of the files that the log names
   ChunkBuffer buffer_;
 };
@@ -108,6 +109,7 @@ void Inspector::LoadManifest() {
   if (!manifest) return Note(manifest.error());
   found_.has_manifest = true;
   found_.manifest = std::move(*manifest);
+  log_begin_ = LogBeginOf(found_.manifest);
 }
 
 void Inspector::InspectFilters() {
@@ -230,7 +232,7 @@ void Inspector::ReadSegmentHead(const LogFile& file, bool last) {
 // From where the snapshot needs it; without one, from its beginning.
 void Inspector::ReadWholeLog(const std::vector<LogFile>& files) {
   if (files.empty() && !found_.newest_segment) return;
-  const uint64_t from = found_.has_manifest ? found_.manifest.log_position : files.front().start;
+  const uint64_t from = found_.has_manifest ? log_begin_ : files.front().start;
   std::vector<log::Image> images;
   size_t index = 0;
   const VisitRecord visit = [&](uint64_t position, const log::Record& record) -> core::Status {

@@ -133,6 +133,12 @@ AnnouncementPtr KeyspaceRecorder::Flushed() { return Announce(log::Flushed{}); }
 // If the disk or the memory refuses it, the change still stands in memory and goes into the next snapshot; until then
 // the filter reports every addition.
 core::Status KeyspaceRecorder::Rewritten(const FilterPtr& filter) {
+  core::Status status = DoRewritten(filter);
+  if (!status) is_complete_.store(false, std::memory_order_relaxed);
+  return status;
+}
+
+core::Status KeyspaceRecorder::DoRewritten(const FilterPtr& filter) {
   try {
     const core::ImagePressure::Reading reading(*filter, log_.image_pool().budget);
     core::Result<log::Record> record = contents_.Write(*filter->CaptureRewritten(log_.image_pool()));

@@ -27,6 +27,8 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
   LogWriter& log() { return log_; }
   // Above every number that was given.
   uint64_t next_filter_id() const { return next_filter_id_.load(std::memory_order_relaxed); }
+  // Whether the log has every change so far, or will have: false once the outcome of a Rewritten was refused.
+  bool IsComplete() const { return is_complete_.load(std::memory_order_relaxed); }
   core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr& filter) override;
   AnnouncementPtr Named(std::string_view name, const FilterPtr& filter, int64_t expires_ms) override;
   AnnouncementPtr Unnamed(std::string_view name) override;
@@ -52,6 +54,7 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
   class Announced;
   class Prepared;
 
+  core::Status DoRewritten(const FilterPtr& filter);
   // Of one that is no longer as it was made, and gets a name and this number.
   void AddContent(LogWriter::Entry& entry, const core::Filter& filter, uint64_t id);
   // Its content is in the log now: what was prepared is needed.
@@ -61,6 +64,7 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
   LogWriter& log_;
   ContentWriter contents_;
   std::atomic<uint64_t> next_filter_id_;  // relaxed: only uniqueness matters
+  std::atomic<bool> is_complete_{true};   // relaxed: the change that was refused is not acknowledged
 
   core::Mutex mutex_;
   std::unordered_map<const core::Filter*, Prepared*> prepared_ BITSIEVE_GUARDED_BY(mutex_);

@@ -29,9 +29,13 @@ std::string FilterText(uint64_t id) { return "filter " + std::to_string(id); }
 
 }  // namespace
 
-LogReplay::LogReplay(core::MemoryBudget& budget, core::FilterClock& clock, uint64_t next_filter_id,
-                     LoadImage load_image)
-    : budget_(budget), clock_(clock), load_image_(std::move(load_image)), next_filter_id_(next_filter_id) {}
+LogReplay::LogReplay(core::MemoryBudget& budget, core::FilterClock& clock, uint64_t snapshot_position,
+                     uint64_t next_filter_id, LoadImage load_image)
+    : budget_(budget),
+      clock_(clock),
+      load_image_(std::move(load_image)),
+      snapshot_position_(snapshot_position),
+      next_filter_id_(next_filter_id) {}
 
 core::Status LogReplay::Add(const std::string& name, uint64_t id, ReplayedFilter filter, int64_t expires_ms) {
   if (id == 0) id = next_filter_id_++;
@@ -45,7 +49,27 @@ core::Status LogReplay::Add(const std::string& name, uint64_t id, ReplayedFilter
 
 core::Status LogReplay::Apply(uint64_t position, const log::Record& record) {
   position_ = position;
+  if (position < snapshot_position_ && IsOver(record)) {
+    // Its file goes with the record.
+    if (const auto* image = std::get_if<log::Image>(&record)) image_files_.push_back({position, image->file_id});
+    return {};
+  }
   return std::visit([this](const auto& each) { return On(each); }, record);
+}
+
+// Before the snapshot: what happened to names, to filters that are gone, and to the others up to their images.
+bool LogReplay::IsOver(const log::Record& record) const {
+  return std::visit(
+      [this](const auto& each) {
+        if constexpr (requires { each.sequence; }) {
+          const auto known = filters_.find(each.id);
+          const bool awaited = awaited_.contains({each.id, each.sequence});
+          return known == filters_.end() || (each.sequence <= known->second.sequence && !awaited);
+        } else {
+          return true;
+        }
+      },
+      record);
 }
 
 void LogReplay::Finish() {

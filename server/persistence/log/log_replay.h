@@ -37,12 +37,15 @@ class LogReplay {
   // Reads the filter file of an image; null: it is damaged, and was set aside, so that the filter is to be forgotten.
   using LoadImage = std::function<core::Result<FilterPtr>(const log::Image& image)>;
 
-  // All outlive the replay; the clock outlives the filters.
-  LogReplay(core::MemoryBudget& budget, core::FilterClock& clock, uint64_t next_filter_id, LoadImage load_image);
+  // The snapshot has the names of `snapshot_position`, and the next number of a filter. All outlive the replay; the
+  // clock outlives the filters.
+  LogReplay(core::MemoryBudget& budget, core::FilterClock& clock, uint64_t snapshot_position, uint64_t next_filter_id,
+            LoadImage load_image);
 
   // A filter of the snapshot. One without an id gets one. kCorrupt: name or id are another filter's.
   core::Status Add(const std::string& name, uint64_t id, ReplayedFilter filter, int64_t expires_ms);
-  // kCorrupt: the record does not follow from the current state. kOutOfMemory: the budget refuses what it needs. An
+  // Of records before the snapshot's position, what they change in filters that the snapshot still has. kCorrupt: the
+  // record does not follow from the current state. kOutOfMemory: the budget refuses what it needs. An
   // error leaves the state unchanged.
   core::Status Apply(uint64_t position, const log::Record& record);
   // After the last record; the clock shows the system's time again.
@@ -55,6 +58,8 @@ class LogReplay {
   uint64_t next_filter_id() const { return next_filter_id_; }
 
  private:
+  bool IsOver(const log::Record& record) const;
+
   core::Status On(const log::Made& made);
   core::Status On(const log::Image& image);
   core::Status On(const log::Added& added);
@@ -86,6 +91,7 @@ class LogReplay {
   core::MemoryBudget& budget_;
   core::FilterClock& clock_;
   const LoadImage load_image_;
+  const uint64_t snapshot_position_;
   uint64_t next_filter_id_;
   uint64_t position_ = 0;
   std::unordered_map<uint64_t, ReplayedFilter> filters_;

@@ -14,6 +14,8 @@
 namespace bitsieve::server {
 namespace {
 
+constexpr std::chrono::milliseconds kSyncGlance{2};
+
 // False: no thread, or no memory for one, is to be had.
 template <class Work>
 bool RunBeside(std::future<core::Status>& outcome, const Work& work) {
@@ -105,6 +107,16 @@ core::Status LogWriter::Sync() {
     synced_ = written;
   }
   NoteDurable(written);
+  return {};
+}
+
+// The making of the segment syncs what is before it.
+core::Status LogWriter::SyncBefore(uint64_t position) {
+  while (synced_end() < position) {
+    if (InTrouble()) return core::Fail(core::ErrorCode::kIo, "the log cannot be written: " + Status().trouble);
+    RequestWrite();
+    std::this_thread::sleep_for(kSyncGlance);
+  }
   return {};
 }
 

@@ -20,6 +20,9 @@ struct SavedFilter {
   uint64_t change_count = 0;
   uint64_t file_id = 0;
   FileSeal seal;
+  uint64_t sequence = 0;      // of the last change that the file shows
+  uint64_t log_position = 0;  // as in ManifestEntry
+  uint32_t snapshots = 0;     // that kept the file although the filter had changed
 };
 
 // A pack, as far as the manifest counts on it.
@@ -46,7 +49,8 @@ inline uint64_t ChangesSoFar(const Registry& registry) { return core::ChangeMete
 struct SavedState {
   uint64_t snapshot_number = 0;
   uint64_t log_position = 0;
-  bool has_log = false;  // the manifest records that a log continues from there
+  uint64_t log_begin = 0;  // LogBeginOf the manifest
+  bool has_log = false;    // the manifest records that a log continues from there
   uint64_t next_filter_id = 1;
   uint64_t registry_change_count = 0;
   uint64_t changes_before = 0;     // ChangesSoFar, when nothing was left to save

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <iterator>
 #include <new>
 #include <utility>
@@ -22,10 +23,41 @@ const SavedFilter* FindSaved(const SavedState& saved, const FilterPtr& filter) {
   return found != saved.filters.end() && found->second.filter == core::WeakFilterPtr(filter) ? &found->second : nullptr;
 }
 
+// A filter stays in the log for a day of snapshots each minute at most: each leaves a segment.
+constexpr uint32_t kMaxSnapshotsInLog = 1440;
+// Of a change, beside its hashes; with its share of a frame, rounded up.
+constexpr uint64_t kLoggedBytesPerChange = 48;
+
+tl::unexpected<core::Error> OverdueError() {
+  return core::Fail(core::ErrorCode::kIo, "the snapshot was not complete in time");
+}
+
+// Ends when it is overdue.
+class TimedImage final : public core::FilterImage {
+ public:
+  TimedImage(core::FilterImage& image, std::function<bool()> is_overdue)
+      : image_(image), is_overdue_(std::move(is_overdue)) {}
+
+  const std::string& header() const override { return image_.header(); }
+  uint64_t body_bytes() const override { return image_.body_bytes(); }
+  core::Status Read(uint64_t offset, std::span<std::byte> out) override {
+    if (is_overdue_()) return OverdueError();
+    return image_.Read(offset, out);
+  }
+
+ private:
+  core::FilterImage& image_;
+  const std::function<bool()> is_overdue_;
+};
+
 bool ByStamp(const SavedRecord& a, const SavedRecord& b) { return a.stamp < b.stamp; }
 
 bool IsFreezing(const core::Filter& filter) {
   return filter.capabilities().freeze && filter.Info().freeze.state == core::FreezeState::kBuilding;
+}
+
+bool IsUnchanged(const SavedRecord& record, const core::Filter& filter) {
+  return !IsFreezing(filter) && record.changes == ChangesOf(filter.sequence(), filter.ChangeCount());
 }
 
 std::vector<ManifestPack> PacksOf(const SavedState& saved) {
@@ -45,6 +77,7 @@ struct SnapshotWriter::Draft {
   SavedState saved;
   std::vector<uint64_t> written;  // new files
   PackBuilder pack;               // the next file
+  uint32_t growth_percent = 0;    // as given to Save
   bool may_be_named = false;      // by the manifest that stands
   SaveReport report;
 };
@@ -61,8 +94,9 @@ SnapshotWriter::SnapshotWriter(const SnapshotParts& parts, SavedState saved)
       saved_(std::move(saved)),
       changes_before_(saved_.changes_before) {}
 
-core::Result<SaveReport> SnapshotWriter::Save() {
+core::Result<SaveReport> SnapshotWriter::Save(uint32_t growth_percent) {
   Draft draft;
+  draft.growth_percent = growth_percent;
   try {
     return Save(draft);
   } catch (const std::bad_alloc&) {
@@ -110,8 +144,16 @@ core::Status SnapshotWriter::WriteFilters(Draft& draft) {
 // ---- small filters
 
 std::vector<NamedFilter> SnapshotWriter::KeepPacked(Draft& draft, std::vector<NamedFilter> collected) const {
+  // As they came to be, they are likely to lie in memory; and so they are found one after the other.
+  std::sort(collected.begin(), collected.end(),
+            [](const NamedFilter& a, const NamedFilter& b) { return a.stamp < b.stamp; });
   std::vector<const SavedRecord*> unchanged(collected.size());
-  for (size_t i = 0; i < collected.size(); ++i) unchanged[i] = FindUnchanged(collected[i]);
+  auto next = saved_.records.begin();
+  for (size_t i = 0; i < collected.size(); ++i) {
+    while (next != saved_.records.end() && next->stamp < collected[i].stamp) ++next;
+    const bool is_known = next != saved_.records.end() && next->stamp == collected[i].stamp;
+    if (is_known && IsUnchanged(*next, *collected[i].filter)) unchanged[i] = &*next;
+  }
   const std::vector<bool> keeps = PacksToKeep(unchanged);
   std::vector<uint32_t> new_index(keeps.size());
   for (size_t i = 0; i < keeps.size(); ++i) {
@@ -133,17 +175,7 @@ std::vector<NamedFilter> SnapshotWriter::KeepPacked(Draft& draft, std::vector<Na
     draft.saved.packs[record.pack].bytes[record.record] = bytes;
     draft.saved.records.push_back(record);
   }
-  // As they came to be, they are likely to lie in memory.
-  std::sort(rest.begin(), rest.end(), [](const NamedFilter& a, const NamedFilter& b) { return a.stamp < b.stamp; });
   return rest;
-}
-
-const SavedRecord* SnapshotWriter::FindUnchanged(const NamedFilter& named) const {
-  const SavedRecord sought{.stamp = named.stamp};
-  const auto found = std::lower_bound(saved_.records.begin(), saved_.records.end(), sought, ByStamp);
-  if (found == saved_.records.end() || found->stamp != named.stamp || IsFreezing(*named.filter)) return nullptr;
-  const uint64_t changes = ChangesOf(named.filter->sequence(), named.filter->ChangeCount());
-  return found->changes == changes ? &*found : nullptr;
 }
 
 // A pack goes when half of its bytes are dead, and all small ones go when there are many: what is alive in them is
@@ -199,14 +231,31 @@ core::Status SnapshotWriter::WritePack(Draft& draft) {
 // ---- filters with a file of their own
 
 core::Status SnapshotWriter::WriteFilter(Draft& draft, NamedFilter& named) {
+  if (IsOverdue()) return OverdueError();
   // The sequence first: if the content is as it was saved, then all changes up to there changed nothing.
   const uint64_t sequence = named.filter->sequence();
-  const SavedFilter* const saved = FindSaved(saved_, named.filter);
-  const bool unchanged = saved != nullptr && saved->change_count == named.filter->ChangeCount();
+  SavedFilter now{.filter = named.filter,
+                  .change_count = named.filter->ChangeCount(),
+                  .file_id = 0,
+                  .seal = {},
+                  .sequence = sequence,
+                  .log_position = draft.saved.log_position};
   // Servers before packs gave small filters files, too.
-  if (unchanged && saved->seal.bytes + named.name.size() > max_packed_bytes_) {
-    KeepFile(draft, named, *saved, sequence);
-    return {};
+  const SavedFilter* const saved = FindSaved(saved_, named.filter);
+  if (saved != nullptr && saved->seal.bytes + named.name.size() > max_packed_bytes_) {
+    now.file_id = saved->file_id;
+    now.seal = saved->seal;
+    if (saved->change_count == now.change_count) {
+      KeepFile(draft, named, now);
+      return {};
+    }
+    if (MayStayInLog(draft, *named.filter, *saved, now)) {
+      now = *saved;
+      ++now.snapshots;
+      ++draft.report.filters_in_log;
+      KeepFile(draft, named, now);
+      return {};
+    }
   }
   const core::ImagePressure::Reading reading(*named.filter, image_pool_.budget);
   const std::unique_ptr<core::FilterImage> image = named.filter->Capture(image_pool_);
@@ -214,23 +263,42 @@ core::Status SnapshotWriter::WriteFilter(Draft& draft, NamedFilter& named) {
   return is_small ? WriteRecord(draft, named, *image) : WriteFile(draft, named, *image);
 }
 
+bool SnapshotWriter::MayStayInLog(const Draft& draft, const core::Filter& filter, const SavedFilter& saved,
+                                  const SavedFilter& now) const {
+  if (recorder_ == nullptr || saved.snapshots >= kMaxSnapshotsInLog) return false;
+  if (!recorder_->IsComplete() || IsFreezing(filter)) return false;
+  const uint64_t logged = (now.sequence - saved.sequence) * kLoggedBytesPerChange +
+                          (now.change_count - saved.change_count) * sizeof(core::KeyHash);
+  return static_cast<double>(logged) < static_cast<double>(saved.seal.bytes) / 100 * draft.growth_percent;
+}
+
 core::Status SnapshotWriter::WriteFile(Draft& draft, NamedFilter& named, core::FilterImage& image) {
-  SavedFilter saved{named.filter, image.change_count(), file_ids_.Take(), {}};
+  SavedFilter saved{.filter = named.filter,
+                    .change_count = image.change_count(),
+                    .file_id = file_ids_.Take(),
+                    .seal = {},
+                    .sequence = image.sequence(),
+                    .log_position = draft.saved.log_position};
   draft.written.push_back(saved.file_id);
+  TimedImage timed(image, [this] { return IsOverdue(); });
   core::Result<FileSeal> seal = WriteFilterFile(directory_.disk(), directory_.FilterPath(saved.file_id), named.name,
-                                                image, chunk_bytes_, buffer_);
+                                                timed, chunk_bytes_, buffer_);
   if (!seal) return tl::unexpected(std::move(seal.error()));
   saved.seal = *seal;
   ++draft.report.filters_written;
   draft.report.bytes_written += seal->bytes;
-  KeepFile(draft, named, saved, image.sequence());
+  KeepFile(draft, named, saved);
   return {};
 }
 
-void SnapshotWriter::KeepFile(Draft& draft, NamedFilter& named, const SavedFilter& saved, uint64_t sequence) const {
+void SnapshotWriter::KeepFile(Draft& draft, NamedFilter& named, const SavedFilter& saved) const {
   draft.manifest.filters.push_back({std::move(named.name), saved.file_id, saved.seal, named.expires_ms,
-                                    named.filter->id(), sequence, IsFreezing(*named.filter), draft.saved.log_position});
+                                    named.filter->id(), saved.sequence, IsFreezing(*named.filter), saved.log_position});
   draft.saved.filters.emplace(named.filter.get(), saved);
+}
+
+bool SnapshotWriter::IsOverdue() const {
+  return std::chrono::steady_clock::now() >= deadline_.load(std::memory_order_relaxed);
 }
 
 // ---- the manifest
@@ -243,10 +311,15 @@ core::Status SnapshotWriter::CommitDraft(Draft& draft) {
   manifest.next_file_id = file_ids_.next();
   manifest.next_filter_id = recorder_ == nullptr ? saved_.next_filter_id : recorder_->next_filter_id();
   draft.saved.next_filter_id = manifest.next_filter_id;
+  draft.saved.log_begin = LogBeginOf(manifest);
   manifest.saved_unix_ms = clock_.WallMs();
   manifest.packs = PacksOf(draft.saved);
   if (core::Status status = directory_.PrepareManifest(manifest, buffer_); !status) {
     (void)directory_.disk().Remove(directory_.temporary_manifest_path());  // to make room; the next save replaces it
+    AbandonDraft(draft);
+    return status;
+  }
+  if (core::Status status = SyncLog(draft); !status) {
     AbandonDraft(draft);
     return status;
   }
@@ -256,9 +329,15 @@ core::Status SnapshotWriter::CommitDraft(Draft& draft) {
     return status;
   }
   Adopt(draft);
-  if (recorder_ != nullptr) recorder_->log().RemoveBefore(manifest.log_position);
+  if (recorder_ != nullptr) recorder_->log().RemoveBefore(saved_.log_begin);
   draft.report.warnings = RemoveGarbage();
   return {};
+}
+
+// What the manifest counts on must be there. A log that nothing is needed of may well end before the snapshot.
+core::Status SnapshotWriter::SyncLog(const Draft& draft) {
+  if (draft.saved.log_begin == draft.saved.log_position) return {};
+  return recorder_->log().SyncBefore(draft.saved.log_position);
 }
 
 // The old manifest stands: what was written is of no use, and a full disk needs the space. Files that cannot be removed
@@ -302,7 +381,7 @@ uint64_t SnapshotWriter::ChangesAtMost() const {
 }
 
 uint64_t SnapshotWriter::LogBytes() const {
-  return recorder_ == nullptr ? 0 : recorder_->log().end() - saved_.log_position;
+  return recorder_ == nullptr ? 0 : recorder_->log().end() - saved_.log_begin;
 }
 
 }  // namespace bitsieve::server

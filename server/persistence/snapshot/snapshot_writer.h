@@ -4,16 +4,19 @@
 // name; then the rename that makes it the snapshot; and only when that is durable, the files that are no longer needed
 // are removed. A crash between any two steps, or within one, leaves the old snapshot or the new one whole.
 //
-// Small filters share files (pack.h), and are written to a new one whenever they changed.
+// Small filters share files (pack.h), and are written to a new one whenever they changed. A large filter may keep its
+// file although it changed, as long as the log since then is short: the log has the rest.
 //
 // Clients are served meanwhile. The names are those of one moment, at which a new segment of the log begins; each
 // filter is saved as it is when its turn comes, and the sequence in its manifest line is that of the last change
-// included. The log from that segment on has the rest. Once the manifest is in place, the segments before are obsolete.
+// included. The log from that segment on has the rest. Once the manifest is in place, the segments before are obsolete,
+// unless a filter that kept its file needs them.
 //
-// ChangesAtMost may be called from any thread at any time, all others from one thread at a time.
+// ChangesAtMost and EndBy may be called from any thread at any time, all others from one thread at a time.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -34,6 +37,7 @@ namespace bitsieve::server {
 struct SaveReport {
   uint64_t filters = 0;          // in the snapshot
   uint64_t filters_written = 0;  // of them, new or changed
+  uint64_t filters_in_log = 0;   // of them, changed: their files stay, the log has the changes
   uint64_t bytes_written = 0;
   std::vector<std::string> warnings;  // old files that could not be removed: tried again by the next save
 };
@@ -55,12 +59,17 @@ class SnapshotWriter {
  public:
   SnapshotWriter(const SnapshotParts& parts, SavedState saved);
 
-  // After an error the last snapshot is whole and the next Save writes all that this one did not.
-  core::Result<SaveReport> Save();
+  // A filter with a file of its own keeps it, if the log has its changes since and they take less than
+  // `growth_percent` of the file's length; 0: none does. After an error the last snapshot is whole and the next Save
+  // writes all that this one did not.
+  core::Result<SaveReport> Save(uint32_t growth_percent = 0);
+  // What is not complete by then fails, a Save under way too.
+  void EndBy(std::chrono::steady_clock::time_point deadline) { deadline_.store(deadline, std::memory_order_relaxed); }
+  bool IsOverdue() const;
   // Changes of names and of contents since the last snapshot, from running counters: at once. Too high by what changed
   // while that one was made and is in it, until the next; 0 only if there is nothing to save.
   uint64_t ChangesAtMost() const;
-  // Of the log since the last snapshot, or since the start; 0 without a log. Not while Save runs.
+  // Of the log that the last snapshot needs; 0 without a log. Not while Save runs.
   uint64_t LogBytes() const;
 
  private:
@@ -70,14 +79,17 @@ class SnapshotWriter {
   core::Status WriteFilters(Draft& draft);
   // Leaves in packs what is there already, and returns the rest.
   std::vector<NamedFilter> KeepPacked(Draft& draft, std::vector<NamedFilter> collected) const;
-  const SavedRecord* FindUnchanged(const NamedFilter& named) const;
   std::vector<bool> PacksToKeep(const std::vector<const SavedRecord*>& unchanged) const;
   core::Status WriteFilter(Draft& draft, NamedFilter& named);
   core::Status WriteRecord(Draft& draft, const NamedFilter& named, core::FilterImage& image);
   core::Status WritePack(Draft& draft);
   core::Status WriteFile(Draft& draft, NamedFilter& named, core::FilterImage& image);
-  void KeepFile(Draft& draft, NamedFilter& named, const SavedFilter& saved, uint64_t sequence) const;
+  // Whether the log does for now. `now` is what a file written now would be.
+  bool MayStayInLog(const Draft& draft, const core::Filter& filter, const SavedFilter& saved,
+                    const SavedFilter& now) const;
+  void KeepFile(Draft& draft, NamedFilter& named, const SavedFilter& saved) const;
   core::Status CommitDraft(Draft& draft);
+  core::Status SyncLog(const Draft& draft);
   void AbandonDraft(const Draft& draft) noexcept;
   void Adopt(Draft& draft);
   std::vector<std::string> RemoveGarbage();
@@ -95,6 +107,8 @@ class SnapshotWriter {
   ChunkBuffer buffer_;
   std::vector<uint64_t> garbage_;  // files that no manifest needs once the next one stands
 
+  // Relaxed: seen late, one filter more is written.
+  std::atomic<std::chrono::steady_clock::time_point> deadline_{std::chrono::steady_clock::time_point::max()};
   // Of the running counters: when there was nothing to save. Relaxed: a figure to be shown.
   std::atomic<uint64_t> changes_before_{0};
 };

@@ -30,13 +30,17 @@ void Report(const Snapshotter::Done& done, const core::Status& outcome) {
   }
 }
 
-void LogOutcome(const core::Result<SaveReport>& report, int64_t duration_ms) {
+void LogOutcome(const core::Result<SaveReport>& report, int64_t duration_ms, bool overdue = false) {
+  if (!report && overdue) {
+    spdlog::info("the time for the last snapshot is over: the one before is whole, and the log has the rest");
+    return;
+  }
   if (!report) {
     spdlog::error("snapshot failed, the last one is still whole: {}", report.error().message);
     return;
   }
-  spdlog::info("snapshot of {} filters: {} written, {} bytes, {} ms", report->filters, report->filters_written,
-               report->bytes_written, duration_ms);
+  spdlog::info("snapshot of {} filters: {} written, {} bytes, {} changed and left to the log, {} ms", report->filters,
+               report->filters_written, report->bytes_written, report->filters_in_log, duration_ms);
   for (const std::string& warning : report->warnings) spdlog::warn("an old snapshot file is left over: {}", warning);
 }
 
@@ -76,10 +80,12 @@ SnapshotterStatus Snapshotter::Status() const {
   return status;
 }
 
-core::Status Snapshotter::Stop(bool final_save) {
+core::Status Snapshotter::Stop(bool final_save, std::optional<std::chrono::seconds> timeout) {
   {
     const core::LockGuard lock(mutex_);
     if (stopping_) return final_outcome_;
+    if (timeout) writer_.EndBy(Clock::now() + *timeout);
+    has_timeout_ = timeout.has_value();
     stopping_ = true;
     final_save_ = final_save;
     wake_.NotifyOne();
@@ -96,10 +102,12 @@ void Snapshotter::Run() {
     const std::vector<Done> waiting = std::exchange(waiting_, {});
     const bool last = stopping_;
     const bool save = !last || final_save_;
+    const Reason reason = !waiting.empty() ? Reason::kRequest : LogIsLong() ? Reason::kLongLog : Reason::kInterval;
     core::Status outcome;
     {
       const core::UnlockGuard unlocked(mutex_);
-      outcome = save ? SaveOrOutOfMemory(last || !waiting.empty()) : core::Status(StoppedError());
+      if (!save) outcome = StoppedError();
+      if (save) outcome = last ? SaveAtTheEnd() : SaveOrOutOfMemory(reason);
       for (const Done& done : waiting) Report(done, outcome);
     }
     if (!last) continue;
@@ -144,10 +152,22 @@ std::string Snapshotter::Trouble() const {
   return trouble_;
 }
 
-core::Status Snapshotter::SaveOrOutOfMemory(bool asked) {
+// Small filters first: they are saved soon, and a log of many of them takes long to read.
+core::Status Snapshotter::SaveAtTheEnd() {
+  bool has_timeout;
+  {
+    const core::LockGuard lock(mutex_);
+    has_timeout = has_timeout_;
+  }
+  core::Status status = has_timeout ? SaveOrOutOfMemory(Reason::kInterval) : core::Status();
+  if (status && (!has_timeout || filters_in_log_ != 0)) status = SaveOrOutOfMemory(Reason::kStop);
+  return has_timeout && writer_.IsOverdue() ? core::Status() : status;
+}
+
+core::Status Snapshotter::SaveOrOutOfMemory(Reason reason) {
   const Clock::time_point start = Clock::now();
   try {
-    return SaveOnce(asked);
+    return SaveOnce(reason);
   } catch (const std::bad_alloc&) {
     const core::Result<SaveReport> failure = core::Fail(core::ErrorCode::kOutOfMemory, core::kOutOfMemoryText);
     LogOutcome(failure, 0);
@@ -159,9 +179,18 @@ core::Status Snapshotter::SaveOrOutOfMemory(bool asked) {
   }
 }
 
-core::Status Snapshotter::SaveOnce(bool asked) {
+core::Result<SaveReport> Snapshotter::Write(Reason reason) {
+  uint32_t growth_percent = 0;
+  if (reason == Reason::kInterval) {
+    const core::LockGuard lock(mutex_);
+    growth_percent = schedule_.growth_percent;
+  }
+  return writer_.Save(growth_percent);
+}
+
+core::Status Snapshotter::SaveOnce(Reason reason) {
   const Clock::time_point start = Clock::now();
-  if (!asked && writer_.ChangesAtMost() == 0) {
+  if (reason == Reason::kInterval && writer_.ChangesAtMost() == 0) {
     const core::LockGuard lock(mutex_);
     last_attempt_ = start;
     return {};
@@ -170,9 +199,10 @@ core::Status Snapshotter::SaveOnce(bool asked) {
     const core::LockGuard lock(mutex_);
     status_.in_progress = true;
   }
-  const core::Result<SaveReport> report = writer_.Save();
+  const core::Result<SaveReport> report = Write(reason);
   const auto duration = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
-  LogOutcome(report, duration.count());
+  LogOutcome(report, duration.count(), writer_.IsOverdue());
+  if (report) filters_in_log_ = report->filters_in_log;
   const core::LockGuard lock(mutex_);
   last_attempt_ = start;
   status_.in_progress = false;

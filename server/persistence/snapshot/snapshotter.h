@@ -30,7 +30,8 @@ struct SnapshotterStatus {
 // When snapshots are made by themselves.
 struct SnapshotSchedule {
   std::chrono::seconds interval{0};  // if something changed; 0: never for that
-  uint64_t max_log_bytes = 0;        // when the log since the last one is longer; 0: never for that
+  uint64_t max_log_bytes = 0;        // when the log that a start needs is longer; 0: never for that
+  uint32_t growth_percent = 0;       // as SnapshotWriter::Save has it, for those of the interval
 
   bool any() const { return interval.count() != 0 || max_log_bytes != 0; }
 };
@@ -56,8 +57,9 @@ class Snapshotter {
   // Why; empty if all is well.
   std::string Trouble() const;
   // Ends the thread once a running snapshot is finished, after a last one if `final_save`; returns that one's outcome.
-  // Requests still waiting get the outcome of the last one, or an error if there is none. Only the first call counts.
-  core::Status Stop(bool final_save);
+  // With a `timeout`, what is not saved by then is left to the log, which is no error. Requests still waiting get the
+  // outcome of the last one, or an error if there is none. Only the first call counts.
+  core::Status Stop(bool final_save, std::optional<std::chrono::seconds> timeout = {});
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -68,12 +70,16 @@ class Snapshotter {
   void NoteOutcome(const core::Result<SaveReport>& report) BITSIEVE_REQUIRES(mutex_);
   // Until there is a request, the interval is over, or it is time to end.
   void WaitForWork() BITSIEVE_REQUIRES(mutex_);
-  // A snapshot; without a request, only if there is something to save.
-  core::Status SaveOnce(bool asked);
-  core::Status SaveOrOutOfMemory(bool asked);
+  // What a snapshot is made for.
+  enum class Reason : uint8_t { kInterval, kLongLog, kRequest, kStop };
+  core::Status SaveOnce(Reason reason);
+  core::Status SaveOrOutOfMemory(Reason reason);
+  core::Status SaveAtTheEnd();
+  core::Result<SaveReport> Write(Reason reason);
 
   SnapshotWriter writer_;  // ChangesAtMost for all; the rest is the thread's
   const core::Clock& clock_;
+  uint64_t filters_in_log_ = 0;  // of the thread: after the last snapshot, as SaveReport has it
 
   mutable core::Mutex mutex_;
   core::ConditionVariable wake_;
@@ -82,6 +88,7 @@ class Snapshotter {
   std::vector<Done> waiting_ BITSIEVE_GUARDED_BY(mutex_);
   bool stopping_ BITSIEVE_GUARDED_BY(mutex_) = false;
   bool final_save_ BITSIEVE_GUARDED_BY(mutex_) = false;
+  bool has_timeout_ BITSIEVE_GUARDED_BY(mutex_) = false;
   core::Status final_outcome_ BITSIEVE_GUARDED_BY(mutex_);
   SnapshotterStatus status_ BITSIEVE_GUARDED_BY(mutex_);  // except for the number of changes
   std::string trouble_ BITSIEVE_GUARDED_BY(mutex_);       // why the last one failed

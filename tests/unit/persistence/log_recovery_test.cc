@@ -187,6 +187,121 @@ TEST_F(LogRecoveryTest, ALongLogMakesASnapshot) {
   ExpectSame();
 }
 
+// ---- large filters that stay in the log
+
+constexpr uint32_t kGrowth = 50;  // percent
+
+class LargeFilterTest : public LogRecoveryTest {
+ protected:
+  // With a file of its own, and some changes in the log since then.
+  FilterPtr MakeSaved(const std::string& name = "large") {
+    const FilterPtr filter = server_->keyspace.Make(name, 20'000);
+    AddItems(*filter, "saved", 100);
+    Save();
+    AddItems(*filter, "logged", 100);
+    return filter;
+  }
+  SaveReport SaveWhatGrew() {
+    const auto report = server_->writer->Save(kGrowth);
+    EXPECT_TRUE(Ok(report));
+    return report.value_or(SaveReport{});
+  }
+};
+
+TEST_F(LargeFilterTest, StaysInTheLogUntilThatIsLong) {
+  const FilterPtr filter = MakeSaved();
+  SaveReport report = SaveWhatGrew();
+  EXPECT_EQ(report.filters_written, 0u);
+  EXPECT_EQ(report.filters_in_log, 1u);
+  ExpectSame();
+  AddItems(*registry().Find("large"), "many", 1000);
+  report = SaveWhatGrew();
+  EXPECT_EQ(report.filters_written, 1u);
+  EXPECT_EQ(report.filters_in_log, 0u);
+  ExpectSame();
+}
+
+TEST_F(LargeFilterTest, SaveWritesIt) {
+  MakeSaved();
+  SaveWhatGrew();
+  EXPECT_EQ(server_->writer->Save()->filters_written, 1u);
+  EXPECT_EQ(server_->writer->LogBytes(), 0u);
+  ExpectSame();
+}
+
+// The names of the snapshot are later than the oldest part of the log.
+TEST_F(LargeFilterTest, WhatHappenedToNamesBeforeTheSnapshotDoesNotHappenAgain) {
+  const FilterPtr filter = MakeSaved();
+  Make("gone");
+  Make("old name");
+  registry().Remove("gone");
+  registry().Rename("old name", "new name", false);
+  registry().SetExpiry("large", server_->keyspace.clock.now_ms + 100'000, 0);
+  const FilterPtr small = Make("small");
+  AddItems(*small, "x", 5);
+  SaveWhatGrew();
+  registry().Rename("large", "moved", false);
+  AddItems(*filter, "after", 10);
+  Make("gone");
+  ExpectSame();
+  SaveWhatGrew();
+  ExpectSame();
+}
+
+TEST_F(LargeFilterTest, AFlushBeforeTheSnapshotDoesNotHappenAgain) {
+  Make("flushed");
+  registry().Flush(false);
+  const FilterPtr filter = MakeSaved();
+  SaveWhatGrew();
+  ExpectSame();
+}
+
+TEST_F(LargeFilterTest, TheLogItNeedsIsKeptAndGoesWithIt) {
+  MakeSaved();
+  for (int i = 0; i < 5; ++i) {
+    Make("other" + std::to_string(i));
+    SaveWhatGrew();
+    AddItem(*registry().Find("large"), std::to_string(i));
+  }
+  EXPECT_GT(server_->writer->LogBytes(), 100 * sizeof(core::KeyHash));
+  ExpectSame();
+  registry().Remove("large");
+  SaveWhatGrew();
+  EXPECT_EQ(server_->writer->LogBytes(), 0u);
+  ExpectSame();
+}
+
+TEST_F(LargeFilterTest, ALogThatEndsBeforeTheSnapshotIsDamaged) {
+  MakeSaved();
+  SaveWhatGrew();
+  server_->AwaitLog();
+  End();
+  // The segment that the snapshot needs the end of.
+  const std::vector<LogFile> files = ListLog(disk_, "/d/log").value();
+  ASSERT_EQ(files.size(), 2u);
+  const std::string whole = disk_.Get(files.front().path);
+  disk_.Put(files.front().path, whole.substr(0, whole.size() - 1));
+  EXPECT_EQ(StartError().code, core::ErrorCode::kCorrupt);
+  for (int start = 0; start < 2; ++start) {
+    TestServer server;
+    const OnCorruptLog on_corrupt = start == 0 ? OnCorruptLog::kTruncate : OnCorruptLog::kRefuse;
+    ASSERT_TRUE(Ok(server.Start(disk_, "/d", {.on_corrupt_log = on_corrupt, .log = FsyncPolicy::kAlways})));
+    const FilterPtr left = server.keyspace.registry.Find("large");
+    ASSERT_NE(left, nullptr);
+    EXPECT_GE(left->ItemCount(), 100u);
+    AddItem(*left, "more");
+    server.AwaitLog();
+  }
+}
+
+TEST_F(LargeFilterTest, ASaveThatIsOverdueLeavesTheSnapshotAndTheLog) {
+  MakeSaved();
+  server_->writer->EndBy(std::chrono::steady_clock::now());
+  EXPECT_FALSE(server_->writer->Save().has_value());
+  EXPECT_TRUE(server_->writer->IsOverdue());
+  ExpectSame();
+}
+
 // ---- torn and damaged logs
 
 TEST_F(LogRecoveryTest, ATornEndIsCutAndTold) {
