@@ -97,11 +97,10 @@ class LogWriter {
 
   // What is appended from now on goes to a further segment. Returns where it begins.
   uint64_t BeginSegment();
-  // Returns once all before `position`, which BeginSegment returned, is durable, whatever the policy. kIo: the log is in
-  // trouble.
+  // Returns once all before `position`, which BeginSegment returned, is durable, whatever the policy. kIo: the log is
+  // in trouble.
   core::Status SyncBefore(uint64_t position);
-  // What lies before `position`, which BeginSegment returned, is no longer needed: its segments and files are
-  // removed.
+  // What lies before `position`, which BeginSegment returned, is no longer needed: its segments and files are removed.
   void RemoveBefore(uint64_t position);
 
   void SetPolicy(FsyncPolicy policy);
