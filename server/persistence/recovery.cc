@@ -183,6 +183,9 @@ core::Status Recoverer::ReplayLog() {
   content_changes_before_log_ = core::ChangeMeter::Total();
   replay_.emplace(registry_.memory(), clock_, manifest_.log_position, manifest_.next_filter_id,
                   [this](const log::Image& image) { return LoadImage(image); });
+  size_t count = filters_.size();
+  for (const LoadedPack& pack : packs_) count += pack.records.size();
+  replay_->ExpectFilters(count);
   AddFilters();
   AddRecords();
   if (core::Status status = ReadSegments(); !status) return status;

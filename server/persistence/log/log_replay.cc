@@ -37,6 +37,11 @@ LogReplay::LogReplay(core::MemoryBudget& budget, core::FilterClock& clock, uint6
       snapshot_position_(snapshot_position),
       next_filter_id_(next_filter_id) {}
 
+void LogReplay::ExpectFilters(size_t count) {
+  filters_.reserve(count);
+  names_.reserve(count);
+}
+
 core::Status LogReplay::Add(const std::string& name, uint64_t id, ReplayedFilter filter, int64_t expires_ms) {
   if (id == 0) id = next_filter_id_++;
   if (id >= next_filter_id_) return Contradiction(FilterText(id) + " has an id that the manifest never gave");

@@ -42,6 +42,8 @@ class LogReplay {
   LogReplay(core::MemoryBudget& budget, core::FilterClock& clock, uint64_t snapshot_position, uint64_t next_filter_id,
             LoadImage load_image);
 
+  // About so many calls of Add follow: tables that grow on the way are filled twice.
+  void ExpectFilters(size_t count);
   // A filter of the snapshot. One without an id gets one. kCorrupt: name or id are another filter's.
   core::Status Add(const std::string& name, uint64_t id, ReplayedFilter filter, int64_t expires_ms);
   // Of records before the snapshot's position, what they change in filters that the snapshot still has. kCorrupt: the
