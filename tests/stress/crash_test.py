@@ -27,7 +27,7 @@ from crash_victim import LONGEST, Victim  # noqa: E402
 VICTIMS = (
     ("crowd", 0.3, "always", 3, SHAPES, {}),
     ("alone", 0.2, "always", 1, SHAPES, {}),
-    ("large", 0.1, "always", 2, LARGE, {}),
+    ("large", 0.1, "always", 2, LARGE, {"save_interval": 1}),
     ("second", 0.3, "everysec", 3, SHAPES, {"save_interval": 1}),
     ("system", 0.1, "no", 2, SHAPES, {}),
 )
