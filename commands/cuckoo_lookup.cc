@@ -10,7 +10,7 @@
 namespace bitsieve::commands {
 
 core::RedisCuckoo* AsCuckoo(core::Filter* filter) {
-  const bool fits = filter != nullptr && filter->params().type == core::kRedisCuckooType;
+  const bool fits = filter != nullptr && filter->type().type == core::kRedisCuckooType;
   return fits ? static_cast<core::RedisCuckoo*>(filter) : nullptr;
 }
 

@@ -19,7 +19,7 @@ using HashChunk = std::array<core::KeyHash, kItemChunk>;
 inline std::span<const core::KeyHash> HashItems(const core::Filter& filter, Arguments items,
                                                 std::span<core::KeyHash> room) {
   const std::span hashes = room.first(items.size());
-  core::HashItems(filter.params().hash, items, filter.params().seed, hashes);
+  filter.HashItems(items, hashes);
   for (const core::KeyHash& hash : hashes) filter.Prefetch(hash);
   return hashes;
 }

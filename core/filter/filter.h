@@ -151,6 +151,11 @@ class Filter : public OwnerCount {
     return HashItem(hash_, item, seed_);
   }
 
+  // Of each item, in order. The spans have equal lengths.
+  void HashItems(std::span<const std::string_view> items, std::span<KeyHash> hashes) const {
+    core::HashItems(hash_, items, seed_, hashes);
+  }
+
   // Starts loading the cache lines that a lookup or add of this hash will touch. Only a hint; does nothing for a filter
   // so small that its lines are in the cache anyway, where a batch is faster without.
   void Prefetch(const KeyHash& hash) const {

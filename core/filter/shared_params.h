@@ -10,8 +10,8 @@
 namespace bitsieve::core {
 
 struct SharedParams : OwnerCount {
-  // Of some filter. The calling thread remembers the latest that it made, so filters that are made in turn with few
-  // different parameters share. The type of `params` is known.
+  // Of some filter. The latest are remembered, so filters that are made in turn with few different parameters share.
+  // The type of `params` is known. May throw std::bad_alloc.
   static IntrusivePtr<const SharedParams> Of(const FilterParams& params, MemoryBudget& budget);
 
   const FilterParams params;  // with a seed of 0

@@ -183,6 +183,34 @@ TEST_P(Replay, FromTheBeginningGivesTheSameBytes) {
   EXPECT_TRUE(BytesOf(*again) == BytesOf(*filter));
 }
 
+// Items one by one, at the highest rate: many are taken for others, and are answered as if they were there. Those are
+// no changes, so whatever a small filter does in between, it must be as the changes alone make it, at any time.
+TEST_P(Replay, OfASmallFilterKeepsWhateverWasAnswered) {
+  core::FilterParams params = GetParam().params;
+  params.error_rate = core::kMaxErrorRate;
+  params.capacity = std::min<uint64_t>(params.capacity, 20);
+  if (!core::Validate(core::Settled(params))) GTEST_SKIP() << "it is of one rate";
+  for (params.seed = 1; params.seed <= 40; ++params.seed) {
+    const auto filter = Make(params, clock_), again = Make(params, replay_clock_);
+    Recorder recorder, repeated;
+    filter->Attach(&recorder, kId, 0);
+    again->Attach(&repeated, kId, 0);
+    std::vector<core::KeyHash> answered;
+    for (uint64_t i = 0; i < 40; ++i) {
+      const core::KeyHash hash = filter->HashOf(std::to_string(i));
+      AddOutcome outcome;
+      ASSERT_EQ(filter->Add({&hash, 1}, {&outcome, 1}), 1U);
+      if (outcome <= AddOutcome::kAdded) answered.push_back(hash);
+      for (const Recorded& change : recorder.Take()) Repeat(*again, change);
+      ASSERT_TRUE(BytesOf(*again) == BytesOf(*filter)) << "seed " << params.seed << ", item " << i;
+      std::vector<uint8_t> here(answered.size()), there(answered.size());
+      filter->MayContain(answered, here);
+      again->MayContain(answered, there);
+      ASSERT_EQ(here, there);
+    }
+  }
+}
+
 // With memory for one copy, so that the writer must wait for the reader now and then.
 TEST_P(Replay, OfAnImageThatIsReadWhileAnotherThreadGoesOnGivesTheSameBytes) {
   for (uint64_t seed = 0; seed < 3; ++seed) {

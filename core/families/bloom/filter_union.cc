@@ -70,7 +70,7 @@ Result<SubFilterList> ChainOf(const Filter& filter, Levels& levels) {
   const auto& scalable = static_cast<const ScalableFilter&>(filter);
   SubFilterList chain = scalable.AllSubFilters();
   if (!chain.empty()) return chain;
-  Result<std::unique_ptr<SubFilter>> bits = scalable.BitsOfList();
+  Result<std::unique_ptr<SubFilter>> bits = scalable.BitsOfList({});
   if (!bits) return tl::unexpected(std::move(bits).error());
   chain = scalable.AllSubFilters();
   if (!chain.empty()) return chain;  // it has taken bits itself meanwhile
@@ -251,17 +251,12 @@ Status UniteInto(Filter& destination, std::span<const Filter* const> sources) {
   std::vector<const Filter*> filters{&destination};
   std::copy_if(sources.begin(), sources.end(), std::back_inserter(filters),
                [&](const Filter* source) { return source != &destination; });
-  Result<Levels> levels = LevelsOf(filters);
+  const Result<Levels> levels = LevelsOf(filters);
   if (!levels) return tl::unexpected(levels.error());
   auto& scalable = static_cast<ScalableFilter&>(destination);
-  if (!levels->made.empty()) {  // perhaps for the destination
-    if (Status status = scalable.TakeBits(); !status) return status;
-    levels = LevelsOf(filters);
-    if (!levels) return tl::unexpected(levels.error());
-  }
   static Mutex one_at_a_time;  // else two that unite the same into one filter would both count its items
   const LockGuard lock(one_at_a_time);
-  const size_t own_sub_filters = scalable.AllSubFilters().size();
+  const size_t own_sub_filters = scalable.SubFilters();
   if (Status status = CheckLengths(levels->all, own_sub_filters); !status) return status;
   const Result<std::vector<uint64_t>> gains = Gains(levels->all);
   if (!gains) return tl::unexpected(gains.error());

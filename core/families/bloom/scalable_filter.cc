@@ -102,7 +102,8 @@ size_t ScalableFilter::ListRoom(const ChainType& type, const FilterParams& param
   if (!type.begins_as_list || !params.scaling()) return 0;
   const Result<SubFilterShape> shape = type.first_shape(type, params);
   if (!shape || shape->SizeBytes() > kMostListedBytes) return 0;
-  return std::min<uint64_t>({HashList::kMostHashes, shape->SizeBytes() / sizeof(KeyHash), shape->capacity});
+  // The bits have room for one more: for the item that makes them necessary.
+  return std::min<uint64_t>({HashList::kMostHashes, shape->SizeBytes() / sizeof(KeyHash), shape->capacity - 1});
 }
 
 Result<SubFilterShape> ScalableFilter::FirstShape(const ChainType& type, const FilterParams& params) {
@@ -251,9 +252,11 @@ size_t ScalableFilter::AddToList(std::span<const KeyHash> hashes, std::span<AddO
       outcomes[done] = UnlessMemoryIsRefused([&]() BITSIEVE_REQUIRES(writers()) { return AddToList(hashes[done]); });
       ++done;
     } else {
-      if (!IsRefusal(refusal))
-        refusal = UnlessMemoryIsRefused([this]() BITSIEVE_REQUIRES(writers()) { return TurnIntoBits(); });
-      if (IsRefusal(refusal)) outcomes[done++] = refusal;
+      if (!IsRefusal(refusal)) {
+        refusal =
+            UnlessMemoryIsRefused([&]() BITSIEVE_REQUIRES(writers()) { return TurnIntoBits(hashes.subspan(done, 1)); });
+      }
+      outcomes[done++] = refusal;
     }
   }
   return done;
@@ -274,15 +277,16 @@ AddOutcome ScalableFilter::AddToList(const KeyHash& hash) {
   return AddOutcome::kAdded;
 }
 
-Result<std::unique_ptr<SubFilter>> ScalableFilter::BitsOfList() const {
+Result<std::unique_ptr<SubFilter>> ScalableFilter::BitsOfList(std::span<const KeyHash> more) const {
   const Result<SubFilterShape> shape = chain_type().first_shape(chain_type(), shared_params());
   if (!shape) return tl::unexpected(shape.error());
   Result<std::unique_ptr<SubFilter>> made = MakeSubFilter(*shape, budget());
   if (!made) return made;
-  const std::vector<KeyHash> hashes = [this] {
+  std::vector<KeyHash> hashes = [this] {
     const ReaderPins::Pin pin(pins_);
     return list_.All();
   }();
+  hashes.insert(hashes.end(), more.begin(), more.end());
   auto& bits = static_cast<BitSubFilter&>(**made);  // of every type that begins as a list
   const std::vector<uint8_t> skip(hashes.size());
   std::vector<uint8_t> added(hashes.size());
@@ -292,19 +296,15 @@ Result<std::unique_ptr<SubFilter>> ScalableFilter::BitsOfList() const {
   return made;
 }
 
-AddOutcome ScalableFilter::TurnIntoBits() {
-  Result<std::unique_ptr<SubFilter>> bits = BitsOfList();
+// `added` is what made it necessary, at most one. It is new, whatever the bits say: unlike the list they may take it
+// for another one, and were it not reported as added, a log would not know of it, nor that there are bits now.
+AddOutcome ScalableFilter::TurnIntoBits(std::span<const KeyHash> added) {
+  Result<std::unique_ptr<SubFilter>> bits = BitsOfList(added);
   if (!bits || !Append(std::move(*bits))) return AddOutcome::kOutOfMemory;
   const uint64_t block_bytes = HashList::BlockBytes(list_.size(pins_));
   list_.Clear(pins_);
   budget().GiveBack(block_bytes);
   return AddOutcome::kAdded;
-}
-
-Status ScalableFilter::TakeBits() {
-  const LockGuard lock(writers());
-  if (chain_.newest() != nullptr || TurnIntoBits() == AddOutcome::kAdded) return {};
-  return Fail(ErrorCode::kOutOfMemory, "cannot take memory for the bits of a filter");
 }
 
 AddOutcome ScalableFilter::MakeRoom() {
@@ -335,6 +335,12 @@ std::vector<SubFilterInfo> ScalableFilter::DescribeSubFilters() const {
 
 Status ScalableFilter::Unite(const std::function<Result<uint64_t>(std::span<SubFilter* const> sub_filters)>& unite) {
   const LockGuard lock(writers());
+  if (chain_.newest() == nullptr) {
+    if (TurnIntoBits({}) == AddOutcome::kOutOfMemory) {
+      return Fail(ErrorCode::kOutOfMemory, "cannot take memory for the bits of a filter");
+    }
+    NoteUnited();  // whether it succeeds or not: the log does not know of the bits
+  }
   std::vector<SubFilter*> sub_filters;
   for (const auto& sub_filter : chain_.tables()) sub_filters.push_back(sub_filter.get());
   const Result<uint64_t> changes = unite(sub_filters);

@@ -88,13 +88,12 @@ class ScalableFilter : public Filter {
 
   // Oldest first, as of now; they live as long as the filter. None while it is a list of hashes.
   std::vector<const SubFilter*> AllSubFilters() const;
-  // The sub-filter that it would have if it took bits now. kOutOfMemory if the budget refuses.
-  Result<std::unique_ptr<SubFilter>> BitsOfList() const;
-  // Takes bits, if it has none. kOutOfMemory if the budget refuses.
-  Status TakeBits();
+  // The sub-filter that it would have if it took bits now, with `more` hashes. kOutOfMemory if the budget refuses.
+  Result<std::unique_ptr<SubFilter>> BitsOfList(std::span<const KeyHash> more) const;
 
   // Calls `unite` with the sub-filters, oldest first, while no other thread changes them, so it must be quick: it
-  // unites a part. What it tells to have been changed counts as a change of content.
+  // unites a part. What it tells to have been changed counts as a change of content. A filter without sub-filters takes
+  // bits first; kOutOfMemory if the budget refuses.
   Status Unite(const std::function<Result<uint64_t>(std::span<SubFilter* const> sub_filters)>& unite);
 
   // Adds what `other` holds in some words of its memory to the sub-filter of this place, 0 for the oldest, and counts
@@ -135,7 +134,7 @@ class ScalableFilter : public Filter {
   size_t AddToList(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal)
       BITSIEVE_REQUIRES(writers());
   AddOutcome AddToList(const KeyHash& hash) BITSIEVE_REQUIRES(writers());
-  AddOutcome TurnIntoBits() BITSIEVE_REQUIRES(writers());
+  AddOutcome TurnIntoBits(std::span<const KeyHash> added) BITSIEVE_REQUIRES(writers());
   Status Append(std::unique_ptr<SubFilter> sub_filter) BITSIEVE_REQUIRES(writers());
 
   // A server may hold millions: the order leaves no gaps.
