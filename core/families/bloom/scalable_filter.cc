@@ -324,7 +324,10 @@ std::vector<const SubFilter*> ScalableFilter::AllSubFilters() const {
 
 std::vector<SubFilterInfo> ScalableFilter::DescribeSubFilters() const {
   std::vector<SubFilterInfo> infos;
-  if (chain_.newest() == nullptr) return Filter::DescribeSubFilters();
+  if (chain_.newest() == nullptr) {
+    const FilterInfo info = ListInfo();
+    return {{info.size_bytes, 0, info.hash_functions, info.capacity, info.items, 0}};
+  }
   for (const SubFilter* sub_filter : AllSubFilters()) {
     const SubFilterShape& shape = sub_filter->shape();
     infos.push_back({shape.BodyBytes(), shape.MemoryBits(), shape.hash_functions, shape.capacity, sub_filter->items(),

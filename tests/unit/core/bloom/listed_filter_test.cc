@@ -130,6 +130,7 @@ TEST_P(ListedFilterTest, InfoIsOfTheFilterThatItIs) {
   EXPECT_EQ(info.size_bytes, filter->size_bytes());
   ASSERT_EQ(filter->DescribeSubFilters().size(), 1U);
   EXPECT_EQ(filter->DescribeSubFilters()[0].items, 3U);
+  EXPECT_EQ(filter->DescribeSubFilters()[0].bits, 0U);
   EXPECT_FALSE(filter->TouchesFreshPages(1'000'000));
 }
 
