@@ -78,7 +78,8 @@ class Server:
 
     def spawn(self):
         """Starts the process and does not wait for it to be ready."""
-        flags = {"port": 0, "dir": self.directory, **self.options}
+        # Tests count on a last snapshot, however slow the build is.
+        flags = {"port": 0, "dir": self.directory, "shutdown_timeout": int(STOP_SECONDS), **self.options}
         command = [self.program, "serve"]
         for name, value in flags.items():
             command += ["--" + name.replace("_", "-"), str(value)]
