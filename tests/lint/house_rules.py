@@ -12,6 +12,9 @@ ROOT = Path(__file__).resolve().parents[2]
 MAX_COLUMNS = 120
 MAX_LINES = 500  # the style says "about 400"; beyond this a file surely has two subjects
 
+# What names the version beside CMakeLists.txt.
+VERSIONED_PAGES = ("docker/sidecar.yaml", "docs/upgrading.md")
+
 # Who may include whom: the first prefix that fits the including file decides. A folder without a row is an error.
 EVERYTHING = ["core/", "protocol/", "commands/", "config/", "server/", "cli/", "tests/"]
 OWN_FOLDER = "{own folder}"  # of the including file
@@ -178,6 +181,13 @@ def header_complaints(compiler, flags, headers, jobs):
             yield f"{header}: does not compile alone:\n{errors}"
 
 
+def version_complaints(cmake_text, pages):
+    version = re.search(r"project\(bitsieve VERSION ([\d.]+)", cmake_text)[1]
+    for path, text in pages.items():
+        if not re.search(r"(?<![\d.])" + re.escape(version) + r"(?![\d.])", text):
+            yield f"{path}: does not name version {version}, which CMakeLists.txt has"
+
+
 def check_layers():
     for path, text in read_sources((".h", ".cc")).items():
         yield from layer_complaints(path, text)
@@ -207,6 +217,11 @@ def check_dead_files():
     yield from dead_file_complaints(tracked_files(), lambda path: (ROOT / path).read_text(encoding="utf-8"))
 
 
+def check_version():
+    pages = {path: (ROOT / path).read_text(encoding="utf-8") for path in VERSIONED_PAGES}
+    yield from version_complaints((ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), pages)
+
+
 def is_compiled_first(header, sources):
     """Whether a source that is built without precompiled headers has it as its first include."""
     source = header.removesuffix(".h") + ".cc"
@@ -229,6 +244,7 @@ RULES = {
     "sources": check_sources,
     "words": check_words,
     "dead_files": check_dead_files,
+    "version": check_version,
     "headers": check_headers,
 }
 

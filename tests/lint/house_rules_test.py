@@ -80,6 +80,13 @@ class DeadFiles(unittest.TestCase):
         self.assertEqual(self.complaints(lists | {"b.h": ""}), ["b.h: nobody includes it"])
 
 
+class Version(unittest.TestCase):
+    def test_pages_of_another_version_are_found(self):
+        cmake = "project(bitsieve VERSION 1.2.0 LANGUAGES CXX)"
+        found = list(rules.version_complaints(cmake, {"a": "image: b:1.2.0", "b": "1.2.0.1", "c": "11.2.0"}))
+        self.assertEqual([line.split(":")[0] for line in found], ["b", "c"])
+
+
 class Headers(unittest.TestCase):
     def test_a_header_that_needs_another_is_found(self):
         flags = ["-std=c++20", "-I.", "-I/"]
