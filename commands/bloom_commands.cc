@@ -78,11 +78,6 @@ void WriteOutcome(CommandContext& context, AddOutcome outcome) {
   }
 }
 
-void WriteOutcomes(CommandContext& context, std::span<const AddOutcome> outcomes) {
-  if (WriteAdded(context, outcomes)) return;
-  for (const AddOutcome outcome : outcomes) WriteOutcome(context, outcome);
-}
-
 // Makes the array that began at `start`, announced with `announced` elements, one of `elements`.
 void ShortenArray(protocol::ReplyWriter& reply, size_t start, size_t announced, size_t elements) {
   std::string was, is;
@@ -102,7 +97,7 @@ void AddItems(CommandContext& context, core::Filter& filter, Arguments items) {
     const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
     context.AwaitImage(filter);
     const size_t written = filter.Add(HashItems(filter, chunk, hashes), std::span(outcomes.data(), chunk.size()));
-    WriteOutcomes(context, std::span(outcomes).first(written));
+    WriteOutcomes(context, std::span(outcomes).first(written), WriteOutcome);
     notice.Look(std::span(outcomes).first(written));
     if (written > 0 && outcomes[written - 1] == AddOutcome::kFull) {
       ShortenArray(context.reply, start, items.size(), done + written);
@@ -141,7 +136,7 @@ void AnswerAdds(CommandContext& context, core::Filter& filter, std::span<const K
   AddNotice notice(context, filter);
   while (!hashes.empty()) {
     const size_t written = filter.Add(hashes, std::span(outcomes.data(), hashes.size()));
-    WriteOutcomes(context, std::span(outcomes).first(written));
+    WriteOutcomes(context, std::span(outcomes).first(written), WriteOutcome);
     notice.Look(std::span(outcomes).first(written));
     hashes = hashes.subspan(written);
   }

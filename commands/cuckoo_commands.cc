@@ -62,11 +62,6 @@ void WriteOutcome(CommandContext& context, AddOutcome outcome) {
   }
 }
 
-void WriteOutcomes(CommandContext& context, std::span<const AddOutcome> outcomes) {
-  if (WriteAdded(context, outcomes)) return;
-  for (const AddOutcome outcome : outcomes) WriteOutcome(context, outcome);
-}
-
 // One reply per item. Each item is treated as a separate command, and is refused once there are enough sub-filters.
 template <Presence presence>
 void AnswerAdds(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
@@ -79,7 +74,7 @@ void AnswerAdds(CommandContext& context, core::Filter& filter, std::span<const K
   AddNotice notice(context, filter, false);
   const size_t written =
       cuckoo->Insert(hashes, presence, MostFilters(context), std::span(outcomes.data(), hashes.size()));
-  WriteOutcomes(context, std::span(outcomes).first(written));
+  WriteOutcomes(context, std::span(outcomes).first(written), WriteOutcome);
   for (size_t i = written; i < hashes.size(); ++i) context.Error(wire::kMaxExpansionsReached);
   std::fill(outcomes.begin() + static_cast<ptrdiff_t>(written),
             outcomes.begin() + static_cast<ptrdiff_t>(hashes.size()), AddOutcome::kCannotGrow);
@@ -120,7 +115,7 @@ void WriteInserted(CommandContext& context, AddOutcome outcome) {
 template <Presence presence>
 void WriteAllInserted(CommandContext& context, std::span<const AddOutcome> outcomes) {
   const bool yes_or_no = presence != Presence::kSkipped || !context.reply.resp3();
-  if (yes_or_no && WriteAdded(context, outcomes)) return;
+  if (yes_or_no) return WriteOutcomes(context, outcomes, WriteInserted<presence>);
   for (const AddOutcome outcome : outcomes) WriteInserted<presence>(context, outcome);
 }
 

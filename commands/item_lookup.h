@@ -27,6 +27,12 @@ inline std::span<const core::KeyHash> HashItems(const core::Filter& filter, Argu
 // A yes or no to each outcome of an addition, and the count of those that are new; false, and nothing done, if one of
 // them is a refusal.
 bool WriteAdded(CommandContext& context, std::span<const core::AddOutcome> outcomes);
+// The same, or write(context, outcome) for each of them if one is a refusal.
+inline void WriteOutcomes(CommandContext& context, std::span<const core::AddOutcome> outcomes,
+                          void (*write)(CommandContext& context, core::AddOutcome outcome)) {
+  if (WriteAdded(context, outcomes)) return;
+  for (const core::AddOutcome outcome : outcomes) write(context, outcome);
+}
 
 // Each of the following takes null for a filter that holds nothing, and replies as of an empty one.
 

@@ -19,7 +19,7 @@ using core::KeyHash;
 size_t Remove(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
   std::array<uint8_t, kMaxRun> removed;
   const std::span written(removed.data(), filter.Remove(hashes, std::span(removed.data(), hashes.size())));
-  for (const uint8_t each : written) context.reply.Boolean(each != 0);
+  context.reply.Booleans(written);
   for (size_t i = written.size(); i < hashes.size(); ++i) context.Error(wire::kOutOfMemory);
   CompactIfDue(context, filter);
   return static_cast<size_t>(std::ranges::count_if(written, [](uint8_t each) { return each != 0; }));

@@ -42,8 +42,6 @@ class IntrusivePtr {
   requires std::is_convertible_v<Made*, T*> IntrusivePtr(std::unique_ptr<Made> made) : object_(made.release()) {
     if (object_ != nullptr) object_->AddOwner();
   }
-  // A further owner of an object that has one.
-  explicit IntrusivePtr(T& owned) : object_(&owned) { owned.AddOwner(); }
   IntrusivePtr(const IntrusivePtr& other) : object_(other.object_) {
     if (object_ != nullptr) object_->AddOwner();
   }

@@ -60,7 +60,7 @@ class MemoryReservation {
     }
     return reservation;
   }
-  // The bytes stay taken: whoever has them now gives them back.
+  // The bytes stay taken; the caller gives them back itself.
   void Detach() {
     budget_ = nullptr;
     bytes_ = 0;

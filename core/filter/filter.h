@@ -228,7 +228,7 @@ class Filter : public OwnerCount {
       : hash_(params.hash), shared_(SharedParams::Of(params, budget)), seed_(params.seed) {}
 
   MemoryBudget& budget() const { return shared_->budget; }
-  // As params(), but for the seed, which is 0.
+  // As params(), except for the seed, which is 0.
   const FilterParams& shared_params() const { return shared_->params; }
   virtual void PrefetchLines(const KeyHash& hash) const = 0;
   // To be called whenever the size of the bits changes.

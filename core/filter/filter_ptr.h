@@ -1,5 +1,5 @@
-// filter_ptr.h: who owns a filter. Filters are shared: by the keyspace, and by whoever uses one at the moment, outside
-// of all locks. Thread-safe as std::shared_ptr and std::weak_ptr are.
+// filter_ptr.h: shared ownership of filters. The keyspace owns each, and so does a command that uses one outside of all
+// locks. Thread-safe as std::shared_ptr and std::weak_ptr are.
 #pragma once
 
 #include <memory>

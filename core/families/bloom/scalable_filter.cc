@@ -59,9 +59,9 @@ Result<std::unique_ptr<ScalableFilter>> ScalableFilter::MakeWithout(const ChainT
 
 Result<std::unique_ptr<Filter>> ScalableFilter::Make(const ChainType& type, const FilterParams& params,
                                                      MemoryBudget& budget) {
+  if (ListRoom(type, params) != 0) return FromHashes(type, params, {}, budget);
   const Result<SubFilterShape> shape = type.first_shape(type, params);
   if (!shape) return tl::unexpected(shape.error());
-  if (ListRoom(type, params) != 0) return FromHashes(type, params, {}, budget);
   Result<std::unique_ptr<SubFilter>> sub_filter = MakeSubFilter(*shape, budget);
   if (!sub_filter) return tl::unexpected(std::move(sub_filter).error());
   std::vector<std::unique_ptr<SubFilter>> sub_filters;

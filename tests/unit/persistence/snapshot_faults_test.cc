@@ -204,6 +204,19 @@ TEST(SnapshotFaults, LosingPowerDuringTheFirstStartLeavesAnEmptyStart) {
   }
 }
 
+// A start that sets damaged files aside, until power is lost at this step of the disk. Whether it finished before.
+bool LosePowerDuringQuarantine(Scene& scene, uint64_t step) {
+  scene.disk.SetFault({step, Fault::Kind::kFailFromOn});
+  bool finished;
+  {
+    TestServer server;
+    finished = server.Start(scene.disk, "/d", OnCorruptFilter::kQuarantine).has_value();
+  }
+  scene.disk.SetFault({});
+  scene.memory.LosePower(MemoryDisk::UnsyncedNames::kLost);
+  return finished;
+}
+
 // Quarantining moves files and replaces the manifest: wherever that ends, the next start does the rest.
 TEST(SnapshotFaults, LosingPowerDuringQuarantineLosesNothingMore) {
   for (const char* victim : {"/d/filters/2.filter", "/d/MANIFEST"}) {
@@ -214,14 +227,7 @@ TEST(SnapshotFaults, LosingPowerDuringQuarantineLosesNothingMore) {
       std::string bytes = scene.memory.Get(victim);
       bytes[bytes.size() / 2] ^= 1;
       scene.memory.Put(victim, bytes);
-      scene.disk.SetFault({step, Fault::Kind::kFailFromOn});
-      bool finished;
-      {
-        TestServer server;
-        finished = server.Start(scene.disk, "/d", OnCorruptFilter::kQuarantine).has_value();
-      }
-      scene.disk.SetFault({});
-      scene.memory.LosePower(MemoryDisk::UnsyncedNames::kLost);
+      const bool finished = LosePowerDuringQuarantine(scene, step);
       TestServer restarted;
       ASSERT_TRUE(Ok(restarted.Start(scene.memory, "/d", OnCorruptFilter::kQuarantine)));
       Contents expected = scene.before;
@@ -250,14 +256,7 @@ TEST(SnapshotFaults, LosingPowerDuringQuarantineOfARecordLosesNothingMore) {
     std::string bytes = scene.memory.Get(path);
     bytes.back() ^= 1;
     scene.memory.Put(path, bytes);
-    scene.disk.SetFault({step, Fault::Kind::kFailFromOn});
-    bool finished;
-    {
-      TestServer server;
-      finished = server.Start(scene.disk, "/d", OnCorruptFilter::kQuarantine).has_value();
-    }
-    scene.disk.SetFault({});
-    scene.memory.LosePower(MemoryDisk::UnsyncedNames::kLost);
+    const bool finished = LosePowerDuringQuarantine(scene, step);
     TestServer restarted;
     ASSERT_TRUE(Ok(restarted.Start(scene.memory, "/d", OnCorruptFilter::kQuarantine)));
     Contents expected = scene.before;

@@ -240,7 +240,7 @@ TEST_P(ListedFilterTest, ReadersNeverMissWhatWasAdded) {
       for (uint64_t seen = 0; seen < 40;) {
         seen = added.load(std::memory_order_acquire);
         for (uint64_t i = 0; i < seen; ++i) missed = missed || !Has(*filter, i);
-        missed = missed || filter->ItemCount() + 2 < seen;  // but for what the bits take for one another
+        missed = missed || filter->ItemCount() + 2 < seen;  // false positives are not counted
       }
     });
     for (uint64_t i = 0; i < 40; ++i) {
