@@ -3,9 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <asio/buffer.hpp>
-#include <asio/error.hpp>
-#include <asio/post.hpp>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -47,10 +44,6 @@ constexpr size_t kFlushBytes = 256 * 1024;
 // as fast as it copies, it would take all.
 constexpr size_t kWriteBytes = 1024 * 1024;
 
-bool WouldBlock(const asio::error_code& error) {
-  return error == asio::error::would_block || error == asio::error::try_again || error == asio::error::interrupted;
-}
-
 }  // namespace
 
 Connection::Connection(Socket socket, ConnectionSlots::Slot slot, std::shared_ptr<ClientRecord> client, EventLoop& loop)
@@ -64,7 +57,7 @@ auto Connection::Later(Work work) {
   return [self = weak_from_this(), loop = loop_.weak_from_this(), work](auto... arguments) {
     const std::shared_ptr<EventLoop> alive = loop.lock();
     if (alive == nullptr) return;
-    asio::post(alive->context(), [self, work, ... arguments = std::move(arguments)] {
+    alive->Post([self, work, ... arguments = std::move(arguments)] {
       if (const std::shared_ptr<Connection> connection = self.lock()) std::invoke(work, *connection, arguments...);
     });
   };
@@ -83,7 +76,10 @@ void Connection::Guarded(Work&& work) {
 }
 
 void Connection::Start() {
-  Guarded([this] { WaitReadable(); });
+  Guarded([this] {
+    loop_.Watch(socket_, *this);
+    WaitReadable();
+  });
 }
 
 void Connection::Drain() {
@@ -104,12 +100,22 @@ bool Connection::IdleSince(int64_t monotonic_ms) const {
 
 // ---- reading
 
+void Connection::OnReady(Reactor::Readiness readiness) {
+  readable_ |= readiness.readable;
+  writable_ |= readiness.writable;
+  ended_ |= readiness.ended;
+  UseReadiness();
+}
+
+void Connection::UseReadiness() {
+  if (closed_) return;
+  if (writable_ && std::exchange(waiting_for_writable_, false)) Guarded([this] { OnWritable(); });
+  if (readable_ && std::exchange(waiting_for_readable_, false)) OnReadable();
+}
+
 void Connection::WaitReadable() {
   if (std::exchange(waiting_for_readable_, true)) return;
-  socket_.async_wait(Socket::wait_read, [self = shared_from_this()](const asio::error_code& error) {
-    self->waiting_for_readable_ = false;
-    if (!error) self->OnReadable();
-  });
+  if (readable_) loop_.UseLater(shared_from_this());
 }
 
 void Connection::OnReadable() {
@@ -125,39 +131,44 @@ void Connection::OnReadable() {
 void Connection::ReceiveOnly() {
   if (MustSave()) return;  // it is being closed, or continues when the client has read
   const std::span<char> room = read_buffer_.Prepare(loop_.scratch());
-  asio::error_code error;
-  const size_t received = socket_.read_some(asio::buffer(room.data(), room.size()), error);
-  if (error) {
+  const Socket::Transfer received = ReceiveSome(room);
+  if (received.bytes == 0) {
     // The end, if it is that, is met again when commands are run.
-    if (WouldBlock(error)) return WaitReadable();
-    if (error != asio::error::eof) Close();
+    if (received.blocked()) return WaitReadable();
+    if (received.error != 0) Close();
     return;
   }
-  LoopStats::Add(loop_.stats().input_bytes, received);
-  read_buffer_.Keep(read_buffer_.Commit(loop_.scratch(), received));
+  read_buffer_.Keep(read_buffer_.Commit(loop_.scratch(), received.bytes));
   Account();
   EnforceOutputLimit();
   if (!closed_) WaitReadable();
 }
 
 bool Connection::Receive(std::span<char>& input) {
-  const std::span<char> room = read_buffer_.Prepare(loop_.scratch());
-  asio::error_code error;
-  const size_t received = socket_.read_some(asio::buffer(room.data(), room.size()), error);
-  if (error) {
-    OnReceiveError(error);
+  const Socket::Transfer received = ReceiveSome(read_buffer_.Prepare(loop_.scratch()));
+  if (received.bytes == 0) {
+    OnNothingReceived(received);
     return false;
   }
-  LoopStats::Add(loop_.stats().input_bytes, received);
   client().last_active_ms.store(loop_.clock().MonotonicMs(), std::memory_order_relaxed);
-  input = read_buffer_.Commit(loop_.scratch(), received);
+  input = read_buffer_.Commit(loop_.scratch(), received.bytes);
   return true;
 }
 
-void Connection::OnReceiveError(const asio::error_code& error) {
-  if (WouldBlock(error) && !draining_) {
+// What comes after the socket was emptied is reported, so a call that did not fill its room needs none after it. Not so
+// the end of the stream, if it was there already: it is received as well.
+Socket::Transfer Connection::ReceiveSome(std::span<char> room) {
+  const Socket::Transfer received = socket_.Receive(room);
+  ended_ = ended_ && !received.blocked();
+  readable_ = ended_ || received.bytes == room.size();
+  LoopStats::Add(loop_.stats().input_bytes, received.bytes);
+  return received;
+}
+
+void Connection::OnNothingReceived(Socket::Transfer transfer) {
+  if (transfer.blocked() && !draining_) {
     WaitReadable();
-  } else if (WouldBlock(error) || error == asio::error::eof) {
+  } else if (transfer.blocked() || transfer.error == 0) {
     // A client that closed its sending half may still read: pending replies are written before closing.
     FinishIfWritten();
   } else {
@@ -317,7 +328,7 @@ void Connection::DeliverMessages() {
 }
 
 void Connection::DeliverMessagesLater() {
-  asio::post(socket_.get_executor(), [self = shared_from_this()] { self->DeliverMessages(); });
+  loop_.Post([self = shared_from_this()] { self->DeliverMessages(); });
 }
 
 // ---- writing
@@ -336,14 +347,11 @@ void Connection::Flush() {
 
 size_t Connection::WriteSome(std::string_view bytes) {
   bytes = bytes.substr(0, kWriteBytes);
-  asio::error_code error;
-  const size_t sent = socket_.write_some(asio::buffer(bytes.data(), bytes.size()), error);
-  if (error && !WouldBlock(error)) {
-    Close();
-    return 0;
-  }
-  LoopStats::Add(loop_.stats().output_bytes, sent);
-  return sent;
+  const Socket::Transfer sent = socket_.Send(bytes);
+  writable_ = sent.bytes == bytes.size();
+  if (sent.error != 0 && !sent.blocked()) Close();
+  LoopStats::Add(loop_.stats().output_bytes, sent.bytes);
+  return sent.bytes;
 }
 
 uint64_t Connection::OutputLimit() const { return loop_.settings().output_limit_bytes.load(std::memory_order_relaxed); }
@@ -412,10 +420,7 @@ void Connection::Account() {
 
 void Connection::WaitWritable() {
   if (std::exchange(waiting_for_writable_, true)) return;
-  socket_.async_wait(Socket::wait_write, [self = shared_from_this()](const asio::error_code& error) {
-    self->waiting_for_writable_ = false;
-    if (!error) self->Guarded([&self] { self->OnWritable(); });
-  });
+  if (writable_) loop_.UseLater(shared_from_this());
 }
 
 void Connection::OnWritable() {
@@ -447,17 +452,13 @@ void Connection::FinishIfWritten() {
 }
 
 void Connection::DiscardReceived() {
-  asio::error_code error;
-  for (int i = 0; i < kDiscards && !error; ++i)
-    socket_.read_some(asio::buffer(loop_.scratch().data(), loop_.scratch().size()), error);
+  for (int i = 0; i < kDiscards && socket_.Receive(loop_.scratch()).bytes != 0; ++i) continue;
 }
 
 void Connection::Close() {
   if (std::exchange(closed_, true)) return;
   conversation_.EndSubscriptions();
-  asio::error_code ignored;
-  socket_.shutdown(Socket::shutdown_both, ignored);
-  socket_.close(ignored);
+  socket_.Close();
   slot_ = ConnectionSlots::Slot();
   read_buffer_ = ReadBuffer();
   write_buffer_ = WriteBuffer();

@@ -19,7 +19,7 @@
 // Messages that were published to the client (SUBSCRIBE) come between its replies, never within one. They stay in its
 // inbox as long as the socket does not take what was written before.
 //
-// Confined to its loop. Kept alive by its loop and by the operations under way.
+// Confined to its loop. Kept alive by its loop and by work that is under way for it.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +32,7 @@
 
 #include "server/net/connection_slots.h"
 #include "server/net/conversation.h"
+#include "server/net/reactor.h"
 #include "server/net/read_buffer.h"
 #include "server/net/socket.h"
 #include "server/net/write_buffer.h"
@@ -40,7 +41,7 @@ namespace bitsieve::server {
 
 class EventLoop;
 
-class Connection final : public std::enable_shared_from_this<Connection>, public Wakeable {
+class Connection final : public std::enable_shared_from_this<Connection>, public Wakeable, public Reactor::Watcher {
  public:
   Connection(Socket socket, ConnectionSlots::Slot slot, std::shared_ptr<ClientRecord> client, EventLoop& loop);
 
@@ -55,6 +56,9 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   // Called by the loop: continues with what is at hand, after Postpone() or RunLater().
   void Retry();
   void Continue();
+  // Called by the loop when the socket has changed, and after UseLater(): receives and sends if that is waited for.
+  void OnReady(Reactor::Readiness readiness) override;
+  void UseReadiness();
   // Whether the client has been idle since before `monotonic_ms` (it is not while it waits for a reply).
   bool IdleSince(int64_t monotonic_ms) const;
 
@@ -72,7 +76,9 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   void OnReadable();
   // False if nothing is there to be run: the socket is empty, at its end or broken.
   bool Receive(std::span<char>& input);
-  void OnReceiveError(const asio::error_code& error);
+  // Receives into `room`, and notes whether more may be there.
+  Socket::Transfer ReceiveSome(std::span<char> room);
+  void OnNothingReceived(Socket::Transfer transfer);
   // Runs windows from `input`, keeps what is left of it, and continues according to the last step.
   void Run(std::span<char> input);
   void Continue(Conversation::Step step);
@@ -123,6 +129,9 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   ReadBuffer read_buffer_;
   WriteBuffer write_buffer_;
   uint64_t accounted_bytes_ = 0;  // in the ClientList's sum
+  bool readable_ = false;         // there may be bytes, or the end, in the socket
+  bool writable_ = true;          // the socket may take bytes
+  bool ended_ = false;            // the end is in the socket: no more is reported
   bool waiting_for_readable_ = false;
   bool waiting_for_writable_ = false;
   std::unique_ptr<Held> held_;  // nothing is written, run or read before it is released

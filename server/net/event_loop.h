@@ -1,20 +1,18 @@
 // event_loop.h: one thread that serves the connections it was given, each for life. It owns what they share: the
 // dispatcher, the scratch area that they receive into and the buffer that collects their replies.
 //
-// Start(), Adopt(), Drain() and Join() may be called from any thread; everything else is confined to the loop's thread.
-// Whatever Dispatcher::Environment and the settings point to outlives the loop.
+// Start(), Adopt(), Post(), CloseIdle(), Drain() and Join() may be called from any thread; everything else is confined
+// to the loop's thread. Whatever Dispatcher::Environment and the settings point to outlives the loop.
 #pragma once
 
 #include <array>
-#include <asio/executor_work_guard.hpp>
-#include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,6 +21,7 @@
 #include "server/dispatch/dispatcher.h"
 #include "server/net/connection_slots.h"
 #include "server/net/net_settings.h"
+#include "server/net/reactor.h"
 #include "server/net/read_buffer.h"
 #include "server/net/socket.h"
 
@@ -30,28 +29,42 @@ namespace bitsieve::server {
 
 class Connection;
 
+// A client that was let in, with its address and the one that it has reached.
+struct Accepted {
+  Socket socket;
+  ConnectionSlots::Slot slot;
+  std::string address;
+  std::string local_address;
+};
+
 class EventLoop : public std::enable_shared_from_this<EventLoop> {
  public:
-  // `commands.loop_stats` are this loop's own.
+  // `commands.loop_stats` are this loop's own. Throws std::system_error if the system has no descriptors left.
   EventLoop(const Dispatcher::Environment& commands, const protocol::RequestLimits& limits,
             const NetSettings& settings);
   ~EventLoop();
 
   void Start();
-  // Serves the socket, which must belong to context(), from now on.
-  void Adopt(Socket socket, ConnectionSlots::Slot slot);
+  // Serves the client from now on.
+  void Adopt(Accepted accepted);
+  // Runs `work` on the loop's thread.
+  void Post(std::function<void()> work) { reactor_.Post(std::move(work)); }
+  // Closes the connections that have been idle for longer than the settings allow.
+  void CloseIdle();
   // Answers and writes what clients have sent so far, closes them, and ends the thread; after `patience` it closes
   // those that are left at once.
   void Drain(std::chrono::milliseconds patience);
   // Waits for the thread to end.
   void Join();
-  asio::io_context& context() { return context_; }
 
   // For the loop's connections.
+  void Watch(const Socket& socket, Reactor::Watcher& watcher) { reactor_.Watch(socket, watcher); }
   void Remove(Connection& connection);
   // Calls connection->Continue() when it is its turn: connections take turns, and between turns new requests of others
   // are received.
-  void RunLater(std::shared_ptr<Connection> connection);
+  void RunLater(std::shared_ptr<Connection> connection) { ready_.push_back(std::move(connection)); }
+  // Calls connection->UseReadiness() once others had their turn: there is more to receive or to send.
+  void UseLater(std::shared_ptr<Connection> connection) { unused_.push_back(std::move(connection)); }
   // Calls connection->Retry() after a moment, unless it is gone by then.
   void Postpone(const std::shared_ptr<Connection>& connection);
   const core::Clock& clock() const { return *commands_.clock; }
@@ -75,16 +88,19 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   }
 
  private:
-  void Serve(Socket socket, ConnectionSlots::Slot slot);
-  void Configure(Socket& socket) const;
-  void TakeTurns();
-  void RetryLater();
-  void RetryPostponed();
+  using Time = std::chrono::steady_clock::time_point;
+
+  void Serve(Accepted accepted);
   void Run();
-  void ScheduleSweep();
-  void CloseIdle();
+  // One round: waits, reports, and gives turns to those that have work left.
+  void Round();
+  std::optional<std::chrono::milliseconds> Patience() const;
+  void UseReadiness();
+  void TakeTurns();
+  void RetryPostponed();
   void BeginDrain(std::chrono::milliseconds patience);
-  void EndIfDrained();
+  void EndDrain();
+  bool Done() const { return draining_ && open_ == 0; }
   // Calls `visit` with each connection; it may close it.
   template <class Visit>
   void ForEachConnection(Visit&& visit);
@@ -94,23 +110,22 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   const protocol::RequestLimits& limits_;
   const NetSettings& settings_;
 
-  asio::io_context context_{1};  // one thread runs it
-  asio::executor_work_guard<asio::io_context::executor_type> work_;
-  asio::steady_timer sweep_timer_;
-  bool sweep_scheduled_ = false;
-  asio::steady_timer drain_timer_;
-  asio::steady_timer retry_timer_;
+  Reactor reactor_;
   std::thread thread_;
   bool draining_ = false;
+  Time drain_end_ = Time::max();
 
   Dispatcher dispatcher_;
   CommandBatch batch_;
   std::string reply_;
   std::unique_ptr<std::array<char, ReadBuffer::kScratchBytes>> scratch_;
   std::vector<std::shared_ptr<Connection>> connections_;
-  std::deque<std::shared_ptr<Connection>> ready_;    // whose turn comes; TakeTurns() is under way unless it is empty
+  size_t open_ =
+      0;  // so many of them; those after them were closed in this round, which may still have reports for them
+  std::deque<std::shared_ptr<Connection>> unused_;   // with readiness that was not used up
+  std::deque<std::shared_ptr<Connection>> ready_;    // whose turn comes
   std::deque<std::weak_ptr<Connection>> postponed_;  // longest waiting first
-  bool retry_scheduled_ = false;
+  Time retry_time_ = Time::max();                    // of these
 };
 
 }  // namespace bitsieve::server

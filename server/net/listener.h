@@ -2,9 +2,10 @@
 // client beyond `maxclients` gets an error and is closed. When the system has no descriptors left it waits a little
 // instead of trying again at once.
 //
-// Open() before the loops start; Close() from any thread; everything else runs on the first loop.
+// Open() before the loops start; everything else on the thread that runs the io_context.
 #pragma once
 
+#include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 #include <asio/steady_timer.hpp>
 #include <cstddef>
@@ -19,14 +20,14 @@
 #include "server/net/connection_slots.h"
 #include "server/net/event_loop.h"
 #include "server/net/net_settings.h"
-#include "server/net/socket.h"
 
 namespace bitsieve::server {
 
 class Listener {
  public:
-  // `loops` (at least one), `slots` and `settings` outlive the listener.
-  Listener(std::span<const std::shared_ptr<EventLoop>> loops, ConnectionSlots& slots, const NetSettings& settings);
+  // `loops` (at least one) and the others outlive the listener.
+  Listener(asio::io_context& context, std::span<const std::shared_ptr<EventLoop>> loops, ConnectionSlots& slots,
+           const NetSettings& settings);
 
   // Listens on each address of the list; port 0 takes any free port, the same for all. The error names the address.
   tl::expected<void, std::string> Open(std::string_view bind, uint16_t port);
@@ -39,7 +40,7 @@ class Listener {
  private:
   struct Door {
     explicit Door(asio::io_context& context) : acceptor(context), retry(context) {}
-    Acceptor acceptor;
+    asio::ip::tcp::acceptor acceptor;
     asio::steady_timer retry;
     bool resting = false;  // the last accept failed; logged once
   };
@@ -47,10 +48,13 @@ class Listener {
   asio::error_code OpenDoor(const asio::ip::tcp::endpoint& endpoint);
   void Accept(Door& door);
   void DoAccept(Door& door);
-  void OnAccepted(Door& door, EventLoop& loop, Socket socket);
-  void Refuse(Socket socket);
+  void OnAccepted(Door& door, asio::ip::tcp::socket socket);
+  void LetIn(asio::ip::tcp::socket socket, ConnectionSlots::Slot slot);
+  void Configure(int socket) const;
+  void Refuse(asio::ip::tcp::socket socket);
   void OnFailed(Door& door, const asio::error_code& error);
 
+  asio::io_context& context_;
   std::span<const std::shared_ptr<EventLoop>> loops_;
   ConnectionSlots& slots_;
   const NetSettings& settings_;

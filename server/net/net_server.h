@@ -1,15 +1,19 @@
-// net_server.h: the network side as a whole: N event loops on N threads, and the listener that feeds them.
+// net_server.h: the network side as a whole: N event loops on N threads, and the listener that feeds them, on a thread
+// of its own, so that clients which come do not hold up those which are there.
 //
 //   socket -> Listener -> EventLoop (one for life) -> Connection (bytes) -> Conversation (commands) -> Dispatcher
 //
 // Not thread-safe: built, started and stopped by one thread. Everything given to it outlives it.
 #pragma once
 
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <tl/expected.hpp>
 #include <vector>
 
@@ -25,7 +29,7 @@ namespace bitsieve::server {
 class NetServer {
  public:
   // `io_threads` 0: one per core, at most 8. Adds each loop's counters to `commands.stats`; `commands.loop_stats` is
-  // not used.
+  // not used. Throws std::system_error if the system has no descriptors left.
   NetServer(uint32_t io_threads, Dispatcher::Environment commands, const protocol::RequestLimits& limits,
             const NetSettings& settings);
   // Stops without patience if it still runs.
@@ -43,6 +47,13 @@ class NetServer {
   const std::vector<std::string>& addresses() const { return listener_->addresses(); }
 
  private:
+  void Accept();
+  void Sweep();
+
+  asio::io_context accepting_{1};  // one thread runs it
+  asio::steady_timer sweep_timer_{accepting_};
+  std::thread thread_;
+  const NetSettings& settings_;
   ConnectionSlots slots_;
   protocol::RequestLimits limits_;
   std::vector<std::shared_ptr<EventLoop>> loops_;

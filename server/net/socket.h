@@ -1,15 +1,37 @@
-// socket.h: Asio's socket types, bound to the io_context as it is. The plain tcp::socket goes through a type-erased
-// executor, which costs on every wait and is of no use here.
+// socket.h: a connected stream socket that never waits: what it cannot take or give now, it reports as blocked. It owns
+// its descriptor. Thread-compatible.
 #pragma once
 
-#include <asio/basic_socket_acceptor.hpp>
-#include <asio/basic_stream_socket.hpp>
-#include <asio/io_context.hpp>
-#include <asio/ip/tcp.hpp>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "core/base/descriptor.h"
 
 namespace bitsieve::server {
 
-using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
-using Acceptor = asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::executor_type>;
+class Socket {
+ public:
+  // What a call moved, or the system's error number; a call that was interrupted is made again. Zero bytes received
+  // without an error: the other side has closed its sending half.
+  struct Transfer {
+    size_t bytes = 0;
+    int error = 0;
+    bool blocked() const;
+  };
+
+  // Takes over the descriptor, which is non-blocking.
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+
+  int descriptor() const { return descriptor_.get(); }
+  Transfer Receive(std::span<char> room) const;
+  // A peer that is gone is an error, not a signal.
+  Transfer Send(std::string_view bytes) const;
+  // Ends the connection in both directions, then closes.
+  void Close();
+
+ private:
+  core::Descriptor descriptor_;
+};
 
 }  // namespace bitsieve::server

@@ -11,10 +11,13 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/descriptor.h"
+
 namespace bitsieve::server {
 namespace {
 
 namespace fs = std::filesystem;
+using core::Descriptor;
 
 tl::unexpected<core::Error> FailWith(const std::string& path, std::string_view act, int error) {
   return core::Fail(core::ErrorCode::kIo,
@@ -31,22 +34,6 @@ int OpenDescriptor(const std::string& path, int flags) {
 }
 
 constexpr uint64_t kStartWritingBytes = 8 << 20;
-
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  int get() const { return value_; }
-  int Release() { return std::exchange(value_, -1); }
-
- private:
-  int value_;
-};
 
 int SyncDescriptor(int descriptor) {
   int result;
