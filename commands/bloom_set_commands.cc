@@ -34,7 +34,7 @@ void LookUpInFilters(CommandContext& context, std::string_view item, Arguments n
     filters[i] = context.keyspace().Find(names[i]);
     if (filters[i] == nullptr) continue;
     hashes[i] = filters[i]->HashOf(item);
-    filters[i]->Prefetch(hashes[i]);
+    filters[i]->Prefetch({&hashes[i], 1});
   }
   for (size_t i = 0; i < names.size(); ++i) {
     if (filters[i] == nullptr) {

@@ -20,7 +20,7 @@ inline std::span<const core::KeyHash> HashItems(const core::Filter& filter, Argu
                                                 std::span<core::KeyHash> room) {
   const std::span hashes = room.first(items.size());
   filter.HashItems(items, hashes);
-  for (const core::KeyHash& hash : hashes) filter.Prefetch(hash);
+  filter.Prefetch(hashes);
   return hashes;
 }
 

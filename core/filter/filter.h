@@ -156,10 +156,10 @@ class Filter : public OwnerCount {
     core::HashItems(hash_, items, seed_, hashes);
   }
 
-  // Starts loading the cache lines that a lookup or add of this hash will touch. Only a hint; does nothing for a filter
+  // Starts loading the cache lines that a lookup or add of these will touch. Only a hint; does nothing for a filter
   // so small that its lines are in the cache anyway, where a batch is faster without.
-  void Prefetch(const KeyHash& hash) const {
-    if (beyond_cache_.load(std::memory_order_relaxed)) PrefetchLines(hash);
+  void Prefetch(std::span<const KeyHash> hashes) const {
+    if (beyond_cache_.load(std::memory_order_relaxed)) PrefetchLines(hashes);
   }
 
   // present[i] = 1 if hashes[i] is probably there, else 0. The spans have equal lengths.
@@ -230,7 +230,7 @@ class Filter : public OwnerCount {
   MemoryBudget& budget() const { return shared_->budget; }
   // As params(), except for the seed, which is 0.
   const FilterParams& shared_params() const { return shared_->params; }
-  virtual void PrefetchLines(const KeyHash& hash) const = 0;
+  virtual void PrefetchLines(std::span<const KeyHash> hashes) const = 0;
   // To be called whenever the size of the bits changes.
   void NoteSizeBytes(uint64_t bytes) { beyond_cache_.store(bytes > kCachedBytes, std::memory_order_relaxed); }
 

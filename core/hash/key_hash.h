@@ -24,18 +24,7 @@ KeyHash HashItem(std::string_view item, uint64_t seed);
 // Under any of the hash functions; those without a seed ignore it.
 KeyHash HashItem(HashKind kind, std::string_view item, uint64_t seed);
 // Of each item, in order. The spans have equal lengths.
-//
-// One call in each loop: then a hash goes from the registers that return it to its place as two words. If two calls
-// could be meant, the compiler would put it on the stack as two words and copy it as one vector: a load that has to
-// wait until both words have reached the cache.
-inline void HashItems(HashKind kind, std::span<const std::string_view> items, uint64_t seed,
-                      std::span<KeyHash> hashes) {
-  if (kind == HashKind::kXxh3) {
-    for (size_t i = 0; i < items.size(); ++i) hashes[i] = HashItem(items[i], seed);
-  } else {
-    for (size_t i = 0; i < items.size(); ++i) hashes[i] = HashItem(kind, items[i], seed);
-  }
-}
+void HashItems(HashKind kind, std::span<const std::string_view> items, uint64_t seed, std::span<KeyHash> hashes);
 
 // The high 64 bits of a * b: maps a uniform 64-bit `a` onto [0, b) (Lemire, "Fast Random Integer Generation in an
 // Interval", 2019, section 3), without the bias or the division of a modulus.

@@ -33,10 +33,8 @@ std::unique_ptr<core::Filter> Collect(uint64_t items, double rate) {
   std::vector<KeyHash> hashes(kBatch);
   std::vector<core::AddOutcome> outcomes(kBatch);
   for (uint64_t item = 0; item < items; item += kBatch) {
-    for (size_t i = 0; i < kBatch; ++i) {
-      hashes[i] = HashOfItem(item + i);
-      filter->Prefetch(hashes[i]);
-    }
+    for (size_t i = 0; i < kBatch; ++i) hashes[i] = HashOfItem(item + i);
+    filter->Prefetch(hashes);
     filter->Add(hashes, outcomes);
   }
   return filter;
@@ -85,10 +83,8 @@ void LookUp(benchmark::State& state, const core::Filter& filter, uint64_t first,
   uint64_t found = 0;
   uint64_t asked = 0;
   for (auto _ : state) {
-    for (KeyHash& hash : hashes) {
-      hash = HashOfItem(first + random() % range);
-      filter.Prefetch(hash);
-    }
+    for (KeyHash& hash : hashes) hash = HashOfItem(first + random() % range);
+    filter.Prefetch(hashes);
     filter.MayContain(hashes, present);
     for (const uint8_t yes : present) found += yes;
     asked += kBatch;

@@ -75,7 +75,7 @@ double TimeAdding(core::Filter& filter, uint64_t items) {
   std::array<core::AddOutcome, kBatch> outcomes;
   bool refused = false;
   const double ns = Time(0, items, [&](std::span<const KeyHash> hashes) {
-    for (const KeyHash& hash : hashes) filter.Prefetch(hash);
+    filter.Prefetch(hashes);
     const size_t done = filter.Add(hashes, outcomes);
     refused |= done < hashes.size() || outcomes[done - 1] > core::AddOutcome::kAdded;
   });
@@ -94,7 +94,7 @@ Lookups TimeLooking(const core::Filter& filter, uint64_t first, uint64_t count) 
   std::array<uint8_t, kBatch> present;
   uint64_t found = 0;
   const double ns = Time(first, count, [&](std::span<const KeyHash> hashes) {
-    for (const KeyHash& hash : hashes) filter.Prefetch(hash);
+    filter.Prefetch(hashes);
     filter.MayContain(hashes, std::span(present.data(), hashes.size()));
     for (size_t i = 0; i < hashes.size(); ++i) found += present[i];
   });

@@ -36,7 +36,10 @@ class BlockedBloom final : public BitSubFilter {
   static SubFilterShape ShapeFor(uint64_t capacity, double error_rate);
   static bool IsValidShape(const SubFilterShape& shape);
 
-  void Prefetch(const KeyHash& hash) const override { PrefetchLines(array_, hash); }
+  void Prefetch(std::span<const KeyHash> hashes) const override {
+    const BlockArray array = array_;  // a copy: the compiler knows that nothing changes it
+    for (const KeyHash& hash : hashes) PrefetchLines(array, hash);
+  }
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override {
     kernel_.may_contain(array_, hashes.data(), hashes.size(), present.data());
   }

@@ -64,12 +64,14 @@ bool CountingBloom::IsValidShape(const SubFilterShape& shape) {
          shape.bits <= kMaxCounters;
 }
 
-void CountingBloom::Prefetch(const KeyHash& hash) const {
+void CountingBloom::Prefetch(std::span<const KeyHash> hashes) const {
   // An absent item is mostly found out by its first counters: more lines than these would be loaded for nothing.
   constexpr uint32_t kPrefetched = 3;
-  Positions positions(hash, shape().bits);
-  for (uint32_t i = 0; i < std::min(kPrefetched, shape().hash_functions); ++i) {
-    __builtin_prefetch(words() + positions.Next() * counter_bits_ / 64);
+  for (const KeyHash& hash : hashes) {
+    Positions positions(hash, shape().bits);
+    for (uint32_t i = 0; i < std::min(kPrefetched, shape().hash_functions); ++i) {
+      __builtin_prefetch(words() + positions.Next() * counter_bits_ / 64);
+    }
   }
 }
 

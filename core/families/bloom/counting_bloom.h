@@ -42,7 +42,7 @@ class CountingBloom final : public SubFilter {
   static SubFilterShape ShapeFor(uint64_t capacity, double error_rate, uint32_t counter_bits);
   static bool IsValidShape(const SubFilterShape& shape);
 
-  void Prefetch(const KeyHash& hash) const override;
+  void Prefetch(std::span<const KeyHash> hashes) const override;
   // Starts loading all counters of an item that is about to be added.
   void PrefetchAll(const KeyHash& hash) const;
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;

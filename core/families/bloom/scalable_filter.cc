@@ -127,9 +127,9 @@ Status ScalableFilter::Append(std::unique_ptr<SubFilter> sub_filter) {
   return appended;
 }
 
-void ScalableFilter::PrefetchLines(const KeyHash& hash) const {
+void ScalableFilter::PrefetchLines(std::span<const KeyHash> hashes) const {
   for (const SubFilter* sub_filter = chain_.newest(); sub_filter != nullptr; sub_filter = sub_filter->older())
-    sub_filter->Prefetch(hash);
+    sub_filter->Prefetch(hashes);
 }
 
 namespace {

@@ -106,7 +106,7 @@ class ScalableFilter : public Filter {
 
  protected:
   virtual const ChainType& chain_type() const = 0;
-  void PrefetchLines(const KeyHash& hash) const override;
+  void PrefetchLines(std::span<const KeyHash> hashes) const override;
 
   uint64_t united() const {
     return chain_.Sum([](const SubFilter& sub_filter) { return sub_filter.united(); });

@@ -18,12 +18,14 @@ namespace bitsieve::core {
 template <class Places>
 class SpreadBloom : public BitSubFilter {
  public:
-  void Prefetch(const KeyHash& hash) const final {
+  void Prefetch(std::span<const KeyHash> hashes) const final {
     // An absent item is mostly found out by its first bits: more lines than these would be loaded for nothing.
     constexpr uint32_t kPrefetched = 3;
-    Places places(hash, positions_);
-    for (uint32_t i = 0; i < std::min(kPrefetched, shape().hash_functions); ++i) {
-      __builtin_prefetch(words() + places.Next() / 64);
+    for (const KeyHash& hash : hashes) {
+      Places places(hash, positions_);
+      for (uint32_t i = 0; i < std::min(kPrefetched, shape().hash_functions); ++i) {
+        __builtin_prefetch(words() + places.Next() / 64);
+      }
     }
   }
 

@@ -79,7 +79,7 @@ class SubFilter : public ChainMember<SubFilter> {
   const BitMemory& memory() const { return memory_; }
   BitMemory& memory() { return memory_; }
 
-  virtual void Prefetch(const KeyHash& hash) const = 0;
+  virtual void Prefetch(std::span<const KeyHash> hashes) const = 0;
   // present[i] = 1 where hashes[i] is there; other elements are left as they are.
   virtual void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const = 0;
   // The rate of a lookup now, from the fill; nothing if the sub-filter is so small that the formula does not hold.

@@ -64,12 +64,14 @@ CuckooPair CuckooFilter::PairIn(const CuckooTable* table, const CuckooKey& key) 
   return table == nullptr ? CuckooPair() : table->Refine(PairIn(table->older(), key), key);
 }
 
-void CuckooFilter::PrefetchLines(const KeyHash& hash) const {
-  const CuckooKey key = KeyOf(hash);
-  CuckooPair pair;
-  for (const CuckooTable* table = oldest_; table != nullptr; table = table->newer()) {
-    pair = table->Refine(pair, key);
-    table->Prefetch(pair);
+void CuckooFilter::PrefetchLines(std::span<const KeyHash> hashes) const {
+  for (const KeyHash& hash : hashes) {
+    const CuckooKey key = KeyOf(hash);
+    CuckooPair pair;
+    for (const CuckooTable* table = oldest_; table != nullptr; table = table->newer()) {
+      pair = table->Refine(pair, key);
+      table->Prefetch(pair);
+    }
   }
 }
 

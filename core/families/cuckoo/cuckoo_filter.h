@@ -69,7 +69,7 @@ class CuckooFilter final : public Filter {
   static uint64_t OverheadBytes();
 
  protected:
-  void PrefetchLines(const KeyHash& hash) const override;
+  void PrefetchLines(std::span<const KeyHash> hashes) const override;
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
       BITSIEVE_REQUIRES(writers());
   void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept override

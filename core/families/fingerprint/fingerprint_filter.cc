@@ -61,8 +61,10 @@ Status FingerprintFilter::Append(std::unique_ptr<FingerprintTable> table) {
   return appended;
 }
 
-void FingerprintFilter::PrefetchLines(const KeyHash& hash) const {
-  for (const FingerprintTable* table = chain_.newest(); table != nullptr; table = table->older()) table->Prefetch(hash);
+void FingerprintFilter::PrefetchLines(std::span<const KeyHash> hashes) const {
+  for (const FingerprintTable* table = chain_.newest(); table != nullptr; table = table->older()) {
+    for (const KeyHash& hash : hashes) table->Prefetch(hash);
+  }
 }
 
 bool FingerprintFilter::SomeTableHolds(const KeyHash& hash) const {

@@ -51,7 +51,7 @@ class FingerprintFilter final : public Filter {
   static uint64_t OverheadBytes();
 
  protected:
-  void PrefetchLines(const KeyHash& hash) const override;
+  void PrefetchLines(std::span<const KeyHash> hashes) const override;
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
       BITSIEVE_REQUIRES(writers());
   std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());

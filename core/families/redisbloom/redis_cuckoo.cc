@@ -87,11 +87,12 @@ bool RedisCuckoo::Contains(const CuckooFingerprint& fingerprint) const {
   return chain_.Holds([&fingerprint](const RedisCuckooTable& table) { return table.Contains(fingerprint); });
 }
 
-void RedisCuckoo::PrefetchLines(const KeyHash& hash) const {
+void RedisCuckoo::PrefetchLines(std::span<const KeyHash> hashes) const {
   constexpr int kMost = 32;  // of very many sub-filters the others may never be looked at
-  const CuckooFingerprint fingerprint = RedisCuckooTable::FingerprintOf(hash);
   const RedisCuckooTable* table = chain_.newest();
-  for (int i = 0; table != nullptr && i < kMost; table = table->older(), ++i) table->Prefetch(fingerprint);
+  for (int i = 0; table != nullptr && i < kMost; table = table->older(), ++i) {
+    for (const KeyHash& hash : hashes) table->Prefetch(RedisCuckooTable::FingerprintOf(hash));
+  }
 }
 
 void RedisCuckoo::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {

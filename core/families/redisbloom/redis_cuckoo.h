@@ -118,7 +118,7 @@ class RedisCuckoo final : public Filter {
   uint64_t filters() const { return chain_.size(); }
 
  protected:
-  void PrefetchLines(const KeyHash& hash) const override;
+  void PrefetchLines(std::span<const KeyHash> hashes) const override;
   // kPresent of an item that looked present: it has one fingerprint more. A full filter is kFull for all items, since
   // each addition needs room.
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override

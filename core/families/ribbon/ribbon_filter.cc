@@ -197,7 +197,10 @@ void RibbonFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t
   BestRibbonKernel().may_contain(table(), hashes.data(), hashes.size(), present.data());
 }
 
-void RibbonFilter::PrefetchLines(const KeyHash& hash) const { PrefetchWindow(table(), hash); }
+void RibbonFilter::PrefetchLines(std::span<const KeyHash> hashes) const {
+  const RibbonTable& own = table();
+  for (const KeyHash& hash : hashes) PrefetchWindow(own, hash);
+}
 
 size_t RibbonFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   std::fill_n(outcomes.begin(), hashes.size(), AddOutcome::kFrozen);

@@ -46,7 +46,7 @@ class RibbonFilter final : public Filter {
   std::optional<double> EstimatedErrorRate() const override;
 
  protected:
-  void PrefetchLines(const KeyHash& hash) const override;
+  void PrefetchLines(std::span<const KeyHash> hashes) const override;
   // kFrozen for every item.
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
       BITSIEVE_REQUIRES(writers());

@@ -37,7 +37,9 @@ void RibbonStaging::MayContain(std::span<const KeyHash> hashes, std::span<uint8_
   for (size_t i = 0; i < hashes.size(); ++i) present[i] = hashes_->Contains(RibbonKey(hashes[i])) ? 1 : 0;
 }
 
-void RibbonStaging::PrefetchLines(const KeyHash& hash) const { hashes_->Prefetch(RibbonKey(hash)); }
+void RibbonStaging::PrefetchLines(std::span<const KeyHash> hashes) const {
+  for (const KeyHash& hash : hashes) hashes_->Prefetch(RibbonKey(hash));
+}
 
 size_t RibbonStaging::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   size_t done = 0;

@@ -50,7 +50,7 @@ class RibbonStaging final : public Filter {
   Result<std::unique_ptr<Filter>> Build(MemoryBudget& budget, const std::function<bool()>& keep_going);
 
  protected:
-  void PrefetchLines(const KeyHash& hash) const override;
+  void PrefetchLines(std::span<const KeyHash> hashes) const override;
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
       BITSIEVE_REQUIRES(writers());
   std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());

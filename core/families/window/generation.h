@@ -29,7 +29,7 @@ class Generation {
   // All that Make takes from the budget.
   static uint64_t TotalBytes(const SubFilterShape& shape);
 
-  void Prefetch(const KeyHash& hash) const { bits_.Prefetch(hash); }
+  void Prefetch(std::span<const KeyHash> hashes) const { bits_.Prefetch(hashes); }
   // As SubFilter::MayContain.
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const;
   // As SubFilter::Add.

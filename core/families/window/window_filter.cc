@@ -85,9 +85,9 @@ bool WindowFilter::IsRemembered(const Generation& generation, uint64_t now) cons
   return generation.last_ms.load(std::memory_order_relaxed) + WindowOf(shared_params()).duration_ms >= now;
 }
 
-void WindowFilter::PrefetchLines(const KeyHash& hash) const {
+void WindowFilter::PrefetchLines(std::span<const KeyHash> hashes) const {
   for (const std::unique_ptr<Generation>& each : generations()) {
-    if (each->sequence.load(std::memory_order_relaxed) != 0) each->Prefetch(hash);
+    if (each->sequence.load(std::memory_order_relaxed) != 0) each->Prefetch(hashes);
   }
 }
 

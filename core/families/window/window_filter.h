@@ -63,7 +63,7 @@ class WindowFilter final : public Filter {
   std::optional<double> EstimatedErrorRate() const override;
 
  protected:
-  void PrefetchLines(const KeyHash& hash) const override;
+  void PrefetchLines(std::span<const KeyHash> hashes) const override;
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
       BITSIEVE_REQUIRES(writers());
   std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());
