@@ -1,9 +1,11 @@
 """Servers to measure, and load for them: what the benches of scripts/bench share."""
 
+import functools
 import os
 import shutil
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -66,6 +68,20 @@ class Server:
         tasks = Path(f"/proc/{self.process.pid}/task")
         return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks.iterdir())
 
+    @functools.cached_property
+    def connecting_ns(self):
+        """CPU time of opening and closing all connections of a load."""
+        return statistics.median(self.connect_and_close() for _ in range(9))
+
+    def connect_and_close(self):
+        before = self.cpu_ns()
+        connections = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(CONNECTIONS)]
+        time.sleep(0.02)
+        for connection in connections:
+            connection.close()
+        time.sleep(0.02)
+        return self.cpu_ns() - before
+
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
@@ -77,7 +93,7 @@ class Server:
 
 
 class Workload:
-    """One command at one pipeline depth, run many times."""
+    """One command at one pipeline depth, run many times; before each run before() is called."""
 
     def __init__(self, server, label, command, pipeline, keys=1_000_000, items=1, before=None):
         self.server, self.label, self.command, self.pipeline = server, label, command, pipeline
@@ -86,13 +102,14 @@ class Workload:
 
     def run(self, operations):
         if self.before:
-            self.server.ask(*self.before)
+            self.before()
         self.server.ask(*[part.replace("__rand_int__", "000000000001") for part in self.command])
         commands = max(operations // self.items, CONNECTIONS * self.pipeline)
         cpu_before, begin = self.server.cpu_ns(), time.monotonic()
         load(self.server, self.command, commands, self.pipeline, self.keys, pinned=True)
         seconds = time.monotonic() - begin
-        self.cpu.append((self.server.cpu_ns() - cpu_before) / (commands * self.items))
+        cpu = self.server.cpu_ns() - cpu_before - self.server.connecting_ns
+        self.cpu.append(cpu / (commands * self.items))
         self.rate.append(commands * self.items / seconds)
 
 
@@ -122,13 +139,13 @@ def start_redis(*options):
         "redis-server", "--port", str(port), "--dir", directory, "--save", "", *options])
 
 
-def make_filter(server, name, capacity, error_rate):
-    server.ask("BF.RESERVE", name, error_rate, str(capacity))
+def make_filter(server, name, capacity, error_rate, *options):
+    server.ask("BF.RESERVE", name, error_rate, str(capacity), *options)
 
 
-def fill(server, name, items, keys):
-    """Adds `items` random ones of `keys`, from both cores."""
-    command = ["BF.MADD", name] + [KEY] * ITEMS_PER_COMMAND
+def fill(server, command, items, keys):
+    """Adds `items` random ones of `keys`, from both cores. The command takes any number of items at its end."""
+    command = command + [KEY] * ITEMS_PER_COMMAND
     load(server, command, items // ITEMS_PER_COMMAND, MULTI_PIPELINE, keys, pinned=False)
 
 
