@@ -67,12 +67,15 @@ def settings_of(switch, policy):
 
 
 def compare_logs(binary, rounds, operations):
+    def clear(server):
+        return lambda: server.ask("BF.CLEAR", "f")
+
     def add(server):
-        return Workload(server, "BF.ADD -P 64", ["BF.ADD", "f", KEY], 64, KEYS, before=lambda: server.ask("BF.CLEAR", "f"))
+        return Workload(server, "BF.ADD -P 64", ["BF.ADD", "f", KEY], 64, KEYS, before=clear(server))
 
     def add_many(server):
         return Workload(server, "BF.MADD 100", ["BF.MADD", "f"] + [KEY] * ITEMS_PER_COMMAND, MULTI_PIPELINE, KEYS,
-                        ITEMS_PER_COMMAND, before=lambda: server.ask("BF.CLEAR", "f"))
+                        ITEMS_PER_COMMAND, before=clear(server))
 
     def start(*options):
         server = start_bitsieve(binary, *options)
