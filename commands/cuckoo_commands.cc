@@ -121,13 +121,14 @@ void WriteAllInserted(CommandContext& context, std::span<const AddOutcome> outco
 
 template <Presence presence>
 void InsertItems(CommandContext& context, RedisCuckoo& cuckoo, Arguments items) {
+  constexpr size_t kChunk = core::ChangeListener::kMaxHashes;
   constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
   HashChunk hashes;
-  std::array<AddOutcome, kItemChunk> outcomes;
+  std::array<AddOutcome, kChunk> outcomes;
   AddNotice notice(context, cuckoo, false);
   context.reply.ArrayHeader(items.size());
-  for (size_t done = 0; done < items.size(); done += kItemChunk) {
-    const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
+  for (size_t done = 0; done < items.size(); done += kChunk) {
+    const Arguments chunk = items.subspan(done, std::min(kChunk, items.size() - done));
     const std::span written(outcomes.data(), chunk.size());
     context.AwaitImage(cuckoo);
     cuckoo.Insert(HashItems(cuckoo, chunk, hashes), presence, kNoLimit, written);

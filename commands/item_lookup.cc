@@ -6,7 +6,7 @@ namespace bitsieve::commands {
 
 namespace {
 
-static_assert(kItemChunk <= kMaxRun);
+static_assert(kMaxRun <= kItemChunk);
 
 // The item that is argument 2. Of no filter any hash will do.
 core::KeyHash HashOfItem(const CommandContext& context, const core::Filter* filter) {
@@ -32,7 +32,7 @@ bool WriteAdded(CommandContext& context, std::span<const core::AddOutcome> outco
 }
 
 void WritePresence(CommandContext& context, const core::Filter* filter, std::span<const core::KeyHash> hashes) {
-  std::array<uint8_t, kMaxRun> room;
+  std::array<uint8_t, kItemChunk> room;
   const std::span present(room.data(), hashes.size());
   if (filter != nullptr) {
     filter->MayContain(hashes, present);
@@ -46,7 +46,7 @@ void WritePresence(CommandContext& context, const core::Filter* filter, std::spa
 }
 
 void WriteCounts(CommandContext& context, const core::Filter* filter, std::span<const core::KeyHash> hashes) {
-  std::array<uint64_t, kMaxRun> room{};
+  std::array<uint64_t, kItemChunk> room{};
   const std::span counts(room.data(), hashes.size());
   if (filter != nullptr) filter->Count(hashes, counts);
   for (const uint64_t each : counts) context.reply.Integer(static_cast<int64_t>(each));

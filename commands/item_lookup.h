@@ -11,8 +11,9 @@
 
 namespace bitsieve::commands {
 
-// Items hashed and prefetched together within one command: as many cache misses overlap as the processor can hold.
-inline constexpr size_t kItemChunk = 64;
+// Items of one command that are hashed, prefetched, and looked up or added together: more than the processor can have
+// cache misses under way, and all items of most commands, so that these take the lock of a filter's writers once.
+inline constexpr size_t kItemChunk = 128;
 using HashChunk = std::array<core::KeyHash, kItemChunk>;
 
 // Hashes items into `room`, which has a place for each, and starts loading what they will touch.
@@ -36,7 +37,7 @@ inline void WriteOutcomes(CommandContext& context, std::span<const core::AddOutc
 
 // Each of the following takes null for a filter that holds nothing, and replies as of an empty one.
 
-// One reply a hash, of at most kMaxRun.
+// One reply a hash, of at most kItemChunk.
 void WritePresence(CommandContext& context, const core::Filter* filter, std::span<const core::KeyHash> hashes);
 void WriteCounts(CommandContext& context, const core::Filter* filter, std::span<const core::KeyHash> hashes);
 

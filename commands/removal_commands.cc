@@ -17,7 +17,7 @@ using core::KeyHash;
 
 // Returns how many were removed.
 size_t Remove(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
-  std::array<uint8_t, kMaxRun> removed;
+  std::array<uint8_t, kItemChunk> removed;
   const std::span written(removed.data(), filter.Remove(hashes, std::span(removed.data(), hashes.size())));
   context.reply.Booleans(written);
   for (size_t i = written.size(); i < hashes.size(); ++i) context.Error(wire::kOutOfMemory);

@@ -92,9 +92,9 @@ class RedisCuckoo final : public Filter {
     kReported,  // what is there is kPresent, and added once more
     kSkipped,   // what is there is kPresent, and not added again
   };
-  // Adds in order, and goes on after refusals, but stops before the first item that would find `most_filters`
-  // sub-filters or more. Returns how many outcomes it wrote. Fingerprints that were added are reported to the listener,
-  // as if by Add.
+  // Adds at most ChangeListener::kMaxHashes in order, and goes on after refusals, but stops before the first item that
+  // would find `most_filters` sub-filters or more. Returns how many outcomes it wrote. Fingerprints that were added are
+  // reported to the listener, as if by Add.
   size_t Insert(std::span<const KeyHash> hashes, Presence presence, uint64_t most_filters,
                 std::span<AddOutcome> outcomes);
   // Moves as many fingerprints as it can to older sub-filters. This is not reported to the listener: adding and
