@@ -41,6 +41,7 @@
 #include <utility>
 #include <vector>
 
+#include "commands/item_lookup.h"
 #include "core/base/spin_lock.h"
 #include "core/families/bloom/bloom_types.h"
 #include "core/filter/filter_factory.h"
@@ -57,8 +58,8 @@ constexpr uint64_t kItems = 1'000'000;
 constexpr uint64_t kItemsOfMany = 10'000;
 constexpr size_t kMany = 1000;
 constexpr size_t kStripes = 4;
-constexpr size_t kBatch = 100;  // items of a command
-constexpr size_t kChunk = 64;   // of them in a call, as commands are cut
+constexpr size_t kBatch = 100;                   // items of a command
+constexpr size_t kChunk = commands::kItemChunk;  // of them in a call, as commands are cut
 constexpr Nanoseconds kLate = 1'000'000;
 
 Nanoseconds Now() {
