@@ -12,7 +12,7 @@
 // four parts of one, each with a lock of its own, and each batch is divided among them. --busy adds threads that only
 // compute, so that the holder of a lock is put to sleep by others than those that wait for it.
 //
-// Medians of the rounds:
+// Medians of the rounds, in each of which every line is measured once:
 //   items/s   of all threads
 //   cores     that the process had: fewer than both threads and cores means that others had them, or that threads slept
 //   call      nanoseconds of one call of Add or MayContain, waiting included
@@ -395,11 +395,7 @@ std::vector<Workload> WorkloadsOf(const Settings& settings) {
           {.name = "no rest, 100, 4 stripes", .filters = kStripes, .striped = true}};
 }
 
-// Returns items per second.
-double MeasureAndPrint(const Settings& settings, const Workload& workload, unsigned threads) {
-  std::vector<Figures> rounds;
-  for (int round = 0; round < settings.rounds; ++round) rounds.push_back(Measure(settings, workload, threads));
-  const Figures figures = MediansOf(rounds);
+void Print(const Workload& workload, unsigned threads, const Figures& figures) {
   const auto us = [](Nanoseconds ns) { return static_cast<double>(ns) / 1e3; };
   std::printf("| %-26s | %u | %6.2f | %4.2f | %7.0f | ", workload.name.c_str(), threads, figures.items_per_second / 1e6,
               figures.cores, figures.call_ns);
@@ -410,8 +406,6 @@ double MeasureAndPrint(const Settings& settings, const Workload& workload, unsig
     std::printf("      |       | %6.0f |       ", us(figures.longest_call));
   }
   std::printf(" | %5.1f |\n", figures.late_per_second);
-  std::fflush(stdout);
-  return figures.items_per_second;
 }
 
 void PrintHead() {
@@ -444,10 +438,21 @@ int Run(int argc, char** argv) {
   app.add_option("--busy", settings.busy, "threads that compute beside the loops");
   CLI11_PARSE(app, argc, argv);
   PrintHead();
+  const std::vector<Workload> workloads = WorkloadsOf(settings);
+  std::map<std::pair<std::string, unsigned>, std::vector<Figures>> measured;
+  for (int round = 0; round < settings.rounds; ++round) {
+    for (const Workload& workload : workloads) {
+      for (const unsigned threads : settings.threads) {
+        measured[{workload.name, threads}].push_back(Measure(settings, workload, threads));
+      }
+    }
+  }
   Rates rates;
-  for (const Workload& workload : WorkloadsOf(settings)) {
+  for (const Workload& workload : workloads) {
     for (const unsigned threads : settings.threads) {
-      rates[{workload.name, threads}] = MeasureAndPrint(settings, workload, threads);
+      const Figures figures = MediansOf(measured[{workload.name, threads}]);
+      Print(workload, threads, figures);
+      rates[{workload.name, threads}] = figures.items_per_second;
     }
   }
   std::printf("\n");
