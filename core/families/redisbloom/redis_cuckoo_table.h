@@ -98,8 +98,8 @@ class RedisCuckooTable : public ChainMember<RedisCuckooTable> {
   uint64_t Find(const CuckooFingerprint& place, uint8_t fingerprint) const {
     return FindInBucket(SlotOf(place.first), fingerprint, FindInBucket(SlotOf(place.second), fingerprint, kNoSlot));
   }
-  // Whether a byte of either bucket, each a word, is the fingerprint. A byte is 0 if taking 1 from it borrows from beyond
-  // its own top bit (Warren, "Hacker's Delight", section 6-1).
+  // Whether a byte of either bucket, each a word, is the fingerprint. Some byte is 0 exactly if taking 1 from each
+  // borrows into the top bit of one that was clear (Warren, "Hacker's Delight", section 6-1).
   template <class Word>
   bool EitherWordHas(const CuckooFingerprint& place) const {
     constexpr Word kOnes = static_cast<Word>(~Word{0}) / 0xFF;
