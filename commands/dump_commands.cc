@@ -157,7 +157,7 @@ void BeginLoad(CommandContext& context, LoadFormat format, uint64_t cursor) {
   if (!overhead.held()) return context.Error(wire::kOutOfMemory);
   auto load = std::make_unique<PendingLoad>(PendingLoad{format, std::move(overhead), nullptr});
   if (format == LoadFormat::kRedisBloom) {
-    auto decoder = core::OpenRedisBloom(data, memory);
+    auto decoder = core::OpenRedisBloom(data, core::ItemCounts::kChecked, memory);
     if (!decoder) return RefuseBytes(context, format, decoder.error());
     load->decoder = std::move(*decoder);
     return TakeIn(context, std::move(load), "", cursor);

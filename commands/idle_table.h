@@ -32,8 +32,12 @@ class IdleTable {
   static constexpr Duration kPatience{60'000};
   static constexpr Duration kMoment{1'000};
 
-  explicit IdleTable(size_t most = kMost, Duration patience = kPatience, Duration moment = kMoment)
-      : most_(most), patience_(patience), moment_(moment) {
+  // `bury`, if given, destroys what was abandoned, on the table's thread: for values that a host's other threads must
+  // not meet in the middle of their end.
+  using Bury = void (*)(std::unique_ptr<Value> abandoned);
+
+  explicit IdleTable(size_t most = kMost, Duration patience = kPatience, Duration moment = kMoment, Bury bury = nullptr)
+      : most_(most), patience_(patience), moment_(moment), bury_(bury) {
     entries_.reserve(most_);
   }
   IdleTable(const IdleTable&) = delete;
@@ -133,6 +137,7 @@ class IdleTable {
       while (!stopping_ && wake_.WaitUntil(mutex_, until)) continue;
       std::unique_ptr<Value> dying = TakeAbandoned();
       const core::UnlockGuard unlocked(mutex_);
+      if (bury_ != nullptr && dying != nullptr) bury_(std::move(dying));
       dying.reset();
     }
   }
@@ -140,6 +145,7 @@ class IdleTable {
   const size_t most_;
   const Duration patience_;
   const Duration moment_;
+  const Bury bury_;
   mutable core::Mutex mutex_;
   core::ConditionVariable wake_;
   Map entries_ BITSIEVE_GUARDED_BY(mutex_);

@@ -51,14 +51,17 @@ void FilterDecoder::Put(uint64_t offset, std::span<const std::byte> bytes) {
 }
 
 Result<std::unique_ptr<Filter>> CloneFilter(const Filter& filter, MemoryBudget& budget, const Clock& clock) {
+  return CloneFilter(*filter.Capture(), budget, clock);
+}
+
+Result<std::unique_ptr<Filter>> CloneFilter(FilterImage& image, MemoryBudget& budget, const Clock& clock) {
   constexpr uint64_t kChunkBytes = 256 * 1024;
-  const std::unique_ptr<FilterImage> image = filter.Capture();
-  Result<std::unique_ptr<FilterDecoder>> decoder = FilterDecoder::Open(image->header(), budget, clock);
+  Result<std::unique_ptr<FilterDecoder>> decoder = FilterDecoder::Open(image.header(), budget, clock);
   if (!decoder) return tl::unexpected(std::move(decoder).error());
-  std::vector<std::byte> chunk(std::min(kChunkBytes, image->body_bytes()));
-  for (uint64_t done = 0; done < image->body_bytes(); done += chunk.size()) {
-    chunk.resize(std::min<uint64_t>(chunk.size(), image->body_bytes() - done));
-    if (Status status = image->Read(done, chunk); !status) return tl::unexpected(std::move(status).error());
+  std::vector<std::byte> chunk(std::min(kChunkBytes, image.body_bytes()));
+  for (uint64_t done = 0; done < image.body_bytes(); done += chunk.size()) {
+    chunk.resize(std::min<uint64_t>(chunk.size(), image.body_bytes() - done));
+    if (Status status = image.Read(done, chunk); !status) return tl::unexpected(std::move(status).error());
     if (Status status = (*decoder)->Append(chunk); !status) return tl::unexpected(std::move(status).error());
   }
   return (*decoder)->Finish();

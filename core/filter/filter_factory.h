@@ -22,6 +22,9 @@ Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBud
 // An independent filter, exactly as `filter` is at some moment of the call. kOutOfMemory if the budget refuses it.
 Result<std::unique_ptr<Filter>> CloneFilter(const Filter& filter, MemoryBudget& budget, const Clock& clock);
 
+// The same of a moment that has passed: when `image`, of which nothing was read, was captured.
+Result<std::unique_ptr<Filter>> CloneFilter(FilterImage& image, MemoryBudget& budget, const Clock& clock);
+
 // The filter of a whole image. kCorrupt, kUnsupported or kOutOfMemory. Budget and clock as MakeFilter's.
 Result<std::unique_ptr<Filter>> DecodeFilter(std::string_view header, std::span<const std::byte> body,
                                              MemoryBudget& budget, const Clock& clock);

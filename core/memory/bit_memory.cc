@@ -1,5 +1,6 @@
 #include "core/memory/bit_memory.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <utility>
@@ -55,6 +56,17 @@ Result<BitMemory> BitMemory::Allocate(uint64_t bytes, MemoryBudget& budget) {
 void BitMemory::KeepForImages(uint64_t offset) noexcept {
   for (MemoryImage* image = images_; image != nullptr; image = image->next_) {
     image->Keep(offset / MemoryImage::kChunkBytes);
+  }
+}
+
+void BitMemory::CopyIn(uint64_t offset, std::span<const std::byte> bytes) {
+  assert(offset + bytes.size() <= size_bytes());
+  for (size_t done = 0; done < bytes.size();) {
+    BeforeWrite(offset + done);
+    const uint64_t chunk_end =
+        (offset + done) / MemoryImage::kChunkBytes * MemoryImage::kChunkBytes + MemoryImage::kChunkBytes;
+    const size_t until = std::min<uint64_t>(bytes.size(), chunk_end - offset);
+    for (; done < until; ++done) __atomic_store_n(data_ + offset + done, bytes[done], __ATOMIC_RELEASE);
   }
 }
 

@@ -34,6 +34,10 @@ class BitMemory {
   // Copies while other threads may be changing words: each word is one that was there.
   void CopyOut(uint64_t offset, std::span<std::byte> out) const;
 
+  // Puts bytes in place while other threads may be reading: of each byte they see the old one or the new one. Under the
+  // lock that opening an image excludes.
+  void CopyIn(uint64_t offset, std::span<const std::byte> bytes);
+
   // Under the lock that opening an image excludes.
   bool has_images() const { return images_ != nullptr; }
   // Called by a writer, under the lock that opening an image excludes, before it changes the word at `offset`.

@@ -3,27 +3,14 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "commands/command.h"
+#include "commands/command_syntax.h"
 #include "protocol/reply_writer.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {
-
-// One argument of a command as COMMAND DOCS reports it; read off a row's syntax.
-struct ArgumentDoc {
-  std::string name;
-  std::string_view type;  // "key", "string", "pure-token", "oneof" or "block"
-  std::string token;      // the literal that goes before it, if any
-  bool optional = false;
-  bool multiple = false;
-  std::vector<ArgumentDoc> arguments = {};  // of oneof and block
-};
-
-std::vector<ArgumentDoc> ParseSyntax(std::string_view syntax);
 
 struct GroupDoc {
   CommandGroup group;

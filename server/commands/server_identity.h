@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "commands/module_identity.h"
 #include "protocol/reply_writer.h"
 
 namespace bitsieve::server {
@@ -12,18 +13,15 @@ inline constexpr std::string_view kServerName = "bitsieve";
 inline constexpr std::string_view kServerVersion = BITSIEVE_VERSION;
 // The Redis whose commands and replies are followed; clients choose features by it.
 inline constexpr std::string_view kRedisVersion = "7.4.0";
-// The RedisBloom whose commands and replies are followed: 2.8.12.
-inline constexpr std::string_view kModuleName = "bf";
-inline constexpr int64_t kModuleVersion = 20812;
 
 // The modules that clients look for before they use BF.*: one, named like RedisBloom.
 inline void WriteModuleList(protocol::ReplyWriter& reply) {
   reply.ArrayHeader(1);
   reply.MapHeader(4);
   reply.BulkString("name");
-  reply.BulkString(kModuleName);
+  reply.BulkString(commands::kModuleName);
   reply.BulkString("ver");
-  reply.Integer(kModuleVersion);
+  reply.Integer(commands::kModuleVersion);
   reply.BulkString("path");
   reply.BulkString("");
   reply.BulkString("args");

@@ -107,7 +107,8 @@ class ChainDecoder final : public PartsDecoder {
       return CorruptBody("bits after the last one of a sub-filter are set");
     }
     // Every item set at least one bit that was clear; but repeated ones of counters, which it counts, too.
-    if (!sub_filter.shape().layout->counters && header_.sub_filters[part].items > set_bits) {
+    const bool checked = header_.counts == ItemCounts::kChecked && !sub_filter.shape().layout->counters;
+    if (checked && header_.sub_filters[part].items > set_bits) {
       return CorruptBody("a sub-filter has fewer bits set than items");
     }
     sub_filter.Restore(header_.sub_filters[part].items, set_bits);

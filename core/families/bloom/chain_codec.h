@@ -18,9 +18,16 @@ namespace bitsieve::core {
 
 inline constexpr uint32_t kMaxSubFilters = 4096;
 
+// What is held against the number of items that a header gives for a sub-filter.
+enum class ItemCounts : uint8_t {
+  kChecked,  // its capacity and its bits: a count that they contradict is damage
+  kDrifted,  // nothing: RedisBloom's own may be wrong, and it keeps filters whose bits have not all arrived
+};
+
 struct ChainHeader {
   const ChainType& type;
   FilterParams params;
+  ItemCounts counts = ItemCounts::kChecked;
   std::vector<SubFilterRecord> sub_filters = {};  // oldest first
   std::vector<KeyHash> hashes = {};               // of its items, if it has no sub-filters
 

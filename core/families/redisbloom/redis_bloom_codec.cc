@@ -68,7 +68,7 @@ bool GetBits(uint64_t bytes, uint64_t stated, bool old, SubFilterShape& shape) {
   return old && shape.log2_positions != 0 && (stated == 0 || stated == uint64_t{1} << shape.log2_positions);
 }
 
-Result<SubFilterRecord> GetSubFilter(ByteReader& in, bool old, const std::string& which) {
+Result<SubFilterRecord> GetSubFilter(ByteReader& in, bool old, ItemCounts counts, const std::string& which) {
   SubFilterRecord sub_filter{};
   sub_filter.shape.layout = &kRedisBloomLayout;
   const auto bytes = in.Get<uint64_t>();
@@ -83,17 +83,18 @@ Result<SubFilterRecord> GetSubFilter(ByteReader& in, bool old, const std::string
   if (!GetBits(bytes, bits, old, sub_filter.shape))
     return Corrupt(kSource, "bits and bytes of " + which + " do not fit");
   if (!IsValid(sub_filter.shape)) return Corrupt(kSource, "the shape of " + which + " is impossible");
-  if (sub_filter.items > sub_filter.shape.capacity) return Corrupt(kSource, which + " holds more than it can");
+  const uint64_t most = counts == ItemCounts::kChecked ? sub_filter.shape.capacity : RedisBloom::kMaxEntries;
+  if (sub_filter.items > most) return Corrupt(kSource, which + " holds more than it can");
   return sub_filter;
 }
 
-Result<std::vector<SubFilterRecord>> GetSubFilters(ByteReader& in, const Fields& fields) {
+Result<std::vector<SubFilterRecord>> GetSubFilters(ByteReader& in, const Fields& fields, ItemCounts counts) {
   std::vector<SubFilterRecord> sub_filters;
   uint64_t items = 0;
   uint64_t bytes = 0;
   uint64_t probes = 0;
   for (uint32_t i = 0; i < fields.sub_filters; ++i) {
-    const Result<SubFilterRecord> sub_filter = GetSubFilter(in, fields.old, "filter " + std::to_string(i));
+    const Result<SubFilterRecord> sub_filter = GetSubFilter(in, fields.old, counts, "filter " + std::to_string(i));
     if (!sub_filter) return tl::unexpected(sub_filter.error());
     bytes += sub_filter->shape.BodyBytes();
     probes += sub_filter->shape.hash_functions;
@@ -101,7 +102,8 @@ Result<std::vector<SubFilterRecord>> GetSubFilters(ByteReader& in, const Fields&
     items += sub_filter->items;
     sub_filters.push_back(*sub_filter);
   }
-  if (items != fields.items) return Corrupt(kSource, "the sizes of its filters do not add up to its own");
+  if (counts == ItemCounts::kChecked && items != fields.items)
+    return Corrupt(kSource, "the sizes of its filters do not add up to its own");
   return sub_filters;
 }
 
@@ -144,19 +146,20 @@ std::string EncodeRedisBloomHeader(const FilterParams& params, const std::vector
   return bytes;
 }
 
-Result<ChainHeader> DecodeRedisBloomHeader(std::string_view bytes) {
+Result<ChainHeader> DecodeRedisBloomHeader(std::string_view bytes, ItemCounts counts) {
   ByteReader in(bytes);
   const Result<Fields> fields = GetFields(in, bytes.size());
   if (!fields) return tl::unexpected(fields.error());
-  Result<std::vector<SubFilterRecord>> sub_filters = GetSubFilters(in, *fields);
+  Result<std::vector<SubFilterRecord>> sub_filters = GetSubFilters(in, *fields, counts);
   if (!sub_filters) return tl::unexpected(sub_filters.error());
   const FilterParams params = ParamsOf(*fields, sub_filters->front().shape);
   if (const Status status = Validate(params); !status) return Corrupt(kSource, status.error().message);
-  return ChainHeader{kRedisBloomChain, params, std::move(*sub_filters)};
+  return ChainHeader{kRedisBloomChain, params, counts, std::move(*sub_filters)};
 }
 
-Result<std::unique_ptr<FilterDecoder>> OpenRedisBloom(std::string_view header_bytes, MemoryBudget& budget) {
-  Result<ChainHeader> header = DecodeRedisBloomHeader(header_bytes);
+Result<std::unique_ptr<FilterDecoder>> OpenRedisBloom(std::string_view header_bytes, ItemCounts counts,
+                                                      MemoryBudget& budget) {
+  Result<ChainHeader> header = DecodeRedisBloomHeader(header_bytes, counts);
   if (!header) return tl::unexpected(std::move(header).error());
   return OpenChain(std::move(*header), budget);
 }

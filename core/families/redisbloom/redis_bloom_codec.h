@@ -14,8 +14,8 @@ namespace bitsieve::core {
 
 std::string EncodeRedisBloomHeader(const FilterParams& params, const std::vector<SubFilterRecord>& sub_filters);
 // kCorrupt names the field. Headers of all versions.
-Result<ChainHeader> DecodeRedisBloomHeader(std::string_view bytes);
+Result<ChainHeader> DecodeRedisBloomHeader(std::string_view bytes, ItemCounts counts);
 // Begins to read a filter whose header is RedisBloom's own; its body is the sub-filters' bytes end to end.
-Result<std::unique_ptr<FilterDecoder>> OpenRedisBloom(std::string_view header, MemoryBudget& budget);
+Result<std::unique_ptr<FilterDecoder>> OpenRedisBloom(std::string_view header, ItemCounts counts, MemoryBudget& budget);
 
 }  // namespace bitsieve::core

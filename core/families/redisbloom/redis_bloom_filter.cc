@@ -1,5 +1,6 @@
 #include "core/families/redisbloom/redis_bloom_filter.h"
 
+#include "core/base/bytes.h"
 #include "core/families/redisbloom/redis_bloom.h"
 #include "core/families/redisbloom/redis_bloom_codec.h"
 #include "core/families/redisbloom/redisbloom_types.h"
@@ -66,6 +67,28 @@ std::string RedisBloomFilter::ReadPiece(uint64_t offset, size_t most) const {
     return piece;
   }
   return {};
+}
+
+bool RedisBloomFilter::WritePiece(uint64_t offset, std::string_view bytes) {
+  bool written = false;
+  const auto write = [&](std::span<SubFilter* const> sub_filters) -> Result<uint64_t> {
+    for (SubFilter* sub_filter : sub_filters) {
+      const uint64_t size = sub_filter->shape().BodyBytes();
+      if (offset >= size) {
+        offset -= size;
+        continue;
+      }
+      if (bytes.size() > size - offset) break;
+      const std::span there = sub_filter->memory().bytes().subspan(offset, bytes.size());
+      const uint64_t before = sub_filter->CountSet(there);
+      sub_filter->memory().CopyIn(offset, AsBytes(bytes));
+      sub_filter->CountChange(0, sub_filter->CountSet(there) - before);
+      written = true;
+      break;
+    }
+    return written ? 1 : 0;
+  };
+  return Unite(write) && written;
 }
 
 std::string RedisBloomFilter::EncodeHeader(const std::vector<SubFilterRecord>& records) const {

@@ -33,6 +33,9 @@ class RedisBloomFilter final : public ScalableFilter {
   // The bytes that begin at `offset` of the sub-filters' bytes end to end, oldest first: at most `most`, and none
   // beyond the end of a sub-filter, as RedisBloom hands them out. None beyond the last.
   std::string ReadPiece(uint64_t offset, size_t most) const;
+  // Puts bytes in place of those that ReadPiece returns from `offset` on, as RedisBloom does when chunks arrive of a
+  // filter that is there. False, and nothing done, if they are not all of one sub-filter.
+  bool WritePiece(uint64_t offset, std::string_view bytes);
 
  private:
   const ChainType& chain_type() const override;

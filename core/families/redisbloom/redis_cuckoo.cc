@@ -7,9 +7,11 @@
 #include <limits>
 #include <new>
 
+#include "core/base/bytes.h"
 #include "core/families/redisbloom/redisbloom_types.h"
 #include "core/filter/image_header.h"
 #include "core/filter/parts_image.h"
+#include "core/memory/count_bits.h"
 
 namespace bitsieve::core {
 
@@ -312,6 +314,31 @@ std::string RedisCuckoo::ReadChunk(uint64_t offset) const {
     break;
   }
   return chunk;
+}
+
+bool RedisCuckoo::WriteChunk(uint64_t offset, std::string_view bytes) {
+  const LockGuard lock(writers());
+  for (const auto& table : chain_.tables()) {
+    if (offset >= table->slots()) {
+      offset -= table->slots();
+      continue;
+    }
+    if (bytes.size() > table->slots() - offset) return false;
+    const std::span there = table->memory().bytes().subspan(offset, bytes.size());
+    const uint64_t before = CountSetFields(there, 8);
+    {
+      const MoveVersion::Move move(version_);
+      table->memory().CopyIn(offset, AsBytes(bytes));
+    }
+    const uint64_t more = CountSetFields(there, 8) - before;  // modulo 2^64
+    table->Restore(table->items() + more);
+    items_.store(ItemCount() + more, std::memory_order_relaxed);
+    NoteRoom(0);
+    BumpChangeCount();
+    NoteChanged();
+    return true;
+  }
+  return false;
 }
 
 uint64_t RedisCuckoo::HeldBytes() const {

@@ -115,6 +115,10 @@ class RedisCuckoo final : public Filter {
   // The bytes of the sub-filters, oldest first, are one body: those from `offset` on, to the end of a sub-filter, at
   // most kChunkBytes; none past the end.
   std::string ReadChunk(uint64_t offset) const;
+  // Puts bytes in place of those that ReadChunk returns from `offset` on, as RedisBloom does when chunks arrive of a
+  // filter that is there; its items are then as many as there are fingerprints. False, and nothing done, if they are
+  // not all of one sub-filter.
+  bool WriteChunk(uint64_t offset, std::string_view bytes);
   uint64_t filters() const { return chain_.size(); }
 
  protected:

@@ -66,8 +66,11 @@ constexpr FilterTypeRow kRedisBloomRow{
     .validate = ValidateRedisBloom,
     .make = [](const FilterParams& params, MemoryBudget& budget,
                const Clock&) { return ScalableFilter::Make(kRedisBloomChain, params, budget); },
-    .open = [](std::string_view fields, MemoryBudget& budget, const Clock&) { return OpenRedisBloom(fields, budget); },
-    .summarize = [](std::string_view fields) { return SummaryOf(DecodeRedisBloomHeader(fields)); },
+    // An image has a checksum: what it holds was so when it was written.
+    .open = [](std::string_view fields, MemoryBudget& budget,
+               const Clock&) { return OpenRedisBloom(fields, ItemCounts::kDrifted, budget); },
+    .summarize =
+        [](std::string_view fields) { return SummaryOf(DecodeRedisBloomHeader(fields, ItemCounts::kDrifted)); },
     .own_chunk =
         [](const Filter& filter, uint64_t cursor, size_t most) {
           const auto& redis_bloom = static_cast<const RedisBloomFilter&>(filter);

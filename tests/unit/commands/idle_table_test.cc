@@ -93,6 +93,18 @@ TEST_F(IdleTableTest, WhatIsLeftAloneDies) {
   }
 }
 
+TEST_F(IdleTableTest, WhatIsLeftAloneIsBuriedByItsHost) {
+  static std::atomic<int> buried{0};
+  IdleTable<Thing> table(2, milliseconds(1), milliseconds(0), [](std::unique_ptr<Thing> thing) {
+    buried += thing->number;
+    thing.reset();
+  });
+  table.Put("a", Make(7));
+  while (buried == 0) std::this_thread::sleep_for(milliseconds(1));
+  while (alive_ != 0) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_EQ(buried, 7);
+}
+
 TEST_F(IdleTableTest, WhatIsUsedStays) {
   IdleTable<Thing> table(8, milliseconds(2'000));
   table.Put("a", Make());

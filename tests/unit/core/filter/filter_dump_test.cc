@@ -150,6 +150,24 @@ TEST_P(FilterDumpTest, MemoryIsAskedFirst) {
   EXPECT_EQ(small.used_bytes(), 0U);
 }
 
+TEST(CloneFilterTest, OfAnImageIsAsOfItsMoment) {
+  MemoryBudget budget;
+  const auto filter = MakeFilter({.capacity = 10'000}, budget, SystemClock());
+  ASSERT_TRUE(filter);
+  const auto add = [&filter](std::string_view item) {
+    const KeyHash hash = (*filter)->HashOf(item);
+    AddOutcome outcome;
+    (*filter)->Add({&hash, 1}, {&outcome, 1});
+  };
+  add("before");
+  const auto image = (*filter)->Capture();
+  const auto then = DumpFilter(**filter);
+  add("after");
+  const auto clone = CloneFilter(*image, budget, SystemClock());
+  ASSERT_TRUE(clone) << clone.error().message;
+  EXPECT_EQ(DumpFilter(**clone).value(), then.value());
+}
+
 TEST(RunningChecksumTest, IsThatOfTheWhole) {
   std::string bytes;
   for (int i = 0; i < 1000; ++i) bytes += static_cast<char>(i * 7);

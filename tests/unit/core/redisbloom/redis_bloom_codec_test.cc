@@ -21,7 +21,7 @@ template <class Change>
 std::string Refusal(Change change) {
   RedisBloomFields fields;
   change(fields);
-  const auto header = DecodeRedisBloomHeader(fields.Encode());
+  const auto header = DecodeRedisBloomHeader(fields.Encode(), ItemCounts::kChecked);
   if (header) return "accepted";
   EXPECT_EQ(header.error().code, ErrorCode::kCorrupt);
   return header.error().message;
@@ -33,13 +33,14 @@ std::string SubFilterRefusal(Change change) {
 
 TEST(RedisBloomHeader, GoodOneIsAccepted) {
   EXPECT_EQ(test::ToHex(RedisBloomFields().Encode()), test::kOneItemHeader);
-  EXPECT_TRUE(DecodeRedisBloomHeader(RedisBloomFields().Encode()));
+  EXPECT_TRUE(DecodeRedisBloomHeader(RedisBloomFields().Encode(), ItemCounts::kChecked));
 }
 
 TEST(RedisBloomHeader, WrongLengthsAreRefused) {
   const std::string good = RedisBloomFields().Encode();
-  for (size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(DecodeRedisBloomHeader(good.substr(0, size)));
-  EXPECT_FALSE(DecodeRedisBloomHeader(good + '\0'));
+  for (size_t size = 0; size < good.size(); ++size)
+    EXPECT_FALSE(DecodeRedisBloomHeader(good.substr(0, size), ItemCounts::kChecked));
+  EXPECT_FALSE(DecodeRedisBloomHeader(good + '\0', ItemCounts::kChecked));
   const std::string refusal = "RedisBloom header: its length does not fit its number of filters";
   EXPECT_EQ(Refusal([](auto& f) { f.sub_filters = 2; }), refusal);
   EXPECT_EQ(Refusal([](auto& f) { f.sub_filter.resize(2); }), refusal);
@@ -110,10 +111,10 @@ TEST(RedisBloomHeader, AllSubFiltersTogetherAreBounded) {
   big.bits = big.bytes * 8;
   big.items = 0;
   RedisBloomFields fields{.items = 0, .sub_filters = 2, .sub_filter = {big, big}};
-  EXPECT_TRUE(DecodeRedisBloomHeader(fields.Encode()));
+  EXPECT_TRUE(DecodeRedisBloomHeader(fields.Encode(), ItemCounts::kChecked));
   fields.sub_filters = 3;
   fields.sub_filter.push_back(big);
-  EXPECT_FALSE(DecodeRedisBloomHeader(fields.Encode()));
+  EXPECT_FALSE(DecodeRedisBloomHeader(fields.Encode(), ItemCounts::kChecked));
 
   // Probes of one lookup.
   RedisBloomSubFilterFields slow;
@@ -124,9 +125,9 @@ TEST(RedisBloomHeader, AllSubFiltersTogetherAreBounded) {
   slow.bits = 65536;
   slow.items = 0;
   fields = {.items = 0, .sub_filters = 1000, .sub_filter = std::vector(1000, slow)};
-  EXPECT_TRUE(DecodeRedisBloomHeader(fields.Encode()));
+  EXPECT_TRUE(DecodeRedisBloomHeader(fields.Encode(), ItemCounts::kChecked));
   fields = {.items = 0, .sub_filters = 2000, .sub_filter = std::vector(2000, slow)};
-  EXPECT_FALSE(DecodeRedisBloomHeader(fields.Encode()));
+  EXPECT_FALSE(DecodeRedisBloomHeader(fields.Encode(), ItemCounts::kChecked));
 }
 
 TEST(RedisBloomHeader, OldOnesAreKnownByTheirLength) {
@@ -135,19 +136,19 @@ TEST(RedisBloomHeader, OldOnesAreKnownByTheirLength) {
   fields.sub_filter[0].n2 = 6;
   for (const uint64_t bits : {0, 64}) {
     fields.sub_filter[0].bits = bits;
-    const auto header = DecodeRedisBloomHeader(fields.EncodeOld());
+    const auto header = DecodeRedisBloomHeader(fields.EncodeOld(), ItemCounts::kChecked);
     ASSERT_TRUE(header) << header.error().message;
     EXPECT_EQ(header->params.expansion, 2U);
     EXPECT_EQ(header->params.hash, HashKind::kRedisBloom32);
     EXPECT_EQ(header->sub_filters[0].shape.bits, 64U);
   }
   fields.sub_filter[0].bits = 0;
-  EXPECT_FALSE(DecodeRedisBloomHeader(fields.Encode())) << "only an old one leaves bits empty";
+  EXPECT_FALSE(DecodeRedisBloomHeader(fields.Encode(), ItemCounts::kChecked)) << "only an old one leaves bits empty";
   fields.sub_filter[0].n2 = 0;
-  EXPECT_FALSE(DecodeRedisBloomHeader(fields.EncodeOld())) << "and then it has positions";
+  EXPECT_FALSE(DecodeRedisBloomHeader(fields.EncodeOld(), ItemCounts::kChecked)) << "and then it has positions";
   fields.sub_filter[0].n2 = 6;
   fields.sub_filter[0].bits = 32;
-  EXPECT_FALSE(DecodeRedisBloomHeader(fields.EncodeOld()));
+  EXPECT_FALSE(DecodeRedisBloomHeader(fields.EncodeOld(), ItemCounts::kChecked));
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ class RedisBloomFilterTest : public testing::Test {
   }
   // From a header and bits, as a client loads them.
   Result<std::unique_ptr<Filter>> Load(const std::string& header, const std::string& bits) {
-    auto decoder = OpenRedisBloom(header, budget_);
+    auto decoder = OpenRedisBloom(header, ItemCounts::kChecked, budget_);
     if (!decoder) return tl::unexpected(decoder.error());
     if (Status status = (*decoder)->Append(AsBytes(bits)); !status) return tl::unexpected(status.error());
     return (*decoder)->Finish();
@@ -295,7 +295,7 @@ TEST_F(RedisBloomFilterTest, MemoryOfAllSubFiltersIsAskedBeforeAny) {
       3,
       {.bytes = 1 << 20, .bits = 1 << 23, .items = 0, .error = 0.05, .bits_per_entry = RedisBloom::BitsPerEntry(0.05)});
   MemoryBudget small(5 << 19);  // two and a half of them
-  const auto decoder = OpenRedisBloom(fields.Encode(), small);
+  const auto decoder = OpenRedisBloom(fields.Encode(), ItemCounts::kChecked, small);
   ASSERT_FALSE(decoder);
   EXPECT_EQ(decoder.error().code, ErrorCode::kOutOfMemory);
   EXPECT_EQ(small.used_bytes(), 0U);
@@ -309,6 +309,54 @@ TEST_F(RedisBloomFilterTest, BitsThatContradictTheHeaderAreRefused) {
   EXPECT_FALSE(Load(fields.Encode(), bits + "x"));
   EXPECT_FALSE(Load(fields.Encode(), std::string(8, '\0')));  // an item, but no bit
   EXPECT_EQ(budget_.used_bytes(), 0U);
+}
+
+TEST_F(RedisBloomFilterTest, ChunksAreWrittenIntoAFilterThatIsThere) {
+  const auto original = Make(0.01, 100);
+  AddNumbers(*original, 450);
+  const std::string bits = BitsOf(*original);
+  auto decoder = OpenRedisBloom(original->Header(), ItemCounts::kDrifted, budget_);
+  ASSERT_TRUE(decoder);
+  ASSERT_TRUE((*decoder)->Append(AsBytes(std::string(bits.size(), '\0'))));
+  const auto loaded = (*decoder)->Finish();
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  auto& filter = static_cast<RedisBloomFilter&>(**loaded);
+  EXPECT_FALSE(Has(filter, "7"));
+  const std::string empty = BitsOf(filter);
+  const auto image = filter.Capture();
+  const uint64_t changes = filter.ChangeCount();
+  for (uint64_t offset = 0; offset < bits.size();) {
+    const std::string piece = original->ReadPiece(offset, 77);
+    ASSERT_TRUE(filter.WritePiece(offset, piece));
+    offset += piece.size();
+  }
+  EXPECT_NE(filter.ChangeCount(), changes);
+  EXPECT_EQ(BitsOf(filter), bits);
+  EXPECT_EQ(filter.Header(), original->Header());
+  EXPECT_EQ(filter.Info().fill_ratio, original->Info().fill_ratio);
+  EXPECT_TRUE(Has(filter, "7"));
+  std::string captured(empty.size(), 'x');
+  ASSERT_TRUE(image->Read(0, std::as_writable_bytes(std::span(captured))));
+  EXPECT_EQ(captured, empty);
+  EXPECT_FALSE(filter.WritePiece(bits.size(), "x"));
+  EXPECT_FALSE(filter.WritePiece(1, bits));  // of two sub-filters
+}
+
+TEST_F(RedisBloomFilterTest, CountsThatDriftedAreKept) {
+  test::RedisBloomFields fields;
+  fields.items = 7;                 // not those of its sub-filter
+  fields.sub_filter[0].items = 11;  // more than its capacity, and than it has bits
+  EXPECT_FALSE(OpenRedisBloom(fields.Encode(), ItemCounts::kChecked, budget_));
+  auto decoder = OpenRedisBloom(fields.Encode(), ItemCounts::kDrifted, budget_);
+  ASSERT_TRUE(decoder) << decoder.error().message;
+  ASSERT_TRUE((*decoder)->Append(AsBytes(test::FromHex(test::kOneItemBits))));
+  const auto filter = (*decoder)->Finish();
+  ASSERT_TRUE(filter) << filter.error().message;
+  EXPECT_EQ((*filter)->ItemCount(), 11U);
+  EXPECT_EQ(Add(**filter, "another"), kAdded);  // it grows
+  const auto restored = CloneFilter(**filter, budget_, SystemClock());
+  ASSERT_TRUE(restored) << restored.error().message;
+  EXPECT_EQ((*restored)->ItemCount(), 12U);
 }
 
 TEST_F(RedisBloomFilterTest, NewIsToldOnceToManyThreads) {

@@ -324,6 +324,30 @@ TEST_F(RedisCuckooTest, ItemsOfADumpAreThoseOfItsBody) {
   EXPECT_LT((*loaded)->ItemCount(), 6U);
 }
 
+TEST_F(RedisCuckooTest, ChunksAreWrittenIntoAFilterThatIsThere) {
+  const auto original = Make(64, 2);
+  AddNumbers(*original, 0, 200);
+  auto decoder = OpenRedisCuckooDump(original->Header(), budget_);
+  ASSERT_TRUE(decoder);
+  const std::string zeros(Joined(*original).size(), '\0');
+  ASSERT_TRUE((*decoder)->Append(std::as_bytes(std::span(zeros))));
+  const auto loaded = (*decoder)->Finish();
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  auto& filter = static_cast<RedisCuckoo&>(**loaded);
+  EXPECT_EQ(filter.ItemCount(), 0U);
+  uint64_t offset = 0;
+  for (const std::string& chunk : Dump(*original)) {
+    ASSERT_TRUE(filter.WriteChunk(offset, chunk));
+    offset += chunk.size();
+  }
+  EXPECT_EQ(Joined(filter), Joined(*original));
+  EXPECT_EQ(filter.ItemCount(), 200U);
+  EXPECT_TRUE(Has(filter, "7"));
+  EXPECT_TRUE(Remove(filter, "7"));
+  EXPECT_FALSE(filter.WriteChunk(offset, "x"));
+  EXPECT_FALSE(filter.WriteChunk(1, Joined(*original)));  // of several sub-filters
+}
+
 // ---- more than 4 Gi slots
 
 TEST(RedisCuckooTableTest, SlotsBeyond32BitsAreOfTheirOwn) {
