@@ -63,9 +63,11 @@ class ServerDied(AssertionError):
 class Server:
     """One server in a directory of its own, on a free port. Options are flags: io_threads=2 is --io-threads 2."""
 
+    find_program = staticmethod(binary)
+
     def __init__(self, **options):
         self.options = {"save_interval": 0, **options}
-        self.program = binary()
+        self.program = self.find_program()
         self.variables = {}  # of its environment
         self.home = tempfile.mkdtemp(prefix="bitsieve-test-")
         self.directory = os.path.join(self.home, "data")

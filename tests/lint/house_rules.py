@@ -16,7 +16,7 @@ MAX_LINES = 500  # the style says "about 400"; beyond this a file surely has two
 VERSIONED_PAGES = ("docker/sidecar.yaml", "docs/upgrading.md")
 
 # Who may include whom: the first prefix that fits the including file decides. A folder without a row is an error.
-EVERYTHING = ["core/", "protocol/", "commands/", "config/", "server/", "cli/", "tests/"]
+EVERYTHING = ["core/", "protocol/", "commands/", "config/", "server/", "module/", "cli/", "tests/"]
 OWN_FOLDER = "{own folder}"  # of the including file
 CORE_FACE = ["core/base/", "core/hash/", "core/memory/", "core/filter/"]
 KEYSPACE = ["commands/keyspace.h", "server/namespace.h", "server/keyspace/"]
@@ -48,6 +48,9 @@ LAYERS = [
     ("server/net/", ["server/net/", "server/dispatch/", "server/namespace.h", "commands/", "protocol/",
                      "core/base/"]),
     ("server/", ["core/", "protocol/", "commands/", "config/", "server/"]),
+    # Options are read off the server's table.
+    ("module/", ["core/", "protocol/", "commands/", "config/option_table.h", "config/option_row.h",
+                 "config/options.h", "module/"]),
     ("cli/", ["core/", "protocol/", "commands/", "config/", "server/", "cli/"]),
     ("tests/", EVERYTHING),
 ]

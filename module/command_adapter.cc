@@ -1,0 +1,337 @@
+#include "module/command_adapter.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "commands/command.h"
+#include "commands/filter_commands.h"
+#include "commands/filter_events.h"
+#include "commands/transfers.h"
+#include "commands/wire_errors.h"
+#include "core/base/out_of_memory.h"
+#include "core/base/roll_back.h"
+#include "core/families/window/window_type.h"
+#include "core/filter/filter_factory.h"
+#include "module/background_thread.h"
+#include "module/engine_heap.h"
+#include "module/engine_keyspace.h"
+#include "module/options.h"
+#include "module/redisbloom_stream.h"
+#include "module/replication.h"
+#include "module/reply_translator.h"
+
+namespace bitsieve::module {
+namespace {
+
+using commands::CommandRow;
+using commands::Replication;
+
+// Events of filters beyond the one that bears the command's name, kept until the command is done: a listener may run
+// commands of its own.
+class KeptEvents final : public commands::FilterEvents {
+ public:
+  void Listen() {
+    const bool wanted = (engine::GetNotifyKeyspaceEvents() & engine::kNotifyModule) != 0;
+    wanted_.store(wanted ? static_cast<uint32_t>(commands::EventClass::kFilter) : 0, std::memory_order_relaxed);
+  }
+  std::vector<std::string> Take() { return std::exchange(events_, {}); }
+
+ private:
+  void PublishWanted(std::string_view event, std::string_view) noexcept override {
+    const auto add = [&] {
+      events_.emplace_back(event);
+      return core::Status();
+    };
+    (void)core::OrOutOfMemory(add);
+  }
+
+  std::vector<std::string> events_;
+};
+
+// A dump that nobody goes on with takes a lock of its filter as it ends.
+void EndDump(std::unique_ptr<commands::OpenDump> abandoned) {
+  static engine::Context* const context = engine::GetThreadSafeContext(nullptr);
+  const EngineLock lock(context);
+  abandoned.reset();
+}
+
+// All that one command works with; used again by the next.
+struct Desk {
+  EngineKeyspace keyspace;
+  KeptEvents events;
+  commands::Transfers transfers{.loads = commands::PendingLoads(),
+                                .dumps = commands::OpenDumps(commands::OpenDumps::kMost, commands::OpenDumps::kPatience,
+                                                             commands::OpenDumps::kMoment, EndDump),
+                                .ended = {}};
+  commands::Environment environment{.keyspace = &keyspace,
+                                    .settings = &Settings(),
+                                    .freezing = &keyspace,
+                                    .transfers = &transfers,
+                                    .events = &events};
+  std::string bytes;
+  protocol::ReplyWriter reply{bytes};
+  commands::CommandContext context{environment, reply};
+  std::vector<std::string_view> arguments;
+};
+
+Desk& TheDesk() {
+  static Desk& desk = *new Desk;
+  return desk;
+}
+
+std::string_view TextOf(const engine::String* string) {
+  size_t size = 0;
+  const char* const text = engine::StringPtrLen(string, &size);
+  return {text, size};
+}
+
+int ReplyError(engine::Context* context, const std::string& text) {
+  return engine::ReplyWithError(context, text.c_str());
+}
+
+// Asking takes about as long as a lookup.
+bool IsReplayed(engine::Context* context) {
+  return (engine::GetContextFlags(context) & (engine::kContextReplicated | engine::kContextLoading)) != 0;
+}
+
+// The limit of a filter's size, for clients.
+bool IsFromClient(void* context) { return !IsReplayed(static_cast<engine::Context*>(context)); }
+
+std::string FilterTooLarge() {
+  return "OOM the filter would take more than bf.max-filter-bytes allows, which is " +
+         std::to_string(OwnSettings().max_filter_bytes.load(std::memory_order_relaxed)) + " bytes";
+}
+
+bool IsWindowOfTime(const core::Filter& filter) {
+  return filter.type().type == core::kWindowType && core::WindowOf(filter.params()).of_time();
+}
+
+// CF.* adds nothing to a filter of so many sub-filters. A master or the log has done what it says: no limit holds.
+class LiftedLimits {
+ public:
+  explicit LiftedLimits(bool lifted) {
+    if (lifted) Settings().cf_max_expansions = std::numeric_limits<uint32_t>::max();
+  }
+  LiftedLimits(const LiftedLimits&) = delete;
+  LiftedLimits& operator=(const LiftedLimits&) = delete;
+  ~LiftedLimits() { Settings().cf_max_expansions = before_; }
+
+ private:
+  const uint32_t before_ = Settings().cf_max_expansions.load(std::memory_order_relaxed);
+};
+
+// One command, from its arguments to what others get of it.
+class Run {
+ public:
+  Run(engine::Context* context, engine::String** argv, int argc, const ModuleCommand& command, uint64_t at_ms)
+      : context_(context),
+        argv_(argv),
+        argc_(argc),
+        command_(command),
+        row_(*command.row),
+        at_ms_(at_ms),
+        desk_(TheDesk()) {}
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run() { desk_.keyspace.CloseAll(); }
+
+  int Execute() {
+    desk_.arguments.clear();
+    for (int i = 0; i < argc_; ++i) desk_.arguments.push_back(TextOf(argv_[i]));
+    if (!commands::ArityFits(row_, desk_.arguments.size())) {
+      return ReplyError(context_, commands::wire::WrongArity(row_.name));
+    }
+    if (!OpenKeys()) return ReplyError(context_, std::string(commands::wire::kWrongType));
+    Begin();
+    if (command_.writes) {
+      Write();
+    } else {
+      row_.handler(desk_.context);
+      TranslateReply(context_, desk_.bytes);
+    }
+    ++desk_.context.tally.commands;
+    desk_.context.Hold(nullptr);
+    return engine::kOk;
+  }
+
+ private:
+  bool OpenKeys() {
+    const size_t count = desk_.arguments.size();
+    for (int i = row_.keys.first; i <= commands::LastOf(row_.keys, count); i += row_.keys.step) {
+      const bool write = commands::Writes(row_, i, count);
+      if (!desk_.keyspace.Open(context_, argv_[i], desk_.arguments[static_cast<size_t>(i)], write)) return false;
+    }
+    return true;
+  }
+
+  // The engine turns RESP3 into RESP2 itself.
+  void Begin() {
+    const bool resp3 = !command_.asks_version || (engine::GetContextFlags(context_) & engine::kContextResp3) != 0;
+    desk_.bytes.clear();
+    desk_.reply.set_version(resp3 ? protocol::ProtocolVersion::kResp3 : protocol::ProtocolVersion::kResp2);
+    desk_.context.row = &row_;
+    desk_.context.arguments = desk_.arguments;
+    desk_.context.filter = nullptr;
+  }
+
+  // Whether it makes a difference that the command comes from a master or from the log: only then it is found out.
+  bool OriginMatters(const Slot* slot) const {
+    if (slot == nullptr || command_.reads_options) return true;
+    const uint32_t most = Settings().cf_max_expansions.load(std::memory_order_relaxed);
+    return row_.group == commands::CommandGroup::kCuckoo && slot->filter->SubFilters() >= most;
+  }
+
+  void Write() {
+    const Slot* const slot = desk_.keyspace.first();
+    const uint64_t changes = slot == nullptr ? 0 : slot->filter->ChangeCount();
+    is_replayed_ = OriginMatters(slot) && IsReplayed(context_);
+    if (slot == nullptr || IsWindowOfTime(*slot->filter)) {
+      now_ms_ = at_ms_ != 0 ? at_ms_ : static_cast<uint64_t>(TheClock().WallMs());
+      TheClock().Replay(now_ms_);
+    }
+    desk_.events.Listen();
+    Handle(slot);
+    if (now_ms_ != 0) TheClock().Replay(0);
+    const EngineKeyspace::Effects effects = desk_.keyspace.effects();
+    const Slot* const after = desk_.keyspace.first();
+    if (after == nullptr) return;
+    const bool changed = effects.created || effects.rewritten || after->filter->ChangeCount() != changes;
+    if (changed) TellOthers(*after->filter, effects);
+  }
+
+  void Handle(const Slot* slot) {
+    ContentLimit limit(OwnSettings().max_filter_bytes.load(std::memory_order_relaxed), IsFromClient, context_);
+    ContentLimit::SetHeld(slot == nullptr ? 0 : slot->filter->size_bytes());
+    const LiftedLimits lifted(is_replayed_);
+    const bool done = is_replayed_ && command_.may_be_redisblooms && RunAsRedisBloom(desk_.context, desk_.arguments);
+    if (!done) desk_.context.row->handler(desk_.context);
+    TranslateReply(context_, desk_.bytes, ContentLimit::WasReached() ? FilterTooLarge() : std::string());
+  }
+
+  // Listeners come last, since they may run commands: what belongs to this one is given up before.
+  void TellOthers(const core::Filter& filter, const EngineKeyspace::Effects& effects) {
+    engine::String* const key = desk_.keyspace.first_string();
+    const bool is_chunk = row_.replication == Replication::kContent;
+    if (at_ms_ != 0 || (is_replayed_ && is_chunk)) {
+      engine::ReplicateVerbatim(context_);
+    } else {
+      Replicate({.context = context_,
+                 .argv = argv_,
+                 .argc = argc_,
+                 .row = row_,
+                 .key = key,
+                 .filter = filter,
+                 .created = effects.created && effects.pristine,
+                 .at_ms = IsWindowOfTime(filter) ? now_ms_ : 0});
+    }
+    engine::SignalModifiedKey(context_, key);
+    const std::vector<std::string> events = desk_.events.Take();
+    desk_.keyspace.CloseAll();
+    engine::NotifyKeyspaceEvent(context_, engine::kNotifyModule, row_.name.data(), key);
+    for (const std::string& event : events) {
+      if (event != row_.name) engine::NotifyKeyspaceEvent(context_, engine::kNotifyModule, event.c_str(), key);
+    }
+  }
+
+  engine::Context* const context_;
+  engine::String** const argv_;
+  const int argc_;
+  const ModuleCommand& command_;
+  const CommandRow& row_;
+  const uint64_t at_ms_;
+  Desk& desk_;
+  bool is_replayed_ = false;  // if that matters
+  uint64_t now_ms_ = 0;       // as filters that age have it, if the command may concern one
+};
+
+const CommandRow* FindRow(std::string_view name) {
+  for (const auto& rows : commands::kFilterCommands) {
+    const auto found = std::ranges::find_if(
+        rows(), [name](const CommandRow& row) { return commands::EqualsIgnoringCase(row.name, name); });
+    if (found != rows().end()) return &*found;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+ModuleCommand MakeModuleCommand(const CommandRow& row) {
+  using enum commands::Preparation;
+  const bool prepared = row.preparation == kOneItem || row.preparation == kItems;
+  return {.row = &row,
+          .writes = (row.flags & commands::kWrite) != 0,
+          .asks_version = !prepared,
+          .may_be_redisblooms = MayBeRedisBlooms(row),
+          .reads_options = MayBeRedisBlooms(row) && !prepared};
+}
+
+int RunCommand(engine::Context* context, engine::String** argv, int argc, const ModuleCommand& command) {
+  return Run(context, argv, argc, command, 0).Execute();
+}
+
+int RunMade(engine::Context* context, engine::String** argv, int argc) {
+  if (argc != 3) return ReplyError(context, commands::wire::WrongArity("bf.made"));
+  const std::optional<core::FilterParams> params = DecodeParams(TextOf(argv[2]));
+  if (!params) return ReplyError(context, commands::wire::FilterRefused("these are no parameters of a filter"));
+  EngineKeyspace& keyspace = TheDesk().keyspace;
+  const std::string_view name = TextOf(argv[1]);
+  const core::RollBack closed([&keyspace] { keyspace.CloseAll(); });
+  if (!keyspace.Open(context, argv[1], name, true)) return ReplyError(context, std::string(commands::wire::kWrongType));
+  ContentLimit limit(OwnSettings().max_filter_bytes.load(std::memory_order_relaxed), IsFromClient, context);
+  auto made = core::MakeFilter(*params, Budget(), TheClock());
+  if (ContentLimit::WasReached()) return ReplyError(context, FilterTooLarge());
+  if (!made) return ReplyError(context, commands::wire::FilterRefused(made.error().message));
+  keyspace.Put(name, FilterPtr(std::move(*made)), 0);
+  engine::ReplicateVerbatim(context);
+  engine::SignalModifiedKey(context, argv[1]);
+  return engine::ReplyWithSimpleString(context, "OK");
+}
+
+int RunAt(engine::Context* context, engine::String** argv, int argc) {
+  constexpr int kInner = 3;  // where the command begins
+  if (argc <= kInner) return ReplyError(context, commands::wire::WrongArity("bf.at"));
+  const std::optional<uint64_t> at_ms = commands::ParseUnsigned(TextOf(argv[2]));
+  const CommandRow* const row = FindRow(TextOf(argv[kInner]));
+  const bool fits = row != nullptr && (row->flags & commands::kWrite) != 0 && row->keys.first == 1;
+  if (!at_ms || *at_ms == 0 || *at_ms > INT64_MAX || !fits) {
+    return ReplyError(context, std::string(commands::wire::kSyntax));
+  }
+  std::vector<engine::String*> inner{argv[kInner], argv[1]};
+  inner.insert(inner.end(), argv + kInner + 1, argv + argc);
+  const ModuleCommand command = MakeModuleCommand(*row);
+  return Run(context, inner.data(), static_cast<int>(inner.size()), command, *at_ms).Execute();
+}
+
+// As BF.LOADCHUNK of a client, which takes dumps as well. Each piece is logged: the log keeps none that is on its way.
+int RunContent(engine::Context* context, engine::String** argv, int argc) {
+  static const CommandRow* const row = FindRow("bf.loadchunk");
+  if (argc != row->arity) return ReplyError(context, commands::wire::WrongArity("bf.content"));
+  Desk& desk = TheDesk();
+  const core::RollBack closed([&desk] { desk.keyspace.CloseAll(); });
+  desk.arguments = {TextOf(argv[0]), TextOf(argv[1]), TextOf(argv[2]), TextOf(argv[3])};
+  if (!desk.keyspace.Open(context, argv[1], desk.arguments[1], true)) {
+    return ReplyError(context, std::string(commands::wire::kWrongType));
+  }
+  ContentLimit limit(OwnSettings().max_filter_bytes.load(std::memory_order_relaxed), IsFromClient, context);
+  desk.bytes.clear();
+  desk.context.row = row;
+  desk.context.arguments = desk.arguments;
+  desk.context.filter = nullptr;
+  row->handler(desk.context);
+  TranslateReply(context, desk.bytes, ContentLimit::WasReached() ? FilterTooLarge() : std::string());
+  desk.context.Hold(nullptr);
+  engine::ReplicateVerbatim(context);
+  if (desk.keyspace.effects().created) engine::SignalModifiedKey(context, argv[1]);
+  return engine::kOk;
+}
+
+const commands::Tally& Totals() { return TheDesk().context.tally; }
+
+}  // namespace bitsieve::module

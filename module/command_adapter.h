@@ -1,0 +1,36 @@
+// command_adapter.h: runs the handlers of filter commands for the engine: arguments, keys and replies from and to what
+// handlers know; and what a change means for replicas and the log (replication.h), for clients that watch the key, and
+// for listeners. Confined to the engine's main thread.
+#pragma once
+
+#include <cstdint>
+
+#include "commands/command.h"
+#include "module/engine_api.h"
+
+namespace bitsieve::module {
+
+// A row as the module runs it.
+struct ModuleCommand {
+  const commands::CommandRow* row = nullptr;
+  bool writes = false;
+  bool asks_version = false;        // its handler may write RESP2 and RESP3 differently
+  bool may_be_redisblooms = false;  // redisbloom_stream.h
+  bool reads_options = false;       // ... also if the filter is there
+};
+ModuleCommand MakeModuleCommand(const commands::CommandRow& row);
+
+int RunCommand(engine::Context* context, engine::String** argv, int argc, const ModuleCommand& command);
+
+// Commands of the replication stream and the log alone.
+// BF.MADE key params: an empty filter (replication.h).
+int RunMade(engine::Context* context, engine::String** argv, int argc);
+// BF.AT key unix_ms command [argument ...]: a command on a window of time, as of this moment.
+int RunAt(engine::Context* context, engine::String** argv, int argc);
+// BF.CONTENT key number bytes: a piece of a dump (filter_content.h). With the last one the filter is there.
+int RunContent(engine::Context* context, engine::String** argv, int argc);
+
+// Since the module was loaded.
+const commands::Tally& Totals();
+
+}  // namespace bitsieve::module

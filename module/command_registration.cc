@@ -1,0 +1,179 @@
+#include "module/command_registration.h"
+
+#include <array>
+#include <cassert>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "commands/command_syntax.h"
+#include "commands/filter_commands.h"
+#include "module/command_adapter.h"
+
+namespace bitsieve::module {
+namespace {
+
+using commands::ArgumentDoc;
+using commands::CommandRow;
+
+// To the engine a command is a function that has nothing to remember a row by: hence one for each.
+constexpr size_t kMostRows = 64;
+std::array<ModuleCommand, kMostRows> registered;
+
+template <size_t index>
+int Call(engine::Context* context, engine::String** argv, int argc) {
+  return RunCommand(context, argv, argc, registered[index]);
+}
+template <size_t... index>
+constexpr std::array<engine::CommandFunction, kMostRows> Calls(std::index_sequence<index...>) {
+  return {Call<index>...};
+}
+constexpr auto kCalls = Calls(std::make_index_sequence<kMostRows>());
+
+std::string FlagsOf(const CommandRow& row) {
+  std::string flags = (row.flags & commands::kWrite) != 0 ? "write" : "readonly";
+  if ((row.flags & commands::kDenyOom) != 0) flags += " deny-oom";
+  if ((row.flags & commands::kFast) != 0) flags += " fast";
+  return flags;
+}
+
+engine::KeySpec SpecOf(int first, int last, int step, bool writes) {
+  engine::KeySpec spec{};
+  spec.flags = writes ? engine::kKeyReadWrite | engine::kKeyAccess | engine::kKeyUpdate
+                      : engine::kKeyReadOnly | engine::kKeyAccess;
+  spec.begin_search_type = engine::kBeginIndex;
+  spec.begin.index.position = first;
+  spec.find_keys_type = engine::kFindRange;
+  spec.find.range = {last < 0 ? last : last - first, step, 0};
+  return spec;
+}
+
+// Keys that are written and keys that are only read have a specification each. What ends the array is all 0.
+std::vector<engine::KeySpec> SpecsOf(const CommandRow& row) {
+  const commands::KeyPositions& keys = row.keys;
+  const bool writes = (row.flags & commands::kWrite) != 0;
+  std::vector<engine::KeySpec> specs;
+  if (writes && keys.written == commands::WrittenKeys::kFirst && keys.last != keys.first) {
+    specs.push_back(SpecOf(keys.first, keys.first, keys.step, true));
+    specs.push_back(SpecOf(keys.first + keys.step, keys.last, keys.step, false));
+  } else {
+    specs.push_back(SpecOf(keys.first, keys.last, keys.step, writes));
+  }
+  specs.push_back({});
+  return specs;
+}
+
+engine::ArgumentType TypeOf(const ArgumentDoc& argument) {
+  if (argument.type == "key") return engine::kArgKey;
+  if (argument.type == "pure-token") return engine::kArgToken;
+  if (argument.type == "oneof") return engine::kArgOneOf;
+  if (argument.type == "block") return engine::kArgBlock;
+  return engine::kArgString;
+}
+
+// What COMMAND DOCS is to know, for as long as it takes the engine to copy it.
+class Documentation {
+ public:
+  void Set(engine::Command* command, const CommandRow& row) {
+    constexpr engine::CommandInfoVersion kVersion{1, sizeof(engine::CommandHistory), sizeof(engine::KeySpec),
+                                                  sizeof(engine::CommandArgument)};
+    std::vector<engine::KeySpec> specs = SpecsOf(row);
+    const engine::CommandInfo info{.version = &kVersion,
+                                   .summary = Keep(row.summary),
+                                   .complexity = Keep(row.complexity),
+                                   .since = Keep(row.since),
+                                   .history = nullptr,
+                                   .tips = nullptr,
+                                   .arity = row.arity,
+                                   .key_specs = specs.data(),
+                                   .arguments = Arguments(commands::ParseSyntax(row.syntax))};
+    engine::SetCommandInfo(command, &info);
+  }
+
+ private:
+  engine::CommandArgument* Arguments(const std::vector<ArgumentDoc>& docs) {
+    if (docs.empty()) return nullptr;
+    std::vector<engine::CommandArgument> all;
+    for (const ArgumentDoc& doc : docs) {
+      engine::CommandArgument argument{};
+      argument.name = Keep(doc.name);
+      argument.type = TypeOf(doc);
+      argument.key_spec = argument.type == engine::kArgKey ? 0 : -1;
+      argument.token = doc.token.empty() ? nullptr : Keep(doc.token);
+      argument.flags = (doc.optional ? engine::kArgOptional : 0) | (doc.multiple ? engine::kArgMultiple : 0);
+      argument.subarguments = Arguments(doc.arguments);
+      all.push_back(argument);
+    }
+    all.push_back({});
+    return arrays_.emplace_back(std::move(all)).data();
+  }
+  const char* Keep(std::string_view text) { return texts_.emplace_back(text).c_str(); }
+
+  std::deque<std::string> texts_;
+  std::deque<std::vector<engine::CommandArgument>> arrays_;
+};
+
+// Since Redis 7.4 and Valkey 8 a module has categories of its own.
+void SetCategories(engine::Command* command, const std::string& categories) {
+  if (engine::SetCommandACLCategories != nullptr) engine::SetCommandACLCategories(command, categories.c_str());
+}
+
+std::string CategoriesOf(const CommandRow& row) {
+  std::string categories = row.group == commands::CommandGroup::kCuckoo ? "cuckoo" : "bloom";
+  categories += (row.flags & commands::kWrite) != 0 ? " write" : " read";
+  categories += (row.flags & commands::kFast) != 0 ? " fast" : " slow";
+  return categories;
+}
+
+// Null, and the reason logged, if the name is taken.
+engine::Command* Create(engine::Context* context, const char* name, engine::CommandFunction call, const char* flags,
+                        const commands::KeyPositions& keys) {
+  if (engine::CreateCommand(context, name, call, flags, keys.first, keys.last, keys.step) == engine::kOk) {
+    return engine::GetCommand(context, name);
+  }
+  engine::Log(context, "warning", "bitsieve: another module has the command %s: load one of them", name);
+  return nullptr;
+}
+
+bool RegisterRow(engine::Context* context, const CommandRow& row, engine::CommandFunction call) {
+  engine::Command* const command = Create(context, row.name.data(), call, FlagsOf(row).c_str(), row.keys);
+  if (command == nullptr) return false;
+  Documentation().Set(command, row);
+  SetCategories(command, CategoriesOf(row));
+  return true;
+}
+
+// Of the replication stream and the log alone.
+bool RegisterInternal(engine::Context* context) {
+  constexpr std::array<std::pair<const char*, engine::CommandFunction>, 3> kInternal{
+      {{"bf.made", RunMade}, {"bf.at", RunAt}, {"bf.content", RunContent}}};
+  for (const auto& [name, call] : kInternal) {
+    engine::Command* const command = Create(context, name, call, "write admin", commands::kFirstArgument);
+    if (command == nullptr) return false;
+    SetCategories(command, "write admin dangerous");
+  }
+  return true;
+}
+
+}  // namespace
+
+bool RegisterCommands(engine::Context* context) {
+  if (engine::AddACLCategory != nullptr) {
+    engine::AddACLCategory(context, "bloom");
+    engine::AddACLCategory(context, "cuckoo");
+  }
+  size_t index = 0;
+  for (const auto& rows : commands::kFilterCommands) {
+    for (const CommandRow& row : rows()) {
+      assert(index < kMostRows);
+      registered[index] = MakeModuleCommand(row);
+      if (!RegisterRow(context, row, kCalls[index])) return false;
+      ++index;
+    }
+  }
+  return RegisterInternal(context);
+}
+
+}  // namespace bitsieve::module

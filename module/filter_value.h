@@ -1,0 +1,39 @@
+// filter_value.h: filters as values of the engine's keys: saved, loaded, rewritten, copied, digested and freed by it.
+// Two data types, under RedisBloom's names: values that RedisBloom saved are read, too (redisbloom_value.h), and the
+// encoding version of our own is far above RedisBloom's. docs/formats/module.md has the bytes.
+//
+// Threads: Free is called from any thread, Save and RewriteAof in a forked child, too; all else by the engine's main
+// thread. A child may find no lock of a filter taken, so other threads take one only under the engine's lock.
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/clock.h"
+#include "core/base/memory_budget.h"
+#include "core/filter/filter_ptr.h"
+#include "module/engine_api.h"
+
+namespace bitsieve::module {
+
+using core::FilterPtr;
+
+// What a key holds. Its address stays while the key is renamed.
+struct Slot {
+  FilterPtr filter;
+};
+
+// For a key to hold.
+Slot* NewSlot(FilterPtr filter);
+
+engine::Type* TypeOf(const core::Filter& filter);
+bool IsFilterType(const engine::Type* type);
+bool CreateFilterTypes(engine::Context* context);
+
+// That all keys hold.
+uint64_t FilterCount();
+// What they take. Without a limit of its own: the engine has one, and engine_heap.h has one for each filter.
+core::MemoryBudget& Budget();
+// The time by which filters age.
+core::FilterClock& TheClock();
+
+}  // namespace bitsieve::module

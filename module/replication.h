@@ -1,0 +1,46 @@
+// replication.h: what replicas and the log get of a command that changed something, read off its row. Filters here and
+// there are then equal in every byte, whatever the defaults, the limits and the clocks of the other side.
+//
+// | what happened                       | what is sent                                                        |
+// |---|---|
+// | nothing changed                     | nothing                                                             |
+// | an empty filter was created         | BF.MADE with all parameters and the seed, then the command, unless  |
+// |                                     | creating was all it did                                             |
+// | the filter changed                  | the command                                                         |
+// | a window of time changed            | BF.AT with the time, and the command                                |
+// | the last chunk of a filter arrived  | the whole filter (filter_content.h); of earlier chunks nothing      |
+//
+// Several commands go out as one transaction. With for-redisbloom, BF.RESERVE or CF.RESERVE takes the place of BF.MADE,
+// for the types that RedisBloom has. On the engine's main thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "commands/command.h"
+#include "core/filter/filter_params.h"
+#include "module/engine_api.h"
+
+namespace bitsieve::module {
+
+// A command that changed the filter of its first key.
+struct Executed {
+  engine::Context* context;
+  engine::String** argv;
+  int argc;
+  const commands::CommandRow& row;
+  engine::String* key;
+  const core::Filter& filter;  // as it is now
+  bool created;                // an empty filter, before the rest was done
+  uint64_t at_ms;              // of a window of time: when it was changed; else 0
+};
+void Replicate(const Executed& executed);
+
+// The parameters of BF.MADE: a byte with the format, then all of them.
+std::string EncodeParams(const core::FilterParams& params);
+// Nothing if the bytes are not those of valid parameters.
+std::optional<core::FilterParams> DecodeParams(std::string_view bytes);
+
+}  // namespace bitsieve::module
