@@ -64,6 +64,9 @@ LIBRARIES = {
 # Of those above, whatever LIBRARIES grants to server/.
 LIBRARY_FREE = ("server/dispatch/", "server/commands/", "server/keyspace/")
 
+# Of files that programs made.
+DATA_FOLDERS = ("tests/fuzz/corpus/", "tests/golden/")
+
 # Words of unfinished work, and of places outside of this repository. Written so that they do not find themselves.
 BANNED = re.compile(r"\bT[O]DO\b|\bF[I]XME\b|\bX[X]X\b|/w[o]rk/|\b[Ii]ssue #?\d")
 
@@ -200,7 +203,9 @@ def check_text():
     suffixes = (".h", ".cc", ".py", ".js", ".json", ".yaml", "CMakeLists.txt", "Dockerfile")
     skipped = ("package-lock.json", "config/bitsieve.example.json")
     for path in tracked_files():
-        if (path.endswith(suffixes) or path.startswith("scripts/")) and not path.endswith(skipped):
+        if path.startswith(DATA_FOLDERS) or path.endswith(skipped):
+            continue
+        if path.endswith(suffixes) or path.startswith("scripts/"):
             yield from text_complaints(path, (ROOT / path).read_text(encoding="utf-8"))
 
 
@@ -210,9 +215,8 @@ def check_sources():
 
 
 def check_words():
-    binary_folders = ("tests/fuzz/corpus/", "tests/golden/")
     for path in tracked_files():
-        if not path.startswith(binary_folders) and not path.endswith("package-lock.json"):
+        if not path.startswith(DATA_FOLDERS) and not path.endswith("package-lock.json"):
             yield from word_complaints(path, (ROOT / path).read_text(encoding="utf-8", errors="replace"))
 
 
