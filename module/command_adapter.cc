@@ -19,6 +19,7 @@
 #include "core/base/roll_back.h"
 #include "core/families/window/window_type.h"
 #include "core/filter/filter_factory.h"
+#include "module/aside.h"
 #include "module/background_thread.h"
 #include "module/engine_heap.h"
 #include "module/engine_keyspace.h"
@@ -86,12 +87,6 @@ Desk& TheDesk() {
   return desk;
 }
 
-std::string_view TextOf(const engine::String* string) {
-  size_t size = 0;
-  const char* const text = engine::StringPtrLen(string, &size);
-  return {text, size};
-}
-
 int ReplyError(engine::Context* context, const std::string& text) {
   return engine::ReplyWithError(context, text.c_str());
 }
@@ -130,12 +125,14 @@ class LiftedLimits {
 // One command, from its arguments to what others get of it.
 class Run {
  public:
-  Run(engine::Context* context, engine::String** argv, int argc, const ModuleCommand& command, uint64_t at_ms)
+  Run(engine::Context* context, engine::String** argv, int argc, const ModuleCommand& command, Origin origin,
+      uint64_t at_ms = 0)
       : context_(context),
         argv_(argv),
         argc_(argc),
         command_(command),
         row_(*command.row),
+        origin_(origin),
         at_ms_(at_ms),
         desk_(TheDesk()) {}
   Run(const Run&) = delete;
@@ -144,11 +141,13 @@ class Run {
 
   int Execute() {
     desk_.arguments.clear();
-    for (int i = 0; i < argc_; ++i) desk_.arguments.push_back(TextOf(argv_[i]));
+    for (int i = 0; i < argc_; ++i) desk_.arguments.push_back(engine::TextOf(argv_[i]));
     if (!commands::ArityFits(row_, desk_.arguments.size())) {
       return ReplyError(context_, commands::wire::WrongArity(row_.name));
     }
     if (!OpenKeys()) return ReplyError(context_, std::string(commands::wire::kWrongType));
+    const bool may_run_aside = command_.may_run_aside && origin_ == Origin::kEngine;
+    if (may_run_aside && RunAside(context_, argv_, argc_, command_, desk_.keyspace)) return engine::kOk;
     Begin();
     if (command_.writes) {
       Write();
@@ -229,6 +228,7 @@ class Run {
                  .key = key,
                  .filter = filter,
                  .created = effects.created && effects.pristine,
+                 .origin = origin_,
                  .at_ms = IsWindowOfTime(filter) ? now_ms_ : 0});
     }
     engine::SignalModifiedKey(context_, key);
@@ -245,6 +245,7 @@ class Run {
   const int argc_;
   const ModuleCommand& command_;
   const CommandRow& row_;
+  const Origin origin_;
   const uint64_t at_ms_;
   Desk& desk_;
   bool is_replayed_ = false;  // if that matters
@@ -269,19 +270,20 @@ ModuleCommand MakeModuleCommand(const CommandRow& row) {
           .writes = (row.flags & commands::kWrite) != 0,
           .asks_version = !prepared,
           .may_be_redisblooms = MayBeRedisBlooms(row),
-          .reads_options = MayBeRedisBlooms(row) && !prepared};
+          .reads_options = MayBeRedisBlooms(row) && !prepared,
+          .may_run_aside = MayRunAside(row)};
 }
 
-int RunCommand(engine::Context* context, engine::String** argv, int argc, const ModuleCommand& command) {
-  return Run(context, argv, argc, command, 0).Execute();
+int RunCommand(engine::Context* context, engine::String** argv, int argc, const ModuleCommand& command, Origin origin) {
+  return Run(context, argv, argc, command, origin).Execute();
 }
 
 int RunMade(engine::Context* context, engine::String** argv, int argc) {
   if (argc != 3) return ReplyError(context, commands::wire::WrongArity("bf.made"));
-  const std::optional<core::FilterParams> params = DecodeParams(TextOf(argv[2]));
+  const std::optional<core::FilterParams> params = DecodeParams(engine::TextOf(argv[2]));
   if (!params) return ReplyError(context, commands::wire::FilterRefused("these are no parameters of a filter"));
   EngineKeyspace& keyspace = TheDesk().keyspace;
-  const std::string_view name = TextOf(argv[1]);
+  const std::string_view name = engine::TextOf(argv[1]);
   const core::RollBack closed([&keyspace] { keyspace.CloseAll(); });
   if (!keyspace.Open(context, argv[1], name, true)) return ReplyError(context, std::string(commands::wire::kWrongType));
   ContentLimit limit(OwnSettings().max_filter_bytes.load(std::memory_order_relaxed), IsFromClient, context);
@@ -297,8 +299,8 @@ int RunMade(engine::Context* context, engine::String** argv, int argc) {
 int RunAt(engine::Context* context, engine::String** argv, int argc) {
   constexpr int kInner = 3;  // where the command begins
   if (argc <= kInner) return ReplyError(context, commands::wire::WrongArity("bf.at"));
-  const std::optional<uint64_t> at_ms = commands::ParseUnsigned(TextOf(argv[2]));
-  const CommandRow* const row = FindRow(TextOf(argv[kInner]));
+  const std::optional<uint64_t> at_ms = commands::ParseUnsigned(engine::TextOf(argv[2]));
+  const CommandRow* const row = FindRow(engine::TextOf(argv[kInner]));
   const bool fits = row != nullptr && (row->flags & commands::kWrite) != 0 && row->keys.first == 1;
   if (!at_ms || *at_ms == 0 || *at_ms > INT64_MAX || !fits) {
     return ReplyError(context, std::string(commands::wire::kSyntax));
@@ -306,7 +308,7 @@ int RunAt(engine::Context* context, engine::String** argv, int argc) {
   std::vector<engine::String*> inner{argv[kInner], argv[1]};
   inner.insert(inner.end(), argv + kInner + 1, argv + argc);
   const ModuleCommand command = MakeModuleCommand(*row);
-  return Run(context, inner.data(), static_cast<int>(inner.size()), command, *at_ms).Execute();
+  return Run(context, inner.data(), static_cast<int>(inner.size()), command, Origin::kEngine, *at_ms).Execute();
 }
 
 // As BF.LOADCHUNK of a client, which takes dumps as well. Each piece is logged: the log keeps none that is on its way.
@@ -315,7 +317,7 @@ int RunContent(engine::Context* context, engine::String** argv, int argc) {
   if (argc != row->arity) return ReplyError(context, commands::wire::WrongArity("bf.content"));
   Desk& desk = TheDesk();
   const core::RollBack closed([&desk] { desk.keyspace.CloseAll(); });
-  desk.arguments = {TextOf(argv[0]), TextOf(argv[1]), TextOf(argv[2]), TextOf(argv[3])};
+  desk.arguments = {engine::TextOf(argv[0]), engine::TextOf(argv[1]), engine::TextOf(argv[2]), engine::TextOf(argv[3])};
   if (!desk.keyspace.Open(context, argv[1], desk.arguments[1], true)) {
     return ReplyError(context, std::string(commands::wire::kWrongType));
   }

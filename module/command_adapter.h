@@ -7,6 +7,7 @@
 
 #include "commands/command.h"
 #include "module/engine_api.h"
+#include "module/replication.h"
 
 namespace bitsieve::module {
 
@@ -17,10 +18,11 @@ struct ModuleCommand {
   bool asks_version = false;        // its handler may write RESP2 and RESP3 differently
   bool may_be_redisblooms = false;  // redisbloom_stream.h
   bool reads_options = false;       // ... also if the filter is there
+  bool may_run_aside = false;       // aside.h
 };
 ModuleCommand MakeModuleCommand(const commands::CommandRow& row);
 
-int RunCommand(engine::Context* context, engine::String** argv, int argc, const ModuleCommand& command);
+int RunCommand(engine::Context* context, engine::String** argv, int argc, const ModuleCommand& command, Origin origin);
 
 // Commands of the replication stream and the log alone.
 // BF.MADE key params: an empty filter (replication.h).

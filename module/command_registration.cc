@@ -24,7 +24,7 @@ std::array<ModuleCommand, kMostRows> registered;
 
 template <size_t index>
 int Call(engine::Context* context, engine::String** argv, int argc) {
-  return RunCommand(context, argv, argc, registered[index]);
+  return RunCommand(context, argv, argc, registered[index], Origin::kEngine);
 }
 template <size_t... index>
 constexpr std::array<engine::CommandFunction, kMostRows> Calls(std::index_sequence<index...>) {

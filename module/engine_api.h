@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace bitsieve::engine {
 
@@ -234,6 +235,12 @@ struct CommandInfo {
 BITSIEVE_ENGINE_FUNCTIONS(BITSIEVE_DECLARE)
 BITSIEVE_ENGINE_OPTIONAL_FUNCTIONS(BITSIEVE_DECLARE)
 #undef BITSIEVE_DECLARE
+
+inline std::string_view TextOf(const String* string) {
+  size_t size = 0;
+  const char* const text = StringPtrLen(string, &size);
+  return {text, size};
+}
 
 // Finds all functions. False if the engine lacks one that is not optional.
 bool Load(Context* context);

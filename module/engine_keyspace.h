@@ -33,6 +33,11 @@ class EngineKeyspace final : public commands::FilterKeyspace, public commands::F
   Slot* first() const { return opened_.front().slot; }
   engine::String* first_string() const { return opened_.front().string; }
   const Effects& effects() const { return effects_; }
+  // Calls visit(name, slot) for each key in the order of opening; the slot of a free one is null.
+  template <class Visit>
+  void ForEach(const Visit& visit) const {
+    for (const Opened& each : opened_) visit(each.name, each.slot);
+  }
 
   core::Result<std::unique_ptr<commands::PreparedContent>> Prepare(const FilterPtr&) override { return nullptr; }
   FilterPtr Find(std::string_view name) const override;

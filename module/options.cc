@@ -95,9 +95,7 @@ bool RegisterReal(engine::Context* context, const char* name, const OptionRow& r
     return text = MakeString(TextOf(RowOf(data)));
   };
   const auto set = [](const char*, engine::String* value, void* data, engine::String** error) {
-    size_t size = 0;
-    const char* const text = engine::StringPtrLen(value, &size);
-    return SetRow(RowOf(data), {text, size}, error);
+    return SetRow(RowOf(data), engine::TextOf(value), error);
   };
   return engine::RegisterStringConfig(context, name, TextOf(row).c_str(), engine::kConfigDefault, get, set, nullptr,
                                       const_cast<OptionRow*>(&row)) == engine::kOk;
@@ -193,11 +191,7 @@ core::Status SetArgument(const std::string& name, const std::string& text) {
 }
 
 bool ReadArguments(engine::Context* context, engine::String** arguments, int count) {
-  const auto text = [arguments](int index) {
-    size_t size = 0;
-    const char* const bytes = engine::StringPtrLen(arguments[index], &size);
-    return std::string(bytes, size);
-  };
+  const auto text = [arguments](int index) { return std::string(engine::TextOf(arguments[index])); };
   for (int i = 0; i < count; i += 2) {
     const core::Status status = i + 1 < count ? SetArgument(OptionNameOf(text(i)), text(i + 1))
                                               : core::Fail(core::ErrorCode::kInvalidArgument, "its value is missing");

@@ -58,8 +58,13 @@ void Replicate(const Executed& executed) {
   }
   if (executed.created) ReplicateCreation(context, executed.key, executed.filter.params());
   if (executed.created && executed.row.replication == Replication::kCreated) return;
-  if (executed.at_ms == 0) {
+  if (executed.at_ms == 0 && executed.origin == Origin::kEngine) {
     engine::ReplicateVerbatim(context);
+    return;
+  }
+  if (executed.at_ms == 0) {
+    engine::Replicate(context, executed.row.name.data(), "v", executed.argv + 1,
+                      static_cast<size_t>(executed.argc - 1));
     return;
   }
   constexpr int kNameAndKey = 2;

@@ -25,6 +25,12 @@
 
 namespace bitsieve::module {
 
+// Who runs a command.
+enum class Origin : uint8_t {
+  kEngine,  // the engine, for a client, a master or the log
+  kAside,   // a thread of the module, for a client that is blocked: the engine does not have the command any more
+};
+
 // A command that changed the filter of its first key.
 struct Executed {
   engine::Context* context;
@@ -34,7 +40,8 @@ struct Executed {
   engine::String* key;
   const core::Filter& filter;  // as it is now
   bool created;                // an empty filter, before the rest was done
-  uint64_t at_ms;              // of a window of time: when it was changed; else 0
+  Origin origin;
+  uint64_t at_ms;  // of a window of time: when it was changed; else 0
 };
 void Replicate(const Executed& executed);
 
