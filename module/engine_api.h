@@ -48,7 +48,6 @@ inline constexpr int kContextDenyBlocking = 1 << 21;
 inline constexpr int kContextResp3 = 1 << 22;
 
 // NotifyKeyspaceEvent.
-inline constexpr int kNotifyGeneric = 1 << 2;
 inline constexpr int kNotifyModule = 1 << 13;
 
 // Register...Config.
@@ -101,7 +100,7 @@ struct CommandArgument {
   int flags;
   const char* deprecated_since;
   CommandArgument* subarguments;
-  const char* display_text;
+  const char* display_text;  // since Redis 7.2; the engine is given the size of this
 };
 inline constexpr uint64_t kKeyReadOnly = 1 << 0;
 inline constexpr uint64_t kKeyReadWrite = 1 << 1;

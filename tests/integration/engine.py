@@ -1,7 +1,8 @@
 """Drives Redis or Valkey with bitsieve.so loaded, as harness.py drives the server.
 
-BITSIEVE_ENGINE names the engine's binary and BITSIEVE_MODULE the module; ctest sets both. Where the engine is missing
-(Valkey, if scripts/engines could not fetch it), the test is skipped, loudly: exit status 77.
+BITSIEVE_ENGINE names the engine's binary and BITSIEVE_MODULE the module; ctest sets both, and BITSIEVE_PRELOAD for a
+module with a sanitizer. Where the engine is missing (Valkey, if scripts/engines could not fetch it), the test is
+skipped, loudly: exit status 77.
 """
 
 import os
@@ -54,6 +55,13 @@ class Engine(Server):
                         "appendfsync": "always", **options}
         os.makedirs(self.directory)
 
+    @classmethod
+    def in_place_of_server(cls, **options):
+        """With those of the server's options that the module or the engine has, and a log, as the server has one."""
+        own = {name: value for name, value in options.items() if name in ("maxmemory", "appendonly", "appendfsync")}
+        of_filters = {"bf_" + name: value for name, value in options.items() if name.startswith(("default_", "cf_"))}
+        return cls(**{"appendonly": "yes", "appendfsync": "no", "bf_max_filter_bytes": 0, **own, **of_filters})
+
     def spawn(self):
         self.port = free_port()
         lines = [f"port {self.port}", f"dir {self.directory}", f"loadmodule {module_path()} {self.arguments}"]
@@ -63,9 +71,13 @@ class Engine(Server):
         path = os.path.join(self.home, "engine.conf")
         pathlib.Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
         self.log_start = os.path.getsize(self.log_path) if os.path.exists(self.log_path) else 0
+        environment = {**os.environ, **self.variables}
+        if preload := os.environ.get("BITSIEVE_PRELOAD"):
+            # What the engine itself leaves behind is not for us to find.
+            environment.update(LD_PRELOAD=preload, ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1")
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen([self.program, path], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            env={**os.environ, **self.variables})
+                                            env=environment)
 
     def start(self):
         self.spawn()

@@ -258,6 +258,29 @@ class Connection:
             return True
 
 
+def on_engine():
+    """Whether the tests run on the module in an engine, in place of the server."""
+    return "BITSIEVE_ENGINE" in os.environ
+
+
+def make(**options):
+    """The server with these options; or an engine with those of them that the module has."""
+    if not on_engine():
+        return Server(**options)
+    from engine import Engine  # which has what is in here
+    return Engine.in_place_of_server(**options)
+
+
+def option(name):
+    """The name of an option of filter commands in CONFIG."""
+    return "bf." + name if on_engine() else name
+
+
+def server_only(reason):
+    """Of a test, or a class of them, about what only the server has."""
+    return unittest.skipIf(on_engine(), reason)
+
+
 class ServerTest(unittest.TestCase):
     """A server for all tests of a class, empty before each. It must be alive after each, and end well after all."""
 
@@ -265,7 +288,7 @@ class ServerTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(**cls.OPTIONS)
+        cls.server = make(**cls.OPTIONS)
         cls.addClassCleanup(cls.server.clean_up)
         cls.server.start()
 
@@ -312,7 +335,7 @@ class OwnServerTest(unittest.TestCase):
     """A server for each test, which the test starts, and stops or kills."""
 
     def make_server(self, **options):
-        server = Server(**options)
+        server = make(**options)
         self.addCleanup(server.clean_up)
         return server
 

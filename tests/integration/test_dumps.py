@@ -5,7 +5,7 @@ import hashlib
 import struct
 
 import redis
-from harness import OwnServerTest, main, scandump
+from harness import OwnServerTest, main, option, scandump, server_only
 
 ONE_ITEM_HEADER = bytes.fromhex(
     "010000000000000001000000050000000200000008000000000000004000000000000000"
@@ -111,6 +111,7 @@ class RedisBloomBytes(OwnServerTest):
         self.client.execute_command("BF.LOADCHUNK", "bf", 9, ONE_ITEM_BITS[4:])
         self.assertEqual(other.execute_command("BF.EXISTS", "bf", "item1"), 1)
 
+    @server_only("an engine's used_memory moves on its own")
     def test_hostile_headers_take_no_memory(self):
         link = struct.Struct("<QQQddIQB")
         good = (8, 64, 0, 0.05, 6.2352242295726885, 5, 10, 0)
@@ -155,7 +156,7 @@ class ThroughRedisPy(OwnServerTest):
         self.server = self.make_server().start()
         for kind in ("redisbloom", "blocked", "classic", "counting"):
             with self.subTest(kind):
-                self.server.client().config_set("default-type", kind)
+                self.server.client().config_set(option("default-type"), kind)
                 self.round_trip(kind)
 
 

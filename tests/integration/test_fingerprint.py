@@ -2,7 +2,7 @@
 
 import threading
 
-from harness import OwnServerTest, ServerTest, main
+from harness import OwnServerTest, ServerTest, main, option
 
 OK = b"+OK\r\n"
 
@@ -69,7 +69,7 @@ class Restart(OwnServerTest):
         client = server.client()
         client.execute_command("BF.RESERVE", "k", 0.001, 1000, "TYPE", "fingerprint")
         client.bf().madd("k", *range(10000))
-        client.config_set("default-type", "fingerprint")
+        client.config_set(option("default-type"), "fingerprint")
         client.bf().add("small", "a")
         answers = client.bf().mexists("k", *range(30000))
         info = server.connect().command("BF.INFO", "k", "FULL")

@@ -3,7 +3,7 @@
 import threading
 
 import redis
-from harness import PATIENCE, OwnServerTest, ServerTest, main, wait_until
+from harness import OwnServerTest, PATIENCE, ServerTest, main, server_only, wait_until
 
 OK = b"+OK\r\n"
 REFUSED = "the filter is frozen: a ribbon filter takes no items after BF.FREEZE"
@@ -120,6 +120,7 @@ class Freezing(ServerTest):
 
 
 class Restart(OwnServerTest):
+    @server_only("an engine's log has it frozen again: test_module_persistence.py")
     def test_every_state_survives_a_crash(self):
         server = self.make_server().start()
         client = server.client()

@@ -53,7 +53,8 @@ class LongCommandsTest(EngineTest):
         for command in (("BF.ESTIMATE", "a", "b"), ("BF.MERGE", "a", "b"), ("BF.MERGE", "new", "a", "b")):
             waited = self.longest_wait(engine, lambda words=command: client.execute_command(*words))
             self.assert_short(waited, " ".join(command[:2]))
-        self.assertEqual(client.execute_command("BF.MEXISTS", "new", *(f"b:{item}" for item in range(2000))), [1] * 2000)
+        items = [f"b:{item}" for item in range(2000)]
+        self.assertEqual(client.execute_command("BF.MEXISTS", "new", *items), [1] * 2000)
 
         def freeze():
             client.execute_command("BF.FREEZE", "ribbon")

@@ -1,5 +1,5 @@
-"""Values for RESTORE that are right in form and wrong in content: their checksums are repaired, so that the module reads
-all of them. It refuses them, or takes them for filters that work; it never dies.
+"""Values for RESTORE that are right in form and wrong in content: their checksums are repaired, so that the module
+reads all of them. It refuses them, or takes them for filters that work; it never dies.
 
 BITSIEVE_FUZZ_SECONDS: how long to go on with random ones, 3 if not set. BITSIEVE_FUZZ_SEED: where to begin.
 """

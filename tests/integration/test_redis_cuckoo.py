@@ -8,7 +8,7 @@ import subprocess
 import threading
 
 import redis
-from harness import PATIENCE, OwnServerTest, ServerTest, encode, main
+from harness import OwnServerTest, PATIENCE, ServerTest, encode, main, server_only
 from test_node_clients import NODE, install_clients
 
 setUpModule = install_clients
@@ -100,6 +100,7 @@ class Replies(ServerTest):
             cuckoo.add("k", "124")
         self.assertEqual(cuckoo.info("k").filterNum, 32)
 
+    @server_only("the module's options have a prefix: test_module_commands.py")
     def test_options_can_be_changed_while_it_runs(self):
         client = self.client()
         before = client.config_get("cf-*")
@@ -235,6 +236,7 @@ class ThroughNodeRedis(ServerTest):
         self.assertRegex(done.stdout, r"# pass 3\n")
 
 
+@server_only("memory is limited otherwise there: test_module_limits.py")
 class Hostile(ServerTest):
     OPTIONS = {"maxmemory": "64mb"}
 

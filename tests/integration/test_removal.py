@@ -3,7 +3,7 @@
 import threading
 
 import redis
-from harness import OwnServerTest, ServerTest, main
+from harness import OwnServerTest, ServerTest, main, option
 
 OK = b"+OK\r\n"
 NOT_FOUND = b"-ERR not found\r\n"
@@ -80,8 +80,8 @@ class ThroughRedisPy(ServerTest):
 
     def test_default_type(self):
         client = self.client()
-        client.config_set("default-type", "counting")
-        self.addCleanup(client.config_set, "default-type", "blocked")
+        client.config_set(option("default-type"), "counting")
+        self.addCleanup(client.config_set, option("default-type"), "blocked")
         client.bf().add("k", "a")
         self.assertEqual(client.execute_command("BF.DEL", "k", "a"), 1)
         client.execute_command("BF.RESERVE", "b", 0.01, 10, "TYPE", "blocked")

@@ -50,9 +50,10 @@ grep '^!' "$root/.dockerignore" | cut -c2- | (cd "$root" && xargs cp -r --parent
 
 echo "== packages"
 (cd "$work" && cpack --config "$build/CPackConfig.cmake" -B "$work/packages" > /dev/null)
-for package in bitsieve libbitsieve-dev; do
+for package in bitsieve bitsieve-module libbitsieve-dev; do
   file=$(find "$work/packages" -maxdepth 1 -name "${package}_*.deb")
   dpkg-deb --contents "$file" | awk '{print $6}' > "$work/$package.contents"
 done
 grep -q '^./usr/bin/bitsieve$' "$work/bitsieve.contents"
 grep -q 'BitsieveConfig.cmake$' "$work/libbitsieve-dev.contents"
+grep -q '^./usr/lib/bitsieve/bitsieve.so$' "$work/bitsieve-module.contents"
