@@ -109,11 +109,11 @@ class Survival(PersistenceTest):
         client.pexpire("goes", 1)  # changes nothing but an expiry, and that long enough after the save to be over
         wait_until(lambda: client.dbsize() == 1, REPLY_SECONDS, "the name is gone")
         client.execute_command("BF.ADD", "goes", "x")
-        client.pexpire("goes", 500)
+        client.pexpire("goes", 2000)  # time enough for the save, on a busy machine as well
         client.save()
         until = client.pexpiretime("stays")
         server.kill()
-        time.sleep(0.6)
+        time.sleep(2.1)
         server.start()
         client = server.client()
         self.assertEqual(client.keys(), [b"stays"])
