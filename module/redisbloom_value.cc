@@ -1,5 +1,8 @@
 #include "module/redisbloom_value.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -26,6 +29,23 @@ Result<FilterPtr> Finish(core::FilterDecoder& decoder) {
   auto filter = decoder.Finish();
   if (!filter) return tl::unexpected(std::move(filter).error());
   return FilterPtr(std::move(*filter));
+}
+
+// Into their place, and their own memory is given back on the way: a large filter is never resident twice.
+core::Status MoveInto(core::FilterDecoder& decoder, const LoadedBytes& bytes) {
+  constexpr size_t kStep = 1 << 20;
+  constexpr uintptr_t kPage = 4096;
+  const auto begin = reinterpret_cast<uintptr_t>(bytes.memory.get());
+  uintptr_t kept = (begin + kPage - 1) / kPage * kPage;
+  for (size_t done = 0; done < bytes.size;) {
+    const std::string_view step = bytes.view().substr(done, kStep);
+    if (core::Status status = decoder.Append(core::AsBytes(step)); !status) return status;
+    done += step.size();
+    const uintptr_t moved = (begin + done) / kPage * kPage;
+    if (moved > kept) madvise(reinterpret_cast<void*>(kept), moved - kept, MADV_DONTNEED);
+    kept = std::max(kept, moved);
+  }
+  return {};
 }
 
 // What precedes the sub-filters.
@@ -145,9 +165,7 @@ Result<FilterPtr> LoadRedisBloom(engine::Io* io, int version) {
   if (!decoder) return tl::unexpected(decoder.error());
   for (BloomSubFilter& each : sub_filters) {
     const LoadedBytes bytes = std::move(each.bytes);
-    if (core::Status status = (*decoder)->Append(core::AsBytes(bytes.view())); !status) {
-      return tl::unexpected(std::move(status).error());
-    }
+    if (core::Status status = MoveInto(**decoder, bytes); !status) return tl::unexpected(std::move(status).error());
   }
   return Finish(**decoder);
 }
@@ -164,9 +182,7 @@ Result<FilterPtr> LoadRedisCuckoo(engine::Io* io, int version) {
   for (uint64_t i = 0; i < header->filters; ++i) {
     const Result<LoadedBytes> table = LoadCuckooTable(io, *header, header->TableBytes(i));
     if (!table) return tl::unexpected(table.error());
-    if (core::Status status = (*decoder)->Append(core::AsBytes(table->view())); !status) {
-      return tl::unexpected(std::move(status).error());
-    }
+    if (core::Status status = MoveInto(**decoder, *table); !status) return tl::unexpected(std::move(status).error());
   }
   return Finish(**decoder);
 }

@@ -45,9 +45,9 @@ def module_id(name, version):
     return number << 10 | version
 
 
-def payload(name, version, fields, rdb_version=10):
+def value(name, version, fields):
     """`fields`: numbers, floats and bytes, in order."""
-    body = bytes([MODULE_2]) + length(module_id(name, version))
+    body = length(module_id(name, version))
     for field in fields:
         if isinstance(field, float):
             body += length(DOUBLE) + struct.pack("<d", field)
@@ -55,8 +55,20 @@ def payload(name, version, fields, rdb_version=10):
             body += length(UNSIGNED) + length(field)
         else:
             body += length(STRING) + length(len(field)) + field
-    body += length(END) + struct.pack("<H", rdb_version)
+    return body + length(END)
+
+
+def payload(*of_value, rdb_version=10):
+    """As DUMP returns it."""
+    body = bytes([MODULE_2]) + value(*of_value) + struct.pack("<H", rdb_version)
     return body + struct.pack("<Q", crc64(body))
+
+
+def rdb_file(key, *of_value):
+    """One key, and no checksum."""
+    name = key.encode()
+    return (b"REDIS0010" + b"\xfe\x00" + bytes([MODULE_2]) + length(len(name)) + name + value(*of_value) + b"\xff" +
+            bytes(8))
 
 
 class Reader:

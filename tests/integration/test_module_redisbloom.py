@@ -1,11 +1,14 @@
 """RedisBloom's data on the module: its RDB files, payloads, logs and stream, and the way back to it."""
 
+import math
 import pathlib
+import re
 import shutil
 
 from engine import SYNC_SECONDS, EngineTest, main, wait_for_no_child, wait_for_replica
-from harness import encode, wait_until
+from harness import PATIENCE, encode, wait_until
 from module_filters import dump_chunks
+from rdb_payload import rdb_file
 from redisbloom_fixtures import FILES, Master, check, commands_of, dumps, expected, rdb_path
 
 
@@ -85,6 +88,24 @@ class FixturesTest(EngineTest):
             self.assertEqual(list(dump_chunks(client, "copy")), chunks)
             self.assertEqual(len(chunks), len(expectation["chunks"]))
             client.delete("copy")
+
+
+class LargeTest(EngineTest):
+    def test_a_large_filter_is_not_resident_twice(self):
+        entries, rate = 80_000_000, 0.005
+        bits_per_entry = abs(math.log(rate)) / 0.480453013918201
+        size = -(-int(entries * bits_per_entry) // 64) * 8
+        hashes = math.ceil(0.693147180559945 * bits_per_entry)
+        content = [0, 1, 5, 2, entries, rate, hashes, bits_per_entry, size * 8, 0, b"\xff" * size, 0]
+        engine = self.make_engine(start=False)
+        with open(engine.directory + "/dump.rdb", "wb") as file:
+            file.write(rdb_file("k", "MBbloom--", 4, content))
+        engine.start()
+        self.assertEqual(self.client(engine).execute_command("BF.EXISTS", "k", "a"), 1)
+        status = pathlib.Path(f"/proc/{engine.process.pid}/status").read_text(encoding="ascii")
+        peak = int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
+        print(f"{size / 1e6:.0f} MB: at most {peak / 1e6:.0f} MB resident", flush=True)
+        self.assertLess(peak, 1.25 * size * PATIENCE)
 
 
 class MasterTest(EngineTest):
