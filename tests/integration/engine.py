@@ -5,8 +5,10 @@ module with a sanitizer. Where the engine is missing (Valkey, if scripts/engines
 skipped, loudly: exit status 77.
 """
 
+import contextlib
 import os
 import pathlib
+import random
 import socket
 import subprocess
 import sys
@@ -37,9 +39,13 @@ def module_path():
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below those that the system gives to connections; a cluster's nodes take the one 10,000 above as well."""
+    while True:
+        port = random.randrange(11_000, 22_000)
+        with socket.socket() as probe, socket.socket() as bus, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            bus.bind(("127.0.0.1", port + 10_000))
+            return port
 
 
 class Engine(Server):
@@ -63,7 +69,7 @@ class Engine(Server):
         return cls(**{"appendonly": "yes", "appendfsync": "no", "bf_max_filter_bytes": 0, **own, **of_filters})
 
     def spawn(self):
-        self.port = free_port()
+        self.port = self.port or free_port()  # the same after a restart
         lines = [f"port {self.port}", f"dir {self.directory}", f"loadmodule {module_path()} {self.arguments}"]
         for name, value in self.options.items():
             prefix = "bf." if name.startswith("bf_") else ""
