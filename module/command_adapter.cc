@@ -111,9 +111,7 @@ bool IsWindowOfTime(const core::Filter& filter) {
 // CF.* adds nothing to a filter of so many sub-filters. A master or the log has done what it says: no limit holds.
 class LiftedLimits {
  public:
-  explicit LiftedLimits(bool lifted) {
-    if (lifted) Settings().cf_max_expansions = std::numeric_limits<uint32_t>::max();
-  }
+  LiftedLimits() { Settings().cf_max_expansions = std::numeric_limits<uint32_t>::max(); }
   LiftedLimits(const LiftedLimits&) = delete;
   LiftedLimits& operator=(const LiftedLimits&) = delete;
   ~LiftedLimits() { Settings().cf_max_expansions = before_; }
@@ -172,12 +170,13 @@ class Run {
 
   // The engine turns RESP3 into RESP2 itself.
   void Begin() {
-    const bool resp3 = !command_.asks_version || (engine::GetContextFlags(context_) & engine::kContextResp3) != 0;
+    const bool resp3 = command_.is_prepared || (engine::GetContextFlags(context_) & engine::kContextResp3) != 0;
     desk_.bytes.clear();
     desk_.reply.set_version(resp3 ? protocol::ProtocolVersion::kResp3 : protocol::ProtocolVersion::kResp2);
     desk_.context.row = &row_;
     desk_.context.arguments = desk_.arguments;
-    desk_.context.filter = nullptr;
+    const Slot* const slot = command_.is_prepared ? desk_.keyspace.first() : nullptr;
+    desk_.context.filter = slot == nullptr ? nullptr : slot->filter.get();
   }
 
   // Whether it makes a difference that the command comes from a master or from the log: only then it is found out.
@@ -208,10 +207,14 @@ class Run {
   void Handle(const Slot* slot) {
     ContentLimit limit(OwnSettings().max_filter_bytes.load(std::memory_order_relaxed), IsFromClient, context_);
     ContentLimit::SetHeld(slot == nullptr ? 0 : slot->filter->size_bytes());
-    const LiftedLimits lifted(is_replayed_);
-    const bool done = is_replayed_ && command_.may_be_redisblooms && RunAsRedisBloom(desk_.context, desk_.arguments);
-    if (!done) desk_.context.row->handler(desk_.context);
+    is_replayed_ ? HandleReplayed() : row_.handler(desk_.context);
     TranslateReply(context_, desk_.bytes, ContentLimit::WasReached() ? FilterTooLarge() : std::string());
+  }
+
+  void HandleReplayed() {
+    const LiftedLimits lifted;
+    const bool done = command_.may_be_redisblooms && RunAsRedisBloom(desk_.context, desk_.arguments);
+    if (!done) desk_.context.row->handler(desk_.context);
   }
 
   // Listeners come last, since they may run commands: what belongs to this one is given up before.
@@ -268,7 +271,7 @@ ModuleCommand MakeModuleCommand(const CommandRow& row) {
   const bool prepared = row.preparation == kOneItem || row.preparation == kItems;
   return {.row = &row,
           .writes = (row.flags & commands::kWrite) != 0,
-          .asks_version = !prepared,
+          .is_prepared = prepared,
           .may_be_redisblooms = MayBeRedisBlooms(row),
           .reads_options = MayBeRedisBlooms(row) && !prepared,
           .may_run_aside = MayRunAside(row)};

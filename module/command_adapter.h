@@ -15,7 +15,7 @@ namespace bitsieve::module {
 struct ModuleCommand {
   const commands::CommandRow* row = nullptr;
   bool writes = false;
-  bool asks_version = false;        // its handler may write RESP2 and RESP3 differently
+  bool is_prepared = false;         // its handler is given the filter, and writes RESP2 and RESP3 alike
   bool may_be_redisblooms = false;  // redisbloom_stream.h
   bool reads_options = false;       // ... also if the filter is there
   bool may_run_aside = false;       // aside.h

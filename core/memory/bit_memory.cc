@@ -63,10 +63,12 @@ void BitMemory::CopyIn(uint64_t offset, std::span<const std::byte> bytes) {
   assert(offset + bytes.size() <= size_bytes());
   for (size_t done = 0; done < bytes.size();) {
     BeforeWrite(offset + done);
-    const uint64_t chunk_end =
-        (offset + done) / MemoryImage::kChunkBytes * MemoryImage::kChunkBytes + MemoryImage::kChunkBytes;
+    const uint64_t chunk_end = ((offset + done) / MemoryImage::kChunkBytes + 1) * MemoryImage::kChunkBytes;
     const size_t until = std::min<uint64_t>(bytes.size(), chunk_end - offset);
-    for (; done < until; ++done) __atomic_store_n(data_ + offset + done, bytes[done], __ATOMIC_RELEASE);
+    for (; done < until; ++done) {
+      auto* const there = reinterpret_cast<uint8_t*>(data_ + offset + done);
+      __atomic_store_n(there, static_cast<uint8_t>(bytes[done]), __ATOMIC_RELEASE);
+    }
   }
 }
 

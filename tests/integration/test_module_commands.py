@@ -4,7 +4,7 @@ import unittest
 
 import redis
 
-from engine import EngineTest, main
+from engine import EngineTest, main, module_path
 from harness import wait_until
 
 
@@ -202,6 +202,12 @@ class OptionsTest(EngineTest):
         self.assertEqual(client.config_get("bf.*"), {
             **client.config_get("bf.*"), "bf.default-error-rate": "0.003", "bf.default-capacity": "700",
             "bf.cf-max-expansions": "9", "bf.max-filter-bytes": "1048576"})
+
+    def test_a_second_module_of_these_commands_is_refused(self):
+        engine = self.make_engine(start=False, loadmodule=module_path())
+        engine.spawn()
+        self.assertNotEqual(engine.wait(), 0)
+        self.assertIn("loaded already: load one of them", engine.log())
 
     def test_unknown_arguments_end_the_start_and_are_named(self):
         cases = {"colour blue": "colour", "INITIAL_SIZE many": "many", "error_rate": "missing"}
