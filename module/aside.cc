@@ -91,21 +91,19 @@ class AsideCommand {
   }
   void Block(engine::Context* context) { client_ = engine::BlockClient(context, nullptr, nullptr, nullptr, 0); }
 
-  // On the thread beside the engine.
-  void Run() {
+  // On the thread beside the engine, whose context this is.
+  void Run(engine::Context* of_thread) {
     std::string reply;
     const core::Result<bool> changed = core::OrOutOfMemory([&] { return Handle(reply); });
+    std::vector<Named> dying;  // without the lock
+    const EngineLock lock(of_thread);
     engine::Context* const context = engine::GetThreadSafeContext(client_);
-    std::vector<Named> dying;
-    {
-      const EngineLock lock(context);
-      End(context, changed, reply);
-      for (Named& named : named_) named.image.reset();  // takes the filter's lock
-      for (engine::String* string : strings_) engine::FreeString(nullptr, string);
-      dying = std::move(named_);
-      engine::UnblockClient(client_, nullptr);
-    }
+    End(context, changed, reply);
+    for (Named& named : named_) named.image.reset();  // takes the filter's lock
+    for (engine::String* string : strings_) engine::FreeString(nullptr, string);
+    dying = std::move(named_);
     engine::FreeThreadSafeContext(context);
+    engine::UnblockClient(client_, nullptr);
   }
 
  private:
@@ -207,7 +205,7 @@ bool RunAside(engine::Context* context, engine::String** argv, int argc, const M
   const auto aside = std::make_shared<AsideCommand>(context, argv, argc, command);
   aside->Name(keyspace);
   aside->Block(context);
-  thread.Run([aside](engine::Context*) { aside->Run(); });
+  thread.Run([aside](engine::Context* of_thread) { aside->Run(of_thread); });
   return true;
 }
 

@@ -144,7 +144,7 @@ class Run {
       return ReplyError(context_, commands::wire::WrongArity(row_.name));
     }
     if (!OpenKeys()) return ReplyError(context_, std::string(commands::wire::kWrongType));
-    const bool may_run_aside = command_.may_run_aside && origin_ == Origin::kEngine;
+    const bool may_run_aside = command_.may_run_aside && origin_ == Origin::kEngine && at_ms_ == 0;
     if (may_run_aside && RunAside(context_, argv_, argc_, command_, desk_.keyspace)) return engine::kOk;
     Begin();
     if (command_.writes) {

@@ -1,5 +1,5 @@
-"""A cluster of three masters and three replicas: what was acknowledged with WAIT 1 is there after kill -9 of a master and
-after slots have moved, and replicas are equal to their masters.
+"""A cluster of three masters and three replicas: what was acknowledged with WAIT 1 is there after kill -9 of a master
+and after slots have moved, and replicas are equal to their masters.
 
 BITSIEVE_CLUSTER_ADDS: how many items to add, 300,000 if not set.
 """
