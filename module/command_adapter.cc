@@ -56,7 +56,7 @@ class KeptEvents final : public commands::FilterEvents {
   std::vector<std::string> events_;
 };
 
-// A dump that nobody goes on with takes a lock of its filter as it ends.
+// An abandoned dump takes a lock of its filter as it ends.
 void EndDump(std::unique_ptr<commands::OpenDump> abandoned) {
   static engine::Context* const context = engine::GetThreadSafeContext(nullptr);
   const EngineLock lock(context);
@@ -201,7 +201,7 @@ class Run {
     const Slot* const after = desk_.keyspace.first();
     if (after == nullptr) return;
     const bool changed = effects.created || effects.rewritten || after->filter->ChangeCount() != changes;
-    if (changed) TellOthers(*after->filter, effects);
+    if (changed) ReportChange(*after->filter, effects);
   }
 
   void Handle(const Slot* slot) {
@@ -218,7 +218,7 @@ class Run {
   }
 
   // Listeners come last, since they may run commands: what belongs to this one is given up before.
-  void TellOthers(const core::Filter& filter, const EngineKeyspace::Effects& effects) {
+  void ReportChange(const core::Filter& filter, const EngineKeyspace::Effects& effects) {
     engine::String* const key = desk_.keyspace.first_string();
     const bool is_chunk = row_.replication == Replication::kContent;
     if (at_ms_ != 0 || (is_replayed_ && is_chunk)) {

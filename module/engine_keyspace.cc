@@ -38,7 +38,7 @@ const EngineKeyspace::Opened& EngineKeyspace::At(std::string_view name) const {
     last_ = index;
     return each;
   }
-  assert(false && "a handler asked for a key that its row does not name");
+  assert(false && "a handler looks up a key that its row does not name");
   std::abort();
 }
 

@@ -3,7 +3,7 @@
 // encoding version of our own is far above RedisBloom's. docs/formats/module.md has the bytes.
 //
 // Threads: Free is called from any thread, Save and RewriteAof in a forked child, too; all else by the engine's main
-// thread. A child may find no lock of a filter taken, so other threads take one only under the engine's lock.
+// thread. A child must find no lock of a filter taken, so other threads take one only under the engine's lock.
 #pragma once
 
 #include <cstdint>

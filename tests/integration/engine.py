@@ -79,7 +79,7 @@ class Engine(Server):
         self.log_start = os.path.getsize(self.log_path) if os.path.exists(self.log_path) else 0
         environment = {**os.environ, **self.variables}
         if preload := os.environ.get("BITSIEVE_PRELOAD"):
-            # What the engine itself leaves behind is not for us to find.
+            # Leaks of the engine itself are none of ours.
             environment.update(LD_PRELOAD=preload, ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1")
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen([self.program, path], stdin=subprocess.DEVNULL, stdout=log, stderr=log,

@@ -1,4 +1,4 @@
-"""Filters of every kind, made by clients on the module, for tests that compare what another engine has of them."""
+"""Filters of every type, made by clients on the module, for tests that compare what another engine has of them."""
 
 
 def dump_chunks(client, key):
@@ -22,16 +22,16 @@ def make_filters(client):
     def do(*command):
         return client.execute_command(*command)
 
-    for kind in ("blocked", "classic", "counting", "cuckoo", "fingerprint", "redisbloom", "ribbon"):
-        do("BF.RESERVE", f"reserved:{kind}", 0.01, 1000, "TYPE", kind)
-        do("BF.RESERVE", f"full:{kind}", 0.001, 500, "TYPE", kind)
-        do("BF.MADD", f"full:{kind}", *range(450))
-        do("BF.INSERT", f"inserted:{kind}", "TYPE", kind, "CAPACITY", 40, "ERROR", 0.02, "ITEMS", *range(30))
-        if kind != "ribbon":
-            do("BF.MADD", f"inserted:{kind}", *range(300))
-    for kind in ("counting", "cuckoo"):
-        do("BF.MDEL", f"full:{kind}", *range(50))
-        do("BF.DEL", f"full:{kind}", 60)
+    for name in ("blocked", "classic", "counting", "cuckoo", "fingerprint", "redisbloom", "ribbon"):
+        do("BF.RESERVE", f"reserved:{name}", 0.01, 1000, "TYPE", name)
+        do("BF.RESERVE", f"full:{name}", 0.001, 500, "TYPE", name)
+        do("BF.MADD", f"full:{name}", *range(450))
+        do("BF.INSERT", f"inserted:{name}", "TYPE", name, "CAPACITY", 40, "ERROR", 0.02, "ITEMS", *range(30))
+        if name != "ribbon":
+            do("BF.MADD", f"inserted:{name}", *range(300))
+    for name in ("counting", "cuckoo"):
+        do("BF.MDEL", f"full:{name}", *range(50))
+        do("BF.DEL", f"full:{name}", 60)
     do("BF.ADD", "default", "a")
     do("BF.MADD", "default:many", *range(1000))
     do("BF.INSERT", "default:inserted", "ITEMS", *range(10))

@@ -81,7 +81,7 @@ class Reader:
         return self.data[self.position - count:self.position]
 
     def length(self):
-        """The number, and whether it is the kind of an encoded string instead."""
+        """The number, and whether it is how a string is encoded instead."""
         first = self.take(1)[0]
         if first >> 6 == 0:
             return first & 63, False

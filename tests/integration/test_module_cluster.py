@@ -160,7 +160,7 @@ class ClusterTest(EngineTest):
         killed = self.owner(writers[0].key)
         killed.kill()
         wait_until(lambda: len(self.masters()) == 3, SECONDS, "a replica is promoted")
-        killed.start()  # else nobody could acknowledge what its replica takes, which is a master now
+        killed.start()  # else no replica would be left to acknowledge what the new master takes
         self.wait_for(writers, 1)
         wait_until(self.is_whole, SECONDS, "the cluster is whole")
         self.assert_nothing_is_missing(writers)

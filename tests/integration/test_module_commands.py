@@ -15,12 +15,12 @@ class CommandsTest(EngineTest):
         self.do = self.redis.execute_command
 
     def test_every_type_adds_and_finds(self):
-        for kind in ("blocked", "classic", "counting", "cuckoo", "fingerprint", "redisbloom", "ribbon"):
-            with self.subTest(type=kind):
-                self.do("BF.RESERVE", kind, 0.01, 1000, "TYPE", kind)
-                self.assertGreater(self.do("BF.MADD", kind, *range(500)).count(1), 480)
-                self.assertEqual(self.do("BF.MEXISTS", kind, *range(500)), [1] * 500)
-                self.assertLess(sum(self.do("BF.MEXISTS", kind, *range(10_000, 11_000))), 50)
+        for name in ("blocked", "classic", "counting", "cuckoo", "fingerprint", "redisbloom", "ribbon"):
+            with self.subTest(type=name):
+                self.do("BF.RESERVE", name, 0.01, 1000, "TYPE", name)
+                self.assertGreater(self.do("BF.MADD", name, *range(500)).count(1), 480)
+                self.assertEqual(self.do("BF.MEXISTS", name, *range(500)), [1] * 500)
+                self.assertLess(sum(self.do("BF.MEXISTS", name, *range(10_000, 11_000))), 50)
         self.do("BF.RESERVE", "window", 0.01, 1000, "TYPE", "window", "WINDOW", "1h")
         self.assertEqual(self.do("BF.ADD", "window", "x"), 1)
         self.assertEqual(self.do("BF.EXISTS", "window", "x"), 1)
