@@ -78,7 +78,7 @@ bool ContentLimit::WasReached() { return limit.reached; }
 }  // namespace bitsieve::module
 
 // Of this module alone, as its copy of the C++ library is. The engine's Alloc never returns null.
-#ifndef __SANITIZE_ADDRESS__
+#ifdef BITSIEVE_ENGINE_NEW
 namespace {
 
 void* Take(size_t bytes) {
