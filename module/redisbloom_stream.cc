@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "commands/cuckoo_options.h"
 #include "commands/filter_commands.h"
@@ -18,6 +19,7 @@
 #include "core/families/redisbloom/redis_cuckoo.h"
 #include "core/families/redisbloom/redisbloom_types.h"
 #include "core/filter/filter_factory.h"
+#include "module/engine_api.h"
 
 namespace bitsieve::module {
 namespace {
@@ -220,9 +222,23 @@ bool InsertCuckooItems(CommandContext& context, std::vector<std::string_view>& s
   return false;
 }
 
+// A master of RedisBloom's does not send its defaults: a filter of another size has other bytes, and its own errors.
+void WarnOfDefaults(const core::FilterParams& params) {
+  static bool warned = false;
+  if (std::exchange(warned, true)) return;
+  engine::Log(nullptr, "warning",
+              "bitsieve: a RedisBloom master or log has BF.ADD or BF.MADD make a filter. It gets this node's defaults: "
+              "error rate %g, capacity %llu, expansion %u. Where the other node has others, set them alike "
+              "(bf.default-error-rate, bf.default-capacity, bf.default-expansion): these filters differ until then",
+              params.error_rate, static_cast<unsigned long long>(params.capacity), params.expansion);
+}
+
 // The row's own handler adds to the filter that is there then.
 bool AddBloom(CommandContext& context) {
-  return context.FindFilter() == nullptr && !InsertBloom(context, DefaultBloom(context));
+  if (context.FindFilter() != nullptr) return false;
+  const BloomRequest request = DefaultBloom(context);
+  WarnOfDefaults(request.params);
+  return !InsertBloom(context, request);
 }
 
 // ---- chunks

@@ -149,7 +149,10 @@ class MasterTest(EngineTest):
             master.send(*command)
         for key in ("unknown", "tiny"):
             master.send("BF.MADD", key, *range(90))
+        master.send("BF.ADD", "added too", "a")
         self.wait(engine, master)
+        # The master's defaults are not known, so the user is to compare them, once.
+        self.assertEqual(engine.log().count("this node's defaults: error rate 0.01, capacity 100, expansion 2"), 1)
         for restarted in (False, True):
             if restarted:
                 wait_for_no_child(self.client(engine))
