@@ -6,11 +6,11 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <asio/buffer.hpp>
-#include <asio/error.hpp>
 #include <asio/ip/v6_only.hpp>
+#include <cerrno>
 #include <chrono>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -24,11 +24,29 @@ using asio::ip::tcp;
 // How long accepting rests when the system refuses descriptors or memory.
 constexpr std::chrono::milliseconds kRest{100};
 constexpr std::chrono::milliseconds kOutOfMemoryPause{1};
+constexpr int kAtOnce = 64;     // connections accepted before timers and other doors have their turn
 constexpr int kBacklog = 4096;  // the system lowers it to what it allows
 constexpr std::string_view kTooMany = "-ERR max number of clients reached\r\n";
 
 void SetOption(int socket, int level, int name, int value) {
   setsockopt(socket, level, name, &value, sizeof value);  // a refusal costs comfort, not correctness
+}
+
+void SetKeepalive(int socket, uint32_t seconds) {
+  SetOption(socket, SOL_SOCKET, SO_KEEPALIVE, seconds == 0 ? 0 : 1);
+  if (seconds == 0) return;
+  // The peer is given up after three probes that together take as long as the silence before the first.
+  const auto idle_s = static_cast<int>(seconds);
+  SetOption(socket, IPPROTO_TCP, TCP_KEEPIDLE, idle_s);
+  SetOption(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, idle_s / 3));
+  SetOption(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+tcp::endpoint LocalEndpoint(const Socket& socket) {
+  tcp::endpoint local;
+  auto size = static_cast<socklen_t>(local.capacity());
+  if (getsockname(socket.descriptor(), local.data(), &size) == 0) local.resize(size);
+  return local;
 }
 
 }  // namespace
@@ -59,6 +77,8 @@ asio::error_code Listener::OpenDoor(const tcp::endpoint& endpoint) {
   // "0.0.0.0 ::" are two sockets, and each serves its own kind of address.
   if (endpoint.address().is_v6() && acceptor.set_option(asio::ip::v6_only(true), error)) return error;
   if (acceptor.bind(endpoint, error)) return error;
+  if (acceptor.non_blocking(true, error)) return error;
+  SetOption(acceptor.native_handle(), IPPROTO_TCP, TCP_NODELAY, 1);  // connections inherit it
   if (acceptor.listen(kBacklog, error)) return error;
   const tcp::endpoint local = acceptor.local_endpoint(error);
   if (error) return error;
@@ -84,78 +104,72 @@ void Listener::Close() {
 void Listener::Accept(Door& door) {
   for (;; std::this_thread::sleep_for(kOutOfMemoryPause)) {
     try {
-      return DoAccept(door);
+      return Wait(door);
     } catch (const std::bad_alloc&) {
       continue;
     }
   }
 }
 
-void Listener::DoAccept(Door& door) {
-  door.acceptor.async_accept([this, &door](const asio::error_code& error, tcp::socket socket) {
-    if (error) return OnFailed(door, error);
-    OnAccepted(door, std::move(socket));
+void Listener::Wait(Door& door) {
+  door.acceptor.async_wait(tcp::acceptor::wait_read, [this, &door](const asio::error_code& error) {
+    if (!error) AcceptSome(door);
   });
 }
 
-void Listener::OnAccepted(Door& door, tcp::socket socket) {
-  door.resting = false;
-  auto slot = slots_.TryTake(settings_.maxclients.load(std::memory_order_relaxed));
-  try {
-    if (slot) {
-      LetIn(std::move(socket), std::move(slot));
-    } else {
-      Refuse(std::move(socket));
+void Listener::AcceptSome(Door& door) {
+  for (int i = 0; i < kAtOnce; ++i) {
+    tcp::endpoint remote;
+    auto size = static_cast<socklen_t>(remote.capacity());
+    Socket socket(accept4(door.acceptor.native_handle(), remote.data(), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (socket.descriptor() < 0) {
+      door.all_inherit |= errno == EAGAIN;
+      if (errno == EAGAIN) break;
+      if (errno == EINTR || errno == ECONNABORTED) continue;  // gave up before it was its turn
+      return Rest(door, errno);
     }
-  } catch (const std::bad_alloc&) {
-    spdlog::warn("A connection was closed: the server is out of memory for it");
+    door.resting = false;
+    remote.resize(size);
+    // What connections inherit changes with the setting. Those that wait may have come before.
+    const uint32_t keepalive_s = settings_.tcp_keepalive_s.load(std::memory_order_relaxed);
+    if (std::exchange(door.keepalive_s, keepalive_s) != keepalive_s) {
+      SetKeepalive(door.acceptor.native_handle(), keepalive_s);
+      door.all_inherit = false;
+    }
+    if (!door.all_inherit) SetKeepalive(socket.descriptor(), keepalive_s);
+    OnAccepted(std::move(socket), remote);
   }
   Accept(door);
 }
 
-void Listener::LetIn(tcp::socket socket, ConnectionSlots::Slot slot) {
-  asio::error_code error;
-  const tcp::endpoint remote = socket.remote_endpoint(error);
-  const tcp::endpoint local = error ? tcp::endpoint() : socket.local_endpoint(error);
-  if (!error) socket.non_blocking(true, error);
-  if (error) return;  // gone already
-  Configure(socket.native_handle());
+void Listener::OnAccepted(Socket socket, const tcp::endpoint& remote) {
+  auto slot = slots_.TryTake(settings_.maxclients.load(std::memory_order_relaxed));
+  if (!slot) return Refuse(socket);
+  try {
+    LetIn(std::move(socket), std::move(slot), remote);
+  } catch (const std::bad_alloc&) {
+    spdlog::warn("A connection was closed: the server is out of memory for it");
+  }
+}
+
+void Listener::LetIn(Socket socket, ConnectionSlots::Slot slot, const tcp::endpoint& remote) {
   std::string address = AddressText(remote);
-  std::string local_address = AddressText(local);
-  Socket released(socket.release(error));
-  if (error) return;
+  std::string local_address = AddressText(LocalEndpoint(socket));
   EventLoop& loop = *loops_[turn_];
   turn_ = (turn_ + 1) % loops_.size();
-  loop.Adopt({std::move(released), std::move(slot), std::move(address), std::move(local_address)});
+  loop.Adopt({std::move(socket), std::move(slot), std::move(address), std::move(local_address)});
 }
 
-void Listener::Configure(int socket) const {
-  SetOption(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  const auto keepalive_s = static_cast<int>(settings_.tcp_keepalive_s.load(std::memory_order_relaxed));
-  if (keepalive_s == 0) return;
-  // The peer is given up after three probes that together take as long as the silence before the first.
-  SetOption(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  SetOption(socket, IPPROTO_TCP, TCP_KEEPIDLE, keepalive_s);
-  SetOption(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, keepalive_s / 3));
-  SetOption(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
-}
-
-void Listener::Refuse(tcp::socket socket) {
+void Listener::Refuse(const Socket& socket) {
   LoopStats::Add(loops_[0]->stats().connections_rejected, 1);  // no other thread counts these
   spdlog::debug("Refused a connection: maxclients {} reached", settings_.maxclients.load(std::memory_order_relaxed));
-  asio::error_code ignored;
-  socket.non_blocking(true, ignored);
-  socket.write_some(asio::buffer(kTooMany), ignored);
-  socket.shutdown(tcp::socket::shutdown_send, ignored);
+  socket.Send(kTooMany);
 }
 
-void Listener::OnFailed(Door& door, const asio::error_code& error) {
-  if (error == asio::error::operation_aborted || !door.acceptor.is_open()) return;
-  // The client gave up before it was its turn: the next one.
-  if (error == asio::error::connection_aborted) return Accept(door);
+void Listener::Rest(Door& door, int error) {
   if (!std::exchange(door.resting, true)) {
-    spdlog::warn("Cannot accept connections on port {}: {}; trying again every {} ms", port_, error.message(),
-                 kRest.count());
+    spdlog::warn("Cannot accept connections on port {}: {}; trying again every {} ms", port_,
+                 std::system_category().message(error), kRest.count());
   }
   door.retry.expires_after(kRest);
   try {

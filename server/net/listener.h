@@ -20,6 +20,7 @@
 #include "server/net/connection_slots.h"
 #include "server/net/event_loop.h"
 #include "server/net/net_settings.h"
+#include "server/net/socket.h"
 
 namespace bitsieve::server {
 
@@ -42,17 +43,19 @@ class Listener {
     explicit Door(asio::io_context& context) : acceptor(context), retry(context) {}
     asio::ip::tcp::acceptor acceptor;
     asio::steady_timer retry;
-    bool resting = false;  // the last accept failed; logged once
+    uint32_t keepalive_s = 0;  // what its connections inherit
+    bool all_inherit = true;   // those that wait have come since it was set
+    bool resting = false;      // the last accept failed; logged once
   };
 
   asio::error_code OpenDoor(const asio::ip::tcp::endpoint& endpoint);
   void Accept(Door& door);
-  void DoAccept(Door& door);
-  void OnAccepted(Door& door, asio::ip::tcp::socket socket);
-  void LetIn(asio::ip::tcp::socket socket, ConnectionSlots::Slot slot);
-  void Configure(int socket) const;
-  void Refuse(asio::ip::tcp::socket socket);
-  void OnFailed(Door& door, const asio::error_code& error);
+  void Wait(Door& door);
+  void AcceptSome(Door& door);
+  void OnAccepted(Socket socket, const asio::ip::tcp::endpoint& remote);
+  void LetIn(Socket socket, ConnectionSlots::Slot slot, const asio::ip::tcp::endpoint& remote);
+  void Refuse(const Socket& socket);
+  void Rest(Door& door, int error);
 
   asio::io_context& context_;
   std::span<const std::shared_ptr<EventLoop>> loops_;

@@ -1,11 +1,16 @@
 #include "server/net/listener.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -40,6 +45,41 @@ TEST(Listener, ListensOnSeveralAddressesWithOnePort) {
   ASSERT_EQ(records.size(), 2);
   EXPECT_TRUE(records[0]->address.starts_with("127.0.0.1:") || records[1]->address.starts_with("127.0.0.1:"));
   EXPECT_EQ(records[0]->address.starts_with("[::1]:"), records[0]->local_address.starts_with("[::1]:"));
+}
+
+int Option(int socket, int level, int name) {
+  int value = -1;
+  socklen_t size = sizeof value;
+  return getsockopt(socket, level, name, &value, &size) == 0 ? value : -1;
+}
+
+// The server's end of its latest connection, which has the highest descriptor.
+int LatestSocketOf(uint16_t port) {
+  int latest = -1;
+  for (int socket = 0; socket < 1024; ++socket) {
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
+    if (ntohs(address.sin_port) == port && Option(socket, SOL_SOCKET, SO_ACCEPTCONN) == 0) latest = socket;
+  }
+  return latest;
+}
+
+TEST(Listener, ConnectionsHaveTheOptionsOfTheMoment) {
+  RunningServer server(1);
+  std::vector<Client> clients;
+  for (const uint32_t keepalive_s : {30, 30, 2, 0, 60}) {
+    server.settings_.tcp_keepalive_s = keepalive_s;
+    clients.push_back(server.Connect());
+    ASSERT_EQ(clients.back().Ask("PING", 7), "+PONG\r\n");
+    const int socket = LatestSocketOf(server.port());
+    EXPECT_NE(Option(socket, IPPROTO_TCP, TCP_NODELAY), 0);
+    EXPECT_EQ(Option(socket, SOL_SOCKET, SO_KEEPALIVE), keepalive_s == 0 ? 0 : 1) << keepalive_s;
+    if (keepalive_s == 0) continue;
+    EXPECT_EQ(Option(socket, IPPROTO_TCP, TCP_KEEPIDLE), keepalive_s);
+    EXPECT_EQ(Option(socket, IPPROTO_TCP, TCP_KEEPINTVL), std::max(1, static_cast<int>(keepalive_s) / 3));
+    EXPECT_EQ(Option(socket, IPPROTO_TCP, TCP_KEEPCNT), 3);
+  }
 }
 
 TEST(Listener, APortInUseIsNamed) {
