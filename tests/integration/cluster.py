@@ -1,0 +1,107 @@
+"""A cluster of engines with bitsieve.so on this machine, for tests and measurements."""
+
+import os
+import socket
+import subprocess
+
+from engine import SYNC_SECONDS, Engine
+from harness import wait_until
+
+REDIS_CLI = "redis-cli"  # of either engine
+BUS = 10_000             # the cluster's bus has the port of the clients and this
+
+
+def cluster_port():
+    """A port that is free, and the bus's as well."""
+    while True:
+        with socket.socket() as probe, socket.socket() as bus:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+            try:
+                bus.bind(("127.0.0.1", port + BUS))
+            except (OSError, OverflowError):
+                continue
+            return port
+
+
+class Node(Engine):
+    """Keeps its port over restarts, unlike other engines."""
+
+    def __init__(self, **options):
+        super().__init__(**{"port": cluster_port(), "cluster_enabled": "yes", "cluster_node_timeout": 2000, **options})
+
+    def spawn(self):
+        super().spawn()
+        self.port = self.options["port"]
+
+
+    def state(self):
+        return dict(line.split(":", 1) for line in self.raw("CLUSTER", "INFO").splitlines())
+
+    def raw(self, *command):
+        """The text of a reply, which redis-py would take apart."""
+        with self.connect() as connection:
+            return connection.command(*command).split(b"\r\n", 1)[1].decode().strip()
+
+    def id(self):
+        return self.raw("CLUSTER", "MYID")
+
+    def is_master(self):
+        return "master" in self.own_line()[2]
+
+    def own_line(self):
+        return next(fields for fields in self.table() if "myself" in fields[2])
+
+    def table(self):
+        """The rows of CLUSTER NODES: id, address, flags, master and so on."""
+        return [line.split() for line in self.raw("CLUSTER", "NODES").splitlines()]
+
+
+class Cluster:
+    """Masters, and `replicas` of each. Options are those of every node."""
+
+    def __init__(self, masters, replicas=1, **options):
+        self.nodes = [Node(**options) for _ in range(masters * (1 + replicas))]
+        self.replicas = replicas
+
+    def start(self):
+        for node in self.nodes:
+            node.start()
+        self.admin("create", *(f"127.0.0.1:{node.port}" for node in self.nodes), "--cluster-replicas", self.replicas)
+        wait_until(self.is_whole, SYNC_SECONDS, "the cluster is up")
+        return self
+
+    def clean_up(self):
+        for node in self.nodes:
+            node.clean_up()
+
+    def admin(self, command, *arguments):
+        """redis-cli --cluster; what it printed."""
+        done = subprocess.run([REDIS_CLI, "--cluster", command, *map(str, arguments), "--cluster-yes"],
+                              capture_output=True, text=True, timeout=10 * SYNC_SECONDS, env=os.environ)
+        if done.returncode != 0:
+            raise AssertionError(f"redis-cli --cluster {command}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def alive(self):
+        return [node for node in self.nodes if node.alive()]
+
+    def masters(self):
+        return [node for node in self.alive() if node.is_master()]
+
+    def is_whole(self):
+        """Whether all who live see all slots served, and every replica is in sync."""
+        return all(self.sees_all(node) for node in self.alive())
+
+    def sees_all(self, node):
+        state = node.state()
+        if state["cluster_state"] != "ok" or int(state["cluster_known_nodes"]) < len(self.nodes):
+            return False
+        with node.client() as client:
+            info = client.info("replication")
+        return info["role"] == "master" or info["master_link_status"] == "up"
+
+    def replicas_of(self, master):
+        own = master.id()
+        replicas = {fields[0] for fields in master.table() if fields[3] == own}
+        return [node for node in self.alive() if node.id() in replicas]
