@@ -1,6 +1,5 @@
 """A cluster of engines with bitsieve.so on this machine, for tests and measurements."""
 
-import os
 import socket
 import subprocess
 
@@ -78,7 +77,7 @@ class Cluster:
     def admin(self, command, *arguments):
         """redis-cli --cluster; what it printed."""
         done = subprocess.run([REDIS_CLI, "--cluster", command, *map(str, arguments), "--cluster-yes"],
-                              capture_output=True, text=True, timeout=10 * SYNC_SECONDS, env=os.environ)
+                              capture_output=True, text=True, timeout=10 * SYNC_SECONDS)
         if done.returncode != 0:
             raise AssertionError(f"redis-cli --cluster {command}: {done.stdout}{done.stderr}")
         return done.stdout
