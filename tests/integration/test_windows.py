@@ -10,7 +10,7 @@ class Windows(ServerTest):
     def test_a_window_of_items_finds_the_last_ones(self):
         client = self.client()
         window = 500
-        client.execute_command("BF.RESERVE", "seen", 1e-6, window, "TYPE", "window", "WINDOW", window)
+        client.execute_command("BF.RESERVE", "seen", 1e-9, window, "TYPE", "window", "WINDOW", window)
         for start in range(0, 5000, 100):
             batch = [f"item:{i}" for i in range(start, start + 100)]
             self.assertEqual(client.bf().madd("seen", *batch), [1] * 100)
@@ -32,7 +32,7 @@ class Windows(ServerTest):
 
     def test_a_window_of_time_forgets(self):
         client = self.client()
-        client.execute_command("BF.RESERVE", "seen", 1e-6, 100, "TYPE", "window", "WINDOW", "400ms")
+        client.execute_command("BF.RESERVE", "seen", 1e-9, 100, "TYPE", "window", "WINDOW", "400ms")
         begin = time.monotonic()
         self.assertEqual(client.bf().add("seen", "x"), 1)
         known = client.bf().exists("seen", "x")
@@ -44,7 +44,7 @@ class Windows(ServerTest):
 
     def test_more_than_a_window_holds_is_refused(self):
         client = self.client()
-        client.execute_command("BF.RESERVE", "seen", 1e-6, 30, "TYPE", "window", "WINDOW", "1h")
+        client.execute_command("BF.RESERVE", "seen", 1e-9, 30, "TYPE", "window", "WINDOW", "1h")
         replies = client.bf().madd("seen", *range(100))
         self.assertEqual(replies[:60], [1] * 60)
         self.assertTrue(all(isinstance(reply, redis.ResponseError) for reply in replies[60:]))
@@ -56,8 +56,8 @@ class WindowsAfterARestart(OwnServerTest):
     def test_what_was_saved_is_in_the_window_again(self):
         server = self.make_server().start()
         client = server.client()
-        client.execute_command("BF.RESERVE", "items", 1e-6, 300, "TYPE", "window", "WINDOW", 300)
-        client.execute_command("BF.RESERVE", "time", 1e-6, 1000, "TYPE", "window", "WINDOW", "1h")
+        client.execute_command("BF.RESERVE", "items", 1e-9, 300, "TYPE", "window", "WINDOW", 300)
+        client.execute_command("BF.RESERVE", "time", 1e-9, 1000, "TYPE", "window", "WINDOW", "1h")
         client.bf().madd("items", *range(1000))
         client.bf().madd("time", *range(1000))
         self.assertTrue(client.save())
@@ -75,7 +75,7 @@ class WindowsAfterARestart(OwnServerTest):
         server = self.make_server(appendfsync="always").start()
         client = server.client()
         for name, window in (("short", "1s"), ("long", "1h")):
-            client.execute_command("BF.RESERVE", name, 1e-6, 1000, "TYPE", "window", "WINDOW", window)
+            client.execute_command("BF.RESERVE", name, 1e-9, 1000, "TYPE", "window", "WINDOW", window)
             self.assertEqual(client.bf().madd(name, *range(1000)), [1] * 1000)
         server.kill()
         time.sleep(1.6)
