@@ -1,38 +1,16 @@
 """A cluster of engines with bitsieve.so on this machine, for tests and measurements."""
 
-import socket
 import subprocess
 
 from engine import SYNC_SECONDS, Engine
 from harness import wait_until
 
 REDIS_CLI = "redis-cli"  # of either engine
-BUS = 10_000             # the cluster's bus has the port of the clients and this
-
-
-def cluster_port():
-    """A port that is free, and the bus's as well."""
-    while True:
-        with socket.socket() as probe, socket.socket() as bus:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-            try:
-                bus.bind(("127.0.0.1", port + BUS))
-            except (OSError, OverflowError):
-                continue
-            return port
 
 
 class Node(Engine):
-    """Keeps its port over restarts, unlike other engines."""
-
     def __init__(self, **options):
-        super().__init__(**{"port": cluster_port(), "cluster_enabled": "yes", "cluster_node_timeout": 2000, **options})
-
-    def spawn(self):
-        super().spawn()
-        self.port = self.options["port"]
-
+        super().__init__(**{"cluster_enabled": "yes", "cluster_node_timeout": 2000, **options})
 
     def state(self):
         return dict(line.split(":", 1) for line in self.raw("CLUSTER", "INFO").splitlines())

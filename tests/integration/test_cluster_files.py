@@ -7,8 +7,8 @@ import subprocess
 
 import yaml
 
-from cluster import Node, cluster_port
-from engine import EngineTest, main, module_path
+from cluster import Node
+from engine import EngineTest, free_port, main, module_path
 from harness import PATIENCE, wait_until
 
 DOCKER = pathlib.Path(__file__).parents[2] / "docker"
@@ -74,7 +74,7 @@ class ClusterFiles(EngineTest):
         self.addresses = addresses
         for node, address in zip(self.nodes, addresses, strict=True):
             node.options["bind"], node.options["bind-source-addr"] = f"{address} 127.0.0.1", address
-            node.options["port"] = cluster_port()
+            node.port = free_port()
             node.start()
 
     def join(self):

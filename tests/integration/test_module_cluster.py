@@ -5,9 +5,9 @@ BITSIEVE_CLUSTER_ADDS: how many items to add, 300,000 if not set.
 """
 
 import os
-import subprocess
 import threading
 
+from cluster import Cluster
 from engine import EngineTest, main
 from harness import PATIENCE, encode, wait_until
 
@@ -74,22 +74,16 @@ class Writer(threading.Thread):
 
 class ClusterTest(EngineTest):
     def setUp(self):
-        self.nodes = [self.make_engine(cluster_enabled="yes", cluster_node_timeout=2000, appendonly="yes",
-                                       appendfsync="no", maxmemory_policy="noeviction") for _ in range(6)]
-        self.admin("create", *(f"127.0.0.1:{node.port}" for node in self.nodes), "--cluster-replicas", 1)
-        wait_until(self.is_whole, SECONDS, "the cluster is up")
-
-    def admin(self, command, *arguments):
-        done = subprocess.run(["redis-cli", "--cluster", command, *map(str, arguments), "--cluster-yes"],
-                              capture_output=True, text=True, timeout=SECONDS)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.cluster = Cluster(masters=3, appendonly="yes", appendfsync="no", maxmemory_policy="noeviction")
+        self.addCleanup(self.cluster.clean_up)
+        self.cluster.start()
 
     def move_slot(self, key):
         """To another master, as redis-cli --cluster reshard does it."""
         source = self.owner(key)
-        target = next(node for node in self.masters() if node is not source)
+        target = next(node for node in self.cluster.masters() if node is not source)
         slot = int(source.connect().command("CLUSTER", "KEYSLOT", key)[1:])
-        ids = {node: node.connect().command("CLUSTER", "MYID").split(b"\r\n")[1] for node in (source, target)}
+        ids = {node: node.id() for node in (source, target)}
         for node, *words in ((target, "IMPORTING", ids[source]), (source, "MIGRATING", ids[target])):
             self.assertEqual(node.connect().command("CLUSTER", "SETSLOT", slot, *words), b"+OK\r\n")
         keys = self.client(source).execute_command("CLUSTER GETKEYSINSLOT", slot, 100)
@@ -98,18 +92,8 @@ class ClusterTest(EngineTest):
         for node in (target, source):
             self.assertEqual(node.connect().command("CLUSTER", "SETSLOT", slot, "NODE", ids[target]), b"+OK\r\n")
 
-    def alive(self):
-        return [node for node in self.nodes if node.alive()]
-
-    def is_whole(self):
-        return all(b"cluster_state:ok" in node.connect().command("CLUSTER", "INFO") and
-                   node.connect().command("CLUSTER", "NODES").count(b"slave") == 3 for node in self.alive())
-
-    def masters(self):
-        return [node for node in self.alive() if self.client(node).info("replication")["role"] == "master"]
-
     def write(self, adds):
-        writers = [Writer(self.nodes, number, adds // WRITERS) for number in range(WRITERS)]
+        writers = [Writer(self.cluster.nodes, number, adds // WRITERS) for number in range(WRITERS)]
         for writer in writers:
             self.addCleanup(writer.stopped.set)
             writer.start()
@@ -136,33 +120,33 @@ class ClusterTest(EngineTest):
 
     def owner(self, key):
         def find():
-            for node in self.masters():
+            for node in self.cluster.masters():
                 if not node.connect().command("BF.CARD", key).startswith(b"-"):
                     return node
             return None
         return wait_until(find, SECONDS, f"{key} has an owner")
 
     def assert_replicas_are_equal(self):
-        for master in self.masters():
+        for master in self.cluster.masters():
             keys = [key.decode() for key in self.client(master).keys()]
             if not keys:
                 continue
             digests = master.digests(keys)
-            for replica in self.alive():
-                info = self.client(replica).info("replication")
-                if info.get("master_port") == master.port:
-                    self.client(replica).execute_command("READONLY")
-                    wait_until(lambda each=replica: each.digests(keys) == digests, SECONDS, "they are equal")
+            replicas = self.cluster.replicas_of(master)
+            self.assertTrue(replicas)
+            for replica in replicas:
+                self.client(replica).execute_command("READONLY")
+                wait_until(lambda each=replica: each.digests(keys) == digests, SECONDS, "they are equal")
 
     def test_kill_of_a_master(self):
         writers = self.write(ADDS)
         self.wait_for(writers, 0.3)
         killed = self.owner(writers[0].key)
         killed.kill()
-        wait_until(lambda: len(self.masters()) == 3, SECONDS, "a replica is promoted")
+        wait_until(lambda: len(self.cluster.masters()) == 3, SECONDS, "a replica is promoted")
         killed.start()  # else no replica would be left to acknowledge what the new master takes
         self.wait_for(writers, 1)
-        wait_until(self.is_whole, SECONDS, "the cluster is whole")
+        wait_until(self.cluster.is_whole, SECONDS, "the cluster is whole")
         self.assert_nothing_is_missing(writers)
         self.assert_replicas_are_equal()
 
