@@ -3,6 +3,7 @@
 
 #include <array>
 #include <span>
+#include <string_view>
 
 #include "commands/command.h"
 
@@ -18,5 +19,8 @@ std::span<const CommandRow> CuckooDumpCommands();
 
 inline constexpr std::array kFilterCommands{BloomCommands, RemovalCommands, FreezeCommands,    BloomSetCommands,
                                             DumpCommands,  CuckooCommands,  CuckooDumpCommands};
+
+// The row of that name, in any case; null if there is none.
+const CommandRow* FindFilterCommand(std::string_view name);
 
 }  // namespace bitsieve::commands

@@ -255,15 +255,6 @@ class Run {
   uint64_t now_ms_ = 0;       // as filters that age have it, if the command may concern one
 };
 
-const CommandRow* FindRow(std::string_view name) {
-  for (const auto& rows : commands::kFilterCommands) {
-    const auto found = std::ranges::find_if(
-        rows(), [name](const CommandRow& row) { return commands::EqualsIgnoringCase(row.name, name); });
-    if (found != rows().end()) return &*found;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 ModuleCommand MakeModuleCommand(const CommandRow& row) {
@@ -303,7 +294,7 @@ int RunAt(engine::Context* context, engine::String** argv, int argc) {
   constexpr int kInner = 3;  // where the command begins
   if (argc <= kInner) return ReplyError(context, commands::wire::WrongArity("bf.at"));
   const std::optional<uint64_t> at_ms = commands::ParseUnsigned(engine::TextOf(argv[2]));
-  const CommandRow* const row = FindRow(engine::TextOf(argv[kInner]));
+  const CommandRow* const row = commands::FindFilterCommand(engine::TextOf(argv[kInner]));
   const bool fits = row != nullptr && (row->flags & commands::kWrite) != 0 && row->keys.first == 1;
   if (!at_ms || *at_ms == 0 || *at_ms > INT64_MAX || !fits) {
     return ReplyError(context, std::string(commands::wire::kSyntax));
@@ -316,7 +307,7 @@ int RunAt(engine::Context* context, engine::String** argv, int argc) {
 
 // As BF.LOADCHUNK of a client, which takes dumps as well. Each piece is logged: the log keeps none that is on its way.
 int RunContent(engine::Context* context, engine::String** argv, int argc) {
-  static const CommandRow* const row = FindRow("bf.loadchunk");
+  static const CommandRow* const row = commands::FindFilterCommand("bf.loadchunk");
   if (argc != row->arity) return ReplyError(context, commands::wire::WrongArity("bf.content"));
   Desk& desk = TheDesk();
   const core::RollBack closed([&desk] { desk.keyspace.CloseAll(); });

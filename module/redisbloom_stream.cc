@@ -180,14 +180,6 @@ InsertRequest ReadInsert(const CommandContext& context) {
   return request;
 }
 
-const CommandRow* FindRow(std::string_view name) {
-  for (const auto& rows : commands::kFilterCommands) {
-    const auto found = std::ranges::find(rows(), name, &CommandRow::name);
-    if (found != rows().end()) return &*found;
-  }
-  return nullptr;
-}
-
 // The command becomes one of the items alone.
 void BecomeAddition(CommandContext& context, const InsertRequest& request, bool cuckoo,
                     std::vector<std::string_view>& storage) {
@@ -195,7 +187,7 @@ void BecomeAddition(CommandContext& context, const InsertRequest& request, bool 
   if (cuckoo) {
     storage = {context.arguments[0], key, "ITEMS"};
   } else {
-    context.row = FindRow("bf.madd");
+    context.row = commands::FindFilterCommand("bf.madd");
     storage = {context.row->name, key};
   }
   storage.insert(storage.end(), request.items.begin(), request.items.end());
