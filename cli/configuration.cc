@@ -29,19 +29,28 @@ config::Problems Unexpected(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-std::optional<config::Configuration> LoadOrExplain(const CLI::App& command, const config::Flags& flags) {
+std::optional<config::Configuration> LoadOrExplain(const CLI::App& command, const config::Sources& sources) {
   config::Problems problems = Unexpected(command.remaining());
-  auto configuration = config::Load(flags.ToSources());
+  auto configuration = config::Load(sources);
   if (!configuration) problems.insert(problems.end(), configuration.error().begin(), configuration.error().end());
   if (configuration) {
     const auto templates = server::TemplatesOf(configuration->options);
     if (!templates) problems.insert(problems.end(), templates.error().begin(), templates.error().end());
   }
   if (problems.empty()) return std::move(*configuration);
+  Explain(command, problems);
+  return std::nullopt;
+}
+
+std::string WithoutSlashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+void Explain(const CLI::App& command, const config::Problems& problems) {
   for (const std::string& problem : problems) {
     std::cerr << "bitsieve " << command.get_name() << ": " << problem << '\n';
   }
-  return std::nullopt;
 }
 
 }  // namespace bitsieve::cli

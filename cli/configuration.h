@@ -4,14 +4,20 @@
 
 #include <CLI/CLI.hpp>
 #include <optional>
+#include <string>
 
-#include "config/flags.h"
 #include "config/loader.h"
 
 namespace bitsieve::cli {
 
-// Nothing if something is wrong; then each problem has its line on standard error, led by the command's name. Arguments
-// that `command` did not expect are such problems, if it allows them to come so far (CLI::App::allow_extras).
-std::optional<config::Configuration> LoadOrExplain(const CLI::App& command, const config::Flags& flags);
+// Nothing if something is wrong; then each problem is explained. Arguments that `command` did not expect are such
+// problems, if it allows them to come so far (CLI::App::allow_extras).
+std::optional<config::Configuration> LoadOrExplain(const CLI::App& command, const config::Sources& sources);
+
+// A path of a directory as people write it, without what shells add to its end.
+std::string WithoutSlashes(std::string path);
+
+// Each problem on a line of standard error, led by the command's name.
+void Explain(const CLI::App& command, const config::Problems& problems);
 
 }  // namespace bitsieve::cli

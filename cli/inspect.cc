@@ -1,8 +1,17 @@
+#include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
+#include "cli/bulk/input.h"
 #include "cli/commands.h"
+#include "cli/configuration.h"
+#include "core/base/clock.h"
+#include "core/filter/dump_check.h"
+#include "core/filter/filter_dump.h"
 #include "server/persistence/disk/posix_disk.h"
 #include "server/persistence/inspect/inspection.h"
 #include "server/persistence/inspect/inspection_report.h"
@@ -19,14 +28,61 @@ struct InspectArguments {
   bool json = false;
 };
 
-std::string WithoutSlashes(std::string path) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  return path;
+// The bytes of a file that holds a dump; nothing if it holds something else.
+std::optional<std::string> ReadDump(const std::string& path, std::string& problem) {
+  auto input = Input::Open(path, false);
+  std::string bytes;
+  core::DumpCheck check;
+  while (input) {
+    const auto block = input->Read();
+    if (!block || block->empty()) break;
+    bytes += *block;
+    check.Add(*block);
+    if (bytes.size() >= 4 && !core::IsFilterDump(bytes)) return std::nullopt;
+  }
+  if (check.total_bytes() == 0) return std::nullopt;
+  problem = check.Problem();
+  bytes.resize(std::min<uint64_t>(bytes.size(), check.total_bytes()));
+  return bytes;
+}
+
+int InspectDump(const InspectArguments& arguments, const std::string& bytes, const std::string& problem) {
+  core::MemoryBudget memory;
+  const auto filter = problem.empty() ? core::RestoreFilter(bytes, memory, core::SystemClock())
+                                      : core::Fail(core::ErrorCode::kCorrupt, problem);
+  if (!filter) {
+    std::cerr << "bitsieve inspect: " << arguments.directory << ": " << filter.error().message << '\n';
+    return filter.error().code == core::ErrorCode::kCorrupt ? kExitDamaged : kExitUnreadable;
+  }
+  const core::FilterInfo info = (*filter)->Info();
+  nlohmann::ordered_json shown = {{"type", (*filter)->type().name},  {"items", info.items},
+                                  {"capacity", info.capacity},       {"error_rate", (*filter)->params().error_rate},
+                                  {"sub_filters", info.sub_filters}, {"memory_bytes", info.size_bytes},
+                                  {"dump_bytes", bytes.size()}};
+  if (arguments.json) {
+    std::cout << shown.dump() << '\n';
+    return kExitOk;
+  }
+  std::cout << arguments.directory << ": the dump of a filter, whole and undamaged\n";
+  for (const auto& [name, value] : shown.items()) {
+    std::cout << "  " << name << ": " << (value.is_string() ? value.get<std::string>() : value.dump()) << '\n';
+  }
+  return kExitOk;
 }
 
 int RunInspect(const InspectArguments& arguments) {
+  if (std::filesystem::is_regular_file(arguments.directory)) {
+    std::string problem;
+    if (const auto dump = ReadDump(arguments.directory, problem)) return InspectDump(arguments, *dump, problem);
+    std::cerr
+        << "bitsieve inspect: " << arguments.directory
+        << " is a file. If it is an archive that bitsieve backup made, unpack it into an empty directory (tar -xf "
+           "ARCHIVE -C DIR) and inspect that; bitsieve restore verifies all of it\n";
+    return kExitUnreadable;
+  }
   const server::PosixDisk disk;
-  const auto found = server::Inspect(disk, WithoutSlashes(arguments.directory), arguments.verify);
+  const auto found = server::Inspect(disk, WithoutSlashes(arguments.directory),
+                                     arguments.verify ? server::InspectDepth::kContents : server::InspectDepth::kHeads);
   if (!found) {
     std::cerr << "bitsieve inspect: " << found.error().message << '\n';
     return kExitUnreadable;
@@ -45,7 +101,9 @@ void AddInspect(CLI::App& program, Action& action) {
       "Nothing is changed, and a server may be running. --verify needs the memory of the largest filter.\n"
       "Exit status: 0 if nothing is wrong, 1 if something is damaged or missing, 2 if something cannot be read\n"
       "(no such directory, or files of a newer version) or the command line is wrong.");
-  command->add_option("directory", arguments->directory, "The data directory (option dir of the server)")
+  command
+      ->add_option("directory", arguments->directory,
+                   "The data directory (option dir of the server), a backup, or a file of bitsieve export")
       ->required()
       ->type_name("DIR");
   command->add_flag("--verify", arguments->verify, "Read every byte of all filter files and of the log");

@@ -53,7 +53,17 @@ int Run(int argc, char** argv) {
   Action action;
   AddServe(program, action);
   AddPing(program, action);
+  AddLoad(program, action);
+  AddCheck(program, action);
+  AddExport(program, action);
+  AddImport(program, action);
+  AddMigrate(program, action);
   AddInspect(program, action);
+  AddBackup(program, action);
+  AddRestore(program, action);
+  AddCheckConfig(program, action);
+  AddPlan(program, action);
+  AddCompletion(program, action);
   AddVersion(program, action);
 
   if (argc == 1) {

@@ -27,13 +27,14 @@ void PrintConfiguration(const config::Configuration& configuration) {
 }
 
 int Serve(const CLI::App& command, const ServeArguments& arguments) {
-  const auto configuration = LoadOrExplain(command, arguments.flags);
+  const config::Sources sources = arguments.flags.ToSources();
+  const auto configuration = LoadOrExplain(command, sources);
   if (!configuration) return kExitUsage;
   if (arguments.print_config) {
     PrintConfiguration(*configuration);
     return kExitOk;
   }
-  return server::RunServer(configuration->options);
+  return server::RunServer(configuration->options, sources);
 }
 
 }  // namespace

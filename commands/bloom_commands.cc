@@ -23,10 +23,13 @@ using core::KeyHash;
 
 // Null, and an error replied, if it cannot be made.
 FilterPtr MakeFilter(CommandContext& context, const core::FilterParams& params) {
-  auto made = core::MakeFilter(params, context.keyspace().memory(), context.keyspace().clock());
+  auto made = core::MakeFilter(params, context.keyspace().MemoryOf(context.arguments[1]), context.keyspace().clock());
   if (made) return std::move(*made);
-  const bool out_of_memory = made.error().code == core::ErrorCode::kOutOfMemory;
-  context.Error(out_of_memory ? std::string(wire::kOutOfMemory) : wire::FilterRefused(made.error().message));
+  if (made.error().code == core::ErrorCode::kOutOfMemory) {
+    context.MemoryError();
+  } else {
+    context.Error(wire::FilterRefused(made.error().message));
+  }
   return nullptr;
 }
 
@@ -34,7 +37,7 @@ FilterPtr MakeFilter(CommandContext& context, const core::FilterParams& params) 
 // client may have created first.
 FilterPtr Publish(CommandContext& context, FilterPtr filter) {
   FilterPtr there = context.keyspace().InsertIfAbsent(context.arguments[1], std::move(filter));
-  if (there == nullptr) context.Error(wire::kOutOfMemory);
+  if (there == nullptr) context.MemoryError();
   return there;
 }
 
@@ -68,7 +71,7 @@ void WriteOutcome(CommandContext& context, AddOutcome outcome) {
     case AddOutcome::kFull:
       return context.Error(wire::kFull);
     case AddOutcome::kOutOfMemory:
-      return context.Error(wire::kOutOfMemory);
+      return context.MemoryError();
     case AddOutcome::kCannotGrow:
       return context.Error(wire::kCannotGrow);
     case AddOutcome::kFrozen:
@@ -327,14 +330,17 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(sub-filters)",
      .summary = "What a filter was made for, what it takes and how full it is.",
      .syntax = "key [FULL | CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | TYPE | ERROR | ESTIMATED | FILL | HASHES | "
-               "BITS | SEED | TIGHTENING | HASH | WINDOW | OLDEST | GENERATIONS | COUNTERBITS | "
+               "BITS | SEED | TIGHTENING | HITS | MISSES | ADDS | LASTUSE | HASH | WINDOW | OLDEST | GENERATIONS | "
+               "COUNTERBITS | "
                "BUCKETSIZE | MAXITERATIONS | FINGERPRINTBITS | STATE | PROGRESS | FAILURE]",
      .notes =
          "Without a word, RedisBloom's five fields: capacity, size, number of filters, number of items inserted and "
          "expansion rate, which is nil for a filter that does not grow. FULL adds the others that the filter type has; "
          "any other word returns one field. Seed is text, since it may be larger than an "
-         "integer reply can be. Three are of the type window alone: the window, as WINDOW has it; how "
-         "far back it remembers now, in items, or in seconds for a window of time; and the generations that are "
+         "integer reply can be. Hits, misses, adds (items that were new) and last use (Unix time in seconds) are "
+         "counted since the filter was made or loaded, and are nil while it is a list of a few items. Three are of "
+         "the type window alone: the window, as WINDOW has it; how far back it remembers now, in items, or in seconds "
+         "for a window of time; and the generations that are "
          "remembered. Counter bits is of the type counting alone, Hash of blocked and classic, Bucket size "
          "and max iterations of cuckoo, Fingerprint bits, those of the newest table, of cuckoo and fingerprint "
          "(where the fill ratio is the load of the tables). Three are of the type ribbon alone: its state (staging, "

@@ -26,6 +26,13 @@ void WriteExpansion(ReplyWriter& reply, const Filter& filter, const FilterInfo&)
   reply.Integer(filter.params().expansion);
 }
 
+// Null of a filter that is too small to count.
+template <auto kCount>
+void WriteUse(ReplyWriter& reply, const Filter& filter, const FilterInfo&) {
+  const std::optional<core::FilterUse> use = filter.Use();
+  use ? reply.Integer(static_cast<int64_t>((*use).*kCount)) : reply.Null();
+}
+
 // RedisBloom's, in its order.
 constexpr Field kRedisBloomFields[] = {
     {"CAPACITY", "Capacity",
@@ -70,6 +77,14 @@ constexpr Field kOwnFields[] = {
     {"TIGHTENING", "Tightening ratio",
      [](ReplyWriter& reply, const Filter& filter, const FilterInfo&) {
        reply.Double(filter.params().tightening_ratio);
+     }},
+    {"HITS", "Hits", WriteUse<&core::FilterUse::hits>},
+    {"MISSES", "Misses", WriteUse<&core::FilterUse::misses>},
+    {"ADDS", "Adds", WriteUse<&core::FilterUse::added>},
+    {"LASTUSE", "Last use",
+     [](ReplyWriter& reply, const Filter& filter, const FilterInfo&) {
+       const std::optional<core::FilterUse> use = filter.Use();
+       use && use->last_unix_s != 0 ? reply.Integer(use->last_unix_s) : reply.Null();
      }},
 };
 

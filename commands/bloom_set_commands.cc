@@ -43,6 +43,7 @@ void LookUpInFilters(CommandContext& context, std::string_view item, Arguments n
     }
     uint8_t present = 0;
     filters[i]->MayContain({&hashes[i], 1}, {&present, 1});
+    filters[i]->NoteUse(present, 1 - present, 0);
     WriteFound(context, present != 0);
   }
 }
@@ -102,10 +103,13 @@ void Estimate(CommandContext& context) {
 FilterPtr Unite(CommandContext& context, const std::vector<FilterPtr>& filters) {
   FilterKeyspace& keyspace = context.keyspace();
   core::Result<std::unique_ptr<core::Filter>> made =
-      core::Unite(Pointers(filters), keyspace.memory(), keyspace.clock());
+      core::Unite(Pointers(filters), keyspace.MemoryOf(context.arguments[1]), keyspace.clock());
   if (made) return std::move(*made);
-  const bool out_of_memory = made.error().code == core::ErrorCode::kOutOfMemory;
-  context.Error(out_of_memory ? std::string(wire::kOutOfMemory) : wire::CannotUnite(made.error().message));
+  if (made.error().code == core::ErrorCode::kOutOfMemory) {
+    context.MemoryError();
+  } else {
+    context.Error(wire::CannotUnite(made.error().message));
+  }
   return nullptr;
 }
 
@@ -130,7 +134,7 @@ void Merge(CommandContext& context) {
   const auto prepared = context.keyspace().Prepare(merged);
   if (!prepared) return context.Error(wire::NotLogged(prepared.error()));
   const FilterPtr now = context.keyspace().InsertIfAbsent(name, merged);
-  if (now == nullptr) return context.Error(wire::kOutOfMemory);
+  if (now == nullptr) return context.MemoryError();
   if (now != merged) return MergeInto(context, now, filters);
   NotifyNew(context, name);
   NotifyChanged(context);

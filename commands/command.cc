@@ -3,9 +3,44 @@
 #include <chrono>
 #include <thread>
 
+#include "commands/wire_errors.h"
 #include "core/filter/image_pressure.h"
 
 namespace bitsieve::commands {
+
+namespace {
+
+// What was counted since then.
+void NoteUse(const Tally& now, const Tally& before, core::Filter& filter) {
+  filter.NoteUse(now.hits - before.hits, now.misses - before.misses, now.added - before.added);
+}
+
+bool IsAboutItems(const CommandRow& row) {
+  return row.preparation == Preparation::kOneItem || row.preparation == Preparation::kItems;
+}
+
+}  // namespace
+
+void RunHandler(CommandContext& context) {
+  const Tally before = context.tally;
+  const CommandRow& row = *context.row;
+  row.handler(context);
+  if (context.filter != nullptr && IsAboutItems(row)) NoteUse(context.tally, before, *context.filter);
+}
+
+void RunItemsHandler(CommandContext& context, core::Filter& filter, std::span<const core::KeyHash> hashes) {
+  const Tally before = context.tally;
+  context.row->items_handler(context, filter, hashes);
+  NoteUse(context.tally, before, filter);
+}
+
+void CommandContext::MemoryErrorFor(std::string_view name, std::string_view otherwise) {
+  const std::optional<QuotaRefusal> quota = keyspace().QuotaRefusalOf(name);
+  if (!quota) return Error(otherwise);
+  const bool is_of_filters = quota->of == QuotaRefusal::kFilters;
+  Error(is_of_filters ? wire::TooManyForQuota(quota->pattern, quota->used, quota->most)
+                      : wire::TooLargeForQuota(quota->pattern, quota->used, quota->most));
+}
 
 void CommandContext::AwaitImageAside(const core::Filter& changed) {
   constexpr std::chrono::milliseconds kInterval{2};

@@ -11,7 +11,9 @@
 
 #include "commands/argument_reader.h"
 #include "commands/command_settings.h"
+#include "commands/error_counts.h"
 #include "commands/keyspace.h"
+#include "commands/wire_errors.h"
 #include "commands/workers.h"
 #include "core/filter/filter.h"
 #include "core/hash/key_hash.h"
@@ -43,6 +45,10 @@ enum CommandFlag : uint32_t {
   kLoading = 1 << 7,          // runs while the filters are being loaded: it needs none
   kWhileSubscribed = 1 << 8,  // a RESP2 connection may send it while it is subscribed to something
   kPublishes = 1 << 9,        // CLIENT PAUSE WRITE holds it back as well
+  kNoAuth = 1 << 10,          // every client may send it, before it authenticates and whatever its user may do
+  kDangerous = 1 << 11,       // of the category @dangerous, as those for the operator are
+  kSecret = 1 << 12,          // its arguments may hold passwords: neither MONITOR nor SLOWLOG shows them
+  kSkipMonitor = 1 << 13,     // MONITOR and SLOWLOG show the commands that it runs instead
 };
 
 // What the dispatcher may do for a command before the commands ahead of it have run.
@@ -66,7 +72,12 @@ enum class Replication : uint8_t {
 enum class CommandGroup : uint8_t { kBloom, kCuckoo, kGeneric, kConnection, kServer, kTransactions, kPubSub };
 
 // Which of its keys a command with kWrite may change; it only reads the others.
-enum class WrittenKeys : uint8_t { kAll, kFirst, kLast };
+enum class WrittenKeys : uint8_t {
+  kAll,
+  kFirst,
+  kLast,
+  kMoved,  // all, and the first is read as well: its filter goes elsewhere
+};
 
 // What COMMAND returns: positions of the first and last key, negative ones from the end. No keys: all 0.
 struct KeyPositions {
@@ -87,6 +98,8 @@ struct CommandRow {
   size_t max_arguments = 0;  // the name included; 0: given by arity
   uint32_t flags = 0;
   KeyPositions keys = {};
+  KeyPositions channels = {};  // likewise, of channels
+  bool channels_are_patterns = false;
   Replication replication = Replication::kNone;  // of filter commands
   Preparation preparation = Preparation::kAlone;
   CommandGroup group = CommandGroup::kServer;
@@ -102,12 +115,23 @@ struct CommandRow {
   std::span<const CommandRow> subcommands = {};
 };
 
+// Runs the command in context.arguments and context.row, and counts it as a use of the filter that it names.
+void RunHandler(CommandContext& context);
+// The same of a run of commands that were prepared alike; the row has an ItemsHandler.
+void RunItemsHandler(CommandContext& context, core::Filter& filter, std::span<const core::KeyHash> hashes);
+
 // Whether the command may change what the key at this position names.
 inline bool Writes(const CommandRow& row, int position, size_t arguments) {
   if (!(row.flags & kWrite)) return false;
   if (row.keys.written == WrittenKeys::kFirst) return position == row.keys.first;
   if (row.keys.written == WrittenKeys::kLast) return position == LastOf(row.keys, arguments);
   return true;
+}
+
+// Whether the command shows what the key at this position names.
+inline bool Reads(const CommandRow& row, int position, size_t arguments) {
+  const bool moves = row.keys.written == WrittenKeys::kMoved && position == row.keys.first;
+  return moves || !Writes(row, position, arguments);
 }
 
 inline bool ArityFits(const CommandRow& row, size_t arguments) {
@@ -144,7 +168,8 @@ struct CommandContext {
   const Environment& environment;
   protocol::ReplyWriter& reply;
   Tally tally = {};
-  bool aside = false;  // it runs on a worker
+  ErrorCounts* error_counts = nullptr;  // null: only the tally counts errors
+  bool aside = false;                   // it runs on a worker
 
   // Of the command that runs now.
   Arguments arguments = {};
@@ -164,8 +189,12 @@ struct CommandContext {
 
   void Error(std::string_view text) {
     ++tally.errors;
+    if (error_counts != nullptr) error_counts->Note(text);
     reply.Error(text);
   }
+  // After memory for a filter of this name, or the name itself, was refused: that its quota is used up, if that is why.
+  void MemoryErrorFor(std::string_view name, std::string_view otherwise = wire::kOutOfMemory);
+  void MemoryError(std::string_view otherwise = wire::kOutOfMemory) { MemoryErrorFor(arguments[1], otherwise); }
   // The filter named by argument 1, prepared or looked up; null if there is none.
   core::Filter* FindFilter() {
     if (filter == nullptr) Hold(keyspace().Find(arguments[1]));

@@ -23,8 +23,22 @@ struct CommandSettings {
   std::atomic<uint32_t> cf_max_iterations{0};
   std::atomic<uint32_t> cf_expansion_factor{0};
   std::atomic<uint32_t> cf_max_expansions{0};  // sub-filters from which on CF.* adds nothing
-  FilterTemplates templates;                   // set before the first command, constant from then on
-  std::atomic<size_t> max_queued_bytes{0};     // all commands queued by one MULTI
+  CurrentTemplates templates;
+  std::atomic<size_t> max_queued_bytes{0};  // all commands queued by one MULTI
 };
+
+// Those that begin with default_ or cf_, from a host's options, which have them by the same names and are checked.
+template <class Options>
+void FillFilterSettings(CommandSettings& settings, const Options& options) {
+  settings.default_type = core::FindFilterType(options.default_type)->type;
+  settings.default_error_rate = options.default_error_rate;
+  settings.default_capacity = options.default_capacity;
+  settings.default_expansion = options.default_expansion;
+  settings.cf_bucket_size = options.cf_bucket_size;
+  settings.cf_initial_size = options.cf_initial_size;
+  settings.cf_max_iterations = options.cf_max_iterations;
+  settings.cf_expansion_factor = options.cf_expansion_factor;
+  settings.cf_max_expansions = options.cf_max_expansions;
+}
 
 }  // namespace bitsieve::commands

@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/base/parse.h"
+
 namespace bitsieve::commands {
 namespace {
 
 bool IsLiteral(std::string_view word) {
   return std::ranges::none_of(word, [](char byte) { return std::islower(static_cast<unsigned char>(byte)) != 0; });
-}
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char byte) { return static_cast<char>(std::tolower(byte)); });
-  return lower;
 }
 
 // Recursive descent over a row's syntax. It reads our own literals only, so it assumes that they are well formed.
@@ -62,12 +57,12 @@ class SyntaxParser {
     if (next == "<") {
       Take();
       ArgumentDoc value = Alternatives();
-      value.name = LowerCase(word);
+      value.name = core::LowerCase(word);
       value.token = word;
       return value;
     }
     const bool has_value = !next.empty() && !IsLiteral(next);
-    if (!has_value) return {.name = LowerCase(word), .type = "pure-token", .token = std::string(word)};
+    if (!has_value) return {.name = core::LowerCase(word), .type = "pure-token", .token = std::string(word)};
     Take();
     return {.name = std::string(next), .type = TypeOf(next), .token = std::string(word)};
   }

@@ -52,7 +52,7 @@ void WriteOutcome(CommandContext& context, AddOutcome outcome) {
       ++context.tally.added;
       return context.reply.Boolean(true);
     case AddOutcome::kOutOfMemory:
-      return context.Error(wire::kNoMemoryForItem);
+      return context.MemoryError(wire::kNoMemoryForItem);
     case AddOutcome::kCannotGrow:
       return context.Error(wire::kMaxExpansionsReached);
     case AddOutcome::kFull:
@@ -186,7 +186,7 @@ void AnswerDeletes(CommandContext& context, core::Filter& filter, std::span<cons
     context.reply.Boolean(each != 0);
     if (each != 0) NotifyChanged(context);
   }
-  for (size_t i = done; i < hashes.size(); ++i) context.Error(wire::kOutOfMemory);
+  for (size_t i = done; i < hashes.size(); ++i) context.MemoryError();
   CompactIfDue(context, filter);
 }
 

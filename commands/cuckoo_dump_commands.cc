@@ -93,7 +93,7 @@ PendingLoads& LoadsOf(CommandContext& context) { return context.environment.tran
 
 void PublishLoaded(CommandContext& context, core::FilterDecoder& decoder) {
   core::Result<std::unique_ptr<core::Filter>> loaded = decoder.Finish();
-  if (!loaded) return context.Error(wire::kOutOfMemory);  // a body of the right length has nothing else to refuse
+  if (!loaded) return context.MemoryError();  // a body of the right length has nothing else to refuse
   const FilterPtr filter = std::move(*loaded);
   const FilterPtr there = PublishCuckoo(context, filter);
   if (there == nullptr) return;
@@ -115,10 +115,10 @@ void BeginLoad(CommandContext& context) {
   const std::string_view name = context.arguments[1], data = context.arguments[3];
   const core::Result<RedisCuckooHeader> header = core::DecodeRedisCuckooHeader(data);
   if (const std::string_view refusal = RefusalOf(header, data.size()); !refusal.empty()) return context.Error(refusal);
-  core::MemoryBudget& memory = context.keyspace().memory();
+  core::MemoryBudget& memory = context.keyspace().MemoryOf(name);
   auto overhead = core::MemoryReservation::TryTake(memory, kNameOverheadBytes + name.size());
   auto decoder = core::OpenRedisCuckooDump(*header, memory);
-  if (!overhead.held() || !decoder) return context.Error(wire::kOutOfMemory);
+  if (!overhead.held() || !decoder) return context.MemoryError();
   auto load =
       std::make_unique<PendingLoad>(PendingLoad{LoadFormat::kRedisCuckoo, std::move(overhead), std::move(*decoder)});
   if (!LoadsOf(context).Put(name, std::move(load))) return context.Error(wire::kTooManyCuckooLoads);

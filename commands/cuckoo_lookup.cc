@@ -22,9 +22,9 @@ core::RedisCuckoo* FindCuckoo(CommandContext& context, std::string_view missing,
 }
 
 FilterPtr MakeCuckoo(CommandContext& context, const core::FilterParams& params) {
-  auto made = core::MakeFilter(params, context.keyspace().memory(), context.keyspace().clock());
+  auto made = core::MakeFilter(params, context.keyspace().MemoryOf(context.arguments[1]), context.keyspace().clock());
   if (made) return std::move(*made);
-  context.Error(wire::kNoMemoryForCuckoo);  // the options' ranges leave nothing else to refuse
+  context.MemoryError(wire::kNoMemoryForCuckoo);  // the options' ranges leave nothing else to refuse
   return nullptr;
 }
 
@@ -35,7 +35,7 @@ FilterPtr PublishCuckoo(CommandContext& context, FilterPtr cuckoo) {
     return nullptr;
   }
   FilterPtr there = context.keyspace().InsertIfAbsent(context.arguments[1], std::move(cuckoo));
-  if (there == nullptr) context.Error(wire::kNoMemoryForCuckoo);
+  if (there == nullptr) context.MemoryError(wire::kNoMemoryForCuckoo);
   return there;
 }
 

@@ -115,7 +115,7 @@ void ScanDump(CommandContext& context) {
 
 // Why bytes could not be read. RedisBloom gives no reason, and clients may match its error text.
 void RefuseBytes(CommandContext& context, LoadFormat format, const core::Error& error) {
-  if (error.code == core::ErrorCode::kOutOfMemory) return context.Error(wire::kOutOfMemory);
+  if (error.code == core::ErrorCode::kOutOfMemory) return context.MemoryError();
   if (format == LoadFormat::kRedisBloom) return context.Error(wire::kBadData);
   context.Error(wire::BadData(error.message));
 }
@@ -128,7 +128,7 @@ void PublishLoaded(CommandContext& context, LoadFormat format, core::FilterDecod
   const auto prepared = context.keyspace().Prepare(filter);
   if (!prepared) return context.Error(wire::NotLogged(prepared.error()));
   const FilterPtr now = context.keyspace().InsertIfAbsent(context.arguments[1], filter);
-  if (now == nullptr) return context.Error(wire::kOutOfMemory);
+  if (now == nullptr) return context.MemoryError();
   if (now != filter) return context.Error(wire::kItemExists);
   NotifyNew(context, context.arguments[1]);
   NotifyChanged(context);
@@ -152,9 +152,9 @@ void TakeIn(CommandContext& context, std::unique_ptr<PendingLoad> load, std::str
 // From a header, which may be followed by first bytes of the body.
 void BeginLoad(CommandContext& context, LoadFormat format, uint64_t cursor) {
   const std::string_view data = context.arguments[3];
-  core::MemoryBudget& memory = context.keyspace().memory();
+  core::MemoryBudget& memory = context.keyspace().MemoryOf(context.arguments[1]);
   auto overhead = core::MemoryReservation::TryTake(memory, kNameOverheadBytes + context.arguments[1].size());
-  if (!overhead.held()) return context.Error(wire::kOutOfMemory);
+  if (!overhead.held()) return context.MemoryError();
   auto load = std::make_unique<PendingLoad>(PendingLoad{format, std::move(overhead), nullptr});
   if (format == LoadFormat::kRedisBloom) {
     auto decoder = core::OpenRedisBloom(data, core::ItemCounts::kChecked, memory);
@@ -229,18 +229,19 @@ void Restore(CommandContext& context) {
   if (!reader.AtEnd()) return context.Error(wire::kSyntax);
   const std::string_view name = context.arguments[1];
   if (!replace && context.FindFilter() != nullptr) return context.Error(wire::kItemExists);
-  auto restored = core::RestoreFilter(context.arguments[2], context.keyspace().memory(), context.keyspace().clock());
+  auto restored =
+      core::RestoreFilter(context.arguments[2], context.keyspace().MemoryOf(name), context.keyspace().clock());
   if (!restored) return RefuseBytes(context, LoadFormat::kBitsieve, restored.error());
   const FilterPtr filter = std::move(*restored);
   const auto prepared = context.keyspace().Prepare(filter);
   if (!prepared) return context.Error(wire::NotLogged(prepared.error()));
   if (replace) {
-    if (!context.keyspace().Put(name, filter, 0)) return context.Error(wire::kOutOfMemory);
+    if (!context.keyspace().Put(name, filter, 0)) return context.MemoryError();
     Notify(context, EventClass::kGeneric, "restore", name);
     return context.reply.Ok();
   }
   const FilterPtr now = context.keyspace().InsertIfAbsent(name, filter);
-  if (now == nullptr) return context.Error(wire::kOutOfMemory);
+  if (now == nullptr) return context.MemoryError();
   if (now != filter) return context.Error(wire::kItemExists);
   NotifyNew(context, name);
   Notify(context, EventClass::kGeneric, "restore", name);

@@ -1,11 +1,10 @@
 #include "commands/filter_templates.h"
 
-#include <algorithm>
 #include <cassert>
-#include <cctype>
 
 #include "commands/wire_errors.h"
 #include "core/base/glob.h"
+#include "core/base/parse.h"
 #include "core/filter/filter_factory.h"
 
 namespace bitsieve::commands {
@@ -83,9 +82,8 @@ void FilterTemplate::Read(const TemplateEntry& entry, std::vector<std::string>& 
 // making it.
 void FilterTemplate::Check(const std::string& where, std::vector<std::string>& problems) const {
   if (!type_ && !of_type_.empty()) {
-    std::string field = of_type_.front();
-    std::ranges::transform(field, field.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    problems.push_back(where + ": " + field + " needs a type beside it, since not every type has it");
+    problems.push_back(where + ": " + core::LowerCase(of_type_.front()) +
+                       " needs a type beside it, since not every type has it");
     return;
   }
   core::FilterParams params;

@@ -3,6 +3,8 @@
 // Immutable once made: thread-safe.
 #pragma once
 
+#include <atomic>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,6 +61,25 @@ class FilterTemplates {
 
  private:
   std::vector<FilterTemplate> templates_;
+};
+
+// Those in use, which can be replaced while commands read them. What was replaced is kept, since a command may still
+// read it: it is as much as a configuration file holds, once for each time that somebody changed it. Find is
+// thread-safe; Set is called by one thread at a time.
+class CurrentTemplates {
+ public:
+  void Set(FilterTemplates templates) {
+    kept_.push_back(std::make_unique<const FilterTemplates>(std::move(templates)));
+    current_.store(kept_.back().get(), std::memory_order_release);
+  }
+  const FilterTemplate* Find(std::string_view name) const {
+    const FilterTemplates* const current = current_.load(std::memory_order_acquire);
+    return current == nullptr ? nullptr : current->Find(name);
+  }
+
+ private:
+  std::vector<std::unique_ptr<const FilterTemplates>> kept_;
+  std::atomic<const FilterTemplates*> current_{nullptr};  // null: there are none
 };
 
 }  // namespace bitsieve::commands

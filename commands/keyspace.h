@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/base/clock.h"
@@ -28,6 +30,16 @@ inline constexpr size_t kMaxNameBytes = 1 << 20;
 // What a name takes beside its bytes: its entry, bucket and expiry, and what the heap adds, rounded up.
 inline constexpr uint64_t kNameOverheadBytes = 96;
 
+// Why a quota refuses a name, or memory for what has it.
+struct QuotaRefusal {
+  enum Of { kFilters, kBytes };
+
+  std::string pattern;
+  Of of = kFilters;
+  uint64_t used = 0;
+  uint64_t most = 0;
+};
+
 // What throws std::bad_alloc has changed nothing.
 class FilterKeyspace {
  public:
@@ -40,10 +52,9 @@ class FilterKeyspace {
   // A filter has one name. Null if there is none of this name.
   virtual FilterPtr Find(std::string_view name) const = 0;
   // Publishes `filter` if the name is free. Returns what the name holds afterwards: `filter`, or the one that was
-  // there first; null, and nothing published, if the memory budget or the system refuses memory for the name.
+  // there first; null, and nothing published, if the name is refused: by the memory budget, a quota or the system.
   virtual FilterPtr InsertIfAbsent(std::string_view name, FilterPtr filter, int64_t expires_ms = 0) = 0;
-  // Publishes `filter`, replacing any filter under the name. False, and nothing done, if memory for the name is
-  // refused.
+  // Publishes `filter`, replacing any filter under the name. False, and nothing done, if the name is refused.
   virtual bool Put(std::string_view name, FilterPtr filter, int64_t expires_ms) = 0;
   // Puts `replacement` where `expected` still is; false, and nothing done, if something else is there by now. The name
   // keeps its expiry.
@@ -53,8 +64,12 @@ class FilterKeyspace {
   // refused it, and the change is durable from the next snapshot on.
   virtual core::Status NoteRewritten(const FilterPtr& filter) = 0;
 
-  // The account that every filter of this keyspace takes its memory from.
+  // The account that all memory of this keyspace's filters is taken from.
   virtual core::MemoryBudget& memory() = 0;
+  // That of a filter of this name, and of what belongs to it: the same, or a part of it.
+  virtual core::MemoryBudget& MemoryOf(std::string_view) { return memory(); }
+  // After memory or the name was refused: whether the name's quota did, and not the whole budget or the system.
+  virtual std::optional<QuotaRefusal> QuotaRefusalOf(std::string_view) const { return std::nullopt; }
   // The time by which filters of this keyspace age. It outlives them.
   virtual const core::Clock& clock() const = 0;
 };

@@ -20,7 +20,7 @@ size_t Remove(CommandContext& context, core::Filter& filter, std::span<const Key
   std::array<uint8_t, kItemChunk> removed;
   const std::span written(removed.data(), filter.Remove(hashes, std::span(removed.data(), hashes.size())));
   context.reply.Booleans(written);
-  for (size_t i = written.size(); i < hashes.size(); ++i) context.Error(wire::kOutOfMemory);
+  for (size_t i = written.size(); i < hashes.size(); ++i) context.MemoryError();
   CompactIfDue(context, filter);
   return static_cast<size_t>(std::ranges::count_if(written, [](uint8_t each) { return each != 0; }));
 }

@@ -42,13 +42,21 @@ class Composed {
 
 // Of every command.
 inline constexpr std::string_view kSyntax = "ERR syntax error";
+inline constexpr std::string_view kSlowLogCount = "ERR count should be greater than or equal to -1";
 inline constexpr std::string_view kNotAnInteger = "ERR value is not an integer or out of range";
 inline constexpr std::string_view kLoading = "LOADING Bitsieve is loading its filters into memory";
+inline constexpr std::string_view kOtherQuota =
+    "QUOTA the names count for different quotas: use COPY, and then delete the first";
 inline constexpr std::string_view kOutOfMemory = "OOM command not allowed when used memory > 'maxmemory'.";
 
 // BF.*
 inline constexpr std::string_view kNotFound = "ERR not found";
 inline constexpr std::string_view kItemExists = "ERR item exists";
+inline constexpr std::string_view kBusyKey = "BUSYKEY Target key name already exists.";
+inline constexpr std::string_view kPayloadDamaged = "ERR DUMP payload version or checksum are wrong";
+inline constexpr std::string_view kInvalidTimeToLive = "ERR Invalid TTL value, must be >= 0";
+inline constexpr std::string_view kInvalidIdleTime = "ERR Invalid IDLETIME value, must be >= 0";
+inline constexpr std::string_view kInvalidFrequency = "ERR Invalid FREQ value, must be >= 0 and <= 255";
 inline constexpr std::string_view kBadErrorRate = "ERR bad error rate";
 inline constexpr std::string_view kErrorRateRange = "ERR error rate must be in the range (0.000000, 1.000000)";
 inline constexpr std::string_view kBadCapacity = "ERR bad capacity";
@@ -146,6 +154,13 @@ inline constexpr std::string_view kWrongPassword = "WRONGPASS invalid username-p
 inline constexpr std::string_view kNoPasswordConfigured =
     "ERR AUTH <password> called without any password configured for the default user. "
     "Are you sure your configuration is correct?";
+inline constexpr std::string_view kNoAuth = "NOAUTH Authentication required.";
+inline constexpr std::string_view kHelloNeedsAuth =
+    "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> "
+    "option can be used to authenticate the client and select the RESP protocol version at the same time";
+inline constexpr std::string_view kDefaultUserStays = "ERR The 'default' user cannot be removed";
+inline constexpr std::string_view kGeneratedBits =
+    "ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to 4096";
 inline constexpr std::string_view kBadClientName =
     "ERR Client names cannot contain spaces, newlines or special characters.";
 inline constexpr std::string_view kLongClientName = "ERR Client names cannot be longer than 1024 bytes.";
@@ -222,6 +237,15 @@ inline std::string CannotLog(std::string trouble) {
       {"MISCONF Errors writing to the disk: ", trouble,
        ". Commands that change something are refused until it is mended; reads go on. See the server's log."});
 }
+inline std::string TooManyForQuota(std::string_view pattern, uint64_t there, uint64_t most) {
+  return Joined({"QUOTA at most ", std::to_string(most), " filters may have names like ", Quoted(pattern), ", and ",
+                 std::to_string(there), " have: delete some, or raise the option quota"});
+}
+inline std::string TooLargeForQuota(std::string_view pattern, uint64_t used, uint64_t most) {
+  return Joined({"QUOTA filters with names like ", Quoted(pattern), " may take ", std::to_string(most),
+                 " bytes, and take ", std::to_string(used),
+                 ": this needs more than is left; delete some, or raise the option quota"});
+}
 // Of a content that a command brings.
 inline std::string NotLogged(const core::Error& error) {
   return error.code == core::ErrorCode::kOutOfMemory ? std::string(kOutOfMemory) : CannotLog(error.message);
@@ -267,6 +291,7 @@ inline std::string CannotCount(std::string_view type) { return Joined({"ERR a ",
 inline std::string FilterRefused(std::string_view reason) { return Joined({"ERR could not create filter: ", reason}); }
 inline std::string CannotUnite(std::string_view reason) { return Joined({"ERR cannot unite: ", reason}); }
 inline std::string BadData(std::string_view reason) { return Joined({kBadData, ": ", reason}); }
+inline std::string BadPayload(std::string_view reason) { return Joined({"ERR Bad data format: ", reason}); }
 inline std::string DumpTooLarge(std::string_view bytes, std::string_view most) {
   return Joined({"ERR a dump of ", bytes, " bytes is too large for one reply, which is at most ", most,
                  " bytes: read it with BF.SCANDUMP"});
@@ -286,10 +311,23 @@ inline std::string BadClientInfo(std::string_view field) {
 inline std::string UnknownClientType(std::string_view type) {
   return Joined({"ERR Unknown client type ", Quoted(type)});
 }
+inline std::string UserNotFound(std::string_view user) { return Joined({"ERR User ", Quoted(user), " not found"}); }
+inline std::string CommandNotFound(std::string_view command) {
+  return Joined({"ERR Command ", Quoted(command), " not found"});
+}
+inline std::string UnknownCategory(std::string_view name) { return Joined({"ERR Unknown category ", Quoted(name)}); }
+// What a user lacks, without a prefix: NOPERM as an error of a command, and the reply of ACL DRYRUN.
+inline std::string MayNotRun(std::string_view user, std::string_view command) {
+  return Joined({"User ", user, " has no permissions to run the ", Quoted(command), " command"});
+}
+inline std::string MayNotAccess(std::string_view user, std::string_view what, std::string_view name) {
+  return Joined({"User ", user, " has no permissions to access the ", Quoted(name), " ", what});
+}
 inline std::string NoSuchUser(std::string_view user) { return Joined({"ERR No such user ", Quoted(user)}); }
 inline std::string ConfigSetFailed(std::string_view option, std::string_view reason) {
   return Joined({"ERR CONFIG SET failed (possibly related to argument ", Quoted(option), ") - ", reason});
 }
+inline std::string ConfigRewriteFailed(std::string_view reason) { return Joined({"ERR ", reason}); }
 inline std::string SaveFailed(std::string_view reason) { return Joined({"ERR snapshot failed: ", reason}); }
 
 }  // namespace bitsieve::commands::wire

@@ -1,12 +1,11 @@
 #include "config/config_file.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "config/config_members.h"
 #include "config/option_table.h"
 #include "core/base/quote.h"
 
@@ -39,16 +38,15 @@ std::string Described(const Json& value) {
   return value.is_structured() ? value.type_name() : value.type_name() + (" " + value.dump());
 }
 
-void AddTemplate(const Json& object, const std::string& where, FileEntries& entries) {
+void AddTemplate(const Json& object, const std::string& where, size_t line, FileEntries& entries) {
   FilterTemplate made{where, "", {}};
+  const auto note = [&](const std::string& problem) { entries.problems.push_back({where + problem, line}); };
   if (!object.is_object()) {
-    entries.problems.push_back(where + " must be an object, {\"pattern\": \"user:*\", \"capacity\": 1000}, not the " +
-                               Described(object));
-    return;
+    return note(" must be an object, {\"pattern\": \"user:*\", \"capacity\": 1000}, not the " + Described(object));
   }
   for (const auto& [field, value] : object.items()) {
     if (!value.is_string() && !value.is_number()) {
-      entries.problems.push_back(where + ", " + field + " must be text or a number, not the " + Described(value));
+      note(", " + field + " must be text or a number, not the " + Described(value));
     } else if (field == "pattern") {
       made.pattern = value.is_string() ? value.get<std::string>() : value.dump();
     } else {
@@ -56,35 +54,41 @@ void AddTemplate(const Json& object, const std::string& where, FileEntries& entr
     }
   }
   if (!object.contains("pattern")) {
-    entries.problems.push_back(where +
-                               " has no pattern, which says what names it is for: {\"pattern\": \"user:*\", ...}");
+    note(" has no pattern, which says what names it is for: {\"pattern\": \"user:*\", ...}");
   }
   entries.templates.push_back(std::move(made));
 }
 
-void AddTemplates(const Json& list, FileEntries& entries) {
+void AddTemplates(const Json& list, size_t line, FileEntries& entries) {
   if (!list.is_array()) {
-    entries.problems.push_back("templates must be a list, [{\"pattern\": \"user:*\", \"capacity\": 1000}], not the " +
-                               Described(list));
+    entries.problems.push_back(
+        {"templates must be a list, [{\"pattern\": \"user:*\", \"capacity\": 1000}], not the " + Described(list),
+         line});
     return;
   }
-  for (size_t i = 0; i < list.size(); ++i) AddTemplate(list[i], "templates[" + std::to_string(i) + "]", entries);
+  for (size_t i = 0; i < list.size(); ++i) AddTemplate(list[i], "templates[" + std::to_string(i) + "]", line, entries);
 }
 
-void AddEntry(const std::string& key, const Json& value, FileEntries& entries) {
-  if (key == kTemplatesKey) return AddTemplates(value, entries);
+void AddEntry(const std::string& key, const Json& value, size_t line, FileEntries& entries) {
+  if (key == kTemplatesKey) return AddTemplates(value, line, entries);
   const OptionRow* row = FindOption(key);
   if (row == nullptr) {
-    entries.problems.push_back(UnknownOption(key));
+    entries.problems.push_back({UnknownOption(key), line});
     return;
   }
   const bool fits = value.is_string() || (value.is_number() && !std::holds_alternative<Text>(row->domain));
   if (!fits) {
-    entries.problems.push_back(std::string(row->name) + " must be " + AllowedValues(*row) + ", not the " +
-                               Described(value));
+    entries.problems.push_back(
+        {std::string(row->name) + " must be " + AllowedValues(*row) + ", not the " + Described(value), line});
     return;
   }
-  entries.values.emplace_back(row, value.is_string() ? value.get<std::string>() : value.dump());
+  entries.values.push_back({row, value.is_string() ? value.get<std::string>() : value.dump(), line});
+}
+
+// Of the last member of this name, which is the one that the library keeps; 0 if there is none at the top.
+size_t LineOf(const ConfigMembers& found, std::string_view key) {
+  const auto member = std::ranges::find(found.members.rbegin(), found.members.rend(), key, &ConfigMember::key);
+  return member == found.members.rend() ? 0 : member->line;
 }
 
 }  // namespace
@@ -95,32 +99,26 @@ FileEntries ParseConfigText(std::string_view json) {
   Json object;
   try {
     object = Json::parse(json, std::ref(watch), /*allow_exceptions=*/true, /*ignore_comments=*/true);
-  } catch (const Json::parse_error& error) {
+  } catch (const Json::exception& error) {       // of the syntax, or a number that is too large
     const std::string_view text = error.what();  // "[json.exception.parse_error.101] parse error at line 1, ..."
-    entries.problems.emplace_back("not valid JSON: " + std::string(text.substr(text.find("] ") + 2)));
+    entries.problems.push_back({"not valid JSON: " + std::string(text.substr(text.find("] ") + 2))});
     return entries;
   }
   if (!object.is_object()) {
-    entries.problems.push_back(std::string("must be a JSON object of options, {\"port\": 7379}, not the ") +
-                               object.type_name());
+    entries.problems.push_back(
+        {std::string("must be a JSON object of options, {\"port\": 7379}, not the ") + object.type_name()});
     return entries;
   }
-  for (const std::string& key : watch.repeated())
-    entries.problems.push_back(core::Quoted(key) + " is there more than once");
-  for (const auto& [key, value] : object.items()) AddEntry(key, value, entries);
+  const ConfigMembers members = MembersOf(json);
+  for (const std::string& key : watch.repeated()) {
+    entries.problems.push_back({core::Quoted(key) + " is there more than once", LineOf(members, key)});
+  }
+  for (const auto& [key, value] : object.items()) AddEntry(key, value, LineOf(members, key), entries);
   return entries;
 }
 
-tl::expected<std::string, std::string> ReadConfigFile(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxConfigFileBytes + 1, '\0');
-  if (!file || !(file.read(text.data(), static_cast<std::streamsize>(text.size())) || file.eof())) {
-    return tl::unexpected("cannot be read: " + std::string(std::strerror(errno)));
-  }
-  text.resize(static_cast<size_t>(file.gcount()));
-  if (text.size() > kMaxConfigFileBytes) return tl::unexpected<std::string>("is larger than 1mb");
-  return text;
+std::string PlaceInFile(const std::string& path, size_t line) {
+  return line == 0 ? path : path + ":" + std::to_string(line);
 }
 
 }  // namespace bitsieve::config

@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
-#include <utility>
 #include <vector>
 
 #include "config/option_row.h"
@@ -18,16 +17,27 @@ inline constexpr std::string_view kTemplatesKey = "templates";
 
 inline constexpr size_t kMaxConfigFileBytes = 1 << 20;
 
+struct FileValue {
+  const OptionRow* row;
+  std::string text;  // not yet checked
+  size_t line;       // of the file, counted from 1
+};
+
+struct FileProblem {
+  std::string text;
+  size_t line = 0;  // 0: it is of no single line, or the text has its place
+};
+
 struct FileEntries {
-  std::vector<std::pair<const OptionRow*, std::string>> values;  // as text, in the order of the file, not yet checked
-  std::vector<FilterTemplate> templates;                         // `where` is the place within the file
-  std::vector<std::string> problems;                             // unknown and repeated keys, values of a wrong type
+  std::vector<FileValue> values;          // in the order of the file
+  std::vector<FilterTemplate> templates;  // `where` is the place within the file
+  std::vector<FileProblem> problems;      // unknown and repeated keys, values of a wrong type
 };
 
 // Entries of the JSON text.
 FileEntries ParseConfigText(std::string_view json);
 
-// All of the file, or why not.
-tl::expected<std::string, std::string> ReadConfigFile(const std::string& path);
+// "bitsieve.json:12"; without a line the path alone.
+std::string PlaceInFile(const std::string& path, size_t line);
 
 }  // namespace bitsieve::config

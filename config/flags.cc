@@ -32,12 +32,20 @@ void Flags::AddFileTo(CLI::App& command) {
 void Flags::AddTo(CLI::App& command) {
   AddFileTo(command);
   flags_.reserve(OptionTable().size());  // CLI11 keeps references to the values
-  for (const OptionRow& row : OptionTable()) {
-    Flag& flag = flags_.emplace_back(Flag{&row, "", nullptr});
-    flag.option = command.add_option("--" + std::string(row.name), flag.value, Help(row))
-                      ->group(std::string(row.group))
-                      ->type_name(TypeName(row));
-  }
+  for (const OptionRow& row : OptionTable()) AddRow(command, row);
+}
+
+void Flags::AddOneTo(CLI::App& command, std::string_view option) {
+  AddFileTo(command);
+  flags_.reserve(1);
+  AddRow(command, *FindOption(option));
+}
+
+void Flags::AddRow(CLI::App& command, const OptionRow& row) {
+  Flag& flag = flags_.emplace_back(Flag{&row, "", nullptr});
+  flag.option = command.add_option("--" + std::string(row.name), flag.value, Help(row))
+                    ->group(std::string(row.group))
+                    ->type_name(TypeName(row));
 }
 
 Sources Flags::ToSources() const {

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/loader.h"
@@ -20,11 +21,15 @@ class Flags {
   void AddTo(CLI::App& command);
   // Adds --config alone.
   void AddFileTo(CLI::App& command);
+  // Adds --config and the flag of one option.
+  void AddOneTo(CLI::App& command, std::string_view option);
 
   // What the command line said, together with the environment of this process.
   Sources ToSources() const;
 
  private:
+  void AddRow(CLI::App& command, const OptionRow& row);
+
   struct Flag {
     const OptionRow* row;
     std::string value;

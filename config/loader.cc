@@ -8,6 +8,7 @@
 
 #include "config/config_file.h"
 #include "config/option_table.h"
+#include "config/text_file.h"
 #include "core/base/quote.h"
 
 namespace bitsieve::config {
@@ -20,14 +21,16 @@ class Loader {
   Loader() : origins_(OptionTable().size(), std::string(kDefaultOrigin)) {}
 
   void ApplyFile(const std::string& path) {
-    const auto text = ReadConfigFile(path);
+    const auto text = ReadTextFile(path, kMaxConfigFileBytes);
     if (!text) {
-      problems_.push_back(path + ": " + text.error());
+      problems_.push_back(text.error().message);
       return;
     }
     const FileEntries entries = ParseConfigText(*text);
-    for (const std::string& problem : entries.problems) problems_.push_back(path + ": " + problem);
-    for (const auto& [row, value] : entries.values) Apply(*row, value, path);
+    for (const FileProblem& each : entries.problems) {
+      problems_.push_back(PlaceInFile(path, each.line) + ": " + each.text);
+    }
+    for (const FileValue& each : entries.values) Apply(*each.row, each.text, path, PlaceInFile(path, each.line));
     options_.templates = entries.templates;
     for (FilterTemplate& each : options_.templates) each.where = path + ": " + each.where;
   }
@@ -39,11 +42,14 @@ class Loader {
     if (row == rows.end()) {
       problems_.push_back(name + ": " + UnknownVariable(name) + KubernetesHint(name, value));
     } else {
-      Apply(*row, value, name);
+      Apply(*row, value, name, name);
     }
   }
 
-  void ApplyFlag(const OptionRow& row, const std::string& value) { Apply(row, value, "--" + std::string(row.name)); }
+  void ApplyFlag(const OptionRow& row, const std::string& value) {
+    const std::string flag = "--" + std::string(row.name);
+    Apply(row, value, flag, flag);
+  }
 
   tl::expected<Configuration, Problems> Finish() {
     if (const core::Status status = CheckTogether(options_); !status) problems_.push_back(status.error().message);
@@ -52,10 +58,10 @@ class Loader {
   }
 
  private:
-  void Apply(const OptionRow& row, const std::string& value, const std::string& origin) {
+  void Apply(const OptionRow& row, const std::string& value, const std::string& origin, const std::string& place) {
     const core::Status status = SetOption(row, value, options_);
     if (!status) {
-      problems_.push_back(origin + ": " + status.error().message + KubernetesHint(origin, value));
+      problems_.push_back(place + ": " + status.error().message + KubernetesHint(origin, value));
       return;
     }
     origins_[static_cast<size_t>(&row - OptionTable().data())] = origin;
@@ -97,6 +103,8 @@ nlohmann::ordered_json TemplatesOf(const Options& options) {
   return list;
 }
 
+}  // namespace
+
 std::string FileOf(const Sources& sources) {
   if (!sources.file.empty()) return sources.file;
   for (const auto& [name, value] : sources.environment) {
@@ -104,8 +112,6 @@ std::string FileOf(const Sources& sources) {
   }
   return "";
 }
-
-}  // namespace
 
 tl::expected<Configuration, Problems> Load(const Sources& sources) {
   Loader loader;
@@ -130,10 +136,8 @@ std::string ToJson(const Options& options) {
   nlohmann::ordered_json object;
   for (const OptionRow& row : OptionTable()) {
     const std::string text = OptionReadableText(row, options);
-    const bool is_number = !std::holds_alternative<OneOf>(row.domain) && !std::holds_alternative<Text>(row.domain) &&
-                           nlohmann::json::accept(text);
     const std::string name(row.name);
-    if (is_number) {
+    if (IsJsonNumber(row, text)) {
       object[name] = nlohmann::ordered_json::parse(text);
     } else {
       object[name] = text;

@@ -37,6 +37,9 @@ using Problems = std::vector<std::string>;
 // Either everything is valid, or all errors are reported together.
 tl::expected<Configuration, Problems> Load(const Sources& sources);
 
+// The file that Load reads; empty: none.
+std::string FileOf(const Sources& sources);
+
 // The environment of this process.
 std::vector<std::pair<std::string, std::string>> ProcessEnvironment();
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <optional>
 #include <type_traits>
@@ -53,6 +52,7 @@ uint64_t BytesOfUnit(std::string_view name) {
 }
 
 constexpr std::string_view kAutomaticText = "auto";
+constexpr std::string_view kOffText = "off";
 
 std::string ReadableBytes(uint64_t bytes) {
   for (const SizeUnit& unit : kPrintedUnits) {
@@ -71,7 +71,7 @@ std::string Joined(const std::vector<std::string_view>& words) {
 }
 
 // A value that the domain takes, before it is put where the member points to.
-using Value = std::variant<uint64_t, double, std::string>;
+using Value = std::variant<uint64_t, int64_t, double, std::string>;
 
 template <class Number>
 std::optional<Value> Within(std::optional<Number> value, Number min, Number max) {
@@ -89,7 +89,11 @@ std::optional<Value> ParseValue(const Domain& domain, std::string_view text) {
   if (text.find('\0') != std::string_view::npos) return std::nullopt;
   return std::visit(
       Overloaded{
-          [&](const WholeNumber& d) -> Parsed { return Within(ParseNumber<uint64_t>(text), d.min, d.max); },
+          [&](const WholeNumber& d) -> Parsed {
+            if (d.or_off && text == kOffText) return Value(d.max + 1);
+            return Within(ParseNumber<uint64_t>(text), d.min, d.max);
+          },
+          [&](const SignedNumber& d) -> Parsed { return Within(ParseNumber<int64_t>(text), d.min, d.max); },
           [&](const ByteSize& d) -> Parsed {
             if (d.automatic && text == kAutomaticText) return Value(kAutomatic);
             return Within(ParseByteSize(text), d.min, d.max);
@@ -106,12 +110,16 @@ std::optional<Value> ParseValue(const Domain& domain, std::string_view text) {
       domain);
 }
 
+std::string WholeNumbers(std::string_view unit, const std::string& min, const std::string& max) {
+  const std::string of_unit = unit.empty() ? "" : " of " + std::string(unit);
+  return "a whole number" + of_unit + " from " + min + " to " + max;
+}
+
 }  // namespace
 
 std::optional<uint64_t> ParseByteSize(std::string_view text) {
   const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  std::string unit(text.substr(digits));
-  std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string unit = core::LowerCase(text.substr(digits));
   const auto count = ParseNumber<uint64_t>(text.substr(0, digits));
   const uint64_t bytes = BytesOfUnit(unit);
   if (!count || bytes == 0 || *count > UINT64_MAX / bytes) return std::nullopt;
@@ -128,9 +136,9 @@ std::string AllowedValues(const OptionRow& row) {
   return std::visit(
       Overloaded{
           [&](const WholeNumber& d) {
-            const std::string unit = row.unit.empty() ? "" : " of " + std::string(row.unit);
-            return "a whole number" + unit + " from " + std::to_string(d.min) + " to " + std::to_string(d.max);
+            return (d.or_off ? "off, or " : "") + WholeNumbers(row.unit, std::to_string(d.min), std::to_string(d.max));
           },
+          [&](const SignedNumber& d) { return WholeNumbers(row.unit, std::to_string(d.min), std::to_string(d.max)); },
           [](const ByteSize& d) {
             return std::string(d.automatic ? "auto, or " : "") + "a size in bytes, kb, mb or gb from " +
                    ReadableBytes(d.min) + " to " + ReadableBytes(d.max);
@@ -149,14 +157,19 @@ std::string AllowedValues(const OptionRow& row) {
 
 core::Status SetOption(const OptionRow& row, std::string_view text, Options& options) {
   std::optional<Value> value = ParseValue(row.domain, text);
-  if (!value) {
+  if (row.secret && text == kHiddenText) {
     return core::Fail(core::ErrorCode::kInvalidArgument,
-                      std::string(row.name) + " must be " + AllowedValues(row) + ", not " + core::Quoted(text));
+                      std::string(row.name) + " is \"***\", which stands for a hidden value; give the value itself");
+  }
+  if (!value) {
+    const std::string found = row.secret ? "" : ", not " + core::Quoted(text);
+    return core::Fail(core::ErrorCode::kInvalidArgument,
+                      std::string(row.name) + " must be " + AllowedValues(row) + found);
   }
   std::visit(
       [&](auto member) {
         using T = std::remove_reference_t<decltype(options.*member)>;
-        if constexpr (std::is_integral_v<T>) {
+        if constexpr (std::is_unsigned_v<T>) {
           options.*member = static_cast<T>(std::get<uint64_t>(*value));
         } else {
           options.*member = std::get<T>(std::move(*value));
@@ -166,12 +179,16 @@ core::Status SetOption(const OptionRow& row, std::string_view text, Options& opt
   return {};
 }
 
-std::string OptionText(const OptionRow& row, const Options& options) {
+std::string StoredText(const OptionRow& row, const Options& options) {
   return std::visit(
       [&](auto member) -> std::string {
         using T = std::remove_cvref_t<decltype(options.*member)>;
-        if constexpr (std::is_integral_v<T>) {
+        if constexpr (std::is_signed_v<T> && std::is_integral_v<T>) {
+          return std::to_string(options.*member);
+        } else if constexpr (std::is_integral_v<T>) {
           if (uint64_t{options.*member} == kAutomatic) return std::string(kAutomaticText);
+          const auto* const whole = std::get_if<WholeNumber>(&row.domain);
+          if (whole != nullptr && uint64_t{options.*member} > whole->max) return std::string(kOffText);
           return std::to_string(options.*member);
         } else if constexpr (std::is_floating_point_v<T>) {
           return core::ShortestText(options.*member);
@@ -180,6 +197,11 @@ std::string OptionText(const OptionRow& row, const Options& options) {
         }
       },
       row.member);
+}
+
+std::string OptionText(const OptionRow& row, const Options& options) {
+  std::string text = StoredText(row, options);
+  return row.secret && !text.empty() ? std::string(kHiddenText) : text;
 }
 
 std::string OptionReadableText(const OptionRow& row, const Options& options) {

@@ -18,6 +18,10 @@ namespace bitsieve::config {
 // What values an option takes; bounds are included.
 struct WholeNumber {
   uint64_t min, max;
+  bool or_off = false;  // the word off is allowed as well, and stands for max + 1
+};
+struct SignedNumber {
+  int64_t min, max;
 };
 struct ByteSize {  // as Redis writes sizes: 1000, 64kb, 100mb, 2gb (powers of 1024), 1k, 1m, 1g (powers of 1000)
   uint64_t min, max;
@@ -34,22 +38,27 @@ struct Text {
   std::string_view what;                     // "a path"
   bool (*accepts)(const std::string& text);  // never called for text with a NUL byte, which no option takes
 };
-using Domain = std::variant<WholeNumber, ByteSize, Real, OneOf, Text>;
+using Domain = std::variant<WholeNumber, SignedNumber, ByteSize, Real, OneOf, Text>;
 
-using Member = std::variant<uint16_t Options::*, uint32_t Options::*, uint64_t Options::*, double Options::*,
-                            std::string Options::*>;
+using Member = std::variant<uint16_t Options::*, uint32_t Options::*, uint64_t Options::*, int64_t Options::*,
+                            double Options::*, std::string Options::*>;
 
 struct OptionRow {
   std::string_view name;   // kebab-case; a flag is "--" + name
   std::string_view group;  // heading in --help and in the documentation
   Member member;           // its value in Options{} is the default
   Domain domain;
-  std::string_view unit;  // of a WholeNumber: "seconds"; else empty
+  std::string_view unit;  // of a number: "seconds"; else empty
   std::string_view help;  // one sentence without a period, lower-case
   bool at_run_time;       // CONFIG SET may change it
   // RedisBloom's name for it, which CONFIG GET and SET take as well; empty if there is none.
   std::string_view alias = {};
+  bool secret = false;  // a password: never shown, see kHiddenText
 };
+
+// What is shown in place of a secret that is set, and is refused as the value of one: a configuration that was printed
+// and is read again must not make it the password.
+inline constexpr std::string_view kHiddenText = "***";
 
 // "64kb" in bytes; nothing if it is no size, or too large.
 std::optional<uint64_t> ParseByteSize(std::string_view text);
@@ -63,9 +72,11 @@ std::string AllowedValues(const OptionRow& row);
 // right.
 core::Status SetOption(const OptionRow& row, std::string_view text, Options& options);
 
-// The value as CONFIG GET returns it: sizes in plain bytes.
+// The value as SetOption() takes it, secrets as they are: for the configuration file alone.
+std::string StoredText(const OptionRow& row, const Options& options);
+// The value as CONFIG GET returns it: sizes in plain bytes, secrets hidden.
 std::string OptionText(const OptionRow& row, const Options& options);
-// The value as people write it: sizes with the largest unit that is exact ("256mb").
+// The value as people write it: sizes with the largest unit that is exact ("256mb"), secrets hidden.
 std::string OptionReadableText(const OptionRow& row, const Options& options);
 
 }  // namespace bitsieve::config

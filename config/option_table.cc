@@ -1,12 +1,15 @@
 #include "config/option_table.h"
 
 #include <algorithm>
-#include <cctype>
+#include <iterator>
+#include <sstream>
 
 #include "config/client_memory.h"
+#include "config/quotas.h"
 #include "config/redis_settings.h"
 #include "core/base/edit_distance.h"
 #include "core/base/glob.h"
+#include "core/base/parse.h"
 #include "core/base/quote.h"
 #include "core/families/redisbloom/redisbloom_types.h"
 #include "core/filter/filter_params.h"
@@ -26,12 +29,25 @@ std::vector<std::string_view> DefaultTypes() {
 constexpr uint64_t kKilobyte = 1ULL << 10;
 constexpr uint64_t kMegabyte = 1ULL << 20;
 constexpr uint64_t kGigabyte = 1ULL << 30;
+constexpr size_t kMaxPasswordBytes = 16 * 1024;  // what access control takes
 constexpr uint64_t kYearSeconds = 365ULL * 24 * 60 * 60;
 
 // Whether they are addresses of this machine is for the listener to find out.
 bool IsHostList(const std::string& text) { return text.find_first_not_of(" \t,") != std::string::npos; }
 bool IsNotEmpty(const std::string& text) { return !text.empty(); }
 bool IsAnything(const std::string&) { return true; }
+
+bool IsPermissions(const std::string& text) {
+  return text.size() <= 3 && text.find_first_not_of("01234567") == std::string::npos;
+}
+// Words with blanks between them.
+bool AreTlsProtocols(const std::string& text) {
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (word != "TLSv1.2" && word != "TLSv1.3") return false;
+  }
+  return true;
+}
 
 constexpr bool kAtRunTime = true;
 constexpr bool kAtStartOnly = false;
@@ -46,8 +62,17 @@ void AddNetwork(Rows& rows) {
         Text{"one or more addresses or host names, with blanks or commas between them", IsHostList}, "",
         "addresses to listen on; 0.0.0.0 and :: are all of this machine's, open to anyone who can reach it",
         kAtStartOnly},
-       {"port", kGroup, &Options::port, WholeNumber{0, 65535}, "",
-        "TCP port to listen on; 0 takes any free port and writes it to the log", kAtStartOnly},
+       {"port", kGroup, &Options::port, WholeNumber{0, 65535, true}, "",
+        "TCP port to listen on; 0 takes any free port and writes it to the log; off: clients come through tls-port or "
+        "unixsocket alone",
+        kAtStartOnly},
+       {"unixsocket", kGroup, &Options::unixsocket, Text{"a path, or empty for none", IsAnything}, "",
+        "Unix socket to listen on as well, removed at the end; empty: none", kAtStartOnly},
+       {"unixsocketperm", kGroup, &Options::unixsocketperm, Text{"octal digits from 0 to 777, or empty", IsPermissions},
+        "",
+        "permissions of the Unix socket, as chmod takes them; connecting needs the one to write; empty: what the umask "
+        "leaves",
+        kAtStartOnly},
        {"io-threads", kGroup, &Options::io_threads, WholeNumber{0, 256}, "",
         "event loops, each with a thread of its own; 0 is one per core, at most 8", kAtStartOnly},
        {"maxclients", kGroup, &Options::maxclients, WholeNumber{1, 1'000'000}, "",
@@ -65,9 +90,88 @@ void AddNetwork(Rows& rows) {
         kAtRunTime}});
 }
 
+// Names and meaning are those of Redis.
+void AddTls(Rows& rows) {
+  constexpr std::string_view kGroup = "TLS";
+  const Text path{"a path, or empty", IsAnything};
+  rows.insert(
+      rows.end(),
+      {{"tls-port", kGroup, &Options::tls_port, WholeNumber{0, 65535}, "",
+        "TCP port of TLS, on the addresses of bind; 0: none", kAtStartOnly},
+       {"tls-cert-file", kGroup, &Options::tls_cert_file, path, "",
+        "the server's certificate in PEM form, and after it those between it and the authority", kAtRunTime},
+       {"tls-key-file", kGroup, &Options::tls_key_file, path, "", "the certificate's private key in PEM form",
+        kAtRunTime},
+       {.name = "tls-key-file-pass",
+        .group = kGroup,
+        .member = &Options::tls_key_file_pass,
+        .domain = Text{"a password, or empty", IsAnything},
+        .unit = "",
+        .help = "the password of the private key, if it is encrypted",
+        .at_run_time = kAtRunTime,
+        .secret = true},
+       {"tls-ca-cert-file", kGroup, &Options::tls_ca_cert_file, path, "",
+        "certificates in PEM form of the authorities that sign those of clients", kAtRunTime},
+       {"tls-auth-clients", kGroup, &Options::tls_auth_clients, OneOf{{"yes", "no", "optional"}}, "",
+        "whether clients of the TLS port show a certificate: yes, they must; no, none is looked at; optional, if they "
+        "show one it must be valid",
+        kAtRunTime},
+       {"tls-protocols", kGroup, &Options::tls_protocols,
+        Text{"TLSv1.2, TLSv1.3 or both, with a blank between them, or empty", AreTlsProtocols}, "",
+        "versions of TLS; empty: both", kAtRunTime},
+       {"tls-ciphers", kGroup, &Options::tls_ciphers, Text{"a list as OpenSSL takes it, or empty", IsAnything}, "",
+        "ciphers of TLSv1.2; empty: OpenSSL's choice", kAtRunTime},
+       {"tls-ciphersuites", kGroup, &Options::tls_ciphersuites,
+        Text{"a list as OpenSSL takes it, or empty", IsAnything}, "", "ciphers of TLSv1.3; empty: OpenSSL's choice",
+        kAtRunTime}});
+}
+
+void AddMonitoring(Rows& rows) {
+  constexpr std::string_view kGroup = "Monitoring";
+  rows.insert(
+      rows.end(),
+      {{"slowlog-log-slower-than", kGroup, &Options::slowlog_log_slower_than, SignedNumber{-1, 3'600'000'000},
+        "microseconds",
+        "commands that take so long are kept for SLOWLOG; 0 is every command, -1 none; below 1000, quick commands "
+        "are timed one by one, which takes longer",
+        kAtRunTime},
+       {"slowlog-max-len", kGroup, &Options::slowlog_max_len, WholeNumber{0, 10'000}, "", "how many of them are kept",
+        kAtRunTime},
+       {"latency-monitor-threshold", kGroup, &Options::latency_monitor_threshold, WholeNumber{0, 3'600'000},
+        "milliseconds", "what takes so long is noted for LATENCY; 0 is nothing", kAtRunTime}});
+}
+
 // Redis's classes that have no meaning here are accepted as well. server/commands defines the meaning of the others.
 bool IsEventClasses(const std::string& text) {
   return text.find_first_not_of("KEgxdnA$lshztemoc") == std::string::npos;
+}
+
+bool IsPassword(const std::string& text) { return text.size() <= kMaxPasswordBytes; }
+
+void AddAccess(Rows& rows) {
+  constexpr std::string_view kGroup = "Access";
+  rows.insert(
+      rows.end(),
+      {{.name = "requirepass",
+        .group = kGroup,
+        .member = &Options::requirepass,
+        .domain = Text{"a password of at most 16384 bytes, or empty", IsPassword},
+        .unit = "",
+        .help = "password of the user default, which clients give with AUTH or HELLO; empty: none is needed",
+        .at_run_time = kAtRunTime,
+        .secret = true},
+       {"requirepass-file", kGroup, &Options::requirepass_file, Text{"a path", IsAnything}, "",
+        "file that holds that password, so that it is on no command line and in no environment; a newline at its end "
+        "does not count",
+        kAtStartOnly},
+       {"aclfile", kGroup, &Options::aclfile, Text{"a path", IsAnything}, "",
+        "file of users and their rules, as Redis has it; read at the start and by ACL LOAD and SIGHUP, written by ACL "
+        "SAVE; empty: users are made by ACL SETUSER alone, and end with the process",
+        kAtStartOnly},
+       {"acllog-max-len", kGroup, &Options::acllog_max_len, WholeNumber{0, 100'000}, "", "entries of ACL LOG",
+        kAtRunTime},
+       {"protected-mode", kGroup, &Options::protected_mode, OneOf{{"yes", "no"}}, "",
+        "yes: as long as the user default needs no password, clients from other machines are refused", kAtRunTime}});
 }
 
 void AddEvents(Rows& rows) {
@@ -77,6 +181,31 @@ void AddEvents(Rows& rows) {
        "what is published of changes: K to the channels of names, E to those of events; g names, x expiries, "
        "d filters, A all of these, n new names; empty: nothing",
        kAtRunTime});
+}
+
+// So that each filter is compared with few.
+bool IsPatternList(const std::string& text) {
+  constexpr size_t kMaxPatterns = 64;
+  std::istringstream words(text);
+  return std::distance(std::istream_iterator<std::string>(words), {}) <= static_cast<std::ptrdiff_t>(kMaxPatterns);
+}
+
+void AddAdminPort(Rows& rows) {
+  constexpr std::string_view kGroup = "Admin port";
+  rows.insert(rows.end(),
+              {{"admin-port", kGroup, &Options::admin_port, WholeNumber{0, 65535}, "",
+                "TCP port of the dashboard, /metrics, /healthz and /readyz, by HTTP; 0: none", kAtStartOnly},
+               {"admin-bind", kGroup, &Options::admin_bind, Text{"an IP address", IsNotEmpty}, "",
+                "address that the admin port listens on; 0.0.0.0 or :: are all of this machine's, open to anyone who "
+                "can reach it",
+                kAtStartOnly},
+               {"metrics-largest-filters", kGroup, &Options::metrics_largest_filters, WholeNumber{0, 1000}, "filters",
+                "so many of the largest filters have metrics of their own", kAtRunTime},
+               {"metrics-filters", kGroup, &Options::metrics_filters,
+                Text{"up to 64 patterns with blanks between them, or empty", IsPatternList}, "",
+                "filters whose names match one of these patterns have metrics of their own, too; of more than 1000 "
+                "the largest",
+                kAtRunTime}});
 }
 
 void AddRequestLimits(Rows& rows) {
@@ -103,6 +232,15 @@ void AddMemory(Rows& rows) {
       {"maxmemory", "Memory", &Options::maxmemory, ByteSize{0, kGigabyte << 30, true}, "",
        "memory that filters may take; commands that would need more are refused; auto is 80% of the memory of "
        "the machine, or of its cgroup if that may use less; 0 is no limit",
+       kAtRunTime});
+  rows.push_back(
+      {"quota", "Memory", &Options::quota,
+       Text{"rows of PATTERN FILTERS BYTES, such as shop:* 1000 100mb; at most 1000, no pattern twice, or empty",
+            AreQuotas},
+       "",
+       "how many filters of names that match a pattern there may be, and how many bytes they may take together with "
+       "their names; more are refused with -QUOTA; a name counts for the first pattern that it matches; 0 is no limit; "
+       "at run time the limits can be changed, but not the patterns",
        kAtRunTime});
 }
 
@@ -199,17 +337,11 @@ void AddLogs(Rows& rows) {
                 "lines for people, or one JSON object a line", kAtStartOnly}});
 }
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
-
 // By name or alias.
 const OptionRow* FindAtRunTime(std::string_view name) {
   if (const OptionRow* row = FindOption(name)) return row;
   const auto rows = OptionTable();
-  const auto row = std::ranges::find(rows, Lower(name), &OptionRow::alias);
+  const auto row = std::ranges::find(rows, core::LowerCase(name), &OptionRow::alias);
   return name.empty() || row == rows.end() ? nullptr : &*row;
 }
 
@@ -235,13 +367,37 @@ core::Status SetOne(std::string_view name, std::string_view text, std::vector<co
   return SetOption(*row, text, options);
 }
 
+// What the files hold is for those who read them to say.
+core::Status CheckTls(const Options& options) {
+  const auto refuse = [](std::string message) {
+    return core::Fail(core::ErrorCode::kInvalidArgument, std::move(message));
+  };
+  if (options.port == kNoPort && options.tls_port == 0 && options.unixsocket.empty()) {
+    return refuse("port off leaves no way to connect: set tls-port or unixsocket");
+  }
+  if (options.tls_port == 0) return {};
+  if (options.tls_cert_file.empty() || options.tls_key_file.empty()) {
+    return refuse("tls-port needs tls-cert-file and tls-key-file: the server's certificate and its private key");
+  }
+  if (options.tls_auth_clients != "no" && options.tls_ca_cert_file.empty()) {
+    return refuse("tls-auth-clients " + options.tls_auth_clients +
+                  " needs tls-ca-cert-file, the authorities that sign clients' certificates; with tls-auth-clients no "
+                  "clients need none");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const OptionRow> OptionTable() {
   static const Rows* const kRows = [] {
     auto* rows = new Rows;  // never freed: threads may ask for an option while the process ends
     AddNetwork(*rows);
+    AddTls(*rows);
+    AddAccess(*rows);
+    AddMonitoring(*rows);
     AddEvents(*rows);
+    AddAdminPort(*rows);
     AddRequestLimits(*rows);
     AddMemory(*rows);
     AddFilters(*rows);
@@ -255,7 +411,7 @@ std::span<const OptionRow> OptionTable() {
 
 const OptionRow* FindOption(std::string_view name) {
   const auto rows = OptionTable();
-  const auto row = std::ranges::find(rows, Lower(name), &OptionRow::name);
+  const auto row = std::ranges::find(rows, core::LowerCase(name), &OptionRow::name);
   return row == rows.end() ? nullptr : &*row;
 }
 
@@ -264,7 +420,7 @@ std::string UnknownOption(std::string_view name) {
   constexpr size_t kFarthestGuess = 3;
   std::string message = "unknown option " + core::Quoted(name);
   if (name.size() > kLongestGuessed) return message;
-  const std::string lower = Lower(name);
+  const std::string lower = core::LowerCase(name);
   const auto distance = [&](const OptionRow& row) { return core::EditDistance(lower, row.name); };
   const OptionRow& nearest = *std::ranges::min_element(OptionTable(), {}, distance);
   if (distance(nearest) <= kFarthestGuess) message += "; did you mean " + std::string(nearest.name) + "?";
@@ -273,7 +429,7 @@ std::string UnknownOption(std::string_view name) {
 
 std::vector<std::pair<std::string, std::string>> MatchOptions(const Options& options, std::string_view glob) {
   std::vector<std::pair<std::string, std::string>> found;
-  const std::string pattern = Lower(glob);
+  const std::string pattern = core::LowerCase(glob);
   const auto add = [&](std::string_view name, auto value) {
     if (!name.empty() && core::GlobMatch(pattern, name)) found.emplace_back(name, value());
   };
@@ -291,13 +447,13 @@ tl::expected<void, RefusedPair> SetOptionsAtRunTime(std::span<const NameAndText>
   std::vector<const OptionRow*> named;
   for (size_t i = 0; i < pairs.size(); ++i) {
     const auto [name, text] = pairs[i];
-    if (FindRedisSetting(Lower(name)) != nullptr) continue;
+    if (FindRedisSetting(core::LowerCase(name)) != nullptr) continue;
     const core::Status status = SetOne(name, text, named, changed);
     if (!status) return tl::unexpected(RefusedPair{i, status.error().message});
   }
   // These follow from the options, and so from all pairs.
   for (size_t i = 0; i < pairs.size(); ++i) {
-    const RedisSetting* setting = FindRedisSetting(Lower(pairs[i].first));
+    const RedisSetting* setting = FindRedisSetting(core::LowerCase(pairs[i].first));
     if (setting == nullptr) continue;
     const core::Status status = CheckRedisSetting(*setting, pairs[i].second, changed);
     if (!status) return tl::unexpected(RefusedPair{i, status.error().message});
@@ -310,11 +466,25 @@ tl::expected<void, RefusedPair> SetOptionsAtRunTime(std::span<const NameAndText>
 }
 
 core::Status CheckTogether(const Options& options) {
+  if (auto status = CheckTls(options); !status) return status;
   if (options.cf_initial_size >= 2 * uint64_t{options.cf_bucket_size}) return {};
   return core::Fail(core::ErrorCode::kInvalidArgument, "cf-initial-size must be at least twice cf-bucket-size, not " +
                                                            std::to_string(options.cf_initial_size) +
                                                            " with buckets of " +
                                                            std::to_string(options.cf_bucket_size));
+}
+
+bool IsSame(const OptionRow& row, const Options& a, const Options& b) {
+  return std::visit([&](auto member) { return a.*member == b.*member; }, row.member);
+}
+
+void CopyValue(const OptionRow& row, const Options& from, Options& to) {
+  std::visit([&](auto member) { to.*member = from.*member; }, row.member);
+}
+
+bool IsJsonNumber(const OptionRow& row, const std::string& text) {
+  const bool is_word = std::holds_alternative<OneOf>(row.domain) || std::holds_alternative<Text>(row.domain);
+  return !is_word && !text.empty() && text.find_first_not_of("0123456789+-.eE") == std::string::npos;
 }
 
 }  // namespace bitsieve::config

@@ -45,4 +45,10 @@ struct RefusedPair {
 // only, if it does not take its value, or if what comes out does not fit together.
 tl::expected<void, RefusedPair> SetOptionsAtRunTime(std::span<const NameAndText> pairs, Options& options);
 
+// Whether an option has the same value in both.
+bool IsSame(const OptionRow& row, const Options& a, const Options& b);
+void CopyValue(const OptionRow& row, const Options& from, Options& to);
+// Whether a file has this value, written as people write it, as a number; if not, as a string.
+bool IsJsonNumber(const OptionRow& row, const std::string& text);
+
 }  // namespace bitsieve::config

@@ -19,18 +19,53 @@ struct FilterTemplate {
   std::vector<std::pair<std::string, std::string>> fields;  // numbers as text
 };
 
+// Of the option port: there is none without TLS.
+inline constexpr uint32_t kNoPort = 65536;
+
 // Of a size that the server works out from the machine.
 inline constexpr uint64_t kAutomatic = UINT64_MAX;
 
 struct Options {
   // network
   std::string bind = "127.0.0.1";
-  uint16_t port = 7379;     // 0: any free port, shown in the log
+  uint32_t port = 7379;     // 0: any free port, shown in the log; or kNoPort
   uint32_t io_threads = 0;  // event loops; 0: one per core, at most 8
   uint32_t maxclients = 10000;
   uint32_t timeout = 0;                                // seconds a connection may be idle; 0: for ever
   uint32_t tcp_keepalive = 300;                        // seconds; 0: off
   uint64_t client_output_buffer_limit = 256ULL << 20;  // bytes of replies that a client may leave unread
+
+  std::string unixsocket;      // a path; empty: none
+  std::string unixsocketperm;  // octal digits; empty: as the process's umask has it
+
+  // TLS
+  uint16_t tls_port = 0;  // 0: none
+  std::string tls_cert_file;
+  std::string tls_key_file;
+  std::string tls_key_file_pass;
+  std::string tls_ca_cert_file;
+  std::string tls_auth_clients = "yes";  // yes | no | optional
+  std::string tls_protocols;             // empty: TLSv1.2 TLSv1.3
+  std::string tls_ciphers;               // of TLS 1.2; empty: OpenSSL's
+  std::string tls_ciphersuites;          // of TLS 1.3; empty: OpenSSL's
+
+  // access
+  std::string requirepass;       // of the user default; empty: none
+  std::string requirepass_file;  // a file that holds it
+  std::string aclfile;           // empty: users are not kept
+  uint32_t acllog_max_len = 128;
+  std::string protected_mode = "yes";  // yes | no
+
+  // admin port
+  uint16_t admin_port = 0;  // 0: none
+  std::string admin_bind = "127.0.0.1";
+  uint32_t metrics_largest_filters = 10;  // each has metrics of its own
+  std::string metrics_filters;            // and so have those whose names match these patterns
+
+  // monitoring
+  int64_t slowlog_log_slower_than = 10'000;  // microseconds; 0: every command; -1: none
+  uint32_t slowlog_max_len = 128;
+  uint32_t latency_monitor_threshold = 0;  // milliseconds; 0: off
 
   // events
   std::string notify_keyspace_events;  // letters; empty: none are published
@@ -44,6 +79,7 @@ struct Options {
   // memory
   std::string maxmemory_clients = "10%";  // all connections' buffers: a size, or a percentage of maxmemory
   uint64_t maxmemory = kAutomatic;        // bytes that filters may take; 0: no limit
+  std::string quota;                      // rows of "PATTERN FILTERS BYTES": see quotas.h
 
   // filters
   std::string default_type{core::FilterTypeName(core::kDefaultFilterType)};

@@ -125,7 +125,7 @@ class AsideCommand {
     context.arguments = arguments_;
     ContentLimit limit(
         OwnSettings().max_filter_bytes.load(std::memory_order_relaxed), [](void*) { return true; }, nullptr);
-    command_.row->handler(context);
+    commands::RunHandler(context);
     return keyspace.changed();
   }
 

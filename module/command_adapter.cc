@@ -17,6 +17,7 @@
 #include "commands/wire_errors.h"
 #include "core/base/out_of_memory.h"
 #include "core/base/roll_back.h"
+#include "core/families/redisbloom/module_value.h"
 #include "core/families/window/window_type.h"
 #include "core/filter/filter_factory.h"
 #include "module/aside.h"
@@ -150,7 +151,7 @@ class Run {
     if (command_.writes) {
       Write();
     } else {
-      row_.handler(desk_.context);
+      commands::RunHandler(desk_.context);
       TranslateReply(context_, desk_.bytes);
     }
     ++desk_.context.tally.commands;
@@ -207,14 +208,14 @@ class Run {
   void Handle(const Slot* slot) {
     ContentLimit limit(OwnSettings().max_filter_bytes.load(std::memory_order_relaxed), IsFromClient, context_);
     ContentLimit::SetHeld(slot == nullptr ? 0 : slot->filter->size_bytes());
-    is_replayed_ ? HandleReplayed() : row_.handler(desk_.context);
+    is_replayed_ ? HandleReplayed() : commands::RunHandler(desk_.context);
     TranslateReply(context_, desk_.bytes, ContentLimit::WasReached() ? FilterTooLarge() : std::string());
   }
 
   void HandleReplayed() {
     const LiftedLimits lifted;
     const bool done = command_.may_be_redisblooms && RunAsRedisBloom(desk_.context, desk_.arguments);
-    if (!done) desk_.context.row->handler(desk_.context);
+    if (!done) commands::RunHandler(desk_.context);
   }
 
   // Listeners come last, since they may run commands: what belongs to this one is given up before.
@@ -274,7 +275,7 @@ int RunCommand(engine::Context* context, engine::String** argv, int argc, const 
 
 int RunMade(engine::Context* context, engine::String** argv, int argc) {
   if (argc != 3) return ReplyError(context, commands::wire::WrongArity("bf.made"));
-  const std::optional<core::FilterParams> params = DecodeParams(engine::TextOf(argv[2]));
+  const std::optional<core::FilterParams> params = core::DecodeMadeParams(engine::TextOf(argv[2]));
   if (!params) return ReplyError(context, commands::wire::FilterRefused("these are no parameters of a filter"));
   EngineKeyspace& keyspace = TheDesk().keyspace;
   const std::string_view name = engine::TextOf(argv[1]);
@@ -320,7 +321,7 @@ int RunContent(engine::Context* context, engine::String** argv, int argc) {
   desk.context.row = row;
   desk.context.arguments = desk.arguments;
   desk.context.filter = nullptr;
-  row->handler(desk.context);
+  commands::RunHandler(desk.context);
   TranslateReply(context, desk.bytes, ContentLimit::WasReached() ? FilterTooLarge() : std::string());
   desk.context.Hold(nullptr);
   engine::ReplicateVerbatim(context);

@@ -8,20 +8,16 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/families/redisbloom/module_value.h"
 #include "core/families/redisbloom/redisbloom_types.h"
 #include "core/families/ribbon/ribbon_staging.h"
 #include "core/filter/filter_dump.h"
 #include "core/filter/filter_factory.h"
 #include "module/filter_content.h"
 #include "module/freezing.h"
-#include "module/redisbloom_value.h"
 
 namespace bitsieve::module {
 namespace {
-
-constexpr int kEncodingVersion = 256;  // of 1023; RedisBloom's are 0 to 4
-constexpr uint64_t kValueFormat = 1;
-constexpr uint64_t kFreezing = 1;  // a mark
 
 engine::Type* bloom_type = nullptr;
 engine::Type* cuckoo_type = nullptr;
@@ -38,67 +34,43 @@ bool IsFreezing(core::Filter& filter) {
 // Format, marks, length of the dump, its pieces.
 void Save(engine::Io* io, void* value) {
   core::Filter& filter = FilterOf(value);
-  engine::SaveUnsigned(io, kValueFormat);
-  engine::SaveUnsigned(io, IsFreezing(filter) ? kFreezing : 0);
+  engine::SaveUnsigned(io, core::kOwnValueFormat);
+  engine::SaveUnsigned(io, IsFreezing(filter) ? core::kFreezingMark : 0);
   engine::SaveUnsigned(io, core::DumpStream(filter.Capture()).total_bytes());
   ForEachPiece(filter, [io](std::string_view piece) { engine::SaveStringBuffer(io, piece.data(), piece.size()); });
 }
 
-tl::unexpected<core::Error> Unreadable(std::string what) {
-  return core::Fail(core::ErrorCode::kCorrupt, "filter value: " + std::move(what));
-}
+// What the engine reads of a value.
+class EngineFields final : public core::ValueReader {
+ public:
+  explicit EngineFields(engine::Io* io) : io_(io) {}
 
-// The next piece of a dump, of which `left` bytes are to come.
-core::Result<LoadedBytes> LoadPiece(engine::Io* io, uint64_t left) {
-  LoadedBytes piece = LoadBytes(io);
-  if (engine::IsIOError(io) || piece.size == 0) return Unreadable("it ends too early");
-  if (piece.size > left) return Unreadable("it is longer than it says");
-  return piece;
-}
-
-core::Result<FilterPtr> LoadDump(engine::Io* io, uint64_t total) {
-  core::Result<LoadedBytes> piece = LoadPiece(io, total);
-  if (!piece) return tl::unexpected(piece.error());
-  const auto dump = core::OpenFilterDump(piece->view(), Budget(), TheClock());
-  if (!dump) return tl::unexpected(dump.error());
-  if (dump->head_bytes + dump->decoder->body_bytes() != total) return Unreadable("its length does not fit its filter");
-  uint64_t left = total;
-  std::string_view bytes = piece->view().substr(dump->head_bytes);
-  while (true) {
-    if (core::Status status = dump->decoder->Append(core::AsBytes(bytes)); !status) {
-      return tl::unexpected(std::move(status).error());
-    }
-    left -= piece->size;
-    if (left == 0) break;
-    piece = LoadPiece(io, left);
-    if (!piece) return tl::unexpected(piece.error());
-    bytes = piece->view();
+  uint64_t Unsigned() override { return engine::LoadUnsigned(io_); }
+  double Double() override { return engine::LoadDouble(io_); }
+  core::ValueBytes Bytes() override {
+    core::ValueBytes bytes{.memory = {nullptr, engine::Free}};
+    size_t size = 0;
+    bytes.memory.reset(engine::LoadStringBuffer(io_, &size));
+    if (bytes.memory != nullptr) bytes.bytes = {bytes.memory.get(), size};
+    return bytes;
   }
-  auto filter = dump->decoder->Finish();
-  if (!filter) return tl::unexpected(std::move(filter).error());
-  return FilterPtr(std::move(*filter));
-}
+  bool failed() const override { return engine::IsIOError(io_) != 0; }
 
-core::Result<Slot*> LoadOwn(engine::Io* io) {
-  const uint64_t format = engine::LoadUnsigned(io);
-  const uint64_t marks = engine::LoadUnsigned(io);
-  const uint64_t total = engine::LoadUnsigned(io);
-  if (engine::IsIOError(io)) return Unreadable("it ends too early");
-  if (format != kValueFormat) return Unreadable("its format " + std::to_string(format) + " is not known");
-  core::Result<FilterPtr> filter = LoadDump(io, total);
-  if (!filter) return tl::unexpected(filter.error());
-  Slot* const slot = NewSlot(std::move(*filter));
-  if ((marks & kFreezing) != 0) CloseAndFreeze(*slot);
+ private:
+  engine::Io* io_;
+};
+
+template <bool cuckoo>
+void* Load(engine::Io* io, int version) {
+  EngineFields fields(io);
+  core::Result<core::ModuleValue> value = core::ReadModuleValue(fields, cuckoo, version, Budget(), TheClock());
+  if (!value) {
+    engine::LogIOError(io, "warning", "bitsieve: %s", value.error().message.c_str());
+    return nullptr;
+  }
+  Slot* const slot = NewSlot(std::move(value->filter));
+  if (value->was_freezing) CloseAndFreeze(*slot);
   return slot;
-}
-
-core::Result<Slot*> LoadValue(engine::Io* io, int version, bool cuckoo) {
-  if (version == kEncodingVersion) return LoadOwn(io);
-  if (version > kNewestRedisBloomVersion)
-    return Unreadable("its encoding " + std::to_string(version) + " is not known");
-  core::Result<FilterPtr> filter = cuckoo ? LoadRedisCuckoo(io, version) : LoadRedisBloom(io, version);
-  if (!filter) return tl::unexpected(filter.error());
-  return NewSlot(std::move(*filter));
 }
 
 void Free(void* value) {
@@ -106,16 +78,6 @@ void Free(void* value) {
   StopFreezing(*slot);
   filter_count.fetch_sub(1, std::memory_order_relaxed);
   delete slot;
-}
-
-template <bool cuckoo>
-void* Load(engine::Io* io, int version) {
-  const core::Result<Slot*> slot = LoadValue(io, version, cuckoo);
-  if (slot && IsCuckoo(*(*slot)->filter) == cuckoo) return *slot;
-  engine::LogIOError(io, "warning", "bitsieve: %s",
-                     slot ? "a filter of another data type" : slot.error().message.c_str());
-  if (slot) Free(*slot);
-  return nullptr;
 }
 
 void RewriteAof(engine::Io* io, engine::String* key, void* value) {
@@ -173,9 +135,9 @@ bool CreateFilterTypes(engine::Context* context) {
   methods.free = Free;
   methods.free_effort2 = FreeEffort;
   methods.copy2 = Copy;
-  bloom_type = engine::CreateDataType(context, "MBbloom--", kEncodingVersion, &methods);
+  bloom_type = engine::CreateDataType(context, core::kBloomValueName.data(), core::kOwnValueVersion, &methods);
   methods.rdb_load = Load<true>;
-  cuckoo_type = engine::CreateDataType(context, "MBbloomCF", kEncodingVersion, &methods);
+  cuckoo_type = engine::CreateDataType(context, core::kCuckooValueName.data(), core::kOwnValueVersion, &methods);
   return bloom_type != nullptr && cuckoo_type != nullptr;
 }
 

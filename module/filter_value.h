@@ -1,5 +1,5 @@
 // filter_value.h: filters as values of the engine's keys: saved, loaded, rewritten, copied, digested and freed by it.
-// Two data types, under RedisBloom's names: values that RedisBloom saved are read, too (redisbloom_value.h), and the
+// Two data types, under RedisBloom's names: values that RedisBloom saved are read, too (module_value.h), and the
 // encoding version of our own is far above RedisBloom's. docs/formats/module.md has the bytes.
 //
 // Threads: Free is called from any thread, Save and RewriteAof in a forked child, too; all else by the engine's main

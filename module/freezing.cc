@@ -69,6 +69,7 @@ void BuildAndSwap(engine::Context* context, const std::shared_ptr<Building>& bui
   auto frozen = core::OrOutOfMemory([&] { return staging.Build(Budget(), is_wanted); });
   FilterPtr replaced;
   const EngineLock lock(context);
+  if (frozen && *frozen != nullptr) (*frozen)->TakeUseOf(*building->closed);
   if (!frozen) staging.Reopen(frozen.error().message);
   replaced = TheBuildings().End(building, frozen ? FilterPtr(std::move(*frozen)) : nullptr);
 }

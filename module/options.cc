@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "config/option_table.h"
+#include "core/base/parse.h"
 #include "core/filter/filter_type.h"
 
 namespace bitsieve::module {
@@ -34,19 +34,7 @@ State& TheState() {
   return state;
 }
 
-void FillSettings() {
-  const config::Options& values = TheState().values;
-  commands::CommandSettings& settings = Settings();
-  settings.default_type = core::FindFilterType(values.default_type)->type;
-  settings.default_error_rate = values.default_error_rate;
-  settings.default_capacity = values.default_capacity;
-  settings.default_expansion = values.default_expansion;
-  settings.cf_bucket_size = values.cf_bucket_size;
-  settings.cf_initial_size = values.cf_initial_size;
-  settings.cf_max_iterations = values.cf_max_iterations;
-  settings.cf_expansion_factor = values.cf_expansion_factor;
-  settings.cf_max_expansions = values.cf_max_expansions;
-}
+void FillSettings() { commands::FillFilterSettings(Settings(), TheState().values); }
 
 engine::String* MakeString(std::string_view text) { return engine::CreateString(nullptr, text.data(), text.size()); }
 
@@ -155,9 +143,8 @@ bool IsOfFilterCommands(const OptionRow& row) { return std::ranges::find(kGroups
 
 // The words that RedisBloom's arguments have, in the table's spelling.
 std::string OptionNameOf(std::string_view word) {
-  std::string name(word);
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char byte) { return byte == '_' ? '-' : static_cast<char>(std::tolower(byte)); });
+  std::string name = core::LowerCase(word);
+  std::ranges::replace(name, '_', '-');
   if (name == "error-rate" || name == "initial-size") name.insert(0, "bf-");
   return name;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "commands/filter_commands.h"
 #include "commands/wire_errors.h"
 #include "core/base/bytes.h"
+#include "core/base/parse.h"
 #include "core/families/redisbloom/redis_bloom_codec.h"
 #include "core/families/redisbloom/redis_bloom_filter.h"
 #include "core/families/redisbloom/redis_cuckoo.h"
@@ -84,19 +84,12 @@ void Read(std::string_view text, double& number) {
   if (read) number = *read;
 }
 
-// In lower case.
-std::string Word(std::string_view text) {
-  std::string word(text);
-  std::ranges::transform(word, word.begin(), [](unsigned char byte) { return static_cast<char>(std::tolower(byte)); });
-  return word;
-}
-
 // Goes through options from `next` on. `take(word, value)` is whether it took both; else the word alone is passed over.
 template <class Take>
 void ReadOptions(Arguments arguments, size_t next, const Take& take) {
   while (next < arguments.size()) {
     const std::string_view value = next + 1 < arguments.size() ? arguments[next + 1] : std::string_view();
-    next += take(Word(arguments[next]), value) ? 2 : 1;
+    next += take(core::LowerCase(arguments[next]), value) ? 2 : 1;
   }
 }
 
@@ -159,7 +152,7 @@ InsertRequest ReadInsert(const CommandContext& context) {
   core::FilterParams& params = request.bloom.params;
   const Arguments arguments = context.arguments;
   for (size_t next = 2; next + 1 < arguments.size();) {
-    const std::string word = Word(arguments[next]);
+    const std::string word = core::LowerCase(arguments[next]);
     const std::string_view value = arguments[next + 1];
     if (word.starts_with("i")) {
       request.items = arguments.subspan(next + 1);

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "core/base/bytes.h"
+#include "core/families/redisbloom/module_value.h"
 #include "core/families/redisbloom/redisbloom_types.h"
 #include "module/filter_content.h"
 #include "module/options.h"
@@ -11,8 +11,6 @@ namespace bitsieve::module {
 namespace {
 
 using commands::Replication;
-
-constexpr uint8_t kParamsFormat = 1;
 
 long long Number(uint64_t value) { return static_cast<long long>(value); }
 
@@ -39,7 +37,7 @@ void ReplicateCreation(engine::Context* context, engine::String* key, const core
   const bool for_redisbloom = OwnSettings().for_redisbloom.load(std::memory_order_relaxed);
   if (for_redisbloom && params.type == core::kRedisCuckooType) return ReplicateCuckooReserve(context, key, params);
   if (for_redisbloom && params.type == core::kRedisBloomType) return ReplicateBloomReserve(context, key, params);
-  const std::string bytes = EncodeParams(params);
+  const std::string bytes = core::EncodeMadeParams(params);
   engine::Replicate(context, "BF.MADE", "sb", key, bytes.data(), bytes.size());
 }
 
@@ -70,22 +68,6 @@ void Replicate(const Executed& executed) {
   constexpr int kNameAndKey = 2;
   engine::Replicate(context, "BF.AT", "slcv", executed.key, Number(executed.at_ms), executed.row.name.data(),
                     executed.argv + kNameAndKey, static_cast<size_t>(executed.argc - kNameAndKey));
-}
-
-std::string EncodeParams(const core::FilterParams& params) {
-  std::string bytes;
-  core::ByteWriter out(bytes);
-  out.Put(kParamsFormat);
-  core::PutAllParams(out, params);
-  return bytes;
-}
-
-std::optional<core::FilterParams> DecodeParams(std::string_view bytes) {
-  core::ByteReader in(bytes);
-  if (in.Get<uint8_t>() != kParamsFormat) return std::nullopt;
-  const core::FilterParams params = core::GetAllParams(in);
-  if (!in.ok() || !in.AtEnd() || !core::Validate(params)) return std::nullopt;
-  return params;
 }
 
 }  // namespace bitsieve::module

@@ -45,9 +45,4 @@ struct Executed {
 };
 void Replicate(const Executed& executed);
 
-// The parameters of BF.MADE: a byte with the format, then all of them.
-std::string EncodeParams(const core::FilterParams& params);
-// Nothing if the bytes are not those of valid parameters.
-std::optional<core::FilterParams> DecodeParams(std::string_view bytes);
-
 }  // namespace bitsieve::module

@@ -40,6 +40,9 @@ class RequestParser {
   // `limits` must outlive the parser; they may change between commands.
   explicit RequestParser(const RequestLimits& limits) : limits_(&limits) {}
 
+  // Between commands, or with limits that what was read so far is within.
+  void set_limits(const RequestLimits& limits) { limits_ = &limits; }
+
   // Reads the command at the start of `input`. After kNeedMore the next call's input must start with the same bytes
   // (they may have moved in memory); work already done on them is not repeated, so many small reads cost no more than
   // one. Arguments are appended to `arguments` as views into `input` (plain lines are unescaped in place, hence not

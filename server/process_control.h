@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/access_control.h"
 #include "server/dispatch/server_control.h"
 #include "server/keyspace/freezer.h"
 #include "server/run_time_options.h"
@@ -19,14 +20,24 @@ namespace bitsieve::server {
 
 class ProcessControl final : public ServerControl {
  public:
-  // `shutdown` begins the stop and returns at once; any thread may call it.
-  ProcessControl(Storage& storage, RunTimeOptions& options, std::function<void(bool save)> shutdown)
-      : storage_(storage), options_(options), shutdown_(std::move(shutdown)) {}
+  using Rewrite = std::function<void(std::function<void(core::Status)> done)>;
+
+  // `shutdown` begins the stop, `rewrite` the writing of the configuration file; both return at once, and any thread
+  // may call them.
+  ProcessControl(Storage& storage, AccessControl& access, RunTimeOptions& options,
+                 std::function<void(bool save)> shutdown, Rewrite rewrite)
+      : storage_(storage),
+        access_(access),
+        options_(options),
+        shutdown_(std::move(shutdown)),
+        rewrite_(std::move(rewrite)) {}
 
   void Save(std::function<void(core::Status)> done) override { storage_.Save(std::move(done)); }
   SnapshotStatus Snapshot() const override { return storage_.Snapshot(); }
   LogStatus Log() const override { return storage_.Log(); }
   void Shutdown(bool save) override { shutdown_(save); }
+  core::Status LoadUsers() override { return access_.LoadUsers(); }
+  core::Status SaveUsers() override { return access_.SaveUsers(); }
   std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view glob) const override {
     return options_.Match(glob);
   }
@@ -36,11 +47,14 @@ class ProcessControl final : public ServerControl {
       return RefusedOption{refused.index, std::move(refused.reason)};
     });
   }
+  void RewriteConfiguration(std::function<void(core::Status)> done) override { rewrite_(std::move(done)); }
 
  private:
   Storage& storage_;
+  AccessControl& access_;
   RunTimeOptions& options_;
   const std::function<void(bool save)> shutdown_;
+  const Rewrite rewrite_;
 };
 
 }  // namespace bitsieve::server

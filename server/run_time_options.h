@@ -16,13 +16,22 @@
 
 namespace bitsieve::server {
 
+// Of one option, the values as people write them.
+struct OptionChange {
+  const config::OptionRow* row;
+  std::string from;
+  std::string to;
+};
+
 class RunTimeOptions {
  public:
   // Brings the values to their users. Called with the lock held, so that the last change is the last applied.
   using Apply = std::function<void(const config::Options& options)>;
-  // Whether the system can do what the values ask for; kInvalidArgument with the reason if not.
-  using Check = std::function<core::Status(const config::Options& options)>;
+  // Whether the system can do what the values say; kInvalidArgument with the reason if not. `rows`: what is set.
+  using Rows = std::span<const config::OptionRow* const>;
+  using Check = std::function<core::Status(const config::Options& options, Rows rows)>;
 
+  // `options` are what the configuration gave.
   RunTimeOptions(config::Options options, Check check, Apply apply);
 
   // Passes the values to a user that is created later; no change can happen during the call.
@@ -32,11 +41,30 @@ class RunTimeOptions {
   // As in config::SetOptionsAtRunTime, and the outcome of Check. No other change comes in between.
   tl::expected<void, config::RefusedPair> Set(std::span<const config::NameAndText> pairs);
 
+  // What another reading of the configuration changed.
+  struct Reloaded {
+    std::vector<OptionChange> applied;
+    std::vector<OptionChange> at_restart;  // the value in use stays
+    bool templates = false;                // they changed
+  };
+  // Applies what the configuration gives now, for options that it gave another value before: so what was set at run
+  // time stays, unless the configuration was changed for that option as well. All of it, or nothing and the reason.
+  tl::expected<Reloaded, std::string> Reload(const config::Options& configured);
+  // The options whose values are not those of the configuration, and all values in use.
+  struct SetAtRunTime {
+    std::vector<const config::OptionRow*> rows;
+    config::Options options;
+  };
+  SetAtRunTime ChangedSinceConfigured() const;
+  // The configuration gives these values from now on.
+  void NoteConfigured(const SetAtRunTime& written);
+
  private:
   const Check check_;
   const Apply apply_;
   mutable core::Mutex mutex_;
   config::Options options_ BITSIEVE_GUARDED_BY(mutex_);
+  config::Options configured_ BITSIEVE_GUARDED_BY(mutex_);  // of options that are read at start only, as they were then
 };
 
 }  // namespace bitsieve::server

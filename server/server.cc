@@ -1,8 +1,10 @@
 #include "server/server.h"
 
+#include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 #include <chrono>
@@ -22,18 +24,24 @@
 #include "config/client_memory.h"
 #include "core/base/clock.h"
 #include "core/base/memory_budget.h"
+#include "core/base/out_of_memory.h"
 #include "core/base/quote.h"
 #include "core/families/bloom/block_kernel.h"
+#include "server/access_control.h"
 #include "server/commands/all_commands.h"
+#include "server/configuration_file.h"
 #include "server/dispatch/claims.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/dispatch/keyspace_events.h"
+#include "server/dispatch/monitoring.h"
 #include "server/dispatch/pub_sub.h"
 #include "server/heap.h"
+#include "server/http/admin_port.h"
 #include "server/keyspace/freezer.h"
 #include "server/keyspace/huge_page_keeper.h"
 #include "server/keyspace/registry.h"
 #include "server/keyspace/unmapper.h"
+#include "server/listening.h"
 #include "server/logging.h"
 #include "server/machine_memory.h"
 #include "server/namespace.h"
@@ -41,7 +49,11 @@
 #include "server/net/net_server.h"
 #include "server/persistence/disk/posix_disk.h"
 #include "server/process_control.h"
+#include "server/recovery_log.h"
+#include "server/resources.h"
 #include "server/run_time_options.h"
+#include "server/sampler.h"
+#include "server/service_manager.h"
 #include "server/settings.h"
 #include "server/signals.h"
 #include "server/storage.h"
@@ -54,36 +66,11 @@ using Clock = std::chrono::steady_clock;
 
 // How long clients may take to read their last replies when the server stops.
 constexpr std::chrono::seconds kDrainPatience{5};
-constexpr std::chrono::milliseconds kOutOfMemoryPause{1};
 // When more have to be freed, which takes microseconds each, the system frees them faster with the process.
 constexpr uint64_t kMaxFiltersFreed = 10'000;
 
 int64_t MillisecondsSince(Clock::time_point begin) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count();
-}
-
-// What filters may take: the rest of the machine's memory is for connections, snapshots and the system.
-uint64_t MaxMemoryOf(const config::Options& options) {
-  return options.maxmemory == config::kAutomatic ? MachineMemory() / 5 * 4 : options.maxmemory;
-}
-
-std::string AbsolutePath(const std::string& path) {
-  std::error_code error;
-  const auto absolute = std::filesystem::weakly_canonical(path, error);
-  return error ? path : absolute.string();
-}
-
-// So many clients as there are descriptors for.
-uint64_t AffordableClients(uint64_t maxclients) {
-  const uint64_t limit = RaiseFileLimit(maxclients + kReservedFiles);
-  return limit > kReservedFiles ? std::min(maxclients, limit - kReservedFiles) : 1;
-}
-
-core::Status CheckAffordable(const config::Options& options) {
-  const uint64_t affordable = AffordableClients(options.maxclients);
-  if (affordable >= options.maxclients) return {};
-  return core::Fail(core::ErrorCode::kInvalidArgument,
-                    "the limit of open files allows for " + std::to_string(affordable) + " clients");
 }
 
 void LogFreeze(const FreezeReport& report) {
@@ -106,10 +93,11 @@ void LogFreeze(const FreezeReport& report) {
 // clients are served by the network's threads from Start() on, and get a LOADING error while the loader's thread loads.
 class Server {
  public:
-  Server(const config::Options& options, Disk& disk)
+  Server(const config::Options& options, const config::Sources& sources, Disk& disk)
       : options_(options),
+        sources_(sources),
         memory_(0),
-        registry_(memory_, clock_, filter_clock_),
+        registry_(quotas_, clock_, filter_clock_),
         freezer_(registry_, LogFreeze,
                  [this](std::string_view name) { events_.Publish(EventClass::kFilter, "frozen", name); }),
         storage_(disk, registry_, clock_, filter_clock_, freezer_) {
@@ -126,22 +114,27 @@ class Server {
   core::Result<Recovery> LoadOrOutOfMemory();
   void OnLoaded(core::Result<Recovery> recovery);
   [[noreturn]] void EndWhileLoading();
-  void ReportRecovery(const RecoveryReport& report) const;
-  void ResolveMaxMemory();
-  void LimitClients();
+  void NotifyReady();
+  void ResolveOptions();
   void LimitMemory(const config::Options& options);
   void Apply(const config::Options& options);
+  core::Status Check(const config::Options& options, RunTimeOptions::Rows rows);
   core::Status OpenNetwork();
+  core::Status OpenAdminPort(const Dispatcher::Environment& commands);
   void AwaitSignals();
+  void Reload();
   void BeginStop(bool save);
 
   asio::io_context main_{1};  // first: a handler of signals may run on any thread, until the last has ended
   config::Options options_;
+  const config::Sources sources_;
   const Clock::time_point started_ = Clock::now();
   const core::Clock& clock_ = core::SystemClock();
   core::MemoryBudget memory_;
+  Quotas quotas_{memory_};
   PubSub pub_sub_;
   KeyspaceEvents events_{pub_sub_};
+  Monitoring monitoring_;
   core::FilterClock filter_clock_;
   Unmapper unmapper_;
   Registry registry_;
@@ -152,17 +145,22 @@ class Server {
   Claims claims_;
   NetSettings net_settings_;
   std::unique_ptr<RunTimeOptions> run_time_options_;
+  AccessControl access_{main_};
+  std::unique_ptr<ConfigurationFile> configuration_file_;
   ServerStats stats_;
   ClientList clients_;
   asio::executor_work_guard<asio::io_context::executor_type> until_stopped_ = asio::make_work_guard(main_);
   Signals signals_{main_};
   HeapTrimmer heap_trimmer_{main_, [this] { return clients_.Size(); }};
+  Sampler sampler_{main_, clock_, stats_, monitoring_, storage_, registry_};
+  ServiceManager service_manager_;
   core::Status loaded_;
   bool is_loaded_ = false;  // there is no limit of memory before; changed and read by users of run_time_options_ alone
   bool final_save_ = true;
   std::unique_ptr<ProcessControl> control_;
   WorkerPool workers_;
   std::unique_ptr<NetServer> net_;
+  std::unique_ptr<AdminPort> admin_port_;           // null: there is none
   std::optional<HugePageKeeper> huge_page_keeper_;  // once all is loaded
   std::thread loader_;                              // joined as soon as it is done
 };
@@ -171,18 +169,23 @@ core::Status Server::Start() {
   spdlog::info("Bitsieve {} starts: process {}, {} kernel", BITSIEVE_VERSION, getpid(), core::BestBlockKernel().name);
   auto templates = TemplatesOf(options_);
   if (!templates) return core::Fail(core::ErrorCode::kInvalidArgument, templates.error().front());
-  command_settings_.templates = std::move(*templates);
+  command_settings_.templates.Set(std::move(*templates));
   if (auto status = storage_.Open(options_.dir); !status) return status;
-  ResolveMaxMemory();
-  LimitClients();
-  run_time_options_ = std::make_unique<RunTimeOptions>(options_, CheckAffordable,
-                                                       [this](const config::Options& options) { Apply(options); });
-  control_ = std::make_unique<ProcessControl>(storage_, *run_time_options_,
-                                              [this](bool save) { asio::post(main_, [=, this] { BeginStop(save); }); });
+  ResolveOptions();
+  quotas_.Define(QuotasOf(options_));
+  if (auto status = access_.Start(options_); !status) return status;
+  run_time_options_ = std::make_unique<RunTimeOptions>(
+      options_, [this](const config::Options& options, RunTimeOptions::Rows rows) { return Check(options, rows); },
+      [this](const config::Options& options) { Apply(options); });
+  configuration_file_ = std::make_unique<ConfigurationFile>(sources_, Resolved, *run_time_options_, command_settings_);
+  control_ = std::make_unique<ProcessControl>(
+      storage_, access_, *run_time_options_, [this](bool save) { asio::post(main_, [=, this] { BeginStop(save); }); },
+      [this](auto done) { asio::post(main_, [=, this] { done(configuration_file_->Rewrite()); }); });
   if (auto status = OpenNetwork(); !status) return status;
   AwaitSignals();
   stats_.loading_since_unix_s = clock_.WallMs() / 1000;
   heap_trimmer_.Start();
+  sampler_.Start();
   net_->Start();
   BeginLoading();
   return {};
@@ -197,12 +200,16 @@ core::Status Server::Run() {
       // Half of a recovery is of no use; anything else can wait.
       if (stats_.Loading()) return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for what is to be loaded");
       spdlog::warn("The main thread is out of memory");
-      std::this_thread::sleep_for(kOutOfMemoryPause);
+      std::this_thread::sleep_for(core::kOutOfMemoryPause);
     }
   }
 }
 
 void Server::BeginLoading() {
+  service_manager_.Loading([this] {
+    const int64_t seconds = MillisecondsSince(started_) / 1000;
+    return fmt::format("Loading: {} MB of filters after {} s", memory_.used_bytes() >> 20, seconds);
+  });
   loader_ = std::thread([this] {
     Signals::LeaveToOtherThreads();
     auto recovery = LoadOrOutOfMemory();
@@ -224,7 +231,7 @@ void Server::OnLoaded(core::Result<Recovery> recovery) {
     loaded_ = tl::unexpected(recovery.error());
     return main_.stop();
   }
-  ReportRecovery(recovery->report);
+  LogRecovery(recovery->report, options_.dir);
   run_time_options_->Notify([&](const config::Options& options) {
     LimitMemory(options);
     loaded_ = storage_.Begin(std::move(*recovery), options);
@@ -233,61 +240,74 @@ void Server::OnLoaded(core::Result<Recovery> recovery) {
   huge_page_keeper_.emplace();
   stats_.loading_since_unix_s = 0;
   spdlog::info("Ready after {} ms", MillisecondsSince(started_));
+  NotifyReady();
 }
 
-// What is on the disk is served, even if maxmemory was higher when it was written.
+void Server::NotifyReady() {
+  service_manager_.Ready("Serving on port " + std::to_string(net_->port()), [this](std::function<void()> alive) {
+    asio::post(main_, [this, alive = std::move(alive)]() mutable { net_->ProveAlive(std::move(alive)); });
+  });
+}
+
+// What is on the disk is served, even if maxmemory and the quotas were higher when it was written.
 void Server::LimitMemory(const config::Options& options) {
   is_loaded_ = true;
   const uint64_t limit = MaxMemoryOf(options);
   memory_.set_limit_bytes(limit);
-  if (limit == 0 || memory_.used_bytes() <= limit) return;
-  spdlog::warn("The filters take {} bytes, more than maxmemory, {}: commands that need more memory are refused",
-               memory_.used_bytes(), limit);
+  quotas_.SetLimits(QuotasOf(options));
+  if (limit != 0 && memory_.used_bytes() > limit) {
+    spdlog::warn("The filters take {} bytes, more than maxmemory, {}: commands that need more memory are refused",
+                 memory_.used_bytes(), limit);
+  }
+  for (const QuotaUse& quota : quotas_.Use()) {
+    if (!quota.IsExceeded()) continue;
+    spdlog::warn(
+        "The {} filters with names like {} take {} bytes, more than their quota allows, which is {} filters and {} "
+        "bytes (0: any number): further ones are refused",
+        quota.filters, quota.pattern, quota.bytes, quota.most_filters, quota.most_bytes);
+  }
 }
 
-void Server::ReportRecovery(const RecoveryReport& report) const {
-  for (const Quarantined& file : report.quarantined) {
-    spdlog::error("Quarantined {}: {}", file.moved_to.empty() ? file.path + " (missing)" : file.moved_to, file.reason);
+void Server::ResolveOptions() {
+  const config::Options given = std::exchange(options_, Resolved(options_));
+  if (given.maxmemory == config::kAutomatic) {
+    spdlog::info("maxmemory is {} bytes, 80% of the {} bytes that this machine or its cgroup has", options_.maxmemory,
+                 MachineMemory());
   }
-  for (const std::string& warning : report.warnings) spdlog::warn("{}", warning);
-  if (report.leftovers_removed != 0) {
-    spdlog::info("Removed {} files of a snapshot that was never finished", report.leftovers_removed);
-  }
-  if (report.log.torn) spdlog::warn("The end of the log was torn by a crash and is cut: {}", report.log.torn->reason);
-  for (const std::string& problem : report.log_problems) {
-    spdlog::error("The log is damaged, and ends before the damage as on-corrupt-log truncate says: {}", problem);
-  }
-  const std::string expired =
-      report.filters_expired == 0 ? "" : " (" + std::to_string(report.filters_expired) + " more had expired)";
-  spdlog::info("Loaded {} filters{}, {} bytes and {} records of the log, in {} ms from {}", report.filters_loaded,
-               expired, report.bytes_read, report.log.records, report.duration_ms, AbsolutePath(options_.dir));
-}
-
-// CONFIG GET, as in Redis, returns bytes.
-void Server::ResolveMaxMemory() {
-  if (options_.maxmemory != config::kAutomatic) return;
-  options_.maxmemory = MaxMemoryOf(options_);
-  spdlog::info("maxmemory is {} bytes, 80% of the {} bytes that this machine or its cgroup has", options_.maxmemory,
-               MachineMemory());
-}
-
-void Server::LimitClients() {
-  const uint64_t affordable = AffordableClients(options_.maxclients);
-  if (affordable >= options_.maxclients) return;
+  if (given.maxclients == options_.maxclients) return;
   spdlog::warn("maxclients {} needs {} open files, and the system allows for {} clients only: maxclients is {} now",
-               options_.maxclients, options_.maxclients + kReservedFiles, affordable, affordable);
-  options_.maxclients = static_cast<uint32_t>(affordable);
+               given.maxclients, given.maxclients + kReservedFiles, options_.maxclients, options_.maxclients);
 }
 
 void Server::Apply(const config::Options& options) {
   SetLogLevel(options.loglevel);
-  if (is_loaded_) memory_.set_limit_bytes(MaxMemoryOf(options));
+  if (is_loaded_) {
+    memory_.set_limit_bytes(MaxMemoryOf(options));
+    quotas_.SetLimits(QuotasOf(options));
+  }
   storage_.Apply(options);
   Fill(command_settings_, options);
   Fill(net_settings_, options);
+  access_.Apply(options);
   clients_.set_memory_limit(config::ClientMemoryLimit(options, MachineMemory()));
   pub_sub_.inbox_limit_bytes = options.client_output_buffer_limit;
   events_.Configure(options.notify_keyspace_events);
+  monitoring_.set_slower_than_us(options.slowlog_log_slower_than);
+  monitoring_.slow_log.set_max_size(options.slowlog_max_len);
+  monitoring_.latency.set_threshold_ms(options.latency_monitor_threshold);
+  if (admin_port_ != nullptr) admin_port_->Choose(options.metrics_largest_filters, options.metrics_filters);
+}
+
+// Last the TLS files, whose check puts them to use. They are read whenever an option of theirs is set, even to the
+// value that it has: they may have changed.
+core::Status Server::Check(const config::Options& options, RunTimeOptions::Rows rows) {
+  if (auto status = CheckAffordable(options); !status) return status;
+  if (!quotas_.HasPatternsOf(QuotasOf(options))) {
+    return core::Fail(core::ErrorCode::kInvalidArgument,
+                      "the patterns of quota are set at the start: at run time only their limits can be changed");
+  }
+  const bool is_of_tls = std::ranges::any_of(rows, [](const auto* row) { return row->name.starts_with("tls-"); });
+  return is_of_tls ? net_->ReloadTls(TlsSettingsOf(options)) : core::Status();
 }
 
 core::Status Server::OpenNetwork() {
@@ -305,18 +325,35 @@ core::Status Server::OpenNetwork() {
                                          .claims = &claims_,
                                          .pub_sub = &pub_sub_,
                                          .events = &events_,
-                                         .workers = &workers_};
+                                         .workers = &workers_,
+                                         .users = &access_.users(),
+                                         .access_log = &access_.log(),
+                                         .monitoring = &monitoring_};
   protocol::RequestLimits limits;
   Fill(limits, options_);
   net_ = std::make_unique<NetServer>(options_.io_threads, commands, limits, net_settings_);
-  if (auto listening = net_->Listen(options_.bind, options_.port); !listening) {
-    return core::Fail(core::ErrorCode::kIo, listening.error());
-  }
+  if (auto status = Listen(*net_, options_); !status) return status;
   stats_.started_unix_ms = clock_.WallMs();
   stats_.port = net_->port();
   for (const std::string& address : net_->addresses()) {
     spdlog::info("Listening on {} with {} event loop(s)", address, net_->loops());
   }
+  access_.WarnIfProtected(options_);
+  return OpenAdminPort(commands);
+}
+
+core::Status Server::OpenAdminPort(const Dispatcher::Environment& commands) {
+  if (options_.admin_port == 0) return {};
+  auto admin_port = std::make_unique<AdminPort>(commands, access_.OfAdminPort());
+  if (auto listening = admin_port->Listen(options_.admin_bind, options_.admin_port); !listening) {
+    return core::Fail(core::ErrorCode::kIo, listening.error());
+  }
+  run_time_options_->Notify([&](const config::Options& options) {
+    admin_port->Choose(options.metrics_largest_filters, options.metrics_filters);
+    admin_port_ = std::move(admin_port);
+  });
+  spdlog::info("The admin port is http://{}:{}/", options_.admin_bind, options_.admin_port);
+  admin_port_->Start();
   return {};
 }
 
@@ -326,7 +363,25 @@ void Server::AwaitSignals() {
         spdlog::info("Received {}", signal);
         BeginStop(true);
       },
-      [this] { ReopenLog(options_.logfile); });
+      [this] {
+        spdlog::info("Received SIGHUP");
+        service_manager_.Reloading();
+        Reload();
+        service_manager_.Reloaded();
+      });
+}
+
+// SIGHUP: whatever is read from files and may change while the server runs is read again. The log first, so that the
+// rest is reported in the new one.
+void Server::Reload() {
+  ReopenLog(options_.logfile);
+  configuration_file_->Reload();
+  access_.Reload();
+  run_time_options_->Notify([this](const config::Options& options) {
+    if (auto status = net_->ReloadTls(TlsSettingsOf(options)); !status) {
+      spdlog::error("The certificates of the TLS port stay as they were: {}", status.error().message);
+    }
+  });
 }
 
 void Server::BeginStop(bool save) {
@@ -344,10 +399,12 @@ void Server::EndWhileLoading() {
 }
 
 core::Status Server::Stop() {
+  service_manager_.Stopping([this] { return "Stopping: " + std::to_string(registry_.Size()) + " filters"; });
   if (loader_.joinable()) EndWhileLoading();
   const Clock::time_point began = Clock::now();
   spdlog::info("Stopping {} a last snapshot", final_save_ ? "with" : "without");
   net_->Stop(kDrainPatience);
+  if (admin_port_ != nullptr) admin_port_->Stop();
   workers_.Stop();
   freezer_.Stop();
   if (auto status = storage_.Stop(final_save_); !status) return status;
@@ -370,19 +427,19 @@ int Fail(std::string_view what, const std::string& message, const config::Option
 
 }  // namespace
 
-int RunServer(const config::Options& options) {
+int RunServer(const config::Options& options, const config::Sources& sources) {
   PosixDisk disk;
-  return RunServer(options, disk);
+  return RunServer(options, sources, disk);
 }
 
-int RunServer(const config::Options& options, Disk& disk) {
+int RunServer(const config::Options& options, const config::Sources& sources, Disk& disk) {
   ConfigureHeap();
   Signals::IgnoreOthers();
   if (auto status = SetUpLogging(options); !status) {
     std::cerr << "bitsieve: cannot start: " << status.error().message << '\n';
     return 1;
   }
-  Server server(options, disk);
+  Server server(options, sources, disk);
   if (auto status = server.Start(); !status) return Fail("Cannot start", status.error().message, options);
   if (auto status = server.Run(); !status) return Fail("Cannot start", status.error().message, options);
   if (auto status = server.Stop(); !status) return Fail("Not stopped cleanly", status.error().message, options);

@@ -51,6 +51,8 @@ class Storage final : public Durability {
   void Save(std::function<void(core::Status)> done);
   SnapshotStatus Snapshot() const;
   LogStatus Log() const;
+  // Of the log, since the last call.
+  uint64_t TakeLongestSyncMs() { return HasLog() ? log_->TakeLongestSyncMs() : 0; }
 
   // Without a log, snapshots are all that keeps what is acknowledged: nothing may be changed while they fail.
   bool InTrouble() const override;

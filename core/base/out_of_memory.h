@@ -2,11 +2,15 @@
 // Thread-safe: free functions.
 #pragma once
 
+#include <chrono>
 #include <new>
 
 #include "core/base/result.h"
 
 namespace bitsieve::core {
+
+// How long a thread that has to go on without memory waits before it tries again.
+inline constexpr std::chrono::milliseconds kOutOfMemoryPause{1};
 
 inline constexpr const char* kOutOfMemoryText = "out of memory";  // short enough for a string that allocates nothing
 

@@ -1,5 +1,6 @@
 #include "core/base/parse.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -57,6 +58,12 @@ bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
     if (Lower(a[i]) != Lower(b[i])) return false;
   }
   return true;
+}
+
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), Lower);
+  return lower;
 }
 
 }  // namespace bitsieve::core

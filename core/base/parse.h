@@ -21,5 +21,6 @@ std::string ShortestText(double number);
 std::string RoundedText(double number, int digits);
 
 bool EqualsIgnoringCase(std::string_view a, std::string_view b);
+std::string LowerCase(std::string_view text);
 
 }  // namespace bitsieve::core

@@ -15,6 +15,7 @@ enum class ErrorCode : uint8_t {
   kCorrupt,          // bytes from outside contradict themselves or their checksum
   kUnsupported,      // valid, but written by a newer version or meant for another type
   kIo,               // the disk said no
+  kFull,             // a filter takes no further item
 };
 
 struct Error {

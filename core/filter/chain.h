@@ -8,12 +8,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
+#include "core/filter/use_counters.h"
 
 namespace bitsieve::core {
 
@@ -44,6 +46,7 @@ class ChainMember {
   MemoryReservation overhead_;
 
   std::atomic<Table*> newer_{nullptr};
+  UseCounters use_;  // since it became the newest
 };
 
 // Table has capacity(), items that it is made for, and size_bytes(), what it takes of the budget for its contents.
@@ -70,6 +73,17 @@ class Chain {
     uint64_t sum = 0;
     for (const Table* table = newest(); table != nullptr; table = table->older()) sum += value(*table);
     return sum;
+  }
+  // Where the use of the filter is counted now, and all that was counted; null and nothing of an empty chain.
+  UseCounters* use_counters() const {
+    Table* const table = newest();
+    return table == nullptr ? nullptr : &table->use_;
+  }
+  std::optional<FilterUse> Use() const {
+    if (newest() == nullptr) return std::nullopt;
+    FilterUse use;
+    for (const Table* table = newest(); table != nullptr; table = table->older()) table->use_.Collect(use);
+    return use;
   }
   // The chance that a lookup of an absent item finds it in some table.
   double ErrorRate(auto&& rate_of) const {

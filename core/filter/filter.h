@@ -27,6 +27,7 @@
 #include "core/base/spin_lock.h"
 #include "core/filter/filter_params.h"
 #include "core/filter/shared_params.h"
+#include "core/filter/use_counters.h"
 #include "core/hash/key_hash.h"
 #include "core/memory/image_part.h"
 
@@ -202,6 +203,18 @@ class Filter : public OwnerCount {
   // Of a lookup now, worked out from what the filter holds; nothing if that is not known to within a tenth. Takes up to
   // some milliseconds for the filters of RedisBloom's making that are small.
   virtual std::optional<double> EstimatedErrorRate() const = 0;
+  // What commands did with it is counted, unless it is so small that there is no place for that.
+  void NoteUse(uint64_t hits, uint64_t misses, uint64_t added) {
+    if (UseCounters* const counters = use_counters()) counters->Note(hits, misses, added);
+  }
+  // The filter takes the other one's place.
+  void TakeUseOf(const Filter& other) {
+    const std::optional<FilterUse> use = other.Use();
+    UseCounters* const counters = use_counters();
+    if (use && counters != nullptr) counters->Add(*use);
+  }
+  // Since it was made or loaded; nothing if it is not counted.
+  virtual std::optional<FilterUse> Use() const = 0;
   // What changes while the image is read is kept in memory from `pool`; without one, in memory of the filter's budget.
   // Takes no longer for a large filter than for a small one.
   std::unique_ptr<FilterImage> Capture(const ImagePool& pool) const;
@@ -231,6 +244,8 @@ class Filter : public OwnerCount {
   // As params(), except for the seed, which is 0.
   const FilterParams& shared_params() const { return shared_->params; }
   virtual void PrefetchLines(std::span<const KeyHash> hashes) const = 0;
+  // Null: there is no place to count.
+  virtual UseCounters* use_counters() = 0;
   // To be called whenever the size of the bits changes.
   void NoteSizeBytes(uint64_t bytes) { beyond_cache_.store(bytes > kCachedBytes, std::memory_order_relaxed); }
 

@@ -28,6 +28,29 @@ std::string HeadOf(const FilterImage& image) {
   return head;
 }
 
+struct DumpHead {
+  std::string_view image_header;
+  uint64_t body_bytes;
+
+  size_t bytes() const { return kFixedBytes + image_header.size(); }
+};
+
+Result<DumpHead> ReadHead(std::string_view bytes) {
+  ByteReader in(bytes);
+  if (in.Get<uint32_t>() != kMagic || !in.ok()) return Corrupt(kSource, "it does not start with the magic number");
+  if (const auto version = in.Get<uint16_t>(); in.ok() && version != kDumpFormatVersion) {
+    return Fail(ErrorCode::kUnsupported, "dump: version " + std::to_string(version) +
+                                             " is not known; this server reads version " +
+                                             std::to_string(kDumpFormatVersion));
+  }
+  const auto reserved = in.Get<uint16_t>();
+  const auto header_bytes = in.Get<uint32_t>();
+  const auto body_bytes = in.Get<uint64_t>();
+  if (!in.ok() || header_bytes > in.remaining()) return Corrupt(kSource, "it ends within its head");
+  if (reserved != 0 || header_bytes > kMaxHeaderBytes) return Corrupt(kSource, "its head is damaged");
+  return DumpHead{in.GetBytes(header_bytes), body_bytes};
+}
+
 // What follows the head: the image's body for its own decoder, and the checksum.
 class DumpDecoder final : public FilterDecoder {
  public:
@@ -96,23 +119,31 @@ Status DumpStream::Read(size_t most, std::string& out) {
 }
 
 Result<OpenedDump> OpenFilterDump(std::string_view bytes, MemoryBudget& budget, const Clock& clock) {
-  ByteReader in(bytes);
-  if (in.Get<uint32_t>() != kMagic || !in.ok()) return Corrupt(kSource, "it does not start with the magic number");
-  if (const auto version = in.Get<uint16_t>(); in.ok() && version != kDumpFormatVersion) {
-    return Fail(ErrorCode::kUnsupported, "dump: version " + std::to_string(version) +
-                                             " is not known; this server reads version " +
-                                             std::to_string(kDumpFormatVersion));
-  }
-  const auto reserved = in.Get<uint16_t>();
-  const auto header_bytes = in.Get<uint32_t>();
-  const auto body_bytes = in.Get<uint64_t>();
-  if (!in.ok() || header_bytes > in.remaining()) return Corrupt(kSource, "it ends within its head");
-  if (reserved != 0 || header_bytes > kMaxHeaderBytes) return Corrupt(kSource, "its head is damaged");
-  Result<std::unique_ptr<FilterDecoder>> image = FilterDecoder::Open(in.GetBytes(header_bytes), budget, clock);
+  const Result<DumpHead> head = ReadHead(bytes);
+  if (!head) return tl::unexpected(head.error());
+  Result<std::unique_ptr<FilterDecoder>> image = FilterDecoder::Open(head->image_header, budget, clock);
   if (!image) return tl::unexpected(std::move(image).error());
-  if ((*image)->body_bytes() != body_bytes) return Corrupt(kSource, "its length does not fit its filter");
-  const size_t head_bytes = kFixedBytes + header_bytes;
-  return OpenedDump{std::make_unique<DumpDecoder>(bytes.substr(0, head_bytes), std::move(*image)), head_bytes};
+  if ((*image)->body_bytes() != head->body_bytes) return Corrupt(kSource, "its length does not fit its filter");
+  const std::string_view read = bytes.substr(0, head->bytes());
+  return OpenedDump{std::make_unique<DumpDecoder>(read, std::move(*image)), head->bytes()};
+}
+
+Result<std::unique_ptr<const Filter>> MapFilterDump(std::span<const std::byte> dump, MemoryBudget& budget) {
+  const Result<DumpHead> head = ReadHead(AsText(dump));
+  if (!head) return tl::unexpected(head.error());
+  const std::span<const std::byte> rest = dump.subspan(head->bytes());
+  if (rest.size() < kChecksumBytes || rest.size() - kChecksumBytes != head->body_bytes) {
+    return Corrupt(kSource, "it is of " + std::to_string(dump.size()) + " bytes, its head says otherwise");
+  }
+  const Result<HeaderFrame> frame = OpenHeader(head->image_header);
+  if (!frame) return tl::unexpected(frame.error());
+  if (frame->type.map == nullptr) {
+    constexpr auto kMapped = [](const FilterTypeRow& row) { return row.map != nullptr; };
+    return Fail(ErrorCode::kUnsupported, "a " + std::string(frame->type.name) +
+                                             " filter cannot be mapped, but loaded; types that can be mapped are " +
+                                             FilterTypeNames(", ", kMapped));
+  }
+  return frame->type.map(frame->fields, rest.first(head->body_bytes), budget);
 }
 
 Result<std::string> DumpFilter(const Filter& filter) {

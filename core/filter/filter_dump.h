@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -51,5 +52,12 @@ Result<OpenedDump> OpenFilterDump(std::string_view bytes, MemoryBudget& budget, 
 // A whole dump at once.
 Result<std::string> DumpFilter(const Filter& filter);
 Result<std::unique_ptr<Filter>> RestoreFilter(std::string_view dump, MemoryBudget& budget, const Clock& clock);
+
+// A filter to look items up in, in place: nothing of the dump is copied, and no more of it read than its head and, of
+// the type ribbon, the records of its shards. So damage to the bits is not noticed, while no bytes whatever lead a
+// lookup out of the dump; DumpCheck (dump_check.h) verifies the checksum. The dump is aligned to words of 64 bits, and
+// stays as it is as long as the filter. What FilterTypeRow::map says of it holds. kCorrupt, kUnsupported or
+// kOutOfMemory.
+Result<std::unique_ptr<const Filter>> MapFilterDump(std::span<const std::byte> dump, MemoryBudget& budget);
 
 }  // namespace bitsieve::core

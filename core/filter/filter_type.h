@@ -23,6 +23,7 @@ class FilterDecoder;
 class MemoryBudget;
 struct FilterInfo;
 struct FilterParams;
+struct Forecast;
 
 // Persisted: a number is never reused.
 enum class FilterType : uint16_t {};
@@ -111,11 +112,20 @@ struct FilterTypeRow {
   Result<std::unique_ptr<Filter>> (*make)(const FilterParams& params, MemoryBudget& budget, const Clock& clock);
   // From the fields of an image's header; as FilterDecoder::Open.
   Result<std::unique_ptr<FilterDecoder>> (*open)(std::string_view fields, MemoryBudget& budget, const Clock& clock);
-  // From the same; kCorrupt or kUnsupported.
+  // From the same and the image's whole body: a filter to look items up in, where the body lies. The caller keeps the
+  // body as long as the filter, and 8 readable bytes before it and after it; its begin is aligned as in a dump that is
+  // aligned to words of 64 bits. Of the body no more is read than lookups need to be safe, so FilterInfo::fill_ratio
+  // and EstimatedErrorRate hold for the type ribbon alone. kCorrupt, kUnsupported or kOutOfMemory. Null: the type is
+  // not made to be looked up in place.
+  Result<std::unique_ptr<Filter>> (*map)(std::string_view fields, std::span<const std::byte> body,
+                                         MemoryBudget& budget) = nullptr;
+  // From the same fields; kCorrupt or kUnsupported.
   Result<ImageSummary> (*summarize)(std::string_view fields);
   // What BF.SCANDUMP replies with if that is no dump (filter_dump.h): at cursor 0 a header, at k the bytes from place
   // k - 1 on, at most `most`, and none beyond the end. As of now. Null: a dump.
   std::string (*own_chunk)(const Filter& filter, uint64_t cursor, size_t most) = nullptr;
+  // Of valid parameters; as ForecastOf. Null: of types that BF.RESERVE does not make.
+  Result<Forecast> (*forecast)(const FilterParams& params, uint64_t items) = nullptr;
 };
 
 // All rows, in the order of error texts and documentation.

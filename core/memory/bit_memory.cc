@@ -40,7 +40,7 @@ BitMemory& BitMemory::operator=(BitMemory&& other) noexcept {
 
 BitMemory::~BitMemory() {
   assert(images_ == nullptr);
-  if (data_ != nullptr) CurrentMemorySource().free(data_, size_bytes());
+  if (reservation_.held() && data_ != nullptr) CurrentMemorySource().free(data_, size_bytes());
 }
 
 Result<BitMemory> BitMemory::Allocate(uint64_t bytes, MemoryBudget& budget) {
@@ -50,6 +50,13 @@ Result<BitMemory> BitMemory::Allocate(uint64_t bytes, MemoryBudget& budget) {
   if (!memory.reservation_.held()) return tl::unexpected(OutOfMemory(bytes));
   memory.data_ = static_cast<std::byte*>(CurrentMemorySource().allocate_zeroed(bytes, kLineBytes));
   if (memory.data_ == nullptr) return tl::unexpected(OutOfMemory(bytes));
+  return memory;
+}
+
+BitMemory BitMemory::Borrow(std::span<const std::byte> bytes) {
+  BitMemory memory;
+  memory.data_ = const_cast<std::byte*>(bytes.data());
+  memory.reservation_ = MemoryReservation::OfOthers(bytes.size());
   return memory;
 }
 
@@ -75,6 +82,10 @@ void BitMemory::CopyIn(uint64_t offset, std::span<const std::byte> bytes) {
 void BitMemory::CopyOut(uint64_t offset, std::span<std::byte> out) const {
   assert(offset + out.size() <= size_bytes());
   if (out.empty()) return;
+  if (!reservation_.held()) {  // borrowed: it is never written to, and it may lie anywhere
+    std::memcpy(out.data(), data_ + offset, out.size());
+    return;
+  }
   if (offset % sizeof(uint64_t) != 0) {  // rare: the head of an odd range, up to the next word
     std::byte word[sizeof(uint64_t)];
     const uint64_t within = offset % sizeof word;

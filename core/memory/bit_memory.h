@@ -27,6 +27,10 @@ class BitMemory {
   // `bytes` zero bytes; a multiple of kLineBytes, not 0. kOutOfMemory if the budget or the source refuses.
   static Result<BitMemory> Allocate(uint64_t bytes, MemoryBudget& budget);
 
+  // Of others, who keep them unchanged as long as this lives: nothing may be written to it. They need not be aligned to
+  // lines.
+  static BitMemory Borrow(std::span<const std::byte> bytes);
+
   std::byte* data() const { return data_; }
   uint64_t size_bytes() const { return reservation_.bytes(); }
   std::span<std::byte> bytes() const { return {data_, size_bytes()}; }

@@ -18,9 +18,14 @@ class PackedSlots {
  public:
   static constexpr uint32_t kMaxBits = 32;
 
-  // `memory` is aligned to words and has at least BytesFor(slots, slot_bits) bytes. slot_bits in [1, kMaxBits].
+  // `memory` has at least BytesFor(slots, slot_bits) bytes. slot_bits in [1, kMaxBits]. If it is not aligned to words,
+  // only Get, Run and AddressOf may be called, which read whole aligned words: up to 7 bytes before the memory and
+  // after it.
   PackedSlots(std::byte* memory, uint32_t slot_bits)
-      : words_(reinterpret_cast<uint64_t*>(memory)), bits_(slot_bits), mask_((uint64_t{1} << slot_bits) - 1) {
+      : words_(reinterpret_cast<uint64_t*>(memory - Misalignment(memory))),
+        begin_(8 * Misalignment(memory)),
+        bits_(slot_bits),
+        mask_((uint64_t{1} << slot_bits) - 1) {
     assert(slot_bits >= 1 && slot_bits <= kMaxBits);
   }
 
@@ -30,10 +35,10 @@ class PackedSlots {
   uint32_t slot_bits() const { return bits_; }
   uint64_t mask() const { return mask_; }  // of the bits of a slot
   uint64_t ByteOf(uint64_t slot) const { return slot * bits_ / 64 * 8; }
-  const void* AddressOf(uint64_t slot) const { return words_ + slot * bits_ / 64; }
+  const void* AddressOf(uint64_t slot) const { return words_ + BitOf(slot) / 64; }
 
   uint64_t Get(uint64_t slot) const {
-    const uint64_t bit = slot * bits_;
+    const uint64_t bit = BitOf(slot);
     const uint64_t* word = words_ + bit / 64;
     const unsigned shift = bit % 64;
     const uint64_t low = Load(word) >> shift;
@@ -43,7 +48,7 @@ class PackedSlots {
 
   // The 64 bits that begin with this slot: of the slots after it, as many as fit.
   uint64_t Run(uint64_t slot) const {
-    const uint64_t bit = slot * bits_;
+    const uint64_t bit = BitOf(slot);
     const uint64_t* word = words_ + bit / 64;
     const unsigned shift = bit % 64;
     return Load(word) >> shift | Load(word + 1) << 1 << (63 - shift);
@@ -51,7 +56,7 @@ class PackedSlots {
 
   // `value` fits in slot_bits.
   void Set(uint64_t slot, uint64_t value) {
-    assert((value & ~mask_) == 0);
+    assert((value & ~mask_) == 0 && begin_ == 0);
     const uint64_t bit = slot * bits_;
     uint64_t* word = words_ + bit / 64;
     const unsigned shift = bit % 64;
@@ -62,10 +67,13 @@ class PackedSlots {
   }
 
  private:
+  static size_t Misalignment(const std::byte* memory) { return reinterpret_cast<uintptr_t>(memory) % sizeof(uint64_t); }
+  uint64_t BitOf(uint64_t slot) const { return begin_ + slot * bits_; }
   static uint64_t Load(const uint64_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
   static void Store(uint64_t* word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
 
   uint64_t* words_;
+  uint32_t begin_;  // bits of the first word before the memory
   uint32_t bits_;
   uint64_t mask_;
 };

@@ -11,9 +11,9 @@ const CommandTable& AllCommands() {
   static const CommandTable table = [] {
     std::vector<std::span<const CommandRow>> families;
     for (const auto family : commands::kFilterCommands) families.push_back(family());
-    for (const auto family :
-         {KeyCommands, ExpiryCommands, ConnectionCommands, ClientCommands, ServerCommands, ObjectCommands,
-          MemoryCommands, CommandCommands, TransactionCommands, WatchCommands, PubSubCommands}) {
+    for (const auto family : {KeyCommands, ExpiryCommands, AclCommands, ConnectionCommands, ClientCommands,
+                              ServerCommands, ObjectCommands, MemoryCommands, CommandCommands, TransactionCommands,
+                              WatchCommands, PubSubCommands, SlowLogCommands, LatencyCommands, RestoreCommands}) {
       families.push_back(family());
     }
     return CommandTable(families);

@@ -13,6 +13,7 @@ namespace bitsieve::server {
 
 std::span<const CommandRow> KeyCommands();
 std::span<const CommandRow> ExpiryCommands();
+std::span<const CommandRow> AclCommands();
 std::span<const CommandRow> ConnectionCommands();
 std::span<const CommandRow> ClientCommands();
 std::span<const CommandRow> ServerCommands();
@@ -22,6 +23,9 @@ std::span<const CommandRow> CommandCommands();
 std::span<const CommandRow> TransactionCommands();
 std::span<const CommandRow> WatchCommands();
 std::span<const CommandRow> PubSubCommands();
+std::span<const CommandRow> SlowLogCommands();  // and MONITOR
+std::span<const CommandRow> LatencyCommands();
+std::span<const CommandRow> RestoreCommands();
 
 // Those, and the commands on filters. Built on first use.
 const CommandTable& AllCommands();

@@ -15,6 +15,7 @@ struct Filter {
   std::vector<uint64_t> ids;
   std::optional<std::string_view> address;
   std::optional<std::string_view> local_address;
+  std::optional<std::string_view> user;
   std::optional<int64_t> max_age_s;
   ClientType type = ClientType::kAny;
   bool skip_me = true;
@@ -23,6 +24,7 @@ struct Filter {
     if (!ids.empty() && std::ranges::find(ids, client.id) == ids.end()) return false;
     if (address && *address != client.address) return false;
     if (local_address && *local_address != client.local_address) return false;
+    if (user && *user != client.user()) return false;
     if (max_age_s && (now_ms - client.connected_ms) / 1000 < *max_age_s) return false;
     return IsOfType(client, type);
   }
@@ -43,10 +45,10 @@ void ReadSkipMe(ArgumentReader& reader, Filter& filter) {
   if (!filter.skip_me && !reader.Skip("NO")) reader.Fail(wire::kSyntax);
 }
 
-// There is one user, and it has all clients.
-void ReadUser(ArgumentReader& reader) {
-  const std::string_view user = reader.Next(wire::kSyntax);
-  if (reader.ok() && user != "default") reader.Fail(wire::NoSuchUser(user));
+void ReadUser(ArgumentReader& reader, const Users* users, Filter& filter) {
+  filter.user = reader.Next(wire::kSyntax);
+  const bool exists = users == nullptr ? *filter.user == kDefaultUser : users->Find(*filter.user) != nullptr;
+  if (!exists) reader.Fail(wire::NoSuchUser(*filter.user));
 }
 
 void ReadMaxAge(ArgumentReader& reader, Filter& filter) {
@@ -54,7 +56,7 @@ void ReadMaxAge(ArgumentReader& reader, Filter& filter) {
   if (*filter.max_age_s <= 0) reader.Fail(wire::kMaxAge);
 }
 
-Filter ReadFilter(ArgumentReader& reader) {
+Filter ReadFilter(ArgumentReader& reader, const Users* users) {
   Filter filter;
   while (reader.More()) {
     if (reader.Skip("ID")) {
@@ -66,7 +68,7 @@ Filter ReadFilter(ArgumentReader& reader) {
     } else if (reader.Skip("TYPE")) {
       filter.type = ReadClientType(reader);
     } else if (reader.Skip("USER")) {
-      ReadUser(reader);
+      ReadUser(reader, users, filter);
     } else if (reader.Skip("SKIPME")) {
       ReadSkipMe(reader, filter);
     } else if (reader.Skip("MAXAGE")) {
@@ -120,7 +122,7 @@ void ClientKill(ServerContext& context) {
     return Kill(context, filter) == 0 ? context.Error(wire::kNoSuchClient) : context.reply.Ok();
   }
   ArgumentReader reader(context.arguments, 2);
-  const Filter filter = ReadFilter(reader);
+  const Filter filter = ReadFilter(reader, context.server.users);
   if (!reader.ok()) return context.Error(reader.error());
   context.reply.Integer(Kill(context, filter));
 }

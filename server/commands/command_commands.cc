@@ -6,6 +6,7 @@
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
 #include "core/base/glob.h"
+#include "server/auth/categories.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/command_docs.h"
 #include "server/commands/help.h"
@@ -32,43 +33,22 @@ std::vector<std::string_view> FlagNames(const CommandRow& row) {
   if (row.flags & kAdmin) names.push_back("admin");
   if (row.flags & kFast) names.push_back("fast");
   if (row.flags & kNoMulti) names.push_back("no_multi");
+  if (row.flags & kNoAuth) names.push_back("no_auth");
   if (row.flags & kLoading) names.push_back("loading");
+  if (row.flags & kSkipMonitor) names.insert(names.end(), {"skip_monitor", "skip_slowlog"});
   return names;
 }
 
-std::string_view GroupCategory(CommandGroup group) {
-  switch (group) {
-    case CommandGroup::kBloom:
-      return "@bloom";
-    case CommandGroup::kCuckoo:
-      return "@cuckoo";
-    case CommandGroup::kGeneric:
-      return "@keyspace";
-    case CommandGroup::kConnection:
-      return "@connection";
-    case CommandGroup::kServer:
-      return "@server";
-    case CommandGroup::kTransactions:
-      return "@transaction";
-    case CommandGroup::kPubSub:
-      return "@pubsub";
-  }
-  return {};
-}
-
-std::vector<std::string_view> CategoryNames(const CommandRow& row) {
-  std::vector<std::string_view> names;
-  if (row.group != CommandGroup::kServer) names.push_back(GroupCategory(row.group));
-  if (row.flags & kWrite) names.push_back("@write");
-  if (row.flags & kReadOnly) names.push_back("@read");
-  if (row.flags & kAdmin) names.insert(names.end(), {"@admin", "@dangerous"});
-  names.push_back(row.flags & kFast ? "@fast" : "@slow");
+std::vector<std::string> CategoryNames(const CommandRow& row) {
+  std::vector<std::string> names;
+  for (const std::string_view name : CategoriesOf(row)) names.push_back("@" + std::string(name));
   return names;
 }
 
-void WriteSet(ReplyWriter& reply, const std::vector<std::string_view>& names) {
+template <class Text>
+void WriteSet(ReplyWriter& reply, const std::vector<Text>& names) {
   reply.SetHeader(names.size());
-  for (const std::string_view name : names) reply.SimpleString(name);
+  for (const Text& name : names) reply.SimpleString(name);
 }
 
 // The ten elements of COMMAND INFO: tips and key specifications are empty.
@@ -126,10 +106,8 @@ void Docs(ServerContext& context) {
 using RowFilter = bool (*)(const CommandRow& row, std::string_view wanted);
 
 bool HasCategory(const CommandRow& row, std::string_view wanted) {
-  for (const std::string_view category : CategoryNames(row)) {
-    if (EqualsIgnoringCase(category.substr(1), wanted)) return true;
-  }
-  return false;
+  const Category* const category = FindCategory(wanted);
+  return category != nullptr && category->has(row);
 }
 
 bool IsOfModule(const CommandRow& row, std::string_view wanted) {
@@ -192,9 +170,9 @@ void GetKeysAndFlags(ServerContext& context) {
     reply.ArrayHeader(2);
     reply.BulkString(key);
     if (written) {
-      WriteSet(reply, {"RW", "access", "update"});
+      WriteSet<std::string_view>(reply, {"RW", "access", "update"});
     } else {
-      WriteSet(reply, {"RO", "access"});
+      WriteSet<std::string_view>(reply, {"RO", "access"});
     }
   });
 }

@@ -6,6 +6,7 @@
 #include "server/commands/all_commands.h"
 #include "server/commands/client_name.h"
 #include "server/commands/server_identity.h"
+#include "server/dispatch/access.h"
 #include "server/dispatch/transaction.h"
 #include "server/namespace.h"
 
@@ -38,11 +39,15 @@ void SetVersion(ServerContext& context, protocol::ProtocolVersion version) {
 void Reset(ServerContext& context) {
   EndTransaction(context.session);
   context.session.subscriptions.reset();
+  context.session.client->monitors.store(false, std::memory_order_relaxed);
   context.session.client->channels.store(0, std::memory_order_relaxed);
   context.session.client->patterns.store(0, std::memory_order_relaxed);
   context.session.client->shard_channels.store(0, std::memory_order_relaxed);
   SetVersion(context, protocol::ProtocolVersion::kResp2);
   context.session.client->set_name({});
+  BeginAccess(context.session, context.server.users);
+  context.session.client->set_user(kDefaultUser);
+  context.restricted = context.session.access.restricted();
   context.reply.SimpleString("RESET");
 }
 
@@ -53,20 +58,27 @@ void Select(ServerContext& context) {
   context.reply.Ok();
 }
 
-// There are no passwords: the default user is accepted with any, every other user is refused.
-std::string_view AuthenticationError(std::string_view user) {
-  return user == "default" ? std::string_view{} : wire::kWrongPassword;
+// The user, or null, and a wrong password is noted.
+UserPtr Authenticate(const ServerContext& context, std::string_view name, std::string_view password) {
+  UserPtr user = context.server.users->Authenticate(name, password);
+  if (user == nullptr) NoteRefusal(context, AccessRefusal::Reason::kPassword, context.row->name, name);
+  return user;
 }
 
 void Auth(ServerContext& context) {
-  if (context.arguments.size() == 2) return context.Error(wire::kNoPasswordConfigured);
-  const std::string_view error = AuthenticationError(context.arguments[1]);
-  if (!error.empty()) return context.Error(error);
+  const bool has_name = context.arguments.size() == 3;
+  if (!has_name && context.server.users->Default()->needs_password() == false) {
+    return context.Error(wire::kNoPasswordConfigured);
+  }
+  UserPtr user = Authenticate(context, has_name ? context.arguments[1] : kDefaultUser, context.arguments.back());
+  if (user == nullptr) return context.Error(wire::kWrongPassword);
+  SetUser(context, std::move(user));
   context.reply.Ok();
 }
 
 struct HelloRequest {
   protocol::ProtocolVersion version;
+  UserPtr user;  // null: as before
   std::optional<std::string_view> name;
 };
 
@@ -76,15 +88,16 @@ protocol::ProtocolVersion ReadVersion(ArgumentReader& reader) {
   return version == 3 ? protocol::ProtocolVersion::kResp3 : protocol::ProtocolVersion::kResp2;
 }
 
-HelloRequest ReadHello(ArgumentReader& reader, protocol::ProtocolVersion now) {
-  HelloRequest request{.version = reader.AtEnd() ? now : ReadVersion(reader), .name = {}};
+HelloRequest ReadHello(const ServerContext& context, ArgumentReader& reader) {
+  HelloRequest request{
+      .version = reader.AtEnd() ? context.session.version : ReadVersion(reader), .user = nullptr, .name = {}};
   while (reader.More()) {
     const std::string_view option = reader.Next(wire::kSyntax);
     const std::string incomplete = wire::HelloOption(option);
     if (EqualsIgnoringCase(option, "AUTH")) {
-      const std::string_view user = reader.Next(incomplete);
-      reader.Next(incomplete);  // any password
-      if (reader.ok()) reader.Fail(AuthenticationError(user));
+      const std::string_view user = reader.Next(incomplete), password = reader.Next(incomplete);
+      if (reader.ok()) request.user = Authenticate(context, user, password);
+      if (reader.ok() && request.user == nullptr) reader.Fail(wire::kWrongPassword);
     } else if (EqualsIgnoringCase(option, "SETNAME")) {
       request.name = reader.Next(incomplete);
       if (reader.ok()) reader.Fail(ClientNameError(*request.name));
@@ -97,8 +110,10 @@ HelloRequest ReadHello(ArgumentReader& reader, protocol::ProtocolVersion now) {
 
 void Hello(ServerContext& context) {
   ArgumentReader reader(context.arguments, 1);
-  const HelloRequest request = ReadHello(reader, context.session.version);
+  HelloRequest request = ReadHello(context, reader);
   if (!reader.ok()) return context.Error(reader.error());
+  if (request.user != nullptr) SetUser(context, std::move(request.user));
+  if (!context.session.access.authenticated) return context.Error(wire::kHelloNeedsAuth);
 
   if (request.name) context.session.client->set_name(*request.name);
   SetVersion(context, request.version);
@@ -146,26 +161,26 @@ constexpr CommandRow kRows[] = {
      .handler = On<Echo>},
     {.name = "hello",
      .arity = -1,
-     .flags = kFast | kLoading,
+     .flags = kSecret | kFast | kNoAuth | kLoading,
      .group = CommandGroup::kConnection,
      .since = "6.0.0",
      .complexity = "O(1)",
      .summary = "Chooses the protocol version and describes the server.",
      .syntax = "[protover] [AUTH username password] [SETNAME clientname]",
-     .notes = "Passwords are not configured: the user default is let in with any, other users are not.",
+     .notes = "Where a password is needed, it must come with AUTH, or after AUTH.",
      .handler = On<Hello>},
     {.name = "auth",
      .arity = -2,
      .max_arguments = 3,
-     .flags = kFast | kLoading,
+     .flags = kSecret | kFast | kNoAuth | kLoading,
      .group = CommandGroup::kConnection,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "Accepts the user default with any password, and no other user.",
+     .summary = "Makes the client one of the users, with the user's password. Without a username: the user default.",
      .syntax = "[username] password",
      .notes =
-         "No passwords are configured. A password without a username is an error, as in a Redis without requirepass, "
-         "so that a client which relies on one finds out.",
+         "If the user default needs no password, a password alone is an error, as in Redis, so that a client which "
+         "relies on one finds out. ACL SETUSER makes users, requirepass gives the user default a password.",
      .handler = On<Auth>},
     {.name = "select",
      .arity = 2,
@@ -178,7 +193,7 @@ constexpr CommandRow kRows[] = {
      .handler = On<Select>},
     {.name = "quit",
      .arity = -1,
-     .flags = kFast | kRunsInMulti | kLoading | kWhileSubscribed,
+     .flags = kFast | kNoAuth | kRunsInMulti | kLoading | kWhileSubscribed,
      .group = CommandGroup::kConnection,
      .since = "1.0.0",
      .complexity = "O(1)",
@@ -186,11 +201,12 @@ constexpr CommandRow kRows[] = {
      .handler = On<Quit>},
     {.name = "reset",
      .arity = 1,
-     .flags = kFast | kRunsInMulti | kLoading | kWhileSubscribed,
+     .flags = kFast | kNoAuth | kRunsInMulti | kLoading | kWhileSubscribed,
      .group = CommandGroup::kConnection,
      .since = "6.2.0",
      .complexity = "O(1)",
-     .summary = "Makes the connection as if it were new: no MULTI, no watched names, no subscriptions, no name, RESP2.",
+     .summary = "Makes the connection as if it were new: no MULTI, no watched names, no subscriptions, no MONITOR, no "
+                "name, RESP2, not authenticated.",
      .handler = On<Reset>},
 };
 

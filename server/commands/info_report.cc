@@ -32,6 +32,11 @@ void Append(const MetricSection& section, MetricReadings& readings, std::string&
   if (!report.empty()) report += "\r\n";
   report.append("# ").append(section.title).append("\r\n");
   for (const MetricRow& row : section.rows) {
+    if (const auto* each = std::get_if<MetricRow::Each>(&row.source)) {
+      (*each)(readings, [&](std::string_view suffix, const std::string& value) {
+        report.append(row.name).append(suffix).append(":").append(value).append("\r\n");
+      });
+    }
     const MetricValue value = ReadMetric(row, readings);
     if (std::holds_alternative<std::monostate>(value)) continue;
     report.append(row.name).append(":").append(TextOf(value)).append("\r\n");
@@ -41,8 +46,8 @@ void Append(const MetricSection& section, MetricReadings& readings, std::string&
 bool Wants(std::string_view asked, const MetricSection& section) {
   if (EqualsIgnoringCase(asked, section.title) || EqualsIgnoringCase(asked, "everything")) return true;
   if (EqualsIgnoringCase(asked, "modules")) return section.visits_all_filters;
-  const bool usual = EqualsIgnoringCase(asked, "default") || EqualsIgnoringCase(asked, "all");
-  return usual && !section.visits_all_filters;
+  if (section.visits_all_filters) return false;
+  return EqualsIgnoringCase(asked, "all") || (section.by_default && EqualsIgnoringCase(asked, "default"));
 }
 
 }  // namespace
@@ -59,7 +64,7 @@ std::string InfoReport(const Dispatcher::Environment& environment, Arguments sec
   std::string report;
   for (const MetricSection& section : MetricSections()) {
     const bool wanted =
-        sections.empty() ? !section.visits_all_filters
+        sections.empty() ? Wants("default", section)
                          : std::ranges::any_of(sections, [&](std::string_view asked) { return Wants(asked, section); });
     if (wanted) Append(section, readings, report);
   }

@@ -7,7 +7,8 @@
 
 namespace bitsieve::server {
 
-// Sections by name, in any case; "default" (or none), "all", and "everything", which has the section bf as well.
+// Sections by name, in any case; "default" (or none), "all", which has those of commands as well, and "everything",
+// which has the section bf, too.
 // Unknown names return nothing.
 std::string InfoReport(const Dispatcher::Environment& environment, Arguments sections);
 // Whether that report looks at every filter.

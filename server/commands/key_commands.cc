@@ -11,6 +11,7 @@
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
 #include "core/base/glob.h"
+#include "core/families/redisbloom/module_value.h"
 #include "core/filter/filter_factory.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/weigh_server.h"
@@ -19,9 +20,6 @@
 namespace bitsieve::server {
 namespace {
 
-// RedisBloom's names for its types, by which clients recognise them.
-constexpr std::string_view kBloomTypeName = "MBbloom--";
-constexpr std::string_view kCuckooTypeName = "MBbloomCF";
 constexpr uint64_t kDefaultScanCount = 10;
 
 void WriteNames(protocol::ReplyWriter& reply, const std::vector<std::string>& names) {
@@ -30,7 +28,7 @@ void WriteNames(protocol::ReplyWriter& reply, const std::vector<std::string>& na
 }
 
 std::string_view TypeNameOf(const core::Filter& filter) {
-  return filter.type().is_cuckoo_value ? kCuckooTypeName : kBloomTypeName;
+  return filter.type().is_cuckoo_value ? core::kCuckooValueName : core::kBloomValueName;
 }
 
 void Delete(ServerContext& context) {
@@ -115,11 +113,12 @@ Weight WeighScan(ServerContext& context) {
   return reader.ok() && request.count > kManyNames ? WeighNames(context) : Weight::kLight;
 }
 
-// Empty if nothing went wrong; that the target exists is no error.
-std::string_view RenameError(RenameOutcome outcome) {
-  if (outcome == RenameOutcome::kNoSource) return wire::kNoSuchKey;
-  if (outcome == RenameOutcome::kOutOfMemory) return wire::kOutOfMemory;
-  return {};
+// False, and an error replied, if it was refused; that the target exists is no error.
+bool CheckRenamed(ServerContext& context, RenameOutcome outcome) {
+  if (outcome == RenameOutcome::kNoSource) context.Error(wire::kNoSuchKey);
+  if (outcome == RenameOutcome::kOutOfMemory) context.MemoryErrorFor(context.arguments[2]);
+  if (outcome == RenameOutcome::kOtherQuota) context.Error(wire::kOtherQuota);
+  return outcome == RenameOutcome::kRenamed || outcome == RenameOutcome::kTargetExists;
 }
 
 void NotifyRenamed(const ServerContext& context, RenameOutcome outcome) {
@@ -130,16 +129,14 @@ void NotifyRenamed(const ServerContext& context, RenameOutcome outcome) {
 
 void Rename(ServerContext& context) {
   const RenameOutcome outcome = context.keyspace().Rename(context.arguments[1], context.arguments[2], false);
-  const std::string_view error = RenameError(outcome);
-  if (!error.empty()) return context.Error(error);
+  if (!CheckRenamed(context, outcome)) return;
   NotifyRenamed(context, outcome);
   context.reply.Ok();
 }
 
 void RenameIfAbsent(ServerContext& context) {
   const RenameOutcome outcome = context.keyspace().Rename(context.arguments[1], context.arguments[2], true);
-  const std::string_view error = RenameError(outcome);
-  if (!error.empty()) return context.Error(error);
+  if (!CheckRenamed(context, outcome)) return;
   NotifyRenamed(context, outcome);
   context.reply.Integer(outcome == RenameOutcome::kRenamed ? 1 : 0);
 }
@@ -176,15 +173,16 @@ void Copy(ServerContext& context) {
   const FilterPtr source = keyspace.Find(from);
   const std::optional<int64_t> expires_ms = keyspace.ExpiryOf(from);
   if (source == nullptr || !expires_ms || (!replace && keyspace.Find(to) != nullptr)) return context.reply.Integer(0);
-  core::Result<std::unique_ptr<core::Filter>> made = core::CloneFilter(*source, keyspace.memory(), keyspace.clock());
-  if (!made) return context.Error(wire::kOutOfMemory);
+  core::Result<std::unique_ptr<core::Filter>> made =
+      core::CloneFilter(*source, keyspace.MemoryOf(to), keyspace.clock());
+  if (!made) return context.MemoryErrorFor(to);
   const FilterPtr copy = std::move(*made);
   const auto prepared = keyspace.Prepare(copy);
   if (!prepared) return context.Error(wire::NotLogged(prepared.error()));
   const FilterPtr there = !replace                              ? keyspace.InsertIfAbsent(to, copy, *expires_ms)
                           : keyspace.Put(to, copy, *expires_ms) ? copy
                                                                 : nullptr;
-  if (there == nullptr) return context.Error(wire::kOutOfMemory);
+  if (there == nullptr) return context.MemoryErrorFor(to);
   if (there == copy) Notify(context, EventClass::kGeneric, "copy_to", to);
   context.reply.Integer(there == copy ? 1 : 0);
 }
@@ -268,7 +266,7 @@ constexpr CommandRow kRows[] = {
      .handler = On<Type>},
     {.name = "keys",
      .arity = 2,
-     .flags = kReadOnly,
+     .flags = kReadOnly | kDangerous,
      .group = CommandGroup::kGeneric,
      .since = "1.0.0",
      .complexity = "O(names)",
@@ -292,7 +290,7 @@ constexpr CommandRow kRows[] = {
     {.name = "rename",
      .arity = 3,
      .flags = kWrite | kFast,
-     .keys = {1, 2, 1},
+     .keys = {1, 2, 1, WrittenKeys::kMoved},
      .group = CommandGroup::kGeneric,
      .since = "1.0.0",
      .complexity = "O(1)",
@@ -302,7 +300,7 @@ constexpr CommandRow kRows[] = {
     {.name = "renamenx",
      .arity = 3,
      .flags = kWrite | kFast,
-     .keys = {1, 2, 1},
+     .keys = {1, 2, 1, WrittenKeys::kMoved},
      .group = CommandGroup::kGeneric,
      .since = "1.0.0",
      .complexity = "O(1)",
@@ -342,7 +340,7 @@ constexpr CommandRow kRows[] = {
     {.name = "flushall",
      .arity = -1,
      .max_arguments = 2,
-     .flags = kWrite,
+     .flags = kWrite | kDangerous,
      .group = CommandGroup::kServer,
      .since = "1.0.0",
      .complexity = "O(filters)",
@@ -354,7 +352,7 @@ constexpr CommandRow kRows[] = {
     {.name = "flushdb",
      .arity = -1,
      .max_arguments = 2,
-     .flags = kWrite,
+     .flags = kWrite | kDangerous,
      .group = CommandGroup::kServer,
      .since = "1.0.0",
      .complexity = "O(filters)",

@@ -1,55 +1,21 @@
 // metric_table.h: a metric is one row: its name, type, unit and meaning, and how it is read. INFO prints the rows,
 // docs/metrics.md lists them, CONFIG RESETSTAT resets the counters among them. To add one, count in a member of
 // LoopStats, or find the value where it is, and write its row.
-// Thread-safe: constants and free functions. MetricReadings: thread-compatible.
+// Thread-safe: constants and free functions.
 #pragma once
-
-#include <sys/resource.h>
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "server/commands/metric_readings.h"
 #include "server/dispatch/dispatcher.h"
-#include "server/keyspace/keyspace.h"
 
 namespace bitsieve::server {
-
-struct FilterTotals {
-  uint64_t size_bytes = 0, filters = 0, sub_filters = 0, items = 0, capacity = 0;
-};
-
-// What several rows read, gathered when the first of them asks, so that the rows of a report agree.
-class MetricReadings {
- public:
-  explicit MetricReadings(const Dispatcher::Environment& server) : server_(server) {}
-
-  const Dispatcher::Environment& server() const { return server_; }
-  int64_t uptime_s();
-  uint64_t resident_bytes();
-  uint64_t used_bytes();
-  const SnapshotStatus& snapshot();
-  const LogStatus& log();
-  int64_t loading_since_unix_s();
-  const rusage& usage();
-  // Looks at every filter.
-  const FilterTotals& totals();
-
- private:
-  const Dispatcher::Environment& server_;
-  std::optional<int64_t> uptime_s_;
-  std::optional<uint64_t> resident_bytes_;
-  std::optional<uint64_t> used_bytes_;
-  std::optional<SnapshotStatus> snapshot_;
-  std::optional<LogStatus> log_;
-  std::optional<int64_t> loading_since_unix_s_;
-  std::optional<rusage> usage_;
-  std::optional<FilterTotals> totals_;
-};
 
 // As Prometheus has them.
 enum class MetricType : uint8_t {
@@ -66,23 +32,40 @@ using MetricValue = std::variant<std::monostate, uint64_t, int64_t, double, std:
 struct MetricRow {
   using Counter = std::atomic<uint64_t> LoopStats::*;  // summed over all loops
   using Read = MetricValue (*)(MetricReadings& readings);
+  // Of a row that stands for many fields, whose names are `name` and a suffix.
+  using Field = std::function<void(std::string_view suffix, const std::string& value)>;
+  using Each = void (*)(MetricReadings& readings, const Field& field);
 
   std::string_view name;  // of the field of INFO
   MetricType type;
   MetricUnit unit;
   std::string_view help;  // one sentence without a period, lower-case
-  std::variant<Counter, Read> source;
+  std::variant<Counter, Read, Each> source;
+  // Of the metric for Prometheus, if PrometheusName() would make none that fits; or kNotExported.
+  std::string_view exported = {};
 };
+
+// Of a row that is worth nothing to Prometheus: it never changes, or others have its value.
+inline constexpr std::string_view kNotExported = "-";
+
+// "bitsieve_", the row's name without "total_" at the front, the base unit and "_total" if it is a counter; or what the
+// row has. Empty: not exported, as are rows of many fields. Information is exported only if its row has a name: as 1 if
+// it is "ok", 0 if not.
+std::string PrometheusName(const MetricRow& row);
+// In the base unit; nothing if there is nothing to export at the moment.
+std::optional<double> PrometheusValue(const MetricRow& row, const MetricValue& value);
 
 struct MetricSection {
   std::string_view title;
   std::span<const MetricRow> rows;
   bool visits_all_filters = false;  // shown only on request
+  bool by_default = true;           // otherwise by INFO all as well
 };
 
 // In the order of INFO.
 std::span<const MetricSection> MetricSections();
 
+// Nothing of a row that stands for many fields.
 MetricValue ReadMetric(const MetricRow& row, MetricReadings& readings);
 
 // CONFIG RESETSTAT. An increment under way may survive it.

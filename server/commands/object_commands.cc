@@ -1,6 +1,7 @@
 // OBJECT, ROLE, WAIT and WAITAOF: what tools ask about a name and about the server, answered as Redis does for one
-// server without replicas that does not time accesses.
+// server without replicas.
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -13,19 +14,27 @@ namespace bitsieve::server {
 namespace {
 
 // Null without a filter of that name.
-template <void (*answer)(ServerContext&)>
+template <void (*answer)(ServerContext&, const core::Filter&)>
 void OfFilter(ServerContext& context) {
-  if (context.keyspace().Find(context.arguments[2]) == nullptr) return context.reply.Null();
-  answer(context);
+  const FilterPtr filter = context.keyspace().Find(context.arguments[2]);
+  if (filter == nullptr) return context.reply.Null();
+  answer(context, *filter);
 }
 
-void Encoding(ServerContext& context) { context.reply.BulkString("raw"); }  // as of a value of a module
+// As of a value of a module.
+void Encoding(ServerContext& context, const core::Filter&) { context.reply.BulkString("raw"); }
 
-void IdleTime(ServerContext& context) { context.reply.Integer(0); }
+// Seconds since the last command about items; 0 if that is not known.
+void IdleTime(ServerContext& context, const core::Filter& filter) {
+  const std::optional<core::FilterUse> use = filter.Use();
+  const int64_t now_s = context.server.clock->WallMs() / 1000;
+  const bool is_known = use && use->last_unix_s != 0;
+  context.reply.Integer(is_known ? std::max<int64_t>(0, now_s - use->last_unix_s) : 0);
+}
 
-void ReferenceCount(ServerContext& context) { context.reply.Integer(1); }
+void ReferenceCount(ServerContext& context, const core::Filter&) { context.reply.Integer(1); }
 
-void Frequency(ServerContext& context) { context.Error(wire::kNoFrequencies); }
+void Frequency(ServerContext& context, const core::Filter&) { context.Error(wire::kNoFrequencies); }
 
 void Role(ServerContext& context) {
   context.reply.ArrayHeader(3);
@@ -119,7 +128,9 @@ constexpr CommandRow kObjectSubcommands[] = {
     ObjectRow("object|freq", "4.0.0", "An error, since accesses are not counted. Nil if there is no such filter.",
               On<OfFilter<Frequency>>),
     HelpRow("object|help", "6.2.0", CommandGroup::kGeneric),
-    ObjectRow("object|idletime", "2.2.3", "0, since accesses are not timed. Nil if there is no such filter.",
+    ObjectRow("object|idletime", "2.2.3",
+              "Seconds since the last command about items; 0 of a filter that is a list of a few items, which does not "
+              "note it, and after a start. Nil if there is no such filter.",
               On<OfFilter<IdleTime>>),
     ObjectRow("object|refcount", "2.2.3", "1. Nil if there is no such filter.", On<OfFilter<ReferenceCount>>),
 };
@@ -134,7 +145,7 @@ constexpr CommandRow kRows[] = {
      .subcommands = kObjectSubcommands},
     {.name = "role",
      .arity = 1,
-     .flags = kFast | kLoading,
+     .flags = kFast | kLoading | kDangerous,
      .since = "2.8.12",
      .complexity = "O(1)",
      .summary = "master, the replication offset 0, and an empty array: there are no replicas.",

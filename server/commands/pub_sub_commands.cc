@@ -141,12 +141,16 @@ constexpr std::string_view kShardNotes =
 constexpr std::string_view kUnsubscribeNotes =
     "Messages that were published before come before the confirmation; none comes after it.";
 
+constexpr KeyPositions kAllArguments{1, -1, 1};
+
 constexpr CommandRow SubscribingRow(std::string_view name, int arity, std::string_view since,
                                     std::string_view complexity, std::string_view summary, std::string_view syntax,
-                                    std::string_view notes, Handler handler) {
+                                    std::string_view notes, Handler handler, KeyPositions channels = {}) {
   return {.name = name,
           .arity = arity,
           .flags = kSubscribing,
+          .channels = channels,
+          .channels_are_patterns = name == "psubscribe",
           .group = CommandGroup::kPubSub,
           .since = since,
           .complexity = complexity,
@@ -210,23 +214,24 @@ constexpr CommandRow kPubSubSubcommands[] = {
 
 constexpr CommandRow kRows[] = {
     SubscribingRow("subscribe", -2, "2.0.0", "O(channels)", "Receives what is published to these channels from now on.",
-                   "channel [channel ...]", kSubscribeNotes, On<Subscribe<Kind::kChannel>>),
+                   "channel [channel ...]", kSubscribeNotes, On<Subscribe<Kind::kChannel>>, kAllArguments),
     SubscribingRow("psubscribe", -2, "2.0.0", "O(patterns)",
                    "Receives what is published to every channel that fits one of these glob patterns.",
-                   "pattern [pattern ...]", kSubscribeNotes, On<Subscribe<Kind::kPattern>>),
+                   "pattern [pattern ...]", kSubscribeNotes, On<Subscribe<Kind::kPattern>>, kAllArguments),
     SubscribingRow("unsubscribe", -1, "2.0.0", "O(channels)", "Unsubscribes from these channels, or from all.",
                    "[channel [channel ...]]", kUnsubscribeNotes, On<Unsubscribe<Kind::kChannel>>),
     SubscribingRow("punsubscribe", -1, "2.0.0", "O(patterns)", "Unsubscribes from these patterns, or from all.",
                    "[pattern [pattern ...]]", kUnsubscribeNotes, On<Unsubscribe<Kind::kPattern>>),
     SubscribingRow("ssubscribe", -2, "7.0.0", "O(shard channels)",
                    "Receives what SPUBLISH sends to these shard channels from now on.",
-                   "shardchannel [shardchannel ...]", kShardNotes, On<Subscribe<Kind::kShardChannel>>),
+                   "shardchannel [shardchannel ...]", kShardNotes, On<Subscribe<Kind::kShardChannel>>, kAllArguments),
     SubscribingRow("sunsubscribe", -1, "7.0.0", "O(shard channels)",
                    "Unsubscribes from these shard channels, or from all.", "[shardchannel [shardchannel ...]]",
                    kUnsubscribeNotes, On<Unsubscribe<Kind::kShardChannel>>),
     {.name = "publish",
      .arity = 3,
      .flags = kFast | kLoading | kPublishes,
+     .channels = kFirstArgument,
      .preparation = Preparation::kNothing,
      .group = CommandGroup::kPubSub,
      .since = "2.0.0",
@@ -240,6 +245,7 @@ constexpr CommandRow kRows[] = {
     {.name = "spublish",
      .arity = 3,
      .flags = kFast | kLoading | kPublishes,
+     .channels = kFirstArgument,
      .preparation = Preparation::kNothing,
      .group = CommandGroup::kPubSub,
      .since = "7.0.0",

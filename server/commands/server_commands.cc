@@ -51,16 +51,25 @@ void BackgroundSave(ServerContext& context) {
   context.reply.SimpleString(behind_another ? "Background saving scheduled" : "Background saving started");
 }
 
-void Save(ServerContext& context) {
-  context.deferred = [&control = context.control(), stats = context.server.loop_stats](Finish finish) {
-    control.Save([finish = std::move(finish), stats](core::Status status) {
-      finish([status = std::move(status), stats](protocol::ReplyWriter& reply) {
+// The reply is OK or an error, once `begin` has called what it is given.
+template <class Begin, class ErrorText>
+void ReplyOnceDone(ServerContext& context, Begin begin, ErrorText error_text) {
+  context.deferred = [begin, error_text, stats = context.server.loop_stats](Finish finish) {
+    begin([finish = std::move(finish), error_text, stats](core::Status status) {
+      finish([status = std::move(status), error_text, stats](protocol::ReplyWriter& reply) {
         if (status) return reply.Ok();
+        const std::string error = error_text(status.error().message);
         LoopStats::Add(stats->error_replies, 1);
-        reply.Error(wire::SaveFailed(status.error().message));
+        stats->error_codes.Note(error);
+        reply.Error(error);
       });
     });
   };
+}
+
+void Save(ServerContext& context) {
+  ReplyOnceDone(
+      context, [&control = context.control()](auto done) { control.Save(std::move(done)); }, wire::SaveFailed);
 }
 
 // Whether to make a snapshot.
@@ -120,6 +129,12 @@ void ConfigSet(ServerContext& context) {
   context.reply.Ok();
 }
 
+void ConfigRewrite(ServerContext& context) {
+  ReplyOnceDone(
+      context, [&control = context.control()](auto done) { control.RewriteConfiguration(std::move(done)); },
+      wire::ConfigRewriteFailed);
+}
+
 void ConfigResetStat(ServerContext& context) {
   context.tally = {};
   ResetCounters(context.server);
@@ -142,7 +157,7 @@ constexpr CommandRow kConfigSubcommands[] = {
      .handler = On<ConfigGet>},
     {.name = "config|set",
      .arity = -4,
-     .flags = kAdmin | kLoading,
+     .flags = kAdmin | kSecret | kLoading,
      .since = "2.0.0",
      .complexity = "O(pairs)",
      .summary = "Sets options at run time: all that are given, or none.",
@@ -150,6 +165,15 @@ constexpr CommandRow kConfigSubcommands[] = {
      .notes = "The values are checked together, so that those which only fit each other may come in any order.",
      .weigh = WeighArguments,
      .handler = On<ConfigSet>},
+    {.name = "config|rewrite",
+     .arity = 2,
+     .flags = kAdmin | kNoMulti | kLoading,
+     .since = "2.8.0",
+     .complexity = "O(bytes of the file)",
+     .summary = "Writes the values that CONFIG SET changed into the configuration file.",
+     .notes = "Values are replaced where they are and added at the end, so that comments, order and layout stay; what "
+              "was not set at run time is left as it is. An error if the server was started without a file.",
+     .handler = On<ConfigRewrite>},
     {.name = "config|resetstat",
      .arity = 2,
      .flags = kAdmin | kLoading,
@@ -173,14 +197,15 @@ constexpr CommandRow kModuleSubcommands[] = {
 constexpr CommandRow kRows[] = {
     {.name = "info",
      .arity = -1,
-     .flags = kLoading,
+     .flags = kLoading | kDangerous,
      .since = "1.0.0",
      .complexity = "O(1); of the section bf O(sub-filters of all filters)",
      .summary = "Figures about the server, as lines of text.",
      .syntax = "[section [section ...]]",
-     .notes = "Sections: server, clients, memory, persistence, stats, replication, cpu, modules, cluster, keyspace; "
-              "bf describes all filters together, and comes with modules and everything. default and all are what "
-              "comes without a section. [Metrics](metrics.md) lists the fields.",
+     .notes = "Sections: server, clients, memory, persistence, stats, replication, cpu, modules, errorstats, cluster, "
+              "keyspace, quotas, which come without a section and with default; commandstats and latencystats, which "
+              "come with all; bf, which describes all filters together, and comes with modules and everything. "
+              "[Metrics](metrics.md) lists the fields.",
      .weigh = On<WeighInfo>,
      .handler = On<Info>},
     {.name = "config",

@@ -8,7 +8,9 @@
 #include "server/dispatch/claims.h"
 #include "server/dispatch/command_runner.h"
 #include "server/dispatch/command_table.h"
+#include "server/dispatch/command_timer.h"
 #include "server/dispatch/kept_arguments.h"
+#include "server/dispatch/monitoring.h"
 #include "server/dispatch/transaction.h"
 #include "server/namespace.h"
 
@@ -99,6 +101,15 @@ void Exec(ServerContext& context) {
   ContinueExecution(context);
 }
 
+// Monitors see EXEC after its commands, as in Redis.
+void EndExecution(ServerContext& context) {
+  if (context.monitored) {
+    static constexpr std::string_view kExec[] = {"EXEC"};
+    context.server.monitoring->Show(*context.table().Find(kExec[0]), kExec, *context.session.client);
+  }
+  context.session.executing.reset();
+}
+
 constexpr CommandRow kRows[] = {
     {.name = "multi",
      .arity = 1,
@@ -110,7 +121,7 @@ constexpr CommandRow kRows[] = {
      .handler = On<Multi>},
     {.name = "exec",
      .arity = 1,
-     .flags = kRunsInMulti | kLoading,
+     .flags = kSkipMonitor | kRunsInMulti | kLoading,
      .group = CommandGroup::kTransactions,
      .since = "1.2.0",
      .complexity = "that of the queued commands",
@@ -158,7 +169,8 @@ void ContinueExecution(ServerContext& context) {
   context.arguments = {};
   context.own_arguments = nullptr;
   context.bytes = of_batch;
-  if (execution->next == execution->queued.size()) context.session.executing.reset();
+  context.timer->EndShared();  // while the commands' arguments are there
+  if (execution->next == execution->queued.size()) EndExecution(context);
 }
 
 bool QueueCommand(ServerContext& context) {

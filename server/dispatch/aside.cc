@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "commands/wire_errors.h"
+#include "core/base/tick_clock.h"
 #include "server/dispatch/kept_arguments.h"
+#include "server/dispatch/monitoring.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {
@@ -56,9 +58,10 @@ class AsideCommand {
       context.aside = true;
       context.arguments = arguments_.get();
       context.row = row_;
-      row_->handler(context);
+      commands::RunHandler(context);
       tally_ = context.tally;
       too_long_ = reply.exceeded();
+      NoteTime();
     } catch (const std::bad_alloc&) {
       out_of_memory_ = true;
     }
@@ -69,15 +72,24 @@ class AsideCommand {
   void WriteReply(protocol::ReplyWriter& reply) {
     if (out_of_memory_) {
       tally_ = {.errors = 1};
+      stats_.error_codes.Note(wire::kOutOfMemory);
       reply_.clear();
       reply.Error(wire::kOutOfMemory);
     }
     Publish(tally_, *loop_stats_);
+    stats_.error_codes.ForEach(
+        [this](std::string_view code, uint64_t count) { loop_stats_->error_codes.Add(code, count); });
     if (too_long_) reply.Fits(SIZE_MAX);
     reply.Append(std::move(reply_));
   }
 
  private:
+  void NoteTime() {
+    Monitoring* const monitoring = environment_.monitoring;
+    const uint64_t ns = core::TickClock::Nanoseconds(begin_, core::TickClock::Now());
+    if (monitoring == nullptr || ns < monitoring->NotableNs()) return;
+    monitoring->NoteSlow(*row_, arguments_.get(), 0, *session_.client, ns);
+  }
   void ReleaseArguments() noexcept {
     arguments_ = {};
     environment_.clients->NoteMemory(std::exchange(accounted_bytes_, 0), 0);
@@ -92,6 +104,7 @@ class AsideCommand {
   const bool loading_;
   const bool in_trouble_;
   const size_t reply_limit_;
+  const uint64_t begin_ = core::TickClock::Now();
   KeptArguments arguments_;
   uint64_t accounted_bytes_ = 0;  // to be taken out of the account
   std::string reply_;

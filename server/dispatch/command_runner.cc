@@ -8,10 +8,13 @@
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
 #include "core/filter/image_pressure.h"
+#include "server/dispatch/access.h"
 #include "server/dispatch/aside.h"
 #include "server/dispatch/command_guess.h"
 #include "server/dispatch/command_table.h"
+#include "server/dispatch/command_timer.h"
 #include "server/dispatch/kept_arguments.h"
+#include "server/dispatch/monitoring.h"
 #include "server/dispatch/transaction.h"
 #include "server/namespace.h"
 
@@ -61,6 +64,11 @@ bool CheckArity(ServerContext& context) {
   return ArityFits(*context.row, context.arguments.size()) || Refuse(context, wire::WrongArity(context.row->name));
 }
 
+bool CheckAccess(ServerContext& context) {
+  std::string error;
+  return !context.restricted || MayRun(context, error) || Refuse(context, error);
+}
+
 // What was queued before the client subscribed runs, as in Redis.
 bool CheckSubscriber(ServerContext& context) {
   return !context.session.MaySendLittle() || context.session.executing != nullptr ||
@@ -98,8 +106,9 @@ bool CheckTransaction(ServerContext& context) {
 }
 
 bool Admit(ServerContext& context) {
-  return CheckKnown(context) && CheckSubcommand(context) && CheckArity(context) && CheckSubscriber(context) &&
-         CheckLoaded(context) && CheckNames(context) && CheckLoggable(context) && CheckTransaction(context);
+  return CheckKnown(context) && CheckSubcommand(context) && CheckArity(context) && CheckAccess(context) &&
+         CheckSubscriber(context) && CheckLoaded(context) && CheckNames(context) && CheckLoggable(context) &&
+         CheckTransaction(context);
 }
 
 bool MayWrite(const ServerContext& context) {
@@ -108,13 +117,15 @@ bool MayWrite(const ServerContext& context) {
   return (context.row->flags & (kWrite | kPublishes)) || of_queue;
 }
 
-// Whether admission would refuse it for what it is, which it does at once.
+// Whether admission would refuse it for what it is, or for who sends it, which it does at once.
 bool IsMalformed(const ServerContext& context) {
   const CommandRow* row = context.row;
   if (!row->subcommands.empty() && context.arguments.size() >= 2) {
     row = CommandTable::FindSubcommand(*row, context.arguments[1]);
   }
-  return row == nullptr || !ArityFits(*row, context.arguments.size());
+  if (row == nullptr || !ArityFits(*row, context.arguments.size())) return true;
+  const Session::Access& access = context.session.access;
+  return context.restricted && !access.authenticated && !(row->flags & kNoAuth);
 }
 
 // Clients are paused. As in Redis, everything waits during CLIENT PAUSE ALL, CLIENT UNPAUSE included, and so does the
@@ -146,6 +157,32 @@ bool IsAheadOfDisk(const ServerContext& context) {
   });
 }
 
+// On this loop, or aside.
+void RunHandler(ServerContext& context) {
+  if (context.row->weigh != nullptr && context.server.workers != nullptr) {
+    if (const Weight weight = context.row->weigh(context); weight != Weight::kLight) return RunAside(context, weight);
+  }
+  context.wrote |= (context.row->flags & kWrite) != 0;
+  commands::RunHandler(context);
+}
+
+// What is quick is timed together with what comes before and after it: a look at the clock takes as long as it.
+bool IsTimedAlone(const ServerContext& context) {
+  constexpr size_t kFewArguments = 4;
+  return context.timed_alone || !(context.row->flags & kFast) || context.arguments.size() > kFewArguments;
+}
+
+// As in Redis, without commands for the operator.
+void ShowToMonitors(const ServerContext& context) {
+  if (context.row->flags & (kAdmin | kSkipMonitor)) return;
+  context.server.monitoring->Show(*context.row, context.arguments, *context.session.client);
+}
+
+// Queued, or refused: then there is one error more.
+void NoteRefused(const ServerContext& context, uint64_t errors) {
+  if (context.row != nullptr && context.tally.errors != errors) context.timer->NoteRejected(*context.row);
+}
+
 }  // namespace
 
 bool MustWait(const ServerContext& context) {
@@ -158,14 +195,22 @@ bool MustWait(const ServerContext& context) {
 
 void RunCommand(ServerContext& context) {
   ++context.tally.commands;
-  if (!Admit(context)) return;
+  const uint64_t errors = context.tally.errors;
+  if (!Admit(context)) return NoteRefused(context, errors);
+  const CommandRow& row = *context.row;
   // Relaxed: see ClientRecord.
-  context.session.client->last_command.store(context.row->name.data(), std::memory_order_relaxed);
-  if (context.row->weigh != nullptr && context.server.workers != nullptr) {
-    if (const Weight weight = context.row->weigh(context); weight != Weight::kLight) return RunAside(context, weight);
-  }
-  context.wrote |= (context.row->flags & kWrite) != 0;
-  context.row->handler(context);
+  context.session.client->last_command.store(row.name.data(), std::memory_order_relaxed);
+  const Arguments arguments = context.arguments;
+  if (context.monitored) [[unlikely]]
+    ShowToMonitors(context);
+  CommandTimer& timer = *context.timer;
+  const bool alone = IsTimedAlone(context);
+  const uint64_t begin = alone ? timer.BeginAlone() : timer.last();
+  RunHandler(context);
+  // Not if it is a command within EXEC that replies later.
+  if (context.deferred && context.row == &row) return timer.EndLater(row, begin, context.deferred);
+  const uint64_t failed = context.tally.errors != errors ? 1 : 0;
+  alone ? timer.EndAlone(row, arguments, begin, failed) : timer.NoteShared(row, arguments, 1, failed);
 }
 
 }  // namespace bitsieve::server

@@ -14,8 +14,19 @@ std::string_view OwnName(const CommandRow& subcommand) { return subcommand.name.
 }  // namespace
 
 CommandTable::CommandTable(std::span<const std::span<const CommandRow>> families) {
-  for (const std::span<const CommandRow> family : families) {
-    for (const CommandRow& row : family) Insert(row);
+  for (const std::span<const CommandRow> family : families)
+    all_rows_.insert(all_rows_.end(), family.begin(), family.end());
+  const size_t containers = all_rows_.size();
+  for (size_t i = 0; i < containers; ++i) {
+    const std::span<const CommandRow> subcommands = all_rows_[i].subcommands;
+    all_rows_.insert(all_rows_.end(), subcommands.begin(), subcommands.end());
+  }
+  size_t at = containers;  // from here on nothing moves
+  for (size_t i = 0; i < containers; ++i) {
+    CommandRow& row = all_rows_[i];
+    row.subcommands = all_rows().subspan(at, row.subcommands.size());
+    at += row.subcommands.size();
+    Insert(row);
   }
   std::ranges::sort(rows_, {}, [](const CommandRow* row) { return row->name; });
 }

@@ -1,5 +1,6 @@
 // command_table.h: all commands by name. Lookup ignores case and allocates nothing: a name is at most 16 bytes, is read
-// into two lower-cased words, and those are found in an open-addressed table. Immutable once built: thread-safe.
+// into two lower-cased words, and those are found in an open-addressed table. Rows are copied, so that each,
+// subcommands included, has an index by which counters and sets of commands know it. Immutable once built: thread-safe.
 #pragma once
 
 #include <array>
@@ -18,6 +19,8 @@ class CommandTable {
  public:
   // Names differ.
   explicit CommandTable(std::span<const std::span<const CommandRow>> families);
+  CommandTable(const CommandTable&) = delete;
+  CommandTable& operator=(const CommandTable&) = delete;
 
   // Null if there is no command of this name. Containers are found, not their subcommands.
   const CommandRow* Find(std::string_view name) const {
@@ -32,7 +35,11 @@ class CommandTable {
   // Null if `container` has no such subcommand.
   static const CommandRow* FindSubcommand(const CommandRow& container, std::string_view name);
 
-  // By name.
+  // Of containers and subcommands, by index.
+  std::span<const CommandRow> all_rows() const { return all_rows_; }
+  // Of a row of this table.
+  size_t IndexOf(const CommandRow& row) const { return static_cast<size_t>(&row - all_rows_.data()); }
+  // Without subcommands, by name.
   const std::vector<const CommandRow*>& rows() const { return rows_; }
 
  private:
@@ -86,6 +93,7 @@ class CommandTable {
   }
   static_assert(kSlots == 256, "SlotOf gives 8 bits");
 
+  std::vector<CommandRow> all_rows_;  // each container, and its subcommands anywhere after it
   std::array<Slot, kSlots> slots_{};
   std::vector<const CommandRow*> rows_;
 };

@@ -7,9 +7,12 @@
 #include "commands/item_lookup.h"
 #include "commands/weigh.h"
 #include "core/filter/image_pressure.h"
+#include "server/dispatch/access.h"
 #include "server/dispatch/command_runner.h"
 #include "server/dispatch/command_table.h"
+#include "server/dispatch/command_timer.h"
 #include "server/dispatch/keyspace_events.h"
+#include "server/dispatch/monitoring.h"
 #include "server/dispatch/transaction.h"
 #include "server/namespace.h"
 
@@ -61,16 +64,20 @@ class NameMemo {
 };
 
 // What a batch counted is published however the batch ends.
-class PublishedTally {
+class PublishedCounts {
  public:
-  PublishedTally(Tally& tally, LoopStats& stats) : tally_(tally), stats_(stats) {}
-  PublishedTally(const PublishedTally&) = delete;
-  PublishedTally& operator=(const PublishedTally&) = delete;
-  ~PublishedTally() { Publish(tally_, stats_); }
+  PublishedCounts(Tally& tally, LoopStats& stats, CommandTimer& timer) : tally_(tally), stats_(stats), timer_(timer) {}
+  PublishedCounts(const PublishedCounts&) = delete;
+  PublishedCounts& operator=(const PublishedCounts&) = delete;
+  ~PublishedCounts() {
+    timer_.EndShared();
+    Publish(tally_, stats_);
+  }
 
  private:
   Tally& tally_;
   LoopStats& stats_;
+  CommandTimer& timer_;
 };
 
 // How long a connection has worked. Only commands that may be slow look at the clock.
@@ -93,18 +100,24 @@ class Turn {
 class Dispatcher::Impl {
  public:
   explicit Impl(const Environment& environment)
-      : environment_(environment), filters_(FiltersOf(environment)), memo_(*environment.keyspace) {}
+      : environment_(environment),
+        filters_(FiltersOf(environment)),
+        memo_(*environment.keyspace),
+        timer_(*environment.table, *environment.loop_stats, environment.monitoring) {}
 
   Outcome Execute(Session& session, const CommandBatch& batch, size_t first, protocol::ReplyWriter& reply) {
     reply.set_version(session.version);
     session.client->last_active_ms.store(environment_.clock->MonotonicMs(), std::memory_order_relaxed);
     ServerContext context(filters_, environment_, session, reply);
     context.bytes = batch.bytes;
-    const PublishedTally published(context.tally, *environment_.loop_stats);
+    context.timer = &timer_;
+    const PublishedCounts published(context.tally, *environment_.loop_stats, timer_);
+    timer_.Begin(*session.client);
     turn_ = {};
     size_t next = first;
     if (session.executing != nullptr) [[unlikely]] {
       LookAround(context);
+      if (session.abort != Session::Abort::kNone) return {};
       const size_t reply_begin = reply.size();
       ContinueExecution(context);
       if (session.replies != Session::Replies::kOn) Silence(context, session.replies, reply_begin);
@@ -112,9 +125,9 @@ class Dispatcher::Impl {
     }
     while (next < batch.size() && !Stops(context)) {
       LookAround(context);
+      if (session.abort != Session::Abort::kNone) break;
       const NameMemo::Window window(memo_);
-      const size_t end = session.in_multi || session.MaySendLittle() || context.loading ? PrepareNothing(batch, next)
-                                                                                        : Prepare(batch, next);
+      const size_t end = PreparesNothing(context) ? PrepareNothing(batch, next) : Prepare(batch, next);
       next = Run(context, batch, next, end);
     }
     session.has_written |= context.wrote || context.deferred_wrote;
@@ -132,7 +145,18 @@ class Dispatcher::Impl {
   void LookAround(ServerContext& context) const {
     context.loading = environment_.stats->Loading();
     context.in_trouble = environment_.durability != nullptr && environment_.durability->InTrouble();
+    if (environment_.monitoring != nullptr) {
+      context.timed_alone = environment_.monitoring->TimesEach();
+      context.monitored = environment_.monitoring->feed.Any();
+    }
     context.may_wait = environment_.clients->pause.MayBeActive() || core::ImagePressure::MayBeActive();
+    RenewAccess(context.session, environment_.users);
+    context.restricted = context.session.access.restricted();
+  }
+
+  static bool PreparesNothing(const ServerContext& context) {
+    const Session& session = context.session;
+    return session.in_multi || session.MaySendLittle() || context.loading || !session.access.authenticated;
   }
 
   // Finds out ahead what the commands of a window will need, up to the first whose effect others may depend on. Returns
@@ -164,7 +188,8 @@ class Dispatcher::Impl {
   }
 
   // Between MULTI and EXEC commands are queued, not run, and while the filters are loaded, or while a RESP2 connection
-  // is subscribed to something, most are refused: only their rows are needed, one at a time, since any may end that.
+  // is subscribed to something or a client is not authenticated, most are refused: only their rows are needed, one at a
+  // time, since any may end that.
   size_t PrepareNothing(const CommandBatch& batch, size_t first) {
     slots_[0] = {table_.Find(batch[first][0]), nullptr};
     return first + 1;
@@ -176,12 +201,15 @@ class Dispatcher::Impl {
     for (size_t i = first; i < end;) {
       const Slot& slot = slots_[i - first];
       if (slot.filter != nullptr && slot.row->items_handler != nullptr && !NeedsAdmission(context, *slot.row)) {
-        const size_t length = RunLength(i - first, end - first);
         context.arguments = batch[i];
         context.row = slot.row;
-        AnswerRun(context, slot, std::span(hashes_).subspan(i - first, length));
-        i += length;
-        continue;
+        size_t length = RunLength(i - first, end - first);
+        if (context.restricted) length = CountAllowed(context, batch, i, length);
+        if (length != 0) {
+          AnswerRun(context, slot, std::span(hashes_).subspan(i - first, length));
+          i += length;
+          continue;
+        }
       }
       context.arguments = batch[i];
       context.own_arguments = batch.Own(i);
@@ -235,8 +263,8 @@ class Dispatcher::Impl {
   }
 
   static bool NeedsAdmission(const ServerContext& context, const CommandRow& row) {
-    return context.may_wait || context.session.replies != Session::Replies::kOn ||
-           (context.in_trouble && (row.flags & kWrite));
+    return context.may_wait || context.timed_alone || context.monitored ||
+           context.session.replies != Session::Replies::kOn || (context.in_trouble && (row.flags & kWrite));
   }
 
   // How many slots from `begin` on ask the same of the same filter.
@@ -250,15 +278,18 @@ class Dispatcher::Impl {
   // MULTI and EXEC, and all is loaded; what may not be changed now goes another way.
   void AnswerRun(ServerContext& context, const Slot& slot, std::span<const core::KeyHash> hashes) {
     context.tally.commands += hashes.size();
+    const uint64_t errors = context.tally.errors;
     context.session.client->last_command.store(slot.row->name.data(), std::memory_order_relaxed);
     context.wrote |= (slot.row->flags & kWrite) != 0;
-    slot.row->items_handler(context, *slot.filter, hashes);
+    commands::RunItemsHandler(context, *slot.filter, hashes);
+    timer_.NoteShared(*slot.row, context.arguments, hashes.size(), context.tally.errors - errors);
   }
 
   const Environment environment_;
   const commands::Environment filters_;
   const CommandTable& table_ = *environment_.table;
   NameMemo memo_;
+  CommandTimer timer_;
   Turn turn_;
   // Of the window that runs now.
   std::array<Slot, kWindow> slots_;

@@ -18,6 +18,7 @@
 #include "commands/command.h"
 #include "core/base/clock.h"
 #include "protocol/reply_writer.h"
+#include "server/auth/access_log.h"
 #include "server/dispatch/durability.h"
 #include "server/dispatch/server_control.h"
 #include "server/dispatch/session.h"
@@ -58,6 +59,7 @@ class CommandTable;
 class Claims;
 class PubSub;
 class KeyspaceEvents;
+class Monitoring;
 
 class Dispatcher {
  public:
@@ -79,6 +81,9 @@ class Dispatcher {
     PubSub* pub_sub = nullptr;
     KeyspaceEvents* events = nullptr;  // null: none are published
     Workers* workers = nullptr;        // null: every command runs on its loop
+    Users* users = nullptr;            // null: every client may do everything
+    AccessLog* access_log = nullptr;   // of what users may not do; null: it is not kept
+    Monitoring* monitoring = nullptr;  // null: no command is watched
   };
 
   explicit Dispatcher(const Environment& environment);

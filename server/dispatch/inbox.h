@@ -24,6 +24,7 @@ struct Message {
   std::string channel;
   std::string payload;
   bool is_sharded = false;  // came by SPUBLISH
+  bool is_line = false;     // of MONITOR: the payload is all there is to it
 };
 
 class Inbox {
@@ -47,7 +48,7 @@ class Inbox {
 
   // Whether Wake() is to be called now.
   bool Put(Item item) noexcept {
-    std::deque<Item> dying;  // outside of the lock
+    std::unique_ptr<std::deque<Item>> dying;  // outside of the lock
     const core::LockGuard lock(mutex_);
     if (overflowed()) return false;
     const size_t bytes = bytes_.load(std::memory_order_relaxed) + item.bytes();
@@ -78,12 +79,12 @@ class Inbox {
       Item item;
       {
         const core::LockGuard lock(mutex_);
-        if (items_.empty()) {
+        if (overflowed() || items_->empty()) {
           woken_ = false;
           return true;
         }
-        item = std::move(items_.front());
-        items_.pop_front();
+        item = std::move(items_->front());
+        items_->pop_front();
         const size_t bytes = bytes_.load(std::memory_order_relaxed) - item.bytes();
         bytes_.store(bytes, std::memory_order_relaxed);
         woken_bytes_ = std::min(woken_bytes_, bytes);
@@ -101,7 +102,7 @@ class Inbox {
   // False if there is no memory for it.
   bool Append(Item item) BITSIEVE_REQUIRES(mutex_) {
     try {
-      items_.push_back(std::move(item));
+      items_->push_back(std::move(item));
     } catch (const std::bad_alloc&) {
       return false;
     }
@@ -111,7 +112,8 @@ class Inbox {
   const std::function<void()> wake_;
   const std::atomic<uint64_t>& limit_bytes_;
   core::Mutex mutex_;
-  std::deque<Item> items_ BITSIEVE_GUARDED_BY(mutex_);
+  // Null once it has overflowed: an empty deque allocates, so there is none to put in its place.
+  std::unique_ptr<std::deque<Item>> items_ BITSIEVE_GUARDED_BY(mutex_) = std::make_unique<std::deque<Item>>();
   bool woken_ BITSIEVE_GUARDED_BY(mutex_) = false;
   // What was there when it was last woken for its growth, or less.
   size_t woken_bytes_ BITSIEVE_GUARDED_BY(mutex_) = 0;

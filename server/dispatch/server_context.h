@@ -12,25 +12,32 @@
 namespace bitsieve::server {
 
 class CommandTable;
+class CommandTimer;
 
 struct ServerContext : CommandContext {
   ServerContext(const commands::Environment& of_filters, const Dispatcher::Environment& of_server, Session& of_client,
                 protocol::ReplyWriter& to_client)
-      : CommandContext(of_filters, to_client), server(of_server), session(of_client) {}
+      : CommandContext(of_filters, to_client), server(of_server), session(of_client) {
+    error_counts = &of_server.loop_stats->error_codes;
+  }
 
   const Dispatcher::Environment& server;
   Session& session;
-  DeferredReply deferred = {};  // set by a handler whose reply comes later
-  bool deferred_wrote = false;  // that reply reports a change: see Dispatcher::Outcome
-  size_t deferred_bytes = 0;    // that its command keeps until it has run
-  bool wrote = false;           // a command of kWrite ran
-  bool postponed = false;       // the command that was next has to wait: see Dispatcher::Outcome
-  bool yielded = false;         // stopped after too many bytes or too long a time, to give others their turn
+  CommandTimer* timer = nullptr;  // null on a worker
+  DeferredReply deferred = {};    // set by a handler whose reply comes later
+  bool deferred_wrote = false;    // that reply reports a change: see Dispatcher::Outcome
+  size_t deferred_bytes = 0;      // that its command keeps until it has run
+  bool wrote = false;             // a command of kWrite ran
+  bool postponed = false;         // the command that was next has to wait: see Dispatcher::Outcome
+  bool yielded = false;           // stopped after too many bytes or too long a time, to give others their turn
 
   // As it was when the current window of commands began.
   bool loading = false;
-  bool in_trouble = false;  // the disk refuses what would be logged
-  bool may_wait = false;    // some commands must not run now: MustWait() is called before each
+  bool in_trouble = false;   // the disk refuses what would be logged
+  bool timed_alone = false;  // every command is, even a quick one
+  bool monitored = false;    // MONITOR shows each command
+  bool may_wait = false;     // some commands must not run now: MustWait() is called before each
+  bool restricted = false;   // the client's user may not do everything: see access.h
 
   // Of the command that runs now.
   ArgumentBytes* bytes = nullptr;  // can keep the arguments' bytes alive; null: they live as long as the batch

@@ -57,11 +57,18 @@ class ServerControl {
   // Begins an orderly stop; returns at once. `save` false leaves the last snapshot as it is.
   virtual void Shutdown(bool save) = 0;
 
+  // The users' file (aclfile): all of it, or nothing. Each takes as long as the disk. The error says which file, and
+  // why.
+  virtual core::Status LoadUsers() = 0;
+  virtual core::Status SaveUsers() = 0;
+
   // The option table at run time. Name and value of each option whose name matches the glob.
   virtual std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view glob) const = 0;
   // Sets all pairs of name and value, or none; other changes come before all of them or after.
   virtual tl::expected<void, RefusedOption> SetOptions(
       std::span<const std::pair<std::string_view, std::string_view>> pairs) = 0;
+  // Writes what was set at run time into the configuration file; `done` is called once, from another thread.
+  virtual void RewriteConfiguration(std::function<void(core::Status)> done) = 0;
 };
 
 }  // namespace bitsieve::server

@@ -14,6 +14,7 @@
 
 #include "core/base/mutex.h"
 #include "protocol/reply_writer.h"
+#include "server/auth/users.h"
 #include "server/dispatch/claims.h"
 #include "server/dispatch/client_pause.h"
 #include "server/dispatch/subscriptions.h"
@@ -24,16 +25,18 @@ namespace bitsieve::server {
 // What CLIENT LIST shows of a connection. Thread-safe.
 class ClientRecord {
  public:
-  ClientRecord(uint64_t number, std::string peer, std::string local, int64_t now_ms)
+  ClientRecord(uint64_t number, std::string peer, std::string local, int64_t now_ms, bool peer_is_local = true)
       : id(number),
         address(std::move(peer)),
         local_address(std::move(local)),
+        is_local(peer_is_local),
         connected_ms(now_ms),
         last_active_ms(now_ms) {}
 
   const uint64_t id;
-  const std::string address;  // "127.0.0.1:53124"
+  const std::string address;  // "127.0.0.1:53124", or of a Unix socket "/run/bitsieve.sock:0"
   const std::string local_address;
+  const bool is_local;  // the client is on this machine: it came through loopback or the Unix socket
   // Of the monotonic clock: setting the system's clock closes no connection.
   const int64_t connected_ms;
   // Relaxed: each is reported on its own, and no other memory is read on the strength of it.
@@ -50,6 +53,7 @@ class ClientRecord {
                shard_channels.load(std::memory_order_relaxed) !=
            0;
   }
+  std::atomic<bool> monitors{false};  // MONITOR
   std::atomic<bool> no_evict{false};  // CLIENT NO-EVICT
   std::atomic<bool> no_touch{false};  // CLIENT NO-TOUCH
   std::atomic<bool> doomed{false};    // Close() was called: it is as good as gone
@@ -77,13 +81,16 @@ class ClientRecord {
   std::string name() const { return Read(&Names::client); }
   std::string library_name() const { return Read(&Names::library); }
   std::string library_version() const { return Read(&Names::library_version); }
+  std::string user() const { return Read(&Names::user); }
   void set_name(std::string_view text) { Write(&Names::client, text); }
   void set_library_name(std::string_view text) { Write(&Names::library, text); }
   void set_library_version(std::string_view text) { Write(&Names::library_version, text); }
+  void set_user(std::string_view name) { Write(&Names::user, name); }
 
  private:
   struct Names {
     std::string client, library, library_version;
+    std::string user{kDefaultUser};
   };
 
   std::string Read(std::string Names::*name) const {
@@ -181,8 +188,19 @@ struct Session {
     kNone,
     kReplies,  // they are longer than they may be
     kHttp,     // a browser was made to talk to the port
+    kUser,     // its user was removed
   };
   Abort abort = Abort::kNone;
+
+  // Who the client is. A snapshot, renewed when the users' generation is another.
+  struct Access {
+    UserPtr user;  // null: every client may do everything
+    uint64_t generation = 0;
+    bool authenticated = true;
+
+    bool restricted() const { return user != nullptr && (!authenticated || !user->unlimited()); }
+  };
+  Access access;
 
   // CLIENT REPLY: whether commands are replied to.
   enum class Replies : uint8_t { kOn, kOff, kSkipNext, kSkip };

@@ -1,6 +1,23 @@
 #include "server/dispatch/stats.h"
 
+#include <random>
+
 namespace bitsieve::server {
+
+std::string RandomHexId() {
+  constexpr size_t kDigits = 40;
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::random_device random;
+  std::string id;
+  while (id.size() < kDigits) id += kHex[random() % kHex.size()];
+  return id;
+}
+
+void ServerStats::SampleRates(int64_t monotonic_ms) {
+  rates.Sample(monotonic_ms, {.commands = Sum(&LoopStats::commands),
+                              .input_bytes = Sum(&LoopStats::input_bytes),
+                              .output_bytes = Sum(&LoopStats::output_bytes)});
+}
 
 uint64_t ServerStats::Sum(std::atomic<uint64_t> LoopStats::*counter) const {
   uint64_t sum = 0;

@@ -8,6 +8,7 @@ PubSub::Space SpaceOf(Subscriptions::Kind kind) {
 }
 
 void WriteMessage(protocol::ReplyWriter& reply, const Inbox::Item& item) {
+  if (item.message->is_line) return reply.SimpleString(item.message->payload);
   reply.PushHeader(item.pattern == nullptr ? 3 : 4);
   const std::string_view channel_verb = item.message->is_sharded ? "smessage" : "message";
   reply.BulkString(item.pattern == nullptr ? channel_verb : "pmessage");
@@ -24,6 +25,7 @@ Subscriptions::Subscriptions(PubSub& pub_sub, Wakeable* owner)
                                      pub_sub.inbox_limit_bytes)) {}
 
 Subscriptions::~Subscriptions() {
+  if (feed_ != nullptr) feed_->Remove(inbox_);
   for (const Kind kind : {Kind::kChannel, Kind::kPattern, Kind::kShardChannel}) {
     for (const std::string& name : SetOf(kind)) Leave(kind, name);
   }
@@ -66,6 +68,11 @@ void Subscriptions::Remove(Kind kind, std::string_view name) {
 std::vector<std::string> Subscriptions::Names(Kind kind) const {
   const Set& names = SetOf(kind);
   return {names.begin(), names.end()};
+}
+
+void Subscriptions::Monitor(MonitorFeed& feed) {
+  feed.Add(inbox_);
+  feed_ = &feed;
 }
 
 bool Subscriptions::WriteMessages(protocol::ReplyWriter& reply, size_t most_bytes) {

@@ -1,5 +1,6 @@
-// subscriptions.h: what one connection has subscribed to, and the inbox that the messages come into. It unsubscribes
-// from everything when it ends. Confined to its loop; other threads see only the inbox.
+// subscriptions.h: what one connection has subscribed to, every command (MONITOR) included, and the inbox that the
+// messages come into. It unsubscribes from everything when it ends. Confined to its loop; other threads see only the
+// inbox.
 #pragma once
 
 #include <array>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "protocol/reply_writer.h"
+#include "server/dispatch/monitor_feed.h"
 #include "server/dispatch/pub_sub.h"
 
 namespace bitsieve::server {
@@ -39,6 +41,9 @@ class Subscriptions {
   bool Add(Kind kind, std::string_view name);
   void Remove(Kind kind, std::string_view name);
   std::vector<std::string> Names(Kind kind) const;
+  // From now on the lines of MONITOR come into the inbox, too.
+  void Monitor(MonitorFeed& feed);
+  bool monitors() const { return feed_ != nullptr; }
 
   size_t channels() const { return SetOf(Kind::kChannel).size(); }
   size_t patterns() const { return SetOf(Kind::kPattern).size(); }
@@ -62,7 +67,8 @@ class Subscriptions {
 
   PubSub& pub_sub_;
   const std::shared_ptr<Inbox> inbox_;
-  std::array<Set, 3> names_;  // by kind
+  std::array<Set, 3> names_;     // by kind
+  MonitorFeed* feed_ = nullptr;  // null: it is no monitor
   size_t bytes_ = 0;
 };
 

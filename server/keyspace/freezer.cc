@@ -61,7 +61,7 @@ void Freezer::Build(const Job& job) {
   const auto began = std::chrono::steady_clock::now();
   // If nothing else holds it, it no longer has a name.
   const auto keep_going = [&] { return !stopping_.load(std::memory_order_relaxed) && closed.use_count() > 1; };
-  auto frozen = staging.Build(registry_.memory(), keep_going);
+  auto frozen = staging.Build(registry_.MemoryOf(job.name), keep_going);
   if (frozen && *frozen == nullptr) {
     if (!stopping_.load(std::memory_order_relaxed)) staging.Reopen("");
     return;
@@ -86,6 +86,7 @@ void Freezer::Build(const Job& job) {
 
 void Freezer::Publish(const std::string& name, const FilterPtr& closed, const FilterPtr& frozen) {
   std::string name_now = name;
+  frozen->TakeUseOf(*closed);
   // Renamed, or gone, if it is not there.
   if (!registry_.Replace(name, closed, frozen) && !registry_.ReplaceAnywhere(closed, frozen, &name_now)) return;
   if (frozen_) frozen_(name_now);

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "commands/keyspace.h"
 #include "core/base/result.h"
@@ -34,7 +35,7 @@ inline void Commit(const AnnouncementPtr& announcement) noexcept {
   if (announcement != nullptr) announcement->Commit();
 }
 
-enum class RenameOutcome { kRenamed, kNoSource, kTargetExists, kOutOfMemory };
+enum class RenameOutcome { kRenamed, kNoSource, kTargetExists, kOutOfMemory, kOtherQuota };
 
 // When an expiry may be set; those that are given must all hold. A name without an expiry is one that ends after any
 // other.
@@ -57,18 +58,38 @@ struct ExpiryStats {
   uint64_t expired = 0;         // names removed because their time had come
 };
 
+using commands::QuotaRefusal;
+
+// What there is of the names of a quota, and what there may be; 0: no limit.
+struct QuotaUse {
+  std::string pattern;
+  uint64_t filters = 0;
+  uint64_t most_filters = 0;
+  uint64_t bytes = 0;
+  uint64_t most_bytes = 0;
+  uint64_t refusals = 0;  // of names and of memory
+
+  // As it may be after the limits were lowered.
+  bool IsExceeded() const {
+    return (most_filters != 0 && filters > most_filters) || (most_bytes != 0 && bytes > most_bytes);
+  }
+};
+
 // What throws std::bad_alloc has changed nothing.
 class Keyspace : public commands::FilterKeyspace {
  public:
   virtual bool Remove(std::string_view name) = 0;
   // Atomic: no reader, a snapshot included, ever sees both names or neither. A filter under the target name is
   // replaced, unless `only_if_absent`. Renaming to itself is kRenamed if it exists (kTargetExists if `only_if_absent`).
-  // kOutOfMemory, and nothing renamed, if memory for the new name is refused. The expiry goes along.
+  // Otherwise nothing is renamed: kOutOfMemory if memory for the new name is refused, kOtherQuota if the names count
+  // for different quotas, or only one for any. The expiry goes along.
   virtual RenameOutcome Rename(std::string_view from, std::string_view to, bool only_if_absent) = 0;
   // Removes everything. Memory of what was removed is freed in the background if `background`.
   virtual void Flush(bool background) = 0;
 
   virtual uint64_t Size() const = 0;
+  // In the order of the configuration.
+  virtual std::vector<QuotaUse> QuotasInUse() const { return {}; }
   using Visitor = std::function<void(std::string_view name, const FilterPtr& filter)>;
   // Visits about `count` or more filters from `cursor` on (0: from the start) and returns the next cursor, 0 at the
   // end. What is there during a whole iteration is visited at least once. The visitor must not call the keyspace.

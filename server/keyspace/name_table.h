@@ -2,7 +2,7 @@
 // is one allocation, which ends with the name, and the table holds pointers to entries. Chains of entries hang from
 // buckets, as many as there are entries or more. When buckets double, the entries move to the new ones a few at each
 // insertion, so that none takes longer the more names there are; their hashes are worked out again.
-// Memory is taken from a budget. Thread-compatible.
+// Memory is taken from the budget of the name's quota. Thread-compatible.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 
 #include "commands/keyspace.h"
 #include "core/hash/key_hash.h"
+#include "server/keyspace/quotas.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {
@@ -28,15 +29,17 @@ struct Entry {
 
   std::string_view name() const { return {reinterpret_cast<const char*>(this + 1), name_bytes_}; }
   Entry* next() const { return next_; }  // in its bucket
+  Quotas::Number quota() const { return quota_; }
 
   // Gives the memory back.
   struct Deleter {
-    core::MemoryBudget* memory = nullptr;
+    Quotas* quotas = nullptr;
     void operator()(Entry* entry) const {
       const uint64_t bytes = BudgetBytes(entry->name_bytes_);
+      core::MemoryBudget& memory = quotas->MemoryOf(entry->quota());
       entry->~Entry();
       ::operator delete(entry);
-      memory->GiveBack(bytes);
+      memory.GiveBack(bytes);
     }
   };
 
@@ -45,9 +48,12 @@ struct Entry {
 
  private:
   friend class NameTable;
-  explicit Entry(size_t name_bytes) : name_bytes_(static_cast<uint32_t>(name_bytes)) {}
+  Entry(size_t name_bytes, Quotas::Number quota)
+      : name_bytes_(static_cast<uint32_t>(name_bytes)), quota_(quota & Quotas::kMost) {}
 
-  uint32_t name_bytes_;
+  uint32_t name_bytes_ : 21;
+  Quotas::Number quota_ : 11;
+  static_assert(kMaxNameBytes < 1 << 21 && Quotas::kMost == (1 << 11) - 1);
   Entry* next_ = nullptr;
 };
 
@@ -69,18 +75,20 @@ class NameTable {
       }
     }
   }
-  // Before the first entry: the budget that all of them were taken from, and the seed that all hashes are made with.
-  void Init(core::MemoryBudget& memory, uint64_t seed) {
-    deleter_.memory = &memory;
+  // Before the first entry: whose memory all of them were taken from, and the seed that all hashes are made with.
+  void Init(Quotas& quotas, uint64_t seed) {
+    deleter_.quotas = &quotas;
     seed_ = seed;
   }
 
   // Null if the budget refuses. May throw std::bad_alloc. A name has at most kMaxNameBytes.
-  static EntryPtr Make(std::string_view name, core::MemoryBudget& memory) {
-    core::MemoryReservation bytes = core::MemoryReservation::TryTake(memory, Entry::BudgetBytes(name.size()));
+  static EntryPtr Make(std::string_view name, Quotas& quotas) {
+    const Quotas::Number quota = quotas.NumberOf(name);
+    core::MemoryReservation bytes =
+        core::MemoryReservation::TryTake(quotas.MemoryOf(quota), Entry::BudgetBytes(name.size()));
     if (!bytes.held()) return nullptr;
     void* const room = ::operator new(sizeof(Entry) + name.size());
-    EntryPtr entry(new (room) Entry(name.size()), Entry::Deleter{&memory});
+    EntryPtr entry(new (room) Entry(name.size(), quota), Entry::Deleter{&quotas});
     bytes.Detach();
     std::memcpy(static_cast<char*>(room) + sizeof(Entry), name.data(), name.size());
     return entry;

@@ -25,8 +25,8 @@ bool Holds(uint32_t conditions, int64_t had_ms, int64_t asked_ms) {
 
 }  // namespace
 
-Registry::Registry(core::MemoryBudget& memory, const core::Clock& clock, const core::Clock& filter_clock)
-    : memory_(memory),
+Registry::Registry(Quotas& quotas, const core::Clock& clock, const core::Clock& filter_clock)
+    : quotas_(quotas),
       clock_(clock),
       filter_clock_(filter_clock),
       seed_(core::RandomSeed()),
@@ -37,7 +37,7 @@ Registry::Registry(core::MemoryBudget& memory, const core::Clock& clock, const c
       })) {
   for (Lock& lock : std::span(locks_.get(), kLocks)) {
     const core::LockGuard guard(lock.mutex);
-    for (Shard& shard : lock.shards) shard.names.Init(memory_, seed_);
+    for (Shard& shard : lock.shards) shard.names.Init(quotas_, seed_);
   }
 }
 
@@ -83,7 +83,7 @@ RenameOutcome Registry::Rename(std::string_view from, std::string_view to, bool 
 
 // Null if the budget refuses.
 EntryPtr Registry::MakeEntry(std::string_view name, const FilterPtr& filter, int64_t expires_ms) {
-  EntryPtr entry = NameTable::Make(name, memory_);
+  EntryPtr entry = NameTable::Make(name, quotas_);
   if (entry == nullptr) return nullptr;
   entry->filter = filter;
   entry->expires_ms = expires_ms;
@@ -103,7 +103,7 @@ FilterPtr Registry::DoInsertIfAbsent(std::string_view text, const FilterPtr& fil
     if (entry == nullptr) return nullptr;
     const AnnouncementPtr announcement = AnnounceNamed(lock.log, text, filter, expires_ms);
     entry->stamp = CountChange();
-    view.Add(name, std::move(entry));
+    if (!view.Add(name, std::move(entry))) return nullptr;
     Commit(announcement);
   }
   SweepIfExpiring(expires_ms);
@@ -125,7 +125,7 @@ bool Registry::DoPut(std::string_view text, const FilterPtr& filter, int64_t exp
     const AnnouncementPtr announcement = AnnounceNamed(lock.log, text, filter, expires_ms);
     if (found == nullptr) {
       entry->stamp = CountChange();
-      view.Add(name, std::move(entry));
+      if (!view.Add(name, std::move(entry))) return false;
     } else {
       view.SetExpiry(*found, expires_ms);
       found->filter.swap(entry->filter);  // what was there dies with the new entry, after the lock is gone
@@ -205,7 +205,7 @@ RenameOutcome Registry::DoRename(std::string_view from_text, std::string_view to
   const Name from = Hashed(from_text);
   const Name to = Hashed(to_text);
   // All made, and so all dead, outside of the locks.
-  EntryPtr moved = NameTable::Make(to_text, memory_);
+  EntryPtr moved = NameTable::Make(to_text, quotas_);
   ExpiredName due(*this), due_target(*this);
   EntryPtr left, replaced;
 
@@ -221,6 +221,8 @@ RenameOutcome Registry::DoRename(std::string_view from_text, std::string_view to
   if (there != nullptr && only_if_absent) return RenameOutcome::kTargetExists;
   if (from_text == to_text) return RenameOutcome::kRenamed;
   if (moved == nullptr) return RenameOutcome::kOutOfMemory;
+  // The filter keeps the budget that it was made with.
+  if (moved->quota() != moving->quota()) return RenameOutcome::kOtherQuota;
 
   source.Keep(*moving);
   if (there != nullptr) target.Keep(*there);
@@ -253,7 +255,7 @@ void Registry::Flush(bool background) {
     for (size_t i = 0; i < kShards; ++i) {
       Shard& shard = all.ShardOf(i);
       remains->shards[i].names.swap(shard.names);
-      shard.names.Init(memory_, seed_);
+      shard.names.Init(quotas_, seed_);
       remains->shards[i].visited = std::exchange(shard.visited, lock.epoch);
     }
     auto expiries = remains->expiries.begin();
@@ -262,6 +264,7 @@ void Registry::Flush(bool background) {
       each.expiries.TakeAll(*expiries++);
     }
     size_.store(0, std::memory_order_relaxed);
+    quotas_.RemoveAllNames();
     // A later flush finds nothing that is older than the collection.
     if (remains->shards.back().visited != lock.epoch) {
       const core::LockGuard handover(handover_);
@@ -404,7 +407,10 @@ ExpiryStats Registry::Expiries() const {
   return stats;
 }
 
-core::MemoryBudget& Registry::memory() { return memory_; }
+std::optional<QuotaRefusal> Registry::QuotaRefusalOf(std::string_view name) const {
+  const Quotas::Number number = quotas_.NumberOf(name);
+  return number == Quotas::kNone ? std::nullopt : quotas_.RefusalOf(number, Find(name) == nullptr);
+}
 
 void Registry::SetLog(KeyspaceLog* log) {
   const AllLocked all(*this);

@@ -10,7 +10,7 @@
 //         The moment begins an epoch. An entry that is changed or removed before its shard was visited is first kept
 //         for the collection (View::Keep) and marked with the epoch, as are entries made during the visit: the visit
 //         passes over those. Flush gives its collection what it took out of the shards not visited yet.
-// Memory: names and their bookkeeping are taken from the budget as well.
+// Memory: names and their bookkeeping are taken from the budget as well, that of their quota if they have one.
 // Expiry: an entry is a filter and when it ends. An entry that has ended is skipped by lookups and removed by the next
 //         change of its name; a thread of the registry looks for the others ten times a second, as long as any name
 //         has an expiry. It finds them through an index by time, a few under a lock at a time, so that the cost is in
@@ -39,6 +39,7 @@
 #include "server/keyspace/keyspace.h"
 #include "server/keyspace/keyspace_log.h"
 #include "server/keyspace/name_table.h"
+#include "server/keyspace/quotas.h"
 
 namespace bitsieve::server {
 
@@ -51,9 +52,9 @@ struct NamedFilter {
 
 class Registry final : public Keyspace {
  public:
-  // Names expire by `clock`; filters made for the registry age by `filter_clock`, which, as the budget, must outlive
+  // Names expire by `clock`; filters made for the registry age by `filter_clock`, which, as the quotas, must outlive
   // the registry and every filter it ever held.
-  Registry(core::MemoryBudget& memory, const core::Clock& clock, const core::Clock& filter_clock);
+  Registry(Quotas& quotas, const core::Clock& clock, const core::Clock& filter_clock);
   ~Registry() override;
 
   core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr& filter) override;
@@ -76,7 +77,11 @@ class Registry final : public Keyspace {
   int64_t WallMs() const override { return clock_.WallMs(); }
   NameState StateOf(std::string_view name) const override;
   bool IsUnchanged(std::string_view name, const NameState& state) const override;
-  core::MemoryBudget& memory() override;
+  core::MemoryBudget& memory() override { return quotas_.whole(); }
+  core::MemoryBudget& MemoryOf(std::string_view name) override { return quotas_.MemoryOf(name); }
+  std::optional<QuotaRefusal> QuotaRefusalOf(std::string_view name) const override;
+  std::vector<QuotaUse> QuotasInUse() const override { return quotas_.Use(); }
+  Quotas& quotas() { return quotas_; }
   const core::Clock& clock() const override { return filter_clock_; }
 
   // Called for each name that expired, once it is gone and all locks are free, by any thread. Set before there are
@@ -132,7 +137,7 @@ class Registry final : public Keyspace {
   // The log, without a lock: it is not called for once it is taken away. Null if there is none.
   KeyspaceLog* Log() const;
 
-  core::MemoryBudget& memory_;
+  Quotas& quotas_;
   const core::Clock& clock_;
   const core::Clock& filter_clock_;
   const uint64_t seed_;  // of the hash of names, so that no client can choose names that share a bucket

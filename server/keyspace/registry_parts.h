@@ -129,13 +129,17 @@ class Registry::View {
   NameTable& names() { return names_; }
   Entry* Find(const Name& name) const { return names_.Find(name.text, name.hash); }
 
-  // May throw std::bad_alloc, and has done nothing then; as may Keep, SetExpiry, MakeRoom, IndexAhead, TakeIfDue and
-  // Replace. The entry is of this name.
-  void Add(const Name& name, EntryPtr entry) {
+  // False, and nothing done, if the quota refuses. May throw std::bad_alloc, and has done nothing then; as may Keep,
+  // SetExpiry, MakeRoom, IndexAhead, TakeIfDue and Replace. The entry is of this name.
+  [[nodiscard]] bool Add(const Name& name, EntryPtr entry) {
     names_.MakeRoom();
+    if (!registry_.quotas_.TryAddName(entry->quota())) return false;
+    core::RollBack uncount([&] { registry_.quotas_.RemoveName(entry->quota()); });
     if (entry->expires_ms != 0) expiries_.Insert(ItemOf(*entry));
+    uncount.Dismiss();
     Insert(name, std::move(entry));
     registry_.size_.fetch_add(1, std::memory_order_relaxed);
+    return true;
   }
   // Called before an entry is changed, moved or taken out, and before that is logged: keeps the entry for a collection
   // that has not visited this shard yet.
@@ -147,6 +151,7 @@ class Registry::View {
   // An entry outlives its place in the table, so that it can die outside of the lock.
   EntryPtr Take(Entry& entry, uint64_t hash) noexcept {
     registry_.size_.fetch_sub(1, std::memory_order_relaxed);
+    registry_.quotas_.RemoveName(entry.quota());
     return MoveOut(entry, hash);
   }
   EntryPtr Take(Entry& entry) noexcept { return Take(entry, registry_.Hashed(entry.name()).hash); }

@@ -15,6 +15,9 @@ namespace bitsieve::server {
 // The error names the one that is not an address of this machine.
 tl::expected<std::vector<asio::ip::tcp::endpoint>, std::string> ParseBindList(std::string_view list, uint16_t port);
 
+// Whether a peer of this address is on this machine: 127.0.0.0/8, ::1, or the former mapped to IPv6.
+bool IsLoopback(const asio::ip::address& address);
+
 std::string AddressText(const asio::ip::tcp::endpoint& endpoint);
 
 }  // namespace bitsieve::server

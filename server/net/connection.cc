@@ -3,13 +3,15 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <new>
 #include <utility>
 
+#include "core/base/quote.h"
 #include "server/net/event_loop.h"
+#include "server/net/stranger_log.h"
+#include "server/net/tls_stream.h"
 
 namespace bitsieve::server {
 namespace {
@@ -23,18 +25,6 @@ constexpr uint64_t kFixedBytes = sizeof(Connection) + sizeof(ClientRecord) + 256
 constexpr uint64_t kMuchBytes = 64 * 1024;
 // A reply may take so much over what maxmemory-clients leaves: a chunk of a dump.
 constexpr uint64_t kReplyReserve = 17ULL << 20;
-// Attempts to talk HTTP are logged at most so often.
-constexpr int64_t kHttpLogIntervalMs = 60'000;
-
-void LogHttp(const ClientRecord& client, int64_t now_ms) {
-  static std::atomic<int64_t> next_ms{INT64_MIN};
-  int64_t next = next_ms.load(std::memory_order_relaxed);
-  if (now_ms < next || !next_ms.compare_exchange_strong(next, now_ms + kHttpLogIntervalMs)) return;
-  spdlog::warn(
-      "Possible SECURITY ATTACK: client id={} addr={} sent POST or Host:, as when a web page makes a browser talk to "
-      "this port; it is closed (further attempts are not logged for a minute)",
-      client.id, client.address);
-}
 // Closing a socket with unread bytes resets the connection, and replies on their way would be lost: up to this many
 // reads discard what a client sent after its last command.
 constexpr int kDiscards = 16;
@@ -47,7 +37,10 @@ constexpr size_t kWriteBytes = 1024 * 1024;
 }  // namespace
 
 Connection::Connection(Socket socket, ConnectionSlots::Slot slot, std::shared_ptr<ClientRecord> client, EventLoop& loop)
-    : socket_(std::move(socket)), slot_(std::move(slot)), loop_(loop), conversation_(std::move(client), loop.limits()) {
+    : socket_(std::move(socket)),
+      slot_(std::move(slot)),
+      loop_(loop),
+      conversation_(std::move(client), loop.limits(), loop.users()) {
   conversation_.set_wakeable(*this);
   Account();
 }
@@ -84,6 +77,7 @@ void Connection::Start() {
 
 void Connection::Drain() {
   draining_ = true;
+  if (socket_.tls() != nullptr) socket_.tls()->NoteReadable(false);  // perhaps it is, and the report is yet to come
   OnReadable();
 }
 
@@ -101,6 +95,10 @@ bool Connection::IdleSince(int64_t monotonic_ms) const {
 // ---- reading
 
 void Connection::OnReady(Reactor::Readiness readiness) {
+  if (TlsStream* const tls = socket_.tls(); tls != nullptr) {
+    if (readiness.readable) tls->NoteReadable(readiness.ended);
+    readiness.readable |= readiness.writable;  // what TLS receives may have to be answered first
+  }
   readable_ |= readiness.readable;
   writable_ |= readiness.writable;
   ended_ |= readiness.ended;
@@ -110,8 +108,10 @@ void Connection::OnReady(Reactor::Readiness readiness) {
 void Connection::UseReadiness() {
   if (closed_) return;
   if (writable_ && std::exchange(waiting_for_writable_, false)) Guarded([this] { OnWritable(); });
-  if (readable_ && std::exchange(waiting_for_readable_, false)) OnReadable();
+  if (readable_ && std::exchange(waiting_for_readable_, false)) IsHandshaking() ? PostLater() : OnReadable();
 }
+
+bool Connection::IsHandshaking() const { return socket_.tls() != nullptr && socket_.tls()->is_handshaking(); }
 
 void Connection::WaitReadable() {
   if (std::exchange(waiting_for_readable_, true)) return;
@@ -155,18 +155,21 @@ bool Connection::Receive(std::span<char>& input) {
   return true;
 }
 
-// What comes after the socket was emptied is reported, so a call that did not fill its room needs none after it. Not so
-// the end of the stream, if it was there already: it is received as well.
+// What comes after the socket was emptied is reported, so a call that has emptied it needs none after it. Not so the
+// end of the stream, if it was there already: it is received as well.
 Socket::Transfer Connection::ReceiveSome(std::span<char> room) {
   const Socket::Transfer received = socket_.Receive(room);
   ended_ = ended_ && !received.blocked();
-  readable_ = ended_ || received.bytes == room.size();
+  readable_ = ended_ || received.more;
   LoopStats::Add(loop_.stats().input_bytes, received.bytes);
   return received;
 }
 
 void Connection::OnNothingReceived(Socket::Transfer transfer) {
-  if (transfer.blocked() && !draining_) {
+  if (IsHandshaking() && !transfer.blocked()) {
+    AbortHandshake(transfer.error == 0 || socket_.tls()->failure().empty() ? "it left during the handshake"
+                                                                           : socket_.tls()->failure());
+  } else if (transfer.blocked() && !draining_) {
     WaitReadable();
   } else if (transfer.blocked() || transfer.error == 0) {
     // A client that closed its sending half may still read: pending replies are written before closing.
@@ -174,6 +177,19 @@ void Connection::OnNothingReceived(Socket::Transfer transfer) {
   } else {
     Close();
   }
+}
+
+void Connection::EnforceHandshakeTime(int64_t now_ms) {
+  const uint32_t limit_ms = loop_.settings().handshake_ms.load(std::memory_order_relaxed);
+  if (!IsHandshaking() || now_ms - client().connected_ms < limit_ms) return;
+  AbortHandshake("the handshake took more than " + std::to_string(limit_ms) + " ms");
+}
+
+void Connection::AbortHandshake(const std::string& reason) {
+  LoopStats::Add(loop_.stats().tls_handshakes_failed, 1);
+  LogFailedHandshake(client(), reason, loop_.clock().MonotonicMs());
+  DiscardReceived();  // the client is to get the alert
+  Close();
 }
 
 void Connection::Run(std::span<char> input) {
@@ -378,6 +394,10 @@ void Connection::EnforceOutputLimit() {
 void Connection::AbortReplies() {
   const Session::Abort why = conversation_.abort();
   if (why == Session::Abort::kHttp) LogHttp(client(), loop_.clock().MonotonicMs());
+  if (why == Session::Abort::kUser) {
+    spdlog::info("Closing client id={} addr={}: its user {} was removed", client().id, client().address,
+                 core::PrintableName(client().user()));
+  }
   if (why == Session::Abort::kReplies) {
     spdlog::warn(
         "Closing client id={} addr={}: a reply is larger than client-output-buffer-limit {} and "
@@ -398,7 +418,7 @@ void Connection::Account() {
   uint64_t deferred = 0;
   if (!closed_) {
     const size_t received = read_buffer_.kept().size();
-    bytes = kFixedBytes + read_buffer_.capacity();
+    bytes = kFixedBytes + (socket_.tls() == nullptr ? 0 : TlsStream::kBytes) + read_buffer_.capacity();
     note(memory.received, received);
     note(memory.received_free, read_buffer_.capacity() - received);
     deferred = conversation_.deferred_bytes();
@@ -447,12 +467,13 @@ void Connection::OnWritable() {
 void Connection::FinishIfWritten() {
   finishing_ = true;
   if (!write_buffer_.empty()) return;
+  if (socket_.tls() != nullptr) socket_.tls()->EndSending();
   DiscardReceived();
   Close();
 }
 
 void Connection::DiscardReceived() {
-  for (int i = 0; i < kDiscards && socket_.Receive(loop_.scratch()).bytes != 0; ++i) continue;
+  for (int i = 0; i < kDiscards && Socket::Receive(socket_.descriptor(), loop_.scratch()).bytes != 0; ++i) continue;
 }
 
 void Connection::Close() {

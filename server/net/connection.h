@@ -19,6 +19,9 @@
 // Messages that were published to the client (SUBSCRIBE) come between its replies, never within one. They stay in its
 // inbox as long as the socket does not take what was written before.
 //
+// With TLS (tls_stream.h) the first receiving makes the handshake. Its steps take processor time, so connections take
+// turns with them.
+//
 // Confined to its loop. Kept alive by its loop and by work that is under way for it.
 #pragma once
 
@@ -59,6 +62,8 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   // Called by the loop when the socket has changed, and after UseLater(): receives and sends if that is waited for.
   void OnReady(Reactor::Readiness readiness) override;
   void UseReadiness();
+  // Closes if the TLS handshake has taken too long.
+  void EnforceHandshakeTime(int64_t now_ms);
   // Whether the client has been idle since before `monotonic_ms` (it is not while it waits for a reply).
   bool IdleSince(int64_t monotonic_ms) const;
 
@@ -79,6 +84,8 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   // Receives into `room`, and notes whether more may be there.
   Socket::Transfer ReceiveSome(std::span<char> room);
   void OnNothingReceived(Socket::Transfer transfer);
+  bool IsHandshaking() const;
+  void AbortHandshake(const std::string& reason);
   // Runs windows from `input`, keeps what is left of it, and continues according to the last step.
   void Run(std::span<char> input);
   void Continue(Conversation::Step step);

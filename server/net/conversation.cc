@@ -3,6 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include "server/dispatch/access.h"
+
 namespace bitsieve::server {
 
 namespace {
@@ -10,6 +12,10 @@ namespace {
 constexpr size_t kLongReply = 256 * 1024;
 // A window ends with a command of this many arguments, which may then be taken over as they are (CommandBatch::Own).
 constexpr size_t kManyArguments = 1024;
+
+// For AUTH, HELLO, QUIT and RESET.
+constexpr protocol::RequestLimits kBeforeAuthentication{
+    .max_line_bytes = 16 * 1024, .max_arguments = 10, .max_argument_bytes = 16 * 1024, .max_request_bytes = 64 * 1024};
 
 }  // namespace
 
@@ -39,8 +45,11 @@ struct Conversation::WaitingCommands {
   }
 };
 
-Conversation::Conversation(std::shared_ptr<ClientRecord> client, const protocol::RequestLimits& limits)
-    : session_(std::move(client)), parser_(limits) {}
+Conversation::Conversation(std::shared_ptr<ClientRecord> client, const protocol::RequestLimits& limits,
+                           const Users* users)
+    : session_(std::move(client)), limits_(limits), parser_(limits) {
+  BeginAccess(session_, users);
+}
 
 Conversation::~Conversation() = default;
 
@@ -59,7 +68,10 @@ Conversation::Step Conversation::RunWindow(std::span<char> input, Dispatcher& di
   batch.bytes = bytes;
   size_t consumed = 0;
   ParseStatus status = ParseStatus::kNeedMore;
-  while (consumed < input.size() && batch.size() < Dispatcher::kWindow) {
+  // A client that may not do anything yet is bounded more closely, and each of its commands may change that.
+  const bool known = session_.access.authenticated;
+  parser_.set_limits(known ? limits_ : kBeforeAuthentication);
+  while (consumed < input.size() && batch.size() < (known ? Dispatcher::kWindow : 1)) {
     const auto result = parser_.Parse(input.subspan(consumed), batch.arguments);
     status = result.status;
     consumed += result.consumed;

@@ -32,7 +32,9 @@ class Conversation {
     bool wrote = false;      // a command may have changed something: see Dispatcher::Outcome
   };
 
-  Conversation(std::shared_ptr<ClientRecord> client, const protocol::RequestLimits& limits);
+  // `users` null: every client may do everything.
+  Conversation(std::shared_ptr<ClientRecord> client, const protocol::RequestLimits& limits,
+               const Users* users = nullptr);
   ~Conversation();
 
   // Runs up to Dispatcher::kWindow commands from `input` and appends their replies. `batch` is working memory that the
@@ -53,7 +55,10 @@ class Conversation {
     return session_.subscriptions != nullptr && session_.subscriptions->inbox().overflowed();
   }
   bool has_messages() const { return message_bytes() != 0; }
-  bool listens() const { return session_.subscriptions != nullptr && session_.subscriptions->count() != 0; }
+  bool listens() const {
+    const Subscriptions* const all = session_.subscriptions.get();
+    return all != nullptr && (all->count() != 0 || all->monitors());
+  }
   // The connection is closed: nothing is published to it any more.
   void EndSubscriptions() { session_.subscriptions.reset(); }
 
@@ -86,6 +91,7 @@ class Conversation {
   protocol::ReplyWriter Writer(std::string& reply) const;
 
   Session session_;
+  const protocol::RequestLimits& limits_;  // of clients that are authenticated
   protocol::RequestParser parser_;
   // Commands after a deferred reply, or postponed: copies, since the bytes they were read from are gone by then.
   std::unique_ptr<WaitingCommands> waiting_;

@@ -10,8 +10,10 @@
 
 #include "commands/workers.h"
 #include "core/base/change_meter.h"
+#include "core/base/out_of_memory.h"
 #include "core/base/roll_back.h"
 #include "core/base/thread_slice.h"
+#include "server/dispatch/monitoring.h"
 #include "server/namespace.h"
 #include "server/net/connection.h"
 
@@ -21,7 +23,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kOutOfMemoryPause{1};
 // How long connections take turns before requests of others are looked for.
 constexpr milliseconds kTurns{1};
 // Postponed commands are retried at this interval, and this many at once, however many there are.
@@ -32,6 +33,10 @@ constexpr size_t kReplyCapacity = 1024 * 1024;
 
 // Ids are unique within the process, over all loops, and never reused. Relaxed: only uniqueness matters.
 std::atomic<uint64_t> next_client_id{1};
+
+int64_t Nanoseconds(steady_clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+}
 
 }  // namespace
 
@@ -57,22 +62,29 @@ void EventLoop::Run() {
     try {
       Round();
     } catch (const std::bad_alloc&) {
-      std::this_thread::sleep_for(kOutOfMemoryPause);
+      std::this_thread::sleep_for(core::kOutOfMemoryPause);
     }
   }
 }
 
 void EventLoop::Round() {
-  reactor_.Round(Patience());
+  stats().rounds.Begin(Nanoseconds(reactor_.Wait(Patience())));
+  reactor_.Work();
   UseReadiness();
   TakeTurns();
-  if (retry_time_ <= steady_clock::now()) RetryPostponed();
-  if (drain_end_ <= steady_clock::now()) EndDrain();
+  Time now = steady_clock::now();
+  if (retry_time_ <= now) {
+    RetryPostponed();
+    now = steady_clock::now();
+  }
+  if (drain_end_ <= now) EndDrain();
   connections_.resize(open_);
+  const int64_t took_ns = stats().rounds.End(Nanoseconds(now));
+  if (commands_.monitoring != nullptr) commands_.monitoring->NoteRound(took_ns);
 }
 
 std::optional<milliseconds> EventLoop::Patience() const {
-  if (!unused_.empty() || !ready_.empty() || Done()) return milliseconds(0);
+  if (!unused_.empty() || !ready_.empty()) return milliseconds(0);
   const Time next = std::min(retry_time_, drain_end_);
   if (next == Time::max()) return std::nullopt;
   return std::chrono::ceil<milliseconds>(next - steady_clock::now());
@@ -91,8 +103,9 @@ void EventLoop::Serve(Accepted accepted) {
   if (draining_) return;
   auto record = std::make_shared<ClientRecord>(next_client_id.fetch_add(1, std::memory_order_relaxed),
                                                std::move(accepted.address), std::move(accepted.local_address),
-                                               clock().MonotonicMs());
+                                               clock().MonotonicMs(), accepted.is_local);
   LoopStats::Add(stats().connections_accepted, 1);
+  if (accepted.socket.tls() != nullptr) LoopStats::Add(stats().tls_connections_accepted, 1);
   spdlog::debug("Client id={} addr={} connected", record->id, record->address);
   auto connection = std::make_shared<Connection>(std::move(accepted.socket), std::move(accepted.slot), record, *this);
   record->close = connection->Closer();
@@ -169,13 +182,15 @@ void EventLoop::ForEachConnection(Visit&& visit) {
   }
 }
 
-void EventLoop::CloseIdle() {
+void EventLoop::CloseOverdue() {
   Post([this] {
     const int64_t timeout_s = settings_.timeout_s.load(std::memory_order_relaxed);
-    if (timeout_s == 0) return;
-    const int64_t oldest = clock().MonotonicMs() - timeout_s * 1000;
-    ForEachConnection([oldest](Connection& connection) {
-      if (connection.IdleSince(oldest)) connection.Abort("it was idle for longer than the timeout");
+    const int64_t now_ms = clock().MonotonicMs();
+    ForEachConnection([=](Connection& connection) {
+      connection.EnforceHandshakeTime(now_ms);
+      if (timeout_s != 0 && connection.IdleSince(now_ms - timeout_s * 1000)) {
+        connection.Abort("it was idle for longer than the timeout");
+      }
     });
   });
 }

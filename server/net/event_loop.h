@@ -1,8 +1,8 @@
 // event_loop.h: one thread that serves the connections it was given, each for life. It owns what they share: the
 // dispatcher, the scratch area that they receive into and the buffer that collects their replies.
 //
-// Start(), Adopt(), Post(), CloseIdle(), Drain() and Join() may be called from any thread; everything else is confined
-// to the loop's thread. Whatever Dispatcher::Environment and the settings point to outlives the loop.
+// Start(), Adopt(), Post(), CloseOverdue(), Drain() and Join() may be called from any thread; everything else is
+// confined to the loop's thread. Whatever Dispatcher::Environment and the settings point to outlives the loop.
 #pragma once
 
 #include <array>
@@ -35,6 +35,7 @@ struct Accepted {
   ConnectionSlots::Slot slot;
   std::string address;
   std::string local_address;
+  bool is_local;  // as of ClientRecord
 };
 
 class EventLoop : public std::enable_shared_from_this<EventLoop> {
@@ -49,8 +50,8 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   void Adopt(Accepted accepted);
   // Runs `work` on the loop's thread.
   void Post(std::function<void()> work) { reactor_.Post(std::move(work)); }
-  // Closes the connections that have been idle for longer than the settings allow.
-  void CloseIdle();
+  // Closes the connections that have been idle for longer than the settings allow, or are too slow with the handshake.
+  void CloseOverdue();
   // Answers and writes what clients have sent so far, closes them, and ends the thread; after `patience` it closes
   // those that are left at once.
   void Drain(std::chrono::milliseconds patience);
@@ -69,6 +70,7 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   void Postpone(const std::shared_ptr<Connection>& connection);
   const core::Clock& clock() const { return *commands_.clock; }
   ClientList& clients() { return *commands_.clients; }
+  const Users* users() const { return commands_.users; }
   Dispatcher& dispatcher() { return dispatcher_; }
   LoopStats& stats() { return *commands_.loop_stats; }
   const protocol::RequestLimits& limits() const { return limits_; }
@@ -120,8 +122,8 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   std::string reply_;
   std::unique_ptr<std::array<char, ReadBuffer::kScratchBytes>> scratch_;
   std::vector<std::shared_ptr<Connection>> connections_;
-  size_t open_ =
-      0;  // so many of them; those after them were closed in this round, which may still have reports for them
+  // So many of them. Those after them were closed in this round, which may still have reports for them.
+  size_t open_ = 0;
   std::deque<std::shared_ptr<Connection>> unused_;   // with readiness that was not used up
   std::deque<std::shared_ptr<Connection>> ready_;    // whose turn comes
   std::deque<std::weak_ptr<Connection>> postponed_;  // longest waiting first

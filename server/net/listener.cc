@@ -9,12 +9,17 @@
 #include <asio/ip/v6_only.hpp>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "core/base/out_of_memory.h"
 #include "server/net/address.h"
+#include "server/net/stranger_log.h"
+#include "server/net/tls_context.h"
+#include "server/net/tls_stream.h"
 
 namespace bitsieve::server {
 namespace {
@@ -23,10 +28,17 @@ using asio::ip::tcp;
 
 // How long accepting rests when the system refuses descriptors or memory.
 constexpr std::chrono::milliseconds kRest{100};
-constexpr std::chrono::milliseconds kOutOfMemoryPause{1};
 constexpr int kAtOnce = 64;     // connections accepted before timers and other doors have their turn
 constexpr int kBacklog = 4096;  // the system lowers it to what it allows
 constexpr std::string_view kTooMany = "-ERR max number of clients reached\r\n";
+constexpr std::string_view kProtected =
+    "-DENIED Bitsieve is running in protected mode, since no password is set for the default user. In this mode it "
+    "serves clients of its own machine alone (loopback and the Unix socket). To connect from elsewhere, do one of "
+    "these: "
+    "1) set a password: requirepass or requirepass-file in the configuration, BITSIEVE_REQUIREPASS in the environment, "
+    "or "
+    "CONFIG SET requirepass from the machine itself; 2) make users with ACL SETUSER, and switch the default user off; "
+    "3) only if every host that can reach the server is trusted, set protected-mode to no.\r\n";
 
 void SetOption(int socket, int level, int name, int value) {
   setsockopt(socket, level, name, &value, sizeof value);  // a refusal costs comfort, not correctness
@@ -42,6 +54,13 @@ void SetKeepalive(int socket, uint32_t seconds) {
   SetOption(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
+tcp::endpoint TcpEndpoint(const asio::generic::stream_protocol::endpoint& endpoint) {
+  tcp::endpoint same;
+  same.resize(endpoint.size());
+  std::memcpy(same.data(), endpoint.data(), endpoint.size());
+  return same;
+}
+
 tcp::endpoint LocalEndpoint(const Socket& socket) {
   tcp::endpoint local;
   auto size = static_cast<socklen_t>(local.capacity());
@@ -55,22 +74,21 @@ Listener::Listener(asio::io_context& context, std::span<const std::shared_ptr<Ev
                    const NetSettings& settings)
     : context_(context), loops_(loops), slots_(slots), settings_(settings) {}
 
-tl::expected<void, std::string> Listener::Open(std::string_view bind, uint16_t port) {
+tl::expected<uint16_t, std::string> Listener::Open(std::string_view bind, uint16_t port, Transport transport) {
   auto endpoints = ParseBindList(bind, port);
   if (!endpoints) return tl::unexpected(endpoints.error());
-  port_ = port;
   for (tcp::endpoint& endpoint : *endpoints) {
-    endpoint.port(port_);
-    if (const asio::error_code error = OpenDoor(endpoint)) {
+    endpoint.port(port);
+    if (const asio::error_code error = OpenDoor(endpoint, transport, port)) {
       return tl::unexpected("cannot listen on " + AddressText(endpoint) + ": " + error.message());
     }
   }
-  return {};
+  return port;
 }
 
-asio::error_code Listener::OpenDoor(const tcp::endpoint& endpoint) {
-  auto door = std::make_unique<Door>(context_);
-  tcp::acceptor& acceptor = door->acceptor;
+asio::error_code Listener::OpenDoor(const tcp::endpoint& endpoint, Transport transport, uint16_t& port) {
+  auto door = std::make_unique<Door>(context_, transport);
+  Acceptor& acceptor = door->acceptor;
   asio::error_code error;
   if (acceptor.open(endpoint.protocol(), error)) return error;
   if (acceptor.set_option(tcp::acceptor::reuse_address(true), error)) return error;
@@ -80,29 +98,54 @@ asio::error_code Listener::OpenDoor(const tcp::endpoint& endpoint) {
   if (acceptor.non_blocking(true, error)) return error;
   SetOption(acceptor.native_handle(), IPPROTO_TCP, TCP_NODELAY, 1);  // connections inherit it
   if (acceptor.listen(kBacklog, error)) return error;
-  const tcp::endpoint local = acceptor.local_endpoint(error);
+  const Endpoint local = acceptor.local_endpoint(error);
   if (error) return error;
-  port_ = local.port();
-  addresses_.push_back(AddressText(local));
+  port = TcpEndpoint(local).port();
+  door->name = AddressText(TcpEndpoint(local)) + (transport == Transport::kTls ? " (TLS)" : "");
+  addresses_.push_back(door->name);
   doors_.push_back(std::move(door));
   return {};
+}
+
+tl::expected<void, std::string> Listener::OpenUnixSocket(const std::string& path, std::optional<mode_t> permissions) {
+  auto door = std::make_unique<Door>(context_, Transport::kUnix);
+  Acceptor& acceptor = door->acceptor;
+  asio::error_code error;
+  acceptor.open(asio::generic::stream_protocol(AF_UNIX, 0), error);
+  if (!error) {
+    if (auto bound = door->file.Bind(acceptor.native_handle(), path, permissions); !bound) return bound;
+    acceptor.non_blocking(true, error);
+  }
+  if (!error) acceptor.listen(kBacklog, error);
+  if (error) return tl::unexpected("unixsocket " + path + ": " + error.message());
+  door->name = path;
+  addresses_.push_back(path);
+  doors_.push_back(std::move(door));
+  return {};
+}
+
+void Listener::SetTls(std::shared_ptr<const TlsContext> context) {
+  const core::LockGuard lock(mutex_);
+  tls_ = std::move(context);
 }
 
 void Listener::Start() {
   for (const auto& door : doors_) Accept(*door);
 }
 
+// The files of Unix sockets go with their doors.
 void Listener::Close() {
   for (const auto& door : doors_) {
     asio::error_code ignored;
     door->acceptor.close(ignored);
     door->retry.cancel();
   }
+  doors_.clear();
 }
 
 // Whatever happens: an acceptor that is no longer waited on stays closed.
 void Listener::Accept(Door& door) {
-  for (;; std::this_thread::sleep_for(kOutOfMemoryPause)) {
+  for (;; std::this_thread::sleep_for(core::kOutOfMemoryPause)) {
     try {
       return Wait(door);
     } catch (const std::bad_alloc&) {
@@ -119,7 +162,7 @@ void Listener::Wait(Door& door) {
 
 void Listener::AcceptSome(Door& door) {
   for (int i = 0; i < kAtOnce; ++i) {
-    tcp::endpoint remote;
+    Endpoint remote;
     auto size = static_cast<socklen_t>(remote.capacity());
     Socket socket(accept4(door.acceptor.native_handle(), remote.data(), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket.descriptor() < 0) {
@@ -130,45 +173,73 @@ void Listener::AcceptSome(Door& door) {
     }
     door.resting = false;
     remote.resize(size);
-    // What connections inherit changes with the setting. Those that wait may have come before.
-    const uint32_t keepalive_s = settings_.tcp_keepalive_s.load(std::memory_order_relaxed);
-    if (std::exchange(door.keepalive_s, keepalive_s) != keepalive_s) {
-      SetKeepalive(door.acceptor.native_handle(), keepalive_s);
-      door.all_inherit = false;
-    }
-    if (!door.all_inherit) SetKeepalive(socket.descriptor(), keepalive_s);
-    OnAccepted(std::move(socket), remote);
+    if (door.transport != Transport::kUnix) SetOptions(door, socket);
+    OnAccepted(door, std::move(socket), remote);
   }
   Accept(door);
 }
 
-void Listener::OnAccepted(Socket socket, const tcp::endpoint& remote) {
+// What connections inherit changes with the setting. Those that wait may have come before.
+void Listener::SetOptions(Door& door, const Socket& socket) {
+  const uint32_t keepalive_s = settings_.tcp_keepalive_s.load(std::memory_order_relaxed);
+  if (std::exchange(door.keepalive_s, keepalive_s) != keepalive_s) {
+    SetKeepalive(door.acceptor.native_handle(), keepalive_s);
+    door.all_inherit = false;
+  }
+  if (!door.all_inherit) SetKeepalive(socket.descriptor(), keepalive_s);
+}
+
+// Anyone who can reach the server may do everything.
+bool Listener::IsOpenToAll() const {
+  const Users* const users = loops_[0]->users();
+  return users != nullptr && users->default_is_open();
+}
+
+void Listener::OnAccepted(const Door& door, Socket socket, const Endpoint& remote) {
+  if (settings_.protected_mode.load(std::memory_order_relaxed) && !IsLocal(door, remote) && IsOpenToAll()) {
+    return Refuse(door, socket, kProtected);
+  }
   auto slot = slots_.TryTake(settings_.maxclients.load(std::memory_order_relaxed));
-  if (!slot) return Refuse(socket);
+  if (!slot) return Refuse(door, socket, kTooMany);
   try {
-    LetIn(std::move(socket), std::move(slot), remote);
+    LetIn(door, std::move(socket), std::move(slot), remote);
   } catch (const std::bad_alloc&) {
     spdlog::warn("A connection was closed: the server is out of memory for it");
   }
 }
 
-void Listener::LetIn(Socket socket, ConnectionSlots::Slot slot, const tcp::endpoint& remote) {
-  std::string address = AddressText(remote);
-  std::string local_address = AddressText(LocalEndpoint(socket));
+void Listener::LetIn(const Door& door, Socket socket, ConnectionSlots::Slot slot, const Endpoint& remote) {
+  Ends ends = EndsOf(door, socket, remote);
+  if (door.transport == Transport::kTls) {
+    const core::LockGuard lock(mutex_);
+    socket.Secure(TlsStream::OfServer(*tls_, socket.descriptor()));
+  }
   EventLoop& loop = *loops_[turn_];
   turn_ = (turn_ + 1) % loops_.size();
-  loop.Adopt({std::move(socket), std::move(slot), std::move(address), std::move(local_address)});
+  loop.Adopt({std::move(socket), std::move(slot), std::move(ends.peer), std::move(ends.own), ends.is_local});
 }
 
-void Listener::Refuse(const Socket& socket) {
+// A client of a Unix socket has no address: as in Redis, it is shown with the server's.
+Listener::Ends Listener::EndsOf(const Door& door, const Socket& socket, const Endpoint& remote) {
+  if (door.transport == Transport::kUnix) return {door.name + ":0", door.name + ":0", true};
+  return {AddressText(TcpEndpoint(remote)), AddressText(LocalEndpoint(socket)), IsLocal(door, remote)};
+}
+
+bool Listener::IsLocal(const Door& door, const Endpoint& remote) {
+  return door.transport == Transport::kUnix || IsLoopback(TcpEndpoint(remote).address());
+}
+
+// With TLS there is no way to say it before the handshake, which is not worth its time.
+void Listener::Refuse(const Door& door, const Socket& socket, std::string_view why) {
   LoopStats::Add(loops_[0]->stats().connections_rejected, 1);  // no other thread counts these
-  spdlog::debug("Refused a connection: maxclients {} reached", settings_.maxclients.load(std::memory_order_relaxed));
-  socket.Send(kTooMany);
+  const bool can_be_told = door.transport != Transport::kTls;
+  LogRefusal(door.name, why.substr(1, why.find_first_of(".\r") - 1), can_be_told);
+  if (can_be_told) socket.Send(why);
 }
 
 void Listener::Rest(Door& door, int error) {
   if (!std::exchange(door.resting, true)) {
-    spdlog::warn("Cannot accept connections on port {}: {}; trying again every {} ms", port_,
+    spdlog::warn("Cannot accept connections on {}: {}; trying again every {} ms", door.name,
                  std::system_category().message(error), kRest.count());
   }
   door.retry.expires_after(kRest);

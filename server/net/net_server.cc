@@ -1,19 +1,32 @@
 #include "server/net/net_server.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
+#include <asio/post.hpp>
+#include <atomic>
 #include <new>
+#include <utility>
+
+#include "core/base/out_of_memory.h"
+#include "server/net/tls_context.h"
 
 namespace bitsieve::server {
 namespace {
 
 constexpr uint32_t kMaxDefaultLoops = 8;
-// Idle connections are looked for so often: `timeout` is kept to within that.
+// Idle connections and slow handshakes are looked for so often: their limits are kept to within that.
 constexpr std::chrono::seconds kSweepInterval{1};
-constexpr std::chrono::milliseconds kOutOfMemoryPause{1};
 
 uint32_t LoopCount(uint32_t io_threads) {
   if (io_threads != 0) return io_threads;
   return std::clamp(std::thread::hardware_concurrency(), 1U, kMaxDefaultLoops);
+}
+
+void LogCertificate(const TlsContext& context) {
+  const auto level = context.HasExpired() ? spdlog::level::warn : spdlog::level::info;
+  spdlog::log(level, "The certificate of the TLS port{}: {}", context.HasExpired() ? " HAS EXPIRED" : "",
+              context.Certificate());
 }
 
 }  // namespace
@@ -31,7 +44,36 @@ NetServer::NetServer(uint32_t io_threads, Dispatcher::Environment commands, cons
 NetServer::~NetServer() { Stop(std::chrono::milliseconds(0)); }
 
 tl::expected<void, std::string> NetServer::Listen(std::string_view bind, uint16_t port) {
-  return listener_->Open(bind, port);
+  auto opened = listener_->Open(bind, port, Transport::kTcp);
+  if (!opened) return tl::unexpected(opened.error());
+  port_ = *opened;
+  return {};
+}
+
+tl::expected<void, std::string> NetServer::ListenByTls(std::string_view bind, uint16_t port,
+                                                       const TlsSettings& settings) {
+  auto context = TlsContext::ForServer(settings);
+  if (!context) return tl::unexpected(context.error());
+  auto opened = listener_->Open(bind, port, Transport::kTls);
+  if (!opened) return tl::unexpected(opened.error());
+  tls_port_ = *opened;
+  LogCertificate(**context);
+  listener_->SetTls(std::move(*context));
+  return {};
+}
+
+tl::expected<void, std::string> NetServer::ListenOnUnixSocket(const std::string& path,
+                                                              std::optional<mode_t> permissions) {
+  return listener_->OpenUnixSocket(path, permissions);
+}
+
+core::Status NetServer::ReloadTls(const TlsSettings& settings) {
+  if (tls_port_ == 0) return {};
+  auto context = TlsContext::ForServer(settings);
+  if (!context) return core::Fail(core::ErrorCode::kInvalidArgument, context.error());
+  LogCertificate(**context);
+  listener_->SetTls(std::move(*context));
+  return {};
 }
 
 void NetServer::Start() {
@@ -51,7 +93,7 @@ void NetServer::Accept() {
       return;
     } catch (const std::bad_alloc&) {
       sweeping = false;
-      std::this_thread::sleep_for(kOutOfMemoryPause);
+      std::this_thread::sleep_for(core::kOutOfMemoryPause);
     }
   }
 }
@@ -60,10 +102,22 @@ void NetServer::Sweep() {
   sweep_timer_.expires_after(kSweepInterval);
   sweep_timer_.async_wait([this](const asio::error_code& error) {
     if (error) return;
-    if (settings_.timeout_s.load(std::memory_order_relaxed) != 0) {
-      for (const auto& loop : loops_) loop->CloseIdle();
+    if (settings_.timeout_s.load(std::memory_order_relaxed) != 0 || tls_port_ != 0) {
+      for (const auto& loop : loops_) loop->CloseOverdue();
     }
     Sweep();
+  });
+}
+
+void NetServer::ProveAlive(std::function<void()> alive) {
+  asio::post(accepting_, [this, alive = std::move(alive)] {
+    const auto missing = std::make_shared<std::atomic<size_t>>(loops_.size());
+    for (const auto& loop : loops_) {
+      // Relaxed: that the last one comes last is all that counts.
+      loop->Post([missing, alive] {
+        if (missing->fetch_sub(1, std::memory_order_relaxed) == 1) alive();
+      });
+    }
   });
 }
 

@@ -3,26 +3,32 @@
 //
 //   socket -> Listener -> EventLoop (one for life) -> Connection (bytes) -> Conversation (commands) -> Dispatcher
 //
-// Not thread-safe: built, started and stopped by one thread. Everything given to it outlives it.
+// Built, started and stopped by one thread. Everything given to it outlives it.
 #pragma once
+
+#include <sys/types.h>
 
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "core/base/result.h"
 #include "protocol/request_parser.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/net/connection_slots.h"
 #include "server/net/event_loop.h"
 #include "server/net/listener.h"
 #include "server/net/net_settings.h"
+#include "server/net/tls_settings.h"
 
 namespace bitsieve::server {
 
@@ -35,15 +41,28 @@ class NetServer {
   // Stops without patience if it still runs.
   ~NetServer();
 
-  // Binds; clients may connect from now on, and are served from Start() on. The error names the address.
+  // These bind; clients may connect from now on, and are served from Start() on. The error names the address.
+  // Port 0 takes any free one.
   tl::expected<void, std::string> Listen(std::string_view bind, uint16_t port);
+  tl::expected<void, std::string> ListenByTls(std::string_view bind, uint16_t port, const TlsSettings& settings);
+  // `permissions` of the file; without them those that the umask leaves.
+  tl::expected<void, std::string> ListenOnUnixSocket(const std::string& path, std::optional<mode_t> permissions);
   void Start();
+  // Reads the certificates anew, for connections from now on; if that fails the old ones stay. Nothing is done without
+  // ListenByTls(). From any thread, after the calls above.
+  core::Status ReloadTls(const TlsSettings& settings);
   // Stops accepting, answers what was received, writes the replies, closes, joins the threads: within `patience`. The
   // log that replies wait for must keep running until this returns.
   void Stop(std::chrono::milliseconds patience);
 
+  // Calls `alive` when the thread that accepts and then every loop have run what was posted to them; on the thread of
+  // the last. Never, if one of them hangs. May be called from any thread between Start() and Stop().
+  void ProveAlive(std::function<void()> alive);
+
   size_t loops() const { return loops_.size(); }
-  uint16_t port() const { return listener_->port(); }
+  // Of Listen(), or else of ListenByTls(); 0 without both.
+  uint16_t port() const { return port_ != 0 ? port_ : tls_port_; }
+  uint16_t tls_port() const { return tls_port_; }
   const std::vector<std::string>& addresses() const { return listener_->addresses(); }
 
  private:
@@ -58,6 +77,8 @@ class NetServer {
   protocol::RequestLimits limits_;
   std::vector<std::shared_ptr<EventLoop>> loops_;
   std::unique_ptr<Listener> listener_;
+  uint16_t port_ = 0;
+  uint16_t tls_port_ = 0;
   bool running_ = false;
 };
 

@@ -52,19 +52,20 @@ void Reactor::Post(std::function<void()> work) {
   if (waiting_.exchange(false)) eventfd_write(wakeup_.get(), 1);
 }
 
-void Reactor::Round(std::optional<std::chrono::milliseconds> patience) {
-  if (next_event_ == event_count_) Wait(patience);
+void Reactor::Work() {
   Report();
   RunPosted();
 }
 
-void Reactor::Wait(std::optional<std::chrono::milliseconds> patience) {
+std::chrono::steady_clock::time_point Reactor::Wait(std::optional<std::chrono::milliseconds> patience) {
+  if (next_event_ != event_count_) return std::chrono::steady_clock::now();
   next_event_ = event_count_ = 0;
   waiting_.store(true);
   const int timeout = has_posted_.load() || !running_.empty() ? 0 : Milliseconds(patience);
   const int count = epoll_wait(epoll_.get(), events_.data(), static_cast<int>(events_.size()), timeout);
   waiting_.store(false);
   if (count > 0) event_count_ = static_cast<size_t>(count);  // otherwise the time is over, or a signal came
+  return std::chrono::steady_clock::now();
 }
 
 void Reactor::Report() {

@@ -2,7 +2,7 @@
 // threads hand over.
 //
 // A socket is registered once, for both directions, and reported when its state changes (edge-triggered). So a command
-// costs no system call besides receiving and sending; the price is that whoever watches a socket remembers that there
+// costs no system call besides receiving and sending; the price is that a watcher remembers that there
 // is more to read. docs/decisions/event_loop.md has the measurements.
 //
 // Post() may be called from any thread; everything else is confined to the loop's thread.
@@ -43,18 +43,19 @@ class Reactor {
   Reactor();
 
   // Reports the socket's state to `watcher`, now and whenever it changes, until the socket is closed; `watcher` lives
-  // until the Round() that follows. Throws std::bad_alloc if the system has no memory for it.
+  // until the round that follows. Throws std::bad_alloc if the system has no memory for it.
   void Watch(const Socket& socket, Watcher& watcher);
   // Runs `work` on the loop's thread, in the order of the calls. Throws std::bad_alloc.
   void Post(std::function<void()> work);
-  // Waits at most `patience`, without limit if there is none, reports what is ready, and runs what was posted. An
-  // exception ends the round, and the next one goes on after what threw it.
-  void Round(std::optional<std::chrono::milliseconds> patience);
+  // A round is both of these. Waits at most `patience`, without limit if there is none; returns when it was over.
+  std::chrono::steady_clock::time_point Wait(std::optional<std::chrono::milliseconds> patience);
+  // Reports what is ready, and runs what was posted. An exception ends the round, and the next one goes on after what
+  // threw it.
+  void Work();
 
  private:
   static constexpr size_t kEvents = 128;  // reported at once
 
-  void Wait(std::optional<std::chrono::milliseconds> patience);
   void Report();
   void RunPosted();
 

@@ -47,7 +47,7 @@ class Recoverer {
   core::Status ReplayLog();
   void AddFilters();
   void AddRecords();
-  core::Result<FilterPtr> LoadImage(const log::Image& image);
+  core::Result<FilterPtr> LoadImage(const log::Image& image, core::MemoryBudget& memory);
   core::Result<std::optional<uint64_t>> FindNewestSegment();
   core::Status ReadSegments();
   void NoteShortLog(LogScan& scan);

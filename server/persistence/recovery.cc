@@ -119,7 +119,7 @@ void Recoverer::LoadAll() {
   for (const ManifestPack& pack : manifest_.packs) {
     damage_.filters_listed += static_cast<uint64_t>(std::count(pack.live.begin(), pack.live.end(), true));
   }
-  LoadedFilters loaded = LoadFilters(directory_, manifest_, file_ids_, registry_.memory(), clock_,
+  LoadedFilters loaded = LoadFilters(directory_, manifest_, file_ids_, registry_.quotas(), clock_,
                                      {.expired_unix_ms = expired_unix_ms_, .threads = ThreadsOf(options_)});
   TakeFilters(std::move(loaded.filters));
   TakePacks(std::move(loaded.packs));
@@ -181,8 +181,8 @@ void Recoverer::NoteProblem(uint64_t file_id, const core::Error& error, std::opt
 
 core::Status Recoverer::ReplayLog() {
   content_changes_before_log_ = core::ChangeMeter::Total();
-  replay_.emplace(registry_.memory(), clock_, manifest_.log_position, manifest_.next_filter_id,
-                  [this](const log::Image& image) { return LoadImage(image); });
+  replay_.emplace(registry_.quotas(), clock_, manifest_.log_position, manifest_.next_filter_id,
+                  [this](const log::Image& image, core::MemoryBudget& memory) { return LoadImage(image, memory); });
   size_t count = filters_.size();
   for (const LoadedPack& pack : packs_) count += pack.records.size();
   replay_->ExpectFilters(count);
@@ -203,7 +203,9 @@ void Recoverer::AddFilters() {
     recovery_.saved.filters.emplace(filter.get(), SavedFilter{filter, filter->ChangeCount(), entry.file_id, entry.seal,
                                                               entry.sequence, entry.log_position});
     // Its names and ids were checked with the manifest.
-    (void)replay_->Add(entry.name, entry.filter_id, {filter, entry.sequence, entry.freezing}, entry.expires_unix_ms);
+    (void)replay_->Add(entry.name, entry.filter_id,
+                       {filter, &registry_.MemoryOf(entry.name), entry.sequence, entry.freezing},
+                       entry.expires_unix_ms);
   }
   filters_.clear();
 }
@@ -214,9 +216,10 @@ void Recoverer::AddRecords() {
     recovery_.report.bytes_read += listed.seal.bytes;
     for (size_t i = 0; i < packs_[pack].records.size(); ++i) {
       LoadedRecord& record = packs_[pack].records[i];
-      const core::Status status = replay_->Add(
-          record.name, record.filter_id, {std::move(record.filter), record.sequence, record.freezing, MarkOf(pack, i)},
-          record.expires_unix_ms);
+      const core::Status status = replay_->Add(record.name, record.filter_id,
+                                               {std::move(record.filter), &registry_.MemoryOf(record.name),
+                                                record.sequence, record.freezing, MarkOf(pack, i)},
+                                               record.expires_unix_ms);
       if (status) continue;
       const std::string path = directory_.FilterPath(listed.file_id);
       NoteProblem(listed.file_id,
@@ -230,12 +233,12 @@ void Recoverer::AddRecords() {
 }
 
 // A damaged one is forgotten for now, so that the rest of the log is verified as well.
-core::Result<FilterPtr> Recoverer::LoadImage(const log::Image& image) {
+core::Result<FilterPtr> Recoverer::LoadImage(const log::Image& image, core::MemoryBudget& memory) {
   const std::string path = directory_.FilterPath(image.file_id);
   first_free_id_ = std::max(first_free_id_, image.file_id + 1);
   const bool present = std::binary_search(file_ids_.begin(), file_ids_.end(), image.file_id);
   core::Result<std::unique_ptr<core::Filter>> filter =
-      present ? ReadFilterFile(disk_, path, image.seal, registry_.memory(), clock_, buffer_)
+      present ? ReadFilterFile(disk_, path, image.seal, memory, clock_, buffer_)
               : core::Fail(core::ErrorCode::kCorrupt, path + ": is missing, but the log refers to it");
   if (filter) {
     recovery_.report.bytes_read += image.seal.bytes;
@@ -307,6 +310,7 @@ core::Status Recoverer::Publish() {
     }
     const ReplayedFilter& replayed = replay_->filter(meaning.id);
     replayed.filter->Attach(nullptr, meaning.id, replayed.sequence);
+    registry_.quotas().Assign(*replayed.memory, name);
     if (registry_.InsertIfAbsent(name, replayed.filter, meaning.expires_ms) == nullptr) {
       return core::Fail(core::ErrorCode::kOutOfMemory,
                         directory_.path() + ": no memory is left for the names of its filters");

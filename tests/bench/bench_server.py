@@ -27,7 +27,30 @@ def encode(*arguments):
     return b"".join(parts)
 
 
-class Server:
+class Door:
+    """A way to a server process. Subclasses have name, process, load_arguments (of redis-benchmark) and connect()."""
+
+    def cpu_ns(self):
+        """CPU time of all threads so far."""
+        tasks = Path(f"/proc/{self.process.pid}/task")
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks.iterdir())
+
+    @functools.cached_property
+    def connecting_ns(self):
+        """CPU time of opening and closing all connections of a load."""
+        return statistics.median(self.connect_and_close() for _ in range(9))
+
+    def connect_and_close(self):
+        before = self.cpu_ns()
+        connections = [self.connect() for _ in range(CONNECTIONS)]
+        time.sleep(0.02)
+        for connection in connections:
+            connection.close()
+        time.sleep(0.02)
+        return self.cpu_ns() - before
+
+
+class Server(Door):
     """A server process on a free port of loopback."""
 
     def __init__(self, name, make_command, pinned=True):
@@ -63,24 +86,12 @@ class Server:
             sys.exit(f"bench: {self.name} answers {' '.join(arguments)[:80]} with {reply.strip()}")
         return reply
 
-    def cpu_ns(self):
-        """CPU time of all threads so far."""
-        tasks = Path(f"/proc/{self.process.pid}/task")
-        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks.iterdir())
+    @property
+    def load_arguments(self):
+        return ["-p", str(self.port)]
 
-    @functools.cached_property
-    def connecting_ns(self):
-        """CPU time of opening and closing all connections of a load."""
-        return statistics.median(self.connect_and_close() for _ in range(9))
-
-    def connect_and_close(self):
-        before = self.cpu_ns()
-        connections = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(CONNECTIONS)]
-        time.sleep(0.02)
-        for connection in connections:
-            connection.close()
-        time.sleep(0.02)
-        return self.cpu_ns() - before
+    def connect(self):
+        return socket.create_connection(("127.0.0.1", self.port))
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
@@ -121,7 +132,7 @@ def free_port():
 
 def load(server, command, commands, pipeline, keys, pinned):
     pin = ["taskset", "-c", LOAD_CORE] if pinned else []
-    benchmark = ["redis-benchmark", "-p", str(server.port), "-c", str(CONNECTIONS), "-n", str(commands)]
+    benchmark = ["redis-benchmark", *server.load_arguments, "-c", str(CONNECTIONS), "-n", str(commands)]
     benchmark += ["-P", str(pipeline), "-r", str(keys), "-q", "--csv", *command]
     result = subprocess.run(pin + benchmark, capture_output=True, text=True, check=False)
     if result.returncode != 0 or "rror" in result.stdout:

@@ -95,7 +95,7 @@ struct Spans {
   }
 };
 
-// Takes changes as a log does, in memory. Nobody reads them. Thread-safe.
+// Takes changes as a log does, in memory; they are not read. Thread-safe.
 class DiscardedLog final : public core::ChangeListener {
  public:
   bool Reserve(size_t) noexcept override { return true; }
@@ -115,14 +115,14 @@ class DiscardedLog final : public core::ChangeListener {
   std::string records_ BITSIEVE_GUARDED_BY(lock_);
 };
 
-// A filter that notes how long its lock is held by additions. They are passed on to another one, whose own lock nobody
-// else takes.
+// A filter that notes how long its lock is held by additions. They are passed on to another filter, whose own lock no
+// other thread takes.
 class WatchedFilter final : public core::Filter {
  public:
   WatchedFilter(std::unique_ptr<core::Filter> filter, core::MemoryBudget& memory)
       : Filter(filter->params(), memory), filter_(std::move(filter)) {}
 
-  // Only while nobody adds.
+  // Not while a thread adds.
   Spans held() const {
     const core::LockGuard lock(writers());
     return held_;
@@ -136,8 +136,10 @@ class WatchedFilter final : public core::Filter {
   core::FilterInfo Info() const override { return filter_->Info(); }
   uint64_t size_bytes() const override { return filter_->size_bytes(); }
   std::optional<double> EstimatedErrorRate() const override { return filter_->EstimatedErrorRate(); }
+  std::optional<core::FilterUse> Use() const override { return filter_->Use(); }
 
  protected:
+  core::UseCounters* use_counters() override { return nullptr; }
   void PrefetchLines(const KeyHash& hash) const override { filter_->Prefetch(hash); }
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<core::AddOutcome> outcomes) noexcept
       BITSIEVE_REQUIRES(writers()) override {

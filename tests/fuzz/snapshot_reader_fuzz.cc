@@ -113,7 +113,8 @@ void TryStart(MemoryDisk& disk) {
   for (int start = 0; start < 2; ++start) {
     core::FilterClock filter_clock;
     core::MemoryBudget memory(kBudgetBytes);
-    Registry registry(memory, core::SystemClock(), filter_clock);
+    Quotas quotas(memory);
+    Registry registry(quotas, core::SystemClock(), filter_clock);
     auto directory = DataDirectory::Open(disk, "/d");
     Require(directory.has_value());
     const auto recovery = Recover(

@@ -8,9 +8,12 @@ from harness import wait_until
 REDIS_CLI = "redis-cli"  # of either engine
 
 
+NEVER_FAILED_MS = 60_000  # a node timeout that no busy machine reaches; tests that kill nodes set a shorter one
+
+
 class Node(Engine):
     def __init__(self, **options):
-        super().__init__(**{"cluster_enabled": "yes", "cluster_node_timeout": 2000, **options})
+        super().__init__(**{"cluster_enabled": "yes", "cluster_node_timeout": NEVER_FAILED_MS, **options})
 
     def state(self):
         return dict(line.split(":", 1) for line in self.raw("CLUSTER", "INFO").splitlines())
@@ -59,6 +62,14 @@ class Cluster:
         if done.returncode != 0:
             raise AssertionError(f"redis-cli --cluster {command}: {done.stdout}{done.stderr}")
         return done.stdout
+
+    def set_node_timeout(self, milliseconds):
+        """How long a node may be silent before its replica takes its place."""
+        for node in self.nodes:
+            node.options["cluster_node_timeout"] = milliseconds  # when it is started again
+            if node.alive():
+                with node.client() as client:
+                    client.config_set("cluster-node-timeout", milliseconds)
 
     def alive(self):
         return [node for node in self.nodes if node.alive()]

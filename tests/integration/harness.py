@@ -20,6 +20,8 @@ import unittest
 import redis
 from redis.utils import HIREDIS_AVAILABLE
 
+# Each BITSIEVE_ variable is an option to the program under test: the test's own are not for it.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("BITSIEVE_")}
 PATIENCE = float(os.environ.get("BITSIEVE_TEST_PATIENCE", "1"))
 START_SECONDS = 30 * PATIENCE
 STOP_SECONDS = 30 * PATIENCE
@@ -42,6 +44,12 @@ def check_parser():
     if wanted not in (None, used):
         sys.exit(f"REDIS_PY_PARSER={wanted}, but redis-py would parse by {used}: "
                  "apt-get install python3-hiredis, or set PYTHONPATH to tests/integration/without_hiredis")
+
+
+def lasting_info(connection, key):
+    """BF.INFO FULL as it comes, without what is counted since the filter was made or loaded."""
+    info = connection.command("BF.INFO", key, "FULL")
+    return re.sub(rb"\+(?:Hits|Misses|Adds|Last use)\r\n(?::\d+|\$-1|_)\r\n", b"", info)
 
 
 def wait_until(condition, seconds, what):
@@ -87,7 +95,7 @@ class Server:
             command += ["--" + name.replace("_", "-"), str(value)]
         self.log_start = os.path.getsize(self.log_path) if os.path.exists(self.log_path) else 0
         # Each BITSIEVE_ variable is an option to the server: the caller's and ours are not for it.
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("BITSIEVE_")}
+        environment = dict(ENVIRONMENT)
         environment.update(self.variables)
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
@@ -155,7 +163,8 @@ class Server:
     def _answers_ping(self):
         self.check_alive()
         with contextlib.suppress(OSError, EOFError), self.connect() as connection:
-            return connection.ask(b"PING\r\n") == b"+PONG\r\n"
+            reply = connection.ask(b"PING\r\n")
+            return reply == b"+PONG\r\n" or (reply.startswith(b"-NOAUTH") and "Ready after" in self.log())
 
     # ---- talking to it
 

@@ -2,9 +2,10 @@
 
 import itertools
 import math
+import time
 
 import redis
-from harness import ServerTest, encode, main
+from harness import PATIENCE, ServerTest, encode, main, wait_until
 
 NOT_FOUND = b"-ERR not found\r\n"
 EXISTS = b"-ERR item exists\r\n"
@@ -233,10 +234,10 @@ class Insert(ServerTest):
 class Info(ServerTest):
     LABELS = [b"Capacity", b"Size", b"Number of filters", b"Number of items inserted", b"Expansion rate", b"Type",
               b"Error rate", b"Estimated error rate", b"Fill ratio", b"Hash functions", b"Bits per item", b"Seed",
-              b"Tightening ratio", b"Hash"]
+              b"Tightening ratio", b"Hits", b"Misses", b"Adds", b"Last use", b"Hash"]
 
     def test_fields_come_in_order(self):
-        for version, heads in ((2, (b"*10\r\n", b"*28\r\n")), (3, (b"%5\r\n", b"%14\r\n"))):
+        for version, heads in ((2, (b"*10\r\n", b"*36\r\n")), (3, (b"%5\r\n", b"%18\r\n"))):
             connection = self.connect(version)
             connection.command("BF.RESERVE", "k", "0.01", "1000")
             for words, head, count in ((), heads[0], 5), (("FULL",), heads[1], len(self.LABELS)):
@@ -256,6 +257,59 @@ class Info(ServerTest):
                              b"%%1\r\n+%s\r\n:%d\r\n" % (label, value))
         self.assertRegex(self.connect().command("BF.INFO", "k", "SIZE"), rb"^\*1\r\n:\d+\r\n$")
         self.assertEqual(self.connect().command("BF.INFO", "k", "FOO"), error("Invalid information value"))
+
+    def use(self, key):
+        info = self.info(key)
+        return [info[label] for label in (b"Hits", b"Misses", b"Adds")]
+
+    def test_use_is_counted_by_every_type(self):
+        client = self.client()
+        types = {"blocked": (), "classic": (), "counting": (), "cuckoo": (), "fingerprint": (), "ribbon": (),
+                 "window": ("WINDOW", "1000"), "redisbloom": (), "rediscuckoo": ()}
+        for name, options in types.items():
+            with self.subTest(name):
+                if name == "rediscuckoo":
+                    client.execute_command("CF.RESERVE", name, 1000)
+                else:
+                    client.execute_command("BF.RESERVE", name, "1e-8", 1000, "TYPE", name, *options)
+                family = "CF" if name == "rediscuckoo" else "BF"
+                self.assertEqual(self.use(name), [0, 0, 0])
+                self.assertIsNone(self.info(name)[b"Last use"])
+                pipeline = client.pipeline(transaction=False)
+                for i in range(100):
+                    pipeline.execute_command(f"{family}.ADD", name, i)
+                pipeline.execute_command(f"{family}.MEXISTS", name, *range(50, 300))
+                for i in range(70):
+                    pipeline.execute_command(f"{family}.EXISTS", name, i + 60)
+                pipeline.execute()
+                hits, misses, adds = self.use(name)
+                self.assertEqual((hits + misses, adds), (250 + 70, 100))
+                # 3% of the lookups of an absent item: 8 of 230 are expected.
+                self.assertAlmostEqual(hits, 50 + 40, delta=40 if name == "rediscuckoo" else 0)
+                self.assertLess(abs(self.info(name)[b"Last use"] - time.time()), 5)
+                self.assertLess(client.object("idletime", name), 5)
+
+    def test_use_is_counted_through_growth_and_beside_the_loop(self):
+        client = self.client()
+        client.execute_command("BF.ADD", "grows", "first")
+        self.assertEqual(self.use("grows"), [None] * 3)  # a list of one
+        client.execute_command("BF.RESERVE", "many", "1e-9", 100)
+        for begin in range(0, 100_000, 20_000):
+            client.execute_command("BF.MADD", "many", *range(begin, begin + 20_000))
+        client.execute_command("BF.MEXISTS", "many", *range(100_000, 200_000))
+        self.assertEqual(self.use("many"), [0, 100_000, 100_000])
+        client.execute_command("BF.EXISTSIN", "1", "many")
+        self.assertEqual(self.use("many"), [1, 100_000, 100_000])
+
+    def test_a_frozen_filter_keeps_the_counts(self):
+        client = self.client()
+        client.execute_command("BF.RESERVE", "k", "1e-9", 100, "TYPE", "ribbon")
+        client.execute_command("BF.MADD", "k", *range(100))
+        client.execute_command("BF.EXISTS", "k", 1)
+        client.execute_command("BF.FREEZE", "k")
+        wait_until(lambda: self.info("k")[b"State"] == b"frozen", 10 * PATIENCE, "k is frozen")
+        client.execute_command("BF.EXISTS", "k", 2)
+        self.assertEqual(self.use("k"), [2, 0, 100])
 
     def test_nonscaling_has_no_expansion_rate(self):
         self.connect().command("BF.RESERVE", "k", "0.01", "1000", "NONSCALING")

@@ -146,6 +146,7 @@ class ClusterPage(EngineTest):
 
     def kill_a_master_under(self, command, code):
         """The client, started before, adds to all filters once more before it ends."""
+        self.cluster.set_node_timeout(2000)
         wait_until(self.cluster.is_whole, 60 * PATIENCE, "the cluster is whole")
         with subprocess.Popen([*command, with_values(code)], cwd=NODE, stdout=subprocess.PIPE, text=True) as client:
             stop = threading.Timer(120 * PATIENCE, client.kill)

@@ -5,7 +5,7 @@ import hashlib
 import struct
 
 import redis
-from harness import OwnServerTest, main, option, scandump, server_only
+from harness import OwnServerTest, lasting_info, main, option, scandump, server_only
 
 ONE_ITEM_HEADER = bytes.fromhex(
     "010000000000000001000000050000000200000008000000000000004000000000000000"
@@ -91,12 +91,12 @@ class RedisBloomBytes(OwnServerTest):
         old = struct.pack("<QII", 0, 1, 0) + struct.pack("<QQQddIIB", 128, 0, 0, 0.01, 9.585058377367439, 7, 106, 10)
         load(self.client, "old", [(1, old), (129, bytes(128))])
         self.client.execute_command("BF.MADD", "old", *range(50))
-        old_before = pieces_of(self.client, "old"), self.client.execute_command("BF.INFO", "old", "FULL")
+        old_before = pieces_of(self.client, "old"), lasting_info(self.server.connect(), "old")
         self.client.execute_command("SAVE")
         self.server.restart()
         client = self.server.client()
         self.assertEqual((pieces_of(client, "bf"), client.execute_command("BF.DEBUG", "bf")), before)
-        self.assertEqual((pieces_of(client, "old"), client.execute_command("BF.INFO", "old", "FULL")), old_before)
+        self.assertEqual((pieces_of(client, "old"), lasting_info(self.server.connect(), "old")), old_before)
         client.execute_command("BF.MADD", "old", *range(500))
         self.assertEqual(client.execute_command("BF.MEXISTS", "old", *range(500)), [1] * 500)
 

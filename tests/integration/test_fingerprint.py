@@ -2,7 +2,7 @@
 
 import threading
 
-from harness import OwnServerTest, ServerTest, main, option
+from harness import OwnServerTest, ServerTest, lasting_info, main, option
 
 OK = b"+OK\r\n"
 
@@ -72,11 +72,11 @@ class Restart(OwnServerTest):
         client.config_set(option("default-type"), "fingerprint")
         client.bf().add("small", "a")
         answers = client.bf().mexists("k", *range(30000))
-        info = server.connect().command("BF.INFO", "k", "FULL")
+        info = lasting_info(server.connect(), "k")
         self.assertTrue(client.save())
         server.kill()
         client = server.start().client()
-        self.assertEqual(server.connect().command("BF.INFO", "k", "FULL"), info)
+        self.assertEqual(lasting_info(server.connect(), "k"), info)
         self.assertEqual(client.bf().mexists("k", *range(30000)), answers)
         self.assertTrue(all(answers[:10000]))
         self.assertLess(sum(answers[10000:]), 20 + 4 * 5)

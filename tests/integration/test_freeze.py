@@ -3,7 +3,7 @@
 import threading
 
 import redis
-from harness import OwnServerTest, PATIENCE, ServerTest, main, server_only, wait_until
+from harness import OwnServerTest, PATIENCE, ServerTest, lasting_info, main, server_only, wait_until
 
 OK = b"+OK\r\n"
 REFUSED = "the filter is frozen: a ribbon filter takes no items after BF.FREEZE"
@@ -130,10 +130,10 @@ class Restart(OwnServerTest):
         client.execute_command("BF.FREEZE", "frozen")
         wait_until_frozen(client, "frozen")
         self.assertTrue(client.save())
-        infos = [server.connect().command("BF.INFO", name, "FULL") for name in ("staging", "frozen")]
+        infos = [lasting_info(server.connect(), name) for name in ("staging", "frozen")]
         server.kill()
         client = server.start().client()
-        self.assertEqual([server.connect().command("BF.INFO", name, "FULL") for name in ("staging", "frozen")], infos)
+        self.assertEqual([lasting_info(server.connect(), name) for name in ("staging", "frozen")], infos)
         for name in ("staging", "frozen"):
             self.assertTrue(all(client.bf().mexists(name, *range(5000))))
         self.assertEqual(client.bf().madd("staging", 4999, 5000), [0, 1])

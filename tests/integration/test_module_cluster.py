@@ -132,13 +132,12 @@ class ClusterTest(EngineTest):
             if not keys:
                 continue
             digests = master.digests(keys)
-            replicas = self.cluster.replicas_of(master)
-            self.assertTrue(replicas)
-            for replica in replicas:
+            for replica in wait_until(lambda of=master: self.cluster.replicas_of(of), SECONDS, "it has a replica"):
                 self.client(replica).execute_command("READONLY")
                 wait_until(lambda each=replica: each.digests(keys) == digests, SECONDS, "they are equal")
 
     def test_kill_of_a_master(self):
+        self.cluster.set_node_timeout(2000)
         writers = self.write(ADDS)
         self.wait_for(writers, 0.3)
         killed = self.owner(writers[0].key)

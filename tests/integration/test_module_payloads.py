@@ -11,8 +11,9 @@ import time
 
 import redis
 
-from engine import EngineTest, main
-from module_filters import make_filters
+from engine import SYNC_SECONDS, EngineTest, main
+from harness import wait_until
+from module_filters import is_frozen, make_filters
 from rdb_payload import fields, payload
 from redisbloom_fixtures import Master, check, dumps, expected
 
@@ -29,7 +30,9 @@ class PayloadsTest(EngineTest):
     def test_what_is_taken_apart_is_put_together(self):
         engine = self.make_engine()
         client = self.client(engine)
-        for name in make_filters(client):
+        names = make_filters(client)
+        wait_until(lambda: is_frozen(client, "frozen"), SYNC_SECONDS, "the filter is frozen, and so is its copy")
+        for name in names:
             version, content = fields(client.dump(name))
             self.assertEqual(version, 256)
             client.restore("copy", 0, payload(type_name(client.type(name)), version, content), replace=True)

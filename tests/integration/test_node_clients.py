@@ -31,20 +31,22 @@ def install_clients():
 setUpModule = install_clients
 
 
-class NodeClients(ServerTest):
-    def run_script(self, name):
-        environment = {**os.environ, "PORT": str(self.server.port)}
-        done = subprocess.run(["node", "--test-reporter=tap", name], cwd=NODE, env=environment, capture_output=True,
-                              text=True, timeout=60 * PATIENCE)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertRegex(done.stdout, r"# pass [1-9]")
-        self.assertIn("# fail 0", done.stdout)
+def run_node(case, name, **variables):
+    """Runs a script of tests against the server of the test case."""
+    environment = {**os.environ, "PORT": str(case.server.port), **variables}
+    done = subprocess.run(["node", "--test-reporter=tap", name], cwd=NODE, env=environment, capture_output=True,
+                          text=True, timeout=120 * PATIENCE)
+    case.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+    case.assertRegex(done.stdout, r"# pass [1-9]")
+    case.assertIn("# fail 0", done.stdout)
 
+
+class NodeClients(ServerTest):
     def test_redis(self):
-        self.run_script("node_redis_test.js")
+        run_node(self, "node_redis_test.js")
 
     def test_ioredis(self):
-        self.run_script("ioredis_test.js")
+        run_node(self, "ioredis_test.js")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import random
 import threading
 import time
 
-from harness import PATIENCE, REPLY_SECONDS, OwnServerTest, encode, main, wait_until
+from harness import PATIENCE, REPLY_SECONDS, OwnServerTest, encode, lasting_info, main, wait_until
 
 KINDS = ("classic", "blocked", "counting", "cuckoo")
 
@@ -29,8 +29,8 @@ def fill(server, filters=6):
 
 def description(server):
     """All that BF.INFO and BF.CARD report, to compare before and after."""
-    client = server.client()
-    return {name: client.execute_command("BF.INFO", name, "FULL") for name in client.keys()}
+    connection = server.connect()
+    return {name: lasting_info(connection, name) for name in server.client().keys()}
 
 
 def flipped(data, at, bit):

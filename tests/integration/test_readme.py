@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-from harness import PATIENCE, OwnServerTest, main, wait_until
+from harness import ENVIRONMENT, PATIENCE, OwnServerTest, main, wait_until
 from test_node_clients import NODE, install_clients
 
 README = (pathlib.Path(__file__).parents[2] / "README.md").read_text()
@@ -36,11 +36,13 @@ class Readme(OwnServerTest):
         self.server.options["port"] = self.server.port  # also after a restart
 
     def here(self, code):
-        return code.replace(PORT, str(self.server.port))
+        return code.replace(PORT, str(self.server.port)).replace("./build/release/bitsieve", self.server.program)
 
     def run_code(self, command, code, **options):
+        # Each BITSIEVE_ variable is an option to the programs: the test's own are not for them.
+        environment = dict(ENVIRONMENT)
         done = subprocess.run([*command, self.here(code)], capture_output=True, text=True, timeout=120 * PATIENCE,
-                              **options)
+                              env=environment, **options)
         self.assertEqual(done.returncode, 0, code + done.stdout + done.stderr)
         return done.stdout
 
@@ -74,12 +76,12 @@ class Readme(OwnServerTest):
         self.assertEqual(expected, ["true", "true"])
 
     def dictionary(self):
-        code = block_with("sh", "--pipe")
+        code = block_with("sh", "load words")
         load, ask, kill, after = self.split(code)
         self.assertIn("BF.RESERVE words 0.01 110000\n", load)
         # With a seed, so that the absent word is no false positive by chance.
         load = load.replace("BF.RESERVE words 0.01 110000", "BF.RESERVE words 0.01 110000 SEED 1")
-        self.assertIn("errors: 0", self.run_code(["bash", "-eo", "pipefail", "-c"], load))
+        self.assertIn(" 0 refused", self.run_code(["bash", "-eo", "pipefail", "-c"], load))
         words = set(pathlib.Path(WORDS).read_text().splitlines())
         card = self.server.client().execute_command("BF.CARD", "words")
         self.assertLess(0.98 * len(words), card)
@@ -103,20 +105,29 @@ class Readme(OwnServerTest):
         return ["\n".join(part) + "\n" for part in parts]
 
     def test_the_load_changes_no_line(self):
-        code = block_with("sh", "--pipe")
+        code = block_with("sh", "load words")
         load, *_ = self.split(code)
         self.assertIn(WORDS, load)
         path = pathlib.Path(self.server.home) / "lines"
         path.write_text("".join(line + "\n" for line in AWKWARD))
-        self.assertIn(f"errors: 0, replies: {len(AWKWARD)}",
+        self.assertIn(f"{len(AWKWARD)} items read",
                       self.run_code(["bash", "-eo", "pipefail", "-c"], load.replace(WORDS, str(path))))
         client = self.server.client()
         self.assertEqual(client.execute_command("BF.MEXISTS", "words", *AWKWARD), [1] * len(AWKWARD))
         self.assertEqual(client.execute_command("BF.CARD", "words"), len(AWKWARD))
 
+    def test_the_configuration_has_valid_options(self):
+        path = pathlib.Path(self.server.home) / "bitsieve.json"
+        path.write_text(block_with("json", "requirepass-file"))
+        done = subprocess.run([self.server.program, "serve", "--config", path, "--print-config"], capture_output=True,
+                              text=True, timeout=20 * PATIENCE, env={})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"tls-port: from {path}", done.stderr)
+
     def test_every_block_is_run_or_needs_no_server(self):
         run = [block_with("", "BF.RESERVE crawled"), block_with("", f"127.0.0.1:{PORT}> "),
-               block_with("python", "import redis"), block_with("js", "from 'redis'"), block_with("sh", "--pipe")]
+               block_with("python", "import redis"), block_with("js", "from 'redis'"), block_with("sh", "load words"),
+               block_with("json", "requirepass-file")]
         (start,) = [block for _, block in BLOCKS if block not in run]
         self.assertEqual([line.split()[0] for line in start.splitlines()], ["./scripts/serve", "./scripts/test"])
         for script in ("serve", "test"):

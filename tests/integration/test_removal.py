@@ -3,7 +3,7 @@
 import threading
 
 import redis
-from harness import OwnServerTest, ServerTest, main, option
+from harness import OwnServerTest, ServerTest, lasting_info, main, option
 
 OK = b"+OK\r\n"
 NOT_FOUND = b"-ERR not found\r\n"
@@ -121,10 +121,10 @@ class Restart(OwnServerTest):
         self.assertTrue(client.save())
         client.execute_command("BF.DEL", "k", 0)  # a removal alone is a change that the next snapshot must have
         self.assertTrue(client.save())
-        info = server.connect().command("BF.INFO", "k", "FULL")
+        info = lasting_info(server.connect(), "k")
         server.kill()
         client = server.start().client()
-        self.assertEqual(server.connect().command("BF.INFO", "k", "FULL"), info)
+        self.assertEqual(lasting_info(server.connect(), "k"), info)
         self.assertEqual([client.execute_command("BF.COUNT", "k", item) for item in (0, 1, 150)], [1, 2, 1])
         self.assertEqual(client.execute_command("BF.MDEL", "k", *range(100)), [1] * 100)
         self.assertEqual(client.execute_command("BF.MDEL", "k", *range(1, 100)), [1] * 99)

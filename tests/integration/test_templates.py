@@ -5,7 +5,7 @@ import os
 import subprocess
 import tempfile
 
-from harness import OwnServerTest, binary, main
+from harness import ENVIRONMENT, OwnServerTest, binary, main
 
 
 class Templates(OwnServerTest):
@@ -18,7 +18,7 @@ class Templates(OwnServerTest):
 
     def serve(self, *arguments):
         """Of a server that does not start, or only prints."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("BITSIEVE_")}
+        environment = dict(ENVIRONMENT)
         return subprocess.run([binary(), "serve", *arguments], capture_output=True, text=True, timeout=60,
                               env=environment)
 
@@ -70,7 +70,7 @@ class Templates(OwnServerTest):
         path = self.write({"templates": [{"capacity": 5}]})
         ran = self.serve("--config", path)
         self.assertEqual(ran.returncode, 2)
-        self.assertIn(f"{path}: templates[0] has no pattern", ran.stderr)
+        self.assertIn(f"{path}:1: templates[0] has no pattern", ran.stderr)
 
     def test_the_printed_configuration_has_them(self):
         templates = [{"pattern": "a:*", "type": "classic", "error-rate": 0.001, "capacity": 7, "hash": "sip"}]

@@ -31,8 +31,28 @@ Sizes are bytes, or `64kb`, `100mb`, `2gb` (powers of 1024), or `64k`, `100m`, `
 them; in a file such a size is a string.
 
 Options marked *at run time* can be changed with `CONFIG SET name value [name value ...]`: all of them, or none if one
-is refused; values are checked together, so their order does not matter. A change lasts until the server stops.
-`CONFIG GET pattern` returns the values in use. Both also take RedisBloom's names of options, where the table gives one.
+is refused; values are checked together, so their order does not matter. A change lasts until the server stops, or for
+good after `CONFIG REWRITE`. `CONFIG GET pattern` returns the values in use. Both also take RedisBloom's names of
+options, where the table gives one. Passwords are shown as `***` there and by `--print-config`; a file with these stars
+is refused, so that they are not taken for the password.
+
+## Changing a running server
+
+`bitsieve check-config bitsieve.json` reads a configuration as `serve` would, with the same flags and variables, and
+reports every problem with its line; then whether the directories and files that it names can be used. Nothing is made
+or changed. It ends with status 0 and the values that are not defaults, or with 1.
+
+**SIGHUP** (`systemctl reload`, `kill -HUP`) opens the log file anew and reads the configuration again: file,
+environment and flags together. What changed since they were last read is applied, and each change is logged with both
+values; for an option that is not marked *at run time*, the log says that it waits for a restart. The templates are
+replaced, too. If anything is invalid, every problem is logged and nothing changes. What `CONFIG SET` changed stays as
+it was set, unless the configuration was changed for that very option: so a signal that rotates logs undoes nothing.
+
+**`CONFIG REWRITE`** writes what `CONFIG SET` changed into the file. Values are replaced where they are and added at the
+end, so comments, order and layout stay; what was not set at run time is left alone, also if it comes from a variable or
+a flag. If a variable or a flag would win over what was written at the next start, the log says so. The new file takes
+the place of the old one by a rename, with its owner and mode: the server needs the right to create a file in that
+directory. An invalid file is refused and left as it is; so is a server that was started without one.
 
 ## Templates
 

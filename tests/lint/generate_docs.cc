@@ -2,7 +2,6 @@
 //   bitsieve_docs ROOT            writes them
 //   bitsieve_docs --check ROOT    exit status 1 if one differs from what would be written
 
-#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -10,6 +9,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "config/loader.h"
 #include "core/filter/filter_type.h"
@@ -19,7 +20,7 @@ namespace bitsieve::lint {
 namespace {
 
 struct GeneratedFile {
-  std::string_view path;
+  std::string path;
   std::string content;
 };
 
@@ -28,12 +29,20 @@ std::string ReadFile(const std::filesystem::path& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-std::array<GeneratedFile, 5> GeneratedFiles(const std::filesystem::path& root) {
-  constexpr std::string_view kFilters = "docs/filters/README.md";
-  return {GeneratedFile{"config/bitsieve.example.json", config::ToJson(config::Options{})},
-          GeneratedFile{"docs/configuration.md", ConfigurationPage()},
-          GeneratedFile{"docs/commands.md", CommandsPage()}, GeneratedFile{"docs/metrics.md", MetricsPage()},
-          GeneratedFile{kFilters, FiltersPage(ReadFile(root / kFilters))}};
+std::vector<GeneratedFile> GeneratedFiles(const std::filesystem::path& root) {
+  constexpr const char* kFilters = "docs/filters/README.md";
+  std::vector<GeneratedFile> files = {{"config/bitsieve.example.json", config::ToJson(config::Options{})},
+                                      {"docs/configuration.md", ConfigurationPage()},
+                                      {"docs/commands.md", CommandsPage()},
+                                      {"docs/metrics.md", MetricsPage()},
+                                      {kFilters, FiltersPage(ReadFile(root / kFilters))}};
+  ReadmePictures pictures = PicturesOf(ReadFile(root / "README.md"));
+  files.push_back({"docs/pictures/memory.svg", std::move(pictures.memory)});
+  files.push_back({"docs/pictures/speed.svg", std::move(pictures.speed)});
+  for (FilterPlot& plot : FilterPlots()) {
+    files.push_back({"docs/filters/plots/" + plot.type + ".svg", std::move(plot.svg)});
+  }
+  return files;
 }
 
 bool IsCurrent(const std::filesystem::path& path, const std::string& content) { return ReadFile(path) == content; }
@@ -53,6 +62,12 @@ int Check(const std::filesystem::path& root) {
     const std::string page = "docs/filters/" + std::string(type->name) + ".md";
     if (std::filesystem::exists(root / page)) continue;
     std::cerr << page << " is missing: each filter type has a page\n";
+    status = 1;
+  }
+  for (const FilterPlot& plot : FilterPlots()) {
+    const std::string page = "docs/filters/" + plot.type + ".md";
+    if (ReadFile(root / page).find("](plots/" + plot.type + ".svg)") != std::string::npos) continue;
+    std::cerr << page << " does not show its plot\n";
     status = 1;
   }
   for (const GeneratedFile& file : GeneratedFiles(root)) {

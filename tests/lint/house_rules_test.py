@@ -87,6 +87,15 @@ class Version(unittest.TestCase):
         self.assertEqual([line.split(":")[0] for line in found], ["b", "c"])
 
 
+class LogLines(unittest.TestCase):
+    def test_lines_that_the_page_does_not_have_are_found(self):
+        code = ('spdlog::info("fine");\nspdlog::warn("{}: {}", a, b);\n'
+                'spdlog::error(\n    "The disk "\n    "is {}", why);\n')
+        self.assertEqual(list(rules.log_line_complaints("a.cc", code, "`The disk is …`")), [])
+        found = list(rules.log_line_complaints("a.cc", code, "The disk was"))
+        self.assertEqual(found, [f'a.cc:3: {rules.TROUBLE_PAGE} does not have the line "The disk is {{}}"'])
+
+
 class Headers(unittest.TestCase):
     def test_a_header_that_needs_another_is_found(self):
         flags = ["-std=c++20", "-I.", "-I/"]

@@ -1,6 +1,9 @@
+#include <string>
 #include <string_view>
+#include <variant>
 
 #include "server/commands/metric_table.h"
+#include "server/http/metrics_report.h"
 #include "tests/lint/pages.h"
 
 namespace bitsieve::lint {
@@ -11,14 +14,31 @@ using server::MetricType;
 using server::MetricUnit;
 
 constexpr std::string_view kIntroduction =
-    R"(<!-- Written by scripts/docs from server/commands/metric_table.cc. -->
+    R"(<!-- Written by scripts/docs from server/commands/metric_table.cc and server/http/metrics_report.cc. -->
 # Metrics
 
-Each is a field of `INFO`, in the section under whose heading it stands; fields that Redis has too have its names. The
-section *bf* visits every filter, and is shown only by `INFO bf`, `INFO modules` and `INFO everything`.
+Two views of the same figures: fields of `INFO`, and metrics for Prometheus at `/metrics` of the admin port
+([dashboard](dashboard.md#metrics)).
 
-A counter only grows; `CONFIG RESETSTAT` sets those of the section *Stats* to 0, except for `evicted_clients`. A gauge
-may go up and down. Info is text, or the value of another field in another form.
+Each row below is a field of `INFO`, in the section under whose heading it stands; fields that Redis has too have its
+names. The section *bf* visits every filter, and is shown only by `INFO bf`, `INFO modules` and `INFO everything`;
+*Commandstats* and *Latencystats* are shown by their names, `INFO all` and `INFO everything`. A name that ends in `*`
+stands for many fields.
+
+A counter only grows; `CONFIG RESETSTAT` sets those of *Stats*, *Commandstats*, *Errorstats* and *Latencystats* to 0,
+except for `evicted_clients`. A gauge may go up and down. Info is text, or the value of another field in another form.
+
+The last column is the name that Prometheus sees; those without one never change, or others have their value. Times are
+in seconds there; a status is 1 if it is ok and 0 if not.
+)";
+
+constexpr std::string_view kFamilies = R"(
+## With labels
+
+Metrics of `/metrics` alone. Filters are labelled with their names; bytes that are no text are written as `\xff`.
+
+| Metric | Type | Label | What it is |
+|---|---|---|---|
 )";
 
 std::string_view NameOf(MetricType type) {
@@ -49,12 +69,34 @@ std::string_view NameOf(MetricUnit unit) {
   return "";
 }
 
-std::string Row(const MetricRow& row) {
-  std::string line = "| `" + std::string(row.name) + "`";
-  for (const std::string_view cell : {NameOf(row.type), NameOf(row.unit), row.help}) {
+std::string_view NameOf(server::FamilyType type) {
+  switch (type) {
+    case server::FamilyType::kCounter:
+      return "counter";
+    case server::FamilyType::kGauge:
+      return "gauge";
+    case server::FamilyType::kHistogram:
+      break;
+  }
+  return "histogram";
+}
+
+std::string Row(const server::MetricFamily& family) {
+  std::string line = "| `" + std::string(family.name) + "`";
+  for (const std::string_view cell : {NameOf(family.type), family.label, family.help}) {
     line.append(" | ").append(cell);
   }
   return line + " |\n";
+}
+
+std::string Row(const MetricRow& row) {
+  const bool is_many = std::holds_alternative<MetricRow::Each>(row.source);
+  std::string line = "| `" + std::string(row.name) + (is_many ? "*`" : "`");
+  for (const std::string_view cell : {NameOf(row.type), NameOf(row.unit), row.help}) {
+    line.append(" | ").append(cell);
+  }
+  const std::string exported = server::PrometheusName(row);
+  return line + " | " + (exported.empty() ? "" : "`" + exported + "`") + " |\n";
 }
 
 }  // namespace
@@ -62,9 +104,12 @@ std::string Row(const MetricRow& row) {
 std::string MetricsPage() {
   std::string page(kIntroduction);
   for (const server::MetricSection& section : server::MetricSections()) {
-    page += "\n## " + std::string(section.title) + "\n\n| Field | Type | Unit | What it is |\n|---|---|---|---|\n";
+    page += "\n## " + std::string(section.title) +
+            "\n\n| Field | Type | Unit | What it is | Prometheus |\n|---|---|---|---|---|\n";
     for (const MetricRow& row : section.rows) page += Row(row);
   }
+  page += kFamilies;
+  for (const server::MetricFamily& family : server::MetricFamilies()) page += Row(family);
   return page;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace bitsieve::lint {
 
@@ -14,5 +15,19 @@ std::string MetricsPage();
 
 // docs/filters/README.md: as it is, except for the table of all filter types.
 std::string FiltersPage(const std::string& current);
+
+// docs/filters/plots: what bitsieve plan --plot draws, of each type that it plans for.
+struct FilterPlot {
+  std::string type;
+  std::string svg;
+};
+std::vector<FilterPlot> FilterPlots();
+
+// The pictures of README.md, of the figures in its table of filter types.
+struct ReadmePictures {
+  std::string memory;
+  std::string speed;
+};
+ReadmePictures PicturesOf(const std::string& readme);
 
 }  // namespace bitsieve::lint

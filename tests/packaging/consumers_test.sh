@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 
 expect() {
   local answer
-  answer=$("$1")
+  answer=$(cd "$work" && "$1")
   [[ $answer == "found 1 of 1; "* ]] || { echo "$1 answered \"$answer\"" >&2 && exit 1; }
 }
 
@@ -25,6 +25,7 @@ cmake -G Ninja -S "$here/consumer" -B "$work/found" -DCMAKE_CXX_COMPILER="$compi
   -DCMAKE_PREFIX_PATH="$work/prefix" > /dev/null
 cmake --build "$work/found" > /dev/null
 expect "$work/found/consumer"
+expect "$work/found/embedded"
 
 echo "== pkg-config"
 PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name bitsieve.pc)")
@@ -32,6 +33,13 @@ export PKG_CONFIG_PATH
 read -ra flags <<< "$(pkg-config --cflags --libs bitsieve)"
 "$compiler" -std=c++20 -o "$work/configured" "$here/consumer/consumer.cc" "${flags[@]}"
 expect "$work/configured"
+"$compiler" -std=c++20 -o "$work/embedded" "$here/consumer/embedded.cc" "${flags[@]}"
+expect "$work/embedded"
+
+read -ra c_flags <<< "$(pkg-config --cflags --libs bitsieve-c)"
+cc -std=c11 -Wall -Wextra -Werror -o "$work/in_c" "$here/consumer/in_c.c" "${c_flags[@]}" \
+  "-Wl,-rpath,$(pkg-config --variable=libdir bitsieve-c)"
+expect "$work/in_c"
 
 echo "== add_subdirectory"
 cmake -G Ninja -S "$here/consumer" -B "$work/within" -DCMAKE_CXX_COMPILER="$compiler" -DBITSIEVE_SOURCE="$root" \
@@ -42,6 +50,7 @@ if grep -E "spdlog|CLI11|nlohmann" "$work/within.log"; then
 fi
 cmake --build "$work/within" > /dev/null
 expect "$work/within/consumer"
+expect "$work/within/embedded"
 
 echo "== the image is built from all that it needs"
 mkdir "$work/context"
@@ -50,10 +59,23 @@ grep '^!' "$root/.dockerignore" | cut -c2- | (cd "$root" && xargs cp -r --parent
 
 echo "== packages"
 (cd "$work" && cpack --config "$build/CPackConfig.cmake" -B "$work/packages" > /dev/null)
-for package in bitsieve bitsieve-module libbitsieve-dev; do
+for package in bitsieve bitsieve-module libbitsieve1 python3-bitsieve libbitsieve-dev; do
   file=$(find "$work/packages" -maxdepth 1 -name "${package}_*.deb")
   dpkg-deb --contents "$file" | awk '{print $6}' > "$work/$package.contents"
 done
 grep -q '^./usr/bin/bitsieve$' "$work/bitsieve.contents"
+grep -q '^./usr/share/bash-completion/completions/bitsieve$' "$work/bitsieve.contents"
 grep -q 'BitsieveConfig.cmake$' "$work/libbitsieve-dev.contents"
+grep -q '^./usr/include/bitsieve.h$' "$work/libbitsieve-dev.contents"
+grep -q '/libbitsieve.so$' "$work/libbitsieve-dev.contents"
+grep -q '/libbitsieve.so.1$' "$work/libbitsieve1.contents"
+grep -q '^./usr/lib/python3/dist-packages/bitsieve/__init__.py$' "$work/python3-bitsieve.contents"
 grep -q '^./usr/lib/bitsieve/bitsieve.so$' "$work/bitsieve-module.contents"
+
+echo "== the image has the libraries that the server needs"
+sed -e ':line' -e '/\\$/{N;s/\\\n//;b line' -e '}' "$root/docker/Dockerfile" > "$work/Dockerfile"  # one command a line
+dpkg-deb -f "$(find "$work/packages" -maxdepth 1 -name 'bitsieve_*.deb')" Depends | tr -d ' ' | tr ',' '\n' |
+  sed -n 's/^\(lib[^(]*\).*/\1/p' | sed 's/-fmt9$//' | grep -vxE 'libc6|libgcc-s1|libstdc[+][+]6|libfmt9' |
+  while read -r library; do
+    grep -q "install.* $library\b" "$work/Dockerfile" || { echo "the image lacks $library" >&2 && exit 1; }
+  done

@@ -184,9 +184,7 @@ def failovers(masters):
     def measure(cluster):
         rows = []
         for timeout_ms in FAILOVER_TIMEOUTS_MS:
-            for node in cluster.nodes:
-                with node.client() as client:
-                    client.config_set("cluster-node-timeout", timeout_ms)
+            cluster.set_node_timeout(timeout_ms)
             for killed in (1, 2) if masters >= 6 else (1,):
                 seconds = [kill_masters(cluster, killed) for _ in range(FAILOVER_ROUNDS)]
                 rows.append({"masters": masters, "timeout_ms": timeout_ms, "killed": killed, "seconds": seconds})
@@ -307,9 +305,7 @@ def bus_of(masters):
     def measure(cluster):
         rows = []
         for timeout_ms in (2000, 15000):
-            for node in cluster.nodes:
-                with node.client() as client:
-                    client.config_set("cluster-node-timeout", timeout_ms)
+            cluster.set_node_timeout(timeout_ms)
             time.sleep(2)
             sent = sum(int(node.state()["cluster_stats_messages_sent"]) for node in cluster.nodes)
             before, begin = bus_bytes(cluster), time.monotonic()

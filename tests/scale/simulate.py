@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""From the costs that measure.py kept to clusters that nobody here has: the tables of docs/scale.md.
+"""From the costs that measure.py kept to clusters far larger than ours: the tables of docs/scale.md.
 
   simulate.py          prints the tables, and what the model says beside what was measured
   simulate.py --check  fails if the model misses a kept measurement by more than is tolerated, or the page has other

@@ -70,8 +70,9 @@ int Main(int argc, char** argv) {
   config::Flags flags;
   flags.AddTo(*program.add_subcommand("serve"));
   CLI11_PARSE(program, argc, argv);
-  const auto configuration = config::Load(flags.ToSources());
-  if (configuration) return RunServer(configuration->options, disk);
+  const config::Sources sources = flags.ToSources();
+  const auto configuration = config::Load(sources);
+  if (configuration) return RunServer(configuration->options, sources, disk);
   for (const std::string& problem : configuration.error()) std::cerr << problem << '\n';
   return EXIT_FAILURE;
 }

@@ -20,6 +20,7 @@
 #include "core/base/memory_budget.h"
 #include "server/commands/all_commands.h"
 #include "server/dispatch/dispatcher.h"
+#include "server/dispatch/monitoring.h"
 #include "server/keyspace/freezer.h"
 #include "server/keyspace/registry.h"
 #include "server/namespace.h"
@@ -36,7 +37,7 @@ class ServingFixture {
   // `templates`: what filters are made of that adding makes.
   ServingFixture(uint32_t loops, const std::string& appendfsync, server::FilterTemplates templates) {
     spdlog::set_level(spdlog::level::warn);
-    settings_.templates = std::move(templates);
+    settings_.templates.Set(std::move(templates));
     options_.appendfsync = appendfsync;
     options_.save_interval = 0;
     BeginStorage();
@@ -50,7 +51,9 @@ class ServingFixture {
                                                    .settings = &settings_,
                                                    .freezing = &freezer_,
                                                    .transfers = &transfers_,
-                                                   .durability = &storage_};
+                                                   .durability = &storage_,
+                                                   .pub_sub = &pub_sub_,
+                                                   .monitoring = &monitoring_};
     net_ = std::make_unique<server::NetServer>(loops, commands, limits_, net_settings_);
     const auto listening = net_->Listen("127.0.0.1", 0);
     if (!listening) ADD_FAILURE() << listening.error();
@@ -90,12 +93,15 @@ class ServingFixture {
   core::MemoryBudget memory_;
   server::MemoryDisk disk_;
   core::FilterClock filter_clock_;
-  server::Registry registry_{memory_, core::SystemClock(), filter_clock_};
+  server::Quotas quotas_{memory_};
+  server::Registry registry_{quotas_, core::SystemClock(), filter_clock_};
   server::Freezer freezer_{registry_, [](const server::FreezeReport&) {}};
   server::Storage storage_{disk_, registry_, core::SystemClock(), filter_clock_, freezer_};
   FakeControl control_;
   server::ClientList clients_;
   server::ServerStats stats_;
+  server::PubSub pub_sub_;
+  server::Monitoring monitoring_;
   Default<server::CommandSettings> settings_;
   server::Transfers transfers_;
   Default<protocol::RequestLimits> limits_;

@@ -11,10 +11,13 @@
 #include "commands/command_settings.h"
 #include "commands/transfers.h"
 #include "core/base/memory_budget.h"
+#include "server/auth/command_index.h"
 #include "server/commands/all_commands.h"
+#include "server/dispatch/access.h"
 #include "server/dispatch/claims.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/dispatch/keyspace_events.h"
+#include "server/dispatch/monitoring.h"
 #include "server/keyspace/registry.h"
 #include "server/namespace.h"
 #include "tests/support/default_settings.h"
@@ -42,13 +45,39 @@ class CommandFixture {
   CommandFixture() {
     stats.loops.emplace_back();
     clients.Add(client);
-    dispatcher = std::make_unique<server::Dispatcher>(server::Dispatcher::Environment{
-        &server::AllCommands(), &registry, &core::SystemClock(), &control, &clients, &stats, &stats.loops.front(),
-        &settings, &control, &transfers, &durability, &claims, &pub_sub, &events});
+    server::Dispatcher::Environment environment{&server::AllCommands(),
+                                                &registry,
+                                                &core::SystemClock(),
+                                                &control,
+                                                &clients,
+                                                &stats,
+                                                &stats.loops.front(),
+                                                &settings,
+                                                &control,
+                                                &transfers,
+                                                &durability,
+                                                &claims,
+                                                &pub_sub,
+                                                &events,
+                                                nullptr,
+                                                &users,
+                                                &access_log};
+    environment.monitoring = &monitoring;
+    dispatcher = std::make_unique<server::Dispatcher>(environment);
+    server::BeginAccess(session, &users);
   }
 
   // The reply to one command.
   std::string Reply(const Words& command) { return Replies({command}); }
+  // All that a filter's description has, except for what is counted since it was made or loaded.
+  std::string LastingInfo(const std::string& name) {
+    std::string info = Reply({"BF.INFO", name, "FULL"});
+    for (const std::string label : {"+Hits\r\n", "+Misses\r\n", "+Adds\r\n", "+Last use\r\n"}) {
+      const size_t begin = info.find(label);
+      info.erase(begin, info.find("\r\n", begin + label.size()) + 2 - begin);
+    }
+    return info;
+  }
   // The replies to a batch, end to end; up to one that comes later, except for those of an EXEC that lets others in.
   std::string Replies(const std::vector<Words>& commands) {
     std::string out;
@@ -70,7 +99,8 @@ class CommandFixture {
 
   core::MemoryBudget budget;
   ManualClock clock;  // by which names expire
-  server::Registry registry{budget, clock, core::SystemClock()};
+  server::Quotas quotas{budget};
+  server::Registry registry{quotas, clock, core::SystemClock()};
   FakeControl control;
   server::ClientList clients;
   server::ServerStats stats;
@@ -78,8 +108,12 @@ class CommandFixture {
   server::Transfers transfers;
   FakeDurability durability;
   server::Claims claims;
+  const server::CommandIndex index{server::AllCommands().all_rows()};
+  server::Users users{index};
+  server::AccessLog access_log{128};
   server::PubSub pub_sub;
   server::KeyspaceEvents events{pub_sub};
+  server::Monitoring monitoring;
   std::shared_ptr<server::ClientRecord> client =
       std::make_shared<server::ClientRecord>(7, "127.0.0.1:5000", "127.0.0.1:7379", 1'000);
   server::Session session{client};

@@ -27,6 +27,8 @@ class FakeControl final : public server::ServerControl, public commands::FreezeQ
     if (on_freeze) return on_freeze(name, closed);
     freezes.emplace_back(name, closed);
   }
+  core::Status LoadUsers() override { return load_users ? load_users() : core::Status(); }
+  core::Status SaveUsers() override { return save_users; }
   void Shutdown(bool save) override { shutdowns.push_back(save); }
   std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view glob) const override {
     std::vector<std::pair<std::string, std::string>> found;
@@ -47,11 +49,15 @@ class FakeControl final : public server::ServerControl, public commands::FreezeQ
     options = std::move(changed);
     return {};
   }
+  void RewriteConfiguration(std::function<void(core::Status)> done) override { rewrites.push_back(std::move(done)); }
 
   bool out_of_memory = false;  // saving allocates, and is refused
   std::vector<std::function<void(core::Status)>> saves;
+  std::vector<std::function<void(core::Status)>> rewrites;
   std::vector<std::pair<std::string, core::FilterPtr>> freezes;
   std::function<void(std::string_view name, const core::FilterPtr& closed)> on_freeze;  // instead
+  std::function<core::Status()> load_users;
+  core::Status save_users;
   std::vector<bool> shutdowns;
   server::SnapshotStatus snapshot;
   server::LogStatus log;

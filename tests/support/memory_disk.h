@@ -62,6 +62,7 @@ class MemoryDisk final : public Disk {
   core::Status Remove(const std::string& path) override {
     const std::lock_guard lock(mutex_);
     if (Directory* directory = Find(Parent(path)); directory != nullptr) directory->names.erase(Name(path));
+    if (const Directory* empty = Find(path); empty != nullptr && empty->names.empty()) directories_.erase(path);
     return {};
   }
 

@@ -49,7 +49,8 @@ struct TestKeyspace {
 
   core::MemoryBudget memory;
   test::ManualClock clock;  // by which names expire
-  Registry registry{memory, clock, core::SystemClock()};
+  Quotas quotas{memory};
+  Registry registry{quotas, clock, core::SystemClock()};
 };
 
 inline void AddItem(core::Filter& filter, const std::string& item) {

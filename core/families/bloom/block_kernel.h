@@ -41,7 +41,7 @@ std::span<const uint16_t, kLaneSets> LaneSets(unsigned k);
 class BitMemory;
 
 struct BlockArray {
-  std::byte* lines;   // aligned to a line
+  std::byte* lines;   // aligned to a line; if nothing is added, to a word of 64 bits
   BitMemory* memory;  // the lines' memory; notified of what add is about to change
   uint64_t line_count;
   uint32_t lines_per_item;  // 1 or 2; with 2, line_count >= 2

@@ -37,7 +37,7 @@ struct Avx2Line {
   }
   BITSIEVE_ALWAYS_INLINE static __m256i Load(const std::byte* half) {
     __m256i value;
-    asm volatile("vmovdqa %1, %0" : "=x"(value) : "m"(*reinterpret_cast<const __m256i*>(half)));
+    asm volatile("vmovdqu %1, %0" : "=x"(value) : "m"(*reinterpret_cast<const __m256i_u*>(half)));
     return value;
   }
   BITSIEVE_ALWAYS_INLINE static unsigned SetHalf(std::byte* half, __m256i pattern) {

@@ -33,7 +33,7 @@ struct Avx512Line {
  private:
   BITSIEVE_ALWAYS_INLINE static __m512i Load(const std::byte* line) {
     __m512i value;
-    asm volatile("vmovdqa64 %1, %0" : "=v"(value) : "m"(*reinterpret_cast<const __m512i*>(line)));
+    asm volatile("vmovdqu64 %1, %0" : "=v"(value) : "m"(*reinterpret_cast<const __m512i_u*>(line)));
     return value;
   }
   // The chosen lanes whose bit is clear.

@@ -18,6 +18,17 @@ BlockArray ArrayOf(const SubFilterShape& shape, BitMemory& memory) {
 
 }  // namespace
 
+namespace {
+
+double RateWith(const SubFilterShape& shape, double items) {
+  const uint64_t lines = shape.bits / kLineBits;
+  const uint32_t lanes_per_line = shape.hash_functions / shape.lines_per_item;
+  const auto rate_after = [&](double added) { return BlockedRate(lines, shape.lines_per_item, lanes_per_line, added); };
+  return rate_after(NewItemTrials(items, rate_after));
+}
+
+}  // namespace
+
 constexpr SubFilterLayout kBlockedLayout{
     .shape_for = [](uint64_t capacity, double error_rate,
                     const FilterParams&) { return BlockedBloom::ShapeFor(capacity, error_rate); },
@@ -25,6 +36,7 @@ constexpr SubFilterLayout kBlockedLayout{
     .make = [](const SubFilterShape& shape, BitMemory memory) -> std::unique_ptr<SubFilter> {
       return std::make_unique<BlockedBloom>(shape, std::move(memory));
     },
+    .rate_with = RateWith,
     .spreads = false,
 };
 

@@ -34,16 +34,25 @@ constexpr ChainType kBlockedChain{.type = kBlockedType,
                                   .layout = kBlockedLayout,
                                   .make_empty = MakeEmpty<PlainChain<kBlockedChain>>,
                                   .first_shape = ScalableFilter::FirstShape,
+                                  .next_shape = ScalableFilter::NextShape,
+                                  .own_bytes = ScalableFilter::OwnBytes,
+                                  .sub_filter_bytes = ScalableFilter::TotalBytes,
                                   .begins_as_list = true};
 constexpr ChainType kClassicChain{.type = kClassicType,
                                   .layout = kClassicLayout,
                                   .make_empty = MakeEmpty<PlainChain<kClassicChain>>,
                                   .first_shape = ScalableFilter::FirstShape,
+                                  .next_shape = ScalableFilter::NextShape,
+                                  .own_bytes = ScalableFilter::OwnBytes,
+                                  .sub_filter_bytes = ScalableFilter::TotalBytes,
                                   .begins_as_list = true};
 constexpr ChainType kCountingChain{.type = kCountingType,
                                    .layout = kCountingLayout,
                                    .make_empty = MakeEmpty<CountingFilter>,
-                                   .first_shape = ScalableFilter::FirstShape};
+                                   .first_shape = ScalableFilter::FirstShape,
+                                   .next_shape = ScalableFilter::NextShape,
+                                   .own_bytes = ScalableFilter::OwnBytes,
+                                   .sub_filter_bytes = ScalableFilter::TotalBytes};
 
 namespace {
 
@@ -86,8 +95,20 @@ Result<std::unique_ptr<FilterDecoder>> Open(std::string_view fields, MemoryBudge
 }
 
 template <const ChainType& type>
+Result<std::unique_ptr<Filter>> Map(std::string_view fields, std::span<const std::byte> body, MemoryBudget& budget) {
+  const Result<ChainHeader> header = DecodeChainHeader(fields, type);
+  if (!header) return tl::unexpected(header.error());
+  return MapChain(*header, body, budget);
+}
+
+template <const ChainType& type>
 Result<ImageSummary> Summarize(std::string_view fields) {
   return SummaryOf(DecodeChainHeader(fields, type));
+}
+
+template <const ChainType& type>
+Result<Forecast> ForecastOf(const FilterParams& params, uint64_t items) {
+  return ScalableFilter::ForecastOf(type, params, items);
 }
 
 }  // namespace
@@ -103,7 +124,9 @@ constexpr FilterTypeRow kBlockedRow{
     .validate = ValidateCommon,
     .make = Make<kBlockedChain>,
     .open = Open<kBlockedChain>,
+    .map = Map<kBlockedChain>,
     .summarize = Summarize<kBlockedChain>,
+    .forecast = ForecastOf<kBlockedChain>,
 };
 
 constexpr FilterTypeRow kClassicRow{
@@ -117,7 +140,9 @@ constexpr FilterTypeRow kClassicRow{
     .validate = ValidateCommon,
     .make = Make<kClassicChain>,
     .open = Open<kClassicChain>,
+    .map = Map<kClassicChain>,
     .summarize = Summarize<kClassicChain>,
+    .forecast = ForecastOf<kClassicChain>,
 };
 
 constexpr FilterTypeRow kCountingRow{
@@ -131,7 +156,9 @@ constexpr FilterTypeRow kCountingRow{
     .validate = ValidateCounting,
     .make = Make<kCountingChain>,
     .open = Open<kCountingChain>,
+    .map = Map<kCountingChain>,
     .summarize = Summarize<kCountingChain>,
+    .forecast = ForecastOf<kCountingChain>,
 };
 
 }  // namespace bitsieve::core

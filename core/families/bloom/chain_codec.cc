@@ -6,6 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/families/bloom/bloom_types.h"
 #include "core/filter/image_header.h"
+#include "core/filter/mapped_body.h"
 #include "core/filter/parts_decoder.h"
 
 namespace bitsieve::core {
@@ -186,6 +187,21 @@ Result<std::unique_ptr<FilterDecoder>> OpenChain(ChainHeader header, MemoryBudge
     sub_filters.push_back(std::move(*sub_filter));
   }
   return std::make_unique<ChainDecoder>(std::move(header), std::move(sub_filters), budget);
+}
+
+Result<std::unique_ptr<Filter>> MapChain(const ChainHeader& header, std::span<const std::byte> body,
+                                         MemoryBudget& budget) {
+  MappedBody rest(body);
+  std::vector<std::unique_ptr<SubFilter>> sub_filters;
+  for (const SubFilterRecord& record : header.sub_filters) {
+    Result<BitMemory> memory = rest.Take(record.shape.BodyBytes());
+    if (!memory) return tl::unexpected(std::move(memory).error());
+    sub_filters.push_back(record.shape.layout->make(record.shape, std::move(*memory)));
+    sub_filters.back()->Restore(record.items, 0);
+  }
+  if (Status status = rest.CheckAtEnd(); !status) return tl::unexpected(std::move(status).error());
+  if (sub_filters.empty()) return ScalableFilter::FromHashes(header.type, header.params, header.hashes, budget);
+  return ScalableFilter::FromSubFilters(header.type, header.params, std::move(sub_filters), budget);
 }
 
 }  // namespace bitsieve::core

@@ -42,5 +42,8 @@ Result<ChainHeader> DecodeChainHeader(std::string_view fields, const ChainType& 
 
 // As FilterDecoder::Open, from a header that was checked.
 Result<std::unique_ptr<FilterDecoder>> OpenChain(ChainHeader header, MemoryBudget& budget);
+// As FilterTypeRow::map.
+Result<std::unique_ptr<Filter>> MapChain(const ChainHeader& header, std::span<const std::byte> body,
+                                         MemoryBudget& budget);
 
 }  // namespace bitsieve::core

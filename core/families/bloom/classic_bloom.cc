@@ -13,6 +13,11 @@ constexpr SubFilterLayout kClassicLayout{
     .make = [](const SubFilterShape& shape, BitMemory memory) -> std::unique_ptr<SubFilter> {
       return std::make_unique<ClassicBloom>(shape, std::move(memory));
     },
+    .rate_with =
+        [](const SubFilterShape& shape, double items) {
+          const auto rate_after = [&](double added) { return ClassicRate(shape.bits, shape.hash_functions, added); };
+          return FiniteClassicRate(shape.bits, shape.hash_functions, NewItemTrials(items, rate_after));
+        },
 };
 
 SubFilterShape ClassicBloom::ShapeFor(uint64_t capacity, double error_rate) {

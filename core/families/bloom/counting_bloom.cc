@@ -44,6 +44,8 @@ constexpr SubFilterLayout kCountingLayout{
     .make = [](const SubFilterShape& shape, BitMemory memory) -> std::unique_ptr<SubFilter> {
       return std::make_unique<CountingBloom>(shape, std::move(memory));
     },
+    .rate_with = [](const SubFilterShape& shape,
+                    double items) { return FiniteClassicRate(shape.bits, shape.hash_functions, items); },
     .counters = true,
 };
 

@@ -114,11 +114,33 @@ Result<SubFilterShape> ScalableFilter::FirstShape(const ChainType& type, const F
   return ShapeFor(type.layout, params.capacity, rate, params);
 }
 
-std::optional<SubFilterShape> ScalableFilter::NextShape(const SubFilter& newest) const {
-  const double rate = RateOfSubFilter(shared_params(), newest.index() + 1);
+std::optional<SubFilterShape> ScalableFilter::NextShape(const ChainType& type, const FilterParams& params,
+                                                        const ChainEnd& end) {
+  const double rate = RateOfSubFilter(params, end.sub_filters);
   if (rate < kMinSubFilterRate) return std::nullopt;
-  const uint64_t capacity = CapacityOfNextSubFilter(shared_params(), newest.capacity(), newest.total_capacity());
-  return ShapeFor(chain_type().layout, capacity, rate, shared_params());
+  const uint64_t capacity = CapacityOfNextSubFilter(params, end.newest.capacity, end.total_capacity);
+  return ShapeFor(type.layout, capacity, rate, params);
+}
+
+Result<Forecast> ScalableFilter::ForecastOf(const ChainType& type, const FilterParams& params, uint64_t items) {
+  const Result<SubFilterShape> first = type.first_shape(type, params);
+  if (!first) return tl::unexpected(first.error());
+  if (const size_t room = ListRoom(type, params); room != 0 && items <= room) {
+    const uint64_t size_bytes = OwnBytes() + HashList::BlockBytes(items);
+    return Forecast{items, params.capacity, size_bytes, size_bytes, 1, first->hash_functions};
+  }
+  const auto describe = [&](const SubFilterShape& shape, Forecast& forecast) {
+    forecast.size_bytes += type.sub_filter_bytes(shape);
+    forecast.hash_functions = shape.hash_functions;
+  };
+  const auto next = [&](const SubFilterShape& newest, const Forecast& forecast) {
+    return params.scaling() ? type.next_shape(type, params, {newest, forecast.sub_filters, forecast.capacity})
+                            : std::nullopt;
+  };
+  Forecast forecast = ForecastOfChain(*first, items, describe, type.layout.rate_with, next);
+  forecast.size_bytes += type.own_bytes();
+  forecast.peak_bytes = forecast.size_bytes;
+  return forecast;
 }
 
 Status ScalableFilter::Append(std::unique_ptr<SubFilter> sub_filter) {
@@ -309,7 +331,9 @@ AddOutcome ScalableFilter::TurnIntoBits(std::span<const KeyHash> added) {
 
 AddOutcome ScalableFilter::MakeRoom() {
   if (!shared_params().scaling()) return AddOutcome::kFull;
-  const std::optional<SubFilterShape> shape = NextShape(*chain_.newest());
+  const SubFilter& newest = *chain_.newest();
+  const std::optional<SubFilterShape> shape = chain_type().next_shape(
+      chain_type(), shared_params(), {newest.shape(), newest.index() + 1, newest.total_capacity()});
   if (!shape) return AddOutcome::kCannotGrow;
   Result<std::unique_ptr<SubFilter>> sub_filter = MakeSubFilter(*shape, budget());
   return sub_filter && Append(std::move(*sub_filter)) ? AddOutcome::kAdded : AddOutcome::kOutOfMemory;

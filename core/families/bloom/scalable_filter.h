@@ -33,6 +33,7 @@
 #include "core/families/bloom/sub_filter.h"
 #include "core/filter/chain.h"
 #include "core/filter/filter.h"
+#include "core/filter/forecast.h"
 
 namespace bitsieve::core {
 
@@ -43,6 +44,13 @@ struct SubFilterRecord {
 
 class ScalableFilter;
 
+// Of a chain, as far as a further sub-filter depends on it.
+struct ChainEnd {
+  const SubFilterShape& newest;
+  uint32_t sub_filters;
+  uint64_t total_capacity;
+};
+
 // What differs between the filter types that are such chains.
 struct ChainType {
   FilterType type;
@@ -51,6 +59,11 @@ struct ChainType {
   std::unique_ptr<ScalableFilter> (*make_empty)(const FilterParams& params, MemoryBudget& budget);
   // Of the first sub-filter. kInvalidArgument if none is possible.
   Result<SubFilterShape> (*first_shape)(const ChainType& type, const FilterParams& params);
+  // Of the sub-filter that comes after the newest one; nothing if the filter cannot grow further.
+  std::optional<SubFilterShape> (*next_shape)(const ChainType& type, const FilterParams& params, const ChainEnd& end);
+  // What FilterInfo::size_bytes has for the filter itself, and for a sub-filter.
+  uint64_t (*own_bytes)();
+  uint64_t (*sub_filter_bytes)(const SubFilterShape& shape);
   bool begins_as_list = false;
 };
 
@@ -74,6 +87,10 @@ class ScalableFilter : public Filter {
   // How many hashes a filter of these parameters keeps before it takes bits; 0 if it has bits from the beginning.
   static size_t ListRoom(const ChainType& type, const FilterParams& params);
   static Result<SubFilterShape> FirstShape(const ChainType& type, const FilterParams& params);
+  static std::optional<SubFilterShape> NextShape(const ChainType& type, const FilterParams& params,
+                                                 const ChainEnd& end);
+  // As core::ForecastOf.
+  static Result<Forecast> ForecastOf(const ChainType& type, const FilterParams& params, uint64_t items);
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   uint64_t ItemCount() const override;
@@ -85,6 +102,7 @@ class ScalableFilter : public Filter {
   std::vector<SubFilterInfo> DescribeSubFilters() const override;
   bool TouchesFreshPages(uint64_t items) const override;
   std::optional<double> EstimatedErrorRate() const override;
+  std::optional<FilterUse> Use() const override { return chain_.Use(); }
 
   // Oldest first, as of now; they live as long as the filter. None while it is a list of hashes.
   std::vector<const SubFilter*> AllSubFilters() const;
@@ -103,10 +121,12 @@ class ScalableFilter : public Filter {
   // Of the budget: for the filter itself, and for each sub-filter beside its bits.
   static uint64_t OwnBytes();
   static uint64_t OverheadBytes();
+  static uint64_t TotalBytes(const SubFilterShape& shape) { return shape.SizeBytes() + OverheadBytes(); }
 
  protected:
   virtual const ChainType& chain_type() const = 0;
   void PrefetchLines(std::span<const KeyHash> hashes) const override;
+  UseCounters* use_counters() override { return chain_.use_counters(); }
 
   uint64_t united() const {
     return chain_.Sum([](const SubFilter& sub_filter) { return sub_filter.united(); });
@@ -122,8 +142,6 @@ class ScalableFilter : public Filter {
       BITSIEVE_REQUIRES(writers());
   // Puts a further sub-filter before the newest, which is full. kAdded, or why not.
   AddOutcome MakeRoom() BITSIEVE_REQUIRES(writers());
-  // What the sub-filter behind `newest` is to be; nothing if the filter cannot grow further.
-  virtual std::optional<SubFilterShape> NextShape(const SubFilter& newest) const;
   virtual std::string EncodeHeader(const std::vector<SubFilterRecord>& records) const;
 
  private:

@@ -31,6 +31,8 @@ struct SubFilterLayout {
   bool (*is_valid)(const SubFilterShape& shape);
   // An empty sub-filter; `memory` is all 0.
   std::unique_ptr<SubFilter> (*make)(const SubFilterShape& shape, BitMemory memory);
+  // The expected error rate once it counts so many items, more than 0.
+  double (*rate_with)(const SubFilterShape& shape, double items);
   bool spreads = true;     // an item touches several pages of a large sub-filter
   bool counters = false;   // counters in place of bits: repeated additions count as items
   bool byte_body = false;  // an image has the bytes of the bits alone, without the rest of the last line

@@ -8,6 +8,7 @@
 #include "core/families/cuckoo/cuckoo_sizing.h"
 #include "core/families/cuckoo/cuckoo_type.h"
 #include "core/filter/image_header.h"
+#include "core/filter/mapped_body.h"
 #include "core/filter/parts_decoder.h"
 
 namespace bitsieve::core {
@@ -143,6 +144,22 @@ Result<std::unique_ptr<FilterDecoder>> OpenCuckoo(std::string_view fields, Memor
     tables.push_back(std::move(*table));
   }
   return std::make_unique<CuckooDecoder>(std::move(*header), std::move(tables), budget);
+}
+
+Result<std::unique_ptr<Filter>> MapCuckoo(std::string_view fields, std::span<const std::byte> body,
+                                          MemoryBudget& budget) {
+  const Result<CuckooHeader> header = DecodeCuckooHeader(fields);
+  if (!header) return tl::unexpected(header.error());
+  MappedBody rest(body);
+  std::vector<std::unique_ptr<CuckooTable>> tables;
+  for (const CuckooRecord& record : header->tables) {
+    Result<BitMemory> memory = rest.Take(record.shape.SizeBytes());
+    if (!memory) return tl::unexpected(std::move(memory).error());
+    const CuckooTable* const older = tables.empty() ? nullptr : tables.back().get();
+    tables.push_back(CuckooTable::Of(record.shape, older, std::move(*memory), record.items));
+  }
+  if (Status status = rest.CheckAtEnd(); !status) return tl::unexpected(std::move(status).error());
+  return CuckooFilter::FromTables(header->params, std::move(tables), budget);
 }
 
 }  // namespace bitsieve::core

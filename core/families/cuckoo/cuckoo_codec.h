@@ -35,5 +35,8 @@ Result<CuckooHeader> DecodeCuckooHeader(std::string_view fields);
 
 // As FilterDecoder::Open, from the fields of a header of type cuckoo.
 Result<std::unique_ptr<FilterDecoder>> OpenCuckoo(std::string_view fields, MemoryBudget& budget);
+// As FilterTypeRow::map.
+Result<std::unique_ptr<Filter>> MapCuckoo(std::string_view fields, std::span<const std::byte> body,
+                                          MemoryBudget& budget);
 
 }  // namespace bitsieve::core

@@ -18,15 +18,10 @@ uint64_t DivideUp(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 uint64_t CuckooFilter::OverheadBytes() { return sizeof(CuckooFilter) + sizeof(CuckooTable) + 64; }
 
-CuckooShape CuckooFilter::FirstShape(const FilterParams& params) {
+Result<CuckooShape> CuckooFilter::FirstShape(const FilterParams& params) {
   const double rate = RateOfSubFilter(params, 0);
-  const uint64_t buckets = CuckooBuckets(params.capacity, BucketSizeOf(params));
-  return {params.capacity, rate, buckets, BucketSizeOf(params), CuckooFingerprintBits(rate, BucketSizeOf(params))};
-}
-
-Result<std::unique_ptr<Filter>> CuckooFilter::Make(const FilterParams& params, MemoryBudget& budget) {
-  const CuckooShape shape = FirstShape(params);
-  if (shape.fingerprint_bits > kMaxFingerprintBits) {
+  const uint32_t bits = CuckooFingerprintBits(rate, BucketSizeOf(params));
+  if (bits > kMaxFingerprintBits) {
     const double smallest = CuckooSmallestRate(BucketSizeOf(params)) / params.first_share;
     // Rounded up in its last digit, so that the rate in the message can be requested.
     return Fail(ErrorCode::kInvalidArgument,
@@ -34,7 +29,48 @@ Result<std::unique_ptr<Filter>> CuckooFilter::Make(const FilterParams& params, M
                 "cuckoo filter such as this is " +
                     RoundedText(smallest * 1.05, 2));
   }
-  Result<std::unique_ptr<CuckooTable>> table = CuckooTable::Make(shape, nullptr, budget);
+  const uint64_t buckets = CuckooBuckets(params.capacity, BucketSizeOf(params));
+  return CuckooShape{params.capacity, rate, buckets, BucketSizeOf(params), bits};
+}
+
+Result<CuckooShape> CuckooFilter::NextShape(const FilterParams& params, const CuckooShape& last, uint32_t tables,
+                                            uint64_t total_capacity) {
+  const double rate = RateOfSubFilter(params, tables);
+  const uint32_t bits = std::max(last.fingerprint_bits, CuckooFingerprintBits(rate, last.bucket_size));
+  if (bits > kMaxFingerprintBits || tables == kMaxCuckooTables) {
+    return Fail(ErrorCode::kInvalidArgument, "the error rate of a further table would be too small");
+  }
+  const uint64_t multiple = std::max<uint64_t>(params.expansion, DivideUp(total_capacity / 4, last.capacity));
+  if (multiple > kMaxCuckooSlots / last.Slots()) {
+    return Fail(ErrorCode::kOutOfMemory, "a further table would be larger than any memory");
+  }
+  const uint64_t buckets = last.buckets * multiple;
+  return CuckooShape{CuckooCapacity(buckets, last.bucket_size), rate, buckets, last.bucket_size, bits};
+}
+
+Result<Forecast> CuckooFilter::ForecastOf(const FilterParams& params, uint64_t items) {
+  const Result<CuckooShape> first = FirstShape(params);
+  if (!first) return tl::unexpected(first.error());
+  const auto describe = [](const CuckooShape& shape, Forecast& forecast) {
+    forecast.size_bytes += shape.SizeBytes() + OverheadBytes();
+    forecast.hash_functions = 1;
+    forecast.fingerprint_bits = shape.fingerprint_bits;
+  };
+  const auto rate = [](const CuckooShape& shape, double held) {
+    return CuckooRate(shape.fingerprint_bits, shape.bucket_size, held / static_cast<double>(shape.Slots()));
+  };
+  const auto next = [&](const CuckooShape& last, const Forecast& forecast) -> std::optional<CuckooShape> {
+    if (!params.scaling()) return std::nullopt;
+    const Result<CuckooShape> shape = NextShape(params, last, forecast.sub_filters, forecast.capacity);
+    return shape ? std::optional(*shape) : std::nullopt;
+  };
+  return ForecastOfChain(*first, items, describe, rate, next);
+}
+
+Result<std::unique_ptr<Filter>> CuckooFilter::Make(const FilterParams& params, MemoryBudget& budget) {
+  const Result<CuckooShape> shape = FirstShape(params);
+  if (!shape) return tl::unexpected(shape.error());
+  Result<std::unique_ptr<CuckooTable>> table = CuckooTable::Make(*shape, nullptr, budget);
   if (!table) return tl::unexpected(std::move(table).error());
   std::vector<std::unique_ptr<CuckooTable>> tables;
   tables.push_back(std::move(*table));
@@ -143,18 +179,12 @@ bool CuckooFilter::Store(const CuckooKey& key) {
 
 AddOutcome CuckooFilter::Grow() {
   if (!shared_params().scaling()) return AddOutcome::kFull;
-  const CuckooShape& last = newest().shape();
-  const uint32_t index = chain_.size();
-  const double rate = RateOfSubFilter(shared_params(), index);
-  const uint32_t bits = std::max(last.fingerprint_bits, CuckooFingerprintBits(rate, last.bucket_size));
-  if (bits > kMaxFingerprintBits || index == kMaxCuckooTables) return AddOutcome::kCannotGrow;
-
-  const uint64_t multiple =
-      std::max<uint64_t>(shared_params().expansion, DivideUp(newest().total_capacity() / 4, last.capacity));
-  if (multiple > kMaxCuckooSlots / last.Slots()) return AddOutcome::kOutOfMemory;
-  const uint64_t buckets = last.buckets * multiple;
-  const CuckooShape shape{CuckooCapacity(buckets, last.bucket_size), rate, buckets, last.bucket_size, bits};
-  Result<std::unique_ptr<CuckooTable>> table = CuckooTable::Make(shape, &newest(), budget());
+  const Result<CuckooShape> shape =
+      NextShape(shared_params(), newest().shape(), chain_.size(), newest().total_capacity());
+  if (!shape) {
+    return shape.error().code == ErrorCode::kOutOfMemory ? AddOutcome::kOutOfMemory : AddOutcome::kCannotGrow;
+  }
+  Result<std::unique_ptr<CuckooTable>> table = CuckooTable::Make(*shape, &newest(), budget());
   return table && Append(std::move(*table)) ? AddOutcome::kAdded : AddOutcome::kOutOfMemory;
 }
 

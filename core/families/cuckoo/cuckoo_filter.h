@@ -43,6 +43,7 @@
 #include "core/families/cuckoo/cuckoo_table.h"
 #include "core/filter/chain.h"
 #include "core/filter/filter.h"
+#include "core/filter/forecast.h"
 #include "core/memory/move_version.h"
 
 namespace bitsieve::core {
@@ -64,12 +65,16 @@ class CuckooFilter final : public Filter {
   uint64_t size_bytes() const override { return chain_.newest()->total_bytes(); }
   uint32_t SubFilters() const override { return chain_.size(); }
   std::optional<double> EstimatedErrorRate() const override;
+  std::optional<FilterUse> Use() const override { return chain_.Use(); }
 
+  // As core::ForecastOf.
+  static Result<Forecast> ForecastOf(const FilterParams& params, uint64_t items);
   // What each table takes from the budget beside its bits.
   static uint64_t OverheadBytes();
 
  protected:
   void PrefetchLines(std::span<const KeyHash> hashes) const override;
+  UseCounters* use_counters() override { return chain_.use_counters(); }
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
       BITSIEVE_REQUIRES(writers());
   void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept override
@@ -79,7 +84,11 @@ class CuckooFilter final : public Filter {
  private:
   CuckooFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params, budget) {}
 
-  static CuckooShape FirstShape(const FilterParams& params);
+  static Result<CuckooShape> FirstShape(const FilterParams& params);
+  // Of the table after `last`, which is the newest of so many. kInvalidArgument if its rate would be too small,
+  // kOutOfMemory if no memory could hold it.
+  static Result<CuckooShape> NextShape(const FilterParams& params, const CuckooShape& last, uint32_t tables,
+                                       uint64_t total_capacity);
 
   Status Append(std::unique_ptr<CuckooTable> table) BITSIEVE_REQUIRES(writers());
   CuckooTable& newest() const { return *chain_.newest(); }

@@ -13,7 +13,14 @@ Result<std::unique_ptr<CuckooTable>> CuckooTable::Make(const CuckooShape& shape,
                                                        MemoryBudget& budget) {
   Result<BitMemory> memory = BitMemory::Allocate(shape.SizeBytes(), budget);
   if (!memory) return tl::unexpected(std::move(memory).error());
-  return std::unique_ptr<CuckooTable>(new CuckooTable(shape, older, std::move(*memory)));
+  return Of(shape, older, std::move(*memory), 0);
+}
+
+std::unique_ptr<CuckooTable> CuckooTable::Of(const CuckooShape& shape, const CuckooTable* older, BitMemory memory,
+                                             uint64_t items) {
+  std::unique_ptr<CuckooTable> table(new CuckooTable(shape, older, std::move(memory)));
+  table->items_.store(items, std::memory_order_relaxed);
+  return table;
 }
 
 CuckooTable::CuckooTable(const CuckooShape& shape, const CuckooTable* older, BitMemory memory)

@@ -89,6 +89,9 @@ class CuckooTable : public ChainMember<CuckooTable> {
   // null.
   static Result<std::unique_ptr<CuckooTable>> Make(const CuckooShape& shape, const CuckooTable* older,
                                                    MemoryBudget& budget);
+  // Of memory that holds so many fingerprints; as Make.
+  static std::unique_ptr<CuckooTable> Of(const CuckooShape& shape, const CuckooTable* older, BitMemory memory,
+                                         uint64_t items);
   CuckooTable(const CuckooTable&) = delete;
   CuckooTable& operator=(const CuckooTable&) = delete;
 

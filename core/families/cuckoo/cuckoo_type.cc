@@ -80,7 +80,9 @@ constexpr FilterTypeRow kCuckooRow{
     .make = [](const FilterParams& params, MemoryBudget& budget,
                const Clock&) { return CuckooFilter::Make(params, budget); },
     .open = [](std::string_view fields, MemoryBudget& budget, const Clock&) { return OpenCuckoo(fields, budget); },
+    .map = MapCuckoo,
     .summarize = [](std::string_view fields) { return SummaryOf(DecodeCuckooHeader(fields)); },
+    .forecast = CuckooFilter::ForecastOf,
 };
 
 }  // namespace bitsieve::core

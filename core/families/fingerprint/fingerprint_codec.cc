@@ -8,6 +8,7 @@
 #include "core/families/fingerprint/fingerprint_sizing.h"
 #include "core/families/fingerprint/fingerprint_type.h"
 #include "core/filter/image_header.h"
+#include "core/filter/mapped_body.h"
 #include "core/filter/parts_decoder.h"
 
 namespace bitsieve::core {
@@ -129,6 +130,21 @@ Result<std::unique_ptr<FilterDecoder>> OpenFingerprint(std::string_view fields, 
     tables.push_back(std::move(*table));
   }
   return std::make_unique<FingerprintDecoder>(std::move(*header), std::move(tables), budget);
+}
+
+Result<std::unique_ptr<Filter>> MapFingerprint(std::string_view fields, std::span<const std::byte> body,
+                                               MemoryBudget& budget) {
+  const Result<FingerprintHeader> header = DecodeFingerprintHeader(fields);
+  if (!header) return tl::unexpected(header.error());
+  MappedBody rest(body);
+  std::vector<std::unique_ptr<FingerprintTable>> tables;
+  for (const FingerprintRecord& record : header->tables) {
+    Result<BitMemory> memory = rest.Take(record.shape.SizeBytes());
+    if (!memory) return tl::unexpected(std::move(memory).error());
+    tables.push_back(FingerprintTable::Of(record.shape, std::move(*memory), record.items, record.taken));
+  }
+  if (Status status = rest.CheckAtEnd(); !status) return tl::unexpected(std::move(status).error());
+  return FingerprintFilter::FromTables(header->params, std::move(tables), budget);
 }
 
 }  // namespace bitsieve::core

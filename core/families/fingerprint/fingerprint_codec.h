@@ -36,5 +36,8 @@ Result<FingerprintHeader> DecodeFingerprintHeader(std::string_view fields);
 
 // As FilterDecoder::Open, from the fields of a header of type fingerprint.
 Result<std::unique_ptr<FilterDecoder>> OpenFingerprint(std::string_view fields, MemoryBudget& budget);
+// As FilterTypeRow::map.
+Result<std::unique_ptr<Filter>> MapFingerprint(std::string_view fields, std::span<const std::byte> body,
+                                               MemoryBudget& budget);
 
 }  // namespace bitsieve::core

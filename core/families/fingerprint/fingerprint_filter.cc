@@ -21,6 +21,13 @@ std::optional<FingerprintShape> ShapeFor(uint64_t capacity, double rate) {
   return FingerprintShape{capacity, rate, size->slots, size->fingerprint_bits};
 }
 
+// Of the table that comes after so many; nothing if the filter cannot grow further.
+std::optional<FingerprintShape> NextShape(const FilterParams& params, const FingerprintShape& last, uint32_t tables,
+                                          uint64_t total_capacity) {
+  if (tables == kMaxFingerprintTables) return std::nullopt;
+  return ShapeFor(CapacityOfNextSubFilter(params, last.capacity, total_capacity), RateOfSubFilter(params, tables));
+}
+
 Error TooSmallRate(const FilterParams& params) {
   // Rounded up in its last digit, so that the rate in the message can be requested.
   const double smallest = SmallestFingerprintRate() / params.first_share * 1.05;
@@ -59,6 +66,23 @@ Status FingerprintFilter::Append(std::unique_ptr<FingerprintTable> table) {
   const Status appended = chain_.Append(std::move(table), OverheadBytes(), budget());
   NoteSizeBytes(chain_.size_bytes());
   return appended;
+}
+
+Result<Forecast> FingerprintFilter::ForecastOf(const FilterParams& params, uint64_t items) {
+  const std::optional<FingerprintShape> first = ShapeFor(params.capacity, RateOfSubFilter(params, 0));
+  if (!first) return tl::unexpected(TooSmallRate(params));
+  const auto describe = [](const FingerprintShape& shape, Forecast& forecast) {
+    forecast.size_bytes += shape.SizeBytes() + OverheadBytes();
+    forecast.hash_functions = 1;
+    forecast.fingerprint_bits = shape.fingerprint_bits;
+  };
+  const auto rate = [](const FingerprintShape& shape, double held) {
+    return FingerprintRate(shape.fingerprint_bits, held / static_cast<double>(shape.slots));
+  };
+  const auto next = [&](const FingerprintShape& last, const Forecast& forecast) {
+    return params.scaling() ? NextShape(params, last, forecast.sub_filters, forecast.capacity) : std::nullopt;
+  };
+  return ForecastOfChain(*first, items, describe, rate, next);
 }
 
 void FingerprintFilter::PrefetchLines(std::span<const KeyHash> hashes) const {
@@ -101,9 +125,9 @@ AddOutcome FingerprintFilter::AddOne(const KeyHash& hash, AddOutcome& refusal) {
 AddOutcome FingerprintFilter::Grow() {
   if (!shared_params().scaling()) return AddOutcome::kFull;
   const FingerprintTable& last = *chain_.newest();
-  const uint64_t capacity = CapacityOfNextSubFilter(shared_params(), last.capacity(), last.total_capacity());
-  const std::optional<FingerprintShape> shape = ShapeFor(capacity, RateOfSubFilter(shared_params(), last.index() + 1));
-  if (!shape || chain_.size() == kMaxFingerprintTables) return AddOutcome::kCannotGrow;
+  const std::optional<FingerprintShape> shape =
+      NextShape(shared_params(), last.shape(), chain_.size(), last.total_capacity());
+  if (!shape) return AddOutcome::kCannotGrow;
   Result<std::unique_ptr<FingerprintTable>> table = FingerprintTable::Make(*shape, budget());
   if (!table || !Append(std::move(*table))) return AddOutcome::kOutOfMemory;
   return AddOutcome::kAdded;

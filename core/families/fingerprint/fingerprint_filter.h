@@ -26,6 +26,7 @@
 #include "core/families/fingerprint/fingerprint_table.h"
 #include "core/filter/chain.h"
 #include "core/filter/filter.h"
+#include "core/filter/forecast.h"
 #include "core/memory/move_version.h"
 
 namespace bitsieve::core {
@@ -39,6 +40,9 @@ class FingerprintFilter final : public Filter {
                                                     std::vector<std::unique_ptr<FingerprintTable>> tables,
                                                     MemoryBudget& budget);
 
+  // As core::ForecastOf.
+  static Result<Forecast> ForecastOf(const FilterParams& params, uint64_t items);
+
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   uint64_t ItemCount() const override;
   uint64_t ChangeCount() const override { return ItemCount(); }
@@ -46,12 +50,14 @@ class FingerprintFilter final : public Filter {
   uint64_t size_bytes() const override { return chain_.newest()->total_bytes(); }
   uint32_t SubFilters() const override { return chain_.size(); }
   std::optional<double> EstimatedErrorRate() const override;
+  std::optional<FilterUse> Use() const override { return chain_.Use(); }
 
   // What each table takes from the budget beside its bits.
   static uint64_t OverheadBytes();
 
  protected:
   void PrefetchLines(std::span<const KeyHash> hashes) const override;
+  UseCounters* use_counters() override { return chain_.use_counters(); }
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
       BITSIEVE_REQUIRES(writers());
   std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());

@@ -12,7 +12,15 @@ namespace bitsieve::core {
 Result<std::unique_ptr<FingerprintTable>> FingerprintTable::Make(const FingerprintShape& shape, MemoryBudget& budget) {
   Result<BitMemory> memory = BitMemory::Allocate(shape.SizeBytes(), budget);
   if (!memory) return tl::unexpected(std::move(memory).error());
-  return std::unique_ptr<FingerprintTable>(new FingerprintTable(shape, std::move(*memory)));
+  return Of(shape, std::move(*memory), 0, 0);
+}
+
+std::unique_ptr<FingerprintTable> FingerprintTable::Of(const FingerprintShape& shape, BitMemory memory, uint64_t items,
+                                                       uint64_t taken) {
+  std::unique_ptr<FingerprintTable> table(new FingerprintTable(shape, std::move(memory)));
+  table->items_.store(items, std::memory_order_relaxed);
+  table->taken_.store(taken, std::memory_order_relaxed);
+  return table;
 }
 
 // The formula holds for large tables of many fingerprints. In others it is counted how many fingerprints an absent item
@@ -57,7 +65,7 @@ bool FingerprintTable::Contains(const KeyHash& hash) const {
   }
   slot %= shape_.slots;
   uint64_t there = slots_.Get(slot);
-  while (there > fingerprint) {
+  for (uint64_t left = shape_.slots; there > fingerprint && left > 0; --left) {
     slot = SlotAfter(slot);
     there = slots_.Get(slot);
   }

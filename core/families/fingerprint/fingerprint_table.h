@@ -17,7 +17,8 @@
 //             plus 1: so all are equally likely and none is 0.
 // Equal ones  an item that meets its own fingerprint is taken for present. A displaced fingerprint that meets an equal
 //             one is dropped: every lookup for it passes there, too. So fewer slots may be taken than items were added.
-// Ends        every walk ends: fewer slots are taken than there are, and an empty one ends any. With a load of 0.8 an
+// Ends        every walk ends: fewer slots are taken than there are, and an empty one ends any; in foreign memory that
+//             was not counted a lookup ends after the last slot. With a load of 0.8 an
 //             add walks 13 slots on average, a lookup 5, whether the item is there or not; all in one cache line or
 //             two.
 // Threads     one writer at a time; Contains may run beside it, as MoveVersion has it.
@@ -53,6 +54,9 @@ class FingerprintTable : public ChainMember<FingerprintTable> {
  public:
   // Empty; kOutOfMemory if the budget refuses.
   static Result<std::unique_ptr<FingerprintTable>> Make(const FingerprintShape& shape, MemoryBudget& budget);
+  // Of memory that holds so many, which is believed.
+  static std::unique_ptr<FingerprintTable> Of(const FingerprintShape& shape, BitMemory memory, uint64_t items,
+                                              uint64_t taken);
   FingerprintTable(const FingerprintTable&) = delete;
   FingerprintTable& operator=(const FingerprintTable&) = delete;
 

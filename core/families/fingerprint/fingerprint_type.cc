@@ -16,7 +16,9 @@ constexpr FilterTypeRow kFingerprintRow{
     .make = [](const FilterParams& params, MemoryBudget& budget,
                const Clock&) { return FingerprintFilter::Make(params, budget); },
     .open = [](std::string_view fields, MemoryBudget& budget, const Clock&) { return OpenFingerprint(fields, budget); },
+    .map = MapFingerprint,
     .summarize = [](std::string_view fields) { return SummaryOf(DecodeFingerprintHeader(fields)); },
+    .forecast = FingerprintFilter::ForecastOf,
 };
 
 }  // namespace bitsieve::core

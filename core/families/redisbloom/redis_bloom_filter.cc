@@ -8,13 +8,24 @@
 
 namespace bitsieve::core {
 
+namespace {
+
+// As RedisBloom reports them.
+uint64_t ReportedBytes() { return 32; }
+uint64_t ReportedBytesOf(const SubFilterShape& shape) { return 64 + shape.BodyBytes(); }
+
+}  // namespace
+
 constexpr ChainType kRedisBloomChain{
     .type = kRedisBloomType,
     .layout = kRedisBloomLayout,
     .make_empty = [](const FilterParams& params, MemoryBudget& budget) -> std::unique_ptr<ScalableFilter> {
       return std::make_unique<RedisBloomFilter>(params, budget);
     },
-    .first_shape = RedisBloomFilter::FirstShape};
+    .first_shape = RedisBloomFilter::FirstShape,
+    .next_shape = RedisBloomFilter::NextShape,
+    .own_bytes = ReportedBytes,
+    .sub_filter_bytes = ReportedBytesOf};
 
 const ChainType& RedisBloomFilter::chain_type() const { return kRedisBloomChain; }
 
@@ -26,13 +37,13 @@ Result<SubFilterShape> RedisBloomFilter::FirstShape(const ChainType&, const Filt
   return shape;
 }
 
-std::optional<SubFilterShape> RedisBloomFilter::NextShape(const SubFilter& newest) const {
-  const SubFilterShape& before = newest.shape();
+std::optional<SubFilterShape> RedisBloomFilter::NextShape(const ChainType&, const FilterParams& params,
+                                                          const ChainEnd& end) {
   uint64_t capacity = 0;
-  if (__builtin_mul_overflow(before.capacity, uint64_t{shared_params().expansion}, &capacity)) return std::nullopt;
+  if (__builtin_mul_overflow(end.newest.capacity, uint64_t{params.expansion}, &capacity)) return std::nullopt;
   const SubFilterShape shape =
-      RedisBloom::ShapeFor(capacity, before.error_rate * 0.5, RedisBloom::RoundingOf(shared_params()));
-  if (newest.index() + 1 == kMaxSubFilters || !IsValid(shape)) return std::nullopt;
+      RedisBloom::ShapeFor(capacity, end.newest.error_rate * 0.5, RedisBloom::RoundingOf(params));
+  if (end.sub_filters == kMaxSubFilters || !IsValid(shape)) return std::nullopt;
   return shape;
 }
 
@@ -43,10 +54,7 @@ FilterInfo RedisBloomFilter::Info() const {
 }
 
 uint64_t RedisBloomFilter::size_bytes() const {
-  constexpr uint64_t kFixedSize = 32;
-  constexpr uint64_t kSizeOfSubFilter = 64;
-  return kFixedSize +
-         chain().Sum([](const SubFilter& sub_filter) { return kSizeOfSubFilter + sub_filter.shape().BodyBytes(); });
+  return ReportedBytes() + chain().Sum([](const SubFilter& sub_filter) { return ReportedBytesOf(sub_filter.shape()); });
 }
 
 std::string RedisBloomFilter::Header() const {

@@ -24,6 +24,8 @@ class RedisBloomFilter final : public ScalableFilter {
   using ScalableFilter::ScalableFilter;
 
   static Result<SubFilterShape> FirstShape(const ChainType& type, const FilterParams& params);
+  static std::optional<SubFilterShape> NextShape(const ChainType& type, const FilterParams& params,
+                                                 const ChainEnd& end);
 
   FilterInfo Info() const override;
   // As RedisBloom reports it.
@@ -39,7 +41,6 @@ class RedisBloomFilter final : public ScalableFilter {
 
  private:
   const ChainType& chain_type() const override;
-  std::optional<SubFilterShape> NextShape(const SubFilter& newest) const override;
   std::string EncodeHeader(const std::vector<SubFilterRecord>& records) const override;
 };
 

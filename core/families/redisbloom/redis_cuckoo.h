@@ -86,6 +86,7 @@ class RedisCuckoo final : public Filter {
   uint64_t size_bytes() const override;
   uint32_t SubFilters() const override { return chain_.size(); }
   std::optional<double> EstimatedErrorRate() const override;
+  std::optional<FilterUse> Use() const override { return chain_.Use(); }
 
   enum class Presence : uint8_t {
     kIgnored,   // every item is kAdded, without a check whether it was there
@@ -123,6 +124,7 @@ class RedisCuckoo final : public Filter {
 
  protected:
   void PrefetchLines(std::span<const KeyHash> hashes) const override;
+  UseCounters* use_counters() override { return chain_.use_counters(); }
   // kPresent of an item that looked present: it has one fingerprint more. A full filter is kFull for all items, since
   // each addition needs room.
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override

@@ -76,6 +76,8 @@ constexpr FilterTypeRow kRedisBloomRow{
           const auto& redis_bloom = static_cast<const RedisBloomFilter&>(filter);
           return cursor == 0 ? redis_bloom.Header() : redis_bloom.ReadPiece(cursor - 1, most);
         },
+    .forecast = [](const FilterParams& params,
+                   uint64_t items) { return ScalableFilter::ForecastOf(kRedisBloomChain, params, items); },
 };
 
 constexpr FilterTypeRow kRedisCuckooRow{

@@ -67,6 +67,13 @@ bool HashSet::Contains(uint64_t hash) const {
   }
 }
 
+// The segments of random hashes fill evenly: just after most of them were divided they take 19 bytes per hash. The last
+// pieces of log and segments may be nearly empty, and are as large as all before them up to a limit. Measured for up to
+// 10^7 hashes: 33.5 bytes per hash near 50000, at most 1.1 MB above 28 per hash, 25.3 per hash beyond 4 million.
+uint64_t HashSet::MostBytes(uint64_t hashes) {
+  return 28 * hashes + std::min(8 * hashes, kLargestPieceBytes) + 2 * kFirstPieceBytes + kLineBytes;
+}
+
 HashSet::Outcome HashSet::Insert(uint64_t hash) {
   Segment* segment = Find(hash);
   if (segment->Holds(hash)) return Outcome::kPresent;

@@ -40,6 +40,8 @@ class HashSet {
 
   uint64_t size() const { return size_.load(std::memory_order_acquire); }
   uint64_t size_bytes() const { return size_bytes_.load(std::memory_order_relaxed); }
+  // The most that size_bytes() is with so many hashes.
+  static uint64_t MostBytes(uint64_t hashes);
 
   // All there is now, in the order of coming.
   std::vector<std::span<const uint64_t>> Log() const;
@@ -61,6 +63,8 @@ class HashSet {
 
  private:
   static constexpr size_t kSegmentBytes = 4096;
+  static constexpr uint64_t kSmallestSetBytes = 16
+                                                << 10;  // the first pieces of log and segments, which are whole pages
   static constexpr uint32_t kSlots = (kSegmentBytes - 16) / sizeof(uint64_t);
   static constexpr uint32_t kFull = kSlots * 7 / 8;  // a segment with so many is divided before the next one
 

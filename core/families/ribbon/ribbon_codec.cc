@@ -11,6 +11,7 @@
 #include "core/families/ribbon/ribbon_staging.h"
 #include "core/families/ribbon/ribbon_type.h"
 #include "core/filter/image_header.h"
+#include "core/filter/mapped_body.h"
 #include "core/filter/parts_decoder.h"
 #include "core/memory/bit_memory.h"
 
@@ -176,6 +177,20 @@ Result<std::unique_ptr<FilterDecoder>> OpenRibbon(std::string_view fields, Memor
   Result<std::unique_ptr<HashSet>> hashes = HashSet::Make(budget);
   if (!hashes) return tl::unexpected(std::move(hashes).error());
   return std::make_unique<StagingDecoder>(*header, std::move(*hashes), budget);
+}
+
+Result<std::unique_ptr<Filter>> MapRibbon(std::string_view fields, std::span<const std::byte> body,
+                                          MemoryBudget& budget) {
+  const Result<RibbonHeader> header = DecodeRibbonHeader(fields);
+  if (!header) return tl::unexpected(header.error());
+  if (!header->frozen) {
+    return Fail(ErrorCode::kUnsupported, "a ribbon filter that is not frozen cannot be mapped; freeze it, or load it");
+  }
+  MappedBody rest(body);
+  Result<BitMemory> memory = rest.Take(header->body_bytes());
+  if (!memory) return tl::unexpected(std::move(memory).error());
+  if (Status status = rest.CheckAtEnd(); !status) return tl::unexpected(std::move(status).error());
+  return RibbonFilter::FromMemory(*header, std::move(*memory), budget);
 }
 
 }  // namespace bitsieve::core

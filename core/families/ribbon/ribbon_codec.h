@@ -42,5 +42,8 @@ Result<RibbonHeader> DecodeRibbonHeader(std::string_view fields);
 
 // From the fields of a header.
 Result<std::unique_ptr<FilterDecoder>> OpenRibbon(std::string_view fields, MemoryBudget& budget);
+// As FilterTypeRow::map. kUnsupported if it is not frozen.
+Result<std::unique_ptr<Filter>> MapRibbon(std::string_view fields, std::span<const std::byte> body,
+                                          MemoryBudget& budget);
 
 }  // namespace bitsieve::core

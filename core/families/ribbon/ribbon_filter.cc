@@ -38,14 +38,28 @@ uint64_t FirstKey(uint64_t shard, uint64_t shards) {
   return static_cast<uint64_t>((whole + shards - 1) / shards);
 }
 
+uint64_t ShardsFor(uint64_t items) {
+  return std::max<uint64_t>(1, (items + kRibbonShardItems - 1) / kRibbonShardItems);
+}
+
+// Of so many items, with its blocks from this word on.
+RibbonShard ShardFor(uint64_t offset, uint64_t items, double rate, uint32_t columns) {
+  RibbonShard shard{offset, RibbonSolver::SlotsFor(items), 0, 0};
+  shard.split = SplitFor(rate, columns, shard.starts());
+  return shard;
+}
+
+// Words of all shards, as whole lines.
+uint64_t WholeLines(uint64_t words_used) {
+  constexpr uint64_t kLineWords = kLineBytes / sizeof(uint64_t);
+  return (words_used + kSpareWords + kLineWords - 1) / kLineWords * kLineWords;
+}
+
 // Solves one shard after the other, into memory that was measured out before.
 class Builder {
  public:
   Builder(const FilterParams& params, const HashSet& hashes, MemoryBudget& budget)
-      : rate_(params.error_rate),
-        hashes_(hashes),
-        budget_(budget),
-        shard_count_(std::max<uint64_t>(1, (hashes.size() + kRibbonShardItems - 1) / kRibbonShardItems)) {
+      : rate_(params.error_rate), hashes_(hashes), budget_(budget), shard_count_(ShardsFor(hashes.size())) {
     shape_.columns = ColumnsFor(rate_);
     shape_.shards = shard_count_;
   }
@@ -91,14 +105,12 @@ class Builder {
   Status LayOut(const std::vector<uint64_t>& counts) {
     uint64_t words_used = 2 * shard_count_;
     const auto shard_of = [&](uint64_t count) {
-      RibbonShard shard{words_used, RibbonSolver::SlotsFor(count), 0, 0};
-      shard.split = SplitFor(rate_, shape_.columns, shard.starts());
+      const RibbonShard shard = ShardFor(words_used, count, rate_, shape_.columns);
       words_used += shard.Words(shape_.columns);
       return shard;
     };
     for (const uint64_t count : counts) shard_of(count);
-    constexpr uint64_t kLineWords = kLineBytes / sizeof(uint64_t);
-    shape_.words = (words_used + kSpareWords + kLineWords - 1) / kLineWords * kLineWords;
+    shape_.words = WholeLines(words_used);
     Result<BitMemory> memory = BitMemory::Allocate(shape_.SizeBytes(), budget_);
     if (!memory) return tl::unexpected(std::move(memory).error());
     memory_ = std::move(*memory);
@@ -183,6 +195,19 @@ Result<std::unique_ptr<Filter>> RibbonFilter::Build(const FilterParams& params, 
     if (Status status = builder.SolveShard(i); !status) return tl::unexpected(std::move(status).error());
   }
   return FromMemory({params, true, hashes.size(), shape}, builder.TakeMemory(), budget);
+}
+
+Result<Forecast> RibbonFilter::ForecastOf(const FilterParams& params, uint64_t items) {
+  Forecast forecast{.capacity = params.capacity, .sub_filters = 1};
+  forecast.items = std::min(items, params.scaling() ? kMaxRibbonItems : params.capacity);
+  RibbonShape shape{.columns = ColumnsFor(params.error_rate), .shards = ShardsFor(forecast.items)};
+  const RibbonShard shard = ShardFor(0, forecast.items / shape.shards, params.error_rate, shape.columns);
+  shape.words = WholeLines(shape.shards * (2 + shard.Words(shape.columns)));
+  forecast.size_bytes = shape.SizeBytes() + sizeof(RibbonFilter);
+  forecast.peak_bytes = forecast.size_bytes + HashSet::MostBytes(forecast.items);
+  forecast.hash_functions = shape.columns;
+  forecast.error_rate = forecast.items == 0 ? 0 : RateOf(shard, shape.columns);
+  return forecast;
 }
 
 Result<std::unique_ptr<Filter>> RibbonFilter::FromMemory(const RibbonHeader& header, BitMemory memory,

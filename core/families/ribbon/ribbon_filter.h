@@ -22,6 +22,7 @@
 #include "core/families/ribbon/ribbon_codec.h"
 #include "core/families/ribbon/ribbon_kernel.h"
 #include "core/filter/filter.h"
+#include "core/filter/forecast.h"
 
 namespace bitsieve::core {
 
@@ -35,6 +36,8 @@ class RibbonFilter final : public Filter {
   // which only happens with hashes that were chosen for it.
   static Result<std::unique_ptr<Filter>> Build(const FilterParams& params, const HashSet& hashes, MemoryBudget& budget,
                                                const Progress& progress);
+  // As core::ForecastOf, of shards that have equally many items.
+  static Result<Forecast> ForecastOf(const FilterParams& params, uint64_t items);
   // From memory that was read back, of the header's size; kCorrupt if it contradicts the header.
   static Result<std::unique_ptr<Filter>> FromMemory(const RibbonHeader& header, BitMemory memory, MemoryBudget& budget);
 
@@ -44,9 +47,15 @@ class RibbonFilter final : public Filter {
   FilterInfo Info() const override;
   uint64_t size_bytes() const override { return memory_.size_bytes() + overhead_.bytes(); }
   std::optional<double> EstimatedErrorRate() const override;
+  std::optional<FilterUse> Use() const override {
+    FilterUse use;
+    use_.Collect(use);
+    return use;
+  }
 
  protected:
   void PrefetchLines(std::span<const KeyHash> hashes) const override;
+  UseCounters* use_counters() override { return &use_; }
   // kFrozen for every item.
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
       BITSIEVE_REQUIRES(writers());
@@ -66,6 +75,7 @@ class RibbonFilter final : public Filter {
   const MemoryReservation overhead_;
   uint64_t slots_ = 0;     // of all shards
   double error_rate_ = 0;  // by the splits
+  UseCounters use_;
 };
 
 }  // namespace bitsieve::core

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/families/ribbon/ribbon_codec.h"
+#include "core/families/ribbon/ribbon_filter.h"
 #include "core/families/ribbon/ribbon_staging.h"
 
 namespace bitsieve::core {
@@ -42,7 +43,9 @@ constexpr FilterTypeRow kRibbonRow{
     .make = [](const FilterParams& params, MemoryBudget& budget,
                const Clock&) { return RibbonStaging::Make(params, budget); },
     .open = [](std::string_view fields, MemoryBudget& budget, const Clock&) { return OpenRibbon(fields, budget); },
+    .map = MapRibbon,
     .summarize = [](std::string_view fields) { return SummaryOf(DecodeRibbonHeader(fields)); },
+    .forecast = RibbonFilter::ForecastOf,
 };
 
 }  // namespace bitsieve::core

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,31 @@ Result<std::unique_ptr<Filter>> WindowFilter::FromGenerations(const WindowHeader
   }
   if (Status status = filter->MakeMissing(); !status) return tl::unexpected(std::move(status).error());
   return filter;
+}
+
+// In a window of time a generation takes 1/G of the items, as long as it has room for so many, and the items of one
+// generation more than the window's are remembered. A window of items fills one generation after the other.
+Result<Forecast> WindowFilter::ForecastOf(const FilterParams& params, uint64_t items) {
+  const WindowShape shape = WindowShapeFor(params);
+  const uint64_t room = shape.sub_filter.capacity;
+  const bool of_time = WindowOf(params).of_time();
+  Forecast forecast{.capacity = params.capacity};
+  forecast.items = std::min(items, room * (of_time ? shape.max_generations - 1 : shape.generations + 1));
+  const uint64_t share = (forecast.items + shape.generations - 1) / shape.generations;
+  const uint64_t fill = of_time ? std::clamp<uint64_t>(share, 1, room) : room;
+  const uint64_t remembered = forecast.items + (of_time && forecast.items != 0 ? fill : 0);
+  forecast.sub_filters = static_cast<uint32_t>(
+      std::clamp<uint64_t>((remembered + fill - 1) / fill, shape.generations + 1, shape.max_generations));
+  forecast.size_bytes = sizeof(WindowFilter) + forecast.sub_filters * Generation::TotalBytes(shape.sub_filter);
+  forecast.peak_bytes = forecast.size_bytes;
+  forecast.hash_functions = shape.sub_filter.hash_functions;
+  double none = 0;
+  for (uint64_t left = remembered; left != 0; left -= std::min(left, fill)) {
+    const auto held = static_cast<double>(std::min(left, fill));
+    none += std::log1p(-shape.sub_filter.layout->rate_with(shape.sub_filter, held));
+  }
+  forecast.error_rate = -std::expm1(none);
+  return forecast;
 }
 
 Generation& WindowFilter::Own(std::unique_ptr<Generation> generation) {

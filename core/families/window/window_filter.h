@@ -42,6 +42,7 @@
 #include "core/families/window/generation.h"
 #include "core/families/window/window_codec.h"
 #include "core/filter/filter.h"
+#include "core/filter/forecast.h"
 
 namespace bitsieve::core {
 
@@ -54,6 +55,9 @@ class WindowFilter final : public Filter {
                                                          std::vector<std::unique_ptr<Generation>> generations,
                                                          MemoryBudget& budget, const Clock& clock);
 
+  // As core::ForecastOf, of a window in which so many items were seen, evenly spread.
+  static Result<Forecast> ForecastOf(const FilterParams& params, uint64_t items);
+
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   // Items put into the generations that are remembered; one that was put into several counts in each.
   uint64_t ItemCount() const override;
@@ -61,9 +65,15 @@ class WindowFilter final : public Filter {
   FilterInfo Info() const override;
   uint64_t size_bytes() const override;
   std::optional<double> EstimatedErrorRate() const override;
+  std::optional<FilterUse> Use() const override {
+    FilterUse use;
+    use_.Collect(use);
+    return use;
+  }
 
  protected:
   void PrefetchLines(std::span<const KeyHash> hashes) const override;
+  UseCounters* use_counters() override { return &use_; }
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
       BITSIEVE_REQUIRES(writers());
   std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());
@@ -109,6 +119,7 @@ class WindowFilter final : public Filter {
   std::atomic<uint64_t> turn_{0};
   std::atomic<uint64_t> newest_ms_{0};  // the time never goes back before this one; relaxed, as is changes_
   std::atomic<uint64_t> changes_{0};
+  UseCounters use_;
 };
 
 }  // namespace bitsieve::core

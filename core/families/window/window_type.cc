@@ -122,6 +122,7 @@ constexpr FilterTypeRow kWindowRow{
                const Clock& clock) { return WindowFilter::Make(params, budget, clock); },
     .open = OpenWindow,
     .summarize = [](std::string_view fields) { return SummaryOf(DecodeWindowHeader(fields)); },
+    .forecast = WindowFilter::ForecastOf,
 };
 
 }  // namespace bitsieve::core

@@ -53,7 +53,7 @@ class Disk {
   virtual core::Status SyncFile(const std::string& path) = 0;
   // Atomic; replaces a file that has the name `to`.
   virtual core::Status Rename(const std::string& from, const std::string& to) = 0;
-  // Nothing happens if there is no such file.
+  // A file, or an empty directory. Nothing happens if there is none.
   virtual core::Status Remove(const std::string& path) = 0;
   // With its missing parents, and durably so. Nothing happens if it is there.
   virtual core::Status CreateDirectory(const std::string& path) = 0;

@@ -203,4 +203,13 @@ core::Result<FilterFileHead> ReadFilterFileHead(const Disk& disk, const std::str
   return FilterFileHead{std::move(*header), reader->remaining()};
 }
 
+core::Status VerifyFilterFile(const Disk& disk, const std::string& path, const FileSeal& seal, ChunkBuffer& buffer) {
+  core::Result<CheckedFileReader> reader = OpenSealed(disk, path, seal, buffer);
+  if (!reader) return tl::unexpected(std::move(reader.error()));
+  core::Status status = reader->Skip(reader->remaining());
+  if (!status) return status;
+  const core::Result<FileSeal> found = reader->Finish();
+  return found ? CheckSeal(path, *found, seal) : tl::unexpected(found.error());
+}
+
 }  // namespace bitsieve::server

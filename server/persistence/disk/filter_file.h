@@ -80,4 +80,7 @@ struct FilterFileHead {
 core::Result<FilterFileHead> ReadFilterFileHead(const Disk& disk, const std::string& path, const FileSeal& seal,
                                                 ChunkBuffer& buffer);
 
+// That every byte of the file is as `seal` remembers it, without making the filter. Needs the memory of one chunk.
+core::Status VerifyFilterFile(const Disk& disk, const std::string& path, const FileSeal& seal, ChunkBuffer& buffer);
+
 }  // namespace bitsieve::server

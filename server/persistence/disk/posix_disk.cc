@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -169,7 +170,7 @@ core::Status PosixDisk::Rename(const std::string& from, const std::string& to) {
 }
 
 core::Status PosixDisk::Remove(const std::string& path) {
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return FailWith(path, "remove", errno);
+  if (std::remove(path.c_str()) != 0 && errno != ENOENT) return FailWith(path, "remove", errno);
   return {};
 }
 

@@ -24,9 +24,9 @@ constexpr int kTries = 5;  // while a server replaces its snapshot under the rea
 
 class Inspector {
  public:
-  Inspector(const Disk& disk, const std::string& path, bool verify) : disk_(disk), layout_(path) {
+  Inspector(const Disk& disk, const std::string& path, InspectDepth depth) : disk_(disk), layout_(path), depth_(depth) {
     found_.path = path;
-    found_.verified = verify;
+    found_.verified = depth != InspectDepth::kHeads;
   }
 
   core::Result<Inspection> Run() {
@@ -62,6 +62,7 @@ class Inspector {
 
   const Disk& disk_;
   const DataLayout layout_;
+  const InspectDepth depth_;
   Inspection found_;
   std::vector<std::string> top_;
   std::vector<uint64_t> file_ids_;  // in filters/, ascending
@@ -169,7 +170,7 @@ void Inspector::InspectRecord(const Pack& pack, const ManifestPack& listed, uint
   filter.record = record;
   filter.body_bytes = packed->body.size();
   core::Result<core::ImageSummary> summary = core::SummarizeImage(packed->header);
-  if (summary && found_.verified) {
+  if (summary && depth_ == InspectDepth::kContents) {
     core::MemoryBudget budget;
     const auto decoded = core::DecodeFilter(packed->header, core::AsBytes(packed->body), budget, core::SystemClock());
     if (!decoded) summary = tl::unexpected(decoded.error());
@@ -188,7 +189,11 @@ core::Result<core::ImageSummary> Inspector::ReadFilter(const std::string& path, 
   body_bytes = head->body_bytes;
   core::Result<core::ImageSummary> summary = core::SummarizeImage(head->image_header);
   if (!summary) return core::Fail(summary.error().code, path + ": " + summary.error().message);
-  if (!found_.verified) return summary;
+  if (depth_ == InspectDepth::kHeads) return summary;
+  if (depth_ == InspectDepth::kChecksums) {
+    const core::Status whole = VerifyFilterFile(disk_, path, seal, buffer_);
+    return whole ? summary : tl::unexpected(whole.error());
+  }
   core::MemoryBudget budget;
   const auto filter = ReadFilterFile(disk_, path, seal, budget, core::SystemClock(), buffer_);
   if (!filter) return tl::unexpected(filter.error());
@@ -265,6 +270,7 @@ void Inspector::InspectImage(const log::Image& image) {
 }
 
 void Inspector::InspectContent(const log::Content& content) {
+  if (depth_ != InspectDepth::kContents) return;
   core::MemoryBudget budget;
   const auto filter = ReadContent(content, budget, core::SystemClock());
   if (!filter) Note(filter.error(), " (filter " + std::to_string(content.id) + " of the log)");
@@ -298,11 +304,11 @@ bool IsClean(const Inspection& found) { return found.damage.empty() && found.unr
 
 }  // namespace
 
-core::Result<Inspection> Inspect(const Disk& disk, const std::string& path, bool verify) {
-  core::Result<Inspection> found = Inspector(disk, path, verify).Run();
+core::Result<Inspection> Inspect(const Disk& disk, const std::string& path, InspectDepth depth) {
+  core::Result<Inspection> found = Inspector(disk, path, depth).Run();
   // What a server at work removes under the reader passes for missing: only what is found twice counts.
   for (int i = 1; i < kTries && found && !IsClean(*found) && !found->lock_holder.empty(); ++i) {
-    core::Result<Inspection> again = Inspector(disk, path, verify).Run();
+    core::Result<Inspection> again = Inspector(disk, path, depth).Run();
     const bool same = again && again->damage == found->damage && again->unreadable == found->unreadable;
     found = std::move(again);
     if (same) break;

@@ -56,7 +56,13 @@ struct Inspection {
   std::vector<std::string> unreadable;  // files of a newer version, or that the disk does not give
 };
 
-// With `verify`, needs the memory of the largest filter. kIo if there is no data directory at that path.
-core::Result<Inspection> Inspect(const Disk& disk, const std::string& path, bool verify);
+enum class InspectDepth {
+  kHeads,      // of filter files and of the log; packs as a whole
+  kChecksums,  // every byte of all filter files and of the log, with a chunk of it in memory
+  kContents,   // and what the bytes mean, as a start reads them: needs the memory of the largest filter
+};
+
+// kIo if there is no data directory at that path.
+core::Result<Inspection> Inspect(const Disk& disk, const std::string& path, InspectDepth depth);
 
 }  // namespace bitsieve::server

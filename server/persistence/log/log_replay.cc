@@ -29,9 +29,9 @@ std::string FilterText(uint64_t id) { return "filter " + std::to_string(id); }
 
 }  // namespace
 
-LogReplay::LogReplay(core::MemoryBudget& budget, core::FilterClock& clock, uint64_t snapshot_position,
-                     uint64_t next_filter_id, LoadImage load_image)
-    : budget_(budget),
+LogReplay::LogReplay(Quotas& quotas, core::FilterClock& clock, uint64_t snapshot_position, uint64_t next_filter_id,
+                     LoadImage load_image)
+    : quotas_(quotas),
       clock_(clock),
       load_image_(std::move(load_image)),
       snapshot_position_(snapshot_position),
@@ -85,26 +85,28 @@ void LogReplay::Finish() {
 // ---- content
 
 core::Status LogReplay::On(const log::Made& made) {
-  auto filter = core::MakeFilter(made.params, budget_, clock_);
+  core::MemoryBudget& memory = quotas_.ForUnnamed();
+  auto filter = core::MakeFilter(made.params, memory, clock_);
   if (!filter && filter.error().code != core::ErrorCode::kOutOfMemory) {
     return Contradiction(FilterText(made.id) + " cannot be made: " + filter.error().message);
   }
   if (!filter) return tl::unexpected(std::move(filter.error()));
   next_filter_id_ = std::max(next_filter_id_, made.id + 1);
-  filters_[made.id] = {FilterPtr(std::move(*filter)), 0, false};
+  filters_[made.id] = {FilterPtr(std::move(*filter)), &memory, 0, false};
   return {};
 }
 
 // The file stays until the record goes, whether it is needed or not.
 core::Status LogReplay::On(const log::Image& image) {
-  const core::Status status = Replace(image.id, image.sequence, [&] { return load_image_(image); });
+  const core::Status status =
+      Replace(image.id, image.sequence, [&](core::MemoryBudget& memory) { return load_image_(image, memory); });
   if (status) image_files_.push_back({position_, image.file_id});
   return status;
 }
 
 core::Status LogReplay::On(const log::Content& content) {
-  return Replace(content.id, content.sequence, [&]() -> core::Result<FilterPtr> {
-    auto filter = ReadContent(content, budget_, clock_);
+  return Replace(content.id, content.sequence, [&](core::MemoryBudget& memory) -> core::Result<FilterPtr> {
+    auto filter = ReadContent(content, memory, clock_);
     if (filter) return FilterPtr(std::move(*filter));
     if (filter.error().code == core::ErrorCode::kOutOfMemory) return tl::unexpected(std::move(filter.error()));
     return Contradiction(FilterText(content.id) + " cannot be read: " + filter.error().message);
@@ -147,15 +149,17 @@ core::Status LogReplay::LoadRewritten(ReplayedFilter& filter, uint64_t id, uint6
 }
 
 core::Status LogReplay::LoadInto(uint64_t id, uint64_t sequence, const Load& load) {
-  core::Result<FilterPtr> filter = load();
+  const auto known = filters_.find(id);
+  core::MemoryBudget& memory = known == filters_.end() ? quotas_.ForUnnamed() : *known->second.memory;
+  core::Result<FilterPtr> filter = load(memory);
   if (!filter && filter.error().code == core::ErrorCode::kOutOfMemory && filters_.erase(id) != 0) {
-    filter = load();  // there may be room for one of the two
+    filter = load(memory);  // there may be room for one of the two
   }
   if (!filter) return tl::unexpected(std::move(filter.error()));
   if (*filter == nullptr) {
     filters_.erase(id);
   } else {
-    filters_[id] = {std::move(*filter), sequence, false};
+    filters_[id] = {std::move(*filter), &memory, sequence, false};
   }
   return {};
 }

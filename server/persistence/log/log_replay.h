@@ -13,6 +13,7 @@
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
 #include "server/keyspace/keyspace.h"
+#include "server/keyspace/quotas.h"
 #include "server/persistence/log/log_record.h"
 #include "server/persistence/log/log_writer.h"
 
@@ -20,7 +21,8 @@ namespace bitsieve::server {
 
 struct ReplayedFilter {
   FilterPtr filter;
-  uint64_t sequence = 0;  // of the last change that it has
+  core::MemoryBudget* memory = nullptr;  // that it was made with
+  uint64_t sequence = 0;                 // of the last change that it has
   bool freezing = false;
   uint64_t mark = 0;  // the caller's, of the filter that it gave to Add; 0: another one took its place
   // A log::Rewritten whose outcome has not come yet, and the changes since: what comes may be older than they are.
@@ -35,11 +37,11 @@ struct ReplayedName {
 class LogReplay {
  public:
   // Reads the filter file of an image; null: it is damaged, and was set aside, so that the filter is to be forgotten.
-  using LoadImage = std::function<core::Result<FilterPtr>(const log::Image& image)>;
+  using LoadImage = std::function<core::Result<FilterPtr>(const log::Image& image, core::MemoryBudget& memory)>;
 
   // The snapshot has the names of `snapshot_position`, and the next number of a filter. All outlive the replay; the
   // clock outlives the filters.
-  LogReplay(core::MemoryBudget& budget, core::FilterClock& clock, uint64_t snapshot_position, uint64_t next_filter_id,
+  LogReplay(Quotas& quotas, core::FilterClock& clock, uint64_t snapshot_position, uint64_t next_filter_id,
             LoadImage load_image);
 
   // About so many calls of Add follow: tables that grow on the way are filled twice.
@@ -76,7 +78,7 @@ class LogReplay {
   core::Status On(const log::Content& content);
 
   // The filter of this id is what `load` brings, of this sequence, if that is not older than what is known.
-  using Load = std::function<core::Result<FilterPtr>()>;
+  using Load = std::function<core::Result<FilterPtr>(core::MemoryBudget& memory)>;
   core::Status Replace(uint64_t id, uint64_t sequence, const Load& load);
   core::Status LoadInto(uint64_t id, uint64_t sequence, const Load& load);
   // The same of one that has gone on beyond this sequence: what it did since is done again.
@@ -90,7 +92,7 @@ class LogReplay {
   void Bind(const std::string& name, ReplayedName to);
   void Unbind(const std::string& name);
 
-  core::MemoryBudget& budget_;
+  Quotas& quotas_;
   core::FilterClock& clock_;
   const LoadImage load_image_;
   const uint64_t snapshot_position_;

@@ -47,13 +47,23 @@ core::Status LogWriter::BeginJob(Job job) {
 // On a thread of its own. Meanwhile segment_ stays what it is, and is appended to.
 core::Status LogWriter::Perform(Job job) {
   Disk& disk = directory_.disk();
-  core::Status status = segment_->Sync();
+  core::Status status = SyncSegment();
   if (status && job == Job::kName) status = segment_->MakeCurrent(disk, directory_.log_path());
   if (!status || job != Job::kPrepare) return status;
   core::Result<LogSegmentWriter> next = LogSegmentWriter::Prepare(disk, directory_.log_path(), job_end_);
   if (!next) return tl::unexpected(std::move(next.error()));
   next_segment_ = std::make_shared<LogSegmentWriter>(std::move(*next));
   return {};
+}
+
+core::Status LogWriter::SyncSegment() {
+  const Clock::time_point begin = Clock::now();
+  core::Status status = segment_->Sync();
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count();
+  if (const auto took = static_cast<uint64_t>(ms); took > longest_sync_ms_.load(std::memory_order_relaxed)) {
+    longest_sync_ms_.store(took, std::memory_order_relaxed);
+  }
+  return status;
 }
 
 core::Status LogWriter::EndJob(const core::Status& outcome) {
@@ -103,7 +113,7 @@ core::Status LogWriter::Sync() {
   }
   const uint64_t written = written_.load(std::memory_order_relaxed);
   if (synced_ < written) {
-    if (core::Status status = segment_->Sync(); !status) return status;
+    if (core::Status status = SyncSegment(); !status) return status;
     synced_ = written;
   }
   NoteDurable(written);

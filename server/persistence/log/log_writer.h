@@ -109,6 +109,8 @@ class LogWriter {
   const core::ImagePool& image_pool() const { return image_pool_; }
   bool InTrouble() const { return in_trouble_.load(std::memory_order_relaxed); }
   LogWriterStatus Status() const;
+  // Of those since the last call.
+  uint64_t TakeLongestSyncMs() { return longest_sync_ms_.exchange(0, std::memory_order_relaxed); }
   // As server/dispatch/durability.h has them.
   uint64_t AwaitedPosition() const;
   void Await(uint64_t position, std::function<void()> reached);
@@ -166,6 +168,7 @@ class LogWriter {
   core::Status BeginNextSegment();
   core::Status SwitchSegment();
   core::Status Sync();
+  core::Status SyncSegment();
   void NoteDurable(uint64_t position);
   void Fail(const core::Error& error);
   void RecoverFromError();
@@ -223,7 +226,8 @@ class LogWriter {
   uint64_t job_end_ = 0;               // what was written up to here it makes durable
   Clock::time_point job_since_;
   std::atomic<bool> job_done_{false};
-  std::future<core::Status> removal_;  // valid while one runs
+  std::atomic<uint64_t> longest_sync_ms_{0};  // relaxed: reported on its own
+  std::future<core::Status> removal_;         // valid while one runs
   std::atomic<bool> removal_done_{false};
   std::string last_path_;              // of the last segment
   Clock::time_point oldest_unsynced_;  // when the first was written of what is not durable

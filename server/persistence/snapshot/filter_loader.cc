@@ -100,12 +100,12 @@ uint64_t WorkOf(const Manifest& manifest) {
 
 class Loader {
  public:
-  Loader(const DataDirectory& directory, const Manifest& manifest, const std::vector<uint64_t>& present,
-         core::MemoryBudget& budget, const core::Clock& clock, const LoadOptions& options)
+  Loader(const DataDirectory& directory, const Manifest& manifest, const std::vector<uint64_t>& present, Quotas& quotas,
+         const core::Clock& clock, const LoadOptions& options)
       : directory_(directory),
         manifest_(manifest),
         present_(present),
-        budget_(budget),
+        quotas_(quotas),
         clock_(clock),
         expired_unix_ms_(options.expired_unix_ms),
         order_(LargestFirst(manifest)),
@@ -159,13 +159,15 @@ class Loader {
 
   core::Result<FilterPtr> Load(const ManifestEntry& entry, ChunkBuffer& buffer) {
     if (core::Status status = CheckPresent(entry.file_id); !status) return Explain(entry, std::move(status.error()));
-    auto filter = Read(directory_.FilterPath(entry.file_id), entry.seal, buffer);
+    auto filter = Read(directory_.FilterPath(entry.file_id), entry, buffer);
     if (filter) return FilterPtr(std::move(*filter));
     return Explain(entry, Noted(std::move(filter.error())));
   }
 
-  core::Result<std::unique_ptr<core::Filter>> Read(const std::string& path, const FileSeal& seal, ChunkBuffer& buffer) {
-    auto reader = FilterFileReader::Open(directory_.disk(), path, seal, budget_, clock_, buffer);
+  core::Result<std::unique_ptr<core::Filter>> Read(const std::string& path, const ManifestEntry& entry,
+                                                   ChunkBuffer& buffer) {
+    core::MemoryBudget& memory = quotas_.MemoryOf(entry.name);
+    auto reader = FilterFileReader::Open(directory_.disk(), path, entry.seal, memory, clock_, buffer);
     if (!reader) return tl::unexpected(std::move(reader.error()));
     if ((*reader)->has_more()) {
       helping_.Offer(**reader);
@@ -206,7 +208,7 @@ class Loader {
       return loaded.expired.push_back(record);
     }
     core::Result<std::unique_ptr<core::Filter>> filter =
-        core::DecodeFilter(packed->header, core::AsBytes(packed->body), budget_, clock_);
+        core::DecodeFilter(packed->header, core::AsBytes(packed->body), quotas_.MemoryOf(packed->name), clock_);
     if (!filter) {
       return loaded.damaged.push_back({record, Noted(pack.Located(record, *packed, filter.error()))});
     }
@@ -223,7 +225,7 @@ class Loader {
   const DataDirectory& directory_;
   const Manifest& manifest_;
   const std::vector<uint64_t>& present_;
-  core::MemoryBudget& budget_;
+  Quotas& quotas_;
   const core::Clock& clock_;
   const int64_t expired_unix_ms_;
   // So that a large filter does not come last, when other threads have nothing left.
@@ -238,9 +240,9 @@ class Loader {
 }  // namespace
 
 LoadedFilters LoadFilters(const DataDirectory& directory, const Manifest& manifest,
-                          const std::vector<uint64_t>& present, core::MemoryBudget& budget, const core::Clock& clock,
+                          const std::vector<uint64_t>& present, Quotas& quotas, const core::Clock& clock,
                           const LoadOptions& options) {
-  return Loader(directory, manifest, present, budget, clock, options).Run();
+  return Loader(directory, manifest, present, quotas, clock, options).Run();
 }
 
 }  // namespace bitsieve::server

@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/base/memory_budget.h"
 #include "core/base/result.h"
-#include "server/keyspace/registry.h"
+#include "server/keyspace/quotas.h"
 #include "server/persistence/disk/data_directory.h"
 #include "server/persistence/disk/manifest.h"
 
@@ -51,10 +50,10 @@ struct LoadOptions {
 };
 
 // All that can be loaded is, so that all damage is known at once. Only when memory runs out, what was not begun yet is
-// not begun. Errors name file and filter. `present` are the ids of the files that are there, ascending. Each thread
-// needs the memory of one chunk or pack beside the filters.
+// not begun. Filters take from the budgets of their names. Errors name file and filter. `present` are the ids of the
+// files that are there, ascending. Each thread needs the memory of one chunk or pack beside the filters.
 LoadedFilters LoadFilters(const DataDirectory& directory, const Manifest& manifest,
-                          const std::vector<uint64_t>& present, core::MemoryBudget& budget, const core::Clock& clock,
+                          const std::vector<uint64_t>& present, Quotas& quotas, const core::Clock& clock,
                           const LoadOptions& options);
 
 }  // namespace bitsieve::server

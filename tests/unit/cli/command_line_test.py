@@ -19,11 +19,44 @@ def run(*arguments, **variables):
                           check=False)
 
 
+class Completion(unittest.TestCase):
+    """Each shell reads its script without a word, and completes what there is."""
+
+    def shell(self, *command, given):
+        done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), command)
+        return done.stdout
+
+    def test_bash(self):
+        script = run("completion", "bash").stdout
+        for words, expected in (("bitsieve ch", ["check", "check-config"]),
+                                ("bitsieve load --res", ["--reserve", "--resume"]),
+                                ("bitsieve serve --maxmem", ["--maxmemory", "--maxmemory-clients"])):
+            ask = (f"COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _bitsieve; "
+                   "printf '%s\\n' \"${COMPREPLY[@]}\"")
+            self.assertEqual(sorted(self.shell("bash", given=script + ask).split()), expected)
+
+    def test_zsh(self):
+        script = run("completion", "zsh").stdout
+        self.shell("zsh", "-f", "-n", given=script)
+        self.assertIn("_bitsieve", self.shell("zsh", "-f", given="autoload -U compinit; compinit -D -u\n" + script +
+                                              "\nprint $_comps[bitsieve]"))
+
+    def test_fish(self):
+        script = run("completion", "fish").stdout
+        found = self.shell("fish", "--no-config", given=script + "\ncomplete -C 'bitsieve load --res'")
+        self.assertEqual([line.split("\t")[0] for line in found.splitlines()], ["--reserve", "--resume"])
+
+    def test_other_shells_are_refused(self):
+        self.assertEqual(run("completion", "csh").returncode, 2)
+
+
 class Program(unittest.TestCase):
     def test_help_names_the_subcommands_and_first_steps(self):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for word in ("serve", "ping", "inspect", "version", "BF.ADD"):
+        for word in ("serve", "ping", "load", "check", "export", "import", "inspect", "backup", "restore",
+                     "check-config", "plan", "version", "BF.ADD"):
             self.assertIn(word, done.stdout)
 
     def test_nothing_asked_is_a_usage_error_that_helps(self):
@@ -65,7 +98,7 @@ class Serve(unittest.TestCase):
         self.assertEqual(done.stderr.splitlines(), [
             'bitsieve serve: --prot: unknown option "prot"; did you mean port?',
             "bitsieve serve: /no/such/file: cannot be read: No such file or directory",
-            'bitsieve serve: BITSIEVE_PORT: port must be a whole number from 0 to 65535, not "x"',
+            'bitsieve serve: BITSIEVE_PORT: port must be off, or a whole number from 0 to 65535, not "x"',
             'bitsieve serve: --loglevel: loglevel must be one of trace, debug, info, warning, error, off, not "loud"',
         ])
 
@@ -79,9 +112,9 @@ class Serve(unittest.TestCase):
             # Templates are a list, which only a file can hold.
             for name in json.load(example).keys() - {"templates"}:
                 self.assertRegex(done.stdout, rf"\n  --{name} ")
-        self.assertEqual(re.findall(r"\n([A-Z][a-z ]+):\n", done.stdout),
-                         ["Options", "Network", "Events", "Request limits", "Memory", "Filters", "Cuckoo filters",
-                          "Persistence", "Logs"])
+        self.assertEqual(re.findall(r"\n([A-Z][A-Za-z ]+):\n", done.stdout),
+                         ["Options", "Network", "TLS", "Access", "Monitoring", "Events", "Admin port", "Request limits",
+                          "Memory", "Filters", "Cuckoo filters", "Persistence", "Logs"])
 
 
 class Inspect(unittest.TestCase):

@@ -65,7 +65,7 @@ TEST_F(CommandCommandsTest, CountsAndLists) {
 TEST_F(CommandCommandsTest, InfoHasTenElements) {
   EXPECT_EQ(Reply({"COMMAND", "INFO", "BF.ADD", "nothing"}),
             "*2\r\n*10\r\n$6\r\nbf.add\r\n:3\r\n*4\r\n+write\r\n+denyoom\r\n+module\r\n+fast\r\n:1\r\n:1\r\n:1\r\n"
-            "*3\r\n+@bloom\r\n+@write\r\n+@fast\r\n*0\r\n*0\r\n*0\r\n*-1\r\n");
+            "*3\r\n+@write\r\n+@fast\r\n+@bloom\r\n*0\r\n*0\r\n*0\r\n*-1\r\n");
   EXPECT_THAT(Reply({"COMMAND", "INFO", "client|id"}), HasSubstr("$9\r\nclient|id\r\n:2\r\n"));
   EXPECT_THAT(Reply({"COMMAND", "INFO", "client"}), HasSubstr("$9\r\nclient|id\r\n:2\r\n"));
 }

@@ -59,7 +59,7 @@ TEST_F(CuckooKindTest, OptionsAreReadAndTold) {
   EXPECT_EQ(core::BucketSizeOf(registry.Find("i")->params()), 2u);
   EXPECT_EQ(core::MaxIterationsOf(registry.Find("i")->params()), 7u);
   const std::string all = Reply({"BF.INFO", "f", "FULL"});
-  EXPECT_THAT(all, StartsWith("*32\r\n"));
+  EXPECT_THAT(all, StartsWith("*40\r\n"));
   EXPECT_THAT(all, EndsWith("+Bucket size\r\n:8\r\n+Max iterations\r\n:50\r\n+Fingerprint bits\r\n:11\r\n"));
   Reply({"BF.RESERVE", "b", "0.01", "100"});
   EXPECT_EQ(Reply({"BF.INFO", "b", "BUCKETSIZE"}), "-Invalid information value\r\n");

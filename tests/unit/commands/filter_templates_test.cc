@@ -24,7 +24,7 @@ class FilterTemplatesTest : public testing::Test, protected CommandFixture {
   void Use(const std::vector<TemplateEntry>& entries) {
     auto made = FilterTemplates::Make(entries);
     ASSERT_TRUE(made) << made.error().front();
-    settings.templates = std::move(*made);
+    settings.templates.Set(std::move(*made));
   }
   static TemplateEntry Entry(const std::string& pattern, const Fields& fields) {
     return {"f.json: templates[0]", pattern, fields};

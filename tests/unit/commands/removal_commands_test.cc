@@ -153,10 +153,10 @@ TEST_F(RemovalCommandsTest, InfoTellsTheCounterBitsOfThisKindOnly) {
   EXPECT_EQ(Reply({"BF.INFO", "f", "COUNTERBITS"}), "*1\r\n:4\r\n");
   EXPECT_EQ(Reply({"BF.INFO", "f", "TYPE"}), "*1\r\n$8\r\ncounting\r\n");
   const std::string all = Reply({"BF.INFO", "f", "FULL"});
-  EXPECT_THAT(all, StartsWith("*28\r\n"));
+  EXPECT_THAT(all, StartsWith("*36\r\n"));
   EXPECT_THAT(all, EndsWith("+Counter bits\r\n:4\r\n"));
   UseResp3();
-  EXPECT_THAT(Reply({"BF.INFO", "f", "FULL"}), StartsWith("%14\r\n"));
+  EXPECT_THAT(Reply({"BF.INFO", "f", "FULL"}), StartsWith("%18\r\n"));
   EXPECT_EQ(Reply({"BF.INFO", "f", "counterbits"}), "%1\r\n+Counter bits\r\n:4\r\n");
   Reply({"BF.RESERVE", "b", "0.01", "100"});
   EXPECT_EQ(Reply({"BF.INFO", "b", "COUNTERBITS"}), "-Invalid information value\r\n");

@@ -52,7 +52,9 @@ TEST_F(ServerCommandsTest, InfoHasWhatToolsRead) {
 }
 
 TEST_F(ServerCommandsTest, InfoChoosesSections) {
-  EXPECT_EQ(Reply({"INFO", "replication"}), "$48\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n\r\n");
+  EXPECT_EQ(Reply({"INFO", "replication"}),
+            "$126\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\nmaster_replid:" + stats.replication_id +
+                "\r\nmaster_repl_offset:0\r\n\r\n");
   EXPECT_EQ(Reply({"INFO", "keyspace"}), "$12\r\n# Keyspace\r\n\r\n") << "an empty server has no databases to tell of";
   EXPECT_EQ(Reply({"INFO", "nothing"}), "$0\r\n\r\n");
   EXPECT_THAT(Reply({"INFO", "server", "CPU"}),
@@ -142,6 +144,19 @@ TEST_F(ServerCommandsTest, SaveRepliesWhenItIsDone) {
   EXPECT_EQ(stats.loops.front().error_replies, 1u);
 }
 
+TEST_F(ServerCommandsTest, ConfigRewriteRepliesWhenItIsDone) {
+  EXPECT_EQ(Replies({{"CONFIG", "REWRITE"}}), "");
+  ASSERT_TRUE(outcome.deferred);
+  WriteReply write;
+  outcome.deferred([&write](WriteReply finished) { write = std::move(finished); });
+  ASSERT_EQ(control.rewrites.size(), 1U);
+  control.rewrites[0](core::Fail(core::ErrorCode::kInvalidArgument, "The server is running without a config file"));
+  std::string out;
+  protocol::ReplyWriter reply(out);
+  write(reply);
+  EXPECT_EQ(out, "-ERR The server is running without a config file\r\n");
+}
+
 TEST_F(ServerCommandsTest, BackgroundSave) {
   EXPECT_EQ(Reply({"BGSAVE"}), "+Background saving started\r\n");
   control.snapshot.in_progress = true;
@@ -172,7 +187,7 @@ TEST_F(ServerCommandsTest, ShutdownEndsTheBatchWithoutAReply) {
 TEST_F(ServerCommandsTest, TimeIsTwoNumbers) { EXPECT_THAT(Reply({"TIME"}), StartsWith("*2\r\n$10\r\n")); }
 
 TEST_F(ServerCommandsTest, WhatWouldMistakeUsForOthersIsUnknown) {
-  for (const char* name : {"SENTINEL", "CLUSTER", "READONLY", "EVAL", "SCRIPT", "SET", "MONITOR"}) {
+  for (const char* name : {"SENTINEL", "CLUSTER", "READONLY", "EVAL", "SCRIPT", "SET"}) {
     EXPECT_THAT(Reply({name, "x"}), StartsWith("-ERR unknown command"));
   }
 }

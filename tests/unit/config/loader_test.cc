@@ -79,9 +79,9 @@ TEST_F(Loading, EveryProblemIsToldWithItsPlace) {
   ASSERT_FALSE(configuration);
   EXPECT_THAT(
       configuration.error(),
-      ElementsAre(file + R"(: unknown option "prot"; did you mean port?)",
-                  file + R"(: timeout must be a whole number of seconds from 0 to 31536000, not "x")",
-                  R"(BITSIEVE_PORT: port must be a whole number from 0 to 65535, not "x")",
+      ElementsAre(file + R"(:1: unknown option "prot"; did you mean port?)",
+                  file + R"(:1: timeout must be a whole number of seconds from 0 to 31536000, not "x")",
+                  R"(BITSIEVE_PORT: port must be off, or a whole number from 0 to 65535, not "x")",
                   R"(BITSIEVE_PROT: unknown option "PROT"; did you mean port?)",
                   R"(--loglevel: loglevel must be one of trace, debug, info, warning, error, off, not "loud")"));
 }

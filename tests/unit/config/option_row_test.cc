@@ -37,18 +37,69 @@ uint64_t MaxmemoryFrom(std::string_view text) {
   return options.maxmemory;
 }
 
+TEST(OptionRow, SecretsAreTakenAndNeverShown) {
+  const OptionRow row{.name = "password",
+                      .group = "Access",
+                      .member = &Options::tls_key_file_pass,
+                      .domain = Text{"more than two letters", [](const std::string& text) { return text.size() > 2; }},
+                      .unit = "",
+                      .help = "",
+                      .at_run_time = true,
+                      .secret = true};
+  Options options;
+  EXPECT_EQ(OptionText(row, options), "");
+  ASSERT_TRUE(SetOption(row, "open sesame", options));
+  EXPECT_EQ(options.tls_key_file_pass, "open sesame");
+  EXPECT_EQ(OptionText(row, options), "***");
+  EXPECT_EQ(OptionReadableText(row, options), "***");
+  EXPECT_EQ(StoredText(row, options), "open sesame");
+  EXPECT_EQ(SetOption(row, "pw", options).error().message, "password must be more than two letters");
+}
+
+// A configuration that was printed is a file; its stars must not become the password.
+TEST(OptionRow, AHiddenValueIsNoValue) {
+  const OptionRow row{.name = "password",
+                      .group = "Access",
+                      .member = &Options::tls_key_file_pass,
+                      .domain = Text{"anything", [](const std::string&) { return true; }},
+                      .unit = "",
+                      .help = "",
+                      .at_run_time = true,
+                      .secret = true};
+  Options options;
+  ASSERT_FALSE(SetOption(row, kHiddenText, options));
+  EXPECT_EQ(SetOption(row, kHiddenText, options).error().message,
+            "password is \"***\", which stands for a hidden value; give the value itself");
+  EXPECT_EQ(options.tls_key_file_pass, "");
+}
+
 TEST(OptionRow, WholeNumbers) {
   Options options;
   ASSERT_TRUE(SetOption(Row("port"), "65535", options));
   EXPECT_EQ(options.port, 65535);
   ASSERT_TRUE(SetOption(Row("port"), "0", options));
   EXPECT_EQ(options.port, 0);
+  ASSERT_TRUE(SetOption(Row("port"), "off", options));
+  EXPECT_EQ(options.port, kNoPort);
+  EXPECT_EQ(OptionText(Row("port"), options), "off");
+  EXPECT_NE(Refusal("tls-port", "off"), "");
   for (const auto text :
        {"65536"sv, "-1"sv, "+1"sv, ""sv, " 1"sv, "1 "sv, "1.0"sv, "0x10"sv, "99999999999999999999"sv, "7379\0"sv}) {
     EXPECT_NE(Refusal("port", text), "") << text;
   }
-  EXPECT_EQ(Refusal("port", "abc"), R"(port must be a whole number from 0 to 65535, not "abc")");
+  EXPECT_EQ(Refusal("port", "abc"), R"(port must be off, or a whole number from 0 to 65535, not "abc")");
   EXPECT_EQ(Refusal("timeout", "-1"), R"(timeout must be a whole number of seconds from 0 to 31536000, not "-1")");
+}
+
+TEST(OptionRow, SignedNumbers) {
+  Options options;
+  for (const auto text : {"-1"sv, "0"sv, "3600000000"sv}) {
+    ASSERT_TRUE(SetOption(Row("slowlog-log-slower-than"), text, options)) << text;
+    EXPECT_EQ(OptionText(Row("slowlog-log-slower-than"), options), text);
+    EXPECT_EQ(OptionReadableText(Row("slowlog-log-slower-than"), options), text);
+  }
+  EXPECT_EQ(Refusal("slowlog-log-slower-than", "-2"),
+            "slowlog-log-slower-than must be a whole number of microseconds from -1 to 3600000000, not \"-2\"");
 }
 
 TEST(OptionRow, SizesAsRedisWritesThem) {

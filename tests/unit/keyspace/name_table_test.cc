@@ -13,18 +13,19 @@ class NameTableTest : public testing::Test {
  protected:
   static constexpr uint64_t kSeed = 5;
 
-  NameTableTest() { table_.Init(memory_, kSeed); }
+  NameTableTest() { table_.Init(quotas_, kSeed); }
 
   static uint64_t Hash(std::string_view name) { return NameTable::HashOf(name, kSeed); }
   Entry* Find(std::string_view name) { return table_.Find(name, Hash(name)); }
   void Insert(std::string_view name, uint64_t stamp) {
-    EntryPtr entry = NameTable::Make(name, memory_);
+    EntryPtr entry = NameTable::Make(name, quotas_);
     entry->stamp = stamp;
     table_.MakeRoom();
     table_.Insert(std::move(entry), Hash(name));
   }
 
   core::MemoryBudget memory_;
+  Quotas quotas_{memory_};
   NameTable table_;
 };
 
@@ -86,7 +87,7 @@ TEST_F(NameTableTest, MemoryIsTakenAndGivenBack) {
   }
   EXPECT_EQ(memory_.used_bytes(), 0U);
   memory_.set_limit_bytes(10);
-  EXPECT_EQ(NameTable::Make("abc", memory_), nullptr);
+  EXPECT_EQ(NameTable::Make("abc", quotas_), nullptr);
   EXPECT_EQ(memory_.used_bytes(), 0U);
 }
 

@@ -30,7 +30,8 @@ class RegistryTest : public testing::Test {
 
   test::ManualClock clock_;
   core::MemoryBudget memory_;
-  Registry registry_{memory_, clock_, core::SystemClock()};
+  Quotas quotas_{memory_};
+  Registry registry_{quotas_, clock_, core::SystemClock()};
 };
 
 }  // namespace bitsieve::server

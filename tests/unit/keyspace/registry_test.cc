@@ -79,7 +79,8 @@ TEST_F(RegistryTest, FlushInTheBackgroundFreesSoon) {
 TEST(RegistryLifeTest, TheEndWaitsForTheBackground) {
   core::MemoryBudget memory;
   {
-    Registry registry(memory, core::SystemClock(), core::SystemClock());
+    Quotas quotas(memory);
+    Registry registry(quotas, core::SystemClock(), core::SystemClock());
     registry.InsertIfAbsent("a", std::move(*core::MakeFilter({}, memory, core::SystemClock())));
     registry.Flush(true);
     registry.InsertIfAbsent("a", std::move(*core::MakeFilter({}, memory, core::SystemClock())));

@@ -33,6 +33,15 @@ TEST(Address, AnErrorNamesTheAddress) {
   EXPECT_THAT(Texts("127.0.0.1 300.1.2.3.4"), ElementsAre(HasSubstr("\"300.1.2.3.4\"")));
 }
 
+TEST(Address, LoopbackHasThreeForms) {
+  for (const char* local : {"127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1"}) {
+    EXPECT_TRUE(IsLoopback(asio::ip::make_address(local))) << local;
+  }
+  for (const char* other : {"10.0.0.1", "128.0.0.1", "::", "::2", "fe80::1", "::ffff:10.0.0.1", "0.0.0.0"}) {
+    EXPECT_FALSE(IsLoopback(asio::ip::make_address(other))) << other;
+  }
+}
+
 TEST(Address, NoneIsAnError) {
   EXPECT_FALSE(ParseBindList("", 1));
   EXPECT_FALSE(ParseBindList(" , ", 1));

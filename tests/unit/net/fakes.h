@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "commands/workers.h"
+#include "server/auth/command_index.h"
 #include "server/commands/all_commands.h"
 #include "server/dispatch/dispatcher.h"
+#include "server/dispatch/monitoring.h"
 #include "server/dispatch/pub_sub.h"
 #include "server/dispatch/server_control.h"
 #include "server/keyspace/keyspace.h"
@@ -74,6 +76,9 @@ class FakeControl final : public ServerControl {
     if (on_get_options) on_get_options();
     return {};
   }
+  core::Status LoadUsers() override { return {}; }
+  void RewriteConfiguration(std::function<void(core::Status)> done) override { done({}); }
+  core::Status SaveUsers() override { return {}; }
   tl::expected<void, RefusedOption> SetOptions(
       std::span<const std::pair<std::string_view, std::string_view>>) override {
     return {};
@@ -97,6 +102,10 @@ struct Backend {
   test::Default<CommandSettings> settings;
   test::FakeDurability durability;
   PubSub pub_sub;
+  const CommandIndex index{AllCommands().all_rows()};
+  Users users{index};
+  AccessLog access_log{128};
+  Monitoring monitoring;
   Workers* const workers;
 
   Dispatcher::Environment Environment() {
@@ -110,7 +119,10 @@ struct Backend {
             .settings = &settings,
             .durability = &durability,
             .pub_sub = &pub_sub,
-            .workers = workers};
+            .workers = workers,
+            .users = &users,
+            .access_log = &access_log,
+            .monitoring = &monitoring};
   }
 };
 

@@ -44,6 +44,7 @@ TEST(Listener, ListensOnSeveralAddressesWithOnePort) {
   const auto records = server.backend_.clients.All();
   ASSERT_EQ(records.size(), 2);
   EXPECT_TRUE(records[0]->address.starts_with("127.0.0.1:") || records[1]->address.starts_with("127.0.0.1:"));
+  EXPECT_TRUE(records[0]->is_local && records[1]->is_local);
   EXPECT_EQ(records[0]->address.starts_with("[::1]:"), records[0]->local_address.starts_with("[::1]:"));
 }
 

@@ -77,6 +77,28 @@ TEST(NetServer, AHugeArgumentComesBackWhole) {
   EXPECT_TRUE(received.get() == expected);
 }
 
+TEST(NetServer, IsProvedAliveByEachOfItsThreads) {
+  RunningServer server(2);
+  std::promise<void> hung, released;
+  server.backend_.control.on_get_options = [&] {
+    hung.set_value();
+    released.get_future().wait();
+  };
+  const auto prove = [&server] {
+    auto proved = std::make_shared<std::promise<void>>();
+    server.net_->ProveAlive([proved] { proved->set_value(); });
+    return proved->get_future();
+  };
+  EXPECT_EQ(prove().wait_for(RunningServer::kPatience), std::future_status::ready);
+  Client client = server.Connect();
+  client.Send("CONFIG GET port\r\n");
+  hung.get_future().wait();
+  const auto proof = prove();
+  EXPECT_EQ(proof.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  released.set_value();
+  EXPECT_EQ(proof.wait_for(RunningServer::kPatience), std::future_status::ready);
+}
+
 TEST(NetServer, ALongClientDoesNotKeepOthersWaiting) {
   RunningServer server(1);
   Client busy = server.Connect();

@@ -32,7 +32,7 @@ class InspectionTest : public testing::Test {
 
   void Save() { EXPECT_TRUE(Ok(server_.writer->Save())); }
   Inspection Look(bool verify) const {
-    const auto found = Inspect(log_.disk, "/d", verify);
+    const auto found = Inspect(log_.disk, "/d", verify ? InspectDepth::kContents : InspectDepth::kHeads);
     EXPECT_TRUE(Ok(found));
     return found.value_or(Inspection());
   }
@@ -84,7 +84,7 @@ TEST_F(InspectionTest, TellsOfEveryKindWhatTheFilterItselfTells) {
 TEST_F(InspectionTest, WritesNothingAndHoldsNoLock) {
   WriteLog();
   FaultDisk disk(log_.disk);
-  ASSERT_TRUE(Ok(Inspect(disk, "/d", true)));
+  ASSERT_TRUE(Ok(Inspect(disk, "/d", InspectDepth::kContents)));
   EXPECT_THAT(disk.log(), IsEmpty());
   EXPECT_EQ(Look(false).lock_holder, "somebody in this process") << "a server that runs is no obstacle";
   server_.Stop();
@@ -260,7 +260,7 @@ TEST(Inspection, OfAServerThatLogs) {
   }
   server.AwaitLog();
   for (const bool running : {true, false}) {
-    const auto found = Inspect(disk, "/d", true);
+    const auto found = Inspect(disk, "/d", InspectDepth::kContents);
     ASSERT_TRUE(Ok(found));
     EXPECT_THAT(found->damage, IsEmpty());
     EXPECT_THAT(found->leftovers, IsEmpty()) << "the log names the file of the copy";
@@ -277,9 +277,9 @@ TEST(Inspection, OfAServerThatLogs) {
 
 TEST(Inspection, OfWhatIsNoDataDirectoryIsAnError) {
   MemoryDisk disk;
-  EXPECT_EQ(Inspect(disk, "/none", false).error().code, core::ErrorCode::kIo);
+  EXPECT_EQ(Inspect(disk, "/none", InspectDepth::kHeads).error().code, core::ErrorCode::kIo);
   ASSERT_TRUE(Ok(disk.CreateDirectory("/other")));
-  EXPECT_THAT(Inspect(disk, "/other", false).error().message, HasSubstr("holds no data of Bitsieve"));
+  EXPECT_THAT(Inspect(disk, "/other", InspectDepth::kHeads).error().message, HasSubstr("holds no data of Bitsieve"));
 }
 
 }  // namespace

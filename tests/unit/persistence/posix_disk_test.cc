@@ -83,7 +83,8 @@ TEST_F(PosixDiskTest, ErrorsNamePathActAndReason) {
   EXPECT_EQ(disk_.Open(Path("none")).error().message, Path("none") + ": cannot open: No such file or directory");
   EXPECT_EQ(disk_.Create(Path("none/f")).error().message,
             Path("none/f") + ": cannot create: No such file or directory");
-  EXPECT_EQ(disk_.Remove(directory_.path()).error().message, directory_.path() + ": cannot remove: Is a directory");
+  EXPECT_EQ(disk_.Remove(directory_.path()).error().message,
+            directory_.path() + ": cannot remove: Directory not empty");
   EXPECT_THAT(disk_.Rename(Path("none"), Path("f")).error().message, HasSubstr("cannot rename to " + Path("f")));
   EXPECT_THAT(disk_.List(Path("none")).error().message, HasSubstr("cannot list the directory"));
   EXPECT_THAT(disk_.CreateDirectory(Path("file")).error().message, HasSubstr("Not a directory"));

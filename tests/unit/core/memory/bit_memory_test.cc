@@ -82,5 +82,36 @@ TEST(MemoryBudget, LimitHoldsAndOverflowIsRefused) {
   EXPECT_TRUE(budget.TryTake(1 << 30));
 }
 
+TEST(MemoryBudget, APartTakesFromBothOrFromNeither) {
+  MemoryBudget whole(100), part(50, &whole);
+  EXPECT_TRUE(part.TryTake(40));
+  EXPECT_EQ(whole.used_bytes(), 40u);
+  EXPECT_FALSE(part.TryTake(20));
+  EXPECT_EQ(part.refusals(), 1u);
+  EXPECT_TRUE(whole.TryTake(55));
+  EXPECT_FALSE(part.TryTake(10)) << "the whole has five left";
+  EXPECT_EQ(whole.refusals(), 1u);
+  EXPECT_EQ(part.refusals(), 1u);
+  EXPECT_EQ(part.used_bytes(), 40u);
+  EXPECT_EQ(whole.used_bytes(), 95u);
+  EXPECT_EQ(part.free_bytes(), 10u);
+  EXPECT_EQ(whole.free_bytes(), 5u);
+  part.GiveBack(40);
+  EXPECT_EQ(part.used_bytes(), 0u);
+  EXPECT_EQ(whole.used_bytes(), 55u);
+}
+
+TEST(MemoryBudget, APartThatMovesTakesWhatItHoldsAlong) {
+  MemoryBudget whole, other(10, &whole), part(0, &whole);
+  EXPECT_TRUE(part.TryTake(40));
+  part.MoveTo(other);
+  EXPECT_EQ(other.used_bytes(), 40u) << "beyond its limit";
+  EXPECT_EQ(whole.used_bytes(), 40u);
+  EXPECT_FALSE(part.TryTake(1));
+  part.GiveBack(40);
+  EXPECT_EQ(other.used_bytes(), 0u);
+  EXPECT_EQ(whole.used_bytes(), 0u);
+}
+
 }  // namespace
 }  // namespace bitsieve::core

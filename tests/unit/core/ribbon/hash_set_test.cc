@@ -24,6 +24,18 @@ std::vector<uint64_t> LogOf(const HashSet& set) {
   return all;
 }
 
+TEST(HashSet, TakesNoMoreThanItsMost) {
+  MemoryBudget budget;
+  const auto set = std::move(HashSet::Make(budget).value());
+  EXPECT_LE(set->size_bytes(), HashSet::MostBytes(0));
+  for (const uint64_t hash : RandomHashes(600'000, 3)) {
+    set->Insert(hash);
+    ASSERT_LE(set->size_bytes(), HashSet::MostBytes(set->size())) << set->size();
+  }
+  EXPECT_EQ(budget.used_bytes(), set->size_bytes());
+  EXPECT_GT(set->size_bytes(), HashSet::MostBytes(set->size()) / 2);
+}
+
 TEST(HashSet, HoldsExactlyWhatWasInserted) {
   MemoryBudget budget;
   {

@@ -1,0 +1,41 @@
+// backup_progress.h: what backup and restore show while they work, and in the end. On a terminal there is a line that
+// changes, elsewhere nothing before the end. Confined to the main thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "server/persistence/inspect/inspection.h"
+
+namespace bitsieve::cli {
+
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::string command);
+
+  // As server::BackupProgress.
+  void Show(std::string_view act, uint64_t done_bytes, uint64_t total_bytes);
+  // Removes the line.
+  void End();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const std::string command_;
+  const bool on_terminal_;
+  std::string act_;
+  Clock::time_point since_;  // of the act
+  Clock::time_point shown_;
+};
+
+// "1.5 GB".
+std::string SizeText(uint64_t bytes);
+// What a backup holds: "snapshot 7 of ..., 3 filters, ..."
+std::string Described(const server::Inspection& found);
+// Each line of the error on a line of standard error, led by the command's name.
+void PrintError(std::string_view command, const core::Error& error);
+
+}  // namespace bitsieve::cli

@@ -1,0 +1,38 @@
+// bulk_flags.h: the flags of subcommands that send the items of an input to a server: what an item is, and where the
+// server is. Confined to the main thread.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "cli/bulk/input.h"
+#include "cli/bulk/pipeline.h"
+#include "cli/bulk/record_reader.h"
+#include "cli/connection_flags.h"
+#include "config/flags.h"
+
+namespace bitsieve::cli {
+
+class BulkFlags {
+ public:
+  // They must not move afterwards.
+  void AddTo(CLI::App& command);
+  // Nothing if something is wrong, which is then explained on standard error.
+  std::optional<Pipeline::Settings> Settings(const CLI::App& command) const;
+  RecordFormat Format() const;
+  tl::expected<Input, std::string> Open(const std::string& path) const { return Input::Open(path, !plain_); }
+
+ private:
+  config::Flags flags_;
+  ConnectionFlags connection_;
+  std::string format_ = "lines";
+  std::string field_;
+  size_t record_bytes_ = 0;
+  bool crlf_ = false;
+  bool plain_ = false;
+  size_t connections_ = 2;
+  unsigned retry_s_ = 60;
+};
+
+}  // namespace bitsieve::cli

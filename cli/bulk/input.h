@@ -1,0 +1,48 @@
+// input.h: a file or standard input, decompressed on the way if it is compressed with gzip or zstd, by libarchive.
+// Confined to one thread. Errors are for people and name the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+
+struct archive;
+
+namespace bitsieve::cli {
+
+class Input {
+ public:
+  // "-" is standard input. `decompress`: look at the first bytes whether it is compressed.
+  static tl::expected<Input, std::string> Open(const std::string& path, bool decompress);
+
+  // The next bytes, as many as come at once; empty at the end. They stay until the next call.
+  tl::expected<std::string_view, std::string> Read();
+
+  // Whether a read would not have to wait.
+  bool IsReady() const;
+
+  const std::string& name() const { return name_; }
+  // Of the file as it lies on the disk; 0 if that is not known.
+  uint64_t file_bytes() const { return file_bytes_; }
+  // How much of it was read.
+  uint64_t file_position() const;
+
+ private:
+  struct Closer {
+    void operator()(archive* input) const;
+  };
+
+  Input(std::string name, int descriptor, uint64_t file_bytes, std::unique_ptr<archive, Closer> archive)
+      : name_(std::move(name)), descriptor_(descriptor), file_bytes_(file_bytes), archive_(std::move(archive)) {}
+
+  std::string name_;
+  int descriptor_;  // the archive's
+  uint64_t file_bytes_;
+  std::unique_ptr<archive, Closer> archive_;
+  bool at_end_ = false;
+};
+
+}  // namespace bitsieve::cli

@@ -1,0 +1,36 @@
+// load_state.h: how far a file was loaded, kept beside it, so that an interrupted load can go on. Thread-compatible:
+// free functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tl/expected.hpp>
+
+namespace bitsieve::cli {
+
+// What became of items.
+struct LoadCounts {
+  uint64_t read = 0;
+  uint64_t added = 0;    // new; or removed, if items are to be removed
+  uint64_t present = 0;  // there already; or not there
+  uint64_t refused = 0;
+
+  LoadCounts& operator+=(const LoadCounts& other);
+};
+
+struct LoadState {
+  std::string key;
+  uint64_t position = 0;  // in the file, decompressed: all before it has been acknowledged
+  uint64_t records = 0;
+  LoadCounts counts = {};
+};
+
+std::string LoadStatePath(const std::string& file);
+// Nothing if there is none. The error: it cannot be read, or is of another state of the file.
+tl::expected<std::optional<LoadState>, std::string> ReadLoadState(const std::string& file);
+// Atomic.
+tl::expected<void, std::string> WriteLoadState(const std::string& file, const LoadState& state);
+void RemoveLoadState(const std::string& file);
+
+}  // namespace bitsieve::cli

@@ -1,0 +1,143 @@
+#include "cli/bulk/server_client.h"
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <utility>
+
+#include "core/families/redisbloom/module_value.h"
+
+namespace bitsieve::cli {
+namespace {
+
+// What hiredis calls while it reads a reply: each makes a part of it, within the array that it belongs to.
+
+Reply* Place(const redisReadTask* task, Reply reply) {
+  if (task->parent == nullptr) return new Reply(std::move(reply));
+  auto* const array = static_cast<Reply*>(task->parent->obj);
+  Reply& place = array->elements[static_cast<size_t>(task->idx)];
+  place = std::move(reply);
+  return &place;
+}
+
+void* MakeText(const redisReadTask* task, char* text, size_t size) {
+  const Reply::Kind kind = task->type == REDIS_REPLY_ERROR    ? Reply::kError
+                           : task->type == REDIS_REPLY_STATUS ? Reply::kStatus
+                                                              : Reply::kString;
+  return Place(task, {.kind = kind, .text = std::string(text, size)});
+}
+
+// Null: what the server announces is refused.
+void* MakeArray(const redisReadTask* task, int size) {
+  constexpr int kMostElements = 1 << 20;
+  if (size > kMostElements) return nullptr;
+  return Place(task, {.kind = Reply::kArray, .elements = std::vector<Reply>(static_cast<size_t>(size))});
+}
+
+void* MakeInteger(const redisReadTask* task, long long value) {
+  return Place(task, {.kind = Reply::kInteger, .integer = value});
+}
+
+void* MakeNil(const redisReadTask* task) { return Place(task, {}); }
+
+void Free(void* reply) { delete static_cast<Reply*>(reply); }
+
+redisReplyObjectFunctions kReplies = {MakeText, MakeArray, MakeInteger, MakeNil, Free};
+
+}  // namespace
+
+const Reply* Reply::ValueOf(std::string_view name) const {
+  for (size_t i = 0; i + 1 < elements.size(); i += 2) {
+    if (elements[i].text == name) return &elements[i + 1];
+  }
+  return nullptr;
+}
+
+uint64_t Reply::NumberOf(std::string_view name) const {
+  const Reply* const value = ValueOf(name);
+  return value == nullptr ? 0 : static_cast<uint64_t>(std::max<int64_t>(value->integer, 0));
+}
+
+void AppendCommandHead(std::string& bytes, size_t words) {
+  bytes.append("*").append(std::to_string(words)).append("\r\n");
+}
+
+void AppendWord(std::string& bytes, std::string_view word) {
+  bytes.append("$").append(std::to_string(word.size())).append("\r\n").append(word).append("\r\n");
+}
+
+void AppendCommand(std::string& bytes, std::initializer_list<std::string_view> words) {
+  AppendCommandHead(bytes, words.size());
+  for (const std::string_view word : words) AppendWord(bytes, word);
+}
+
+ReplyReader::ReplyReader() : reader_(redisReaderCreateWithFunctions(&kReplies)) {
+  if (reader_ == nullptr) throw std::bad_alloc();
+}
+
+void ReplyReader::Feed(std::string_view bytes) {
+  if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) != REDIS_OK) throw std::bad_alloc();
+}
+
+tl::expected<std::optional<Reply>, std::string> ReplyReader::Next() {
+  void* made = nullptr;
+  if (redisReaderGetReply(reader_.get(), &made) != REDIS_OK) {
+    return tl::unexpected(std::string("the server does not speak this protocol: ") + reader_->errstr);
+  }
+  if (made == nullptr) return std::nullopt;
+  const std::unique_ptr<Reply> reply(static_cast<Reply*>(made));
+  return std::move(*reply);
+}
+
+tl::expected<ServerClient, std::string> ServerClient::Connect(const Target& target, const Credentials& credentials) {
+  auto connection = ClientConnection::Connect(target, std::chrono::steady_clock::now() + kPatience);
+  if (!connection) return tl::unexpected(connection.error());
+  ServerClient client(std::move(*connection));
+  if (!credentials.password.empty()) {
+    if (auto done = client.Authenticate(credentials); !done) return tl::unexpected(done.error());
+  }
+  return client;
+}
+
+// A server that needs no password refuses one of the user default, which does not matter.
+tl::expected<void, std::string> ServerClient::Authenticate(const Credentials& credentials) {
+  const auto reply = credentials.user.empty() ? Ask({"AUTH", credentials.password})
+                                              : Ask({"AUTH", credentials.user, credentials.password});
+  if (!reply) return tl::unexpected(reply.error());
+  if (!reply->is_error() || (credentials.user.empty() && !reply->text.starts_with("WRONGPASS"))) return {};
+  return tl::unexpected(reply->text);
+}
+
+tl::expected<void, std::string> ServerClient::Send(std::string_view bytes) {
+  connection_.set_deadline(std::chrono::steady_clock::now() + kPatience);
+  return connection_.Send(bytes);
+}
+
+tl::expected<Reply, std::string> ServerClient::Receive() {
+  connection_.set_deadline(std::chrono::steady_clock::now() + kPatience);
+  std::array<char, 64 << 10> room;
+  while (true) {
+    auto reply = reader_.Next();
+    if (!reply) return tl::unexpected(reply.error());
+    if (*reply) return std::move(**reply);
+    const auto received = connection_.Receive(room);
+    if (!received) return tl::unexpected(received.error());
+    reader_.Feed({room.data(), *received});
+  }
+}
+
+tl::expected<Reply, std::string> ServerClient::Ask(std::initializer_list<std::string_view> words) {
+  std::string command;
+  AppendCommand(command, words);
+  if (auto sent = Send(command); !sent) return tl::unexpected(sent.error());
+  return Receive();
+}
+
+tl::expected<bool, std::string> ServerClient::HoldsCuckoo(std::string_view key) {
+  const auto type = Ask({"TYPE", key});
+  if (!type) return tl::unexpected(type.error());
+  if (type->is_error()) return tl::unexpected(type->text);
+  return type->text == core::kCuckooValueName;
+}
+
+}  // namespace bitsieve::cli

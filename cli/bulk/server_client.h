@@ -1,0 +1,83 @@
+// server_client.h: commands to a server and its replies, over a connection that has authenticated: Bitsieve, or Redis
+// or Valkey with BF.*. Replies are read by hiredis. Confined to one thread. Errors are for people.
+#pragma once
+
+#include <hiredis/read.h>
+
+#include <chrono>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "cli/client_connection.h"
+
+namespace bitsieve::cli {
+
+struct Reply {
+  enum Kind { kStatus, kError, kInteger, kString, kNil, kArray };
+
+  Kind kind = kNil;
+  int64_t integer = 0;
+  std::string text = {};             // of a status, an error or a string
+  std::vector<Reply> elements = {};  // of an array
+
+  bool is_error() const { return kind == kError; }
+  // Of an array of names, each before its value: the value of that name; null if there is none.
+  const Reply* ValueOf(std::string_view name) const;
+  // That value as a number that is not negative; 0 if there is none.
+  uint64_t NumberOf(std::string_view name) const;
+};
+
+// Appends the command as the protocol has it.
+void AppendCommand(std::string& bytes, std::initializer_list<std::string_view> words);
+// The head of a command of so many words, which follow one by one.
+void AppendCommandHead(std::string& bytes, size_t words);
+void AppendWord(std::string& bytes, std::string_view word);
+
+// Replies out of bytes as they come.
+class ReplyReader {
+ public:
+  ReplyReader();
+
+  void Feed(std::string_view bytes);
+  // The next reply; nothing before more bytes have come. The error: these are no replies.
+  tl::expected<std::optional<Reply>, std::string> Next();
+
+ private:
+  struct Closer {
+    void operator()(redisReader* reader) const { redisReaderFree(reader); }
+  };
+
+  std::unique_ptr<redisReader, Closer> reader_;
+};
+
+class ServerClient {
+ public:
+  template <class T>
+  using Outcome = tl::expected<T, std::string>;
+
+  // Of a connection or a reply.
+  static constexpr std::chrono::seconds kPatience{60};
+
+  static Outcome<ServerClient> Connect(const Target& target, const Credentials& credentials);
+
+  Outcome<void> Send(std::string_view bytes);
+  // The next reply. An error reply is a reply.
+  Outcome<Reply> Receive();
+  Outcome<Reply> Ask(std::initializer_list<std::string_view> words);
+  // Whether the key is a cuckoo filter of RedisBloom's type, for CF.* commands.
+  Outcome<bool> HoldsCuckoo(std::string_view key);
+
+ private:
+  explicit ServerClient(ClientConnection connection) : connection_(std::move(connection)) {}
+  Outcome<void> Authenticate(const Credentials& credentials);
+
+  ClientConnection connection_;
+  ReplyReader reader_;
+};
+
+}  // namespace bitsieve::cli

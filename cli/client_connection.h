@@ -1,0 +1,70 @@
+// client_connection.h: a connection to a running server, as subcommands make it: by TCP, TLS or a Unix socket. Calls
+// wait, but never beyond the deadline. Errors are for people: they say which step failed.
+// Confined to one thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+
+#include "server/net/socket.h"
+#include "server/net/tls_context.h"
+
+namespace bitsieve::cli {
+
+// Where a server is, and how it is talked to.
+struct Target {
+  std::string unixsocket;  // a path; empty: host and port
+  std::string host;
+  uint16_t port = 0;
+  std::optional<server::TlsSettings> tls;
+  std::string server_name;  // that the server's certificate is for; empty: the host
+
+  // "127.0.0.1 port 7379", "/run/bitsieve.sock"
+  std::string Text() const;
+};
+
+struct Credentials {
+  std::string user;      // empty: default
+  std::string password;  // empty: none
+};
+
+class ClientConnection {
+ public:
+  using Deadline = std::chrono::steady_clock::time_point;
+  template <class T>
+  using Outcome = tl::expected<T, std::string>;
+
+  // The handshake of TLS is made as well.
+  static Outcome<ClientConnection> Connect(const Target& target, Deadline deadline);
+
+  // Of the calls to come.
+  void set_deadline(Deadline deadline) { deadline_ = deadline; }
+  // All of it.
+  Outcome<void> Send(std::string_view bytes);
+  // What is there, after waiting for at least one byte; how many. An end of the stream is an error.
+  Outcome<size_t> Receive(std::span<char> room);
+  // What is there, after waiting no longer than until then; 0 if nothing came.
+  Outcome<size_t> ReceiveUntil(std::span<char> room, Deadline until);
+
+ private:
+  ClientConnection(server::Socket socket, Deadline deadline) : socket_(std::move(socket)), deadline_(deadline) {}
+
+  Outcome<void> Secure(const Target& target);
+  // Until the socket may give (POLLIN) or take (POLLOUT) something, or TLS needs the other before.
+  Outcome<void> Wait(short events);
+  // False: it did not come to that until then.
+  Outcome<bool> WaitUntil(short events, Deadline until);
+  std::string ErrorOf(const server::Socket::Transfer& transfer) const;
+
+  server::Socket socket_;
+  Deadline deadline_;
+  std::shared_ptr<const server::TlsContext> context_;
+};
+
+}  // namespace bitsieve::cli

@@ -1,0 +1,71 @@
+// filter_source.h: where `bitsieve migrate` reads filters from: an RDB file or a running server. Confined to one
+// thread. Errors are for people.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+namespace bitsieve::cli {
+
+template <class T>
+using Outcome = tl::expected<T, std::string>;
+
+struct FoundFilter {
+  std::string name;
+  uint64_t bytes = 0;      // about what it takes
+  int64_t expires_ms = 0;  // since 1970; 0: never
+  bool is_cuckoo = false;  // of RedisBloom's CF.* commands
+  uint64_t place = 0;      // where its source finds it again
+};
+
+// What was found besides.
+struct OtherKeys {
+  std::map<std::string, uint64_t> counts = {};  // by type
+  uint64_t expired = 0;
+};
+
+// A command for the new server, of which the name of the filter is the first argument.
+struct TargetCommand {
+  std::string command;
+  std::vector<std::string> arguments;
+};
+
+// The commands that make a filter under a free name, in order. The name is taken with the last of them.
+class FilterCommands {
+ public:
+  virtual ~FilterCommands() = default;
+  virtual Outcome<std::optional<TargetCommand>> Next() = 0;
+  // Whether they bring its expiry along, and replace what has the name if that was asked for.
+  virtual bool are_all() const { return false; }
+};
+
+// What a filter was made for.
+struct FilterShape {
+  double error_rate = 0;
+  uint64_t capacity = 0;  // over all sub-filters
+};
+
+class FilterSource {
+ public:
+  using Visit = std::function<void(FoundFilter)>;
+
+  virtual ~FilterSource() = default;
+  // Calls visit(filter) for each whose name matches the glob pattern. After an error it may go on with those visited.
+  virtual Outcome<OtherKeys> Find(std::string_view pattern, const Visit& visit) = 0;
+  // What is opened next: the source may read some of it ahead, together.
+  virtual Outcome<void> Prepare(std::span<const FoundFilter* const> /*filters*/, bool /*replace*/) { return {}; }
+  // The filter and the source outlive what is returned.
+  virtual Outcome<std::unique_ptr<FilterCommands>> Open(const FoundFilter& filter) = 0;
+  // Of a Bloom filter of RedisBloom; nothing of any other.
+  virtual Outcome<std::optional<FilterShape>> ShapeOf(const FoundFilter& filter) = 0;
+};
+
+}  // namespace bitsieve::cli

@@ -1,0 +1,36 @@
+// migration_notes.h: which filters a migration has begun to move, in a file, so that an interrupted one can go on. A
+// filter appears on the new server only as a whole: one that was begun and is there was moved. Confined to one thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <unordered_set>
+
+namespace bitsieve::cli {
+
+class MigrationNotes {
+ public:
+  // Reads the file, if there is one. `migration` says what is moved where: the error is that it is another one's.
+  static tl::expected<MigrationNotes, std::string> Open(const std::string& path, const std::string& migration);
+  MigrationNotes(MigrationNotes&& other) noexcept;
+  MigrationNotes& operator=(MigrationNotes&&) = delete;
+  ~MigrationNotes();
+
+  bool Contains(std::string_view filter) const { return begun_.contains(Line(filter)); }
+  tl::expected<void, std::string> Note(std::string_view filter);
+  // All is done.
+  void Remove();
+
+ private:
+  MigrationNotes(std::string path, int descriptor, std::unordered_set<std::string> begun);
+  static std::string Line(std::string_view filter);
+  tl::expected<void, std::string> Write(std::string line);
+
+  std::string path_;
+  int descriptor_;
+  std::unordered_set<std::string> begun_;
+};
+
+}  // namespace bitsieve::cli

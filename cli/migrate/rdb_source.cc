@@ -1,0 +1,135 @@
+#include "cli/migrate/rdb_source.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "core/base/glob.h"
+#include "core/base/quote.h"
+#include "core/families/redisbloom/redisbloom_types.h"
+#include "core/filter/filter_dump.h"
+
+namespace bitsieve::cli {
+namespace {
+
+constexpr size_t kPieceBytes = 8 << 20;  // more than the head and header of any dump
+
+// RedisBloom's filters have no own form that keeps all that a file may say of them; a dump does.
+class DumpCommands final : public FilterCommands {
+ public:
+  explicit DumpCommands(core::ModuleValue value)
+      : filter_(std::move(value.filter)), stream_(filter_->Capture()), is_to_be_frozen_(value.was_freezing) {}
+
+  Outcome<std::optional<TargetCommand>> Next() override {
+    if (stream_.AtEnd()) {
+      if (!std::exchange(is_to_be_frozen_, false)) return std::nullopt;
+      return TargetCommand{.command = "BF.FREEZE", .arguments = {}};
+    }
+    std::string piece;
+    if (!stream_.Read(kPieceBytes, piece)) return tl::unexpected<std::string>("there is no memory for it");
+    return TargetCommand{.command = "BF.LOADCHUNK", .arguments = {std::to_string(++pieces_), std::move(piece)}};
+  }
+
+ private:
+  core::FilterPtr filter_;
+  core::DumpStream stream_;
+  bool is_to_be_frozen_;
+  uint64_t pieces_ = 0;
+};
+
+std::string TypeName(const rdb::RdbKey& key) {
+  static constexpr std::array<std::string_view, 26> kNames = {
+      "string", "list", "set",    "zset", "hash", "zset", "module", "module", "",       "hash", "list", "set",  "zset",
+      "hash",   "list", "stream", "hash", "zset", "list", "stream", "set",    "stream", "hash", "hash", "hash", "hash"};
+  if (key.module) return key.module->id.name;
+  return std::string(kNames.at(key.type));
+}
+
+// What a file claims may not take more than the machine has.
+uint64_t MachineMemory() {
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+RdbSource::RdbSource(std::string path, std::string_view bytes)
+    : path_(std::move(path)), bytes_(bytes), memory_(MachineMemory()) {}
+
+RdbSource::~RdbSource() { munmap(const_cast<char*>(bytes_.data()), bytes_.size()); }
+
+Outcome<std::unique_ptr<RdbSource>> RdbSource::Open(const std::string& path) {
+  const auto failure = [&path](int error) {
+    return tl::unexpected(path + ": " + std::system_category().message(error));
+  };
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return failure(errno);
+  struct stat status {};
+  const bool known = ::fstat(descriptor, &status) == 0;
+  const auto size = static_cast<size_t>(status.st_size);
+  if (!known || !S_ISREG(status.st_mode) || size == 0) {
+    ::close(descriptor);
+    return tl::unexpected(path + ": it is no file with content: an RDB file is needed, or the URL of a server");
+  }
+  void* const mapped = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  const int error = errno;
+  ::close(descriptor);
+  if (mapped == MAP_FAILED) return failure(error);
+  ::madvise(mapped, size, MADV_SEQUENTIAL);
+  return std::unique_ptr<RdbSource>(new RdbSource(path, {static_cast<const char*>(mapped), size}));
+}
+
+Outcome<OtherKeys> RdbSource::Find(std::string_view pattern, const Visit& visit) {
+  auto file = rdb::RdbFile::Open(bytes_, memory_);
+  if (!file) return tl::unexpected(path_ + ": " + file.error().message);
+  const int64_t now_ms = core::SystemClock().WallMs();
+  OtherKeys others;
+  while (auto key = file->Next()) {
+    if (!core::GlobMatch(pattern, key->name)) continue;
+    if (!key->module || !key->module->is_filter()) {
+      ++others.counts[TypeName(*key)];
+    } else if (key->database != 0) {
+      ++others.counts["filter of database " + std::to_string(key->database)];
+    } else if (key->expires_ms != 0 && key->expires_ms <= now_ms) {
+      ++others.expired;
+    } else {
+      values_.push_back(*key->module);
+      visit({.name = std::move(key->name),
+             .bytes = key->module->fields.size(),
+             .expires_ms = key->expires_ms,
+             .is_cuckoo = key->module->id.name == core::kCuckooValueName,
+             .place = values_.size() - 1});
+    }
+  }
+  if (!file->failure().empty()) {
+    return tl::unexpected(path_ + ": " + file->failure() + " of " + std::to_string(bytes_.size()));
+  }
+  return others;
+}
+
+Outcome<core::ModuleValue> RdbSource::Read(const FoundFilter& filter) {
+  auto value = rdb::ReadFilter(values_.at(filter.place), memory_, clock_);
+  if (!value) return tl::unexpected(value.error().message);
+  return std::move(*value);
+}
+
+Outcome<std::unique_ptr<FilterCommands>> RdbSource::Open(const FoundFilter& filter) {
+  auto read = Read(filter);
+  if (!read) return tl::unexpected(read.error());
+  return std::make_unique<DumpCommands>(std::move(*read));
+}
+
+Outcome<std::optional<FilterShape>> RdbSource::ShapeOf(const FoundFilter& filter) {
+  const auto read = Read(filter);
+  if (!read) return tl::unexpected(read.error());
+  const core::FilterParams params = read->filter->params();
+  if (params.type != core::kRedisBloomType) return std::nullopt;
+  return FilterShape{.error_rate = params.error_rate, .capacity = read->filter->Info().capacity};
+}
+
+}  // namespace bitsieve::cli

@@ -1,0 +1,35 @@
+// server_source.h: the filters of a running server: Redis with RedisBloom, Valkey or Redis with bitsieve.so, or
+// Bitsieve. Small ones are read whole, many in one round trip (by DUMP, or BF.DUMP of Bitsieve), others chunk by chunk
+// (by BF.SCANDUMP and CF.SCANDUMP). Confined to one thread.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cli/bulk/server_client.h"
+#include "cli/migrate/filter_source.h"
+
+namespace bitsieve::cli {
+
+class ServerSource final : public FilterSource {
+ public:
+  explicit ServerSource(ServerClient client) : client_(std::move(client)) {}
+
+  Outcome<OtherKeys> Find(std::string_view pattern, const Visit& visit) override;
+  Outcome<void> Prepare(std::span<const FoundFilter* const> filters, bool replace) override;
+  Outcome<std::unique_ptr<FilterCommands>> Open(const FoundFilter& filter) override;
+  Outcome<std::optional<FilterShape>> ShapeOf(const FoundFilter& filter) override;
+
+ private:
+  Outcome<void> FindAmong(const std::vector<Reply>& names, const Visit& visit, OtherKeys& others);
+
+  ServerClient client_;
+  bool has_dump_ = false;                                    // Redis' own, which only engines have
+  std::unordered_map<std::string, TargetCommand> prepared_;  // by name
+};
+
+}  // namespace bitsieve::cli

@@ -1,0 +1,72 @@
+// planner.h: which filter suits a need, and what it costs: the figures are those of core::ForecastOf, for the
+// parameters that the server reads from the BF.RESERVE line of the plan. Thread-safe: plain values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "core/families/window/window_type.h"
+#include "core/filter/forecast.h"
+
+namespace bitsieve::cli {
+
+inline constexpr uint64_t kMostPlannedItems = uint64_t{1} << 48;
+
+// Of items, error_rate and memory_bytes two are given, and 0 is what is to be worked out; or the first two alone.
+struct Need {
+  uint64_t items = 0;  // at most kMostPlannedItems
+  double error_rate = 0;
+  uint64_t memory_bytes = 0;
+  bool removes = false;                         // items are removed, too
+  bool is_static = false;                       // nothing is added once the set is complete
+  bool stays_fixed = false;                     // NONSCALING
+  std::optional<core::WindowSpan> window = {};  // items are forgotten
+  std::string type = {};                        // of this type; empty: of the one that suits best
+};
+
+// A filter that would do.
+struct Candidate {
+  const core::FilterTypeRow* type = nullptr;
+  std::string reserve;  // the command that makes it, of the key "key"
+  core::FilterParams params;
+  core::Forecast full;  // with all items
+
+  double bits_per_item() const { return 8 * static_cast<double>(full.size_bytes) / static_cast<double>(full.items); }
+};
+
+// A filter that a server has now.
+struct PresentFilter {
+  std::string name;
+  std::string type;
+  uint64_t items = 0;
+  uint64_t capacity = 0;
+  uint64_t size_bytes = 0;
+  double requested_error_rate = 0;
+  double estimated_error_rate = 0;
+
+  double bits_per_item() const { return 8 * static_cast<double>(size_bytes) / static_cast<double>(capacity); }
+};
+
+struct Plan {
+  Need need;  // with what was worked out
+  Candidate best;
+  std::string reason;                // why this type
+  core::Forecast reserved;           // empty
+  core::Forecast half, full, twice;  // of the items needed
+  // The same items in a filter that begins with the room of default-capacity; nothing of a type that does not grow by
+  // sub-filters.
+  std::optional<core::Forecast> grown;
+  uint64_t grown_from = 0;                              // items
+  std::vector<Candidate> possible;                      // all that would do, `best` among them, the smallest first
+  std::optional<PresentFilter> present = std::nullopt;  // to be shown beside it
+};
+
+// The error names what is wrong and what would be possible.
+tl::expected<Plan, std::string> MakePlan(const Need& need);
+// Plan::possible for a need of which items and error rate are given.
+std::vector<Candidate> PossibleFor(const Need& need);
+
+}  // namespace bitsieve::cli

@@ -1,0 +1,105 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "cli/backup_progress.h"
+#include "cli/commands.h"
+#include "cli/configuration.h"
+#include "config/flags.h"
+#include "core/base/descriptor.h"
+#include "server/net/file_limit.h"
+#include "server/persistence/backup/archive.h"
+#include "server/persistence/backup/backup.h"
+#include "server/persistence/disk/posix_disk.h"
+
+namespace bitsieve::cli {
+namespace {
+
+constexpr const char* kName = "restore";
+constexpr uint64_t kOpenFiles = 1 << 20;
+
+struct RestoreArguments {
+  config::Flags flags;
+  std::string source;
+};
+
+core::Status CopyFrom(const std::string& source, server::Disk& disk, const std::string& target,
+                      const server::BackupProgress& progress) {
+  server::RaiseFileLimit(kOpenFiles);
+  const auto pinned = server::PinnedDirectory::Pin(disk, source);
+  if (!pinned) return tl::unexpected(pinned.error());
+  return server::CopyFiles(**pinned, disk, target, progress);
+}
+
+core::Status ExtractFrom(const std::string& source, server::Disk& disk, const std::string& target,
+                         const server::BackupProgress& progress) {
+  core::Descriptor opened;
+  if (source != "-") {
+    opened = core::Descriptor(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
+    if (opened.get() < 0) {
+      return core::Fail(core::ErrorCode::kIo, source + ": cannot open: " + std::strerror(errno));
+    }
+  }
+  const server::ArchiveSource archive{.name = source == "-" ? "standard input" : source,
+                                      .descriptor = source == "-" ? STDIN_FILENO : opened.get(),
+                                      .bytes = {}};
+  // An archive that would fill the disk to its end is refused before it does.
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(target, error);
+  if (error) return core::Fail(core::ErrorCode::kIo, target + ": " + error.message());
+  return server::ExtractArchive(archive, disk, target, {.bytes = space.available}, progress);
+}
+
+int RunRestore(const CLI::App& command, const RestoreArguments& arguments) {
+  config::Problems wrong;
+  if (arguments.source == "-" && ::isatty(STDIN_FILENO) != 0) wrong.emplace_back("no archive is read from a terminal");
+  Explain(command, wrong);
+  const auto configuration = LoadOrExplain(command, arguments.flags.ToSources());
+  if (!wrong.empty() || !configuration) return kExitUsage;
+  const std::string& dir = configuration->options.dir;
+  const std::string target = std::filesystem::absolute(WithoutSlashes(dir)).lexically_normal();
+  ProgressLine line(kName);
+  const server::BackupProgress progress = [&](auto... now) { line.Show(now...); };
+  server::PosixDisk disk;
+  const server::FillDirectory fill = [&](const std::string& path) {
+    const bool is_directory = arguments.source != "-" && std::filesystem::is_directory(arguments.source);
+    return is_directory ? CopyFrom(WithoutSlashes(arguments.source), disk, path, progress)
+                        : ExtractFrom(arguments.source, disk, path, progress);
+  };
+  const auto done = server::Restore(fill, disk, target, progress);
+  line.End();
+  if (!done) {
+    PrintError(kName, done.error());
+    return kExitFailure;
+  }
+  std::cout << dir << ": " << Described(*done) << "; verified\n";
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddRestore(CLI::App& program, Action& action) {
+  auto arguments = std::make_shared<RestoreArguments>();
+  CLI::App* command = program.add_subcommand(kName, "Make a data directory of a backup");
+  command->footer(
+      "The data directory must be absent or empty, and no server may use it. All of the backup is verified before\n"
+      "anything is put in place; a restore that was cut short is begun anew by the next.\n"
+      "Exit status: 0 if the data is there and whole, 1 if not, 2 if command line or configuration are wrong.");
+  command
+      ->add_option("backup", arguments->source,
+                   "What bitsieve backup made: a directory, an archive, or - for one on standard input")
+      ->required()
+      ->type_name("BACKUP|-");
+  arguments->flags.AddOneTo(*command, "dir");
+  command->callback(
+      [command, arguments, &action] { action = [command, arguments] { return RunRestore(*command, *arguments); }; });
+}
+
+}  // namespace bitsieve::cli

@@ -1,0 +1,246 @@
+#include "clients/c/bitsieve.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "clients/cpp/filter.h"
+#include "core/filter/filter_type.h"
+
+struct bitsieve_filter {
+  bitsieve::Filter filter;
+};
+
+namespace {
+
+using bitsieve::Filter;
+using bitsieve::FilterOptions;
+using bitsieve::Result;
+using bitsieve::Status;
+
+constexpr size_t kBatch = 64;  // items that are passed on together
+
+bitsieve_status StatusOf(bitsieve::ErrorCode code) {
+  switch (code) {
+    case bitsieve::ErrorCode::kInvalidArgument:
+      return BITSIEVE_INVALID_ARGUMENT;
+    case bitsieve::ErrorCode::kOutOfMemory:
+      return BITSIEVE_OUT_OF_MEMORY;
+    case bitsieve::ErrorCode::kCorrupt:
+      return BITSIEVE_CORRUPT;
+    case bitsieve::ErrorCode::kUnsupported:
+      return BITSIEVE_UNSUPPORTED;
+    case bitsieve::ErrorCode::kIo:
+      return BITSIEVE_IO;
+    case bitsieve::ErrorCode::kFull:
+      return BITSIEVE_FULL;
+  }
+  return BITSIEVE_INVALID_ARGUMENT;
+}
+
+bitsieve_status Report(bitsieve_status status, std::string_view message, bitsieve_error* error) noexcept {
+  if (error != nullptr) {
+    const size_t size = std::min(message.size(), sizeof error->message - 1);
+    std::memcpy(error->message, message.data(), size);
+    error->message[size] = '\0';
+  }
+  return status;
+}
+
+// Of what a call returned. Nothing that it throws leaves.
+template <class Call>
+bitsieve_status Guarded(bitsieve_error* error, const Call& call) noexcept {
+  try {
+    const Status status = call();
+    return status ? Report(BITSIEVE_OK, "", error)
+                  : Report(StatusOf(status.error().code), status.error().message, error);
+  } catch (const std::bad_alloc&) {
+    return Report(BITSIEVE_OUT_OF_MEMORY, "there is no memory", error);
+  } catch (const std::exception& thrown) {
+    return Report(BITSIEVE_IO, thrown.what(), error);
+  }
+}
+
+// `out` gets what `result` has.
+template <class T, class Out>
+Status Give(const Result<T>& result, Out* out) {
+  if (!result) return tl::unexpected(result.error());
+  if (out != nullptr) *out = static_cast<Out>(*result);
+  return {};
+}
+
+template <class Make>
+bitsieve_status MakeHandle(bitsieve_filter** filter, bitsieve_error* error, const Make& make) noexcept {
+  *filter = nullptr;
+  return Guarded(error, [&]() -> Status {
+    Result<Filter> made = make();
+    if (!made) return tl::unexpected(made.error());
+    *filter = new bitsieve_filter{std::move(*made)};
+    return {};
+  });
+}
+
+std::string_view ViewOf(const void* item, size_t size) { return {static_cast<const char*>(item), size}; }
+
+// Calls use(first, views) for the items, a batch at a time, until it fails.
+template <class Use>
+Status ForBatches(const void* const* items, const size_t* sizes, size_t count, const Use& use) {
+  std::array<std::string_view, kBatch> views;
+  for (size_t first = 0; first < count; first += kBatch) {
+    const size_t batch = std::min(kBatch, count - first);
+    for (size_t i = 0; i < batch; ++i) views[i] = ViewOf(items[first + i], sizes[first + i]);
+    if (Status status = use(first, std::span<const std::string_view>(views).first(batch)); !status) return status;
+  }
+  return {};
+}
+
+Result<FilterOptions> OptionsOf(const bitsieve_options& given) {
+  if (given.size < sizeof(bitsieve_options) || given.type == nullptr) {
+    return bitsieve::core::Fail(bitsieve::ErrorCode::kInvalidArgument,
+                                "the options were not set by bitsieve_options_init, or have no type");
+  }
+  if (given.expansion > UINT32_MAX || given.expansion < -1) {
+    return bitsieve::core::Fail(bitsieve::ErrorCode::kInvalidArgument,
+                                "expansion must be in the range [0, 32768], or -1 for the default");
+  }
+  FilterOptions options{.type = given.type, .error_rate = given.error_rate, .capacity = given.capacity};
+  if (given.expansion >= 0) options.expansion = static_cast<uint32_t>(given.expansion);
+  if (given.tightening_ratio != 0) options.tightening_ratio = given.tightening_ratio;
+  if (given.has_seed != 0) options.seed = given.seed;
+  for (size_t i = 0; i < given.type_option_count; ++i) {
+    options.type_options.emplace_back(given.type_options[i].word, given.type_options[i].value);
+  }
+  options.memory_limit_bytes = given.memory_limit_bytes;
+  return options;
+}
+
+}  // namespace
+
+const char* bitsieve_version(void) { return BITSIEVE_VERSION; }
+
+void bitsieve_options_init(bitsieve_options* options, size_t size) {
+  const bitsieve_options defaults{.size = size,
+                                  .type = "blocked",
+                                  .error_rate = 0.01,
+                                  .capacity = 100,
+                                  .expansion = -1,
+                                  .tightening_ratio = 0,
+                                  .has_seed = 0,
+                                  .seed = 0,
+                                  .type_options = nullptr,
+                                  .type_option_count = 0,
+                                  .memory_limit_bytes = 0};
+  std::memcpy(options, &defaults, std::min(size, sizeof defaults));
+}
+
+bitsieve_status bitsieve_make(const bitsieve_options* options, bitsieve_filter** filter, bitsieve_error* error) {
+  return MakeHandle(filter, error, [&]() -> Result<Filter> {
+    const Result<FilterOptions> wanted = OptionsOf(*options);
+    if (!wanted) return tl::unexpected(wanted.error());
+    return Filter::Make(*wanted);
+  });
+}
+
+bitsieve_status bitsieve_load(const char* path, bitsieve_filter** filter, bitsieve_error* error) {
+  return MakeHandle(filter, error, [path] { return Filter::Load(path); });
+}
+
+bitsieve_status bitsieve_map(const char* path, bitsieve_filter** filter, bitsieve_error* error) {
+  return MakeHandle(filter, error, [path] { return Filter::Map(path); });
+}
+
+bitsieve_status bitsieve_from_bytes(const void* bytes, size_t size, bitsieve_filter** filter, bitsieve_error* error) {
+  return MakeHandle(filter, error, [&] { return Filter::FromBytes(ViewOf(bytes, size)); });
+}
+
+void bitsieve_free(bitsieve_filter* filter) { delete filter; }
+
+bitsieve_status bitsieve_add(bitsieve_filter* filter, const void* item, size_t size, uint8_t* added,
+                             bitsieve_error* error) {
+  return Guarded(error, [&] { return Give(filter->filter.Add(ViewOf(item, size)), added); });
+}
+
+bitsieve_status bitsieve_add_many(bitsieve_filter* filter, const void* const* items, const size_t* sizes, size_t count,
+                                  uint8_t* added, bitsieve_error* error) {
+  std::fill_n(added, count, uint8_t{0});
+  return Guarded(error, [&] {
+    return ForBatches(items, sizes, count, [&](size_t first, std::span<const std::string_view> views) {
+      return filter->filter.Add(views, {added + first, views.size()});
+    });
+  });
+}
+
+int bitsieve_may_contain(const bitsieve_filter* filter, const void* item, size_t size) {
+  return filter->filter.MayContain(ViewOf(item, size)) ? 1 : 0;
+}
+
+void bitsieve_may_contain_many(const bitsieve_filter* filter, const void* const* items, const size_t* sizes,
+                               size_t count, uint8_t* present) {
+  (void)ForBatches(items, sizes, count, [&](size_t first, std::span<const std::string_view> views) -> Status {
+    filter->filter.MayContain(views, {present + first, views.size()});
+    return {};
+  });
+}
+
+bitsieve_status bitsieve_remove(bitsieve_filter* filter, const void* item, size_t size, uint8_t* removed,
+                                bitsieve_error* error) {
+  return Guarded(error, [&] { return Give(filter->filter.Remove(ViewOf(item, size)), removed); });
+}
+
+bitsieve_status bitsieve_count(const bitsieve_filter* filter, const void* item, size_t size, uint64_t* count,
+                               bitsieve_error* error) {
+  return Guarded(error, [&] { return Give(filter->filter.Count(ViewOf(item, size)), count); });
+}
+
+bitsieve_status bitsieve_merge(bitsieve_filter* filter, const bitsieve_filter* other, bitsieve_error* error) {
+  return Guarded(error, [&] { return filter->filter.Merge(other->filter); });
+}
+
+bitsieve_status bitsieve_freeze(bitsieve_filter* filter, bitsieve_error* error) {
+  return Guarded(error, [&] { return filter->filter.Freeze(); });
+}
+
+bitsieve_status bitsieve_save(const bitsieve_filter* filter, const char* path, bitsieve_error* error) {
+  return Guarded(error, [&] { return filter->filter.Save(path); });
+}
+
+bitsieve_status bitsieve_to_bytes(const bitsieve_filter* filter, void** bytes, size_t* size, bitsieve_error* error) {
+  *bytes = nullptr;
+  *size = 0;
+  return Guarded(error, [&]() -> Status {
+    const Result<std::string> dump = filter->filter.ToBytes();
+    if (!dump) return tl::unexpected(dump.error());
+    *bytes = std::malloc(dump->size());
+    if (*bytes == nullptr) throw std::bad_alloc();
+    std::memcpy(*bytes, dump->data(), dump->size());
+    *size = dump->size();
+    return {};
+  });
+}
+
+void bitsieve_free_bytes(void* bytes) { std::free(bytes); }
+
+bitsieve_status bitsieve_verify(const bitsieve_filter* filter, bitsieve_error* error) {
+  return Guarded(error, [&] { return filter->filter.Verify(); });
+}
+
+bitsieve_status bitsieve_describe(const bitsieve_filter* filter, bitsieve_description* description, size_t size) {
+  return Guarded(nullptr, [&]() -> Status {
+    const bitsieve::FilterDescription described = filter->filter.Describe();
+    const bitsieve_description whole{.type = bitsieve::core::FindFilterType(described.type)->name.data(),
+                                     .error_rate = described.error_rate,
+                                     .capacity = described.capacity,
+                                     .items = described.items,
+                                     .size_bytes = described.size_bytes,
+                                     .seed = described.seed,
+                                     .sub_filters = described.sub_filters,
+                                     .is_mapped = described.is_mapped ? 1 : 0};
+    std::memset(description, 0, size);
+    std::memcpy(description, &whole, std::min(size, sizeof whole));
+    return {};
+  });
+}

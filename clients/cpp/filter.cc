@@ -1,0 +1,290 @@
+#include "clients/cpp/filter.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+#include "clients/cpp/filter_options.h"
+#include "clients/cpp/mapped_file.h"
+#include "clients/cpp/whole_file.h"
+#include "core/base/bytes.h"
+#include "core/base/clock.h"
+#include "core/families/bloom/filter_union.h"
+#include "core/families/ribbon/ribbon_staging.h"
+#include "core/filter/dump_check.h"
+#include "core/filter/filter_dump.h"
+#include "core/filter/filter_factory.h"
+
+namespace bitsieve {
+
+// What is read lies in `file`, and takes from `budget`: both outlive the filter.
+struct Filter::State {
+  core::MemoryBudget budget;
+  clients::MappedFile file;
+  std::unique_ptr<const core::Filter> filter;
+  core::Filter* changeable = nullptr;  // the same; null if it is mapped
+
+  void Take(std::unique_ptr<core::Filter> made) {
+    changeable = made.get();
+    filter = std::move(made);
+  }
+};
+
+namespace {
+
+constexpr size_t kBatch = 64;  // items whose memory is loaded together
+
+// Never destroyed: filters may outlive static objects.
+const core::Clock& WindowClock() {
+  static const auto& clock = *new core::FilterClock;
+  return clock;
+}
+
+// Calls use(first, hashes) for the items, a batch at a time, once their memory is being loaded.
+template <class Use>
+Status ForBatches(const core::Filter& filter, std::span<const std::string_view> items, const Use& use) {
+  std::array<core::KeyHash, kBatch> hashes;
+  for (size_t first = 0; first < items.size(); first += kBatch) {
+    const size_t count = std::min(kBatch, items.size() - first);
+    const std::span<core::KeyHash> batch = std::span(hashes).first(count);
+    filter.HashItems(items.subspan(first, count), batch);
+    filter.Prefetch(batch);
+    if (Status status = use(first, batch); !status) return status;
+  }
+  return {};
+}
+
+Error RefusalOf(const core::Filter& filter, core::AddOutcome outcome) {
+  switch (outcome) {
+    case core::AddOutcome::kPresent:
+    case core::AddOutcome::kAdded:
+      break;
+    case core::AddOutcome::kFull:
+      return {ErrorCode::kFull, "the filter is full: it has a capacity of " + std::to_string(filter.Info().capacity) +
+                                    " items, and its expansion is 0"};
+    case core::AddOutcome::kOutOfMemory:
+      return {ErrorCode::kOutOfMemory, "there is no memory for a further item"};
+    case core::AddOutcome::kCannotGrow:
+      return {ErrorCode::kFull, "the filter is full, and a further sub-filter's error rate would be too small to keep"};
+    case core::AddOutcome::kFrozen:
+      return {ErrorCode::kUnsupported, "the filter is frozen: it takes no further items"};
+    case core::AddOutcome::kWindowFull:
+      return {ErrorCode::kFull, "the window is full: more items than its capacity arrived within it"};
+  }
+  assert(false && "no refusal");
+  return {ErrorCode::kFull, ""};
+}
+
+tl::unexpected<Error> Mapped() {
+  return core::Fail(ErrorCode::kUnsupported,
+                    "the filter is mapped from a file and cannot change; load the file instead");
+}
+
+tl::unexpected<Error> Unable(const core::Filter& filter, const std::string& what,
+                             bool (*able)(const core::FilterTypeRow& row)) {
+  return core::Fail(ErrorCode::kUnsupported, "a " + std::string(filter.type().name) + " filter cannot " + what +
+                                                 "; types that can are " + core::FilterTypeNames(", ", able));
+}
+
+// Nothing is allocated on the word of a dump: no type takes more than a few times its bytes.
+Result<std::unique_ptr<core::Filter>> Read(std::span<const std::byte> dump, core::MemoryBudget& budget) {
+  constexpr uint64_t kMostPerByte = 8, kOwnBytes = 64 << 20;
+  constexpr size_t kPieceBytes = 1 << 20;  // read while they are in the processor's cache
+  budget.set_limit_bytes(dump.size() * kMostPerByte + kOwnBytes);
+  const Result<core::OpenedDump> opened = core::OpenFilterDump(core::AsText(dump), budget, WindowClock());
+  if (!opened) return tl::unexpected(opened.error());
+  for (auto rest = dump.subspan(opened->head_bytes); !rest.empty();) {
+    const std::span<const std::byte> piece = rest.first(std::min(kPieceBytes, rest.size()));
+    if (Status status = opened->decoder->Append(piece); !status) return tl::unexpected(status.error());
+    rest = rest.subspan(piece.size());
+  }
+  Result<std::unique_ptr<core::Filter>> filter = opened->decoder->Finish();
+  budget.set_limit_bytes(0);
+  return filter;
+}
+
+tl::unexpected<Error> WithPath(const std::string& path, const Error& error) {
+  return core::Fail(error.code, path + ": " + error.message);
+}
+
+}  // namespace
+
+Filter::Filter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Filter::Filter(Filter&& other) noexcept = default;
+Filter& Filter::operator=(Filter&& other) noexcept = default;
+Filter::~Filter() = default;
+
+Result<Filter> Filter::Make(const FilterOptions& options) {
+  const Result<core::FilterParams> params = clients::ParamsOf(options);
+  if (!params) return tl::unexpected(params.error());
+  auto state = std::make_unique<State>();
+  state->budget.set_limit_bytes(options.memory_limit_bytes);
+  Result<std::unique_ptr<core::Filter>> filter = core::MakeFilter(*params, state->budget, WindowClock());
+  if (!filter) return tl::unexpected(std::move(filter).error());
+  state->Take(std::move(*filter));
+  return Filter(std::move(state));
+}
+
+Result<Filter> Filter::Load(const std::string& path) {
+  Result<clients::MappedFile> file = clients::MappedFile::Open(path);
+  if (!file) return tl::unexpected(file.error());
+  file->ExpectWholeReads();
+  Result<Filter> filter = FromBytes(core::AsText(file->bytes()));
+  return filter ? std::move(filter) : WithPath(path, filter.error());
+}
+
+Result<Filter> Filter::FromBytes(std::string_view dump) {
+  auto state = std::make_unique<State>();
+  Result<std::unique_ptr<core::Filter>> filter = Read(core::AsBytes(dump), state->budget);
+  if (!filter) return tl::unexpected(std::move(filter).error());
+  state->Take(std::move(*filter));
+  return Filter(std::move(state));
+}
+
+Result<Filter> Filter::Map(const std::string& path) {
+  Result<clients::MappedFile> file = clients::MappedFile::Open(path);
+  if (!file) return tl::unexpected(file.error());
+  auto state = std::make_unique<State>();
+  state->file = std::move(*file);
+  // Measured on a disk that reads 8 MB ahead: without, the first thousand lookups take ten times as long.
+  state->file.ExpectScatteredReads();
+  Result<std::unique_ptr<const core::Filter>> filter = core::MapFilterDump(state->file.bytes(), state->budget);
+  if (!filter) return WithPath(path, filter.error());
+  state->filter = std::move(*filter);
+  return Filter(std::move(state));
+}
+
+Result<bool> Filter::Add(std::string_view item) {
+  uint8_t added = 0;
+  if (Status status = Add({&item, 1}, {&added, 1}); !status) return tl::unexpected(std::move(status).error());
+  return added != 0;
+}
+
+Status Filter::Add(std::span<const std::string_view> items, std::span<uint8_t> added) {
+  assert(items.size() == added.size());
+  if (state_->changeable == nullptr) return Mapped();
+  core::Filter& filter = *state_->changeable;
+  std::ranges::fill(added, uint8_t{0});
+  return ForBatches(filter, items, [&](size_t first, std::span<const core::KeyHash> hashes) -> Status {
+    std::array<core::AddOutcome, kBatch> outcomes;
+    const size_t done = filter.Add(hashes, std::span(outcomes).first(hashes.size()));
+    Status status;
+    for (size_t i = 0; i < done; ++i) {
+      added[first + i] = outcomes[i] == core::AddOutcome::kAdded ? 1 : 0;
+      if (outcomes[i] > core::AddOutcome::kAdded && status) status = tl::unexpected(RefusalOf(filter, outcomes[i]));
+    }
+    return status;
+  });
+}
+
+bool Filter::MayContain(std::string_view item) const {
+  const core::KeyHash hash = state_->filter->HashOf(item);
+  uint8_t present = 0;
+  state_->filter->MayContain({&hash, 1}, {&present, 1});
+  return present != 0;
+}
+
+void Filter::MayContain(std::span<const std::string_view> items, std::span<uint8_t> present) const {
+  assert(items.size() == present.size());
+  const core::Filter& filter = *state_->filter;
+  (void)ForBatches(filter, items, [&](size_t first, std::span<const core::KeyHash> hashes) -> Status {
+    filter.MayContain(hashes, present.subspan(first, hashes.size()));
+    return {};
+  });
+}
+
+Result<bool> Filter::Remove(std::string_view item) {
+  uint8_t removed = 0;
+  if (Status status = Remove({&item, 1}, {&removed, 1}); !status) return tl::unexpected(std::move(status).error());
+  return removed != 0;
+}
+
+Status Filter::Remove(std::span<const std::string_view> items, std::span<uint8_t> removed) {
+  assert(items.size() == removed.size());
+  if (state_->changeable == nullptr) return Mapped();
+  core::Filter& filter = *state_->changeable;
+  if (!filter.capabilities().remove) {
+    return Unable(filter, "remove items", [](const core::FilterTypeRow& row) { return row.can.remove; });
+  }
+  return ForBatches(filter, items, [&](size_t first, std::span<const core::KeyHash> hashes) -> Status {
+    filter.Remove(hashes, removed.subspan(first, hashes.size()));
+    return {};
+  });
+}
+
+Result<uint64_t> Filter::Count(std::string_view item) const {
+  const core::Filter& filter = *state_->filter;
+  if (!filter.capabilities().count) {
+    return Unable(filter, "count items", [](const core::FilterTypeRow& row) { return row.can.count; });
+  }
+  const core::KeyHash hash = filter.HashOf(item);
+  uint64_t count = 0;
+  filter.Count({&hash, 1}, {&count, 1});
+  return count;
+}
+
+Status Filter::Merge(const Filter& other) {
+  if (state_->changeable == nullptr) return Mapped();
+  const core::Filter* const source = other.state_->filter.get();
+  return core::UniteInto(*state_->changeable, {&source, 1});
+}
+
+Status Filter::Freeze() {
+  if (state_->changeable == nullptr) return Mapped();
+  core::Filter& filter = *state_->changeable;
+  if (!filter.capabilities().freeze) {
+    return Unable(filter, "be frozen", [](const core::FilterTypeRow& row) { return row.can.freeze; });
+  }
+  core::RibbonStaging* const staging = core::RibbonStaging::Of(filter);
+  if (staging == nullptr || !staging->Close()) return {};
+  Result<std::unique_ptr<core::Filter>> frozen = staging->Build(state_->budget, [] { return true; });
+  if (!frozen) {
+    staging->Reopen(frozen.error().message);
+    return tl::unexpected(std::move(frozen).error());
+  }
+  state_->Take(std::move(*frozen));
+  return {};
+}
+
+Status Filter::Save(const std::string& path) const {
+  constexpr size_t kPieceBytes = 1 << 20;
+  Result<clients::WholeFile> file = clients::WholeFile::Create(path);
+  if (!file) return tl::unexpected(file.error());
+  core::DumpStream stream(state_->filter->Capture());
+  std::string piece;
+  while (!stream.AtEnd()) {
+    piece.clear();
+    if (Status status = stream.Read(kPieceBytes, piece); !status) return status;
+    if (Status status = file->Write(piece); !status) return status;
+  }
+  return file->Finish();
+}
+
+Result<std::string> Filter::ToBytes() const { return core::DumpFilter(*state_->filter); }
+
+Status Filter::Verify() const {
+  if (state_->changeable != nullptr) return {};
+  core::DumpCheck check;
+  state_->file.ExpectWholeReads();
+  check.Add(core::AsText(state_->file.bytes()));
+  state_->file.ExpectScatteredReads();
+  const std::string problem = check.Problem();
+  return problem.empty() ? Status() : Status(core::Fail(ErrorCode::kCorrupt, "the file " + problem));
+}
+
+FilterDescription Filter::Describe() const {
+  const core::Filter& filter = *state_->filter;
+  const core::FilterInfo info = filter.Info();
+  const core::FilterParams params = filter.params();
+  const bool is_mapped = state_->changeable == nullptr;
+  return {.type = std::string(filter.type().name),
+          .error_rate = params.error_rate,
+          .capacity = info.capacity,
+          .items = info.items,
+          .size_bytes = is_mapped ? state_->file.bytes().size() : info.size_bytes,
+          .sub_filters = info.sub_filters,
+          .seed = params.seed,
+          .is_mapped = is_mapped};
+}
+
+}  // namespace bitsieve

@@ -1,0 +1,519 @@
+// Looks items up in a filter that a Bitsieve server dumped, in a browser or in Node: no dependency, no WebAssembly.
+//
+//   import { Filter } from './bitsieve.mjs';
+//   const response = await fetch('/blocked-words.bsf');           // as `bitsieve export` or BF.DUMP made it
+//   const filter = Filter.fromBytes(await response.arrayBuffer());
+//   filter.mayContain('alice');                                   // true: probably added; false: definitely not
+//
+// Reads filters of the types blocked (with the default hash function), cuckoo, and ribbon once it is frozen. Items are
+// strings, of which the UTF-8 bytes are taken, or Uint8Arrays. What is read is checked field by field against its
+// length; docs/formats/ has the bytes.
+
+import { checksum, high, low, multiply64, multiplyAndFold, scale, Xxh3 } from './xxh3.mjs';
+
+/** What was wrong with the bytes, and what would be right. */
+export class FilterError extends Error {
+  get name() {
+    return 'FilterError';
+  }
+}
+
+function require(holds, message) {
+  if (!holds) throw new FilterError(message);
+}
+
+// Numbers of a header, one after the other.
+class Reader {
+  constructor(bytes) {
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.at = 0;
+  }
+  take(size) {
+    require(this.at + size <= this.view.byteLength, 'the header ends too soon');
+    this.at += size;
+    return this.at - size;
+  }
+  uint16() {
+    return this.view.getUint16(this.take(2), true);
+  }
+  uint32() {
+    return this.view.getUint32(this.take(4), true);
+  }
+  double() {
+    return this.view.getFloat64(this.take(8), true);
+  }
+  // Of 64 bits, as far as JavaScript counts exactly.
+  count() {
+    const lower = this.uint32();
+    const number = this.uint32() * 0x100000000 + lower;
+    require(Number.isSafeInteger(number), `a number of the header is too large: ${number}`);
+    return number;
+  }
+  end() {
+    require(this.at === this.view.byteLength, 'bytes follow the last field of the header');
+  }
+}
+
+const MOST_PLACES = 0xffffffff;  // lines, buckets or shards: what scale() takes
+
+// A body's words of 32 bits, given out from first to last.
+class Body {
+  constructor(words) {
+    this.words = words;
+    this.at = 0;
+  }
+  take(bytes) {
+    require(bytes <= (this.words.length - this.at) * 4, 'the body is shorter than the header says');
+    this.at += bytes / 4;
+    return this.words.subarray(this.at - bytes / 4, this.at);
+  }
+  end() {
+    require(this.at === this.words.length, 'the body is longer than the header says');
+  }
+}
+
+function readParameters(reader) {
+  const errorRate = reader.double();
+  const capacity = reader.count();
+  reader.take(4 + 8 + 8);  // how it grows
+  const seedLow = reader.uint32();
+  const seedHigh = reader.uint32();
+  require(errorRate >= 1e-9 && errorRate <= 0.25, `the error rate ${errorRate} is not between 1e-9 and 0.25`);
+  require(capacity >= 1 && capacity <= 2 ** 30, `the capacity ${capacity} is not between 1 and 2^30`);
+  return { errorRate, capacity, seedLow, seedHigh };
+}
+
+const XXH3 = 1;
+const sum = (tables, field) => tables.reduce((total, table) => total + table[field], 0);
+
+// A hash is four numbers of 32 bits: the halves of its lower 64 bits, lower first, then those of its upper ones.
+
+// ---- blocked: core/families/bloom/block_kernel.h
+
+const LANES = 16;
+const LANE_SETS = 1024;
+const LINE_BITS = 512;
+const LANE_SALTS = Int32Array.of(
+  0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31,
+  0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f, 0x165667b1, 0xd3a2646d, 0xfd7046c5, 0xb55a4f09);
+
+const laneSetTables = new Map();
+
+// k lanes for each of 1024 sets: the first steps of a shuffle by a stream of splitmix64 that begins with k.
+function laneSets(k) {
+  if (laneSetTables.has(k)) return laneSetTables.get(k);
+  const table = new Uint8Array(LANE_SETS * k);
+  let stateHigh = 0, stateLow = k;
+  const random = () => {
+    const lower = (stateLow >>> 0) + 0x7f4a7c15;
+    stateHigh = (stateHigh + 0x9e3779b9 + (lower > 0xffffffff ? 1 : 0)) | 0;
+    stateLow = lower | 0;
+    let x = stateHigh, y = stateLow;
+    multiply64(x ^ (x >>> 30), y ^ ((y >>> 30) | (x << 2)), 0xbf58476d, 0x1ce4e5b9);
+    x = high();
+    y = low();
+    multiply64(x ^ (x >>> 27), y ^ ((y >>> 27) | (x << 5)), 0x94d049bb, 0x133111eb);
+    x = high();
+    y = low();
+    return [x ^ (x >>> 31), y ^ ((y >>> 31) | (x << 1))];
+  };
+  for (let set = 0; set < LANE_SETS; ++set) {
+    const lanes = Array.from({ length: LANES }, (_, lane) => lane);
+    for (let i = 0; i < k; ++i) {
+      const [upper, lower] = random();
+      const pick = i + scale(upper, lower, LANES - i);
+      [lanes[i], lanes[pick]] = [lanes[pick], lanes[i]];
+      table[set * k + i] = lanes[i];
+    }
+  }
+  laneSetTables.set(k, table);
+  return table;
+}
+
+class BlockedTable {
+  constructor(reader, which) {
+    this.capacity = reader.count();
+    const rate = reader.double();
+    const bits = reader.count();
+    const hashFunctions = reader.uint32();
+    this.linesPerItem = reader.uint32();
+    this.items = reader.count();
+    this.lines = bits / LINE_BITS;
+    this.lanes = hashFunctions / this.linesPerItem;
+    const possible = (this.linesPerItem === 1 || this.linesPerItem === 2) && Number.isInteger(this.lanes) &&
+      this.lanes >= 1 && this.lanes <= LANES && Number.isInteger(this.lines) && this.lines >= this.linesPerItem &&
+      this.lines <= MOST_PLACES && this.capacity >= 1 && rate > 0 && rate < 1;
+    require(possible, `the shape of sub-filter ${which} is impossible`);
+    require(this.items <= this.capacity, `sub-filter ${which} holds more than it can`);
+    this.sets = laneSets(this.lanes);
+  }
+
+  attach(body) {
+    this.words = body.take(this.lines * 64);
+  }
+
+  covers(line, set, word) {
+    const words = this.words, sets = this.sets, k = this.lanes;
+    const begin = line * LANES;
+    for (let i = set * k; i < set * k + k; ++i) {
+      const lane = sets[i];
+      if (((words[begin + lane] >>> (Math.imul(word, LANE_SALTS[lane]) >>> 27)) & 1) === 0) return false;
+    }
+    return true;
+  }
+
+  holds(hash) {
+    const first = scale(hash[1], hash[0], this.lines);
+    if (!this.covers(first, hash[0] & 1023, hash[2])) return false;
+    if (this.linesPerItem === 1) return true;
+    multiply64(hash[1], hash[0], 0xd6e8feb8, 0x6659fd93);
+    const other = scale(high(), low(), this.lines - 1);
+    return this.covers(other >= first ? other + 1 : other, (hash[0] >>> 10) & 1023, hash[3]);
+  }
+}
+
+// A small filter that grows is its items' hashes.
+class HashList {
+  constructor(reader, parameters) {
+    const count = reader.uint32();
+    require(count <= 16, `a list of ${count} hashes is longer than 16`);
+    this.items = count;
+    this.capacity = parameters.capacity;
+    this.hashes = Array.from({ length: count }, () => Array.from({ length: 4 }, () => reader.uint32() | 0));
+  }
+  attach() {}
+  holds(hash) {
+    return this.hashes.some((each) => each.every((part, i) => part === hash[i]));
+  }
+}
+
+function readBlocked(reader) {
+  const parameters = readParameters(reader);
+  const hashFunction = reader.uint32();
+  require(hashFunction === XXH3, 'only filters with the default hash function, xxh3, can be read');
+  const count = reader.uint32();
+  require(count <= 4096, `${count} sub-filters are more than 4096`);
+  const tables = Array.from({ length: count }, (_, i) => new BlockedTable(reader, i));
+  if (count === 0) tables.push(new HashList(reader, parameters));
+  // The newest holds most.
+  const newestFirst = [...tables].reverse();
+  return { ...parameters, tables, holds: (hash) => newestFirst.some((table) => table.holds(hash)) };
+}
+
+// ---- cuckoo: core/families/cuckoo/cuckoo_table.h
+
+class CuckooTable {
+  constructor(reader, bucketSize, older, which) {
+    this.capacity = reader.count();
+    const rate = reader.double();
+    this.buckets = reader.count();
+    this.bits = reader.uint32();
+    this.items = reader.count();
+    this.bucketSize = bucketSize;
+    require(this.buckets >= 1 && this.buckets <= MOST_PLACES, `the number of buckets of table ${which} is out of range`);
+    require(this.bits >= 1 && this.bits <= 32, `the fingerprints of table ${which} are not of 1 to 32 bits`);
+    require(rate > 0 && rate < 1 && this.capacity >= 1 && this.capacity <= this.buckets * bucketSize &&
+            this.items <= this.capacity, `the shape of table ${which} is impossible`);
+    require(older === undefined || (this.buckets % older.buckets === 0 && this.bits >= older.bits),
+            `table ${which} does not fit the one before`);
+    this.multiple = older === undefined ? this.buckets : this.buckets / older.buckets;
+    this.mask = this.bits === 32 ? -1 : (1 << this.bits) - 1;
+  }
+
+  attach(body) {
+    const words = Math.floor((this.buckets * this.bucketSize * this.bits + 63) / 64) + 1;
+    this.words = body.take(Math.ceil((words * 8) / 64) * 64);
+  }
+
+  bucketHolds(bucket, fingerprint) {
+    const { words, bits, mask } = this;
+    let bit = bucket * this.bucketSize * bits;
+    for (let slot = 0; slot < this.bucketSize; ++slot, bit += bits) {
+      const word = Math.floor(bit / 32);
+      const shift = bit - word * 32;
+      let there = words[word] >>> shift;
+      if (shift + bits > 32) there |= words[word + 1] << (32 - shift);
+      if (((there ^ fingerprint) & mask) === 0) return true;
+    }
+    return false;
+  }
+}
+
+function cuckooLookup(tables) {
+  const firstBits = tables[0].bits;
+  return (hash) => {
+    const source = hash[3] >>> 0;
+    const first = Math.max(1, source >>> (32 - firstBits));
+    multiply64(0, first, 0xff51afd7, 0xed558ccd);
+    multiply64(high(), low() ^ (high() >>> 1), 0xc4ceb9fe, 0x1a85ec53);
+    const sumHigh = high();
+    const sumLow = low() ^ (sumHigh >>> 1);
+    let bucket = 0, partner = 0, total = 0;
+    for (const table of tables) {
+      const { multiple } = table;
+      const itsBucket = scale(hash[1], hash[0], table.buckets);
+      const itsTotal = scale(sumHigh, sumLow, table.buckets);
+      const digit = itsTotal - multiple * total - (itsBucket - multiple * bucket);
+      partner = multiple * partner + (digit < 0 ? digit + multiple : digit);
+      bucket = itsBucket;
+      total = itsTotal;
+      const fingerprint = Math.max(1, source >>> (32 - table.bits)) | 0;
+      if (table.bucketHolds(bucket, fingerprint) || table.bucketHolds(partner, fingerprint)) return true;
+    }
+    return false;
+  };
+}
+
+function readCuckoo(reader) {
+  const parameters = readParameters(reader);
+  require(reader.uint32() === XXH3, 'the hash function of a cuckoo filter is xxh3');
+  const bucketSize = reader.uint32();
+  require(bucketSize >= 2 && bucketSize <= 8, `a bucket size of ${bucketSize} is not between 2 and 8`);
+  reader.take(4);  // how far an addition looks
+  const count = reader.uint32();
+  require(count >= 1 && count <= 256, `${count} tables are not between 1 and 256`);
+  const tables = [];
+  for (let i = 0; i < count; ++i) tables.push(new CuckooTable(reader, bucketSize, tables[i - 1], i));
+  return { ...parameters, tables, holds: cuckooLookup(tables) };
+}
+
+// ---- ribbon: core/families/ribbon/ribbon_kernel.h
+
+const SLOTS_PER_BLOCK = 64;
+const RIBBON_WIDTH = 128;
+const SPARE_WORDS = 48;
+
+function parity(x) {
+  x ^= x >>> 16;
+  x ^= x >>> 8;
+  x ^= x >>> 4;
+  return (0x6996 >>> (x & 15)) & 1;
+}
+
+class RibbonTable {
+  constructor(reader, parameters) {
+    const state = reader.uint32();
+    this.items = reader.count();
+    this.capacity = parameters.capacity;
+    require(state === 1, 'a ribbon filter can be read once it is frozen (BF.FREEZE)');
+    this.columns = reader.uint32();
+    this.shards = reader.count();
+    this.size = reader.count();  // words of 64 bits
+    require(this.columns >= 1 && this.columns <= 30, `${this.columns} columns are not between 1 and 30`);
+    require(this.size >= 1 && this.size <= 2 ** 40 && this.size % 8 === 0, 'the number of words is out of range');
+    require(this.shards >= 1 && this.shards <= this.size / (2 + 2 * this.columns) && this.shards <= MOST_PLACES,
+            'the number of shards is out of range');
+    this.mask = new Int32Array(6);
+  }
+
+  wordsBefore(block, splitBlock) {
+    return block * this.columns + (block > splitBlock ? block - splitBlock : 0);
+  }
+
+  // Each shard begins where the one before ends, and all are as long as the body.
+  attach(body) {
+    const words = (this.words = body.take(this.size * 8));
+    let offset = 2 * this.shards;
+    for (let i = 0; i < this.shards; ++i) {
+      const slots = words[4 * i + 2] & 0xffffff;
+      const split = (words[4 * i + 2] >>> 24) | ((words[4 * i + 3] & 0xffff) << 8);
+      const begin = words[4 * i] + words[4 * i + 1] * 0x100000000;
+      require(slots >= RIBBON_WIDTH && slots % SLOTS_PER_BLOCK === 0 && split <= slots - RIBBON_WIDTH + 1 &&
+              words[4 * i + 3] >>> 24 === 0 && begin === offset, `the record of shard ${i} is impossible`);
+      offset += this.wordsBefore(slots / SLOTS_PER_BLOCK, Math.floor(split / SLOTS_PER_BLOCK));
+      require(offset <= this.size, 'the shards are longer than the body');
+    }
+    require(this.size - offset >= SPARE_WORDS && this.size - offset < SPARE_WORDS + 8,
+            'the body is not as long as its shards say');
+  }
+
+  // The window's coefficients, moved to where they lie in three blocks.
+  setMask(low0, low1, high0, high1, shift) {
+    const { mask } = this;
+    const from = shift >>> 5, by = shift & 31;
+    mask[0] = mask[4] = mask[5] = 0;
+    mask[1] = 0;
+    mask[from] = low0 << by;
+    mask[from + 1] = by === 0 ? low1 : (low1 << by) | (low0 >>> (32 - by));
+    mask[from + 2] = by === 0 ? high0 : (high0 << by) | (low1 >>> (32 - by));
+    mask[from + 3] = by === 0 ? high1 : (high1 << by) | (high0 >>> (32 - by));
+    if (by !== 0) mask[from + 4] = high1 >>> (32 - by);
+  }
+
+  holds(hash) {
+    const { words, columns, mask } = this;
+    const keyLow = (hash[0] | hash[1]) === 0 ? 1 : hash[0];
+    const record = 4 * scale(hash[1], keyLow, this.shards);
+    const second = words[record + 2], third = words[record + 3];
+    const slots = second & 0xffffff, split = (second >>> 24) | ((third & 0xffff) << 8);
+    // The key under the shard's seed.
+    multiply64(0x9e3779b9, 0x7f4a7c15, 0, third >>> 16);
+    const lower = (keyLow >>> 0) + (low() >>> 0);
+    let x = (hash[1] + high() + (lower > 0xffffffff ? 1 : 0)) | 0;
+    multiply64(x, lower ^ (x >>> 1), 0xff51afd7, 0xed558ccd);
+    x = high();
+    multiply64(x, low() ^ (x >>> 1), 0xc4ceb9fe, 0x1a85ec53);
+    x = high();
+    const y = low() ^ (x >>> 1);
+
+    const start = scale(x, y, slots - RIBBON_WIDTH + 1);
+    multiplyAndFold(x, y, 0xa0761d64, 0x78bd642f);
+    const low0 = low() | 1, low1 = high();
+    multiplyAndFold(x, y, 0xe7037ed1, 0xa0b428db);
+    this.setMask(low0, low1, low(), high(), start % SLOTS_PER_BLOCK);
+    multiplyAndFold(x, y, 0x8ebc6af0, 0x9c88c6e3);
+    const result = high();
+
+    const base = words[record] + words[record + 1] * 0x100000000;
+    const block = Math.floor(start / SLOTS_PER_BLOCK), splitBlock = Math.floor(split / SLOTS_PER_BLOCK);
+    let first = 2 * (base + this.wordsBefore(block, splitBlock));
+    let middle = 2 * (base + this.wordsBefore(block + 1, splitBlock));
+    let last = 2 * (base + this.wordsBefore(block + 2, splitBlock));
+    const asked = columns + (start >= split ? 1 : 0);
+    for (let column = 0; column < asked; ++column, first += 2, middle += 2, last += 2) {
+      const bits = (words[first] & mask[0]) ^ (words[first + 1] & mask[1]) ^ (words[middle] & mask[2]) ^
+        (words[middle + 1] & mask[3]) ^ (words[last] & mask[4]) ^ (words[last + 1] & mask[5]);
+      if (parity(bits) !== ((result >>> column) & 1)) return false;
+    }
+    return true;
+  }
+}
+
+function readRibbon(reader) {
+  const parameters = readParameters(reader);
+  const table = new RibbonTable(reader, parameters);
+  return { ...parameters, tables: [table], holds: (hash) => table.holds(hash) };
+}
+
+// ---- the dump: docs/formats/dump.md
+
+const DUMP_MAGIC = 0x44465342;  // "BSFD"
+const IMAGE_MAGIC = 0x49465342;  // "BSFI"
+const CHECKSUM_BYTES = 8;
+const TYPES = new Map([[2, ['blocked', readBlocked]], [4, ['cuckoo', readCuckoo]], [9, ['ribbon', readRibbon]]]);
+const OTHER_TYPES = { 1: 'classic', 3: 'counting', 5: 'rediscuckoo', 6: 'window', 7: 'redisbloom', 8: 'fingerprint' };
+
+function hasChecksum(bytes) {
+  const end = bytes.length - CHECKSUM_BYTES;
+  checksum(bytes.subarray(0, end));
+  const view = new DataView(bytes.buffer, bytes.byteOffset + end, CHECKSUM_BYTES);
+  return view.getInt32(0, true) === low() && view.getInt32(4, true) === high();
+}
+
+// [type, what its reader made], of the header of an image.
+function readHeader(bytes) {
+  require(bytes.length >= 24 + CHECKSUM_BYTES && hasChecksum(bytes), 'the header is damaged: it fails its checksum');
+  const reader = new Reader(bytes.subarray(0, bytes.length - CHECKSUM_BYTES));
+  require(reader.uint32() === IMAGE_MAGIC, 'the header does not begin with BSFI');
+  const version = reader.uint16();
+  require(version === 1 || version === 2, `version ${version} of the header is not known; this reads 1 and 2`);
+  const number = reader.uint16();
+  const type = TYPES.get(number);
+  require(type !== undefined, `a filter of type ${OTHER_TYPES[number] ?? number} cannot be read here; types that can ` +
+    'are blocked, cuckoo and ribbon');
+  const made = type[1](reader);
+  reader.end();
+  return [type[0], made];
+}
+
+// The words of 32 bits from there on: where they lie if they are aligned, else a copy.
+function wordsOf(bytes, at, size) {
+  const begin = bytes.byteOffset + at;
+  if (begin % 4 === 0) return new Uint32Array(bytes.buffer, begin, size / 4);
+  return new Uint32Array(bytes.slice(at, at + size).buffer);
+}
+
+const encoder = new TextEncoder();
+const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
+/** A filter to look items up in. */
+export class Filter {
+  #bytes;
+  #type;
+  #image;
+  #hasher;
+  #hash = new Int32Array(4);
+  #text = new Uint8Array(256);
+
+  /**
+   * A filter from the bytes of a dump: an ArrayBuffer, or a view of one such as Uint8Array or Buffer. They are not
+   * copied, unless they are not aligned to 4 bytes, and must stay as they are. Takes time for the header alone; bits
+   * that were damaged since are found by verify(). Throws FilterError.
+   */
+  static fromBytes(source) {
+    const bytes = ArrayBuffer.isView(source) ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
+      : new Uint8Array(source);
+    return new Filter(bytes);
+  }
+
+  constructor(bytes) {
+    require(isLittleEndian, 'this machine is big-endian, which filters are not');
+    require(bytes.length >= 20 && new Reader(bytes).uint32() === DUMP_MAGIC,
+            'these bytes are no dump of a filter, which begins with BSFD');
+    const reader = new Reader(bytes);
+    reader.take(4);
+    const version = reader.uint16();
+    require(version === 1, `version ${version} of the dump is not known; this reads 1`);
+    require(reader.uint16() === 0, 'the head of the dump is damaged');
+    const headerBytes = reader.uint32(), bodyBytes = reader.count();
+    require(headerBytes <= 2 ** 20, `a header of ${headerBytes} bytes is longer than 1 MiB`);
+    const wanted = reader.at + headerBytes + bodyBytes + CHECKSUM_BYTES;
+    require(bytes.length === wanted, `these are ${bytes.length} bytes of a dump of ${wanted}`);
+    require(bodyBytes % 4 === 0, 'the body does not consist of whole words');
+    const bodyAt = reader.at + headerBytes;
+    [this.#type, this.#image] = readHeader(bytes.subarray(reader.at, bodyAt));
+    const body = new Body(wordsOf(bytes, bodyAt, bodyBytes));
+    for (const table of this.#image.tables) table.attach(body);
+    body.end();
+    this.#bytes = bytes;
+    this.#hasher = new Xxh3(this.#image.seedHigh, this.#image.seedLow);
+  }
+
+  /** Whether the item was probably added; false: it definitely was not. */
+  mayContain(item) {
+    if (typeof item === 'string') {
+      const length = this.#encode(item);  // first: it may take another place for the text
+      this.#hasher.hash(this.#text, length, this.#hash);
+    } else if (item instanceof Uint8Array) {
+      this.#hasher.hash(item, item.length, this.#hash);
+    } else {
+      throw new TypeError(`an item must be a string or a Uint8Array, not ${item === null ? 'null' : typeof item}`);
+    }
+    return this.#image.holds(this.#hash);
+  }
+
+  /** The same for each of many. */
+  mayContainMany(items) {
+    return Array.from(items, (item) => this.mayContain(item));
+  }
+
+  /** What it is: type, errorRate (as requested), capacity and items (over all sub-filters), subFilters, sizeBytes. */
+  describe() {
+    const { errorRate, tables } = this.#image;
+    return {
+      type: this.#type,
+      errorRate,
+      capacity: sum(tables, 'capacity'),
+      items: sum(tables, 'items'),
+      subFilters: tables.length,
+      sizeBytes: this.#bytes.length,
+    };
+  }
+
+  /** Reads all bytes and checks their checksum; throws FilterError if they are damaged. */
+  verify() {
+    require(hasChecksum(this.#bytes), 'the dump is damaged: it fails its checksum');
+  }
+
+  // Puts the text's UTF-8 bytes into #text; returns how many.
+  #encode(text) {
+    if (text.length * 3 > this.#text.length) this.#text = new Uint8Array(text.length * 6);
+    const bytes = this.#text;
+    for (let i = 0; i < text.length; ++i) {
+      const code = text.charCodeAt(i);
+      if (code > 127) return encoder.encodeInto(text, bytes).written;
+      bytes[i] = code;
+    }
+    return text.length;
+  }
+}

@@ -1,0 +1,63 @@
+// module_value.h: reads what modules of Redis and Valkey save as the values of MBbloom-- and MBbloomCF, in RDB files,
+// full syncs and DUMP payloads: RedisBloom, encoding versions 0 to 4, and bitsieve.so, of which a value holds a dump.
+// docs/formats/module.md has their fields. RedisBloom's load as the types redisbloom and rediscuckoo, byte for byte.
+//
+// Everything in them is hostile until the decoders have taken it: sizes are checked, numbers of items are not, since
+// RedisBloom's own may be wrong. Thread-safe: free functions; a ValueReader is confined to one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/clock.h"
+#include "core/base/memory_budget.h"
+#include "core/base/result.h"
+#include "core/filter/filter_ptr.h"
+
+namespace bitsieve::core {
+
+// RedisBloom's names for its types, by which clients recognise them.
+inline constexpr std::string_view kBloomValueName = "MBbloom--";
+inline constexpr std::string_view kCuckooValueName = "MBbloomCF";
+inline constexpr int kNewestRedisBloomVersion = 4;
+inline constexpr int kOwnValueVersion = 256;  // of 1023
+inline constexpr uint64_t kOwnValueFormat = 1;
+inline constexpr uint64_t kFreezingMark = 1;
+
+// A string of a value: with the memory that it lies in, unless it lies in what outlives the reader.
+struct ValueBytes {
+  std::unique_ptr<char, void (*)(void*)> memory{nullptr, nullptr};
+  std::string_view bytes = {};
+};
+
+// The fields of a value, in order.
+class ValueReader {
+ public:
+  virtual ~ValueReader() = default;
+  // After a failure these are 0 and empty.
+  virtual uint64_t Unsigned() = 0;
+  virtual double Double() = 0;
+  virtual ValueBytes Bytes() = 0;
+  // Whether a field was missing, or of another kind, or there was no memory for it.
+  virtual bool failed() const = 0;
+};
+
+struct ModuleValue {
+  FilterPtr filter;
+  bool was_freezing = false;  // what was being frozen is to be frozen again
+};
+
+// Of MBbloomCF if `cuckoo`. kCorrupt; kUnsupported of versions that are not known, and of cuckoo filters below version
+// 4, whose fingerprints come from another hash; kOutOfMemory if the budget refuses.
+Result<ModuleValue> ReadModuleValue(ValueReader& fields, bool cuckoo, int version, MemoryBudget& budget,
+                                    const Clock& clock);
+
+// The parameters of BF.MADE, by which bitsieve.so tells replicas of an empty filter: a byte with the format, then all.
+std::string EncodeMadeParams(const FilterParams& params);
+// Nothing if the bytes are not those of valid parameters.
+std::optional<FilterParams> DecodeMadeParams(std::string_view bytes);
+
+}  // namespace bitsieve::core

@@ -1,0 +1,105 @@
+// rdb_reader.h: what RDB files and DUMP payloads of Redis and Valkey are made of: lengths, strings and values. Whatever
+// is read is foreign: reading never passes the end, a length is held against what is there before anything is allocated
+// on its word, and after the first failure every read gives 0 or nothing. Thread-compatible; the bytes outlive it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/memory_budget.h"
+#include "core/families/redisbloom/module_value.h"
+
+namespace bitsieve::rdb {
+
+// What the byte before a value is.
+inline constexpr uint8_t kModule2 = 7;
+
+enum class Dialect : uint8_t { kRedis, kValkey };  // they differ in values of type 22
+
+class RdbReader {
+ public:
+  // Strings that are unpacked take their memory from `memory` until the reader dies.
+  RdbReader(std::string_view bytes, core::MemoryBudget& memory) : bytes_(bytes), memory_(memory) {}
+
+  bool failed() const { return !failure_.empty(); }
+  // Why, if it failed.
+  const std::string& failure() const { return failure_; }
+  uint64_t position() const { return position_; }
+  uint64_t left() const { return bytes_.size() - position_; }
+
+  uint8_t Byte();
+  // Little-endian.
+  template <class Number>
+  Number Little();
+  // A length, or another number.
+  uint64_t Length();
+  // In place where it can be.
+  core::ValueBytes String();
+
+  void SkipString();
+  // A value of this type, of which the byte was read.
+  void SkipValue(uint8_t type, Dialect dialect);
+  // The fields of a module's value, its end included.
+  void SkipModuleFields();
+
+  void Fail(std::string why);
+
+ private:
+  struct StoredString {
+    std::string_view stored;
+    uint64_t size;  // unpacked
+    enum { kPlain, kInteger, kPacked } form;
+  };
+
+  std::string_view Take(uint64_t bytes);
+  // Nothing: it is the form of a string instead, given in `form`.
+  std::optional<uint64_t> LengthOr(uint8_t& form);
+  StoredString Stored();
+  core::ValueBytes Unpacked(const StoredString& string);
+  void SkipStrings(uint64_t count);
+  // So many elements, each skipped by `skip`.
+  template <class Skip>
+  void Repeat(const Skip& skip);
+  void SkipOldScore();
+  void SkipStream(uint8_t type);
+  void SkipConsumerGroup(uint8_t type);
+
+  const std::string_view bytes_;
+  core::MemoryBudget& memory_;
+  uint64_t position_ = 0;
+  std::string failure_;
+  std::vector<core::MemoryReservation> unpacked_;
+};
+
+// The fields of a module's value: each has a mark of its kind before it.
+class RdbFields final : public core::ValueReader {
+ public:
+  explicit RdbFields(RdbReader& reader) : reader_(reader) {}
+
+  uint64_t Unsigned() override;
+  double Double() override;
+  core::ValueBytes Bytes() override;
+  bool failed() const override { return reader_.failed(); }
+  // The end of the value is read.
+  void End();
+
+ private:
+  bool Expect(uint64_t kind);
+
+  RdbReader& reader_;
+};
+
+// The number before a module's value: nine letters and a version.
+struct ModuleId {
+  std::string name;
+  int version;
+};
+ModuleId ModuleIdOf(uint64_t id);
+
+// The checksum at the end of a file and of a payload: CRC-64 of Jones.
+uint64_t RdbChecksum(std::string_view bytes);
+
+}  // namespace bitsieve::rdb

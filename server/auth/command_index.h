@@ -1,0 +1,37 @@
+// command_index.h: sets of commands and subcommands, as bits by their place in the command table.
+// Immutable: thread-safe.
+#pragma once
+
+#include <bitset>
+#include <cassert>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "commands/command.h"
+#include "server/auth/categories.h"
+#include "server/namespace.h"
+
+namespace bitsieve::server {
+
+class CommandIndex {
+ public:
+  static constexpr size_t kMostCommands = 512;
+  using Set = std::bitset<kMostCommands>;
+
+  // All rows of a table, subcommands included; it outlives the index.
+  explicit CommandIndex(std::span<const CommandRow> rows) : rows_(rows) { assert(rows.size() <= kMostCommands); }
+
+  // `row` is one of those.
+  size_t NumberOf(const CommandRow& row) const { return static_cast<size_t>(&row - rows_.data()); }
+  // "config" or "config|get", in any case. Null if there is none of this name.
+  const CommandRow* Find(std::string_view name) const;
+  // The command, with all its subcommands.
+  Set Of(const CommandRow& row) const;
+  Set Of(const Category& category) const;
+
+ private:
+  const std::span<const CommandRow> rows_;
+};
+
+}  // namespace bitsieve::server

@@ -1,0 +1,129 @@
+// SLOWLOG and MONITOR: single commands, those that took long or all.
+
+#include <algorithm>
+#include <limits>
+
+#include "commands/wire_errors.h"
+#include "server/commands/all_commands.h"
+#include "server/commands/help.h"
+#include "server/dispatch/monitoring.h"
+#include "server/namespace.h"
+
+namespace bitsieve::server {
+namespace {
+
+SlowLog& LogOf(const ServerContext& context) { return context.server.monitoring->slow_log; }
+
+constexpr size_t kUsualCount = 10;
+
+// All for -1.
+size_t ReadCount(ArgumentReader& reader) {
+  if (reader.AtEnd()) return kUsualCount;
+  const int64_t count = reader.Integer(wire::kNotAnInteger, wire::kSlowLogCount);
+  if (count < -1) reader.Fail(wire::kSlowLogCount);
+  return count < 0 ? std::numeric_limits<size_t>::max() : static_cast<size_t>(count);
+}
+
+void Get(ServerContext& context) {
+  ArgumentReader reader(context.arguments, 2);
+  const size_t count = ReadCount(reader);
+  if (!reader.ok()) return context.Error(reader.error());
+  const std::vector<SlowCommand> commands = LogOf(context).Newest(count);
+  protocol::ReplyWriter& reply = context.reply;
+  reply.ArrayHeader(commands.size());
+  for (const SlowCommand& command : commands) {
+    reply.ArrayHeader(6);
+    reply.Integer(static_cast<int64_t>(command.id));
+    reply.Integer(command.unix_s);
+    reply.Integer(static_cast<int64_t>(command.us));
+    reply.ArrayHeader(command.arguments.size());
+    for (const std::string& argument : command.arguments) reply.BulkString(argument);
+    reply.BulkString(command.client_address);
+    reply.BulkString(command.client_name);
+  }
+}
+
+// An entry takes some microseconds.
+Weight WeighGet(ServerContext& context) {
+  constexpr size_t kManyEntries = 256;
+  ArgumentReader reader(context.arguments, 2);
+  const size_t count = ReadCount(reader);
+  return reader.ok() && std::min(count, LogOf(context).Size()) > kManyEntries ? Weight::kMany : Weight::kLight;
+}
+
+void Length(ServerContext& context) { context.reply.Integer(static_cast<int64_t>(LogOf(context).Size())); }
+
+void Reset(ServerContext& context) {
+  LogOf(context).Clear();
+  context.reply.Ok();
+}
+
+void Monitor(ServerContext& context) {
+  Session& session = context.session;
+  if (session.subscriptions == nullptr) {
+    session.subscriptions = std::make_unique<Subscriptions>(*context.server.pub_sub, session.wakeable);
+  }
+  session.subscriptions->Monitor(context.server.monitoring->feed);
+  session.client->monitors.store(true, std::memory_order_relaxed);
+  context.reply.Ok();
+}
+
+constexpr CommandRow kSlowLogSubcommands[] = {
+    {.name = "slowlog|get",
+     .arity = -2,
+     .max_arguments = 3,
+     .flags = kAdmin | kLoading,
+     .since = "2.2.12",
+     .complexity = "O(entries)",
+     .summary = "The newest slow commands: number, Unix time, microseconds, arguments, client address and name.",
+     .syntax = "[count]",
+     .notes =
+         "10 without a count, all for -1. At most 32 arguments are kept, and 128 bytes of each; passwords are not. "
+         "Quick commands of a pipeline are timed together: the entry is the first of them, its time that of all, and "
+         "its last argument says how many more there were. If slowlog-log-slower-than is below 1000, each is "
+         "timed alone. What runs aside counts until its reply is there.",
+     .weigh = On<WeighGet>,
+     .handler = On<Get>},
+    HelpRow("slowlog|help", "6.2.0"),
+    {.name = "slowlog|len",
+     .arity = 2,
+     .flags = kAdmin | kLoading,
+     .since = "2.2.12",
+     .complexity = "O(1)",
+     .summary = "How many slow commands are kept, at most slowlog-max-len.",
+     .handler = On<Length>},
+    {.name = "slowlog|reset",
+     .arity = 2,
+     .flags = kAdmin | kLoading,
+     .since = "2.2.12",
+     .complexity = "O(entries)",
+     .summary = "Forgets them.",
+     .handler = On<Reset>},
+};
+
+constexpr CommandRow kRows[] = {
+    {.name = "slowlog",
+     .arity = -2,
+     .since = "2.2.12",
+     .complexity = "that of the subcommand",
+     .summary = "Commands that took longer than slowlog-log-slower-than.",
+     .subcommands = kSlowLogSubcommands},
+    {.name = "monitor",
+     .arity = 1,
+     .flags = kAdmin | kNoMulti | kLoading,
+     .since = "1.0.0",
+     .complexity = "O(1)",
+     .summary = "Shows this connection every command that any client runs, a line each, until RESET or QUIT.",
+     .notes =
+         "A line has the Unix time, the client and the arguments in quotes, as in Redis; at most 128 arguments, and "
+         "1024 bytes of each. Commands for the operator, and passwords, are not shown; commands of a transaction are "
+         "when they run. While there is a monitor, quick commands run one by one, which takes about twice as long. A "
+         "monitor that leaves more unread than client-output-buffer-limit is closed.",
+     .handler = On<Monitor>},
+};
+
+}  // namespace
+
+std::span<const CommandRow> SlowLogCommands() { return kRows; }
+
+}  // namespace bitsieve::server

@@ -1,0 +1,39 @@
+// admin_access.h: who may use the admin port. Thread-safe: pure functions.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "server/http/admin_request.h"
+#include "server/namespace.h"
+
+namespace bitsieve::server {
+
+// What the server knows of users; both are called on any thread. Neither is set: no password is needed.
+struct AdminAccess {
+  // Whether clients of the server need a password. A peer on loopback never needs one here.
+  std::function<bool()> needs_password;
+  // Only called if one is needed.
+  std::function<bool(std::string_view user, std::string_view password)> may_read;
+};
+
+enum class Admission {
+  kAllowed,
+  kNeedsPassword,  // it sent none, or a wrong one
+  kStrangeHost,    // a browser may have been led here by a name that is not this server's
+};
+
+Admission Admit(const AdminAccess& access, const AdminRequest& request);
+
+// Of "Basic dXNlcjpwYXNzd29yZA=="; nothing if it is not that.
+std::optional<std::pair<std::string, std::string>> BasicCredentials(std::string_view authorization);
+
+// Whether the value of a Host header can only mean this server: an address, a name without dots, or one below a
+// top-level name that is reserved for private networks. Any other name may be one that its owner has pointed at this
+// machine, so that a browser takes a page of his for one of ours (DNS rebinding).
+bool IsPrivateHost(std::string_view host);
+
+}  // namespace bitsieve::server

@@ -1,0 +1,56 @@
+// admin_port.h: the admin port as a whole: its pages, what they show, and the server that sends them.
+//
+//   socket -> AdminServer (bytes) -> HttpEngine (requests) -> AdminRouter (who may, which page) -> a page
+//                                    FilterCollector, in the background -> metrics and lists of filters
+//
+// Choose() is thread-safe; everything else is for one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+
+#include "server/dispatch/dispatcher.h"
+#include "server/http/admin_access.h"
+#include "server/http/admin_router.h"
+#include "server/http/admin_server.h"
+#include "server/http/dashboard_api.h"
+#include "server/http/filter_collector.h"
+#include "server/http/history.h"
+#include "server/http/http_engine.h"
+#include "server/namespace.h"
+
+namespace bitsieve::server {
+
+class AdminPort {
+ public:
+  // What `server` points to outlives it; no loop's own statistics are needed.
+  AdminPort(const Dispatcher::Environment& server, AdminAccess access);
+  ~AdminPort() { Stop(); }
+
+  // The error names the address.
+  tl::expected<void, std::string> Listen(const std::string& address, uint16_t port) {
+    return admin_server_.Listen(address, port);
+  }
+  // Which filters have metrics of their own: so many of the largest, and those that match one of the patterns, which
+  // are separated by blanks.
+  void Choose(uint32_t largest, std::string_view patterns);
+  void Start();
+  void Stop();
+
+ private:
+  std::vector<AdminPage> Pages();
+  AdminResponse Ready() const;
+  AdminResponse Metrics(const AdminRequest& request) const;
+
+  const Dispatcher::Environment server_;
+  FilterCollector collector_;
+  History history_;
+  const DashboardApi api_{server_, collector_, history_};
+  const AdminRouter router_;
+  const HttpEngine engine_;
+  AdminServer admin_server_{engine_};
+};
+
+}  // namespace bitsieve::server

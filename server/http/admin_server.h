@@ -1,0 +1,61 @@
+// admin_server.h: the admin port: accepts connections, reads one request of each, has it answered, writes the response
+// and closes. Sockets are served by one thread that never waits for any of them; answers are made by two more, so that
+// a page that takes long does not hold up the others. No client is waited for longer than kPatience, and of more than
+// kMaxExchanges connections the oldest is closed: clients that send or read slowly keep no other out.
+//
+// Not thread-safe: built, started and stopped by one thread.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/thread_pool.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <thread>
+#include <tl/expected.hpp>
+
+#include "server/http/http_engine.h"
+#include "server/namespace.h"
+
+namespace bitsieve::server {
+
+class AdminServer {
+ public:
+  static constexpr size_t kMaxExchanges = 128;
+  static constexpr std::chrono::seconds kPatience{10};
+
+  // `engine` outlives it.
+  explicit AdminServer(const HttpEngine& engine) : engine_(engine) {}
+  // Stops it if it still runs.
+  ~AdminServer();
+
+  // The error names the address.
+  tl::expected<void, std::string> Listen(const std::string& address, uint16_t port);
+  // Calls `work` at this interval, on the thread that serves the sockets, from Start() on.
+  void Repeat(std::chrono::seconds interval, std::function<void()> work);
+  void Start();
+  // Closes all connections and joins the threads.
+  void Stop();
+
+ private:
+  class Exchange;
+  using Exchanges = std::list<std::weak_ptr<Exchange>>;
+
+  void Run();
+  void Accept();
+  void Admit(asio::ip::tcp::socket socket);
+
+  const HttpEngine& engine_;
+  asio::io_context context_{1};
+  asio::ip::tcp::acceptor acceptor_{context_};
+  asio::thread_pool workers_{2};
+  Exchanges exchanges_;     // oldest first
+  bool accepting_ = false;  // unless memory was refused
+  std::thread thread_;
+};
+
+}  // namespace bitsieve::server

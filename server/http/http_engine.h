@@ -1,0 +1,32 @@
+// http_engine.h: the bytes of one HTTP request in, those of its response out. It has no socket. Thread-safe if the
+// handler is.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "server/http/admin_request.h"
+#include "server/namespace.h"
+
+namespace bitsieve::server {
+
+// A request line and its headers; the empty line after them included. Requests have no body.
+inline constexpr size_t kMaxHeadBytes = 16 * 1024;
+inline constexpr std::string_view kHeadEnd = "\r\n\r\n";
+
+class HttpEngine {
+ public:
+  explicit HttpEngine(AdminHandler handler);
+  ~HttpEngine();
+
+  // `head` ends with kHeadEnd, unless it is longer than allowed. `peer` is an address as text. An empty response: there
+  // is nothing to answer. The connection is to be closed after it. May throw std::bad_alloc.
+  std::string Answer(std::string_view head, const std::string& peer) const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace bitsieve::server

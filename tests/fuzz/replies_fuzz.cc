@@ -1,0 +1,44 @@
+// Whatever a server sends, in pieces of any size, is the same replies, or the same error.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "cli/bulk/server_client.h"
+
+namespace bitsieve::cli {
+namespace {
+
+void Append(const Reply& reply, std::string& text) {
+  text += "(" + std::to_string(reply.kind) + " " + std::to_string(reply.integer) + " " + reply.text;
+  for (const Reply& element : reply.elements) Append(element, text);
+  text += ")";
+}
+
+std::string RepliesOf(std::string_view bytes, size_t piece) {
+  ReplyReader reader;
+  std::string text;
+  while (!bytes.empty()) {
+    const std::string_view fed = bytes.substr(0, piece);
+    bytes.remove_prefix(fed.size());
+    reader.Feed(fed);
+    while (true) {
+      const auto reply = reader.Next();
+      if (!reply) return text + "error";
+      if (!*reply) break;
+      Append(**reply, text);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+}  // namespace bitsieve::cli
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const std::string_view bytes(reinterpret_cast<const char*>(data + 1), size - 1);
+  const size_t piece = 1 + data[0] % 16;
+  if (bitsieve::cli::RepliesOf(bytes, SIZE_MAX) != bitsieve::cli::RepliesOf(bytes, piece)) std::abort();
+  return 0;
+}

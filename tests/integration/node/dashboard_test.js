@@ -1,0 +1,200 @@
+// The dashboard in Debian's Chromium. Told by the environment: PORT, ADMIN_PORT, SCREENSHOTS (a folder).
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { chromium } from 'playwright-core';
+import { createClient } from 'redis';
+
+const { PORT, ADMIN_PORT, SCREENSHOTS } = process.env;
+const address = `http://127.0.0.1:${ADMIN_PORT}`;
+const HOSTILE = Buffer.from('<img src=x onerror="document.title=1">"\'&\xff\x00\n', 'latin1');
+const PATIENCE_MS = 30_000;
+
+const client = createClient({ url: `redis://127.0.0.1:${PORT}` });
+const browser = await chromium.launch({
+  executablePath: '/usr/bin/chromium',
+  args: process.getuid() === 0 ? ['--no-sandbox'] : [],
+});
+await client.connect();
+await fill();
+test.after(async () => {
+  await browser.close();
+  await client.close();
+});
+
+async function fill() {
+  await client.flushAll();
+  for (let i = 0; i < 60; ++i) {
+    await client.bf.reserve(`users:${String(i).padStart(2, '0')}`, 0.01, 100 * (i + 1));
+    await client.bf.mAdd(`users:${String(i).padStart(2, '0')}`, Array.from({ length: i + 1 }, (_, item) => `${item}`));
+  }
+  await client.bf.reserve('nearly:full', 0.001, 1000, { NONSCALING: true });
+  await client.bf.mAdd('nearly:full', Array.from({ length: 960 }, (_, item) => `${item}`));
+  await client.sendCommand(['BF.ADD', HOSTILE, 'x']);
+}
+
+// A page without errors that asks nobody else.
+async function open(t, path = '/', options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  const wrong = [];
+  page.on('console', message => wrong.push(`console: ${message.text()}`));
+  page.on('pageerror', error => wrong.push(`error: ${error}`));
+  page.on('request', request => request.url().startsWith(address) || wrong.push(`elsewhere: ${request.url()}`));
+  page.on('response', response => response.ok() || wrong.push(`${response.status()}: ${response.url()}`));
+  t.after(async () => {
+    await context.close();
+    assert.deepEqual(wrong, []);
+  });
+  await page.goto(address + path);
+  return page;
+}
+
+const rows = page => page.locator('#filters tbody tr');
+const names = page => page.locator('#filters tbody th').allTextContents();
+const shot = (page, name) => page.screenshot({ path: `${SCREENSHOTS}/${name}.png`, fullPage: true });
+const shows = (page, check, argument) => page.waitForFunction(check, argument, { timeout: PATIENCE_MS });
+const range = (page, text) => shows(page, wanted => document.querySelector('#range').textContent === wanted, text);
+
+async function info() {
+  const lines = (await client.info()).split('\r\n').filter(line => line.includes(':'));
+  return Object.fromEntries(lines.map(line => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
+}
+
+test('figures equal those of INFO', async t => {
+  const page = await open(t);
+  await page.locator('#info summary').click();
+  const known = await info();
+  for (const field of ['bitsieve_version', 'used_memory', 'keyspace_hits', 'items_added', 'maxclients']) {
+    await shows(page, ([name, value]) => [...document.querySelectorAll('#info tr')].some(
+      row => row.cells[0].textContent === name && row.cells[1].textContent === value), [field, known[field]]);
+  }
+  await shows(page, () => document.querySelector('[data-tile=filters] dd')?.textContent === '62');
+  assert.equal(await page.locator('[data-tile=memory] dd').first().getAttribute('title'),
+               `${Number(known.used_memory).toLocaleString('en')} bytes`);
+  assert.equal(await page.locator('#state').textContent(), 'ready');
+});
+
+test('the table is sorted, searched and paged by the server', async t => {
+  const page = await open(t);
+  await range(page, '1–25 of 62');
+  await page.getByRole('button', { name: 'Name' }).click();
+  await shows(page, () => document.querySelector('th[aria-sort=ascending]')?.textContent === 'Name');
+  await shows(page, () => document.querySelector('#filters tbody th').textContent.startsWith('<img'));
+  await page.getByRole('button', { name: 'Last' }).click();
+  await range(page, '51–62 of 62');
+  assert.equal((await names(page)).at(-1), 'users:59');
+  assert.ok(await page.getByRole('button', { name: 'Next' }).isDisabled());
+  await page.getByRole('button', { name: 'Previous' }).click();
+  await range(page, '26–50 of 62');
+
+  await page.getByLabel('Search names').fill('users:1');
+  await range(page, '1–10 of 10');
+  assert.deepEqual(await names(page), Array.from({ length: 10 }, (_, i) => `users:1${i}`));
+  await page.getByLabel('Search names').fill('users:?[05]');
+  await range(page, '1–12 of 12');
+  await page.getByRole('button', { name: 'Items' }).click();
+  await shows(page, () => document.querySelector('#filters tbody th').textContent === 'users:55');
+  assert.equal(await page.locator('th[aria-sort]').getAttribute('aria-sort'), 'descending');
+  const cells = await rows(page).first().locator('td').allTextContents();
+  assert.deepEqual(cells.slice(0, 5), ['blocked', '56', '5,600', '1.00%', '1%']);
+  await page.reload();
+  await range(page, '1–12 of 12');
+  await page.getByLabel('Search names').fill('nothing like that');
+  await range(page, 'No name matches');
+});
+
+test('names are shown, not run', async t => {
+  const page = await open(t, '/?sort=name&order=asc');
+  await range(page, '1–25 of 62');
+  const shown = String.raw`<img src=x onerror="document.title=1">"'&\xff\x00\x0a`;
+  assert.equal((await names(page))[0], shown);
+  assert.equal(await page.locator('#filters img').count(), 0);
+  await rows(page).first().getByRole('link').click();
+  await shows(page, name => document.querySelector('#filter-name').textContent === name, shown);
+  assert.equal(await page.title(), `${shown} – Bitsieve`);
+  assert.equal(await page.locator('[data-tile=items] dd').first().textContent(), '1');
+});
+
+test('the page of a filter has the figures of BF.INFO', async t => {
+  const page = await open(t, '/?filter=nearly%3Afull');
+  await page.locator('#fields tr').first().waitFor();
+  const known = await client.sendCommand(['BF.INFO', 'nearly:full', 'FULL']);
+  const shown = Object.fromEntries(await page.locator('#fields tr').evaluateAll(
+    found => found.map(row => [row.cells[0].textContent, row.cells[1].textContent])));
+  for (let i = 0; i < known.length; i += 2) {
+    const [label, value] = [known[i], known[i + 1]];
+    assert.ok(label in shown, label);
+    if (value === null || Number.isNaN(Number(value))) continue;
+    assert.equal(Number(shown[label]), Number(value), label);
+  }
+  const items = Number(shown['Number of items inserted']);  // false positives are not counted
+  const fill = `${(items / 10).toFixed(1)}%`;
+  assert.equal(await page.locator('[data-tile=fill] dd').first().textContent(), fill);
+  const spoken = await page.locator('#curve .plot').getAttribute('aria-label');
+  assert.ok(spoken.includes(`at ${fill} of the capacity, ${items} of 1,000`), spoken);
+  assert.ok(await page.locator('#curve canvas').isVisible());
+  await page.locator('#curve summary').click();
+  assert.ok(await page.locator('#curve tbody tr').count() > 20, 'the curve as a table');
+  await shot(page, 'filter');
+});
+
+test('everything can be done by keyboard', async t => {
+  const page = await open(t);
+  await range(page, '1–25 of 62');
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Skip to the figures');
+  await page.keyboard.press('Enter');
+  const visited = [];
+  for (let i = 0; i < 60 && visited.at(-1) !== 'nearly:full'; ++i) {
+    await page.keyboard.press('Tab');
+    visited.push(await page.evaluate(() => document.activeElement.textContent || document.activeElement.id));
+    const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+    assert.notEqual(outline, 'none', visited.at(-1));
+    if (visited.at(-1) === 'Fill') {
+      await page.keyboard.press('Enter');
+      await shows(page, () => document.querySelector('#filters tbody th').textContent === 'nearly:full');
+    }
+  }
+  for (const stop of ['search', 'Name', 'Fill', 'Memory', 'nearly:full']) assert.ok(visited.includes(stop), stop);
+  await page.keyboard.press('Enter');
+  await shows(page, () => document.querySelector('#filter-name').textContent === 'nearly:full');
+});
+
+test('it can be read without seeing it', async t => {
+  const page = await open(t);
+  await range(page, '1–25 of 62');
+  await shows(page, () => /commands: now/.test(document.querySelector('#charts .plot').getAttribute('aria-label')));
+  const named = 'a, button, input, img, [role=img], [role=region]';
+  const nameless = await page.evaluate(selector => [...document.querySelectorAll(selector)]
+    .filter(found => !(found.textContent || found.getAttribute('aria-label') || found.getAttribute('aria-labelledby') ||
+                       found.labels?.length || found.alt !== undefined)).map(found => found.outerHTML), named);
+  assert.deepEqual(nameless, []);
+  assert.equal(await page.getByRole('columnheader').count() >= 10, true);
+  assert.equal(await page.getByRole('rowheader').count() >= 25, true);
+  assert.equal(await page.locator('h1').count(), 2);
+  await page.locator('#charts summary').first().click();
+  assert.match(await page.locator('#charts tbody tr').first().textContent(), /^\d\d:\d\d:\d\d.*\/s/);
+});
+
+for (const [name, options] of Object.entries({
+  light: {},
+  dark: { colorScheme: 'dark' },
+  phone: { viewport: { width: 390, height: 844 } },
+})) {
+  test(`it fits and is legible: ${name}`, async t => {
+    const page = await open(t, '/', options);
+    await range(page, '1–25 of 62');
+    await page.locator('#charts canvas').first().waitFor();
+    const [width, room] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    assert.ok(width <= room, `${width} wide`);
+    const [text, back] = await page.evaluate(() => {
+      const { color, backgroundColor } = getComputedStyle(document.body);
+      const brightness = rgb => rgb.match(/\d+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0);
+      return [color, backgroundColor].map(brightness);
+    });
+    assert.equal(back > text, name !== 'dark', 'dark on light, unless dark is preferred');
+    assert.ok(Math.abs(back - text) > 400, 'contrast');
+    await shot(page, name);
+  });
+}

@@ -1,0 +1,22 @@
+"""The dashboard of the admin port in Chromium; the tests are in node/dashboard_test.js. Its screenshots stay in the
+folder that BITSIEVE_SCREENSHOTS names; ctest sets it."""
+
+import os
+import pathlib
+
+from admin import AdminPortTest
+from harness import main
+from test_node_clients import install_clients, run_node
+
+setUpModule = install_clients
+
+
+class Dashboard(AdminPortTest):
+    def test_in_chromium(self):
+        screenshots = pathlib.Path(os.environ["BITSIEVE_SCREENSHOTS"])
+        screenshots.mkdir(parents=True, exist_ok=True)
+        run_node(self, "dashboard_test.js", ADMIN_PORT=str(self.server.admin_port), SCREENSHOTS=str(screenshots))
+
+
+if __name__ == "__main__":
+    main()

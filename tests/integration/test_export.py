@@ -1,0 +1,106 @@
+"""bitsieve export and import: every type comes back byte for byte, and damage never becomes a filter."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+from harness import ENVIRONMENT, PATIENCE, OwnServerTest, lasting_info, main
+
+SECONDS = 60 * PATIENCE
+TYPES = {"blocked": (), "classic": (), "counting": (), "cuckoo": (), "fingerprint": (), "ribbon": (),
+         "window": ("WINDOW", "20000"), "redisbloom": ()}
+
+
+class Export(OwnServerTest):
+    def setUp(self):
+        self.home = tempfile.mkdtemp(prefix="bitsieve-test-")
+        self.addCleanup(shutil.rmtree, self.home)
+        self.server, self.other = self.make_server().start(), self.make_server().start()
+        self.client = self.server.client()
+
+    def run_tool(self, server, *words, given=None):
+        command = [server.program, *map(str, words)]
+        if words[0] != "inspect":
+            command += ["--port", str(server.port)]
+        return subprocess.run(command, input=given, capture_output=True, timeout=SECONDS, check=False, env=ENVIRONMENT)
+
+    def path(self, name):
+        return os.path.join(self.home, name)
+
+    def done(self, *arguments, **options):
+        done = self.run_tool(*arguments, **options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def fails(self, problem, *arguments, status=1, **options):
+        done = self.run_tool(*arguments, **options)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertIn(problem, done.stderr.decode())
+
+    def test_every_type_comes_back(self):
+        for name, options in TYPES.items():
+            self.client.execute_command("BF.RESERVE", name, 0.001, 20_000, "TYPE", name, *options)
+            self.client.execute_command("BF.MADD", name, *range(15_000))
+        self.client.execute_command("CF.RESERVE", "rediscuckoo", 20_000)
+        self.client.execute_command("CF.INSERT", "rediscuckoo", "ITEMS", *range(15_000))
+        self.client.execute_command("BF.ADD", "tiny", "x")
+        for name in (*TYPES, "rediscuckoo", "tiny"):
+            with self.subTest(name):
+                path = self.path(name)
+                self.done(self.server, "export", name, path)
+                self.done(self.other, "import", name, path)
+                self.assertEqual(lasting_info(self.other.connect(), name), lasting_info(self.server.connect(), name))
+                self.assertEqual(self.other.client().execute_command("BF.DUMP", name),
+                                 self.client.execute_command("BF.DUMP", name))
+                shown = json.loads(self.done(self.server, "inspect", "--json", path).stdout)
+                self.assertEqual(shown["type"], "blocked" if name == "tiny" else name)
+                self.assertEqual(shown["items"], self.client.execute_command("BF.CARD", name))
+
+    def test_a_large_one_comes_in_pieces(self):
+        self.client.execute_command("BF.RESERVE", "large", 0.0001, 20_000_000)
+        self.client.execute_command("BF.MADD", "large", *range(1000))
+        piped = self.done(self.server, "export", "large", "-").stdout
+        self.assertGreater(len(piped), 40 << 20)
+        self.done(self.other, "import", "large", "-", given=piped)
+        self.assertEqual(self.other.client().execute_command("BF.MEXISTS", "large", *range(1000)), [1] * 1000)
+
+    def test_damage_is_no_filter(self):
+        self.client.execute_command("BF.RESERVE", "k", 0.01, 10_000)
+        self.client.execute_command("BF.MADD", "k", *range(1000))
+        dump = self.done(self.server, "export", "k", "-").stdout
+        for content, problem in ((dump[:-1], "ends after"), (dump[:100], "ends after"), (b"", "is no dump"),
+                                 (b"no dump at all, but long enough for a head", "is no dump"),
+                                 (dump + b"x", "1 bytes after the end"), (dump + b"\n\n", "2 bytes after the end"),
+                                 (dump[:5000] + bytes([dump[5000] ^ 1]) + dump[5001:], "fails its checksum")):
+            with self.subTest(problem):
+                path = self.path("damaged")
+                with open(path, "wb") as file:
+                    file.write(content)
+                self.fails(problem, self.other, "import", "k", path)
+                self.assertEqual(self.other.client().dbsize(), 0)
+                if content.startswith(b"BSFD"):
+                    self.fails(problem, self.other, "inspect", path)
+        with open(self.path("newline"), "wb") as file:
+            file.write(self.client.execute_command("BF.DUMP", "k") + b"\n")
+        done = self.done(self.other, "import", "k", self.path("newline"))
+        self.assertIn(b"as redis-cli --raw adds one", done.stderr)
+        self.assertEqual(self.other.client().execute_command("BF.DUMP", "k"), dump)
+
+    def test_names_that_are_taken(self):
+        for i in range(2):
+            self.client.execute_command("BF.ADD", f"k{i}", f"item{i}")
+        self.done(self.server, "export", "k0", self.path("k0"))
+        self.fails('there is a filter "k1" already', self.server, "import", "k1", self.path("k0"))
+        self.done(self.server, "import", "k1", self.path("k0"), "--replace")
+        self.assertEqual(self.client.execute_command("BF.MEXISTS", "k1", "item0", "item1"), [1, 0])
+        self.assertEqual(self.client.dbsize(), 2)
+        self.fails("not found", self.server, "export", "missing", self.path("missing"))
+        self.assertEqual(os.listdir(self.home), ["k0"])
+        self.fails("No such file", self.server, "export", "k0", self.path("no/such/place"))
+        self.fails("No such file", self.server, "import", "x", self.path("missing"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,254 @@
+"""bitsieve load and check, as people run them: every format, odd bytes, interruptions of either side, exit statuses."""
+
+import gzip
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from harness import ENVIRONMENT, PATIENCE, OwnServerTest, main, wait_until
+
+SECONDS = 60 * PATIENCE
+
+
+def odd_items():
+    """Every kind of bytes that a line can have."""
+    random.seed(7)
+    items = [random.randbytes(random.randrange(40)).replace(b"\n", b" ") for _ in range(5000)]
+    return items + [b'"quoted"', b"back\\slash\\", b"", b"cr\r", b"x" * (1 << 20), b"\xff\xfe\xc3(", b"nul\0byte", b"'"]
+
+
+class LoadTest(OwnServerTest):
+    def setUp(self):
+        self.home = tempfile.mkdtemp(prefix="bitsieve-test-")
+        self.addCleanup(shutil.rmtree, self.home)
+        self.server = self.make_server(io_threads=2).start()
+        self.client = self.server.client()
+
+    def path(self, name, content=None):
+        path = os.path.join(self.home, name)
+        if content is not None:
+            with open(path, "wb") as file:
+                file.write(content)
+        return path
+
+    def arguments(self, *words):
+        return [self.server.program, *map(str, words), "--port", str(self.server.port)]
+
+    def run_tool(self, *words, given=b""):
+        return self.run_as(self.arguments(*words), given)
+
+    def run_as(self, command, given):
+        return subprocess.run(command, input=given, capture_output=True, timeout=SECONDS, check=False,
+                              env=ENVIRONMENT)
+
+    def load(self, *words, given=b"", status=0):
+        done = self.run_tool("load", *words, "--json", given=given)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return json.loads(done.stdout)
+
+    def check(self, *words, given=b""):
+        done = self.run_tool("check", *words, given=given)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return done.stdout
+
+    def counts(self, summary):
+        return [summary[name] for name in ("read", "new", "present", "refused")]
+
+
+class Load(LoadTest):
+    def test_odd_bytes_arrive_as_they_are(self):
+        items = odd_items()
+        content = b"\n".join(items) + b"\n"
+        different = len(set(items))
+        self.client.execute_command("BF.RESERVE", "k", "1e-9", 10_000)
+        path = self.path("odd", content)
+        summary = self.load("k", "--sync", path)
+        self.assertEqual(self.counts(summary), [len(items), different, len(items) - different, 0])
+        self.server.restart()  # by kill -9: what was loaded is on the disk
+        self.client = self.server.client()
+        for item in items[-20:]:
+            self.assertEqual(self.client.execute_command("BF.EXISTS", "k", item), 1, item[:20])
+        self.assertEqual(self.check("k", path), content)
+        self.assertEqual(self.check("k", "--absent", path), b"")
+        self.assertEqual(self.check("k", given=content), content)
+        self.assertEqual(self.check("k", "--format", "nul", given=b"a\nb\0back\\slash\\\0"), b"back\\slash\\\0")
+        half = len(content) // 2
+        zipped = self.path("odd.gz", gzip.compress(content[:half]) + gzip.compress(content[half:]))
+        self.assertEqual(self.check("k", zipped), content)
+        as_it_is = self.load("zipped", "--plain", "--format", "binary", "--record-bytes", 1, zipped)
+        self.assertEqual(as_it_is["read"], os.path.getsize(zipped))
+
+    def test_fields(self):
+        table = b'id,url\r\n1,"x, ""y"""\r\n2,plain\r\n'
+        summary = self.load("csv", "--format", "csv", "--field", "url", given=table)
+        self.assertEqual(self.counts(summary), [2, 2, 0, 0])
+        self.assertEqual(self.client.execute_command("BF.MEXISTS", "csv", 'x, "y"', "plain", "url"), [1, 1, 0])
+        rows = b'7,plain,rest\n8,none\n9,"plain"\n'
+        self.assertEqual(self.check("csv", "--format", "csv", "--field", "2", given=rows),
+                         b'7,plain,rest\n9,"plain"\n')
+        lines = b'{"u":"caf\\u00e9"}\n{"u":12}\n{"v":1}\nnone\n{"u":"caf\xc3\xa9"}\n'
+        self.assertEqual(self.run_tool("load", "js", "--format", "jsonl", "--field", "u", given=lines).returncode, 1)
+        summary = self.load("js", "--format", "jsonl", "--field", "u", "--skip-bad", given=lines, status=1)
+        self.assertEqual(self.counts(summary), [5, 0, 3, 2])
+        self.assertIn('line 3: has no member "u"', summary["first_refusal"])
+        self.assertEqual(self.client.execute_command("BF.MEXISTS", "js", "café", "12"), [1, 1])
+
+    def test_reserving(self):
+        path = self.path("items", b"".join(b"%d\n" % i for i in range(30_000)))
+        self.assertEqual(self.load("k", "--reserve", "1e-7,auto", "--type", "cuckoo", path)["new"], 30_000)
+        info = self.client.execute_command("BF.INFO", "k", "FULL")
+        info = dict(zip(info[::2], info[1::2]))
+        self.assertEqual((info[b"Type"], info[b"Number of filters"], float(info[b"Error rate"])), (b"cuckoo", 1, 1e-7))
+        again = self.run_tool("load", "k", "--reserve", "0.001,auto", path)
+        self.assertEqual(again.returncode, 1)
+        self.assertIn(b'there is a filter "k" already', again.stderr)
+        self.assertEqual(self.load("k", "--delete", path)["removed"], 30_000)
+        self.assertEqual(self.client.execute_command("BF.CARD", "k"), 0)
+        self.client.execute_command("CF.RESERVE", "cf", 100_000)
+        self.assertEqual(self.load("cf", path)["new"], 30_000)
+        self.assertEqual(self.check("cf", path).count(b"\n"), 30_000)
+        self.assertEqual(self.load("cf", "--delete", path)["removed"], 30_000)
+
+    def test_refusals_count_and_fail(self):
+        self.client.execute_command("BF.RESERVE", "full", "0.01", 100, "NONSCALING")
+        summary = self.load("full", given=b"".join(b"%d\n" % i for i in range(5000)), status=1)
+        self.assertEqual(summary["read"], 5000)
+        self.assertEqual(summary["new"], 100)
+        self.assertGreater(summary["refused"], 4000)
+        self.assertIn("full", summary["first_refusal"])
+        self.client.execute_command("BF.RESERVE", "blocked", "0.01", 100)
+        done = self.run_tool("load", "blocked", "--delete", given=b"a\n")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"a blocked filter cannot remove items", done.stderr)
+
+    def test_a_server_that_dies_is_waited_for(self):
+        path = self.path("items", b"".join(b"item-%d\n" % i for i in range(400_000)))
+        self.client.execute_command("BF.RESERVE", "k", "1e-6", 400_000)
+        reader, writer = os.pipe()
+        process = subprocess.Popen(self.arguments("load", "k", "--json"), stdin=reader, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=ENVIRONMENT)
+        os.close(reader)
+        with open(path, "rb") as file, open(writer, "wb", buffering=0) as pipe:
+            pipe.write(file.read(3_000_000))
+            wait_until(lambda: self.client.execute_command("BF.CARD", "k") > 100_000, SECONDS, "some are loaded")
+            self.server.kill()
+            self.server.options["port"] = self.server.port
+            self.server.start()
+            shutil.copyfileobj(file, pipe)
+        output, errors = process.communicate(timeout=SECONDS)
+        # It cannot know what the killed server had in its log.
+        self.assertEqual(process.returncode, 1, errors)
+        self.assertIn(b"restarted meanwhile", errors)
+        summary = json.loads(output)
+        self.assertEqual((summary["read"], summary["refused"]), (400_000, 0))
+        self.assertGreater(summary["retries"], 0)
+        self.assertEqual(self.load("k", path)["read"], 400_000)
+        self.assertEqual(self.check("k", "--absent", path), b"")
+
+    def test_an_interrupted_load_goes_on(self):
+        content = b"".join(b"item-%07d\n" % i for i in range(1_000_000))
+        path = self.path("items.gz", gzip.compress(content, 1))
+        self.client.execute_command("BF.RESERVE", "k", "1e-9", 1_000_000)
+        self.client.execute_command("CLIENT", "PAUSE", 60_000, "WRITE")
+        process = subprocess.Popen(self.arguments("load", "k", "--resume", "--json", path), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=ENVIRONMENT)
+        self.client.execute_command("CLIENT", "UNPAUSE")
+        wait_until(lambda: self.client.execute_command("BF.CARD", "k") > 20_000, SECONDS, "some are loaded")
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=SECONDS)
+        first = json.loads(output)
+        if process.returncode == 0:
+            self.skipTest("it was done before it could be interrupted")
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertIn(b"the same command goes on from there", errors)
+        self.assertLess(first["read"], 1_000_000)
+        self.assertTrue(os.path.exists(path + ".bitsieve-load"))
+        done = self.run_tool("load", "other", "--resume", path)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b'was loaded into "k" before', done.stderr)
+        summary = self.load("k", "--resume", path)
+        self.assertEqual(self.counts(summary), [1_000_000, 1_000_000, 0, 0])
+        self.assertFalse(os.path.exists(path + ".bitsieve-load"))
+        self.assertEqual(self.client.execute_command("BF.CARD", "k"), 1_000_000)
+
+    def test_the_command_line_is_checked(self):
+        for words, problem in (
+                (("k", "--resume"), "--resume needs files"),
+                (("k", "--type", "cuckoo"), "--type is for --reserve"),
+                (("k", "--reserve", "auto"), "it needs files"),
+                (("k", "--reserve", "2,100"), "--reserve is ERROR,ITEMS"),
+                (("k", "--format", "csv"), "needs --field"),
+                (("k", "--format", "binary"), "needs --record-bytes"),
+                (("k", "--field", "x"), "--field is for"),
+                (("k", "--format", "xml"), "xml"),
+                (("k", "-u", "http://x"), "a scheme that is not known"),
+                (("k", "-u", "redis://h"), "--url already says"),
+                ((), "KEY")):
+            with self.subTest(words):
+                done = self.run_tool("load", *words)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(problem, done.stderr.decode())
+        done = self.run_tool("load", "k", self.path("missing"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"missing: No such file or directory", done.stderr)
+        self.assertEqual(self.run_tool("load", "k", self.home).returncode, 1)
+        self.client.execute_command("ACL", "SETUSER", "default", "-bf.madd")
+        done = self.run_tool("load", "k", given=b"a\n")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"NOPERM", done.stderr)
+
+    def test_users_and_urls(self):
+        server = self.make_server(requirepass="s3 cret/", unixsocket=self.path("socket")).start()
+        for words in (("-u", f"redis://:s3%20cret%2f@127.0.0.1:{server.port}"),
+                      ("--port", server.port, "-a", "s3 cret/"),
+                      ("-u", "unix://" + self.path("socket"), "--user", "default", "-a", "s3 cret/")):
+            done = self.run_as([server.program, "load", "k", *map(str, words)], b"a\n")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.run_as([server.program, "load", "k", "-u", f"redis://:wrong@127.0.0.1:{server.port}"], b"a\n")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"WRONGPASS", done.stderr)
+        self.assertNotIn(b"wrong@", done.stderr)
+
+
+class Check(LoadTest):
+    def test_order_is_kept_and_add_prints_each_once(self):
+        lines = [b"line-%d" % (i * 7919 % 50_000) for i in range(120_000)]
+        content = b"\n".join(lines) + b"\n"
+        self.client.execute_command("BF.RESERVE", "seen", "1e-9", 100_000)
+        first = list(dict.fromkeys(lines))
+        self.assertEqual(self.check("seen", "--add", "--connections", 3, given=content).split(b"\n")[:-1], first)
+        self.assertEqual(self.check("seen", "--add", given=content), b"")
+        self.assertEqual(self.check("seen", given=b"new\n" + content), content)
+        self.assertEqual(self.check("seen", "--absent", given=b"new\n" + content), b"new\n")
+
+    def test_a_slow_writer_gets_its_answers(self):
+        self.client.execute_command("BF.ADD", "seen", "is there already")
+        process = subprocess.Popen(self.arguments("check", "seen"), stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, env=ENVIRONMENT)
+        for line in (b"is there already\n", b"is not there yet\n", b"is there already\n"):
+            process.stdin.write(line)
+            process.stdin.flush()
+            if b"not" not in line:
+                self.assertEqual(process.stdout.readline(), line)  # while the input is still open
+        process.stdin.close()
+        self.assertEqual(process.stdout.read(), b"")
+        process.stdout.close()
+        self.assertEqual(process.wait(SECONDS), 0)
+
+    def test_a_lost_server_is_an_error(self):
+        self.client.execute_command("BF.ADD", "seen", "a")
+        self.server.kill()
+        begun = time.monotonic()
+        done = self.run_tool("check", "seen", "--retry", 0, given=b"a\n")
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+        self.assertIn(b"Connection refused", done.stderr)
+        self.assertLess(time.monotonic() - begun, 30 * PATIENCE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""bitsieve migrate from Redis and Valkey with bitsieve.so: running ones, their files, and live."""
+
+import pathlib
+
+from engine import EngineTest, main
+from harness import Server, wait_until
+from migration import SECONDS, Live, moved, url
+from module_filters import make_filters
+
+OTHER_VALUES = (("SET", "string", "x" * 500), ("SET", "number", 17), ("RPUSH", "list", *range(5000)),
+                ("SADD", "numbers", *range(100)), ("SADD", "set", *(f"member {number}" for number in range(1000))),
+                ("SADD", "small set", "a", "b"), ("ZADD", "sorted", 1.5, "a", 2.5, "b"), ("HSET", "hash", "f", "v"),
+                ("HSET", "large hash", *(f"f{number}" for number in range(2000))), ("PFADD", "estimate", "a", "b"),
+                ("XADD", "stream", "*", "f", "v"), ("XGROUP", "CREATE", "stream", "group", 0),
+                ("XREADGROUP", "GROUP", "group", "reader", "STREAMS", "stream", ">"),
+                ("FUNCTION", "LOAD", "#!lua name=l\nredis.register_function('f', function() return 1 end)"))
+
+
+class ModuleMigrate(EngineTest):
+    def setUp(self):
+        self.engine = self.make_engine()
+        self.old = self.client(self.engine)
+        self.server = Server(default_type="redisbloom")
+        self.addCleanup(self.server.clean_up)
+        self.new = self.server.start().client()
+        for command in OTHER_VALUES:
+            self.old.execute_command(*command)
+        self.old.execute_command("ZADD", "large sorted", *(word for n in range(500) for word in (n, f"member {n}")))
+
+    def names(self):
+        return [name for name in self.old.keys() if self.old.type(name).startswith(b"MBbloom")]
+
+    def assert_all_is_there(self):
+        names = self.names()
+        self.assertEqual(sorted(self.new.keys()), sorted(names))
+        for name in names:
+            with self.subTest(name):
+                # What is being frozen is so in a moment, on both sides.
+                wait_until(lambda each=name: self.new.execute_command("BF.DUMP", each) ==
+                           self.old.execute_command("BF.DUMP", each), SECONDS, "they are the same")
+                self.assertEqual(self.new.pexpiretime(name), self.old.pexpiretime(name))
+
+    def test_a_running_server(self):
+        make_filters(self.old)
+        self.old.expire("default", 3600)
+        report = moved(self, url(self.engine), url(self.server))
+        self.assertEqual(report["moved"], len(self.names()))
+        self.assertEqual(sum(report["other_keys"].values()), self.old.dbsize() - len(self.names()))
+        self.assert_all_is_there()
+
+    def test_its_file(self):
+        make_filters(self.old)
+        self.old.expire("default", 3600)
+        self.old.save()
+        report = moved(self, pathlib.Path(self.engine.directory) / "dump.rdb", url(self.server))
+        self.assertEqual(report["moved"], len(self.names()))
+        self.assertEqual(report["other_keys"]["stream"], 1)
+        self.assert_all_is_there()
+
+    def test_live(self):
+        self.old.execute_command("BF.RESERVE", "before", 0.001, 100_000)
+        self.old.execute_command("BF.MADD", "before", *range(50_000))
+        live = Live(url(self.engine), url(self.server))
+        self.addCleanup(live.clean_up)
+        live.wait_for(0)
+        self.old.execute_command("BF.MADD", "before", *range(50_000, 60_000))
+        make_filters(self.old)
+        self.old.delete("full:classic")
+        self.old.rename("full:cuckoo", "renamed")
+        live.wait_for(100)
+        report = live.end(self)
+        self.assertEqual(report["refused_changes"], 0)
+        self.assertEqual(sorted(self.new.keys()), sorted(self.names()))
+        self.assertEqual(sum(self.new.execute_command("BF.MEXISTS", "before", *range(60_000))), 60_000)
+        for name in self.names():
+            if name.startswith(b"window"):
+                continue  # those of time are moved by as much as a change takes to arrive
+            with self.subTest(name):
+                self.assertEqual(self.new.execute_command("BF.CARD", name), self.old.execute_command("BF.CARD", name))
+
+
+if __name__ == "__main__":
+    main()

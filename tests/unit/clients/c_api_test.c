@@ -1,0 +1,159 @@
+/* libbitsieve.so from C: what bitsieve.h promises, compiled by a C compiler.
+ *   c_api_test FOLDER    an empty folder to write to */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clients/c/bitsieve.h"
+
+static void Require(int holds, const char* what, int line) {
+  if (holds) return;
+  fprintf(stderr, "c_api_test.c:%d: not so: %s\n", line, what);
+  exit(1);
+}
+#define REQUIRE(holds) Require((holds), #holds, __LINE__)
+
+enum { kItems = 1000 };
+static char texts[2 * kItems][16];
+static const void* items[2 * kItems];
+static size_t sizes[2 * kItems];
+
+static bitsieve_filter* Make(const char* type, uint64_t seed) {
+  bitsieve_options options;
+  bitsieve_options_init(&options, sizeof options);
+  options.type = type;
+  options.capacity = kItems;
+  options.has_seed = 1;
+  options.seed = seed;
+  bitsieve_filter* filter = NULL;
+  bitsieve_error error;
+  REQUIRE(bitsieve_make(&options, &filter, &error) == BITSIEVE_OK);
+  REQUIRE(filter != NULL && error.message[0] == '\0');
+  return filter;
+}
+
+static void AddsAndLooksUp(void) {
+  bitsieve_filter* filter = Make("cuckoo", 1);
+  uint8_t answers[2 * kItems];
+  REQUIRE(bitsieve_add_many(filter, items, sizes, kItems, answers, NULL) == BITSIEVE_OK);
+  int found = 0;
+  for (int i = 0; i < kItems; ++i) found += answers[i];
+  REQUIRE(found > kItems * 95 / 100);
+  bitsieve_may_contain_many(filter, items, sizes, (size_t)2 * kItems, answers);
+  for (int i = 0; i < kItems; ++i) REQUIRE(answers[i] == 1);
+  found = 0;
+  for (int i = kItems; i < 2 * kItems; ++i) {
+    REQUIRE(answers[i] == bitsieve_may_contain(filter, items[i], sizes[i]));
+    found += answers[i];
+  }
+  REQUIRE(found < kItems / 20);
+
+  uint8_t changed = 7;
+  REQUIRE(bitsieve_add(filter, "a\0b", 3, &changed, NULL) == BITSIEVE_OK && changed == 1);
+  REQUIRE(bitsieve_add(filter, "a\0b", 3, NULL, NULL) == BITSIEVE_OK);
+  REQUIRE(bitsieve_add(filter, NULL, 0, NULL, NULL) == BITSIEVE_OK);
+  REQUIRE(bitsieve_may_contain(filter, NULL, 0) == 1);
+  uint64_t count = 0;
+  REQUIRE(bitsieve_count(filter, "a\0b", 3, &count, NULL) == BITSIEVE_OK && count == 2);
+  REQUIRE(bitsieve_remove(filter, "a\0b", 3, &changed, NULL) == BITSIEVE_OK && changed == 1);
+  REQUIRE(bitsieve_count(filter, "a\0b", 3, &count, NULL) == BITSIEVE_OK && count == 1);
+  bitsieve_free(filter);
+}
+
+static void SavesLoadsAndMaps(const char* folder) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/filter", folder);
+  bitsieve_filter* filter = Make("ribbon", 1);
+  uint8_t answers[2 * kItems], again[2 * kItems];
+  REQUIRE(bitsieve_add_many(filter, items, sizes, kItems, answers, NULL) == BITSIEVE_OK);
+  REQUIRE(bitsieve_freeze(filter, NULL) == BITSIEVE_OK);
+  REQUIRE(bitsieve_save(filter, path, NULL) == BITSIEVE_OK);
+  bitsieve_may_contain_many(filter, items, sizes, (size_t)2 * kItems, answers);
+
+  void* bytes = NULL;
+  size_t size = 0;
+  REQUIRE(bitsieve_to_bytes(filter, &bytes, &size, NULL) == BITSIEVE_OK);
+  bitsieve_filter* others[3];
+  REQUIRE(bitsieve_from_bytes(bytes, size, &others[0], NULL) == BITSIEVE_OK);
+  REQUIRE(bitsieve_load(path, &others[1], NULL) == BITSIEVE_OK);
+  REQUIRE(bitsieve_map(path, &others[2], NULL) == BITSIEVE_OK);
+  for (int i = 0; i < 3; ++i) {
+    bitsieve_may_contain_many(others[i], items, sizes, (size_t)2 * kItems, again);
+    REQUIRE(memcmp(answers, again, sizeof answers) == 0);
+    REQUIRE(bitsieve_verify(others[i], NULL) == BITSIEVE_OK);
+    bitsieve_description description;
+    REQUIRE(bitsieve_describe(others[i], &description, sizeof description) == BITSIEVE_OK);
+    REQUIRE(strcmp(description.type, "ribbon") == 0 && description.items == kItems && description.seed == 1);
+    REQUIRE(description.is_mapped == (i == 2));
+    bitsieve_free(others[i]);
+  }
+  ((char*)bytes)[size / 2] ^= 1;
+  REQUIRE(bitsieve_from_bytes(bytes, size, &others[0], NULL) == BITSIEVE_CORRUPT && others[0] == NULL);
+  bitsieve_free_bytes(bytes);
+  bitsieve_free(filter);
+}
+
+static void Merges(void) {
+  bitsieve_filter* first = Make("blocked", 1);
+  bitsieve_filter* second = Make("blocked", 1);
+  bitsieve_filter* other = Make("blocked", 2);
+  REQUIRE(bitsieve_add(second, "x", 1, NULL, NULL) == BITSIEVE_OK);
+  REQUIRE(bitsieve_merge(first, second, NULL) == BITSIEVE_OK);
+  REQUIRE(bitsieve_may_contain(first, "x", 1) == 1);
+  bitsieve_error error;
+  REQUIRE(bitsieve_merge(first, other, &error) == BITSIEVE_INVALID_ARGUMENT);
+  REQUIRE(strcmp(error.message, "they differ in their seed: 1 and 2") == 0);
+  REQUIRE(bitsieve_remove(first, "x", 1, NULL, &error) == BITSIEVE_UNSUPPORTED);
+  bitsieve_free(first);
+  bitsieve_free(second);
+  bitsieve_free(other);
+}
+
+static void ErrorsSayWhatIsWrong(void) {
+  bitsieve_options options;
+  bitsieve_error error;
+  bitsieve_filter* filter = (bitsieve_filter*)&error;
+  memset(&options, 0, sizeof options);
+  REQUIRE(bitsieve_make(&options, &filter, &error) == BITSIEVE_INVALID_ARGUMENT && filter == NULL);
+  REQUIRE(strstr(error.message, "bitsieve_options_init") != NULL);
+  bitsieve_options_init(&options, sizeof options);
+  options.error_rate = 2;
+  REQUIRE(bitsieve_make(&options, &filter, &error) == BITSIEVE_INVALID_ARGUMENT);
+  REQUIRE(strcmp(error.message, "error rate must be in the range [1e-09, 0.25]") == 0);
+  bitsieve_options_init(&options, sizeof options);
+  const bitsieve_type_option hash = {"HASH", "sip"};
+  options.type_options = &hash;
+  options.type_option_count = 1;
+  options.expansion = 0;
+  REQUIRE(bitsieve_make(&options, &filter, &error) == BITSIEVE_OK);
+  uint8_t added[2 * kItems];
+  REQUIRE(bitsieve_add_many(filter, items, sizes, (size_t)2 * kItems, added, &error) == BITSIEVE_FULL);
+  bitsieve_free(filter);
+  options.expansion = 1;
+  options.capacity = 1 << 30;
+  options.memory_limit_bytes = 1000;
+  REQUIRE(bitsieve_make(&options, &filter, &error) == BITSIEVE_OUT_OF_MEMORY);
+  REQUIRE(bitsieve_load("/none/filter", &filter, &error) == BITSIEVE_IO);
+  REQUIRE(strcmp(error.message, "/none/filter: No such file or directory") == 0);
+  char path[2000];
+  memset(path, 'x', sizeof path);
+  path[sizeof path - 1] = '\0';
+  REQUIRE(bitsieve_map(path, &filter, &error) == BITSIEVE_IO && strlen(error.message) == sizeof error.message - 1);
+  bitsieve_free(NULL);
+  bitsieve_free_bytes(NULL);
+}
+
+int main(int argc, char** argv) {
+  REQUIRE(argc == 2);
+  for (int i = 0; i < 2 * kItems; ++i) {
+    sizes[i] = (size_t)snprintf(texts[i], sizeof texts[i], "item %d", i);
+    items[i] = texts[i];
+  }
+  AddsAndLooksUp();
+  SavesLoadsAndMaps(argv[1]);
+  Merges();
+  ErrorsSayWhatIsWrong();
+  REQUIRE(strchr(bitsieve_version(), '.') != NULL);
+  puts("c_api_test: all of it holds");
+  return 0;
+}
