@@ -43,6 +43,7 @@ void DistinctCounter::Add(std::string_view item) {
   const auto zeros = static_cast<uint8_t>(std::countl_zero(hash << kIndexBits | stop));
   uint8_t& kept = registers_[hash >> (64 - kIndexBits)];
   kept = std::max<uint8_t>(kept, zeros + 1);
+  ++added_;
 }
 
 double DistinctCounter::Estimate() const {
@@ -52,7 +53,11 @@ double DistinctCounter::Estimate() const {
   double sum = kAll * Tau(1 - counts[kMostZeros + 1] / kAll);
   for (uint32_t i = kMostZeros; i >= 1; --i) sum = (sum + counts[i]) / 2;
   sum += kAll * Sigma(counts[0] / kAll);
-  return kAll * kAll / (2 * std::numbers::ln2 * sum);
+  return std::min(kAll * kAll / (2 * std::numbers::ln2 * sum), static_cast<double>(added_));
+}
+
+uint64_t DistinctCounter::UpperEstimate() const {
+  return std::min(static_cast<uint64_t>(std::ceil(Estimate() * (1 + 2 * kStandardError))), added_);
 }
 
 }  // namespace bitsieve::cli

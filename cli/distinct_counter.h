@@ -23,6 +23,8 @@ class DistinctCounter {
 
   void Add(std::string_view item);
   double Estimate() const;
+  // What a filter for all items is made for: two standard errors above the estimate, but no more than were added.
+  uint64_t UpperEstimate() const;
 
  private:
   static constexpr uint32_t kIndexBits = 18;
@@ -30,6 +32,7 @@ class DistinctCounter {
   static constexpr uint32_t kMostZeros = 64 - kIndexBits;  // a register is 0 if no item chose it, else zeros + 1
 
   std::array<uint8_t, kRegisters> registers_{};
+  uint64_t added_ = 0;  // repeated items among them
 };
 
 }  // namespace bitsieve::cli

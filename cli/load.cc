@@ -12,9 +12,11 @@
 #include "cli/bulk/load_progress.h"
 #include "cli/bulk/load_state.h"
 #include "cli/commands.h"
+#include "cli/distinct_counter.h"
 #include "cli/units.h"
 #include "core/base/parse.h"
 #include "core/base/quote.h"
+#include "core/filter/filter_type.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -44,7 +46,7 @@ struct LoadArguments {
 // "0.001,5000000", "0.001,auto" or "auto".
 struct Reservation {
   std::string error_rate = "0.01";
-  std::optional<uint64_t> items;  // nothing: as many as there are in the files
+  std::optional<uint64_t> items;  // nothing: CountItems
 };
 
 Outcome<Reservation> ParseReservation(const std::string& text) {
@@ -147,8 +149,12 @@ class Loader {
                           " already: without --reserve the items are added to it");
   }
 
+  // Repeated items need room only in filters that keep count of them.
   Outcome<uint64_t> CountItems() const {
+    const core::FilterTypeRow* const type = core::FindFilterType(arguments_.type);
+    const bool keeps_repeats = type != nullptr && type->can.repeats;
     uint64_t items = 0;
+    const auto different = std::make_unique<DistinctCounter>();
     for (const std::string& file : arguments_.files) {
       auto input = arguments_.bulk.Open(file);
       if (!input) return tl::unexpected(input.error());
@@ -157,10 +163,12 @@ class Loader {
         const auto record = reader.Next();
         if (!record && !reader.is_bad_record()) return tl::unexpected(file + ": " + record.error());
         if (record && !*record) break;
-        items += record.has_value();
+        if (!record) continue;
+        ++items;
+        if (!keeps_repeats) different->Add((*record)->item);
       }
     }
-    return items;
+    return keeps_repeats ? items : different->UpperEstimate();
   }
 
   Outcome<ItemCommand> Command(ServerClient& client) const {
@@ -347,8 +355,8 @@ void AddLoad(CLI::App& program, Action& action) {
   command->add_option("FILE", arguments->files, "Files to read; - is standard input [-]");
   command
       ->add_option("--reserve", arguments->reserve,
-                   "First make the filter: ERROR,ITEMS such as 0.001,5e6; ERROR,auto counts the items of the files; "
-                   "auto is 0.01,auto")
+                   "First make the filter: ERROR,ITEMS such as 0.001,5e6; ERROR,auto counts the different items of the "
+                   "files; auto is 0.01,auto")
       ->type_name("ERROR,ITEMS");
   command->add_option("--type", arguments->type, "Filter type of --reserve [the server's default]")->type_name("TYPE");
   command->add_flag("--delete", arguments->remove, "Remove the items instead, where the filter type can");

@@ -65,8 +65,10 @@ Outcome<Sample> SampleOf(const std::string& file) {
     counter->Add((*record)->item);
   }
   if (reader.records() == 0) return tl::unexpected("--from: " + input->name() + " has no lines");
-  const double distinct = std::min(counter->Estimate(), static_cast<double>(reader.records()));
-  return Sample{.file = input->name(), .lines = reader.records(), .distinct = distinct};
+  return Sample{.file = input->name(),
+                .lines = reader.records(),
+                .distinct = counter->Estimate(),
+                .upper_distinct = counter->UpperEstimate()};
 }
 
 // --items, or what takes its place; 0 if it is to be worked out.
@@ -88,7 +90,7 @@ Outcome<uint64_t> ItemsOf(const PlanArguments& given, const std::optional<core::
     if (given.items.empty()) return window->items;
     return tl::unexpected<std::string>("--window with a number of items is that number: leave --items out");
   }
-  if (sample) return static_cast<uint64_t>(std::ceil(sample->distinct * (1 + 2 * DistinctCounter::kStandardError)));
+  if (sample) return sample->upper_distinct;
   if (given.items.empty()) return 0;
   const auto items = ParseCount(given.items, kMostPlannedItems);
   if (!items) return Wrong("--items", given.items, "a number of items such as 1000000, 1e9 or 50m, at most 2^48");

@@ -37,9 +37,10 @@ std::string TableOf(const std::vector<Row>& rows) {
 std::string Line(std::string_view label, const std::string& value) { return fmt::format("  {:<18}{}\n", label, value); }
 
 std::string SampleText(const Sample& sample) {
-  return fmt::format("{}: about {} different lines of {}, standard error {}; planned for two standard errors more\n",
-                     sample.file, CountText(static_cast<uint64_t>(std::llround(sample.distinct))),
-                     CountText(sample.lines), PercentText(DistinctCounter::kStandardError));
+  return fmt::format(
+      "{}: about {} different lines of {}, standard error {}; planned for up to two standard errors more\n",
+      sample.file, CountText(static_cast<uint64_t>(std::llround(sample.distinct))), CountText(sample.lines),
+      PercentText(DistinctCounter::kStandardError));
 }
 
 std::string NeedText(const Need& need) {

@@ -12,7 +12,8 @@ namespace bitsieve::cli {
 struct Sample {
   std::string file;
   uint64_t lines = 0;
-  double distinct = 0;  // estimated
+  double distinct = 0;          // estimated
+  uint64_t upper_distinct = 0;  // DistinctCounter::UpperEstimate, which is planned for
 };
 
 std::string TextOf(const Plan& plan, const std::optional<Sample>& sample);

@@ -114,6 +114,16 @@ class Load(LoadTest):
         self.assertEqual(self.check("cf", path).count(b"\n"), 30_000)
         self.assertEqual(self.load("cf", "--delete", path)["removed"], 30_000)
 
+    def test_reserving_for_the_different_items(self):
+        path = self.path("repeated", b"".join(b"%d\n" % (i % 20_000) for i in range(100_000)))
+        for options, least, most in ((["--type", "blocked"], 19_900, 20_200), ([], 19_900, 20_200),
+                                     (["--type", "counting"], 100_000, 100_000)):
+            key = "-".join(["k", *options])
+            self.assertEqual(self.load(key, "--reserve", "0.001,auto", *options, path)["read"], 100_000)
+            capacity = self.client.execute_command("BF.INFO", key, "CAPACITY")[0]
+            self.assertTrue(least <= capacity <= most, (options, capacity))
+            self.assertEqual(self.client.execute_command("BF.INFO", key, "FILTERS"), [1])
+
     def test_refusals_count_and_fail(self):
         self.client.execute_command("BF.RESERVE", "full", "0.01", 100, "NONSCALING")
         summary = self.load("full", given=b"".join(b"%d\n" % i for i in range(5000)), status=1)

@@ -31,6 +31,14 @@ TEST(DistinctCounter, RepeatedItemsCountOnce) {
   }
 }
 
+TEST(DistinctCounter, UpperEstimateIsTwoStandardErrorsMoreButNoMoreThanWasAdded) {
+  DistinctCounter counter;
+  for (int i = 0; i < 5000; ++i) counter.Add(std::to_string(i));
+  EXPECT_LE(counter.UpperEstimate(), 5000);
+  for (int i = 0; i < 5000; ++i) counter.Add(std::to_string(i));
+  EXPECT_EQ(counter.UpperEstimate(), std::ceil(counter.Estimate() * (1 + 2 * DistinctCounter::kStandardError)));
+}
+
 TEST(DistinctCounter, ItemsAreAnyBytes) {
   DistinctCounter counter;
   for (const std::string& item : {std::string(), std::string("\0", 1), std::string("\0\0", 2), std::string("\xff")}) {
