@@ -1,17 +1,12 @@
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 
-#include "cli/bulk/input.h"
 #include "cli/commands.h"
 #include "cli/configuration.h"
-#include "core/base/clock.h"
-#include "core/filter/dump_check.h"
-#include "core/filter/filter_dump.h"
+#include "cli/dump_file.h"
 #include "server/persistence/disk/posix_disk.h"
 #include "server/persistence/inspect/inspection.h"
 #include "server/persistence/inspect/inspection_report.h"
@@ -28,37 +23,19 @@ struct InspectArguments {
   bool json = false;
 };
 
-// The bytes of a file that holds a dump; nothing if it holds something else.
-std::optional<std::string> ReadDump(const std::string& path, std::string& problem) {
-  auto input = Input::Open(path, false);
-  std::string bytes;
-  core::DumpCheck check;
-  while (input) {
-    const auto block = input->Read();
-    if (!block || block->empty()) break;
-    bytes += *block;
-    check.Add(*block);
-    if (bytes.size() >= 4 && !core::IsFilterDump(bytes)) return std::nullopt;
-  }
-  if (check.total_bytes() == 0) return std::nullopt;
-  problem = check.Problem();
-  bytes.resize(std::min<uint64_t>(bytes.size(), check.total_bytes()));
-  return bytes;
-}
-
-int InspectDump(const InspectArguments& arguments, const std::string& bytes, const std::string& problem) {
+int InspectDump(const InspectArguments& arguments) {
   core::MemoryBudget memory;
-  const auto filter = problem.empty() ? core::RestoreFilter(bytes, memory, core::SystemClock())
-                                      : core::Fail(core::ErrorCode::kCorrupt, problem);
-  if (!filter) {
-    std::cerr << "bitsieve inspect: " << arguments.directory << ": " << filter.error().message << '\n';
-    return filter.error().code == core::ErrorCode::kCorrupt ? kExitDamaged : kExitUnreadable;
+  const core::Result<DumpFile> dump = ReadDumpFile(arguments.directory, memory);
+  if (!dump) {
+    std::cerr << "bitsieve inspect: " << dump.error().message << '\n';
+    return dump.error().code == core::ErrorCode::kCorrupt ? kExitDamaged : kExitUnreadable;
   }
-  const core::FilterInfo info = (*filter)->Info();
-  nlohmann::ordered_json shown = {{"type", (*filter)->type().name},  {"items", info.items},
-                                  {"capacity", info.capacity},       {"error_rate", (*filter)->params().error_rate},
+  const core::Filter& filter = *dump->filter;
+  const core::FilterInfo info = filter.Info();
+  nlohmann::ordered_json shown = {{"type", filter.type().name},      {"items", info.items},
+                                  {"capacity", info.capacity},       {"error_rate", filter.params().error_rate},
                                   {"sub_filters", info.sub_filters}, {"memory_bytes", info.size_bytes},
-                                  {"dump_bytes", bytes.size()}};
+                                  {"dump_bytes", dump->bytes}};
   if (arguments.json) {
     std::cout << shown.dump() << '\n';
     return kExitOk;
@@ -72,8 +49,7 @@ int InspectDump(const InspectArguments& arguments, const std::string& bytes, con
 
 int RunInspect(const InspectArguments& arguments) {
   if (std::filesystem::is_regular_file(arguments.directory)) {
-    std::string problem;
-    if (const auto dump = ReadDump(arguments.directory, problem)) return InspectDump(arguments, *dump, problem);
+    if (IsDumpFile(arguments.directory)) return InspectDump(arguments);
     std::cerr
         << "bitsieve inspect: " << arguments.directory
         << " is a file. If it is an archive that bitsieve backup made, unpack it into an empty directory (tar -xf "

@@ -12,6 +12,7 @@
 #include "cli/backup_progress.h"
 #include "cli/commands.h"
 #include "cli/configuration.h"
+#include "cli/dump_file.h"
 #include "config/flags.h"
 #include "core/base/descriptor.h"
 #include "server/net/file_limit.h"
@@ -28,6 +29,7 @@ constexpr uint64_t kOpenFiles = 1 << 20;
 struct RestoreArguments {
   config::Flags flags;
   std::string source;
+  std::string key;
 };
 
 core::Status CopyFrom(const std::string& source, server::Disk& disk, const std::string& target,
@@ -57,23 +59,55 @@ core::Status ExtractFrom(const std::string& source, server::Disk& disk, const st
   return server::ExtractArchive(archive, disk, target, {.bytes = space.available}, progress);
 }
 
-int RunRestore(const CLI::App& command, const RestoreArguments& arguments) {
+// What is wrong with the command line.
+config::Problems ProblemsOf(const RestoreArguments& arguments, bool is_dump) {
   config::Problems wrong;
   if (arguments.source == "-" && ::isatty(STDIN_FILENO) != 0) wrong.emplace_back("no archive is read from a terminal");
+  if (is_dump && arguments.key.empty()) {
+    wrong.push_back(arguments.source + " holds a filter without its name: give that as --key, or, to put the filter " +
+                    "into a running server, use bitsieve import");
+  }
+  if (!is_dump && !arguments.key.empty()) {
+    wrong.push_back("--key is for a file of bitsieve export, which " + arguments.source + " is not");
+  }
+  return wrong;
+}
+
+// The dump is read before: one that is damaged leaves nothing behind.
+core::Result<server::Inspection> RestoreDump(const RestoreArguments& arguments, server::Disk& disk,
+                                             const std::string& target, const server::BackupProgress& progress) {
+  progress("reading", 0, 0);
+  core::MemoryBudget memory;
+  const core::Result<DumpFile> dump = ReadDumpFile(arguments.source, memory);
+  if (!dump) return tl::unexpected(dump.error());
+  const server::FillDirectory fill = [&](const std::string& path) {
+    return server::WriteSnapshotOf(*dump->filter, arguments.key, disk, path);
+  };
+  return server::Restore(fill, disk, target, progress);
+}
+
+core::Result<server::Inspection> RestoreBackup(const RestoreArguments& arguments, server::Disk& disk,
+                                               const std::string& target, const server::BackupProgress& progress) {
+  const bool is_directory = arguments.source != "-" && std::filesystem::is_directory(arguments.source);
+  const server::FillDirectory fill = [&](const std::string& path) {
+    return is_directory ? CopyFrom(WithoutSlashes(arguments.source), disk, path, progress)
+                        : ExtractFrom(arguments.source, disk, path, progress);
+  };
+  return server::Restore(fill, disk, target, progress);
+}
+
+int RunRestore(const CLI::App& command, const RestoreArguments& arguments) {
+  const bool is_dump = IsDumpFile(arguments.source);
+  const config::Problems wrong = ProblemsOf(arguments, is_dump);
   Explain(command, wrong);
   const auto configuration = LoadOrExplain(command, arguments.flags.ToSources());
   if (!wrong.empty() || !configuration) return kExitUsage;
   const std::string& dir = configuration->options.dir;
   const std::string target = std::filesystem::absolute(WithoutSlashes(dir)).lexically_normal();
   ProgressLine line(kName);
-  const server::BackupProgress progress = [&](auto... now) { line.Show(now...); };
   server::PosixDisk disk;
-  const server::FillDirectory fill = [&](const std::string& path) {
-    const bool is_directory = arguments.source != "-" && std::filesystem::is_directory(arguments.source);
-    return is_directory ? CopyFrom(WithoutSlashes(arguments.source), disk, path, progress)
-                        : ExtractFrom(arguments.source, disk, path, progress);
-  };
-  const auto done = server::Restore(fill, disk, target, progress);
+  const auto done =
+      (is_dump ? RestoreDump : RestoreBackup)(arguments, disk, target, [&](auto... now) { line.Show(now...); });
   line.End();
   if (!done) {
     PrintError(kName, done.error());
@@ -87,16 +121,19 @@ int RunRestore(const CLI::App& command, const RestoreArguments& arguments) {
 
 void AddRestore(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<RestoreArguments>();
-  CLI::App* command = program.add_subcommand(kName, "Make a data directory of a backup");
+  CLI::App* command = program.add_subcommand(kName, "Make a data directory of a backup, or of one filter");
   command->footer(
       "The data directory must be absent or empty, and no server may use it. All of the backup is verified before\n"
       "anything is put in place; a restore that was cut short is begun anew by the next.\n"
       "Exit status: 0 if the data is there and whole, 1 if not, 2 if command line or configuration are wrong.");
   command
       ->add_option("backup", arguments->source,
-                   "What bitsieve backup made: a directory, an archive, or - for one on standard input")
+                   "What bitsieve backup made: a directory, an archive, or - for one on standard input; or a filter in "
+                   "a file of bitsieve export")
       ->required()
-      ->type_name("BACKUP|-");
+      ->type_name("BACKUP|FILE|-");
+  command->add_option("--key", arguments->key, "Name of the filter in a file of bitsieve export, which has none")
+      ->type_name("KEY");
   arguments->flags.AddOneTo(*command, "dir");
   command->callback(
       [command, arguments, &action] { action = [command, arguments] { return RunRestore(*command, *arguments); }; });

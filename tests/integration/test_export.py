@@ -22,7 +22,7 @@ class Export(OwnServerTest):
 
     def run_tool(self, server, *words, given=None):
         command = [server.program, *map(str, words)]
-        if words[0] != "inspect":
+        if words[0] not in ("inspect", "restore"):
             command += ["--port", str(server.port)]
         return subprocess.run(command, input=given, capture_output=True, timeout=SECONDS, check=False, env=ENVIRONMENT)
 
@@ -87,6 +87,43 @@ class Export(OwnServerTest):
         done = self.done(self.other, "import", "k", self.path("newline"))
         self.assertIn(b"as redis-cli --raw adds one", done.stderr)
         self.assertEqual(self.other.client().execute_command("BF.DUMP", "k"), dump)
+
+    def test_a_data_directory_of_one_filter(self):
+        for name, capacity in (("small", 1000), ("large", 5_000_000)):
+            self.client.execute_command("BF.RESERVE", name, 0.001, capacity, "TYPE", "cuckoo")
+            self.client.execute_command("BF.MADD", name, *range(1000))
+            self.done(self.server, "export", name, self.path(name))
+            restored = self.make_server()
+            done = self.done(self.server, "restore", self.path(name), "--key", "an other\n", "--dir",
+                             restored.directory)
+            self.assertIn(b"1 filters", done.stdout)
+            self.done(self.server, "inspect", "--verify", restored.directory)
+            for change in range(2):  # also with what comes after, of which the log has a part
+                client = restored.start().client()
+                self.assertEqual(client.dbsize(), 1)
+                self.assertEqual(client.execute_command("BF.MEXISTS", "an other\n", *range(1000)), [1] * 1000)
+                self.assertEqual(client.execute_command("BF.CARD", "an other\n"), 1000 + change)
+                client.execute_command("BF.ADD", "an other\n", "one more")
+                self.assert_stops_well(restored)
+
+    def test_what_restore_refuses(self):
+        self.client.execute_command("BF.RESERVE", "k", 0.01, 10_000)
+        self.done(self.server, "export", "k", self.path("k"))
+        place = self.path("restored")
+        self.fails("without its name: give that as --key", self.server, "restore", self.path("k"), "--dir", place,
+                   status=2)
+        with open(self.path("k"), "rb") as file:
+            dump = file.read()
+        for content, arguments, problem, status in (
+                (dump[:-1], ("--key", "k"), "ends after", 1), (dump[:10], ("--key", "k"), "is no dump", 1),
+                (dump[:5000] + bytes([dump[5000] ^ 1]) + dump[5001:], ("--key", "k"), "fails its checksum", 1),
+                (b"something else", ("--key", "k"), "which " + self.path("damaged") + " is not", 2)):
+            with open(self.path("damaged"), "wb") as file:
+                file.write(content)
+            self.fails(problem, self.server, "restore", self.path("damaged"), *arguments, "--dir", place, status=status)
+            self.assertFalse(os.path.exists(place))
+        self.fails("is not empty, it holds", self.server, "restore", self.path("k"), "--key", "k", "--dir",
+                   self.server.directory)
 
     def test_names_that_are_taken(self):
         for i in range(2):

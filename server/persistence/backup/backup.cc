@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "core/base/bytes.h"
+#include "core/base/clock.h"
 #include "server/persistence/disk/data_directory.h"
+#include "server/persistence/disk/filter_file.h"
 
 namespace bitsieve::server {
 namespace {
@@ -173,6 +175,28 @@ core::Status CopyFiles(const PinnedDirectory& source, Disk& disk, const std::str
   if (status) status = disk.SyncDirectory(layout.filters_path());
   if (status && has_log) status = disk.SyncDirectory(layout.log_path());
   return status ? disk.SyncDirectory(target) : status;
+}
+
+core::Status WriteSnapshotOf(const core::Filter& filter, const std::string& name, Disk& disk,
+                             const std::string& target) {
+  constexpr uint64_t kFileId = 1;
+  const DataLayout layout(target);
+  if (core::Status status = disk.CreateDirectory(layout.filters_path()); !status) return status;
+  ChunkBuffer buffer;
+  const core::Result<FileSeal> seal =
+      WriteFilterFile(disk, layout.FilterPath(kFileId), name, *filter.Capture(), kDefaultChunkBytes, buffer);
+  if (!seal) return tl::unexpected(seal.error());
+  const Manifest manifest{.snapshot_number = 1,
+                          .saved_unix_ms = core::SystemClock().WallMs(),
+                          .next_file_id = kFileId + 1,
+                          .filters = {{.name = name, .file_id = kFileId, .seal = *seal}},
+                          .packs = {}};
+  const std::array<std::function<core::Status()>, 3> steps = {
+      [&] { return disk.SyncDirectory(layout.filters_path()); },
+      [&] { return WriteManifest(disk, layout.manifest_path(), manifest, buffer); },
+      [&] { return disk.SyncDirectory(target); },
+  };
+  return AllOf(steps);
 }
 
 core::Result<Inspection> VerifyBackup(const Disk& disk, const std::string& path) {

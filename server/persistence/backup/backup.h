@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
+#include "core/filter/filter.h"
 #include "server/persistence/backup/pinned_directory.h"
 #include "server/persistence/disk/disk.h"
 #include "server/persistence/inspect/inspection.h"
@@ -39,6 +40,10 @@ core::Result<Inspection> Restore(const FillDirectory& fill, Disk& disk, const st
 // The files that are pinned, durable with their names.
 core::Status CopyFiles(const PinnedDirectory& source, Disk& disk, const std::string& target,
                        const BackupProgress& progress);
+
+// A snapshot of this filter alone, durable with its names.
+core::Status WriteSnapshotOf(const core::Filter& filter, const std::string& name, Disk& disk,
+                             const std::string& target);
 
 // kCorrupt with a line for each file that is not as it should be, otherwise what is there. Needs no more memory than a
 // start needs for names.
