@@ -96,8 +96,13 @@ Status CuckooFilter::Append(std::unique_ptr<CuckooTable> table) {
   return appended;
 }
 
-CuckooPair CuckooFilter::PairIn(const CuckooTable* table, const CuckooKey& key) {
-  return table == nullptr ? CuckooPair() : table->Refine(PairIn(table->older(), key), key);
+CuckooPair CuckooFilter::PairIn(const CuckooTable& table, const CuckooKey& key) const {
+  CuckooPair pair = oldest_->Refine({}, key);
+  for (const CuckooTable* at = oldest_; at != &table;) {
+    at = at->newer();
+    pair = at->Refine(pair, key);
+  }
+  return pair;
 }
 
 void CuckooFilter::PrefetchLines(std::span<const KeyHash> hashes) const {
@@ -149,7 +154,7 @@ size_t CuckooFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome
   AddOutcome refusal = AddOutcome::kAdded;  // once growing failed in this call, it is not tried for every item again
   constexpr size_t kAhead = 8;              // items whose buckets are loaded meanwhile
   for (size_t i = 0; i < hashes.size(); ++i) {
-    if (i + kAhead < hashes.size()) newest().Prefetch(PairIn(&newest(), KeyOf(hashes[i + kAhead])));
+    if (i + kAhead < hashes.size()) newest().Prefetch(PairIn(newest(), KeyOf(hashes[i + kAhead])));
     outcomes[i] = AddOne(KeyOf(hashes[i]), refusal);
     if (outcomes[i] == AddOutcome::kFull) return i + 1;
   }
@@ -157,7 +162,7 @@ size_t CuckooFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome
 }
 
 AddOutcome CuckooFilter::AddOne(const CuckooKey& key, AddOutcome& refusal) {
-  if (newest().IsSaturated(PairIn(&newest(), key), newest().FingerprintOf(key))) return AddOutcome::kPresent;
+  if (newest().IsSaturated(PairIn(newest(), key), newest().FingerprintOf(key))) return AddOutcome::kPresent;
   const bool present = SomeTableHolds(key);
   while (!Store(key)) {
     if (refusal <= AddOutcome::kAdded)
@@ -171,7 +176,7 @@ AddOutcome CuckooFilter::AddOne(const CuckooKey& key, AddOutcome& refusal) {
 bool CuckooFilter::Store(const CuckooKey& key) {
   for (CuckooTable* table = &newest(); table != nullptr; table = table->older()) {
     if (!table->HasRoom()) continue;
-    const CuckooPair pair = PairIn(table, key);
+    const CuckooPair pair = PairIn(*table, key);
     if (table->Insert(pair, table->FingerprintOf(key), MaxIterationsOf(shared_params()), version_)) return true;
   }
   return false;

@@ -101,7 +101,7 @@ class CuckooFilter final : public Filter {
   }
 
   CuckooKey KeyOf(const KeyHash& hash) const { return oldest_->KeyOf(hash); }
-  static CuckooPair PairIn(const CuckooTable* table, const CuckooKey& key);
+  CuckooPair PairIn(const CuckooTable& table, const CuckooKey& key) const;
   bool SomeTableHolds(const CuckooKey& key) const;
   uint64_t CountOnce(const CuckooKey& key) const;
 

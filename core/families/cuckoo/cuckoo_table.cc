@@ -100,9 +100,13 @@ struct CuckooTable::Step {
 // The steps of a search. A few are enough nearly always; a long search allocates.
 class CuckooTable::Steps {
  public:
+  Steps() = default;
+  Steps(const Steps&) = delete;
+  Steps& operator=(const Steps&) = delete;
+
   size_t size() const { return size_; }
-  const Step* data() const { return many_.empty() ? few_.data() : many_.data(); }
-  const Step& operator[](size_t i) const { return data()[i]; }
+  const Step* data() const { return data_; }
+  const Step& operator[](size_t i) const { return data_[i]; }
   void push_back(const Step& step) {
     if (size_ < few_.size()) {
       few_[size_++] = step;
@@ -110,12 +114,14 @@ class CuckooTable::Steps {
     }
     if (many_.empty()) many_.assign(few_.begin(), few_.end());
     many_.push_back(step);
+    data_ = many_.data();
     ++size_;
   }
 
  private:
   std::array<Step, 128> few_;
-  std::vector<Step> many_;  // all of them, if there are more
+  std::vector<Step> many_;          // all of them, if there are more
+  const Step* data_ = few_.data();  // where they are
   size_t size_ = 0;
 };
 
