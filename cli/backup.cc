@@ -64,25 +64,18 @@ int RunBackup(const CLI::App& command, const BackupArguments& arguments) {
   config::Problems wrong;
   if (to_stream && ::isatty(STDOUT_FILENO) != 0) wrong.emplace_back("an archive is not written to a terminal");
   if (!to_stream && !arguments.compression.empty()) wrong.emplace_back("--compress is for an archive, not a directory");
-  Explain(command, wrong);
-  const auto configuration = LoadOrExplain(command, arguments.flags.ToSources());
-  if (!wrong.empty() || !configuration) return kExitUsage;
+  const auto configuration = LoadOrExplain(command, arguments.flags.ToSources(), std::move(wrong));
+  if (!configuration) return kExitUsage;
   std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error like any other
   GiveWay();
   server::RaiseFileLimit(kOpenFiles);
   const server::PosixDisk disk;
   const auto source = server::PinnedDirectory::Pin(disk, WithoutSlashes(configuration->options.dir));
-  if (!source) {
-    PrintError(kName, source.error());
-    return kExitFailure;
-  }
+  if (!source) return Fail(kName, source.error());
   ProgressLine line(kName);
   const auto done = BackUpTo(**source, arguments, [&](auto... now) { line.Show(now...); });
   line.End();
-  if (!done) {
-    PrintError(kName, done.error());
-    return kExitFailure;
-  }
+  if (!done) return Fail(kName, done.error());
   (to_stream ? std::cerr : std::cout) << (to_stream ? "standard output" : arguments.target) << ": " << Described(*done)
                                       << "; " << (*source)->files().size() << " files, " << SizeText((*source)->bytes())
                                       << ", verified\n";

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <utility>
 
-#include "core/base/clock.h"
+#include "cli/commands.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -64,9 +64,10 @@ std::string Described(const server::Inspection& found) {
          std::to_string(found.scan.end);
 }
 
-void PrintError(std::string_view command, const core::Error& error) {
+int Fail(std::string_view command, const core::Error& error) {
   std::istringstream lines(error.message);
   for (std::string line; std::getline(lines, line);) std::cerr << "bitsieve " << command << ": " << line << '\n';
+  return kExitFailure;
 }
 
 }  // namespace bitsieve::cli

@@ -35,7 +35,7 @@ class ProgressLine {
 std::string SizeText(uint64_t bytes);
 // What a backup holds: "snapshot 7 of ..., 3 filters, ..."
 std::string Described(const server::Inspection& found);
-// Each line of the error on a line of standard error, led by the command's name.
-void PrintError(std::string_view command, const core::Error& error);
+// Prints each line of the error on a line of standard error, led by the command's name. Returns kExitFailure.
+int Fail(std::string_view command, const core::Error& error);
 
 }  // namespace bitsieve::cli

@@ -7,12 +7,10 @@
 #include "cli/bulk/batch_maker.h"
 #include "cli/bulk/bulk_flags.h"
 #include "cli/commands.h"
+#include "cli/outcome.h"
 
 namespace bitsieve::cli {
 namespace {
-
-template <class T>
-using Outcome = tl::expected<T, std::string>;
 
 struct CheckArguments {
   BulkFlags bulk;

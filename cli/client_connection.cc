@@ -22,8 +22,6 @@ namespace {
 
 using server::Socket;
 using server::TlsStream;
-template <class T>
-using Outcome = ClientConnection::Outcome<T>;
 
 tl::unexpected<std::string> CannotConnect(const std::string& reason) {
   return tl::unexpected("cannot connect: " + reason);

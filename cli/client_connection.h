@@ -10,8 +10,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 
+#include "cli/outcome.h"
 #include "server/net/socket.h"
 #include "server/net/tls_context.h"
 
@@ -37,8 +37,6 @@ struct Credentials {
 class ClientConnection {
  public:
   using Deadline = std::chrono::steady_clock::time_point;
-  template <class T>
-  using Outcome = tl::expected<T, std::string>;
 
   // The handshake of TLS is made as well.
   static Outcome<ClientConnection> Connect(const Target& target, Deadline deadline);

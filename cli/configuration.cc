@@ -1,6 +1,8 @@
 #include "cli/configuration.h"
 
+#include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,8 +31,9 @@ config::Problems Unexpected(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-std::optional<config::Configuration> LoadOrExplain(const CLI::App& command, const config::Sources& sources) {
-  config::Problems problems = Unexpected(command.remaining());
+std::optional<config::Configuration> LoadOrExplain(const CLI::App& command, const config::Sources& sources,
+                                                   config::Problems problems) {
+  std::ranges::move(Unexpected(command.remaining()), std::back_inserter(problems));
   auto configuration = config::Load(sources);
   if (!configuration) problems.insert(problems.end(), configuration.error().begin(), configuration.error().end());
   if (configuration) {

@@ -10,9 +10,10 @@
 
 namespace bitsieve::cli {
 
-// Nothing if something is wrong; then each problem is explained. Arguments that `command` did not expect are such
-// problems, if it allows them to come so far (CLI::App::allow_extras).
-std::optional<config::Configuration> LoadOrExplain(const CLI::App& command, const config::Sources& sources);
+// Nothing if something is wrong; then each problem is explained. `problems` are those already known. Arguments that
+// `command` did not expect are problems, too, if it allows them to come so far (CLI::App::allow_extras).
+std::optional<config::Configuration> LoadOrExplain(const CLI::App& command, const config::Sources& sources,
+                                                   config::Problems problems = {});
 
 // A path of a directory as people write it, without what shells add to its end.
 std::string WithoutSlashes(std::string path);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cli/client_connection.h"
+#include "cli/outcome.h"
 #include "cli/server_url.h"
 #include "config/flags.h"
 #include "config/options.h"
@@ -40,7 +41,7 @@ class ConnectionFlags {
  private:
   std::optional<server::TlsSettings> Tls(const config::Options& options) const;
 
-  tl::expected<ServerUrl, std::string> Url() const;
+  Outcome<ServerUrl> Url() const;
 
   std::string url_;
   std::string user_, password_;

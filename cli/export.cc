@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/configuration.h"
 #include "cli/connection_flags.h"
+#include "cli/outcome.h"
 #include "clients/cpp/whole_file.h"
 #include "config/flags.h"
 #include "core/filter/dump_check.h"
@@ -16,9 +17,6 @@
 
 namespace bitsieve::cli {
 namespace {
-
-template <class T>
-using Outcome = tl::expected<T, std::string>;
 
 struct ExportArguments {
   config::Flags flags;

@@ -11,15 +11,13 @@
 #include "cli/commands.h"
 #include "cli/configuration.h"
 #include "cli/connection_flags.h"
+#include "cli/outcome.h"
 #include "config/flags.h"
 #include "core/base/quote.h"
 #include "core/filter/dump_check.h"
 
 namespace bitsieve::cli {
 namespace {
-
-template <class T>
-using Outcome = tl::expected<T, std::string>;
 
 constexpr size_t kPieceBytes = 8 << 20;  // more than the head and header of any dump
 

@@ -13,6 +13,7 @@
 #include "cli/bulk/load_state.h"
 #include "cli/commands.h"
 #include "cli/distinct_counter.h"
+#include "cli/outcome.h"
 #include "cli/units.h"
 #include "core/base/parse.h"
 #include "core/base/quote.h"
@@ -20,9 +21,6 @@
 
 namespace bitsieve::cli {
 namespace {
-
-template <class T>
-using Outcome = tl::expected<T, std::string>;
 
 constexpr std::chrono::seconds kBetweenStates{1};
 constexpr int kExitInterrupted = 130;  // as of a process that SIGINT ended

@@ -23,6 +23,7 @@
 #include "cli/migrate/replication_feed.h"
 #include "cli/migrate/sample_check.h"
 #include "cli/migrate/server_source.h"
+#include "cli/outcome.h"
 #include "cli/units.h"
 #include "config/flags.h"
 #include "config/option_row.h"

@@ -4,19 +4,17 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 
 #include "cli/bulk/server_client.h"
 #include "cli/client_connection.h"
 #include "cli/commands.h"
 #include "cli/connection_flags.h"
+#include "cli/outcome.h"
 #include "config/flags.h"
 #include "core/base/quote.h"
 
 namespace bitsieve::cli {
 namespace {
-
-using Outcome = tl::expected<void, std::string>;
 
 constexpr std::string_view kRequest = "PING\r\n";
 constexpr std::string_view kAnswer = "+PONG\r\n";
@@ -24,7 +22,7 @@ constexpr std::string_view kLoading = "-LOADING ";
 constexpr std::string_view kWrongPassword = "-WRONGPASS ";
 
 // The first line of the reply; a server that sends more than fits is not Bitsieve.
-tl::expected<std::string, std::string> ReceiveLine(ClientConnection& connection) {
+Outcome<std::string> ReceiveLine(ClientConnection& connection) {
   constexpr size_t kMaxLineBytes = 1024;
   std::string line(kMaxLineBytes, '\0');
   size_t size = 0;
@@ -38,7 +36,7 @@ tl::expected<std::string, std::string> ReceiveLine(ClientConnection& connection)
 }
 
 // A server that needs no password says so with an error, which does not matter.
-Outcome Authenticate(ClientConnection& connection, const Credentials& credentials) {
+Outcome<void> Authenticate(ClientConnection& connection, const Credentials& credentials) {
   std::string request;
   AppendCommandHead(request, credentials.user.empty() ? 2 : 3);
   AppendWord(request, "AUTH");
@@ -53,7 +51,7 @@ Outcome Authenticate(ClientConnection& connection, const Credentials& credential
 
 // Sends PING, after the password if there is one, and waits for the answer, all within `timeout`. The error states
 // which step failed.
-Outcome Ping(const Target& target, const Credentials& credentials, std::chrono::milliseconds timeout) {
+Outcome<void> Ping(const Target& target, const Credentials& credentials, std::chrono::milliseconds timeout) {
   auto connection = ClientConnection::Connect(target, std::chrono::steady_clock::now() + timeout);
   if (!connection) return tl::unexpected(connection.error());
   if (!credentials.password.empty()) {
@@ -77,7 +75,7 @@ int RunPing(const CLI::App& command, const PingArguments& arguments) {
   const auto server = ServerOf(command, arguments.connection, arguments.flags);
   if (!server) return kExitUsage;
   const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(arguments.timeout_s * 1000));
-  if (const Outcome outcome = Ping(server->target, server->credentials, timeout); !outcome) {
+  if (const Outcome<void> outcome = Ping(server->target, server->credentials, timeout); !outcome) {
     std::cerr << "bitsieve ping: " << server->target.Text() << ": " << outcome.error() << '\n';
     return kExitFailure;
   }

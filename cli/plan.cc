@@ -13,7 +13,6 @@
 #include <iostream>
 #include <memory>
 #include <string>
-#include <tl/expected.hpp>
 
 #include "cli/bulk/input.h"
 #include "cli/bulk/record_reader.h"
@@ -21,6 +20,7 @@
 #include "cli/commands.h"
 #include "cli/connection_flags.h"
 #include "cli/distinct_counter.h"
+#include "cli/outcome.h"
 #include "cli/plan_plot.h"
 #include "cli/plan_report.h"
 #include "cli/planner.h"
@@ -32,9 +32,6 @@
 
 namespace bitsieve::cli {
 namespace {
-
-template <class T>
-using Outcome = tl::expected<T, std::string>;
 
 constexpr std::string_view kTerminal = "-";  // in place of a file to plot into
 

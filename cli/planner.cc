@@ -18,8 +18,6 @@ namespace bitsieve::cli {
 namespace {
 
 using core::FilterTypeRow;
-template <class T>
-using Outcome = tl::expected<T, std::string>;
 
 // As the server reads the line, with default options.
 Outcome<core::FilterParams> ParamsOf(const std::vector<std::string>& line) {
@@ -198,7 +196,7 @@ std::vector<Candidate> PossibleFor(const Need& need) {
   return possible;
 }
 
-tl::expected<Plan, std::string> MakePlan(const Need& need) {
+Outcome<Plan> MakePlan(const Need& need) {
   const auto types = TypesFor(need);
   if (!types) return tl::unexpected(types.error());
   const auto solved = Solved(need, *types);

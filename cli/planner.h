@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tl/expected.hpp>
 #include <vector>
 
+#include "cli/outcome.h"
 #include "core/families/window/window_type.h"
 #include "core/filter/forecast.h"
 
@@ -65,7 +65,7 @@ struct Plan {
 };
 
 // The error names what is wrong and what would be possible.
-tl::expected<Plan, std::string> MakePlan(const Need& need);
+Outcome<Plan> MakePlan(const Need& need);
 // Plan::possible for a need of which items and error rate are given.
 std::vector<Candidate> PossibleFor(const Need& need);
 

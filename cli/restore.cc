@@ -98,10 +98,8 @@ core::Result<server::Inspection> RestoreBackup(const RestoreArguments& arguments
 
 int RunRestore(const CLI::App& command, const RestoreArguments& arguments) {
   const bool is_dump = IsDumpFile(arguments.source);
-  const config::Problems wrong = ProblemsOf(arguments, is_dump);
-  Explain(command, wrong);
-  const auto configuration = LoadOrExplain(command, arguments.flags.ToSources());
-  if (!wrong.empty() || !configuration) return kExitUsage;
+  const auto configuration = LoadOrExplain(command, arguments.flags.ToSources(), ProblemsOf(arguments, is_dump));
+  if (!configuration) return kExitUsage;
   const std::string& dir = configuration->options.dir;
   const std::string target = std::filesystem::absolute(WithoutSlashes(dir)).lexically_normal();
   ProgressLine line(kName);
@@ -109,10 +107,7 @@ int RunRestore(const CLI::App& command, const RestoreArguments& arguments) {
   const auto done =
       (is_dump ? RestoreDump : RestoreBackup)(arguments, disk, target, [&](auto... now) { line.Show(now...); });
   line.End();
-  if (!done) {
-    PrintError(kName, done.error());
-    return kExitFailure;
-  }
+  if (!done) return Fail(kName, done.error());
   std::cout << dir << ": " << Described(*done) << "; verified\n";
   return kExitOk;
 }

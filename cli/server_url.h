@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
+
+#include "cli/outcome.h"
 
 namespace bitsieve::cli {
 
@@ -20,6 +21,6 @@ struct ServerUrl {
 };
 
 // The error says what would be right.
-tl::expected<ServerUrl, std::string> ParseServerUrl(std::string_view text);
+Outcome<ServerUrl> ParseServerUrl(std::string_view text);
 
 }  // namespace bitsieve::cli

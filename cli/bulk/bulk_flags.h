@@ -10,6 +10,7 @@
 #include "cli/bulk/pipeline.h"
 #include "cli/bulk/record_reader.h"
 #include "cli/connection_flags.h"
+#include "cli/outcome.h"
 #include "config/flags.h"
 
 namespace bitsieve::cli {
@@ -21,7 +22,7 @@ class BulkFlags {
   // Nothing if something is wrong, which is then explained on standard error.
   std::optional<Pipeline::Settings> Settings(const CLI::App& command) const;
   RecordFormat Format() const;
-  tl::expected<Input, std::string> Open(const std::string& path) const { return Input::Open(path, !plain_); }
+  Outcome<Input> Open(const std::string& path) const { return Input::Open(path, !plain_); }
 
  private:
   config::Flags flags_;

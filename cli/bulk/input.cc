@@ -66,7 +66,7 @@ int CloseFile(archive*, void* data) {
 
 void Input::Closer::operator()(archive* input) const { archive_read_free(input); }
 
-tl::expected<Input, std::string> Input::Open(const std::string& path, bool decompress) {
+Outcome<Input> Input::Open(const std::string& path, bool decompress) {
   const std::string name = path == "-" ? "standard input" : path;
   const int descriptor = OpenFile(path);
   if (descriptor < 0) return tl::unexpected(name + ": " + std::system_category().message(errno));
@@ -97,7 +97,7 @@ tl::expected<Input, std::string> Input::Open(const std::string& path, bool decom
   return made;
 }
 
-tl::expected<std::string_view, std::string> Input::Read() {
+Outcome<std::string_view> Input::Read() {
   while (!at_end_) {
     const void* block = nullptr;
     size_t bytes = 0;

@@ -7,7 +7,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
+
+#include "cli/outcome.h"
 
 struct archive;
 
@@ -16,10 +17,10 @@ namespace bitsieve::cli {
 class Input {
  public:
   // "-" is standard input. `decompress`: look at the first bytes whether it is compressed.
-  static tl::expected<Input, std::string> Open(const std::string& path, bool decompress);
+  static Outcome<Input> Open(const std::string& path, bool decompress);
 
   // The next bytes, as many as come at once; empty at the end. They stay until the next call.
-  tl::expected<std::string_view, std::string> Read();
+  Outcome<std::string_view> Read();
 
   // Whether a read would not have to wait.
   bool IsReady() const;

@@ -35,7 +35,7 @@ LoadCounts& LoadCounts::operator+=(const LoadCounts& other) {
 
 std::string LoadStatePath(const std::string& file) { return file + ".bitsieve-load"; }
 
-tl::expected<std::optional<LoadState>, std::string> ReadLoadState(const std::string& file) {
+Outcome<std::optional<LoadState>> ReadLoadState(const std::string& file) {
   const std::string path = LoadStatePath(file);
   std::ifstream in(path, std::ios::binary);
   if (!in) {
@@ -57,7 +57,7 @@ tl::expected<std::optional<LoadState>, std::string> ReadLoadState(const std::str
   }
 }
 
-tl::expected<void, std::string> WriteLoadState(const std::string& file, const LoadState& state) {
+Outcome<void> WriteLoadState(const std::string& file, const LoadState& state) {
   const json written = {{"file", IdentityOf(file)},
                         {"key", state.key},
                         {"position", state.position},

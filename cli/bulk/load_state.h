@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tl/expected.hpp>
+
+#include "cli/outcome.h"
 
 namespace bitsieve::cli {
 
@@ -28,9 +29,9 @@ struct LoadState {
 
 std::string LoadStatePath(const std::string& file);
 // Nothing if there is none. The error: it cannot be read, or is of another state of the file.
-tl::expected<std::optional<LoadState>, std::string> ReadLoadState(const std::string& file);
+Outcome<std::optional<LoadState>> ReadLoadState(const std::string& file);
 // Atomic.
-tl::expected<void, std::string> WriteLoadState(const std::string& file, const LoadState& state);
+Outcome<void> WriteLoadState(const std::string& file, const LoadState& state);
 void RemoveLoadState(const std::string& file);
 
 }  // namespace bitsieve::cli

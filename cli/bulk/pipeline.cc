@@ -22,7 +22,7 @@ bool IsForNow(const Reply& reply) {
 
 }  // namespace
 
-tl::expected<void, std::string> Pipeline::Connect() {
+Outcome<void> Pipeline::Connect() {
   clients_.clear();
   next_client_ = 0;
   for (size_t i = 0; i < settings_.connections; ++i) {
@@ -33,7 +33,7 @@ tl::expected<void, std::string> Pipeline::Connect() {
   return NoteProcess();
 }
 
-tl::expected<void, std::string> Pipeline::NoteProcess() {
+Outcome<void> Pipeline::NoteProcess() {
   const auto info = clients_.front().Ask({"INFO", "server"});
   if (!info) return tl::unexpected(info.error());
   constexpr std::string_view kField = "run_id:";
@@ -45,7 +45,7 @@ tl::expected<void, std::string> Pipeline::NoteProcess() {
   return {};
 }
 
-tl::expected<void, std::string> Pipeline::AwaitDisk() {
+Outcome<void> Pipeline::AwaitDisk() {
   constexpr std::string_view kTimeoutMs = "30000";
   for (ServerClient& client : clients_) {
     const auto reply = client.Ask({"WAITAOF", "1", "0", kTimeoutMs});
@@ -57,7 +57,7 @@ tl::expected<void, std::string> Pipeline::AwaitDisk() {
   return {};
 }
 
-tl::expected<void, std::string> Pipeline::Put(Batch batch) {
+Outcome<void> Pipeline::Put(Batch batch) {
   const size_t bytes = batch.commands.size();
   while (!sent_.empty() && (sent_.size() >= kBatches * settings_.connections || sent_bytes_ + bytes > kBytes)) {
     if (auto done = TakeOldest(); !done) return done;
@@ -68,19 +68,19 @@ tl::expected<void, std::string> Pipeline::Put(Batch batch) {
   return {};
 }
 
-tl::expected<void, std::string> Pipeline::Drain() {
+Outcome<void> Pipeline::Drain() {
   while (!sent_.empty()) {
     if (auto done = TakeOldest(); !done) return done;
   }
   return {};
 }
 
-tl::expected<void, std::string> Pipeline::SendNewest() {
+Outcome<void> Pipeline::SendNewest() {
   const Sent& newest = sent_.back();
   return clients_[newest.client].Send(newest.batch.commands);
 }
 
-tl::expected<std::vector<Reply>, std::string> Pipeline::ReceiveOldest() {
+Outcome<std::vector<Reply>> Pipeline::ReceiveOldest() {
   std::vector<Reply> replies;
   const Sent& oldest = sent_.front();
   while (replies.size() < oldest.batch.replies()) {
@@ -92,7 +92,7 @@ tl::expected<std::vector<Reply>, std::string> Pipeline::ReceiveOldest() {
   return replies;
 }
 
-tl::expected<void, std::string> Pipeline::TakeOldest() {
+Outcome<void> Pipeline::TakeOldest() {
   auto replies = ReceiveOldest();
   while (!replies) {
     if (auto recovered = Recover(replies.error()); !recovered) return recovered;
@@ -105,7 +105,7 @@ tl::expected<void, std::string> Pipeline::TakeOldest() {
   return on_replies_(batch, *replies);
 }
 
-tl::expected<void, std::string> Pipeline::Recover(const std::string& reason) {
+Outcome<void> Pipeline::Recover(const std::string& reason) {
   if (!trouble_since_) trouble_since_ = Clock::now();
   const auto until = *trouble_since_ + settings_.retry;
   auto pause = kFirstPause;
@@ -122,7 +122,7 @@ tl::expected<void, std::string> Pipeline::Recover(const std::string& reason) {
 }
 
 // The oldest is asked for first: what the server says of it is true of the others.
-tl::expected<void, std::string> Pipeline::SendAll() {
+Outcome<void> Pipeline::SendAll() {
   if (clients_.empty()) return {};
   const auto ready = clients_.front().Ask({"PING"});
   if (!ready) return tl::unexpected(ready.error());

@@ -9,10 +9,10 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <tl/expected.hpp>
 #include <vector>
 
 #include "cli/bulk/server_client.h"
+#include "cli/outcome.h"
 
 namespace bitsieve::cli {
 
@@ -28,8 +28,6 @@ struct Batch {
 
 class Pipeline {
  public:
-  template <class T>
-  using Outcome = tl::expected<T, std::string>;
   // Of one batch.
   using OnReplies = std::function<Outcome<void>(const Batch& batch, const std::vector<Reply>& replies)>;
 

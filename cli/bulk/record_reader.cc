@@ -67,7 +67,7 @@ std::string RecordReader::Located(const std::string& problem) const {
   return (is_line ? "line " : "record ") + std::to_string(records_) + ": " + problem;
 }
 
-tl::expected<std::optional<Record>, std::string> RecordReader::Next() {
+Outcome<std::optional<Record>> RecordReader::Next() {
   is_bad_record_ = false;
   if (format_.is_table() && !column_) {
     if (auto done = ReadHeader(); !done) return tl::unexpected(done.error());
@@ -83,7 +83,7 @@ tl::expected<std::optional<Record>, std::string> RecordReader::Next() {
 }
 
 // A number needs none; a name has to be found in the first line.
-tl::expected<void, std::string> RecordReader::ReadHeader() {
+Outcome<void> RecordReader::ReadHeader() {
   if (const auto number = core::ParseUnsigned(format_.field); number && *number != 0) {
     column_ = *number - 1;
     return {};
@@ -101,7 +101,7 @@ tl::expected<void, std::string> RecordReader::ReadHeader() {
                         core::Quoted(row.substr(0, 200)));
 }
 
-tl::expected<std::string_view, std::string> RecordReader::ItemOf(std::string_view whole) {
+Outcome<std::string_view> RecordReader::ItemOf(std::string_view whole) {
   switch (format_.kind) {
     case RecordFormat::kCsv:
     case RecordFormat::kTsv:
@@ -116,7 +116,7 @@ tl::expected<std::string_view, std::string> RecordReader::ItemOf(std::string_vie
   return whole;
 }
 
-tl::expected<std::string_view, std::string> RecordReader::CellOf(std::string_view row, size_t column) {
+Outcome<std::string_view> RecordReader::CellOf(std::string_view row, size_t column) {
   size_t number = 0;
   for (size_t at = 0; at <= row.size(); ++number) {
     const std::string_view cell = format_.kind == RecordFormat::kTsv ? NextTabbed(row, at) : NextCell(row, at, item_);
@@ -126,7 +126,7 @@ tl::expected<std::string_view, std::string> RecordReader::CellOf(std::string_vie
 }
 
 // A string is the item; a number, or a truth, is as JSON writes it.
-tl::expected<std::string_view, std::string> RecordReader::MemberOf(std::string_view object) {
+Outcome<std::string_view> RecordReader::MemberOf(std::string_view object) {
   const json parsed = json::parse(object, nullptr, false);
   if (parsed.is_discarded()) return tl::unexpected<std::string>("is no JSON");
   if (!parsed.is_object() || !parsed.contains(format_.field)) {
@@ -140,7 +140,7 @@ tl::expected<std::string_view, std::string> RecordReader::MemberOf(std::string_v
   return item_;
 }
 
-tl::expected<std::optional<std::string_view>, std::string> RecordReader::NextWhole() {
+Outcome<std::optional<std::string_view>> RecordReader::NextWhole() {
   while (true) {
     if (const size_t bytes = FindEnd(); bytes != 0) {
       const std::string_view record = std::string_view(buffer_).substr(begin_, bytes);
@@ -178,7 +178,7 @@ size_t RecordReader::FindEnd() {
 }
 
 // False at the end of the input.
-tl::expected<bool, std::string> RecordReader::Fill() {
+Outcome<bool> RecordReader::Fill() {
   if (at_end_) {  // of binary records alone: others end with the input
     ++records_;
     return tl::unexpected(Located("has " + std::to_string(buffer_.size() - begin_) + " bytes, not " +
@@ -192,7 +192,7 @@ tl::expected<bool, std::string> RecordReader::Fill() {
   return !at_end_;
 }
 
-tl::expected<void, std::string> RecordReader::SkipTo(uint64_t position, uint64_t records) {
+Outcome<void> RecordReader::SkipTo(uint64_t position, uint64_t records) {
   if (position != 0 && format_.is_table()) {
     if (auto done = ReadHeader(); !done) return done;
   }

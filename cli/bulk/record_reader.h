@@ -8,7 +8,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
+
+#include "cli/outcome.h"
 
 namespace bitsieve::cli {
 
@@ -37,27 +38,24 @@ class RecordReader {
   static constexpr size_t kMaxRecordBytes = 16 << 20;
 
   // Bytes of the input, some at a time; empty at its end. They stay until the next call.
-  using Read = std::function<tl::expected<std::string_view, std::string>()>;
+  using Read = std::function<Outcome<std::string_view>()>;
 
   // The format has no problem.
   RecordReader(Read read, const RecordFormat& format) : read_(std::move(read)), format_(format) {}
 
   // Nothing at the end. An error of reading ends the input; one of a record does not: is_bad_record() is true then, and
   // the next call goes on after it.
-  tl::expected<std::optional<Record>, std::string> Next();
+  Outcome<std::optional<Record>> Next();
   bool is_bad_record() const { return is_bad_record_; }
 
   // Before the first record: passes over what was done before. The error says that the input is shorter.
-  tl::expected<void, std::string> SkipTo(uint64_t position, uint64_t records);
+  Outcome<void> SkipTo(uint64_t position, uint64_t records);
 
   uint64_t records() const { return records_; }
   // In the input, decompressed: after the last record, with what ends it.
   uint64_t position() const { return position_; }
 
  private:
-  template <class T>
-  using Outcome = tl::expected<T, std::string>;
-
   Outcome<void> ReadHeader();
   // The next record with its end; nothing at the end of the input.
   Outcome<std::optional<std::string_view>> NextWhole();

@@ -79,7 +79,7 @@ void ReplyReader::Feed(std::string_view bytes) {
   if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) != REDIS_OK) throw std::bad_alloc();
 }
 
-tl::expected<std::optional<Reply>, std::string> ReplyReader::Next() {
+Outcome<std::optional<Reply>> ReplyReader::Next() {
   void* made = nullptr;
   if (redisReaderGetReply(reader_.get(), &made) != REDIS_OK) {
     return tl::unexpected(std::string("the server does not speak this protocol: ") + reader_->errstr);
@@ -89,7 +89,7 @@ tl::expected<std::optional<Reply>, std::string> ReplyReader::Next() {
   return std::move(*reply);
 }
 
-tl::expected<ServerClient, std::string> ServerClient::Connect(const Target& target, const Credentials& credentials) {
+Outcome<ServerClient> ServerClient::Connect(const Target& target, const Credentials& credentials) {
   auto connection = ClientConnection::Connect(target, std::chrono::steady_clock::now() + kPatience);
   if (!connection) return tl::unexpected(connection.error());
   ServerClient client(std::move(*connection));
@@ -100,7 +100,7 @@ tl::expected<ServerClient, std::string> ServerClient::Connect(const Target& targ
 }
 
 // A server that needs no password refuses one of the user default, which does not matter.
-tl::expected<void, std::string> ServerClient::Authenticate(const Credentials& credentials) {
+Outcome<void> ServerClient::Authenticate(const Credentials& credentials) {
   const auto reply = credentials.user.empty() ? Ask({"AUTH", credentials.password})
                                               : Ask({"AUTH", credentials.user, credentials.password});
   if (!reply) return tl::unexpected(reply.error());
@@ -108,12 +108,12 @@ tl::expected<void, std::string> ServerClient::Authenticate(const Credentials& cr
   return tl::unexpected(reply->text);
 }
 
-tl::expected<void, std::string> ServerClient::Send(std::string_view bytes) {
+Outcome<void> ServerClient::Send(std::string_view bytes) {
   connection_.set_deadline(std::chrono::steady_clock::now() + kPatience);
   return connection_.Send(bytes);
 }
 
-tl::expected<Reply, std::string> ServerClient::Receive() {
+Outcome<Reply> ServerClient::Receive() {
   connection_.set_deadline(std::chrono::steady_clock::now() + kPatience);
   std::array<char, 64 << 10> room;
   while (true) {
@@ -126,14 +126,14 @@ tl::expected<Reply, std::string> ServerClient::Receive() {
   }
 }
 
-tl::expected<Reply, std::string> ServerClient::Ask(std::initializer_list<std::string_view> words) {
+Outcome<Reply> ServerClient::Ask(std::initializer_list<std::string_view> words) {
   std::string command;
   AppendCommand(command, words);
   if (auto sent = Send(command); !sent) return tl::unexpected(sent.error());
   return Receive();
 }
 
-tl::expected<bool, std::string> ServerClient::HoldsCuckoo(std::string_view key) {
+Outcome<bool> ServerClient::HoldsCuckoo(std::string_view key) {
   const auto type = Ask({"TYPE", key});
   if (!type) return tl::unexpected(type.error());
   if (type->is_error()) return tl::unexpected(type->text);

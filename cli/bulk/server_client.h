@@ -10,10 +10,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <vector>
 
 #include "cli/client_connection.h"
+#include "cli/outcome.h"
 
 namespace bitsieve::cli {
 
@@ -45,7 +45,7 @@ class ReplyReader {
 
   void Feed(std::string_view bytes);
   // The next reply; nothing before more bytes have come. The error: these are no replies.
-  tl::expected<std::optional<Reply>, std::string> Next();
+  Outcome<std::optional<Reply>> Next();
 
  private:
   struct Closer {
@@ -57,9 +57,6 @@ class ReplyReader {
 
 class ServerClient {
  public:
-  template <class T>
-  using Outcome = tl::expected<T, std::string>;
-
   // Of a connection or a reply.
   static constexpr std::chrono::seconds kPatience{60};
 

@@ -10,13 +10,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <vector>
 
-namespace bitsieve::cli {
+#include "cli/outcome.h"
 
-template <class T>
-using Outcome = tl::expected<T, std::string>;
+namespace bitsieve::cli {
 
 struct FoundFilter {
   std::string name;

@@ -34,7 +34,7 @@ MigrationNotes::~MigrationNotes() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-tl::expected<MigrationNotes, std::string> MigrationNotes::Open(const std::string& path, const std::string& migration) {
+Outcome<MigrationNotes> MigrationNotes::Open(const std::string& path, const std::string& migration) {
   const std::string title = "bitsieve migrate " + Line(migration);
   std::unordered_set<std::string> begun;
   std::ifstream file(path);
@@ -53,9 +53,9 @@ tl::expected<MigrationNotes, std::string> MigrationNotes::Open(const std::string
   return notes;
 }
 
-tl::expected<void, std::string> MigrationNotes::Note(std::string_view filter) { return Write(Line(filter)); }
+Outcome<void> MigrationNotes::Note(std::string_view filter) { return Write(Line(filter)); }
 
-tl::expected<void, std::string> MigrationNotes::Write(std::string line) {
+Outcome<void> MigrationNotes::Write(std::string line) {
   line += '\n';
   if (::write(descriptor_, line.data(), line.size()) == static_cast<ssize_t>(line.size())) return {};
   return tl::unexpected(path_ + ": " + std::system_category().message(errno));

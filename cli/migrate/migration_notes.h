@@ -5,28 +5,29 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <unordered_set>
+
+#include "cli/outcome.h"
 
 namespace bitsieve::cli {
 
 class MigrationNotes {
  public:
   // Reads the file, if there is one. `migration` says what is moved where: the error is that it is another one's.
-  static tl::expected<MigrationNotes, std::string> Open(const std::string& path, const std::string& migration);
+  static Outcome<MigrationNotes> Open(const std::string& path, const std::string& migration);
   MigrationNotes(MigrationNotes&& other) noexcept;
   MigrationNotes& operator=(MigrationNotes&&) = delete;
   ~MigrationNotes();
 
   bool Contains(std::string_view filter) const { return begun_.contains(Line(filter)); }
-  tl::expected<void, std::string> Note(std::string_view filter);
+  Outcome<void> Note(std::string_view filter);
   // All is done.
   void Remove();
 
  private:
   MigrationNotes(std::string path, int descriptor, std::unordered_set<std::string> begun);
   static std::string Line(std::string_view filter);
-  tl::expected<void, std::string> Write(std::string line);
+  Outcome<void> Write(std::string line);
 
   std::string path_;
   int descriptor_;

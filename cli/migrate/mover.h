@@ -14,6 +14,7 @@
 
 #include "cli/bulk/server_client.h"
 #include "cli/migrate/filter_source.h"
+#include "cli/outcome.h"
 
 namespace bitsieve::cli {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/migrate/filter_source.h"
+#include "cli/outcome.h"
 #include "core/base/clock.h"
 #include "core/base/memory_budget.h"
 #include "protocol/rdb/rdb_file.h"

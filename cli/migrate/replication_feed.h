@@ -15,6 +15,7 @@
 #include "cli/bulk/server_client.h"
 #include "cli/client_connection.h"
 #include "cli/migrate/filter_source.h"
+#include "cli/outcome.h"
 
 namespace bitsieve::cli {
 
