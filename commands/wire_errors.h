@@ -14,6 +14,7 @@
 
 #include "core/base/result.h"
 #include "core/families/redisbloom/redisbloom_types.h"
+#include "core/filter/false_positive_list.h"
 #include "core/filter/filter_params.h"
 
 namespace bitsieve::commands::wire {
@@ -75,6 +76,8 @@ inline constexpr std::string_view kBadTightening =
 inline constexpr std::string_view kWindowFull = "ERR window is full: more than its capacity arrived within the window";
 inline constexpr std::string_view kFull = "ERR non scaling filter is full";
 inline constexpr std::string_view kFrozen = "ERR the filter is frozen: a ribbon filter takes no items after BF.FREEZE";
+inline constexpr Composed kTooManyFalsePositives{"ERR too many false positives: a filter can know ",
+                                                 core::FalsePositiveList::kMostHashes};
 inline constexpr std::string_view kCannotGrow =
     "ERR problem inserting into filter: it is full, and a further sub-filter's error rate would be too small to be "
     "kept";
@@ -285,6 +288,9 @@ inline std::string ExistsWithOther(std::string_view parameter, std::string_view 
 }
 inline std::string CannotRemove(std::string_view type) {
   return Joined({"ERR a ", type, " filter cannot remove items"});
+}
+inline std::string CannotDeny(std::string_view type) {
+  return Joined({"ERR a ", type, " filter cannot note false positives"});
 }
 inline std::string CannotFreeze(std::string_view type) { return Joined({"ERR a ", type, " filter cannot be frozen"}); }
 inline std::string CannotCount(std::string_view type) { return Joined({"ERR a ", type, " filter cannot count items"}); }

@@ -71,7 +71,9 @@ void BuildAndSwap(engine::Context* context, const std::shared_ptr<Building>& bui
   const EngineLock lock(context);
   if (frozen && *frozen != nullptr) (*frozen)->TakeUseOf(*building->closed);
   if (!frozen) staging.Reopen(frozen.error().message);
-  replaced = TheBuildings().End(building, frozen ? FilterPtr(std::move(*frozen)) : nullptr);
+  const FilterPtr ready = frozen ? FilterPtr(std::move(*frozen)) : nullptr;
+  replaced = TheBuildings().End(building, ready);
+  if (replaced == building->closed) staging.HandOverTo(*ready);
 }
 
 }  // namespace

@@ -191,6 +191,11 @@ bitsieve_status bitsieve_remove(bitsieve_filter* filter, const void* item, size_
   return Guarded(error, [&] { return Give(filter->filter.Remove(ViewOf(item, size)), removed); });
 }
 
+bitsieve_status bitsieve_note_false_positive(bitsieve_filter* filter, const void* item, size_t size, uint8_t* noted,
+                                             bitsieve_error* error) {
+  return Guarded(error, [&] { return Give(filter->filter.NoteFalsePositive(ViewOf(item, size)), noted); });
+}
+
 bitsieve_status bitsieve_count(const bitsieve_filter* filter, const void* item, size_t size, uint64_t* count,
                                bitsieve_error* error) {
   return Guarded(error, [&] { return Give(filter->filter.Count(ViewOf(item, size)), count); });
@@ -238,7 +243,8 @@ bitsieve_status bitsieve_describe(const bitsieve_filter* filter, bitsieve_descri
                                      .size_bytes = described.size_bytes,
                                      .seed = described.seed,
                                      .sub_filters = described.sub_filters,
-                                     .is_mapped = described.is_mapped ? 1 : 0};
+                                     .is_mapped = described.is_mapped ? 1 : 0,
+                                     .false_positives = described.false_positives};
     std::memset(description, 0, size);
     std::memcpy(description, &whole, std::min(size, sizeof whole));
     return {};

@@ -97,6 +97,8 @@ typedef struct bitsieve_description {
   uint32_t sub_filters;
   /// Whether it is mapped from a file, and so cannot change.
   int is_mapped;
+  /// That are known, of a filter of type blocked, classic or ribbon.
+  uint32_t false_positives;
 } bitsieve_description;
 
 /// The version of the library, such as "0.1.0".
@@ -174,6 +176,15 @@ BITSIEVE_API void bitsieve_may_contain_many(const bitsieve_filter* filter, const
 /// @param error gets what was wrong; may be NULL.
 BITSIEVE_API bitsieve_status bitsieve_remove(bitsieve_filter* filter, const void* item, size_t size, uint8_t* removed,
                                              bitsieve_error* error);
+/// Notes that an item is a false positive: bitsieve_may_contain is 0 for it from now on, until it is added. Only what
+/// was never added may be noted. What Filter::NoteFalsePositive of <bitsieve/filter.h> says holds.
+/// @param filter of type blocked, classic or ribbon.
+/// @param item its bytes; may be NULL if it is empty.
+/// @param size how many.
+/// @param noted gets 1 if it was noted, 0 if bitsieve_may_contain is 0 anyway; may be NULL.
+/// @param error gets what was wrong; may be NULL.
+BITSIEVE_API bitsieve_status bitsieve_note_false_positive(bitsieve_filter* filter, const void* item, size_t size,
+                                                          uint8_t* noted, bitsieve_error* error);
 /// How often an item was added, less removals; too high at times.
 /// @param filter to look into.
 /// @param item its bytes; may be NULL if it is empty.

@@ -212,6 +212,29 @@ Status Filter::Remove(std::span<const std::string_view> items, std::span<uint8_t
   });
 }
 
+Result<bool> Filter::NoteFalsePositive(std::string_view item) {
+  if (state_->changeable == nullptr) return Mapped();
+  core::Filter& filter = *state_->changeable;
+  if (!filter.capabilities().deny) {
+    return Unable(filter, "note false positives", [](const core::FilterTypeRow& row) { return row.can.deny; });
+  }
+  const core::KeyHash hash = filter.HashOf(item);
+  core::NoteOutcome outcome = core::NoteOutcome::kNothing;
+  filter.NoteFalsePositives({&hash, 1}, {&outcome, 1});
+  switch (outcome) {
+    case core::NoteOutcome::kNothing:
+    case core::NoteOutcome::kNoted:
+    case core::NoteOutcome::kMoved:  // not while no other call runs beside Freeze
+      break;
+    case core::NoteOutcome::kTooMany:
+      return core::Fail(ErrorCode::kFull, "the filter knows " + std::to_string(core::FalsePositiveList::kMostHashes) +
+                                              " false positives, and can know no more");
+    case core::NoteOutcome::kOutOfMemory:
+      return core::Fail(ErrorCode::kOutOfMemory, "there is no memory for a further false positive");
+  }
+  return outcome == core::NoteOutcome::kNoted;
+}
+
 Result<uint64_t> Filter::Count(std::string_view item) const {
   const core::Filter& filter = *state_->filter;
   if (!filter.capabilities().count) {
@@ -242,6 +265,7 @@ Status Filter::Freeze() {
     staging->Reopen(frozen.error().message);
     return tl::unexpected(std::move(frozen).error());
   }
+  staging->HandOverTo(**frozen);
   state_->Take(std::move(*frozen));
   return {};
 }
@@ -283,6 +307,7 @@ FilterDescription Filter::Describe() const {
           .items = info.items,
           .size_bytes = is_mapped ? state_->file.bytes().size() : info.size_bytes,
           .sub_filters = info.sub_filters,
+          .false_positives = info.false_positives,
           .seed = params.seed,
           .is_mapped = is_mapped};
 }

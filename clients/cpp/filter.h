@@ -66,6 +66,8 @@ struct FilterDescription {
   uint64_t size_bytes = 0;
   /// 1, and one more for each time that it grew.
   uint32_t sub_filters = 0;
+  /// That are known, of a filter of type blocked, classic or ribbon.
+  uint32_t false_positives = 0;
   /// Of its hash function.
   uint64_t seed = 0;
   /// Whether it is mapped from a file, and so cannot change.
@@ -131,6 +133,14 @@ class Filter {
   /// @param removed gets for each item 1 if it was removed, else 0; of equal length.
   /// @return as for one.
   Status Remove(std::span<const std::string_view> items, std::span<uint8_t> removed);
+
+  /// Notes that the item is a false positive: MayContain is false for it from now on, until it is added. Only what was
+  /// never added may be noted: an item that was added would be missed. Up to 65536 are kept, exactly, and saved with
+  /// the filter.
+  /// @return false if MayContain is false anyway, except that a ribbon filter notes whatever was not added until it is
+  /// frozen. kFull if there are too many; kOutOfMemory; kUnsupported for a type that cannot note them (blocked, classic
+  /// and ribbon can), and if the filter is mapped.
+  Result<bool> NoteFalsePositive(std::string_view item);
 
   /// How often the item was added, less removals; too high at times.
   /// @return kUnsupported for a type that cannot count.

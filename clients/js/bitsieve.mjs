@@ -72,6 +72,11 @@ class Body {
   }
 }
 
+// Of two hashes.
+function isEqual(one, other) {
+  return one.every((part, i) => part === other[i]);
+}
+
 function readParameters(reader) {
   const errorRate = reader.double();
   const capacity = reader.count();
@@ -183,7 +188,7 @@ class HashList {
   }
   attach() {}
   holds(hash) {
-    return this.hashes.some((each) => each.every((part, i) => part === hash[i]));
+    return this.hashes.some((each) => isEqual(each, hash));
   }
 }
 
@@ -400,18 +405,41 @@ function hasChecksum(bytes) {
   return view.getInt32(0, true) === low() && view.getInt32(4, true) === high();
 }
 
+// Hashes that are known to be false positives, at the end of the body. Most of them differ in their first part.
+class FalsePositives {
+  constructor(reader) {
+    this.added = reader.count();  // of them, as items
+    this.count = reader.uint32();
+    require(this.count <= 65536, `${this.count} known false positives are more than 65536`);
+    this.hashes = new Map();
+  }
+  attach(body) {
+    const words = body.take(this.count * 16);
+    for (let i = 0; i < words.length; i += 4) {
+      const hash = Int32Array.from(words.subarray(i, i + 4));
+      const others = this.hashes.get(hash[0]) ?? [];
+      require(!others.some((other) => isEqual(other, hash)), 'a false positive is there twice');
+      this.hashes.set(hash[0], [...others, hash]);
+    }
+  }
+  has(hash) {
+    return this.hashes.get(hash[0])?.some((each) => isEqual(each, hash)) ?? false;
+  }
+}
+
 // [type, what its reader made], of the header of an image.
 function readHeader(bytes) {
   require(bytes.length >= 24 + CHECKSUM_BYTES && hasChecksum(bytes), 'the header is damaged: it fails its checksum');
   const reader = new Reader(bytes.subarray(0, bytes.length - CHECKSUM_BYTES));
   require(reader.uint32() === IMAGE_MAGIC, 'the header does not begin with BSFI');
   const version = reader.uint16();
-  require(version === 1 || version === 2, `version ${version} of the header is not known; this reads 1 and 2`);
+  require(version >= 1 && version <= 3, `version ${version} of the header is not known; this reads 1 to 3`);
   const number = reader.uint16();
   const type = TYPES.get(number);
   require(type !== undefined, `a filter of type ${OTHER_TYPES[number] ?? number} cannot be read here; types that can ` +
     'are blocked, cuckoo and ribbon');
   const made = type[1](reader);
+  if (version === 3) made.falsePositives = new FalsePositives(reader);
   reader.end();
   return [type[0], made];
 }
@@ -464,6 +492,7 @@ export class Filter {
     [this.#type, this.#image] = readHeader(bytes.subarray(reader.at, bodyAt));
     const body = new Body(wordsOf(bytes, bodyAt, bodyBytes));
     for (const table of this.#image.tables) table.attach(body);
+    this.#image.falsePositives?.attach(body);
     body.end();
     this.#bytes = bytes;
     this.#hasher = new Xxh3(this.#image.seedHigh, this.#image.seedLow);
@@ -479,7 +508,7 @@ export class Filter {
     } else {
       throw new TypeError(`an item must be a string or a Uint8Array, not ${item === null ? 'null' : typeof item}`);
     }
-    return this.#image.holds(this.#hash);
+    return this.#image.holds(this.#hash) && !this.#image.falsePositives?.has(this.#hash);
   }
 
   /** The same for each of many. */
@@ -487,16 +516,20 @@ export class Filter {
     return Array.from(items, (item) => this.mayContain(item));
   }
 
-  /** What it is: type, errorRate (as requested), capacity and items (over all sub-filters), subFilters, sizeBytes. */
+  /**
+   * What it is: type, errorRate (as requested), capacity and items (over all sub-filters), subFilters, sizeBytes, and
+   * falsePositives (that are known).
+   */
   describe() {
-    const { errorRate, tables } = this.#image;
+    const { errorRate, tables, falsePositives } = this.#image;
     return {
       type: this.#type,
       errorRate,
       capacity: sum(tables, 'capacity'),
-      items: sum(tables, 'items'),
+      items: sum(tables, 'items') + (falsePositives?.added ?? 0),
       subFilters: tables.length,
       sizeBytes: this.#bytes.length,
+      falsePositives: falsePositives?.count ?? 0,
     };
   }
 

@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "core/base/change_meter.h"
+#include "core/filter/false_positive_codec.h"
 
 namespace bitsieve::core {
 
@@ -73,6 +74,53 @@ size_t Filter::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> remove
   return hashes.size();
 }
 
+void Filter::NoteFalsePositives(std::span<const KeyHash> hashes, std::span<NoteOutcome> outcomes) noexcept {
+  const LockGuard lock(writers_);
+  for (size_t done = 0; done < hashes.size(); done += kChunk) {
+    const size_t count = std::min(kChunk, hashes.size() - done);
+    const std::span<NoteOutcome> here = outcomes.subspan(done, count);
+    if (!ReserveReport(count)) {
+      std::fill(outcomes.begin() + static_cast<ptrdiff_t>(done), outcomes.end(), NoteOutcome::kOutOfMemory);
+      return;
+    }
+    std::array<uint8_t, kChunk> noted;
+    for (size_t i = 0; i < count; ++i) {
+      here[i] = NoteFalsePositive(hashes[done + i]);
+      noted[i] = here[i] == NoteOutcome::kNoted;
+    }
+    pristine_ = false;
+    ChangeMeter::Count(static_cast<uint64_t>(std::ranges::count(here, NoteOutcome::kNoted)));
+    if (listener_ == nullptr) continue;
+    Notify(&ChangeListener::OnFalsePositives, hashes.subspan(done, count), std::span(noted).first(count), count);
+  }
+}
+
+NoteOutcome Filter::NoteFalsePositive(const KeyHash& hash) noexcept {
+  uint8_t present = 0;
+  MayContain({&hash, 1}, {&present, 1});
+  if (present == 0 || false_positives() == nullptr) return NoteOutcome::kNothing;
+  return PutFalsePositive(hash);
+}
+
+NoteOutcome Filter::PutFalsePositive(const KeyHash& hash) noexcept {
+  FalsePositiveSlot& slot = *false_positives();
+  if (slot.get() == nullptr) {
+    std::unique_ptr<FalsePositiveList> list = FalsePositiveList::Make(budget());
+    if (list == nullptr) return NoteOutcome::kOutOfMemory;
+    slot.Set(list.release());
+  }
+  return slot.get()->Note(hash);
+}
+
+std::vector<KeyHash> Filter::KnownFalsePositives() const {
+  const LockGuard lock(writers_);
+  const FalsePositiveSlot* const slot = false_positives();
+  if (slot == nullptr || slot->get() == nullptr) return {};
+  std::vector<KeyHash> hashes(slot->get()->size());
+  slot->get()->CopyTo(hashes);
+  return hashes;
+}
+
 void Filter::NoteChanged() {
   pristine_ = false;
   ChangeMeter::Count(1);
@@ -91,9 +139,17 @@ void Filter::Notify(Report report, std::span<const KeyHash> hashes, std::span<co
   (listener_->*report)({id_, ++sequence_, TimeOfChange(), std::span(changed_hashes).first(count)}, reserved);
 }
 
+std::unique_ptr<FilterImage> Filter::CaptureAll(const ImagePool& pool) const {
+  const FalsePositiveSlot* const slot = false_positives();
+  if (slot == nullptr || slot->get() == nullptr || slot->get()->empty()) return DoCapture(pool);
+  auto image = std::make_unique<FalsePositiveImage>(*slot->get());
+  image->AddTo(DoCapture(pool));
+  return image;
+}
+
 std::unique_ptr<FilterImage> Filter::Capture(const ImagePool& pool) const {
   const LockGuard lock(writers_);
-  std::unique_ptr<FilterImage> image = DoCapture(pool);
+  std::unique_ptr<FilterImage> image = CaptureAll(pool);
   image->sequence_ = sequence_;
   image->change_count_ = ChangeCount();
   image->is_captured_ = true;
@@ -103,7 +159,7 @@ std::unique_ptr<FilterImage> Filter::Capture(const ImagePool& pool) const {
 std::unique_ptr<FilterImage> Filter::CaptureRewritten(const ImagePool& pool) {
   std::unique_ptr<FilterImage> image;  // outlives the lock, which it takes when it dies
   const LockGuard lock(writers_);
-  image = DoCapture(pool);
+  image = CaptureAll(pool);
   image->is_captured_ = true;
   image->change_count_ = ChangeCount();
   if (listener_ != nullptr) {

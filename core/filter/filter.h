@@ -25,6 +25,7 @@
 #include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "core/base/spin_lock.h"
+#include "core/filter/false_positive_list.h"
 #include "core/filter/filter_params.h"
 #include "core/filter/shared_params.h"
 #include "core/filter/use_counters.h"
@@ -71,6 +72,7 @@ struct FilterInfo {
   WindowInfo window = {};         // of the type `window` alone
   uint32_t fingerprint_bits = 0;  // of the newest sub-filter; of types that keep fingerprints
   FreezeInfo freeze = {};         // of the type `ribbon` alone
+  uint32_t false_positives = 0;   // that are known; of the types that deny them
 };
 
 struct SubFilterInfo {
@@ -104,6 +106,7 @@ class FilterImage {
 
  private:
   friend class Filter;
+  friend class FalsePositiveImage;
   bool is_captured_ = false;
   uint64_t sequence_ = 0;
   uint64_t change_count_ = 0;
@@ -133,6 +136,8 @@ class ChangeListener {
   // Each ends the reservation, which was made for `reserved` hashes.
   virtual void OnAdded(const Change& change, size_t reserved) noexcept = 0;
   virtual void OnRemoved(const Change& change, size_t reserved) noexcept = 0;
+  // They became known false positives.
+  virtual void OnFalsePositives(const Change& change, size_t reserved) noexcept = 0;
   // Its content was changed by other means, and an image of it captured at this moment: all of that is one change. It
   // takes no more room than the report of one hash.
   virtual void OnRewritten(uint64_t filter_id, uint64_t sequence, size_t reserved) noexcept = 0;
@@ -182,6 +187,12 @@ class Filter : public OwnerCount {
   //
   // Returns how many of them it saw to: fewer than all if the listener refuses further ones for want of memory.
   size_t Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept;
+
+  // Notes that these were never added: lookups deny them from now on, until they are added. The filter denies false
+  // positives; the spans have equal lengths. An item that was added must not be noted: it would be missed.
+  void NoteFalsePositives(std::span<const KeyHash> hashes, std::span<NoteOutcome> outcomes) noexcept;
+  // Those that are known now.
+  std::vector<KeyHash> KnownFalsePositives() const;
 
   // counts[i]: how many additions of hashes[i] there are, too high at times, too low only beyond a counter's largest
   // value. The filter can count; the spans have equal lengths.
@@ -259,6 +270,12 @@ class Filter : public OwnerCount {
   virtual void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept
       BITSIEVE_REQUIRES(writers_);
   virtual std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const BITSIEVE_REQUIRES(writers_) = 0;
+  // Where the list of known false positives belongs, of types that deny them. Null: there is no place for one yet.
+  virtual FalsePositiveSlot* false_positives() const { return nullptr; }
+  // Of one. By default what lookups show is noted, since it can be wrong.
+  virtual NoteOutcome NoteFalsePositive(const KeyHash& hash) noexcept BITSIEVE_REQUIRES(writers_);
+  // Puts a hash that is not there on that list, which there is a place for.
+  NoteOutcome PutFalsePositive(const KeyHash& hash) noexcept BITSIEVE_REQUIRES(writers_);
   // Of the latest DoAdd, by the type's clock. A replay sets the clock to it.
   virtual uint64_t TimeOfChange() const BITSIEVE_REQUIRES(writers_) { return 0; }
 
@@ -295,8 +312,11 @@ class Filter : public OwnerCount {
 
   friend void LetGo(const Filter* filter);
   friend class WeakFilterPtr;
+  friend class FalsePositiveDecoder;
   friend Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget,
                                                     const Clock& clock);
+
+  std::unique_ptr<FilterImage> CaptureAll(const ImagePool& pool) const BITSIEVE_REQUIRES(writers_);
 
   using Report = void (ChangeListener::*)(const Change&, size_t reserved) noexcept;
   void Notify(Report report, std::span<const KeyHash> hashes, std::span<const uint8_t> changed,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/filter/false_positive_codec.h"
 #include "core/filter/image_header.h"
 
 namespace bitsieve::core {
@@ -86,6 +87,18 @@ class DumpDecoder final : public FilterDecoder {
   uint64_t received_ = 0;
 };
 
+Result<std::unique_ptr<const Filter>> MapBody(const HeaderFrame& frame, std::span<const std::byte> body,
+                                              MemoryBudget& budget) {
+  const uint64_t listed_bytes = frame.false_positives ? frame.false_positives->body_bytes() : 0;
+  if (body.size() < listed_bytes) return CorruptBody("it is shorter than the header says");
+  Result<std::unique_ptr<Filter>> filter = frame.type.map(frame.fields, body.first(body.size() - listed_bytes), budget);
+  if (!filter || !frame.false_positives) return filter;
+  const Status restored =
+      FalsePositiveDecoder::Restore(*frame.false_positives, body.last(listed_bytes), **filter, budget);
+  if (!restored) return tl::unexpected(restored.error());
+  return filter;
+}
+
 }  // namespace
 
 bool IsFilterDump(std::string_view bytes) {
@@ -143,7 +156,7 @@ Result<std::unique_ptr<const Filter>> MapFilterDump(std::span<const std::byte> d
                                              " filter cannot be mapped, but loaded; types that can be mapped are " +
                                              FilterTypeNames(", ", kMapped));
   }
-  return frame->type.map(frame->fields, rest.first(head->body_bytes), budget);
+  return MapBody(*frame, rest.first(head->body_bytes), budget);
 }
 
 Result<std::string> DumpFilter(const Filter& filter) {

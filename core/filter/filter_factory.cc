@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/filter/false_positive_codec.h"
 #include "core/filter/image_header.h"
 
 namespace bitsieve::core {
@@ -24,7 +25,9 @@ Result<std::unique_ptr<FilterDecoder>> FilterDecoder::Open(std::string_view head
                                                            const Clock& clock) {
   const Result<HeaderFrame> frame = OpenHeader(header_bytes);
   if (!frame) return tl::unexpected(frame.error());
-  return frame->type.open(frame->fields, budget, clock);
+  Result<std::unique_ptr<FilterDecoder>> decoder = frame->type.open(frame->fields, budget, clock);
+  if (!decoder || !frame->false_positives) return decoder;
+  return FalsePositiveDecoder::Open(*frame->false_positives, std::move(*decoder), budget);
 }
 
 Result<std::unique_ptr<Filter>> DecodeFilter(std::string_view header, std::span<const std::byte> body,

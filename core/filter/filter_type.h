@@ -37,6 +37,7 @@ struct Capabilities {
   bool count = false;
   bool freeze = false;
   bool repeats = false;  // adding what is there already changes something, too
+  bool deny = false;     // false positives that are known, BF.FPADD
   bool unite = false;    // BF.MERGE and BF.ESTIMATE: equal filters are united bit by bit or counter by counter
 };
 
@@ -78,8 +79,9 @@ struct InfoField {
 // What the header of a filter's image shows without its body.
 struct ImageSummary {
   FilterType type = kDefaultFilterType;
-  uint64_t capacity = 0;  // items, over all sub-filters; as in FilterInfo
-  uint64_t items = 0;     // of a window, also those that time has taken since
+  uint64_t capacity = 0;         // items, over all sub-filters; as in FilterInfo
+  uint64_t items = 0;            // of a window, also those that time has taken since
+  uint32_t false_positives = 0;  // that are known
 };
 
 // Of what a type's decoder made of the fields: Header has Summary().

@@ -1,7 +1,10 @@
 #include "core/filter/image_header.h"
 
+#include <cstring>
+
 #include "core/base/bytes.h"
 #include "core/base/checksum.h"
+#include "core/filter/false_positive_list.h"
 
 namespace bitsieve::core {
 
@@ -9,6 +12,7 @@ namespace {
 
 constexpr uint32_t kMagic = 0x49465342;  // "BSFI" as bytes
 constexpr size_t kChecksumBytes = sizeof(uint64_t);
+constexpr uint64_t kMostAdded = uint64_t{1} << 60;
 
 }  // namespace
 
@@ -29,16 +33,48 @@ void BeginHeader(std::string& bytes, FilterType type, uint16_t version) {
 
 void SealHeader(std::string& bytes) { ByteWriter(bytes).Put(Checksum(bytes)); }
 
+std::string HeaderWith(const FalsePositivesRecord& false_positives, std::string_view header) {
+  std::string bytes(header.substr(0, header.size() - kChecksumBytes));
+  std::memcpy(bytes.data() + sizeof kMagic, &kFalsePositivesFormatVersion, sizeof kFalsePositivesFormatVersion);
+  ByteWriter out(bytes);
+  out.Put(false_positives.added);
+  out.Put(false_positives.hashes);
+  SealHeader(bytes);
+  return bytes;
+}
+
+namespace {
+
+// Takes them off the end of the fields.
+Result<FalsePositivesRecord> TakeFalsePositives(const FilterTypeRow& type, std::string_view& fields) {
+  FalsePositivesRecord record;
+  constexpr size_t kBytes = sizeof record.added + sizeof record.hashes;
+  if (fields.size() < kBytes) return CorruptHeader("it is too short");
+  ByteReader in(fields.substr(fields.size() - kBytes));
+  fields.remove_suffix(kBytes);
+  record.added = in.Get<uint64_t>();
+  record.hashes = in.Get<uint32_t>();
+  if (!type.can.deny) return CorruptHeader("its type denies no false positives");
+  if (record.hashes > FalsePositiveList::kMostHashes) {
+    return CorruptHeader("the number of false positives is out of range");
+  }
+  if (record.added > kMostAdded) return CorruptHeader("the number of added false positives is out of range");
+  return record;
+}
+
+}  // namespace
+
 Result<HeaderFrame> OpenHeader(std::string_view bytes) {
   if (bytes.size() < kChecksumBytes) return CorruptHeader("it is too short");
   const std::string_view content = bytes.substr(0, bytes.size() - kChecksumBytes);
   ByteReader checksum(bytes.substr(content.size()));
   ByteReader in(content);
   if (in.Get<uint32_t>() != kMagic || !in.ok()) return CorruptHeader("it does not start with the magic number");
-  if (const auto version = in.Get<uint16_t>(); in.ok() && (version == 0 || version > kListFormatVersion)) {
+  const auto version = in.Get<uint16_t>();
+  if (in.ok() && (version == 0 || version > kFalsePositivesFormatVersion)) {
     return Fail(ErrorCode::kUnsupported, "filter header: version " + std::to_string(version) +
                                              " is not known; this server reads versions up to " +
-                                             std::to_string(kListFormatVersion));
+                                             std::to_string(kFalsePositivesFormatVersion));
   }
   if (checksum.Get<uint64_t>() != Checksum(content)) return CorruptHeader("its checksum does not match");
   const auto type = in.Get<uint16_t>();
@@ -47,14 +83,23 @@ Result<HeaderFrame> OpenHeader(std::string_view bytes) {
   if (row == nullptr) {
     return Fail(ErrorCode::kUnsupported, "filter header: type " + std::to_string(type) + " is not known");
   }
-  return HeaderFrame{*row, in.GetBytes(in.remaining())};
+  HeaderFrame frame{*row, in.GetBytes(in.remaining())};
+  if (version < kFalsePositivesFormatVersion) return frame;
+  const Result<FalsePositivesRecord> false_positives = TakeFalsePositives(*row, frame.fields);
+  if (!false_positives) return tl::unexpected(false_positives.error());
+  frame.false_positives = *false_positives;
+  return frame;
 }
 
 Result<ImageSummary> SummarizeImage(std::string_view header) {
   const Result<HeaderFrame> frame = OpenHeader(header);
   if (!frame) return tl::unexpected(frame.error());
   Result<ImageSummary> summary = frame->type.summarize(frame->fields);
-  if (summary) summary->type = frame->type.type;
+  if (!summary) return summary;
+  summary->type = frame->type.type;
+  if (!frame->false_positives) return summary;
+  summary->items += frame->false_positives->added;
+  summary->false_positives = frame->false_positives->hashes;
   return summary;
 }
 

@@ -3,27 +3,42 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/base/result.h"
 #include "core/filter/filter_type.h"
+#include "core/hash/key_hash.h"
 
 namespace bitsieve::core {
 
-// Version 1 knows no lists of hashes. Each image says the oldest version that has what it needs.
+// Version 1 knows no lists of hashes, version 2 no false positives. Each image says the oldest version that has what it
+// needs.
 inline constexpr uint16_t kFilterFormatVersion = 1;
 inline constexpr uint16_t kListFormatVersion = 2;
+inline constexpr uint16_t kFalsePositivesFormatVersion = 3;
+
+// Of a filter that denies false positives: their hashes follow the body that the filter has without them.
+struct FalsePositivesRecord {
+  uint64_t added = 0;   // FalsePositiveList::added
+  uint32_t hashes = 0;  // at most FalsePositiveList::kMostHashes
+
+  uint64_t body_bytes() const { return hashes * sizeof(KeyHash); }
+};
 
 struct HeaderFrame {
   const FilterTypeRow& type;
-  std::string_view fields;  // between the type and the checksum
+  std::string_view fields;  // between the type and the checksum, or what is in front of that
+  std::optional<FalsePositivesRecord> false_positives = {};  // of a filter that has a list of them
 };
 // kCorrupt for damage; kUnsupported for a newer version or an unknown type.
 Result<HeaderFrame> OpenHeader(std::string_view bytes);
 // Begins a header. SealHeader ends it.
 void BeginHeader(std::string& bytes, FilterType type, uint16_t version);
 void SealHeader(std::string& bytes);
+// The same header of a filter that has false positives, too.
+std::string HeaderWith(const FalsePositivesRecord& false_positives, std::string_view header);
 
 // Of sub-filters, each with a shape that has a capacity, and with its items.
 template <class Parts>

@@ -21,6 +21,11 @@ inline constexpr InfoField kHashField{"HASH", "Hash", [](const Filter& filter, c
                                         return InfoValue(std::string(HashKindName(filter.params().hash)));
                                       }};
 
+// Of the types that deny known false positives.
+inline constexpr InfoField kFalsePositivesField{
+    "FALSEPOSITIVES", "Known false positives",
+    [](const Filter&, const FilterInfo& info) { return InfoValue(uint64_t{info.false_positives}); }};
+
 // Of the types that keep fingerprints: of the newest sub-filter.
 inline constexpr InfoField kFingerprintBitsField{
     "FINGERPRINTBITS", "Fingerprint bits",

@@ -89,6 +89,7 @@ void Freezer::Publish(const std::string& name, const FilterPtr& closed, const Fi
   frozen->TakeUseOf(*closed);
   // Renamed, or gone, if it is not there.
   if (!registry_.Replace(name, closed, frozen) && !registry_.ReplaceAnywhere(closed, frozen, &name_now)) return;
+  core::RibbonStaging::Of(*closed)->HandOverTo(*frozen);
   if (frozen_) frozen_(name_now);
 }
 

@@ -106,6 +106,7 @@ class DiscardedLog final : public core::ChangeListener {
     server::log::EncodeAdded(change, records_);
   }
   void OnRemoved(const core::Change&, size_t) noexcept override {}
+  void OnFalsePositives(const core::Change&, size_t) noexcept override {}
   void OnRewritten(uint64_t, uint64_t, size_t) noexcept override {}
 
  private:

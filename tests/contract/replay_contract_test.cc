@@ -22,8 +22,10 @@ using core::AddOutcome;
 
 constexpr uint64_t kId = 7;
 
+enum class What { kAdded, kRemoved, kFalsePositives };
+
 struct Recorded {
-  bool removed;
+  What what;
   uint64_t sequence;
   uint64_t time_ms;
   std::vector<core::KeyHash> hashes;
@@ -39,11 +41,15 @@ class Recorder final : public core::ChangeListener {
   void Release(size_t hashes) noexcept override { EXPECT_EQ(std::exchange(reserved_, 0), hashes); }
   void OnAdded(const core::Change& change, size_t reserved) noexcept override {
     Release(reserved);
-    Note(change, false);
+    Note(change, What::kAdded);
   }
   void OnRemoved(const core::Change& change, size_t reserved) noexcept override {
     Release(reserved);
-    Note(change, true);
+    Note(change, What::kRemoved);
+  }
+  void OnFalsePositives(const core::Change& change, size_t reserved) noexcept override {
+    Release(reserved);
+    Note(change, What::kFalsePositives);
   }
   void OnRewritten(uint64_t, uint64_t, size_t) noexcept override { ADD_FAILURE(); }
   std::vector<Recorded> Take() {
@@ -52,14 +58,14 @@ class Recorder final : public core::ChangeListener {
   }
 
  private:
-  void Note(const core::Change& change, bool removed) {
+  void Note(const core::Change& change, What what) {
     const std::lock_guard lock(mutex_);
     EXPECT_EQ(change.filter_id, kId);
     EXPECT_FALSE(change.hashes.empty());
     if (!changes_.empty()) {
       EXPECT_EQ(change.sequence, changes_.back().sequence + 1);
     }
-    changes_.push_back({removed, change.sequence, change.time_ms, {change.hashes.begin(), change.hashes.end()}});
+    changes_.push_back({what, change.sequence, change.time_ms, {change.hashes.begin(), change.hashes.end()}});
   }
 
   std::mutex mutex_;
@@ -92,7 +98,8 @@ class Replay : public testing::TestWithParam<OptionCase> {
     return std::move(*filter);
   }
 
-  // Additions of new and of known items, more than there is room for, and removals of what is there and what is not.
+  // Additions of new and of known items, more than there is room for, and removals of what is there and what is not, or
+  // notes that it is a false positive.
   static void Change(core::Filter& filter, std::mt19937_64& random, ManualClock& clock) {
     std::vector<core::KeyHash> hashes(1 + random() % 150);
     for (core::KeyHash& hash : hashes) hash = filter.HashOf(std::to_string(random() % 2000));
@@ -101,6 +108,11 @@ class Replay : public testing::TestWithParam<OptionCase> {
     if (filter.capabilities().remove && random() % 3 == 0) {
       std::vector<uint8_t> removed(hashes.size());
       filter.Remove(hashes, removed);
+      return;
+    }
+    if (filter.capabilities().deny && random() % 3 == 0) {
+      std::vector<core::NoteOutcome> outcomes(hashes.size());
+      filter.NoteFalsePositives(hashes, outcomes);
       return;
     }
     std::vector<AddOutcome> outcomes(hashes.size());
@@ -119,7 +131,11 @@ class Replay : public testing::TestWithParam<OptionCase> {
 
   void Repeat(core::Filter& filter, const Recorded& change) {
     if (change.time_ms != 0) replay_clock_.now_ms = change.time_ms;
-    if (change.removed) {
+    if (change.what == What::kFalsePositives) {
+      std::vector<core::NoteOutcome> outcomes(change.hashes.size());
+      filter.NoteFalsePositives(change.hashes, outcomes);
+      ASSERT_EQ(std::ranges::count(outcomes, core::NoteOutcome::kNoted), static_cast<ptrdiff_t>(outcomes.size()));
+    } else if (change.what == What::kRemoved) {
       std::vector<uint8_t> removed(change.hashes.size());
       filter.Remove(change.hashes, removed);
       ASSERT_EQ(std::count(removed.begin(), removed.end(), 1), static_cast<ptrdiff_t>(removed.size()));

@@ -69,6 +69,9 @@ def make_filters(client):
     do("BF.RESERVE", "frozen", 0.01, 1000, "TYPE", "ribbon")
     do("BF.MADD", "frozen", *range(500))
     do("BF.FREEZE", "frozen")
+    for name in ("full:blocked", "full:classic", "frozen"):
+        do("BF.FPADD", name, *(f"other{item}" for item in range(2000)))
+    do("BF.MADD", "full:blocked", *(f"other{item}" for item in range(1000)))
     client.pexpireat("fixed", 4_102_444_800_000)
     return names_of(client)
 

@@ -38,6 +38,8 @@ FILTERS = {
     "fingerprint": ((0.01, ADDED, "TYPE", "fingerprint"), True, False),
     "ribbon": ((0.01, ADDED, "TYPE", "ribbon"), True, True),
     "ribbon_low_rate": ((1e-6, ADDED, "TYPE", "ribbon"), True, True),
+    "noted": ((0.01, ADDED), True, True),
+    "noted_ribbon": ((0.01, ADDED, "TYPE", "ribbon"), True, True),
     "sip": ((0.01, ADDED, "HASH", "sip"), True, False),
     "redisbloom": ((0.01, ADDED, "TYPE", "redisbloom"), False, False),
     "window": ((0.01, ADDED, "TYPE", "window", "WINDOW", ADDED), False, False),
@@ -132,6 +134,8 @@ class LibraryClients(ServerTest):
         with cls.server.connect() as connection:
             for name, (options, _, _) in FILTERS.items():
                 cls.fill(connection, name, options)
+                if name.startswith("noted"):
+                    cls.note_false_positives(connection, name)
                 cls.answers[name] = cls.ask(connection, name)
                 cls.export(name)
 
@@ -148,6 +152,15 @@ class LibraryClients(ServerTest):
         if "ribbon" in options:
             assert connection.command("BF.FREEZE", name) == b"+OK\r\n"
             wait_until(lambda: b"frozen" in connection.command("BF.INFO", name, "STATE"), SECONDS, "frozen")
+
+    @classmethod
+    def note_false_positives(cls, connection, name):
+        """Of the first items that were not added; of these, some are added then."""
+        answers = cls.ask(connection, name)
+        wrong = [ITEMS[i] for i in range(ADDED, ADDED + 100_000) if answers[i] == "1"]
+        assert connection.command("BF.FPADD", name, *wrong).count(b":1\r\n") == len(wrong) > 500
+        if name == "noted":
+            assert connection.command("BF.MADD", name, *wrong[:100]).count(b":1\r\n") == 100
 
     @staticmethod
     def ask(connection, name):
@@ -232,7 +245,8 @@ class LibraryClients(ServerTest):
                     described = filter.describe()
                 self.assertEqual(found["described"], {
                     "type": described.type, "errorRate": described.error_rate, "capacity": described.capacity,
-                    "items": described.items, "subFilters": described.sub_filters, "sizeBytes": described.size_bytes})
+                    "items": described.items, "subFilters": described.sub_filters, "sizeBytes": described.size_bytes,
+                    "falsePositives": described.false_positives})
                 print(f"{name}: {found['perSecond']:,} lookups per second in Node")
 
     def test_javascript_refuses_what_is_damaged(self):
@@ -248,13 +262,13 @@ class LibraryClients(ServerTest):
                 self.assertRegex(report[self.path(name)]["error"], "no dump|bytes of a dump|fails its checksum")
 
     def test_javascript_survives_forged_headers(self):
-        names = ("tiny", "blocked_grown", "blocked_two_lines", "cuckoo_grown", "ribbon")
+        names = ("tiny", "blocked_grown", "blocked_two_lines", "cuckoo_grown", "ribbon", "noted")
         report = self.run_program(NODE_FORGER, str(CLIENTS / "js"), *map(self.path, names))
         self.assertEqual(report["refused"] + report["accepted"], 500 * len(names))
         self.assertGreater(min(report.values()), 100)
 
     def test_javascript_answers_in_a_browser(self):
-        names, asked = ("tiny", "blocked_grown", "cuckoo_grown", "ribbon"), ADDED + 100_000
+        names, asked = ("tiny", "blocked_grown", "cuckoo_grown", "ribbon", "noted"), ADDED + 100_000
         site = pathlib.Path(tempfile.mkdtemp(prefix="bitsieve-test-"))
         self.addCleanup(shutil.rmtree, site)
         for name in ("bitsieve.mjs", "xxh3.mjs"):
@@ -334,7 +348,16 @@ class PythonModule(unittest.TestCase):
             one.merge(other)
             self.assertIn("x", one)
             self.assertEqual(one.describe()._replace(size_bytes=0, items=0),
-                             bitsieve.Description("blocked", 0.01, 1000, 0, 0, 1, 1, False))
+                             bitsieve.Description("blocked", 0.01, 1000, 0, 0, 1, 1, False, 0))
+        with bitsieve.Filter(capacity=1000, error_rate=0.1) as filter:
+            filter.add_many(map(str, range(1000)))
+            wrong = [str(i) for i in range(1000, 2000) if str(i) in filter]
+            self.assertTrue(all(map(filter.note_false_positive, wrong)))
+            self.assertFalse(filter.note_false_positive(wrong[0]))
+            self.assertFalse(any(filter.may_contain_many(wrong)))
+            self.assertEqual(filter.describe().false_positives, len(wrong))
+            self.assertTrue(filter.add(wrong[0]))
+            self.assertIn(wrong[0], filter)
         path = os.path.join(self.home, "ribbon")
         with bitsieve.Filter("ribbon", capacity=1000) as filter:
             filter.add_many(map(str, range(1000)))

@@ -48,13 +48,14 @@ inline std::vector<log::Record> SampleRecords() {
           log::Unnamed{""},
           log::Flushed{},
           log::Rewritten{1, 3},
-          log::Content{1, 3, "head", "body"}};
+          log::Content{1, 3, "head", "body"},
+          log::FalsePositives{1, 4, {{0x9999, 0xAAAA}}}};
 }
 
-// Those of them that version 1 knew.
-inline std::vector<log::Record> SampleRecordsOfVersion1() {
+// Those of them that an older version knew.
+inline std::vector<log::Record> SampleRecordsOf(uint32_t version) {
   std::vector<log::Record> records = SampleRecords();
-  records.resize(11);
+  records.resize(version == 1 ? 11 : 13);
   return records;
 }
 

@@ -67,6 +67,7 @@ class Description(NamedTuple):
     seed: int
     sub_filters: int
     is_mapped: bool
+    false_positives: int  # that are known, of a filter of type blocked, classic or ribbon
 
 
 # The rest mirrors clients/c/bitsieve.h.
@@ -92,7 +93,8 @@ class _Options(ctypes.Structure):
 class _Description(ctypes.Structure):
     _fields_ = [("type", ctypes.c_char_p), ("error_rate", ctypes.c_double), ("capacity", ctypes.c_uint64),
                 ("items", ctypes.c_uint64), ("size_bytes", ctypes.c_uint64), ("seed", ctypes.c_uint64),
-                ("sub_filters", ctypes.c_uint32), ("is_mapped", ctypes.c_int)]
+                ("sub_filters", ctypes.c_uint32), ("is_mapped", ctypes.c_int),
+                ("false_positives", ctypes.c_uint32)]
 
 
 def _load_library():
@@ -115,6 +117,7 @@ def _load_library():
             ("may_contain", ctypes.c_int, handle, *item),
             ("may_contain_many", None, handle, *items),
             ("remove", status, handle, *item, out_byte, error),
+            ("note_false_positive", status, handle, *item, out_byte, error),
             ("count", status, handle, *item, ctypes.POINTER(ctypes.c_uint64), error),
             ("merge", status, handle, handle, error),
             ("freeze", status, handle, error),
@@ -263,6 +266,14 @@ class Filter:
         _call("remove", self._open(), data, len(data), ctypes.byref(removed))
         return removed.value != 0
 
+    def note_false_positive(self, item: Item) -> bool:
+        """Notes that an item is a false positive: may_contain() is False for it until it is added. Only what was never
+        added may be noted: an item that was added would be missed. False if may_contain() is False anyway. Of the types
+        blocked, classic and ribbon."""
+        data, noted = _bytes_of(item), ctypes.c_uint8()
+        _call("note_false_positive", self._open(), data, len(data), ctypes.byref(noted))
+        return noted.value != 0
+
     def count(self, item: Item) -> int:
         """How often the item was added, less removals; too high at times."""
         data, count = _bytes_of(item), ctypes.c_uint64()
@@ -300,7 +311,7 @@ class Filter:
         if _library.bitsieve_describe(self._open(), ctypes.byref(found), ctypes.sizeof(found)) != 0:
             raise OutOfMemoryError("there is no memory")
         return Description(found.type.decode(), found.error_rate, found.capacity, found.items, found.size_bytes,
-                           found.seed, found.sub_filters, found.is_mapped != 0)
+                           found.seed, found.sub_filters, found.is_mapped != 0, found.false_positives)
 
     def close(self) -> None:
         """Frees it; once more does nothing."""

@@ -1,5 +1,7 @@
 #include "core/families/bloom/bloom_types.h"
 
+#include <array>
+
 #include "core/base/parse.h"
 #include "core/families/bloom/blocked_bloom.h"
 #include "core/families/bloom/chain_codec.h"
@@ -82,6 +84,8 @@ constexpr InfoField kCounterBitsField{"COUNTERBITS", "Counter bits", [](const Fi
                                         return InfoValue(uint64_t{CounterBitsOf(filter.params())});
                                       }};
 
+constexpr std::array kPlainFields{kHashField, kFalsePositivesField};
+
 template <const ChainType& type>
 Result<std::unique_ptr<Filter>> Make(const FilterParams& params, MemoryBudget& budget, const Clock&) {
   return ScalableFilter::Make(type, params, budget);
@@ -117,10 +121,10 @@ constexpr FilterTypeRow kBlockedRow{
     .type = kBlockedType,
     .name = "blocked",
     .summary = "one or two cache lines per item: the fastest, and the default",
-    .can = {.unite = true},
+    .can = {.deny = true, .unite = true},
     .made = {.by_default = true, .any_hash = true},
     .options = {&kHashOption, 1},
-    .info_fields = {&kHashField, 1},
+    .info_fields = kPlainFields,
     .validate = ValidateCommon,
     .make = Make<kBlockedChain>,
     .open = Open<kBlockedChain>,
@@ -133,10 +137,10 @@ constexpr FilterTypeRow kClassicRow{
     .type = kClassicType,
     .name = "classic",
     .summary = "the textbook Bloom filter: the smallest of the Bloom types",
-    .can = {.unite = true},
+    .can = {.deny = true, .unite = true},
     .made = {.by_default = true, .any_hash = true},
     .options = {&kHashOption, 1},
-    .info_fields = {&kHashField, 1},
+    .info_fields = kPlainFields,
     .validate = ValidateCommon,
     .make = Make<kClassicChain>,
     .open = Open<kClassicChain>,

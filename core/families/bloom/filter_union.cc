@@ -237,6 +237,40 @@ void UniteLevel(ScalableFilter& destination, size_t index, const SubFilterList& 
   }
 }
 
+// What a union makes of the known false positives of its destination: an item of a source is one no more, and one that
+// no filter shows is one of the union.
+struct FalsePositiveChanges {
+  std::vector<KeyHash> forgotten;
+  std::vector<KeyHash> noted;
+};
+
+void EraseShown(const Filter& filter, std::vector<KeyHash>& hashes) {
+  std::vector<uint8_t> present(hashes.size());
+  filter.MayContain(hashes, present);
+  size_t i = 0;
+  std::erase_if(hashes, [&](const KeyHash&) { return present[i++] != 0; });
+}
+
+FalsePositiveChanges ChangesOf(const Filter& destination, std::span<const Filter* const> sources) {
+  FalsePositiveChanges changes;
+  const std::vector<KeyHash> own = destination.KnownFalsePositives();
+  std::vector<uint8_t> shown(own.size());
+  for (const Filter* source : sources) {
+    std::vector<uint8_t> present(own.size());
+    source->MayContain(own, present);
+    for (size_t i = 0; i < own.size(); ++i) shown[i] |= present[i];
+    const std::vector<KeyHash> known = source->KnownFalsePositives();
+    changes.noted.insert(changes.noted.end(), known.begin(), known.end());
+  }
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (shown[i] != 0) changes.forgotten.push_back(own[i]);
+  }
+  if (changes.noted.empty()) return changes;
+  EraseShown(destination, changes.noted);
+  for (const Filter* source : sources) EraseShown(*source, changes.noted);
+  return changes;
+}
+
 }  // namespace
 
 Result<double> EstimateUnion(std::span<const Filter* const> filters) {
@@ -260,9 +294,11 @@ Status UniteInto(Filter& destination, std::span<const Filter* const> sources) {
   if (Status status = CheckLengths(levels->all, own_sub_filters); !status) return status;
   const Result<std::vector<uint64_t>> gains = Gains(levels->all);
   if (!gains) return tl::unexpected(gains.error());
+  const FalsePositiveChanges changes = ChangesOf(destination, std::span(filters).subspan(1));
   const Status counted =
       scalable.Unite([&](std::span<SubFilter* const> sub_filters) { return CountGains(sub_filters, *gains); });
   if (!counted) return counted;
+  scalable.ChangeFalsePositives(changes.forgotten, changes.noted);
   for (size_t i = 0; i < levels->all.size(); ++i) UniteLevel(scalable, i, levels->all[i]);
   return {};
 }

@@ -10,6 +10,9 @@
 // longest gives a new filter its length. The filters may be in use: what was added before the call counts, what is
 // added during it may. Nothing is added to a destination during the call. Thread-safe: free functions.
 //
+// Known false positives of the union are those that one of the filters knows and none of the others shows, as far as
+// there is room for them. One that is noted during the call counts as noted after it.
+//
 // The item count of a union is estimated from the fill (EstimatedItems in sizing.h), which is right within about the
 // square root of the number; of type counting it is the sum. An item that one chain has in its first sub-filter and
 // another in its second counts twice.

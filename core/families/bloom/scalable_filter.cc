@@ -16,29 +16,6 @@ namespace {
 
 constexpr size_t kChunk = 64;  // hashes handled at a time, so that scratch space is small and on the stack
 
-// As the layout's shape_for. Sizing takes tens of microseconds, and most filters of a server are sized alike: each
-// thread keeps the shapes that it worked out last.
-SubFilterShape ShapeFor(const SubFilterLayout& layout, uint64_t capacity, double rate, const FilterParams& params) {
-  struct Sized {
-    const SubFilterLayout* layout = nullptr;
-    uint64_t capacity = 0;
-    double rate = 0;
-    OwnParams own = {};
-    SubFilterShape shape = {};
-  };
-  thread_local std::array<Sized, 16> latest;
-  thread_local size_t oldest = 0;
-  for (const Sized& each : latest) {
-    if (each.layout == &layout && each.capacity == capacity && each.rate == rate && each.own == params.own) {
-      return each.shape;
-    }
-  }
-  Sized& sized = latest[oldest];
-  oldest = (oldest + 1) % latest.size();
-  sized = {&layout, capacity, rate, params.own, layout.shape_for(capacity, rate, params)};
-  return sized.shape;
-}
-
 }  // namespace
 
 // With what the heap adds.
@@ -97,53 +74,9 @@ Result<std::unique_ptr<Filter>> ScalableFilter::FromHashes(const ChainType& type
   return filter;
 }
 
-size_t ScalableFilter::ListRoom(const ChainType& type, const FilterParams& params) {
-  constexpr uint64_t kMostListedBytes = 1024;  // a larger first sub-filter was asked for in words: it is taken at once
-  if (!type.begins_as_list || !params.scaling()) return 0;
-  const Result<SubFilterShape> shape = type.first_shape(type, params);
-  if (!shape || shape->SizeBytes() > kMostListedBytes) return 0;
-  // The bits have room for one more: for the item that makes them necessary.
-  return std::min<uint64_t>({HashList::kMostHashes, shape->SizeBytes() / sizeof(KeyHash), shape->capacity - 1});
-}
-
-Result<SubFilterShape> ScalableFilter::FirstShape(const ChainType& type, const FilterParams& params) {
-  const double rate = RateOfSubFilter(params, 0);
-  if (rate < kMinSubFilterRate) {
-    return Fail(ErrorCode::kInvalidArgument, "error rate of the first sub-filter would be below 1e-15");
-  }
-  return ShapeFor(type.layout, params.capacity, rate, params);
-}
-
-std::optional<SubFilterShape> ScalableFilter::NextShape(const ChainType& type, const FilterParams& params,
-                                                        const ChainEnd& end) {
-  const double rate = RateOfSubFilter(params, end.sub_filters);
-  if (rate < kMinSubFilterRate) return std::nullopt;
-  const uint64_t capacity = CapacityOfNextSubFilter(params, end.newest.capacity, end.total_capacity);
-  return ShapeFor(type.layout, capacity, rate, params);
-}
-
-Result<Forecast> ScalableFilter::ForecastOf(const ChainType& type, const FilterParams& params, uint64_t items) {
-  const Result<SubFilterShape> first = type.first_shape(type, params);
-  if (!first) return tl::unexpected(first.error());
-  if (const size_t room = ListRoom(type, params); room != 0 && items <= room) {
-    const uint64_t size_bytes = OwnBytes() + HashList::BlockBytes(items);
-    return Forecast{items, params.capacity, size_bytes, size_bytes, 1, first->hash_functions};
-  }
-  const auto describe = [&](const SubFilterShape& shape, Forecast& forecast) {
-    forecast.size_bytes += type.sub_filter_bytes(shape);
-    forecast.hash_functions = shape.hash_functions;
-  };
-  const auto next = [&](const SubFilterShape& newest, const Forecast& forecast) {
-    return params.scaling() ? type.next_shape(type, params, {newest, forecast.sub_filters, forecast.capacity})
-                            : std::nullopt;
-  };
-  Forecast forecast = ForecastOfChain(*first, items, describe, type.layout.rate_with, next);
-  forecast.size_bytes += type.own_bytes();
-  forecast.peak_bytes = forecast.size_bytes;
-  return forecast;
-}
-
 Status ScalableFilter::Append(std::unique_ptr<SubFilter> sub_filter) {
+  FalsePositiveSlot* const slot = false_positives();
+  if (slot != nullptr && slot->get() != nullptr) sub_filter->false_positives().Set(slot->get());
   const Status appended = chain_.Append(std::move(sub_filter), OverheadBytes(), budget());
   NoteSizeBytes(chain_.size_bytes());
   return appended;
@@ -219,11 +152,13 @@ void ScalableFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8
   }
   const SubFilter& newest = *chain_.newest();
   newest.MayContain(hashes, present);
-  if (newest.older() == nullptr) return;
-  for (size_t done = 0; done < hashes.size(); done += kChunk) {
-    const size_t count = std::min(kChunk, hashes.size() - done);
-    AskOlder(newest, hashes.subspan(done, count), present.subspan(done, count));
+  if (newest.older() != nullptr) {
+    for (size_t done = 0; done < hashes.size(); done += kChunk) {
+      const size_t count = std::min(kChunk, hashes.size() - done);
+      AskOlder(newest, hashes.subspan(done, count), present.subspan(done, count));
+    }
   }
+  if (const FalsePositiveList* const list = newest.false_positives().get()) list->TakeOut(hashes, present);
 }
 
 size_t ScalableFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
@@ -235,7 +170,38 @@ size_t ScalableFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutco
     done += chunk_done;
     if (chunk_done < count || outcomes[done - 1] == AddOutcome::kFull) break;
   }
+  if (false_positive_list() != nullptr) TakeOffAdded(hashes.first(done), outcomes.first(done));
   return done;
+}
+
+void ScalableFilter::TakeOffAdded(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
+  FalsePositiveList& list = *false_positives()->get();
+  for (size_t i = 0; i < hashes.size() && list.size() != 0; ++i) {
+    if (IsRefusal(outcomes[i]) || !list.TakeOff(hashes[i]) || outcomes[i] == AddOutcome::kAdded) continue;
+    outcomes[i] = AddOutcome::kAdded;
+    list.CountAdded(1);
+  }
+}
+
+// A chunk at a time, so that writers who wait get their turn.
+void ScalableFilter::ChangeFalsePositives(std::span<const KeyHash> forgotten, std::span<const KeyHash> noted) noexcept {
+  for (; !forgotten.empty(); forgotten = forgotten.subspan(std::min(kChunk, forgotten.size()))) {
+    writers().GiveWay();
+    const LockGuard lock(writers());
+    for (const KeyHash& hash : forgotten.first(std::min(kChunk, forgotten.size()))) {
+      if (false_positive_list() != nullptr) false_positives()->get()->Forget(hash);
+    }
+  }
+  for (; !noted.empty(); noted = noted.subspan(std::min(kChunk, noted.size()))) {
+    writers().GiveWay();
+    const LockGuard lock(writers());
+    for (const KeyHash& hash : noted.first(std::min(kChunk, noted.size()))) {
+      uint8_t present = 0;
+      MayContain({&hash, 1}, {&present, 1});
+      const FalsePositiveList* const list = false_positive_list();
+      if (present == 0 && (list == nullptr || !list->Contains(hash))) PutFalsePositive(hash);
+    }
+  }
 }
 
 size_t ScalableFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal) {
@@ -391,13 +357,17 @@ void ScalableFilter::UniteSubFilter(size_t index, const SubFilter& other, WordRa
 uint64_t ScalableFilter::ItemCount() const {
   const size_t listed = list_.size(pins_);  // first: what leaves the list is in the bits by then
   if (chain_.newest() == nullptr) return listed;
-  return chain_.Sum([](const SubFilter& sub_filter) { return sub_filter.items(); });
+  const FalsePositiveList* const list = false_positive_list();
+  return chain_.Sum([](const SubFilter& sub_filter) { return sub_filter.items(); }) +
+         (list == nullptr ? 0 : list->added());
 }
 
 uint64_t ScalableFilter::size_bytes() const {
   const size_t listed = list_.size(pins_);  // as in ItemCount
   const SubFilter* const newest = chain_.newest();
-  return OwnBytes() + (newest == nullptr ? HashList::BlockBytes(listed) : newest->total_bytes());
+  if (newest == nullptr) return OwnBytes() + HashList::BlockBytes(listed);
+  const FalsePositiveList* const list = newest->false_positives().get();
+  return OwnBytes() + newest->total_bytes() + (list == nullptr ? 0 : list->size_bytes());
 }
 
 // Of a list: what it will be once it takes bits, of which it has none.
@@ -428,6 +398,11 @@ FilterInfo ScalableFilter::Info() const {
     bits += sub_filter->shape().bits;
     memory_bits += sub_filter->shape().MemoryBits();
     set_bits += sub_filter->set_bits();
+  }
+  if (const FalsePositiveList* const list = newest->false_positives().get()) {
+    info.items += list->added();
+    info.size_bytes += list->size_bytes();
+    info.false_positives = list->size();
   }
   info.fill_ratio = static_cast<double>(set_bits) / static_cast<double>(bits);
   info.bits_per_item = static_cast<double>(memory_bits) / static_cast<double>(info.capacity);

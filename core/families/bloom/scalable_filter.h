@@ -94,7 +94,7 @@ class ScalableFilter : public Filter {
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   uint64_t ItemCount() const override;
-  uint64_t ChangeCount() const override { return ItemCount() + united(); }
+  uint64_t ChangeCount() const override { return ItemCount() + united() + ListChanges(); }
   FilterInfo Info() const override;
   uint64_t size_bytes() const override;
   // A list of hashes counts as one.
@@ -108,6 +108,10 @@ class ScalableFilter : public Filter {
   std::vector<const SubFilter*> AllSubFilters() const;
   // The sub-filter that it would have if it took bits now, with `more` hashes. kOutOfMemory if the budget refuses.
   Result<std::unique_ptr<SubFilter>> BitsOfList(std::span<const KeyHash> more) const;
+
+  // For a union with others, before their bits come: forgets some known false positives, and notes others, unless the
+  // filter shows them, or there is no room or memory for them.
+  void ChangeFalsePositives(std::span<const KeyHash> forgotten, std::span<const KeyHash> noted) noexcept;
 
   // Calls `unite` with the sub-filters, oldest first, while no other thread changes them, so it must be quick: it
   // unites a part. What it tells to have been changed counts as a change of content. A filter without sub-filters takes
@@ -127,7 +131,20 @@ class ScalableFilter : public Filter {
   virtual const ChainType& chain_type() const = 0;
   void PrefetchLines(std::span<const KeyHash> hashes) const override;
   UseCounters* use_counters() override { return chain_.use_counters(); }
+  FalsePositiveSlot* false_positives() const override {
+    SubFilter* const newest = chain_.newest();
+    return newest == nullptr ? nullptr : &newest->false_positives();
+  }
 
+  // Null: there is none.
+  const FalsePositiveList* false_positive_list() const {
+    const SubFilter* const newest = chain_.newest();
+    return newest == nullptr ? nullptr : newest->false_positives().get();
+  }
+  uint64_t ListChanges() const {
+    const FalsePositiveList* const list = false_positive_list();
+    return list == nullptr ? 0 : list->changes();
+  }
   uint64_t united() const {
     return chain_.Sum([](const SubFilter& sub_filter) { return sub_filter.united(); });
   }
@@ -148,6 +165,9 @@ class ScalableFilter : public Filter {
   static Result<std::unique_ptr<ScalableFilter>> MakeWithout(const ChainType& type, const FilterParams& params,
                                                              MemoryBudget& budget);
   FilterInfo ListInfo() const;
+  // Those that were known false positives are so no more; one that changed nothing else was new.
+  void TakeOffAdded(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept
+      BITSIEVE_REQUIRES(writers());
   // Adds the first of the hashes, as long as there are no sub-filters; returns how many.
   size_t AddToList(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal)
       BITSIEVE_REQUIRES(writers());

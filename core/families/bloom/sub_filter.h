@@ -13,6 +13,7 @@
 #include <span>
 
 #include "core/filter/chain.h"
+#include "core/filter/false_positive_list.h"
 #include "core/filter/filter_params.h"
 #include "core/hash/key_hash.h"
 #include "core/memory/bit_memory.h"
@@ -48,8 +49,8 @@ struct SubFilterShape {
   uint32_t lines_per_item;    // blocked: 1 or 2; others: 0
   uint32_t counter_bits = 1;  // counting: 4 or 8; others: 1
   // Of the type redisbloom alone, which stores them.
-  double bits_per_entry = 0;
   uint8_t log2_positions = 0;  // not 0: positions are modulo its power of two, not modulo the bits
+  double bits_per_entry = 0;
 
   uint64_t MemoryBits() const { return bits * counter_bits; }
   uint64_t SizeBytes() const { return (MemoryBits() + kLineBits - 1) / kLineBits * kLineBytes; }
@@ -105,6 +106,10 @@ class SubFilter : public ChainMember<SubFilter> {
   // bits that set, which are the caller's to count, as are the items.
   virtual uint64_t UniteWith(const SubFilter& other, WordRange words) = 0;
 
+  // The filter's list of known false positives, of which each sub-filter knows.
+  FalsePositiveSlot& false_positives() { return false_positives_; }
+  const FalsePositiveSlot& false_positives() const { return false_positives_; }
+
   // For a sub-filter read back from bytes, before any other thread sees it.
   void Restore(uint64_t items, uint64_t set_bits);
 
@@ -120,6 +125,7 @@ class SubFilter : public ChainMember<SubFilter> {
   std::atomic<uint64_t> items_{0};     // released after an item's bits are set
   std::atomic<uint64_t> set_bits_{0};  // relaxed: only ever reported, never relied on
   std::atomic<uint64_t> united_{0};    // released after what changed
+  FalsePositiveSlot false_positives_;
 };
 
 // A sub-filter of bits, to which items are added one like the other.

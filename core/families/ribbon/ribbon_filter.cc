@@ -220,6 +220,17 @@ Result<std::unique_ptr<Filter>> RibbonFilter::FromMemory(const RibbonHeader& hea
 
 void RibbonFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
   BestRibbonKernel().may_contain(table(), hashes.data(), hashes.size(), present.data());
+  if (const FalsePositiveList* const list = false_positives_.get()) list->TakeOut(hashes, present);
+}
+
+uint64_t RibbonFilter::ChangeCount() const {
+  const FalsePositiveList* const list = false_positives_.get();
+  return items_ + (list == nullptr ? 0 : list->changes());
+}
+
+uint64_t RibbonFilter::size_bytes() const {
+  const FalsePositiveList* const list = false_positives_.get();
+  return memory_.size_bytes() + overhead_.bytes() + (list == nullptr ? 0 : list->size_bytes());
 }
 
 void RibbonFilter::PrefetchLines(std::span<const KeyHash> hashes) const {
@@ -243,6 +254,7 @@ FilterInfo RibbonFilter::Info() const {
   info.fill_ratio = static_cast<double>(items_) / static_cast<double>(slots_);
   info.hash_functions = shape_.columns;
   if (items_ != 0) info.bits_per_item = 8 * static_cast<double>(memory_.size_bytes()) / static_cast<double>(items_);
+  if (const FalsePositiveList* const list = false_positives_.get()) info.false_positives = list->size();
   info.freeze = {.state = FreezeState::kFrozen, .percent = 100};
   return info;
 }

@@ -43,9 +43,9 @@ class RibbonFilter final : public Filter {
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   uint64_t ItemCount() const override { return items_; }
-  uint64_t ChangeCount() const override { return items_; }
+  uint64_t ChangeCount() const override;
   FilterInfo Info() const override;
-  uint64_t size_bytes() const override { return memory_.size_bytes() + overhead_.bytes(); }
+  uint64_t size_bytes() const override;
   std::optional<double> EstimatedErrorRate() const override;
   std::optional<FilterUse> Use() const override {
     FilterUse use;
@@ -56,6 +56,7 @@ class RibbonFilter final : public Filter {
  protected:
   void PrefetchLines(std::span<const KeyHash> hashes) const override;
   UseCounters* use_counters() override { return &use_; }
+  FalsePositiveSlot* false_positives() const override { return &false_positives_; }
   // kFrozen for every item.
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
       BITSIEVE_REQUIRES(writers());
@@ -76,6 +77,7 @@ class RibbonFilter final : public Filter {
   uint64_t slots_ = 0;     // of all shards
   double error_rate_ = 0;  // by the splits
   UseCounters use_;
+  mutable FalsePositiveSlot false_positives_;
 };
 
 }  // namespace bitsieve::core

@@ -44,7 +44,7 @@ void RibbonStaging::PrefetchLines(std::span<const KeyHash> hashes) const {
 size_t RibbonStaging::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   size_t done = 0;
   while (done < hashes.size()) {
-    const auto add = [&]() BITSIEVE_REQUIRES(writers()) { return AddOne(RibbonKey(hashes[done])); };
+    const auto add = [&]() BITSIEVE_REQUIRES(writers()) { return AddOne(hashes[done]); };
     outcomes[done] = building_ ? AddOutcome::kFrozen : UnlessMemoryIsRefused(add);
     if (outcomes[done++] == AddOutcome::kFull) break;
   }
@@ -52,7 +52,8 @@ size_t RibbonStaging::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcom
   return done;
 }
 
-AddOutcome RibbonStaging::AddOne(uint64_t key) {
+AddOutcome RibbonStaging::AddOne(const KeyHash& hash) {
+  const uint64_t key = RibbonKey(hash);
   if (hashes_->size() >= most_items_) {
     if (hashes_->Contains(key)) return AddOutcome::kPresent;
     return shared_params().scaling() ? AddOutcome::kCannotGrow : AddOutcome::kFull;
@@ -61,11 +62,43 @@ AddOutcome RibbonStaging::AddOne(uint64_t key) {
     case HashSet::Outcome::kPresent:
       return AddOutcome::kPresent;
     case HashSet::Outcome::kAdded:
+      if (FalsePositiveList* const list = false_positives_.get()) list->TakeOff(hash);
       return AddOutcome::kAdded;
     case HashSet::Outcome::kOutOfMemory:
       break;
   }
   return AddOutcome::kOutOfMemory;
+}
+
+NoteOutcome RibbonStaging::NoteFalsePositive(const KeyHash& hash) noexcept {
+  if (handed_over_) return NoteOutcome::kMoved;
+  const FalsePositiveList* const list = false_positives_.get();
+  if (hashes_->Contains(RibbonKey(hash)) || (list != nullptr && list->Contains(hash))) return NoteOutcome::kNothing;
+  return PutFalsePositive(hash);
+}
+
+void RibbonStaging::HandOverTo(Filter& frozen) {
+  std::vector<KeyHash> noted;
+  {
+    const LockGuard lock(writers());
+    handed_over_ = true;
+    if (const FalsePositiveList* const list = false_positives_.get()) {
+      noted.resize(list->size());
+      list->CopyTo(noted);
+    }
+  }
+  std::vector<NoteOutcome> outcomes(noted.size());
+  frozen.NoteFalsePositives(noted, outcomes);
+}
+
+uint64_t RibbonStaging::ChangeCount() const {
+  const FalsePositiveList* const list = false_positives_.get();
+  return hashes_->size() + turns_.load(std::memory_order_relaxed) + (list == nullptr ? 0 : list->changes());
+}
+
+uint64_t RibbonStaging::size_bytes() const {
+  const FalsePositiveList* const list = false_positives_.get();
+  return hashes_->size_bytes() + overhead_.bytes() + (list == nullptr ? 0 : list->size_bytes());
 }
 
 // Two items are taken for one if 64 bits of their hashes are the same.
@@ -81,6 +114,7 @@ FilterInfo RibbonStaging::Info() const {
   info.sub_filters = 1;
   info.fill_ratio = std::min(1.0, static_cast<double>(info.items) / static_cast<double>(info.capacity));
   if (info.items != 0) info.bits_per_item = 8 * static_cast<double>(info.size_bytes) / static_cast<double>(info.items);
+  if (const FalsePositiveList* const list = false_positives_.get()) info.false_positives = list->size();
   const LockGuard lock(writers());
   info.freeze.state = building_ ? FreezeState::kBuilding : FreezeState::kStaging;
   info.freeze.percent = building_ ? percent_.load(std::memory_order_relaxed) : 0;

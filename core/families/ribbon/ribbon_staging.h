@@ -7,6 +7,8 @@
 // Answers     exact, as far as hashes of 64 bits distinguish items: with n items, one lookup in 2^64 / n is wrong, one
 //             in 2^32 for the most that it takes. Only false positives: an item that was added is always found. 128
 //             bits would cost twice the memory, and add nothing to what the frozen filter keeps.
+// Notes       known false positives are those of the frozen filter: whatever was not added is noted, and HandOver gives
+//             the frozen filter those that it shows.
 // Growth      beyond the capacity, which is then only the expected number; not with expansion 0.
 // Cost        17 to 28 bytes per item while it collects; of less than 100,000 items up to 34.
 // Threads     thread-safe. Lookups take no lock.
@@ -36,9 +38,9 @@ class RibbonStaging final : public Filter {
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   uint64_t ItemCount() const override { return hashes_->size(); }
-  uint64_t ChangeCount() const override { return hashes_->size() + turns_.load(std::memory_order_relaxed); }
+  uint64_t ChangeCount() const override;
   FilterInfo Info() const override;
-  uint64_t size_bytes() const override { return hashes_->size_bytes() + overhead_.bytes(); }
+  uint64_t size_bytes() const override;
   std::optional<double> EstimatedErrorRate() const override;
   std::optional<FilterUse> Use() const override {
     FilterUse use;
@@ -53,10 +55,15 @@ class RibbonStaging final : public Filter {
   // The frozen filter of all that is here; as RibbonFilter::Build. The filter is building. `keep_going` is asked every
   // few milliseconds.
   Result<std::unique_ptr<Filter>> Build(MemoryBudget& budget, const std::function<bool()>& keep_going);
+  // Notes in `frozen`, which has taken this filter's place, the false positives that were noted here. From now on
+  // nothing is noted here.
+  void HandOverTo(Filter& frozen);
 
  protected:
   void PrefetchLines(std::span<const KeyHash> hashes) const override;
   UseCounters* use_counters() override { return &use_; }
+  FalsePositiveSlot* false_positives() const override { return &false_positives_; }
+  NoteOutcome NoteFalsePositive(const KeyHash& hash) noexcept override BITSIEVE_REQUIRES(writers());
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
       BITSIEVE_REQUIRES(writers());
   std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());
@@ -66,7 +73,7 @@ class RibbonStaging final : public Filter {
 
   RibbonStaging(const FilterParams& params, std::unique_ptr<HashSet> hashes, MemoryReservation overhead,
                 MemoryBudget& budget);
-  AddOutcome AddOne(uint64_t key) BITSIEVE_REQUIRES(writers());
+  AddOutcome AddOne(const KeyHash& hash) BITSIEVE_REQUIRES(writers());
 
   const std::unique_ptr<HashSet> hashes_;
   const MemoryReservation overhead_;
@@ -75,8 +82,10 @@ class RibbonStaging final : public Filter {
   std::atomic<uint64_t> turns_{0};    // times it was closed or opened again; relaxed, as ChangeCount is
 
   bool building_ BITSIEVE_GUARDED_BY(writers()) = false;
+  bool handed_over_ BITSIEVE_GUARDED_BY(writers()) = false;
   std::string failure_ BITSIEVE_GUARDED_BY(writers());
   UseCounters use_;
+  mutable FalsePositiveSlot false_positives_;
 };
 
 }  // namespace bitsieve::core

@@ -5,6 +5,7 @@
 #include "core/families/ribbon/ribbon_codec.h"
 #include "core/families/ribbon/ribbon_filter.h"
 #include "core/families/ribbon/ribbon_staging.h"
+#include "core/filter/shared_options.h"
 
 namespace bitsieve::core {
 
@@ -29,6 +30,7 @@ constexpr std::array kFields{
               [](const Filter&, const FilterInfo& info) { return InfoValue(uint64_t{info.freeze.percent}); }},
     InfoField{"FAILURE", "Failure",
               [](const Filter&, const FilterInfo& info) { return InfoValue(info.freeze.failure); }},
+    kFalsePositivesField,
 };
 
 }  // namespace
@@ -37,7 +39,7 @@ constexpr FilterTypeRow kRibbonRow{
     .type = kRibbonType,
     .name = "ribbon",
     .summary = "for frozen sets, the smallest: collects exactly until BF.FREEZE",
-    .can = {.freeze = true},
+    .can = {.freeze = true, .deny = true},
     .info_fields = kFields,
     .validate = ValidateCommon,
     .make = [](const FilterParams& params, MemoryBudget& budget,

@@ -61,7 +61,12 @@ std::string SnapshotText(const Inspection& found) {
 }
 
 std::string KindText(const InspectedFilter& filter) {
-  return std::string(core::FilterTypeName(filter.summary->type)) + (filter.entry.freezing ? ", freezing" : "");
+  std::string text(core::FilterTypeName(filter.summary->type));
+  if (filter.entry.freezing) text += ", freezing";
+  if (filter.summary->false_positives != 0) {
+    text += ", " + std::to_string(filter.summary->false_positives) + " false positives";
+  }
+  return text;
 }
 
 // "17.filter", or "17.filter:3" of the record of a pack.
@@ -170,6 +175,7 @@ Json FilterJson(const InspectedFilter& filter) {
   json["kind"] = core::FilterTypeName(filter.summary->type);
   json["capacity"] = filter.summary->capacity;
   json["items"] = filter.summary->items;
+  json["false_positives"] = filter.summary->false_positives;
   json["bytes"] = filter.body_bytes;
   return json;
 }

@@ -46,6 +46,9 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
   void OnRemoved(const core::Change& change, size_t reserved) noexcept override {
     log_.AppendRemoved(change, log::MaxChangeBytes(reserved));
   }
+  void OnFalsePositives(const core::Change& change, size_t reserved) noexcept override {
+    log_.AppendFalsePositives(change, log::MaxChangeBytes(reserved));
+  }
   void OnRewritten(uint64_t filter_id, uint64_t sequence, size_t reserved) noexcept override {
     log_.AppendRewritten({filter_id, sequence}, log::MaxChangeBytes(reserved));
   }

@@ -64,6 +64,10 @@ void LogWriter::AppendRemoved(const core::Change& change, size_t reserved) noexc
   AppendWith(reserved, [&](std::string& out) { log::EncodeRemoved(change, out); });
 }
 
+void LogWriter::AppendFalsePositives(const core::Change& change, size_t reserved) noexcept {
+  AppendWith(reserved, [&](std::string& out) { log::EncodeFalsePositives(change, out); });
+}
+
 void LogWriter::AppendRewritten(const log::Rewritten& rewritten, size_t reserved) noexcept {
   AppendWith(reserved, [&](std::string& out) { log::EncodeRewritten(rewritten, out); });
 }

@@ -19,9 +19,9 @@ constexpr size_t kLengthBytes = sizeof(uint32_t);
 constexpr size_t kHashBytes = sizeof(core::KeyHash);
 static_assert(kHashBytes == 16 && std::is_trivially_copyable_v<core::KeyHash>, "hashes are stored as they lie");
 
-constexpr std::array<std::string_view, kRecordKinds> kNames{"made",     "image",   "added",     "removed",
-                                                            "freezing", "named",   "unnamed",   "renamed",
-                                                            "expiry",   "flushed", "rewritten", "content"};
+constexpr std::array<std::string_view, kRecordKinds> kNames{
+    "made",    "image",  "added",   "removed",   "freezing", "named",          "unnamed",
+    "renamed", "expiry", "flushed", "rewritten", "content",  "false positives"};
 
 // The number of a record kind on disk.
 template <class T, size_t index = 0>
@@ -33,7 +33,7 @@ constexpr uint8_t KindOf() {
   }
 }
 static_assert(KindOf<Made>() == 1 && KindOf<Added>() == 3 && KindOf<Named>() == 6 && KindOf<Flushed>() == 10 &&
-              KindOf<Content>() == 12);
+              KindOf<Content>() == 12 && KindOf<FalsePositives>() == 13);
 constexpr uint8_t kTimed = 0x80;  // with the number of Added: a time follows the sequence
 
 tl::unexpected<core::Error> Corrupt(const std::string& what) {
@@ -100,6 +100,11 @@ void EncodeChange(uint8_t kind, const core::Change& change, std::string& out) {
   static_assert(sizeof head == MaxChangeBytes(0));
   out.append(head.data(), head_bytes);
   out.append(core::AsText(std::as_bytes(change.hashes)));
+}
+
+core::Change Untimed(core::Change change) {
+  change.time_ms = 0;
+  return change;
 }
 
 template <class T>
@@ -179,12 +184,16 @@ core::Status GetAdded(ByteReader& in, bool timed, Added& added) {
 }
 core::Status Get(ByteReader& in, Added& added) { return GetAdded(in, false, added); }
 
-core::Status Get(ByteReader& in, Removed& removed) {
-  removed.id = in.Get<uint64_t>();
-  removed.sequence = in.Get<uint64_t>();
-  if (const core::Status status = GetHashes(in, removed.hashes); !status) return status;
-  return CheckChange(removed.id, removed.sequence);
+// Removed and FalsePositives: a filter type that forgets by the clock supports neither, so they have no time.
+template <class T>
+core::Status GetUntimed(ByteReader& in, T& change) {
+  change.id = in.Get<uint64_t>();
+  change.sequence = in.Get<uint64_t>();
+  if (const core::Status status = GetHashes(in, change.hashes); !status) return status;
+  return CheckChange(change.id, change.sequence);
 }
+core::Status Get(ByteReader& in, Removed& removed) { return GetUntimed(in, removed); }
+core::Status Get(ByteReader& in, FalsePositives& false_positives) { return GetUntimed(in, false_positives); }
 
 core::Status Get(ByteReader& in, Freezing& freezing) {
   freezing.id = in.Get<uint64_t>();
@@ -257,6 +266,8 @@ void Encode(const Record& record, std::string& out) {
           EncodeAdded({each.id, each.sequence, each.time_ms, each.hashes}, out);
         } else if constexpr (std::is_same_v<T, Removed>) {
           EncodeRemoved({each.id, each.sequence, 0, each.hashes}, out);
+        } else if constexpr (std::is_same_v<T, FalsePositives>) {
+          EncodeFalsePositives({each.id, each.sequence, 0, each.hashes}, out);
         } else {
           EncodeOther(each, out);
         }
@@ -269,8 +280,11 @@ void EncodeAdded(const core::Change& change, std::string& out) { EncodeChange(Ki
 void EncodeRewritten(const Rewritten& rewritten, std::string& out) { EncodeOther(rewritten, out); }
 
 void EncodeRemoved(const core::Change& change, std::string& out) {
-  // A removal has no time: filter types that forget by the clock do not support removals.
-  EncodeChange(KindOf<Removed>(), {change.filter_id, change.sequence, 0, change.hashes}, out);
+  EncodeChange(KindOf<Removed>(), Untimed(change), out);
+}
+
+void EncodeFalsePositives(const core::Change& change, std::string& out) {
+  EncodeChange(KindOf<FalsePositives>(), Untimed(change), out);
 }
 
 core::Status Decode(std::string_view& bytes, Record& record) {

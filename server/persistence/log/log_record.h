@@ -1,9 +1,9 @@
 // log_record.h: the records of the log, one per change, to bytes and back. docs/formats/log.md has the byte tables.
 //
 // Filters go by number in the log, names are bound to those numbers; so a filter that is renamed keeps its past.
-//   content   Made, Content, Image: what a filter starts from; Added, Removed: its changes, numbered as in
-//             core::Change; Rewritten: a numbered change whose outcome a later Content or Image shows; Freezing: it is
-//             closed, and a frozen filter is being built from it
+//   content   Made, Content, Image: what a filter starts from; Added, Removed, FalsePositives: its changes, numbered
+//             as in core::Change; Rewritten: a numbered change whose outcome a later Content or Image shows; Freezing:
+//             it is closed, and a frozen filter is being built from it
 //   names     Named, Unnamed, Renamed, Expiry, Flushed
 // The image of a Content is in the record, that of an Image in a file of its own, which the record seals. A replay
 // skips changes of a filter that the image, or the snapshot's file, already contains: those whose sequence is not above
@@ -51,6 +51,11 @@ struct Removed {
   uint64_t sequence = 0;
   std::vector<core::KeyHash> hashes;
 };
+struct FalsePositives {
+  uint64_t id = 0;
+  uint64_t sequence = 0;
+  std::vector<core::KeyHash> hashes;
+};
 struct Freezing {
   uint64_t id = 0;
 };
@@ -87,8 +92,8 @@ struct Content {
 };
 
 // Persisted numbers are the indices plus 1: new kinds go to the end.
-using Record =
-    std::variant<Made, Image, Added, Removed, Freezing, Named, Unnamed, Renamed, Expiry, Flushed, Rewritten, Content>;
+using Record = std::variant<Made, Image, Added, Removed, Freezing, Named, Unnamed, Renamed, Expiry, Flushed, Rewritten,
+                            Content, FalsePositives>;
 
 // "added", for people.
 std::string_view NameOf(const Record& record);
@@ -98,10 +103,11 @@ std::string_view NameOfKind(size_t index);
 // Appends the record, length and all. Changes have at least one hash and at most kMaxHashes.
 inline constexpr size_t kMaxHashes = 4096;
 void Encode(const Record& record, std::string& out);
-// The same as Encode of Added (Removed), without making one first: the way of every add.
-// Neither adds more than MaxChangeBytes.
+// The same as Encode of Added (Removed, FalsePositives), without making one first: the way of every add.
+// None adds more than MaxChangeBytes.
 void EncodeAdded(const core::Change& change, std::string& out);
 void EncodeRemoved(const core::Change& change, std::string& out);
+void EncodeFalsePositives(const core::Change& change, std::string& out);
 constexpr size_t MaxChangeBytes(size_t hashes) { return 4 + 1 + 3 * 8 + hashes * sizeof(core::KeyHash); }
 // As Encode, allocating nothing beyond MaxChangeBytes(1).
 void EncodeRewritten(const Rewritten& rewritten, std::string& out);

@@ -22,6 +22,7 @@ uint64_t BytesOf(const log::Record& record) {
   uint64_t hashes = 0;
   if (const auto* added = std::get_if<log::Added>(&record)) hashes = added->hashes.size();
   if (const auto* removed = std::get_if<log::Removed>(&record)) hashes = removed->hashes.size();
+  if (const auto* noted = std::get_if<log::FalsePositives>(&record)) hashes = noted->hashes.size();
   return sizeof record + hashes * sizeof(core::KeyHash);
 }
 
@@ -238,6 +239,25 @@ core::Status LogReplay::On(const log::Removed& removed) {
   }
   filter.sequence = removed.sequence;
   if (!filter.since_rewritten.empty()) Keep(filter, removed);
+  return {};
+}
+
+core::Status LogReplay::On(const log::FalsePositives& noted) {
+  const core::Result<ReplayedFilter*> found = FilterFor(noted.id, noted.sequence);
+  if (!found) return tl::unexpected(found.error());
+  if (*found == nullptr) return {};
+  ReplayedFilter& filter = **found;
+  if (!filter.filter->capabilities().deny) {
+    return Contradiction(FilterText(noted.id) + " cannot note false positives");
+  }
+  std::vector<core::NoteOutcome> outcomes(noted.hashes.size());
+  filter.filter->NoteFalsePositives(noted.hashes, outcomes);
+  if (std::ranges::count(outcomes, core::NoteOutcome::kOutOfMemory) != 0) {
+    return core::Fail(core::ErrorCode::kOutOfMemory,
+                      "no memory is left for the false positives of " + FilterText(noted.id));
+  }
+  filter.sequence = noted.sequence;
+  if (!filter.since_rewritten.empty()) Keep(filter, noted);
   return {};
 }
 

@@ -68,6 +68,7 @@ class LogReplay {
   core::Status On(const log::Image& image);
   core::Status On(const log::Added& added);
   core::Status On(const log::Removed& removed);
+  core::Status On(const log::FalsePositives& noted);
   core::Status On(const log::Freezing& freezing);
   core::Status On(const log::Named& named);
   core::Status On(const log::Unnamed& unnamed);

@@ -30,7 +30,7 @@
 namespace bitsieve::server {
 
 inline constexpr std::string_view kLogMagic = "BSLOGSEG";
-inline constexpr uint32_t kLogVersion = 2;  // of 1, which knew no records after Flushed, all is read
+inline constexpr uint32_t kLogVersion = 3;  // of 1 and 2, which knew no records after Flushed and Content, all is read
 // Of a file while it is made: the name that it will have, and this.
 inline constexpr std::string_view kTemporarySuffix = ".tmp";
 inline constexpr uint64_t kLogHeadBytes = 36;       // of a file

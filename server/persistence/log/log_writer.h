@@ -89,6 +89,7 @@ class LogWriter {
   // Each ends a reservation of `reserved` bytes, which are log::MaxChangeBytes of the change at least.
   void AppendAdded(const core::Change& change, size_t reserved) noexcept;
   void AppendRemoved(const core::Change& change, size_t reserved) noexcept;
+  void AppendFalsePositives(const core::Change& change, size_t reserved) noexcept;
   void AppendRewritten(const log::Rewritten& rewritten, size_t reserved) noexcept;
   // Position after all that was appended.
   uint64_t end() const { return end_.load(std::memory_order_acquire); }

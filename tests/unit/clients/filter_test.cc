@@ -212,6 +212,36 @@ TEST_F(FilterTest, RemovesAndCounts) {
   EXPECT_EQ(ErrorOf(blocked.Count("alice")).code, ErrorCode::kUnsupported);
 }
 
+TEST_F(FilterTest, DeniesKnownFalsePositives) {
+  for (const std::string type : {"blocked", "classic", "ribbon"}) {
+    Filter filter = Made({.type = type, .error_rate = 0.1, .capacity = kItems});
+    Fill(filter);
+    if (type == "ribbon") {
+      EXPECT_TRUE(filter.NoteFalsePositive("before it is frozen").value());
+      ASSERT_TRUE(filter.Freeze());
+      EXPECT_FALSE(filter.MayContain("before it is frozen"));
+    }
+    std::string wrong;
+    for (int i = 0; wrong.empty(); ++i) {
+      if (filter.MayContain("absent" + std::to_string(i))) wrong = "absent" + std::to_string(i);
+    }
+    const uint32_t known = filter.Describe().false_positives;
+    EXPECT_TRUE(filter.NoteFalsePositive(wrong).value());
+    EXPECT_FALSE(filter.NoteFalsePositive(wrong).value());
+    EXPECT_FALSE(filter.MayContain(wrong));
+    EXPECT_EQ(filter.Describe().false_positives, known + 1);
+    ASSERT_TRUE(filter.Save(Path("noted")));
+    EXPECT_FALSE(Filter::Load(Path("noted"))->MayContain(wrong));
+    EXPECT_FALSE(Filter::Map(Path("noted"))->MayContain(wrong));
+    if (type == "ribbon") continue;
+    EXPECT_TRUE(filter.Add(wrong).value());
+    EXPECT_TRUE(filter.MayContain(wrong));
+  }
+  Filter cuckoo = Made({.type = "cuckoo", .capacity = 1000});
+  EXPECT_EQ(ErrorOf(cuckoo.NoteFalsePositive("x")).message,
+            "a cuckoo filter cannot note false positives; types that can are blocked, classic, ribbon");
+}
+
 TEST_F(FilterTest, MergesFiltersOfOneSeed) {
   Filter first = Made({.capacity = kItems, .seed = 1});
   Filter second = Made({.capacity = kItems, .seed = 1});
@@ -245,7 +275,7 @@ TEST_F(FilterTest, AMappedFilterRefusesChanges) {
   ASSERT_TRUE(cuckoo.Save(Path("filter")));
   Filter mapped = std::move(*Filter::Map(Path("filter")));
   for (const Error& error : {ErrorOf(mapped.Add("x")), ErrorOf(mapped.Remove("x")), ErrorOf(mapped.Merge(cuckoo)),
-                             ErrorOf(mapped.Freeze())}) {
+                             ErrorOf(mapped.Freeze()), ErrorOf(mapped.NoteFalsePositive("x"))}) {
     EXPECT_EQ(error.code, ErrorCode::kUnsupported);
     EXPECT_EQ(error.message, "the filter is mapped from a file and cannot change; load the file instead");
   }

@@ -298,13 +298,13 @@ TEST_F(BloomCommandsTest, InfoIsRedisBloomsFieldsAndWithFullAllOfOurs) {
                            "\r\n+Number of filters\r\n:1\r\n+Number of items inserted\r\n:1\r\n+Expansion rate\r\n";
   EXPECT_EQ(Reply({"BF.INFO", "f"}), "*10\r\n" + five + "$-1\r\n");
   EXPECT_THAT(Reply({"BF.INFO", "f", "full"}),
-              StartsWith("*36\r\n" + five + "$-1\r\n+Type\r\n$7\r\nblocked\r\n+Error rate\r\n$4\r\n0.01\r\n"));
+              StartsWith("*38\r\n" + five + "$-1\r\n+Type\r\n$7\r\nblocked\r\n+Error rate\r\n$4\r\n0.01\r\n"));
   EXPECT_THAT(Reply({"BF.INFO", "f", "FULL"}), HasSubstr("+Seed\r\n$20\r\n18446744073709551615\r\n"));
   EXPECT_THAT(Reply({"BF.INFO", "f", "FULL"}), HasSubstr("+Tightening ratio\r\n$3\r\n0.8\r\n"));
   UseResp3();
   EXPECT_EQ(Reply({"BF.INFO", "f"}), "%5\r\n" + five + "_\r\n");
   const std::string all = Reply({"BF.INFO", "f", "FULL"});
-  EXPECT_THAT(all, StartsWith("%18\r\n" + five + "_\r\n+Type\r\n$7\r\nblocked\r\n+Error rate\r\n,0.01\r\n"));
+  EXPECT_THAT(all, StartsWith("%19\r\n" + five + "_\r\n+Type\r\n$7\r\nblocked\r\n+Error rate\r\n,0.01\r\n"));
   EXPECT_THAT(all, HasSubstr("+Hash functions\r\n:" + std::to_string(info.hash_functions) + "\r\n"));
 }
 

@@ -184,6 +184,7 @@ TEST_F(PlainHostTest, EveryFilterCommandAnswersAsInTheServer) {
     Both({"BF.COUNT", name, "a"});
     Both({"BF.DEL", name, "a"});
     Both({"BF.MDEL", name, "b", "b"});
+    Both({"BF.FPADD", name, "a", "x"});
     Both({"BF.CARD", name});
     Both({"BF.INFO", name, "ITEMS"});
     Both({"BF.DEBUG", name});

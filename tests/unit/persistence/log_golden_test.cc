@@ -11,9 +11,9 @@ namespace bitsieve::server {
 namespace {
 
 constexpr uint64_t kStart = 1000;
-const std::string kName = "v2/log/" + LogFileName(kStart);
+const std::string kName = "v3/log/" + LogFileName(kStart);
 
-static_assert(kLogVersion == 2, "a new version needs a golden file of its own, beside those of the old ones");
+static_assert(kLogVersion == 3, "a new version needs a golden file of its own, beside those of the old ones");
 
 TEST(LogGolden, TheSameBytesAreWritten) {
   TestLog log;
@@ -38,7 +38,8 @@ void ExpectRead(const std::string& name, const std::vector<log::Record>& records
 }
 
 TEST(LogGolden, ReleasedLogsAreRead) {
-  ExpectRead("v1/log/" + LogFileName(kStart), SampleRecordsOfVersion1());
+  ExpectRead("v1/log/" + LogFileName(kStart), SampleRecordsOf(1));
+  ExpectRead("v2/log/" + LogFileName(kStart), SampleRecordsOf(2));
   ExpectRead(kName, SampleRecords());
 }
 

@@ -122,6 +122,7 @@ TEST(LogRecord, AChangeCostsLittleMoreThanItsHashes) {
   EXPECT_EQ(Encoded(Added{1, 1, 0, {{1, 2}, {3, 4}}}).size(), 4u + 1 + 8 + 8 + 2 * 16);
   EXPECT_EQ(Encoded(Added{1, 1, 9, {{1, 2}}}).size(), 4u + 1 + 8 + 8 + 8 + 16);
   EXPECT_EQ(Encoded(Removed{1, 1, {{1, 2}}}).size(), 4u + 1 + 8 + 8 + 16);
+  EXPECT_EQ(Encoded(FalsePositives{1, 1, {{1, 2}}}).size(), 4u + 1 + 8 + 8 + 16);
 }
 
 TEST(LogRecord, TheWayOfEveryAddWritesTheSame) {
@@ -130,8 +131,9 @@ TEST(LogRecord, TheWayOfEveryAddWritesTheSame) {
   EncodeAdded({1, 2, 0, hashes}, bytes);
   EncodeAdded({1, 3, 4, hashes}, bytes);
   EncodeRemoved({1, 4, 0, hashes}, bytes);
+  EncodeFalsePositives({1, 5, 0, hashes}, bytes);
   EXPECT_EQ(bytes, "before" + Encoded(Added{1, 2, 0, hashes}) + Encoded(Added{1, 3, 4, hashes}) +
-                       Encoded(Removed{1, 4, hashes}));
+                       Encoded(Removed{1, 4, hashes}) + Encoded(FalsePositives{1, 5, hashes}));
 }
 
 TEST(LogRecord, MemoryIsUsedAgain) {
@@ -161,7 +163,8 @@ TEST(LogRecord, NoneIsReadFromTooFewOrTooManyFields) {
   for (const Record& sample : SampleRecords()) {
     if (std::holds_alternative<server::log::Content>(sample)) continue;  // its body has any length
     const std::string content = Encoded(sample).substr(sizeof(uint32_t));
-    const bool of_hashes = std::holds_alternative<Added>(sample) || std::holds_alternative<Removed>(sample);
+    const bool of_hashes = std::holds_alternative<Added>(sample) || std::holds_alternative<Removed>(sample) ||
+                           std::holds_alternative<FalsePositives>(sample);
     for (size_t size = 0; size < content.size(); ++size) {
       if (of_hashes && (content.size() - size) % 16 == 0 && size > 32) continue;  // one hash less is a record, too
       EXPECT_THAT(ErrorOf(DecodeContent(content.substr(0, size))), testing::Ne("no error"))
@@ -174,7 +177,7 @@ TEST(LogRecord, NoneIsReadFromTooFewOrTooManyFields) {
 TEST(LogRecord, ImpossibleFieldsAreFound) {
   constexpr uint64_t kOne = 1;
   EXPECT_THAT(ErrorOf(DecodeContent("")), HasSubstr("too short"));
-  for (const uint8_t kind : {0, 13, 0x80, 0x81, 0x84, 0xff}) {
+  for (const uint8_t kind : {0, 14, 0x80, 0x81, 0x84, 0xff}) {
     EXPECT_THAT(ErrorOf(DecodeContent(Content(kind))), HasSubstr("kind " + std::to_string(kind) + ", which is not"));
   }
   EXPECT_THAT(ErrorOf(DecodeContent(Content(5, uint64_t{0}))), HasSubstr("of filter 0"));

@@ -85,7 +85,7 @@ TEST(ChainHeader, HostileFieldsAreRefusedBehindARightChecksum) {
     return header ? "accepted" : header.error().message;
   };
   constexpr size_t kSubFilters = 60;  // where the first sub-filter starts
-  EXPECT_THAT(with(4, uint16_t{3}), testing::HasSubstr("version 3 is not known"));
+  EXPECT_THAT(with(4, uint16_t{4}), testing::HasSubstr("version 4 is not known"));
   EXPECT_THAT(with(6, uint16_t{99}), testing::HasSubstr("type 99 is not known"));
   EXPECT_THAT(with(8, 1e-300), testing::HasSubstr("error rate"));
   EXPECT_THAT(with(16, uint64_t{0}), testing::HasSubstr("capacity"));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <thread>
@@ -66,6 +67,55 @@ TEST_P(FilterUnionTest, EqualsAFilterToWhichAllWasAdded) {
   EXPECT_NEAR(EstimateUnion(both).value(), 8'000, 90);
   EXPECT_NEAR(EstimateUnion({both, 1}).value(), 4'000, 64);
   EXPECT_DOUBLE_EQ(united->Info().fill_ratio, all->Info().fill_ratio);
+}
+
+// Of the items from `begin` on, those that are shown.
+std::vector<KeyHash> Shown(const Filter& filter, uint64_t begin, uint64_t count) {
+  std::vector<KeyHash> shown;
+  for (uint64_t i = begin; i < begin + count; ++i) {
+    const KeyHash hash = filter.HashOf(std::to_string(i));
+    uint8_t present = 0;
+    filter.MayContain({&hash, 1}, {&present, 1});
+    if (present != 0) shown.push_back(hash);
+  }
+  return shown;
+}
+
+TEST_P(FilterUnionTest, KeepsTheFalsePositivesThatNoneOfTheFiltersShows) {
+  if (!FindFilterType(GetParam())->can.deny) GTEST_SKIP() << "it denies none";
+  FilterParams params = Params(1'000);
+  params.error_rate = 0.25;
+  const auto a = Make(params), b = Make(params), c = Make(params);
+  Add(*a, 0, 900);
+  Add(*b, 100, 1'000);
+  constexpr uint64_t kFirstAbsent = 100'000;
+  std::vector<KeyHash> known;
+  for (Filter* filter : {a.get(), b.get()}) {
+    const std::vector<KeyHash> wrong = Shown(*filter, kFirstAbsent, 400);
+    std::vector<NoteOutcome> outcomes(wrong.size());
+    filter->NoteFalsePositives(wrong, outcomes);
+    known.insert(known.end(), wrong.begin(), wrong.end());
+  }
+  // Items of b that a shows, by chance, and is told to be wrong about.
+  const std::vector<KeyHash> of_b = Shown(*a, 900, 100);
+  ASSERT_FALSE(of_b.empty());
+  std::vector<NoteOutcome> noted(of_b.size());
+  a->NoteFalsePositives(of_b, noted);
+  const Filter* both[] = {a.get(), b.get()};
+  const Filter* sources[] = {b.get()};
+  const auto united = Unite(both, budget_, SystemClock()).value();
+  ASSERT_TRUE(UniteInto(*a, sources));
+  for (const Filter* filter : {united.get(), a.get()}) {
+    for (uint64_t i = 0; i < 1'000; ++i) ASSERT_TRUE(Has(*filter, i)) << i;
+    std::vector<uint8_t> present(known.size());
+    filter->MayContain(known, present);
+    EXPECT_EQ(std::ranges::count(present, 1), 0);
+  }
+  const auto empty = Make(params);
+  const Filter* none[] = {empty.get()};
+  const auto list = a->KnownFalsePositives();
+  ASSERT_TRUE(UniteInto(*a, none));
+  EXPECT_EQ(a->KnownFalsePositives(), list) << "an empty filter changes nothing";
 }
 
 TEST_P(FilterUnionTest, GoesOnGrowingAndComesBackFromItsImage) {

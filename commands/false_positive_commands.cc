@@ -1,0 +1,92 @@
+// BF.FPADD: the verb of the types that deny known false positives.
+
+#include <algorithm>
+#include <array>
+
+#include "commands/filter_commands.h"
+#include "commands/item_lookup.h"
+#include "commands/notices.h"
+#include "commands/weigh.h"
+#include "commands/wire_errors.h"
+
+namespace bitsieve::commands {
+namespace {
+
+using core::NoteOutcome;
+
+void WriteOutcome(CommandContext& context, NoteOutcome outcome) {
+  switch (outcome) {
+    case NoteOutcome::kNothing:
+      return context.reply.Boolean(false);
+    case NoteOutcome::kNoted:
+      return context.reply.Boolean(true);
+    case NoteOutcome::kMoved:  // seen to by Note
+      return context.Error(wire::kNotFound);
+    case NoteOutcome::kTooMany:
+      return context.Error(wire::kTooManyFalsePositives);
+    case NoteOutcome::kOutOfMemory:
+      return context.MemoryError();
+  }
+}
+
+bool CanNote(const core::Filter* filter) { return filter != nullptr && filter->capabilities().deny; }
+
+// A filter that was frozen meanwhile has made room for another one, under its name: the items are noted there.
+void Note(CommandContext& context, core::Filter*& filter, Arguments items, std::span<NoteOutcome> outcomes) {
+  HashChunk hashes;
+  filter->NoteFalsePositives(HashItems(*filter, items, hashes), outcomes);
+  while (outcomes[0] == NoteOutcome::kMoved) {
+    core::Filter* const now = context.Hold(context.keyspace().Find(context.arguments[1]));
+    if (!CanNote(now)) return;
+    filter = now;
+    filter->NoteFalsePositives(HashItems(*filter, items, hashes), outcomes);
+  }
+}
+
+void AddFalsePositives(CommandContext& context) {
+  core::Filter* filter = context.FindFilter();
+  if (filter == nullptr) return context.Error(wire::kNotFound);
+  if (!CanNote(filter)) return context.Error(wire::CannotDeny(filter->type().name));
+  const Arguments items = context.arguments.subspan(2);
+  std::array<NoteOutcome, kItemChunk> outcomes;
+  bool changed = false;
+  context.reply.ArrayHeader(items.size());
+  for (size_t done = 0; done < items.size(); done += kItemChunk) {
+    const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
+    const std::span here = std::span(outcomes).first(chunk.size());
+    Note(context, filter, chunk, here);
+    for (const NoteOutcome outcome : here) WriteOutcome(context, outcome);
+    changed |= std::ranges::find(here, NoteOutcome::kNoted) != here.end();
+  }
+  if (changed) NotifyChanged(context);
+}
+
+constexpr CommandRow kRows[] = {
+    {.name = "bf.fpadd",
+     .arity = -3,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .replication = Replication::kVerbatim,
+     .preparation = Preparation::kItems,
+     .group = CommandGroup::kBloom,
+     .since = "bitsieve 0.1.0",
+     .complexity = "O(items * sub-filters)",
+     .summary = "Notes that items are false positives: BF.EXISTS answers 0 for them from now on, until they are added. "
+                "An array: 1 if the item is noted, 0 if BF.EXISTS answers 0 for it anyway.",
+     .syntax = "key item [item ...]",
+     .notes = "Of the types blocked, classic and ribbon; an error for others. Only note what was never added: an item "
+              "that was added and is noted is missed from then on. A ribbon filter that is not frozen yet is never "
+              "wrong: it notes whatever was not added, and replies 1, for the time when it is frozen. The items are "
+              "kept exactly, by 128 bits of their "
+              "hash, beside the filter, in dumps and in what is saved; up to 65536 of a filter, "
+              "24 to 48 bytes for each. BF.INFO shows how many are known. BF.MERGE keeps those that none of the "
+              "filters shows.",
+     .weigh = WeighArguments,
+     .handler = AddFalsePositives},
+};
+
+}  // namespace
+
+std::span<const CommandRow> FalsePositiveCommands() { return kRows; }
+
+}  // namespace bitsieve::commands

@@ -1,0 +1,83 @@
+// How the sub-filters of a scalable filter are sized, from its parameters alone.
+#include <algorithm>
+#include <array>
+
+#include "core/families/bloom/scalable_filter.h"
+#include "core/families/bloom/sizing.h"
+
+namespace bitsieve::core {
+
+namespace {
+
+// As the layout's shape_for. Sizing takes tens of microseconds, and most filters of a server are sized alike: each
+// thread keeps the shapes that it worked out last.
+SubFilterShape ShapeFor(const SubFilterLayout& layout, uint64_t capacity, double rate, const FilterParams& params) {
+  struct Sized {
+    const SubFilterLayout* layout = nullptr;
+    uint64_t capacity = 0;
+    double rate = 0;
+    OwnParams own = {};
+    SubFilterShape shape = {};
+  };
+  thread_local std::array<Sized, 16> latest;
+  thread_local size_t oldest = 0;
+  for (const Sized& each : latest) {
+    if (each.layout == &layout && each.capacity == capacity && each.rate == rate && each.own == params.own) {
+      return each.shape;
+    }
+  }
+  Sized& sized = latest[oldest];
+  oldest = (oldest + 1) % latest.size();
+  sized = {&layout, capacity, rate, params.own, layout.shape_for(capacity, rate, params)};
+  return sized.shape;
+}
+
+}  // namespace
+
+size_t ScalableFilter::ListRoom(const ChainType& type, const FilterParams& params) {
+  constexpr uint64_t kMostListedBytes = 1024;  // a larger first sub-filter was asked for in words: it is taken at once
+  if (!type.begins_as_list || !params.scaling()) return 0;
+  const Result<SubFilterShape> shape = type.first_shape(type, params);
+  if (!shape || shape->SizeBytes() > kMostListedBytes) return 0;
+  // The bits have room for one more: for the item that makes them necessary.
+  return std::min<uint64_t>({HashList::kMostHashes, shape->SizeBytes() / sizeof(KeyHash), shape->capacity - 1});
+}
+
+Result<SubFilterShape> ScalableFilter::FirstShape(const ChainType& type, const FilterParams& params) {
+  const double rate = RateOfSubFilter(params, 0);
+  if (rate < kMinSubFilterRate) {
+    return Fail(ErrorCode::kInvalidArgument, "error rate of the first sub-filter would be below 1e-15");
+  }
+  return ShapeFor(type.layout, params.capacity, rate, params);
+}
+
+std::optional<SubFilterShape> ScalableFilter::NextShape(const ChainType& type, const FilterParams& params,
+                                                        const ChainEnd& end) {
+  const double rate = RateOfSubFilter(params, end.sub_filters);
+  if (rate < kMinSubFilterRate) return std::nullopt;
+  const uint64_t capacity = CapacityOfNextSubFilter(params, end.newest.capacity, end.total_capacity);
+  return ShapeFor(type.layout, capacity, rate, params);
+}
+
+Result<Forecast> ScalableFilter::ForecastOf(const ChainType& type, const FilterParams& params, uint64_t items) {
+  const Result<SubFilterShape> first = type.first_shape(type, params);
+  if (!first) return tl::unexpected(first.error());
+  if (const size_t room = ListRoom(type, params); room != 0 && items <= room) {
+    const uint64_t size_bytes = OwnBytes() + HashList::BlockBytes(items);
+    return Forecast{items, params.capacity, size_bytes, size_bytes, 1, first->hash_functions};
+  }
+  const auto describe = [&](const SubFilterShape& shape, Forecast& forecast) {
+    forecast.size_bytes += type.sub_filter_bytes(shape);
+    forecast.hash_functions = shape.hash_functions;
+  };
+  const auto next = [&](const SubFilterShape& newest, const Forecast& forecast) {
+    return params.scaling() ? type.next_shape(type, params, {newest, forecast.sub_filters, forecast.capacity})
+                            : std::nullopt;
+  };
+  Forecast forecast = ForecastOfChain(*first, items, describe, type.layout.rate_with, next);
+  forecast.size_bytes += type.own_bytes();
+  forecast.peak_bytes = forecast.size_bytes;
+  return forecast;
+}
+
+}  // namespace bitsieve::core

@@ -1,0 +1,121 @@
+// false_positive_list.h: the known false positives of a filter: hashes that its bits show, but of which it is known
+// that no such item was added. Lookups answer "definitely not" for them, until they are added.
+//
+// Idea        a client that pays for each false positive (a read of a slow store, say) finds out which ones it meets
+//             again and again. Their hashes, all 128 bits, are kept beside the filter: only an item of equal hash could
+//             be missed, and for n items and m false positives that is one chance in 2^128 / (n m).
+// Layout      the hashes lie one after the other, in the order of their coming, as an image has them. An
+//             open-addressing table of their places, at most half full, leads to them; what is taken off leaves its
+//             place to the last.
+// Cost        24 to 48 bytes for each, and as much again for the smaller tables that readers may still look at. A
+//             lookup that the bits deny costs nothing more.
+// Limits      kMostHashes: a filter that needs more is better made anew with a lower error rate.
+// Threads     TakeOut, Contains, size and the other counts: any number of threads, without a lock. Note, TakeOff,
+//             Forget, CountAdded and CopyTo: one thread at a time, the filter's writer.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/base/intrusive_ptr.h"
+#include "core/base/memory_budget.h"
+#include "core/hash/key_hash.h"
+#include "core/memory/move_version.h"
+
+namespace bitsieve::core {
+
+// Of noting a false positive.
+enum class NoteOutcome : uint8_t {
+  kNothing,      // lookups deny it anyway
+  kNoted,        // from now on they do
+  kTooMany,      // there is no room for further ones
+  kMoved,        // the filter is frozen by now: another one has its name, and takes what is noted
+  kOutOfMemory,  // the memory budget refuses
+};
+
+class FalsePositiveList : public OwnerCount {
+ public:
+  static constexpr uint32_t kMostHashes = 1 << 16;
+
+  // Empty. Null if the budget, which outlives the list, or the system refuses memory.
+  static std::unique_ptr<FalsePositiveList> Make(MemoryBudget& budget) noexcept;
+  FalsePositiveList(const FalsePositiveList&) = delete;
+  FalsePositiveList& operator=(const FalsePositiveList&) = delete;
+  ~FalsePositiveList();
+
+  // present[i] = 0 where hashes[i] is on the list; other elements are left as they are, and so is what is 0.
+  void TakeOut(std::span<const KeyHash> hashes, std::span<uint8_t> present) const;
+  bool Contains(const KeyHash& hash) const;
+  uint32_t size() const { return size_.load(std::memory_order_acquire); }
+  // Items that were added after they had been on the list, and set no bit.
+  uint64_t added() const { return added_.load(std::memory_order_acquire); }
+  // Grows with every change but those that come of additions, which count as items.
+  uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
+  // Of the budget.
+  uint64_t size_bytes() const { return size_bytes_.load(std::memory_order_relaxed); }
+  // Neither hashes nor additions: as good as no list.
+  bool empty() const { return size() == 0 && added() == 0; }
+
+  // The rest is the writer's.
+
+  // A hash that is not there. kNoted, kTooMany or kOutOfMemory.
+  NoteOutcome Note(const KeyHash& hash) noexcept;
+  // For an item that is added. False if it is not there.
+  bool TakeOff(const KeyHash& hash) noexcept;
+  void CountAdded(uint64_t items) { added_.store(added() + items, std::memory_order_release); }
+  // As TakeOff, for another reason.
+  void Forget(const KeyHash& hash) noexcept {
+    if (TakeOff(hash)) CountChange();
+  }
+  // In the order of their coming, but that the last one took the place of one that was taken off. `out` has size()
+  // places.
+  void CopyTo(std::span<KeyHash> out) const;
+
+ private:
+  struct Table;
+  static constexpr uint32_t kNoSlot = UINT32_MAX;
+
+  FalsePositiveList(MemoryReservation own, MemoryBudget& budget);
+  // Of the table, that leads to it; or kNoSlot.
+  static uint32_t Find(const Table* table, const KeyHash& hash);
+  bool MakeRoom() noexcept;
+  void CountChange() { changes_.store(changes() + 1, std::memory_order_release); }
+
+  MemoryBudget& budget_;
+  std::vector<std::unique_ptr<Table>> tables_;  // older ones stay, since other threads may be reading them
+  MoveVersion version_;
+  std::atomic<Table*> table_{nullptr};
+  std::atomic<uint32_t> size_{0};
+  std::atomic<uint64_t> added_{0};
+  std::atomic<uint64_t> changes_{0};
+  std::atomic<uint64_t> size_bytes_;  // relaxed: only ever reported
+};
+
+void LetGo(const FalsePositiveList* list);
+
+// Where a filter has its list, if it has one: owned together with other such places. Thread-safe, but that one thread
+// at a time calls Set.
+class FalsePositiveSlot {
+ public:
+  FalsePositiveSlot() = default;
+  FalsePositiveSlot(const FalsePositiveSlot&) = delete;
+  FalsePositiveSlot& operator=(const FalsePositiveSlot&) = delete;
+  ~FalsePositiveSlot() { IntrusivePtr<FalsePositiveList>::Adopt(get()); }
+
+  // Null: there was never one. It lives as long as the slot.
+  FalsePositiveList* get() const { return list_.load(std::memory_order_acquire); }
+  // Of an empty slot. The list is not null.
+  void Set(FalsePositiveList* list) {
+    list->AddOwner();
+    list_.store(list, std::memory_order_release);
+  }
+
+ private:
+  std::atomic<FalsePositiveList*> list_{nullptr};
+};
+
+}  // namespace bitsieve::core
