@@ -34,8 +34,8 @@ int InspectDump(const InspectArguments& arguments) {
   const core::FilterInfo info = filter.Info();
   nlohmann::ordered_json shown = {{"type", filter.type().name},      {"items", info.items},
                                   {"capacity", info.capacity},       {"error_rate", filter.params().error_rate},
-                                  {"sub_filters", info.sub_filters}, {"memory_bytes", info.size_bytes},
-                                  {"dump_bytes", dump->bytes}};
+                                  {"sub_filters", info.sub_filters}, {"false_positives", info.false_positives},
+                                  {"memory_bytes", info.size_bytes}, {"dump_bytes", dump->bytes}};
   if (arguments.json) {
     std::cout << shown.dump() << '\n';
     return kExitOk;

@@ -1,5 +1,7 @@
 #include "core/filter/false_positive_list.h"
 
+#include <algorithm>
+#include <bit>
 #include <cassert>
 #include <new>
 
@@ -32,34 +34,43 @@ struct FalsePositiveList::Table {
   }
 
   // The bits that the sub-filters of Bloom types use are alike in all false positives of a small filter: hence mixed.
-  uint32_t Home(const KeyHash& hash) const {
-    return static_cast<uint32_t>((hash.low ^ hash.high) * 0x9E3779B97F4A7C15 >> 32) & mask;
-  }
+  static uint64_t Mixed(const KeyHash& hash) { return (hash.low ^ hash.high) * 0x9E3779B97F4A7C15; }
+  uint32_t Home(const KeyHash& hash) const { return static_cast<uint32_t>(Mixed(hash) >> 32) & mask; }
   uint32_t Next(uint32_t slot) const { return (slot + 1) & mask; }
-  // 0: none; else one more than the index of an entry.
+  // What a slot has that leads to this entry: some bits of the hash, so that few others are compared with it.
+  static uint32_t Place(const KeyHash& hash, uint32_t index) { return TagOf(hash) | (index + 1); }
+  static uint32_t TagOf(const KeyHash& hash) { return static_cast<uint32_t>(Mixed(hash) >> 32) & ~kIndexMask; }
+  static uint32_t IndexOf(uint32_t place) { return (place & kIndexMask) - 1; }
   uint32_t PlaceIn(uint32_t slot) const { return places[slot].load(std::memory_order_acquire); }
+  bool LeadsTo(uint32_t place, const KeyHash& hash) const {
+    return ((place ^ TagOf(hash)) & ~kIndexMask) == 0 && entries[IndexOf(place)].Is(hash);
+  }
   // The slot that leads to an entry, or, for a hash that is not there, the free one where it belongs.
   uint32_t SlotOf(const KeyHash& hash) const {
     uint32_t slot = Home(hash);
-    while (PlaceIn(slot) != 0 && !entries[PlaceIn(slot) - 1].Is(hash)) slot = Next(slot);
+    while (PlaceIn(slot) != 0 && !LeadsTo(PlaceIn(slot), hash)) slot = Next(slot);
     return slot;
   }
   void Put(const KeyHash& hash, uint32_t index) {
     const uint32_t slot = SlotOf(hash);
     entries[index].Set(hash);
-    places[slot].store(index + 1, std::memory_order_release);
+    places[slot].store(Place(hash, index), std::memory_order_release);
   }
   // Those behind it move up, so that no search ends before it finds (Knuth, "The Art of Computer Programming" 3, 6.4,
   // algorithm R).
   void FreeSlot(uint32_t slot) {
     for (uint32_t next = Next(slot); PlaceIn(next) != 0; next = Next(next)) {
-      const uint32_t home = Home(entries[PlaceIn(next) - 1].Get());
+      const uint32_t home = Home(entries[IndexOf(PlaceIn(next))].Get());
       if (((next - home) & mask) < ((next - slot) & mask)) continue;  // it does not begin its search that early
       places[slot].store(PlaceIn(next), std::memory_order_release);
       slot = next;
     }
     places[slot].store(0, std::memory_order_release);
   }
+
+  // Of a place: 0 where there is none; else one more than the index of an entry.
+  static constexpr uint32_t kIndexMask = (1 << 17) - 1;
+  static_assert(kMostHashes <= kIndexMask);
 
   const uint32_t room;  // hashes
   const uint32_t mask;
@@ -91,7 +102,7 @@ uint32_t FalsePositiveList::Find(const Table* table, const KeyHash& hash) {
   for (uint32_t looked = 0; looked <= table->mask; ++looked, slot = table->Next(slot)) {
     const uint32_t place = table->PlaceIn(slot);
     if (place == 0) break;
-    if (table->entries[place - 1].Is(hash)) return slot;
+    if (table->LeadsTo(place, hash)) return slot;
   }
   return kNoSlot;
 }
@@ -102,8 +113,20 @@ bool FalsePositiveList::Contains(const KeyHash& hash) const {
 
 void FalsePositiveList::TakeOut(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
   if (size() == 0) return;
-  for (size_t i = 0; i < hashes.size(); ++i) {
-    if (present[i] != 0 && Contains(hashes[i])) present[i] = 0;
+  constexpr size_t kChunk = 64;
+  for (size_t done = 0; done < hashes.size(); done += kChunk) {
+    const size_t count = std::min(kChunk, hashes.size() - done);
+    const uint64_t listed = version_.AtRest([&] {
+      const Table* const table = table_.load(std::memory_order_acquire);
+      uint64_t found = 0;
+      for (size_t i = 0; i < count; ++i) {
+        if (present[done + i] != 0 && Find(table, hashes[done + i]) != kNoSlot) found |= uint64_t{1} << i;
+      }
+      return found;
+    });
+    for (uint64_t left = listed; left != 0; left &= left - 1) {
+      present[done + static_cast<size_t>(std::countr_zero(left))] = 0;
+    }
   }
 }
 
@@ -145,14 +168,14 @@ bool FalsePositiveList::TakeOff(const KeyHash& hash) noexcept {
   const uint32_t slot = Find(table, hash);
   if (slot == kNoSlot) return false;
   const MoveVersion::Move move(version_);
-  const uint32_t index = table->PlaceIn(slot) - 1;
+  const uint32_t index = Table::IndexOf(table->PlaceIn(slot));
   const uint32_t last = size() - 1;
   table->FreeSlot(slot);
   if (index != last) {
     const KeyHash moved = table->entries[last].Get();
     const uint32_t slot_of_moved = table->SlotOf(moved);
     table->entries[index].Set(moved);
-    table->places[slot_of_moved].store(index + 1, std::memory_order_release);
+    table->places[slot_of_moved].store(Table::Place(moved, index), std::memory_order_release);
   }
   size_.store(last, std::memory_order_release);
   return true;
