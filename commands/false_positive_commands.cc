@@ -20,8 +20,8 @@ void WriteOutcome(CommandContext& context, NoteOutcome outcome) {
       return context.reply.Boolean(false);
     case NoteOutcome::kNoted:
       return context.reply.Boolean(true);
-    case NoteOutcome::kMoved:  // seen to by Note
-      return context.Error(wire::kNotFound);
+    case NoteOutcome::kMoved:
+      return context.Error(wire::kBeingFrozen);
     case NoteOutcome::kTooMany:
       return context.Error(wire::kTooManyFalsePositives);
     case NoteOutcome::kOutOfMemory:
@@ -31,16 +31,16 @@ void WriteOutcome(CommandContext& context, NoteOutcome outcome) {
 
 bool CanNote(const core::Filter* filter) { return filter != nullptr && filter->capabilities().deny; }
 
-// A filter that was frozen meanwhile has made room for another one, under its name: the items are noted there.
+// A filter that was frozen meanwhile makes room for another one, under its name: if that is there, the items are noted
+// in it.
 void Note(CommandContext& context, core::Filter*& filter, Arguments items, std::span<NoteOutcome> outcomes) {
   HashChunk hashes;
   filter->NoteFalsePositives(HashItems(*filter, items, hashes), outcomes);
-  while (outcomes[0] == NoteOutcome::kMoved) {
-    core::Filter* const now = context.Hold(context.keyspace().Find(context.arguments[1]));
-    if (!CanNote(now)) return;
-    filter = now;
-    filter->NoteFalsePositives(HashItems(*filter, items, hashes), outcomes);
-  }
+  if (outcomes[0] != NoteOutcome::kMoved) return;
+  const FilterPtr now = context.keyspace().Find(context.arguments[1]);
+  if (now.get() == filter || !CanNote(now.get())) return;
+  filter = context.Hold(now);
+  filter->NoteFalsePositives(HashItems(*filter, items, hashes), outcomes);
 }
 
 void AddFalsePositives(CommandContext& context) {

@@ -76,6 +76,7 @@ inline constexpr std::string_view kBadTightening =
 inline constexpr std::string_view kWindowFull = "ERR window is full: more than its capacity arrived within the window";
 inline constexpr std::string_view kFull = "ERR non scaling filter is full";
 inline constexpr std::string_view kFrozen = "ERR the filter is frozen: a ribbon filter takes no items after BF.FREEZE";
+inline constexpr std::string_view kBeingFrozen = "ERR the filter is just being frozen: try again";
 inline constexpr Composed kTooManyFalsePositives{"ERR too many false positives: a filter can know ",
                                                  core::FalsePositiveList::kMostHashes};
 inline constexpr std::string_view kCannotGrow =

@@ -71,9 +71,8 @@ void BuildAndSwap(engine::Context* context, const std::shared_ptr<Building>& bui
   const EngineLock lock(context);
   if (frozen && *frozen != nullptr) (*frozen)->TakeUseOf(*building->closed);
   if (!frozen) staging.Reopen(frozen.error().message);
-  const FilterPtr ready = frozen ? FilterPtr(std::move(*frozen)) : nullptr;
-  replaced = TheBuildings().End(building, ready);
-  if (replaced == building->closed) staging.HandOverTo(*ready);
+  if (frozen && *frozen != nullptr) staging.HandOverTo(**frozen);
+  replaced = TheBuildings().End(building, frozen ? FilterPtr(std::move(*frozen)) : nullptr);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ enum class NoteOutcome : uint8_t {
   kNothing,      // lookups deny it anyway
   kNoted,        // from now on they do
   kTooMany,      // there is no room for further ones
-  kMoved,        // the filter is frozen by now: another one has its name, and takes what is noted
+  kMoved,        // the filter has been frozen: another one takes its place, and what is noted
   kOutOfMemory,  // the memory budget refuses
 };
 

@@ -73,7 +73,7 @@ void Freezer::Build(const Job& job) {
                       .collected_bytes = closed->size_bytes(),
                       .duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(taken).count()};
   const FilterPtr ready = frozen ? FilterPtr(std::move(*frozen)) : nullptr;
-  const auto prepared = ready ? registry_.Prepare(ready) : tl::unexpected(frozen.error());
+  const auto prepared = ready ? Prepare(staging, ready) : tl::unexpected(frozen.error());
   if (!prepared) {
     staging.Reopen(prepared.error().message);
     report.status = tl::unexpected(prepared.error());
@@ -84,12 +84,19 @@ void Freezer::Build(const Job& job) {
   Publish(job.name, closed, ready);
 }
 
+// What was noted while it was written to disk is in none of the files: it is written again, with all.
+core::Result<std::unique_ptr<PreparedContent>> Freezer::Prepare(core::RibbonStaging& staging, const FilterPtr& frozen) {
+  staging.NoteKnownIn(*frozen);
+  auto prepared = registry_.Prepare(frozen);
+  if (!prepared || !staging.HandOverTo(*frozen)) return prepared;
+  return registry_.Prepare(frozen);
+}
+
 void Freezer::Publish(const std::string& name, const FilterPtr& closed, const FilterPtr& frozen) {
   std::string name_now = name;
   frozen->TakeUseOf(*closed);
   // Renamed, or gone, if it is not there.
   if (!registry_.Replace(name, closed, frozen) && !registry_.ReplaceAnywhere(closed, frozen, &name_now)) return;
-  core::RibbonStaging::Of(*closed)->HandOverTo(*frozen);
   if (frozen_) frozen_(name_now);
 }
 

@@ -17,6 +17,7 @@
 #include "commands/keyspace.h"
 #include "core/base/mutex.h"
 #include "core/base/result.h"
+#include "core/families/ribbon/ribbon_staging.h"
 #include "server/keyspace/registry.h"
 #include "server/namespace.h"
 
@@ -60,6 +61,7 @@ class Freezer final : public commands::FreezeQueue {
   void Run();
   void Build(const Job& job);
   void BuildOrReopen(const Job& job);
+  core::Result<std::unique_ptr<PreparedContent>> Prepare(core::RibbonStaging& staging, const FilterPtr& frozen);
   void Publish(const std::string& name, const FilterPtr& closed, const FilterPtr& frozen);
 
   Registry& registry_;

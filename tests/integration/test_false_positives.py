@@ -3,6 +3,8 @@
 import os
 import subprocess
 
+import redis
+
 from harness import REPLY_SECONDS, OwnServerTest, ServerTest, main, server_only, wait_until
 
 ITEMS = [f"item{i}" for i in range(2000)]
@@ -106,6 +108,31 @@ class Restart(OwnServerTest):
         client = server.start().client()
         check(4)
         self.assertEqual([client.execute_command("BF.CARD", name) for name in ("blocked", "classic")], sizes)
+
+    def test_what_is_noted_before_a_filter_is_frozen_is_denied_then(self):
+        server = self.make_server(appendfsync="always").start()
+        client = server.client()
+        client.execute_command("BF.RESERVE", "f", 0.1, 200_000, "TYPE", "ribbon", "SEED", 1)
+        for first in range(0, 200_000, 10_000):
+            client.execute_command("BF.MADD", "f", *range(first, first + 10_000))
+        self.assertEqual(client.execute_command("BF.FPADD", "f", 5, *OTHERS[:500]), [0] + [1] * 500)
+        client.execute_command("BF.FREEZE", "f")
+        frozen = lambda: client.execute_command("BF.INFO", "f", "STATE") == [b"frozen"]
+        for item in OTHERS[500:]:
+            while True:  # in the moment in which the filter is replaced
+                try:
+                    client.execute_command("BF.FPADD", "f", item)
+                    break
+                except redis.ResponseError as error:
+                    self.assertEqual(str(error), "the filter is just being frozen: try again")
+        wait_until(frozen, REPLY_SECONDS, "frozen")
+        self.assertGreater(known(client, "f"), 50)
+        for _ in range(2):
+            self.assertEqual(client.execute_command("BF.MEXISTS", "f", *OTHERS), [0] * len(OTHERS))
+            server.kill()
+            client = server.start().client()
+            wait_until(frozen, REPLY_SECONDS, "frozen again")
+            self.assertTrue(client.save())
 
     @server_only("bitsieve inspect reads the server's data directory")
     def test_inspect_counts_them(self):

@@ -19,6 +19,10 @@ class Shape:
         return self.kind in ("counting", "cuckoo", "rediscuckoo")
 
     @property
+    def denies(self):
+        return self.kind in ("blocked", "classic", "ribbon")
+
+    @property
     def merges(self):
         return self.kind in ("blocked", "classic", "counting")
 

@@ -21,7 +21,8 @@ MARK_EVERY = 10
 
 # How often a client does what: the methods of Stream by these names.
 WEIGHTS = {
-    "make": 8, "add": 60, "remove": 16, "ask": 6, "rename": 3, "copy": 3, "delete": 2, "clear": 2, "expire_far": 4,
+    "make": 8, "add": 60, "remove": 16, "note": 8, "ask": 6,
+    "rename": 3, "copy": 3, "delete": 2, "clear": 2, "expire_far": 4,
     "expire_soon": 1, "persist": 2, "merge": 4, "restore": 2, "load": 2, "compact": 2, "freeze": 2, "transaction": 2,
     "save": 0.3, "background_save": 1,
 }
@@ -160,6 +161,11 @@ class Stream:
         verb = self.random.choice(("BF.DEL", "BF.MDEL") + (("CF.DEL",) * 3 if shape.redis_cuckoo else ()))
         items = self.items()
         return self.command(verb, name, *(items if verb == "BF.MDEL" else items[:1]), touched=(name,))
+
+    def note(self):
+        """Whatever is noted: here it only matters that nothing is forgotten."""
+        name, _ = self.some(lambda shape: shape.denies)
+        return name and self.command("BF.FPADD", name, *self.items(), touched=(name,))
 
     def ask(self):
         name, _ = self.some(lambda shape: shape != FROZEN)

@@ -54,6 +54,7 @@ inline const std::vector<Words>& Types() {
       {"redisbloom", "BF.RESERVE", "redisbloom", "0.001", "20", "TYPE", "redisbloom"},
       {"window", "BF.RESERVE", "window", "0.001", "20", "TYPE", "window", "WINDOW", "20", "SEED", "7"},
       {"ribbon", "BF.RESERVE", "ribbon", "0.001", "20", "TYPE", "ribbon", "SEED", "7"},
+      {"wrong", "BF.RESERVE", "wrong", "0.2", "20", "TYPE", "blocked", "SEED", "7"},
       {"full", "BF.RESERVE", "full", "0.001", "5", "NONSCALING", "SEED", "7"},
       {"rediscuckoo", "CF.RESERVE", "rediscuckoo", "8", "EXPANSION", "1"}};
   return kTypes;
@@ -81,6 +82,10 @@ inline void ScriptOfTypes(std::vector<Step>& script) {
     script.push_back({{{"BF.CARD", name}, {"BF.INFO", name}, {"BF.DEBUG", name}}});
     script.push_back({{{"COPY", name, "copy of " + name}}});
     script.push_back({{Add("BF.MADD", "copy of " + name, 200, 3)}, 3});
+  }
+  for (const std::string name : {"wrong", "ribbon"}) {
+    script.push_back({{Add("BF.FPADD", name, 1000, 40)}, 40});
+    script.push_back({{Add("BF.MADD", name, 1030, 20)}, 20});
   }
   for (const std::string name : {"counting", "cuckoo", "rediscuckoo"}) {
     script.push_back({{Add("BF.MDEL", name, 0, 10)}, 10});

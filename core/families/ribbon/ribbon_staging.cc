@@ -77,18 +77,19 @@ NoteOutcome RibbonStaging::NoteFalsePositive(const KeyHash& hash) noexcept {
   return PutFalsePositive(hash);
 }
 
-void RibbonStaging::HandOverTo(Filter& frozen) {
-  std::vector<KeyHash> noted;
+bool RibbonStaging::NoteKnownIn(Filter& frozen) const {
+  const std::vector<KeyHash> known = KnownFalsePositives();
+  std::vector<NoteOutcome> outcomes(known.size());
+  frozen.NoteFalsePositives(known, outcomes);
+  return std::ranges::find(outcomes, NoteOutcome::kNoted) != outcomes.end();
+}
+
+bool RibbonStaging::HandOverTo(Filter& frozen) {
   {
     const LockGuard lock(writers());
     handed_over_ = true;
-    if (const FalsePositiveList* const list = false_positives_.get()) {
-      noted.resize(list->size());
-      list->CopyTo(noted);
-    }
   }
-  std::vector<NoteOutcome> outcomes(noted.size());
-  frozen.NoteFalsePositives(noted, outcomes);
+  return NoteKnownIn(frozen);
 }
 
 uint64_t RibbonStaging::ChangeCount() const {
@@ -136,6 +137,7 @@ bool RibbonStaging::Close() {
 void RibbonStaging::Reopen(std::string failure) {
   const LockGuard lock(writers());
   building_ = false;
+  handed_over_ = false;
   turns_.fetch_add(1, std::memory_order_relaxed);
   failure_ = std::move(failure);
 }

@@ -55,9 +55,11 @@ class RibbonStaging final : public Filter {
   // The frozen filter of all that is here; as RibbonFilter::Build. The filter is building. `keep_going` is asked every
   // few milliseconds.
   Result<std::unique_ptr<Filter>> Build(MemoryBudget& budget, const std::function<bool()>& keep_going);
-  // Notes in `frozen`, which has taken this filter's place, the false positives that were noted here. From now on
-  // nothing is noted here.
-  void HandOverTo(Filter& frozen);
+  // Notes in `frozen`, which is to take this filter's place, the false positives that were noted here. True if there
+  // were any that it did not know yet.
+  bool NoteKnownIn(Filter& frozen) const;
+  // The same for the last time: from now on nothing is noted here, unless it is opened again.
+  bool HandOverTo(Filter& frozen);
 
  protected:
   void PrefetchLines(std::span<const KeyHash> hashes) const override;
