@@ -69,9 +69,15 @@ void BuildAndSwap(engine::Context* context, const std::shared_ptr<Building>& bui
   auto frozen = core::OrOutOfMemory([&] { return staging.Build(Budget(), is_wanted); });
   FilterPtr replaced;
   const EngineLock lock(context);
-  if (frozen && *frozen != nullptr) (*frozen)->TakeUseOf(*building->closed);
+  if (frozen && *frozen != nullptr) {
+    (*frozen)->TakeUseOf(*building->closed);
+    const core::Status handed = core::OrOutOfMemory([&]() -> core::Status {
+      staging.HandOverTo(**frozen);
+      return {};
+    });
+    if (!handed) frozen = tl::unexpected(handed.error());
+  }
   if (!frozen) staging.Reopen(frozen.error().message);
-  if (frozen && *frozen != nullptr) staging.HandOverTo(**frozen);
   replaced = TheBuildings().End(building, frozen ? FilterPtr(std::move(*frozen)) : nullptr);
 }
 
