@@ -31,7 +31,7 @@ void ConnectionFlags::AddTo(CLI::App& command) {
       .add_option("-u,--url", url_, "The server as redis://[user:password@]host[:port], rediss://... or unix:///path")
       ->type_name("URL");
   command.add_option("--host", host_, "Name or address of the server")->type_name("TEXT");
-  command.add_option("--port", port_, "Its TCP port, or with --tls its TLS port")
+  command.add_option("-p,--port", port_, "Its TCP port, or with --tls its TLS port")
       ->check(CLI::Range(1, 65535))
       ->type_name("NUMBER");
   command.add_option("-s,--unixsocket", unixsocket_, "Its Unix socket, in place of host and port")->type_name("PATH");

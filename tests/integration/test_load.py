@@ -215,7 +215,7 @@ class Load(LoadTest):
     def test_users_and_urls(self):
         server = self.make_server(requirepass="s3 cret/", unixsocket=self.path("socket")).start()
         for words in (("-u", f"redis://:s3%20cret%2f@127.0.0.1:{server.port}"),
-                      ("--port", server.port, "-a", "s3 cret/"),
+                      ("-p", server.port, "-a", "s3 cret/"),
                       ("-u", "unix://" + self.path("socket"), "--user", "default", "-a", "s3 cret/")):
             done = self.run_as([server.program, "load", "k", *map(str, words)], b"a\n")
             self.assertEqual(done.returncode, 0, done.stderr)
