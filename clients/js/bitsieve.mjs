@@ -409,7 +409,7 @@ function hasChecksum(bytes) {
 class FalsePositives {
   constructor(reader) {
     this.added = reader.count();  // of them, as items
-    this.count = reader.uint32();
+    this.count = reader.count();
     require(this.count <= 65536, `${this.count} known false positives are more than 65536`);
     this.hashes = new Map();
   }

@@ -38,7 +38,7 @@ std::string HeaderWith(const FalsePositivesRecord& false_positives, std::string_
   std::memcpy(bytes.data() + sizeof kMagic, &kFalsePositivesFormatVersion, sizeof kFalsePositivesFormatVersion);
   ByteWriter out(bytes);
   out.Put(false_positives.added);
-  out.Put(false_positives.hashes);
+  out.Put(uint64_t{false_positives.hashes});  // whole words: the body is as aligned as without
   SealHeader(bytes);
   return bytes;
 }
@@ -48,16 +48,17 @@ namespace {
 // Takes them off the end of the fields.
 Result<FalsePositivesRecord> TakeFalsePositives(const FilterTypeRow& type, std::string_view& fields) {
   FalsePositivesRecord record;
-  constexpr size_t kBytes = sizeof record.added + sizeof record.hashes;
+  constexpr size_t kBytes = 2 * sizeof(uint64_t);
   if (fields.size() < kBytes) return CorruptHeader("it is too short");
   ByteReader in(fields.substr(fields.size() - kBytes));
   fields.remove_suffix(kBytes);
   record.added = in.Get<uint64_t>();
-  record.hashes = in.Get<uint32_t>();
+  const auto hashes = in.Get<uint64_t>();
   if (!type.can.deny) return CorruptHeader("its type denies no false positives");
-  if (record.hashes > FalsePositiveList::kMostHashes) {
+  if (hashes > FalsePositiveList::kMostHashes) {
     return CorruptHeader("the number of false positives is out of range");
   }
+  record.hashes = static_cast<uint32_t>(hashes);
   if (record.added > kMostAdded) return CorruptHeader("the number of added false positives is out of range");
   return record;
 }
