@@ -171,6 +171,8 @@ TEST_P(FalsePositives, ComeBackFromEveryImage) {
   ExpectAlike(*filter, **mapped);
 
   const auto image = filter->Capture();
+  EXPECT_EQ(image->header().size() % sizeof(uint64_t), MakeWith(0)->Capture()->header().size() % sizeof(uint64_t))
+      << "the body of a mapped dump is aligned to words";
   const auto summary = core::SummarizeImage(image->header());
   ASSERT_TRUE(summary);
   EXPECT_EQ(summary->items, filter->ItemCount());
