@@ -99,7 +99,7 @@ TEST_F(Backup, OfAServerThatSavesWithoutAPause) {
     for (int i = 0; !stop; ++i) {
       AddItem(*server_.keyspace.registry.Find("large"), "s" + std::to_string(i));
       EXPECT_TRUE(Ok(server_.writer->Save()));
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // less than a disk takes
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));  // not less than an attempt takes, or all fail
     }
   });
   for (int i = 0; i < 10; ++i) {
