@@ -96,7 +96,7 @@ TEST_P(FilterUnionTest, KeepsTheFalsePositivesThatNoneOfTheFiltersShows) {
     filter->NoteFalsePositives(wrong, outcomes);
     known.insert(known.end(), wrong.begin(), wrong.end());
   }
-  // Items of b that a shows, by chance, and is told to be wrong about.
+  // Items of b that a shows by chance, and that are noted in a.
   const std::vector<KeyHash> of_b = Shown(*a, 900, 100);
   ASSERT_FALSE(of_b.empty());
   std::vector<NoteOutcome> noted(of_b.size());
