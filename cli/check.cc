@@ -8,6 +8,7 @@
 #include "cli/bulk/bulk_flags.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
+#include "cli/units.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -18,6 +19,8 @@ struct CheckArguments {
   std::string path = "-";
   bool absent = false;
   bool add = false;
+  bool create = false;
+  bool skip_bad = false;
 };
 
 // Prints the records whose items are there, or are not, in their order.
@@ -41,6 +44,10 @@ class Checker {
     RecordReader reader([&] { return ReadOrFlush(*input, maker); }, format_);
     while (true) {
       const auto record = reader.Next();
+      if (!record && reader.is_bad_record() && arguments_.skip_bad) {
+        Skip(input->name() + ": " + record.error());
+        continue;
+      }
       if (!record) return tl::unexpected(input->name() + ": " + record.error());
       if (!*record) break;
       maker.Add((*record)->item);
@@ -51,7 +58,13 @@ class Checker {
     return Finish(maker);
   }
 
+  uint64_t skipped() const { return skipped_; }
+  const std::string& first_skipped() const { return first_skipped_; }
+
  private:
+  void Skip(std::string reason) {
+    if (skipped_++ == 0) first_skipped_ = std::move(reason);
+  }
   // Who writes the input by and by gets the answers by and by.
   Outcome<std::string_view> ReadOrFlush(Input& input, BatchMaker& maker) {
     if (!input.IsReady()) {
@@ -83,6 +96,11 @@ class Checker {
   Outcome<ItemCommand> Command() const {
     auto client = ServerClient::Connect(settings_.target, settings_.credentials);
     if (!client) return tl::unexpected(client.error());
+    const auto is_missing = client->HoldsNothing(arguments_.key);
+    if (!is_missing) return tl::unexpected(is_missing.error());
+    if (*is_missing && !arguments_.create) {
+      return tl::unexpected(client->NoFilter(arguments_.key, arguments_.add ? "--create makes one that grows" : ""));
+    }
     const auto cuckoo = client->HoldsCuckoo(arguments_.key);
     if (!cuckoo) return tl::unexpected(cuckoo.error());
     if (!arguments_.add) return ItemCommand{{*cuckoo ? "CF.MEXISTS" : "BF.MEXISTS", arguments_.key}};
@@ -111,6 +129,8 @@ class Checker {
   const RecordFormat format_;
   const Pipeline::Settings settings_;
   Pipeline pipeline_;
+  uint64_t skipped_ = 0;
+  std::string first_skipped_;
 };
 
 int RunCheck(const CLI::App& command, const CheckArguments& arguments) {
@@ -118,15 +138,22 @@ int RunCheck(const CLI::App& command, const CheckArguments& arguments) {
     std::cerr << "bitsieve check: --add already prints what was absent: leave out --absent\n";
     return kExitUsage;
   }
+  if (arguments.create && !arguments.add) {
+    std::cerr << "bitsieve check: --create is for --add, which has items for the filter\n";
+    return kExitUsage;
+  }
   auto settings = arguments.bulk.Settings(command);
   if (!settings) return kExitUsage;
   std::signal(SIGPIPE, SIG_IGN);  // who reads the output may have enough of it
   const std::string server = settings->target.Text();
-  if (auto done = Checker(arguments, std::move(*settings)).Run(); !done) {
-    std::cerr << "bitsieve check: " << server << ": " << done.error() << '\n';
-    return kExitFailure;
+  Checker checker(arguments, std::move(*settings));
+  const auto done = checker.Run();
+  if (!done) std::cerr << "bitsieve check: " << server << ": " << done.error() << '\n';
+  if (checker.skipped() != 0) {
+    std::cerr << "bitsieve check: skipped records without an item: " << CountText(checker.skipped())
+              << "; the first: " << checker.first_skipped() << '\n';
   }
-  return kExitOk;
+  return done && checker.skipped() == 0 ? kExitOk : kExitFailure;
 }
 
 }  // namespace
@@ -139,10 +166,13 @@ void AddCheck(CLI::App& program, Action& action) {
   command->add_flag("--absent", arguments->absent, "Print those that are not in the filter");
   command->add_flag("--add", arguments->add,
                     "Add every item, and print those that were new: each is printed once, however often it comes");
+  command->add_flag("--create", arguments->create, "With --add: make a filter that grows if there is none");
+  command->add_flag("--skip-bad", arguments->skip_bad,
+                    "Go on after records that have no item, and count them at the end");
   arguments->bulk.AddTo(*command);
   command->footer(
       "Records are printed whole and in their order, whatever of them is the item.\n"
-      "Exit status: 0 if all was looked up, 1 if not, 2 if the command line is wrong.\n"
+      "Exit status: 0 if all was looked up, 1 if not or if records were skipped, 2 if the command line is wrong.\n"
       "\n"
       "Examples:\n"
       "  bitsieve check seen < urls                      the lines that are probably there\n"

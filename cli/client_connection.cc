@@ -98,6 +98,19 @@ std::string Target::Text() const {
   return host + " port " + std::to_string(port) + (tls ? " by TLS" : "");
 }
 
+std::string AuthProblem(std::string_view reply, const Credentials& credentials) {
+  if (reply.starts_with('-') || reply.starts_with('+')) reply.remove_prefix(1);
+  if (reply.starts_with("OK")) return "";
+  if (reply.starts_with("WRONGPASS")) return "AUTH failed: wrong password, or no such user: " + std::string(reply);
+  if (reply.find("without any password configured") == std::string_view::npos) {
+    return "AUTH failed: " + std::string(reply);
+  }
+  if (credentials.is_found) return "";
+  return "AUTH failed: a password was given, but the server has none: leave the password out, or set requirepass on "
+         "the "
+         "server";
+}
+
 Outcome<ClientConnection> ClientConnection::Connect(const Target& target, Deadline deadline) {
   Outcome<Socket> socket = target.unixsocket.empty() ? ConnectToHost(target.host, target.port, deadline)
                                                      : ConnectToUnixSocket(target.unixsocket, deadline);

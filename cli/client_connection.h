@@ -32,7 +32,15 @@ struct Target {
 struct Credentials {
   std::string user;      // empty: default
   std::string password;  // empty: none
+  // The password was found in the environment or the configuration, so that it may be for other servers.
+  bool is_found = false;
+
+  bool empty() const { return user.empty() && password.empty(); }
 };
+
+// Returns what is wrong with these credentials by the reply to AUTH; empty if nothing is. A password that was found may
+// meet a server that needs none.
+std::string AuthProblem(std::string_view reply, const Credentials& credentials);
 
 class ClientConnection {
  public:

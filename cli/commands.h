@@ -19,6 +19,8 @@ inline constexpr int kExitUsage = 2;  // the command line, the environment or th
 void AddServe(CLI::App& program, Action& action);
 // Checks whether a server is running and ready, for people, health checks and probes.
 void AddPing(CLI::App& program, Action& action);
+// Sends commands to a server and prints the replies: at a prompt, from a pipe, or one of the command line.
+void AddCli(CLI::App& program, Action& action);
 // Adds the items of files to a filter.
 void AddLoad(CLI::App& program, Action& action);
 // Prints the lines of a file that are in a filter, or are not.
@@ -42,7 +44,7 @@ void AddPlan(CLI::App& program, Action& action);
 void AddCompletion(CLI::App& program, Action& action);
 void AddVersion(CLI::App& program, Action& action);
 
-// "bitsieve 0.1.0"
+// "bitsieve 1.0.0"
 std::string VersionText();
 
 }  // namespace bitsieve::cli

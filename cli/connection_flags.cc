@@ -68,10 +68,10 @@ core::Result<Credentials> ConnectionFlags::ToCredentials(const config::Options& 
   const ServerUrl url = Url().value();
   const std::string user = Either(url.user, user_);
   const std::string password = Either(url.password, password_);
-  if (!password.empty()) return Credentials{user, password};
+  if (!password.empty()) return Credentials{.user = user, .password = password};
   const auto configured = server::PasswordOf(options);
   if (!configured) return tl::unexpected(configured.error());
-  return Credentials{user, *configured};
+  return Credentials{.user = user, .password = *configured, .is_found = true};
 }
 
 Target ConnectionFlags::TargetOf(const ServerUrl& url, const config::Options& options) const {

@@ -1,6 +1,5 @@
 #include "cli/dump_file.h"
 
-#include <array>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -33,13 +32,25 @@ core::Result<std::string> ReadBytes(const std::string& path) {
   return bytes;
 }
 
+// The first bytes; empty if it is no file.
+std::string BeginOf(const std::string& path) {
+  if (!std::filesystem::is_regular_file(path)) return "";
+  std::string begin(4, '\0');
+  std::ifstream(path, std::ios::binary).read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  return begin;
+}
+
 }  // namespace
 
-bool IsDumpFile(const std::string& path) {
-  if (!std::filesystem::is_regular_file(path)) return false;
-  std::array<char, 4> begin{};
-  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
-  return core::IsFilterDump(std::string_view(begin.data(), begin.size()));
+bool IsDumpFile(const std::string& path) { return core::IsFilterDump(BeginOf(path)); }
+
+bool IsRdbFile(const std::string& path) {
+  const std::string begin = BeginOf(path);
+  return begin == "REDI" || begin == "VALK";
+}
+
+std::string RdbAdvice(const std::string& path) {
+  return "this is an RDB file, whose filters `bitsieve migrate " + path + "` moves";
 }
 
 core::Result<DumpFile> ReadDumpFile(const std::string& path, core::MemoryBudget& memory) {

@@ -15,6 +15,11 @@ namespace bitsieve::cli {
 // Whether it is a file that begins as a dump does.
 bool IsDumpFile(const std::string& path);
 
+// Whether it is a file that begins as an RDB file of Redis or Valkey does.
+bool IsRdbFile(const std::string& path);
+// Returns the advice for an RDB file: `this is an RDB file, whose filters "bitsieve migrate FILE" moves`.
+std::string RdbAdvice(const std::string& path);
+
 struct DumpFile {
   std::unique_ptr<core::Filter> filter;
   uint64_t bytes = 0;  // of the dump

@@ -33,7 +33,7 @@ class Exporter {
   Outcome<uint64_t> Run() {
     auto copied = CopyChunks();
     progress_.End();
-    if (!copied) return tl::unexpected(copied.error());
+    if (!copied) return tl::unexpected(Explained(copied.error()));
     if (const std::string problem = check_.Problem(); !problem.empty()) {
       return tl::unexpected("what the server sent " + problem);
     }
@@ -42,6 +42,11 @@ class Exporter {
   }
 
  private:
+  // The server's error for a missing filter does not name it.
+  std::string Explained(const std::string& error) {
+    const auto is_missing = client_.HoldsNothing(key_);
+    return is_missing && *is_missing ? client_.NoFilter(key_) : error;
+  }
   Outcome<void> CopyChunks() {
     std::string cursor = "0";
     while (true) {

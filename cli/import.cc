@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/configuration.h"
 #include "cli/connection_flags.h"
+#include "cli/dump_file.h"
 #include "cli/outcome.h"
 #include "config/flags.h"
 #include "core/base/quote.h"
@@ -28,6 +29,20 @@ struct ImportArguments {
   std::string path;
   bool replace = false;
 };
+
+// Returns the advice for a file that is not a dump of a filter.
+std::string OtherWay(std::string_view begin, const std::string& path) {
+  constexpr char kModuleValue = 7;  // the first byte of what DUMP returns for a value of a module
+  if (begin.starts_with("REDIS") || begin.starts_with("VALKEY")) {
+    return ": " + RdbAdvice(path);
+  }
+  if (begin.starts_with(kModuleValue)) {
+    return ": this may be what DUMP returned, which RESTORE takes; `bitsieve migrate` moves filters of RedisBloom and "
+           "of "
+           "bitsieve.so from a running server or an RDB file";
+  }
+  return "; filters of RedisBloom and of bitsieve.so are moved by `bitsieve migrate`";
+}
 
 class Importer {
  public:
@@ -61,7 +76,8 @@ class Importer {
       if (!filled) return tl::unexpected(filled.error());
       // All of it is known to be right before its last bytes make it a filter.
       if (const std::string problem = check_.Problem(); (!*filled || check_.total_bytes() == 0) && !problem.empty()) {
-        return tl::unexpected(input->name() + ": " + problem);
+        return tl::unexpected(input->name() + ": " + problem +
+                              (check_.total_bytes() == 0 ? OtherWay(piece, arguments_.path) : ""));
       }
       piece.resize(std::min<uint64_t>(piece.size(), check_.total_bytes() - sent_bytes));
       if (piece.empty()) return {};  // all that is left is a newline

@@ -50,6 +50,11 @@ int InspectDump(const InspectArguments& arguments) {
 int RunInspect(const InspectArguments& arguments) {
   if (std::filesystem::is_regular_file(arguments.directory)) {
     if (IsDumpFile(arguments.directory)) return InspectDump(arguments);
+    if (IsRdbFile(arguments.directory)) {
+      std::cerr << "bitsieve inspect: " << arguments.directory << ": " << RdbAdvice(arguments.directory)
+                << "; --dry-run lists them\n";
+      return kExitUnreadable;
+    }
     std::cerr
         << "bitsieve inspect: " << arguments.directory
         << " is a file. If it is an archive that bitsieve backup made, unpack it into an empty directory (tar -xf "

@@ -1,10 +1,10 @@
 #include <csignal>
 #include <filesystem>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/bulk/batch_maker.h"
@@ -12,20 +12,21 @@
 #include "cli/bulk/load_progress.h"
 #include "cli/bulk/load_state.h"
 #include "cli/commands.h"
-#include "cli/distinct_counter.h"
+#include "cli/load_reservation.h"
 #include "cli/outcome.h"
 #include "cli/units.h"
-#include "core/base/parse.h"
 #include "core/base/quote.h"
-#include "core/filter/filter_type.h"
 
 namespace bitsieve::cli {
 namespace {
 
 constexpr std::chrono::seconds kBetweenStates{1};
+constexpr std::string_view kWaysToMakeOne =
+    "--create makes one that grows, --reserve ERROR,ITEMS one for a number of items";
 constexpr int kExitInterrupted = 130;  // as of a process that SIGINT ended
 
 volatile std::sig_atomic_t interrupted = 0;
+bool IsInterrupted() { return interrupted != 0; }
 
 struct LoadArguments {
   BulkFlags bulk;
@@ -34,37 +35,13 @@ struct LoadArguments {
   std::string reserve;
   std::string type;
   bool remove = false;
+  bool create = false;
   bool resume = false;
   bool skip_bad = false;
   bool sync = false;
   bool quiet = false;
   bool json = false;
 };
-
-// "0.001,5000000", "0.001,auto" or "auto".
-struct Reservation {
-  std::string error_rate = "0.01";
-  std::optional<uint64_t> items;  // nothing: CountItems
-};
-
-Outcome<Reservation> ParseReservation(const std::string& text) {
-  const auto wrong = [&] {
-    return tl::unexpected("--reserve is ERROR,ITEMS such as 0.001,5000000, ERROR,auto, or auto, not " +
-                          core::Quoted(text));
-  };
-  Reservation reservation;
-  if (text == "auto") return reservation;
-  const size_t comma = text.find(',');
-  if (comma == std::string::npos) return wrong();
-  reservation.error_rate = text.substr(0, comma);
-  const auto rate = core::ParseDouble(reservation.error_rate);
-  if (!rate || *rate <= 0 || *rate >= 1) return wrong();
-  if (text.substr(comma + 1) == "auto") return reservation;
-  const auto items = core::ParseDouble(text.substr(comma + 1));
-  if (!items || *items < 1 || *items > 1e18) return wrong();
-  reservation.items = static_cast<uint64_t>(*items);
-  return reservation;
-}
 
 class Loader {
  public:
@@ -78,14 +55,15 @@ class Loader {
   Outcome<void> Run() {
     auto client = ServerClient::Connect(settings_.target, settings_.credentials);
     if (!client) return tl::unexpected(client.error());
-    if (auto reserved = Reserve(*client); !reserved) return reserved;
+    if (auto reserved = Reserve(*client); !reserved || interrupted) return reserved;
     const auto command = Command(*client);
     if (!command) return tl::unexpected(command.error());
     if (auto connected = pipeline_.Connect(); !connected) return connected;
+    progress_.Begin(LoadProgress::Phase::kLoading);
     for (const std::string& file : arguments_.files) {
       auto loaded = LoadFile(file, *command);
       progress_.End();
-      if (!loaded) return tl::unexpected(file == "-" ? loaded.error() : loaded.error() + HowToGoOn());
+      if (!loaded) return loaded;
       if (interrupted) return {};
     }
     if (arguments_.sync) {
@@ -128,48 +106,38 @@ class Loader {
     return arguments_.resume ? " (what was loaded is noted; the same command goes on from there)" : "";
   }
 
-  Outcome<void> Reserve(ServerClient& client) const {
+  Outcome<void> Reserve(ServerClient& client) {
     if (arguments_.reserve.empty()) return {};
     const Reservation reservation = ParseReservation(arguments_.reserve).value();
-    const auto items = reservation.items ? Outcome<uint64_t>(*reservation.items) : CountItems();
+    Outcome<std::optional<uint64_t>> items = reservation.items;
+    if (!*items) {
+      items = ItemCounter(arguments_.bulk, arguments_.type, progress_).Count(arguments_.files, IsInterrupted);
+      progress_.End();
+    }
     if (!items) return tl::unexpected(items.error());
-    const std::string capacity = std::to_string(std::max<uint64_t>(*items, 1));
+    if (!*items) return {};  // interrupted
+    const std::string capacity = std::to_string(std::max<uint64_t>(**items, 1));
     const auto reply =
         arguments_.type == "rediscuckoo" ? client.Ask({"CF.RESERVE", arguments_.key, capacity})
         : arguments_.type.empty()
             ? client.Ask({"BF.RESERVE", arguments_.key, reservation.error_rate, capacity})
             : client.Ask({"BF.RESERVE", arguments_.key, reservation.error_rate, capacity, "TYPE", arguments_.type});
     if (!reply) return tl::unexpected(reply.error());
-    if (!reply->is_error()) return {};
+    is_new_ = !reply->is_error();
+    if (is_new_) return {};
     if (reply->text.find("exists") == std::string::npos) return tl::unexpected(reply->text);
     if (arguments_.resume) return {};
     return tl::unexpected("there is a filter " + core::Quoted(arguments_.key) +
                           " already: without --reserve the items are added to it");
   }
 
-  // Repeated items need room only in filters that keep count of them.
-  Outcome<uint64_t> CountItems() const {
-    const core::FilterTypeRow* const type = core::FindFilterType(arguments_.type);
-    const bool keeps_repeats = type != nullptr && type->can.repeats;
-    uint64_t items = 0;
-    const auto different = std::make_unique<DistinctCounter>();
-    for (const std::string& file : arguments_.files) {
-      auto input = arguments_.bulk.Open(file);
-      if (!input) return tl::unexpected(input.error());
-      RecordReader reader([&input] { return input->Read(); }, arguments_.bulk.Format());
-      while (true) {
-        const auto record = reader.Next();
-        if (!record && !reader.is_bad_record()) return tl::unexpected(file + ": " + record.error());
-        if (record && !*record) break;
-        if (!record) continue;
-        ++items;
-        if (!keeps_repeats) different->Add((*record)->item);
-      }
+  Outcome<ItemCommand> Command(ServerClient& client) {
+    const auto is_missing = client.HoldsNothing(arguments_.key);
+    if (!is_missing) return tl::unexpected(is_missing.error());
+    if (*is_missing && !arguments_.create) {
+      return tl::unexpected(client.NoFilter(arguments_.key, arguments_.remove ? "" : kWaysToMakeOne));
     }
-    return keeps_repeats ? items : different->UpperEstimate();
-  }
-
-  Outcome<ItemCommand> Command(ServerClient& client) const {
+    is_new_ |= *is_missing;
     const auto cuckoo = client.HoldsCuckoo(arguments_.key);
     if (!cuckoo) return tl::unexpected(cuckoo.error());
     if (arguments_.remove)
@@ -189,23 +157,28 @@ class Loader {
       return tl::unexpected(file + ": was loaded into " + core::Quoted((*before)->key) + " before; remove " +
                             LoadStatePath(file) + " to begin again");
     }
+    if (is_new_ && (*before)->position != 0) {
+      return tl::unexpected(file + ": was loaded before into a filter " + core::Quoted(arguments_.key) +
+                            " that is no longer there; remove " + LoadStatePath(file) + " to begin again");
+    }
     state_ = **before;
     return reader.SkipTo(state_.position, state_.records);
   }
 
   Outcome<void> LoadFile(const std::string& file, const ItemCommand& command) {
     file_ = file;
-    auto input = arguments_.bulk.Open(file);
+    auto input = arguments_.bulk.Open(file, IsInterrupted);
+    if (interrupted) return {};
     if (!input) return tl::unexpected(input.error());
     RecordReader reader([&input] { return input->Read(); }, arguments_.bulk.Format());
     if (auto resumed = Resume(file, reader); !resumed) return resumed;
-    progress_.BeginAt(counts(), bytes_before_ + input->file_position());
+    progress_.Skip(state_.counts.read, input->file_position());
     auto loaded = Send(*input, reader, command);
     // Also of what fails: all that was acknowledged is noted.
     if (arguments_.resume) {
       if (auto written = WriteLoadState(file_, state_); loaded && !written) loaded = written;
     }
-    if (!loaded) return loaded;
+    if (!loaded) return tl::unexpected(loaded.error() + HowToGoOn());
     done_ += std::exchange(state_.counts, {});
     bytes_before_ += input->file_bytes();
     return {};
@@ -223,6 +196,7 @@ class Loader {
     while (!interrupted) {
       const auto record = reader.Next();
       if (!record) {
+        if (interrupted) break;
         if (reader.is_bad_record() && arguments_.skip_bad) {
           Refuse(1, input.name() + ": " + record.error());
           ++state_.counts.read;
@@ -279,6 +253,7 @@ class Loader {
   const Pipeline::Settings& settings_;
   Pipeline pipeline_;
   LoadProgress progress_;
+  bool is_new_ = false;  // the filter was not there before
   std::string file_;
   LoadState state_;  // of it
   LoadState safe_state_;
@@ -313,6 +288,8 @@ void PrintSummary(const LoadArguments& arguments, const Loader& loader) {
 std::string ProblemOf(const LoadArguments& arguments) {
   const bool has_pipe = std::ranges::count(arguments.files, "-") != 0;
   if (arguments.resume && has_pipe) return "--resume needs files: standard input cannot be read from the middle";
+  if (arguments.create && arguments.remove) return "--create makes a filter, and --delete needs one that is there";
+  if (arguments.create && !arguments.reserve.empty()) return "--reserve makes the filter: leave out --create";
   if (arguments.reserve.empty()) return arguments.type.empty() ? "" : "--type is for --reserve";
   if (arguments.remove) return "--reserve makes a filter, and --delete needs one that is there";
   const auto reservation = ParseReservation(arguments.reserve);
@@ -331,7 +308,8 @@ int RunLoad(const CLI::App& command, const LoadArguments& arguments) {
   std::signal(SIGTERM, [](int) { interrupted = 1; });
   Loader loader(arguments, *settings);
   const auto done = loader.Run();
-  PrintSummary(arguments, loader);
+  const bool has_begun = loader.counts().read != 0;
+  if (done || has_begun || arguments.json) PrintSummary(arguments, loader);
   if (!done) {
     std::cerr << "bitsieve load: " << settings->target.Text() << ": " << done.error() << '\n';
     return kExitFailure;
@@ -356,6 +334,7 @@ void AddLoad(CLI::App& program, Action& action) {
                    "First make the filter: ERROR,ITEMS such as 0.001,5e6; ERROR,auto counts the different items of the "
                    "files; auto is 0.01,auto")
       ->type_name("ERROR,ITEMS");
+  command->add_flag("--create", arguments->create, "Make a filter that grows, of the default type, if there is none");
   command->add_option("--type", arguments->type, "Filter type of --reserve [the server's default]")->type_name("TYPE");
   command->add_flag("--delete", arguments->remove, "Remove the items instead, where the filter type can");
   command->add_flag("--resume", arguments->resume,
@@ -375,6 +354,7 @@ void AddLoad(CLI::App& program, Action& action) {
       "\n"
       "Examples:\n"
       "  bitsieve load seen urls.txt\n"
+      "  bitsieve load seen --create urls.txt            make the filter if there is none\n"
       "  bitsieve load seen --reserve 0.001,auto --type cuckoo urls-*.gz\n"
       "  zcat dump.gz | bitsieve load bad --format csv --field url -u redis://:password@filters:6379\n"
       "  bitsieve load users --format jsonl --field id --resume users.jsonl.zst\n"

@@ -57,7 +57,7 @@ struct MigrateArguments {
 
 bool IsUrl(const std::string& from) { return from.find("://") != std::string::npos; }
 
-struct Sample {
+struct SampleFile {
   std::string key;
   std::string file;
   SampleResult result = {};
@@ -70,12 +70,12 @@ struct Outcomes {
   uint64_t live_changes = 0;
   uint64_t refused_changes = 0;
   std::string first_refusal = {};
-  std::vector<Sample> samples = {};
+  std::vector<SampleFile> samples = {};
   double seconds = 0;
 
   bool all_well() const {
     return moves.failures.empty() && refused_changes == 0 &&
-           std::ranges::all_of(samples, [](const Sample& each) { return each.result.missing == 0; });
+           std::ranges::all_of(samples, [](const SampleFile& each) { return each.result.missing == 0; });
   }
 };
 
@@ -273,7 +273,7 @@ class Migration {
     if (!new_server) return tl::unexpected("the new server: " + new_server.error());
     for (const std::string& each : arguments_.verify) {
       const size_t equals = each.find('=');
-      Sample sample{.key = each.substr(0, equals), .file = each.substr(equals + 1)};
+      SampleFile sample{.key = each.substr(0, equals), .file = each.substr(equals + 1)};
       const auto result = CheckSample(sample.key, sample.file, old_server ? &*old_server : nullptr, *new_server);
       if (!result) return tl::unexpected(result.error());
       sample.result = *result;
@@ -351,7 +351,7 @@ void PrintOutcomes(const Outcomes& outcomes) {
               << " refused\n";
   }
   if (outcomes.refused_changes != 0) std::cout << "The first refusal: " << outcomes.first_refusal << '\n';
-  for (const Sample& each : outcomes.samples) {
+  for (const SampleFile& each : outcomes.samples) {
     std::cout << core::PrintableName(each.key) << ": of " << CountText(each.result.items) << " items of " << each.file
               << ", " << CountText(each.result.before) << " were there before, " << CountText(each.result.now)
               << " are now, " << CountText(each.result.missing) << " are missing\n";
@@ -373,7 +373,7 @@ void PrintJson(const Outcomes& outcomes) {
   for (const MoveFailure& each : outcomes.moves.failures) {
     report["failed"].push_back({{"filter", each.name}, {"reason", each.reason}});
   }
-  for (const Sample& each : outcomes.samples) {
+  for (const SampleFile& each : outcomes.samples) {
     report["samples"].push_back({{"filter", each.key},
                                  {"items", each.result.items},
                                  {"before", each.result.before},
@@ -397,6 +397,10 @@ std::string ProblemOf(const MigrateArguments& arguments) {
   if (!arguments.limit.empty() && config::ParseByteSize(arguments.limit).value_or(0) == 0) {
     return "--limit is a size such as 50mb, for each second, not " + core::Quoted(arguments.limit);
   }
+  if (!arguments.as.empty() && core::FindFilterType(arguments.as) == nullptr) {
+    return "--as is a filter type, not " + core::Quoted(arguments.as) + "; there are " +
+           std::string(core::FilterTypeNames());
+  }
   for (const std::string& each : arguments.verify) {
     const size_t equals = each.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == each.size()) {
@@ -418,9 +422,9 @@ ServerAccess OldServer(const MigrateArguments& arguments, const config::Options&
   if (!IsUrl(arguments.from)) return {};
   const ServerUrl url = ParseServerUrl(arguments.from).value();
   const char* const password = std::getenv("REDISCLI_AUTH");
+  const bool is_found = url.password.empty() && password != nullptr;
   return {.target = arguments.connection.TargetOf(url, options),
-          .credentials = {.user = url.user,
-                          .password = url.password.empty() && password != nullptr ? password : url.password}};
+          .credentials = {.user = url.user, .password = is_found ? password : url.password, .is_found = is_found}};
 }
 
 int RunMigrate(const CLI::App& command, const MigrateArguments& arguments) {

@@ -11,6 +11,7 @@
 #include "cli/connection_flags.h"
 #include "cli/outcome.h"
 #include "config/flags.h"
+#include "core/base/parse.h"
 #include "core/base/quote.h"
 
 namespace bitsieve::cli {
@@ -19,7 +20,6 @@ namespace {
 constexpr std::string_view kRequest = "PING\r\n";
 constexpr std::string_view kAnswer = "+PONG\r\n";
 constexpr std::string_view kLoading = "-LOADING ";
-constexpr std::string_view kWrongPassword = "-WRONGPASS ";
 
 // The first line of the reply; a server that sends more than fits is not Bitsieve.
 Outcome<std::string> ReceiveLine(ClientConnection& connection) {
@@ -35,7 +35,6 @@ Outcome<std::string> ReceiveLine(ClientConnection& connection) {
   return line;
 }
 
-// A server that needs no password says so with an error, which does not matter.
 Outcome<void> Authenticate(ClientConnection& connection, const Credentials& credentials) {
   std::string request;
   AppendCommandHead(request, credentials.user.empty() ? 2 : 3);
@@ -45,7 +44,8 @@ Outcome<void> Authenticate(ClientConnection& connection, const Credentials& cred
   if (auto sent = connection.Send(request); !sent) return sent;
   const auto line = ReceiveLine(connection);
   if (!line) return tl::unexpected(line.error());
-  if (line->starts_with(kWrongPassword)) return tl::unexpected<std::string>("the server's password is another one");
+  const std::string reply = line->substr(0, line->find_first_of("\r\n"));
+  if (const std::string problem = AuthProblem(reply, credentials); !problem.empty()) return tl::unexpected(problem);
   return {};
 }
 
@@ -54,7 +54,7 @@ Outcome<void> Authenticate(ClientConnection& connection, const Credentials& cred
 Outcome<void> Ping(const Target& target, const Credentials& credentials, std::chrono::milliseconds timeout) {
   auto connection = ClientConnection::Connect(target, std::chrono::steady_clock::now() + timeout);
   if (!connection) return tl::unexpected(connection.error());
-  if (!credentials.password.empty()) {
+  if (!credentials.empty()) {
     if (auto done = Authenticate(*connection, credentials); !done) return done;
   }
   if (auto sent = connection->Send(kRequest); !sent) return sent;
@@ -94,7 +94,11 @@ void AddPing(CLI::App& program, Action& action) {
       "What is not given is, from the port to the password, what the server would take from the same environment.");
   arguments->connection.AddTo(*command);
   command->add_option("--timeout", arguments->timeout_s, "Give up after so many seconds [3]")
-      ->check(CLI::Range(0.001, 3600.0))
+      ->check([](const std::string& text) {
+        const auto seconds = core::ParseDouble(text);
+        const bool is_right = seconds && *seconds >= 0.001 && *seconds <= 3600;
+        return is_right ? "" : core::Quoted(text) + " is not a number of seconds from 0.001 to 3600";
+      })
       ->type_name("seconds");
   arguments->flags.AddFileTo(*command);
   command->callback(

@@ -29,6 +29,7 @@
 #include "config/option_row.h"
 #include "core/base/parse.h"
 #include "core/base/quote.h"
+#include "core/filter/error_rates.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -105,7 +106,7 @@ Outcome<Need> NeedOf(const PlanArguments& given, const std::optional<Sample>& sa
   }
   if (!given.error.empty()) {
     const auto rate = ParseErrorRate(given.error);
-    if (!rate) return Wrong("--error", given.error, "an error rate from 1e-9 to 0.25, such as 0.001 or 0.1%");
+    if (!rate) return Wrong("--error", given.error, "an error rate " + std::string(core::kErrorRates));
     need.error_rate = *rate;
   }
   if (!given.memory.empty()) {
@@ -124,7 +125,11 @@ Outcome<PresentFilter> PresentOf(const std::string& name, const ServerAccess& se
   if (!client) return tl::unexpected(server.target.Text() + ": " + client.error());
   const auto info = client->Ask({"BF.INFO", name, "FULL"});
   if (!info) return tl::unexpected(server.target.Text() + ": " + info.error());
-  if (info->is_error()) return tl::unexpected(core::PrintableName(name) + ": " + info->text);
+  if (info->is_error()) {
+    const auto is_missing = client->HoldsNothing(name);
+    return tl::unexpected(is_missing && *is_missing ? server.target.Text() + ": " + client->NoFilter(name)
+                                                    : core::PrintableName(name) + ": " + info->text);
+  }
   const auto text = [&info](std::string_view field) {
     const Reply* const value = info->ValueOf(field);
     return value == nullptr ? "" : value->text;
@@ -157,7 +162,7 @@ Outcome<Need> Checked(const Need& need) {
       "two of --items, --error and --memory are needed; --from FILE, or --window with --rate, stands for --items");
 }
 
-int Fail(const std::string& message) {
+int PrintError(const std::string& message) {
   std::cerr << "bitsieve plan: " << message << '\n';
   return kExitUsage;
 }
@@ -214,25 +219,25 @@ int RunPlan(const CLI::App& command, const PlanArguments& arguments) {
     const auto server = ServerOf(command, arguments.connection, arguments.flags);
     if (!server) return kExitUsage;
     const auto found = PresentOf(arguments.filter, *server);
-    if (!found) return Fail("--filter: " + found.error());
+    if (!found) return PrintError("--filter: " + found.error());
     present = *found;
   }
   std::optional<Sample> sample;
   if (!arguments.from.empty()) {
     const auto counted = SampleOf(arguments.from);
-    if (!counted) return Fail(counted.error());
+    if (!counted) return PrintError(counted.error());
     sample = *counted;
   }
   if (arguments.json && arguments.plot == kTerminal) {
-    return Fail("--plot - draws on standard output, which --json needs: name a file such as plan.svg");
+    return PrintError("--plot - draws on standard output, which --json needs: name a file such as plan.svg");
   }
   auto need = NeedOf(arguments, sample);
-  if (!need) return Fail(need.error());
+  if (!need) return PrintError(need.error());
   if (present) TakeFrom(*present, *need);
   const auto checked = Checked(*need);
-  if (!checked) return Fail(checked.error());
+  if (!checked) return PrintError(checked.error());
   auto plan = MakePlan(*checked);
-  if (!plan) return Fail(plan.error());
+  if (!plan) return PrintError(plan.error());
   plan->present = std::move(present);
   std::cout << (arguments.json ? JsonOf(*plan, sample) : TextOf(*plan, sample));
   if (arguments.plot == kTerminal) std::cout << '\n' << TerminalPlotOf(*plan);

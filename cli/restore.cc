@@ -63,6 +63,7 @@ core::Status ExtractFrom(const std::string& source, server::Disk& disk, const st
 config::Problems ProblemsOf(const RestoreArguments& arguments, bool is_dump) {
   config::Problems wrong;
   if (arguments.source == "-" && ::isatty(STDIN_FILENO) != 0) wrong.emplace_back("no archive is read from a terminal");
+  if (IsRdbFile(arguments.source)) wrong.push_back(arguments.source + ": " + RdbAdvice(arguments.source));
   if (is_dump && arguments.key.empty()) {
     wrong.push_back(arguments.source + " holds a filter without its name: give that as --key, or, to put the filter " +
                     "into a running server, use bitsieve import");

@@ -55,8 +55,8 @@ std::optional<double> ParseErrorRate(std::string_view text) {
   const bool is_percent = text.ends_with('%');
   std::optional<double> rate = core::ParseDouble(text.substr(0, text.size() - (is_percent ? 1 : 0)));
   if (rate && is_percent) rate = *rate / 100;
-  if (!rate || !(*rate >= core::kMinErrorRate && *rate <= core::kMaxErrorRate)) return std::nullopt;
-  return rate;
+  if (!rate || !(*rate >= core::kMinErrorRate && *rate < 1)) return std::nullopt;
+  return std::min(*rate, core::kMaxErrorRate);
 }
 
 std::optional<double> ParseItemRate(std::string_view text) {

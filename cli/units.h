@@ -11,7 +11,7 @@ namespace bitsieve::cli {
 
 // "1000000", "1e9", "2.5e6", "50k", "50m", "2g": a whole number from 1 to `most`.
 std::optional<uint64_t> ParseCount(std::string_view text, uint64_t most);
-// "0.001" or "0.1%", within the rates that filters have.
+// "0.001" or "0.1%", in the range of core::kErrorRates.
 std::optional<double> ParseErrorRate(std::string_view text);
 // "5000/s", "300k/m", "1e6/h", "2m/d": items per second.
 std::optional<double> ParseItemRate(std::string_view text);

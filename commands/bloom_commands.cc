@@ -16,6 +16,7 @@
 #include "core/filter/filter_factory.h"
 
 namespace bitsieve::commands {
+namespace bloom_commands {
 namespace {
 
 using core::AddOutcome;
@@ -161,7 +162,7 @@ void MultiAdd(CommandContext& context) {
 void Insert(CommandContext& context) {
   ArgumentReader reader(context.arguments, 2);
   const InsertRequest request = ReadInsert(reader, context.settings(), context.arguments[1]);
-  if (!reader.ok()) return context.Error(reader.error());
+  if (!reader.ok()) return context.ErrorOf(reader);
 
   core::Filter* filter = context.FindFilter();
   if (filter == nullptr) {
@@ -222,17 +223,15 @@ constexpr CommandRow kRows[] = {
          "[COUNTERBITS <4 | 8>] [BUCKETSIZE size] [MAXITERATIONS iterations] [HASH <xxh3 | murmur3 | fnv1a | sip>] "
          "[SEED seed] [TIGHTENING ratio] [IFNOTEXISTS]",
      .notes =
-         "error_rate is between 0 and 1; above 0.25 it is used as 0.25. EXPANSION 0 is NONSCALING. TYPE, WINDOW, "
-         "COUNTERBITS, BUCKETSIZE, MAXITERATIONS, HASH, SEED, TIGHTENING and IFNOTEXISTS are Bitsieve's own: with "
-         "IFNOTEXISTS a filter of equal "
-         "parameters under that "
-         "name is as good as a new one (a seed and a tightening ratio count only if they are given). TYPE window needs "
-         "WINDOW, a number of items, which must be the capacity, or a duration such as 500ms, 90s, 30m, 24h or "
-         "7d, whose capacity is the number of items expected within it. COUNTERBITS is for TYPE counting, 4 if not "
-         "given. BUCKETSIZE, 2 to 8, and MAXITERATIONS, the buckets that an addition looks at for a free slot, 1 to "
-         "65535, are for TYPE cuckoo, 4 and 2000 if not given. HASH is for the types blocked and classic, xxh3 if not "
-         "given; take sip if an attacker chooses the "
-         "items.",
+         "The error rate is a number from 1e-9 to 0.25, or a larger one below 1, which is taken as 0.25. EXPANSION 0 "
+         "means NONSCALING. TYPE, WINDOW, COUNTERBITS, BUCKETSIZE, MAXITERATIONS, HASH, SEED, TIGHTENING and "
+         "IFNOTEXISTS are Bitsieve's own. With IFNOTEXISTS the command succeeds if a filter of equal parameters is "
+         "there already; the seed and the tightening ratio are compared only if they are given. TYPE window needs "
+         "WINDOW: a number of items, which must be the capacity, or a duration such as 500ms, 90s, 30m, 24h or 7d, for "
+         "which the capacity is the number of items expected within it. COUNTERBITS is for TYPE counting; the default "
+         "is 4. BUCKETSIZE, 2 to 8, and MAXITERATIONS, 1 to 65535, are for TYPE cuckoo; the defaults are 4 and 2000. "
+         "MAXITERATIONS is the number of buckets that an addition searches for a free slot. HASH is for the types "
+         "blocked and classic; the default is xxh3. Use sip if an attacker can choose the items.",
      .handler = Reserve},
     {.name = "bf.add",
      .arity = 3,
@@ -243,10 +242,11 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
      .complexity = "O(sub-filters)",
-     .summary = "Adds an item: 1 if it is new, 0 if it was probably there. Creates the filter if there is none.",
+     .summary =
+         "Adds an item. Returns 1 if it is new, 0 if it was probably there. Creates the filter if there is none.",
      .syntax = "key item",
-     .notes = "A filter of the types counting, cuckoo and rediscuckoo counts the addition in both cases. One of the "
-              "latter two that does not grow refuses repeated additions, too, when it is full.",
+     .notes = "Filters of the types counting, cuckoo and rediscuckoo count the addition in both cases. A full cuckoo "
+              "or rediscuckoo filter that does not grow refuses repeated additions as well.",
      .items_handler = AnswerAdds,
      .weigh = WeighArguments,
      .handler = Add},
@@ -259,9 +259,9 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
      .complexity = "O(items * sub-filters)",
-     .summary = "Adds items, as BF.ADD, and replies with an array.",
+     .summary = "Adds items. Returns an array of what BF.ADD returns for each.",
      .syntax = "key item [item ...]",
-     .notes = "When the filter does not grow and is full, the array ends early, with the error as its last element; "
+     .notes = "If the filter is full and does not grow, the array ends early, with the error as its last element; the "
               "items before it stay added.",
      .weigh = WeighChanges,
      .handler = MultiAdd},
@@ -273,11 +273,11 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
      .complexity = "O(items * sub-filters)",
-     .summary = "Adds items, as BF.MADD, and says how the filter is to be made if there is none.",
+     .summary = "Adds items, as BF.MADD does, with options for a filter that has to be created.",
      .syntax = "key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TYPE type] "
                "[WINDOW window] [COUNTERBITS <4 | 8>] [BUCKETSIZE size] [MAXITERATIONS iterations] "
                "[HASH <xxh3 | murmur3 | fnv1a | sip>] [SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
-     .notes = "Options are ignored when the filter exists. TYPE, WINDOW, COUNTERBITS, BUCKETSIZE, MAXITERATIONS, HASH, "
+     .notes = "Options are ignored if the filter exists. TYPE, WINDOW, COUNTERBITS, BUCKETSIZE, MAXITERATIONS, HASH, "
               "SEED and TIGHTENING are Bitsieve's own.",
      .weigh = WeighChanges,
      .handler = Insert},
@@ -290,9 +290,10 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
      .complexity = "O(sub-filters)",
-     .summary = "Whether an item is in a filter: 0 definitely not, 1 probably. 0 if there is no such filter.",
+     .summary = "Tests whether an item is in a filter. Returns 0 if it is definitely not, 1 if it probably is, and 0 "
+                "if there is no such filter.",
      .syntax = "key item [STRICT]",
-     .notes = "STRICT is Bitsieve's own: with it a missing filter is an error.",
+     .notes = "STRICT is Bitsieve's own: it makes a missing filter an error.",
      .items_handler = AnswerExists,
      .weigh = WeighArguments,
      .handler = Exists},
@@ -304,7 +305,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
      .complexity = "O(items * sub-filters)",
-     .summary = "As BF.EXISTS, for several items: an array of 0 and 1.",
+     .summary = "Tests several items, as BF.EXISTS does. Returns an array of 0 and 1.",
      .syntax = "key item [item ...]",
      .weigh = WeighArguments,
      .handler = MultiExists},
@@ -315,9 +316,8 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "2.4.4",
      .complexity = "O(1)",
-     .summary = "The number of items counted as newly added; of the types that can remove, additions less removals. 0 "
-                "if there is no "
-                "such filter.",
+     .summary = "Returns the number of items that were new when they were added; of the types that can remove, the "
+                "additions less the removals. Returns 0 if there is no such filter.",
      .syntax = "key",
      .handler = Cardinality},
     {.name = "bf.info",
@@ -328,24 +328,23 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
      .complexity = "O(sub-filters)",
-     .summary = "What a filter was made for, what it takes and how full it is.",
+     .summary = "Returns the parameters of a filter, the memory that it takes and how full it is.",
      .syntax = "key [FULL | CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | TYPE | ERROR | ESTIMATED | FILL | HASHES | "
                "BITS | SEED | TIGHTENING | HITS | MISSES | ADDS | LASTUSE | HASH | WINDOW | OLDEST | GENERATIONS | "
                "COUNTERBITS | "
                "BUCKETSIZE | MAXITERATIONS | FINGERPRINTBITS | STATE | PROGRESS | FAILURE]",
      .notes =
-         "Without a word, RedisBloom's five fields: capacity, size, number of filters, number of items inserted and "
-         "expansion rate, which is nil for a filter that does not grow. FULL adds the others that the filter type has; "
-         "any other word returns one field. Seed is text, since it may be larger than an "
+         "Without a second argument it returns RedisBloom's five fields: capacity, size, number of filters, number of "
+         "items inserted and expansion rate, which is nil for a filter that does not grow. FULL adds the other fields "
+         "that the filter type has; any other word returns one field. The seed is text, since it may be larger than an "
          "integer reply can be. Hits, misses, adds (items that were new) and last use (Unix time in seconds) are "
-         "counted since the filter was made or loaded, and are nil while it is a list of a few items. Three are of "
-         "the type window alone: the window, as WINDOW has it; how far back it remembers now, in items, or in seconds "
-         "for a window of time; and the generations that are "
-         "remembered. Counter bits is of the type counting alone, Hash of blocked and classic, Bucket size "
-         "and max iterations of cuckoo, Fingerprint bits, those of the newest table, of cuckoo and fingerprint "
-         "(where the fill ratio is the load of the tables). Three are of the type ribbon alone: its state (staging, "
-         "building or frozen), percents of the building that are done, and why the last building failed (empty "
-         "if it did not).",
+         "counted since the filter was created or loaded, and are nil while it is a list of a few items. Only the type "
+         "window has the window, as WINDOW states it, how far back the filter remembers now, in items, or in seconds "
+         "for a window of time, and the number of generations that it remembers. Only the type counting has counter "
+         "bits. The types blocked and classic have the hash. The type cuckoo has the bucket size and the max "
+         "iterations; cuckoo and fingerprint have the fingerprint bits of the newest table, and their fill ratio is "
+         "the load of the tables. Only the type ribbon has a state (staging, building or frozen), the percentage of "
+         "the building that is done, and why the last building failed (empty if it did not).",
      .handler = BloomInfo},
     {.name = "bf.clear",
      .arity = 2,
@@ -353,17 +352,18 @@ constexpr CommandRow kRows[] = {
      .keys = kFirstArgument,
      .replication = Replication::kVerbatim,
      .group = CommandGroup::kBloom,
-     .since = "bitsieve 0.1.0",
+     .since = "bitsieve 1.0.0",
      .complexity = "O(1), and freeing the memory of what was there",
      .summary = "Empties a filter and keeps its parameters and seed.",
      .syntax = "key",
-     .notes = "An empty filter takes the place of the full one in one step, so for a moment both take memory.",
+     .notes = "An empty filter replaces the full one in one step, so for a moment both take memory.",
      .weigh = WeighFilter,
      .handler = Clear},
 };
 
 }  // namespace
+}  // namespace bloom_commands
 
-std::span<const CommandRow> BloomCommands() { return kRows; }
+std::span<const CommandRow> BloomCommands() { return bloom_commands::kRows; }
 
 }  // namespace bitsieve::commands

@@ -89,7 +89,7 @@ CreateRequest RequestFor(const CommandSettings& settings, std::string_view name)
 }
 
 InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings, std::string_view name) {
-  constexpr OptionErrors kErrors{.missing = wire::kInsertArity,
+  constexpr OptionErrors kErrors{.missing = wire::kArity,
                                  .bad_expansion = wire::kInsertBadExpansion,
                                  .bad_capacity = wire::kInsertBadCapacity,
                                  .bad_error_rate = wire::kInsertBadErrorRate};
@@ -112,7 +112,7 @@ InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings
       reader.Fail(wire::kInsertUnknownArgument);
     }
   }
-  if (request.items.empty()) reader.Fail(wire::kInsertArity);
+  if (request.items.empty()) reader.Fail(wire::kArity);
   SettleCreateOptions(reader, kErrors, given, params);
   request.filter.seed = given.seed;
   return request;

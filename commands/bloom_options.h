@@ -36,6 +36,7 @@ CreateRequest RequestFor(const CommandSettings& settings, std::string_view name)
 // Read from argument 2 on; errors are in the reader. BF.INSERT's own options override those of a template; its own TYPE
 // overrides the template's type and all type options.
 ReserveRequest ReadReserve(ArgumentReader& reader, const CommandSettings& settings);
+// The error of a missing value or of missing items is wire::kArity.
 InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings, std::string_view name);
 
 // Whether `have` is what BF.RESERVE with IFNOTEXISTS asks for; else the error that names the first difference. A seed

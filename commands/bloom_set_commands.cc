@@ -14,6 +14,7 @@
 #include "core/families/bloom/filter_union.h"
 
 namespace bitsieve::commands {
+namespace bloom_set_commands {
 namespace {
 
 using core::KeyHash;
@@ -152,9 +153,10 @@ constexpr CommandRow kRows[] = {
      .keys = kAllButItem,
      .preparation = Preparation::kNothing,
      .group = CommandGroup::kBloom,
-     .since = "bitsieve 0.1.0",
+     .since = "bitsieve 1.0.0",
      .complexity = "O(keys * sub-filters)",
-     .summary = "Looks one item up in several filters: an array of what BF.EXISTS returns, null for a missing filter.",
+     .summary = "Tests one item in several filters. Returns an array of what BF.EXISTS returns for each, with nil for "
+                "a missing filter.",
      .syntax = "item key [key ...]",
      .weigh = WeighArguments,
      .handler = ExistsIn},
@@ -164,17 +166,18 @@ constexpr CommandRow kRows[] = {
      .keys = kFirstFromOthers,
      .replication = Replication::kVerbatim,
      .group = CommandGroup::kBloom,
-     .since = "bitsieve 0.1.0",
+     .since = "bitsieve 1.0.0",
      .complexity = "O(bytes)",
-     .summary = "Makes a filter hold all that other filters hold; a new one, or one that is there.",
+     .summary = "Makes a filter contain all items of other filters. Creates it if there is none.",
      .syntax = "key sourcekey [sourcekey ...]",
-     .notes = "Types blocked, classic and counting, whose counters are added. The filters must be of equal type, "
-              "capacity, error rate and seed; give them one with BF.RESERVE's SEED. It is refused, and nothing is "
-              "changed, if the union would hold more than a filter of this capacity may, if a source has grown more "
-              "often than the filter under the first name, or if counting filters have grown at all. What the first "
-              "name holds is kept, and it may be in use: each item appears in it once and for good. The count of "
-              "items is an estimate from the fill, of the type counting the sum. Large filters are united beside the "
-              "event loop: other connections go on, also with the same filters.",
+     .notes =
+         "Filters of the types blocked, classic and counting can be merged; counters are added. The filters must have "
+         "the same type, capacity, error rate and seed, which BF.RESERVE sets with SEED. The command is refused, and "
+         "changes nothing, if the union would hold more items than the capacity allows, if a source has grown more "
+         "often than the filter under the first name, or if a counting filter has grown at all. The filter under the "
+         "first name keeps its items and may be in use: each item appears in it once and for good. The item count of a "
+         "union is estimated from the fill; of the type counting it is the sum. Large filters are united outside of "
+         "the event loop: other connections are served at the same time, also on the same filters.",
      .weigh = WeighFilters,
      .handler = Merge},
     {.name = "bf.estimate",
@@ -183,21 +186,22 @@ constexpr CommandRow kRows[] = {
      .keys = kAll,
      .preparation = Preparation::kNothing,
      .group = CommandGroup::kBloom,
-     .since = "bitsieve 0.1.0",
+     .since = "bitsieve 1.0.0",
      .complexity = "O(bytes)",
-     .summary = "Estimates from the fill how many distinct items filters hold: each, all together, and two in common.",
+     .summary =
+         "Estimates from the fill how many distinct items filters hold: each of them, all together, and two in common.",
      .syntax = "key [key ...]",
-     .notes =
-         "A map: Items (an array, one number a key), Union, and of exactly two filters Intersection. The filters "
-         "must be of equal type, capacity, error rate and seed; give them one with BF.RESERVE's SEED. Right within "
-         "about the square root of the number; in filters that have grown, an item that is in different sub-filters of "
-         "two filters counts twice in the union.",
+     .notes = "The reply is a map: Items (an array with a number for each key), Union, and for exactly two filters "
+              "Intersection. The filters must have the same type, capacity, error rate and seed, which BF.RESERVE sets "
+              "with SEED. An estimate is right within about the square root of the number. In filters that have grown, "
+              "an item that is in different sub-filters of two filters counts twice in the union.",
      .weigh = WeighFilters,
      .handler = Estimate},
 };
 
 }  // namespace
+}  // namespace bloom_set_commands
 
-std::span<const CommandRow> BloomSetCommands() { return kRows; }
+std::span<const CommandRow> BloomSetCommands() { return bloom_set_commands::kRows; }
 
 }  // namespace bitsieve::commands

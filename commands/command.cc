@@ -1,5 +1,7 @@
 #include "commands/command.h"
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <thread>
 
@@ -19,7 +21,20 @@ bool IsAboutItems(const CommandRow& row) {
   return row.preparation == Preparation::kOneItem || row.preparation == Preparation::kItems;
 }
 
+std::string UpperCased(std::string_view text) {
+  std::string upper(text);
+  std::ranges::transform(upper, upper.begin(),
+                         [](unsigned char byte) { return static_cast<char>(std::toupper(byte)); });
+  return upper;
+}
+
 }  // namespace
+
+std::string ArityError(const CommandRow& row) {
+  const bool is_of_filters = row.group == CommandGroup::kBloom || row.group == CommandGroup::kCuckoo;
+  if (!is_of_filters) return wire::WrongArity(row.name);
+  return wire::Joined({wire::WrongArity(row.name), "; usage: ", UpperCased(row.name), " ", row.syntax});
+}
 
 void RunHandler(CommandContext& context) {
   const Tally before = context.tally;
@@ -32,6 +47,11 @@ void RunItemsHandler(CommandContext& context, core::Filter& filter, std::span<co
   const Tally before = context.tally;
   context.row->items_handler(context, filter, hashes);
   NoteUse(context.tally, before, filter);
+}
+
+void CommandContext::ErrorOf(const ArgumentReader& reader) {
+  if (reader.error() == wire::kArity) return Error(ArityError(*row));
+  Error(reader.error());
 }
 
 void CommandContext::MemoryErrorFor(std::string_view name, std::string_view otherwise) {

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -47,8 +49,10 @@ enum CommandFlag : uint32_t {
   kPublishes = 1 << 9,        // CLIENT PAUSE WRITE holds it back as well
   kNoAuth = 1 << 10,          // every client may send it, before it authenticates and whatever its user may do
   kDangerous = 1 << 11,       // of the category @dangerous, as those for the operator are
-  kSecret = 1 << 12,          // its arguments may hold passwords: neither MONITOR nor SLOWLOG shows them
+  kSecret = 1 << 12,          // its arguments may hold passwords: neither MONITOR nor SLOWLOG shows them. Commands
+                              // that take another command as arguments are secret, too
   kSkipMonitor = 1 << 13,     // MONITOR and SLOWLOG show the commands that it runs instead
+  kAdminCategory = 1 << 14,   // of the categories of kAdmin, but shown by MONITOR
 };
 
 // What the dispatcher may do for a command before the commands ahead of it have run.
@@ -103,7 +107,8 @@ struct CommandRow {
   Replication replication = Replication::kNone;  // of filter commands
   Preparation preparation = Preparation::kAlone;
   CommandGroup group = CommandGroup::kServer;
-  std::string_view since = {};  // version of Redis or RedisBloom that had it first; "bitsieve 0.1.0" for our own
+  std::optional<CommandGroup> category = {};  // the group whose access category it has, if not its own; kServer: none
+  std::string_view since = {};  // version of Redis or RedisBloom that had it first; "bitsieve 1.0.0" for our own
   std::string_view complexity = {};
   std::string_view summary = {};
   std::string_view syntax = {};          // the arguments: [optional], LITERAL, name, a | b, "name [name ...]"
@@ -114,6 +119,9 @@ struct CommandRow {
   Handler handler = nullptr;             // null for a container that does nothing of its own
   std::span<const CommandRow> subcommands = {};
 };
+
+// Returns the error of too few or too many arguments: Redis' text, then the usage of a filter command.
+std::string ArityError(const CommandRow& row);
 
 // Runs the command in context.arguments and context.row, and counts it as a use of the filter that it names.
 void RunHandler(CommandContext& context);
@@ -192,6 +200,8 @@ struct CommandContext {
     if (error_counts != nullptr) error_counts->Note(text);
     reply.Error(text);
   }
+  // Returns the first error of reading the arguments; kArity stands for ArityError().
+  void ErrorOf(const ArgumentReader& reader);
   // After memory for a filter of this name, or the name itself, was refused: that its quota is used up, if that is why.
   void MemoryErrorFor(std::string_view name, std::string_view otherwise = wire::kOutOfMemory);
   void MemoryError(std::string_view otherwise = wire::kOutOfMemory) { MemoryErrorFor(arguments[1], otherwise); }

@@ -7,6 +7,8 @@
 #include <cstdint>
 
 #include "commands/filter_templates.h"
+#include "commands/keyspace.h"
+#include "core/base/glob.h"
 #include "core/filter/filter_type.h"
 
 namespace bitsieve::commands {
@@ -25,6 +27,9 @@ struct CommandSettings {
   std::atomic<uint32_t> cf_max_expansions{0};  // sub-filters from which on CF.* adds nothing
   CurrentTemplates templates;
   std::atomic<size_t> max_queued_bytes{0};  // all commands queued by one MULTI
+  // The limits apply to what clients send; longer names that exist already stay.
+  std::atomic<size_t> max_name_bytes{kMaxNameBytes};
+  std::atomic<size_t> max_pattern_bytes{core::kMaxSearchedPattern};
 };
 
 // Those that begin with default_ or cf_, from a host's options, which have them by the same names and are checked.

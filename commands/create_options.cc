@@ -82,7 +82,7 @@ bool ReadCreateOption(ArgumentReader& reader, const OptionErrors& errors, core::
 
 double BoundedErrorRate(ArgumentReader& reader, double rate, std::string_view out_of_range) {
   if (reader.ok() && !(rate > 0 && rate < 1)) reader.Fail(out_of_range);
-  if (reader.ok() && rate < core::kMinErrorRate) reader.Fail(wire::ErrorRateTooSmall(core::kMinErrorRate));
+  if (reader.ok() && rate < core::kMinErrorRate) reader.Fail(wire::kErrorRateRange);
   return std::min(rate, core::kMaxErrorRate);
 }
 

@@ -14,6 +14,7 @@
 #include "commands/wire_errors.h"
 
 namespace bitsieve::commands {
+namespace cuckoo_commands {
 namespace {
 
 using core::AddOutcome;
@@ -26,7 +27,7 @@ uint64_t MostFilters(const CommandContext& context) {
 }
 
 void Reserve(CommandContext& context) {
-  if (context.arguments.size() % 2 == 0) return context.Error(wire::WrongArity("cf.reserve"));
+  if (context.arguments.size() % 2 == 0) return context.Error(ArityError(*context.row));
   ArgumentReader reader(context.arguments, 2);
   const core::FilterParams params = ReadCuckooReserve(reader, context.settings());
   if (!reader.ok()) return context.Error(reader.error());
@@ -142,11 +143,9 @@ void InsertItems(CommandContext& context, RedisCuckoo& cuckoo, Arguments items) 
 // filter is not cut short.
 template <Presence presence>
 void Insert(CommandContext& context) {
-  constexpr bool kNx = presence == Presence::kSkipped;
   ArgumentReader reader(context.arguments, 2);
-  const CuckooInsertRequest request =
-      ReadCuckooInsert(reader, context.settings(), kNx ? wire::kCuckooInsertNxArity : wire::kCuckooInsertArity);
-  if (!reader.ok()) return context.Error(reader.error());
+  const CuckooInsertRequest request = ReadCuckooInsert(reader, context.settings());
+  if (!reader.ok()) return context.ErrorOf(reader);
   if (context.FindFilter() == nullptr && !request.create) return context.Error(wire::kNotFound);
   core::Filter* const filter = FindOrMake(context, request.params);
   if (filter == nullptr) return;
@@ -218,11 +217,11 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "Creates an empty cuckoo filter, byte for byte RedisBloom's, with room for a capacity.",
+     .summary = "Creates an empty cuckoo filter, byte for byte RedisBloom's, for a capacity.",
      .syntax = "key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS maxiterations] [EXPANSION expansion]",
      .notes = "The number of buckets and the expansion are rounded up to powers of two; with EXPANSION 0 the filter "
-              "does not grow. What is not given is as the options cf-bucket-size, cf-max-iterations and "
-              "cf-expansion-factor say. Its error rate cannot be chosen: about bucketsize / 128 a sub-filter.",
+              "does not grow. The defaults are the options cf-bucket-size, cf-max-iterations and cf-expansion-factor. "
+              "The error rate cannot be chosen: it is about bucketsize / 128 per sub-filter.",
      .handler = Reserve},
     {.name = "cf.add",
      .arity = 3,
@@ -233,9 +232,9 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
      .complexity = "O(sub-filters + iterations)",
-     .summary = "Adds an item, once more if it is there: 1. Creates the filter if there is none.",
+     .summary = "Adds an item, once more if it is there. Returns 1. Creates the filter if there is none.",
      .syntax = "key item",
-     .notes = "Refused once there are cf-max-expansions sub-filters, also if there is room.",
+     .notes = "Refused once the filter has cf-max-expansions sub-filters, even if there is room.",
      .items_handler = AnswerAdds<Presence::kIgnored>,
      .weigh = WeighArguments,
      .handler = Add<Presence::kIgnored>},
@@ -248,9 +247,10 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
      .complexity = "O(sub-filters + iterations)",
-     .summary = "Adds an item unless it is probably there: 1 if added, 0 if not. Creates the filter if there is none.",
+     .summary = "Adds an item unless it is probably there. Returns 1 if it was added, 0 if not. Creates the filter if "
+                "there is none.",
      .syntax = "key item",
-     .notes = "Refused once there are cf-max-expansions sub-filters, also if the item is there.",
+     .notes = "Refused once the filter has cf-max-expansions sub-filters, even if the item is there.",
      .items_handler = AnswerAdds<Presence::kSkipped>,
      .weigh = WeighArguments,
      .handler = Add<Presence::kSkipped>},
@@ -262,10 +262,10 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
      .complexity = "O(items * (sub-filters + iterations))",
-     .summary = "Adds items, as CF.ADD, and says how large the filter is to be if there is none.",
+     .summary = "Adds items, as CF.ADD does, with a capacity for a filter that has to be created.",
      .syntax = "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]",
-     .notes = "Replies with an array, in which an item that found no room is -1 (RESP3: false). cf-max-expansions is "
-              "compared before the first item alone.",
+     .notes = "Returns an array, in which an item that found no room is -1 (RESP3: false). cf-max-expansions is "
+              "checked only before the first item.",
      .weigh = WeighChanges,
      .handler = Insert<Presence::kIgnored>},
     {.name = "cf.insertnx",
@@ -276,9 +276,10 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
      .complexity = "O(items * (sub-filters + iterations))",
-     .summary = "Adds items, as CF.ADDNX, and says how large the filter is to be if there is none.",
+     .summary = "Adds items, as CF.ADDNX does, with a capacity for a filter that has to be created.",
      .syntax = "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]",
-     .notes = "Replies with an array of integers, under RESP3 too: 1 added, 0 probably there, -1 no room.",
+     .notes = "Returns an array of integers, with RESP3 too: 1 if the item was added, 0 if it is probably there, -1 if "
+              "there is no room.",
      .weigh = WeighChanges,
      .handler = Insert<Presence::kSkipped>},
     {.name = "cf.exists",
@@ -289,9 +290,9 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
      .complexity = "O(sub-filters)",
-     .summary = "Whether an item is in a cuckoo filter: 0 definitely not, 1 probably.",
+     .summary = "Tests whether an item is in a cuckoo filter. Returns 0 if it is definitely not, 1 if it probably is.",
      .syntax = "key item",
-     .notes = "0 if there is no such filter, or if it is of another type.",
+     .notes = "Returns 0 if there is no such filter, or if it is of another type.",
      .items_handler = AnswerExists,
      .weigh = WeighArguments,
      .handler = Exists},
@@ -303,7 +304,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
      .complexity = "O(items * sub-filters)",
-     .summary = "As CF.EXISTS, for several items: an array of 0 and 1.",
+     .summary = "Tests several items, as CF.EXISTS does. Returns an array of 0 and 1.",
      .syntax = "key item [item ...]",
      .weigh = WeighArguments,
      .handler = MultiExists},
@@ -315,9 +316,9 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
      .complexity = "O(sub-filters)",
-     .summary = "How often an item was added, less deletions: an estimate, at times too high.",
+     .summary = "Returns how often an item was added, less its deletions: an estimate that may be too high.",
      .syntax = "key item",
-     .notes = "0 if there is no such filter, or if it is of another type.",
+     .notes = "Returns 0 if there is no such filter, or if it is of another type.",
      .items_handler = AnswerCounts,
      .weigh = WeighArguments,
      .handler = Count},
@@ -330,10 +331,10 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
      .complexity = "O(sub-filters)",
-     .summary = "Deletes an item, once: 1 if deleted, 0 if it is not there.",
+     .summary = "Deletes an item once. Returns 1 if it was deleted, 0 if it is not there.",
      .syntax = "key item",
-     .notes = "Delete only what was added: deleting an item that merely looks present takes the print of another, "
-              "which is then missed.",
+     .notes = "Delete only what was added: deleting an item that only looks present removes the fingerprint of another "
+              "item, which is then missed.",
      .items_handler = AnswerDeletes,
      .weigh = WeighArguments,
      .handler = Delete},
@@ -345,14 +346,15 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
      .complexity = "O(bytes)",
-     .summary = "Moves prints from newer sub-filters into older ones, and takes off those that become empty.",
+     .summary = "Moves fingerprints from newer sub-filters into older ones and removes sub-filters that become empty.",
      .syntax = "key",
      .weigh = WeighFilter,
      .handler = Compact},
 };
 
 }  // namespace
+}  // namespace cuckoo_commands
 
-std::span<const CommandRow> CuckooCommands() { return kRows; }
+std::span<const CommandRow> CuckooCommands() { return cuckoo_commands::kRows; }
 
 }  // namespace bitsieve::commands

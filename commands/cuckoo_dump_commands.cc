@@ -13,6 +13,7 @@
 #include "core/families/redisbloom/redis_cuckoo_codec.h"
 
 namespace bitsieve::commands {
+namespace cuckoo_dump_commands {
 namespace {
 
 using core::RedisCuckoo;
@@ -103,18 +104,12 @@ void PublishLoaded(CommandContext& context, core::FilterDecoder& decoder) {
   context.reply.Ok();
 }
 
-// Empty if the header can be read and is one that RedisBloom could have written.
-std::string_view RefusalOf(const core::Result<RedisCuckooHeader>& header, size_t size) {
-  if (header) return {};
-  if (header.error().code == core::ErrorCode::kUnsupported) return wire::kInvalidHeaderOf20;
-  return core::IsRedisCuckooHeaderSize(size) ? wire::kHeaderRefused : wire::kInvalidHeader;
-}
-
 // Memory for the whole filter is reserved now, so that a load that has begun does not fail for lack of it.
 void BeginLoad(CommandContext& context) {
   const std::string_view name = context.arguments[1], data = context.arguments[3];
   const core::Result<RedisCuckooHeader> header = core::DecodeRedisCuckooHeader(data);
-  if (const std::string_view refusal = RefusalOf(header, data.size()); !refusal.empty()) return context.Error(refusal);
+  if (const std::string_view refusal = HeaderRefusal(header, data.size()); !refusal.empty())
+    return context.Error(refusal);
   core::MemoryBudget& memory = context.keyspace().MemoryOf(name);
   auto overhead = core::MemoryReservation::TryTake(memory, kNameOverheadBytes + name.size());
   auto decoder = core::OpenRedisCuckooDump(*header, memory);
@@ -167,9 +162,10 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
      .complexity = "O(sub-filters)",
-     .summary = "What a cuckoo filter was made for, and how full it is.",
+     .summary = "Returns the parameters of a cuckoo filter and how full it is.",
      .syntax = "key",
-     .notes = "Size is what RedisBloom would report; BF.INFO and MEMORY USAGE report what it takes here.",
+     .notes =
+         "Size is what RedisBloom would report; BF.INFO and MEMORY USAGE report the memory that the filter takes here.",
      .handler = Info},
     {.name = "cf.debug",
      .arity = 2,
@@ -178,7 +174,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "The fields of CF.INFO in one line.",
+     .summary = "Returns the fields of CF.INFO in one line.",
      .syntax = "key",
      .handler = Debug},
     {.name = "cf.scandump",
@@ -188,13 +184,12 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
      .complexity = "O(bytes of the chunk)",
-     .summary = "A cuckoo filter's bytes, chunk by chunk, as RedisBloom has them: begins with iterator 0, goes on with "
-                "each reply's first element, and is done when that is 0 again.",
+     .summary = "Reads the bytes of a cuckoo filter chunk by chunk, as RedisBloom does. Begin with iterator 0 and "
+                "continue with the iterator of each reply until it is 0.",
      .syntax = "key iterator",
-     .notes =
-         "Replies with the next iterator and a chunk, to be given to CF.LOADCHUNK together; at the end the chunk "
-         "is nil. A filter without items has no chunks. Nothing should be added or deleted meanwhile: each chunk is "
-         "of its own moment.",
+     .notes = "The reply is an array of the next iterator and a chunk, for CF.LOADCHUNK; at the end the chunk is nil. "
+              "A filter without items has no chunks. No client should add or delete items during the dump: each chunk "
+              "is of its own moment.",
      .weigh = WeighFilter,
      .handler = ScanDump},
     {.name = "cf.loadchunk",
@@ -205,19 +200,19 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kCuckoo,
      .since = "1.0.0",
      .complexity = "O(bytes of the chunk); with the header, O(sub-filters)",
-     .summary =
-         "Loads what CF.SCANDUMP gave, here or in RedisBloom: each chunk with the iterator that came with it, in "
-         "their order.",
+     .summary = "Loads one chunk of a cuckoo filter, with the iterator that CF.SCANDUMP returned with it, here or in "
+                "RedisBloom.",
      .syntax = "key iterator data",
-     .notes =
-         "The filter is there once its last chunk is, and not before. A load that is not continued for a minute is "
-         "forgotten. Headers of RedisBloom 2.0 are refused: its items were hashed otherwise.",
+     .notes = "Chunks must come in order. The filter appears with its last chunk. A load ends if no chunk comes for a "
+              "minute. In the module, the filter appears with its header, as in RedisBloom. Headers of RedisBloom 2.0 "
+              "are refused: it hashed items differently.",
      .weigh = WeighMany,
      .handler = LoadChunk},
 };
 
 }  // namespace
+}  // namespace cuckoo_dump_commands
 
-std::span<const CommandRow> CuckooDumpCommands() { return kRows; }
+std::span<const CommandRow> CuckooDumpCommands() { return cuckoo_dump_commands::kRows; }
 
 }  // namespace bitsieve::commands

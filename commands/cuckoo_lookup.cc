@@ -42,7 +42,8 @@ FilterPtr PublishCuckoo(CommandContext& context, FilterPtr cuckoo) {
 void CompactIfDue(CommandContext& context, core::Filter& filter) {
   core::RedisCuckoo* const cuckoo = AsCuckoo(&filter);
   Workers* const workers = context.environment.workers;
-  if (cuckoo == nullptr || workers == nullptr || !cuckoo->TakeDueCompaction()) return;
+  if (cuckoo == nullptr || !cuckoo->TakeDueCompaction()) return;
+  if (workers == nullptr) return cuckoo->CompactAfterRemovals();
   const FilterPtr held = context.keyspace().Find(context.arguments[1]);
   if (held.get() != &filter) return cuckoo->ForgetDueCompaction();  // it was renamed: the next removal asks again
   try {
@@ -50,6 +51,12 @@ void CompactIfDue(CommandContext& context, core::Filter& filter) {
   } catch (const std::bad_alloc&) {
     cuckoo->ForgetDueCompaction();
   }
+}
+
+std::string_view HeaderRefusal(const core::Result<core::RedisCuckooHeader>& header, size_t size) {
+  if (header) return {};
+  if (header.error().code == core::ErrorCode::kUnsupported) return wire::kInvalidHeaderOf20;
+  return core::IsRedisCuckooHeaderSize(size) ? wire::kHeaderRefused : wire::kInvalidHeader;
 }
 
 std::string_view TakenBy(const FilterPtr& there) {

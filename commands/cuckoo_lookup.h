@@ -21,8 +21,12 @@ FilterPtr MakeCuckoo(CommandContext& context, const core::FilterParams& params);
 // first. Null, and an error replied, if there is no memory for the name, or no space on the disk for the filter.
 FilterPtr PublishCuckoo(CommandContext& context, FilterPtr cuckoo);
 
-// After a removal from `filter`, named by argument 1: has a worker compact it if that is due and takes long.
+// To be called after a removal from `filter`, named by argument 1. If a compaction is due that takes long, a worker
+// does it; where there are no workers it is done here, by the same command as in RedisBloom.
 void CompactIfDue(CommandContext& context, core::Filter& filter);
+
+// Why a header of CF.LOADCHUNK, of so many bytes, is refused; empty if it was read.
+std::string_view HeaderRefusal(const core::Result<core::RedisCuckooHeader>& header, size_t size);
 
 // That a name is taken, by a cuckoo filter or by another.
 std::string_view TakenBy(const FilterPtr& there);

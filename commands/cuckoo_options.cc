@@ -37,15 +37,20 @@ struct ReserveTexts {
   std::optional<std::string_view> max_iterations, bucket_size, expansion;
 };
 
+// RedisBloom takes the first of a repeated option.
 ReserveTexts ReadTexts(ArgumentReader& reader) {
   ReserveTexts texts;
+  const auto read = [&reader](std::optional<std::string_view>& text) {
+    const std::string_view next = reader.Next(wire::kSyntax);
+    if (!text) text = next;
+  };
   while (reader.More()) {
     if (reader.Skip("MAXITERATIONS")) {
-      texts.max_iterations = reader.Next(wire::kSyntax);
+      read(texts.max_iterations);
     } else if (reader.Skip("BUCKETSIZE")) {
-      texts.bucket_size = reader.Next(wire::kSyntax);
+      read(texts.bucket_size);
     } else if (reader.Skip("EXPANSION")) {
-      texts.expansion = reader.Next(wire::kSyntax);
+      read(texts.expansion);
     } else {
       reader.Fail(wire::UnknownOption(reader.Peek()));
     }
@@ -83,14 +88,14 @@ core::FilterParams ReadCuckooReserve(ArgumentReader& reader, const CommandSettin
   return params;
 }
 
-CuckooInsertRequest ReadCuckooInsert(ArgumentReader& reader, const CommandSettings& settings, std::string_view arity) {
+CuckooInsertRequest ReadCuckooInsert(ArgumentReader& reader, const CommandSettings& settings) {
   CuckooInsertRequest request;
   request.params = DefaultCuckooParams(settings);
   while (reader.More()) {
     if (reader.Skip("ITEMS")) {
       request.items = reader.Rest();
     } else if (reader.Skip("CAPACITY")) {
-      const int64_t capacity = reader.Integer(arity, wire::kInsertBadCapacity);
+      const int64_t capacity = reader.Integer(wire::kArity, wire::kInsertBadCapacity);
       request.params.capacity = BoundedCapacity(reader, capacity, core::RedisCuckooParamsOf(request.params).bucket_size,
                                                 wire::kCuckooInsertCapacityRange);
     } else if (reader.Skip("NOCREATE")) {
@@ -99,7 +104,7 @@ CuckooInsertRequest ReadCuckooInsert(ArgumentReader& reader, const CommandSettin
       reader.Fail(wire::kInsertUnknownArgument);
     }
   }
-  if (request.items.empty()) reader.Fail(arity);
+  if (request.items.empty()) reader.Fail(wire::kArity);
   return request;
 }
 

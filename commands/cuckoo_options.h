@@ -19,7 +19,7 @@ core::FilterParams DefaultCuckooParams(const CommandSettings& settings);
 
 // Read from argument 2 on; what went wrong is in the reader. An option's value is there, since the arguments are odd.
 core::FilterParams ReadCuckooReserve(ArgumentReader& reader, const CommandSettings& settings);
-// `arity` is the error of a missing value or missing items.
-CuckooInsertRequest ReadCuckooInsert(ArgumentReader& reader, const CommandSettings& settings, std::string_view arity);
+// The error of a missing value or of missing items is wire::kArity.
+CuckooInsertRequest ReadCuckooInsert(ArgumentReader& reader, const CommandSettings& settings);
 
 }  // namespace bitsieve::commands

@@ -19,6 +19,7 @@
 #include "core/filter/filter_dump.h"
 
 namespace bitsieve::commands {
+namespace dump_commands {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{16} << 20;
@@ -271,16 +272,15 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
      .complexity = "O(bytes of the chunk)",
-     .summary = "Reads a filter's bytes chunk by chunk, for BF.LOADCHUNK: begin with iterator 0 and go on with the "
-                "iterator of each reply, until it is 0.",
+     .summary = "Reads the bytes of a filter chunk by chunk, for BF.LOADCHUNK. Begin with iterator 0 and continue with "
+                "the iterator of each reply until it is 0.",
      .syntax = "key iterator",
-     .notes =
-         "An array of the next iterator and a chunk of at most 16 MiB. Of the type redisbloom the chunks are "
-         "RedisBloom's own, so that RedisBloom can load them, and show what is there when each is read: let "
-         "no client add meanwhile. Of every other type they are a checksummed dump as BF.DUMP gives it, in chunks, "
-         "and all of one moment. Asking for the same iterator again returns the same chunk, as long as none after it "
-         "was asked for. Such a dump ends when its next chunk is not asked for within a minute; the server keeps 64 "
-         "at a time.",
+     .notes = "The reply is an array of the next iterator and a chunk of at most 16 MiB. The chunks of a filter of "
+              "type redisbloom are RedisBloom's own, so that RedisBloom can load them; each shows the filter at the "
+              "moment when it is read, so no client should add items during the dump. A filter of any other type is "
+              "read as a checksummed dump, as BF.DUMP returns it, in chunks that are all of one moment. Requesting the "
+              "same iterator again returns the same chunk, as long as no later chunk was requested. Such a dump ends "
+              "if its next chunk is not requested within a minute; the server keeps 64 at a time.",
      .weigh = WeighFilter,
      .handler = ScanDump},
     {.name = "bf.loadchunk",
@@ -291,12 +291,13 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
      .complexity = "O(bytes of the chunk); of the last chunk O(bytes of the filter)",
-     .summary = "Takes one chunk of a filter in, as BF.SCANDUMP gave it, together with the iterator of the same reply.",
+     .summary = "Loads one chunk of a filter, with the iterator that BF.SCANDUMP returned with it.",
      .syntax = "key iterator data",
-     .notes = "Chunks come in order. The name must be free. The filter is there with its last chunk, and not before; "
-              "until then another command may take its name, and the load fails. A load ends when no chunk comes "
-              "for a minute; the server keeps 64 at a time. Dumps of RedisBloom, of all its versions, and of Bitsieve "
-              "are distinguished by their first bytes.",
+     .notes =
+         "Chunks must come in order, and the name must be free. The filter appears with its last chunk; until then "
+         "another command may take its name, and the load fails. A load ends if no chunk comes for a minute; the "
+         "server keeps 64 at a time. Dumps of RedisBloom, of all its versions, and of Bitsieve are distinguished by "
+         "their first bytes. In the module, a filter from RedisBloom appears with its header, as in RedisBloom.",
      .weigh = WeighMany,
      .handler = LoadChunk},
     {.name = "bf.dump",
@@ -304,12 +305,12 @@ constexpr CommandRow kRows[] = {
      .flags = kReadOnly,
      .keys = kFirstArgument,
      .group = CommandGroup::kBloom,
-     .since = "bitsieve 0.1.0",
+     .since = "bitsieve 1.0.0",
      .complexity = "O(bytes)",
-     .summary = "A filter as one string of bytes, for BF.RESTORE, on this server or another, and for files.",
+     .summary = "Returns a filter as one string of bytes, for BF.RESTORE or a file.",
      .syntax = "key",
-     .notes = "Checksummed and self-describing. At most 128 MiB: larger filters are read with BF.SCANDUMP, whose "
-              "chunks end to end are the same bytes, except for the type redisbloom.",
+     .notes = "The string is checksummed and self-describing. It has at most 128 MiB: larger filters are read with "
+              "BF.SCANDUMP, whose chunks end to end are the same bytes, except for the type redisbloom.",
      .weigh = WeighFilter,
      .handler = Dump},
     {.name = "bf.restore",
@@ -319,12 +320,12 @@ constexpr CommandRow kRows[] = {
      .keys = kFirstArgument,
      .replication = Replication::kVerbatim,
      .group = CommandGroup::kBloom,
-     .since = "bitsieve 0.1.0",
+     .since = "bitsieve 1.0.0",
      .complexity = "O(bytes)",
-     .summary = "Makes a filter from what BF.DUMP gave.",
+     .summary = "Creates a filter from the bytes that BF.DUMP returned.",
      .syntax = "key data [REPLACE]",
-     .notes = "An error if the name is taken, unless REPLACE is given: then the filter takes the place of what is "
-              "there, in one step. Expiries are not part of a dump.",
+     .notes = "The command is refused if the name is taken, unless REPLACE is given: then the filter replaces what is "
+              "there, in one step. A dump does not contain an expiry.",
      .weigh = WeighArguments,
      .handler = Restore},
     {.name = "bf.debug",
@@ -334,13 +335,14 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
      .complexity = "O(sub-filters)",
-     .summary = "The sub-filters of a filter, a line each, in RedisBloom's words.",
+     .summary = "Returns a line about each sub-filter of a filter, in RedisBloom's words.",
      .syntax = "key",
      .handler = Debug},
 };
 
 }  // namespace
+}  // namespace dump_commands
 
-std::span<const CommandRow> DumpCommands() { return kRows; }
+std::span<const CommandRow> DumpCommands() { return dump_commands::kRows; }
 
 }  // namespace bitsieve::commands

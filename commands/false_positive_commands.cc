@@ -10,6 +10,7 @@
 #include "commands/wire_errors.h"
 
 namespace bitsieve::commands {
+namespace false_positive_commands {
 namespace {
 
 using core::NoteOutcome;
@@ -69,24 +70,24 @@ constexpr CommandRow kRows[] = {
      .replication = Replication::kVerbatim,
      .preparation = Preparation::kItems,
      .group = CommandGroup::kBloom,
-     .since = "bitsieve 0.1.0",
+     .since = "bitsieve 1.0.0",
      .complexity = "O(items * sub-filters)",
-     .summary = "Notes that items are false positives: BF.EXISTS answers 0 for them from now on, until they are added. "
-                "An array: 1 if the item is noted, 0 if BF.EXISTS answers 0 for it anyway.",
+     .summary = "Notes that items are false positives: BF.EXISTS returns 0 for them until they are added. Returns an "
+                "array: 1 if the item was noted, 0 if BF.EXISTS returned 0 for it anyway.",
      .syntax = "key item [item ...]",
-     .notes = "Of the types blocked, classic and ribbon; an error for others. Only note what was never added: an item "
-              "that was added and is noted is missed from then on. A ribbon filter that is not frozen yet is never "
-              "wrong: it notes whatever was not added, and replies 1, for the time when it is frozen. The items are "
-              "kept exactly, by 128 bits of their "
-              "hash, beside the filter, in dumps and in what is saved; up to 65536 of a filter, "
-              "24 to 48 bytes for each. BF.INFO shows how many are known. BF.MERGE keeps those that none of the "
-              "filters shows.",
+     .notes =
+         "Works on filters of the types blocked, classic and ribbon. Note only what was never added: an item that was "
+         "added and is noted is missed from then on. A ribbon filter that is not frozen yet is never wrong: it notes "
+         "every item that was not added, returns 1, and uses the note once it is frozen. The items are kept exactly, "
+         "by 128 bits of their hash, with the filter, also in dumps and on disk: up to 65536 per filter, at 24 to 48 "
+         "bytes each. BF.INFO shows how many are known. BF.MERGE keeps those that none of the filters contains.",
      .weigh = WeighArguments,
      .handler = AddFalsePositives},
 };
 
 }  // namespace
+}  // namespace false_positive_commands
 
-std::span<const CommandRow> FalsePositiveCommands() { return kRows; }
+std::span<const CommandRow> FalsePositiveCommands() { return false_positive_commands::kRows; }
 
 }  // namespace bitsieve::commands

@@ -7,6 +7,7 @@
 #include "core/families/ribbon/ribbon_staging.h"
 
 namespace bitsieve::commands {
+namespace freeze_commands {
 namespace {
 
 // The filter is closed at once, so that nothing is added to it once the reply is out. One that is already closed or
@@ -34,19 +35,20 @@ constexpr CommandRow kRows[] = {
      .keys = {1, 1, 1},
      .replication = Replication::kVerbatim,
      .group = CommandGroup::kBloom,
-     .since = "bitsieve 0.1.0",
+     .since = "bitsieve 1.0.0",
      .complexity = "O(1), and O(items) in the background",
-     .summary = "Ends the collecting of a ribbon filter: it takes no items any more, and is built in the background.",
+     .summary = "Ends the additions to a ribbon filter, which is then built in the background.",
      .syntax = "key",
-     .notes = "Of the type ribbon; an error for other types. Lookups go on, from what was collected, until the frozen "
-              "filter takes its place in one step; BF.INFO shows state and progress. OK, too, for a filter that is "
-              "being built or frozen already. If building fails, for want of memory, the filter collects again and "
-              "BF.INFO shows why. A crash or a restart in that time begins the building anew.",
+     .notes = "Works on filters of the type ribbon. Lookups use the collected items until the frozen filter replaces "
+              "them in one step; BF.INFO shows the state and the progress. The command also succeeds on a filter that "
+              "is being built or is frozen already. If building fails for lack of memory, the filter takes items again "
+              "and BF.INFO shows why. After a crash or a restart during the building, it begins again.",
      .handler = Freeze},
 };
 
 }  // namespace
+}  // namespace freeze_commands
 
-std::span<const CommandRow> FreezeCommands() { return kRows; }
+std::span<const CommandRow> FreezeCommands() { return freeze_commands::kRows; }
 
 }  // namespace bitsieve::commands

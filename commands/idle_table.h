@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/base/mutex.h"
+#include "core/base/thread_name.h"
 
 namespace bitsieve::commands {
 
@@ -129,6 +130,7 @@ class IdleTable {
   }
 
   void Run() {
+    core::NameThread("abandoned");
     const core::LockGuard lock(mutex_);
     while (true) {
       while (!stopping_ && entries_.empty()) wake_.Wait(mutex_);

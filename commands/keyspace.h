@@ -13,6 +13,7 @@
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
 #include "core/filter/filter_ptr.h"
+#include "core/memory/memory_source.h"
 
 namespace bitsieve::commands {
 
@@ -29,6 +30,13 @@ inline constexpr size_t kMaxNameBytes = 1 << 20;
 
 // What a name takes beside its bytes: its entry, bucket and expiry, and what the heap adds, rounded up.
 inline constexpr uint64_t kNameOverheadBytes = 96;
+
+// The heap bytes of a name: of its entry, which ends with the name, and of its bucket on average.
+inline constexpr size_t kNameEntryBytes = 40;
+inline uint64_t NameHeapBytes(size_t name_bytes) {
+  constexpr uint64_t kBucketBytes = 12;  // a pointer; there are as many buckets as names, or up to twice as many
+  return core::BlockBytes(kNameEntryBytes + name_bytes) + kBucketBytes;
+}
 
 // Why a quota refuses a name, or memory for what has it.
 struct QuotaRefusal {

@@ -11,6 +11,7 @@
 #include "commands/wire_errors.h"
 
 namespace bitsieve::commands {
+namespace removal_commands {
 namespace {
 
 using core::KeyHash;
@@ -78,17 +79,16 @@ constexpr CommandRow kRows[] = {
      .replication = Replication::kVerbatim,
      .preparation = Preparation::kOneItem,
      .group = CommandGroup::kBloom,
-     .since = "bitsieve 0.1.0",
+     .since = "bitsieve 1.0.0",
      .complexity = "O(sub-filters)",
-     .summary = "Removes an item: 1 if removed, 0 if it is not there. Takes one addition back: an item that was added "
-                "twice must be removed twice.",
+     .summary = "Removes an item. Returns 1 if it was removed, 0 if it is not there. An item that was added twice must "
+                "be removed twice.",
      .syntax = "key item",
-     .notes =
-         "Of the types counting, cuckoo and rediscuckoo; an error for others. Remove only what was added: removing an "
-         "item that merely looks present, a false positive, takes from other items, which can then be missed. 0 "
-         "is also the answer for a saturated item, which stays for ever: one whose counters are all at their "
-         "largest value (15 additions with 4 bits, 255 with 8), or of the type cuckoo one that fills its two "
-         "buckets (8 additions with buckets of 4).",
+     .notes = "Works on filters of the types counting, cuckoo and rediscuckoo. Remove only what was added: removing an "
+              "item that only looks present, a false positive, takes from other items, which can then be missed. A "
+              "saturated item is never removed, and the reply is 0: one whose counters are all at their largest value "
+              "(15 additions with 4 bits, 255 with 8), or in a cuckoo filter one that fills its two buckets (8 "
+              "additions with buckets of 4).",
      .items_handler = AnswerRemovals,
      .weigh = WeighArguments,
      .handler = Delete},
@@ -99,9 +99,9 @@ constexpr CommandRow kRows[] = {
      .replication = Replication::kVerbatim,
      .preparation = Preparation::kItems,
      .group = CommandGroup::kBloom,
-     .since = "bitsieve 0.1.0",
+     .since = "bitsieve 1.0.0",
      .complexity = "O(items * sub-filters)",
-     .summary = "Removes items, as BF.DEL, and replies with an array.",
+     .summary = "Removes items. Returns an array of what BF.DEL returns for each.",
      .syntax = "key item [item ...]",
      .weigh = WeighChanges,
      .handler = MultiDelete},
@@ -111,22 +111,22 @@ constexpr CommandRow kRows[] = {
      .keys = kFirstArgument,
      .preparation = Preparation::kOneItem,
      .group = CommandGroup::kBloom,
-     .since = "bitsieve 0.1.0",
+     .since = "bitsieve 1.0.0",
      .complexity = "O(sub-filters)",
-     .summary = "How often an item was added, less removals: an estimate, at times too high. 0 if it is not there, or "
-                "if there is no such filter.",
+     .summary = "Returns how often an item was added, less its removals: an estimate that may be too high. Returns 0 "
+                "if the item is not there, or if there is no such filter.",
      .syntax = "key item",
-     .notes = "Of the types counting, cuckoo and rediscuckoo; an error for others. The largest answer of counting is "
-              "15 with "
-              "counters of 4 bits and 255 with 8, and means that many or more; of cuckoo, 8 a table with buckets of 4, "
-              "of rediscuckoo 4 with buckets of 2.",
+     .notes = "Works on filters of the types counting, cuckoo and rediscuckoo. The largest count of a counting filter "
+              "is 15 with counters of 4 bits and 255 with 8, and means that many or more. The largest count of a "
+              "cuckoo filter is 8 per table with buckets of 4, that of a rediscuckoo filter 4 with buckets of 2.",
      .items_handler = AnswerCounts,
      .weigh = WeighArguments,
      .handler = Count},
 };
 
 }  // namespace
+}  // namespace removal_commands
 
-std::span<const CommandRow> RemovalCommands() { return kRows; }
+std::span<const CommandRow> RemovalCommands() { return removal_commands::kRows; }
 
 }  // namespace bitsieve::commands

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -14,6 +13,7 @@
 
 #include "core/base/result.h"
 #include "core/families/redisbloom/redisbloom_types.h"
+#include "core/filter/error_rates.h"
 #include "core/filter/false_positive_list.h"
 #include "core/filter/filter_params.h"
 
@@ -37,12 +37,13 @@ class Composed {
     bytes_[size_++] = static_cast<char>('0' + number % 10);
   }
 
-  char bytes_[80] = {};
+  char bytes_[160] = {};
   size_t size_ = 0;
 };
 
 // Of every command.
 inline constexpr std::string_view kSyntax = "ERR syntax error";
+inline constexpr std::string_view kArity = "ERR wrong number of arguments";  // ErrorOf() adds for which command
 inline constexpr std::string_view kSlowLogCount = "ERR count should be greater than or equal to -1";
 inline constexpr std::string_view kNotAnInteger = "ERR value is not an integer or out of range";
 inline constexpr std::string_view kLoading = "LOADING Bitsieve is loading its filters into memory";
@@ -59,7 +60,9 @@ inline constexpr std::string_view kInvalidTimeToLive = "ERR Invalid TTL value, m
 inline constexpr std::string_view kInvalidIdleTime = "ERR Invalid IDLETIME value, must be >= 0";
 inline constexpr std::string_view kInvalidFrequency = "ERR Invalid FREQ value, must be >= 0 and <= 255";
 inline constexpr std::string_view kBadErrorRate = "ERR bad error rate";
-inline constexpr std::string_view kErrorRateRange = "ERR error rate must be in the range (0.000000, 1.000000)";
+// RedisBloom's text, then the range as core states it.
+inline constexpr Composed kErrorRateRange{"ERR error rate must be in the range (0.000000, 1.000000): ",
+                                          core::kErrorRates};
 inline constexpr std::string_view kBadCapacity = "ERR bad capacity";
 inline constexpr Composed kCapacityRange{"ERR capacity must be in the range [1, ", core::kMaxCapacity, "]"};
 inline constexpr std::string_view kNoExpansion = "ERR no expansion";
@@ -86,7 +89,6 @@ inline constexpr std::string_view kInsertBadErrorRate = "Bad error rate";
 inline constexpr std::string_view kInsertBadExpansion = "Bad expansion";
 inline constexpr std::string_view kInsertBadCapacity = "Bad capacity";
 inline constexpr std::string_view kInsertUnknownArgument = "Unknown argument received";
-inline constexpr std::string_view kInsertArity = "ERR wrong number of arguments for 'bf.insert' command";
 inline constexpr std::string_view kScanCursorNotNumeric = "Second argument must be numeric";
 inline constexpr std::string_view kLoadCursorNotNumeric = "ERR Second argument must be numeric";
 inline constexpr std::string_view kBadData = "ERR received bad data";
@@ -113,8 +115,6 @@ inline constexpr Composed kCuckooCapacityRange{"Capacity must be in the range [2
                                                "]"};
 inline constexpr Composed kCuckooInsertCapacityRange{"Capacity must be in the range [cf-bucket-size * 2, ",
                                                      core::kMaxCapacity, "]"};
-inline constexpr std::string_view kCuckooInsertArity = "ERR wrong number of arguments for 'cf.insert' command";
-inline constexpr std::string_view kCuckooInsertNxArity = "ERR wrong number of arguments for 'cf.insertnx' command";
 inline constexpr std::string_view kNoMemoryForCuckoo = "ERR Insufficient memory to create filter";
 inline constexpr std::string_view kNoMemoryForItem = "ERR Insufficient memory";
 inline constexpr std::string_view kCuckooFull = "Filter is full";
@@ -210,21 +210,21 @@ inline std::string Quoted(std::string_view bytes) { return Joined({"'", bytes.su
 
 // An error from core, such as one about an option of a filter type.
 inline std::string Error(std::string_view reason) { return Joined({"ERR ", reason}); }
+// Redis' text to the letter: clients look up that of AUTH as a whole.
 inline std::string WrongArity(std::string_view command) {
   return Joined({"ERR wrong number of arguments for '", command, "' command"});
 }
-inline std::string ErrorRateTooSmall(double smallest) {
-  char digits[32];
-  const char* const end = std::to_chars(digits, digits + sizeof digits, smallest, std::chars_format::fixed).ptr;
-  return Joined({"ERR error rate is too small to be kept; the smallest is ", std::string_view(digits, end)});
-}
 inline std::string NameTooLong(size_t bytes, size_t most) {
-  return Joined(
-      {"ERR a name of ", std::to_string(bytes), " bytes is too long: at most ", std::to_string(most), " are allowed"});
+  return Joined({"ERR a name of ", std::to_string(bytes), " bytes is too long: at most ", std::to_string(most),
+                 " are allowed (option max-name-bytes)"});
 }
-// `what`: channel or pattern.
-inline std::string ChannelTooLong(std::string_view what, size_t most) {
-  return Joined({"ERR the ", what, " is too long: at most ", std::to_string(most), " bytes are allowed"});
+inline std::string ChannelTooLong(size_t bytes, size_t most) {
+  return Joined({"ERR a channel of ", std::to_string(bytes), " bytes is too long: at most ", std::to_string(most),
+                 " are allowed"});
+}
+inline std::string PatternTooLong(size_t bytes, size_t most) {
+  return Joined({"ERR a pattern of ", std::to_string(bytes), " bytes is too long: at most ", std::to_string(most),
+                 " are allowed (option max-pattern-bytes)"});
 }
 inline std::string TooManyWatched(size_t names, size_t bytes) {
   return Joined({"ERR too many watched names: a connection may watch ", std::to_string(names), " names, of ",

@@ -121,7 +121,7 @@ std::string TextOf(const OptionRow& row, const Options& options) {
   return text != nullptr ? options.**text : OptionReadableText(row, options);
 }
 
-tl::expected<std::string, std::string> JsonText(const OptionRow& row, const Options& options) {
+tl::expected<std::string, std::string> ToJson(const OptionRow& row, const Options& options) {
   const std::string text = TextOf(row, options);
   if (IsJsonNumber(row, text)) return text;
   try {
@@ -190,7 +190,7 @@ tl::expected<std::string, std::string> WithValues(const std::string& json, std::
   std::vector<std::string> added;
   for (const OptionRow* const row : rows) {
     if (Gives(entries, *row, options)) continue;
-    const auto value = JsonText(*row, options);
+    const auto value = ToJson(*row, options);
     if (!value) return value;
     if (!Replace(changed, *row, *value)) added.push_back(nlohmann::json(row->name).dump() + ": " + *value);
   }

@@ -96,7 +96,8 @@ std::optional<Value> ParseValue(const Domain& domain, std::string_view text) {
           [&](const SignedNumber& d) -> Parsed { return Within(ParseNumber<int64_t>(text), d.min, d.max); },
           [&](const ByteSize& d) -> Parsed {
             if (d.automatic && text == kAutomaticText) return Value(kAutomatic);
-            return Within(ParseByteSize(text), d.min, d.max);
+            const std::optional<uint64_t> bytes = ParseByteSize(text);
+            return d.or_zero && bytes == 0U ? Parsed(uint64_t{0}) : Within(bytes, d.min, d.max);
           },
           [&](const Real& d) -> Parsed { return Within(Capped(ParseNumber<double>(text), d), d.min, d.max); },
           [&](const OneOf& d) -> Parsed {
@@ -113,6 +114,13 @@ std::optional<Value> ParseValue(const Domain& domain, std::string_view text) {
 std::string WholeNumbers(std::string_view unit, const std::string& min, const std::string& max) {
   const std::string of_unit = unit.empty() ? "" : " of " + std::string(unit);
   return "a whole number" + of_unit + " from " + min + " to " + max;
+}
+
+// Returns the number as people write it: "1e-9", not "1e-09".
+std::string RateText(double number) {
+  std::string text = core::ShortestText(number);
+  if (const size_t at = text.find("e-0"); at != std::string::npos) text.erase(at + 2, 1);
+  return text;
 }
 
 }  // namespace
@@ -140,11 +148,12 @@ std::string AllowedValues(const OptionRow& row) {
           },
           [&](const SignedNumber& d) { return WholeNumbers(row.unit, std::to_string(d.min), std::to_string(d.max)); },
           [](const ByteSize& d) {
-            return std::string(d.automatic ? "auto, or " : "") + "a size in bytes, kb, mb or gb from " +
-                   ReadableBytes(d.min) + " to " + ReadableBytes(d.max);
+            const char* const words = d.automatic && d.or_zero ? "0, auto, or " : d.automatic ? "auto, or " : "";
+            return std::string(words) + "a size in bytes, kb, mb or gb from " + ReadableBytes(d.min) + " to " +
+                   ReadableBytes(d.max);
           },
           [](const Real& d) {
-            const std::string range = "a number from " + core::ShortestText(d.min) + " to " + core::ShortestText(d.max);
+            const std::string range = "a number from " + RateText(d.min) + " to " + core::ShortestText(d.max);
             if (d.capped_below == 0) return range;
             return range + ", or a larger one below " + core::ShortestText(d.capped_below) + ", which is taken as " +
                    core::ShortestText(d.max);

@@ -26,6 +26,7 @@ struct SignedNumber {
 struct ByteSize {  // as Redis writes sizes: 1000, 64kb, 100mb, 2gb (powers of 1024), 1k, 1m, 1g (powers of 1000)
   uint64_t min, max;
   bool automatic = false;  // the word auto is allowed as well, and stands for kAutomatic
+  bool or_zero = false;    // 0 is allowed as well
 };
 struct Real {
   double min, max;

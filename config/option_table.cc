@@ -171,7 +171,10 @@ void AddAccess(Rows& rows) {
        {"acllog-max-len", kGroup, &Options::acllog_max_len, WholeNumber{0, 100'000}, "", "entries of ACL LOG",
         kAtRunTime},
        {"protected-mode", kGroup, &Options::protected_mode, OneOf{{"yes", "no"}}, "",
-        "yes: as long as the user default needs no password, clients from other machines are refused", kAtRunTime}});
+        "yes: as long as the user default needs no password, clients from other machines are refused, and the admin "
+        "port "
+        "shows them nothing but its health checks",
+        kAtRunTime}});
 }
 
 void AddEvents(Rows& rows) {
@@ -192,20 +195,21 @@ bool IsPatternList(const std::string& text) {
 
 void AddAdminPort(Rows& rows) {
   constexpr std::string_view kGroup = "Admin port";
-  rows.insert(rows.end(),
-              {{"admin-port", kGroup, &Options::admin_port, WholeNumber{0, 65535}, "",
-                "TCP port of the dashboard, /metrics, /healthz and /readyz, by HTTP; 0: none", kAtStartOnly},
-               {"admin-bind", kGroup, &Options::admin_bind, Text{"an IP address", IsNotEmpty}, "",
-                "address that the admin port listens on; 0.0.0.0 or :: are all of this machine's, open to anyone who "
-                "can reach it",
-                kAtStartOnly},
-               {"metrics-largest-filters", kGroup, &Options::metrics_largest_filters, WholeNumber{0, 1000}, "filters",
-                "so many of the largest filters have metrics of their own", kAtRunTime},
-               {"metrics-filters", kGroup, &Options::metrics_filters,
-                Text{"up to 64 patterns with blanks between them, or empty", IsPatternList}, "",
-                "filters whose names match one of these patterns have metrics of their own, too; of more than 1000 "
-                "the largest",
-                kAtRunTime}});
+  rows.insert(
+      rows.end(),
+      {{"admin-port", kGroup, &Options::admin_port, WholeNumber{0, 65535}, "",
+        "TCP port of the dashboard, /metrics, /healthz and /readyz, by HTTP; 0: none", kAtStartOnly},
+       {"admin-bind", kGroup, &Options::admin_bind, Text{"an IP address", IsNotEmpty}, "",
+        "address that the admin port listens on; 0.0.0.0 or :: are all of this machine's; other machines need a "
+        "password there, or protected-mode no",
+        kAtStartOnly},
+       {"metrics-largest-filters", kGroup, &Options::metrics_largest_filters, WholeNumber{0, 1000}, "filters",
+        "so many of the largest filters have metrics of their own", kAtRunTime},
+       {"metrics-filters", kGroup, &Options::metrics_filters,
+        Text{"up to 64 patterns with blanks between them, or empty", IsPatternList}, "",
+        "filters whose names match one of these patterns have metrics of their own, too; of more than 1000 "
+        "the largest",
+        kAtRunTime}});
 }
 
 void AddRequestLimits(Rows& rows) {
@@ -218,7 +222,11 @@ void AddRequestLimits(Rows& rows) {
                {"max-argument-bytes", kGroup, &Options::max_argument_bytes, ByteSize{kKilobyte, 4 * kGigabyte}, "",
                 "longest argument (Redis: proto-max-bulk-len)", kAtStartOnly},
                {"max-request-bytes", kGroup, &Options::max_request_bytes, ByteSize{kKilobyte, 64 * kGigabyte}, "",
-                "largest command, all its arguments together (Redis: client-query-buffer-limit)", kAtStartOnly}});
+                "largest command, all its arguments together (Redis: client-query-buffer-limit)", kAtStartOnly},
+               {"max-name-bytes", kGroup, &Options::max_name_bytes, ByteSize{64, kMegabyte}, "",
+                "longest name of a filter that a command may create; longer names that exist already stay", kAtRunTime},
+               {"max-pattern-bytes", kGroup, &Options::max_pattern_bytes, ByteSize{64, 64 * kKilobyte}, "",
+                "longest glob pattern of KEYS, SCAN, PSUBSCRIBE and other commands", kAtRunTime}});
 }
 
 void AddMemory(Rows& rows) {
@@ -228,11 +236,11 @@ void AddMemory(Rows& rows) {
                   "clients may take together; beyond, the clients that take the most are closed; a percentage is of "
                   "maxmemory, or of the machine's memory if that is 0, and at least 64mb; 0 is no limit",
                   kAtRunTime});
-  rows.push_back(
-      {"maxmemory", "Memory", &Options::maxmemory, ByteSize{0, kGigabyte << 30, true}, "",
-       "memory that filters may take; commands that would need more are refused; auto is 80% of the memory of "
-       "the machine, or of its cgroup if that may use less; 0 is no limit",
-       kAtRunTime});
+  rows.push_back({"maxmemory", "Memory", &Options::maxmemory, ByteSize{64 * kKilobyte, kGigabyte << 30, true, true}, "",
+                  "memory that filters may take, in bytes unless a unit is given; commands that would need more are "
+                  "refused; auto is 80% of the memory of "
+                  "the machine, or of its cgroup if that may use less; 0 is no limit",
+                  kAtRunTime});
   rows.push_back(
       {"quota", "Memory", &Options::quota,
        Text{"rows of PATTERN FILTERS BYTES, such as shop:* 1000 100mb; at most 1000, no pattern twice, or empty",
@@ -417,13 +425,13 @@ const OptionRow* FindOption(std::string_view name) {
 
 std::string UnknownOption(std::string_view name) {
   constexpr size_t kLongestGuessed = 64;  // the cost grows with the product of both lengths
-  constexpr size_t kFarthestGuess = 3;
   std::string message = "unknown option " + core::Quoted(name);
   if (name.size() > kLongestGuessed) return message;
   const std::string lower = core::LowerCase(name);
   const auto distance = [&](const OptionRow& row) { return core::EditDistance(lower, row.name); };
   const OptionRow& nearest = *std::ranges::min_element(OptionTable(), {}, distance);
-  if (distance(nearest) <= kFarthestGuess) message += "; did you mean " + std::string(nearest.name) + "?";
+  if (distance(nearest) <= core::FarthestGuess(lower.size()))
+    message += "; did you mean " + std::string(nearest.name) + "?";
   return message;
 }
 

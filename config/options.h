@@ -75,6 +75,8 @@ struct Options {
   uint64_t max_arguments = 1ULL << 20;
   uint64_t max_argument_bytes = 512ULL << 20;
   uint64_t max_request_bytes = 1024ULL << 20;
+  uint64_t max_name_bytes = 64ULL << 10;
+  uint64_t max_pattern_bytes = 4ULL << 10;
 
   // memory
   std::string maxmemory_clients = "10%";  // all connections' buffers: a size, or a percentage of maxmemory

@@ -1,13 +1,13 @@
 // A cache that keeps only what is requested twice. Most of what is requested is requested once, and would push out what
 // is worth keeping; a filter remembers the first requests in ten bits each.
 //
-//     bitsieve serve &
+//     ./scripts/serve &
 //     npm install redis
-//     node examples/cache_guard.mjs redis://localhost:7379
+//     node examples/cache_guard.mjs redis://127.0.0.1:7379
 
 import {createClient} from 'redis';
 
-const client = createClient({url: process.argv[2] ?? 'redis://localhost:7379'});
+const client = createClient({url: process.argv[2] ?? 'redis://127.0.0.1:7379'});
 await client.connect();
 // Remembers the last 100,000 different requests, and forgets older ones by itself.
 await client.sendCommand(['BF.RESERVE', 'requested', '0.01', '100000', 'TYPE', 'window', 'WINDOW', '100000', 'IFNOTEXISTS']);

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A crawler that never fetches a page twice, over any number of runs and machines: BF.ADD says whether a URL is new.
 
-    bitsieve serve &
+    ./scripts/serve &
     examples/crawler.py http://localhost:8000/        # prints each page that it fetches
 
 Among 10^9 URLs a set of them would take 100 GB; the filter takes 1.9 GB at an error rate of 0.001, of which it takes
@@ -47,19 +47,19 @@ def crawl(seen, start):
         pages = links_of(url)
         if pages:
             # One round trip for all links of a page. If many crawlers add a URL at once, exactly one gets 1.
-            waiting += [page for page, new in zip(pages, seen.madd("crawled", *pages)) if new]
+            waiting += [page for page, new in zip(pages, seen.madd("crawler:pages", *pages)) if new]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("url", help="where to begin")
-    parser.add_argument("--server", default="redis://localhost:7379", help="the Bitsieve server [%(default)s]")
+    parser.add_argument("--server", default="redis://127.0.0.1:7379", help="the Bitsieve server [%(default)s]")
     arguments = parser.parse_args()
     client = redis.Redis.from_url(arguments.server)
     # Made once; later runs find it there.
-    client.execute_command("BF.RESERVE", "crawled", 0.001, 1_000_000, "IFNOTEXISTS")
+    client.execute_command("BF.RESERVE", "crawler:pages", 0.001, 1_000_000, "IFNOTEXISTS")
     seen = client.bf()
-    if seen.add("crawled", arguments.url):
+    if seen.add("crawler:pages", arguments.url):
         crawl(seen, arguments.url)
     else:
         print(f"{arguments.url} was crawled before")

@@ -12,7 +12,7 @@
 #include "core/base/out_of_memory.h"
 #include "core/filter/filter_factory.h"
 #include "module/background_thread.h"
-#include "module/engine_heap.h"
+#include "module/content_limit.h"
 #include "module/options.h"
 #include "module/replication.h"
 #include "module/reply_translator.h"
@@ -57,7 +57,7 @@ class AsideKeyspace final : public commands::FilterKeyspace {
     return {};
   }
   core::MemoryBudget& memory() override {
-    ContentLimit::SetHeld(0);
+    ContentLimit::BeginNew();
     return Budget();
   }
   const core::Clock& clock() const override { return TheClock(); }
@@ -124,7 +124,7 @@ class AsideCommand {
     context.row = command_.row;
     context.arguments = arguments_;
     ContentLimit limit(
-        OwnSettings().max_filter_bytes.load(std::memory_order_relaxed), [](void*) { return true; }, nullptr);
+        OwnSettings().max_filter_bytes.load(std::memory_order_relaxed), [](void*) { return true; }, nullptr, &memory_);
     commands::RunHandler(context);
     return keyspace.changed();
   }
@@ -175,6 +175,7 @@ class AsideCommand {
 
   const ModuleCommand& command_;
   const bool resp3_;
+  const EngineMemory memory_ = EngineMemory::Now();  // when the command came
   engine::BlockedClient* client_ = nullptr;
   std::vector<engine::String*> strings_;
   std::vector<std::string_view> arguments_;

@@ -1,6 +1,7 @@
 #include "module/command_adapter.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -22,12 +23,13 @@
 #include "core/filter/filter_factory.h"
 #include "module/aside.h"
 #include "module/background_thread.h"
-#include "module/engine_heap.h"
+#include "module/content_limit.h"
 #include "module/engine_keyspace.h"
 #include "module/options.h"
 #include "module/redisbloom_stream.h"
 #include "module/replication.h"
 #include "module/reply_translator.h"
+#include "module/single_add.h"
 
 namespace bitsieve::module {
 namespace {
@@ -100,9 +102,11 @@ bool IsReplayed(engine::Context* context) {
 // The limit of a filter's size, for clients.
 bool IsFromClient(void* context) { return !IsReplayed(static_cast<engine::Context*>(context)); }
 
-std::string FilterTooLarge() {
-  return "OOM the filter would take more than bf.max-filter-bytes allows, which is " +
-         std::to_string(OwnSettings().max_filter_bytes.load(std::memory_order_relaxed)) + " bytes";
+// As RedisBloom's: its other commands answer WRONGTYPE.
+bool PassesOverOthers(const CommandRow& row) {
+  constexpr std::array<std::string_view, 7> kNames{"bf.exists", "bf.mexists", "cf.exists", "cf.mexists",
+                                                   "cf.count",  "cf.del",     "cf.compact"};
+  return std::ranges::find(kNames, row.name) != kNames.end();
 }
 
 bool IsWindowOfTime(const core::Filter& filter) {
@@ -142,7 +146,7 @@ class Run {
     desk_.arguments.clear();
     for (int i = 0; i < argc_; ++i) desk_.arguments.push_back(engine::TextOf(argv_[i]));
     if (!commands::ArityFits(row_, desk_.arguments.size())) {
-      return ReplyError(context_, commands::wire::WrongArity(row_.name));
+      return ReplyError(context_, commands::ArityError(row_));
     }
     if (!OpenKeys()) return ReplyError(context_, std::string(commands::wire::kWrongType));
     const bool may_run_aside = command_.may_run_aside && origin_ == Origin::kEngine && at_ms_ == 0;
@@ -164,7 +168,8 @@ class Run {
     const size_t count = desk_.arguments.size();
     for (int i = row_.keys.first; i <= commands::LastOf(row_.keys, count); i += row_.keys.step) {
       const bool write = commands::Writes(row_, i, count);
-      if (!desk_.keyspace.Open(context_, argv_[i], desk_.arguments[static_cast<size_t>(i)], write)) return false;
+      const bool fits = desk_.keyspace.Open(context_, argv_[i], desk_.arguments[static_cast<size_t>(i)], write);
+      if (!fits && !command_.passes_over_others) return false;
     }
     return true;
   }
@@ -207,9 +212,15 @@ class Run {
 
   void Handle(const Slot* slot) {
     ContentLimit limit(OwnSettings().max_filter_bytes.load(std::memory_order_relaxed), IsFromClient, context_);
-    ContentLimit::SetHeld(slot == nullptr ? 0 : slot->filter->size_bytes());
-    is_replayed_ ? HandleReplayed() : commands::RunHandler(desk_.context);
-    TranslateReply(context_, desk_.bytes, ContentLimit::WasReached() ? FilterTooLarge() : std::string());
+    ContentLimit::BeginWith(slot == nullptr ? 0 : slot->filter->size_bytes());
+    is_replayed_ ? HandleReplayed() : HandleOfClient();
+    TranslateReply(context_, desk_.bytes, ContentLimit::Refusal());
+  }
+
+  void HandleOfClient() {
+    const bool is_chunk = row_.replication == Replication::kContent;
+    wrote_chunk_ = is_chunk && WriteRedisBloomChunk(desk_.context, core::ItemCounts::kChecked);
+    if (!wrote_chunk_) commands::RunHandler(desk_.context);
   }
 
   void HandleReplayed() {
@@ -222,7 +233,7 @@ class Run {
   void ReportChange(const core::Filter& filter, const EngineKeyspace::Effects& effects) {
     engine::String* const key = desk_.keyspace.first_string();
     const bool is_chunk = row_.replication == Replication::kContent;
-    if (at_ms_ != 0 || (is_replayed_ && is_chunk)) {
+    if (at_ms_ != 0 || wrote_chunk_ || (is_replayed_ && is_chunk)) {
       engine::ReplicateVerbatim(context_);
     } else {
       Replicate({.context = context_,
@@ -253,6 +264,7 @@ class Run {
   const uint64_t at_ms_;
   Desk& desk_;
   bool is_replayed_ = false;  // if that matters
+  bool wrote_chunk_ = false;  // of RedisBloom's form
   uint64_t now_ms_ = 0;       // as filters that age have it, if the command may concern one
 };
 
@@ -266,10 +278,14 @@ ModuleCommand MakeModuleCommand(const CommandRow& row) {
           .is_prepared = prepared,
           .may_be_redisblooms = MayBeRedisBlooms(row),
           .reads_options = MayBeRedisBlooms(row) && !prepared,
-          .may_run_aside = MayRunAside(row)};
+          .may_run_aside = MayRunAside(row),
+          .passes_over_others = PassesOverOthers(row),
+          .has_short_way = HasShortWay(row)};
 }
 
 int RunCommand(engine::Context* context, engine::String** argv, int argc, const ModuleCommand& command, Origin origin) {
+  const bool short_way = command.has_short_way && origin == Origin::kEngine;
+  if (short_way && AddByShortWay(context, argv, argc, *command.row, TheDesk().context.tally)) return engine::kOk;
   return Run(context, argv, argc, command, origin).Execute();
 }
 
@@ -283,7 +299,7 @@ int RunMade(engine::Context* context, engine::String** argv, int argc) {
   if (!keyspace.Open(context, argv[1], name, true)) return ReplyError(context, std::string(commands::wire::kWrongType));
   ContentLimit limit(OwnSettings().max_filter_bytes.load(std::memory_order_relaxed), IsFromClient, context);
   auto made = core::MakeFilter(*params, Budget(), TheClock());
-  if (ContentLimit::WasReached()) return ReplyError(context, FilterTooLarge());
+  if (const std::string refusal = ContentLimit::Refusal(); !refusal.empty()) return ReplyError(context, refusal);
   if (!made) return ReplyError(context, commands::wire::FilterRefused(made.error().message));
   keyspace.Put(name, FilterPtr(std::move(*made)), 0);
   engine::ReplicateVerbatim(context);
@@ -322,7 +338,7 @@ int RunContent(engine::Context* context, engine::String** argv, int argc) {
   desk.context.arguments = desk.arguments;
   desk.context.filter = nullptr;
   commands::RunHandler(desk.context);
-  TranslateReply(context, desk.bytes, ContentLimit::WasReached() ? FilterTooLarge() : std::string());
+  TranslateReply(context, desk.bytes, ContentLimit::Refusal());
   desk.context.Hold(nullptr);
   engine::ReplicateVerbatim(context);
   if (desk.keyspace.effects().created) engine::SignalModifiedKey(context, argv[1]);

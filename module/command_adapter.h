@@ -19,6 +19,8 @@ struct ModuleCommand {
   bool may_be_redisblooms = false;  // redisbloom_stream.h
   bool reads_options = false;       // ... also if the filter is there
   bool may_run_aside = false;       // aside.h
+  bool passes_over_others = false;  // a key that holds no filter is to it as one that does not exist
+  bool has_short_way = false;       // single_add.h
 };
 ModuleCommand MakeModuleCommand(const commands::CommandRow& row);
 

@@ -21,6 +21,7 @@ struct Info;
 struct Io;
 struct Key;
 struct KeyOptions;
+struct ServerInfo;
 struct String;
 struct Type;
 
@@ -198,6 +199,10 @@ struct CommandInfo {
   X(void, EmitAOF, (Io*, const char*, const char*, ...))                                                             \
   X(void, DigestAddStringBuffer, (Digest*, const char*, size_t))                                                     \
   X(void, DigestEndSequence, (Digest*))                                                                              \
+  X(ServerInfo*, GetServerInfo, (Context*, const char*))                                                             \
+  X(void, FreeServerInfo, (Context*, ServerInfo*))                                                                   \
+  X(unsigned long long, ServerInfoGetFieldUnsigned, (ServerInfo*, const char*, int*))                                \
+  X(const char*, ServerInfoGetFieldC, (ServerInfo*, const char*))                                                    \
   X(int, RegisterInfoFunc, (Context*, void (*)(Info*, int)))                                                         \
   X(int, InfoAddSection, (Info*, const char*))                                                                       \
   X(int, InfoAddFieldULongLong, (Info*, const char*, unsigned long long))                                            \
@@ -228,6 +233,7 @@ struct CommandInfo {
 // Newer than Redis 7.0.
 #define BITSIEVE_ENGINE_OPTIONAL_FUNCTIONS(X)     \
   X(int, AddACLCategory, (Context*, const char*)) \
+  X(size_t, MallocSize, (void*))                  \
   X(int, SetCommandACLCategories, (Command*, const char*))
 
 #define BITSIEVE_DECLARE(result, name, arguments) extern result(*name) arguments;

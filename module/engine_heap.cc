@@ -1,36 +1,20 @@
 #include "module/engine_heap.h"
 
+#include <bit>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
+#include "core/filter/filter.h"
 #include "core/memory/memory_source.h"
+#include "module/content_limit.h"
 #include "module/engine_api.h"
 
 namespace bitsieve::module {
 namespace {
 
-struct Limit {
-  uint64_t most = 0;  // 0: none
-  uint64_t held = 0;
-  ContentLimit::Applies applies = nullptr;
-  void* data = nullptr;
-  bool reached = false;
-};
-constinit thread_local Limit limit;
-
-// Whether so many bytes more are allowed. Counts them.
-bool Grant(size_t bytes) {
-  if (limit.most == 0) return true;
-  if (bytes <= limit.most && limit.held <= limit.most - bytes) {
-    limit.held += bytes;
-    return true;
-  }
-  limit.reached = limit.applies(limit.data);
-  if (!limit.reached) limit.most = 0;
-  return !limit.reached;
-}
+constexpr size_t kLine = 64;  // of a cache; what contents are aligned to at most
 
 // Alloc and Calloc end the engine if the system refuses; TryAlloc does not, but what it returns is not zero. So a large
 // block is tried first. Calloc leaves its pages untouched, if they are fresh.
@@ -57,23 +41,62 @@ void* Allocated(void* aligned) {
   return memory;
 }
 
-void* AllocateZeroed(size_t bytes, size_t alignment) {
-  if (bytes > SIZE_MAX / 2 || !Grant(bytes)) return nullptr;
-  return Align(Calloc(bytes + sizeof(void*) + alignment - 1), alignment);
+// Returns what jemalloc takes for a block: classes of 16 bytes' distance up to 128, then four to each doubling.
+size_t ClassBytes(size_t bytes) {
+  constexpr size_t kUnit = 16, kClasses = 8;
+  if (bytes <= kUnit / 2) return kUnit / 2;
+  if (bytes <= kUnit * kClasses) return (bytes + kUnit - 1) / kUnit * kUnit;
+  const size_t distance = std::bit_floor(bytes - 1) / 4;
+  return (bytes + distance - 1) / distance * distance;
 }
 
-void FreeContent(void* memory, size_t /*bytes*/) { engine::Free(Allocated(memory)); }
+// Whether the engine's allocator is jemalloc, by what it says about blocks. Its blocks of whole lines of a cache begin
+// at one, so contents need nothing before them; of others any block may lie anywhere.
+bool AllocatorIsJemalloc() {
+  if (engine::MallocSize == nullptr) return false;
+  for (const size_t bytes : {100, 1025, 5000}) {
+    void* const block = engine::Alloc(bytes);
+    const size_t size = engine::MallocSize(block);
+    engine::Free(block);
+    if (size != ClassBytes(bytes)) return false;
+  }
+  return true;
+}
+constinit bool is_jemalloc = false;  // set once, before the first filter is made
+
+void* AllocateZeroed(size_t bytes, size_t alignment) {
+  if (bytes > SIZE_MAX / 2 || !ContentLimit::Grant(bytes)) return nullptr;
+  const bool as_it_lies = is_jemalloc && bytes % kLine == 0;
+  void* const memory = Calloc(as_it_lies ? bytes : bytes + sizeof(void*) + alignment - 1);
+  if (memory == nullptr) ContentLimit::NoteRefusedBySystem(bytes);
+  if (!as_it_lies) return Align(memory, alignment);
+  if (reinterpret_cast<uintptr_t>(memory) % alignment == 0) return memory;
+  engine::Free(memory);  // jemalloc has never been seen to do that
+  return nullptr;
+}
+
+void FreeContent(void* memory, size_t bytes) {
+  engine::Free(is_jemalloc && bytes % kLine == 0 ? memory : Allocated(memory));
+}
+
+size_t ContentBytes(size_t bytes) {
+  if (!is_jemalloc) return core::SystemBlockBytes(bytes + sizeof(void*) + kLine - 1);
+  return ClassBytes(bytes % kLine == 0 ? bytes : bytes + sizeof(void*) + kLine - 1);
+}
+size_t BlockBytes(size_t bytes) {
+#ifdef BITSIEVE_ENGINE_NEW
+  if (is_jemalloc) return ClassBytes(bytes);
+#endif
+  return core::SystemBlockBytes(bytes);
+}
 
 }  // namespace
 
-void UseEngineHeap() { core::UseMemorySource({AllocateZeroed, FreeContent}); }
-
-ContentLimit::ContentLimit(uint64_t bytes, Applies applies, void* data) {
-  limit = {.most = bytes, .applies = applies, .data = data};
+void UseEngineHeap() {
+  is_jemalloc = AllocatorIsJemalloc();
+  core::UseMemorySource({AllocateZeroed, FreeContent, BlockBytes, ContentBytes});
+  core::Filter::KeepNoNumbers();
 }
-ContentLimit::~ContentLimit() { limit = {}; }
-void ContentLimit::SetHeld(uint64_t bytes) { limit.held = bytes; }
-bool ContentLimit::WasReached() { return limit.reached; }
 
 }  // namespace bitsieve::module
 

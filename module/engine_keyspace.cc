@@ -3,7 +3,7 @@
 #include <cassert>
 #include <cstdlib>
 
-#include "module/engine_heap.h"
+#include "module/content_limit.h"
 #include "module/freezing.h"
 
 namespace bitsieve::module {
@@ -79,7 +79,7 @@ core::Status EngineKeyspace::NoteRewritten(const FilterPtr& /*filter*/) {
 }
 
 core::MemoryBudget& EngineKeyspace::memory() {
-  ContentLimit::SetHeld(0);
+  ContentLimit::BeginNew();
   return Budget();
 }
 

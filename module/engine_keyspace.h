@@ -45,7 +45,7 @@ class EngineKeyspace final : public commands::FilterKeyspace, public commands::F
   bool Put(std::string_view name, FilterPtr filter, int64_t expires_ms) override;
   bool Replace(std::string_view name, const FilterPtr& expected, FilterPtr replacement) override;
   core::Status NoteRewritten(const FilterPtr& filter) override;
-  // A handler that calls it makes a new filter: the limit of a filter's size (engine_heap.h) begins anew.
+  // A handler that calls it makes a new filter: the limit of a filter's size (content_limit.h) begins anew.
   core::MemoryBudget& memory() override;
   const core::Clock& clock() const override { return TheClock(); }
 

@@ -31,7 +31,7 @@ bool CreateFilterTypes(engine::Context* context);
 
 // That all keys hold.
 uint64_t FilterCount();
-// What they take. Without a limit of its own: the engine has one, and engine_heap.h has one for each filter.
+// The account of filters. It has no limit of its own: the engine has one, and content_limit.h has others.
 core::MemoryBudget& Budget();
 // The time by which filters age.
 core::FilterClock& TheClock();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -46,14 +47,37 @@ bool IsDefaultOfOtherName(const OptionRow& row, std::string_view text) {
   return TheState().is_loading && text == OptionText(row, TheState().defaults) && text != TextOf(row);
 }
 
-int SetRow(const OptionRow& row, std::string_view text, engine::String** error) {
+// The numbers that an option can have now. As in RedisBloom, a bucket must fit twice into a new filter.
+config::WholeNumber RangeNow(const OptionRow& row) {
+  config::WholeNumber range = std::get<config::WholeNumber>(row.domain);
+  const config::Options& now = TheState().values;
+  if (TheState().is_loading) return range;  // options are loaded one after the other
+  if (row.name == "cf-initial-size") range.min = std::max<uint64_t>(range.min, 2 * uint64_t{now.cf_bucket_size});
+  if (row.name == "cf-bucket-size") range.max = std::min<uint64_t>(range.max, now.cf_initial_size / 2);
+  return range;
+}
+
+// Why an option does not take a value, in RedisBloom's words as far as it has any.
+std::string RefusalOf(const OptionRow& row, const std::string& name, std::string_view text, const std::string& reason) {
+  if (std::holds_alternative<config::WholeNumber>(row.domain)) {
+    const config::WholeNumber range = RangeNow(row);
+    return "Value for `" + name + "` must be in the range [" + std::to_string(range.min) + ", " +
+           std::to_string(range.max) + "]";
+  }
+  if (!std::holds_alternative<config::Real>(row.domain)) return reason;
+  const std::optional<double> number = core::ParseDouble(text);
+  if (!number) return "Invalid value for `" + name + "`";
+  return *number > 0 && *number < 1 ? reason : "Value for `" + name + "` must be in the range (0.000000, 1.000000)";
+}
+
+int SetRow(const OptionRow& row, const std::string& name, std::string_view text, engine::String** error) {
   if (IsDefaultOfOtherName(row, text)) return engine::kOk;
   config::Options changed = TheState().values;
   core::Status status = SetOption(row, text, changed);
   // Several are loaded one after the other.
   if (status && !TheState().is_loading) status = config::CheckTogether(changed);
   if (!status) {
-    if (error != nullptr) *error = MakeString(status.error().message);
+    if (error != nullptr) *error = MakeString(RefusalOf(row, name, text, status.error().message));
     return engine::kError;
   }
   TheState().values = std::move(changed);
@@ -63,15 +87,15 @@ int SetRow(const OptionRow& row, std::string_view text, engine::String** error) 
 
 const OptionRow& RowOf(void* data) { return *static_cast<const OptionRow*>(data); }
 
-bool RegisterNumber(engine::Context* context, const char* name, const OptionRow& row,
-                    const config::WholeNumber& domain) {
+// The engine is given no range: its words for a number out of range are not RedisBloom's.
+bool RegisterNumber(engine::Context* context, const char* name, const OptionRow& row) {
   const auto get = [](const char*, void* data) { return std::stoll(TextOf(RowOf(data))); };
-  const auto set = [](const char*, long long value, void* data, engine::String** error) {
-    return SetRow(RowOf(data), std::to_string(value), error);
+  const auto set = [](const char* as, long long value, void* data, engine::String** error) {
+    return SetRow(RowOf(data), as, std::to_string(value), error);
   };
   return engine::RegisterNumericConfig(context, name, std::stoll(TextOf(row)), engine::kConfigDefault,
-                                       static_cast<long long>(domain.min), static_cast<long long>(domain.max), get, set,
-                                       nullptr, const_cast<OptionRow*>(&row)) == engine::kOk;
+                                       std::numeric_limits<long long>::min(), std::numeric_limits<long long>::max(),
+                                       get, set, nullptr, const_cast<OptionRow*>(&row)) == engine::kOk;
 }
 
 bool RegisterReal(engine::Context* context, const char* name, const OptionRow& row) {
@@ -82,8 +106,8 @@ bool RegisterReal(engine::Context* context, const char* name, const OptionRow& r
     if (text != nullptr) engine::FreeString(nullptr, text);
     return text = MakeString(TextOf(RowOf(data)));
   };
-  const auto set = [](const char*, engine::String* value, void* data, engine::String** error) {
-    return SetRow(RowOf(data), engine::TextOf(value), error);
+  const auto set = [](const char* as, engine::String* value, void* data, engine::String** error) {
+    return SetRow(RowOf(data), as, engine::TextOf(value), error);
   };
   return engine::RegisterStringConfig(context, name, TextOf(row).c_str(), engine::kConfigDefault, get, set, nullptr,
                                       const_cast<OptionRow*>(&row)) == engine::kOk;
@@ -102,8 +126,8 @@ bool RegisterChoice(engine::Context* context, const char* name, const OptionRow&
     numbers.push_back(static_cast<int>(numbers.size()));
   }
   const auto get = [](const char*, void* data) { return NumberNow(RowOf(data)); };
-  const auto set = [](const char*, int value, void* data, engine::String** error) {
-    return SetRow(RowOf(data), WordsOf(RowOf(data))[static_cast<size_t>(value)], error);
+  const auto set = [](const char* as, int value, void* data, engine::String** error) {
+    return SetRow(RowOf(data), as, WordsOf(RowOf(data))[static_cast<size_t>(value)], error);
   };
   return engine::RegisterEnumConfig(context, name, NumberNow(row), engine::kConfigDefault, words.data(), numbers.data(),
                                     static_cast<int>(words.size()), get, set, nullptr,
@@ -112,9 +136,7 @@ bool RegisterChoice(engine::Context* context, const char* name, const OptionRow&
 
 bool RegisterRow(engine::Context* context, std::string_view name, const OptionRow& row) {
   const std::string terminated(name);
-  if (const auto* number = std::get_if<config::WholeNumber>(&row.domain)) {
-    return RegisterNumber(context, terminated.c_str(), row, *number);
-  }
+  if (std::holds_alternative<config::WholeNumber>(row.domain)) return RegisterNumber(context, terminated.c_str(), row);
   if (std::holds_alternative<config::OneOf>(row.domain)) return RegisterChoice(context, terminated.c_str(), row);
   return RegisterReal(context, terminated.c_str(), row);
 }

@@ -16,7 +16,7 @@ commands::CommandSettings& Settings();
 
 struct ModuleSettings {
   // Memory of one filter, beyond which a client can't make it or have it grow; 0 is no limit. Relaxed: an option.
-  std::atomic<uint64_t> max_filter_bytes{uint64_t{64} << 20};
+  std::atomic<uint64_t> max_filter_bytes{0};
   // A RedisBloom node may follow: new filters of its types are replicated in words that it knows.
   std::atomic<bool> for_redisbloom{false};
 };

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "commands/cuckoo_lookup.h"
 #include "commands/cuckoo_options.h"
 #include "commands/filter_commands.h"
 #include "commands/wire_errors.h"
@@ -18,6 +19,7 @@
 #include "core/families/redisbloom/redis_bloom_filter.h"
 #include "core/families/redisbloom/redis_cuckoo.h"
 #include "core/families/redisbloom/redisbloom_types.h"
+#include "core/filter/filter_dump.h"
 #include "core/filter/filter_factory.h"
 #include "module/engine_api.h"
 
@@ -85,6 +87,7 @@ void Read(std::string_view text, double& number) {
 }
 
 // Goes through options from `next` on. `take(word, value)` is whether it took both; else the word alone is passed over.
+// RedisBloom's RESERVE commands take the first of a repeated option.
 template <class Take>
 void ReadOptions(Arguments arguments, size_t next, const Take& take) {
   while (next < arguments.size()) {
@@ -99,10 +102,11 @@ bool ReserveBloom(CommandContext& context) {
   BloomRequest request = DefaultBloom(context);
   Read(context.arguments[2], request.params.error_rate);
   Read(context.arguments[3], request.params.capacity);
-  ReadOptions(context.arguments, 4, [&request](const std::string& word, std::string_view value) {
+  bool expansion_read = false;
+  ReadOptions(context.arguments, 4, [&](const std::string& word, std::string_view value) {
     if (word == "nonscaling") request.nonscaling = true;
     if (word != "expansion") return false;
-    Read(value, request.params.expansion);
+    if (!std::exchange(expansion_read, true)) Read(value, request.params.expansion);
     return true;
   });
   if (context.FindFilter() != nullptr) {
@@ -117,18 +121,18 @@ bool ReserveCuckoo(CommandContext& context) {
   core::FilterParams params = commands::DefaultCuckooParams(context.settings());
   core::RedisCuckooParams own = core::RedisCuckooParamsOf(params);
   Read(context.arguments[2], params.capacity);
+  std::optional<std::string_view> bucket_size, max_iterations, expansion;
   ReadOptions(context.arguments, 3, [&](const std::string& word, std::string_view value) {
-    if (word == "bucketsize") {
-      Read(value, own.bucket_size);
-    } else if (word == "maxiterations") {
-      Read(value, own.max_iterations);
-    } else if (word == "expansion") {
-      Read(value, params.expansion);
-    } else {
-      return false;
-    }
-    return true;
+    auto* const option = word == "bucketsize"      ? &bucket_size
+                         : word == "maxiterations" ? &max_iterations
+                         : word == "expansion"     ? &expansion
+                                                   : nullptr;
+    if (option != nullptr && !*option) *option = value;
+    return option != nullptr;
   });
+  if (bucket_size) Read(*bucket_size, own.bucket_size);
+  if (max_iterations) Read(*max_iterations, own.max_iterations);
+  if (expansion) Read(*expansion, params.expansion);
   core::SetRedisCuckooParams(params, own);
   if (context.FindFilter() != nullptr) {
     ReplyTaken(context);
@@ -243,41 +247,87 @@ core::Result<FilterPtr> Unfilled(core::Result<std::unique_ptr<core::FilterDecode
   return FilterPtr(std::move(*filter));
 }
 
-core::Result<FilterPtr> OpenHeader(CommandContext& context, bool cuckoo) {
+void Begin(CommandContext& context, const FilterPtr& unfilled) {
+  context.Hold(context.keyspace().InsertIfAbsent(context.arguments[1], unfilled));
+  context.reply.Ok();
+}
+
+void BeginBloom(CommandContext& context, core::ItemCounts counts) {
   const std::string_view header = context.arguments[3];
   core::MemoryBudget& memory = context.keyspace().memory();
-  if (!cuckoo) return Unfilled(core::OpenRedisBloom(header, core::ItemCounts::kDrifted, memory));
-  const auto decoded = core::DecodeRedisCuckooHeader(header);
-  if (!decoded) return tl::unexpected(decoded.error());
-  return Unfilled(core::OpenRedisCuckooDump(*decoded, memory));
+  if (!core::DecodeRedisBloomHeader(header, counts)) return context.Error(wire::kBadData);
+  const core::Result<FilterPtr> made = Unfilled(core::OpenRedisBloom(header, core::ItemCounts::kDrifted, memory));
+  if (made) return Begin(context, *made);
+  made.error().code == core::ErrorCode::kOutOfMemory ? context.MemoryError() : context.Error(wire::kBadData);
 }
 
-bool WriteChunk(core::Filter& filter, uint64_t offset, std::string_view bytes) {
-  if (auto* bloom = dynamic_cast<core::RedisBloomFilter*>(&filter)) return bloom->WritePiece(offset, bytes);
-  if (auto* cuckoo = dynamic_cast<core::RedisCuckoo*>(&filter)) return cuckoo->WriteChunk(offset, bytes);
-  return false;
+void BeginCuckoo(CommandContext& context) {
+  const std::string_view data = context.arguments[3];
+  const auto header = core::DecodeRedisCuckooHeader(data);
+  const std::string_view refusal = commands::HeaderRefusal(header, data.size());
+  if (!refusal.empty()) return context.Error(refusal);
+  const core::Result<FilterPtr> made = Unfilled(core::OpenRedisCuckooDump(*header, context.keyspace().memory()));
+  made ? Begin(context, *made) : context.MemoryError();  // a header that was read leaves nothing else to refuse
 }
 
-bool LoadChunk(CommandContext& context, bool cuckoo) {
+uint64_t BodyBytes(const core::Filter& filter) {
+  uint64_t bytes = 0;
+  for (const core::SubFilterInfo& info : filter.DescribeSubFilters()) bytes += info.bytes;
+  return bytes;
+}
+
+// Empty if it was written.
+std::string_view WriteBloomChunk(core::RedisBloomFilter& filter, int64_t cursor, std::string_view bytes) {
+  if (cursor <= 0 || static_cast<uint64_t>(cursor) < bytes.size()) return wire::kBadData;
+  const uint64_t offset = static_cast<uint64_t>(cursor) - bytes.size() - 1;
+  if (offset >= BodyBytes(filter)) return wire::kInvalidOffset;
+  return filter.WritePiece(offset, bytes) ? "" : wire::kInvalidChunk;
+}
+
+std::string_view WriteCuckooChunk(core::RedisCuckoo& filter, int64_t cursor, std::string_view bytes) {
+  const uint64_t end = static_cast<uint64_t>(cursor) - 1;
+  const bool written = !bytes.empty() && end >= bytes.size() && filter.WriteChunk(end - bytes.size(), bytes);
+  return written ? "" : wire::kChunkRefused;
+}
+
+void ReplyWritten(CommandContext& context, std::string_view error) {
+  error.empty() ? context.reply.Ok() : context.Error(error);
+}
+
+bool LoadBloomChunk(CommandContext& context, core::ItemCounts counts) {
   const std::optional<int64_t> cursor = commands::ParseInteger(context.arguments[2]);
-  const std::string_view bytes = context.arguments[3];
   core::Filter* const filter = context.FindFilter();
-  if (filter == nullptr) {
-    const core::Result<FilterPtr> made = OpenHeader(context, cuckoo);
-    if (!made) {
-      context.Error(wire::BadData(made.error().message));
-      return true;
-    }
-    context.Hold(context.keyspace().InsertIfAbsent(context.arguments[1], *made));
-    context.reply.Ok();
-    return true;
+  if (!cursor) {
+    context.Error(wire::kLoadCursorNotNumeric);
+  } else if (filter == nullptr) {
+    if (*cursor != 1 || core::IsFilterDump(context.arguments[3])) return false;
+    BeginBloom(context, counts);
+  } else if (commands::AsCuckoo(filter) != nullptr) {
+    context.Error(wire::kWrongType);
+  } else if (auto* const bloom = dynamic_cast<core::RedisBloomFilter*>(filter)) {
+    ReplyWritten(context, WriteBloomChunk(*bloom, *cursor, context.arguments[3]));
+  } else {
+    return false;
   }
-  const uint64_t end = cursor && *cursor > 0 ? static_cast<uint64_t>(*cursor) - 1 : 0;
-  if (end < bytes.size() || !WriteChunk(*filter, end - bytes.size(), bytes)) {
-    context.Error(wire::kInvalidChunk);
-    return true;
+  return true;
+}
+
+bool LoadCuckooChunk(CommandContext& context) {
+  const std::optional<int64_t> cursor = commands::ParseInteger(context.arguments[2]);
+  core::Filter* const filter = context.FindFilter();
+  core::RedisCuckoo* const cuckoo = commands::AsCuckoo(filter);
+  if (!cursor || *cursor <= 0) {
+    context.Error(wire::kInvalidPosition);
+  } else if (filter == nullptr) {
+    if (*cursor != 1) return false;
+    BeginCuckoo(context);
+  } else if (cuckoo == nullptr) {
+    context.Error(wire::kWrongType);
+  } else if (*cursor == 1) {
+    context.Error(wire::kItemExists);
+  } else {
+    ReplyWritten(context, WriteCuckooChunk(*cuckoo, *cursor, context.arguments[3]));
   }
-  context.reply.Ok();
   return true;
 }
 
@@ -296,9 +346,14 @@ bool RunAsRedisBloom(CommandContext& context, std::vector<std::string_view>& sto
   if (name == "cf.reserve") return ReserveCuckoo(context);
   if (name == "bf.insert") return InsertBloomItems(context, storage);
   if (name == "cf.insert" || name == "cf.insertnx") return InsertCuckooItems(context, storage);
-  if (name == "bf.loadchunk") return LoadChunk(context, false);
-  if (name == "cf.loadchunk") return LoadChunk(context, true);
+  if (context.row->replication == commands::Replication::kContent) {
+    return WriteRedisBloomChunk(context, core::ItemCounts::kDrifted);
+  }
   return AddBloom(context);
+}
+
+bool WriteRedisBloomChunk(CommandContext& context, core::ItemCounts counts) {
+  return context.row->name == "cf.loadchunk" ? LoadCuckooChunk(context) : LoadBloomChunk(context, counts);
 }
 
 }  // namespace bitsieve::module

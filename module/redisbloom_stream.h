@@ -6,7 +6,7 @@
 // - Options that are not known are ignored, in BF.RESERVE and CF.RESERVE; those of BF.INSERT and CF.INSERT may be
 //   abbreviated, as RedisBloom has it; and the ranges are as wide as a filter can have.
 // - BF.LOADCHUNK and CF.LOADCHUNK make a filter of the header, empty, and write each chunk into the filter that is
-// there.
+//   there. Those of a client do the same, with RedisBloom's errors.
 //
 // On the engine's main thread.
 #pragma once
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "commands/command.h"
+#include "core/families/bloom/chain_codec.h"
 
 namespace bitsieve::module {
 
@@ -24,5 +25,10 @@ bool MayBeRedisBlooms(const commands::CommandRow& row);
 // True if the command, which comes from a master or the log, was run: the reply is written. False if its row's handler
 // is to run, which may be another one now, with other arguments in `storage`.
 bool RunAsRedisBloom(commands::CommandContext& context, std::vector<std::string_view>& storage);
+
+// BF.LOADCHUNK and CF.LOADCHUNK, if the chunk has RedisBloom's form: true, and the reply is written. `counts` is what
+// the item counts of a header are checked for. False if the row's handler is to run: the chunk is one of Bitsieve's own
+// dump, or of no filter.
+bool WriteRedisBloomChunk(commands::CommandContext& context, core::ItemCounts counts);
 
 }  // namespace bitsieve::module

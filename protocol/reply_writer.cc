@@ -96,6 +96,8 @@ void ReplyWriter::BulkString(std::string_view bytes) {
   out_->append(bytes).append("\r\n", 2);
 }
 
+void ReplyWriter::BulkHeader(size_t bytes) { Header('$', static_cast<int64_t>(bytes)); }
+
 void ReplyWriter::VerbatimText(std::string_view text) {
   if (!resp3()) return BulkString(text);
   if (!Fits(text.size())) return;

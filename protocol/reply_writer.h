@@ -31,6 +31,9 @@ class ReplyWriter {
   void Booleans(std::span<const uint8_t> values);
   void Double(double value);  // RESP2: bulk string; the fewest digits that read back the same
   void BulkString(std::string_view bytes);
+  // The part of a bulk string before its bytes. They follow, then kLineEnd.
+  void BulkHeader(size_t bytes);
+  static constexpr std::string_view kLineEnd = "\r\n";
   void VerbatimText(std::string_view text);  // RESP2: bulk string
   void Null();                               // RESP2: null bulk string
   void NullArray();                          // RESP3: null

@@ -43,7 +43,8 @@ core::Result<std::string> PasswordOf(const config::Options& options) {
   return ReadPassword(options.requirepass_file);
 }
 
-AccessControl::AccessControl(asio::io_context& context) : index_(AllCommands().all_rows()), timer_(context) {}
+AccessControl::AccessControl(asio::io_context& context)
+    : index_(AllCommands().all_rows()), timer_(context, kLogInterval, [this] { LogRefusals(); }) {}
 
 core::Status AccessControl::Start(const config::Options& options) {
   if (!options.requirepass_file.empty()) {
@@ -59,12 +60,13 @@ core::Status AccessControl::Start(const config::Options& options) {
   if (!file_.empty()) {
     if (core::Status status = LoadUsers(); !status) return status;
   }
-  LogRefusals();
+  timer_.Start();
   return {};
 }
 
 void AccessControl::Apply(const config::Options& options) {
   log_.set_most_entries(options.acllog_max_len);
+  protected_mode_.store(options.protected_mode == "yes", std::memory_order_relaxed);
   const core::LockGuard lock(mutex_);
   // Another option changed: what ACL SETUSER made of the user stays.
   if (options.requirepass == password_) return;
@@ -99,7 +101,12 @@ AdminAccess AccessControl::OfAdminPort() {
     }
     return user != nullptr && user->Check(*AllCommands().Find(kInfo[0]), kInfo).allowed();
   };
-  return {.needs_password = [this] { return !users_.default_is_open(); }, .may_read = may_read};
+  const auto is_protected = [this] {
+    return protected_mode_.load(std::memory_order_relaxed) && users_.default_is_open();
+  };
+  return {.is_protected = is_protected,
+          .needs_password = [this] { return !users_.default_is_open(); },
+          .may_read = may_read};
 }
 
 core::Status AccessControl::LoadUsers() {
@@ -122,7 +129,13 @@ void AccessControl::Reload() {
 
 core::Status AccessControl::SaveUsers() {
   if (file_.empty()) return NoFile();
-  core::Status status = config::ReplaceTextFile(file_, users_.Text());
+  const std::string text = users_.Text();
+  if (text.size() > kMaxFileBytes) {
+    return Fail(ErrorCode::kInvalidArgument, "aclfile: all users take " + std::to_string(text.size()) +
+                                                 " bytes; a file of at most " + std::to_string(kMaxFileBytes) +
+                                                 " bytes can be read again");
+  }
+  core::Status status = config::ReplaceTextFile(file_, text);
   if (!status) status.error().message.insert(0, "aclfile: ");
   return status;
 }
@@ -135,10 +148,6 @@ void AccessControl::LogRefusals() {
         summary.passwords, summary.commands, core::PrintableName(summary.latest.username),
         core::PrintableName(summary.latest.object), summary.latest.client);
   }
-  timer_.expires_after(kLogInterval);
-  timer_.async_wait([this](const asio::error_code& error) {
-    if (!error) LogRefusals();
-  });
 }
 
 }  // namespace bitsieve::server

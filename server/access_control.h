@@ -4,7 +4,7 @@
 #pragma once
 
 #include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
+#include <atomic>
 #include <string>
 
 #include "config/options.h"
@@ -14,6 +14,7 @@
 #include "server/auth/command_index.h"
 #include "server/auth/users.h"
 #include "server/http/admin_access.h"
+#include "server/periodic.h"
 
 namespace bitsieve::server {
 
@@ -34,7 +35,7 @@ class AccessControl {
   // Loads them if there is a file; an error is logged, and the users stay what they were.
   void Reload();
 
-  // Anyone who may run INFO may see what the admin port shows. Both functions live as long as this.
+  // Anyone who may run INFO may see what the admin port shows. The functions live as long as this.
   AdminAccess OfAdminPort();
   // Logs that clients of other machines are refused, if some could reach the server: they learn why, but the person
   // who starts it would not.
@@ -49,8 +50,9 @@ class AccessControl {
   const CommandIndex index_;
   Users users_{index_};
   AccessLog log_{0};
-  asio::steady_timer timer_;
-  std::string file_;  // constant after Start()
+  Periodic timer_;
+  std::string file_;                        // constant after Start()
+  std::atomic<bool> protected_mode_{true};  // relaxed: an option
   core::Mutex mutex_;
   std::string password_ BITSIEVE_GUARDED_BY(mutex_);  // requirepass, as it was applied last
 };

@@ -3,18 +3,19 @@
 // Large blocks (long arguments, replies that are not read): at once. Left alone, the allocator takes the first of them
 // that is freed as a reason to keep up to 64 MB of free memory for each thread.
 // Small ones: the allocator gives back the free end of a heap alone, and that ends with whatever still lives there. So
-//             when clients have left in numbers, the free pages in between are given back, too.
+//             when clients have left in numbers, or much more is resident than filters take (names were deleted, a
+//             snapshot or a burst of changes is over), the free pages in between are given back, too.
 // Blocks of up to 128 bytes are joined with their free neighbours as they are freed. Left alone, the allocator puts
 // that off until some thread asks for a large block; after a million names have gone, that thread pays for all of it at
 // once.
-// ConfigureHeap and Rush are thread-compatible; HeapTrimmer is confined to its context's thread.
+// ConfigureHeap, Rush and Slack are thread-compatible; HeapTrimmer is thread-safe.
 #pragma once
 
-#include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
 #include <cstdint>
 #include <functional>
-#include <utility>
+#include <thread>
+
+#include "core/base/mutex.h"
 
 namespace bitsieve::server {
 
@@ -33,18 +34,45 @@ class Rush {
   uint64_t most_ = 0;  // clients since the last rush was over
 };
 
-// For small ones: gives pages back after each rush. That takes some milliseconds of its thread, which must have them.
-class HeapTrimmer {
+// Knows when memory that filters do not take has become so much more that some of it is likely to be free.
+class Slack {
  public:
-  using CountClients = std::function<uint64_t()>;
+  static constexpr uint64_t kLeastBytes = 16 << 20;
 
-  HeapTrimmer(asio::io_context& context, CountClients count) : timer_(context), count_(std::move(count)) {}
-  void Start();
+  // Called at intervals with what the process takes and what filters take of it: true once the difference is larger, by
+  // kLeastBytes and a part of what filters take, than it was at its least or after it was given back.
+  bool HasGrown(uint64_t resident_bytes, uint64_t used_bytes);
+  // What is left is not free.
+  void NoteGivenBack(uint64_t resident_bytes, uint64_t used_bytes);
 
  private:
-  asio::steady_timer timer_;
-  const CountClients count_;
-  Rush rush_;
+  uint64_t least_ = UINT64_MAX;
+};
+
+// For small ones: the thread that gives pages back. While it does, another thread that needs more memory than it has at
+// hand may wait for some milliseconds.
+class HeapTrimmer {
+ public:
+  using Count = std::function<uint64_t()>;
+
+  // Both are called by the thread.
+  HeapTrimmer(Count clients, Count used_bytes);
+  HeapTrimmer(const HeapTrimmer&) = delete;
+  HeapTrimmer& operator=(const HeapTrimmer&) = delete;
+  ~HeapTrimmer();
+
+ private:
+  void Run();
+  void Look();
+
+  const Count clients_;
+  const Count used_bytes_;
+  Rush rush_;    // of the thread
+  Slack slack_;  // the same
+  core::Mutex mutex_;
+  core::ConditionVariable wake_;
+  bool stopping_ BITSIEVE_GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // last: it uses all of the above
 };
 
 }  // namespace bitsieve::server

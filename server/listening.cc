@@ -1,9 +1,9 @@
 #include "server/listening.h"
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 
+#include "core/base/canonical_path.h"
 #include "server/settings.h"
 
 namespace bitsieve::server {
@@ -14,8 +14,9 @@ core::Status Listen(NetServer& net, const config::Options& options) {
   if (done && options.tls_port != 0) done = net.ListenByTls(options.bind, options.tls_port, TlsSettingsOf(options));
   if (done && !options.unixsocket.empty()) {
     // CLIENT LIST shows it: the slash at its beginning distinguishes it from a host.
-    const std::string path = std::filesystem::absolute(options.unixsocket).string();
-    done = net.ListenOnUnixSocket(path, UnixSocketPermissions(options));
+    const std::string& path = options.unixsocket;
+    const std::string absolute = path.starts_with('/') ? path : core::CanonicalPath(".") + "/" + path;
+    done = net.ListenOnUnixSocket(absolute, UnixSocketPermissions(options));
   }
   return done ? core::Status() : core::Fail(core::ErrorCode::kIo, done.error());
 }

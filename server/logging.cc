@@ -7,10 +7,11 @@
 #include <spdlog/spdlog.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "core/base/json_writer.h"
 
 namespace bitsieve::server {
 namespace {
@@ -27,11 +28,6 @@ void AppendTimestamp(spdlog::log_clock::time_point time, Buffer& out) {
 }
 
 std::string_view View(spdlog::string_view_t text) { return {text.data(), text.size()}; }
-
-// A JSON string in quotes; what is not UTF-8 becomes U+FFFD.
-std::string JsonString(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 void AppendTextLine(const spdlog::details::log_msg& message, Buffer& out) {
   AppendTimestamp(message.time, out);
@@ -50,9 +46,10 @@ void AppendTextLine(const spdlog::details::log_msg& message, Buffer& out) {
 void AppendJsonLine(const spdlog::details::log_msg& message, Buffer& out) {
   fmt::format_to(std::back_inserter(out), R"({{"time":")");
   AppendTimestamp(message.time, out);
-  fmt::format_to(std::back_inserter(out), R"(","level":"{}","message":{}}})",
-                 View(spdlog::level::to_string_view(message.level)), JsonString(View(message.payload)));
-  out.push_back('\n');
+  fmt::format_to(std::back_inserter(out), R"(","level":"{}","message":)",
+                 View(spdlog::level::to_string_view(message.level)));
+  core::AppendJsonString(View(message.payload), out);
+  fmt::format_to(std::back_inserter(out), "}}\n");
 }
 
 class LineFormatter : public spdlog::formatter {

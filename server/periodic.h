@@ -1,4 +1,5 @@
-// periodic.h: work that is done at an interval on the thread of a context. Confined to that thread.
+// periodic.h: work that is done at an interval on the thread of a context. Work that runs out of memory is done again
+// after the interval. Confined to that thread.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -7,6 +8,8 @@
 #include <functional>
 #include <new>
 #include <utility>
+
+#include "core/base/out_of_memory.h"
 
 namespace bitsieve::server {
 
@@ -17,19 +20,24 @@ class Periodic {
 
   // The first time after an interval.
   void Start() {
-    timer_.expires_after(interval_);
-    timer_.async_wait([this](const asio::error_code& error) {
-      if (error) return;
-      try {
-        work_();
-        Start();
-      } catch (const std::bad_alloc&) {
-        return;  // what is done at intervals is no reason to end
-      }
+    core::UntilThereIsMemory([this] {
+      timer_.expires_after(interval_);
+      timer_.async_wait([this](const asio::error_code& error) {
+        if (!error) WorkAndRepeat();
+      });
     });
   }
 
  private:
+  void WorkAndRepeat() {
+    try {
+      work_();
+    } catch (const std::bad_alloc&) {
+      // What is done at intervals may be left out once.
+    }
+    Start();
+  }
+
   asio::steady_timer timer_;
   const std::chrono::milliseconds interval_;
   const std::function<void()> work_;

@@ -2,19 +2,9 @@
 
 #include <spdlog/spdlog.h>
 
-#include <filesystem>
-#include <system_error>
+#include "core/base/canonical_path.h"
 
 namespace bitsieve::server {
-namespace {
-
-std::string AbsolutePath(const std::string& path) {
-  std::error_code error;
-  const auto absolute = std::filesystem::weakly_canonical(path, error);
-  return error ? path : absolute.string();
-}
-
-}  // namespace
 
 void LogRecovery(const RecoveryReport& report, const std::string& directory) {
   for (const Quarantined& file : report.quarantined) {
@@ -31,7 +21,7 @@ void LogRecovery(const RecoveryReport& report, const std::string& directory) {
   const std::string expired =
       report.filters_expired == 0 ? "" : " (" + std::to_string(report.filters_expired) + " more had expired)";
   spdlog::info("Loaded {} filters{}, {} bytes and {} records of the log, in {} ms from {}", report.filters_loaded,
-               expired, report.bytes_read, report.log.records, report.duration_ms, AbsolutePath(directory));
+               expired, report.bytes_read, report.log.records, report.duration_ms, core::CanonicalPath(directory));
 }
 
 }  // namespace bitsieve::server

@@ -9,7 +9,6 @@
 #include <asio/post.hpp>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <new>
@@ -26,6 +25,7 @@
 #include "core/base/memory_budget.h"
 #include "core/base/out_of_memory.h"
 #include "core/base/quote.h"
+#include "core/base/thread_name.h"
 #include "core/families/bloom/block_kernel.h"
 #include "server/access_control.h"
 #include "server/commands/all_commands.h"
@@ -66,6 +66,8 @@ using Clock = std::chrono::steady_clock;
 
 // How long clients may take to read their last replies when the server stops.
 constexpr std::chrono::seconds kDrainPatience{5};
+// How often what could not be logged for lack of memory is tried again.
+constexpr std::chrono::milliseconds kRewritesInterval{100};
 // When more have to be freed, which takes microseconds each, the system frees them faster with the process.
 constexpr uint64_t kMaxFiltersFreed = 10'000;
 
@@ -101,6 +103,7 @@ class Server {
         freezer_(registry_, LogFreeze,
                  [this](std::string_view name) { events_.Publish(EventClass::kFilter, "frozen", name); }),
         storage_(disk, registry_, clock_, filter_clock_, freezer_) {
+    events_.UseWorkers(workers_);
     registry_.SetOnExpired([this](std::string_view name) { events_.Publish(EventClass::kExpired, "expired", name); });
   }
 
@@ -112,7 +115,8 @@ class Server {
  private:
   void BeginLoading();
   core::Result<Recovery> LoadOrOutOfMemory();
-  void OnLoaded(core::Result<Recovery> recovery);
+  void OnLoaded();
+  core::Status TakeOver(core::Result<Recovery> recovery);
   [[noreturn]] void EndWhileLoading();
   void NotifyReady();
   void ResolveOptions();
@@ -122,7 +126,9 @@ class Server {
   core::Status OpenNetwork();
   core::Status OpenAdminPort(const Dispatcher::Environment& commands);
   void AwaitSignals();
+  void KeepRewrites();
   void Reload();
+  void RewriteConfiguration(const std::function<void(core::Status)>& done);
   void BeginStop(bool save);
 
   asio::io_context main_{1};  // first: a handler of signals may run on any thread, until the last has ended
@@ -151,7 +157,7 @@ class Server {
   ClientList clients_;
   asio::executor_work_guard<asio::io_context::executor_type> until_stopped_ = asio::make_work_guard(main_);
   Signals signals_{main_};
-  HeapTrimmer heap_trimmer_{main_, [this] { return clients_.Size(); }};
+  HeapTrimmer heap_trimmer_{[this] { return clients_.Size(); }, [this] { return registry_.memory().used_bytes(); }};
   Sampler sampler_{main_, clock_, stats_, monitoring_, storage_, registry_};
   ServiceManager service_manager_;
   core::Status loaded_;
@@ -162,6 +168,8 @@ class Server {
   std::unique_ptr<NetServer> net_;
   std::unique_ptr<AdminPort> admin_port_;           // null: there is none
   std::optional<HugePageKeeper> huge_page_keeper_;  // once all is loaded
+  Periodic rewrites_{main_, kRewritesInterval, [this] { KeepRewrites(); }};
+  std::optional<core::Result<Recovery>> recovery_;  // what the loader found
   std::thread loader_;                              // joined as soon as it is done
 };
 
@@ -180,12 +188,12 @@ core::Status Server::Start() {
   configuration_file_ = std::make_unique<ConfigurationFile>(sources_, Resolved, *run_time_options_, command_settings_);
   control_ = std::make_unique<ProcessControl>(
       storage_, access_, *run_time_options_, [this](bool save) { asio::post(main_, [=, this] { BeginStop(save); }); },
-      [this](auto done) { asio::post(main_, [=, this] { done(configuration_file_->Rewrite()); }); });
+      [this](auto done) { asio::post(main_, [=, this] { RewriteConfiguration(done); }); });
   if (auto status = OpenNetwork(); !status) return status;
   AwaitSignals();
   stats_.loading_since_unix_s = clock_.WallMs() / 1000;
-  heap_trimmer_.Start();
   sampler_.Start();
+  rewrites_.Start();
   net_->Start();
   BeginLoading();
   return {};
@@ -197,8 +205,6 @@ core::Status Server::Run() {
       main_.run();
       return loaded_;
     } catch (const std::bad_alloc&) {
-      // Half of a recovery is of no use; anything else can wait.
-      if (stats_.Loading()) return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for what is to be loaded");
       spdlog::warn("The main thread is out of memory");
       std::this_thread::sleep_for(core::kOutOfMemoryPause);
     }
@@ -211,9 +217,10 @@ void Server::BeginLoading() {
     return fmt::format("Loading: {} MB of filters after {} s", memory_.used_bytes() >> 20, seconds);
   });
   loader_ = std::thread([this] {
+    core::NameThread("loader");
     Signals::LeaveToOtherThreads();
-    auto recovery = LoadOrOutOfMemory();
-    asio::post(main_, [this, recovery = std::move(recovery)]() mutable { OnLoaded(std::move(recovery)); });
+    recovery_.emplace(LoadOrOutOfMemory());
+    core::UntilThereIsMemory([this] { asio::post(main_, [this] { OnLoaded(); }); });
   });
 }
 
@@ -225,27 +232,31 @@ core::Result<Recovery> Server::LoadOrOutOfMemory() {
   }
 }
 
-void Server::OnLoaded(core::Result<Recovery> recovery) {
+// Half of a recovery is of no use: without memory for the rest of it the server does not start.
+void Server::OnLoaded() {
   loader_.join();
-  if (!recovery) {
-    loaded_ = tl::unexpected(recovery.error());
-    return main_.stop();
-  }
-  LogRecovery(recovery->report, options_.dir);
-  run_time_options_->Notify([&](const config::Options& options) {
-    LimitMemory(options);
-    loaded_ = storage_.Begin(std::move(*recovery), options);
-  });
+  loaded_ = core::OrOutOfMemory([this] { return TakeOver(*std::exchange(recovery_, std::nullopt)); });
   if (!loaded_) return main_.stop();
-  huge_page_keeper_.emplace();
   stats_.loading_since_unix_s = 0;
   spdlog::info("Ready after {} ms", MillisecondsSince(started_));
-  NotifyReady();
+  core::UntilThereIsMemory([this] { NotifyReady(); });
+}
+
+core::Status Server::TakeOver(core::Result<Recovery> recovery) {
+  if (!recovery) return tl::unexpected(std::move(recovery.error()));
+  LogRecovery(recovery->report, options_.dir);
+  core::Status begun;
+  run_time_options_->Notify([&](const config::Options& options) {
+    LimitMemory(options);
+    begun = storage_.Begin(std::move(*recovery), options);
+  });
+  if (begun) huge_page_keeper_.emplace();
+  return begun;
 }
 
 void Server::NotifyReady() {
   service_manager_.Ready("Serving on port " + std::to_string(net_->port()), [this](std::function<void()> alive) {
-    asio::post(main_, [this, alive = std::move(alive)]() mutable { net_->ProveAlive(std::move(alive)); });
+    asio::post(main_, [this, alive = std::move(alive)] { core::UntilThereIsMemory([&] { net_->ProveAlive(alive); }); });
   });
 }
 
@@ -357,31 +368,50 @@ core::Status Server::OpenAdminPort(const Dispatcher::Environment& commands) {
   return {};
 }
 
+void Server::KeepRewrites() {
+  if (storage_.HasUnkeptRewrites()) workers_.Run(Weight::kLarge, [this] { storage_.KeepRewrites(); });
+}
+
 void Server::AwaitSignals() {
   signals_.Await(
-      [this](const std::string& signal) {
+      [this](const char* signal) {
         spdlog::info("Received {}", signal);
         BeginStop(true);
       },
       [this] {
         spdlog::info("Received SIGHUP");
-        service_manager_.Reloading();
+        core::UntilThereIsMemory([this] { service_manager_.Reloading(); });
         Reload();
-        service_manager_.Reloaded();
+        core::UntilThereIsMemory([this] { service_manager_.Reloaded(); });
       });
 }
 
 // SIGHUP: whatever is read from files and may change while the server runs is read again. The log first, so that the
 // rest is reported in the new one.
 void Server::Reload() {
-  ReopenLog(options_.logfile);
-  configuration_file_->Reload();
-  access_.Reload();
-  run_time_options_->Notify([this](const config::Options& options) {
-    if (auto status = net_->ReloadTls(TlsSettingsOf(options)); !status) {
-      spdlog::error("The certificates of the TLS port stay as they were: {}", status.error().message);
+  const auto reload = [](const char* what, const auto& work) {
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      spdlog::error("Out of memory: {} could not be read again at SIGHUP", what);
     }
+  };
+  reload("the log file", [this] { ReopenLog(options_.logfile); });
+  reload("the configuration", [this] { configuration_file_->Reload(); });
+  reload("the file of users", [this] { access_.Reload(); });
+  reload("the certificates", [this] {
+    run_time_options_->Notify([this](const config::Options& options) {
+      if (auto status = net_->ReloadTls(TlsSettingsOf(options)); !status) {
+        spdlog::error("The certificates of the TLS port stay as they were: {}", status.error().message);
+      }
+    });
   });
+}
+
+// A client waits for it.
+void Server::RewriteConfiguration(const std::function<void(core::Status)>& done) {
+  const core::Status status = core::OrOutOfMemory([this] { return configuration_file_->Rewrite(); });
+  core::UntilThereIsMemory([&] { done(status); });
 }
 
 void Server::BeginStop(bool save) {
@@ -399,15 +429,18 @@ void Server::EndWhileLoading() {
 }
 
 core::Status Server::Stop() {
-  service_manager_.Stopping([this] { return "Stopping: " + std::to_string(registry_.Size()) + " filters"; });
+  core::UntilThereIsMemory([this] {
+    service_manager_.Stopping([this] { return "Stopping: " + std::to_string(registry_.Size()) + " filters"; });
+  });
   if (loader_.joinable()) EndWhileLoading();
   const Clock::time_point began = Clock::now();
   spdlog::info("Stopping {} a last snapshot", final_save_ ? "with" : "without");
   net_->Stop(kDrainPatience);
   if (admin_port_ != nullptr) admin_port_->Stop();
-  workers_.Stop();
+  events_.Stop();
+  core::UntilThereIsMemory([this] { workers_.Stop(); });
   freezer_.Stop();
-  if (auto status = storage_.Stop(final_save_); !status) return status;
+  if (auto status = core::UntilThereIsMemory([this] { return storage_.Stop(final_save_); }); !status) return status;
   spdlog::info("Stopped in {} ms with {} filters in memory, {} bytes", MillisecondsSince(began), registry_.Size(),
                memory_.used_bytes());
   if (registry_.Size() > kMaxFiltersFreed) EndProcess();

@@ -13,6 +13,7 @@
 #include <new>
 #include <utility>
 
+#include "core/base/thread_name.h"
 #include "server/signals.h"
 
 namespace bitsieve::server {
@@ -20,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::microseconds kInterval = std::chrono::seconds(1);
+constexpr std::chrono::microseconds kNotifyInterval = std::chrono::seconds(1);
 // Longer than a thread may wait for a loaded machine between two messages.
 constexpr const char* kExtendTimeout = "EXTEND_TIMEOUT_USEC=30000000";
 // A service manager that takes no messages must not stop the server.
@@ -140,8 +141,9 @@ void ServiceManager::OnAlive() {
 }
 
 void ServiceManager::Run() {
+  core::NameThread("service");
   Signals::LeaveToOtherThreads();
-  const Interval interval = watchdog_.count() == 0 ? kInterval : std::min(kInterval, watchdog_ / 3);
+  const Interval interval = watchdog_.count() == 0 ? kNotifyInterval : std::min(kNotifyInterval, watchdog_ / 3);
   const core::LockGuard lock(mutex_);
   while (!ending_) {
     // Woken to end alone; waking early is one message too many.

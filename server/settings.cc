@@ -7,6 +7,8 @@ namespace bitsieve::server {
 void Fill(CommandSettings& settings, const config::Options& options) {
   commands::FillFilterSettings(settings, options);
   settings.max_queued_bytes = options.max_request_bytes;
+  settings.max_name_bytes = options.max_name_bytes;
+  settings.max_pattern_bytes = options.max_pattern_bytes;
 }
 
 void Fill(NetSettings& settings, const config::Options& options) {

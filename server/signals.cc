@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/base/out_of_memory.h"
+
 namespace bitsieve::server {
 namespace {
 
@@ -59,20 +61,24 @@ void Signals::LeaveToOtherThreads() {
   pthread_sigmask(SIG_BLOCK, &left, nullptr);
 }
 
-void Signals::Await(std::function<void(const std::string& signal)> on_stop, std::function<void()> on_hangup) {
+void Signals::Await(std::function<void(const char* signal)> on_stop, std::function<void()> on_hangup) {
+  on_stop_ = std::move(on_stop);
+  on_hangup_ = std::move(on_hangup);
   for (const StopSignal& signal : kStopSignals) stop_signals_.add(signal.number);
-  stop_signals_.async_wait([on_stop = std::move(on_stop)](const asio::error_code& error, int signal) {
-    if (!error) on_stop(NameOf(signal));
+  stop_signals_.async_wait([this](const asio::error_code& error, int signal) {
+    if (!error) on_stop_(NameOf(signal));
   });
   hangup_.add(SIGHUP);
-  AwaitHangup(std::move(on_hangup));
+  AwaitHangup();
 }
 
-void Signals::AwaitHangup(std::function<void()> on_hangup) {
-  hangup_.async_wait([this, on_hangup = std::move(on_hangup)](const asio::error_code& error, int) mutable {
-    if (error) return;
-    on_hangup();
-    AwaitHangup(std::move(on_hangup));
+void Signals::AwaitHangup() {
+  core::UntilThereIsMemory([this] {
+    hangup_.async_wait([this](const asio::error_code& error, int) {
+      if (error) return;
+      on_hangup_();
+      AwaitHangup();
+    });
   });
 }
 

@@ -6,7 +6,6 @@
 #include <asio/io_context.hpp>
 #include <asio/signal_set.hpp>
 #include <functional>
-#include <string>
 
 namespace bitsieve::server {
 
@@ -22,14 +21,17 @@ class Signals {
   // The calling thread and those it starts take no signals to stop and no SIGHUP from here on. For threads that end
   // soon: a sanitizer loses a signal that reaches a thread in its last moments.
   static void LeaveToOtherThreads();
-  // `on_stop` is called once, with the name of the signal; `on_hangup` at every SIGHUP while the io_context runs.
-  void Await(std::function<void(const std::string& signal)> on_stop, std::function<void()> on_hangup);
+  // `on_stop` is called once, with the name of the signal; `on_hangup` at every SIGHUP while the io_context runs. They
+  // do not throw.
+  void Await(std::function<void(const char* signal)> on_stop, std::function<void()> on_hangup);
   // From now on a signal to stop ends the process at once. SIGHUP stays without effect.
   void StopAwaiting();
 
  private:
-  void AwaitHangup(std::function<void()> on_hangup);
+  void AwaitHangup();
 
+  std::function<void(const char* signal)> on_stop_;
+  std::function<void()> on_hangup_;
   asio::signal_set stop_signals_;
   asio::signal_set hangup_;
 };

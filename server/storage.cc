@@ -44,7 +44,10 @@ core::Status Storage::Open(const std::string& path) {
 }
 
 core::Result<Recovery> Storage::Load(const config::Options& options) {
-  return Recover(*directory_, registry_, filter_clock_, RecoveryOptionsOf(options));
+  RecoveryOptions recovery = RecoveryOptionsOf(options);
+  if (recovery.keeps_log) recorder_ = std::make_unique<KeyspaceRecorder>();
+  recovery.listener = recorder_.get();
+  return Recover(*directory_, registry_, filter_clock_, recovery);
 }
 
 core::Status Storage::Begin(Recovery recovery, const config::Options& options) {
@@ -70,8 +73,8 @@ core::Status Storage::Begin(Recovery recovery, const config::Options& options) {
 void Storage::BeginLog(const Recovery& recovery, const config::Options& options) {
   log_ = std::make_unique<LogWriter>(*directory_, *file_ids_, core::ImagePool{image_memory_, core::Patience::kWait},
                                      clock_, FsyncPolicyOf(options), recovery.log_end, recovery.image_files);
-  recorder_ = std::make_unique<KeyspaceRecorder>(*log_, recovery.saved.next_filter_id);
-  registry_.SetLog(recorder_.get());
+  recorder_->Begin(*log_, recovery.saved.next_filter_id);
+  registry_.SetLog(recorder_.get(), Registry::Listening::kHasBegun);
   SetPolicy(options);
 }
 
@@ -106,6 +109,7 @@ void Storage::SetPolicy(const config::Options& options) {
 }
 
 core::Status Storage::Stop(bool final_save) {
+  if (recorder_ != nullptr) recorder_->KeepAgain();
   std::optional<std::chrono::seconds> timeout;
   if (log_ != nullptr) timeout = shutdown_timeout_.load();
   core::Status saved = snapshotter_->Stop(final_save, timeout);
@@ -135,8 +139,8 @@ LogStatus Storage::Log() const {
   if (!HasLog()) return {};
   LogWriterStatus status = log_->Status();
   return {.enabled = true,
-          .in_trouble = log_->InTrouble(),
-          .trouble = std::move(status.trouble),
+          .in_trouble = log_->InTrouble() || recorder_->HasUnkept(),
+          .trouble = log_->InTrouble() ? std::move(status.trouble) : TroubleOfRecorder(),
           .position = status.position,
           .durable_position = status.durable_position,
           .waiting_bytes = status.waiting_bytes,
@@ -146,12 +150,20 @@ LogStatus Storage::Log() const {
 
 bool Storage::InTrouble() const {
   if (!HasBegun()) return false;
-  return log_ != nullptr ? log_->InTrouble() : snapshotter_->InTrouble();
+  return log_ != nullptr ? log_->InTrouble() || recorder_->HasUnkept() : snapshotter_->InTrouble();
 }
+
+std::string Storage::TroubleOfRecorder() const {
+  return recorder_->HasUnkept() ? "out of memory for what the log is to hold of a filter" : "";
+}
+
+bool Storage::HasUnkeptRewrites() const { return HasLog() && recorder_->HasUnkept(); }
+void Storage::KeepRewrites() { recorder_->KeepAgain(); }
 
 std::string Storage::Trouble() const {
   if (!HasBegun()) return "";
-  return log_ != nullptr ? log_->Status().trouble : snapshotter_->Trouble();
+  if (log_ == nullptr) return snapshotter_->Trouble();
+  return log_->InTrouble() ? log_->Status().trouble : TroubleOfRecorder();
 }
 
 void Storage::Await(uint64_t position, std::function<void()> reached) {

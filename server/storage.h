@@ -51,6 +51,9 @@ class Storage final : public Durability {
   void Save(std::function<void(core::Status)> done);
   SnapshotStatus Snapshot() const;
   LogStatus Log() const;
+  // As of KeyspaceRecorder: what the log lacks of filters, for lack of memory.
+  bool HasUnkeptRewrites() const;
+  void KeepRewrites();
   // Of the log, since the last call.
   uint64_t TakeLongestSyncMs() { return HasLog() ? log_->TakeLongestSyncMs() : 0; }
 
@@ -69,6 +72,7 @@ class Storage final : public Durability {
   bool HasBegun() const { return begun_.load(std::memory_order_acquire); }
   void BeginLog(const Recovery& recovery, const config::Options& options);
   void SetPolicy(const config::Options& options);
+  std::string TroubleOfRecorder() const;
   core::Status SaveNow(const std::string& what);
   void FreezeAgain(const Recovery& recovery);
 
@@ -83,8 +87,8 @@ class Storage final : public Durability {
   std::unique_ptr<DataDirectory> directory_;
   // Set by Begin, before begun_ is released; constant from then on.
   std::unique_ptr<FileIds> file_ids_;
-  std::unique_ptr<LogWriter> log_;  // null: there is none
-  std::unique_ptr<KeyspaceRecorder> recorder_;
+  std::unique_ptr<LogWriter> log_;              // null: there is none
+  std::unique_ptr<KeyspaceRecorder> recorder_;  // made by Load, if there is to be a log
   std::unique_ptr<Snapshotter> snapshotter_;
   std::atomic<std::chrono::seconds> shutdown_timeout_{};
   std::atomic<bool> begun_{false};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/change_meter.h"
+#include "core/base/thread_name.h"
 
 namespace bitsieve::server {
 
@@ -50,6 +51,7 @@ bool WorkerPool::TakeWork(std::function<void()>& work, bool& is_large) {
 }
 
 void WorkerPool::RunThread() {
+  core::NameThread("worker");
   core::ChangeMeter::Count(0);  // takes what it needs now
   const core::LockGuard lock(mutex_);
   while (true) {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "cli/bulk/input.h"
 #include "cli/bulk/pipeline.h"
@@ -23,6 +24,9 @@ class BulkFlags {
   std::optional<Pipeline::Settings> Settings(const CLI::App& command) const;
   RecordFormat Format() const;
   Outcome<Input> Open(const std::string& path) const { return Input::Open(path, !plain_); }
+  Outcome<Input> Open(const std::string& path, Input::IsStopped is_stopped) const {
+    return Input::Open(path, !plain_, std::move(is_stopped));
+  }
 
  private:
   config::Flags flags_;

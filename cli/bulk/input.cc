@@ -38,12 +38,25 @@ int OpenFile(const std::string& path) {
 
 struct Descriptor {
   int number;
+  Input::IsStopped is_stopped;
 };
+
+// A signal that arrives just before a read would leave it waiting; one that arrives before a wait is seen after it.
+void AwaitBytes(const Descriptor& file) {
+  constexpr int kBetweenLooksMs = 100;
+  pollfd waiting{file.number, POLLIN, 0};
+  while (!file.is_stopped() && poll(&waiting, 1, kBetweenLooksMs) <= 0) continue;
+}
 
 la_ssize_t ReadBlock(archive* input, void* data, const void** block) {
   static thread_local char room[kBlockBytes];
   const auto* const file = static_cast<Descriptor*>(data);
   while (true) {
+    AwaitBytes(*file);
+    if (file->is_stopped()) {
+      archive_set_error(input, EINTR, "interrupted");
+      return -1;
+    }
     const ssize_t bytes = read(file->number, room, sizeof room);
     if (bytes >= 0) {
       *block = room;
@@ -66,7 +79,7 @@ int CloseFile(archive*, void* data) {
 
 void Input::Closer::operator()(archive* input) const { archive_read_free(input); }
 
-Outcome<Input> Input::Open(const std::string& path, bool decompress) {
+Outcome<Input> Input::Open(const std::string& path, bool decompress, IsStopped is_stopped) {
   const std::string name = path == "-" ? "standard input" : path;
   const int descriptor = OpenFile(path);
   if (descriptor < 0) return tl::unexpected(name + ": " + std::system_category().message(errno));
@@ -77,7 +90,7 @@ Outcome<Input> Input::Open(const std::string& path, bool decompress) {
   }
   const uint64_t bytes = S_ISREG(status.st_mode) ? static_cast<uint64_t>(status.st_size) : 0;
   std::unique_ptr<archive, Closer> input(archive_read_new());
-  auto file = std::make_unique<Descriptor>(descriptor);
+  auto file = std::make_unique<Descriptor>(Descriptor{descriptor, std::move(is_stopped)});
   if (input == nullptr || !Prepare(input.get(), decompress)) {
     close(descriptor);
     return tl::unexpected(name + ": out of memory");

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,8 +17,12 @@ namespace bitsieve::cli {
 
 class Input {
  public:
+  // Asked several times a second while the input has nothing to read: true ends the wait with an error.
+  using IsStopped = std::function<bool()>;
+
   // "-" is standard input. `decompress`: look at the first bytes whether it is compressed.
-  static Outcome<Input> Open(const std::string& path, bool decompress);
+  static Outcome<Input> Open(
+      const std::string& path, bool decompress, IsStopped is_stopped = [] { return false; });
 
   // The next bytes, as many as come at once; empty at the end. They stay until the next call.
   Outcome<std::string_view> Read();

@@ -4,7 +4,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <iostream>
 #include <string>
+#include <utility>
 
 #include "cli/bulk/load_state.h"
 
@@ -13,23 +16,29 @@ namespace bitsieve::cli {
 class LoadProgress {
  public:
   enum class Form { kNone, kBar, kJson };
+  enum class Phase { kCounting, kLoading };
+  using Clock = std::chrono::steady_clock;
 
-  // `total_bytes` of all files, 0 if not known.
-  LoadProgress(Form form, uint64_t total_bytes) : form_(form), total_bytes_(total_bytes) {}
+  // `total_bytes` of all files, 0 if not known. Tests give an output and a clock of their own.
+  LoadProgress(Form form, uint64_t total_bytes, std::ostream& output = std::cerr,
+               std::function<Clock::time_point()> now = Clock::now)
+      : form_(form), total_bytes_(total_bytes), output_(output), now_(std::move(now)) {}
   // By what standard error is.
   static Form FormOfStandardError();
 
   // Looks at the clock, and shows something if it is time. `done_bytes` of the files.
   void Show(const LoadCounts& counts, uint64_t done_bytes);
-  // Where it begins, if it goes on from an earlier load.
-  void BeginAt(const LoadCounts& counts, uint64_t done_bytes);
+  // Rate and time left are those of the phase. Without a call it is the loading.
+  void Begin(Phase phase);
+  // Records of the file that an earlier load added; this load does not count them.
+  void Skip(uint64_t items, uint64_t bytes);
   // Removes the line.
   void End();
-  double seconds() const;
+  // Since it was made.
+  double seconds() const { return Since(began_); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
+  double Since(Clock::time_point begin) const { return std::chrono::duration<double>(now_() - begin).count(); }
   void ShowBar(const LoadCounts& counts, uint64_t done_bytes) const;
   void ShowJson(const LoadCounts& counts, uint64_t done_bytes) const;
   double ItemsPerSecond(const LoadCounts& counts) const;
@@ -38,10 +47,14 @@ class LoadProgress {
 
   const Form form_;
   const uint64_t total_bytes_;
-  const Clock::time_point began_ = Clock::now();
+  std::ostream& output_;
+  const std::function<Clock::time_point()> now_;
+  const Clock::time_point began_ = now_();
+  Phase phase_ = Phase::kLoading;
+  Clock::time_point phase_began_ = began_;
   Clock::time_point shown_ = began_;
-  uint64_t first_items_ = 0;
-  uint64_t first_bytes_ = 0;
+  uint64_t skipped_items_ = 0;
+  uint64_t skipped_bytes_ = 0;
 };
 
 }  // namespace bitsieve::cli

@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "cli/nearest_name.h"
+#include "core/base/quote.h"
 #include "core/families/redisbloom/module_value.h"
 
 namespace bitsieve::cli {
@@ -93,19 +95,20 @@ Outcome<ServerClient> ServerClient::Connect(const Target& target, const Credenti
   auto connection = ClientConnection::Connect(target, std::chrono::steady_clock::now() + kPatience);
   if (!connection) return tl::unexpected(connection.error());
   ServerClient client(std::move(*connection));
-  if (!credentials.password.empty()) {
+  if (!credentials.empty()) {
     if (auto done = client.Authenticate(credentials); !done) return tl::unexpected(done.error());
   }
   return client;
 }
 
-// A server that needs no password refuses one of the user default, which does not matter.
 Outcome<void> ServerClient::Authenticate(const Credentials& credentials) {
   const auto reply = credentials.user.empty() ? Ask({"AUTH", credentials.password})
                                               : Ask({"AUTH", credentials.user, credentials.password});
   if (!reply) return tl::unexpected(reply.error());
-  if (!reply->is_error() || (credentials.user.empty() && !reply->text.starts_with("WRONGPASS"))) return {};
-  return tl::unexpected(reply->text);
+  if (const std::string problem = AuthProblem(reply->text, credentials); !problem.empty()) {
+    return tl::unexpected(problem);
+  }
+  return {};
 }
 
 Outcome<void> ServerClient::Send(std::string_view bytes) {
@@ -133,11 +136,41 @@ Outcome<Reply> ServerClient::Ask(std::initializer_list<std::string_view> words) 
   return Receive();
 }
 
-Outcome<bool> ServerClient::HoldsCuckoo(std::string_view key) {
+Outcome<std::string> ServerClient::TypeOf(std::string_view key) {
   const auto type = Ask({"TYPE", key});
   if (!type) return tl::unexpected(type.error());
-  if (type->is_error()) return tl::unexpected(type->text);
-  return type->text == core::kCuckooValueName;
+  if (!type->is_error()) return type->text;
+  if (!type->text.starts_with("NOPERM")) return tl::unexpected(type->text);
+  // A user who may only run BF.* has no cuckoo filters.
+  const auto info = Ask({"BF.INFO", key});
+  if (!info) return tl::unexpected(info.error());
+  if (!info->is_error()) return std::string(core::kBloomValueName);
+  return info->text.find("not found") == std::string::npos ? tl::unexpected(type->text) : Outcome<std::string>("none");
+}
+
+Outcome<bool> ServerClient::HoldsCuckoo(std::string_view key) {
+  return TypeOf(key).map([](const std::string& type) { return type == core::kCuckooValueName; });
+}
+
+Outcome<bool> ServerClient::HoldsNothing(std::string_view key) {
+  return TypeOf(key).map([](const std::string& type) { return type == "none"; });
+}
+
+std::string ServerClient::NoFilter(std::string_view key, std::string_view way) {
+  const std::string text = "there is no filter " + core::Quoted(key);
+  const std::string nearest = SimilarName(key);
+  if (!nearest.empty())
+    return text + "; did you mean " + core::Quoted(nearest) + "?" + (way.empty() ? "" : " ") + std::string(way);
+  return text + (way.empty() ? "" : ": ") + std::string(way);
+}
+
+std::string ServerClient::SimilarName(std::string_view key) {
+  // One step of a scan, so that it costs a server of many names no more than one of few.
+  const auto scanned = Ask({"SCAN", "0", "COUNT", "1000"});
+  if (!scanned || scanned->elements.size() != 2) return "";
+  std::vector<std::string> names;
+  for (const Reply& each : scanned->elements[1].elements) names.push_back(each.text);
+  return std::string(NearestName(key, names));
 }
 
 }  // namespace bitsieve::cli

@@ -68,10 +68,16 @@ class ServerClient {
   Outcome<Reply> Ask(std::initializer_list<std::string_view> words);
   // Whether the key is a cuckoo filter of RedisBloom's type, for CF.* commands.
   Outcome<bool> HoldsCuckoo(std::string_view key);
+  Outcome<bool> HoldsNothing(std::string_view key);
+  // `there is no filter "seem"; did you mean "seen"?` and, if it is not empty, the way to have one.
+  std::string NoFilter(std::string_view key, std::string_view way = {});
 
  private:
   explicit ServerClient(ClientConnection connection) : connection_(std::move(connection)) {}
   Outcome<void> Authenticate(const Credentials& credentials);
+  Outcome<std::string> TypeOf(std::string_view key);
+  // Returns the most similar of the first names, empty if none is similar.
+  std::string SimilarName(std::string_view key);
 
   ClientConnection connection_;
   ReplyReader reader_;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::chrono::seconds kPatience{60};          // of an answer
 constexpr std::chrono::minutes kPatienceWithFork{30};  // until a large server has written its RDB file
 constexpr std::chrono::seconds kBetweenAcknowledgements{1};
-constexpr size_t kPieceBytes = 1 << 20;
+constexpr size_t kFeedPieceBytes = 1 << 20;
 constexpr size_t kMaxLineBytes = 4096;
 
 using Clock = std::chrono::steady_clock;
@@ -60,7 +60,7 @@ Outcome<void> TemporaryFile::Append(std::string_view bytes) {
 // What was taken gives its place on the disk back, as soon as that is all of it.
 Outcome<std::string_view> TemporaryFile::Take(std::string& room) {
   if (left() == 0) return std::string_view();
-  room.resize(std::min<uint64_t>(kPieceBytes, left()));
+  room.resize(std::min<uint64_t>(kFeedPieceBytes, left()));
   const ssize_t read = ::pread(descriptor_, room.data(), room.size(), static_cast<off_t>(taken_));
   if (read <= 0) return SystemError("cannot read");
   taken_ += static_cast<uint64_t>(read);
@@ -116,7 +116,7 @@ Outcome<void> ReplicationFeed::ShakeHands(const Credentials& credentials) {
     const auto answer = credentials.user.empty() ? AskForLine({"AUTH", credentials.password})
                                                  : AskForLine({"AUTH", credentials.user, credentials.password});
     if (!answer) return tl::unexpected(answer.error());
-    if (answer->starts_with("-WRONGPASS")) return tl::unexpected(answer->substr(1));
+    if (const std::string problem = AuthProblem(*answer, credentials); !problem.empty()) return tl::unexpected(problem);
   }
   const auto answer = AskForLine({"PSYNC", "?", "-1"});
   if (!answer) return tl::unexpected(answer.error());

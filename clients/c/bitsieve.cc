@@ -65,6 +65,24 @@ bitsieve_status Guarded(bitsieve_error* error, const Call& call) noexcept {
   }
 }
 
+bitsieve_status RefuseNull(const char* what, bitsieve_error* error) noexcept {
+  return Report(BITSIEVE_INVALID_ARGUMENT, what, error);
+}
+
+// For functions that work on a filter: a NULL that a caller did not check for is an error, no crash.
+template <class Call>
+bitsieve_status GuardedWith(const bitsieve_filter* filter, bitsieve_error* error, const Call& call) noexcept {
+  return filter == nullptr ? RefuseNull("the filter is NULL", error) : Guarded(error, call);
+}
+
+// For functions that take one item, which may be NULL if it is empty.
+template <class Call>
+bitsieve_status GuardedItem(const bitsieve_filter* filter, const void* item, size_t size, bitsieve_error* error,
+                            const Call& call) noexcept {
+  if (item == nullptr && size != 0) return RefuseNull("the item is NULL, and its size is not 0", error);
+  return GuardedWith(filter, error, call);
+}
+
 // `out` gets what `result` has.
 template <class T, class Out>
 Status Give(const Result<T>& result, Out* out) {
@@ -75,6 +93,7 @@ Status Give(const Result<T>& result, Out* out) {
 
 template <class Make>
 bitsieve_status MakeHandle(bitsieve_filter** filter, bitsieve_error* error, const Make& make) noexcept {
+  if (filter == nullptr) return RefuseNull("the place for the filter is NULL", error);
   *filter = nullptr;
   return Guarded(error, [&]() -> Status {
     Result<Filter> made = make();
@@ -82,6 +101,13 @@ bitsieve_status MakeHandle(bitsieve_filter** filter, bitsieve_error* error, cons
     *filter = new bitsieve_filter{std::move(*made)};
     return {};
   });
+}
+
+template <class Make>
+bitsieve_status MakeFromPath(const char* path, bitsieve_filter** filter, bitsieve_error* error,
+                             const Make& make) noexcept {
+  if (path == nullptr) return RefuseNull("the path is NULL", error);
+  return MakeHandle(filter, error, [&] { return make(path); });
 }
 
 std::string_view ViewOf(const void* item, size_t size) { return {static_cast<const char*>(item), size}; }
@@ -111,7 +137,13 @@ Result<FilterOptions> OptionsOf(const bitsieve_options& given) {
   if (given.expansion >= 0) options.expansion = static_cast<uint32_t>(given.expansion);
   if (given.tightening_ratio != 0) options.tightening_ratio = given.tightening_ratio;
   if (given.has_seed != 0) options.seed = given.seed;
+  if (given.type_options == nullptr && given.type_option_count != 0) {
+    return bitsieve::core::Fail(bitsieve::ErrorCode::kInvalidArgument, "type_options is NULL, and its count is not 0");
+  }
   for (size_t i = 0; i < given.type_option_count; ++i) {
+    if (given.type_options[i].word == nullptr || given.type_options[i].value == nullptr) {
+      return bitsieve::core::Fail(bitsieve::ErrorCode::kInvalidArgument, "a word or value of type_options is NULL");
+    }
     options.type_options.emplace_back(given.type_options[i].word, given.type_options[i].value);
   }
   options.memory_limit_bytes = given.memory_limit_bytes;
@@ -138,6 +170,7 @@ void bitsieve_options_init(bitsieve_options* options, size_t size) {
 }
 
 bitsieve_status bitsieve_make(const bitsieve_options* options, bitsieve_filter** filter, bitsieve_error* error) {
+  if (options == nullptr) return RefuseNull("the options are NULL", error);
   return MakeHandle(filter, error, [&]() -> Result<Filter> {
     const Result<FilterOptions> wanted = OptionsOf(*options);
     if (!wanted) return tl::unexpected(wanted.error());
@@ -146,14 +179,15 @@ bitsieve_status bitsieve_make(const bitsieve_options* options, bitsieve_filter**
 }
 
 bitsieve_status bitsieve_load(const char* path, bitsieve_filter** filter, bitsieve_error* error) {
-  return MakeHandle(filter, error, [path] { return Filter::Load(path); });
+  return MakeFromPath(path, filter, error, [](const char* name) { return Filter::Load(name); });
 }
 
 bitsieve_status bitsieve_map(const char* path, bitsieve_filter** filter, bitsieve_error* error) {
-  return MakeHandle(filter, error, [path] { return Filter::Map(path); });
+  return MakeFromPath(path, filter, error, [](const char* name) { return Filter::Map(name); });
 }
 
 bitsieve_status bitsieve_from_bytes(const void* bytes, size_t size, bitsieve_filter** filter, bitsieve_error* error) {
+  if (bytes == nullptr && size != 0) return RefuseNull("the bytes are NULL, and their size is not 0", error);
   return MakeHandle(filter, error, [&] { return Filter::FromBytes(ViewOf(bytes, size)); });
 }
 
@@ -161,13 +195,16 @@ void bitsieve_free(bitsieve_filter* filter) { delete filter; }
 
 bitsieve_status bitsieve_add(bitsieve_filter* filter, const void* item, size_t size, uint8_t* added,
                              bitsieve_error* error) {
-  return Guarded(error, [&] { return Give(filter->filter.Add(ViewOf(item, size)), added); });
+  return GuardedItem(filter, item, size, error, [&] { return Give(filter->filter.Add(ViewOf(item, size)), added); });
 }
 
 bitsieve_status bitsieve_add_many(bitsieve_filter* filter, const void* const* items, const size_t* sizes, size_t count,
                                   uint8_t* added, bitsieve_error* error) {
+  if (count != 0 && (items == nullptr || sizes == nullptr || added == nullptr)) {
+    return RefuseNull("items, sizes or added is NULL, and count is not 0", error);
+  }
   std::fill_n(added, count, uint8_t{0});
-  return Guarded(error, [&] {
+  return GuardedWith(filter, error, [&] {
     return ForBatches(items, sizes, count, [&](size_t first, std::span<const std::string_view> views) {
       return filter->filter.Add(views, {added + first, views.size()});
     });
@@ -175,11 +212,15 @@ bitsieve_status bitsieve_add_many(bitsieve_filter* filter, const void* const* it
 }
 
 int bitsieve_may_contain(const bitsieve_filter* filter, const void* item, size_t size) {
-  return filter->filter.MayContain(ViewOf(item, size)) ? 1 : 0;
+  return filter != nullptr && filter->filter.MayContain(ViewOf(item, size)) ? 1 : 0;
 }
 
 void bitsieve_may_contain_many(const bitsieve_filter* filter, const void* const* items, const size_t* sizes,
                                size_t count, uint8_t* present) {
+  if (filter == nullptr) {
+    std::fill_n(present, count, uint8_t{0});
+    return;
+  }
   (void)ForBatches(items, sizes, count, [&](size_t first, std::span<const std::string_view> views) -> Status {
     filter->filter.MayContain(views, {present + first, views.size()});
     return {};
@@ -188,35 +229,40 @@ void bitsieve_may_contain_many(const bitsieve_filter* filter, const void* const*
 
 bitsieve_status bitsieve_remove(bitsieve_filter* filter, const void* item, size_t size, uint8_t* removed,
                                 bitsieve_error* error) {
-  return Guarded(error, [&] { return Give(filter->filter.Remove(ViewOf(item, size)), removed); });
+  return GuardedItem(filter, item, size, error,
+                     [&] { return Give(filter->filter.Remove(ViewOf(item, size)), removed); });
 }
 
 bitsieve_status bitsieve_note_false_positive(bitsieve_filter* filter, const void* item, size_t size, uint8_t* noted,
                                              bitsieve_error* error) {
-  return Guarded(error, [&] { return Give(filter->filter.NoteFalsePositive(ViewOf(item, size)), noted); });
+  return GuardedItem(filter, item, size, error,
+                     [&] { return Give(filter->filter.NoteFalsePositive(ViewOf(item, size)), noted); });
 }
 
 bitsieve_status bitsieve_count(const bitsieve_filter* filter, const void* item, size_t size, uint64_t* count,
                                bitsieve_error* error) {
-  return Guarded(error, [&] { return Give(filter->filter.Count(ViewOf(item, size)), count); });
+  return GuardedItem(filter, item, size, error, [&] { return Give(filter->filter.Count(ViewOf(item, size)), count); });
 }
 
 bitsieve_status bitsieve_merge(bitsieve_filter* filter, const bitsieve_filter* other, bitsieve_error* error) {
-  return Guarded(error, [&] { return filter->filter.Merge(other->filter); });
+  if (other == nullptr) return RefuseNull("the other filter is NULL", error);
+  return GuardedWith(filter, error, [&] { return filter->filter.Merge(other->filter); });
 }
 
 bitsieve_status bitsieve_freeze(bitsieve_filter* filter, bitsieve_error* error) {
-  return Guarded(error, [&] { return filter->filter.Freeze(); });
+  return GuardedWith(filter, error, [&] { return filter->filter.Freeze(); });
 }
 
 bitsieve_status bitsieve_save(const bitsieve_filter* filter, const char* path, bitsieve_error* error) {
-  return Guarded(error, [&] { return filter->filter.Save(path); });
+  if (path == nullptr) return RefuseNull("the path is NULL", error);
+  return GuardedWith(filter, error, [&] { return filter->filter.Save(path); });
 }
 
 bitsieve_status bitsieve_to_bytes(const bitsieve_filter* filter, void** bytes, size_t* size, bitsieve_error* error) {
+  if (bytes == nullptr || size == nullptr) return RefuseNull("the place for the bytes or their size is NULL", error);
   *bytes = nullptr;
   *size = 0;
-  return Guarded(error, [&]() -> Status {
+  return GuardedWith(filter, error, [&]() -> Status {
     const Result<std::string> dump = filter->filter.ToBytes();
     if (!dump) return tl::unexpected(dump.error());
     *bytes = std::malloc(dump->size());
@@ -230,11 +276,12 @@ bitsieve_status bitsieve_to_bytes(const bitsieve_filter* filter, void** bytes, s
 void bitsieve_free_bytes(void* bytes) { std::free(bytes); }
 
 bitsieve_status bitsieve_verify(const bitsieve_filter* filter, bitsieve_error* error) {
-  return Guarded(error, [&] { return filter->filter.Verify(); });
+  return GuardedWith(filter, error, [&] { return filter->filter.Verify(); });
 }
 
 bitsieve_status bitsieve_describe(const bitsieve_filter* filter, bitsieve_description* description, size_t size) {
-  return Guarded(nullptr, [&]() -> Status {
+  if (description == nullptr) return BITSIEVE_INVALID_ARGUMENT;
+  return GuardedWith(filter, nullptr, [&]() -> Status {
     const bitsieve::FilterDescription described = filter->filter.Describe();
     const bitsieve_description whole{.type = bitsieve::core::FindFilterType(described.type)->name.data(),
                                      .error_rate = described.error_rate,

@@ -7,7 +7,8 @@
 // bitsieve_free of the same filter.
 //
 // Errors: a function that can fail returns a bitsieve_status, and fills a bitsieve_error unless that is NULL. No C++
-// exception leaves a function. Pointers are not NULL unless it says so.
+// exception leaves a function. Pointers are not NULL unless it says so: functions that return a status refuse such a
+// NULL with BITSIEVE_INVALID_ARGUMENT.
 #pragma once
 
 #include <stddef.h>
@@ -101,7 +102,7 @@ typedef struct bitsieve_description {
   uint32_t false_positives;
 } bitsieve_description;
 
-/// The version of the library, such as "0.1.0".
+/// The version of the library, such as "1.0.0".
 BITSIEVE_API const char* bitsieve_version(void);
 
 /// Sets the defaults: a blocked filter for 100 items at 1% that grows.
@@ -155,13 +156,13 @@ BITSIEVE_API bitsieve_status bitsieve_add(bitsieve_filter* filter, const void* i
 BITSIEVE_API bitsieve_status bitsieve_add_many(bitsieve_filter* filter, const void* const* items, const size_t* sizes,
                                                size_t count, uint8_t* added, bitsieve_error* error);
 /// Whether an item was probably added.
-/// @param filter to look into.
+/// @param filter to look into; NULL: the answer is 0.
 /// @param item its bytes; may be NULL if it is empty.
 /// @param size how many.
 /// @return 1: probably; 0: definitely not.
 BITSIEVE_API int bitsieve_may_contain(const bitsieve_filter* filter, const void* item, size_t size);
 /// Looks items up together: faster than one by one.
-/// @param filter to look into.
+/// @param filter to look into; NULL: all answers are 0.
 /// @param items a pointer to the bytes of each.
 /// @param sizes how many bytes each has.
 /// @param count how many items.

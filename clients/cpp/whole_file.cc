@@ -11,6 +11,7 @@
 namespace bitsieve::clients {
 
 core::Result<WholeFile> WholeFile::Create(const std::string& path) {
+  if (path.empty()) return core::Fail(core::ErrorCode::kIo, "the file to write has no name");
   WholeFile file(path, -1);
   file.descriptor_ = ::open(file.passing_path().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file.descriptor_ < 0) return file.Failure();
@@ -48,7 +49,7 @@ core::Status WholeFile::Finish() {
 // By errno.
 tl::unexpected<core::Error> WholeFile::Failure() const {
   const std::string problem = std::system_category().message(errno);
-  return core::Fail(core::ErrorCode::kIo, (path_.empty() ? "standard output" : passing_path()) + ": " + problem);
+  return core::Fail(core::ErrorCode::kIo, (path_.empty() ? "standard output" : path_) + ": " + problem);
 }
 
 }  // namespace bitsieve::clients

@@ -11,7 +11,7 @@
 
 import { checksum, high, low, multiply64, multiplyAndFold, scale, Xxh3 } from './xxh3.mjs';
 
-/** What was wrong with the bytes, and what would be right. */
+/** Thrown for bytes that hold no readable filter. The message says what is wrong with them, and what would be right. */
 export class FilterError extends Error {
   get name() {
     return 'FilterError';
@@ -464,9 +464,11 @@ export class Filter {
   #text = new Uint8Array(256);
 
   /**
-   * A filter from the bytes of a dump: an ArrayBuffer, or a view of one such as Uint8Array or Buffer. They are not
-   * copied, unless they are not aligned to 4 bytes, and must stay as they are. Takes time for the header alone; bits
-   * that were damaged since are found by verify(). Throws FilterError.
+   * Makes a filter of the bytes of a dump. They are not copied, unless they are not aligned to 4 bytes, and must stay
+   * as they are. Only the header is read; verify() finds bits that were damaged since.
+   * @param {ArrayBuffer | ArrayBufferView} source the bytes, or a view of them such as Uint8Array or Buffer
+   * @returns {Filter} the filter
+   * @throws {FilterError} if the bytes are no dump, are damaged, or hold a filter of a type or version that is not read
    */
   static fromBytes(source) {
     const bytes = ArrayBuffer.isView(source) ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
@@ -498,8 +500,15 @@ export class Filter {
     this.#hasher = new Xxh3(this.#image.seedHigh, this.#image.seedLow);
   }
 
-  /** Whether the item was probably added; false: it definitely was not. */
+  /**
+   * Looks an item up.
+   * @param {string | Uint8Array} item a string, of which the UTF-8 bytes are taken, or bytes
+   * @returns {boolean} true: it was probably added; false: it definitely was not
+   * @throws {TypeError} if the item is neither a string nor a Uint8Array
+   * @throws {FilterError} if the filter's bytes were transferred elsewhere
+   */
   mayContain(item) {
+    this.#requireBytes();
     if (typeof item === 'string') {
       const length = this.#encode(item);  // first: it may take another place for the text
       this.#hasher.hash(this.#text, length, this.#hash);
@@ -511,14 +520,26 @@ export class Filter {
     return this.#image.holds(this.#hash) && !this.#image.falsePositives?.has(this.#hash);
   }
 
-  /** The same for each of many. */
+  /**
+   * Looks many items up, each as mayContain() does.
+   * @param {Iterable<string | Uint8Array>} items the items
+   * @returns {boolean[]} an answer for each, in their order
+   * @throws {TypeError} if it is given one item, or something that is none
+   * @throws {FilterError} if the filter's bytes were transferred elsewhere
+   */
   mayContainMany(items) {
+    if (typeof items !== 'object' || items === null || ArrayBuffer.isView(items)) {
+      throw new TypeError('an array of items is needed, not one item: put it into an array, or take mayContain()');
+    }
     return Array.from(items, (item) => this.mayContain(item));
   }
 
   /**
-   * What it is: type, errorRate (as requested), capacity and items (over all sub-filters), subFilters, sizeBytes, and
-   * falsePositives (that are known).
+   * Returns what the filter is and holds. The error rate is the requested share of false positives, between 0 and 1;
+   * capacity and items are numbers of items over all sub-filters; sizeBytes is the length of the dump in bytes;
+   * falsePositives is the number of known ones.
+   * @returns {{type: 'blocked' | 'cuckoo' | 'ribbon', errorRate: number, capacity: number, items: number,
+   *   subFilters: number, sizeBytes: number, falsePositives: number}} the description
    */
   describe() {
     const { errorRate, tables, falsePositives } = this.#image;
@@ -533,9 +554,18 @@ export class Filter {
     };
   }
 
-  /** Reads all bytes and checks their checksum; throws FilterError if they are damaged. */
+  /**
+   * Reads all bytes of the dump and checks their checksum.
+   * @throws {FilterError} if they are damaged, or were transferred elsewhere
+   */
   verify() {
+    this.#requireBytes();
     require(hasChecksum(this.#bytes), 'the dump is damaged: it fails its checksum');
+  }
+
+  // Lookups in an ArrayBuffer that was transferred would all be false.
+  #requireBytes() {
+    require(this.#bytes.length !== 0, 'the bytes of the filter were transferred elsewhere, as by postMessage()');
   }
 
   // Puts the text's UTF-8 bytes into #text; returns how many.

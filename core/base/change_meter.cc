@@ -1,7 +1,10 @@
 #include "core/base/change_meter.h"
 
+#include <pthread.h>
+
 #include <array>
 #include <bit>
+#include <cstddef>
 
 namespace bitsieve::core {
 
@@ -42,16 +45,32 @@ class ChangeMeter::Slots {
   std::array<Slot, kOwned + 1> slots_;
 };
 
+// Not a thread_local object with a destructor: the C library ends the process if it finds no memory to register one.
+class ChangeMeter::ThreadEnd {
+ public:
+  ThreadEnd() { is_made_ = pthread_key_create(&key_, Release) == 0; }
+
+  // False: the system refuses to call back at the end of this thread.
+  bool ReleaseThere(size_t slot) const {
+    return is_made_ && pthread_setspecific(key_, reinterpret_cast<void*>(slot + 1)) == 0;
+  }
+
+ private:
+  static void Release(void* slot_plus_one) {
+    slot_ = nullptr;
+    Slots::Instance().Release(reinterpret_cast<uintptr_t>(slot_plus_one) - 1);
+  }
+
+  pthread_key_t key_;
+  bool is_made_;
+};
+
 ChangeMeter::Slot* ChangeMeter::TakeSlot() {
-  struct Owner {
-    const size_t slot = Slots::Instance().Take();
-    ~Owner() {
-      slot_ = nullptr;
-      Slots::Instance().Release(slot);
-    }
-  };
-  thread_local const Owner owner;
-  return &Slots::Instance()[owner.slot];
+  static const ThreadEnd thread_end;
+  const size_t slot = Slots::Instance().Take();
+  if (thread_end.ReleaseThere(slot)) return &Slots::Instance()[slot];
+  Slots::Instance().Release(slot);
+  return &Slots::Instance()[Slots::kOwned];
 }
 
 uint64_t ChangeMeter::Total() { return Slots::Instance().Total(); }

@@ -29,6 +29,7 @@ class ChangeMeter {
     bool shared = false;  // by all threads that found no slot free
   };
   class Slots;
+  class ThreadEnd;
 
   static Slot* TakeSlot();
 

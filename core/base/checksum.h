@@ -1,6 +1,7 @@
 // checksum.h: the one checksum of everything persisted: XXH3, 64 bits, seed 0. It finds damage, not forgery.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -8,6 +9,8 @@
 struct XXH3_state_s;  // of the library
 
 namespace bitsieve::core {
+
+inline constexpr size_t kChecksumBytes = sizeof(uint64_t);
 
 uint64_t Checksum(std::string_view bytes);
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <new>
+#include <thread>
 
 #include "core/base/result.h"
 
@@ -21,6 +22,19 @@ auto OrOutOfMemory(const Work& work) -> decltype(work()) {
     return work();
   } catch (const std::bad_alloc&) {
     return Fail(ErrorCode::kOutOfMemory, kOutOfMemoryText);
+  }
+}
+
+// For what must not be given up, such as arming a timer again or telling a caller that waits: calls `work`, which has
+// done nothing if it throws std::bad_alloc, until it returns.
+template <class Work>
+auto UntilThereIsMemory(const Work& work) -> decltype(work()) {
+  for (;; std::this_thread::sleep_for(kOutOfMemoryPause)) {
+    try {
+      return work();
+    } catch (const std::bad_alloc&) {
+      continue;
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <string>
 #include <tl/expected.hpp>
 #include <utility>
@@ -18,9 +19,32 @@ enum class ErrorCode : uint8_t {
   kFull,             // a filter takes no further item
 };
 
+// tl::expected copies an error in functions that are noexcept. So copying one does not throw: without memory for the
+// message, the copy's message says that.
 struct Error {
-  ErrorCode code;
+  Error() = default;
+  Error(ErrorCode its_code, std::string its_message) noexcept : code(its_code), message(std::move(its_message)) {}
+  Error(const Error& other) noexcept : code(other.code) { CopyMessage(other.message); }
+  Error& operator=(const Error& other) noexcept {
+    code = other.code;
+    if (this != &other) CopyMessage(other.message);
+    return *this;
+  }
+  Error(Error&&) noexcept = default;
+  Error& operator=(Error&&) noexcept = default;
+  ~Error() = default;
+
+  ErrorCode code = ErrorCode::kInvalidArgument;
   std::string message;  // what was wrong and what would be right; no trailing period
+
+ private:
+  void CopyMessage(const std::string& other) noexcept {
+    try {
+      message = other;
+    } catch (const std::bad_alloc&) {
+      message = "out of memory";  // short enough for a string that allocates nothing
+    }
+  }
 };
 
 template <class T>

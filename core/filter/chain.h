@@ -16,6 +16,7 @@
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
 #include "core/filter/use_counters.h"
+#include "core/memory/memory_source.h"
 
 namespace bitsieve::core {
 
@@ -99,10 +100,21 @@ class Chain {
     if (held_ == nullptr) return {};
     return {held_->tables.data(), size()};
   }
+  // The same with those that were taken off.
+  std::span<const std::unique_ptr<Table>> all_tables() const {
+    if (held_ == nullptr) return {};
+    return held_->tables;
+  }
   // Of the tables' contents.
   uint64_t size_bytes() const { return held_ == nullptr ? 0 : held_->size_bytes; }
   // Of all that the budget gave, also for tables that were taken off.
   uint64_t held_bytes() const { return held_ == nullptr ? 0 : held_->budget_bytes; }
+
+  // What the heap gave for the chain itself.
+  uint64_t HeapBytes() const {
+    if (held_ == nullptr) return 0;
+    return BlockBytes(sizeof(Held)) + BlockBytes(held_->tables.capacity() * sizeof(held_->tables[0]));
+  }
 
   // The table takes `overhead_bytes` of the budget beside its contents. kOutOfMemory if the budget refuses them;
   // std::bad_alloc passes through. Both change nothing.

@@ -11,7 +11,6 @@ namespace {
 // docs/formats/dump.md: magic, version, zeros, the lengths of header and body.
 constexpr size_t kHeadBytes = 20;
 constexpr size_t kHeaderBytesAt = 8, kBodyBytesAt = 12;
-constexpr size_t kChecksumBytes = 8;
 constexpr uint64_t kMostBytes = uint64_t{1} << 60;
 
 template <class T>

@@ -14,16 +14,32 @@ namespace {
 constexpr size_t kChunk = ChangeListener::kMaxHashes;  // changed at a time
 
 void CountChanges(std::span<const AddOutcome> outcomes, bool repeats) {
-  auto changes = std::count(outcomes.begin(), outcomes.end(), AddOutcome::kAdded);
-  if (repeats) changes += std::count(outcomes.begin(), outcomes.end(), AddOutcome::kPresent);
-  if (changes != 0) ChangeMeter::Count(static_cast<uint64_t>(changes));
+  uint64_t changes = 0;
+  // Most calls are for one item, for which the count of many takes longer than all else here.
+  if (outcomes.size() == 1) {
+    changes = outcomes[0] == AddOutcome::kAdded || (repeats && outcomes[0] == AddOutcome::kPresent) ? 1 : 0;
+  } else {
+    changes = static_cast<uint64_t>(std::ranges::count(outcomes, AddOutcome::kAdded));
+    if (repeats) changes += static_cast<uint64_t>(std::ranges::count(outcomes, AddOutcome::kPresent));
+  }
+  if (changes != 0) ChangeMeter::Count(changes);
 }
 
 }  // namespace
 
+// Neither is inlined: where GCC inlines only one of the two, it reports a mismatch.
+[[gnu::noinline]] void* Filter::operator new(size_t bytes, Further further) {
+  void* const block = ::operator new(NumbersBytes() + bytes + static_cast<size_t>(further));
+  return static_cast<std::byte*>(block) + NumbersBytes();
+}
+
+[[gnu::noinline]] void Filter::operator delete(void* filter) {
+  ::operator delete(static_cast<std::byte*>(filter) - NumbersBytes());
+}
+
 FilterParams Filter::params() const {
   FilterParams params = shared_->params;
-  params.seed = seed_;
+  if (HasSeed(hash_)) params.seed = seed();
   return params;
 }
 
@@ -49,7 +65,7 @@ void Filter::ReportAdded(std::span<const KeyHash> hashes, std::span<const AddOut
                          size_t reserved) noexcept {
   pristine_ = false;
   CountChanges(outcomes, repeats);
-  if (listener_ == nullptr) return;
+  if (listener() == nullptr) return;
   assert(hashes.size() <= kChunk);
   repeats |= united_ || unkept_rewrites_ != 0;
   std::array<uint8_t, kChunk> changed;
@@ -68,7 +84,7 @@ size_t Filter::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> remove
     DoRemove(hashes.subspan(done, count), here);
     pristine_ = false;
     ChangeMeter::Count(count - static_cast<size_t>(std::count(here.begin(), here.end(), uint8_t{0})));
-    if (listener_ == nullptr) continue;
+    if (listener() == nullptr) continue;
     Notify(&ChangeListener::OnRemoved, hashes.subspan(done, count), here, count);
   }
   return hashes.size();
@@ -90,7 +106,7 @@ void Filter::NoteFalsePositives(std::span<const KeyHash> hashes, std::span<NoteO
     }
     pristine_ = false;
     ChangeMeter::Count(static_cast<uint64_t>(std::ranges::count(here, NoteOutcome::kNoted)));
-    if (listener_ == nullptr) continue;
+    if (listener() == nullptr) continue;
     Notify(&ChangeListener::OnFalsePositives, hashes.subspan(done, count), std::span(noted).first(count), count);
   }
 }
@@ -135,8 +151,10 @@ void Filter::Notify(Report report, std::span<const KeyHash> hashes, std::span<co
     changed_hashes[count] = hashes[i];
     count += changed[i] != 0;
   }
-  if (count == 0) return listener_->Release(reserved);
-  (listener_->*report)({id_, ++sequence_, TimeOfChange(), std::span(changed_hashes).first(count)}, reserved);
+  Numbers& mine = numbers();
+  if (count == 0) return mine.listener->Release(reserved);
+  (mine.listener->*report)({mine.id, ++mine.sequence, TimeOfChange(), std::span(changed_hashes).first(count)},
+                           reserved);
 }
 
 std::unique_ptr<FilterImage> Filter::CaptureAll(const ImagePool& pool) const {
@@ -150,7 +168,7 @@ std::unique_ptr<FilterImage> Filter::CaptureAll(const ImagePool& pool) const {
 std::unique_ptr<FilterImage> Filter::Capture(const ImagePool& pool) const {
   const LockGuard lock(writers_);
   std::unique_ptr<FilterImage> image = CaptureAll(pool);
-  image->sequence_ = sequence_;
+  image->sequence_ = keeps_numbers_ ? numbers().sequence : 0;
   image->change_count_ = ChangeCount();
   image->is_captured_ = true;
   return image;
@@ -162,13 +180,15 @@ std::unique_ptr<FilterImage> Filter::CaptureRewritten(const ImagePool& pool) {
   image = CaptureAll(pool);
   image->is_captured_ = true;
   image->change_count_ = ChangeCount();
-  if (listener_ != nullptr) {
-    if (!listener_->Reserve(1)) throw std::bad_alloc();
-    listener_->OnRewritten(id_, ++sequence_, 1);
+  if (ChangeListener* const listener = this->listener()) {
+    if (!listener->Reserve(1)) throw std::bad_alloc();
+    listener->OnRewritten(numbers().id, ++numbers().sequence, 1);
+    // What else rewrites a filter, such as compacting it, adds no items that later additions would find present.
+    const bool adds_items = united_ || unkept_rewrites_ != 0;
     united_ = false;
-    if (unkept_rewrites_ != kManyRewrites) ++unkept_rewrites_;
+    if (adds_items && unkept_rewrites_ != kManyRewrites) ++unkept_rewrites_;
   }
-  image->sequence_ = sequence_;
+  image->sequence_ = keeps_numbers_ ? numbers().sequence : 0;
   return image;
 }
 
@@ -179,9 +199,11 @@ void Filter::NoteRewriteKept() {
 
 void Filter::Attach(ChangeListener* listener, uint64_t id, uint64_t sequence) {
   const LockGuard lock(writers_);
-  listener_ = listener;
-  id_.store(id, std::memory_order_relaxed);
-  sequence_ = sequence;
+  assert(keeps_numbers_ && "this process attaches no listener");
+  if (!keeps_numbers_) return;
+  numbers().listener = listener;
+  numbers().id.store(id, std::memory_order_relaxed);
+  numbers().sequence = sequence;
   united_ = false;
   unkept_rewrites_ = 0;
 }
@@ -194,7 +216,7 @@ std::vector<SubFilterInfo> Filter::DescribeSubFilters() const {
 
 uint64_t Filter::sequence() const {
   const LockGuard lock(writers_);
-  return sequence_;
+  return keeps_numbers_ ? numbers().sequence : 0;
 }
 
 bool Filter::pristine() const {

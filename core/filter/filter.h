@@ -31,6 +31,7 @@
 #include "core/filter/use_counters.h"
 #include "core/hash/key_hash.h"
 #include "core/memory/image_part.h"
+#include "core/memory/memory_source.h"
 
 namespace bitsieve::core {
 
@@ -149,17 +150,27 @@ class Filter : public OwnerCount {
   Filter& operator=(const Filter&) = delete;
   virtual ~Filter() = default;
 
+  // Filters are made by new alone. What Attach gives them lies before them in the same block of memory: a process that
+  // attaches no listener has no place for it (KeepNoNumbers). So many further bytes follow the object.
+  enum class Further : size_t {};
+  static void* operator new(size_t bytes) { return operator new (bytes, Further{}); }
+  static void* operator new(size_t bytes, Further further);
+  static void operator delete(void* filter);
+  static void operator delete(void* filter, Further) { operator delete(filter); }  // if the constructor throws
+  // For a process that calls Attach for no filter. To be called before the first filter is made.
+  static void KeepNoNumbers() { keeps_numbers_ = false; }
+
   // What made it. A copy: all but the seed is shared with other filters.
   FilterParams params() const;
   KeyHash HashOf(std::string_view item) const {
     if (hash_ == HashKind::kXxh3) [[likely]]
-      return HashItem(item, seed_);
-    return HashItem(hash_, item, seed_);
+      return HashItem(item, seed());
+    return HashItem(hash_, item, seed());
   }
 
   // Of each item, in order. The spans have equal lengths.
   void HashItems(std::span<const std::string_view> items, std::span<KeyHash> hashes) const {
-    core::HashItems(hash_, items, seed_, hashes);
+    core::HashItems(hash_, items, seed(), hashes);
   }
 
   // Starts loading the cache lines that a lookup or add of these will touch. Only a hint; does nothing for a filter
@@ -205,12 +216,17 @@ class Filter : public OwnerCount {
   virtual FilterInfo Info() const = 0;
   // As FilterInfo::size_bytes, in constant time. Of RedisBloom's Bloom type: in a few additions per sub-filter.
   virtual uint64_t size_bytes() const = 0;
+  // Returns the process memory of the filter, with what the allocator rounds up; in constant time, or a few
+  // additions per sub-filter.
+  virtual uint64_t heap_bytes() const { return size_bytes(); }
   // As FilterInfo::sub-filters, in constant time.
   virtual uint32_t SubFilters() const { return 1; }
   // Oldest first. Types that do not distinguish their sub-filters return one for all of them.
   virtual std::vector<SubFilterInfo> DescribeSubFilters() const;
   // Whether adding so many items touches pages of memory for the first time, several per item: it takes long then.
   virtual bool TouchesFreshPages(uint64_t /*items*/) const { return false; }
+  // Whether adding one more item takes no memory, as far as is known at once.
+  virtual bool HasRoomForOne() const { return false; }
   // Of a lookup now, worked out from what the filter holds; nothing if that is not known to within a tenth. Takes up to
   // some milliseconds for the filters of RedisBloom's making that are small.
   virtual std::optional<double> EstimatedErrorRate() const = 0;
@@ -240,7 +256,7 @@ class Filter : public OwnerCount {
   // outlives the filter, or is replaced before it ends.
   void Attach(ChangeListener* listener, uint64_t id, uint64_t sequence);
   // As given to Attach; 0 before.
-  uint64_t id() const { return id_.load(std::memory_order_relaxed); }
+  uint64_t id() const { return keeps_numbers_ ? numbers().id.load(std::memory_order_relaxed) : 0; }
   // Of the last change.
   uint64_t sequence() const;
   // Whether it is as MakeFilter(params()) makes it.
@@ -249,7 +265,9 @@ class Filter : public OwnerCount {
  protected:
   // The type of `params` is known.
   Filter(const FilterParams& params, MemoryBudget& budget)
-      : hash_(params.hash), shared_(SharedParams::Of(params, budget)), seed_(params.seed) {}
+      : hash_(params.hash), shared_(SharedParams::Of(params, budget)), seed_or_own_(params.seed) {
+    if (keeps_numbers_) new (&numbers()) Numbers;
+  }
 
   MemoryBudget& budget() const { return shared_->budget; }
   // As params(), except for the seed, which is 0.
@@ -257,6 +275,11 @@ class Filter : public OwnerCount {
   virtual void PrefetchLines(std::span<const KeyHash> hashes) const = 0;
   // Null: there is no place to count.
   virtual UseCounters* use_counters() = 0;
+  // Of a type whose hash has no seed, which may keep here what it likes.
+  std::atomic<uint64_t>& own_word() { return seed_or_own_; }
+  const std::atomic<uint64_t>& own_word() const { return seed_or_own_; }
+  // Of the block of memory that begins with the filter's numbers and holds so many bytes beside them.
+  static uint64_t BlockBytes(uint64_t bytes) { return core::BlockBytes(NumbersBytes() + bytes); }
   // To be called whenever the size of the bits changes.
   void NoteSizeBytes(uint64_t bytes) { beyond_cache_.store(bytes > kCachedBytes, std::memory_order_relaxed); }
 
@@ -290,7 +313,8 @@ class Filter : public OwnerCount {
   // Around an addition of at most kMaxHashes hashes: whether its report is sure to be delivered; and the report.
   // `repeats`: kPresent is a change, too. `reserved`: how many hashes were announced.
   [[nodiscard]] bool ReserveReport(size_t hashes) noexcept BITSIEVE_REQUIRES(writers_) {
-    return listener_ == nullptr || listener_->Reserve(hashes);
+    ChangeListener* const listener = this->listener();
+    return listener == nullptr || listener->Reserve(hashes);
   }
   void ReportAdded(std::span<const KeyHash> hashes, std::span<const AddOutcome> outcomes, bool repeats,
                    size_t reserved) noexcept BITSIEVE_REQUIRES(writers_);
@@ -324,18 +348,32 @@ class Filter : public OwnerCount {
 
   static constexpr uint8_t kManyRewrites = UINT8_MAX;
 
+  // The numbers of a filter that has a listener.
+  struct Numbers {
+    ChangeListener* listener = nullptr;
+    uint64_t sequence = 0;
+    std::atomic<uint64_t> id{0};  // relaxed: written under writers_, before the filter is known to others
+  };
+  static size_t NumbersBytes() { return keeps_numbers_ ? sizeof(Numbers) : 0; }
+  Numbers& numbers() const {
+    auto* const self = reinterpret_cast<std::byte*>(const_cast<Filter*>(this));
+    return *reinterpret_cast<Numbers*>(self - sizeof(Numbers));
+  }
+  ChangeListener* listener() const BITSIEVE_REQUIRES(writers_) { return keeps_numbers_ ? numbers().listener : nullptr; }
+
+  uint64_t seed() const { return seed_or_own_.load(std::memory_order_relaxed); }
+
+  static inline bool keeps_numbers_ = true;
+
   // A server may hold millions: the order leaves no gaps, together with the owners' count before and derived classes
   // behind.
   const HashKind hash_;
   std::atomic<bool> beyond_cache_{true};  // relaxed: only a hint
   mutable SpinLock writers_;
   const IntrusivePtr<const SharedParams> shared_;
-  const uint64_t seed_;
-  std::atomic<uint64_t> id_{0};  // relaxed: written under writers_, before the filter is known to others
-  ChangeListener* listener_ BITSIEVE_GUARDED_BY(writers_) = nullptr;
-  uint64_t sequence_ BITSIEVE_GUARDED_BY(writers_) = 0;
-  bool pristine_ BITSIEVE_GUARDED_BY(writers_) = false;
-  bool united_ BITSIEVE_GUARDED_BY(writers_) = false;  // since the last CaptureRewritten
+  std::atomic<uint64_t> seed_or_own_;  // constant if it is the seed
+  bool pristine_ : 1 BITSIEVE_GUARDED_BY(writers_) = false;
+  bool united_ : 1 BITSIEVE_GUARDED_BY(writers_) = false;  // since the last CaptureRewritten
   // Calls of CaptureRewritten, less those of NoteRewriteKept; once it is kManyRewrites, it stays.
   uint8_t unkept_rewrites_ BITSIEVE_GUARDED_BY(writers_) = 0;
   // Some WeakFilterPtr was made of it. Relaxed: ordered by the owners' count.

@@ -11,16 +11,15 @@ namespace bitsieve::core {
 
 namespace {
 
-constexpr uint32_t kMagic = 0x44465342;  // "BSFD" as bytes
+constexpr uint32_t kDumpMagic = 0x44465342;  // "BSFD" as bytes
 constexpr size_t kFixedBytes = 20;
-constexpr size_t kChecksumBytes = sizeof(uint64_t);
 constexpr uint32_t kMaxHeaderBytes = 1 << 20;
-constexpr std::string_view kSource = "dump";  // of errors
+constexpr std::string_view kDumpSource = "dump";  // of errors
 
 std::string HeadOf(const FilterImage& image) {
   std::string head;
   ByteWriter out(head);
-  out.Put(kMagic);
+  out.Put(kDumpMagic);
   out.Put(kDumpFormatVersion);
   out.Put(uint16_t{0});
   out.Put(static_cast<uint32_t>(image.header().size()));
@@ -38,7 +37,8 @@ struct DumpHead {
 
 Result<DumpHead> ReadHead(std::string_view bytes) {
   ByteReader in(bytes);
-  if (in.Get<uint32_t>() != kMagic || !in.ok()) return Corrupt(kSource, "it does not start with the magic number");
+  if (in.Get<uint32_t>() != kDumpMagic || !in.ok())
+    return Corrupt(kDumpSource, "it does not start with the magic number");
   if (const auto version = in.Get<uint16_t>(); in.ok() && version != kDumpFormatVersion) {
     return Fail(ErrorCode::kUnsupported, "dump: version " + std::to_string(version) +
                                              " is not known; this server reads version " +
@@ -47,8 +47,8 @@ Result<DumpHead> ReadHead(std::string_view bytes) {
   const auto reserved = in.Get<uint16_t>();
   const auto header_bytes = in.Get<uint32_t>();
   const auto body_bytes = in.Get<uint64_t>();
-  if (!in.ok() || header_bytes > in.remaining()) return Corrupt(kSource, "it ends within its head");
-  if (reserved != 0 || header_bytes > kMaxHeaderBytes) return Corrupt(kSource, "its head is damaged");
+  if (!in.ok() || header_bytes > in.remaining()) return Corrupt(kDumpSource, "it ends within its head");
+  if (reserved != 0 || header_bytes > kMaxHeaderBytes) return Corrupt(kDumpSource, "its head is damaged");
   return DumpHead{in.GetBytes(header_bytes), body_bytes};
 }
 
@@ -62,7 +62,7 @@ class DumpDecoder final : public FilterDecoder {
   uint64_t body_bytes() const override { return image_->body_bytes() + kChecksumBytes; }
 
   Status Append(std::span<const std::byte> bytes) override {
-    if (bytes.size() > body_bytes() - received_) return Corrupt(kSource, "it is longer than its head says");
+    if (bytes.size() > body_bytes() - received_) return Corrupt(kDumpSource, "it is longer than its head says");
     const std::span body = bytes.first(std::min<uint64_t>(bytes.size(), image_->body_bytes() - BodyReceived()));
     received_ += bytes.size();
     stored_checksum_ += AsText(bytes.subspan(body.size()));
@@ -71,9 +71,9 @@ class DumpDecoder final : public FilterDecoder {
   }
 
   Result<std::unique_ptr<Filter>> Finish() override {
-    if (received_ != body_bytes()) return Corrupt(kSource, "it is shorter than its head says");
+    if (received_ != body_bytes()) return Corrupt(kDumpSource, "it is shorter than its head says");
     if (ByteReader(stored_checksum_).Get<uint64_t>() != checksum_.Value()) {
-      return Corrupt(kSource, "its checksum does not match");
+      return Corrupt(kDumpSource, "its checksum does not match");
     }
     return image_->Finish();
   }
@@ -103,7 +103,7 @@ Result<std::unique_ptr<const Filter>> MapBody(const HeaderFrame& frame, std::spa
 
 bool IsFilterDump(std::string_view bytes) {
   ByteReader in(bytes);
-  return in.Get<uint32_t>() == kMagic && in.ok();
+  return in.Get<uint32_t>() == kDumpMagic && in.ok();
 }
 
 DumpStream::DumpStream(std::unique_ptr<FilterImage> image) : image_(std::move(image)), head_(HeadOf(*image_)) {}
@@ -136,7 +136,7 @@ Result<OpenedDump> OpenFilterDump(std::string_view bytes, MemoryBudget& budget, 
   if (!head) return tl::unexpected(head.error());
   Result<std::unique_ptr<FilterDecoder>> image = FilterDecoder::Open(head->image_header, budget, clock);
   if (!image) return tl::unexpected(std::move(image).error());
-  if ((*image)->body_bytes() != head->body_bytes) return Corrupt(kSource, "its length does not fit its filter");
+  if ((*image)->body_bytes() != head->body_bytes) return Corrupt(kDumpSource, "its length does not fit its filter");
   const std::string_view read = bytes.substr(0, head->bytes());
   return OpenedDump{std::make_unique<DumpDecoder>(read, std::move(*image)), head->bytes()};
 }
@@ -146,7 +146,7 @@ Result<std::unique_ptr<const Filter>> MapFilterDump(std::span<const std::byte> d
   if (!head) return tl::unexpected(head.error());
   const std::span<const std::byte> rest = dump.subspan(head->bytes());
   if (rest.size() < kChecksumBytes || rest.size() - kChecksumBytes != head->body_bytes) {
-    return Corrupt(kSource, "it is of " + std::to_string(dump.size()) + " bytes, its head says otherwise");
+    return Corrupt(kDumpSource, "it is of " + std::to_string(dump.size()) + " bytes, its head says otherwise");
   }
   const Result<HeaderFrame> frame = OpenHeader(head->image_header);
   if (!frame) return tl::unexpected(frame.error());

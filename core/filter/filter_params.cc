@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <type_traits>
 
 #include "core/base/parse.h"
 #include "core/hash/sip_hash.h"
@@ -143,6 +144,7 @@ uint64_t RandomSeed() {
     return static_cast<uint64_t>(device()) << 32 | device();
   };
   thread_local const SipKey key{draw(), draw()};
+  static_assert(std::is_trivially_destructible_v<SipKey>);
   thread_local uint64_t counter = 0;
   ++counter;
   return SipHash({reinterpret_cast<const char*>(&counter), sizeof counter}, key).low;

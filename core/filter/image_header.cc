@@ -10,8 +10,7 @@ namespace bitsieve::core {
 
 namespace {
 
-constexpr uint32_t kMagic = 0x49465342;  // "BSFI" as bytes
-constexpr size_t kChecksumBytes = sizeof(uint64_t);
+constexpr uint32_t kImageMagic = 0x49465342;  // "BSFI" as bytes
 constexpr uint64_t kMostAdded = uint64_t{1} << 60;
 
 }  // namespace
@@ -26,7 +25,7 @@ tl::unexpected<Error> CorruptBody(std::string_view what) { return Corrupt("filte
 
 void BeginHeader(std::string& bytes, FilterType type, uint16_t version) {
   ByteWriter out(bytes);
-  out.Put(kMagic);
+  out.Put(kImageMagic);
   out.Put(version);
   out.Put(static_cast<uint16_t>(type));
 }
@@ -35,7 +34,7 @@ void SealHeader(std::string& bytes) { ByteWriter(bytes).Put(Checksum(bytes)); }
 
 std::string HeaderWith(const FalsePositivesRecord& false_positives, std::string_view header) {
   std::string bytes(header.substr(0, header.size() - kChecksumBytes));
-  std::memcpy(bytes.data() + sizeof kMagic, &kFalsePositivesFormatVersion, sizeof kFalsePositivesFormatVersion);
+  std::memcpy(bytes.data() + sizeof kImageMagic, &kFalsePositivesFormatVersion, sizeof kFalsePositivesFormatVersion);
   ByteWriter out(bytes);
   out.Put(false_positives.added);
   out.Put(uint64_t{false_positives.hashes});  // whole words: the body is as aligned as without
@@ -70,7 +69,7 @@ Result<HeaderFrame> OpenHeader(std::string_view bytes) {
   const std::string_view content = bytes.substr(0, bytes.size() - kChecksumBytes);
   ByteReader checksum(bytes.substr(content.size()));
   ByteReader in(content);
-  if (in.Get<uint32_t>() != kMagic || !in.ok()) return CorruptHeader("it does not start with the magic number");
+  if (in.Get<uint32_t>() != kImageMagic || !in.ok()) return CorruptHeader("it does not start with the magic number");
   const auto version = in.Get<uint16_t>();
   if (in.ok() && (version == 0 || version > kFalsePositivesFormatVersion)) {
     return Fail(ErrorCode::kUnsupported, "filter header: version " + std::to_string(version) +

@@ -20,6 +20,10 @@ enum class HashKind : uint8_t {
   kRedisBloom32 = 7,  // the pair of MurmurHash2 values that RedisBloom's first Bloom filters step by; no seed
 };
 
+inline constexpr bool HasSeed(HashKind kind) {
+  return kind != HashKind::kRedisBloom && kind != HashKind::kRedisCuckoo && kind != HashKind::kRedisBloom32;
+}
+
 struct HashKindRow {
   HashKind kind;
   std::string_view name;  // as in HASH name and BF.INFO

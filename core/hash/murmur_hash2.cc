@@ -8,11 +8,18 @@ namespace bitsieve::core {
 
 namespace {
 
-// The last bytes, fewer than a word, as the low ones of a word.
+uint64_t LittleEndian64(const char* bytes) {
+  uint64_t word;
+  std::memcpy(&word, bytes, sizeof word);
+  return word;
+}
+
+// The last bytes, fewer than a word, as the low ones of a word. Without a call of memcpy, which costs more than they
+// are.
 template <class Word>
 Word TailWord(std::string_view tail) {
   Word word = 0;
-  std::memcpy(&word, tail.data(), tail.size());
+  for (size_t i = tail.size(); i-- > 0;) word = word << 8 | static_cast<uint8_t>(tail[i]);
   return word;
 }
 
@@ -22,15 +29,15 @@ uint64_t MurmurHash64A(std::string_view bytes, uint64_t seed) {
   constexpr uint64_t kMultiplier = 0xc6a4a7935bd1e995;
   constexpr int kShift = 47;
   uint64_t hash = seed ^ (bytes.size() * kMultiplier);
-  ByteReader in(bytes);
-  while (in.remaining() >= sizeof(uint64_t)) {
-    auto word = in.Get<uint64_t>();
-    word *= kMultiplier;
+  const char* at = bytes.data();
+  size_t left = bytes.size();
+  for (; left >= sizeof(uint64_t); at += sizeof(uint64_t), left -= sizeof(uint64_t)) {
+    uint64_t word = LittleEndian64(at) * kMultiplier;
     word ^= word >> kShift;
     word *= kMultiplier;
     hash = (hash ^ word) * kMultiplier;
   }
-  if (!in.AtEnd()) hash = (hash ^ TailWord<uint64_t>(in.GetBytes(in.remaining()))) * kMultiplier;
+  if (left != 0) hash = (hash ^ TailWord<uint64_t>({at, left})) * kMultiplier;
   hash ^= hash >> kShift;
   hash *= kMultiplier;
   return hash ^ hash >> kShift;

@@ -82,7 +82,7 @@ void BitMemory::CopyIn(uint64_t offset, std::span<const std::byte> bytes) {
 void BitMemory::CopyOut(uint64_t offset, std::span<std::byte> out) const {
   assert(offset + out.size() <= size_bytes());
   if (out.empty()) return;
-  if (!reservation_.held()) {  // borrowed: it is never written to, and it may lie anywhere
+  if (reinterpret_cast<uintptr_t>(data_) % sizeof(uint64_t) != 0) {  // borrowed: it is never written to
     std::memcpy(out.data(), data_ + offset, out.size());
     return;
   }

@@ -31,6 +31,10 @@ class BitMemory {
   // lines.
   static BitMemory Borrow(std::span<const std::byte> bytes);
 
+  // The same of words that may be written to: of memory that somebody else allocated, and keeps as long as this lives.
+  static BitMemory Lent(std::span<std::byte> bytes) { return Borrow(bytes); }
+  bool is_own() const { return reservation_.held(); }
+
   std::byte* data() const { return data_; }
   uint64_t size_bytes() const { return reservation_.bytes(); }
   std::span<std::byte> bytes() const { return {data_, size_bytes()}; }

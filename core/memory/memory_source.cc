@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +21,11 @@ void* AllocateSmall(size_t bytes, size_t alignment) {
   void* const memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   if (memory != nullptr) std::memset(memory, 0, bytes);
   return memory;
+}
+
+size_t SystemContentBytes(size_t bytes) {
+  if (bytes < kMapFromBytes) return SystemBlockBytes(bytes);
+  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
 void* Map(size_t bytes) {
@@ -59,7 +65,13 @@ void Free(void* memory, size_t bytes) {
 
 }  // namespace
 
-constexpr MemorySource kSystemMemory{AllocateZeroed, Free};
+// glibc's: a word before the block, all in units of 16 bytes.
+size_t SystemBlockBytes(size_t bytes) {
+  constexpr size_t kUnit = 16, kFewest = 32;
+  return std::max(kFewest, (bytes + sizeof(size_t) + kUnit - 1) / kUnit * kUnit);
+}
+
+constexpr MemorySource kSystemMemory{AllocateZeroed, Free, SystemBlockBytes, SystemContentBytes};
 
 namespace {
 constinit MemorySource current = kSystemMemory;

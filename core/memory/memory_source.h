@@ -7,11 +7,18 @@
 
 namespace bitsieve::core {
 
+// Returns what the system's heap takes for a block of so many bytes, with its own word before the block.
+size_t SystemBlockBytes(size_t bytes);
+
 struct MemorySource {
   // `bytes` zero bytes, at least 1, at a multiple of `alignment`, a power of two; null if they are refused.
   void* (*allocate_zeroed)(size_t bytes, size_t alignment);
   // What allocate_zeroed returned for so many bytes.
   void (*free)(void* memory, size_t bytes);
+  // Returns what `operator new` takes from the heap for a block of so many bytes, as the allocator rounds up.
+  size_t (*block_bytes)(size_t bytes) = SystemBlockBytes;
+  // The same for memory of allocate_zeroed, of so many bytes at lines of a cache. Null: as a block.
+  size_t (*content_bytes)(size_t bytes) = nullptr;
 };
 
 // Large memory is mapped: zero pages on demand, in huge pages where the system has them (huge_pages.h), and unmapped
@@ -20,6 +27,11 @@ extern const MemorySource kSystemMemory;
 
 // The source in use.
 const MemorySource& CurrentMemorySource();
+inline size_t BlockBytes(size_t bytes) { return CurrentMemorySource().block_bytes(bytes); }
+inline size_t ContentBytes(size_t bytes) {
+  const MemorySource& source = CurrentMemorySource();
+  return source.content_bytes == nullptr ? source.block_bytes(bytes) : source.content_bytes(bytes);
+}
 // To be called while no memory of the source before is in use.
 void UseMemorySource(const MemorySource& source);
 

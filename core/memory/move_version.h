@@ -17,12 +17,14 @@
 
 namespace bitsieve::core {
 
-class MoveVersion {
+// `Word` counts the moves: it must not wrap around during a lookup.
+template <class Word>
+class BasicMoveVersion {
  public:
   // Nothing is found to be missing while one of these lives.
   class Move {
    public:
-    explicit Move(MoveVersion& version) : version_(version.version_) {
+    explicit Move(BasicMoveVersion& version) : version_(version.version_) {
       version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
     Move(const Move&) = delete;
@@ -30,7 +32,7 @@ class MoveVersion {
     ~Move() { version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
    private:
-    std::atomic<uint64_t>& version_;
+    std::atomic<Word>& version_;
   };
 
   // Whether look() finds: at once if it does, else once nothing moved while it looked.
@@ -45,7 +47,7 @@ class MoveVersion {
   // moves.
   template <class Look>
   void FindEach(std::span<uint8_t> present, const Look& look) const {
-    const uint64_t seen = Current();
+    const Word seen = Current();
     for (size_t i = 0; i < present.size(); ++i) present[i] = look(i) ? 1 : 0;
     if (Unchanged(seen)) return;
     for (size_t i = 0; i < present.size(); ++i) {
@@ -58,9 +60,11 @@ class MoveVersion {
     return Ask([&look] { return std::pair(look(), false); });
   }
 
-  uint64_t Current() const { return version_.load(std::memory_order_acquire); }
+  Word Current() const { return version_.load(std::memory_order_acquire); }
+  // From now on no lookup here counts as absent: the caller must look elsewhere.
+  void Close() { version_.store(version_.load(std::memory_order_relaxed) | 1, std::memory_order_release); }
   // Whether nothing was moving at `seen`, nor has moved since.
-  bool Unchanged(uint64_t seen) const { return seen % 2 == 0 && version_.load(std::memory_order_relaxed) == seen; }
+  bool Unchanged(Word seen) const { return seen % 2 == 0 && version_.load(std::memory_order_relaxed) == seen; }
 
  private:
   // ask() returns an answer, and whether it holds whatever moved.
@@ -68,14 +72,16 @@ class MoveVersion {
   auto Ask(const Question& ask) const {
     constexpr int kPatience = 64;  // then the writer may have been put to sleep amid a move
     for (int tries = 1;; ++tries) {
-      const uint64_t seen = Current();
+      const Word seen = Current();
       const auto [answer, holds] = ask();
       if (holds || Unchanged(seen)) return answer;
       if (tries % kPatience == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }
 
-  std::atomic<uint64_t> version_{0};  // odd while something is being moved
+  std::atomic<Word> version_{0};  // odd while something is being moved
 };
+
+using MoveVersion = BasicMoveVersion<uint64_t>;
 
 }  // namespace bitsieve::core

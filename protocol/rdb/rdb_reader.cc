@@ -2,8 +2,8 @@
 
 #include <liblzf/lzf.h>
 
+#include <array>
 #include <bit>
-#include <boost/crc.hpp>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +13,17 @@
 
 namespace bitsieve::rdb {
 namespace {
+
+// The table holds the 64-bit CRC of each byte value: Jones' polynomial, lowest bit first, as in Redis.
+constexpr std::array<uint64_t, 256> kChecksumTable = [] {
+  constexpr uint64_t kPolynomial = 0x95ac9329ac4bc9b5;
+  std::array<uint64_t, 256> table{};
+  for (size_t i = 0; i < table.size(); ++i) {
+    table[i] = i;
+    for (int bit = 0; bit < 8; ++bit) table[i] = table[i] >> 1 ^ ((table[i] & 1) != 0 ? kPolynomial : 0);
+  }
+  return table;
+}();
 
 enum Type : uint8_t {
   kString = 0,
@@ -41,7 +52,7 @@ enum Type : uint8_t {
 };
 
 // Kinds of a module's fields.
-enum Field : uint64_t { kEnd = 0, kSigned = 1, kUnsigned = 2, kFloat = 3, kDouble = 4, kBytes = 5 };
+enum Field : uint64_t { kEndOfValue = 0, kSigned = 1, kUnsigned = 2, kFloat = 3, kDouble = 4, kBytes = 5 };
 
 // How a string is stored, if not plainly.
 enum Form : uint8_t { kInt8 = 0, kInt16 = 1, kInt32 = 2, kLzf = 3 };
@@ -190,7 +201,7 @@ void RdbReader::SkipOldScore() {
 void RdbReader::SkipModuleFields() {
   while (!failed()) {
     switch (const uint64_t kind = Length(); kind) {
-      case kEnd:
+      case kEndOfValue:
         return;
       case kSigned:
       case kUnsigned:
@@ -313,7 +324,7 @@ bool RdbFields::Expect(uint64_t kind) {
 uint64_t RdbFields::Unsigned() { return Expect(kUnsigned) ? reader_.Length() : 0; }
 double RdbFields::Double() { return Expect(kDouble) ? std::bit_cast<double>(reader_.Little<uint64_t>()) : 0; }
 core::ValueBytes RdbFields::Bytes() { return Expect(kBytes) ? reader_.String() : core::ValueBytes(); }
-void RdbFields::End() { Expect(kEnd); }
+void RdbFields::End() { Expect(kEndOfValue); }
 
 ModuleId ModuleIdOf(uint64_t id) {
   constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -323,9 +334,9 @@ ModuleId ModuleIdOf(uint64_t id) {
 }
 
 uint64_t RdbChecksum(std::string_view bytes) {
-  boost::crc_optimal<64, 0xad93d23594c935a9, 0, 0, true, true> crc;
-  crc.process_bytes(bytes.data(), bytes.size());
-  return crc.checksum();
+  uint64_t sum = 0;
+  for (const char byte : bytes) sum = kChecksumTable[(sum ^ static_cast<uint8_t>(byte)) & 0xff] ^ sum >> 8;
+  return sum;
 }
 
 }  // namespace bitsieve::rdb

@@ -10,9 +10,10 @@ bool HasFlag(const CommandRow& row) {
   return (row.flags & kFlag) != 0;
 }
 
+// A container that does nothing of its own has no category but @slow, as in Redis.
 template <CommandGroup kGroup>
 bool IsOfGroup(const CommandRow& row) {
-  return row.group == kGroup;
+  return row.handler != nullptr && row.category.value_or(row.group) == kGroup;
 }
 
 bool IsSlow(const CommandRow& row) { return !HasFlag<kFast>(row); }
@@ -33,11 +34,11 @@ constexpr Category kCategories[] = {
     {"geo", IsNone},
     {"stream", IsNone},
     {"pubsub", IsOfGroup<CommandGroup::kPubSub>},
-    {"admin", HasFlag<kAdmin>},
+    {"admin", HasFlag<kAdmin | kAdminCategory>},
     {"fast", HasFlag<kFast>},
     {"slow", IsSlow},
     {"blocking", IsBlocking},
-    {"dangerous", HasFlag<kAdmin | kDangerous>},
+    {"dangerous", HasFlag<kAdmin | kAdminCategory | kDangerous>},
     {"connection", IsOfGroup<CommandGroup::kConnection>},
     {"transaction", IsOfGroup<CommandGroup::kTransactions>},
     {"scripting", IsNone},

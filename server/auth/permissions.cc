@@ -13,11 +13,12 @@ using core::ErrorCode;
 using core::Fail;
 using Reason = Verdict::Reason;
 
+// Patterns are words, and would not be the same ones when they are read from a file again.
 constexpr std::string_view kBlanks(" \t\n\v\f\r\0", 7);
 
-core::Status Refused(const char* why) { return Fail(ErrorCode::kInvalidArgument, why); }
+core::Status UnknownCommand() { return RuleError("Unknown command or category name in ACL"); }
 
-core::Status UnknownCommand() { return Refused("Unknown command or category name in ACL"); }
+bool HasBlank(std::string_view pattern) { return pattern.find_first_of(kBlanks) != std::string_view::npos; }
 
 void Append(std::string& text, std::string_view word) {
   if (!text.empty()) text += ' ';
@@ -34,8 +35,6 @@ bool IsSubcommandOf(std::string_view name, std::string_view container) {
 }  // namespace
 
 core::Status Permissions::Apply(std::string_view rule) {
-  // Rules are words, and would not be the same ones when they are read from a file again.
-  if (rule.find_first_of(kBlanks) != std::string_view::npos) return Refused("Syntax error");
   const auto is = [rule](std::string_view word) { return EqualsIgnoringCase(rule, word); };
   if (is("allcommands") || is("+@all")) return AllCommands(true), core::Status();
   if (is("nocommands") || is("-@all")) return AllCommands(false), core::Status();
@@ -63,7 +62,7 @@ core::Status Permissions::Apply(std::string_view rule) {
   if (rule.starts_with('&')) return ApplyChannels(rule.substr(1));
   if (rule.starts_with("+@") || rule.starts_with("-@")) return ApplyCategory(rule);
   if (rule.starts_with('+') || rule.starts_with('-')) return ApplyCommand(rule);
-  return Refused("Syntax error");
+  return RuleError("Syntax error");
 }
 
 void Permissions::AllCommands(bool allowed) {
@@ -74,21 +73,28 @@ void Permissions::AllCommands(bool allowed) {
 
 core::Status Permissions::ApplyCommand(std::string_view rule) {
   const CommandRow* const row = index_->Find(NameIn(rule));
-  if (row == nullptr) {
-    const std::string_view name = NameIn(rule);
-    const CommandRow* const container = index_->Find(name.substr(0, name.find('|')));
-    const bool is_argument = container != nullptr && container->subcommands.empty();
-    return is_argument ? Refused(
-                             "Rules about a command's first argument are not supported: name a command, or a "
-                             "subcommand as in config|get")
-                       : UnknownCommand();
-  }
+  if (row == nullptr) return Unknown(rule);
   const bool allow = rule.front() == '+';
   const CommandIndex::Set set = index_->Of(*row);
   allow ? commands_ |= set : commands_ &= ~set;
   if (!allow) all_commands_ = false;
   Note(rule, row);
   return {};
+}
+
+// Why a rule names no command, in Redis' words. There "+select|0" allows SELECT with this argument.
+core::Status Permissions::Unknown(std::string_view rule) const {
+  const std::string_view name = NameIn(rule);
+  const size_t bar = name.rfind('|');
+  const CommandRow* const command = bar == std::string_view::npos ? nullptr : index_->Find(name.substr(0, bar));
+  if (command == nullptr || rule.front() == '-') return UnknownCommand();
+  if (command->name.find('|') != std::string_view::npos) {
+    return RuleError("Allowing first-arg of a subcommand is not supported");
+  }
+  if (bar + 1 == name.size()) return RuleError("Syntax error");
+  if (!command->subcommands.empty()) return UnknownCommand();
+  return RuleError(
+      "Rules about a command's first argument are not supported: name a command, or a subcommand as in config|get");
 }
 
 core::Status Permissions::ApplyCategory(std::string_view rule) {
@@ -114,32 +120,46 @@ void Permissions::Note(std::string_view rule, const CommandRow* command) {
 
 core::Status Permissions::ApplyKeys(std::string_view rule) {
   if (all_keys_) {
-    return Refused(
+    return RuleError(
         "Adding a pattern after the * pattern (or the 'allkeys' flag) is not valid and does not have any effect. Try "
         "'resetkeys' to start with an empty list of patterns");
   }
-  KeyPattern pattern{.pattern = {}, .read = true, .write = true};
-  if (rule.starts_with('%')) {
-    const size_t tilde = rule.find('~');
-    const std::string mode = core::LowerCase(rule.substr(1, tilde == std::string_view::npos ? tilde : tilde - 1));
-    pattern.read = mode.find('r') != std::string::npos;
-    pattern.write = mode.find('w') != std::string::npos;
-    const bool is_mode = !mode.empty() && mode.find_first_not_of("rw") == std::string::npos;
-    if (!is_mode || tilde == std::string_view::npos) return Refused("Syntax error");
-    rule.remove_prefix(tilde);
+  auto pattern = ParseKeyPattern(rule);
+  if (!pattern) return tl::unexpected(pattern.error());
+  const auto same = std::ranges::find(keys_, pattern->pattern, &KeyPattern::pattern);
+  if (same == keys_.end()) {
+    keys_.push_back(std::move(*pattern));
+  } else {
+    same->read |= pattern->read;
+    same->write |= pattern->write;
   }
-  pattern.pattern = rule.substr(1);
-  if (pattern.pattern == "*" && pattern.read && pattern.write) return Apply("allkeys");
-  if (!std::ranges::count(keys_, pattern)) keys_.push_back(std::move(pattern));
   return {};
+}
+
+// "~x", "%R~x", "%rw~x"; "%R" is "%R~", as in Redis.
+core::Result<Permissions::KeyPattern> Permissions::ParseKeyPattern(std::string_view rule) {
+  const auto syntax_error = [] { return Fail(ErrorCode::kInvalidArgument, "Syntax error"); };
+  const size_t tilde = std::min(rule.find('~'), rule.size());
+  KeyPattern parsed;
+  parsed.read = parsed.write = tilde == 0;
+  for (const char mode : rule.substr(std::min<size_t>(1, tilde), tilde == 0 ? 0 : tilde - 1)) {
+    const bool reads = mode == 'R' || mode == 'r';
+    bool& allowed = reads ? parsed.read : parsed.write;
+    if (allowed || !(reads || mode == 'W' || mode == 'w')) return syntax_error();
+    allowed = true;
+  }
+  parsed.pattern = rule.substr(std::min(tilde + 1, rule.size()));
+  if (!(parsed.read || parsed.write) || HasBlank(parsed.pattern)) return syntax_error();
+  return parsed;
 }
 
 core::Status Permissions::ApplyChannels(std::string_view pattern) {
   if (all_channels_) {
-    return Refused(
+    return RuleError(
         "Adding a pattern after the * pattern (or the 'allchannels' flag) is not valid and does not have any effect. "
         "Try 'resetchannels' to start with an empty list of channels");
   }
+  if (HasBlank(pattern)) return RuleError("Syntax error");
   if (!std::ranges::count(channels_, pattern)) channels_.emplace_back(pattern);
   return {};
 }
@@ -201,7 +221,9 @@ std::string Permissions::KeysText() const {
   if (all_keys_) return "~*";
   std::string text;
   for (const KeyPattern& each : keys_) {
-    const std::string_view mode = each.read && each.write ? "~" : (each.read ? "%R~" : "%W~");
+    // "~*" would be allkeys, which takes no further patterns.
+    const std::string_view both = each.pattern == "*" ? "%RW~" : "~";
+    const std::string_view mode = each.read && each.write ? both : (each.read ? "%R~" : "%W~");
     Append(text, std::string(mode) + each.pattern);
   }
   return text;

@@ -32,6 +32,9 @@ struct Verdict {
   bool allowed() const { return reason == Reason::kAllowed; }
 };
 
+// The error of a rule that cannot be applied, in Redis' words.
+inline core::Status RuleError(const char* why) { return core::Fail(core::ErrorCode::kInvalidArgument, why); }
+
 class Permissions {
  public:
   // Nothing may be done. The index outlives the permissions.
@@ -55,15 +58,16 @@ class Permissions {
 
  private:
   struct KeyPattern {
-    std::string pattern;
-    bool read;
-    bool write;
-    bool operator==(const KeyPattern&) const = default;
+    std::string pattern = {};
+    bool read = false;
+    bool write = false;
   };
 
   core::Status ApplyCommand(std::string_view rule);
+  core::Status Unknown(std::string_view rule) const;
   core::Status ApplyCategory(std::string_view rule);
   core::Status ApplyKeys(std::string_view rule);
+  static core::Result<KeyPattern> ParseKeyPattern(std::string_view rule);
   core::Status ApplyChannels(std::string_view pattern);
   void AllCommands(bool allowed);
   void Note(std::string_view rule, const CommandRow* command);

@@ -11,15 +11,6 @@ namespace {
 using core::ErrorCode;
 using core::Fail;
 
-core::Status Refused(const char* why) { return Fail(ErrorCode::kInvalidArgument, why); }
-
-// What an error quotes of a rule: no password, and nothing long.
-std::string Shown(std::string_view rule) {
-  constexpr size_t kMostShown = 128;
-  if (rule.starts_with('>') || rule.starts_with('<')) return std::string(rule.substr(0, 1)) + "***";
-  return std::string(rule.substr(0, kMostShown));
-}
-
 std::vector<std::string_view> Words(std::string_view text) {
   std::vector<std::string_view> words;
   while (true) {
@@ -29,6 +20,27 @@ std::vector<std::string_view> Words(std::string_view text) {
     words.push_back(text.substr(begin, end - begin));
     text.remove_prefix(end);
   }
+}
+
+bool BeginsPassword(char c) { return c == '>' || c == '<'; }
+
+// Where a rule says a password; npos if it does not. A selector may only by mistake.
+size_t PasswordIn(std::string_view rule) {
+  if (!rule.empty() && BeginsPassword(rule.front())) return 0;
+  if (!rule.starts_with('(')) return std::string_view::npos;
+  for (size_t i = 1; i < rule.size(); ++i) {
+    const bool begins_word = rule[i - 1] == '(' || rule[i - 1] == ' ';
+    if (begins_word && BeginsPassword(rule[i])) return i;
+  }
+  return std::string_view::npos;
+}
+
+// Returns the part of a rule that an error quotes: no password, and nothing long.
+std::string Shown(std::string_view rule) {
+  constexpr size_t kMostShown = 128;
+  const size_t password = PasswordIn(rule);
+  if (password >= kMostShown) return std::string(rule.substr(0, kMostShown));
+  return std::string(rule.substr(0, password + 1)) + "***";
 }
 
 }  // namespace
@@ -98,6 +110,7 @@ core::Status User::Apply(std::span<const std::string_view> rules) {
 }
 
 core::Status User::ApplyOne(std::string_view rule) {
+  if (rule.empty()) return {};  // as in Redis
   const auto is = [rule](std::string_view word) { return EqualsIgnoringCase(rule, word); };
   if (is("on") || is("off")) return is_on_ = is("on"), core::Status();
   if (is("nopass") || is("resetpass")) {
@@ -125,10 +138,11 @@ core::Status User::ApplyPassword(std::string_view rule) {
   const char kind = rule.front();
   const std::string_view text = rule.substr(1);
   const bool is_hash = kind == '#' || kind == '!';
-  if (!is_hash && text.size() > kMaxPasswordBytes) return Refused("A password has at most 16384 bytes");
+  if (!is_hash && text.size() > kMaxPasswordBytes) return RuleError("A password has at most 16384 bytes");
   const auto parsed = is_hash ? ParseHash(text) : HashPassword(text);
   if (!parsed) {
-    return Refused("The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters");
+    return RuleError(
+        "The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters");
   }
   if (kind == '>' || kind == '#') {
     any_password_ = false;
@@ -136,14 +150,14 @@ core::Status User::ApplyPassword(std::string_view rule) {
     return {};
   }
   if (std::erase(passwords_, *parsed) != 0) return {};
-  return Refused("The password you are trying to remove from the user does not exist");
+  return RuleError("The password you are trying to remove from the user does not exist");
 }
 
 core::Status User::AddSelector(std::string_view rules) {
   Permissions selector(*index_);
   for (const std::string_view rule : Words(rules)) {
     if (rule.ends_with(')'))
-      return Refused("Syntax error");  // where it is read from a file, the selector would end here
+      return RuleError("Syntax error");  // where it is read from a file, the selector would end here
     if (core::Status status = selector.Apply(rule); !status) return status;
   }
   selectors_.push_back(std::move(selector));

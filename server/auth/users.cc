@@ -37,10 +37,8 @@ std::vector<std::string_view> Split(std::string_view text, std::string_view sepa
 }  // namespace
 
 Users::Users(const CommandIndex& index) : index_(index) {
-  const core::LockGuard lock(mutex_);
-  ByName users;
-  users.emplace(kDefaultUser, std::make_shared<const User>(MakeDefault()));
-  Publish(std::move(users));
+  const core::LockGuard change(change_mutex_);
+  Publish(std::make_shared<const User>(MakeDefault()));
 }
 
 User Users::MakeDefault() const {
@@ -50,11 +48,24 @@ User Users::MakeDefault() const {
   return user;
 }
 
-void Users::Publish(ByName users) {
-  const User& user = *users.find(kDefaultUser)->second;
-  users_ = std::move(users);
-  default_is_open_.store(user.is_on() && !user.needs_password(), std::memory_order_relaxed);
+UserPtr Users::Publish(UserPtr user) {
+  const core::LockGuard lock(mutex_);
+  UserPtr& place = users_[user->name()];
+  std::swap(place, user);
+  if (place->name() == kDefaultUser) {
+    default_is_open_.store(place->is_on() && !place->needs_password(), std::memory_order_relaxed);
+  }
   generation_.fetch_add(1, std::memory_order_release);
+  return user;
+}
+
+Users::ByName Users::Publish(ByName users) {
+  const User& user = *users.find(kDefaultUser)->second;
+  const core::LockGuard lock(mutex_);
+  default_is_open_.store(user.is_on() && !user.needs_password(), std::memory_order_relaxed);
+  users_.swap(users);
+  generation_.fetch_add(1, std::memory_order_release);
+  return users;
 }
 
 UserPtr Users::Find(std::string_view name) const {
@@ -77,23 +88,23 @@ UserPtr Users::Authenticate(std::string_view name, std::string_view password) co
 
 core::Status Users::Set(std::string_view name, std::span<const std::string_view> rules) {
   if (core::Status status = CheckName(name); !status) return status;
-  const core::LockGuard lock(mutex_);
-  const auto found = users_.find(name);
-  auto changed = std::make_shared<User>(found == users_.end() ? User(std::string(name), index_) : *found->second);
+  const core::LockGuard change(change_mutex_);
+  const UserPtr before = Find(name);
+  auto changed = std::make_shared<User>(before == nullptr ? User(std::string(name), index_) : *before);
   if (core::Status status = changed->Apply(rules); !status) return status;
-  ByName users = users_;
-  users.insert_or_assign(std::string(name), std::move(changed));
-  Publish(std::move(users));
+  Publish(std::move(changed));
   return {};
 }
 
 bool Users::Remove(std::string_view name) {
+  if (name == kDefaultUser) return false;
+  ByName::node_type removed;  // freed without the lock
+  const core::LockGuard change(change_mutex_);
   const core::LockGuard lock(mutex_);
-  ByName users = users_;
-  const auto found = users.find(name);
-  if (found == users.end() || name == kDefaultUser) return false;
-  users.erase(found);
-  Publish(std::move(users));
+  const auto found = users_.find(name);
+  if (found == users_.end()) return false;
+  removed = users_.extract(found);
+  generation_.fetch_add(1, std::memory_order_release);
   return true;
 }
 
@@ -131,8 +142,8 @@ core::Status Users::Replace(std::string_view text) {
       return refuse("user '" + std::string(words[1]) + "' is there twice");
     }
   }
-  const core::LockGuard lock(mutex_);
-  if (!users.contains(kDefaultUser)) users.emplace(kDefaultUser, users_.find(kDefaultUser)->second);
+  const core::LockGuard change(change_mutex_);
+  if (!users.contains(kDefaultUser)) users.emplace(kDefaultUser, Default());
   Publish(std::move(users));
   return {};
 }

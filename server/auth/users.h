@@ -55,12 +55,15 @@ class Users {
  private:
   using ByName = std::map<std::string, UserPtr, std::less<>>;
 
-  void Publish(ByName users) BITSIEVE_REQUIRES(mutex_);
+  // These two put a change where others find it. What was there before is returned, to be freed without the lock.
+  UserPtr Publish(UserPtr user) BITSIEVE_REQUIRES(change_mutex_);
+  ByName Publish(ByName users) BITSIEVE_REQUIRES(change_mutex_);
   User MakeDefault() const;
 
   const CommandIndex& index_;
   std::atomic<uint64_t> generation_{1};
   std::atomic<bool> default_is_open_{true};
+  core::Mutex change_mutex_;  // held while users are changed, since rules take long to apply; taken before mutex_
   mutable core::Mutex mutex_;
   ByName users_ BITSIEVE_GUARDED_BY(mutex_);
 };

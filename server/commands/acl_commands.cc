@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "commands/weigh.h"
@@ -14,6 +15,7 @@
 #include "server/namespace.h"
 
 namespace bitsieve::server {
+namespace acl_commands {
 namespace {
 
 using protocol::ReplyWriter;
@@ -70,17 +72,27 @@ void GetUser(ServerContext& context) {
   }
 }
 
-// Closes the clients of a user that is gone, or that has channels the user may no longer use. What they are subscribed
-// to is known to their loops alone, so that all subscribers of the user are closed.
-void CloseClients(ServerContext& context, const User& before, const UserPtr& now) {
+// The users whose clients are to be closed: all of them, or only those that are subscribed to something.
+using LosersByName = std::unordered_map<std::string, bool>;
+
+// Clients of a user that is gone are closed, and so are subscribers of one that has lost channels. What they are
+// subscribed to is known to their loops alone, so that all subscribers of the user are closed.
+void NoteLosses(LosersByName& losers, const User& before, const UserPtr& now) {
   const bool only_subscribers = now != nullptr;
   if (only_subscribers && now->CoversChannelsOf(before)) return;
+  losers.emplace(before.name(), only_subscribers);
+}
+
+// Looks at each client once.
+void CloseClients(ServerContext& context, const LosersByName& losers) {
+  if (losers.empty()) return;
   for (const auto& client : context.server.clients->All()) {
-    if (client->user() != before.name() || (only_subscribers && !client->is_subscribed())) continue;
+    const auto found = losers.find(client->user());
+    if (found == losers.end() || (found->second && !client->is_subscribed())) continue;
     if (client == context.session.client) {
       context.session.closing = true;
     } else {
-      client->Close(only_subscribers ? "its user may no longer use some of its channels" : "its user was removed");
+      client->Close(found->second ? "its user may no longer use some of its channels" : "its user was removed");
     }
   }
 }
@@ -91,21 +103,21 @@ void SetUserRules(ServerContext& context) {
   const UserPtr before = users.Find(name);
   const core::Status status = users.Set(name, context.arguments.subspan(3));
   if (!status) return context.Error(wire::Error(status.error().message));
-  if (before != nullptr) CloseClients(context, *before, users.Find(name));
+  LosersByName losers;
+  if (before != nullptr) NoteLosses(losers, *before, users.Find(name));
+  CloseClients(context, losers);
   context.reply.Ok();
 }
 
 void DeleteUsers(ServerContext& context) {
   const Arguments names = context.arguments.subspan(2);
   if (std::ranges::count(names, kDefaultUser) != 0) return context.Error(wire::kDefaultUserStays);
-  int64_t removed = 0;
+  LosersByName losers;
   for (const std::string_view name : names) {
-    const UserPtr user = context.server.users->Find(name);
-    if (user == nullptr || !context.server.users->Remove(name)) continue;
-    ++removed;
-    CloseClients(context, *user, nullptr);
+    if (context.server.users->Remove(name)) losers.emplace(name, false);
   }
-  context.reply.Integer(removed);
+  CloseClients(context, losers);
+  context.reply.Integer(static_cast<int64_t>(losers.size()));
 }
 
 // ---- the file
@@ -114,7 +126,9 @@ void Load(ServerContext& context) {
   const std::vector<UserPtr> before = context.server.users->All();
   const core::Status status = context.control().LoadUsers();
   if (!status) return context.Error(wire::Error(status.error().message));
-  for (const UserPtr& user : before) CloseClients(context, *user, context.server.users->Find(user->name()));
+  LosersByName losers;
+  for (const UserPtr& user : before) NoteLosses(losers, *user, context.server.users->Find(user->name()));
+  CloseClients(context, losers);
   context.reply.Ok();
 }
 
@@ -163,7 +177,7 @@ void DryRun(ServerContext& context) {
   if (row == nullptr) return context.Error(wire::CommandNotFound(command[0]));
   if (!row->subcommands.empty() && command.size() > 1) row = CommandTable::FindSubcommand(*row, command[1]);
   if (row == nullptr) return context.Error(wire::CommandNotFound(command[1]));
-  if (!ArityFits(*row, command.size())) return context.Error(wire::WrongArity(row->name));
+  if (!ArityFits(*row, command.size())) return context.Error(commands::ArityError(*row));
   const Verdict verdict = user->Check(*row, command);
   if (verdict.allowed()) return context.reply.Ok();
   context.reply.BulkString(ReasonText(*user, verdict, *row, command));
@@ -228,28 +242,30 @@ constexpr CommandRow kSubcommands[] = {
      .flags = kLoading,
      .since = "6.0.0",
      .complexity = "O(1)",
-     .summary = "The name of the user that this client is.",
+     .summary = "Returns the name of the user that this client is.",
      .handler = On<WhoAmI>},
     {.name = "acl|users",
      .arity = 2,
      .flags = kAdmin | kLoading,
      .since = "6.0.0",
      .complexity = "O(users)",
-     .summary = "The names of all users.",
+     .summary = "Returns the names of all users.",
+     .weigh = WeighMany,
      .handler = On<UserNames>},
     {.name = "acl|list",
      .arity = 2,
      .flags = kAdmin | kLoading,
      .since = "6.0.0",
      .complexity = "O(users)",
-     .summary = "All users with their rules, as ACL SAVE writes them to the file.",
+     .summary = "Returns all users with their rules, as ACL SAVE writes them to the file.",
+     .weigh = WeighMany,
      .handler = On<List>},
     {.name = "acl|getuser",
      .arity = 3,
      .flags = kAdmin | kLoading,
      .since = "6.0.0",
      .complexity = "O(rules)",
-     .summary = "Flags, password hashes and rules of a user. Null if there is none.",
+     .summary = "Returns the flags, password hashes and rules of a user, or nil if there is none.",
      .syntax = "username",
      .handler = On<GetUser>},
     {.name = "acl|setuser",
@@ -257,7 +273,7 @@ constexpr CommandRow kSubcommands[] = {
      .flags = kAdmin | kSecret | kLoading,
      .since = "6.0.0",
      .complexity = "O(rules)",
-     .summary = "Makes a user, or changes one, by rules: all of them, or none.",
+     .summary = "Creates or changes a user by rules, of which all are applied or none.",
      .syntax = "username [rule [rule ...]]",
      .notes = "The rules are those of Redis; [Access](access.md) lists them. Clients of the user are held to "
               "the new rules from their next command on; those that are subscribed to channels are closed if the "
@@ -270,7 +286,7 @@ constexpr CommandRow kSubcommands[] = {
      .flags = kAdmin | kLoading,
      .since = "6.0.0",
      .complexity = "O(users + connections)",
-     .summary = "Removes users, and closes their connections. Returns how many there were.",
+     .summary = "Removes users and closes their connections. Returns how many there were.",
      .syntax = "username [username ...]",
      .handler = On<DeleteUsers>},
     {.name = "acl|cat",
@@ -279,9 +295,9 @@ constexpr CommandRow kSubcommands[] = {
      .flags = kLoading,
      .since = "6.0.0",
      .complexity = "O(commands)",
-     .summary = "The categories of commands, or the commands of one.",
+     .summary = "Returns the categories of commands, or the commands of one category.",
      .syntax = "[category]",
-     .notes = "Those of Redis' data types are empty.",
+     .notes = "The categories of Redis' data types are empty.",
      .handler = On<ListCategories>},
     {.name = "acl|genpass",
      .arity = -2,
@@ -289,15 +305,15 @@ constexpr CommandRow kSubcommands[] = {
      .flags = kLoading,
      .since = "6.0.0",
      .complexity = "O(1)",
-     .summary = "A password of random hexadecimal digits, of 256 bits or as many as given.",
+     .summary = "Returns a password of random hexadecimal digits, of 256 bits or as many as given.",
      .syntax = "[bits]",
      .handler = On<GeneratePassword>},
     {.name = "acl|dryrun",
      .arity = -4,
-     .flags = kAdmin | kLoading,
+     .flags = kAdmin | kSecret | kLoading,
      .since = "7.0.0",
      .complexity = "O(rules)",
-     .summary = "OK if the user may run the command, else why not. The command is not run.",
+     .summary = "Returns OK if the user may run the command, and the reason if not. The command is not run.",
      .syntax = "username command [arg [arg ...]]",
      .weigh = WeighArguments,
      .handler = On<DryRun>},
@@ -307,18 +323,18 @@ constexpr CommandRow kSubcommands[] = {
      .flags = kAdmin | kLoading,
      .since = "6.0.0",
      .complexity = "O(entries)",
-     .summary = "What was refused: wrong passwords, commands, keys and channels. The latest first, 10 or as many as "
-                "given.",
+     .summary = "Returns what was refused: wrong passwords, commands, keys and channels. The latest is first, and "
+                "there are 10 or as many as given.",
      .syntax = "[count | RESET]",
-     .notes = "Refusals alike within a minute are one entry with a count. acllog-max-len bounds the entries.",
+     .notes = "Equal refusals within a minute are one entry with a count. acllog-max-len limits the number of entries.",
      .handler = On<Log>},
     {.name = "acl|load",
      .arity = 2,
      .flags = kAdmin | kLoading,
      .since = "6.0.0",
      .complexity = "O(users)",
-     .summary = "Reads all users from the file anew, or none if a line of it is wrong.",
-     .notes = "Clients of users that are no longer there are closed.",
+     .summary = "Reads all users from the file again, or none if a line of it is wrong.",
+     .notes = "Clients of users that no longer exist are closed.",
      .weigh = WeighMany,
      .handler = On<Load>},
     {.name = "acl|save",
@@ -341,7 +357,8 @@ constexpr CommandRow kRows[] = {
 };
 
 }  // namespace
+}  // namespace acl_commands
 
-std::span<const CommandRow> AclCommands() { return kRows; }
+std::span<const CommandRow> AclCommands() { return acl_commands::kRows; }
 
 }  // namespace bitsieve::server

@@ -16,6 +16,7 @@
 #include "server/namespace.h"
 
 namespace bitsieve::server {
+namespace client_commands {
 namespace {
 
 struct ListRequest {
@@ -153,23 +154,23 @@ constexpr CommandRow kSubcommands[] = {
     HelpRow("client|help", "5.0.0", CommandGroup::kConnection),
     {.name = "client|id",
      .arity = 2,
-     .flags = kFast | kLoading,
+     .flags = kLoading,
      .group = CommandGroup::kConnection,
      .since = "5.0.0",
      .complexity = "O(1)",
-     .summary = "The number of this connection; never used twice.",
+     .summary = "Returns the number of this connection, which is never used again.",
      .handler = On<Id>},
     {.name = "client|getname",
      .arity = 2,
-     .flags = kFast | kLoading,
+     .flags = kLoading,
      .group = CommandGroup::kConnection,
      .since = "2.6.9",
      .complexity = "O(1)",
-     .summary = "The name of this connection, or nil.",
+     .summary = "Returns the name of this connection, or nil.",
      .handler = On<GetName>},
     {.name = "client|setname",
      .arity = 3,
-     .flags = kFast | kLoading,
+     .flags = kLoading,
      .group = CommandGroup::kConnection,
      .since = "2.6.9",
      .complexity = "O(1)",
@@ -178,7 +179,7 @@ constexpr CommandRow kSubcommands[] = {
      .handler = On<SetName>},
     {.name = "client|setinfo",
      .arity = 4,
-     .flags = kFast | kLoading,
+     .flags = kLoading,
      .group = CommandGroup::kConnection,
      .since = "7.2.0",
      .complexity = "O(1)",
@@ -191,17 +192,17 @@ constexpr CommandRow kSubcommands[] = {
      .group = CommandGroup::kConnection,
      .since = "2.4.0",
      .complexity = "O(connections)",
-     .summary = "One line of fields per connection.",
+     .summary = "Returns one line of fields per connection.",
      .syntax = "[TYPE type] [ID client-id [client-id ...]]",
      .weigh = On<WeighClients>,
      .handler = On<List>},
     {.name = "client|info",
      .arity = 2,
-     .flags = kFast | kLoading,
+     .flags = kLoading,
      .group = CommandGroup::kConnection,
      .since = "6.2.0",
      .complexity = "O(1)",
-     .summary = "The line of CLIENT LIST about this connection.",
+     .summary = "Returns the line of CLIENT LIST about this connection.",
      .handler = On<Info>},
     {.name = "client|pause",
      .arity = -3,
@@ -234,27 +235,26 @@ constexpr CommandRow kSubcommands[] = {
      .group = CommandGroup::kConnection,
      .since = "2.4.0",
      .complexity = "O(connections)",
-     .summary = "Closes the connection with an address, or all that fit the filters.",
+     .summary = "Closes the connection with an address, or all that meet the conditions.",
      .syntax = "[ip:port] [ID client-id] [ADDR ip:port] [LADDR ip:port] [TYPE type] [USER username] "
                "[SKIPME yes-or-no] [MAXAGE seconds]",
-     .notes =
-         "With an address alone: OK, or an error if there is no such client. With filters, which must all fit: the "
-         "number of connections that were closed. ID takes several ids. SKIPME is yes unless it says no. Replies that "
-         "a closed connection has not read are lost.",
+     .notes = "With only an address it returns OK, or an error if there is no such client. With conditions, which must "
+              "all be met, it returns the number of connections that were closed. ID takes several ids. SKIPME is yes "
+              "unless it says no. Replies that a closed connection has not read are lost.",
      .handler = On<ClientKill>},
     {.name = "client|reply",
      .arity = 3,
-     .flags = kFast | kNoMulti | kLoading,
+     .flags = kNoMulti | kLoading,
      .group = CommandGroup::kConnection,
      .since = "3.2.0",
      .complexity = "O(1)",
      .summary = "Switches the replies of this connection on or off, or skips the next one.",
      .syntax = "<ON | OFF | SKIP>",
-     .notes = "ON is replied to with OK, OFF and SKIP with nothing. Errors are left out as well.",
+     .notes = "ON returns OK; OFF and SKIP return nothing. Errors are left out as well.",
      .handler = On<Reply>},
     {.name = "client|no-evict",
      .arity = 3,
-     .flags = kFast | kAdmin | kLoading,
+     .flags = kAdmin | kLoading,
      .group = CommandGroup::kConnection,
      .since = "7.0.0",
      .complexity = "O(1)",
@@ -263,31 +263,31 @@ constexpr CommandRow kSubcommands[] = {
      .handler = On<NoEvict>},
     {.name = "client|no-touch",
      .arity = 3,
-     .flags = kFast | kLoading,
+     .flags = kLoading,
      .group = CommandGroup::kConnection,
      .since = "7.2.0",
      .complexity = "O(1)",
-     .summary = "Accepted: filters are never evicted, and so no use of them is noted.",
+     .summary = "Accepted without effect: filters are never evicted, so no use of them is recorded.",
      .syntax = "<ON | OFF>",
      .handler = On<NoTouch>},
     {.name = "client|tracking",
      .arity = -3,
      .max_arguments = 64,
-     .flags = kFast | kLoading,
+     .flags = kLoading,
      .group = CommandGroup::kConnection,
      .since = "6.0.0",
      .complexity = "O(1)",
-     .summary = "OFF is accepted; ON is refused: there is nothing that a client could cache.",
+     .summary = "OFF is accepted. ON is refused, since there is nothing that a client could cache.",
      .syntax = "<ON | OFF>",
      .handler = On<Tracking>},
     {.name = "client|unblock",
      .arity = -3,
      .max_arguments = 4,
-     .flags = kFast | kAdmin | kLoading,
+     .flags = kAdmin | kLoading,
      .group = CommandGroup::kConnection,
      .since = "5.0.0",
      .complexity = "O(1)",
-     .summary = "Replies 0: the wait of WAITAOF ends by its timeout alone.",
+     .summary = "Returns 0: the wait of WAITAOF ends only by its timeout.",
      .syntax = "client-id [TIMEOUT | ERROR]",
      .handler = On<Unblock>},
 };
@@ -303,7 +303,8 @@ constexpr CommandRow kRows[] = {
 };
 
 }  // namespace
+}  // namespace client_commands
 
-std::span<const CommandRow> ClientCommands() { return kRows; }
+std::span<const CommandRow> ClientCommands() { return client_commands::kRows; }
 
 }  // namespace bitsieve::server

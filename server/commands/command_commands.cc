@@ -8,6 +8,7 @@
 #include "core/base/glob.h"
 #include "server/auth/categories.h"
 #include "server/commands/all_commands.h"
+#include "server/commands/check_pattern.h"
 #include "server/commands/command_docs.h"
 #include "server/commands/help.h"
 #include "server/commands/server_identity.h"
@@ -15,6 +16,7 @@
 #include "server/namespace.h"
 
 namespace bitsieve::server {
+namespace command_commands {
 namespace {
 
 using protocol::ReplyWriter;
@@ -134,6 +136,7 @@ void List(ServerContext& context) {
   }
   if (reader.More()) reader.Fail(wire::kSyntax);
   if (!reader.ok()) return context.Error(reader.error());
+  if (!CheckPattern(context, wanted)) return;
 
   std::vector<std::string_view> names;
   for (const CommandRow* row : context.table().rows()) {
@@ -178,57 +181,63 @@ void GetKeysAndFlags(ServerContext& context) {
 }
 
 constexpr CommandRow kSubcommands[] = {
-    HelpRow("command|help", "5.0.0"),
+    HelpRow("command|help", "5.0.0", CommandGroup::kServer, CommandGroup::kConnection),
     {.name = "command|count",
      .arity = 2,
      .flags = kLoading,
+     .category = CommandGroup::kConnection,
      .since = "2.8.13",
      .complexity = "O(1)",
-     .summary = "The number of commands.",
+     .summary = "Returns the number of commands.",
      .handler = On<Count>},
     {.name = "command|info",
      .arity = -2,
      .flags = kLoading,
+     .category = CommandGroup::kConnection,
      .since = "2.8.13",
      .complexity = "O(names)",
-     .summary = "Arity, flags and key positions of commands.",
+     .summary = "Returns the arity, flags and key positions of commands.",
      .syntax = "[command-name [command-name ...]]",
      .weigh = WeighArguments,
      .handler = On<Info>},
     {.name = "command|docs",
      .arity = -2,
      .flags = kLoading,
+     .category = CommandGroup::kConnection,
      .since = "7.0.0",
      .complexity = "O(names)",
-     .summary = "Summary, arguments and cost of commands.",
+     .summary = "Returns the summary, arguments and cost of commands.",
      .syntax = "[command-name [command-name ...]]",
      .weigh = WeighMany,
      .handler = On<Docs>},
     {.name = "command|list",
      .arity = -2,
      .flags = kLoading,
+     .category = CommandGroup::kConnection,
      .since = "7.0.0",
      .complexity = "O(commands)",
-     .summary = "The names of the commands.",
+     .summary = "Returns the names of the commands.",
      .syntax = "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
      .weigh = WeighArguments,
      .handler = On<List>},
     {.name = "command|getkeys",
      .arity = -3,
-     .flags = kLoading,
+     .flags = kSecret | kLoading,
+     .category = CommandGroup::kConnection,
      .since = "2.8.13",
      .complexity = "O(arguments)",
-     .summary = "Those of a command's arguments that are names of filters.",
-     .syntax = "command [arg ...]",
+     .summary = "Returns those arguments of a command that are names of filters.",
+     .syntax = "command [arg [arg ...]]",
      .weigh = WeighArguments,
      .handler = On<GetKeys>},
     {.name = "command|getkeysandflags",
      .arity = -3,
-     .flags = kLoading,
+     .flags = kSecret | kLoading,
+     .category = CommandGroup::kConnection,
      .since = "7.0.0",
      .complexity = "O(arguments)",
-     .summary = "The same, each with what the command does to the filter.",
-     .syntax = "command [arg ...]",
+     .summary = "Returns what COMMAND GETKEYS does, each name with what the command does to the filter.",
+     .syntax = "command [arg [arg ...]]",
      .weigh = WeighArguments,
      .handler = On<GetKeysAndFlags>},
 };
@@ -237,16 +246,18 @@ constexpr CommandRow kRows[] = {
     {.name = "command",
      .arity = -1,
      .flags = kLoading,
+     .category = CommandGroup::kConnection,
      .since = "2.8.13",
      .complexity = "O(commands)",
-     .summary = "What COMMAND INFO returns, for every command.",
+     .summary = "Returns what COMMAND INFO returns, for every command.",
      .weigh = WeighMany,
      .handler = On<Command>,
      .subcommands = kSubcommands},
 };
 
 }  // namespace
+}  // namespace command_commands
 
-std::span<const CommandRow> CommandCommands() { return kRows; }
+std::span<const CommandRow> CommandCommands() { return command_commands::kRows; }
 
 }  // namespace bitsieve::server

@@ -1,6 +1,7 @@
 #include "server/commands/command_docs.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace bitsieve::server {
 namespace {
@@ -52,6 +53,19 @@ std::string_view GroupName(CommandGroup group) { return std::ranges::find(kGroup
 
 }  // namespace
 
+std::string TitleOf(const CommandRow& row) {
+  std::string title(row.name);
+  std::ranges::transform(title, title.begin(), [](unsigned char c) { return c == '|' ? ' ' : std::toupper(c); });
+  return title;
+}
+
+std::string SinceText(const CommandRow& row) {
+  constexpr std::string_view kOwn = "bitsieve";
+  if (row.since.starts_with(kOwn)) return "Bitsieve" + std::string(row.since.substr(kOwn.size()));
+  const bool is_of_filters = row.group == CommandGroup::kBloom || row.group == CommandGroup::kCuckoo;
+  return (is_of_filters ? "RedisBloom " : "Redis ") + std::string(row.since);
+}
+
 std::span<const GroupDoc> GroupDocs() { return kGroups; }
 
 void WriteCommandDocs(ReplyWriter& reply, const CommandRow& row) {
@@ -59,7 +73,7 @@ void WriteCommandDocs(ReplyWriter& reply, const CommandRow& row) {
   const bool has_subcommands = !row.subcommands.empty();
   reply.MapHeader(4 + size_t{has_arguments} + size_t{has_subcommands});
   WriteText(reply, "summary", row.summary);
-  WriteText(reply, "since", row.since);
+  WriteText(reply, "since", SinceText(row));
   WriteText(reply, "group", GroupName(row.group));
   WriteText(reply, "complexity", row.complexity);
   if (has_arguments) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "commands/command.h"
@@ -20,6 +21,12 @@ struct GroupDoc {
 
 // Every group, in the order of the documentation.
 std::span<const GroupDoc> GroupDocs();
+
+// Returns a command's name as people type it: "CLIENT LIST" of the row "client|list".
+std::string TitleOf(const CommandRow& row);
+
+// Returns the product that had the command first: "Redis 1.0.0", "RedisBloom 2.4.4", "Bitsieve 1.0.0".
+std::string SinceText(const CommandRow& row);
 
 // The map of COMMAND DOCS about one command, subcommands included; its name goes before it.
 void WriteCommandDocs(protocol::ReplyWriter& reply, const CommandRow& row);

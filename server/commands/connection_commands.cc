@@ -1,7 +1,10 @@
 // PING, HELLO and other commands about the connection itself. CLIENT is in client_commands.cc.
 
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "commands/weigh.h"
 #include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/client_name.h"
@@ -11,6 +14,7 @@
 #include "server/namespace.h"
 
 namespace bitsieve::server {
+namespace connection_commands {
 namespace {
 
 void Ping(ServerContext& context) {
@@ -36,15 +40,27 @@ void SetVersion(ServerContext& context, protocol::ProtocolVersion version) {
   context.reply.set_version(version);
 }
 
+// Those that take long to end do so on a worker.
+void EndSubscriptions(const ServerContext& context) {
+  std::shared_ptr<Subscriptions> ended = std::move(context.session.subscriptions);
+  if (ended == nullptr || !ended->IsLarge() || context.server.workers == nullptr) return;
+  ended->Close();
+  context.server.workers->Run(Weight::kMany, [ended = std::move(ended)] {});
+}
+
 void Reset(ServerContext& context) {
   EndTransaction(context.session);
-  context.session.subscriptions.reset();
+  EndSubscriptions(context);
   context.session.client->monitors.store(false, std::memory_order_relaxed);
   context.session.client->channels.store(0, std::memory_order_relaxed);
   context.session.client->patterns.store(0, std::memory_order_relaxed);
   context.session.client->shard_channels.store(0, std::memory_order_relaxed);
   SetVersion(context, protocol::ProtocolVersion::kResp2);
   context.session.client->set_name({});
+  context.session.client->no_evict.store(false, std::memory_order_relaxed);
+  context.session.client->no_touch.store(false, std::memory_order_relaxed);
+  // CLIENT REPLY SKIP still holds for this reply, as in Redis.
+  if (context.session.replies == Session::Replies::kOff) context.session.replies = Session::Replies::kOn;
   BeginAccess(context.session, context.server.users);
   context.session.client->set_user(kDefaultUser);
   context.restricted = context.session.access.restricted();
@@ -146,8 +162,9 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kConnection,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "Replies PONG, or the message.",
+     .summary = "Returns PONG, or the message.",
      .syntax = "[message]",
+     .weigh = WeighArguments,
      .handler = On<Ping>},
     {.name = "echo",
      .arity = 2,
@@ -156,8 +173,9 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kConnection,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "Replies the message.",
+     .summary = "Returns the message.",
      .syntax = "message",
+     .weigh = WeighArguments,
      .handler = On<Echo>},
     {.name = "hello",
      .arity = -1,
@@ -165,9 +183,9 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kConnection,
      .since = "6.0.0",
      .complexity = "O(1)",
-     .summary = "Chooses the protocol version and describes the server.",
+     .summary = "Selects the protocol version and returns a description of the server.",
      .syntax = "[protover] [AUTH username password] [SETNAME clientname]",
-     .notes = "Where a password is needed, it must come with AUTH, or after AUTH.",
+     .notes = "If a password is needed, it must come with AUTH, or in an AUTH command before.",
      .handler = On<Hello>},
     {.name = "auth",
      .arity = -2,
@@ -176,11 +194,12 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kConnection,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "Makes the client one of the users, with the user's password. Without a username: the user default.",
+     .summary =
+         "Authenticates the client as a user, by the user's password. Without a username it is the user default.",
      .syntax = "[username] password",
-     .notes =
-         "If the user default needs no password, a password alone is an error, as in Redis, so that a client which "
-         "relies on one finds out. ACL SETUSER makes users, requirepass gives the user default a password.",
+     .notes = "If the user default needs no password, a password without a username is an error, as in Redis, so that "
+              "a client that relies on the password notices. ACL SETUSER creates users; requirepass gives the user "
+              "default a password.",
      .handler = On<Auth>},
     {.name = "select",
      .arity = 2,
@@ -197,7 +216,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kConnection,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "Replies OK and closes the connection.",
+     .summary = "Returns OK and closes the connection.",
      .handler = On<Quit>},
     {.name = "reset",
      .arity = 1,
@@ -205,13 +224,14 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kConnection,
      .since = "6.2.0",
      .complexity = "O(1)",
-     .summary = "Makes the connection as if it were new: no MULTI, no watched names, no subscriptions, no MONITOR, no "
-                "name, RESP2, not authenticated.",
+     .summary = "Resets the connection to the state of a new one: no MULTI, no watched names, no subscriptions, no "
+                "MONITOR, no name, RESP2, not authenticated, with replies.",
      .handler = On<Reset>},
 };
 
 }  // namespace
+}  // namespace connection_commands
 
-std::span<const CommandRow> ConnectionCommands() { return kRows; }
+std::span<const CommandRow> ConnectionCommands() { return connection_commands::kRows; }
 
 }  // namespace bitsieve::server

@@ -10,6 +10,7 @@
 #include "server/namespace.h"
 
 namespace bitsieve::server {
+namespace expiry_commands {
 namespace {
 
 constexpr int64_t kMsPerSecond = 1000;
@@ -86,10 +87,10 @@ void ExpireTimeMs(ServerContext& context) { WriteExpiry(context, 1, 0); }
 
 constexpr KeyPositions kFirst{1, 1, 1};
 constexpr std::string_view kExpireNotes =
-    "NX: only a name that has no expiry; XX: only one that has; GT, LT: only to a later, a sooner end (a name without "
-    "an expiry ends after any other). An end that is past removes the filter. RENAME carries an expiry along, BF.CLEAR "
-    "keeps it, snapshots hold it.";
-constexpr std::string_view kExpiryNotes = "-1 if it has no expiry, -2 if there is no such filter.";
+    "NX sets the expiry only if the filter has none, XX only if it has one, GT only to a later time and LT only to a "
+    "sooner one; a filter without an expiry counts as one that expires after any other. A time that is past removes "
+    "the filter. RENAME and BF.CLEAR keep the expiry, and snapshots contain it.";
+constexpr std::string_view kExpiryNotes = "Returns -1 if it has no expiry, -2 if there is no such filter.";
 
 constexpr CommandRow ExpireRow(std::string_view name, std::string_view since, std::string_view summary,
                                std::string_view syntax, Handler handler) {
@@ -123,14 +124,17 @@ constexpr CommandRow ExpiryRow(std::string_view name, std::string_view since, st
 }
 
 constexpr CommandRow kRows[] = {
-    ExpireRow("expire", "1.0.0", "Has a filter removed in so many seconds: 1 if the expiry was set, else 0.",
+    ExpireRow("expire", "1.0.0",
+              "Sets a timeout in seconds after which a filter is removed. Returns 1 if it was set, 0 if not.",
               "key seconds [NX | XX | GT | LT]", On<Expire>),
-    ExpireRow("pexpire", "2.6.0", "Has a filter removed in so many milliseconds: 1 if the expiry was set, else 0.",
+    ExpireRow("pexpire", "2.6.0",
+              "Sets a timeout in milliseconds after which a filter is removed. Returns 1 if it was set, 0 if not.",
               "key milliseconds [NX | XX | GT | LT]", On<ExpireMs>),
-    ExpireRow("expireat", "1.2.0", "Has a filter removed at a Unix time in seconds: 1 if the expiry was set, else 0.",
+    ExpireRow("expireat", "1.2.0",
+              "Sets the Unix time in seconds at which a filter is removed. Returns 1 if it was set, 0 if not.",
               "key unix_seconds [NX | XX | GT | LT]", On<ExpireAt>),
     ExpireRow("pexpireat", "2.6.0",
-              "Has a filter removed at a Unix time in milliseconds: 1 if the expiry was set, else 0.",
+              "Sets the Unix time in milliseconds at which a filter is removed. Returns 1 if it was set, 0 if not.",
               "key unix_milliseconds [NX | XX | GT | LT]", On<ExpireAtMs>),
     {.name = "persist",
      .arity = 2,
@@ -139,18 +143,20 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kGeneric,
      .since = "2.2.0",
      .complexity = "O(log expiries)",
-     .summary = "Takes a filter's expiry away: 1 if it had one, else 0.",
+     .summary = "Removes the expiry of a filter. Returns 1 if it had one, 0 if not.",
      .syntax = "key",
      .handler = On<Persist>},
-    ExpiryRow("ttl", "1.0.0", "In how many seconds a filter will be removed.", On<TimeToLive>),
-    ExpiryRow("pttl", "2.6.0", "In how many milliseconds a filter will be removed.", On<TimeToLiveMs>),
-    ExpiryRow("expiretime", "7.0.0", "The Unix time in seconds at which a filter will be removed.", On<ExpireTime>),
-    ExpiryRow("pexpiretime", "7.0.0", "The Unix time in milliseconds at which a filter will be removed.",
+    ExpiryRow("ttl", "1.0.0", "Returns in how many seconds a filter will be removed.", On<TimeToLive>),
+    ExpiryRow("pttl", "2.6.0", "Returns in how many milliseconds a filter will be removed.", On<TimeToLiveMs>),
+    ExpiryRow("expiretime", "7.0.0", "Returns the Unix time in seconds at which a filter will be removed.",
+              On<ExpireTime>),
+    ExpiryRow("pexpiretime", "7.0.0", "Returns the Unix time in milliseconds at which a filter will be removed.",
               On<ExpireTimeMs>),
 };
 
 }  // namespace
+}  // namespace expiry_commands
 
-std::span<const CommandRow> ExpiryCommands() { return kRows; }
+std::span<const CommandRow> ExpiryCommands() { return expiry_commands::kRows; }
 
 }  // namespace bitsieve::server

@@ -2,6 +2,7 @@
 // HelpRow among its subcommands. Thread-safe: constants and a free function.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "server/dispatch/server_context.h"
@@ -10,16 +11,17 @@ namespace bitsieve::server {
 
 void Help(ServerContext& context);
 
-// `name` is that of the subcommand: "client|help".
-constexpr CommandRow HelpRow(std::string_view name, std::string_view since,
-                             CommandGroup group = CommandGroup::kServer) {
+// `name` is that of the subcommand: "client|help". `category` as in CommandRow.
+constexpr CommandRow HelpRow(std::string_view name, std::string_view since, CommandGroup group = CommandGroup::kServer,
+                             std::optional<CommandGroup> category = {}) {
   return {.name = name,
           .arity = 2,
           .flags = kLoading,
           .group = group,
+          .category = category,
           .since = since,
           .complexity = "O(subcommands)",
-          .summary = "The subcommands, a line for the arguments of each and one for what it does.",
+          .summary = "Lists the subcommands: a line for the arguments of each and one for what it does.",
           .handler = On<Help>};
 }
 

@@ -1,6 +1,6 @@
 // Commands on names: DEL, SCAN, RENAME and the like. Every value is a filter.
 
-#include <limits>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,10 +14,13 @@
 #include "core/families/redisbloom/module_value.h"
 #include "core/filter/filter_factory.h"
 #include "server/commands/all_commands.h"
+#include "server/commands/check_pattern.h"
 #include "server/commands/weigh_server.h"
+#include "server/dispatch/aside.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {
+namespace key_commands {
 namespace {
 
 constexpr uint64_t kDefaultScanCount = 10;
@@ -25,6 +28,73 @@ constexpr uint64_t kDefaultScanCount = 10;
 void WriteNames(protocol::ReplyWriter& reply, const std::vector<std::string>& names) {
   reply.ArrayHeader(names.size());
   for (const std::string& name : names) reply.BulkString(name);
+}
+
+// Names of the keyspace that fit a pattern. Each is visited with a lock held, so what takes long to compare is copied
+// then and compared afterwards. On an event loop all of it together may take kLoopNs.
+class FittingNames {
+ public:
+  FittingNames(const ServerContext& context, std::string_view pattern)
+      : pattern_(pattern),
+        most_ns_(context.aside || context.server.workers == nullptr ? UINT64_MAX : kLoopNs),
+        most_bytes_(context.reply.room()) {}
+
+  void Visit(std::string_view name) {
+    if (IsOver()) return;
+    const uint64_t ns = core::GlobCost(pattern_.size(), name.size());
+    took_ns_ += ns + kEachNs;
+    if (IsOver()) return;
+    if (ns > kQuickNs) return Postpone(name);
+    if (core::GlobMatch(pattern_, name)) Add(name);
+  }
+  // Without the lock.
+  void EndVisit() {
+    std::string_view bytes = postponed_;
+    for (const size_t size : sizes_) {
+      const std::string_view name = bytes.substr(0, size);
+      bytes.remove_prefix(size);
+      if (core::GlobMatch(pattern_, name)) Add(name);
+    }
+    postponed_.clear();
+    sizes_.clear();
+  }
+  // Nothing more is visited: it would take the loop too long, or the names are more than the reply may have.
+  bool IsOver() const { return TakesLong() || !Fit(); }
+  bool TakesLong() const { return took_ns_ > most_ns_; }
+  bool Fit() const { return bytes_ <= most_bytes_; }
+  size_t bytes() const { return bytes_; }
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  static constexpr uint64_t kLoopNs = 1'000'000;
+  static constexpr uint64_t kEachNs = 100;
+  static constexpr uint64_t kQuickNs = 4'000;
+
+  void Postpone(std::string_view name) {
+    sizes_.push_back(name.size());
+    postponed_.append(name);
+  }
+  void Add(std::string_view name) {
+    if (!Fit()) return;
+    bytes_ += name.size();
+    names_.emplace_back(name);
+  }
+
+  const std::string_view pattern_;
+  const uint64_t most_ns_;
+  const size_t most_bytes_;
+  uint64_t took_ns_ = 0;
+  size_t bytes_ = 0;  // of the names
+  std::vector<std::string> names_;
+  std::string postponed_;  // end to end
+  std::vector<size_t> sizes_;
+};
+
+// Replies by `write`, or runs the command on a worker, if the names take too long here.
+template <class Write>
+void EndWithNames(ServerContext& context, const FittingNames& fitting, Write&& write) {
+  if (fitting.TakesLong()) return RunAside(context, Weight::kLarge);
+  if (context.reply.Fits(fitting.bytes())) write();
 }
 
 std::string_view TypeNameOf(const core::Filter& filter) {
@@ -53,16 +123,14 @@ void Type(ServerContext& context) {
 }
 
 void Keys(ServerContext& context) {
-  const std::string_view pattern = context.arguments[1];
-  std::vector<std::string> names;
-  const auto visit = [&](std::string_view name, const FilterPtr&) {
-    if (core::GlobMatch(pattern, name)) names.emplace_back(name);
-  };
+  if (!CheckPattern(context, context.arguments[1])) return;
+  FittingNames fitting(context, context.arguments[1]);
   uint64_t cursor = 0;
   do {
-    cursor = context.keyspace().Scan(cursor, std::numeric_limits<uint64_t>::max(), visit);
-  } while (cursor != 0);
-  WriteNames(context.reply, names);
+    cursor = context.keyspace().Scan(cursor, 1, [&](std::string_view name, const FilterPtr&) { fitting.Visit(name); });
+    fitting.EndVisit();
+  } while (cursor != 0 && !fitting.IsOver());
+  EndWithNames(context, fitting, [&] { WriteNames(context.reply, fitting.names()); });
 }
 
 struct ScanRequest {
@@ -94,16 +162,23 @@ void Scan(ServerContext& context) {
   ArgumentReader reader(context.arguments, 1);
   const ScanRequest request = ReadScan(reader);
   if (!reader.ok()) return context.Error(reader.error());
+  if (!CheckPattern(context, request.pattern)) return;
 
-  std::vector<std::string> names;
-  const uint64_t next =
-      context.keyspace().Scan(request.cursor, request.count, [&](std::string_view name, const FilterPtr& filter) {
-        const bool type_fits = !request.type || EqualsIgnoringCase(*request.type, TypeNameOf(*filter));
-        if (type_fits && core::GlobMatch(request.pattern, name)) names.emplace_back(name);
-      });
-  context.reply.ArrayHeader(2);
-  context.reply.BulkString(std::to_string(next));
-  WriteNames(context.reply, names);
+  FittingNames fitting(context, request.pattern);
+  uint64_t visited = 0;
+  uint64_t cursor = request.cursor;
+  do {
+    cursor = context.keyspace().Scan(cursor, 1, [&](std::string_view name, const FilterPtr& filter) {
+      ++visited;
+      if (!request.type || EqualsIgnoringCase(*request.type, TypeNameOf(*filter))) fitting.Visit(name);
+    });
+    fitting.EndVisit();
+  } while (cursor != 0 && visited < request.count && !fitting.IsOver());
+  EndWithNames(context, fitting, [&] {
+    context.reply.ArrayHeader(2);
+    context.reply.BulkString(std::to_string(cursor));
+    WriteNames(context.reply, fitting.names());
+  });
 }
 
 // A scan visits whole parts of the keyspace, whatever COUNT is; what matters is how many names it may visit.
@@ -191,22 +266,24 @@ void DatabaseSize(ServerContext& context) { context.reply.Integer(static_cast<in
 
 // In the background it takes no longer for more names.
 Weight WeighFlush(ServerContext& context) {
-  return ArgumentReader(context.arguments, 1).Skip("ASYNC") ? Weight::kLight : WeighNames(context);
+  return ArgumentReader(context.arguments, 1).Skip("SYNC") ? WeighNames(context) : Weight::kLight;
 }
 
+// A few filters are freed before the reply, so that a client that starts over has all of maxmemory.
 void Flush(ServerContext& context) {
   ArgumentReader reader(context.arguments, 1);
-  const bool background = reader.Skip("ASYNC");
-  if (!background) reader.Skip("SYNC");
+  const bool now = reader.Skip("SYNC");
+  const bool later = !now && reader.Skip("ASYNC");
   if (!reader.AtEnd()) return context.Error(wire::kSyntax);
-  context.keyspace().Flush(background);
+  context.keyspace().Flush(later || (!now && WeighNames(context) != Weight::kLight));
   context.reply.Ok();
 }
 
 constexpr KeyPositions kFirst{1, 1, 1};
 constexpr KeyPositions kAll{1, -1, 1};
 constexpr std::string_view kFlushNotes =
-    "With ASYNC the memory is freed in the background; the names are gone at once either way.";
+    "The names are removed at once. With more than 256 of them, or with ASYNC, the memory is freed in the background, "
+    "and counts for maxmemory until then. With SYNC the reply comes when the memory is free.";
 
 constexpr CommandRow kRows[] = {
     {.name = "del",
@@ -216,7 +293,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kGeneric,
      .since = "1.0.0",
      .complexity = "O(keys), and freeing their memory",
-     .summary = "Removes filters and returns how many there were.",
+     .summary = "Removes filters. Returns how many there were.",
      .syntax = "key [key ...]",
      .weigh = WeighArguments,
      .handler = On<Delete>},
@@ -227,7 +304,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kGeneric,
      .since = "4.0.0",
      .complexity = "O(keys), and freeing their memory",
-     .summary = "The same as DEL.",
+     .summary = "Removes filters, as DEL does.",
      .syntax = "key [key ...]",
      .weigh = WeighArguments,
      .handler = On<Delete>},
@@ -238,7 +315,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kGeneric,
      .since = "1.0.0",
      .complexity = "O(keys)",
-     .summary = "The number of names that hold a filter.",
+     .summary = "Returns how many of the names hold a filter.",
      .syntax = "key [key ...]",
      .weigh = WeighArguments,
      .handler = On<ExistsKeys>},
@@ -249,7 +326,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kGeneric,
      .since = "3.2.1",
      .complexity = "O(keys)",
-     .summary = "The same as EXISTS: nothing depends on when a filter was last used.",
+     .summary = "Does the same as EXISTS: nothing depends on when a filter was last used.",
      .syntax = "key [key ...]",
      .weigh = WeighArguments,
      .handler = On<ExistsKeys>},
@@ -260,8 +337,8 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kGeneric,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "MBbloomCF for a filter of the type rediscuckoo, MBbloom-- for any other, none if there is none. "
-                "BF.INFO shows the type.",
+     .summary = "Returns MBbloomCF for a filter of the type rediscuckoo, MBbloom-- for any other, and none if there is "
+                "none. BF.INFO shows the type.",
      .syntax = "key",
      .handler = On<Type>},
     {.name = "keys",
@@ -270,9 +347,9 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kGeneric,
      .since = "1.0.0",
      .complexity = "O(names)",
-     .summary = "All names that fit a glob pattern.",
+     .summary = "Returns all names that match a glob pattern.",
      .syntax = "pattern",
-     .notes = "For people and small servers; programs use SCAN.",
+     .notes = "For people and small servers; programs should use SCAN.",
      .weigh = On<WeighNames>,
      .handler = On<Keys>},
     {.name = "scan",
@@ -281,20 +358,21 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kGeneric,
      .since = "2.8.0",
      .complexity = "O(COUNT) a call, O(names) for all",
-     .summary = "Visits the names step by step. Begins with cursor 0, and is done when the cursor is 0 again.",
+     .summary =
+         "Visits the names step by step. Begin with cursor 0 and continue with the cursor of each reply until it is 0.",
      .syntax = "cursor [MATCH pattern] [COUNT count] [TYPE type]",
-     .notes = "A name that is there from the first call to the last is returned at least once. One that is renamed "
-              "meanwhile may be missed or returned under both names.",
+     .notes = "A name that exists from the first call to the last is returned at least once. A name that is renamed "
+              "between the calls may be missed or returned under both names.",
      .weigh = On<WeighScan>,
      .handler = On<Scan>},
     {.name = "rename",
      .arity = 3,
-     .flags = kWrite | kFast,
+     .flags = kWrite,
      .keys = {1, 2, 1, WrittenKeys::kMoved},
      .group = CommandGroup::kGeneric,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "Renames a filter, in one step. A filter under the new name is replaced.",
+     .summary = "Renames a filter in one step. A filter under the new name is replaced.",
      .syntax = "key newkey",
      .handler = On<Rename>},
     {.name = "renamenx",
@@ -304,7 +382,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kGeneric,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "Renames a filter unless the new name is taken: 1 if renamed, else 0.",
+     .summary = "Renames a filter unless the new name is taken. Returns 1 if it was renamed, 0 if not.",
      .syntax = "key newkey",
      .handler = On<RenameIfAbsent>},
     {.name = "copy",
@@ -315,8 +393,8 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kGeneric,
      .since = "6.2.0",
      .complexity = "O(bytes)",
-     .summary = "Makes an independent filter of equal content and expiry: 1 if copied, 0 if the new name is taken or "
-                "there is no such filter.",
+     .summary = "Copies a filter with its content and expiry. Returns 1 if it was copied, 0 if the new name is taken "
+                "or there is no such filter.",
      .syntax = "key newkey [DB database] [REPLACE]",
      .notes = "There is one database, 0. A large filter is copied beside the event loop: other connections go on.",
      .weigh = WeighFilter,
@@ -327,23 +405,25 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kGeneric,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "The name of some filter. Null if there is none.",
+     .summary = "Returns the name of any one filter, or nil if there is none.",
      .handler = On<RandomKey>},
     {.name = "dbsize",
      .arity = 1,
      .flags = kReadOnly | kFast,
      .group = CommandGroup::kServer,
+     .category = CommandGroup::kGeneric,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "The number of filters.",
+     .summary = "Returns the number of filters.",
      .handler = On<DatabaseSize>},
     {.name = "flushall",
      .arity = -1,
      .max_arguments = 2,
      .flags = kWrite | kDangerous,
      .group = CommandGroup::kServer,
+     .category = CommandGroup::kGeneric,
      .since = "1.0.0",
-     .complexity = "O(filters)",
+     .complexity = "O(1); O(filters) with SYNC",
      .summary = "Removes every filter.",
      .syntax = "[ASYNC | SYNC]",
      .notes = kFlushNotes,
@@ -354,9 +434,10 @@ constexpr CommandRow kRows[] = {
      .max_arguments = 2,
      .flags = kWrite | kDangerous,
      .group = CommandGroup::kServer,
+     .category = CommandGroup::kGeneric,
      .since = "1.0.0",
-     .complexity = "O(filters)",
-     .summary = "The same as FLUSHALL: there is one database.",
+     .complexity = "O(1); O(filters) with SYNC",
+     .summary = "Does the same as FLUSHALL: there is one database.",
      .syntax = "[ASYNC | SYNC]",
      .notes = kFlushNotes,
      .weigh = On<WeighFlush>,
@@ -364,7 +445,8 @@ constexpr CommandRow kRows[] = {
 };
 
 }  // namespace
+}  // namespace key_commands
 
-std::span<const CommandRow> KeyCommands() { return kRows; }
+std::span<const CommandRow> KeyCommands() { return key_commands::kRows; }
 
 }  // namespace bitsieve::server

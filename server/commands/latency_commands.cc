@@ -13,6 +13,7 @@
 #include "server/namespace.h"
 
 namespace bitsieve::server {
+namespace latency_commands {
 namespace {
 
 LatencyMonitor& MonitorOf(const ServerContext& context) { return context.server.monitoring->latency; }
@@ -172,27 +173,30 @@ constexpr CommandRow LatencyRow(std::string_view name, int arity, std::string_vi
 }
 
 constexpr CommandRow kSubcommands[] = {
-    LatencyRow("latency|doctor", 2, "2.8.13", "O(1)", "What the events were, and what to look at.", "", "", On<Doctor>),
+    LatencyRow("latency|doctor", 2, "2.8.13", "O(1)", "Describes the latency events and what to look at.", "", "",
+               On<Doctor>),
     HelpRow("latency|help", "2.8.13"),
     LatencyRow(
         "latency|histogram", -2, "7.0.0", "O(commands)",
-        "For each command, the number of its calls, and how many of them took at most 1, 2, 4 ... microseconds.",
+        "Returns for each command the number of its calls, and how many of them took at most 1, 2, 4 ... microseconds.",
         "[command [command ...]]",
-        "Only commands that were called, and only numbers that are higher than the one before. Quick commands of a "
-        "pipeline count equal shares of their time.",
+        "Only commands that were called appear, and only numbers that are higher than the one before. Quick commands "
+        "of a pipeline count equal shares of their time.",
         On<Histogram>),
-    LatencyRow("latency|history", 3, "2.8.13", "O(1)", "The times of an event: Unix time and milliseconds of each.",
-               "event",
-               "The last 160 seconds in which it happened, each with its longest time. Events are command, "
-               "fast-command, event-loop (a "
-               "loop worked so long before it looked at its clients again), "
+    LatencyRow("latency|history", 3, "2.8.13", "O(1)",
+               "Returns the times of an event: the Unix time and the milliseconds of each.", "event",
+               "The history has the last 160 seconds in which the event happened, each with its longest time. Events "
+               "are command, fast-command, event-loop (a loop took so long before it looked at its clients again), "
                "log-sync (the log was made durable) and snapshot.",
                On<History>),
     LatencyRow(
         "latency|latest", 2, "2.8.13", "O(1)",
-        "Of each event that happened: its name, the Unix time and the milliseconds of the last one, and the most.", "",
-        "Events are noted from latency-monitor-threshold milliseconds on; 0, the default, notes none.", On<Latest>),
-    LatencyRow("latency|reset", -2, "2.8.13", "O(events)", "Forgets these events, or all; returns how many there were.",
+        "Returns for each event that happened its name, the Unix time and the milliseconds of the last one, and the "
+        "longest.",
+        "", "Events of latency-monitor-threshold milliseconds and longer are recorded; with 0, the default, none is.",
+        On<Latest>),
+    LatencyRow("latency|reset", -2, "2.8.13", "O(events)",
+               "Drops the records of these events, or of all. Returns how many events there were.",
                "[event [event ...]]", "", On<Reset>),
 };
 
@@ -206,7 +210,8 @@ constexpr CommandRow kRows[] = {
 };
 
 }  // namespace
+}  // namespace latency_commands
 
-std::span<const CommandRow> LatencyCommands() { return kRows; }
+std::span<const CommandRow> LatencyCommands() { return latency_commands::kRows; }
 
 }  // namespace bitsieve::server

@@ -12,6 +12,7 @@
 #include "server/namespace.h"
 
 namespace bitsieve::server {
+namespace memory_commands {
 namespace {
 
 using protocol::ReplyWriter;
@@ -24,8 +25,7 @@ void Usage(ServerContext& context) {
   if (!reader.ok()) return context.Error(reader.error());
   const FilterPtr filter = context.keyspace().Find(context.arguments[2]);
   if (filter == nullptr) return context.reply.Null();
-  const uint64_t name_bytes = context.arguments[2].size() + kNameOverheadBytes;
-  context.reply.Integer(static_cast<int64_t>(name_bytes + filter->size_bytes()));
+  context.reply.Integer(static_cast<int64_t>(NameHeapBytes(context.arguments[2].size()) + filter->heap_bytes()));
 }
 
 double Ratio(uint64_t part, uint64_t whole) {
@@ -99,31 +99,29 @@ void MallocStats(ServerContext& context) {
 constexpr CommandRow kSubcommands[] = {
     {.name = "memory|doctor",
      .arity = 2,
-     .flags = kFast,
      .since = "4.0.0",
      .complexity = "O(1)",
-     .summary = "Problems with memory, as text.",
+     .summary = "Reports problems with memory, as text.",
      .handler = On<Doctor>},
     HelpRow("memory|help", "4.0.0"),
     {.name = "memory|malloc-stats",
      .arity = 2,
      .since = "4.0.0",
      .complexity = "O(1)",
-     .summary = "What the allocator says about the heap, as lines of text.",
+     .summary = "Returns what the allocator reports about the heap, as lines of text.",
      .handler = On<MallocStats>},
     {.name = "memory|purge",
      .arity = 2,
-     .flags = kAdmin,
      .since = "4.0.0",
      .complexity = "O(free memory)",
-     .summary = "Gives free memory of the heap back to the system.",
+     .summary = "Returns free memory of the heap to the system now. The server does so by itself when there is much.",
      .weigh = [](CommandContext&) { return Weight::kLarge; },
      .handler = On<Purge>},
     {.name = "memory|stats",
      .arity = 2,
      .since = "4.0.0",
      .complexity = "O(1)",
-     .summary = "Figures about memory: of the filters, of their names and of the process.",
+     .summary = "Returns figures about memory: of the filters, of their names and of the process.",
      .handler = On<Stats>},
     {.name = "memory|usage",
      .arity = -3,
@@ -132,7 +130,7 @@ constexpr CommandRow kSubcommands[] = {
      .keys = {2, 2, 1},
      .since = "4.0.0",
      .complexity = "O(sub-filters)",
-     .summary = "The bytes that a filter and its name take from maxmemory. Null if there is no such filter.",
+     .summary = "Returns the bytes that a filter and its name take from maxmemory, or nil if there is no such filter.",
      .syntax = "key [SAMPLES count]",
      .handler = On<Usage>},
 };
@@ -140,7 +138,6 @@ constexpr CommandRow kSubcommands[] = {
 constexpr CommandRow kRows[] = {
     {.name = "memory",
      .arity = -2,
-     .flags = kReadOnly,
      .since = "4.0.0",
      .complexity = "that of the subcommand",
      .summary = "Commands about memory.",
@@ -148,7 +145,8 @@ constexpr CommandRow kRows[] = {
 };
 
 }  // namespace
+}  // namespace memory_commands
 
-std::span<const CommandRow> MemoryCommands() { return kRows; }
+std::span<const CommandRow> MemoryCommands() { return memory_commands::kRows; }
 
 }  // namespace bitsieve::server

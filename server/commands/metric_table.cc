@@ -9,6 +9,7 @@
 #include "core/base/parse.h"
 #include "server/commands/command_reports.h"
 #include "server/commands/server_identity.h"
+#include "server/dispatch/keyspace_events.h"
 #include "server/dispatch/pub_sub.h"
 
 namespace bitsieve::server {
@@ -219,6 +220,11 @@ Value CountOfPatterns(Readings& readings) {
   return Number(pub_sub == nullptr ? 0 : pub_sub->pattern_count());
 }
 
+Value DroppedEvents(Readings& readings) {
+  const KeyspaceEvents* const events = readings.server().events;
+  return Number(events == nullptr ? 0 : events->dropped());
+}
+
 template <AccessRefusal::Reason kReason>
 Value Refused(Readings& readings) {
   const AccessLog* const log = readings.server().access_log;
@@ -260,6 +266,8 @@ constexpr MetricRow kStats[] = {
     {"pubsub_patterns", kGauge, kNone, "patterns that have subscribers", CountOfPatterns},
     {"pubsubshard_channels", kGauge, kNone, "shard channels that have subscribers",
      [](Readings& readings) { return CountOfChannels(readings, PubSub::Space::kSharded); }},
+    {"keyspace_events_dropped", kCounter, kNone, "keyspace events lost because too many waited for their subscribers",
+     DroppedEvents},
     {"acl_access_denied_auth", kCounter, kNone, "wrong passwords", Refused<AccessRefusal::Reason::kPassword>},
     {"acl_access_denied_cmd", kCounter, kNone, "commands refused because the user may not run them",
      Refused<AccessRefusal::Reason::kCommand>},

@@ -11,6 +11,7 @@
 #include "server/namespace.h"
 
 namespace bitsieve::server {
+namespace object_commands {
 namespace {
 
 // Null without a filter of that name.
@@ -112,7 +113,7 @@ constexpr CommandRow ObjectRow(std::string_view name, std::string_view since, st
                                Handler handler) {
   return {.name = name,
           .arity = 3,
-          .flags = kReadOnly | kFast,
+          .flags = kReadOnly,
           .keys = kKey,
           .group = CommandGroup::kGeneric,
           .since = since,
@@ -123,16 +124,19 @@ constexpr CommandRow ObjectRow(std::string_view name, std::string_view since, st
 }
 
 constexpr CommandRow kObjectSubcommands[] = {
-    ObjectRow("object|encoding", "2.2.3", "raw, as of every value of a module. Nil if there is no such filter.",
+    ObjectRow("object|encoding", "2.2.3",
+              "Returns raw, as for every value of a module, or nil if there is no such filter.",
               On<OfFilter<Encoding>>),
-    ObjectRow("object|freq", "4.0.0", "An error, since accesses are not counted. Nil if there is no such filter.",
+    ObjectRow("object|freq", "4.0.0",
+              "Returns an error, since accesses are not counted, or nil if there is no such filter.",
               On<OfFilter<Frequency>>),
     HelpRow("object|help", "6.2.0", CommandGroup::kGeneric),
     ObjectRow("object|idletime", "2.2.3",
-              "Seconds since the last command about items; 0 of a filter that is a list of a few items, which does not "
-              "note it, and after a start. Nil if there is no such filter.",
+              "Returns the seconds since the last command about items, or nil if there is no such filter. Returns 0 "
+              "after a start, and for a filter that is a list of a few items, which does not note the time.",
               On<OfFilter<IdleTime>>),
-    ObjectRow("object|refcount", "2.2.3", "1. Nil if there is no such filter.", On<OfFilter<ReferenceCount>>),
+    ObjectRow("object|refcount", "2.2.3", "Returns 1, or nil if there is no such filter.",
+              On<OfFilter<ReferenceCount>>),
 };
 
 constexpr CommandRow kRows[] = {
@@ -145,38 +149,40 @@ constexpr CommandRow kRows[] = {
      .subcommands = kObjectSubcommands},
     {.name = "role",
      .arity = 1,
-     .flags = kFast | kLoading | kDangerous,
+     .flags = kFast | kLoading | kAdminCategory,
      .since = "2.8.12",
      .complexity = "O(1)",
-     .summary = "master, the replication offset 0, and an empty array: there are no replicas.",
+     .summary = "Returns master, the replication offset 0 and an empty array: there are no replicas.",
      .handler = On<Role>},
     {.name = "wait",
      .arity = 3,
      .group = CommandGroup::kGeneric,
+     .category = CommandGroup::kConnection,
      .since = "3.0.0",
      .complexity = "O(1)",
-     .summary = "0 at once: the number of replicas that have received the changes of this connection.",
+     .summary = "Returns 0 at once: the number of replicas that have received the changes of this connection.",
      .syntax = "numreplicas timeout",
      .handler = On<Wait>},
     {.name = "waitaof",
      .arity = 4,
      .group = CommandGroup::kGeneric,
+     .category = CommandGroup::kConnection,
      .since = "7.2.0",
      .complexity = "O(1)",
-     .summary =
-         "Waits until the changes of this connection are synced to the disk. Two numbers: 1 or 0, whether they are, "
-         "and 0, for the replicas.",
+     .summary = "Waits until the changes of this connection are synced to the disk. Returns two numbers: 1 or 0, "
+                "whether they are, and 0 for the replicas.",
      .syntax = "numlocal numreplicas timeout",
-     .notes =
-         "numlocal is 1, or 0 to wait for nothing. The timeout is in milliseconds, 0 is none. There are no replicas "
-         "and none is waited for. Within MULTI it does not wait. It may wait for changes of others as well. With "
-         "appendfsync no nothing is known to be synced: it waits for its timeout and replies 0.",
+     .notes = "numlocal is 1, or 0 to wait for nothing. The timeout is in milliseconds; 0 means none. There are no "
+              "replicas, and none is waited for. Within MULTI it does not wait. It may wait for changes of other "
+              "connections as well. With appendfsync no, nothing is known to be synced: the command waits for its "
+              "timeout and returns 0.",
      .must_wait = On<MustWaitForSync>,
      .handler = On<WaitAof>},
 };
 
 }  // namespace
+}  // namespace object_commands
 
-std::span<const CommandRow> ObjectCommands() { return kRows; }
+std::span<const CommandRow> ObjectCommands() { return object_commands::kRows; }
 
 }  // namespace bitsieve::server

@@ -8,11 +8,14 @@
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
+#include "server/commands/check_pattern.h"
 #include "server/commands/help.h"
+#include "server/dispatch/aside.h"
 #include "server/dispatch/subscriptions.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {
+namespace pub_sub_commands {
 namespace {
 
 using Kind = Subscriptions::Kind;
@@ -44,13 +47,15 @@ void Confirm(ServerContext& context, Kind kind, std::optional<std::string_view> 
   context.reply.Integer(static_cast<int64_t>(CountOf(context.session, kind)));
 }
 
+bool CheckChannel(ServerContext& context, std::string_view channel) {
+  const bool fits = channel.size() <= PubSub::kMaxChannelBytes;
+  if (!fits) context.Error(wire::ChannelTooLong(channel.size(), PubSub::kMaxChannelBytes));
+  return fits;
+}
+
 bool Add(ServerContext& context, Kind kind, std::string_view name) {
   Session& session = context.session;
-  const size_t most = kind == Kind::kPattern ? PubSub::kMaxPatternBytes : PubSub::kMaxChannelBytes;
-  if (name.size() > most) {
-    context.Error(wire::ChannelTooLong(kind == Kind::kPattern ? "pattern" : "channel", most));
-    return false;
-  }
+  if (kind == Kind::kPattern ? !CheckPattern(context, name) : !CheckChannel(context, name)) return false;
   if (session.subscriptions == nullptr) {
     session.subscriptions = std::make_unique<Subscriptions>(*context.server.pub_sub, session.wakeable);
   }
@@ -91,23 +96,28 @@ void Unsubscribe(ServerContext& context) {
   NoteCounts(context.session);
 }
 
+// On an event loop, with workers to run what takes long.
+bool MustBeQuick(const ServerContext& context) { return !context.aside && context.server.workers != nullptr; }
+
 template <Space space>
 void Publish(ServerContext& context) {
-  const std::string_view channel = context.arguments[1];
-  if (channel.size() > PubSub::kMaxChannelBytes) {
-    return context.Error(wire::ChannelTooLong("channel", PubSub::kMaxChannelBytes));
-  }
-  const std::string_view message = context.arguments[2];
-  context.reply.Integer(static_cast<int64_t>(context.server.pub_sub->Publish(channel, message, space)));
+  const std::string_view channel = context.arguments[1], message = context.arguments[2];
+  if (!CheckChannel(context, channel)) return;
+  PubSub& pub_sub = *context.server.pub_sub;
+  const std::optional<uint64_t> receivers =
+      MustBeQuick(context) ? pub_sub.TryPublish(channel, message, space) : pub_sub.Publish(channel, message, space);
+  if (!receivers) return RunAside(context, Weight::kMany);
+  context.reply.Integer(static_cast<int64_t>(*receivers));
 }
 
 template <Space space>
 void Channels(ServerContext& context) {
   const std::string_view glob = context.arguments.size() > 2 ? context.arguments[2] : "*";
-  if (glob.size() > PubSub::kMaxPatternBytes) {
-    return context.Error(wire::ChannelTooLong("pattern", PubSub::kMaxPatternBytes));
-  }
-  const std::vector<std::string> found = context.server.pub_sub->Channels(glob, space);
+  if (!CheckPattern(context, glob)) return;
+  constexpr uint64_t kLoopNs = 1'000'000;
+  const PubSub& pub_sub = *context.server.pub_sub;
+  if (MustBeQuick(context) && pub_sub.ChannelsCost(glob, space) > kLoopNs) return RunAside(context, Weight::kMany);
+  const std::vector<std::string> found = pub_sub.Channels(glob, space);
   context.reply.ArrayHeader(found.size());
   for (const std::string& channel : found) context.reply.BulkString(channel);
 }
@@ -126,20 +136,19 @@ void PatternCount(ServerContext& context) {
   context.reply.Integer(static_cast<int64_t>(context.server.pub_sub->pattern_count()));
 }
 
-constexpr uint32_t kSubscribing = kFast | kLoading | kWhileSubscribed;
+constexpr uint32_t kSubscribing = kLoading | kWhileSubscribed;
 constexpr std::string_view kSubscribeNotes =
-    "Until it has unsubscribed from everything, a connection that speaks RESP2 may send nothing but SUBSCRIBE, "
-    "PSUBSCRIBE, SSUBSCRIBE, UNSUBSCRIBE, PUNSUBSCRIBE, SUNSUBSCRIBE, PING, QUIT and RESET; with RESP3 it may send "
-    "anything, and messages come as push data. A subscriber for whom more bytes of messages wait than "
-    "client-output-buffer-limit allows is closed. At "
-    "most 16384 channels and patterns a connection, of 16 MiB together; a channel has at most 16384 bytes, a pattern "
-    "1024.";
+    "With RESP2, a connection may only send SUBSCRIBE, PSUBSCRIBE, SSUBSCRIBE, UNSUBSCRIBE, PUNSUBSCRIBE, "
+    "SUNSUBSCRIBE, PING, QUIT and RESET until it has unsubscribed from everything; with RESP3 it may send any command, "
+    "and messages arrive as push data. A subscriber is closed if more bytes of messages wait for it than "
+    "client-output-buffer-limit allows. A connection has at most 16384 channels and patterns, of 16 MiB together. A "
+    "channel has at most 16384 bytes, and a pattern as many as max-pattern-bytes allows.";
 constexpr std::string_view kShardNotes =
-    "Shard channels are apart from the channels of SUBSCRIBE, and the confirmation counts them alone. There is no "
+    "Shard channels are separate from the channels of SUBSCRIBE, and the confirmation counts only them. There is no "
     "cluster: every shard channel is on this server. The limits and the rules for RESP2 are those of SUBSCRIBE. Within "
-    "MULTI it is queued, and EXEC replies with an error in its place.";
+    "MULTI the command is queued, and EXEC returns an error in its place.";
 constexpr std::string_view kUnsubscribeNotes =
-    "Messages that were published before come before the confirmation; none comes after it.";
+    "Messages that were published before arrive before the confirmation, and none arrives after it.";
 
 constexpr KeyPositions kAllArguments{1, -1, 1};
 
@@ -161,7 +170,7 @@ constexpr CommandRow SubscribingRow(std::string_view name, int arity, std::strin
 }
 
 constexpr CommandRow kPubSubSubcommands[] = {
-    HelpRow("pubsub|help", "6.2.0", CommandGroup::kPubSub),
+    HelpRow("pubsub|help", "6.2.0", CommandGroup::kPubSub, CommandGroup::kServer),
     {.name = "pubsub|channels",
      .arity = -2,
      .max_arguments = 3,
@@ -169,7 +178,7 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .group = CommandGroup::kPubSub,
      .since = "2.8.0",
      .complexity = "O(channels)",
-     .summary = "The channels that have subscribers and fit a glob pattern. Patterns are not counted.",
+     .summary = "Returns the channels that have subscribers and match a glob pattern. Patterns are not counted.",
      .syntax = "[pattern]",
      .handler = On<Channels<Space::kGlobal>>},
     {.name = "pubsub|numsub",
@@ -178,7 +187,7 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .group = CommandGroup::kPubSub,
      .since = "2.8.0",
      .complexity = "O(channels asked about)",
-     .summary = "How many subscribers each of these channels has. Patterns are not counted.",
+     .summary = "Returns how many subscribers each of these channels has. Patterns are not counted.",
      .syntax = "[channel [channel ...]]",
      .weigh = WeighArguments,
      .handler = On<SubscriberCounts<Space::kGlobal>>},
@@ -188,7 +197,7 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .group = CommandGroup::kPubSub,
      .since = "2.8.0",
      .complexity = "O(1)",
-     .summary = "The number of different patterns that have subscribers.",
+     .summary = "Returns the number of different patterns that have subscribers.",
      .handler = On<PatternCount>},
     {.name = "pubsub|shardchannels",
      .arity = -2,
@@ -197,7 +206,7 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .group = CommandGroup::kPubSub,
      .since = "7.0.0",
      .complexity = "O(shard channels)",
-     .summary = "The shard channels that have subscribers and fit a glob pattern.",
+     .summary = "Returns the shard channels that have subscribers and match a glob pattern.",
      .syntax = "[pattern]",
      .handler = On<Channels<Space::kSharded>>},
     {.name = "pubsub|shardnumsub",
@@ -206,7 +215,7 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .group = CommandGroup::kPubSub,
      .since = "7.0.0",
      .complexity = "O(shard channels asked about)",
-     .summary = "How many subscribers each of these shard channels has.",
+     .summary = "Returns how many subscribers each of these shard channels has.",
      .syntax = "[shardchannel [shardchannel ...]]",
      .weigh = WeighArguments,
      .handler = On<SubscriberCounts<Space::kSharded>>},
@@ -216,7 +225,7 @@ constexpr CommandRow kRows[] = {
     SubscribingRow("subscribe", -2, "2.0.0", "O(channels)", "Receives what is published to these channels from now on.",
                    "channel [channel ...]", kSubscribeNotes, On<Subscribe<Kind::kChannel>>, kAllArguments),
     SubscribingRow("psubscribe", -2, "2.0.0", "O(patterns)",
-                   "Receives what is published to every channel that fits one of these glob patterns.",
+                   "Receives what is published to every channel that matches one of these glob patterns.",
                    "pattern [pattern ...]", kSubscribeNotes, On<Subscribe<Kind::kPattern>>, kAllArguments),
     SubscribingRow("unsubscribe", -1, "2.0.0", "O(channels)", "Unsubscribes from these channels, or from all.",
                    "[channel [channel ...]]", kUnsubscribeNotes, On<Unsubscribe<Kind::kChannel>>),
@@ -235,12 +244,12 @@ constexpr CommandRow kRows[] = {
      .preparation = Preparation::kNothing,
      .group = CommandGroup::kPubSub,
      .since = "2.0.0",
-     .complexity = "O(subscribers of the channel + patterns)",
-     .summary = "Sends a message to the subscribers of a channel and returns how many there were.",
+     .complexity = "O(subscribers of the channel + patterns that begin as it does)",
+     .summary = "Sends a message to the subscribers of a channel. Returns how many there were.",
      .syntax = "channel message",
-     .notes =
-         "A connection counts once for the channel and once for each of its patterns that fits. It never waits for "
-         "a subscriber. See events.md for what subscribers can rely on.",
+     .notes = "A connection counts once for the channel and once for each of its patterns that match. The command "
+              "never waits for a subscriber. A worker sends what takes long, so that other connections of the event "
+              "loop are served. See events.md for what subscribers can rely on.",
      .handler = On<Publish<Space::kGlobal>>},
     {.name = "spublish",
      .arity = 3,
@@ -250,9 +259,9 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kPubSub,
      .since = "7.0.0",
      .complexity = "O(subscribers of the shard channel)",
-     .summary = "Sends a message to the subscribers of a shard channel and returns how many there were.",
+     .summary = "Sends a message to the subscribers of a shard channel. Returns how many there were.",
      .syntax = "shardchannel message",
-     .notes = "Channels and patterns do not receive it. It never waits for a subscriber.",
+     .notes = "Subscribers of channels and patterns do not receive it. The command never waits for a subscriber.",
      .handler = On<Publish<Space::kSharded>>},
     {.name = "pubsub",
      .arity = -2,
@@ -264,7 +273,8 @@ constexpr CommandRow kRows[] = {
 };
 
 }  // namespace
+}  // namespace pub_sub_commands
 
-std::span<const CommandRow> PubSubCommands() { return kRows; }
+std::span<const CommandRow> PubSubCommands() { return pub_sub_commands::kRows; }
 
 }  // namespace bitsieve::server

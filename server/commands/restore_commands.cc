@@ -12,6 +12,7 @@
 #include "server/namespace.h"
 
 namespace bitsieve::server {
+namespace restore_commands {
 namespace {
 
 struct RestoreOptions {
@@ -108,23 +109,25 @@ void Restore(ServerContext& context) {
 constexpr CommandRow kRows[] = {
     {.name = "restore",
      .arity = -4,
-     .flags = kWrite | kDenyOom,
+     .flags = kWrite | kDenyOom | kDangerous,
      .keys = {1, 1, 1},
      .group = CommandGroup::kGeneric,
      .since = "2.6.0",
      .complexity = "O(bytes)",
-     .summary = "Makes a filter from what DUMP gave of a filter of RedisBloom or bitsieve.so, in Redis or Valkey.",
+     .summary = "Creates a filter from the payload that DUMP in Redis or Valkey returned for a filter of RedisBloom or "
+                "bitsieve.so.",
      .syntax = "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
-     .notes = "Values of MBbloom-- become filters of the type redisbloom, values of MBbloomCF such of the type "
-              "rediscuckoo, byte for byte; those of bitsieve.so what they were. The time to live is in milliseconds, "
-              "with ABSTTL since 1970; 0 is none. IDLETIME and FREQ are read and left. Values of any other type are "
-              "refused.",
+     .notes = "Values of MBbloom-- become filters of the type redisbloom, and values of MBbloomCF filters of the type "
+              "rediscuckoo, byte for byte; values of bitsieve.so keep their type. The time to live is in milliseconds, "
+              "or with ABSTTL a Unix time in milliseconds; 0 means none. IDLETIME and FREQ are read and ignored. "
+              "Values of any other type are refused.",
      .weigh = WeighArguments,
      .handler = On<Restore>},
 };
 
 }  // namespace
+}  // namespace restore_commands
 
-std::span<const CommandRow> RestoreCommands() { return kRows; }
+std::span<const CommandRow> RestoreCommands() { return restore_commands::kRows; }
 
 }  // namespace bitsieve::server

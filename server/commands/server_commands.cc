@@ -10,6 +10,7 @@
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
+#include "server/commands/check_pattern.h"
 #include "server/commands/help.h"
 #include "server/commands/info_report.h"
 #include "server/commands/metric_table.h"
@@ -18,6 +19,7 @@
 #include "server/namespace.h"
 
 namespace bitsieve::server {
+namespace server_commands {
 namespace {
 
 void Info(ServerContext& context) {
@@ -105,6 +107,7 @@ using NameAndValue = std::pair<std::string, std::string>;
 void ConfigGet(ServerContext& context) {
   std::vector<NameAndValue> found;
   for (const std::string_view pattern : context.arguments.subspan(2)) {
+    if (!CheckPattern(context, pattern)) return;
     for (NameAndValue& option : context.control().GetOptions(pattern)) {
       const bool listed =
           std::ranges::any_of(found, [&](const NameAndValue& other) { return other.first == option.first; });
@@ -148,11 +151,10 @@ constexpr CommandRow kConfigSubcommands[] = {
      .flags = kAdmin | kLoading,
      .since = "2.0.0",
      .complexity = "O(options * patterns)",
-     .summary = "Names and values of the options that match the patterns.",
+     .summary = "Returns the names and values of the options that match the patterns.",
      .syntax = "parameter [parameter ...]",
-     .notes =
-         "Also RedisBloom's names of some options, and the settings databases, maxmemory-policy and save of Redis, "
-         "which follow from the options.",
+     .notes = "RedisBloom's names of some options are known as well, and the settings databases, maxmemory-policy and "
+              "save of Redis, which follow from the options.",
      .weigh = WeighArguments,
      .handler = On<ConfigGet>},
     {.name = "config|set",
@@ -160,9 +162,9 @@ constexpr CommandRow kConfigSubcommands[] = {
      .flags = kAdmin | kSecret | kLoading,
      .since = "2.0.0",
      .complexity = "O(pairs)",
-     .summary = "Sets options at run time: all that are given, or none.",
+     .summary = "Sets options at run time, all that are given or none.",
      .syntax = "parameter value [parameter value ...]",
-     .notes = "The values are checked together, so that those which only fit each other may come in any order.",
+     .notes = "The values are checked together, so values that only fit each other may come in any order.",
      .weigh = WeighArguments,
      .handler = On<ConfigSet>},
     {.name = "config|rewrite",
@@ -171,8 +173,9 @@ constexpr CommandRow kConfigSubcommands[] = {
      .since = "2.8.0",
      .complexity = "O(bytes of the file)",
      .summary = "Writes the values that CONFIG SET changed into the configuration file.",
-     .notes = "Values are replaced where they are and added at the end, so that comments, order and layout stay; what "
-              "was not set at run time is left as it is. An error if the server was started without a file.",
+     .notes =
+         "Values are replaced where they are or added at the end, so that comments, order and layout stay. Values that "
+         "were not set at run time stay as they are. It is an error if the server was started without a file.",
      .handler = On<ConfigRewrite>},
     {.name = "config|resetstat",
      .arity = 2,
@@ -190,7 +193,7 @@ constexpr CommandRow kModuleSubcommands[] = {
      .flags = kAdmin,
      .since = "4.0.0",
      .complexity = "O(1)",
-     .summary = "Replies as a server that has RedisBloom loaded, so that clients find BF.*.",
+     .summary = "Returns what a server with RedisBloom returns, so that clients find BF.*.",
      .handler = On<ModuleList>},
 };
 
@@ -200,24 +203,22 @@ constexpr CommandRow kRows[] = {
      .flags = kLoading | kDangerous,
      .since = "1.0.0",
      .complexity = "O(1); of the section bf O(sub-filters of all filters)",
-     .summary = "Figures about the server, as lines of text.",
+     .summary = "Returns figures about the server, as lines of text.",
      .syntax = "[section [section ...]]",
-     .notes = "Sections: server, clients, memory, persistence, stats, replication, cpu, modules, errorstats, cluster, "
-              "keyspace, quotas, which come without a section and with default; commandstats and latencystats, which "
-              "come with all; bf, which describes all filters together, and comes with modules and everything. "
-              "[Metrics](metrics.md) lists the fields.",
+     .notes = "The sections server, clients, memory, persistence, stats, replication, cpu, modules, errorstats, "
+              "cluster, keyspace and quotas come without an argument and with default. The sections commandstats and "
+              "latencystats come with all. The section bf describes all filters together, and comes with modules and "
+              "everything. [Metrics](metrics.md) lists the fields.",
      .weigh = On<WeighInfo>,
      .handler = On<Info>},
     {.name = "config",
      .arity = -2,
-     .flags = kAdmin,
      .since = "2.0.0",
      .complexity = "that of the subcommand",
      .summary = "Commands about the options.",
      .subcommands = kConfigSubcommands},
     {.name = "module",
      .arity = -2,
-     .flags = kAdmin,
      .since = "4.0.0",
      .complexity = "that of the subcommand",
      .summary = "Commands about modules.",
@@ -227,7 +228,7 @@ constexpr CommandRow kRows[] = {
      .flags = kAdmin | kNoMulti,
      .since = "1.0.0",
      .complexity = "O(bytes of what changed)",
-     .summary = "Makes a snapshot and replies when it is on disk. Other connections go on meanwhile.",
+     .summary = "Makes a snapshot and returns when it is on disk. Other connections are served during it.",
      .handler = On<Save>},
     {.name = "bgsave",
      .arity = -1,
@@ -235,23 +236,23 @@ constexpr CommandRow kRows[] = {
      .flags = kAdmin,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "Starts a snapshot and replies at once.",
+     .summary = "Starts a snapshot and returns at once.",
      .syntax = "[SCHEDULE]",
-     .notes = "If one is running, another is made after it, with SCHEDULE or without.",
+     .notes = "If a snapshot is running, another one follows it, with SCHEDULE or without.",
      .handler = On<BackgroundSave>},
     {.name = "lastsave",
      .arity = 1,
-     .flags = kFast | kLoading,
+     .flags = kFast | kLoading | kAdminCategory,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "Unix time of the last complete snapshot.",
+     .summary = "Returns the Unix time of the last complete snapshot.",
      .handler = On<LastSave>},
     {.name = "time",
      .arity = 1,
      .flags = kFast | kLoading,
      .since = "2.6.0",
      .complexity = "O(1)",
-     .summary = "Unix time of the server: seconds, and microseconds into the second.",
+     .summary = "Returns the Unix time of the server: the seconds, and the microseconds into the second.",
      .handler = On<Time>},
     {.name = "shutdown",
      .arity = -1,
@@ -262,13 +263,14 @@ constexpr CommandRow kRows[] = {
      .summary = "Stops the server, after a snapshot unless NOSAVE.",
      .syntax = "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
      .notes =
-         "NOW and FORCE change nothing: there are no replicas to wait for, and a snapshot that fails does not keep "
-         "the server from stopping. ABORT, which stands alone, is an error: a stop that has begun cannot be undone.",
+         "NOW and FORCE change nothing: there are no replicas to wait for, and a snapshot that fails does not stop the "
+         "shutdown. ABORT, which must be the only argument, is an error: a shutdown that has begun cannot be undone.",
      .handler = On<Shutdown>},
 };
 
 }  // namespace
+}  // namespace server_commands
 
-std::span<const CommandRow> ServerCommands() { return kRows; }
+std::span<const CommandRow> ServerCommands() { return server_commands::kRows; }
 
 }  // namespace bitsieve::server

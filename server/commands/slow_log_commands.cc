@@ -10,6 +10,7 @@
 #include "server/namespace.h"
 
 namespace bitsieve::server {
+namespace slow_log_commands {
 namespace {
 
 SlowLog& LogOf(const ServerContext& context) { return context.server.monitoring->slow_log; }
@@ -75,13 +76,14 @@ constexpr CommandRow kSlowLogSubcommands[] = {
      .flags = kAdmin | kLoading,
      .since = "2.2.12",
      .complexity = "O(entries)",
-     .summary = "The newest slow commands: number, Unix time, microseconds, arguments, client address and name.",
+     .summary = "Returns the newest slow commands, each with its number, Unix time, microseconds, arguments, client "
+                "address and client name.",
      .syntax = "[count]",
      .notes =
-         "10 without a count, all for -1. At most 32 arguments are kept, and 128 bytes of each; passwords are not. "
-         "Quick commands of a pipeline are timed together: the entry is the first of them, its time that of all, and "
-         "its last argument says how many more there were. If slowlog-log-slower-than is below 1000, each is "
-         "timed alone. What runs aside counts until its reply is there.",
+         "Without a count it returns 10, with -1 all. At most 32 arguments are kept, and 128 bytes of each; passwords "
+         "are not kept. Quick commands of a pipeline are timed together: the entry is the first of them, its time is "
+         "that of all, and its last argument says how many more there were. If slowlog-log-slower-than is below 1000, "
+         "each is timed separately. The time of a command that a worker runs ends with its reply.",
      .weigh = On<WeighGet>,
      .handler = On<Get>},
     HelpRow("slowlog|help", "6.2.0"),
@@ -90,14 +92,14 @@ constexpr CommandRow kSlowLogSubcommands[] = {
      .flags = kAdmin | kLoading,
      .since = "2.2.12",
      .complexity = "O(1)",
-     .summary = "How many slow commands are kept, at most slowlog-max-len.",
+     .summary = "Returns how many slow commands are kept, at most slowlog-max-len.",
      .handler = On<Length>},
     {.name = "slowlog|reset",
      .arity = 2,
      .flags = kAdmin | kLoading,
      .since = "2.2.12",
      .complexity = "O(entries)",
-     .summary = "Forgets them.",
+     .summary = "Drops all entries.",
      .handler = On<Reset>},
 };
 
@@ -113,17 +115,18 @@ constexpr CommandRow kRows[] = {
      .flags = kAdmin | kNoMulti | kLoading,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "Shows this connection every command that any client runs, a line each, until RESET or QUIT.",
+     .summary = "Shows this connection every command that any client runs, one per line, until RESET or QUIT.",
      .notes =
          "A line has the Unix time, the client and the arguments in quotes, as in Redis; at most 128 arguments, and "
-         "1024 bytes of each. Commands for the operator, and passwords, are not shown; commands of a transaction are "
-         "when they run. While there is a monitor, quick commands run one by one, which takes about twice as long. A "
-         "monitor that leaves more unread than client-output-buffer-limit is closed.",
+         "1024 bytes of each. Commands for the operator and passwords are not shown; commands of a transaction are "
+         "shown when they run. While there is a monitor, quick commands run one by one, which takes about twice as "
+         "long. A monitor is closed if the bytes that it has not read exceed client-output-buffer-limit.",
      .handler = On<Monitor>},
 };
 
 }  // namespace
+}  // namespace slow_log_commands
 
-std::span<const CommandRow> SlowLogCommands() { return kRows; }
+std::span<const CommandRow> SlowLogCommands() { return slow_log_commands::kRows; }
 
 }  // namespace bitsieve::server

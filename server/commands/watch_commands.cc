@@ -7,6 +7,7 @@
 #include "server/namespace.h"
 
 namespace bitsieve::server {
+namespace watch_commands {
 namespace {
 
 // For CLIENT LIST.
@@ -32,19 +33,19 @@ void Unwatch(ServerContext& context) {
 constexpr CommandRow kRows[] = {
     {.name = "watch",
      .arity = -2,
-     .flags = kReadOnly | kFast | kRunsInMulti,
+     .flags = kFast | kRunsInMulti,
      .keys = {1, -1, 1},
      .group = CommandGroup::kTransactions,
      .since = "2.2.0",
      .complexity = "O(keys)",
-     .summary = "Makes the next EXEC run nothing, and reply null, if any of these names is touched until then.",
+     .summary = "Makes the next EXEC run nothing and return nil if any of these names is touched before it.",
      .syntax = "key [key ...]",
-     .notes = "A name is touched by every change of what it means or of what its filter holds: an item that is added "
-              "or removed (one that was there already changes nothing, except where additions are counted), a filter "
-              "that is created, deleted, cleared, merged into, restored, renamed or copied onto it, frozen or flushed, "
-              "an expiry that is set, taken away or reached. A name without a filter can be watched as well. That a "
-              "window forgets with time is no change. EXEC, DISCARD, UNWATCH, RESET and the end of the connection end "
-              "the watching. A connection watches at most 16384 names of 16 MiB together.",
+     .notes = "A name is touched by every change of what it refers to or of what its filter holds: an item that is "
+              "added or removed (one that was there already changes nothing, except where additions are counted), a "
+              "filter that is created, deleted, cleared, merged into, restored, renamed or copied onto it, frozen or "
+              "flushed, an expiry that is set, removed or reached. A name without a filter can be watched as well. "
+              "Items that a window forgets with time are no change. EXEC, DISCARD, UNWATCH, RESET and the end of the "
+              "connection end the watching. A connection watches at most 16384 names, of 16 MiB together.",
      .handler = On<Watch>},
     {.name = "unwatch",
      .arity = 1,
@@ -52,12 +53,13 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kTransactions,
      .since = "2.2.0",
      .complexity = "O(watched names)",
-     .summary = "Ends the watching of all names.",
+     .summary = "Stops watching all names.",
      .handler = On<Unwatch>},
 };
 
 }  // namespace
+}  // namespace watch_commands
 
-std::span<const CommandRow> WatchCommands() { return kRows; }
+std::span<const CommandRow> WatchCommands() { return watch_commands::kRows; }
 
 }  // namespace bitsieve::server

@@ -35,6 +35,7 @@ class AsideCommand {
         reply_limit_(context.reply.room()),
         arguments_(context) {
     session_.version = context.session.version;
+    session_.stands_for_subscriber = context.session.MaySendLittle();
     environment_.loop_stats = &stats_;
   }
   AsideCommand(const AsideCommand&) = delete;

@@ -13,7 +13,6 @@ namespace bitsieve::server {
 namespace {
 
 constexpr size_t kLongestGuessed = 20;
-constexpr size_t kShortName = 7;  // of which one slip alone is guessed
 
 // Commands of Redis on values that people try first.
 constexpr std::string_view kValueCommands[] = {
@@ -34,7 +33,7 @@ std::string Changed(std::string_view text, int (*change)(int)) {
 // The most similar name; empty if none is similar.
 std::string_view Nearest(const CommandTable& table, const std::string& name) {
   if (name.empty() || name.size() > kLongestGuessed) return {};
-  size_t most = name.size() <= kShortName ? 1 : 2;
+  size_t most = core::FarthestGuess(name.size());
   std::string_view nearest;
   for (const CommandRow* row : table.rows()) {
     const size_t longer = std::max(name.size(), row->name.size()), shorter = std::min(name.size(), row->name.size());

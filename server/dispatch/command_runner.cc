@@ -14,6 +14,7 @@
 #include "server/dispatch/command_table.h"
 #include "server/dispatch/command_timer.h"
 #include "server/dispatch/kept_arguments.h"
+#include "server/dispatch/keyspace_events.h"
 #include "server/dispatch/monitoring.h"
 #include "server/dispatch/transaction.h"
 #include "server/namespace.h"
@@ -21,8 +22,20 @@
 namespace bitsieve::server {
 namespace {
 
+// A refused EXEC ends the transaction, and says why with a code of its own, as in Redis.
+void RefuseExec(ServerContext& context, std::string_view error) {
+  constexpr std::string_view kGeneralCode = "ERR ";
+  EndTransaction(context.session);
+  if (error.starts_with(kGeneralCode)) error.remove_prefix(kGeneralCode.size());
+  context.Error(wire::ExecAborted(error));
+}
+
 // A refusal between MULTI and EXEC makes EXEC refuse as well.
 bool Refuse(ServerContext& context, std::string_view error) {
+  if (context.row != nullptr && context.row->name == "exec") {
+    RefuseExec(context, error);
+    return false;
+  }
   if (context.session.in_multi) FailTransaction(context.session);
   context.Error(error);
   return false;
@@ -61,7 +74,7 @@ bool CheckSubcommand(ServerContext& context) {
 }
 
 bool CheckArity(ServerContext& context) {
-  return ArityFits(*context.row, context.arguments.size()) || Refuse(context, wire::WrongArity(context.row->name));
+  return ArityFits(*context.row, context.arguments.size()) || Refuse(context, commands::ArityError(*context.row));
 }
 
 bool CheckAccess(ServerContext& context) {
@@ -82,9 +95,13 @@ bool CheckLoaded(ServerContext& context) {
 bool CheckNames(ServerContext& context) {
   const KeyPositions& keys = context.row->keys;
   if (keys.first == 0 || !(context.row->flags & kWrite)) return true;
+  const size_t most = context.settings().max_name_bytes.load(std::memory_order_relaxed);
   for (int i = keys.first; i <= LastOf(keys, context.arguments.size()); i += keys.step) {
-    const size_t bytes = context.arguments[static_cast<size_t>(i)].size();
-    if (bytes > kMaxNameBytes) return Refuse(context, wire::NameTooLong(bytes, kMaxNameBytes));
+    const std::string_view name = context.arguments[static_cast<size_t>(i)];
+    if (name.size() <= most) continue;
+    // One that was there before the limit was lowered stays, and can be used, renamed and deleted.
+    const bool is_there = name.size() <= kMaxNameBytes && context.keyspace().Find(name) != nullptr;
+    if (!is_there) return Refuse(context, wire::NameTooLong(name.size(), most));
   }
   return true;
 }
@@ -157,6 +174,12 @@ bool IsAheadOfDisk(const ServerContext& context) {
   });
 }
 
+// So many events of earlier changes wait for subscribers that further ones would take too much memory.
+bool IsAheadOfEvents(const ServerContext& context) {
+  const bool is_behind = context.server.events != nullptr && context.server.events->IsBehind();
+  return is_behind && MayWrite(context) && !context.server.clients->draining.load(std::memory_order_relaxed);
+}
+
 // On this loop, or aside.
 void RunHandler(ServerContext& context) {
   if (context.row->weigh != nullptr && context.server.workers != nullptr) {
@@ -190,7 +213,8 @@ bool MustWait(const ServerContext& context) {
   if (IsPaused(context)) return true;
   if (context.session.in_multi && !(context.row->flags & kRunsInMulti)) return false;  // it is queued
   const bool may_wait = context.row->must_wait != nullptr && context.session.executing == nullptr;
-  return (may_wait && !IsMalformed(context) && context.row->must_wait(context)) || IsAheadOfDisk(context);
+  return (may_wait && !IsMalformed(context) && context.row->must_wait(context)) || IsAheadOfDisk(context) ||
+         IsAheadOfEvents(context);
 }
 
 void RunCommand(ServerContext& context) {

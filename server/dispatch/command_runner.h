@@ -8,9 +8,9 @@ namespace bitsieve::server {
 // Once there are this many bytes of replies, they are sent before further commands run.
 inline constexpr size_t kTurnBytes = 256 * 1024;
 
-// Whether the command in context.arguments and context.row must not run yet: clients are paused, or it would change a
-// filter of which too much waits for the disk. Called only if context.may_wait, before RunCommand(); if true, the
-// dispatcher postpones the command.
+// Whether the command in context.arguments and context.row must not run yet: clients are paused, it would change a
+// filter of which too much waits for the disk, or too many events wait for subscribers. Called only if
+// context.may_wait, before RunCommand(); if true, the dispatcher postpones the command.
 bool MustWait(const ServerContext& context);
 
 // Runs the command in context.arguments and context.row (null: unknown), or replies why it may not run. Between MULTI

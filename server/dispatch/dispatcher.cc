@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 
 #include "commands/item_lookup.h"
 #include "commands/weigh.h"
+#include "core/base/tick_clock.h"
 #include "core/filter/image_pressure.h"
 #include "server/dispatch/access.h"
 #include "server/dispatch/command_runner.h"
@@ -20,48 +20,6 @@ namespace bitsieve::server {
 namespace {
 
 constexpr size_t kOneItemArguments = 3;  // command, filter, item
-
-// The filters that a window's names mean, looked up once per name. Names that mean nothing are not remembered, so that
-// a filter that comes to be is seen by the next command.
-class NameMemo {
- public:
-  explicit NameMemo(const Keyspace& keyspace) : keyspace_(keyspace) {}
-
-  core::Filter* Resolve(std::string_view name) {
-    // Newest first: pipelines mostly stay with one name. A window of many names is not worth a search.
-    for (size_t i = size_, end = size_ > kSearched ? size_ - kSearched : 0; i > end; --i) {
-      if (names_[i - 1] == name) return filters_[i - 1].get();
-    }
-    FilterPtr filter = keyspace_.Find(name);
-    if (filter == nullptr) return nullptr;
-    names_[size_] = name;
-    filters_[size_] = std::move(filter);
-    return filters_[size_++].get();
-  }
-  // Forgets all names when it ends, however it ends: they are in a read buffer that is reused.
-  class Window {
-   public:
-    explicit Window(NameMemo& memo) : memo_(memo) {}
-    Window(const Window&) = delete;
-    Window& operator=(const Window&) = delete;
-    ~Window() { memo_.Clear(); }
-
-   private:
-    NameMemo& memo_;
-  };
-
- private:
-  static constexpr size_t kSearched = 8;
-
-  void Clear() {
-    while (size_ > 0) filters_[--size_].reset();
-  }
-
-  const Keyspace& keyspace_;
-  size_t size_ = 0;  // at most one a command
-  std::array<std::string_view, Dispatcher::kWindow> names_;
-  std::array<FilterPtr, Dispatcher::kWindow> filters_;
-};
 
 // What a batch counted is published however the batch ends.
 class PublishedCounts {
@@ -80,24 +38,72 @@ class PublishedCounts {
   CommandTimer& timer_;
 };
 
-// How long a connection has worked. Only commands that may be slow look at the clock.
-class Turn {
- public:
-  void Begin() {
-    if (begin_ == Clock::time_point()) begin_ = Clock::now();
-  }
-  bool IsOver() const { return Clock::now() - begin_ > kTurn; }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kTurn{1};
-
-  Clock::time_point begin_;
-};
-
 }  // namespace
 
 class Dispatcher::Impl {
+  // The filters that a window's names mean, looked up once per name. Names that mean nothing are not remembered, so
+  // that a filter that comes to be is seen by the next command.
+  class NameMemo {
+   public:
+    explicit NameMemo(const Keyspace& keyspace) : keyspace_(keyspace) {}
+
+    core::Filter* Resolve(std::string_view name) {
+      // Newest first: pipelines mostly stay with one name. A window of many names is not worth a search.
+      for (size_t i = size_, end = size_ > kSearched ? size_ - kSearched : 0; i > end; --i) {
+        if (names_[i - 1] == name) return filters_[i - 1].get();
+      }
+      FilterPtr filter = keyspace_.Find(name);
+      if (filter == nullptr) return nullptr;
+      names_[size_] = name;
+      filters_[size_] = std::move(filter);
+      return filters_[size_++].get();
+    }
+    // Forgets all names when it ends, however it ends: they are in a read buffer that is reused.
+    class Window {
+     public:
+      explicit Window(NameMemo& memo) : memo_(memo) {}
+      Window(const Window&) = delete;
+      Window& operator=(const Window&) = delete;
+      ~Window() { memo_.Clear(); }
+
+     private:
+      NameMemo& memo_;
+    };
+
+   private:
+    static constexpr size_t kSearched = 8;
+
+    void Clear() {
+      while (size_ > 0) filters_[--size_].reset();
+    }
+
+    const Keyspace& keyspace_;
+    size_t size_ = 0;  // at most one a command
+    std::array<std::string_view, Dispatcher::kWindow> names_;
+    std::array<FilterPtr, Dispatcher::kWindow> filters_;
+  };
+
+  // How long a connection has worked. A command that may be slow is followed by a look at the clock, and so is each
+  // kQuickAtOnce-th of the others: what is quick alone may not be in a pipeline.
+  class Turn {
+   public:
+    void Begin() {
+      begin_ = core::TickClock::Now();
+      quick_ = 0;
+    }
+    bool IsOverAfter(bool slow_command) {
+      if (!slow_command && ++quick_ % kQuickAtOnce != 0) return false;
+      return core::TickClock::Nanoseconds(begin_, core::TickClock::Now()) > kTurnNs;
+    }
+
+   private:
+    static constexpr uint64_t kTurnNs = 1'000'000;
+    static constexpr size_t kQuickAtOnce = 8;
+
+    uint64_t begin_ = 0;
+    size_t quick_ = 0;
+  };
+
  public:
   explicit Impl(const Environment& environment)
       : environment_(environment),
@@ -113,7 +119,7 @@ class Dispatcher::Impl {
     context.timer = &timer_;
     const PublishedCounts published(context.tally, *environment_.loop_stats, timer_);
     timer_.Begin(*session.client);
-    turn_ = {};
+    turn_.Begin();
     size_t next = first;
     if (session.executing != nullptr) [[unlikely]] {
       LookAround(context);
@@ -149,7 +155,8 @@ class Dispatcher::Impl {
       context.timed_alone = environment_.monitoring->TimesEach();
       context.monitored = environment_.monitoring->feed.Any();
     }
-    context.may_wait = environment_.clients->pause.MayBeActive() || core::ImagePressure::MayBeActive();
+    context.may_wait = environment_.clients->pause.MayBeActive() || core::ImagePressure::MayBeActive() ||
+                       (environment_.events != nullptr && environment_.events->IsBehind());
     RenewAccess(context.session, environment_.users);
     context.restricted = context.session.access.restricted();
   }
@@ -232,13 +239,12 @@ class Dispatcher::Impl {
     const size_t reply_begin = context.reply.size();
     const Session::Replies replies = context.session.replies;
     const bool may_be_slow = MayBeSlow(context);
-    if (may_be_slow) turn_.Begin();
     RunCommand(context);
     if (replies != Session::Replies::kOn || context.session.replies != Session::Replies::kOn) [[unlikely]] {
       Silence(context, replies, reply_begin);
     }
     if (context.reply.exceeded()) context.session.abort = Session::Abort::kReplies;
-    context.yielded |= context.reply.size() >= kTurnBytes || (may_be_slow && turn_.IsOver());
+    context.yielded |= context.reply.size() >= kTurnBytes || turn_.IsOverAfter(may_be_slow);
   }
 
   // CLIENT REPLY. `replies` is what held before the command that has just run.

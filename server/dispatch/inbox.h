@@ -1,6 +1,7 @@
 // inbox.h: the messages that wait for one connection. Publishers put them in, from any thread, without ever waiting for
 // the connection; its loop takes them out when the socket has room. A message is shared by all its receivers. An inbox
-// that holds more than the limit loses everything and stays closed: its connection is then closed, too.
+// that holds more than the limit loses everything and stays closed: its connection is then closed, too, and frees what
+// was lost, which may be millions of messages: not the publisher.
 //
 // Thread-safe; Take() and Drain() are for the connection's loop alone.
 #pragma once
@@ -48,12 +49,10 @@ class Inbox {
 
   // Whether Wake() is to be called now.
   bool Put(Item item) noexcept {
-    std::unique_ptr<std::deque<Item>> dying;  // outside of the lock
     const core::LockGuard lock(mutex_);
     if (overflowed()) return false;
     const size_t bytes = bytes_.load(std::memory_order_relaxed) + item.bytes();
     if (bytes > limit_bytes_.load(std::memory_order_relaxed) || !Append(std::move(item))) {
-      dying.swap(items_);
       bytes_.store(0, std::memory_order_relaxed);
       overflowed_.store(true, std::memory_order_relaxed);
       return true;  // even if it was woken already: it may wait for its client to read
@@ -79,12 +78,12 @@ class Inbox {
       Item item;
       {
         const core::LockGuard lock(mutex_);
-        if (overflowed() || items_->empty()) {
+        if (overflowed() || items_.empty()) {
           woken_ = false;
           return true;
         }
-        item = std::move(items_->front());
-        items_->pop_front();
+        item = std::move(items_.front());
+        items_.pop_front();
         const size_t bytes = bytes_.load(std::memory_order_relaxed) - item.bytes();
         bytes_.store(bytes, std::memory_order_relaxed);
         woken_bytes_ = std::min(woken_bytes_, bytes);
@@ -94,6 +93,12 @@ class Inbox {
     return false;
   }
 
+  // Nothing more comes in: its connection is closed.
+  void Close() noexcept {
+    const core::LockGuard lock(mutex_);
+    bytes_.store(0, std::memory_order_relaxed);
+    overflowed_.store(true, std::memory_order_relaxed);
+  }
   bool overflowed() const { return overflowed_.load(std::memory_order_relaxed); }
   // What its items count for.
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
@@ -102,7 +107,7 @@ class Inbox {
   // False if there is no memory for it.
   bool Append(Item item) BITSIEVE_REQUIRES(mutex_) {
     try {
-      items_->push_back(std::move(item));
+      items_.push_back(std::move(item));
     } catch (const std::bad_alloc&) {
       return false;
     }
@@ -112,8 +117,7 @@ class Inbox {
   const std::function<void()> wake_;
   const std::atomic<uint64_t>& limit_bytes_;
   core::Mutex mutex_;
-  // Null once it has overflowed: an empty deque allocates, so there is none to put in its place.
-  std::unique_ptr<std::deque<Item>> items_ BITSIEVE_GUARDED_BY(mutex_) = std::make_unique<std::deque<Item>>();
+  std::deque<Item> items_ BITSIEVE_GUARDED_BY(mutex_);
   bool woken_ BITSIEVE_GUARDED_BY(mutex_) = false;
   // What was there when it was last woken for its growth, or less.
   size_t woken_bytes_ BITSIEVE_GUARDED_BY(mutex_) = 0;

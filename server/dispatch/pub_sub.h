@@ -1,11 +1,14 @@
-// pub_sub.h: channels and patterns, and their subscribers. In this process alone; nothing is kept for clients that are
+// pub_sub.h: channels and patterns, and their subscribers, in this process alone. Nothing is kept for clients that are
 // not subscribed at the moment.
 //
 // Shard channels (SSUBSCRIBE) are channels of a space of their own, without patterns.
 //
-// Channels are in shards, each with a lock that is held while a message is put into the inboxes of its subscribers: so
-// all subscribers of a channel receive its messages in the same order. Patterns are looked at one by one, under a lock
-// of their own, if there are any. A publisher costs as much as there are subscribers of the channel, and patterns.
+// Order: all subscribers of a channel, those of patterns included, receive its messages in the same order. Channels are
+//        in shards; of each shard one message is under way at a time.
+// Time:  an event loop publishes by TryPublish, which takes at most about a tenth of a millisecond and refuses what
+//        would take longer: many receivers, a long message, many patterns that begin as the channel does, or a channel
+//        of whose shard a message is under way. A worker then publishes it, by Publish, in steps: no lock is held for
+//        longer than kStep patterns or a bucket of receivers take, or the names of one shard.
 // Thread-safe.
 #pragma once
 
@@ -13,17 +16,16 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "core/base/mutex.h"
-#include "server/dispatch/inbox.h"
+#include "server/dispatch/audience.h"
+#include "server/dispatch/pattern_index.h"
 
 namespace bitsieve::server {
 
@@ -32,25 +34,34 @@ class PubSub {
   // Channels of the same name in different spaces have nothing in common.
   enum class Space : uint8_t { kGlobal, kSharded };
 
-  // Longer ones are refused: what a pattern costs grows with the product of both lengths.
+  // Longer ones are refused. A channel is as long as that of an event may be; the limit of patterns is an option.
   static constexpr size_t kMaxChannelBytes = 16384;
-  static constexpr size_t kMaxPatternBytes = 1024;
-
-  using InboxPtr = std::shared_ptr<Inbox>;
+  // TryPublish refuses what is more.
+  static constexpr size_t kQuickReceivers = Sleepers::kMost;
+  static constexpr size_t kQuickBytes = size_t{64} * 1024;
+  static constexpr uint64_t kQuickCost = 100'000;
 
   void Subscribe(std::string_view channel, const InboxPtr& inbox, Space space = Space::kGlobal);
   // From then on nothing more of the channel comes into the inbox.
-  void Unsubscribe(std::string_view channel, const InboxPtr& inbox, Space space = Space::kGlobal);
+  void Unsubscribe(std::string_view channel, const InboxPtr& inbox, Space space = Space::kGlobal) noexcept;
   void SubscribePattern(std::string_view pattern, const InboxPtr& inbox);
-  void UnsubscribePattern(std::string_view pattern, const InboxPtr& inbox);
+  void UnsubscribePattern(std::string_view pattern, const InboxPtr& inbox) noexcept;
 
-  // How many received it; one counts once for its channel and once for each pattern that fits.
+  // How many received it; one counts once for its channel and once for each pattern that fits. What throws
+  // std::bad_alloc has sent nothing.
   uint64_t Publish(std::string_view channel, std::string_view payload, Space space = Space::kGlobal);
-  // Whether Publish() in the global space can reach anyone: two relaxed loads.
-  bool AnySubscribers() const { return channel_count() != 0 || pattern_count_.load(std::memory_order_relaxed) != 0; }
+  // The same, on an event loop. Nothing, and nothing done, if it would take long: then Publish is to be called on
+  // another thread.
+  std::optional<uint64_t> TryPublish(std::string_view channel, std::string_view payload, Space space = Space::kGlobal);
+  // Whether a message can reach anyone: two relaxed loads.
+  bool AnySubscribers(Space space = Space::kGlobal) const {
+    return channel_count(space) != 0 || (space == Space::kGlobal && pattern_count() != 0);
+  }
 
   // Channels that fit the pattern and have subscribers; patterns' subscribers do not count.
   std::vector<std::string> Channels(std::string_view glob, Space space = Space::kGlobal) const;
+  // About what Channels() takes, in nanoseconds.
+  uint64_t ChannelsCost(std::string_view glob, Space space = Space::kGlobal) const;
   uint64_t Subscribers(std::string_view channel, Space space = Space::kGlobal) const;
   uint64_t channel_count(Space space = Space::kGlobal) const {
     return ChannelsOf(space).count.load(std::memory_order_relaxed);
@@ -64,40 +75,48 @@ class PubSub {
  private:
   static constexpr size_t kShards = 64;
 
-  using Inboxes = std::unordered_set<InboxPtr>;
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
-  template <class Value>
-  using ByName = std::unordered_map<std::string, Value, Hash, std::equal_to<>>;
-
-  struct Pattern {
-    std::shared_ptr<const std::string> text;
-    Inboxes inboxes;
-  };
+  using AudiencePtr = std::shared_ptr<Audience>;
   struct alignas(64) Shard {
+    AudiencePtr Find(std::string_view channel) const BITSIEVE_REQUIRES(mutex) {
+      const auto found = channels.find(channel);
+      return found == channels.end() ? nullptr : found->second;
+    }
+
     mutable core::Mutex mutex;
-    ByName<Inboxes> channels BITSIEVE_GUARDED_BY(mutex);
+    ByText<AudiencePtr> channels BITSIEVE_GUARDED_BY(mutex);
+    bool is_sending BITSIEVE_GUARDED_BY(mutex) = false;  // a worker sends a message, without the lock
+    core::ConditionVariable sent;
   };
   struct ChannelSpace {
-    Shard& ShardOf(std::string_view channel) { return shards[Hash()(channel) % kShards]; }
-    const Shard& ShardOf(std::string_view channel) const { return shards[Hash()(channel) % kShards]; }
+    Shard& ShardOf(std::string_view channel) { return shards[TextHash()(channel) % kShards]; }
+    const Shard& ShardOf(std::string_view channel) const { return shards[TextHash()(channel) % kShards]; }
 
     std::array<Shard, kShards> shards;
     // Relaxed, as pattern_count_.
     std::atomic<uint64_t> count{0};
+    std::atomic<uint64_t> name_bytes{0};
   };
-  struct Delivery;
+  // The only sender of a shard, for as long as it lives.
+  class Turn;
+  // The receivers of a message: the subscribers of its channel, null if there are none, and those of patterns.
+  struct Receivers {
+    size_t Count() const;
+
+    AudiencePtr audience = nullptr;
+    std::vector<PatternPtr> patterns = {};
+  };
 
   ChannelSpace& ChannelsOf(Space space) { return spaces_[static_cast<size_t>(space)]; }
   const ChannelSpace& ChannelsOf(Space space) const { return spaces_[static_cast<size_t>(space)]; }
-  void PublishToChannel(Delivery& delivery);
-  void PublishToPatterns(Delivery& delivery);
+  static uint64_t Send(const Receivers& receivers, const std::shared_ptr<const Message>& message,
+                       Sleepers& sleepers) noexcept;
+  // False if there are too many to compare the channel with now.
+  bool TryFindPatterns(std::string_view channel, std::vector<PatternPtr>& found) const;
+  void FindPatterns(std::string_view channel, std::vector<PatternPtr>& found) const;
 
   std::array<ChannelSpace, 2> spaces_;
-  core::Mutex patterns_mutex_;
-  ByName<Pattern> patterns_ BITSIEVE_GUARDED_BY(patterns_mutex_);
+  mutable core::Mutex patterns_mutex_;
+  PatternIndex patterns_ BITSIEVE_GUARDED_BY(patterns_mutex_);
   // Relaxed: changed under the locks, and read on their own. A client that has its subscription confirmed and then
   // makes another one publish has synchronised with it by that.
   std::atomic<uint64_t> pattern_count_{0};

@@ -18,22 +18,22 @@ Session::~Session() = default;
 
 void ClientList::Add(std::shared_ptr<ClientRecord> record) {
   const core::LockGuard lock(mutex_);
-  const auto at = std::ranges::upper_bound(records_, record->id, {}, [](const auto& other) { return other->id; });
-  records_.insert(at, std::move(record));
+  const uint64_t id = record->id;
+  records_.emplace(id, std::move(record));
 }
 
 void ClientList::Remove(uint64_t id) {
-  std::shared_ptr<ClientRecord> removed;  // dies after the lock is gone
+  decltype(records_)::node_type removed;  // dies after the lock is released
   const core::LockGuard lock(mutex_);
-  const auto at = std::ranges::lower_bound(records_, id, {}, [](const auto& other) { return other->id; });
-  if (at == records_.end() || (*at)->id != id) return;
-  removed = std::move(*at);
-  records_.erase(at);
+  removed = records_.extract(id);
 }
 
 std::vector<std::shared_ptr<ClientRecord>> ClientList::All() const {
   const core::LockGuard lock(mutex_);
-  return records_;
+  std::vector<std::shared_ptr<ClientRecord>> all;
+  all.reserve(records_.size());
+  for (const auto& [id, record] : records_) all.push_back(record);
+  return all;
 }
 
 void ClientList::Evict() {

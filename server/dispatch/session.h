@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -141,7 +142,7 @@ class ClientList {
 
  private:
   mutable core::Mutex mutex_;
-  std::vector<std::shared_ptr<ClientRecord>> records_ BITSIEVE_GUARDED_BY(mutex_);
+  std::map<uint64_t, std::shared_ptr<ClientRecord>> records_ BITSIEVE_GUARDED_BY(mutex_);  // by id
 
   // Relaxed: sums that steer, and nothing is read on the strength of them.
   std::atomic<uint64_t> memory_bytes_{0};
@@ -228,8 +229,11 @@ struct Session {
   Wakeable* wakeable = nullptr;                  // the connection, to be woken when there are messages; null: none
   // RESP2 cannot distinguish messages from replies.
   bool MaySendLittle() const {
+    if (stands_for_subscriber) return true;
     return subscriptions != nullptr && version == protocol::ProtocolVersion::kResp2 && subscriptions->count() != 0;
   }
+  // A command runs aside with this session in place of its connection's, which may send little.
+  bool stands_for_subscriber = false;
   // EXEC is under way: a command of it waits, or its next ones wait for their turn. Nothing else of this connection
   // runs before they are done. Shared with what runs aside.
   std::shared_ptr<Execution> executing;

@@ -7,13 +7,18 @@ PubSub::Space SpaceOf(Subscriptions::Kind kind) {
   return kind == Subscriptions::Kind::kShardChannel ? PubSub::Space::kSharded : PubSub::Space::kGlobal;
 }
 
-void WriteMessage(protocol::ReplyWriter& reply, const Inbox::Item& item) {
-  if (item.message->is_line) return reply.SimpleString(item.message->payload);
+// All of it but the payload.
+void WriteHead(protocol::ReplyWriter& reply, const Inbox::Item& item) {
   reply.PushHeader(item.pattern == nullptr ? 3 : 4);
   const std::string_view channel_verb = item.message->is_sharded ? "smessage" : "message";
   reply.BulkString(item.pattern == nullptr ? channel_verb : "pmessage");
   if (item.pattern != nullptr) reply.BulkString(*item.pattern);
   reply.BulkString(item.message->channel);
+}
+
+void WriteMessage(protocol::ReplyWriter& reply, const Inbox::Item& item) {
+  if (item.message->is_line) return reply.SimpleString(item.message->payload);
+  WriteHead(reply, item);
   reply.BulkString(item.message->payload);
 }
 
@@ -32,8 +37,8 @@ Subscriptions::~Subscriptions() {
 }
 
 size_t Subscriptions::BytesOf(std::string_view name) {
-  // The string, its node, and its place among the subscribers of the channel.
-  return sizeof(std::string) + 10 * sizeof(void*) + name.size();
+  // The string and its node, the channel's entry and its audience of one, with what the heap adds.
+  return sizeof(std::string) + 32 * sizeof(void*) + name.size();
 }
 
 void Subscriptions::Join(Kind kind, std::string_view name) {
@@ -80,6 +85,21 @@ bool Subscriptions::WriteMessages(protocol::ReplyWriter& reply, size_t most_byte
   return inbox_->Take([&](const Inbox::Item& item) {
     WriteMessage(reply, item);
     return reply.size() - before < most_bytes;
+  });
+}
+
+bool Subscriptions::WriteMessages(protocol::ReplyWriter& reply, size_t most_bytes,
+                                  std::shared_ptr<const Message>& payload) {
+  const size_t before = reply.size();
+  return inbox_->Take([&](const Inbox::Item& item) {
+    if (item.message->is_line || item.message->payload.size() < kLongBytes) {
+      WriteMessage(reply, item);
+      return reply.size() - before < most_bytes;
+    }
+    WriteHead(reply, item);
+    reply.BulkHeader(item.message->payload.size());
+    payload = item.message;
+    return false;
   });
 }
 

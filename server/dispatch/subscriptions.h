@@ -1,6 +1,6 @@
 // subscriptions.h: what one connection has subscribed to, every command (MONITOR) included, and the inbox that the
-// messages come into. It unsubscribes from everything when it ends. Confined to its loop; other threads see only the
-// inbox.
+// messages come into. It unsubscribes from everything when it ends. Confined to its loop, except for its end; other
+// threads see only the inbox.
 #pragma once
 
 #include <array>
@@ -55,8 +55,20 @@ class Subscriptions {
 
   // Appends the oldest messages until there are `most_bytes` of them, or more. False if messages are left.
   bool WriteMessages(protocol::ReplyWriter& reply, size_t most_bytes);
+  // The same, up to a payload of kLongBytes or more, which is not copied: it is set as `payload`, and belongs after
+  // what was appended, with a line end after it.
+  bool WriteMessages(protocol::ReplyWriter& reply, size_t most_bytes, std::shared_ptr<const Message>& payload);
+  static constexpr size_t kLongBytes = size_t{64} * 1024;
+
+  // Its end takes long: many names to unsubscribe from, or many messages to free.
+  bool IsLarge() const { return count() > kManyNames || inbox_->bytes() > kManyBytes || inbox_->overflowed(); }
+  // Nothing more comes into the inbox. Called on the loop; the end may then be on any thread.
+  void Close() noexcept { inbox_->Close(); }
 
  private:
+  static constexpr size_t kManyNames = 256;
+  static constexpr size_t kManyBytes = size_t{256} * 1024;
+
   using Set = std::unordered_set<std::string>;
 
   static size_t BytesOf(std::string_view name);

@@ -6,6 +6,8 @@
 
 namespace bitsieve::server {
 
+// Commands are queued from now on.
+void BeginTransaction(Session& session);
 // Keeps the command that runs now in the queue, with its arguments; false if that would exceed max_queued_bytes.
 bool QueueCommand(ServerContext& context);
 // EXEC will refuse; what was queued is let go at once.

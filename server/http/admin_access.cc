@@ -87,6 +87,7 @@ bool IsPrivateHost(std::string_view host) {
 // A page of another origin does not know a password of ours, so a password makes up for a strange host; but where none
 // is needed, any may do.
 Admission Admit(const AdminAccess& access, const AdminRequest& request) {
+  if (!request.from_loopback && access.is_protected && access.is_protected()) return Admission::kProtected;
   if (access.needs_password && access.needs_password()) {
     const auto credentials = BasicCredentials(request.authorization);
     if (credentials && access.may_read(credentials->first, credentials->second)) return Admission::kAllowed;

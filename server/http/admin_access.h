@@ -12,8 +12,10 @@
 
 namespace bitsieve::server {
 
-// What the server knows of users; both are called on any thread. Neither is set: no password is needed.
+// Callbacks to the server's users, called on any thread. If none is set, no password is needed.
 struct AdminAccess {
+  // Protected mode: there is no password, and only peers on loopback are let in.
+  std::function<bool()> is_protected = {};
   // Whether clients of the server need a password. A peer on loopback never needs one here.
   std::function<bool()> needs_password;
   // Only called if one is needed.
@@ -22,6 +24,7 @@ struct AdminAccess {
 
 enum class Admission {
   kAllowed,
+  kProtected,      // see is_protected
   kNeedsPassword,  // it sent none, or a wrong one
   kStrangeHost,    // a browser may have been led here by a name that is not this server's
 };

@@ -25,6 +25,11 @@ AdminResponse AdminRouter::Answer(const AdminRequest& request) const {
   const auto page = std::ranges::find(pages_, request.path, &AdminPage::path);
   if (page != pages_.end() && page->is_open) return page->answer(request);
   switch (Admit(access_, request)) {
+    case Admission::kProtected:
+      return Refusal(403,
+                     "protected mode: without a password of the user default, other machines see only /healthz and "
+                     "/readyz. Set requirepass-file or requirepass, or protected-mode no if every host of the network "
+                     "is trusted");
     case Admission::kNeedsPassword:
       return PasswordRequest();
     case Admission::kStrangeHost:

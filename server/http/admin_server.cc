@@ -8,14 +8,25 @@
 #include <asio/read_until.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/write.hpp>
+#include <exception>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "core/base/out_of_memory.h"
+#include "core/base/thread_name.h"
 
 namespace bitsieve::server {
 
 using asio::ip::tcp;
+
+namespace {
+
+constexpr std::string_view kOutOfMemory =
+    "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 28\r\n\r\n"
+    "the server is out of memory\n";
+
+}  // namespace
 
 // One connection. It lives as long as an operation of it is under way. On the context's thread, except for the answer.
 class AdminServer::Exchange : public std::enable_shared_from_this<Exchange> {
@@ -49,18 +60,22 @@ class AdminServer::Exchange : public std::enable_shared_from_this<Exchange> {
 
  private:
   void Answer() {
-    asio::post(server_.workers_, [self = shared_from_this()]() mutable {
-      try {
-        self->response_ = self->server_.engine_.Answer(self->request_, self->peer_);
-      } catch (const std::bad_alloc&) {
-        self->response_.clear();
-      }
-      asio::io_context& context = self->server_.context_;
-      asio::post(context, [self = std::move(self)] { self->Write(); });  // which is where it ends
-    });
+    asio::post(server_.workers_, [self = shared_from_this()]() mutable { MakeAnswer(std::move(self)); });
+  }
+  // On a worker, which an exception would end with the process.
+  static void MakeAnswer(std::shared_ptr<Exchange> self) {
+    core::NameThread("admin-page");
+    try {
+      self->response_ = self->server_.engine_.Answer(self->request_, self->peer_);
+    } catch (const std::exception&) {
+      self->response_.clear();
+      self->failed_ = true;
+    }
+    asio::io_context& context = self->server_.context_;
+    core::UntilThereIsMemory([&] { asio::post(context, [self] { self->Write(); }); });
   }
   void Write() {
-    asio::async_write(socket_, asio::buffer(response_),
+    asio::async_write(socket_, asio::buffer(failed_ ? kOutOfMemory : std::string_view(response_)),
                       [self = shared_from_this()](const asio::error_code& error, size_t) {
                         asio::error_code ignored;
                         self->socket_.shutdown(tcp::socket::shutdown_send, ignored);
@@ -81,6 +96,7 @@ class AdminServer::Exchange : public std::enable_shared_from_this<Exchange> {
   std::string peer_;
   std::string request_;
   std::string response_;
+  bool failed_ = false;  // there was no memory for the response
   std::array<char, 1024> rest_;
 };
 
@@ -94,46 +110,67 @@ tl::expected<void, std::string> AdminServer::Listen(const std::string& address, 
   acceptor_.open(endpoint.protocol(), error);
   if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
   if (!error) acceptor_.bind(endpoint, error);
+  if (!error) acceptor_.non_blocking(true, error);
   if (!error) acceptor_.listen(kMaxExchanges, error);
   if (error) return tl::unexpected(what + error.message());
   return {};
 }
 
-// The timer and the work live in the handler.
 void AdminServer::Repeat(std::chrono::seconds interval, std::function<void()> work) {
-  const auto timer = std::make_shared<asio::steady_timer>(context_, interval);
-  timer->async_wait([this, timer, interval, work = std::move(work)](const asio::error_code& error) mutable {
-    if (error) return;
-    work();
-    Repeat(interval, std::move(work));
+  repeated_.push_back(std::make_unique<Repeated>(context_, interval, std::move(work)));
+  Arm(*repeated_.back());
+}
+
+void AdminServer::Arm(Repeated& repeated) {
+  core::UntilThereIsMemory([&] {
+    repeated.timer.expires_after(repeated.interval);
+    repeated.timer.async_wait([this, &repeated](const asio::error_code& error) {
+      if (!error) WorkAndArm(repeated);
+    });
   });
+}
+
+void AdminServer::WorkAndArm(Repeated& repeated) {
+  try {
+    repeated.work();
+  } catch (const std::bad_alloc&) {
+    // What is done at intervals may be left out once.
+  }
+  Arm(repeated);
 }
 
 void AdminServer::Start() {
   thread_ = std::thread([this] { Run(); });
 }
 
+// A connection that runs out of memory is lost; the others continue.
 void AdminServer::Run() {
-  while (true) {
-    try {
-      if (!accepting_) Accept();
-      context_.run();
-      return;
-    } catch (const std::bad_alloc&) {
-      std::this_thread::sleep_for(core::kOutOfMemoryPause);
-    }
-  }
+  core::NameThread("admin");
+  Accept();
+  core::UntilThereIsMemory([this] { context_.run(); });
 }
 
+// Waits for a connection, and then takes it, in place of an asynchronous accept: that loses its handler with a
+// connection for which there is no memory.
 void AdminServer::Accept() {
-  acceptor_.async_accept([this](const asio::error_code& error, tcp::socket socket) {
-    accepting_ = false;
-    // The system has no descriptors or no memory: it may have some in a moment.
-    if (error) std::this_thread::sleep_for(core::kOutOfMemoryPause);
-    if (!error) Admit(std::move(socket));
-    Accept();
+  core::UntilThereIsMemory([this] {
+    acceptor_.async_wait(tcp::acceptor::wait_read, [this](const asio::error_code& error) {
+      if (!error) AcceptOne();
+    });
   });
-  accepting_ = true;
+}
+
+void AdminServer::AcceptOne() {
+  try {
+    asio::error_code error;
+    tcp::socket socket = acceptor_.accept(error);
+    // The system has no descriptors or no memory: it may have some in a moment.
+    if (error && error != asio::error::would_block) std::this_thread::sleep_for(core::kOutOfMemoryPause);
+    if (!error) Admit(std::move(socket));
+  } catch (const std::bad_alloc&) {
+    std::this_thread::sleep_for(core::kOutOfMemoryPause);
+  }
+  Accept();
 }
 
 void AdminServer::Admit(tcp::socket socket) {

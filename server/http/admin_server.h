@@ -8,6 +8,7 @@
 
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
+#include <asio/steady_timer.hpp>
 #include <asio/thread_pool.hpp>
 #include <chrono>
 #include <cstdint>
@@ -17,6 +18,8 @@
 #include <string>
 #include <thread>
 #include <tl/expected.hpp>
+#include <utility>
+#include <vector>
 
 #include "server/http/http_engine.h"
 #include "server/namespace.h"
@@ -45,16 +48,27 @@ class AdminServer {
   class Exchange;
   using Exchanges = std::list<std::weak_ptr<Exchange>>;
 
+  struct Repeated {
+    Repeated(asio::io_context& context, std::chrono::seconds its_interval, std::function<void()> its_work)
+        : timer(context), interval(its_interval), work(std::move(its_work)) {}
+    asio::steady_timer timer;
+    const std::chrono::seconds interval;
+    const std::function<void()> work;
+  };
+
   void Run();
+  void Arm(Repeated& repeated);
+  void WorkAndArm(Repeated& repeated);
   void Accept();
+  void AcceptOne();
   void Admit(asio::ip::tcp::socket socket);
 
   const HttpEngine& engine_;
   asio::io_context context_{1};
   asio::ip::tcp::acceptor acceptor_{context_};
   asio::thread_pool workers_{2};
-  Exchanges exchanges_;     // oldest first
-  bool accepting_ = false;  // unless memory was refused
+  Exchanges exchanges_;  // oldest first
+  std::vector<std::unique_ptr<Repeated>> repeated_;
   std::thread thread_;
 };
 

@@ -1,11 +1,11 @@
 #include "server/http/dashboard_api.h"
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
+#include <chrono>
 #include <optional>
 #include <utility>
 #include <variant>
 
+#include "core/base/json_writer.h"
 #include "core/base/parse.h"
 #include "server/commands/metric_readings.h"
 #include "server/http/error_curve.h"
@@ -15,58 +15,87 @@
 namespace bitsieve::server {
 namespace {
 
-using nlohmann::json;
+using core::JsonWriter;
 
 constexpr size_t kMaxPage = 100;
 
-// Texts of the server may quote what is no UTF-8.
-AdminResponse Json(const json& value, int status = 200) {
-  return {
-      .status = status, .type = "application/json", .body = value.dump(-1, ' ', false, json::error_handler_t::replace)};
+// `write` writes one value.
+template <class Write>
+AdminResponse Json(const Write& write, int status = 200) {
+  AdminResponse response{.status = status, .type = "application/json", .body = {}};
+  JsonWriter json(response.body);
+  write(json);
+  return response;
 }
 
-AdminResponse Refusal(int status, const std::string& reason) { return Json({{"error", reason}}, status); }
+AdminResponse ApiRefusal(int status, std::string_view reason) {
+  return Json(
+      [&](JsonWriter& json) {
+        json.BeginObject();
+        json.Member("error", reason);
+        json.EndObject();
+      },
+      status);
+}
 
-json ToJson(const MetricValue& value) {
-  return std::visit(
-      [](const auto& held) -> json {
-        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
-          return nullptr;
-        else
-          return held;
+// A value that may be of several types, one of which is nothing.
+template <class Variant>
+void Write(JsonWriter& json, const Variant& value) {
+  std::visit(
+      [&json](const auto& held) {
+        using Held = std::decay_t<decltype(held)>;
+        if constexpr (std::is_same_v<Held, std::monostate> || std::is_same_v<Held, std::nullptr_t>) {
+          json.Null();
+        } else {
+          json.Value(held);
+        }
       },
       value);
 }
 
-void AddFields(const MetricRow& row, MetricReadings& readings, json& fields) {
+void WriteFields(JsonWriter& json, const MetricRow& row, MetricReadings& readings) {
   const std::string name(row.name);
   const auto* const each = std::get_if<MetricRow::Each>(&row.source);
   if (each == nullptr) {
-    fields[name] = ToJson(ReadMetric(row, readings));
-  } else {
-    (*each)(readings,
-            [&](std::string_view suffix, const std::string& value) { fields[name + std::string(suffix)] = value; });
+    json.Key(name);
+    return Write(json, ReadMetric(row, readings));
   }
+  (*each)(readings,
+          [&](std::string_view suffix, const std::string& value) { json.Member(name + std::string(suffix), value); });
 }
 
-json ToJson(const std::optional<core::FilterUse>& use) {
-  if (!use) return {};
-  return {{"hits", use->hits}, {"misses", use->misses}, {"adds", use->added}, {"last_unix_s", use->last_unix_s}};
+void Write(JsonWriter& json, const std::optional<core::FilterUse>& use) {
+  if (!use) return json.Null();
+  json.BeginObject();
+  json.Member("hits", use->hits);
+  json.Member("misses", use->misses);
+  json.Member("adds", use->added);
+  json.Member("last_unix_s", use->last_unix_s);
+  json.EndObject();
 }
 
-json ToJson(const FilterFigures& figures, double growth) {
-  return {{"name", ShownName(figures.name)},
-          {"link", UrlEncoded(figures.name)},
-          {"type", figures.type},
-          {"items", figures.items},
-          {"capacity", figures.capacity},
-          {"fill", figures.Fill()},
-          {"requested_error_rate", figures.requested_error_rate},
-          {"estimated_error_rate", figures.estimated_error_rate ? json(*figures.estimated_error_rate) : json()},
-          {"size_bytes", figures.size_bytes},
-          {"sub_filters", figures.sub_filters},
-          {"use", ToJson(figures.use)},
-          {"growth_per_second", growth}};
+// Members of an object.
+void WriteFigures(JsonWriter& json, const FilterFigures& figures) {
+  json.Member("name", ShownName(figures.name));
+  json.Member("link", UrlEncoded(figures.name));
+  json.Member("type", figures.type);
+  json.Member("items", figures.items);
+  json.Member("capacity", figures.capacity);
+  json.Member("fill", figures.Fill());
+  json.Member("requested_error_rate", figures.requested_error_rate);
+  json.Member("estimated_error_rate", figures.estimated_error_rate);
+  json.Member("size_bytes", figures.size_bytes);
+  json.Member("sub_filters", figures.sub_filters);
+  json.Key("use");
+  Write(json, figures.use);
+}
+
+template <class Values>
+void WriteArray(JsonWriter& json, std::string_view name, const Values& values) {
+  json.Key(name);
+  json.BeginArray();
+  for (const auto& value : values) json.Value(value);
+  json.EndArray();
 }
 
 // The default if the parameter is missing; nothing if it is no number, or too large.
@@ -84,70 +113,123 @@ AdminResponse DashboardApi::Status() const {
   MetricReadings readings(server_);
   const auto collection = collector_.Latest();
   if (collection != nullptr) readings.set_totals(collection->totals);
-  json sections = json::object();
-  for (const MetricSection& section : MetricSections()) {
-    if (section.visits_all_filters && collection == nullptr) continue;
-    json& fields = sections[std::string(section.title)] = json::object();
-    for (const MetricRow& row : section.rows) AddFields(row, readings, fields);
-  }
-  json loops = json::array();
   const int64_t now_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
-  for (const LoopStats& loop : server_.stats->loops) {
-    loops.push_back({{"longest_round_s", static_cast<double>(loop.rounds.LongestNs(now_ns)) / 1e9}});
-  }
-  return Json({{"info", std::move(sections)}, {"loops", std::move(loops)}, {"filters", server_.keyspace->Size()}});
+  return Json([&](JsonWriter& json) {
+    json.BeginObject();
+    json.Key("info");
+    json.BeginObject();
+    for (const MetricSection& section : MetricSections()) {
+      if (section.visits_all_filters && collection == nullptr) continue;
+      json.Key(section.title);
+      json.BeginObject();
+      for (const MetricRow& row : section.rows) WriteFields(json, row, readings);
+      json.EndObject();
+    }
+    json.EndObject();
+    json.Key("loops");
+    json.BeginArray();
+    for (const LoopStats& loop : server_.stats->loops) {
+      json.BeginObject();
+      json.Member("longest_round_s", static_cast<double>(loop.rounds.LongestNs(now_ns)) / 1e9);
+      json.EndObject();
+    }
+    json.EndArray();
+    json.Member("filters", server_.keyspace->Size());
+    json.EndObject();
+  });
 }
 
 AdminResponse DashboardApi::Recent(const AdminRequest& request) const {
   const auto after = Number(request, "after", 0, SIZE_MAX);
-  if (!after) return Refusal(400, "after must be the number of a point");
-  json points = json::array();
-  for (History::Point& point : history_.After(*after)) {
-    points.push_back({{"number", point.number}, {"unix_ms", point.unix_ms}, {"values", std::move(point.values)}});
-  }
-  json fields = json::array();
-  for (const std::string_view field : History::Fields()) fields.push_back(field);
-  return Json({{"fields", std::move(fields)}, {"points", std::move(points)}});
+  if (!after) return ApiRefusal(400, "after must be the number of a point");
+  return Json([&](JsonWriter& json) {
+    json.BeginObject();
+    WriteArray(json, "fields", History::Fields());
+    json.Key("points");
+    json.BeginArray();
+    for (const History::Point& point : history_.After(*after)) {
+      json.BeginObject();
+      json.Member("number", point.number);
+      json.Member("unix_ms", point.unix_ms);
+      WriteArray(json, "values", point.values);
+      json.EndObject();
+    }
+    json.EndArray();
+    json.EndObject();
+  });
 }
 
 AdminResponse DashboardApi::Filters(const AdminRequest& request) const {
   const auto offset = Number(request, "offset", 0, SIZE_MAX);
   const auto limit = Number(request, "limit", 50, kMaxPage);
-  if (!offset || !limit) return Refusal(400, "offset and limit must be numbers, limit at most 100");
+  if (!offset || !limit) return ApiRefusal(400, "offset and limit must be numbers, limit at most 100");
   const auto list = collector_.List();
-  if (list == nullptr) return Json({{"ready", false}});
+  if (list == nullptr) {
+    return Json([](JsonWriter& json) {
+      json.BeginObject();
+      json.Member("ready", false);
+      json.EndObject();
+    });
+  }
   const std::string_view sort = request.Parameter("sort");
   const auto page = list->Find({.sort = sort.empty() ? "name" : sort,
                                 .descending = request.Parameter("order") == "desc",
                                 .search = request.Parameter("search"),
                                 .offset = *offset,
                                 .limit = *limit});
-  if (!page) return Refusal(400, "there is no such order");
-  json rows = json::array();
-  for (const FilterList::Row* row : page->rows) {
-    const std::string_view name = list->NameOf(*row);
-    // As it is now; it may be gone since the list was made.
-    const FilterPtr filter = server_.keyspace->Find(name);
-    if (filter != nullptr) rows.push_back(ToJson(FiguresOf(std::string(name), *filter), row->growth));
-  }
-  return Json({{"ready", true}, {"matches", page->matches}, {"filters", list->size()}, {"rows", std::move(rows)}});
+  if (!page) return ApiRefusal(400, "there is no such order");
+  return Json([&](JsonWriter& json) {
+    json.BeginObject();
+    json.Member("ready", true);
+    json.Member("matches", page->matches);
+    json.Member("filters", list->size());
+    json.Key("rows");
+    json.BeginArray();
+    for (const FilterList::Row* row : page->rows) WriteRow(json, *list, *row);
+    json.EndArray();
+    json.EndObject();
+  });
+}
+
+// As the filter is now; it may be gone since the list was made.
+void DashboardApi::WriteRow(JsonWriter& json, const FilterList& list, const FilterList::Row& row) const {
+  const std::string_view name = list.NameOf(row);
+  const FilterPtr filter = server_.keyspace->Find(name);
+  if (filter == nullptr) return;
+  json.BeginObject();
+  WriteFigures(json, FiguresOf(std::string(name), *filter));
+  json.Member("growth_per_second", static_cast<double>(row.growth));
+  json.EndObject();
 }
 
 AdminResponse DashboardApi::Filter(const AdminRequest& request) const {
   const std::string_view name = request.Parameter("name");
   const FilterPtr filter = server_.keyspace->Find(name);
-  if (filter == nullptr) return Refusal(404, "there is no filter of this name");
-  json curve = json::array();
-  for (const CurvePoint& point : ErrorCurve(*filter)) curve.push_back({point.fill, point.error_rate});
-  json fields = json::array();
-  for (auto& [label, value] : FilterInfoFields(server_, name)) {
-    fields.push_back({{"label", label}, {"value", std::visit([](auto& held) { return json(held); }, value)}});
-  }
-  json answer = ToJson(FiguresOf(std::string(name), *filter), 0);
-  answer.erase("growth_per_second");
-  answer["fields"] = std::move(fields);
-  answer["curve"] = std::move(curve);
-  return Json(answer);
+  if (filter == nullptr) return ApiRefusal(404, "there is no filter of this name");
+  return Json([&](JsonWriter& json) {
+    json.BeginObject();
+    WriteFigures(json, FiguresOf(std::string(name), *filter));
+    json.Key("fields");
+    json.BeginArray();
+    for (const auto& [label, value] : FilterInfoFields(server_, name)) {
+      json.BeginObject();
+      json.Member("label", label);
+      json.Key("value");
+      Write(json, value);
+      json.EndObject();
+    }
+    json.EndArray();
+    json.Key("curve");
+    json.BeginArray();
+    for (const CurvePoint& point : ErrorCurve(*filter)) {
+      json.BeginArray();
+      json.Value(point.fill);
+      json.Value(point.error_rate);
+      json.EndArray();
+    }
+    json.EndArray();
+    json.EndObject();
+  });
 }
 
 }  // namespace bitsieve::server

@@ -2,9 +2,11 @@
 // stand in a URL. Thread-safe.
 #pragma once
 
+#include "core/base/json_writer.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/http/admin_request.h"
 #include "server/http/filter_collector.h"
+#include "server/http/filter_list.h"
 #include "server/http/history.h"
 #include "server/namespace.h"
 
@@ -26,6 +28,8 @@ class DashboardApi {
   AdminResponse Filter(const AdminRequest& request) const;
 
  private:
+  void WriteRow(core::JsonWriter& json, const FilterList& list, const FilterList::Row& row) const;
+
   const Dispatcher::Environment& server_;
   FilterCollector& collector_;
   const History& history_;

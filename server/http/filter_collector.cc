@@ -6,6 +6,7 @@
 
 #include "core/base/glob.h"
 #include "core/base/out_of_memory.h"
+#include "core/base/thread_name.h"
 
 namespace bitsieve::server {
 namespace {
@@ -15,46 +16,46 @@ using Clock = std::chrono::steady_clock;
 // Names visited between pauses. A step takes as many shards as have so many.
 constexpr uint64_t kStep = 512;
 
-// The largest filters of those that are shown to it. Equally large ones are ordered by name, so that it is not chance
-// which of them have metrics.
-class Largest {
- public:
-  explicit Largest(size_t most) : most_(most) {}
-
-  void Show(std::string_view name, const FilterPtr& filter, uint64_t size_bytes) {
-    if (most_ == 0) return;
-    ++shown_;
-    if (kept_.size() == most_ && !IsLarger(size_bytes, name, kept_.front())) return;
-    if (kept_.size() == most_) {
-      std::ranges::pop_heap(kept_, Before);
-      kept_.pop_back();
-    }
-    kept_.push_back({size_bytes, std::string(name), filter});
-    std::ranges::push_heap(kept_, Before);
-  }
-  uint64_t left_out() const { return shown_ - kept_.size(); }
-
-  struct Kept {
-    uint64_t size_bytes;
-    std::string name;
-    FilterPtr filter;
-  };
-  std::vector<Kept> Take() { return std::exchange(kept_, {}); }
-
- private:
-  static bool IsLarger(uint64_t size_bytes, std::string_view name, const Kept& kept) {
-    return size_bytes != kept.size_bytes ? size_bytes > kept.size_bytes : name < kept.name;
-  }
-  static bool Before(const Kept& a, const Kept& b) { return IsLarger(a.size_bytes, a.name, b); }
-
-  const size_t most_;
-  uint64_t shown_ = 0;
-  std::vector<Kept> kept_;  // a heap, the smallest first
-};
-
 }  // namespace
 
 class FilterCollector::Pass {
+  // The largest filters of those that are shown to it. Equally large ones are ordered by name, so that it is not chance
+  // which of them have metrics.
+  class Largest {
+   public:
+    explicit Largest(size_t most) : most_(most) {}
+
+    void Show(std::string_view name, const FilterPtr& filter, uint64_t size_bytes) {
+      if (most_ == 0) return;
+      ++shown_;
+      if (kept_.size() == most_ && !IsLarger(size_bytes, name, kept_.front())) return;
+      if (kept_.size() == most_) {
+        std::ranges::pop_heap(kept_, Before);
+        kept_.pop_back();
+      }
+      kept_.push_back({size_bytes, std::string(name), filter});
+      std::ranges::push_heap(kept_, Before);
+    }
+    uint64_t left_out() const { return shown_ - kept_.size(); }
+
+    struct Kept {
+      uint64_t size_bytes;
+      std::string name;
+      FilterPtr filter;
+    };
+    std::vector<Kept> Take() { return std::exchange(kept_, {}); }
+
+   private:
+    static bool IsLarger(uint64_t size_bytes, std::string_view name, const Kept& kept) {
+      return size_bytes != kept.size_bytes ? size_bytes > kept.size_bytes : name < kept.name;
+    }
+    static bool Before(const Kept& a, const Kept& b) { return IsLarger(a.size_bytes, a.name, b); }
+
+    const size_t most_;
+    uint64_t shown_ = 0;
+    std::vector<Kept> kept_;  // a heap, the smallest first
+  };
+
  public:
   Pass(ChosenFilters chosen, std::shared_ptr<FilterList> list) : chosen_(std::move(chosen)), list_(std::move(list)) {}
 
@@ -162,6 +163,7 @@ bool FilterCollector::Rest(std::chrono::nanoseconds time, bool between_passes) {
 }
 
 void FilterCollector::Run() {
+  core::NameThread("collector");
   Clock::time_point begin;
   do {
     begin = Clock::now();

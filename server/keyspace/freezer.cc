@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/out_of_memory.h"
+#include "core/base/thread_name.h"
 #include "core/families/ribbon/ribbon_staging.h"
 
 namespace bitsieve::server {
@@ -33,6 +34,7 @@ void Freezer::Stop() {
 }
 
 void Freezer::Run() {
+  core::NameThread("freezer");
   const core::LockGuard lock(mutex_);
   while (true) {
     while (!stopping_ && waiting_.empty()) wake_.Wait(mutex_);

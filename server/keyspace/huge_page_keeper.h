@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/base/mutex.h"
+#include "core/base/thread_name.h"
 #include "core/memory/huge_pages.h"
 
 namespace bitsieve::server {
@@ -34,6 +35,7 @@ class HugePageKeeper {
   static constexpr std::chrono::milliseconds kPause{10};
 
   void Run() {
+    core::NameThread("huge-pages");
     for (std::chrono::milliseconds interval = kShortest; Sleep(interval);) {
       uint64_t made = 0;
       try {

@@ -48,6 +48,8 @@ class Quotas {
   void SetLimits(std::span<const QuotaLimits> quotas);
   bool HasPatternsOf(std::span<const QuotaLimits> quotas) const;
 
+  // Whether there are none.
+  bool empty() const { return quotas_.empty(); }
   Number NumberOf(std::string_view name) const;
   core::MemoryBudget& whole() const { return whole_; }
   core::MemoryBudget& MemoryOf(Number number) { return number == kNone ? whole_ : At(number).memory; }

@@ -4,6 +4,7 @@
 #include <new>
 #include <random>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "core/hash/key_hash.h"
@@ -44,7 +45,8 @@ Registry::Registry(Quotas& quotas, const core::Clock& clock, const core::Clock& 
 Registry::~Registry() = default;
 
 Registry::Name Registry::Hashed(std::string_view name) const {
-  const core::KeyHash hash = core::HashItem(name, seed_);
+  // No name is longer: one that is sought nevertheless is not there, and is not to take long.
+  const core::KeyHash hash = core::HashItem(name.substr(0, kMaxNameBytes), seed_);
   return {name, hash.low % kShards, hash.high};  // as NameTable::HashOf
 }
 
@@ -102,7 +104,7 @@ FilterPtr Registry::DoInsertIfAbsent(std::string_view text, const FilterPtr& fil
     if (const Entry* const found = view.Find(name)) return found->filter;
     if (entry == nullptr) return nullptr;
     const AnnouncementPtr announcement = AnnounceNamed(lock.log, text, filter, expires_ms);
-    entry->stamp = CountChange();
+    entry->SetStamp(CountChange());
     if (!view.Add(name, std::move(entry))) return nullptr;
     Commit(announcement);
   }
@@ -124,12 +126,12 @@ bool Registry::DoPut(std::string_view text, const FilterPtr& filter, int64_t exp
     if (found != nullptr) view.Keep(*found);
     const AnnouncementPtr announcement = AnnounceNamed(lock.log, text, filter, expires_ms);
     if (found == nullptr) {
-      entry->stamp = CountChange();
+      entry->SetStamp(CountChange());
       if (!view.Add(name, std::move(entry))) return false;
     } else {
       view.SetExpiry(*found, expires_ms);
       found->filter.swap(entry->filter);  // what was there dies with the new entry, after the lock is gone
-      found->stamp = CountChange();
+      found->SetStamp(CountChange());
     }
     Commit(announcement);
   }
@@ -237,14 +239,14 @@ RenameOutcome Registry::DoRename(std::string_view from_text, std::string_view to
   if (there != nullptr) replaced = target.Take(*there, to.hash);
   left = source.MoveOut(*moving, from.hash);
   moved->filter.swap(left->filter);
-  moved->stamp = CountChange();
+  moved->SetStamp(CountChange());
   target.MoveIn(to, std::move(moved));
   Commit(announcement);
   return RenameOutcome::kRenamed;
 }
 
 void Registry::Flush(bool background) {
-  const auto remains = std::make_shared<Remains>();
+  auto remains = std::make_shared<Remains>();
   remains->shards.resize(kShards);
   remains->expiries.resize(kLocks);
   {
@@ -273,7 +275,8 @@ void Registry::Flush(bool background) {
     Commit(announcement);
     CountChange();
   }
-  if (background) reaper_->Take(remains);
+  // Moved, not copied: the holder of the last reference frees it all.
+  if (background) reaper_->Take(std::move(remains));
 }
 
 uint64_t Registry::Size() const {
@@ -306,6 +309,7 @@ uint64_t Registry::Scan(uint64_t cursor, uint64_t count, const Visitor& visitor)
 std::optional<std::string> Registry::RandomName() const {
   constexpr int kTries = 64;
   thread_local std::mt19937_64 random(core::RandomSeed());
+  static_assert(std::is_trivially_destructible_v<std::mt19937_64>);
   for (int i = 0; i < kTries; ++i) {
     const AllLocked all(*this);
     const uint64_t names = size_.load(std::memory_order_relaxed);
@@ -342,14 +346,14 @@ bool Registry::SetExpiry(std::string_view text, int64_t expires_ms, uint32_t con
     due.entry = view.TakeIfDue(name);
     Entry* const found = view.Find(name);
     if (found == nullptr || !Holds(conditions, found->expires_ms, expires_ms)) return false;
-    view.Keep(*found);
     const bool changes = found->expires_ms != expires_ms;
     const bool ends = expires_ms != 0 && expires_ms <= clock_.WallMs();
+    if (changes || ends) view.Keep(*found);
     const AnnouncementPtr change = changes && lock.log != nullptr ? lock.log->ExpirySet(text, expires_ms) : nullptr;
     const AnnouncementPtr end = ends ? AnnounceUnnamed(lock.log, text) : nullptr;
     view.SetExpiry(*found, expires_ms);
     Commit(change);
-    if (changes) found->stamp = CountChange();
+    if (changes) found->SetStamp(CountChange());
     if (ends) removed = view.Take(*found, name.hash);
     Commit(end);
   }
@@ -376,7 +380,7 @@ NameState Registry::StateOf(std::string_view text) const {
     const Entry* const found = lock.ShardOf(name.shard).names.Find(name.text, name.hash);
     if (found == nullptr || IsDue(*found, clock_)) return {.stamp = 0, .changes = lock.created.noted()};
     filter = found->filter;
-    stamp = found->stamp;
+    stamp = found->stamp();
   }
   return {.stamp = stamp, .changes = filter->ChangeCount()};
 }
@@ -412,12 +416,13 @@ std::optional<QuotaRefusal> Registry::QuotaRefusalOf(std::string_view name) cons
   return number == Quotas::kNone ? std::nullopt : quotas_.RefusalOf(number, Find(name) == nullptr);
 }
 
-void Registry::SetLog(KeyspaceLog* log) {
+void Registry::SetLog(KeyspaceLog* log, Listening listening) {
   const AllLocked all(*this);
   for (Lock& lock : all) {
     lock.mutex.AssertHeld();
     lock.log = log;
   }
+  if (listening == Listening::kHasBegun) return;
   for (size_t i = 0; i < kShards; ++i) {
     all.ShardOf(i).names.ForEach([log](Entry& entry) {
       core::Filter& filter = *entry.filter;

@@ -8,8 +8,8 @@
 //         more names happens under all of them.
 // Moments: Collect returns what the registry contained at one moment, and visits the shards after it, one at a time.
 //         The moment begins an epoch. An entry that is changed or removed before its shard was visited is first kept
-//         for the collection (View::Keep) and marked with the epoch, as are entries made during the visit: the visit
-//         passes over those. Flush gives its collection what it took out of the shards not visited yet.
+//         for the collection (View::Keep). The visit passes over entries whose stamp is of after the moment: those that
+//         were kept, and those made since. Flush gives its collection what it took out of the shards not visited yet.
 // Memory: names and their bookkeeping are taken from the budget as well, that of their quota if they have one.
 // Expiry: an entry is a filter and when it ends. An entry that has ended is skipped by lookups and removed by the next
 //         change of its name; a thread of the registry looks for the others ten times a second, as long as any name
@@ -29,6 +29,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -48,6 +49,7 @@ struct NamedFilter {
   FilterPtr filter;
   int64_t expires_ms = 0;  // 0: never
   uint64_t stamp = 0;      // of the last change of what the name means: see NameState. 0: not known
+  SavedPlace saved = {};
 };
 
 class Registry final : public Keyspace {
@@ -91,13 +93,21 @@ class Registry final : public Keyspace {
 
   // From now on; all filters that are there, and have numbers, get its listener. The log outlives the registry, or is
   // taken away with null.
-  void SetLog(KeyspaceLog* log);
+  // Not for filters that have its listener already.
+  enum class Listening : uint8_t { kBegins, kHasBegun };
+  void SetLog(KeyspaceLog* log, Listening listening = Listening::kBegins);
   // Logs that the filter is closed, to be frozen.
   void NoteFreezing(const FilterPtr& filter);
 
   // Everything, as of one moment: no rename is half seen. `at_that_moment`, if given, is called with all names at rest.
   // One collection at a time; the others wait.
   std::vector<NamedFilter> Collect(const std::function<void()>& at_that_moment = {}) const;
+  // The same, but what a shard held is handed over before the next one is visited: so that millions of names need not
+  // be in memory twice. `visit` is called under no lock, and may take what it gets; an error of it is the end.
+  using VisitBatch = std::function<core::Status(std::vector<NamedFilter>& batch)>;
+  core::Status CollectEach(const std::function<void()>& at_that_moment, const VisitBatch& visit) const;
+  // Remembers where each of them is saved, unless it is saved nowhere, or the name means something else by now.
+  void NoteSaved(std::span<const NamedFilter> saved) const;
   // Names inserted, replaced, removed, renamed or given another expiry so far: equal numbers mean the same names hold
   // the same filters until the same times.
   uint64_t ChangeCount() const;
@@ -105,6 +115,7 @@ class Registry final : public Keyspace {
   void RemoveExpired();
 
  private:
+  friend class LoadingNames;
   static constexpr size_t kShards = 1024;
   static constexpr size_t kLocks = 32;
 

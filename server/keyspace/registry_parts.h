@@ -15,6 +15,7 @@
 
 #include "core/base/mutex.h"
 #include "core/base/roll_back.h"
+#include "core/base/thread_name.h"
 #include "server/keyspace/expiry_index.h"
 #include "server/keyspace/name_table.h"
 #include "server/keyspace/recent_names.h"
@@ -53,6 +54,7 @@ struct alignas(64) Registry::Lock {
   std::vector<NamedFilter> kept BITSIEVE_GUARDED_BY(mutex);  // for the collection under way: as they were at its moment
   // The same in all locks, and changed with all of them held.
   uint32_t epoch BITSIEVE_GUARDED_BY(mutex) = 0;                    // of the latest collection
+  uint64_t moment BITSIEVE_GUARDED_BY(mutex) = 0;                   // Registry::ChangeCount at its moment
   KeyspaceLog* log BITSIEVE_GUARDED_BY(mutex) = nullptr;            // null: there is none
   const core::Filter* sought BITSIEVE_GUARDED_BY(mutex) = nullptr;  // by ReplaceAnywhere
 };
@@ -124,6 +126,7 @@ class Registry::View {
         created_(lock.created),
         kept_(lock.kept),
         epoch_(lock.epoch),
+        moment_(lock.moment),
         log_(lock.log) {}
 
   NameTable& names() { return names_; }
@@ -142,11 +145,12 @@ class Registry::View {
     return true;
   }
   // Called before an entry is changed, moved or taken out, and before that is logged: keeps the entry for a collection
-  // that has not visited this shard yet.
+  // that has not visited this shard yet. The entry's stamp is of after the moment then, so that the visit passes it
+  // over.
   void Keep(Entry& entry) {
-    if (entry.epoch == epoch_) return;
-    if (visited_ != epoch_) kept_.push_back({std::string(entry.name()), entry.filter, entry.expires_ms, entry.stamp});
-    entry.epoch = epoch_;
+    if (visited_ == epoch_ || entry.stamp() > moment_) return;
+    kept_.push_back({std::string(entry.name()), entry.filter, entry.expires_ms, entry.stamp(), entry.saved()});
+    entry.SetStamp(registry_.CountChange());
   }
   // An entry outlives its place in the table, so that it can die outside of the lock.
   EntryPtr Take(Entry& entry, uint64_t hash) noexcept {
@@ -187,7 +191,7 @@ class Registry::View {
     Keep(entry);
     const AnnouncementPtr announcement = AnnounceNamed(log_, entry.name(), replacement, entry.expires_ms);
     entry.filter.swap(replacement);
-    entry.stamp = registry_.CountChange();
+    entry.SetStamp(registry_.CountChange());
     Commit(announcement);
     return true;
   }
@@ -209,7 +213,6 @@ class Registry::View {
     return entry;
   }
   void Insert(const Name& name, EntryPtr entry) noexcept {
-    entry->epoch = epoch_;
     created_.Note(name.hash);
     names_.Insert(std::move(entry), name.hash);
   }
@@ -223,6 +226,7 @@ class Registry::View {
   RecentNames& created_;
   std::vector<NamedFilter>& kept_;
   const uint32_t epoch_;
+  const uint64_t moment_;
   KeyspaceLog* const log_;
 };
 
@@ -299,6 +303,7 @@ class Registry::Reaper {
 
   bool HasWork() const BITSIEVE_REQUIRES(mutex_) { return stopping_ || !waiting_.empty(); }
   void Run() {
+    core::NameThread("reaper");
     const core::LockGuard lock(mutex_);
     while (true) {
       while (!HasWork() && !sweeping_) wake_.Wait(mutex_);

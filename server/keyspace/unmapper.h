@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "core/base/thread_name.h"
 #include "core/memory/deferred_unmap.h"
 
 namespace bitsieve::server {
@@ -25,6 +26,7 @@ class Unmapper {
 
  private:
   void Run() {
+    core::NameThread("unmapper");
     while (true) {
       const uint32_t seen = core::DeferredUnmap::Wakes();
       if (stopping_.load(std::memory_order_acquire)) return;

@@ -25,9 +25,6 @@ constexpr uint64_t kFixedBytes = sizeof(Connection) + sizeof(ClientRecord) + 256
 constexpr uint64_t kMuchBytes = 64 * 1024;
 // A reply may take so much over what maxmemory-clients leaves: a chunk of a dump.
 constexpr uint64_t kReplyReserve = 17ULL << 20;
-// Closing a socket with unread bytes resets the connection, and replies on their way would be lost: up to this many
-// reads discard what a client sent after its last command.
-constexpr int kDiscards = 16;
 // Replies are handed to the socket once there are this many bytes of them, even if the batch is not done.
 constexpr size_t kFlushBytes = 256 * 1024;
 // The socket is given this many bytes at a time. The kernel copies them before it returns, and with a client that reads
@@ -78,7 +75,7 @@ void Connection::Start() {
 void Connection::Drain() {
   draining_ = true;
   if (socket_.tls() != nullptr) socket_.tls()->NoteReadable(false);  // perhaps it is, and the report is yet to come
-  OnReadable();
+  Guarded([this] { OnReadable(); });
 }
 
 void Connection::Abort(const char* reason) {
@@ -102,13 +99,17 @@ void Connection::OnReady(Reactor::Readiness readiness) {
   readable_ |= readiness.readable;
   writable_ |= readiness.writable;
   ended_ |= readiness.ended;
+  // Closing takes long, compared with a command: of thousands that leave at once, none is to hold up what comes after.
+  if (readiness.ended && !closed_) return Guarded([this] { loop_.UseLater(shared_from_this()); });
   UseReadiness();
 }
 
 void Connection::UseReadiness() {
   if (closed_) return;
   if (writable_ && std::exchange(waiting_for_writable_, false)) Guarded([this] { OnWritable(); });
-  if (readable_ && std::exchange(waiting_for_readable_, false)) IsHandshaking() ? PostLater() : OnReadable();
+  if (readable_ && std::exchange(waiting_for_readable_, false)) {
+    Guarded([this] { IsHandshaking() ? PostLater() : OnReadable(); });
+  }
 }
 
 bool Connection::IsHandshaking() const { return socket_.tls() != nullptr && socket_.tls()->is_handshaking(); }
@@ -120,12 +121,10 @@ void Connection::WaitReadable() {
 
 void Connection::OnReadable() {
   if (closed_ || deferred_ || postponed_ || held_ != nullptr || scheduled_ || finishing_) return;
-  if (throttled_) return Guarded([this] { ReceiveOnly(); });
+  if (throttled_) return ReceiveOnly();
   if (MustSave()) return Postpone();
-  Guarded([this] {
-    std::span<char> input;
-    if (Receive(input)) Run(input);
-  });
+  std::span<char> input;
+  if (Receive(input)) Run(input);
 }
 
 void Connection::ReceiveOnly() {
@@ -245,18 +244,19 @@ void Connection::PostLater() {
 
 void Connection::Continue() {
   scheduled_ = false;
-  if (closed_) return;
+  if (!closed_) Guarded([this] { TakeTurn(); });
+}
+
+void Connection::TakeTurn() {
   if (!at_hand_) return OnReadable();
   if (MustSave()) return Postpone();
   if (Throttled()) {
     throttled_ = true;
     return WaitReadable();
   }
-  Guarded([this] {
-    if (!kept_) return Run(read_buffer_.kept());
-    conversation_.set_reply_limit(ReplyRoom());
-    Continue(conversation_.Retry(loop_.dispatcher(), loop_.reply()));
-  });
+  if (!kept_) return Run(read_buffer_.kept());
+  conversation_.set_reply_limit(ReplyRoom());
+  Continue(conversation_.Retry(loop_.dispatcher(), loop_.reply()));
 }
 
 bool Connection::Throttled() const { return write_buffer_.size() > OutputLimit() / 2; }
@@ -320,7 +320,7 @@ void Connection::Release() {
 
 // ---- messages
 
-std::function<void()> Connection::MessageWaker() { return Later(&Connection::DeliverMessages); }
+std::function<void()> Connection::MessageWaker() { return Later(&Connection::DeliverMessagesLater); }
 
 void Connection::DeliverMessages() {
   if (closed_ || finishing_) return;
@@ -336,15 +336,26 @@ void Connection::DeliverMessages() {
   if (!write_buffer_.empty()) return;  // OnWritable() continues
   Guarded([this] {
     conversation_.set_reply_limit(SIZE_MAX);  // messages have a bound of their own
-    const bool all = conversation_.WriteMessages(loop_.reply(), kFlushBytes);
+    std::shared_ptr<const Message> payload;
+    const bool all = conversation_.WriteMessages(loop_.reply(), kFlushBytes, payload);
     Flush();
+    if (payload != nullptr && !closed_) SendPayload(std::move(payload));
     if (!closed_) Account();
     if (!all && !closed_ && write_buffer_.empty()) DeliverMessagesLater();
   });
 }
 
 void Connection::DeliverMessagesLater() {
-  loop_.Post([self = shared_from_this()] { self->DeliverMessages(); });
+  if (closed_) return;
+  Guarded([this] { loop_.DeliverLater(shared_from_this()); });
+}
+
+void Connection::SendPayload(std::shared_ptr<const Message> payload) {
+  const std::string_view bytes = payload->payload;
+  write_buffer_.AppendShared(std::move(payload), bytes);
+  std::string end(protocol::ReplyWriter::kLineEnd);
+  write_buffer_.Append(end, 0);
+  WaitWritable();
 }
 
 // ---- writing
@@ -391,23 +402,6 @@ void Connection::EnforceOutputLimit() {
   Close();
 }
 
-void Connection::AbortReplies() {
-  const Session::Abort why = conversation_.abort();
-  if (why == Session::Abort::kHttp) LogHttp(client(), loop_.clock().MonotonicMs());
-  if (why == Session::Abort::kUser) {
-    spdlog::info("Closing client id={} addr={}: its user {} was removed", client().id, client().address,
-                 core::PrintableName(client().user()));
-  }
-  if (why == Session::Abort::kReplies) {
-    spdlog::warn(
-        "Closing client id={} addr={}: a reply is larger than client-output-buffer-limit {} and "
-        "maxmemory-clients {} leave room for; it left {} bytes unread before",
-        client().id, client().address, OutputLimit(), loop_.clients().memory_limit(), write_buffer_.size());
-  }
-  loop_.ClearReply();
-  Close();
-}
-
 void Connection::Account() {
   ClientRecord::Memory& memory = client().memory;
   const auto note = [](std::atomic<uint64_t>& field, uint64_t bytes) {
@@ -448,7 +442,9 @@ void Connection::OnWritable() {
   const size_t sent = WriteSome(write_buffer_.unsent());
   if (closed_) return;
   write_buffer_.Consume(sent);
-  loop_.FreeElsewhere(write_buffer_.TakeFinished());
+  if (WriteBuffer::Block finished = write_buffer_.TakeFinished(); finished.memory_bytes() != 0) {
+    loop_.DestroyElsewhere(std::move(finished));
+  }
   Account();
   client().last_active_ms.store(loop_.clock().MonotonicMs(), std::memory_order_relaxed);
   if (throttled_ && write_buffer_.size() <= OutputLimit() / 4) {
@@ -462,30 +458,6 @@ void Connection::OnWritable() {
   } else if (conversation_.has_messages()) {
     DeliverMessages();
   }
-}
-
-void Connection::FinishIfWritten() {
-  finishing_ = true;
-  if (!write_buffer_.empty()) return;
-  if (socket_.tls() != nullptr) socket_.tls()->EndSending();
-  DiscardReceived();
-  Close();
-}
-
-void Connection::DiscardReceived() {
-  for (int i = 0; i < kDiscards && Socket::Receive(socket_.descriptor(), loop_.scratch()).bytes != 0; ++i) continue;
-}
-
-void Connection::Close() {
-  if (std::exchange(closed_, true)) return;
-  conversation_.EndSubscriptions();
-  socket_.Close();
-  slot_ = ConnectionSlots::Slot();
-  read_buffer_ = ReadBuffer();
-  write_buffer_ = WriteBuffer();
-  held_.reset();
-  Account();
-  loop_.Remove(*this);
 }
 
 }  // namespace bitsieve::server

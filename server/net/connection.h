@@ -62,6 +62,9 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   // Called by the loop when the socket has changed, and after UseLater(): receives and sends if that is waited for.
   void OnReady(Reactor::Readiness readiness) override;
   void UseReadiness();
+  // Called by the loop after DeliverLater(): writes messages that were published to this client, as many as the socket
+  // takes, unless an operation of the connection is under way: then they are written after that.
+  void DeliverMessages();
   // Closes if the TLS handshake has taken too long.
   void EnforceHandshakeTime(int64_t now_ms);
   // Whether the client has been idle since before `monotonic_ms` (it is not while it waits for a reply).
@@ -77,8 +80,10 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
     Conversation::Step step;  // to continue with
   };
 
+  // What follows runs within Guarded().
   void WaitReadable();
   void OnReadable();
+  void TakeTurn();
   // False if nothing is there to be run: the socket is empty, at its end or broken.
   bool Receive(std::span<char>& input);
   // Receives into `room`, and notes whether more may be there.
@@ -106,10 +111,9 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   void Hold(uint64_t position, Conversation::Step step);
   void Release();
 
-  // Writes messages that were published to this client, as many as the socket takes, unless an operation of the
-  // connection is under way: then they are written after that.
-  void DeliverMessages();
   void DeliverMessagesLater();
+  // Sends the payload, which is shared with other connections, after what was written.
+  void SendPayload(std::shared_ptr<const Message> payload);
 
   void Flush();
   void WaitWritable();

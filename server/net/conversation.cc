@@ -102,10 +102,17 @@ Conversation::Step Conversation::Resume(const WriteReply& write_reply, Dispatche
   return step;
 }
 
-bool Conversation::WriteMessages(std::string& reply, size_t most_bytes) {
+std::unique_ptr<Subscriptions> Conversation::EndSubscriptions() {
+  std::unique_ptr<Subscriptions> ended = std::move(session_.subscriptions);
+  if (ended == nullptr || !ended->IsLarge()) return nullptr;
+  ended->Close();
+  return ended;
+}
+
+bool Conversation::WriteMessages(std::string& reply, size_t most_bytes, std::shared_ptr<const Message>& payload) {
   if (session_.subscriptions == nullptr) return true;
   protocol::ReplyWriter writer = Writer(reply);
-  return session_.subscriptions->WriteMessages(writer, most_bytes);
+  return session_.subscriptions->WriteMessages(writer, most_bytes, payload);
 }
 
 Conversation::Step Conversation::Retry(Dispatcher& dispatcher, std::string& reply) {

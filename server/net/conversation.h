@@ -48,8 +48,9 @@ class Conversation {
 
   // Whom messages wake.
   void set_wakeable(Wakeable& wakeable) { session_.wakeable = &wakeable; }
-  // Appends some of the messages that were published to this client. False if more are left.
-  bool WriteMessages(std::string& reply, size_t most_bytes);
+  // Appends some of the messages that were published to this client. False if more are left. A long payload is not
+  // copied: see Subscriptions.
+  bool WriteMessages(std::string& reply, size_t most_bytes, std::shared_ptr<const Message>& payload);
   // More messages than the client may leave unread: it is to be closed.
   bool messages_overflowed() const {
     return session_.subscriptions != nullptr && session_.subscriptions->inbox().overflowed();
@@ -59,8 +60,9 @@ class Conversation {
     const Subscriptions* const all = session_.subscriptions.get();
     return all != nullptr && (all->count() != 0 || all->monitors());
   }
-  // The connection is closed: nothing is published to it any more.
-  void EndSubscriptions() { session_.subscriptions.reset(); }
+  // The connection is closed: nothing is published to it any more. What is returned takes long to destroy, and may be
+  // destroyed on any thread; null if it was quick.
+  std::unique_ptr<Subscriptions> EndSubscriptions();
 
   // How many bytes the replies of the next call may take; more end in kAbort.
   void set_reply_limit(size_t bytes) { reply_limit_ = bytes; }

@@ -8,10 +8,10 @@
 #include <thread>
 #include <utility>
 
-#include "commands/workers.h"
 #include "core/base/change_meter.h"
 #include "core/base/out_of_memory.h"
 #include "core/base/roll_back.h"
+#include "core/base/thread_name.h"
 #include "core/base/thread_slice.h"
 #include "server/dispatch/monitoring.h"
 #include "server/namespace.h"
@@ -56,6 +56,7 @@ void EventLoop::Start() {
 
 // What runs out of memory has handled its own connection; the others continue.
 void EventLoop::Run() {
+  core::NameThread("loop");
   core::RequestShortSlices();
   core::ChangeMeter::Count(0);  // takes what it needs now
   while (!Done()) {
@@ -70,7 +71,8 @@ void EventLoop::Run() {
 void EventLoop::Round() {
   stats().rounds.Begin(Nanoseconds(reactor_.Wait(Patience())));
   reactor_.Work();
-  UseReadiness();
+  VisitEach(unused_, [](Connection& connection) { connection.UseReadiness(); });
+  VisitEach(deliveries_, [](Connection& connection) { connection.DeliverMessages(); });
   TakeTurns();
   Time now = steady_clock::now();
   if (retry_time_ <= now) {
@@ -84,7 +86,7 @@ void EventLoop::Round() {
 }
 
 std::optional<milliseconds> EventLoop::Patience() const {
-  if (!unused_.empty() || !ready_.empty()) return milliseconds(0);
+  if (!unused_.empty() || !deliveries_.empty() || !ready_.empty()) return milliseconds(0);
   const Time next = std::min(retry_time_, drain_end_);
   if (next == Time::max()) return std::nullopt;
   return std::chrono::ceil<milliseconds>(next - steady_clock::now());
@@ -127,13 +129,16 @@ void EventLoop::Remove(Connection& connection) {
   connections_[place]->slot_in_loop = place;
 }
 
-// Each once: those that are not done then wait for the others.
-void EventLoop::UseReadiness() {
-  for (size_t left = unused_.size(); left > 0; --left) {
-    const std::shared_ptr<Connection> connection = std::move(unused_.front());
-    unused_.pop_front();
-    connection->UseReadiness();
-  }
+template <class Visit>
+void EventLoop::VisitEach(std::deque<std::shared_ptr<Connection>>& queue, Visit&& visit) {
+  if (queue.empty()) return;
+  const Time end = steady_clock::now() + kTurns;
+  size_t left = queue.size();
+  do {
+    const std::shared_ptr<Connection> connection = std::move(queue.front());
+    queue.pop_front();
+    visit(*connection);
+  } while (--left > 0 && steady_clock::now() < end);
 }
 
 void EventLoop::TakeTurns() {
@@ -165,12 +170,6 @@ void EventLoop::RetryPostponed() {
 void EventLoop::ClearReply() {
   reply_.clear();
   if (reply_.capacity() > kReplyCapacity) std::string().swap(reply_);
-}
-
-void EventLoop::FreeElsewhere(std::string memory) {
-  if (memory.capacity() < kReplyCapacity || commands_.workers == nullptr) return;
-  auto shared = std::make_shared<std::string>(std::move(memory));
-  commands_.workers->Run(Weight::kMany, [shared = std::move(shared)] {});
 }
 
 template <class Visit>

@@ -12,13 +12,16 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "commands/workers.h"
 #include "protocol/request_parser.h"
 #include "server/dispatch/dispatcher.h"
+#include "server/namespace.h"
 #include "server/net/connection_slots.h"
 #include "server/net/net_settings.h"
 #include "server/net/reactor.h"
@@ -66,6 +69,8 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   void RunLater(std::shared_ptr<Connection> connection) { ready_.push_back(std::move(connection)); }
   // Calls connection->UseReadiness() once others had their turn: there is more to receive or to send.
   void UseLater(std::shared_ptr<Connection> connection) { unused_.push_back(std::move(connection)); }
+  // Calls connection->DeliverMessages() when it is its turn.
+  void DeliverLater(std::shared_ptr<Connection> connection) { deliveries_.push_back(std::move(connection)); }
   // Calls connection->Retry() after a moment, unless it is gone by then.
   void Postpone(const std::shared_ptr<Connection>& connection);
   const core::Clock& clock() const { return *commands_.clock; }
@@ -79,8 +84,17 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   ReadBuffer::Scratch scratch() { return ReadBuffer::Scratch(*scratch_); }
   std::string& reply() { return reply_; }
   void ClearReply();
-  // Lets a worker free it if it is large: giving its addresses back waits for other changes of the address space.
-  void FreeElsewhere(std::string memory);
+  // Lets a worker destroy what takes long: giving addresses back waits for other changes of the address space. What
+  // there is no memory for is destroyed here.
+  template <class Memory>
+  void DestroyElsewhere(Memory memory) noexcept {
+    if (commands_.workers == nullptr) return;
+    try {
+      commands_.workers->Run(Weight::kMany, [shared = std::make_shared<Memory>(std::move(memory))] {});
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+  }
   // See Durability; 0 if nothing is logged.
   uint64_t AwaitedPosition() const {
     return commands_.durability == nullptr ? 0 : commands_.durability->AwaitedPosition();
@@ -97,7 +111,10 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   // One round: waits, reports, and gives turns to those that have work left.
   void Round();
   std::optional<std::chrono::milliseconds> Patience() const;
-  void UseReadiness();
+  // Calls visit(connection) for those that are in the queue now, for kTurns at most: the others have their turn in the
+  // next round.
+  template <class Visit>
+  void VisitEach(std::deque<std::shared_ptr<Connection>>& queue, Visit&& visit);
   void TakeTurns();
   void RetryPostponed();
   void BeginDrain(std::chrono::milliseconds patience);
@@ -124,10 +141,11 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   std::vector<std::shared_ptr<Connection>> connections_;
   // So many of them. Those after them were closed in this round, which may still have reports for them.
   size_t open_ = 0;
-  std::deque<std::shared_ptr<Connection>> unused_;   // with readiness that was not used up
-  std::deque<std::shared_ptr<Connection>> ready_;    // whose turn comes
-  std::deque<std::weak_ptr<Connection>> postponed_;  // longest waiting first
-  Time retry_time_ = Time::max();                    // of these
+  std::deque<std::shared_ptr<Connection>> unused_;      // with readiness that was not used up
+  std::deque<std::shared_ptr<Connection>> deliveries_;  // with messages in their inboxes
+  std::deque<std::shared_ptr<Connection>> ready_;       // whose turn comes
+  std::deque<std::weak_ptr<Connection>> postponed_;     // longest waiting first
+  Time retry_time_ = Time::max();                       // of these
 };
 
 }  // namespace bitsieve::server

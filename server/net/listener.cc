@@ -145,19 +145,19 @@ void Listener::Close() {
 
 // Whatever happens: an acceptor that is no longer waited on stays closed.
 void Listener::Accept(Door& door) {
-  for (;; std::this_thread::sleep_for(core::kOutOfMemoryPause)) {
-    try {
-      return Wait(door);
-    } catch (const std::bad_alloc&) {
-      continue;
-    }
-  }
+  core::UntilThereIsMemory([&] {
+    door.acceptor.async_wait(tcp::acceptor::wait_read, [this, &door](const asio::error_code& error) {
+      if (!error) AcceptOrRetry(door);
+    });
+  });
 }
 
-void Listener::Wait(Door& door) {
-  door.acceptor.async_wait(tcp::acceptor::wait_read, [this, &door](const asio::error_code& error) {
-    if (!error) AcceptSome(door);
-  });
+void Listener::AcceptOrRetry(Door& door) {
+  try {
+    AcceptSome(door);
+  } catch (const std::bad_alloc&) {
+    Accept(door);
+  }
 }
 
 void Listener::AcceptSome(Door& door) {
@@ -243,13 +243,9 @@ void Listener::Rest(Door& door, int error) {
                  std::system_category().message(error), kRest.count());
   }
   door.retry.expires_after(kRest);
-  try {
-    door.retry.async_wait([this, &door](const asio::error_code& cancelled) {
-      if (!cancelled) Accept(door);
-    });
-  } catch (const std::bad_alloc&) {
-    Accept(door);
-  }
+  door.retry.async_wait([this, &door](const asio::error_code& cancelled) {
+    if (!cancelled) Accept(door);
+  });
 }
 
 }  // namespace bitsieve::server

@@ -79,7 +79,7 @@ class Listener {
 
   asio::error_code OpenDoor(const asio::ip::tcp::endpoint& endpoint, Transport transport, uint16_t& port);
   void Accept(Door& door);
-  void Wait(Door& door);
+  void AcceptOrRetry(Door& door);
   void AcceptSome(Door& door);
   void SetOptions(Door& door, const Socket& socket);
   void OnAccepted(const Door& door, Socket socket, const Endpoint& remote);

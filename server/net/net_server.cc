@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/out_of_memory.h"
+#include "core/base/thread_name.h"
 #include "server/net/tls_context.h"
 
 namespace bitsieve::server {
@@ -84,6 +85,7 @@ void NetServer::Start() {
 }
 
 void NetServer::Accept() {
+  core::NameThread("accept");
   bool sweeping = false;
   while (true) {
     try {
@@ -111,11 +113,14 @@ void NetServer::Sweep() {
 
 void NetServer::ProveAlive(std::function<void()> alive) {
   asio::post(accepting_, [this, alive = std::move(alive)] {
-    const auto missing = std::make_shared<std::atomic<size_t>>(loops_.size());
+    const auto missing =
+        core::UntilThereIsMemory([this] { return std::make_shared<std::atomic<size_t>>(loops_.size()); });
     for (const auto& loop : loops_) {
       // Relaxed: that the last one comes last is all that counts.
-      loop->Post([missing, alive] {
-        if (missing->fetch_sub(1, std::memory_order_relaxed) == 1) alive();
+      core::UntilThereIsMemory([&] {
+        loop->Post([missing, alive] {
+          if (missing->fetch_sub(1, std::memory_order_relaxed) == 1) alive();
+        });
       });
     }
   });
@@ -127,7 +132,7 @@ void NetServer::Stop(std::chrono::milliseconds patience) {
   accepting_.stop();
   thread_.join();
   listener_->Close();
-  for (const auto& loop : loops_) loop->Drain(patience);
+  for (const auto& loop : loops_) core::UntilThereIsMemory([&] { loop->Drain(patience); });
   for (const auto& loop : loops_) loop->Join();
 }
 

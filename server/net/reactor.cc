@@ -85,11 +85,13 @@ void Reactor::RunPosted() {
     running_.swap(posted_);
     has_posted_.store(false);
   }
-  while (!running_.empty()) {
+  if (running_.empty()) return;
+  const auto end = std::chrono::steady_clock::now() + kTurn;
+  do {
     const std::function<void()> work = std::move(running_.front());
     running_.pop_front();
     work();
-  }
+  } while (!running_.empty() && std::chrono::steady_clock::now() < end);
 }
 
 }  // namespace bitsieve::server

@@ -39,6 +39,8 @@ class Reactor {
     ~Watcher() = default;
   };
 
+  static constexpr std::chrono::milliseconds kTurn{1};
+
   // Throws std::system_error if the system has no descriptors left.
   Reactor();
 
@@ -49,8 +51,8 @@ class Reactor {
   void Post(std::function<void()> work);
   // A round is both of these. Waits at most `patience`, without limit if there is none; returns when it was over.
   std::chrono::steady_clock::time_point Wait(std::optional<std::chrono::milliseconds> patience);
-  // Reports what is ready, and runs what was posted. An exception ends the round, and the next one goes on after what
-  // threw it.
+  // Reports what is ready, and runs what was posted, for kTurn at most: the rest has its turn in the next round, after
+  // what is ready by then. An exception ends the round, and the next one continues after what threw it.
   void Work();
 
  private:

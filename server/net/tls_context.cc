@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <sys/stat.h>
@@ -169,9 +171,33 @@ int VerifyMode(TlsSettings::Peers peers) {
   }
 }
 
+template <auto fetch, auto free>
+void Load(const char* algorithm) {
+  auto* const loaded = fetch(nullptr, algorithm, nullptr);
+  if (loaded == nullptr) throw std::bad_alloc();
+  free(loaded);
+}
+
+// Loads OpenSSL's algorithms of every kind. It would load those of a kind when a handshake needs the first of them, and
+// if memory is refused meanwhile, it never tries again: no later handshake would succeed.
+void LoadAlgorithms() {
+  Load<EVP_MD_fetch, EVP_MD_free>("SHA256");
+  Load<EVP_CIPHER_fetch, EVP_CIPHER_free>("AES-128-GCM");
+  Load<EVP_MAC_fetch, EVP_MAC_free>("HMAC");
+  Load<EVP_KDF_fetch, EVP_KDF_free>("TLS13-KDF");
+  Load<EVP_RAND_fetch, EVP_RAND_free>("CTR-DRBG");
+  Load<EVP_KEYMGMT_fetch, EVP_KEYMGMT_free>("RSA");
+  Load<EVP_KEYEXCH_fetch, EVP_KEYEXCH_free>("X25519");
+  Load<EVP_SIGNATURE_fetch, EVP_SIGNATURE_free>("RSA");
+  Load<EVP_ASYM_CIPHER_fetch, EVP_ASYM_CIPHER_free>("RSA");
+  Load<EVP_KEM_fetch, EVP_KEM_free>("RSA");
+}
+
 }  // namespace
 
-TlsContext::TlsContext(const SSL_METHOD* method) : context_(SSL_CTX_new(method)) {
+TlsContext::TlsContext(const SSL_METHOD* method) {
+  LoadAlgorithms();
+  context_.reset(SSL_CTX_new(method));
   if (context_ == nullptr) throw std::bad_alloc();
   SSL_CTX* const context = context_.get();
   // A client that leaves without a word is as one that says goodbye: commands carry their lengths, so that a cut one is

@@ -8,7 +8,8 @@ namespace bitsieve::server {
 
 void WriteBuffer::ReleaseSent() {
   constexpr uintptr_t kPageBytes = 4096;
-  const auto block = reinterpret_cast<uintptr_t>(blocks_->front().data());
+  if (blocks_->front().owner != nullptr) return;
+  const auto block = reinterpret_cast<uintptr_t>(blocks_->front().own.data());
   const uintptr_t begin = (block + released_ + kPageBytes - 1) / kPageBytes * kPageBytes;
   const uintptr_t end = (block + sent_) / kPageBytes * kPageBytes;
   if (end <= begin) return;

@@ -1,7 +1,7 @@
 // write_buffer.h: replies that the socket did not take yet. Empty, and without memory, for every client that reads its
-// replies. Large replies are taken over as they are, not copied; small ones are gathered in blocks. A block is freed as
-// soon as it is sent, and of a very large one each megabyte, since freeing 100 MB at once takes a loop 10 ms. Confined
-// to its loop.
+// replies. Large replies are taken over as they are, not copied; small ones are gathered in blocks; what several
+// connections send is shared. A block is freed as soon as it is sent, and of a very large one each megabyte, since
+// freeing 100 MB at once takes a loop 10 ms. Confined to its loop.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +21,13 @@ class WriteBuffer {
   // What the blocks take, with what was sent of the first one.
   size_t memory_bytes() const { return memory_bytes_; }
   // The first block's bytes; empty only if all was sent.
-  std::string_view unsent() const {
-    return empty() ? std::string_view() : std::string_view(blocks_->front()).substr(sent_);
-  }
+  std::string_view unsent() const { return empty() ? std::string_view() : blocks_->front().bytes().substr(sent_); }
 
   // `bytes` without the first `sent`. A long string is taken over, and empty afterwards.
   void Append(std::string& bytes, size_t sent) {
     const size_t added = bytes.size() - sent;
     if (added == 0) return;
-    if (blocks_ == nullptr) blocks_ = std::make_unique<std::deque<std::string>>();
+    if (blocks_ == nullptr) blocks_ = std::make_unique<std::deque<Block>>();
     if (added >= kTakenOver && added >= bytes.capacity() / 4) {
       TakeOver(bytes, sent);
     } else {
@@ -37,17 +35,34 @@ class WriteBuffer {
     }
     size_ += added;
   }
+  // `bytes` stay as they are for as long as `owner` is there. They count in full, even if they are shared.
+  void AppendShared(std::shared_ptr<const void> owner, std::string_view bytes) {
+    if (blocks_ == nullptr) blocks_ = std::make_unique<std::deque<Block>>();
+    blocks_->push_back({.own = {}, .owner = std::move(owner), .shared = bytes});
+    memory_bytes_ += bytes.size();
+    size_ += bytes.size();
+  }
+
+  struct Block {
+    std::string_view bytes() const { return owner == nullptr ? std::string_view(own) : shared; }
+    size_t memory_bytes() const { return owner == nullptr ? own.capacity() : shared.size(); }
+
+    std::string own;                    // unless there is an owner
+    std::shared_ptr<const void> owner;  // of `shared`
+    std::string_view shared;
+  };
   // A large block that was sent, to be freed off the event loop; empty if there is none.
-  std::string TakeFinished() { return std::exchange(finished_, {}); }
+  Block TakeFinished() { return std::exchange(finished_, {}); }
   // `sent` bytes, at most all of unsent(), are done with.
   void Consume(size_t sent) {
     size_ -= sent;
     sent_ += sent;
     if (blocks_ == nullptr) return;
     if (sent_ - released_ >= kReleased) ReleaseSent();
-    if (sent_ < blocks_->front().size()) return;
-    memory_bytes_ -= blocks_->front().capacity();
-    if (blocks_->front().capacity() >= kReleased) finished_ = std::move(blocks_->front());
+    Block& first = blocks_->front();
+    if (sent_ < first.bytes().size()) return;
+    memory_bytes_ -= first.memory_bytes();
+    if (first.memory_bytes() >= kReleased) finished_ = std::move(first);
     blocks_->pop_front();
     sent_ = released_ = 0;
     if (blocks_->empty()) blocks_.reset();
@@ -66,21 +81,24 @@ class WriteBuffer {
       bytes.erase(0, sent);
     }
     memory_bytes_ += bytes.capacity();
-    blocks_->push_back(std::move(bytes));
+    blocks_->push_back({.own = std::move(bytes), .owner = nullptr, .shared = {}});
     bytes = std::string();
   }
-  // Gives the pages of what was sent of the first block back to the system. The block keeps its addresses.
+  // Gives the pages of what was sent of the first block back to the system, unless it is shared. The block keeps its
+  // addresses.
   void ReleaseSent();
   void Gather(std::string_view bytes) {
-    if (blocks_->empty() || blocks_->back().size() + bytes.size() > kBlock) blocks_->emplace_back();
-    std::string& block = blocks_->back();
+    const bool fits =
+        !blocks_->empty() && blocks_->back().owner == nullptr && blocks_->back().own.size() + bytes.size() <= kBlock;
+    if (!fits) memory_bytes_ += blocks_->emplace_back().memory_bytes();
+    std::string& block = blocks_->back().own;
     memory_bytes_ -= block.capacity();
     block.append(bytes);
     memory_bytes_ += block.capacity();
   }
 
-  std::unique_ptr<std::deque<std::string>> blocks_;  // null while empty
-  std::string finished_;
+  std::unique_ptr<std::deque<Block>> blocks_;  // null while empty
+  Block finished_;
   size_t sent_ = 0;      // of the first block
   size_t released_ = 0;  // of these: their pages are gone
   size_t size_ = 0;

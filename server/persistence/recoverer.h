@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "core/base/change_meter.h"
+#include "server/keyspace/loading_names.h"
 #include "server/persistence/disk/manifest.h"
 #include "server/persistence/log/log_replay.h"
 #include "server/persistence/recovery.h"
@@ -28,7 +30,8 @@ class Recoverer {
         registry_(registry),
         clock_(clock),
         options_(options),
-        quarantine_(directory) {}
+        quarantine_(directory),
+        names_(registry) {}
 
   core::Result<Recovery> Run();
 
@@ -44,9 +47,14 @@ class Recoverer {
   void TakePacks(std::vector<core::Result<LoadedPack>> results);
   void TakePack(ManifestPack listed, LoadedPack loaded);
   void NoteProblem(uint64_t file_id, const core::Error& error, std::optional<uint32_t> record = {});
+  core::Status AddFilters();
+  core::Status AddFilter(const ManifestEntry& listed, FilterPtr filter);
+  void CheckIds();
+  void DropSecondIds();
+  void DropRecord(size_t pack, uint32_t record, const std::string& reason);
+  void DropRecordOf(const Entry& entry, const std::string& reason);
   core::Status ReplayLog();
-  void AddFilters();
-  void AddRecords();
+  void IndexNames();
   core::Result<FilterPtr> LoadImage(const log::Image& image, core::MemoryBudget& memory);
   core::Result<std::optional<uint64_t>> FindNewestSegment();
   core::Status ReadSegments();
@@ -61,7 +69,6 @@ class Recoverer {
   core::Status CutLog();
   core::Status CommitManifest();
   void NoteSaved();
-  void NoteSavedRecord(const std::string& name, const ReplayedName& meaning);
   void RemoveExpired();
   void RemoveLeftovers();
   bool IsNeeded(uint64_t file_id) const;
@@ -89,9 +96,12 @@ class Recoverer {
   bool manifest_changed_ = false;
   std::vector<std::string> log_names_;  // of all files in log/
   std::vector<LogFile> log_files_;
-  std::vector<uint64_t> expired_ids_;  // of the files of names whose time has come
-  std::vector<FilterPtr> filters_;     // one for each entry of manifest_
-  std::vector<LoadedPack> packs_;      // one for each pack of manifest_
+  std::vector<uint64_t> expired_ids_;         // of the files of names whose time has come
+  std::vector<FilterPtr> filters_;            // one for each entry of manifest_
+  std::vector<LoadedPack> packs_;             // one for each pack of manifest_
+  std::vector<LoadedPack::Record> in_files_;  // one for each entry of manifest_, once all have their names
+  LoadingNames names_;                        // of all of them
+  std::atomic<uint64_t> next_filter_id_{1};
   RecoveryDamage damage_;
   std::optional<LogReplay> replay_;
   uint64_t content_changes_before_log_ = core::ChangeMeter::Total();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -18,9 +19,6 @@ unsigned ThreadsOf(const RecoveryOptions& options) {
   if (options.threads != 0) return options.threads;
   return std::clamp(std::thread::hardware_concurrency(), 1U, kMaxThreads);
 }
-
-// A loaded record, as LogReplay is to remember it.
-uint64_t MarkOf(size_t pack, size_t index) { return (uint64_t{pack} << 32 | index) + 1; }
 
 }  // namespace
 
@@ -119,8 +117,14 @@ void Recoverer::LoadAll() {
   for (const ManifestPack& pack : manifest_.packs) {
     damage_.filters_listed += static_cast<uint64_t>(std::count(pack.live.begin(), pack.live.end(), true));
   }
+  next_filter_id_ = manifest_.next_filter_id;
+  names_.Expect(damage_.filters_listed);
   LoadedFilters loaded = LoadFilters(directory_, manifest_, file_ids_, registry_.quotas(), clock_,
-                                     {.expired_unix_ms = expired_unix_ms_, .threads = ThreadsOf(options_)});
+                                     {.names = names_,
+                                      .listener = options_.listener,
+                                      .next_filter_id = next_filter_id_,
+                                      .expired_unix_ms = expired_unix_ms_,
+                                      .threads = ThreadsOf(options_)});
   TakeFilters(std::move(loaded.filters));
   TakePacks(std::move(loaded.packs));
 }
@@ -160,11 +164,12 @@ void Recoverer::TakePack(ManifestPack listed, LoadedPack loaded) {
   for (const uint32_t record : loaded.expired) listed.live[record] = false;
   recovery_.report.filters_expired += loaded.expired.size();
   manifest_changed_ |= !loaded.expired.empty() || !loaded.damaged.empty();
-  if (loaded.records.empty() && loaded.damaged.empty()) {
+  if (loaded.loaded == 0 && loaded.damaged.empty()) {
     expired_ids_.push_back(listed.file_id);
     manifest_changed_ = true;
     return;
   }
+  recovery_.report.bytes_read += listed.seal.bytes;
   manifest_.packs.push_back(std::move(listed));
   packs_.push_back(std::move(loaded));
 }
@@ -177,17 +182,127 @@ void Recoverer::NoteProblem(uint64_t file_id, const core::Error& error, std::opt
   }
 }
 
+// ---- names and ids
+
+core::Status Recoverer::AddFilters() {
+  for (size_t i = 0; i < filters_.size(); ++i) {
+    const ManifestEntry& entry = manifest_.filters[i];
+    const FilterPtr& filter = filters_[i];
+    recovery_.report.bytes_read += entry.seal.bytes;
+    recovery_.saved.filters.emplace(filter.get(), SavedFilter{filter, filter->ChangeCount(), entry.file_id, entry.seal,
+                                                              entry.sequence, entry.log_position});
+    if (core::Status status = AddFilter(entry, filter); !status) return status;
+  }
+  filters_.clear();
+  return {};
+}
+
+// Its name and id were checked with the manifest; a record of a pack may have the same ones.
+core::Status Recoverer::AddFilter(const ManifestEntry& listed, FilterPtr filter) {
+  if (const Entry* const other = names_.Find(listed.name)) DropRecordOf(*other, "its name is in the snapshot twice");
+  EntryPtr entry = names_.Make(listed.name);
+  if (entry == nullptr) {
+    return core::Fail(core::ErrorCode::kOutOfMemory,
+                      directory_.path() + ": no memory is left for the names of its filters");
+  }
+  const uint64_t id = listed.filter_id != 0 ? listed.filter_id : next_filter_id_++;
+  filter->Attach(options_.listener, id, listed.sequence);
+  entry->filter = std::move(filter);
+  entry->expires_ms = listed.expires_unix_ms;
+  entry->SetStamp(names_.NewStamps(1));
+  in_files_.push_back({id, entry.get()});
+  names_.Insert({&entry, 1});
+  return {};
+}
+
+// That no filter's id is another one's.
+void Recoverer::CheckIds() {
+  uint64_t first = UINT64_MAX, last = 0, count = 0;
+  const auto for_all = [&](const auto& visit) {
+    for (const LoadedPack::Record& record : in_files_) visit(record.filter_id);
+    for (const LoadedPack& pack : packs_) {
+      for (const LoadedPack::Record& record : pack.records) {
+        if (record.entry != nullptr) visit(record.filter_id);
+      }
+    }
+  };
+  for_all([&](uint64_t id) {
+    first = std::min(first, id);
+    last = std::max(last, id);
+    ++count;
+  });
+  constexpr uint64_t kMostBitsPerId = 64;
+  if (count == 0) return;
+  if ((last - first) / kMostBitsPerId > count) return DropSecondIds();
+  std::vector<bool> seen(last - first + 1);
+  bool is_twice = false;
+  for_all([&](uint64_t id) {
+    is_twice |= seen[id - first];
+    seen[id - first] = true;
+  });
+  if (is_twice) DropSecondIds();
+}
+
+void Recoverer::DropSecondIds() {
+  struct Holder {
+    uint64_t id;
+    size_t pack;  // 0: it has a file of its own
+    uint32_t record;
+    auto operator<=>(const Holder&) const = default;
+  };
+  std::vector<Holder> holders;
+  for (const LoadedPack::Record& record : in_files_) holders.push_back({record.filter_id, 0, 0});
+  for (size_t i = 0; i < packs_.size(); ++i) {
+    for (uint32_t record = 0; record < packs_[i].records.size(); ++record) {
+      if (packs_[i].records[record].entry == nullptr) continue;
+      holders.push_back({packs_[i].records[record].filter_id, i + 1, record});
+    }
+  }
+  std::sort(holders.begin(), holders.end());
+  for (size_t i = 1; i < holders.size(); ++i) {
+    if (holders[i].id != holders[i - 1].id) continue;
+    DropRecord(holders[i].pack - 1, holders[i].record,
+               "filter " + std::to_string(holders[i].id) + " is in the snapshot twice");
+  }
+}
+
+void Recoverer::DropRecordOf(const Entry& entry, const std::string& reason) {
+  for (size_t i = 0; i < packs_.size(); ++i) {
+    const auto& records = packs_[i].records;
+    const auto record = std::ranges::find(records, &entry, &LoadedPack::Record::entry);
+    if (record != records.end()) return DropRecord(i, static_cast<uint32_t>(record - records.begin()), reason);
+  }
+}
+
+void Recoverer::DropRecord(size_t pack, uint32_t record, const std::string& reason) {
+  ManifestPack& listed = manifest_.packs[pack];
+  NoteProblem(listed.file_id,
+              {core::ErrorCode::kCorrupt,
+               directory_.FilterPath(listed.file_id) + ": record " + std::to_string(record) + ": " + reason},
+              record);
+  listed.live[record] = false;
+  manifest_changed_ = true;
+  std::erase(packs_[pack].freezing, record);
+  (void)names_.Take(*std::exchange(packs_[pack].records[record], {}).entry);
+}
+
 // ---- the log
 
 core::Status Recoverer::ReplayLog() {
+  if (core::Status status = AddFilters(); !status) return status;
+  CheckIds();
   content_changes_before_log_ = core::ChangeMeter::Total();
-  replay_.emplace(registry_.quotas(), clock_, manifest_.log_position, manifest_.next_filter_id,
+  replay_.emplace(names_, registry_.quotas(), clock_,
+                  LogReplay::Start{manifest_.log_position, next_filter_id_, options_.listener},
                   [this](const log::Image& image, core::MemoryBudget& memory) { return LoadImage(image, memory); });
-  size_t count = filters_.size();
-  for (const LoadedPack& pack : packs_) count += pack.records.size();
-  replay_->ExpectFilters(count);
-  AddFilters();
-  AddRecords();
+  for (const LoadedPack& pack : packs_) {
+    for (const uint32_t record : pack.freezing) {
+      if (Entry* const entry = pack.records[record].entry) replay_->AddFreezing(entry->filter->id(), *entry);
+    }
+  }
+  for (size_t i = 0; i < in_files_.size(); ++i) {
+    if (manifest_.filters[i].freezing) replay_->AddFreezing(in_files_[i].filter_id, *in_files_[i].entry);
+  }
   if (core::Status status = ReadSegments(); !status) return status;
   replay_->Finish();
   recovery_.saved.next_filter_id = replay_->next_filter_id();
@@ -195,39 +310,15 @@ core::Status Recoverer::ReplayLog() {
   return {};
 }
 
-void Recoverer::AddFilters() {
-  for (size_t i = 0; i < filters_.size(); ++i) {
-    const ManifestEntry& entry = manifest_.filters[i];
-    const FilterPtr& filter = filters_[i];
-    recovery_.report.bytes_read += entry.seal.bytes;
-    recovery_.saved.filters.emplace(filter.get(), SavedFilter{filter, filter->ChangeCount(), entry.file_id, entry.seal,
-                                                              entry.sequence, entry.log_position});
-    // Its names and ids were checked with the manifest.
-    (void)replay_->Add(entry.name, entry.filter_id,
-                       {filter, &registry_.MemoryOf(entry.name), entry.sequence, entry.freezing},
-                       entry.expires_unix_ms);
-  }
-  filters_.clear();
-}
-
-void Recoverer::AddRecords() {
-  for (size_t pack = 0; pack < packs_.size(); ++pack) {
-    ManifestPack& listed = manifest_.packs[pack];
-    recovery_.report.bytes_read += listed.seal.bytes;
-    for (size_t i = 0; i < packs_[pack].records.size(); ++i) {
-      LoadedRecord& record = packs_[pack].records[i];
-      const core::Status status = replay_->Add(record.name, record.filter_id,
-                                               {std::move(record.filter), &registry_.MemoryOf(record.name),
-                                                record.sequence, record.freezing, MarkOf(pack, i)},
-                                               record.expires_unix_ms);
-      if (status) continue;
-      const std::string path = directory_.FilterPath(listed.file_id);
-      NoteProblem(listed.file_id,
-                  {core::ErrorCode::kCorrupt,
-                   path + ": record " + std::to_string(record.record) + ": " + status.error().message},
-                  record.record);
-      listed.live[record.record] = false;
-      manifest_changed_ = true;
+// Before the first record of the log; a start after an orderly stop finds none.
+void Recoverer::IndexNames() {
+  size_t count = in_files_.size();
+  for (const LoadedPack& pack : packs_) count += pack.loaded;
+  replay_->ExpectFilters(count);
+  for (const LoadedPack::Record& record : in_files_) replay_->Add(record.filter_id, *record.entry);
+  for (LoadedPack& pack : packs_) {
+    for (const LoadedPack::Record& record : std::exchange(pack.records, {})) {
+      if (record.entry != nullptr) replay_->Add(record.filter_id, *record.entry);
     }
   }
 }
@@ -266,7 +357,11 @@ core::Status Recoverer::ReadSegments() {
   if (!newest) return tl::unexpected(newest.error());
   core::Result<LogScan> scan = ReadLog(
       disk_, log_files_, LogBeginOf(manifest_),
-      [&](uint64_t position, const log::Record& record) { return replay_->Apply(position, record); }, *newest);
+      [&, is_first = true](uint64_t position, const log::Record& record) mutable {
+        if (std::exchange(is_first, false)) IndexNames();
+        return replay_->Apply(position, record);
+      },
+      *newest);
   if (!scan) {
     // All that no option helps against is named together.
     damage_.hopeless.push_back(scan.error());
@@ -303,35 +398,21 @@ void Recoverer::NoteShortLog(LogScan& scan) {
 core::Status Recoverer::Publish() {
   if (!replay_) return {};
   const int64_t now_ms = registry_.WallMs();
-  for (const auto& [name, meaning] : replay_->names()) {
-    if (meaning.expires_ms != 0 && meaning.expires_ms <= now_ms) {
-      ++recovery_.report.filters_expired;
-      continue;
-    }
-    const ReplayedFilter& replayed = replay_->filter(meaning.id);
-    replayed.filter->Attach(nullptr, meaning.id, replayed.sequence);
-    registry_.quotas().Assign(*replayed.memory, name);
-    if (registry_.InsertIfAbsent(name, replayed.filter, meaning.expires_ms) == nullptr) {
-      return core::Fail(core::ErrorCode::kOutOfMemory,
-                        directory_.path() + ": no memory is left for the names of its filters");
-    }
-    if (replayed.freezing) recovery_.freezing.push_back({name, replayed.filter, meaning.expires_ms});
-    NoteSavedRecord(name, meaning);
-    ++recovery_.report.filters_loaded;
+  for (const Entry* const entry : replay_->Freezing()) {
+    if (entry->expires_ms != 0 && entry->expires_ms <= now_ms) continue;
+    recovery_.freezing.push_back({std::string(entry->name()), entry->filter, entry->expires_ms});
   }
   replay_.reset();
+  recovery_.report.filters_loaded = names_.size();
+  try {
+    const uint64_t expired = names_.Publish();
+    recovery_.report.filters_expired += expired;
+    recovery_.report.filters_loaded -= expired;
+  } catch (const std::bad_alloc&) {
+    return core::Fail(core::ErrorCode::kOutOfMemory,
+                      directory_.path() + ": no memory is left for the names of its filters");
+  }
   return {};
-}
-
-// Unless the log gave the name, the expiry or the filter another meaning since.
-void Recoverer::NoteSavedRecord(const std::string& name, const ReplayedName& meaning) {
-  const uint64_t mark = replay_->filter(meaning.id).mark;
-  if (mark == 0) return;
-  const auto pack = static_cast<uint32_t>((mark - 1) >> 32);
-  const LoadedRecord& record = packs_[pack].records[static_cast<uint32_t>(mark - 1)];
-  if (record.name != name || record.expires_unix_ms != meaning.expires_ms || record.freezing) return;
-  const uint64_t changes = ChangesOf(record.sequence, record.change_count);
-  recovery_.saved.records.push_back({registry_.StateOf(name).stamp, changes, pack, record.record});
 }
 
 core::Result<Recovery> Recover(DataDirectory& directory, Registry& registry, core::FilterClock& clock,

@@ -26,6 +26,8 @@ struct RecoveryOptions {
   OnCorruptLog on_corrupt_log = OnCorruptLog::kRefuse;
   bool keeps_log = false;  // a LogWriter continues from here: then the manifest records that, and there is a segment
   unsigned threads = 0;    // that read filters; 0: one per core, at most 8
+  core::ChangeListener* listener =
+      nullptr;  // of all filters from then on; null: none. Not notified during the recovery
 };
 
 struct RecoveryReport {

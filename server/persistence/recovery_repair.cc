@@ -109,10 +109,7 @@ void Recoverer::NoteSaved() {
   saved.file_ids = FileIdsOf(manifest_);
   for (size_t i = 0; i < packs_.size(); ++i) {
     const ManifestPack& listed = manifest_.packs[i];
-    SavedPack& pack = saved.packs.emplace_back(SavedPack{listed.file_id, listed.seal, std::move(packs_[i].bytes)});
-    for (size_t record = 0; record < pack.bytes.size(); ++record) {
-      if (!listed.live[record]) pack.bytes[record] = 0;
-    }
+    saved.packs.push_back({packs_[i].number, listed.file_id, listed.seal, listed.live, std::move(packs_[i].saved)});
   }
   recovery_.next_file_id = std::max(manifest_.next_file_id, first_free_id_);
 }

@@ -11,21 +11,18 @@ disk unless the case has one.
 The target is at most 20 ms for each case.
 """
 
-import collections
 import re
 import statistics
 import threading
 import time
 
 from bench_server import describe_machine, encode, progress, start_bitsieve
+from stalls_case import Case, asking, both, leave, many_times, send_request
 from stalls_client import Client, Probe
+from stalls_sizes import byte_cases, subscriber_cases
 
 TARGET_MS = 20
 IDLE_SECONDS = 2.0
-
-# name: of the row; prepare(bench): once; before(bench): ahead of each run; run(bench): the command.
-Case = collections.namedtuple("Case", "group name run before")
-
 
 class Bench:
     def __init__(self, binary, scale):
@@ -96,10 +93,6 @@ class Bench:
         self.server.stop()
 
 
-def asking(*arguments):
-    return lambda bench: bench.ask(*arguments)
-
-
 def items_of(bench):
     return ["item:%d" % i for i in range(bench.items - 16)]
 
@@ -119,17 +112,6 @@ def with_names(*head):
     def prepare(bench):
         bench.request = encode(*head, *names_of(bench))
     return prepare
-
-
-def send_request(bench):
-    bench.client.replies(bench.request, 1)
-
-
-def both(*steps):
-    def run(bench):
-        for step in steps:
-            step(bench)
-    return run
 
 
 def remove(*names):
@@ -199,7 +181,7 @@ def name_cases():
     for command in ("DEL", "UNLINK"):
         yield Case(group, f"{command} of 10^6 names", send_request,
                    both(lambda bench: bench.make_names(), with_names(command))), None
-    for arguments in (("FLUSHALL",), ("FLUSHALL", "ASYNC"), ("FLUSHDB",)):
+    for arguments in (("FLUSHALL", "SYNC"), ("FLUSHALL", "ASYNC"), ("FLUSHDB", "SYNC")):
         yield Case(group, " ".join(arguments), both(asking(*arguments), lambda bench: time.sleep(0.5)),
                    lambda bench: bench.make_names()), None
 
@@ -252,7 +234,7 @@ def large_cases():
         yield Case(group, " ".join(command), asking(*command), None), None
     yield Case(group, "BF.SCANDUMP and BF.LOADCHUNK, all of it", dump_and_load("BF", "big"), remove("loaded")), None
     yield Case(group, "SAVE", asking("SAVE"), lambda bench: bench.ask("BF.ADD", "big", time.time())), None
-    yield Case(group, "FLUSHALL", both(asking("FLUSHALL"), lambda bench: time.sleep(0.5)),
+    yield Case(group, "FLUSHALL SYNC", both(asking("FLUSHALL", "SYNC"), lambda bench: time.sleep(0.5)),
                lambda bench: bench.make_large("flushed")), None
     yield None, lambda bench: (bench.flush(), bench.make_large("c1", "c2", of_type="counting"))
     merge = asking("BF.MERGE", "c1", "c2")
@@ -391,24 +373,14 @@ def client_cases():
     yield Case(group, "leaving at once", leave, None), None
 
 
-def leave(bench):
-    for client in bench.idle:
-        client.close()
-    time.sleep(3)  # until the heap was trimmed
-
-
-def many_times(command, times):
-    return lambda bench: bench.client.replies(encode(*command) * times, times)
-
-
 def idle_case():
     return Case("", "idle", lambda bench: time.sleep(IDLE_SECONDS), None)
 
 
 def all_cases():
     yield idle_case(), None
-    for cases in (item_cases, client_cases, growth_cases, dump_cases, cuckoo_cases, freeze_cases, large_cases,
-                  name_cases):
+    for cases in (item_cases, client_cases, byte_cases, subscriber_cases, growth_cases, dump_cases, cuckoo_cases,
+                  freeze_cases, large_cases, name_cases):
         yield None, None  # what the cases before have prepared is of no use to these
         yield from cases()
 

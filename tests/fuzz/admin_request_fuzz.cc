@@ -35,6 +35,7 @@ AdminResponse Search(const AdminRequest& request) {
   return {.body = std::string(kSecret) + shown + UrlEncoded(request.Parameter("search")) + (page ? "1" : "0")};
 }
 
+bool is_protected = false;
 bool needs_password = false;
 bool was_allowed = false;
 
@@ -43,7 +44,8 @@ const AdminRouter& Router() {
       {{"/healthz", [](const AdminRequest&) { return AdminResponse{.body = "alive"}; }, true},
        {"/", [](const AdminRequest&) { return AdminResponse{.body = std::string(kSecret)}; }},
        {"/api/filters", Search}},
-      {.needs_password = [] { return needs_password; },
+      {.is_protected = [] { return is_protected && !needs_password; },
+       .needs_password = [] { return needs_password; },
        .may_read = [](std::string_view user, std::string_view password) { return user == "u" && password == "p"; }});
   return kRouter;
 }
@@ -52,8 +54,9 @@ const HttpEngine& Engine() {
   static const HttpEngine kEngine([](const AdminRequest& request) {
     AdminResponse response = Router().Answer(request);
     const bool has_password = request.authorization.find("dTpw") != std::string::npos;
+    const bool is_open = !needs_password && !is_protected;
     was_allowed =
-        (needs_password && has_password) || ((request.from_loopback || !needs_password) && IsPrivateHost(request.host));
+        (needs_password && has_password) || ((request.from_loopback || is_open) && IsPrivateHost(request.host));
     return response;
   });
   return kEngine;
@@ -79,6 +82,7 @@ void CheckResponse(const std::string& response) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   needs_password = (data[0] & 1) != 0;
+  is_protected = (data[0] & 4) != 0;
   was_allowed = false;
   std::string head(reinterpret_cast<const char*>(data) + 1, size - 1);
   const size_t end = head.find(kHeadEnd);

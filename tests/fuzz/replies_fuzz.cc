@@ -1,10 +1,13 @@
 // Whatever a server sends, in pieces of any size, is the same replies, or the same error.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <sstream>
 #include <string>
 #include <string_view>
 
 #include "cli/bulk/server_client.h"
+#include "cli/shell/reply_text.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -32,6 +35,25 @@ std::string RepliesOf(std::string_view bytes, size_t piece) {
   return text;
 }
 
+// The same for the shell, as it prints them.
+std::string PrintedRepliesOf(std::string_view bytes, size_t piece) {
+  const auto source = [&bytes, piece](std::span<char> room) -> Outcome<size_t> {
+    if (bytes.empty()) return tl::unexpected<std::string>("the end");
+    const size_t size = std::min({piece, bytes.size(), room.size()});
+    std::ranges::copy(bytes.substr(0, size), room.begin());
+    bytes.remove_prefix(size);
+    return size;
+  };
+  RespReader reader;
+  std::ostringstream text;
+  while (true) {
+    const auto reply = reader.Read(source);
+    if (!reply) return text.str() + reply.error();
+    PrintReply(text, *reply, ReplyStyle::kTerminal, {});
+    PrintReply(text, *reply, ReplyStyle::kRaw, {});
+  }
+}
+
 }  // namespace
 }  // namespace bitsieve::cli
 
@@ -39,6 +61,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data + 1), size - 1);
   const size_t piece = 1 + data[0] % 16;
-  if (bitsieve::cli::RepliesOf(bytes, SIZE_MAX) != bitsieve::cli::RepliesOf(bytes, piece)) std::abort();
+  using namespace bitsieve::cli;
+  if (RepliesOf(bytes, SIZE_MAX) != RepliesOf(bytes, piece)) std::abort();
+  if (PrintedRepliesOf(bytes, SIZE_MAX) != PrintedRepliesOf(bytes, piece)) std::abort();
   return 0;
 }

@@ -16,9 +16,9 @@ import unittest
 
 import redis
 
-from harness import PATIENCE, REPLY_SECONDS, START_SECONDS, Server, check_parser, wait_until
+from harness import HOST, PATIENCE, REPLY_SECONDS, SKIPPED, START_SECONDS, Server, wait_until
+from harness import main as run_tests
 
-SKIPPED = 77
 SYNC_SECONDS = 60 * PATIENCE
 
 
@@ -91,7 +91,7 @@ class Engine(Server):
         return self
 
     def client(self, **options):
-        return redis.Redis(port=self.port, socket_timeout=REPLY_SECONDS, **options)
+        return redis.Redis(host=HOST, port=self.port, socket_timeout=REPLY_SECONDS, **options)
 
     def follow(self, master):
         """Becomes a replica, and waits until it is one."""
@@ -141,5 +141,4 @@ class EngineTest(unittest.TestCase):
 
 def main():
     engine_binary()
-    check_parser()
-    unittest.main(verbosity=2)
+    run_tests()

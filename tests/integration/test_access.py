@@ -1,8 +1,10 @@
-"""Passwords, users and their rules, protected mode; beside a real redis-server where it says what is right."""
+"""Passwords, users and their rules, protected mode."""
 
 import contextlib
 import os
-import random
+import pathlib
+import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -11,8 +13,7 @@ import threading
 import time
 
 import redis
-from harness import (ENVIRONMENT, PATIENCE, REPLY_SECONDS, Connection, OwnServerTest, ServerTest, encode, main,
-                     wait_until)
+from harness import ENVIRONMENT, HOST, PATIENCE, REPLY_SECONDS, Connection, OwnServerTest, encode, main, wait_until
 
 NOAUTH = b"-NOAUTH Authentication required.\r\n"
 WRONGPASS = b"-WRONGPASS invalid username-password pair or user is disabled.\r\n"
@@ -43,7 +44,7 @@ class Passwords(OwnServerTest):
         server = self.make_server(requirepass_file=path).start()
         self.assertEqual(self.ping(server, BITSIEVE_REQUIREPASS_FILE=path), (0, "PONG\n"))
         self.assertEqual(self.ping(server, BITSIEVE_REQUIREPASS="s3cret"), (0, "PONG\n"))
-        for variables, expected in (({}, "NOAUTH"), ({"BITSIEVE_REQUIREPASS": "wrong"}, "password is another one")):
+        for variables, expected in (({}, "NOAUTH"), ({"BITSIEVE_REQUIREPASS": "wrong"}, "wrong password")):
             status, output = self.ping(server, **variables)
             self.assertEqual(status, 1)
             self.assertIn(expected, output)
@@ -202,6 +203,55 @@ class Clients(OwnServerTest):
         self.assert_stops_well(server)
 
 
+class Pages(OwnServerTest):
+    """The users that the pages make, as they stand there."""
+
+    def users(self):
+        line_of_one = re.compile(r"^(?:redis-cli .*)?\bACL SETUSER (?!default|username).*$", re.MULTILINE)
+        docs = pathlib.Path(__file__).parents[2] / "docs"
+        for page in sorted(docs.rglob("*.md")):
+            for line in line_of_one.findall(page.read_text(encoding="utf-8")):
+                words = shlex.split(line)
+                yield page.name, words[words.index("ACL"):]
+
+    def test_clients_that_look_after_their_connection(self):
+        server = self.make_server().start()
+        admin = server.client()
+        found = list(self.users())
+        self.assertGreaterEqual({name for name, _ in found}, {"access.md", "secure.md"})
+        for page, command in found:
+            with self.subTest(page=page, command=command):
+                user = command[2]
+                password = next(word[1:] for word in command if word.startswith(">"))
+                self.assertEqual(admin.execute_command(*command), b"OK")
+                # A PING before each command.
+                client = redis.Redis(host=HOST, port=server.port, username=user, password=password, client_name=user,
+                                     health_check_interval=1e-9, socket_timeout=REPLY_SECONDS)
+                name = next(word.split("~")[1] for word in command if "~" in word).replace("*", "1")
+                for _ in range(3):
+                    self.assertFalse(client.execute_command("BF.EXISTS", name, "x"))
+                client.close()
+        self.assertNotIn("ping", [entry["object"] for entry in admin.acl_log()])
+        self.assert_stops_well(server)
+
+
+class WrongPasswordsOfTools(OwnServerTest):
+    def test_a_password_that_the_server_does_not_have(self):
+        server = self.make_server().start()
+        server.client().bf().add("f", "x")
+        url = f"redis://:wrong@127.0.0.1:{server.port}"
+        with tempfile.TemporaryDirectory() as folder:
+            for command in (["ping", "-u", url], ["check", "-u", url, "f"], ["load", "-u", url, "f"],
+                            ["export", "-u", url, "f", os.path.join(folder, "file")],
+                            ["migrate", url, "--dry-run"]):
+                with self.subTest(command=command):
+                    done = subprocess.run([server.program, *command], capture_output=True, text=True, input="x\n",
+                                          env=ENVIRONMENT, timeout=60 * PATIENCE, check=False)
+                    self.assertNotEqual(done.returncode, 0)
+                    self.assertIn("AUTH failed: a password was given, but the server has none", done.stderr)
+        self.assert_stops_well(server)
+
+
 class UsersFile(OwnServerTest):
     def test_users_are_kept_in_a_file(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -240,94 +290,6 @@ class UsersFile(OwnServerTest):
                 bob.ping()
                 bob.ping()
             self.assert_stops_well(server)
-
-
-class AsRedis(ServerTest):
-    """The same rules given to redis-server make the same users."""
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        program = shutil.which("redis-server")
-        if program is None:
-            raise AssertionError("redis-server is not installed: apt-get install redis-server")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        cls.folder = tempfile.mkdtemp()
-        cls.addClassCleanup(shutil.rmtree, cls.folder)
-        cls.redis = subprocess.Popen([program, "--port", str(port), "--save", "", "--dir", cls.folder],
-                                     stdout=subprocess.DEVNULL)
-        cls.addClassCleanup(cls.redis.wait)
-        cls.addClassCleanup(cls.redis.kill)
-        cls.theirs = redis.Redis(port=port, socket_timeout=REPLY_SECONDS)
-        wait_until(cls.answers, REPLY_SECONDS, "redis-server answers")
-
-    @classmethod
-    def answers(cls):
-        with contextlib.suppress(redis.exceptions.ConnectionError):
-            return cls.theirs.ping()
-        return False
-
-    def outcome(self, client, *command):
-        try:
-            return client.execute_command(*command)
-        except redis.ResponseError as error:
-            return str(error).replace("'<one'", "'<***'")  # Redis shows passwords in errors
-
-    COMMANDS = ("ping", "echo", "config", "config|get", "config|set", "client", "client|kill", "del", "exists",
-                "rename", "publish", "subscribe", "multi", "flushall", "acl|whoami")
-    CATEGORIES = ("read", "write", "keyspace", "pubsub", "connection", "transaction", "dangerous", "admin")
-
-    def random_rules(self, chance):
-        rules = []
-        for _ in range(chance.randrange(1, 9)):
-            rules.append(chance.choice((
-                "on", "off", "nopass", "resetpass", ">one", ">two", "<one", "reset", "allkeys", "resetkeys", "~a:*",
-                "~b", "%R~c:*", "%W~d:*", "%RW~e", "%Q~e", "allchannels", "resetchannels", "&news", "&a.*",
-                "allcommands", "nocommands", "clearselectors", "(+ping ~x)", "(~y", "nonsense", "+nothing", "+@nothing",
-                chance.choice("+-") + chance.choice(self.COMMANDS),
-                chance.choice("+-") + chance.choice(self.COMMANDS),
-                chance.choice("+-") + "@" + chance.choice(self.CATEGORIES))))
-        return rules
-
-    def described(self, client):
-        """Without rules about commands: each version of Redis words them in its own way."""
-        connection = client.connection_pool.get_connection("ACL")
-        connection.send_command("ACL", "GETUSER", "bob")
-        reply = connection.read_response()
-        client.connection_pool.release(connection)
-        fields = dict(zip(reply[::2], reply[1::2]))
-        fields[b"flags"] = [flag for flag in fields[b"flags"] if flag != b"sanitize-payload"]
-        fields[b"selectors"] = [dict(zip(each[::2], each[1::2])) for each in fields[b"selectors"]]
-        for each in (fields, *fields[b"selectors"]):
-            del each[b"commands"]
-        return fields
-
-    DRY_RUNS = (("ping",), ("config", "get", "x"), ("client", "kill", "x"), ("del", "a:1"), ("del", "b", "c:1"),
-                ("del", "d:1"), ("exists", "a:1"), ("rename", "c:1", "d:1"), ("rename", "a:1", "b"),
-                ("publish", "news", "m"), ("publish", "a.b", "m"), ("subscribe", "x"), ("multi",), ("acl", "whoami"))
-
-    def test_random_rules(self):
-        ours = self.client()
-        for seed in range(150):
-            chance = random.Random(seed)
-            for client in (ours, self.theirs):
-                self.outcome(client, "ACL", "DELUSER", "bob")
-            for _ in range(3):
-                rules = self.random_rules(chance)
-                with self.subTest(seed=seed, rules=rules):
-                    self.assertEqual(self.outcome(ours, "ACL", "SETUSER", "bob", *rules),
-                                     self.outcome(self.theirs, "ACL", "SETUSER", "bob", *rules))
-            if b"bob" not in self.theirs.execute_command("ACL", "USERS"):
-                continue
-            with self.subTest(seed=seed):
-                users = [self.described(client) for client in (ours, self.theirs)]
-                self.assertEqual(*users)
-                for command in self.DRY_RUNS:
-                    allowed = [self.outcome(client, "ACL", "DRYRUN", "bob", *command) == b"OK"
-                               for client in (ours, self.theirs)]
-                    self.assertEqual(*allowed, (users, command))
 
 
 class WrongPasswords(OwnServerTest):

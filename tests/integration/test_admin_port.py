@@ -79,6 +79,29 @@ class Passwords(AdminPortTest):
         self.assertEqual(self.ask("/metrics", host="evil.example.com"), 403)
 
 
+class ProtectedMode(AdminPortTest):
+    OPTIONS = {"admin_bind": "0.0.0.0"}
+
+    def status(self, path, address):
+        return admin.request(self.server, path, address=address).status
+
+    def test_without_a_password_other_machines_see_health_alone(self):
+        address = own_address()
+        if address.startswith("127."):
+            self.skipTest("this machine has no address beyond loopback")
+        pages = ("/", "/metrics", "/api/status", "/api/filters", "/api/history", "/dashboard.js", "/nothing")
+        for path in pages:
+            self.assertEqual(self.status(path, address), 403, path)
+            self.assertNotEqual(self.status(path, "127.0.0.1"), 403, path)
+        self.assertIn("protected-mode", admin.request(self.server, "/metrics", address=address).body)
+        self.assertEqual([self.status(path, address) for path in ("/healthz", "/readyz")], [200, 200])
+        client = self.client()
+        client.config_set("protected-mode", "no")
+        self.assertEqual(self.status("/metrics", address), 200)
+        client.config_set("protected-mode", "yes")
+        self.assertEqual(self.status("/metrics", address), 403)
+
+
 class Metrics(AdminPortTest):
     OPTIONS = {"metrics_largest_filters": 2, "metrics_filters": "chosen:*"}
 

@@ -1,16 +1,13 @@
-"""bitsieve backup and restore: of a server at work, killed, on a full disk, as archives; and the drill of the docs."""
+"""bitsieve backup and restore: of a server at work, killed, on a full disk, as archives. test_pages.py runs the
+drill of docs/operations/backup.md."""
 
-import os
 import pathlib
-import re
 import signal
 import subprocess
 import threading
 import time
 
 from harness import ENVIRONMENT, PATIENCE, REPLY_SECONDS, OwnServerTest, binary, main, wait_until
-
-PAGE = (pathlib.Path(__file__).parents[2] / "docs/operations/backup.md").read_text(encoding="utf-8")
 
 
 def run(*arguments, **options):
@@ -214,41 +211,6 @@ class Backup(OwnServerTest):
             self.assertEqual((done.returncode, done.stdout), (1, b""))
             self.assertIn(f"{file}: ", done.stderr.decode())
         self.assertFalse(path.exists())
-
-
-class Page(OwnServerTest):
-    """The commands of docs/operations/backup.md, as they stand; only ports and directories are the test's own."""
-
-    def test_its_commands(self):
-        server = self.make_server().start()
-        server.client().bf().add("f", "x")
-        blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-        self.assertEqual(len(blocks), 4)
-        home = pathlib.Path(server.home, "page")
-        (home / "backups").mkdir(parents=True)
-        (home / "data").symlink_to(server.directory)
-        (home / "bitsieve").symlink_to(binary())
-        other = self.free_port()
-        environment = {**ENVIRONMENT, "PATH": f"{home}:{os.environ['PATH']}"}
-        outputs = []
-        for block in blocks:
-            code = block.replace("7380", str(other))
-            code = re.sub(r"redis-cli (?!-p)", f"redis-cli -p {server.port} ", code)
-            done = subprocess.run(["bash", "-e", "-c", code], cwd=home, capture_output=True, text=True,
-                                  timeout=60 * PATIENCE, env=environment)
-            self.assertEqual(done.returncode, 0, code + done.stdout + done.stderr)
-            outputs.append(done.stdout)
-        self.assertEqual(len(list((home / "backups").iterdir())), 1)
-        self.assertIn("every byte was verified", outputs[2])
-        expected = re.findall(r"BF.EXISTS \S+ \S+ +# (\d)", blocks[3])
-        self.assertEqual(expected, ["1", "0"])
-        self.assertEqual(re.findall(r"^(?:\(integer\) )?([01])$", outputs[3], re.MULTILINE)[-2:], expected)
-        self.assert_stops_well(server)
-
-    def free_port(self):
-        other = self.make_server().start()
-        self.assert_stops_well(other)
-        return other.port
 
 
 if __name__ == "__main__":

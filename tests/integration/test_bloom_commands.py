@@ -5,7 +5,7 @@ import math
 import time
 
 import redis
-from harness import PATIENCE, ServerTest, encode, main, wait_until
+from harness import PATIENCE, ServerTest, arity, encode, main, wait_until
 
 NOT_FOUND = b"-ERR not found\r\n"
 EXISTS = b"-ERR item exists\r\n"
@@ -16,8 +16,8 @@ def error(text):
     return b"-" + text.encode() + b"\r\n"
 
 
-def arity(command):
-    return error(f"ERR wrong number of arguments for '{command}' command")
+ERROR_RATE = error("ERR error rate must be in the range (0.000000, 1.000000): "
+                   "from 1e-9 to 0.25, or a larger one below 1, which is taken as 0.25")
 
 
 class Reserve(ServerTest):
@@ -43,10 +43,11 @@ class Reserve(ServerTest):
             ("BF.RESERVE k x 100", error("ERR bad error rate")),
             ("BF.RESERVE k nan 100", error("ERR bad error rate")),
             ('BF.RESERVE k " 0.01" 100', error("ERR bad error rate")),
-            ("BF.RESERVE k 0 100", error("ERR error rate must be in the range (0.000000, 1.000000)")),
-            ("BF.RESERVE k 1 100", error("ERR error rate must be in the range (0.000000, 1.000000)")),
-            ("BF.RESERVE k -0.1 100", error("ERR error rate must be in the range (0.000000, 1.000000)")),
-            ("BF.RESERVE k inf 100", error("ERR error rate must be in the range (0.000000, 1.000000)")),
+            ("BF.RESERVE k 0 100", ERROR_RATE),
+            ("BF.RESERVE k 1e-10 100", ERROR_RATE),
+            ("BF.RESERVE k 1 100", ERROR_RATE),
+            ("BF.RESERVE k -0.1 100", ERROR_RATE),
+            ("BF.RESERVE k inf 100", ERROR_RATE),
             ("BF.RESERVE k 0.01 x", error("ERR bad capacity")),
             ("BF.RESERVE k 0.01 1.5", error("ERR bad capacity")),
             ("BF.RESERVE k 0.01 +1", error("ERR bad capacity")),
@@ -68,7 +69,7 @@ class Reserve(ServerTest):
         self.assert_replies(2, [
             ("BF.RESERVE k 0.01 100", OK),
             ("BF.RESERVE k x y EXPANSION", error("ERR bad error rate")),
-            ("BF.RESERVE k 2 y EXPANSION", error("ERR error rate must be in the range (0.000000, 1.000000)")),
+            ("BF.RESERVE k 2 y EXPANSION", ERROR_RATE),
             ("BF.RESERVE k 0.1 y EXPANSION", error("ERR bad capacity")),
             ("BF.RESERVE k 0.1 0 EXPANSION", error("ERR capacity must be in the range [1, 1073741824]")),
             ("BF.RESERVE k 0.1 1 EXPANSION", error("ERR no expansion")),
@@ -269,7 +270,7 @@ class Info(ServerTest):
         for name, options in types.items():
             with self.subTest(name):
                 if name == "rediscuckoo":
-                    client.execute_command("CF.RESERVE", name, 1000)
+                    client.execute_command("CF.RESERVE", name, 20_000)  # smaller ones count nothing
                 else:
                     client.execute_command("BF.RESERVE", name, "1e-8", 1000, "TYPE", name, *options)
                 family = "CF" if name == "rediscuckoo" else "BF"
@@ -293,6 +294,8 @@ class Info(ServerTest):
         client = self.client()
         client.execute_command("BF.ADD", "grows", "first")
         self.assertEqual(self.use("grows"), [None] * 3)  # a list of one
+        client.execute_command("CF.ADD", "small", "first")
+        self.assertEqual(self.use("small"), [None] * 3)
         client.execute_command("BF.RESERVE", "many", "1e-9", 100)
         for begin in range(0, 100_000, 20_000):
             client.execute_command("BF.MADD", "many", *range(begin, begin + 20_000))

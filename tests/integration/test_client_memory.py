@@ -55,6 +55,34 @@ class ClientMemory(OwnServerTest):
                    "the memory is back with the system")
 
 
+class DeletedFilters(ClientMemory):
+    """Nothing is asked for: MEMORY PURGE is for those who cannot wait some seconds."""
+
+    NAMES = 400_000  # more than 64 MB
+
+    def fill(self):
+        for first in range(0, self.NAMES, 5_000):
+            names = range(first, first + 5_000)
+            self.other.send(b"".join(encode("BF.ADD", f"user:{i:06d}", "item") for i in names))
+            for _ in names:
+                self.assertEqual(self.other.reply(), b":1\r\n")
+
+    def assert_that_memory_goes_back(self, *command):
+        self.start()
+        self.begin()
+        self.fill()
+        self.assertGreater(self.server.rss_bytes() - self.rss, 64 * MB)
+        self.assertEqual(self.other.command(*command), b"+OK\r\n")
+        self.assertEqual(self.other.command("DBSIZE"), b":0\r\n")
+        self.assert_given_back()
+
+    def test_goes_back_after_flushall(self):
+        self.assert_that_memory_goes_back("FLUSHALL")
+
+    def test_goes_back_after_flushall_sync(self):
+        self.assert_that_memory_goes_back("FLUSHALL", "SYNC")
+
+
 class Replies(ClientMemory):
     def test_of_a_transaction_that_is_not_read(self):
         self.start(client_output_buffer_limit="1mb")

@@ -10,7 +10,7 @@ import threading
 from cluster import Cluster
 from engine import EngineTest, engine_binary, main
 from harness import PATIENCE, wait_until
-from test_node_clients import NODE, install_clients
+from node_packages import NODE, require_packages, skip_without
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "cluster.md").read_text()
@@ -88,7 +88,7 @@ class ClusterPage(EngineTest):
     @classmethod
     def setUpClass(cls):
         engine_binary()
-        install_clients()
+        skip_without(require_packages)
         cls.cluster = Cluster(masters=3)
         cls.addClassCleanup(cls.cluster.clean_up)
         cls.cluster.start()

@@ -1,15 +1,16 @@
-"""docs/commands.md has a section for each command and subcommand of a running server, and for nothing else."""
+"""docs/commands.md and docs/server_commands.md have a section for each command and subcommand of a running server, and
+for nothing else."""
 
-import pathlib
 import re
 
 from harness import ServerTest, main
+from pages import ROOT
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "commands.md"
+PAGES = ("docs/commands.md", "docs/server_commands.md")
 
 
 def names_of(client):
-    """As the page writes them; a container that does nothing of its own stands for its subcommands."""
+    """As the pages write them; a container that does nothing of its own stands for its subcommands."""
     names = set()
     listed = [name.decode() for name in client.execute_command("COMMAND LIST")]
     for name in listed:
@@ -20,9 +21,10 @@ def names_of(client):
     return names
 
 
-class CommandsPage(ServerTest):
-    def test_it_describes_what_the_server_has(self):
-        described = re.findall(r"^### (.*)$", PAGE.read_text(), re.MULTILINE)
+class CommandPages(ServerTest):
+    def test_they_describe_what_the_server_has(self):
+        text = "".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
+        described = re.findall(r"^### (.*)$", text, re.MULTILINE)
         # redis-py parses the reply of COMMAND INFO, and would lose the subcommands.
         client = self.client()
         client.response_callbacks.clear()

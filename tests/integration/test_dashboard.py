@@ -3,12 +3,13 @@ folder that BITSIEVE_SCREENSHOTS names; ctest sets it."""
 
 import os
 import pathlib
+from functools import partial
 
 from admin import AdminPortTest
 from harness import main
-from test_node_clients import install_clients, run_node
+from node_packages import require_packages, run_node, skip_without
 
-setUpModule = install_clients
+setUpModule = partial(skip_without, require_packages)
 
 
 class Dashboard(AdminPortTest):

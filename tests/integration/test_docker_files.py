@@ -3,6 +3,7 @@ files give it, and files refer to files that exist."""
 
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -155,6 +156,20 @@ class Options(unittest.TestCase):
                 for container in containers(pod):
                     if container["name"] == "bitsieve":
                         self.assert_accepted({each["name"]: each["value"] for each in container["env"]})
+
+
+class Passwords(unittest.TestCase):
+    def test_files_with_a_password_have_nothing_else(self):
+        """A newline at their end would be part of the password for others who read the file or the Secret."""
+        root = DOCKER.parent
+        pages = [*(root / "docs").rglob("*.md"), *DOCKER.rglob("*.yaml"), root / "README.md"]
+        commands = [line for page in pages for line in page.read_text().splitlines() if "openssl rand" in line]
+        self.assertGreater(len(commands), 5)
+        for line in commands:
+            make = re.search(r"openssl rand[^>]*(?=> *\S*requirepass)", line)
+            self.assertIsNotNone(make, line)
+            done = subprocess.run(["sh", "-c", make[0]], capture_output=True, text=True, timeout=60, check=True)
+            self.assertRegex(done.stdout, r"\A[0-9a-f]{64}\Z", line)
 
 
 class Compose(unittest.TestCase):

@@ -100,6 +100,7 @@ class RedisBloomBytes(OwnServerTest):
         client.execute_command("BF.MADD", "old", *range(500))
         self.assertEqual(client.execute_command("BF.MEXISTS", "old", *range(500)), [1] * 500)
 
+    @server_only("the module makes the key with the header, as RedisBloom does: test_module_drop_in.py")
     def test_a_load_in_progress_is_nowhere_to_be_seen(self):
         self.client.execute_command("BF.LOADCHUNK", "bf", 1, ONE_ITEM_HEADER)
         self.assertEqual(self.client.execute_command("EXISTS", "bf"), 0)

@@ -11,13 +11,11 @@ import tempfile
 import threading
 
 from harness import ENVIRONMENT, PATIENCE, OwnServerTest, main
-from test_node_clients import NODE, install_clients
+from node_packages import NODE, needs, require_packages
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 PROGRAMS = pathlib.Path(os.environ["EXAMPLE_PROGRAMS"])  # where those in C++ were built
 SECONDS = 60 * PATIENCE
-
-setUpModule = install_clients
 
 
 class Site(http.server.BaseHTTPRequestHandler):
@@ -40,7 +38,7 @@ class Site(http.server.BaseHTTPRequestHandler):
 class Examples(OwnServerTest):
     def setUp(self):
         self.server = self.make_server().start()
-        self.url = f"redis://localhost:{self.server.port}"
+        self.url = f"redis://127.0.0.1:{self.server.port}"
         self.home = tempfile.mkdtemp(prefix="bitsieve-test-")
         self.addCleanup(shutil.rmtree, self.home)
         os.symlink(self.server.program, os.path.join(self.home, "bitsieve"))
@@ -68,6 +66,7 @@ class Examples(OwnServerTest):
         self.assertIn("was crawled before", self.run_example(*crawler))
         self.assertEqual(len(Site.requests), len(pages))
 
+    @needs(require_packages)
     def test_cache_guard(self):
         # Modules are looked for beside the program.
         program = shutil.copy(EXAMPLES / "cache_guard.mjs", self.home)

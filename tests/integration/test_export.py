@@ -82,6 +82,23 @@ class Export(OwnServerTest):
                 self.assertEqual(self.other.client().dbsize(), 0)
                 if content.startswith(b"BSFD"):
                     self.fails(problem, self.other, "inspect", path)
+        for content, way in ((b"REDIS0011\xfa\x09redis-ver", "is an RDB file, whose filters `bitsieve migrate "),
+                             (b"VALKEY080\xfa", "is an RDB file, whose filters `bitsieve migrate "),
+                             (b"\x07\x81\x4c\x16", "RESTORE takes; `bitsieve migrate` moves"),
+                             (b"BSF", "are moved by `bitsieve migrate`"), (b"", "are moved by `bitsieve migrate`")):
+            with self.subTest(way), open(self.path("other"), "wb") as file:
+                file.write(content)
+                file.flush()
+                self.fails(way, self.other, "import", "k", file.name)
+        with open(self.path("dump.rdb"), "wb") as file:
+            file.write(b"REDIS0011")
+        advice = "dump.rdb: this is an RDB file, whose filters `bitsieve migrate "
+        for words in (("import", "k", file.name), ("inspect", file.name),
+                      ("restore", file.name, "--dir", self.path("d"))):
+            done = subprocess.run([self.server.program, *words], capture_output=True, timeout=SECONDS, check=False,
+                                  env={**ENVIRONMENT, "BITSIEVE_PORT": str(self.other.port)})
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stderr.decode(), "RDB file, whose filters `bitsieve migrate|" + advice)
         with open(self.path("newline"), "wb") as file:
             file.write(self.client.execute_command("BF.DUMP", "k") + b"\n")
         done = self.done(self.other, "import", "k", self.path("newline"))
@@ -133,7 +150,7 @@ class Export(OwnServerTest):
         self.done(self.server, "import", "k1", self.path("k0"), "--replace")
         self.assertEqual(self.client.execute_command("BF.MEXISTS", "k1", "item0", "item1"), [1, 0])
         self.assertEqual(self.client.dbsize(), 2)
-        self.fails("not found", self.server, "export", "missing", self.path("missing"))
+        self.fails("there is no filter \"missing\"", self.server, "export", "missing", self.path("missing"))
         self.assertEqual(os.listdir(self.home), ["k0"])
         self.fails("No such file", self.server, "export", "k0", self.path("no/such/place"))
         self.fails("No such file", self.server, "import", "x", self.path("missing"))

@@ -3,11 +3,10 @@ know nothing else. The types are asked of the server, so that a new one is teste
 
 import os
 import re
-import subprocess
 
 import redis
-from harness import PATIENCE, ServerTest, main, scandump
-from test_node_clients import NODE, install_clients
+from harness import ServerTest, main, scandump
+from node_packages import needs, require_packages, run_node
 
 # What BF.RESERVE needs besides the type.
 OPTIONS = {"window": ["WINDOW", 1000]}
@@ -15,8 +14,6 @@ OPTIONS = {"window": ["WINDOW", 1000]}
 CUCKOO = "rediscuckoo"
 CAN_REMOVE = {"counting", "cuckoo", CUCKOO}
 EXPANSIONS = {"window": None, CUCKOO: 1}
-
-setUpModule = install_clients
 
 
 def types(client):
@@ -130,14 +127,12 @@ class RedisPy(ServerTest):
 
 
 class NodeRedis(ServerTest):
+    @needs(require_packages)
     def test_every_kind(self):
         named = [type_name for type_name in types(self.client()) if type_name != CUCKOO]
-        environment = {**os.environ, "PORT": str(self.server.port), "FILTER_TYPES": ",".join(named),
-                       **{f"OPTIONS_{name}": " ".join(map(str, options)) for name, options in OPTIONS.items()}}
-        done = subprocess.run(["node", "--test-reporter=tap", "filter_types_test.js"], cwd=NODE, env=environment,
-                              capture_output=True, text=True, timeout=60 * PATIENCE)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertRegex(done.stdout, rf"# pass {2 * len(named)}\n")
+        options = {f"OPTIONS_{name}": " ".join(map(str, options)) for name, options in OPTIONS.items()}
+        printed = run_node(self, "filter_types_test.js", FILTER_TYPES=",".join(named), **options)
+        self.assertRegex(printed, rf"# pass {2 * len(named)}\n")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -14,14 +15,12 @@ import threading
 import unittest
 
 from harness import PATIENCE, ServerTest, main, wait_until
-from test_node_clients import install_clients, run_node
+from node_packages import needs, require_node, require_packages, run_node
 
 CLIENTS = pathlib.Path(__file__).parents[2] / "clients"
 sys.path.insert(0, str(CLIENTS / "python"))
 
 import bitsieve  # noqa: E402 (from the folder above)
-
-setUpModule = install_clients
 
 SECONDS = 120 * PATIENCE
 ADDED, ASKED, BATCH = 200_000, 1_000_000, 10_000
@@ -100,6 +99,30 @@ for (const path of process.argv.slice(3)) {
   }
 }
 console.log(JSON.stringify({ refused, accepted }));
+"""
+
+
+NODE_MISTAKES = """
+import { readFileSync } from 'node:fs';
+const { Filter } = await import(process.argv[2]);
+const told = [];
+const tell = (call) => {
+  try {
+    told.push(`no error: ${call()}`);
+  } catch (error) {
+    told.push(`${error.name}: ${error.message}`);
+  }
+};
+const whole = new Uint8Array(readFileSync(process.argv[3]));
+const filter = Filter.fromBytes(whole);
+for (const items of ['abc', new Uint8Array(3), null, 5, [5], [null]]) tell(() => filter.mayContainMany(items));
+for (const item of [null, undefined, 5, ['a'], {}, new ArrayBuffer(3)]) tell(() => filter.mayContain(item));
+for (const bytes of [null, undefined, 5, 'text', [1, 2], {}]) tell(() => Filter.fromBytes(bytes));
+structuredClone(whole.buffer, { transfer: [whole.buffer] });
+for (const call of [() => filter.mayContain('a'), () => filter.mayContainMany(['a']), () => filter.verify()]) {
+  tell(call);
+}
+console.log(JSON.stringify(told));
 """
 
 
@@ -230,6 +253,7 @@ class LibraryClients(ServerTest):
         pathlib.Path(items).write_text("\n".join(ITEMS), encoding="utf-8")
         return self.run_program(NODE_PROGRAM, str(CLIENTS / "js" / "bitsieve.mjs"), items, *paths)
 
+    @needs(require_node)
     def test_javascript_answers_as_the_server(self):
         report = self.run_node(*(self.path(name) for name in FILTERS))
         for name, (_, _, is_read) in FILTERS.items():
@@ -249,6 +273,7 @@ class LibraryClients(ServerTest):
                     "falsePositives": described.false_positives})
                 print(f"{name}: {found['perSecond']:,} lookups per second in Node")
 
+    @needs(require_node)
     def test_javascript_refuses_what_is_damaged(self):
         whole = pathlib.Path(self.path("cuckoo")).read_bytes()
         damaged = {"empty": b"", "text": b"no filter at all, but longer than a head", "cut": whole[:-1],
@@ -261,12 +286,24 @@ class LibraryClients(ServerTest):
             with self.subTest(name):
                 self.assertRegex(report[self.path(name)]["error"], "no dump|bytes of a dump|fails its checksum")
 
+    @needs(require_node)
     def test_javascript_survives_forged_headers(self):
         names = ("tiny", "blocked_grown", "blocked_two_lines", "cuckoo_grown", "ribbon", "noted")
         report = self.run_program(NODE_FORGER, str(CLIENTS / "js"), *map(self.path, names))
         self.assertEqual(report["refused"] + report["accepted"], 500 * len(names))
         self.assertGreater(min(report.values()), 100)
 
+    def test_javascript_names_mistakes(self):
+        told = self.run_program(NODE_MISTAKES, str(CLIENTS / "js" / "bitsieve.mjs"), self.path("tiny"))
+        expected = (["TypeError: an array of items is needed, not one item"] * 4 +
+                    ["TypeError: an item must be a string or a Uint8Array, not "] * 8 +
+                    ["FilterError: these bytes are no dump"] * 6 +
+                    ["FilterError: the bytes of the filter were transferred"] * 3)
+        self.assertEqual(len(told), len(expected))
+        for text, begin in zip(told, expected):
+            self.assertTrue(text.startswith(begin), (text, begin))
+
+    @needs(require_packages)
     def test_javascript_answers_in_a_browser(self):
         names, asked = ("tiny", "blocked_grown", "cuckoo_grown", "ribbon", "noted"), ADDED + 100_000
         site = pathlib.Path(tempfile.mkdtemp(prefix="bitsieve-test-"))
@@ -292,6 +329,18 @@ class PythonModule(unittest.TestCase):
     def setUp(self):
         self.home = tempfile.mkdtemp(prefix="bitsieve-test-")
         self.addCleanup(shutil.rmtree, self.home)
+
+    def test_the_page_runs_as_it_stands(self):
+        page = (CLIENTS.parent / "docs" / "library.md").read_text(encoding="utf-8")
+        (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        answers = [(text.strip(), answer)
+                   for text, answer in re.findall(r"^ +(.*?)  # (True|\[.*?\])", code, re.MULTILINE)]
+        self.assertEqual(len(answers), 4)
+        for text, answer in answers:
+            code = code.replace(text, f"print(({text}) == {answer})")
+        done = subprocess.run([sys.executable, "-c", code], cwd=self.home, capture_output=True, text=True, check=False,
+                              timeout=SECONDS, env={**os.environ, "PYTHONPATH": str(CLIENTS / "python")})
+        self.assertEqual((done.stderr, done.stdout), ("", "True\n" * 4))
 
     def test_items_are_bytes_or_text(self):
         with bitsieve.Filter(capacity=1000) as filter:

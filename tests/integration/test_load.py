@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import random
+import select
 import shutil
 import signal
 import subprocess
@@ -80,19 +81,20 @@ class Load(LoadTest):
         half = len(content) // 2
         zipped = self.path("odd.gz", gzip.compress(content[:half]) + gzip.compress(content[half:]))
         self.assertEqual(self.check("k", zipped), content)
-        as_it_is = self.load("zipped", "--plain", "--format", "binary", "--record-bytes", 1, zipped)
+        as_it_is = self.load("zipped", "--create", "--plain", "--format", "binary", "--record-bytes", 1, zipped)
         self.assertEqual(as_it_is["read"], os.path.getsize(zipped))
 
     def test_fields(self):
         table = b'id,url\r\n1,"x, ""y"""\r\n2,plain\r\n'
-        summary = self.load("csv", "--format", "csv", "--field", "url", given=table)
+        summary = self.load("csv", "--create", "--format", "csv", "--field", "url", given=table)
         self.assertEqual(self.counts(summary), [2, 2, 0, 0])
         self.assertEqual(self.client.execute_command("BF.MEXISTS", "csv", 'x, "y"', "plain", "url"), [1, 1, 0])
         rows = b'7,plain,rest\n8,none\n9,"plain"\n'
         self.assertEqual(self.check("csv", "--format", "csv", "--field", "2", given=rows),
                          b'7,plain,rest\n9,"plain"\n')
         lines = b'{"u":"caf\\u00e9"}\n{"u":12}\n{"v":1}\nnone\n{"u":"caf\xc3\xa9"}\n'
-        self.assertEqual(self.run_tool("load", "js", "--format", "jsonl", "--field", "u", given=lines).returncode, 1)
+        self.assertEqual(self.run_tool("load", "js", "--create", "--format", "jsonl", "--field", "u",
+                                       given=lines).returncode, 1)
         summary = self.load("js", "--format", "jsonl", "--field", "u", "--skip-bad", given=lines, status=1)
         self.assertEqual(self.counts(summary), [5, 0, 3, 2])
         self.assertIn('line 3: has no member "u"', summary["first_refusal"])
@@ -123,6 +125,73 @@ class Load(LoadTest):
             capacity = self.client.execute_command("BF.INFO", key, "CAPACITY")[0]
             self.assertTrue(least <= capacity <= most, (options, capacity))
             self.assertEqual(self.client.execute_command("BF.INFO", key, "FILTERS"), [1])
+
+    def test_a_filter_that_is_not_there_is_named(self):
+        """A misspelt name is an error of every command that works on a filter, and makes none."""
+        self.client.execute_command("BF.ADD", "seen", "x")
+        given = self.path("given", b"x\ny\n")
+        file = self.path("file")
+        for words in (("load", "sene", given), ("load", "sene", "--resume", given), ("load", "sene", "--delete", given),
+                      ("check", "sene", given), ("check", "sene", "--absent", given), ("check", "sene", "--add", given),
+                      ("export", "sene", file), ("plan", "--filter", "sene")):
+            with self.subTest(words):
+                done = self.run_tool(*words)
+                self.assertEqual((done.returncode, done.stdout), (2 if words[0] == "plan" else 1, b""))
+                self.assertIn(b'there is no filter "sene"; did you mean "seen"?', done.stderr)
+        self.assertEqual(self.client.keys(), [b"seen"])
+        self.assertFalse(os.path.exists(file))
+        self.assertIn(b'there is no filter "other": --create makes one that grows, --reserve ERROR,ITEMS one for',
+                      self.run_tool("load", "other", given).stderr)
+        self.assertEqual(self.load("other", "--create", given)["new"], 2)
+        self.assertEqual(self.load("other", "--create", given)["present"], 2)
+        self.assertIn(b'there is no filter "third": --create makes one that grows\n',
+                      self.run_tool("check", "third", "--add", given).stderr)
+        self.assertEqual(self.check("third", "--add", "--create", given), b"x\ny\n")
+        self.client.execute_command("ACL", "SETUSER", "default", "-scan")
+        self.assertIn(b'there is no filter "sene"\n', self.run_tool("check", "sene", given).stderr)
+
+    def test_a_filter_that_went_is_not_taken_for_the_one_that_was_loaded(self):
+        lines = self.path("bad.jsonl", b'{"u":1}\nnone\n{"u":2}\n')
+        self.load("js", "--create", "--resume", "--format", "jsonl", "--field", "u", lines, status=1)
+        self.assertTrue(os.path.exists(lines + ".bitsieve-load"))
+        self.client.delete("js")
+        for words in (("--create",), ("--reserve", "0.01,100")):
+            done = self.run_tool("load", "js", *words, "--resume", "--format", "jsonl", "--field", "u", lines)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(b'into a filter "js" that is no longer there; remove', done.stderr)
+            self.assertNotIn(b"goes on from there", done.stderr)
+            self.client.delete("js")
+
+    def test_counting_shows_how_far_it_is_and_can_be_interrupted(self):
+        path = self.path("pipe")
+        os.mkfifo(path)
+        process = subprocess.Popen(self.arguments("load", "k", "--reserve", "0.01,auto", "--json", path),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
+        with open(path, "wb", buffering=0) as pipe:
+            while not select.select([process.stderr], [], [], 0)[0]:
+                pipe.write(b"item\n" * 1000)
+                time.sleep(0.01)
+            line = json.loads(process.stderr.readline())
+            self.assertEqual(line["phase"], "counting")
+            self.assertGreater(line["read"], 1000)
+            process.send_signal(signal.SIGINT)
+            output, errors = process.communicate(timeout=SECONDS)  # while the pipe is open
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertEqual(self.client.exists("k"), 0)
+
+    def test_waiting_for_input_can_be_interrupted(self):
+        self.client.execute_command("BF.RESERVE", "k", 0.01, 100)
+        for what in (signal.SIGINT, signal.SIGTERM):
+            process = subprocess.Popen(self.arguments("load", "k", "--json"), stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
+            process.stdin.write(b"item\n")
+            process.stdin.flush()
+            wait_until(lambda: len(self.client.client_list()) >= 2, SECONDS, "it has connected")
+            process.send_signal(what)
+            self.assertEqual(process.wait(SECONDS), 130)  # before its input ends
+            process.stdin.close()
+            process.stdout.close()
+            process.stderr.close()
 
     def test_refusals_count_and_fail(self):
         self.client.execute_command("BF.RESERVE", "full", "0.01", 100, "NONSCALING")
@@ -178,7 +247,7 @@ class Load(LoadTest):
         self.assertIn(b"the same command goes on from there", errors)
         self.assertLess(first["read"], 1_000_000)
         self.assertTrue(os.path.exists(path + ".bitsieve-load"))
-        done = self.run_tool("load", "other", "--resume", path)
+        done = self.run_tool("load", "other", "--create", "--resume", path)
         self.assertEqual(done.returncode, 1)
         self.assertIn(b'was loaded into "k" before', done.stderr)
         summary = self.load("k", "--resume", path)
@@ -198,11 +267,15 @@ class Load(LoadTest):
                 (("k", "--format", "xml"), "xml"),
                 (("k", "-u", "http://x"), "a scheme that is not known"),
                 (("k", "-u", "redis://h"), "--url already says"),
+                (("k", "--create", "--delete"), "--create makes a filter, and --delete needs one"),
+                (("k", "--create", "--reserve", "0.01,5"), "leave out --create"),
                 ((), "KEY")):
             with self.subTest(words):
                 done = self.run_tool("load", *words)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(problem, done.stderr.decode())
+        self.assertEqual(self.run_tool("check", "k", "--create").returncode, 2)
+        self.client.execute_command("BF.RESERVE", "k", 0.01, 100)
         done = self.run_tool("load", "k", self.path("missing"))
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"missing: No such file or directory", done.stderr)
@@ -214,6 +287,7 @@ class Load(LoadTest):
 
     def test_users_and_urls(self):
         server = self.make_server(requirepass="s3 cret/", unixsocket=self.path("socket")).start()
+        server.client(password="s3 cret/").execute_command("BF.RESERVE", "k", 0.01, 100)
         for words in (("-u", f"redis://:s3%20cret%2f@127.0.0.1:{server.port}"),
                       ("-p", server.port, "-a", "s3 cret/"),
                       ("-u", "unix://" + self.path("socket"), "--user", "default", "-a", "s3 cret/")):
@@ -223,6 +297,31 @@ class Load(LoadTest):
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"WRONGPASS", done.stderr)
         self.assertNotIn(b"wrong@", done.stderr)
+
+
+    def test_a_user_of_bloom_filters_alone(self):
+        """As docs/access.md makes one: it may not ask for the TYPE of a key."""
+        self.client.execute_command("ACL", "SETUSER", "crawler", "on", ">s3cret", "~seen:*", "+@bloom", "+@connection")
+        path = self.path("items", b"a\nb\n")
+        user = ("--user", "crawler", "-a", "s3cret")
+        self.assertIn(b'there is no filter "seen:1"', self.run_tool("load", "seen:1", path, *user).stderr)
+        self.assertEqual(self.load("seen:1", "--create", path, *user)["new"], 2)
+        self.assertEqual(self.check("seen:1", path, *user), b"a\nb\n")
+        self.assertIn(b'there is no filter "seen:2"', self.run_tool("check", "seen:2", path, *user).stderr)
+        self.assertIn(b'there is no filter "seen:2"',
+                      self.run_tool("export", "seen:2", self.path("file"), *user).stderr)
+        self.assertIn(b"NOPERM", self.run_tool("check", "other", path, *user).stderr)
+
+    def test_a_user_without_a_password_is_not_the_default_one(self):
+        self.client.execute_command("ACL", "SETUSER", "crawler", "on", ">s3cret", "~*", "+@all")
+        self.client.execute_command("ACL", "SETUSER", "open", "on", "nopass", "~*", "+@all")
+        items = self.path("items", b"a\n")
+        for words in (("ping",), ("load", "k", "--create", items), ("export", "k", self.path("f"))):
+            with self.subTest(words):
+                self.assertEqual(self.run_tool(*words, "--user", "open").returncode, 0)
+                done = self.run_tool(*words, "--user", "crawler")
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr, b"WRONGPASS|wrong user name or password")
 
 
 class Check(LoadTest):
@@ -249,6 +348,20 @@ class Check(LoadTest):
         self.assertEqual(process.stdout.read(), b"")
         process.stdout.close()
         self.assertEqual(process.wait(SECONDS), 0)
+
+    def test_records_without_an_item(self):
+        lines = b'{"u":1}\nnone\n{"u":2}\n{"v":1}\n{"u":1}\n'
+        fields = ("--format", "jsonl", "--field", "u")
+        self.client.execute_command("BF.ADD", "seen", "2")
+        for words, printed in ((("--add",), b'{"u":1}\n'), ((), b'{"u":1}\n{"u":2}\n{"u":1}\n'), (("--absent",), b"")):
+            with self.subTest(words):
+                done = self.run_tool("check", "seen", *words, *fields, "--skip-bad", given=lines)
+                self.assertEqual((done.returncode, done.stdout), (1, printed))
+                self.assertIn(b"skipped records without an item: 2; the first: standard input: line 2: is no JSON",
+                              done.stderr)
+        done = self.run_tool("check", "seen", *fields, given=lines)
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+        self.assertIn(b"line 2: is no JSON", done.stderr)
 
     def test_a_lost_server_is_an_error(self):
         self.client.execute_command("BF.ADD", "seen", "a")

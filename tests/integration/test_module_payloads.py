@@ -154,7 +154,8 @@ class PayloadsTest(EngineTest):
         client.copy("k", "copy", replace=True)
 
     def test_random_parameters(self):
-        engine = self.make_engine(appendonly="yes", aof_use_rdb_preamble="no", appendfsync="no")
+        engine = self.make_engine(appendonly="yes", aof_use_rdb_preamble="no", appendfsync="no",
+                                  bf_max_filter_bytes="64mb")
         client = self.client(engine)
         seeds = self.parameters(engine)
         chance = random.Random(SEED)

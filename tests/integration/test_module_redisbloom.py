@@ -144,6 +144,7 @@ class MasterTest(EngineTest):
                         ("BF.INSERT", "nonscaling", "nonscaling", "items", "a"),
                         ("BF.ADD", "added", "a"),
                         ("CF.RESERVE", "cuckoo", "1000", "SHAPE", "round", "BUCKETSIZE", "4"),
+                        ("CF.RESERVE", "twice", "1000", "EXPANSION", "1", "BUCKETSIZE", "4", "EXPANSION", "8"),
                         ("CF.INSERT", "cf:short", "CAP", "100", "I", "a", "b"),
                         ("CF.INSERTNX", "cf:short", "N", "ITEMS", "a", "c")):
             master.send(*command)
@@ -164,6 +165,8 @@ class MasterTest(EngineTest):
             for key in ("unknown", "tiny", "short", "nonscaling", "added"):
                 self.assertEqual(client.execute_command("BF.INFO", key, "TYPE"), [b"redisbloom"])
             self.assertEqual(client.execute_command("BF.INFO", "short", "CAPACITY"), [300])
+            self.assertIn(b"bktsize:4 buckets:256", client.execute_command("CF.DEBUG", "twice"))
+            self.assertIn(b"expansion:1", client.execute_command("CF.DEBUG", "twice"))
             self.assertEqual(client.execute_command("BF.MEXISTS", "short", "a", "b"), [1, 1])
             self.assertEqual(client.execute_command("CF.MEXISTS", "cf:short", "a", "b", "c"), [1, 1, 1])
             self.assertEqual(client.execute_command("CF.COUNT", "cf:short", "a"), 1)

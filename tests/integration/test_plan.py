@@ -66,7 +66,7 @@ class Planned(ServerTest):
         shown = run(*server, "--plot", "-").stdout.decode()
         self.assertIn("Filter 'there' now: blocked, ", shown)
         self.assertIn("@", shown)
-        self.assertIn("not found", run("--filter", "none", *server[2:]).stderr.decode())
+        self.assertIn("there is no filter \"none\"", run("--filter", "none", *server[2:]).stderr.decode())
 
     def test_the_size_is_the_planned_one_of_every_type(self):
         needs = (["--static"], ["--nonscaling"], ["--delete"], ["--delete", "--error", "1e-9"], ["--window", "24h"],
@@ -185,7 +185,8 @@ class Lines(ServerTest):
                 (["--items", "1e9"], "two of --items, --error and --memory are needed"),
                 (["--items", "1e9", "--error", "0.1", "--memory", "1gb"], "give two"),
                 (["--items", "many", "--error", "0.1"], '--items: "many" is not a number of items'),
-                (["--items", "10", "--error", "2"], '--error: "2" is not an error rate from 1e-9 to 0.25'),
+                (["--items", "10", "--error", "2"],
+                 '--error: "2" is not an error rate from 1e-9 to 0.25, or a larger one below 1, which is taken as'),
                 (["--items", "10", "--memory", "x"], '--memory: "x" is not a size such as 512mb'),
                 (["--error", "0.1", "--window", "1y"], '--window: "1y" is not a number of items, or a time'),
                 (["--error", "0.1", "--window", "1h", "--rate", "5"], '--rate: "5" is not a rate such as 5000/s'),

@@ -5,7 +5,7 @@ import re
 import socket
 import time
 
-from harness import REPLY_SECONDS, OwnServerTest, ServerTest, encode, main, wait_until
+from harness import REPLY_SECONDS, OwnServerTest, ServerTest, arity, encode, main, wait_until
 
 PONG = b"+PONG\r\n"
 
@@ -205,7 +205,7 @@ class Pipelines(ServerTest):
         connection.send(encode("BF.ADD", "k", "a") + encode("BF.ADD", "k") + encode("NOSUCH") +
                         encode("BF.EXISTS", "k", "a"))
         self.assertEqual(connection.reply(), b":1\r\n")
-        self.assertEqual(connection.reply(), b"-ERR wrong number of arguments for 'bf.add' command\r\n")
+        self.assertEqual(connection.reply(), arity("bf.add"))
         self.assertTrue(connection.reply().startswith(b"-ERR unknown command 'NOSUCH'"))
         self.assertEqual(connection.reply(), b":1\r\n")
 

@@ -1,7 +1,7 @@
 """Quotas: limits for the names of a pattern, whatever command makes the filter, and after a crash as before."""
 
 import redis
-from harness import PATIENCE, OwnServerTest, main, wait_until
+from harness import HOST, PATIENCE, OwnServerTest, main, wait_until
 
 SECONDS = 10 * PATIENCE
 ROWS = "few:* 3 0 small:* 0 300kb"
@@ -9,7 +9,7 @@ ROWS = "few:* 3 0 small:* 0 300kb"
 
 class Quotas(OwnServerTest):
     def client(self, server):
-        client = redis.Redis(port=server.port)
+        client = redis.Redis(host=HOST, port=server.port)
         self.addCleanup(client.close)
         return client
 

@@ -2,16 +2,12 @@
 clients at once, and across restarts."""
 
 import hashlib
-import os
 import struct
-import subprocess
 import threading
 
 import redis
-from harness import OwnServerTest, PATIENCE, ServerTest, encode, main, server_only
-from test_node_clients import NODE, install_clients
-
-setUpModule = install_clients
+from harness import OwnServerTest, ServerTest, encode, main, on_engine, server_only
+from node_packages import needs, require_packages, run_node
 
 OK = b"+OK\r\n"
 
@@ -156,7 +152,8 @@ class ThroughRedisPy(ServerTest):
         cuckoo.insert("k", list(range(1000)))
         pieces = dump(cuckoo, "k")
         for position, data in pieces:
-            self.assertEqual(cuckoo.exists("copy", 1), 0)
+            if not on_engine():  # the module makes the key with the header
+                self.assertEqual(cuckoo.exists("copy", 1), 0)
             self.assertEqual(cuckoo.loadchunk("copy", position, data), b"OK")
         self.assertEqual(dump(cuckoo, "copy"), pieces)
         self.assertEqual(cuckoo.mexists("copy", *range(1000)), [1] * 1000)
@@ -228,12 +225,9 @@ class ThroughRedisPy(ServerTest):
 
 
 class ThroughNodeRedis(ServerTest):
+    @needs(require_packages)
     def test_every_call_in_both_protocols(self):
-        environment = {**os.environ, "PORT": str(self.server.port)}
-        done = subprocess.run(["node", "--test-reporter=tap", "cuckoo_test.js"], cwd=NODE, env=environment,
-                              capture_output=True, text=True, timeout=60 * PATIENCE)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertRegex(done.stdout, r"# pass 3\n")
+        self.assertRegex(run_node(self, "cuckoo_test.js"), r"# pass 3\n")
 
 
 @server_only("memory is limited otherwise there: test_module_limits.py")

@@ -3,14 +3,11 @@
 import re
 import time
 
-from harness import PATIENCE, REPLY_SECONDS, OwnServerTest, ServerTest, encode, lasting_info, main, wait_until
+from harness import (PATIENCE, REPLY_SECONDS, OwnServerTest, ServerTest, arity, encode, lasting_info, main,
+                     wait_until)
 
 OK = b"+OK\r\n"
 QUEUED = b"+QUEUED\r\n"
-
-
-def arity(command):
-    return f"-ERR wrong number of arguments for '{command}' command\r\n".encode()
 
 
 class Names(ServerTest):

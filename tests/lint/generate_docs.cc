@@ -19,6 +19,10 @@
 namespace bitsieve::lint {
 namespace {
 
+constexpr const char* kFilters = "docs/filters/README.md";
+constexpr const char* kFilterCommands = "docs/commands.md";
+constexpr const char* kServerCommands = "docs/server_commands.md";
+
 struct GeneratedFile {
   std::string path;
   std::string content;
@@ -30,19 +34,32 @@ std::string ReadFile(const std::filesystem::path& path) {
 }
 
 std::vector<GeneratedFile> GeneratedFiles(const std::filesystem::path& root) {
-  constexpr const char* kFilters = "docs/filters/README.md";
   std::vector<GeneratedFile> files = {{"config/bitsieve.example.json", config::ToJson(config::Options{})},
                                       {"docs/configuration.md", ConfigurationPage()},
-                                      {"docs/commands.md", CommandsPage()},
+                                      {kFilterCommands, FilterCommandsPage(ReadFile(root / kFilterCommands))},
+                                      {kServerCommands, ServerCommandsPage(ReadFile(root / kServerCommands))},
                                       {"docs/metrics.md", MetricsPage()},
                                       {kFilters, FiltersPage(ReadFile(root / kFilters))}};
-  ReadmePictures pictures = PicturesOf(ReadFile(root / "README.md"));
+  TypePictures pictures = PicturesOf(ReadFile(root / kFilters));
   files.push_back({"docs/pictures/memory.svg", std::move(pictures.memory)});
   files.push_back({"docs/pictures/speed.svg", std::move(pictures.speed)});
   for (FilterPlot& plot : FilterPlots()) {
     files.push_back({"docs/filters/plots/" + plot.type + ".svg", std::move(plot.svg)});
   }
   return files;
+}
+
+// Returns 1, and prints them, if there are problems that only an author can solve.
+int PrintProblems(const std::filesystem::path& root, const std::vector<GeneratedFile>& files) {
+  int status = 0;
+  for (const GeneratedFile& file : files) {
+    if (file.path != kFilterCommands && file.path != kServerCommands) continue;
+    for (const std::string& problem : CommandsPageProblems(ReadFile(root / file.path), file.content)) {
+      std::cerr << file.path << ": " << problem << '\n';
+      status = 1;
+    }
+  }
+  return status;
 }
 
 bool IsCurrent(const std::filesystem::path& path, const std::string& content) { return ReadFile(path) == content; }
@@ -70,7 +87,9 @@ int Check(const std::filesystem::path& root) {
     std::cerr << page << " does not show its plot\n";
     status = 1;
   }
-  for (const GeneratedFile& file : GeneratedFiles(root)) {
+  const std::vector<GeneratedFile> files = GeneratedFiles(root);
+  status |= PrintProblems(root, files);
+  for (const GeneratedFile& file : files) {
     if (IsCurrent(root / file.path, file.content)) continue;
     std::cerr << file.path << " is not current: run scripts/docs\n";
     status = 1;
@@ -80,10 +99,12 @@ int Check(const std::filesystem::path& root) {
 
 int WriteAll(const std::filesystem::path& root) {
   bool ok = true;
-  for (const GeneratedFile& file : GeneratedFiles(root)) {
+  const std::vector<GeneratedFile> files = GeneratedFiles(root);
+  const int status = PrintProblems(root, files);
+  for (const GeneratedFile& file : files) {
     if (!IsCurrent(root / file.path, file.content)) ok &= Write(root / file.path, file.content);
   }
-  return ok ? 0 : 1;
+  return ok ? status : 1;
 }
 
 }  // namespace

@@ -20,6 +20,10 @@ VERSIONED_PAGES = ("clients/js/package.json", "clients/python/pyproject.toml", "
 # What has each line of the log that is for people to act on.
 TROUBLE_PAGE = "docs/operations/troubleshoot.md"
 
+# What describes each thread by its name, in a table and in a picture.
+THREADS_PAGE = "docs/architecture.md"
+THREADS_PICTURE = "docs/pictures/threads.svg"
+
 # Who may include whom: the first prefix that fits the including file decides. A folder without a row is an error.
 EVERYTHING = ["core/", "protocol/", "commands/", "config/", "server/", "module/", "clients/", "cli/",
               "tests/"]
@@ -76,7 +80,11 @@ LIBRARIES = {
     "openssl/": ("server/auth/", "server/net/", "tests/"),
     "spdlog/": ("server/", "cli/", "tests/"),
     "CLI/": ("config/flags.", "cli/", "tests/"),
-    "nlohmann/": ("config/", "server/", "cli/", "tests/"),
+    # Its destructor ends the process if memory is refused: a server that runs writes JSON by core/base/json_writer.h.
+    "nlohmann/": ("config/", "server/persistence/inspect/", "cli/", "tests/"),
+    # Reading on in a directory ends the process if memory is refused, and so do calls that are noexcept.
+    "filesystem": ("config/", "cli/", "tests/"),
+    "histedit.h": ("cli/shell/",),
     "hiredis/": ("cli/bulk/", "examples/", "tests/"),
     "liblzf/": ("protocol/rdb/", "tests/"),
     "boost/": ("protocol/rdb/",),
@@ -226,11 +234,50 @@ def log_line_complaints(path, text, page):
             yield f'{path}:{number}: {TROUBLE_PAGE} does not have the line "{line}"'
 
 
+def thread_name_complaints(sources, page, picture):
+    """Threads whose names are in the code and not in the page and its picture, or the other way round."""
+    named = {name for text in sources.values() for name in re.findall(r'NameThread\("([\w-]+)"\)', text)}
+    section = re.search(r"^## Threads\n(.*?)^## ", page, re.MULTILINE | re.DOTALL)[1]
+    described = {
+        THREADS_PAGE: set(re.findall(r"^\| `([\w-]+)` \|", section, re.MULTILINE)),
+        THREADS_PICTURE: set(re.findall(r'font-weight="bold">([a-z-]+)<', picture)) - {"bitsieve"},
+    }
+    for path, names in described.items():
+        for name in sorted(named - names):
+            yield f'{path}: does not have the thread "{name}"'
+        for name in sorted(names - named):
+            yield f'{path}: has a thread "{name}", which no code names'
+
+
+def thread_local_complaints(path, text):
+    """Variables whose destructors the C library has to register: it ends the process if memory is refused for that."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        if not re.search(r"^\s*(?:\w+ )*thread_local ", line) or "constinit" in line:
+            continue
+        following = " ".join(lines[number:number + 2])
+        if not re.search(r"\bthread_local (?:const )?(?:bool|int|size_t|u?int\d+_t)\b", line) and \
+                "is_trivially_destructible_v" not in following:
+            yield f"{path}:{number}: thread_local without a static_assert that its type is_trivially_destructible_v"
+
+
+def check_thread_locals():
+    for path, text in read_sources((".h", ".cc")).items():
+        if path.startswith(("core/", "protocol/", "commands/", "config/", "server/", "module/")):
+            yield from thread_local_complaints(path, text)
+
+
 def check_log_lines():
     page = (ROOT / TROUBLE_PAGE).read_text(encoding="utf-8")
     for path, text in read_sources((".cc",)).items():
         if path.startswith("server/"):
             yield from log_line_complaints(path, text, page)
+
+
+def check_thread_names():
+    page, picture = ((ROOT / path).read_text(encoding="utf-8") for path in (THREADS_PAGE, THREADS_PICTURE))
+    sources = {path: text for path, text in read_sources((".h", ".cc")).items() if not path.startswith("tests/")}
+    yield from thread_name_complaints(sources, page, picture)
 
 
 def check_layers():
@@ -292,6 +339,8 @@ RULES = {
     "dead_files": check_dead_files,
     "version": check_version,
     "log_lines": check_log_lines,
+    "thread_locals": check_thread_locals,
+    "thread_names": check_thread_names,
     "headers": check_headers,
 }
 

@@ -87,6 +87,28 @@ class Version(unittest.TestCase):
         self.assertEqual([line.split(":")[0] for line in found], ["b", "c"])
 
 
+class ThreadLocals(unittest.TestCase):
+    def test_variables_that_may_have_a_destructor_are_found(self):
+        text = "void F() {\n  thread_local std::string text;\n  thread_local uint64_t count = 0;\n}\n"
+        self.assertEqual(len(list(rules.thread_local_complaints("core/a.cc", text))), 1)
+        checked = "  thread_local Random random;\n  static_assert(std::is_trivially_destructible_v<Random>);\n"
+        self.assertEqual(list(rules.thread_local_complaints("core/a.cc", checked)), [])
+
+
+class ThreadNames(unittest.TestCase):
+    def test_threads_that_only_code_page_or_picture_have_are_found(self):
+        code = {"a.cc": 'core::NameThread("loop");', "b.h": 'core::NameThread("log-job");'}
+        page = "## Threads\n\n| `loop` | 1 |\n| `log-job` | 2 |\n\n## Memory\n"
+        picture = '<text font-weight="bold">loop</text><text font-weight="bold">log-job</text>'
+        self.assertEqual(list(rules.thread_name_complaints(code, page, picture)), [])
+        found = list(rules.thread_name_complaints({**code, "c.cc": 'core::NameThread("reaper");'},
+                                                  page.replace("`loop`", "`loops`"), picture))
+        self.assertEqual(found, [f'{rules.THREADS_PAGE}: does not have the thread "loop"',
+                                 f'{rules.THREADS_PAGE}: does not have the thread "reaper"',
+                                 f'{rules.THREADS_PAGE}: has a thread "loops", which no code names',
+                                 f'{rules.THREADS_PICTURE}: does not have the thread "reaper"'])
+
+
 class LogLines(unittest.TestCase):
     def test_lines_that_the_page_does_not_have_are_found(self):
         code = ('spdlog::info("fine");\nspdlog::warn("{}: {}", a, b);\n'

@@ -26,7 +26,8 @@ names. The section *bf* visits every filter, and is shown only by `INFO bf`, `IN
 stands for many fields.
 
 A counter only grows; `CONFIG RESETSTAT` sets those of *Stats*, *Commandstats*, *Errorstats* and *Latencystats* to 0,
-except for `evicted_clients`. A gauge may go up and down. Info is text, or the value of another field in another form.
+except for `evicted_clients` and `keyspace_events_dropped`. A gauge may go up and down. Info is text, or the value of
+another field in another form.
 
 The last column is the name that Prometheus sees; those without one never change, or others have their value. Times are
 in seconds there; a status is 1 if it is ok and 0 if not.

@@ -8,8 +8,12 @@ namespace bitsieve::lint {
 
 // docs/configuration.md: every option.
 std::string ConfigurationPage();
-// docs/commands.md: every command.
-std::string CommandsPage();
+// docs/commands.md, the commands on filters and names, and docs/server_commands.md, all others. The introduction, and
+// the example and table of replies of each command, are written by hand and kept: `current` is the page as it is.
+std::string FilterCommandsPage(const std::string& current);
+std::string ServerCommandsPage(const std::string& current);
+// Returns which commands have no example or table, and which sections of the page as it is would be lost.
+std::vector<std::string> CommandsPageProblems(const std::string& current, const std::string& written);
 // docs/metrics.md: every field of INFO.
 std::string MetricsPage();
 
@@ -23,11 +27,11 @@ struct FilterPlot {
 };
 std::vector<FilterPlot> FilterPlots();
 
-// The pictures of README.md, of the figures in its table of filter types.
-struct ReadmePictures {
+// Two pictures of the figures in the table of docs/filters/README.md.
+struct TypePictures {
   std::string memory;
   std::string speed;
 };
-ReadmePictures PicturesOf(const std::string& readme);
+TypePictures PicturesOf(const std::string& page);
 
 }  // namespace bitsieve::lint

@@ -20,12 +20,17 @@ if [[ -z ${WORK:-} ]]; then
   base=$build/debian-$(md5sum <<< "$depends" | cut -c1-8)
   if [[ ! -s $base.tar ]]; then
     echo "== a fresh Debian with $depends"
-    mmdebstrap --quiet --variant=minbase --include="$depends,systemd,logrotate,redis-tools" bookworm "$base.new.tar"
+    repository=$("$here/../../scripts/packages" --repository)
+    mmdebstrap --quiet --variant=minbase --include="$depends,systemd,logrotate,redis-tools" bookworm "$base.new.tar" \
+      "deb $repository main"
     mv "$base.new.tar" "$base.tar"
   fi
   mkdir "$WORK/root"
   tar -C "$WORK/root" -xf "$base.tar"
-  WORK=$WORK unshare --mount-proc --pid --net --fork --kill-child "$0" "$build"
+  # In a chroot whose root is no mount, unshare cannot keep mounts to itself. They stay where they are if none is shared.
+  propagation=private
+  if ! mountpoint -q / && ! grep -q ' shared:' /proc/self/mountinfo; then propagation=unchanged; fi
+  WORK=$WORK unshare --propagation "$propagation" --mount-proc --pid --net --fork --kill-child "$0" "$build"
   exit
 fi
 

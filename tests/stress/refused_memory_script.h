@@ -97,6 +97,8 @@ inline void ScriptOfTypes(std::vector<Step>& script) {
   script.push_back(
       {{{"CF.ADD", "rediscuckoo", "c"}, {"CF.ADDNX", "rediscuckoo", "c"}, {"CF.DEL", "rediscuckoo", "c"}}});
   script.push_back({{{"CF.COMPACT", "rediscuckoo"}}});
+  // Present, and so nothing for the log, even if it lacks the compaction.
+  script.push_back({{{"CF.INSERTNX", "rediscuckoo", "ITEMS", "item305", "item306"}}, 2});
   script.push_back({{{"CF.INFO", "rediscuckoo"}, {"CF.COUNT", "rediscuckoo", "item305"}}});
   script.push_back({{{"BF.FREEZE", "ribbon"}}});
   script.push_back({{{"@FROZEN", "ribbon"}}});

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "core/base/change_meter.h"
+#include "core/base/out_of_memory.h"
 #include "core/families/ribbon/ribbon_staging.h"
 #include "core/filter/filter_dump.h"
 #include "server/dispatch/command_table.h"
@@ -71,6 +72,7 @@ class Victim {
     commands_.clients.pause.Cancel();  // CLIENT PAUSE would hold the steps after it back
     if (first == "@TICK") return std::to_string(commands_.clock.now_ms += std::stoll(step.commands[0][1]));
     if (first == "@FROZEN") return AwaitFrozen(step.commands[0][1]);
+    recorder_->KeepAgain();  // as a server does soon
     try {
       const Refusing refusing(*this);
       if (first == "@SNAPSHOT") return snapshots_->Save() ? "saved" : "failed";
@@ -418,6 +420,18 @@ TEST_F(RefusedMemoryTest, RefusedAllocationsOfOtherThreadsLoseNothing) {
     const Contents now = run.Now();
     ASSERT_EQ(Difference(run.AfterRestart(), now), "") << "allocation " << number;
   }
+}
+
+// The library that holds errors copies them in functions that are noexcept.
+TEST_F(RefusedMemoryTest, AnErrorIsCopiedWithoutItsMessage) {
+  const core::Status status = core::Fail(core::ErrorCode::kIo, std::string(100, 'x'));
+  RefuseMemory(Whose::kThisThreads, 0);
+  const core::Status copy = status;
+  AllowMemory();
+  EXPECT_EQ(Refused(), 1u);
+  EXPECT_EQ(copy.error().code, core::ErrorCode::kIo);
+  EXPECT_EQ(copy.error().message, core::kOutOfMemoryText);
+  EXPECT_EQ(core::Status(status).error().message, status.error().message);
 }
 
 }  // namespace

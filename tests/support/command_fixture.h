@@ -39,32 +39,58 @@ inline server::CommandBatch BatchOf(const std::vector<Words>& commands) {
   return batch;
 }
 
+// Runs a batch as a connection does: in as many turns as the dispatcher takes, which depends on the time that each one
+// has. Stops at a command that is answered later, unless it is an EXEC.
+inline server::Dispatcher::Outcome ExecuteInTurns(server::Dispatcher& dispatcher, server::Session& session,
+                                                  const server::CommandBatch& batch, protocol::ReplyWriter& reply) {
+  server::Dispatcher::Outcome outcome = dispatcher.Execute(session, batch, 0, reply);
+  while ((outcome.deferred && session.executing != nullptr) ||
+         (outcome.yielded && session.abort == server::Session::Abort::kNone)) {
+    const size_t done = outcome.executed;
+    if (outcome.deferred) outcome.deferred([&reply](const server::WriteReply& write) { write(reply); });
+    outcome = dispatcher.Execute(session, batch, done, reply);
+    outcome.executed += done;
+  }
+  return outcome;
+}
+
+// The error of too few or too many arguments, with the usage of a filter command; and as a reply.
+inline std::string ArityText(std::string_view name) {
+  return commands::ArityError(*server::AllCommands().FindFull(name));
+}
+inline std::string ArityReply(std::string_view name) { return "-" + ArityText(name) + "\r\n"; }
+
 // One connection to a server of one loop.
 class CommandFixture {
  public:
   CommandFixture() {
     stats.loops.emplace_back();
     clients.Add(client);
-    server::Dispatcher::Environment environment{&server::AllCommands(),
-                                                &registry,
-                                                &core::SystemClock(),
-                                                &control,
-                                                &clients,
-                                                &stats,
-                                                &stats.loops.front(),
-                                                &settings,
-                                                &control,
-                                                &transfers,
-                                                &durability,
-                                                &claims,
-                                                &pub_sub,
-                                                &events,
-                                                nullptr,
-                                                &users,
-                                                &access_log};
-    environment.monitoring = &monitoring;
-    dispatcher = std::make_unique<server::Dispatcher>(environment);
+    ServeBy(nullptr);
     server::BeginAccess(session, &users);
+  }
+
+  // From now on long commands run on these workers; null: at once.
+  void ServeBy(server::Workers* workers) {
+    dispatcher =
+        std::make_unique<server::Dispatcher>(server::Dispatcher::Environment{.table = &server::AllCommands(),
+                                                                             .keyspace = &registry,
+                                                                             .clock = &core::SystemClock(),
+                                                                             .control = &control,
+                                                                             .clients = &clients,
+                                                                             .stats = &stats,
+                                                                             .loop_stats = &stats.loops.front(),
+                                                                             .settings = &settings,
+                                                                             .freezing = &control,
+                                                                             .transfers = &transfers,
+                                                                             .durability = &durability,
+                                                                             .claims = &claims,
+                                                                             .pub_sub = &pub_sub,
+                                                                             .events = &events,
+                                                                             .workers = workers,
+                                                                             .users = &users,
+                                                                             .access_log = &access_log,
+                                                                             .monitoring = &monitoring});
   }
 
   // The reply to one command.
@@ -82,18 +108,7 @@ class CommandFixture {
   std::string Replies(const std::vector<Words>& commands) {
     std::string out;
     protocol::ReplyWriter reply(out);
-    const server::CommandBatch batch = BatchOf(commands);
-    outcome = dispatcher->Execute(session, batch, 0, reply);
-    const auto goes_on = [this] {
-      return (outcome.deferred && session.executing != nullptr) ||
-             (outcome.yielded && session.abort == server::Session::Abort::kNone);
-    };
-    while (goes_on()) {
-      const size_t done = outcome.executed;
-      if (outcome.deferred) outcome.deferred([&reply](const server::WriteReply& write) { write(reply); });
-      outcome = dispatcher->Execute(session, batch, done, reply);
-      outcome.executed += done;
-    }
+    outcome = ExecuteInTurns(*dispatcher, session, BatchOf(commands), reply);
     return out;
   }
 

@@ -16,8 +16,16 @@ class ManualWorkers final : public server::Workers {
  public:
   void Run(server::Weight weight, std::function<void()> work) override {
     const std::lock_guard lock(mutex_);
+    if (stopped_) return;
     waiting_.emplace_back(weight, std::move(work));
     changed_.notify_all();
+  }
+  // Drops what waits and what comes, as the server's workers do: before anything ends that the work uses.
+  void Stop() {
+    std::unique_lock lock(mutex_);
+    stopped_ = true;
+    const auto dropped = std::exchange(waiting_, {});
+    lock.unlock();
   }
   // Waits for work, runs the oldest, and returns what it was given as.
   server::Weight RunNext() {
@@ -38,6 +46,7 @@ class ManualWorkers final : public server::Workers {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::pair<server::Weight, std::function<void()>>> waiting_;  // protected by mutex_
+  bool stopped_ = false;                                                  // likewise
 };
 
 }  // namespace bitsieve::test

@@ -111,11 +111,13 @@ struct TestServer {
     core::Result<std::unique_ptr<DataDirectory>> opened = DataDirectory::Open(disk, path);
     if (!opened) return tl::unexpected(opened.error());
     directory = std::move(*opened);
+    if (settings.log) recorder = std::make_unique<KeyspaceRecorder>();
     core::Result<Recovery> recovery = Recover(*directory, keyspace.registry, filter_clock,
                                               {.on_corrupt_filter = settings.on_corrupt_filter,
                                                .on_corrupt_log = settings.on_corrupt_log,
                                                .keeps_log = settings.log.has_value(),
-                                               .threads = settings.threads});
+                                               .threads = settings.threads,
+                                               .listener = recorder.get()});
     if (!recovery) return tl::unexpected(recovery.error());
     report = recovery->report;
     freezing = recovery->freezing;
@@ -123,8 +125,8 @@ struct TestServer {
     if (settings.log) {
       log = std::make_unique<LogWriter>(*directory, *file_ids, image_pool, core::SystemClock(), *settings.log,
                                         recovery->log_end, recovery->image_files);
-      recorder = std::make_unique<KeyspaceRecorder>(*log, recovery->saved.next_filter_id);
-      keyspace.registry.SetLog(recorder.get());
+      recorder->Begin(*log, recovery->saved.next_filter_id);
+      keyspace.registry.SetLog(recorder.get(), Registry::Listening::kHasBegun);
     }
     writer = std::make_unique<SnapshotWriter>(
         SnapshotParts{*directory, keyspace.registry, *file_ids, image_pool, core::SystemClock(), recorder.get(),

@@ -14,18 +14,32 @@
 Items are bytes, or str, of which the UTF-8 bytes are taken: as redis-py sends them. The files are those of
 `bitsieve export` and `bitsieve import`.
 
-Threads: as the C library: a filter may be used by many threads, but no call may run beside freeze() and close() of the
-same filter. Calls give up Python's lock while they work.
+Threads: a filter may be used by many threads; calls give up Python's lock while they work. close() beside calls of
+other threads closes the filter for all further calls and frees it when the last of those ends. freeze() beside other
+calls is refused. After os.fork() the child has a copy of each filter; a filter that another thread was changing at that
+moment must not be used in the child.
+
+Errors: each method names those that its own work can raise. All of them raise ValueError if the filter is closed, and
+UnsupportedError while another thread freezes it. Those that take items raise TypeError if one is neither str nor bytes.
+
+A filter cannot be copied or pickled: `Filter.from_bytes(filter.to_bytes())` makes another one with the same content.
 """
 
 import ctypes
+import operator
 import os
-from typing import Iterable, List, NamedTuple, Optional, Union
+import threading
+import weakref
+from typing import Any, Dict, Iterable, List, NamedTuple, NoReturn, Optional, Type, TypeVar, Union
 
-__all__ = ["Filter", "Description", "BitsieveError", "InvalidArgumentError", "OutOfMemoryError", "CorruptError",
-           "UnsupportedError", "FileError", "FullError"]
+from . import _native
+
+__all__ = ["Filter", "Description", "FilePath", "Item", "version", "BitsieveError", "InvalidArgumentError",
+           "OutOfMemoryError", "CorruptError", "UnsupportedError", "FileError", "FullError"]
 
 Item = Union[str, bytes]
+FilePath = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+_AnyFilter = TypeVar("_AnyFilter", bound="Filter")
 
 
 class BitsieveError(Exception):
@@ -57,108 +71,126 @@ class FullError(BitsieveError):
 
 
 class Description(NamedTuple):
-    """What a filter is and holds, as of one moment."""
+    """What a filter is and holds, as of one moment.
+
+    type             filter type, as Filter() takes it
+    error_rate       requested share of false positives, from 1e-9 to 0.25
+    capacity         number of items that all sub-filters together are made for
+    items            number of items that were counted as new; of a type that can remove, additions less removals
+    size_bytes       bytes that the filter takes in memory; of a mapped filter, the size of its file
+    seed             seed of the hash function, below 2**64
+    sub_filters      1, and one more for each time that the filter grew
+    is_mapped        whether the filter is mapped from a file, and so cannot change
+    false_positives  number of known false positives, of the types blocked, classic and ribbon; else 0
+    """
 
     type: str
-    error_rate: float  # as requested
-    capacity: int  # items, over all sub-filters
-    items: int  # counted as new; of a type that can remove, additions less removals
-    size_bytes: int  # of a mapped filter, of its file
+    error_rate: float
+    capacity: int
+    items: int
+    size_bytes: int
     seed: int
     sub_filters: int
     is_mapped: bool
-    false_positives: int  # that are known, of a filter of type blocked, classic or ribbon
+    false_positives: int
 
 
-# The rest mirrors clients/c/bitsieve.h.
-_ERRORS = {1: InvalidArgumentError, 2: OutOfMemoryError, 3: CorruptError, 4: UnsupportedError, 5: FileError,
-           6: FullError}
-
-
-class _Error(ctypes.Structure):
-    _fields_ = [("message", ctypes.c_char * 512)]
-
-
-class _TypeOption(ctypes.Structure):
-    _fields_ = [("word", ctypes.c_char_p), ("value", ctypes.c_char_p)]
-
-
-class _Options(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("type", ctypes.c_char_p), ("error_rate", ctypes.c_double),
-                ("capacity", ctypes.c_uint64), ("expansion", ctypes.c_int64), ("tightening_ratio", ctypes.c_double),
-                ("has_seed", ctypes.c_int), ("seed", ctypes.c_uint64), ("type_options", ctypes.POINTER(_TypeOption)),
-                ("type_option_count", ctypes.c_size_t), ("memory_limit_bytes", ctypes.c_uint64)]
-
-
-class _Description(ctypes.Structure):
-    _fields_ = [("type", ctypes.c_char_p), ("error_rate", ctypes.c_double), ("capacity", ctypes.c_uint64),
-                ("items", ctypes.c_uint64), ("size_bytes", ctypes.c_uint64), ("seed", ctypes.c_uint64),
-                ("sub_filters", ctypes.c_uint32), ("is_mapped", ctypes.c_int),
-                ("false_positives", ctypes.c_uint32)]
-
-
-def _load_library():
-    library = ctypes.CDLL("libbitsieve.so.1")
-    handle, error = ctypes.c_void_p, ctypes.POINTER(_Error)
-    item = [ctypes.c_char_p, ctypes.c_size_t]
-    items = [ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(ctypes.c_size_t), ctypes.c_size_t, ctypes.c_char_p]
-    out_handle, out_byte = ctypes.POINTER(handle), ctypes.POINTER(ctypes.c_uint8)
-    status = ctypes.c_int
-    for name, result, *arguments in (
-            ("version", ctypes.c_char_p),
-            ("options_init", None, ctypes.POINTER(_Options), ctypes.c_size_t),
-            ("make", status, ctypes.POINTER(_Options), out_handle, error),
-            ("load", status, ctypes.c_char_p, out_handle, error),
-            ("map", status, ctypes.c_char_p, out_handle, error),
-            ("from_bytes", status, *item, out_handle, error),
-            ("free", None, handle),
-            ("add", status, handle, *item, out_byte, error),
-            ("add_many", status, handle, *items, error),
-            ("may_contain", ctypes.c_int, handle, *item),
-            ("may_contain_many", None, handle, *items),
-            ("remove", status, handle, *item, out_byte, error),
-            ("note_false_positive", status, handle, *item, out_byte, error),
-            ("count", status, handle, *item, ctypes.POINTER(ctypes.c_uint64), error),
-            ("merge", status, handle, handle, error),
-            ("freeze", status, handle, error),
-            ("save", status, handle, ctypes.c_char_p, error),
-            ("to_bytes", status, handle, out_handle, ctypes.POINTER(ctypes.c_size_t), error),
-            ("free_bytes", None, ctypes.c_void_p),
-            ("verify", status, handle, error),
-            ("describe", status, handle, ctypes.POINTER(_Description), ctypes.c_size_t)):
-        function = getattr(library, "bitsieve_" + name)
-        function.restype, function.argtypes = result, arguments
-    return library
-
-
-_library = _load_library()
+# The numbers are those of bitsieve_status in clients/c/bitsieve.h.
+_ERRORS: Dict[int, Type[BitsieveError]] = {
+    1: InvalidArgumentError, 2: OutOfMemoryError, 3: CorruptError, 4: UnsupportedError, 5: FileError,
+    6: FullError}
 
 
 def version() -> str:
-    """The version of the library, such as "0.1.0"."""
-    return _library.bitsieve_version().decode()
+    """Returns the version of the library, such as "1.0.0"."""
+    text: bytes = _native.library.bitsieve_version()
+    return text.decode()
 
 
-def _call(name, *arguments):
+def _call(name: str, *arguments: Any) -> None:
     """Calls a function that returns a status; raises what it reports."""
-    error = _Error()
-    status = getattr(_library, "bitsieve_" + name)(*arguments, ctypes.byref(error))
+    error = _native.ErrorMessage()
+    status = getattr(_native.library, "bitsieve_" + name)(*arguments, ctypes.byref(error))
     if status != 0:
-        raise _ERRORS[status](error.message.decode(errors="replace"))
+        del arguments  # the error's traceback would keep a closed filter from being freed
+        raise _ERRORS.get(status, BitsieveError)(error.message.decode(errors="replace"))
+
+
+class _Owner:
+    """Frees a filter of the C library with the last reference to the owner."""
+
+    __slots__ = ("pointer",)
+
+    def __init__(self) -> None:
+        self.pointer = ctypes.c_void_p()
+
+    # At the interpreter's end this module's names may be gone.
+    def __del__(self, free: Any = _native.library.bitsieve_free) -> None:
+        address, self.pointer.value = self.pointer.value, None  # finalizers of the same cycle may still come to use it
+        free(address)
+
+
+class _Handle:
+    """What a call passes to the C library. Each call holds a reference until it returns, which keeps the filter alive
+    whatever other threads, iterators and signal handlers do meanwhile."""
+
+    __slots__ = ("owner", "_as_parameter_", "__weakref__")
+
+    def __init__(self, owner: _Owner) -> None:
+        self.owner, self._as_parameter_ = owner, owner.pointer
 
 
 def _bytes_of(item: Item) -> bytes:
+    # The methods are those of the base classes: a subclass may answer with other types and lengths.
     if isinstance(item, bytes):
-        return item
+        return item if type(item) is bytes else bytes.__getitem__(item, slice(None))
     if isinstance(item, str):
-        return item.encode()
+        return str.encode(item)
     raise TypeError(f"an item must be bytes or str, not {type(item).__name__}")
+
+
+def _text_of(name: str, value: object) -> bytes:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a str, not {type(value).__name__}")
+    return _without_nul(name, str.encode(value))
+
+
+def _path_of(path: FilePath) -> bytes:
+    return _without_nul("the path", os.fsencode(path))
+
+
+def _without_nul(name: str, text: bytes) -> bytes:
+    if b"\0" in text:  # would end it in C
+        raise InvalidArgumentError(f"{name} holds a NUL byte: {text!r}")
+    return text
+
+
+def _integer(name: str, value: Any, largest: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}") from None
+    if not 0 <= number <= largest:
+        raise InvalidArgumentError(f"{name} {number} is not between 0 and {largest}")
+    return number
+
+
+def _real(name: str, value: Any) -> float:
+    try:
+        return float(value + 0)  # not of a str
+    except TypeError:
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}") from None
+    except OverflowError:
+        raise InvalidArgumentError(f"{name} is too large") from None
 
 
 class _Batch:
     """Items as the C functions take them, and a place for an answer to each."""
 
-    def __init__(self, items: Iterable[Item]):
+    def __init__(self, items: Iterable[Item]) -> None:
+        if isinstance(items, (str, bytes, bytearray, memoryview)):
+            raise TypeError(f"an iterable of items is needed, not one {type(items).__name__}: put it into a list, or "
+                            "take the call for one item")
         self.items = [_bytes_of(item) for item in items]  # holds the bytes that the pointers point to
         count = len(self.items)
         self.answers = ctypes.create_string_buffer(count)
@@ -175,161 +207,242 @@ class Filter:
 
     def __init__(self, type: str = "blocked", error_rate: float = 0.01, capacity: int = 100, *,
                  expansion: Optional[int] = None, tightening_ratio: Optional[float] = None, seed: Optional[int] = None,
-                 memory_limit_bytes: int = 0, **type_options):
-        """An empty filter, with the options of BF.RESERVE.
+                 memory_limit_bytes: int = 0, **type_options: Union[str, int]) -> None:
+        """Makes an empty filter, with the options of BF.RESERVE.
 
         type                blocked, classic, counting, cuckoo, window, fingerprint, ribbon or redisbloom
-        error_rate          share of false positives that is requested, from 1e-9 to 0.25
-        capacity            items that it is made for, from 1 to 2**30
-        expansion           capacity of a further sub-filter over that of the one before; 0: it does not grow
-        tightening_ratio    between 0 and 1
-        seed                filters to be merged have the same; by default one that cannot be foreseen
-        memory_limit_bytes  0: none
+        error_rate          requested share of false positives, from 1e-9 to 0.25
+        capacity            number of items that the filter is made for, from 1 to 2**30
+        expansion           capacity of a further sub-filter over that of the one before; 0: the filter does not grow.
+                            By default 2, and 0 for a type that never grows
+        tightening_ratio    how much smaller the share of the error rate is that each further sub-filter gets, between
+                            0 and 1; by default 0.8
+        seed                below 2**64; filters to be merged have the same. By default one that cannot be foreseen
+        memory_limit_bytes  most bytes that the filter may take; 0: no limit
         type_options        those of the type, by the words of BF.RESERVE in lower case: hash="sip", window="24h"
+
+        Raises InvalidArgumentError, which names the first option that is out of its range and the range;
+        OutOfMemoryError; and TypeError for a value of another type.
         """
-        self._handle = ctypes.c_void_p()
-        for name, value, largest in (("capacity", capacity, 2**64 - 1), ("seed", seed or 0, 2**64 - 1),
-                                     ("expansion", expansion or 0, 2**32 - 1),
-                                     ("memory_limit_bytes", memory_limit_bytes, 2**64 - 1)):
-            if not 0 <= value <= largest:
-                raise InvalidArgumentError(f"{name} {value} is not between 0 and {largest}")
-        options = _Options()
-        _library.bitsieve_options_init(ctypes.byref(options), ctypes.sizeof(options))
-        options.type, options.error_rate, options.capacity = type.encode(), error_rate, capacity
-        options.memory_limit_bytes = memory_limit_bytes
+        options = _native.Options()
+        _native.library.bitsieve_options_init(ctypes.byref(options), ctypes.sizeof(options))
+        options.type, options.error_rate = _text_of("type", type), _real("error_rate", error_rate)
+        options.capacity = _integer("capacity", capacity, 2**64 - 1)
+        options.memory_limit_bytes = _integer("memory_limit_bytes", memory_limit_bytes, 2**64 - 1)
         if expansion is not None:
-            options.expansion = expansion
+            options.expansion = _integer("expansion", expansion, 2**32 - 1)
         if tightening_ratio is not None:
-            if not 0 < tightening_ratio < 1:
+            options.tightening_ratio = _real("tightening_ratio", tightening_ratio)
+            if not 0 < options.tightening_ratio < 1:
                 raise InvalidArgumentError(f"tightening_ratio {tightening_ratio} is not between 0 and 1")
-            options.tightening_ratio = tightening_ratio
         if seed is not None:
-            options.has_seed, options.seed = 1, seed
-        pairs = [_TypeOption(word.upper().encode(), str(value).encode()) for word, value in type_options.items()]
-        options.type_options, options.type_option_count = (_TypeOption * len(pairs))(*pairs), len(pairs)
-        _call("make", ctypes.byref(options), ctypes.byref(self._handle))
+            options.has_seed, options.seed = 1, _integer("seed", seed, 2**64 - 1)
+        pairs = [_native.TypeOption(_text_of("an option", word.upper()), _text_of(word, str(value)))
+                 for word, value in type_options.items()]
+        options.type_options, options.type_option_count = (_native.TypeOption * len(pairs))(*pairs), len(pairs)
+        self._make("make", ctypes.byref(options))
 
     @classmethod
-    def load(cls, path) -> "Filter":
-        """A filter of any type from a file, read whole and verified."""
-        return cls._made("load", os.fsencode(path))
+    def load(cls: Type[_AnyFilter], path: FilePath) -> _AnyFilter:
+        """Returns a filter of any type from a file, which is read whole and verified.
+
+        Raises FileError if the file cannot be read, CorruptError if it is damaged or holds no filter, UnsupportedError
+        if it is of a newer version, and OutOfMemoryError.
+        """
+        return cls._made("load", _path_of(path))
 
     @classmethod
-    def map(cls, path) -> "Filter":
-        """A filter to look items up in, where its file lies: opened at once, shared by all processes that map it. Types
-        blocked, classic, counting, cuckoo, fingerprint, and ribbon once frozen. The bits are not verified (verify()
-        does that); the file must not be overwritten or cut short meanwhile, but may be replaced by another."""
-        return cls._made("map", os.fsencode(path))
+    def map(cls: Type[_AnyFilter], path: FilePath) -> _AnyFilter:
+        """Returns a filter to look items up in, which stays in its file: opened at once, shared by all processes that
+        map it. The types are blocked, classic, counting, cuckoo, fingerprint, and ribbon once it is frozen.
+
+        The bits are not verified; verify() does that. The file may be replaced by another one of its name, but must not
+        be overwritten or cut short while it is mapped: that ends the process.
+
+        Raises what load() raises, and UnsupportedError for another type.
+        """
+        return cls._made("map", _path_of(path))
 
     @classmethod
-    def from_bytes(cls, dump: bytes) -> "Filter":
-        """A filter from what BF.DUMP of a server returns, or to_bytes()."""
+    def from_bytes(cls: Type[_AnyFilter], dump: Union[bytes, bytearray, memoryview]) -> _AnyFilter:
+        """Returns a filter from the bytes that BF.DUMP of a server or to_bytes() returned.
+
+        Raises CorruptError if they are damaged or hold no filter, UnsupportedError if they are of a newer version, and
+        OutOfMemoryError.
+        """
+        if isinstance(dump, (bytearray, memoryview)):
+            dump = bytes(dump)
+        if not isinstance(dump, bytes):
+            raise TypeError(f"a dump must be bytes, not {type(dump).__name__}")
+        dump = _bytes_of(dump)
         return cls._made("from_bytes", dump, len(dump))
 
     @classmethod
-    def _made(cls, function, *arguments):
+    def _made(cls: Type[_AnyFilter], function: str, *arguments: Any) -> _AnyFilter:
         made = cls.__new__(cls)
-        made._handle = ctypes.c_void_p()
-        _call(function, *arguments, ctypes.byref(made._handle))
+        made._make(function, *arguments)
         return made
 
+    def _make(self, function: str, *arguments: Any) -> None:
+        owner = _Owner()
+        _call(function, *arguments, ctypes.byref(owner.pointer))
+        self._freezing = threading.Lock()
+        self._handle, self._is_closed = _Handle(owner), False
+
     def add(self, item: Item) -> bool:
-        """Adds an item; True if it is new."""
+        """Adds an item; returns True if it is new, and False if it was probably there.
+
+        Raises FullError if the filter takes nothing further, OutOfMemoryError if it would have to grow and is refused
+        the memory, and UnsupportedError if it is mapped or frozen.
+        """
         data, added = _bytes_of(item), ctypes.c_uint8()
         _call("add", self._open(), data, len(data), ctypes.byref(added))
         return added.value != 0
 
     def add_many(self, items: Iterable[Item]) -> List[bool]:
-        """Adds items in order; True for each that is new. Much faster than one by one. If it raises, some of the items
-        may have been added."""
+        """Adds items in order, much faster than one by one; returns True for each that is new.
+
+        Raises what add() raises; some of the items may have been added then.
+        """
         batch = _Batch(items)
         _call("add_many", self._open(), *batch.arguments)
         return batch.booleans()
 
     def may_contain(self, item: Item) -> bool:
-        """True: probably added. False: definitely not."""
+        """Returns True if the item was probably added, and False if it definitely was not."""
         data = _bytes_of(item)
-        return _library.bitsieve_may_contain(self._open(), data, len(data)) != 0
+        return bool(_native.library.bitsieve_may_contain(self._open(), data, len(data)))
 
     def __contains__(self, item: Item) -> bool:
         return self.may_contain(item)
 
     def may_contain_many(self, items: Iterable[Item]) -> List[bool]:
-        """The same for many, much faster than one by one."""
+        """Returns the same for each of many items, much faster than one by one."""
         batch = _Batch(items)
-        _library.bitsieve_may_contain_many(self._open(), *batch.arguments)
+        _native.library.bitsieve_may_contain_many(self._open(), *batch.arguments)
         return batch.booleans()
 
     def remove(self, item: Item) -> bool:
-        """Takes one addition back; False if the item is not there. Only what was added may be removed."""
+        """Takes one addition of the item back; returns False if the item is not there.
+
+        Only what was added may be removed: removing a false positive can make items be missed that were added.
+        Raises UnsupportedError if the type cannot remove (counting and cuckoo can), or the filter is mapped.
+        """
         data, removed = _bytes_of(item), ctypes.c_uint8()
         _call("remove", self._open(), data, len(data), ctypes.byref(removed))
         return removed.value != 0
 
     def note_false_positive(self, item: Item) -> bool:
-        """Notes that an item is a false positive: may_contain() is False for it until it is added. Only what was never
-        added may be noted: an item that was added would be missed. False if may_contain() is False anyway. Of the types
-        blocked, classic and ribbon."""
+        """Notes that an item is a false positive: may_contain() returns False for it until it is added. Returns False
+        if may_contain() does so anyway.
+
+        Only what was never added may be noted: an item that was added would be missed. Raises FullError if 65,536 items
+        are noted already, UnsupportedError for types other than blocked, classic and ribbon and for mapped filters, and
+        OutOfMemoryError.
+        """
         data, noted = _bytes_of(item), ctypes.c_uint8()
         _call("note_false_positive", self._open(), data, len(data), ctypes.byref(noted))
         return noted.value != 0
 
     def count(self, item: Item) -> int:
-        """How often the item was added, less removals; too high at times."""
+        """Returns how often the item was added, less removals; too high at times.
+
+        Raises UnsupportedError if the type cannot count (counting and cuckoo can).
+        """
         data, count = _bytes_of(item), ctypes.c_uint64()
         _call("count", self._open(), data, len(data), ctypes.byref(count))
         return count.value
 
     def merge(self, other: "Filter") -> None:
-        """Adds all that another filter holds, of the same type, seed, error rate and capacity."""
+        """Adds all that another filter holds, of the same type, seed, error rate and capacity.
+
+        Raises InvalidArgumentError, which names what differs, or the type if it cannot be merged (blocked, classic and
+        counting can); and UnsupportedError if this filter is mapped.
+        """
+        if not isinstance(other, Filter):
+            raise TypeError(f"only a Filter can be merged, not {type(other).__name__}")
         _call("merge", self._open(), other._open())
 
     def freeze(self) -> None:
-        """Turns a ribbon filter that collects items into its smallest form, which takes no further ones."""
-        _call("freeze", self._open())
+        """Turns a ribbon filter that collects items into its smallest form, which takes no further ones. Takes about a
+        second for ten million items.
 
-    def save(self, path) -> None:
-        """Writes a file, which appears under its name when it is whole and on the disk."""
-        _call("save", self._open(), os.fsencode(path))
+        No other thread may use the filter: if one does, freeze() raises UnsupportedError, and calls that come before it
+        is done raise that too. It does so as well for other types and mapped filters. Raises OutOfMemoryError.
+        """
+        handle = self._open()
+        owner, in_use = handle.owner, weakref.ref(handle)
+        del handle  # from here on only calls of others hold it
+        if not self._freezing.acquire(blocking=False):
+            raise UnsupportedError("another thread is freezing the filter")
+        self._handle = None
+        try:
+            if in_use() is not None:
+                raise UnsupportedError("the filter cannot be frozen while other threads use it")
+            _call("freeze", owner.pointer)
+        finally:
+            self._handle = None if self._is_closed else in_use() or _Handle(owner)
+            self._freezing.release()
+
+    def save(self, path: FilePath) -> None:
+        """Writes the filter to a file, which appears under its name when it is whole and on the disk; a file that has
+        the name is replaced in one step. Other threads may add meanwhile.
+
+        Raises FileError, and OutOfMemoryError if what changed meanwhile could not be kept.
+        """
+        _call("save", self._open(), _path_of(path))
 
     def to_bytes(self) -> bytes:
-        """The bytes of that file, for BF.RESTORE of a server and from_bytes()."""
+        """Returns the bytes that save() writes, for BF.RESTORE of a server and from_bytes().
+
+        Raises OutOfMemoryError.
+        """
         data, size = ctypes.c_void_p(), ctypes.c_size_t()
         _call("to_bytes", self._open(), ctypes.byref(data), ctypes.byref(size))
         try:
-            return ctypes.string_at(data, size.value)
+            # string_at() takes sizes below 2 GiB.
+            return ctypes.cast(data, ctypes.POINTER(ctypes.c_char * size.value)).contents.raw
         finally:
-            _library.bitsieve_free_bytes(data)
+            _native.library.bitsieve_free_bytes(data)
 
     def verify(self) -> None:
-        """Reads the whole file of a mapped filter; raises CorruptError if it is damaged."""
+        """Reads the whole file of a mapped filter; raises CorruptError if it is damaged. Any other filter was verified
+        when it was read."""
         _call("verify", self._open())
 
     def describe(self) -> Description:
-        """What it is and holds."""
-        found = _Description()
-        if _library.bitsieve_describe(self._open(), ctypes.byref(found), ctypes.sizeof(found)) != 0:
+        """Returns what the filter is and holds. Raises OutOfMemoryError."""
+        found = _native.Description()
+        if _native.library.bitsieve_describe(self._open(), ctypes.byref(found), ctypes.sizeof(found)) != 0:
             raise OutOfMemoryError("there is no memory")
         return Description(found.type.decode(), found.error_rate, found.capacity, found.items, found.size_bytes,
                            found.seed, found.sub_filters, found.is_mapped != 0, found.false_positives)
 
     def close(self) -> None:
-        """Frees it; once more does nothing."""
-        handle, self._handle = self._handle, ctypes.c_void_p()
-        _library.bitsieve_free(handle)
+        """Closes the filter, and frees it once no call of another thread uses it. Closing it again does nothing."""
+        self._is_closed, self._handle = True, None
 
-    def __enter__(self) -> "Filter":
+    def __enter__(self: _AnyFilter) -> _AnyFilter:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __del__(self):
-        # At the interpreter's end, or if it was never made, there may be nothing to free.
-        if _library is not None and getattr(self, "_handle", None):
-            self.close()
+    # copy.copy(), copy.deepcopy() and pickle all come here.
+    def __reduce_ex__(self, protocol: Any = None) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: Filter.from_bytes(filter.to_bytes()) "
+                        "makes another one, and save() and Filter.map() share one between processes")
 
-    def _open(self):
-        if not self._handle:
+    __reduce__ = __reduce_ex__
+
+    # An object that no function of this class made is closed.
+    _handle: Optional[_Handle] = None
+    _is_closed = True
+
+    def _open(self) -> _Handle:
+        handle = self._handle
+        if handle is not None and handle.owner.pointer:
+            return handle
+        if self._is_closed or handle is not None:
             raise ValueError("the filter is closed")
-        return self._handle
+        raise UnsupportedError("another thread is freezing the filter")

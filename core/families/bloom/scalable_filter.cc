@@ -49,9 +49,18 @@ Result<std::unique_ptr<Filter>> ScalableFilter::Make(const ChainType& type, cons
 Result<std::unique_ptr<Filter>> ScalableFilter::FromSubFilters(const ChainType& type, const FilterParams& params,
                                                                std::vector<std::unique_ptr<SubFilter>> sub_filters,
                                                                MemoryBudget& budget) {
+  Result<std::unique_ptr<ScalableFilter>> chain = MakeChain(type, params, std::move(sub_filters), budget);
+  if (!chain) return tl::unexpected(std::move(chain).error());
+  if (type.made_of != nullptr) return type.made_of(std::move(*chain), budget);
+  return std::move(*chain);
+}
+
+Result<std::unique_ptr<ScalableFilter>> ScalableFilter::MakeChain(const ChainType& type, const FilterParams& params,
+                                                                  std::vector<std::unique_ptr<SubFilter>> sub_filters,
+                                                                  MemoryBudget& budget) {
   assert(!sub_filters.empty());
   Result<std::unique_ptr<ScalableFilter>> filter = MakeWithout(type, params, budget);
-  if (!filter) return tl::unexpected(std::move(filter).error());
+  if (!filter) return filter;
   const LockGuard lock((*filter)->writers());  // no other thread has the filter yet
   for (std::unique_ptr<SubFilter>& sub_filter : sub_filters) {
     if (Status status = (*filter)->Append(std::move(sub_filter)); !status)
@@ -204,10 +213,19 @@ void ScalableFilter::ChangeFalsePositives(std::span<const KeyHash> forgotten, st
   }
 }
 
+bool ScalableFilter::AddToOnlySubFilter(std::span<const KeyHash, 1> hash, AddOutcome& outcome) {
+  SubFilter* const only = chain_.newest();
+  if (only == nullptr || only->older() != nullptr) return false;
+  constexpr uint8_t kInOlder = 0;
+  const std::span<uint8_t> added(reinterpret_cast<uint8_t*>(&outcome), 1);
+  return static_cast<BitSubFilter*>(only)->Add(hash, {&kInOlder, 1}, added).done == 1;  // of every type, as below
+}
+
 size_t ScalableFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal) {
+  if (hashes.size() == 1 && AddToOnlySubFilter(hashes.first<1>(), outcomes[0])) return 1;
   std::array<uint8_t, kChunk> older_in;
   const std::span<uint8_t> in_older(older_in.data(), hashes.size());
-  size_t done = AddToList(hashes, outcomes, refusal);
+  size_t done = chain_.newest() == nullptr ? AddToList(hashes, outcomes, refusal) : 0;
   for (BitSubFilter* newest = nullptr; done < hashes.size();) {
     if (newest != chain_.newest()) {
       newest =
@@ -236,7 +254,16 @@ size_t ScalableFilter::AddToList(std::span<const KeyHash> hashes, std::span<AddO
     const size_t size = list_.size(pins_);
     if (list_.Contains(hashes[done])) {
       outcomes[done++] = AddOutcome::kPresent;
-    } else if (size == 0 || size < ListRoom(chain_type(), shared_params())) {
+      continue;
+    }
+    bool has_room = size == 0;
+    const AddOutcome sized = UnlessMemoryIsRefused([&] {
+      has_room = has_room || size < ListRoom(chain_type(), shared_params());
+      return AddOutcome::kAdded;
+    });
+    if (IsRefusal(sized)) {
+      outcomes[done++] = sized;
+    } else if (has_room) {
       outcomes[done] = UnlessMemoryIsRefused([&]() BITSIEVE_REQUIRES(writers()) { return AddToList(hashes[done]); });
       ++done;
     } else {
@@ -368,6 +395,21 @@ uint64_t ScalableFilter::size_bytes() const {
   if (newest == nullptr) return OwnBytes() + HashList::BlockBytes(listed);
   const FalsePositiveList* const list = newest->false_positives().get();
   return OwnBytes() + newest->total_bytes() + (list == nullptr ? 0 : list->size_bytes());
+}
+
+uint64_t ScalableFilter::heap_bytes() const {
+  const LockGuard lock(writers());
+  const size_t listed = list_.size(pins_);  // as in ItemCount
+  uint64_t bytes = BlockBytes(sizeof(ScalableFilter));
+  if (listed > 1) bytes += core::BlockBytes(HashList::BlockBytes(listed));
+  const SubFilter* const newest = chain_.newest();
+  if (newest == nullptr) return bytes;
+  bytes += chain_.HeapBytes() + chain_.Sum([](const SubFilter& sub_filter) {
+    const uint64_t content = sub_filter.memory().is_own() ? ContentBytes(sub_filter.size_bytes()) : 0;
+    return core::BlockBytes(sizeof(SubFilter) + sizeof(uint64_t)) + content;
+  });
+  const FalsePositiveList* const list = newest->false_positives().get();
+  return bytes + (list == nullptr ? 0 : list->size_bytes());
 }
 
 // Of a list: what it will be once it takes bits, of which it has none.

@@ -65,6 +65,8 @@ struct ChainType {
   uint64_t (*own_bytes)();
   uint64_t (*sub_filter_bytes)(const SubFilterShape& shape);
   bool begins_as_list = false;
+  // Makes the filter that holds such a chain. Null: it is the filter.
+  Result<std::unique_ptr<Filter>> (*made_of)(std::unique_ptr<ScalableFilter> chain, MemoryBudget& budget) = nullptr;
 };
 
 class ScalableFilter : public Filter {
@@ -81,6 +83,10 @@ class ScalableFilter : public Filter {
   static Result<std::unique_ptr<Filter>> FromSubFilters(const ChainType& type, const FilterParams& params,
                                                         std::vector<std::unique_ptr<SubFilter>> sub_filters,
                                                         MemoryBudget& budget);
+  // The same without ChainType::made_of.
+  static Result<std::unique_ptr<ScalableFilter>> MakeChain(const ChainType& type, const FilterParams& params,
+                                                           std::vector<std::unique_ptr<SubFilter>> sub_filters,
+                                                           MemoryBudget& budget);
   // From the hashes that were read back of a filter without sub-filters.
   static Result<std::unique_ptr<Filter>> FromHashes(const ChainType& type, const FilterParams& params,
                                                     std::span<const KeyHash> hashes, MemoryBudget& budget);
@@ -97,10 +103,15 @@ class ScalableFilter : public Filter {
   uint64_t ChangeCount() const override { return ItemCount() + united() + ListChanges(); }
   FilterInfo Info() const override;
   uint64_t size_bytes() const override;
+  uint64_t heap_bytes() const override;
   // A list of hashes counts as one.
   uint32_t SubFilters() const override { return std::max(chain_.size(), uint32_t{1}); }
   std::vector<SubFilterInfo> DescribeSubFilters() const override;
   bool TouchesFreshPages(uint64_t items) const override;
+  bool HasRoomForOne() const override {
+    const SubFilter* const newest = chain_.newest();
+    return newest != nullptr && newest->Room() > 0;
+  }
   std::optional<double> EstimatedErrorRate() const override;
   std::optional<FilterUse> Use() const override { return chain_.Use(); }
 
@@ -164,6 +175,9 @@ class ScalableFilter : public Filter {
  private:
   static Result<std::unique_ptr<ScalableFilter>> MakeWithout(const ChainType& type, const FilterParams& params,
                                                              MemoryBudget& budget);
+  // Adds one item without the scratch space of a chunk. Returns false, with nothing changed, if there are several
+  // sub-filters or none, or if the item is new and the only one is full.
+  bool AddToOnlySubFilter(std::span<const KeyHash, 1> hash, AddOutcome& outcome) BITSIEVE_REQUIRES(writers());
   FilterInfo ListInfo() const;
   // Those that were known false positives are so no more; one that changed nothing else was new.
   void TakeOffAdded(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept

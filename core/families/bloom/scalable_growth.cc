@@ -1,6 +1,7 @@
 // How the sub-filters of a scalable filter are sized, from its parameters alone.
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "core/families/bloom/scalable_filter.h"
 #include "core/families/bloom/sizing.h"
@@ -20,6 +21,7 @@ SubFilterShape ShapeFor(const SubFilterLayout& layout, uint64_t capacity, double
     SubFilterShape shape = {};
   };
   thread_local std::array<Sized, 16> latest;
+  static_assert(std::is_trivially_destructible_v<Sized>);
   thread_local size_t oldest = 0;
   for (const Sized& each : latest) {
     if (each.layout == &layout && each.capacity == capacity && each.rate == rate && each.own == params.own) {

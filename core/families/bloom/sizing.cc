@@ -165,7 +165,7 @@ BlockedShape BlockedShapeFor(uint64_t items, double rate) {
   return {std::max<uint64_t>(static_cast<uint64_t>(lines), lines_per_item), lines_per_item, best_lanes};
 }
 
-double NewItemTrials(double items, const std::function<double(double)>& rate) {
+double NewItemTrials(double items, RateOfItems rate) {
   constexpr int kIntervals = 8;
   constexpr double kNegligible = 0.02;  // then it changes the rate by less than the tolerance
   if (items <= 1 || rate(items) < kNegligible) return items;

@@ -4,10 +4,23 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 
 namespace bitsieve::core {
+
+// Refers to a function from a number of items to an error rate, and allocates nothing: filters are sized where memory
+// that is refused could not be reported.
+class RateOfItems {
+ public:
+  template <class Rate>
+  RateOfItems(const Rate& rate)
+      : rate_(&rate), call_([](const void* it, double items) { return (*static_cast<const Rate*>(it))(items); }) {}
+  double operator()(double items) const { return call_(rate_, items); }
+
+ private:
+  const void* rate_;
+  double (*call_)(const void* rate, double items);
+};
 
 // --- classic Bloom filter (Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970; the forms below
 // --- as in Broder and Mitzenmacher, "Network Applications of Bloom Filters", 2004, section 2)
@@ -77,7 +90,7 @@ BlockedShape BlockedShapeFor(uint64_t items, double rate);
 // How many different items must be added, on average, until `items` of them were new to the filter: those that it takes
 // for known set no bit that is clear, but they are not counted. rate(x): of the filter after x items.
 // n + the sum of rate(x) over x from 1 to that number, as an integral.
-double NewItemTrials(double items, const std::function<double(double)>& rate);
+double NewItemTrials(double items, RateOfItems rate);
 
 // --- what the fill tells, of both types
 

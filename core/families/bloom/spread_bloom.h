@@ -8,7 +8,8 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "core/families/bloom/sub_filter.h"
@@ -58,11 +59,15 @@ class SpreadBloom : public BitSubFilter {
     for (; progress.done < hashes.size(); ++progress.done) {
       const KeyHash& hash = hashes[progress.done];
       added[progress.done] = 0;
-      if (skip[progress.done] != 0 || Contains(hash)) continue;
-      if (progress.added == room) break;
-      progress.bits_set += Set(hash);
-      added[progress.done] = 1;
-      ++progress.added;
+      if (skip[progress.done] != 0) continue;
+      if (progress.added == room) {
+        if (!Contains(hash)) break;
+        continue;
+      }
+      const uint64_t bits_set = Add(hash);
+      progress.bits_set += bits_set;
+      added[progress.done] = bits_set != 0;
+      progress.added += bits_set != 0;
     }
     return progress;
   }
@@ -80,21 +85,43 @@ class SpreadBloom : public BitSubFilter {
     return true;
   }
 
-  // The bits newly set.
-  uint64_t Set(const KeyHash& hash) {
+  // The bits newly set: none if it was there. The lines of all of them are on their way before the first is looked at;
+  // an addition needs them all, and one by one each would wait for memory.
+  uint64_t Add(const KeyHash& hash) {
+    constexpr uint32_t kMostKept = 32;
+    const uint32_t count = shape().hash_functions;
+    if (count > kMostKept) [[unlikely]]
+      return Contains(hash) ? 0 : AddUnkept(hash);
+    std::array<uint64_t, kMostKept> kept;
+    Places places(hash, positions_);
+    for (uint32_t i = 0; i < count; ++i) {
+      kept[i] = places.Next();
+      __builtin_prefetch(words() + kept[i] / 64, 1);
+    }
+    uint64_t bits_set = 0;
+    for (uint32_t i = 0; i < count; ++i) bits_set += SetBit(kept[i]);
+    return bits_set;
+  }
+  uint64_t AddUnkept(const KeyHash& hash) {
     Places places(hash, positions_);
     uint64_t bits_set = 0;
-    for (uint32_t i = 0; i < shape().hash_functions; ++i) {
-      const uint64_t place = places.Next();
-      bits_set += SetBits(place / 64, uint64_t{1} << (place % 64));
-    }
+    for (uint32_t i = 0; i < shape().hash_functions; ++i) bits_set += SetBit(places.Next());
     return bits_set;
+  }
+  // 1 if it was clear. What is set already is left alone, with its line.
+  uint64_t SetBit(uint64_t place) {
+    const uint64_t before = __atomic_load_n(words() + place / 64, __ATOMIC_RELAXED);
+    if ((before >> (place % 64) & 1) != 0) return 0;
+    memory().BeforeWrite(place / 64 * sizeof(uint64_t));
+    __atomic_store_n(words() + place / 64, before | uint64_t{1} << (place % 64), __ATOMIC_RELAXED);
+    return 1;
   }
   uint64_t SetBits(uint64_t word, uint64_t bits) {
     const uint64_t before = __atomic_load_n(words() + word, __ATOMIC_RELAXED);
     memory().BeforeWrite(word * sizeof(uint64_t));
     __atomic_store_n(words() + word, before | bits, __ATOMIC_RELAXED);
-    return static_cast<uint64_t>(std::popcount(bits & ~before));
+    const uint64_t more = bits & ~before;
+    return CountSetBits(std::as_bytes(std::span(&more, 1)));
   }
 
   uint64_t* words() const { return reinterpret_cast<uint64_t*>(memory().data()); }

@@ -218,6 +218,13 @@ uint64_t CuckooFilter::ItemCount() const {
   return chain_.Sum([](const CuckooTable& table) { return table.items(); });
 }
 
+uint64_t CuckooFilter::heap_bytes() const {
+  const LockGuard lock(writers());
+  return BlockBytes(sizeof(CuckooFilter)) + chain_.HeapBytes() + chain_.Sum([](const CuckooTable& table) {
+    return core::BlockBytes(sizeof(CuckooTable)) + ContentBytes(table.size_bytes());
+  });
+}
+
 FilterInfo CuckooFilter::Info() const {
   FilterInfo info;
   uint64_t slots = 0;

@@ -56,7 +56,7 @@ constexpr std::array kOptions{
                .text = [](const FilterParams& params) { return std::to_string(MaxIterationsOf(params)); }},
 };
 
-constexpr std::array kFields{
+constexpr std::array kCuckooFields{
     InfoField{
         "BUCKETSIZE", "Bucket size",
         [](const Filter& filter, const FilterInfo&) { return InfoValue(uint64_t{BucketSizeOf(filter.params())}); }},
@@ -75,7 +75,7 @@ constexpr FilterTypeRow kCuckooRow{
     .can = {.remove = true, .count = true, .repeats = true},
     .made = {.by_default = true},
     .options = kOptions,
-    .info_fields = kFields,
+    .info_fields = kCuckooFields,
     .validate = ValidateCuckoo,
     .make = [](const FilterParams& params, MemoryBudget& budget,
                const Clock&) { return CuckooFilter::Make(params, budget); },

@@ -137,6 +137,13 @@ uint64_t FingerprintFilter::ItemCount() const {
   return chain_.Sum([](const FingerprintTable& table) { return table.items(); });
 }
 
+uint64_t FingerprintFilter::heap_bytes() const {
+  const LockGuard lock(writers());
+  return BlockBytes(sizeof(FingerprintFilter)) + chain_.HeapBytes() + chain_.Sum([](const FingerprintTable& table) {
+    return core::BlockBytes(sizeof(FingerprintTable)) + ContentBytes(table.size_bytes());
+  });
+}
+
 FilterInfo FingerprintFilter::Info() const {
   FilterInfo info;
   uint64_t slots = 0;

@@ -48,6 +48,7 @@ class FingerprintFilter final : public Filter {
   uint64_t ChangeCount() const override { return ItemCount(); }
   FilterInfo Info() const override;
   uint64_t size_bytes() const override { return chain_.newest()->total_bytes(); }
+  uint64_t heap_bytes() const override;
   uint32_t SubFilters() const override { return chain_.size(); }
   std::optional<double> EstimatedErrorRate() const override;
   std::optional<FilterUse> Use() const override { return chain_.Use(); }

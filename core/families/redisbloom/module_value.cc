@@ -18,9 +18,8 @@ namespace bitsieve::core {
 namespace {
 
 constexpr uint8_t kMadeParamsFormat = 1;
-constexpr uint64_t kOldGrowth = 2;  // of before there was a field for it
 
-constexpr std::string_view kSource = "filter value";  // of errors
+constexpr std::string_view kValueSource = "filter value";  // of errors
 constexpr const char* kTooShort = "it ends too early";
 constexpr const char* kOutOfRange = "a number is out of range";
 
@@ -68,12 +67,12 @@ Result<BloomFields> ReadBloomFields(ValueReader& in, int version) {
   BloomFields fields{};
   fields.sub_filters = in.Unsigned();
   fields.options = version >= 2 ? in.Unsigned() : 0;
-  fields.growth = version >= 4 ? in.Unsigned() : kOldGrowth;
+  fields.growth = version >= 4 ? in.Unsigned() : kOldRedisGrowth;
   fields.old = version < 4;
-  if (in.failed()) return Corrupt(kSource, kTooShort);
+  if (in.failed()) return Corrupt(kValueSource, kTooShort);
   const bool possible = fields.sub_filters != 0 && fields.sub_filters <= kMaxSubFilters &&
                         fields.options <= UINT32_MAX && fields.growth <= UINT32_MAX;
-  if (!possible) return Corrupt(kSource, kOutOfRange);
+  if (!possible) return Corrupt(kValueSource, kOutOfRange);
   return fields;
 }
 
@@ -87,10 +86,10 @@ Result<BloomSubFilter> ReadBloomSubFilter(ValueReader& in, int version) {
   sub_filter.n2 = version >= 1 ? in.Unsigned() : 0;
   sub_filter.bits_bytes = in.Bytes();
   sub_filter.items = in.Unsigned();
-  if (in.failed()) return Corrupt(kSource, kTooShort);
+  if (in.failed()) return Corrupt(kValueSource, kTooShort);
   const uint64_t most_entries = version < 4 ? UINT32_MAX : UINT64_MAX;
   if (sub_filter.hashes > UINT32_MAX || sub_filter.n2 > UINT8_MAX || sub_filter.entries > most_entries) {
-    return Corrupt(kSource, kOutOfRange);
+    return Corrupt(kValueSource, kOutOfRange);
   }
   return sub_filter;
 }
@@ -147,9 +146,9 @@ Result<RedisCuckooHeader> ReadCuckooHeader(ValueReader& in) {
   const uint64_t bucket_size = in.Unsigned();
   const uint64_t max_iterations = in.Unsigned();
   const uint64_t expansion = in.Unsigned();
-  if (in.failed()) return Corrupt(kSource, kTooShort);
+  if (in.failed()) return Corrupt(kValueSource, kTooShort);
   if (bucket_size > UINT16_MAX || max_iterations > UINT16_MAX || expansion > UINT16_MAX) {
-    return Corrupt(kSource, kOutOfRange);
+    return Corrupt(kValueSource, kOutOfRange);
   }
   stated.bucket_size = static_cast<uint16_t>(bucket_size);
   stated.max_iterations = static_cast<uint16_t>(max_iterations);
@@ -161,9 +160,9 @@ Result<RedisCuckooHeader> ReadCuckooHeader(ValueReader& in) {
 Result<ValueBytes> ReadCuckooTable(ValueReader& in, const RedisCuckooHeader& header, uint64_t bytes) {
   const uint64_t buckets = in.Unsigned();
   ValueBytes table = in.Bytes();
-  if (in.failed()) return Corrupt(kSource, kTooShort);
+  if (in.failed()) return Corrupt(kValueSource, kTooShort);
   if (buckets != bytes / header.bucket_size || table.bytes.size() != bytes) {
-    return Corrupt(kSource, "a sub-filter has another size than its header says");
+    return Corrupt(kValueSource, "a sub-filter has another size than its header says");
   }
   return table;
 }
@@ -196,8 +195,8 @@ Result<FilterPtr> ReadCuckoo(ValueReader& in, int version, MemoryBudget& budget)
 // The next piece of a dump, of which `left` bytes are to come.
 Result<ValueBytes> ReadPiece(ValueReader& in, uint64_t left) {
   ValueBytes piece = in.Bytes();
-  if (in.failed() || piece.bytes.empty()) return Corrupt(kSource, kTooShort);
-  if (piece.bytes.size() > left) return Corrupt(kSource, "it is longer than it says");
+  if (in.failed() || piece.bytes.empty()) return Corrupt(kValueSource, kTooShort);
+  if (piece.bytes.size() > left) return Corrupt(kValueSource, "it is longer than it says");
   return piece;
 }
 
@@ -207,7 +206,7 @@ Result<FilterPtr> ReadDump(ValueReader& in, uint64_t total, MemoryBudget& budget
   const auto dump = OpenFilterDump(piece->bytes, budget, clock);
   if (!dump) return tl::unexpected(dump.error());
   if (dump->head_bytes + dump->decoder->body_bytes() != total) {
-    return Corrupt(kSource, "its length does not fit its filter");
+    return Corrupt(kValueSource, "its length does not fit its filter");
   }
   std::string_view bytes = piece->bytes.substr(dump->head_bytes);
   for (uint64_t left = total;;) {
@@ -226,7 +225,7 @@ Result<ModuleValue> ReadOwn(ValueReader& in, MemoryBudget& budget, const Clock& 
   const uint64_t format = in.Unsigned();
   const uint64_t marks = in.Unsigned();
   const uint64_t total = in.Unsigned();
-  if (in.failed()) return Corrupt(kSource, kTooShort);
+  if (in.failed()) return Corrupt(kValueSource, kTooShort);
   if (format != kOwnValueFormat) {
     return Fail(ErrorCode::kUnsupported, "filter value: its format " + std::to_string(format) + " is not known");
   }
@@ -251,7 +250,7 @@ Result<ModuleValue> ReadModuleValue(ValueReader& fields, bool cuckoo, int versio
                                     const Clock& clock) {
   Result<ModuleValue> value = ReadAny(fields, cuckoo, version, budget, clock);
   if (value && value->filter->type().is_cuckoo_value != cuckoo) {
-    return Corrupt(kSource, "a filter of another data type");
+    return Corrupt(kValueSource, "a filter of another data type");
   }
   return value;
 }

@@ -4,7 +4,7 @@
 
 #include "core/base/bytes.h"
 #include "core/families/redisbloom/redis_bloom.h"
-#include "core/families/redisbloom/redis_bloom_filter.h"
+#include "core/families/redisbloom/redis_bloom_chain.h"
 #include "core/families/redisbloom/redisbloom_types.h"
 #include "core/filter/image_header.h"
 
@@ -22,11 +22,10 @@ constexpr size_t kSubFilterBytes = 53;
 // Before 2.2: no growth, and 32-bit entries.
 constexpr size_t kOldFixedBytes = 16;
 constexpr size_t kOldSubFilterBytes = 49;
-constexpr uint32_t kOldGrowth = 2;
 
 constexpr uint64_t kMaxProbes = 1 << 20;  // of one lookup, over all sub-filters
 
-constexpr std::string_view kSource = "RedisBloom header";  // of errors
+constexpr std::string_view kBloomHeaderSource = "RedisBloom header";  // of errors
 
 uint32_t OptionsOf(const FilterParams& params) {
   return RedisBloomMarksOf(params).options | (params.hash == HashKind::kRedisBloom ? kForce64 : 0) |
@@ -46,17 +45,18 @@ Result<Fields> GetFields(ByteReader& in, size_t bytes) {
   fields.items = in.Get<uint64_t>();
   fields.sub_filters = in.Get<uint32_t>();
   fields.options = in.Get<uint32_t>();
-  if (!in.ok()) return Corrupt(kSource, "it is too short");
+  if (!in.ok()) return Corrupt(kBloomHeaderSource, "it is too short");
   if (fields.sub_filters == 0 || fields.sub_filters > kMaxSubFilters)
-    return Corrupt(kSource, "the number of filters is out of range");
+    return Corrupt(kBloomHeaderSource, "the number of filters is out of range");
   fields.old = bytes == kOldFixedBytes + kOldSubFilterBytes * fields.sub_filters;
   if (!fields.old && bytes != kFixedBytes + kSubFilterBytes * fields.sub_filters) {
-    return Corrupt(kSource, "its length does not fit its number of filters");
+    return Corrupt(kBloomHeaderSource, "its length does not fit its number of filters");
   }
-  fields.growth = fields.old ? kOldGrowth : in.Get<uint32_t>();
-  if ((fields.options & ~kKnownOptions) != 0) return Corrupt(kSource, "an option is not known");
-  if (fields.growth > kMaxExpansion) return Corrupt(kSource, "the growth is out of range");
-  if (fields.growth == 0 && (fields.options & kNoScaling) == 0) return Corrupt(kSource, "it scales by a growth of 0");
+  fields.growth = fields.old ? kOldRedisGrowth : in.Get<uint32_t>();
+  if ((fields.options & ~kKnownOptions) != 0) return Corrupt(kBloomHeaderSource, "an option is not known");
+  if (fields.growth > kMaxExpansion) return Corrupt(kBloomHeaderSource, "the growth is out of range");
+  if (fields.growth == 0 && (fields.options & kNoScaling) == 0)
+    return Corrupt(kBloomHeaderSource, "it scales by a growth of 0");
   return fields;
 }
 
@@ -79,12 +79,12 @@ Result<SubFilterRecord> GetSubFilter(ByteReader& in, bool old, ItemCounts counts
   sub_filter.shape.hash_functions = in.Get<uint32_t>();
   sub_filter.shape.capacity = old ? in.Get<uint32_t>() : in.Get<uint64_t>();
   sub_filter.shape.log2_positions = in.Get<uint8_t>();
-  if (sub_filter.shape.log2_positions > 63) return Corrupt(kSource, "n2 of " + which + " is out of range");
+  if (sub_filter.shape.log2_positions > 63) return Corrupt(kBloomHeaderSource, "n2 of " + which + " is out of range");
   if (!GetBits(bytes, bits, old, sub_filter.shape))
-    return Corrupt(kSource, "bits and bytes of " + which + " do not fit");
-  if (!IsValid(sub_filter.shape)) return Corrupt(kSource, "the shape of " + which + " is impossible");
+    return Corrupt(kBloomHeaderSource, "bits and bytes of " + which + " do not fit");
+  if (!IsValid(sub_filter.shape)) return Corrupt(kBloomHeaderSource, "the shape of " + which + " is impossible");
   const uint64_t most = counts == ItemCounts::kChecked ? sub_filter.shape.capacity : RedisBloom::kMaxEntries;
-  if (sub_filter.items > most) return Corrupt(kSource, which + " holds more than it can");
+  if (sub_filter.items > most) return Corrupt(kBloomHeaderSource, which + " holds more than it can");
   return sub_filter;
 }
 
@@ -98,12 +98,12 @@ Result<std::vector<SubFilterRecord>> GetSubFilters(ByteReader& in, const Fields&
     if (!sub_filter) return tl::unexpected(sub_filter.error());
     bytes += sub_filter->shape.BodyBytes();
     probes += sub_filter->shape.hash_functions;
-    if (bytes > RedisBloom::kMaxBytes || probes > kMaxProbes) return Corrupt(kSource, "it is too large");
+    if (bytes > RedisBloom::kMaxBytes || probes > kMaxProbes) return Corrupt(kBloomHeaderSource, "it is too large");
     items += sub_filter->items;
     sub_filters.push_back(*sub_filter);
   }
   if (counts == ItemCounts::kChecked && items != fields.items)
-    return Corrupt(kSource, "the sizes of its filters do not add up to its own");
+    return Corrupt(kBloomHeaderSource, "the sizes of its filters do not add up to its own");
   return sub_filters;
 }
 
@@ -153,7 +153,7 @@ Result<ChainHeader> DecodeRedisBloomHeader(std::string_view bytes, ItemCounts co
   Result<std::vector<SubFilterRecord>> sub_filters = GetSubFilters(in, *fields, counts);
   if (!sub_filters) return tl::unexpected(sub_filters.error());
   const FilterParams params = ParamsOf(*fields, sub_filters->front().shape);
-  if (const Status status = Validate(params); !status) return Corrupt(kSource, status.error().message);
+  if (const Status status = Validate(params); !status) return Corrupt(kBloomHeaderSource, status.error().message);
   return ChainHeader{kRedisBloomChain, params, counts, std::move(*sub_filters)};
 }
 

@@ -3,6 +3,7 @@
 // out again: versions have differed in how they shared the rate and rounded. Thread-safe: free functions.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +12,9 @@
 #include "core/families/bloom/chain_codec.h"
 
 namespace bitsieve::core {
+
+// The growth of filters made before there was a field for it.
+inline constexpr uint32_t kOldRedisGrowth = 2;
 
 std::string EncodeRedisBloomHeader(const FilterParams& params, const std::vector<SubFilterRecord>& sub_filters);
 // kCorrupt names the field. Headers of all versions.

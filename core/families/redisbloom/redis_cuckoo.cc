@@ -1,57 +1,88 @@
 #include "core/families/redisbloom/redis_cuckoo.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cassert>
+#include <chrono>
 #include <cmath>
-#include <limits>
+#include <cstring>
 #include <new>
+#include <thread>
+#include <utility>
 
 #include "core/base/bytes.h"
 #include "core/families/redisbloom/redisbloom_types.h"
+#include "core/filter/copied_image.h"
 #include "core/filter/image_header.h"
-#include "core/filter/parts_image.h"
 #include "core/memory/count_bits.h"
 
 namespace bitsieve::core {
 
-// Of the last pairs of buckets that had no room in any sub-filter: how many there were then.
-struct RedisCuckoo::FullPairs {
-  static constexpr uint64_t kFromFilters = 16;  // fewer are as soon looked into
+namespace {
 
-  struct Pair {
-    uint64_t first = 0;
-    uint64_t filters = 0;
-    uint8_t fingerprint = 0;
-  };
+// Of RedisCuckoo::place_.
+constexpr uint8_t kLarge = 0x40;
+constexpr uint8_t kSlotsApart = 0x80;  // the slots have a block of their own
 
-  explicit FullPairs(MemoryReservation reserved) : reservation(std::move(reserved)) {}
-  Pair& Of(const CuckooFingerprint& fingerprint) { return pairs[(fingerprint.first * 0x9E3779B97F4A7C15ULL) >> 56]; }
+// Of Filter::own_word(): addresses take no more bits.
+constexpr int kAddressBits = 48;
+constexpr uint64_t kAddress = (uint64_t{1} << kAddressBits) - 1;
 
-  const MemoryReservation reservation;
-  std::array<Pair, 256> pairs;
+// In whole words.
+uint64_t DataBytes(uint64_t slots) { return (slots + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t); }
+
+std::string ImageHeader(const RedisCuckooHeader& header) {
+  std::string bytes;
+  BeginHeader(bytes, kRedisCuckooType, kFilterFormatVersion);
+  bytes += EncodeRedisCuckooHeader(header);
+  SealHeader(bytes);
+  return bytes;
+}
+
+}  // namespace
+
+struct RedisCuckoo::Large {
+  std::unique_ptr<RedisCuckooChain> chain;
+  uint64_t changes;  // before
+  uint8_t* slots;    // of before, if they have a block of their own
 };
 
-// How far a compaction has come.
-struct RedisCuckoo::Compaction {
-  bool past_stuck;
-  uint64_t index;  // of the sub-filter whose fingerprints are being moved
-  uint64_t slot = 0;
-};
+// ---- making
 
-RedisCuckoo::RedisCuckoo(const RedisCuckooHeader& header, MemoryBudget& budget, MemoryReservation overhead)
-    : Filter(RedisCuckooParamsFor(header), budget), overhead_(std::move(overhead)), shape_(header) {}
+RedisCuckoo::RedisCuckoo(const RedisCuckooHeader& header, MemoryBudget& budget, uint8_t place)
+    : Filter(RedisCuckooParamsFor(header), budget), place_(place) {
+  NoteSizeBytes(0);
+}
 
-RedisCuckoo::~RedisCuckoo() = default;
+bool RedisCuckoo::IsSmall(const RedisCuckooHeader& header) {
+  return header.filters == 1 && header.deletes <= UINT32_MAX / 2 && header.TableBytes(0) <= kMostSmallBytes;
+}
 
-Result<std::unique_ptr<RedisCuckoo>> RedisCuckoo::MakeBare(const RedisCuckooHeader& header, MemoryBudget& budget) {
-  MemoryReservation overhead = MemoryReservation::TryTake(budget, sizeof(RedisCuckoo) + 64);
-  if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a cuckoo filter");
-  return std::unique_ptr<RedisCuckoo>(new RedisCuckoo(header, budget, std::move(overhead)));
+Result<std::unique_ptr<RedisCuckoo>> RedisCuckoo::MakeSmall(const RedisCuckooHeader& header, MemoryBudget& budget) {
+  const uint64_t bytes = DataBytes(header.TableBytes(0));
+  const uint64_t in_one = BlockBytes(sizeof(RedisCuckoo) + bytes);
+  const uint64_t in_two = BlockBytes(sizeof(RedisCuckoo)) + core::BlockBytes(bytes);
+  const bool apart = in_two < in_one;
+  MemoryReservation own = MemoryReservation::TryTake(budget, std::min(in_one, in_two));
+  if (!own.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a cuckoo filter");
+  std::unique_ptr<uint8_t[]> slots(apart ? new uint8_t[bytes]() : nullptr);
+  const uint64_t further = apart ? 0 : bytes;
+  const auto log2_buckets = static_cast<uint8_t>(std::countr_zero(header.buckets));
+  const auto place = static_cast<uint8_t>(log2_buckets | (apart ? kSlotsApart : 0));
+  std::unique_ptr<RedisCuckoo> filter(new (Further{further}) RedisCuckoo(header, budget, place));
+  own.Detach();
+  std::memset(static_cast<void*>(filter.get() + 1), 0, further);
+  filter->own_word() = reinterpret_cast<uintptr_t>(slots.release());
+  return filter;
 }
 
 Result<std::unique_ptr<Filter>> RedisCuckoo::Make(const FilterParams& params, MemoryBudget& budget) {
   const RedisCuckooHeader header = RedisCuckooHeaderFor(params);
+  if (IsSmall(header)) {
+    auto made = MakeSmall(header, budget);
+    if (!made) return tl::unexpected(std::move(made).error());
+    return std::move(*made);
+  }
   auto table = RedisCuckooTable::Make(header.buckets, header.bucket_size, budget);
   if (!table) return tl::unexpected(std::move(table).error());
   std::vector<std::unique_ptr<RedisCuckooTable>> tables;
@@ -63,57 +94,194 @@ Result<std::unique_ptr<Filter>> RedisCuckoo::FromTables(const RedisCuckooHeader&
                                                         std::vector<std::unique_ptr<RedisCuckooTable>> tables,
                                                         MemoryBudget& budget) {
   assert(!tables.empty() && tables.size() == header.filters);
-  Result<std::unique_ptr<RedisCuckoo>> made = MakeBare(header, budget);
-  if (!made) return tl::unexpected(std::move(made).error());
-  std::unique_ptr<RedisCuckoo> filter = std::move(*made);
-  const LockGuard lock(filter->writers());  // no other thread knows the filter yet
-  uint64_t items = 0;
-  for (std::unique_ptr<RedisCuckooTable>& table : tables) {
-    items += table->items();
-    if (Status status = filter->Append(std::move(table)); !status) return tl::unexpected(std::move(status).error());
+  if (IsSmall(header)) {
+    auto made = MakeSmall(header, budget);
+    if (!made) return tl::unexpected(std::move(made).error());
+    const LockGuard lock((*made)->writers());  // no other thread knows the filter yet
+    tables[0]->memory().CopyOut(0, std::as_writable_bytes(std::span((*made)->data(), (*made)->slot_count())));
+    (*made)->items_ = static_cast<uint32_t>(tables[0]->items());
+    (*made)->deletes_ = static_cast<uint32_t>(header.deletes);
+    return std::move(*made);
   }
-  filter->items_ = items;
-  filter->deletes_ = header.deletes;
+  auto chain = RedisCuckooChain::FromTables(header, std::move(tables), budget);
+  if (!chain) return tl::unexpected(std::move(chain).error());
+  MemoryReservation own = MemoryReservation::TryTake(budget, BlockBytes(sizeof(RedisCuckoo)));
+  if (!own.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a cuckoo filter");
+  auto large = std::make_unique<Large>(Large{std::move(*chain), 0, nullptr});
+  std::unique_ptr<RedisCuckoo> filter(new RedisCuckoo(header, budget, kLarge));
+  own.Detach();
+  filter->own_word() = reinterpret_cast<uintptr_t>(large.release()) + 1;
+  filter->NoteSizeBytes(UINT64_MAX);  // the chain knows better
   return filter;
 }
 
-Status RedisCuckoo::Append(std::unique_ptr<RedisCuckooTable> table) {
-  const Status appended = chain_.Append(std::move(table), sizeof(RedisCuckooTable) + kLineBytes, budget());
-  NoteSizeBytes(chain_.size_bytes());
-  return appended;
+RedisCuckoo::~RedisCuckoo() {
+  budget().GiveBack(OwnBlocks());
+  const std::unique_ptr<uint8_t[]> slots((place_ & kSlotsApart) != 0 ? data() : nullptr);  // outlives the chain
+  delete large();
 }
+
+// ---- where it lies
+
+const RedisCuckoo::Large* RedisCuckoo::large() const {
+  const uint64_t word = own_word().load(std::memory_order_acquire);
+  return word % 2 == 0 ? nullptr : reinterpret_cast<const Large*>(word - 1);
+}
+RedisCuckooChain* RedisCuckoo::ChainOf(const Large& large) { return large.chain.get(); }
+
+uint64_t RedisCuckoo::mask() const { return (uint64_t{1} << (place_ & ~(kLarge | kSlotsApart))) - 1; }
+uint32_t RedisCuckoo::bucket_size() const { return RedisCuckooParamsOf(shared_params()).bucket_size; }
+uint8_t* RedisCuckoo::data() const {
+  if ((place_ & kSlotsApart) == 0) return reinterpret_cast<uint8_t*>(const_cast<RedisCuckoo*>(this + 1));
+  const uint64_t word = own_word().load(std::memory_order_acquire);
+  return word % 2 == 0 ? reinterpret_cast<uint8_t*>(word & kAddress) : reinterpret_cast<const Large*>(word - 1)->slots;
+}
+BitMemory RedisCuckoo::Lend() const {
+  return BitMemory::Lent(std::as_writable_bytes(std::span(data(), DataBytes(slot_count()))));
+}
+
+// Without those of the chain.
+uint64_t RedisCuckoo::OwnBlocks() const {
+  if (place_ == kLarge) return BlockBytes(sizeof(RedisCuckoo));
+  const uint64_t bytes = DataBytes(slot_count());
+  if ((place_ & kSlotsApart) == 0) return BlockBytes(sizeof(RedisCuckoo) + bytes);
+  return BlockBytes(sizeof(RedisCuckoo)) + core::BlockBytes(bytes);
+}
+
+// Of the chain's, if there is one, those that are in the filter's own blocks.
+uint64_t RedisCuckoo::LentBytes() const { return place_ == kLarge ? 0 : DataBytes(slot_count()); }
 
 // ---- reading
 
-bool RedisCuckoo::Contains(const CuckooFingerprint& fingerprint) const {
-  return chain_.Holds([&fingerprint](const RedisCuckooTable& table) { return table.Contains(fingerprint); });
-}
-
-void RedisCuckoo::PrefetchLines(std::span<const KeyHash> hashes) const {
-  constexpr int kMost = 32;  // of very many sub-filters the others may never be looked at
-  const RedisCuckooTable* table = chain_.newest();
-  for (int i = 0; table != nullptr && i < kMost; table = table->older(), ++i) {
-    for (const KeyHash& hash : hashes) table->Prefetch(RedisCuckooTable::FingerprintOf(hash));
+// For a lookup beside a writer: until it finds the item, nothing moved, or the filter has grown.
+bool RedisCuckoo::Holds(const KeyHash& hash) const {
+  constexpr int kPatience = 64;  // then the writer may have been put to sleep amid a move
+  for (int tries = 1;; ++tries) {
+    if (const RedisCuckooChain* const chain = this->chain()) {
+      uint8_t present = 0;
+      chain->MayContain({&hash, 1}, {&present, 1});
+      return present != 0;
+    }
+    const uint32_t seen = version_.Current();
+    if (Slots().Contains(RedisCuckooSlots::FingerprintOf(hash))) return true;
+    if (version_.Unchanged(seen)) return false;
+    if (tries % kPatience == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 }
 
 void RedisCuckoo::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
-  version_.FindEach(present, [&](size_t i) { return Contains(RedisCuckooTable::FingerprintOf(hashes[i])); });
+  if (const RedisCuckooChain* const chain = this->chain()) return chain->MayContain(hashes, present);
+  for (size_t i = 0; i < hashes.size(); ++i) present[i] = Holds(hashes[i]) ? 1 : 0;
 }
 
 void RedisCuckoo::Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const {
-  for (size_t i = 0; i < hashes.size(); ++i) {
-    const CuckooFingerprint fingerprint = RedisCuckooTable::FingerprintOf(hashes[i]);
-    counts[i] = version_.AtRest(
-        [&] { return chain_.Sum([&fingerprint](const RedisCuckooTable& table) { return table.Count(fingerprint); }); });
-  }
+  if (const RedisCuckooChain* const chain = this->chain()) return chain->Count(hashes, counts);
+  const LockGuard lock(writers());
+  if (const RedisCuckooChain* const chain = this->chain()) return chain->Count(hashes, counts);
+  const RedisCuckooSlots slots = Slots();
+  for (size_t i = 0; i < hashes.size(); ++i) counts[i] = slots.Count(RedisCuckooSlots::FingerprintOf(hashes[i]));
 }
 
-// ---- adding
+void RedisCuckoo::PrefetchLines(std::span<const KeyHash> hashes) const {
+  if (const RedisCuckooChain* const chain = this->chain()) chain->Prefetch(hashes);
+}
+
+uint64_t RedisCuckoo::ItemCount() const {
+  const RedisCuckooChain* const chain = this->chain();
+  return chain == nullptr ? items_.load(std::memory_order_relaxed) : chain->ItemCount();
+}
+
+// Each addition and removal makes it larger by one; other changes by more than those could have added up to.
+uint64_t RedisCuckoo::ChangeCount() const {
+  constexpr int kOtherChange = 34;  // log2
+  const uint64_t word = own_word().load(std::memory_order_acquire);
+  if (word % 2 != 0) {
+    const auto& large = *reinterpret_cast<const Large*>(word - 1);
+    return large.changes + large.chain->ChangeCount();
+  }
+  return (word >> kAddressBits << kOtherChange) + uint64_t{2} * deletes_.load(std::memory_order_acquire) +
+         items_.load(std::memory_order_acquire);
+}
+
+uint32_t RedisCuckoo::SubFilters() const {
+  const RedisCuckooChain* const chain = this->chain();
+  return chain == nullptr ? 1 : chain->SubFilters();
+}
+
+uint64_t RedisCuckoo::size_bytes() const {
+  const RedisCuckooChain* const chain = this->chain();
+  return OwnBlocks() + (chain == nullptr ? 0 : chain->size_bytes() - LentBytes());
+}
+
+uint64_t RedisCuckoo::heap_bytes() const {
+  const RedisCuckooChain* const chain = this->chain();
+  return OwnBlocks() + (chain == nullptr ? 0 : core::BlockBytes(sizeof(Large)) + chain->heap_bytes());
+}
+
+std::optional<FilterUse> RedisCuckoo::Use() const {
+  const RedisCuckooChain* const chain = this->chain();
+  return chain == nullptr ? std::nullopt : chain->Use();
+}
+
+UseCounters* RedisCuckoo::use_counters() {
+  RedisCuckooChain* const chain = this->chain();
+  return chain == nullptr ? nullptr : chain->use_counters();
+}
+
+FilterInfo RedisCuckoo::Info() const {
+  FilterInfo info;
+  if (const RedisCuckooChain* const chain = this->chain()) {
+    info = chain->Info();
+    info.size_bytes += OwnBlocks() - LentBytes();
+    return info;
+  }
+  info.size_bytes = OwnBlocks();
+  info.capacity = slot_count();
+  info.sub_filters = 1;
+  info.items = ItemCount();
+  info.fill_ratio = static_cast<double>(info.items) / static_cast<double>(info.capacity);
+  info.hash_functions = 1;
+  info.bits_per_item = 8;
+  return info;
+}
+
+std::optional<double> RedisCuckoo::EstimatedErrorRate() const {
+  if (const RedisCuckooChain* const chain = this->chain()) return chain->EstimatedErrorRate();
+  return 1 - std::pow(1 - 1.0 / RedisCuckooChain::kFingerprints, RedisCuckooChain::Compared(mask() + 1, ItemCount()));
+}
+
+RedisCuckooHeader RedisCuckoo::CurrentHeader() const {
+  RedisCuckooHeader header = RedisCuckooHeaderFor(shared_params());
+  header.items = ItemCount();
+  header.deletes = deletes_;
+  return header;
+}
+
+RedisCuckooHeader RedisCuckoo::Header() const {
+  const LockGuard lock(writers());
+  const RedisCuckooChain* const chain = this->chain();
+  return chain == nullptr ? CurrentHeader() : chain->Header();
+}
+
+std::string RedisCuckoo::ReadChunk(uint64_t offset) const {
+  const LockGuard lock(writers());
+  if (const RedisCuckooChain* const chain = this->chain()) return chain->ReadChunk(offset);
+  const uint64_t slots = slot_count();
+  if (offset >= slots) return {};
+  return {reinterpret_cast<const char*>(data()) + offset, slots - offset};
+}
+
+std::unique_ptr<FilterImage> RedisCuckoo::DoCapture(const ImagePool& pool) const {
+  if (const RedisCuckooChain* const chain = this->chain()) return chain->Capture(pool);
+  return std::make_unique<CopiedImage>(ImageHeader(CurrentHeader()),
+                                       std::string(reinterpret_cast<const char*>(data()), slot_count()));
+}
+
+// ---- changing
 
 size_t RedisCuckoo::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   for (size_t i = 0; i < hashes.size(); ++i) {
-    outcomes[i] = AddOne(RedisCuckooTable::FingerprintOf(hashes[i]), Presence::kReported);
+    outcomes[i] = AddOne(RedisCuckooSlots::FingerprintOf(hashes[i]), Presence::kReported);
     if (outcomes[i] == AddOutcome::kFull) return i + 1;
   }
   return hashes.size();
@@ -128,265 +296,108 @@ size_t RedisCuckoo::Insert(std::span<const KeyHash> hashes, Presence presence, u
   }
   size_t done = 0;
   for (; done < hashes.size() && filters() < most_filters; ++done) {
-    outcomes[done] = AddOne(RedisCuckooTable::FingerprintOf(hashes[done]), presence);
+    outcomes[done] = AddOne(RedisCuckooSlots::FingerprintOf(hashes[done]), presence);
   }
   ReportAdded(hashes.first(done), outcomes.first(done), presence != Presence::kSkipped, hashes.size());
   return done;
 }
 
 AddOutcome RedisCuckoo::AddOne(const CuckooFingerprint& fingerprint, Presence presence) {
-  const bool present = presence != Presence::kIgnored && Contains(fingerprint);
+  if (RedisCuckooChain* const chain = this->chain()) {
+    const LockGuard lock(chain->writers());
+    return chain->AddOne(fingerprint, presence);
+  }
+  const bool present = presence != Presence::kIgnored && Slots().Contains(fingerprint);
   if (present && presence == Presence::kSkipped) return AddOutcome::kPresent;
   const AddOutcome outcome = Store(fingerprint);
   if (outcome != AddOutcome::kAdded) return outcome;
-  items_.store(ItemCount() + 1, std::memory_order_relaxed);
-  BumpChangeCount();
   return present ? AddOutcome::kPresent : AddOutcome::kAdded;
 }
 
+// And counts it.
 AddOutcome RedisCuckoo::Store(const CuckooFingerprint& fingerprint) {
-  const uint64_t full = FullBefore(fingerprint);
-  for (RedisCuckooTable* table = chain_.newest(); table != nullptr && table->index() >= full; table = table->older()) {
-    if (table->Place(fingerprint)) return AddOutcome::kAdded;
+  const RedisCuckooSlots slots = Slots();
+  bool placed = slots.Place(fingerprint);
+  if (!placed) {
+    const BasicMoveVersion<uint32_t>::Move move(version_);
+    placed = slots.Kick(fingerprint, RedisCuckooParamsOf(shared_params()).max_iterations);
   }
-  NoteFull(fingerprint);
-  {
-    const MoveVersion::Move move(version_);
-    if (chain_.newest()->Kick(fingerprint, shape_.max_iterations)) return AddOutcome::kAdded;
+  if (placed) {
+    items_.fetch_add(1, std::memory_order_release);
+    return AddOutcome::kAdded;
   }
-  if (const AddOutcome grown = UnlessMemoryIsRefused([this]() BITSIEVE_REQUIRES(writers()) { return Grow(); });
-      grown != AddOutcome::kAdded)
-    return grown;
-  const bool placed = chain_.newest()->Place(fingerprint);
-  assert(placed && "it is empty");
-  return placed ? AddOutcome::kAdded : AddOutcome::kFull;
-}
-
-// So many of the oldest sub-filters are known to have no room for it.
-uint64_t RedisCuckoo::FullBefore(const CuckooFingerprint& fingerprint) const {
-  if (full_ == nullptr) return 0;
-  const FullPairs::Pair& pair = full_->Of(fingerprint);
-  return pair.first == fingerprint.first && pair.fingerprint == fingerprint.fingerprint ? pair.filters : 0;
-}
-
-// Kicks leave a bucket as full as it was.
-void RedisCuckoo::NoteFull(const CuckooFingerprint& fingerprint) {
-  if (filters() < FullPairs::kFromFilters) return;
-  if (full_ == nullptr) {
-    MemoryReservation reservation = MemoryReservation::TryTake(budget(), sizeof(FullPairs));
-    if (reservation.held()) full_.reset(new (std::nothrow) FullPairs(std::move(reservation)));
-    if (full_ == nullptr) return;
-  }
-  full_->Of(fingerprint) = {fingerprint.first, filters(), fingerprint.fingerprint};
-}
-
-// A slot of the sub-filter became free.
-void RedisCuckoo::NoteRoom(uint64_t index) {
-  if (full_ == nullptr) return;
-  for (FullPairs::Pair& pair : full_->pairs) pair.filters = std::min(pair.filters, index);
-}
-
-AddOutcome RedisCuckoo::Grow() {
-  constexpr uint64_t kMaxTableBytes = uint64_t{1} << 50;
   if (!shared_params().scaling()) return AddOutcome::kFull;
-  const uint64_t index = filters();
-  const uint64_t bytes = shape_.TableBytes(index);
-  if (index >= kMaxRedisCuckooFilters || bytes > kMaxTableBytes) return AddOutcome::kCannotGrow;
-  if (!chain_.Regrow()) {
-    auto table = RedisCuckooTable::Make(bytes / shape_.bucket_size, shape_.bucket_size, budget());
-    if (!table || !Append(std::move(*table))) return AddOutcome::kOutOfMemory;
-  }
-  NoteSizeBytes(chain_.size_bytes());
+  const AddOutcome grown = UnlessMemoryIsRefused([this]() BITSIEVE_REQUIRES(writers()) { return BecomeLarge(); });
+  return grown == AddOutcome::kAdded ? AddOne(fingerprint, Presence::kIgnored) : grown;
+}
+
+// With the same slots. Readers that see no chain yet see it before they take anything for missing.
+AddOutcome RedisCuckoo::BecomeLarge() {
+  const RedisCuckooHeader header = CurrentHeader();
+  std::vector<std::unique_ptr<RedisCuckooTable>> tables;
+  tables.push_back(std::make_unique<RedisCuckooTable>(header.buckets, bucket_size(), Lend(), header.items));
+  auto chain = RedisCuckooChain::FromTables(header, std::move(tables), budget());
+  if (!chain) return AddOutcome::kOutOfMemory;
+  auto large =
+      std::make_unique<Large>(Large{std::move(*chain), ChangeCount(), (place_ & kSlotsApart) != 0 ? data() : nullptr});
+  own_word().store(reinterpret_cast<uintptr_t>(large.release()) + 1, std::memory_order_release);
+  version_.Close();
+  NoteSizeBytes(UINT64_MAX);  // the chain knows better
   return AddOutcome::kAdded;
 }
 
-// ---- removing
-
-void RedisCuckoo::DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept {
-  for (size_t i = 0; i < hashes.size(); ++i) removed[i] = RemoveOne(RedisCuckooTable::FingerprintOf(hashes[i])) ? 1 : 0;
-}
-
-bool RedisCuckoo::RemoveOne(const CuckooFingerprint& fingerprint) {
-  RedisCuckooTable* table = chain_.newest();
-  while (table != nullptr && !table->Take(fingerprint)) table = table->older();
-  if (table == nullptr) return false;
-  NoteRoom(table->index());
-  const uint64_t items = ItemCount() - 1;
-  items_.store(items, std::memory_order_relaxed);
-  ++deletes_;
-  BumpChangeCount();
-  CompactIfDue(items);
-  return true;
-}
-
-// Once more than a tenth of what is left was removed; written so that no number in a header can overflow it.
-void RedisCuckoo::CompactIfDue(uint64_t items) {
-  constexpr uint64_t kSmallBytes = 32 * 1024;  // a millisecond at most
-  if (filters() == 1 || deletes_ <= items / 10) return;
-  if (chain_.size_bytes() <= kSmallBytes) {
-    Compaction compaction{.past_stuck = false, .index = filters() - 1};
-    Compact(compaction, std::numeric_limits<uint64_t>::max());
-    return;
+bool RedisCuckoo::CountOtherChange() {
+  if (own_word().load(std::memory_order_relaxed) >> kAddressBits != UINT16_MAX) {
+    own_word().fetch_add(uint64_t{1} << kAddressBits, std::memory_order_release);
+    return true;
   }
-  Due due = Due::kNo;
-  due_.compare_exchange_strong(due, Due::kYes);
-}
-
-void RedisCuckoo::Compact() { CompactInSlices(true); }
-
-void RedisCuckoo::CompactAfterRemovals() {
-  CompactInSlices(false);
-  ForgetDueCompaction();
-}
-
-void RedisCuckoo::CompactInSlices(bool past_stuck) {
-  constexpr uint64_t kSteps = 1000;
-  Compaction compaction{.past_stuck = past_stuck, .index = std::numeric_limits<uint64_t>::max()};
-  for (bool more = true; more;) {
-    writers().GiveWay();
-    const LockGuard lock(writers());
-    more = Compact(compaction, kSteps);
-    BumpChangeCount();
-    NoteChanged();
-  }
-}
-
-// Newest first. Only a newest sub-filter can be taken off, so that one that keeps a fingerprint keeps all older ones,
-// too. False once it has come to the end; after about `steps` slots looked into otherwise.
-bool RedisCuckoo::Compact(Compaction& compaction, uint64_t steps) {
-  if (compaction.index >= filters()) compaction = {compaction.past_stuck, filters() - 1};  // others took some off
-  NoteRoom(0);
-  for (; compaction.index > 0; --compaction.index, compaction.slot = 0) {
-    RedisCuckooTable& table = *chain_.tables()[compaction.index];
-    for (; table.items() != 0 && compaction.slot < table.slots(); ++compaction.slot) {
-      if (steps == 0) return true;
-      steps -= std::min(steps, 1 + MoveInto(table, compaction.slot, compaction.index));
-    }
-    const bool empty = table.items() == 0;
-    if (empty && compaction.index + 1 == filters()) {
-      chain_.TakeOffNewest();
-      NoteSizeBytes(chain_.size_bytes());
-    }
-    if (!empty && !compaction.past_stuck) break;
-  }
-  deletes_ = 0;
+  (void)UnlessMemoryIsRefused([this]() BITSIEVE_REQUIRES(writers()) { return BecomeLarge(); });
   return false;
 }
 
-// To the oldest sub-filter before `index` that has room. Returns how many it looked into.
-uint64_t RedisCuckoo::MoveInto(RedisCuckooTable& from, uint64_t slot, uint64_t index) {
-  const std::optional<CuckooFingerprint> fingerprint = from.FingerprintAt(slot);
-  if (!fingerprint) return 0;
-  const MoveVersion::Move move(version_);
-  for (uint64_t i = 0; i < index; ++i) {
-    if (!chain_.tables()[i]->Place(*fingerprint)) continue;
-    from.Free(slot);
-    return i + 1;
+void RedisCuckoo::DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept {
+  for (size_t i = 0; i < hashes.size(); ++i) removed[i] = RemoveOne(RedisCuckooSlots::FingerprintOf(hashes[i])) ? 1 : 0;
+}
+
+bool RedisCuckoo::RemoveOne(const CuckooFingerprint& fingerprint) {
+  if (RedisCuckooChain* const chain = this->chain()) {
+    const LockGuard lock(chain->writers());
+    return chain->RemoveOne(fingerprint);
   }
-  return index;
+  if (!Slots().Take(fingerprint)) return false;
+  deletes_.fetch_add(1, std::memory_order_release);
+  items_.fetch_sub(1, std::memory_order_release);
+  return true;
 }
 
-// ---- telling
-
-RedisCuckooHeader RedisCuckoo::CurrentHeader() const {
-  RedisCuckooHeader header = shape_;
-  header.items = ItemCount();
-  header.deletes = deletes_;
-  header.filters = filters();
-  return header;
-}
-
-RedisCuckooHeader RedisCuckoo::Header() const {
-  const LockGuard lock(writers());
-  return CurrentHeader();
-}
-
-std::string RedisCuckoo::ReadChunk(uint64_t offset) const {
-  const LockGuard lock(writers());
-  std::string chunk;
-  for (const auto& table : chain_.tables()) {
-    if (offset >= table->slots()) {
-      offset -= table->slots();
-      continue;
+void RedisCuckoo::Compact() {
+  {
+    const LockGuard lock(writers());
+    if (chain() == nullptr && CountOtherChange()) {
+      deletes_ = 0;
+      return NoteChanged();
     }
-    chunk.resize(std::min(table->slots() - offset, kChunkBytes));
-    table->memory().CopyOut(offset, std::as_writable_bytes(std::span(chunk)));
-    break;
   }
-  return chunk;
+  if (chain() != nullptr) chain()->Compact();
 }
 
 bool RedisCuckoo::WriteChunk(uint64_t offset, std::string_view bytes) {
   const LockGuard lock(writers());
-  for (const auto& table : chain_.tables()) {
-    if (offset >= table->slots()) {
-      offset -= table->slots();
-      continue;
-    }
-    if (bytes.size() > table->slots() - offset) return false;
-    const std::span there = table->memory().bytes().subspan(offset, bytes.size());
-    const uint64_t before = CountSetFields(there, 8);
-    {
-      const MoveVersion::Move move(version_);
-      table->memory().CopyIn(offset, AsBytes(bytes));
-    }
-    const uint64_t more = CountSetFields(there, 8) - before;  // modulo 2^64
-    table->Restore(table->items() + more);
-    items_.store(ItemCount() + more, std::memory_order_relaxed);
-    NoteRoom(0);
-    BumpChangeCount();
+  if (RedisCuckooChain* const chain = this->chain()) {
+    if (!chain->WriteChunk(offset, bytes)) return false;
     NoteChanged();
     return true;
   }
-  return false;
-}
-
-uint64_t RedisCuckoo::HeldBytes() const {
-  return overhead_.bytes() + chain_.held_bytes() + (full_ == nullptr ? 0 : full_->reservation.bytes());
-}
-
-uint64_t RedisCuckoo::size_bytes() const {
-  const LockGuard lock(writers());
-  return HeldBytes();
-}
-
-FilterInfo RedisCuckoo::Info() const {
-  const LockGuard lock(writers());
-  FilterInfo info;
-  info.size_bytes = HeldBytes();
-  info.capacity = chain_.newest()->total_capacity();
-  info.sub_filters = static_cast<uint32_t>(filters());
-  info.items = ItemCount();
-  info.fill_ratio = static_cast<double>(info.items) / static_cast<double>(info.capacity);
-  info.hash_functions = 1;
-  info.bits_per_item = 8;
-  return info;
-}
-
-// An absent item is compared with the fingerprints in its two buckets of each sub-filter. They are one bucket for as
-// many of the 255 fingerprints as are multiples of the number of buckets, a power of two.
-std::optional<double> RedisCuckoo::EstimatedErrorRate() const {
-  constexpr uint64_t kFingerprints = 255;
-  const LockGuard lock(writers());
-  double compared = 0;
-  for (const auto& table : chain_.tables()) {
-    const uint64_t buckets = table->buckets();
-    const double distinct = 2 - static_cast<double>(kFingerprints / buckets) / kFingerprints;
-    compared += distinct * static_cast<double>(table->items()) / static_cast<double>(buckets);
+  const uint64_t slots = slot_count();
+  if (offset >= slots || bytes.size() > slots - offset) return false;
+  if (!CountOtherChange()) return chain() != nullptr && chain()->WriteChunk(offset, bytes);
+  {
+    const BasicMoveVersion<uint32_t>::Move move(version_);
+    Lend().CopyIn(offset, AsBytes(bytes));
   }
-  return 1 - std::pow(1 - 1.0 / kFingerprints, compared);
-}
-
-// ---- images
-
-std::unique_ptr<FilterImage> RedisCuckoo::DoCapture(const ImagePool& pool) const {
-  std::string header;
-  BeginHeader(header, kRedisCuckooType, kFilterFormatVersion);
-  header += EncodeRedisCuckooHeader(CurrentHeader());
-  SealHeader(header);
-  auto image = std::make_unique<PartsImage>(std::move(header), writers());
-  for (const auto& table : chain_.tables()) image->AddPart(table->memory(), table->slots(), pool);
-  return image;
+  items_ = static_cast<uint32_t>(CountSetFields(std::as_bytes(std::span(data(), slots)), 8));
+  NoteChanged();
+  return true;
 }
 
 }  // namespace bitsieve::core

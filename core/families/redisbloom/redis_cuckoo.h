@@ -32,6 +32,10 @@
 //             and the fingerprint. A newest sub-filter that became empty is taken off. Its memory stays with the filter
 //             and serves the next growth, which needs one of just that size: so no reader ever looks at memory that is
 //             gone, and the filter never takes more than it had taken at its largest.
+// Small       one sub-filter of at most kMostSmallBytes lies behind the filter itself, or in a block of its own where
+//             one block would be rounded up to more than two. That is 48 bytes and the slots; what commands did
+//             with such a filter is not counted. A filter that grows, or is larger from the beginning, has a
+//             RedisCuckooChain, whose oldest sub-filter keeps the slots where they are.
 // Cost        8 bits per slot. Fingerprints are moved in a fixed order, which may lead round in a circle: with buckets
 //             of 2 the first item that finds no room comes when 30 to 70% of the slots are taken, with buckets of 4 at
 //             77%; later items still take the free slots. A lookup reads two lines per sub-filter. A full sub-filter is
@@ -42,7 +46,8 @@
 //             While fingerprints are moved the version is odd; a reader that finds an item believes it, and one that
 //             does not find it looks again unless the version was even and the same before and after (Boehm, "Can
 //             seqlocks get along with programming language memory models?", 2012).
-// Images      exact: they hold what the filter held when they were taken, whatever moves later.
+// Images      exact: they hold what the filter held when they were taken, whatever moves later. Of a small filter they
+//             are copies.
 // Persisted   type 5, docs/formats/filter.md.
 // References  Fan, Andersen, Kaminsky, Mitzenmacher, "Cuckoo Filter: Practically Better Than Bloom", 2014.
 #pragma once
@@ -53,22 +58,21 @@
 #include <string>
 #include <vector>
 
+#include "core/families/redisbloom/redis_cuckoo_chain.h"
 #include "core/families/redisbloom/redis_cuckoo_codec.h"
 #include "core/families/redisbloom/redis_cuckoo_table.h"
-#include "core/filter/chain.h"
 #include "core/filter/filter.h"
 #include "core/memory/move_version.h"
 
 namespace bitsieve::core {
 
 class RedisCuckoo final : public Filter {
- private:
-  enum class Due : uint8_t { kNo, kYes, kTaken };
-
  public:
-  static constexpr uint64_t kChunkBytes = 16 << 20;  // at most, of ReadChunk
+  static constexpr uint64_t kChunkBytes = RedisCuckooChain::kChunkBytes;  // at most, of ReadChunk
+  static constexpr uint64_t kMostSmallBytes = 16 << 10;
 
-  // As MakeFilter. Capacity and expansion are rounded up as RedisBloom does; params() has what they came to.
+  // Makes a filter as MakeFilter does. Capacity and expansion are rounded up as RedisBloom does; params() has the
+  // results.
   static Result<std::unique_ptr<Filter>> Make(const FilterParams& params, MemoryBudget& budget);
   // From tables that were filled from outside, oldest first, each with its items counted; as many and as large as in
   // the header. The header's item count is ignored.
@@ -80,19 +84,16 @@ class RedisCuckoo final : public Filter {
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   void Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const override;
-  uint64_t ItemCount() const override { return items_.load(std::memory_order_relaxed); }
-  uint64_t ChangeCount() const override { return changes_.load(std::memory_order_acquire); }
+  uint64_t ItemCount() const override;
+  uint64_t ChangeCount() const override;
   FilterInfo Info() const override;
   uint64_t size_bytes() const override;
-  uint32_t SubFilters() const override { return chain_.size(); }
+  uint64_t heap_bytes() const override;
+  uint32_t SubFilters() const override;
   std::optional<double> EstimatedErrorRate() const override;
-  std::optional<FilterUse> Use() const override { return chain_.Use(); }
+  std::optional<FilterUse> Use() const override;
 
-  enum class Presence : uint8_t {
-    kIgnored,   // every item is kAdded, without a check whether it was there
-    kReported,  // what is there is kPresent, and added once more
-    kSkipped,   // what is there is kPresent, and not added again
-  };
+  using Presence = RedisCuckooChain::Presence;
   // Adds at most ChangeListener::kMaxHashes in order, and goes on after refusals, but stops before the first item that
   // would find `most_filters` sub-filters or more. Returns how many outcomes it wrote. Fingerprints that were added are
   // reported to the listener, as if by Add.
@@ -104,12 +105,13 @@ class RedisCuckoo final : public Filter {
   // Removals compact a small filter on their own, as RedisBloom's do. A large one they would hold for up to seconds:
   // there they leave it to their caller. True if one is due; then one of the other two must be called. Until then, no
   // other one is due.
-  bool TakeDueCompaction() {
-    Due due = Due::kYes;
-    return due_.load(std::memory_order_relaxed) == due && due_.compare_exchange_strong(due, Due::kTaken);
+  bool TakeDueCompaction() { return chain() != nullptr && chain()->TakeDueCompaction(); }
+  void CompactAfterRemovals() {
+    if (chain() != nullptr) chain()->CompactAfterRemovals();
   }
-  void CompactAfterRemovals();
-  void ForgetDueCompaction() { due_.store(Due::kNo, std::memory_order_relaxed); }
+  void ForgetDueCompaction() {
+    if (chain() != nullptr) chain()->ForgetDueCompaction();
+  }
 
   // As of now, exact.
   RedisCuckooHeader Header() const;
@@ -120,11 +122,11 @@ class RedisCuckoo final : public Filter {
   // filter that is there; its items are then as many as there are fingerprints. False, and nothing done, if they are
   // not all of one sub-filter.
   bool WriteChunk(uint64_t offset, std::string_view bytes);
-  uint64_t filters() const { return chain_.size(); }
+  uint64_t filters() const { return SubFilters(); }
 
  protected:
   void PrefetchLines(std::span<const KeyHash> hashes) const override;
-  UseCounters* use_counters() override { return chain_.use_counters(); }
+  UseCounters* use_counters() override;
   // kPresent of an item that looked present: it has one fingerprint more. A full filter is kFull for all items, since
   // each addition needs room.
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
@@ -134,43 +136,44 @@ class RedisCuckoo final : public Filter {
   std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());
 
  private:
-  RedisCuckoo(const RedisCuckooHeader& header, MemoryBudget& budget, MemoryReservation overhead);
-  static Result<std::unique_ptr<RedisCuckoo>> MakeBare(const RedisCuckooHeader& header, MemoryBudget& budget);
+  struct Large;
 
-  struct Compaction;
-  struct FullPairs;
+  // `place` as place_.
+  RedisCuckoo(const RedisCuckooHeader& header, MemoryBudget& budget, uint8_t place);
+  static bool IsSmall(const RedisCuckooHeader& header);
+  // All slots are free.
+  static Result<std::unique_ptr<RedisCuckoo>> MakeSmall(const RedisCuckooHeader& header, MemoryBudget& budget);
 
-  bool Contains(const CuckooFingerprint& fingerprint) const;
-  void CompactInSlices(bool past_stuck);
+  const Large* large() const;
+  RedisCuckooChain* chain() const { return large() == nullptr ? nullptr : ChainOf(*large()); }
+  static RedisCuckooChain* ChainOf(const Large& large);
 
+  // The slots of a small filter, or of the oldest sub-filter of one that has grown.
+  uint64_t mask() const;
+  uint32_t bucket_size() const;
+  uint8_t* data() const;
+  uint64_t slot_count() const { return (mask() + 1) * bucket_size(); }
+  RedisCuckooSlots Slots() const { return {data(), mask(), bucket_size(), nullptr}; }
+  // With the rest of its last word.
+  BitMemory Lend() const;
+  uint64_t OwnBlocks() const;
+  uint64_t LentBytes() const;
+
+  bool Holds(const KeyHash& hash) const;
   RedisCuckooHeader CurrentHeader() const BITSIEVE_REQUIRES(writers());
   AddOutcome AddOne(const CuckooFingerprint& fingerprint, Presence presence) BITSIEVE_REQUIRES(writers());
   AddOutcome Store(const CuckooFingerprint& fingerprint) BITSIEVE_REQUIRES(writers());
-  AddOutcome Grow() BITSIEVE_REQUIRES(writers());
-  Status Append(std::unique_ptr<RedisCuckooTable> table) BITSIEVE_REQUIRES(writers());
-  uint64_t HeldBytes() const BITSIEVE_REQUIRES(writers());
+  AddOutcome BecomeLarge() BITSIEVE_REQUIRES(writers());
+  // Counts a change by Compact or WriteChunk of a small filter. Where there is no number left, it becomes large: false.
+  bool CountOtherChange() BITSIEVE_REQUIRES(writers());
   bool RemoveOne(const CuckooFingerprint& fingerprint) BITSIEVE_REQUIRES(writers());
-  bool Compact(Compaction& compaction, uint64_t steps) BITSIEVE_REQUIRES(writers());
-  void CompactIfDue(uint64_t items) BITSIEVE_REQUIRES(writers());
-  uint64_t MoveInto(RedisCuckooTable& from, uint64_t slot, uint64_t index) BITSIEVE_REQUIRES(writers());
-  uint64_t FullBefore(const CuckooFingerprint& fingerprint) const BITSIEVE_REQUIRES(writers());
-  void NoteFull(const CuckooFingerprint& fingerprint) BITSIEVE_REQUIRES(writers());
-  void NoteRoom(uint64_t index) BITSIEVE_REQUIRES(writers());
-  void BumpChangeCount() BITSIEVE_REQUIRES(writers()) {
-    changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
 
-  const MemoryReservation overhead_;
-  const RedisCuckooHeader shape_;  // except for items, deletes and filters
-  Chain<RedisCuckooTable> chain_;
-  uint64_t deletes_ BITSIEVE_GUARDED_BY(writers()) = 0;
-  // Null while there are few sub-filters, or no memory for it.
-  std::unique_ptr<FullPairs> full_ BITSIEVE_GUARDED_BY(writers());
-  // Written with the lock of the writers held.
-  MoveVersion version_;
-  std::atomic<uint64_t> items_{0};    // relaxed: only ever reported
-  std::atomic<Due> due_{Due::kNo};    // a compaction
-  std::atomic<uint64_t> changes_{0};  // released after the fingerprints it counts
+  // Filter::own_word() is where the slots are, if they have a block of their own, else 0, and in its top bits the count
+  // of changes by Compact and WriteChunk; or a Large, plus 1, released once that is complete.
+  const uint8_t place_;                 // log2 of the buckets; kApart, or kLarge if it never was small
+  BasicMoveVersion<uint32_t> version_;  // written with the lock of the writers held
+  std::atomic<uint32_t> items_{0};      // relaxed: only ever reported
+  std::atomic<uint32_t> deletes_{0};    // written as the version
 };
 
 }  // namespace bitsieve::core

@@ -21,7 +21,7 @@ constexpr size_t kBytesOf20 = 32;  // RedisBloom 2.0
 constexpr size_t kBytesOf22 = 46;  // RedisBloom 2.2, with eight bytes of an address at the end
 constexpr uint64_t kMaxBodyBytes = uint64_t{1} << 50;
 
-constexpr std::string_view kSource = "cuckoo filter header";  // of errors
+constexpr std::string_view kCuckooHeaderSource = "cuckoo filter header";  // of errors
 
 // If slots and shifts are so large that their product may not fit, a value larger than any memory.
 uint64_t Shifted(uint64_t bytes, uint64_t shift) {
@@ -31,18 +31,18 @@ uint64_t Shifted(uint64_t bytes, uint64_t shift) {
 
 Status CheckShape(const RedisCuckooHeader& header) {
   if (header.bucket_size < 1 || header.bucket_size > kMaxRedisCuckooBucketSize)
-    return Corrupt(kSource, "its bucket size is out of range");
-  if (header.max_iterations < 1) return Corrupt(kSource, "its iterations are out of range");
+    return Corrupt(kCuckooHeaderSource, "its bucket size is out of range");
+  if (header.max_iterations < 1) return Corrupt(kCuckooHeaderSource, "its iterations are out of range");
   if (header.expansion > kMaxExpansion || (header.expansion != 0 && !std::has_single_bit(header.expansion))) {
-    return Corrupt(kSource, "its expansion is neither 0 nor a power of two");
+    return Corrupt(kCuckooHeaderSource, "its expansion is neither 0 nor a power of two");
   }
   if (header.filters < 1 || header.filters > kMaxRedisCuckooFilters) {
-    return Corrupt(kSource, "its number of sub-filters is out of range");
+    return Corrupt(kCuckooHeaderSource, "its number of sub-filters is out of range");
   }
   if (header.expansion == 0 && header.filters != 1)
-    return Corrupt(kSource, "it has further sub-filters, and does not grow");
+    return Corrupt(kCuckooHeaderSource, "it has further sub-filters, and does not grow");
   if (!std::has_single_bit(header.buckets) || header.buckets > kMaxBodyBytes) {
-    return Corrupt(kSource, "its number of buckets is no power of two, or too large");
+    return Corrupt(kCuckooHeaderSource, "its number of buckets is no power of two, or too large");
   }
   return {};
 }
@@ -52,10 +52,10 @@ Status CheckSize(const RedisCuckooHeader& header) {
   uint64_t bytes = 0;
   for (uint64_t i = 0; i < header.filters; ++i) {
     const uint64_t more = header.TableBytes(i);
-    if (more > kMaxBodyBytes || bytes + more > kMaxBodyBytes) return Corrupt(kSource, "it is too large");
+    if (more > kMaxBodyBytes || bytes + more > kMaxBodyBytes) return Corrupt(kCuckooHeaderSource, "it is too large");
     bytes += more;
   }
-  if (header.items > bytes) return Corrupt(kSource, "it holds more items than it has room for");
+  if (header.items > bytes) return Corrupt(kCuckooHeaderSource, "it holds more items than it has room for");
   return {};
 }
 
@@ -91,7 +91,8 @@ class RedisCuckooDecoder final : public PartsDecoder {
   Result<std::unique_ptr<Filter>> FinishFilter() override {
     uint64_t items = 0;
     for (const auto& table : tables_) items += table->items();
-    if (exact_ && items != header_.items) return Corrupt(kSource, "it has not as many fingerprints as the header says");
+    if (exact_ && items != header_.items)
+      return Corrupt(kCuckooHeaderSource, "it has not as many fingerprints as the header says");
     return RedisCuckoo::FromTables(header_, std::move(tables_), budget_);
   }
 
@@ -163,7 +164,7 @@ Result<RedisCuckooHeader> DecodeRedisCuckooHeader(std::string_view bytes) {
                 "cuckoo filter header: RedisBloom 2.0 wrote it, and hashed items otherwise than every later version");
   }
   if (!IsRedisCuckooHeaderSize(bytes.size())) {
-    return Corrupt(kSource, "it must have 38 bytes, not " + std::to_string(bytes.size()));
+    return Corrupt(kCuckooHeaderSource, "it must have 38 bytes, not " + std::to_string(bytes.size()));
   }
   ByteReader in(bytes);
   RedisCuckooHeader header;

@@ -1,38 +1,26 @@
-// redis_cuckoo_table.h: one sub-filter of a RedisCuckoo: buckets of one-byte fingerprints, 0 for a free slot.
-//
-// Threads     one writer at a time; any number of readers, without a lock. Fingerprints are written with release and
-//             read with acquire: a reader that sees one sees all that was written before it, including the filter's
-//             version. While Kick or MoveInto runs, a reader may miss a fingerprint that is there: RedisCuckoo has the
-//             version that shows it.
+// redis_cuckoo_table.h: one sub-filter of a RedisCuckooChain: its buckets (redis_cuckoo_slots.h), their memory, and how
+// many fingerprints they hold. Threads: as RedisCuckooSlots.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 
+#include "core/families/redisbloom/redis_cuckoo_slots.h"
 #include "core/filter/chain.h"
-#include "core/hash/key_hash.h"
 #include "core/memory/bit_memory.h"
 
 namespace bitsieve::core {
-
-// What is stored of an item, and where it may be: its bucket in a table of n is either of the two, modulo n.
-struct CuckooFingerprint {
-  uint64_t first;
-  uint64_t second;
-  uint8_t fingerprint;  // never 0
-};
 
 class RedisCuckooTable : public ChainMember<RedisCuckooTable> {
  public:
   // An empty one of a power of two of buckets. In a chain no older one has more. kOutOfMemory if the budget refuses.
   static Result<std::unique_ptr<RedisCuckooTable>> Make(uint64_t buckets, uint32_t bucket_size, MemoryBudget& budget);
+  // One whose memory has so many fingerprints.
+  RedisCuckooTable(uint64_t buckets, uint32_t bucket_size, BitMemory memory, uint64_t items)
+      : mask_(buckets - 1), bucket_size_(bucket_size), memory_(std::move(memory)), items_(items) {}
 
-  static CuckooFingerprint FingerprintOf(const KeyHash& hash) {
-    const uint64_t fingerprint = hash.low % 255 + 1;
-    return {hash.low, hash.low ^ (fingerprint * kStep), static_cast<uint8_t>(fingerprint)};
-  }
+  static CuckooFingerprint FingerprintOf(const KeyHash& hash) { return RedisCuckooSlots::FingerprintOf(hash); }
 
   uint64_t buckets() const { return mask_ + 1; }
   uint64_t slots() const { return buckets() * bucket_size_; }
@@ -41,83 +29,41 @@ class RedisCuckooTable : public ChainMember<RedisCuckooTable> {
   BitMemory& memory() { return memory_; }
   const BitMemory& memory() const { return memory_; }
 
-  void Prefetch(const CuckooFingerprint& fingerprint) const {
-    __builtin_prefetch(AddressOf(SlotOf(fingerprint.first)));
-    __builtin_prefetch(AddressOf(SlotOf(fingerprint.second)));
-  }
-  bool Contains(const CuckooFingerprint& fingerprint) const {
-    switch (bucket_size_) {  // as clients leave it, and as many choose it: a bucket is a word then
-      case 2:
-        return EitherWordHas<uint16_t>(fingerprint);
-      case 4:
-        return EitherWordHas<uint32_t>(fingerprint);
-      default:
-        return Find(fingerprint, fingerprint.fingerprint) != kNoSlot;
-    }
-  }
+  void Prefetch(const CuckooFingerprint& fingerprint) const { Slots().Prefetch(fingerprint); }
+  bool Contains(const CuckooFingerprint& fingerprint) const { return Slots().Contains(fingerprint); }
   // Equal fingerprints in both buckets, or in the one if they are the same.
-  uint64_t Count(const CuckooFingerprint& fingerprint) const;
+  uint64_t Count(const CuckooFingerprint& fingerprint) const { return Slots().Count(fingerprint); }
 
   // Of the writer alone. Fingerprints that are there.
   uint64_t items() const { return items_; }
   // For a table whose memory was filled from outside: how many slots are not free.
   void Restore(uint64_t items) { items_ = items; }
-  // Into the first free slot of the first bucket, or of the second; false if there is none.
-  bool Place(const CuckooFingerprint& fingerprint);
-  // Frees the first slot with an equal fingerprint; false if there is none.
-  bool Take(const CuckooFingerprint& fingerprint);
-  // Makes room by moving up to `iterations` fingerprints on to their other buckets; false, and everything as it was, if
-  // that was not enough.
-  bool Kick(const CuckooFingerprint& fingerprint, uint32_t iterations);
-  // The fingerprint in a slot, with which any older table finds its buckets; nothing if the slot is free.
-  std::optional<CuckooFingerprint> FingerprintAt(uint64_t slot) const;
-  void Free(uint64_t slot);
+  // As RedisCuckooSlots, and counted.
+  bool Place(const CuckooFingerprint& fingerprint) { return CountIf(Slots().Place(fingerprint), 1); }
+  bool Take(const CuckooFingerprint& fingerprint) { return CountIf(Slots().Take(fingerprint), -1); }
+  bool Kick(const CuckooFingerprint& fingerprint, uint32_t iterations) {
+    return CountIf(Slots().Kick(fingerprint, iterations), 1);
+  }
+  std::optional<CuckooFingerprint> FingerprintAt(uint64_t slot) const { return Slots().FingerprintAt(slot); }
+  void Free(uint64_t slot) {
+    Slots().Free(slot);
+    --items_;
+  }
 
  private:
-  static constexpr uint64_t kStep = 0x5bd1e995;
-  static constexpr uint64_t kNoSlot = UINT64_MAX;
-
-  RedisCuckooTable(uint64_t buckets, uint32_t bucket_size, BitMemory memory)
-      : mask_(buckets - 1), bucket_size_(bucket_size), memory_(std::move(memory)) {}
-
-  // 64 bits throughout: a table may have more than 4 Gi slots.
-  uint64_t SlotOf(uint64_t hash) const { return (hash & mask_) * bucket_size_; }
-  uint64_t OtherBucket(uint64_t bucket, uint8_t fingerprint) const { return (bucket ^ (fingerprint * kStep)) & mask_; }
-  uint8_t* AddressOf(uint64_t slot) const { return reinterpret_cast<uint8_t*>(memory_.data()) + slot; }
-  uint8_t Get(uint64_t slot) const { return __atomic_load_n(AddressOf(slot), __ATOMIC_ACQUIRE); }
-  void Set(uint64_t slot, uint8_t fingerprint);
-  uint8_t Swap(uint64_t slot, uint8_t fingerprint);
-  // The first slot that holds `fingerprint`, of the bucket that begins with `slot`; `otherwise` if there is none.
-  // Without a branch on what the slots hold, which cannot be predicted.
-  uint64_t FindInBucket(uint64_t slot, uint8_t fingerprint, uint64_t otherwise) const {
-    uint64_t found = otherwise;
-    for (uint32_t i = bucket_size_; i-- > 0;) found = Get(slot + i) == fingerprint ? slot + i : found;
-    return found;
+  RedisCuckooSlots Slots() const {
+    auto* const memory = const_cast<BitMemory*>(&memory_);
+    return {reinterpret_cast<uint8_t*>(memory_.data()), mask_, bucket_size_, memory};
   }
-  // The same of both buckets; kNoSlot if there is none.
-  uint64_t Find(const CuckooFingerprint& place, uint8_t fingerprint) const {
-    return FindInBucket(SlotOf(place.first), fingerprint, FindInBucket(SlotOf(place.second), fingerprint, kNoSlot));
+  bool CountIf(bool done, int items) {
+    if (done) items_ += static_cast<uint64_t>(items);
+    return done;
   }
-  // Whether a byte of either bucket, each a word, is the fingerprint. Some byte is 0 exactly if taking 1 from each
-  // borrows into the top bit of one that was clear (Warren, "Hacker's Delight", section 6-1).
-  template <class Word>
-  bool EitherWordHas(const CuckooFingerprint& place) const {
-    constexpr Word kOnes = static_cast<Word>(~Word{0}) / 0xFF;
-    const auto zeros = [this, same = static_cast<Word>(kOnes * place.fingerprint)](uint64_t hash) {
-      const auto* bucket = reinterpret_cast<const Word*>(AddressOf(SlotOf(hash)));
-      const Word differences = __atomic_load_n(bucket, __ATOMIC_ACQUIRE) ^ same;
-      return static_cast<Word>((differences - kOnes) & ~differences & (kOnes << 7));
-    };
-    return (zeros(place.first) | zeros(place.second)) != 0;
-  }
-  uint64_t CountInBucket(uint64_t slot, uint8_t fingerprint) const;
-  uint8_t Walk(uint64_t& bucket, uint8_t hand, uint32_t iterations, bool& placed);
-  void WalkBack(uint64_t bucket, uint8_t hand, uint32_t iterations);
 
   const uint64_t mask_;  // buckets less one
   const uint32_t bucket_size_;
   BitMemory memory_;
-  uint64_t items_ = 0;
+  uint64_t items_;
 };
 
 }  // namespace bitsieve::core

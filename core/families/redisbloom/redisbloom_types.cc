@@ -65,7 +65,7 @@ constexpr FilterTypeRow kRedisBloomRow{
     .settle_options = SettleRedisBloomOptions,
     .validate = ValidateRedisBloom,
     .make = [](const FilterParams& params, MemoryBudget& budget,
-               const Clock&) { return ScalableFilter::Make(kRedisBloomChain, params, budget); },
+               const Clock&) { return RedisBloomFilter::Make(params, budget); },
     // An image has a checksum: what it holds was so when it was written.
     .open = [](std::string_view fields, MemoryBudget& budget,
                const Clock&) { return OpenRedisBloom(fields, ItemCounts::kDrifted, budget); },

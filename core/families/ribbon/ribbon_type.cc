@@ -23,7 +23,7 @@ std::string StateName(FreezeState state) {
   return "frozen";
 }
 
-constexpr std::array kFields{
+constexpr std::array kRibbonFields{
     InfoField{"STATE", "State",
               [](const Filter&, const FilterInfo& info) { return InfoValue(StateName(info.freeze.state)); }},
     InfoField{"PROGRESS", "Progress",
@@ -40,7 +40,7 @@ constexpr FilterTypeRow kRibbonRow{
     .name = "ribbon",
     .summary = "for frozen sets, the smallest: collects exactly until BF.FREEZE",
     .can = {.freeze = true, .deny = true},
-    .info_fields = kFields,
+    .info_fields = kRibbonFields,
     .validate = ValidateCommon,
     .make = [](const FilterParams& params, MemoryBudget& budget,
                const Clock&) { return RibbonStaging::Make(params, budget); },

@@ -77,7 +77,7 @@ InfoValue OldestAge(const Filter& filter, const FilterInfo& info) {
   return info.window.oldest_items;
 }
 
-constexpr std::array kFields{
+constexpr std::array kWindowFields{
     InfoField{"WINDOW", "Window",
               [](const Filter& filter, const FilterInfo&) { return InfoValue(WindowText(WindowOf(filter.params()))); }},
     InfoField{"OLDEST", "Oldest age", OldestAge},
@@ -114,7 +114,7 @@ constexpr FilterTypeRow kWindowRow{
     .summary = "forgets: seen within the last so many items, or within a time",
     .can = {.grow = false, .repeats = true},
     .options = {&kWindowOption, 1},
-    .info_fields = kFields,
+    .info_fields = kWindowFields,
     .wide_slots = 2,
     .settle_options = SettleOptions,
     .validate = ValidateWindow,

@@ -1,11 +1,10 @@
 // Charts, each a figure with a caption, the current values, and the same points as a table.
 
-import {exact, percent, rate, time} from "/format.js";
+import {exact, percent, rate, time, wholePercent} from "/format.js";
+import {DECIMAL_STEPS, Plot, TIME_STEPS_MS} from "/plot.js";
 
-const HEIGHT = 180;
 const TABLE_ROWS = 60;
-
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const LINE_CLASSES = ["first", "second"];
 
 export function element(name, properties = {}, ...children) {
   const made = document.createElement(name);
@@ -17,24 +16,10 @@ export function element(name, properties = {}, ...children) {
   return made;
 }
 
-const axisStyle = () => ({
-  stroke: colour("--muted"),
-  font: "12px system-ui, sans-serif",
-  grid: {stroke: colour("--grid"), width: 1},
-  ticks: {stroke: colour("--grid"), width: 1, size: 4},
-});
-
-const lineStyle = (index) => ({
-  stroke: colour(index === 0 ? "--accent" : "--second"),
-  width: 2,
-  points: {show: false},
-});
-
 class Figure {
-  constructor(parent, title, height) {
+  constructor(parent, title, onCursor) {
     this.title = title;
-    this.height = height;
-    this.plot = element("div", {className: "plot", role: "img"});
+    this.area = element("div", {className: "plot", role: "img"});
     this.key = element("span", {className: "key"});
     this.head = element("tr");
     this.body = element("tbody");
@@ -42,14 +27,9 @@ class Figure {
                           element("thead", {}, this.head), this.body);
     const region = {className: "scroll", tabindex: "0", role: "region", "aria-label": `${title}, as a table`};
     const scroll = element("div", region, table);
-    parent.append(element("figure", {}, element("figcaption", {}, element("strong", {}, title), this.key), this.plot,
+    parent.append(element("figure", {}, element("figcaption", {}, element("strong", {}, title), this.key), this.area,
                           element("details", {}, element("summary", {}, "Show as a table"), scroll)));
-    new ResizeObserver(() => this.chart?.setSize(this.size())).observe(this.plot);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
-  }
-
-  size() {
-    return {width: this.plot.clientWidth, height: this.height};
+    this.plot = new Plot(this.area, onCursor);
   }
 
   setTable(labels, rows) {
@@ -57,49 +37,60 @@ class Figure {
     this.body.replaceChildren(...rows.map((row) => element("tr", {}, ...row.map((cell) => element("td", {}, cell)))));
   }
 
-  draw(options, data) {
-    this.chart?.destroy();
-    this.plot.replaceChildren();
-    this.chart = new uPlot({...this.size(), legend: {show: false}, ...options}, data, this.plot);
+  // In place of a plot.
+  showText(text) {
+    this.area.replaceChildren(element("p", {className: "empty"}, text));
   }
 }
 
-// Bytes are shown in powers of two.
-export const BYTE_STEPS = Array.from({length: 50}, (_, i) => 2 ** i);
-
-// Lines over time. `lines`: [{label, format}]; `most`: where the scale ends; `steps`: of the scale.
+// Lines over time. `lines`: [{label, format}]. Of the scale: where it ends, the steps of its labels and their format.
 export class TimeChart extends Figure {
-  constructor(parent, title, lines, {most, steps} = {}) {
-    super(parent, title, HEIGHT);
-    Object.assign(this, {lines, most, steps});
-    this.data = [[], ...lines.map(() => [])];
-    this.keys = lines.map((_, index) => element("span", {className: index === 0 ? "first" : "second"}));
+  constructor(parent, title, lines, {most, steps = DECIMAL_STEPS, format = lines[0].format} = {}) {
+    super(parent, title, (index) => this.showValues(index ?? this.values[0].length - 1));
+    this.lines = lines;
+    this.scale = {most, steps, format};
+    this.values = lines.map(() => []);
+    this.keys = lines.map((_, index) => element("span", {className: LINE_CLASSES[index]}));
     this.key.append(...this.keys);
-    this.showEmpty();
-  }
-
-  showEmpty() {
-    this.plot.replaceChildren(element("p", {className: "empty"}, "Curves begin after ten seconds"));
-    this.plot.setAttribute("aria-label", `${this.title}: no values yet`);
+    this.showText("Curves begin after ten seconds");
+    this.area.setAttribute("aria-label", `${title}: no values yet`);
   }
 
   // Times in milliseconds; null where there is no value.
   set(times, values) {
     if (times.length === 0) return;
-    this.data = [times.map((at) => at / 1000), ...values];
+    this.values = values;
     this.showValues(times.length - 1);
-    const said = this.lines.map(({label, format}, index) => {
-      const known = values[index].filter((value) => value !== null);
-      if (known.length === 0) return `${label}: no values`;
-      return `${label}: now ${format(known.at(-1))}, lowest ${format(Math.min(...known))}, ` +
-             `highest ${format(Math.max(...known))}`;
-    });
-    this.plot.setAttribute("aria-label", `${this.title}, last hour. ${said.join(". ")}`);
+    this.area.setAttribute("aria-label", `${this.title}, last hour. ${this.summary()}`);
     const cells = (i) => this.lines.map(({format}, line) => this.text(format, values[line][i]));
     const rows = times.map((at, i) => [time(at), ...cells(i)]);
     this.setTable(["Time", ...this.lines.map(({label}) => label)], rows.slice(-TABLE_ROWS).reverse());
-    if (this.chart) this.chart.setData(this.data);
-    else this.redraw();
+    this.plot.set(this.figure(times));
+  }
+
+  summary() {
+    return this.lines.map(({label, format}, index) => {
+      const known = this.values[index].filter((value) => value !== null);
+      if (known.length === 0) return `${label}: no values`;
+      return `${label}: now ${format(known.at(-1))}, lowest ${format(Math.min(...known))}, ` +
+             `highest ${format(Math.max(...known))}`;
+    }).join(". ");
+  }
+
+  figure(times) {
+    const high = Math.max(0, ...this.values.flat().filter((value) => value !== null));
+    const last = times.at(-1);
+    // A minute at least: a single moment is no range.
+    const first = Math.min(times[0], last - 60_000);
+    return {
+      x: {low: first, high: last, steps: TIME_STEPS_MS,
+          format: (at) => time(at).slice(0, last - first < 300_000 ? 8 : 5)},
+      y: {low: 0, high: this.scale.most ?? (high > 0 ? high * 1.1 : 1), ...this.scale},
+      lines: this.values.map((values, index) => ({
+        className: LINE_CLASSES[index], isFilled: this.lines.length === 1,
+        points: times.map((at, i) => [at, values[i]]),
+      })),
+    };
   }
 
   text(format, value) {
@@ -108,65 +99,34 @@ export class TimeChart extends Figure {
 
   showValues(index) {
     this.lines.forEach(({label, format}, line) => {
-      this.keys[line].textContent = `${label} ${this.text(format, this.data[line + 1][index])}`;
+      this.keys[line].textContent = `${label} ${this.text(format, this.values[line][index])}`;
     });
-  }
-
-  redraw() {
-    if (this.data[0].length === 0) return;
-    const clock = (_, ticks, axis, space, step) => ticks.map((at) => time(at * 1000).slice(0, step < 60 ? 8 : 5));
-    this.draw({
-      cursor: {y: false, points: {size: 6}},
-      // A minute at least: a single moment is no range.
-      scales: {x: {range: (_, first, last) => [Math.min(first, last - 60), last]},
-        y: {range: (_, low, high) => [0, this.most ?? (high > 0 ? high * 1.1 : 1)]}},
-      axes: [{...axisStyle(), space: 80, size: 32, values: clock},
-             {...axisStyle(), size: 68, space: 36, incrs: this.steps,
-              values: (_, ticks) => ticks.map(this.lines[0].format)}],
-      series: [{}, ...this.lines.map((_, index) => lineStyle(index))],
-      hooks: {setCursor: [(chart) => this.showValues(chart.cursor.idx ?? this.data[0].length - 1)]},
-    }, this.data);
   }
 }
 
 // How the error rate of a filter rises with its fill, and where it is now.
 export class ErrorCurve extends Figure {
   constructor(parent) {
-    super(parent, "Error rate", 260);
+    super(parent, "Error rate");
     this.key.append(element("span", {className: "first"}, "estimated"),
                     element("span", {className: "second"}, "requested"));
   }
 
   set(filter) {
-    this.filter = filter;
-    const now = `now ${rate(filter.estimated_error_rate)} at ${percent(filter.fill)} of the capacity, ` +
-                `${exact(filter.items)} of ${exact(filter.capacity)} items; ` +
-                `requested ${rate(filter.requested_error_rate)}`;
-    this.plot.setAttribute("aria-label", `Estimated error rate against fill: ${now}`);
-    this.setTable(["Fill", "Error rate"], filter.curve.map(([fill, error]) => [percent(fill), rate(error)]));
-    this.redraw();
-  }
-
-  redraw() {
-    if (!this.filter) return;
-    if (this.filter.curve.length < 2) {
-      const reason = "The error rate of this type does not follow from its fill";
-      this.plot.replaceChildren(element("p", {className: "empty"}, reason));
-      return;
-    }
-    const {curve, fill, requested_error_rate: requested, estimated_error_rate: estimated} = this.filter;
-    const fills = [...curve.map(([at]) => at), fill].sort((a, b) => a - b);
-    const byFill = new Map(curve);
-    const data = [fills, fills.map((at) => byFill.get(at) ?? undefined), fills.map(() => requested),
-                  fills.map((at) => (at === fill ? estimated : null))];
+    const {curve, fill, requested_error_rate: requested, estimated_error_rate: estimated} = filter;
+    const now = `now ${rate(estimated)} at ${percent(fill)} of the capacity, ` +
+                `${exact(filter.items)} of ${exact(filter.capacity)} items; requested ${rate(requested)}`;
+    this.area.setAttribute("aria-label", `Estimated error rate against fill: ${now}`);
+    this.setTable(["Capacity used", "Error rate"], curve.map(([at, error]) => [percent(at), rate(error)]));
+    if (curve.length < 2) return this.showText("The error rate of this type does not follow from its fill");
+    const end = Math.max(1, fill, ...curve.map(([at]) => at));
     const high = 1.2 * Math.max(requested, estimated ?? 0, ...curve.map(([, error]) => error));
-    this.draw({
-      cursor: {show: false},
-      scales: {x: {time: false, range: [0, Math.max(1, ...fills)]}, y: {range: [0, high]}},
-      axes: [{...axisStyle(), space: 70, size: 32, values: (_, ticks) => ticks.map((at) => `${Math.round(at * 100)}%`)},
-             {...axisStyle(), size: 68, values: (_, ticks) => ticks.map(rate)}],
-      series: [{}, {...lineStyle(0), spanGaps: true}, {...lineStyle(1), dash: [6, 5]},
-               {stroke: colour("--text"), width: 0, points: {show: true, size: 11, width: 3, fill: colour("--card")}}],
-    }, data);
+    this.plot.set({
+      x: {low: 0, high: end, steps: DECIMAL_STEPS, format: wholePercent},
+      y: {low: 0, high, steps: DECIMAL_STEPS, format: rate},
+      lines: [{className: "first", points: curve},
+              {className: "second dashed", points: [[0, requested], [end, requested]]}],
+      marks: estimated === null ? [] : [[fill, estimated]],
+    });
   }
 }

@@ -1,49 +1,87 @@
 // The dashboard: an overview of the server with a table of its filters, or, by ?filter=NAME, the page of one filter.
 // Texts from the server are put into text nodes alone, never into markup.
 
-import {BYTE_STEPS, ErrorCurve, TimeChart, element} from "/charts.js";
-import {bytes, count, decimal, duration, exact, percent, perSecond, rate, seconds} from "/format.js";
+import {ErrorCurve, TimeChart, element} from "/charts.js";
+import {
+  bytes, count, dateAndTime, decimal, duration, exact, percent, perSecond, rate, seconds, time, wholePercent,
+} from "/format.js";
+import {BYTE_STEPS} from "/plot.js";
 
 const PAGE = 25;
 const STATUS_MS = 2000;
 const HISTORY_MS = 5000;
 const FILTERS_MS = 5000;
+const PATIENCE_MS = 5000;
+const LIST_PATIENCE_MS = 20_000;  // sorting the names of millions of filters takes a while
 const MOST_POINTS = 720;
 
 const $ = (id) => document.getElementById(id);
 
-async function get(path) {
-  const response = await fetch(path, {cache: "no-store"});
-  const body = await response.json();
-  if (!response.ok) throw new Error(body.error ?? `the server answers ${response.status}`);
-  return body;
+// Nothing came from the server in time.
+class NoAnswer extends Error {}
+
+let answeredAt = null;
+
+// Without a time limit, a server that is frozen would keep the page as it is: the system still accepts connections.
+async function ask(path, patienceMs = PATIENCE_MS) {
+  try {
+    const response = await fetch(path, {cache: "no-store", signal: AbortSignal.timeout(patienceMs)});
+    const text = await response.text();
+    answeredAt = Date.now();
+    return {isGood: response.ok, status: response.status, text};
+  } catch {
+    throw new NoAnswer();
+  }
+}
+
+async function get(path, patienceMs) {
+  const {isGood, status, text} = await ask(path, patienceMs);
+  if (isGood) return JSON.parse(text);
+  let reason = `the server answers ${status}`;
+  try {
+    reason = JSON.parse(text).error ?? reason;
+  } catch {
+    // The answer is no JSON.
+  }
+  throw Object.assign(new Error(reason), {status});
 }
 
 // Runs `work` now, and again so long after it has ended, while the page is visible.
 function repeat(work, pauseMs) {
   const step = async () => {
-    if (!document.hidden) {
-      try {
-        await work();
-        showTrouble("");
-      } catch (error) {
-        showTrouble(error instanceof TypeError ? "The server does not answer; trying again." : error.message);
-      }
-    }
+    if (!document.hidden) await attempt(work);
     setTimeout(step, pauseMs);
   };
   step();
 }
 
-function showTrouble(text) {
-  if ($("trouble").textContent !== text) $("trouble").textContent = text;
-  $("trouble").hidden = text === "";
-  if (text !== "") setBadge("no answer", false);
+const troubles = new Map();  // of each work that failed last time, its error
+
+async function attempt(work) {
+  try {
+    await work();
+    troubles.delete(work);
+  } catch (error) {
+    troubles.set(work, error);
+  }
+  showTroubles();
 }
 
-function setBadge(text, good) {
+function showTroubles() {
+  const errors = [...troubles.values()];
+  const error = errors.find((each) => each instanceof NoAnswer) ?? errors[0];
+  const since = answeredAt === null ? "" : `The figures are those of ${time(answeredAt)}. `;
+  const text = !error ? "" : error instanceof NoAnswer ? `The server does not answer. ${since}Trying again …`
+                                                       : error.message;
+  if ($("trouble").textContent !== text) $("trouble").textContent = text;  // else it would be read aloud again
+  $("trouble").hidden = text === "";
+}
+
+// What the head of the page says of the server, and whether the figures below are old.
+function setBadge(text, isGood, isOld = false) {
   $("state").textContent = text;
-  $("state").className = `badge ${good ? "good" : "bad"}`;
+  $("state").className = `badge ${isGood ? "good" : "bad"}`;
+  $("main").classList.toggle("old", isOld);
 }
 
 // `tiles`: [[id, label, value, note, title]].
@@ -70,13 +108,15 @@ let fields = [];
 
 function makeCharts() {
   const figures = $("charts");
-  charts.throughput = new TimeChart(figures, "Throughput", [{label: "commands", format: perSecond},
-                                                            {label: "items added", format: perSecond}]);
-  charts.latency = new TimeChart(figures, "Latency of commands", [{label: "median", format: seconds},
-                                                                  {label: "99th percentile", format: seconds}]);
+  charts.commands = new TimeChart(figures, "Commands", [{label: "commands", format: perSecond}]);
+  charts.adds = new TimeChart(figures, "Items added", [{label: "new items", format: perSecond}]);
+  charts.lookups = new TimeChart(figures, "Items looked up", [{label: "lookups", format: perSecond}]);
+  charts.latency = new TimeChart(figures, "Latency", [{label: "median", format: seconds},
+                                                      {label: "p99", format: seconds}]);
   charts.memory = new TimeChart(figures, "Memory", [{label: "filters", format: bytes},
                                                     {label: "process", format: bytes}], {steps: BYTE_STEPS});
-  charts.hits = new TimeChart(figures, "Hit rate of lookups", [{label: "probably there", format: percent}], {most: 1});
+  charts.hits = new TimeChart(figures, "Hit rate", [{label: "probably there", format: percent}],
+                              {most: 1, format: wholePercent});
 }
 
 const valueOf = (point, field) => point.values[fields.indexOf(field)];
@@ -87,10 +127,15 @@ function perSecondBetween(before, now, field) {
   return change < 0 ? null : change / ((now.unix_ms - before.unix_ms) / 1000);
 }
 
-function hitRate(before, now) {
+function lookups(before, now) {
   const hits = perSecondBetween(before, now, "keyspace_hits");
   const misses = perSecondBetween(before, now, "keyspace_misses");
-  return hits === null || misses === null || hits + misses === 0 ? null : hits / (hits + misses);
+  return hits === null || misses === null ? null : hits + misses;
+}
+
+function hitRate(before, now) {
+  const all = lookups(before, now);
+  return all ? perSecondBetween(before, now, "keyspace_hits") / all : null;
 }
 
 async function updateHistory() {
@@ -101,11 +146,14 @@ async function updateHistory() {
   const times = pairs.map(([, now]) => now.unix_ms);
   const rates = (field) => pairs.map(([before, now]) => perSecondBetween(before, now, field));
   const values = (field) => pairs.map(([, now]) => valueOf(now, field));
-  charts.throughput.set(times, [rates("total_commands_processed"), rates("items_added")]);
+  const each = (compute) => pairs.map(([before, now]) => compute(before, now));
+  charts.commands.set(times, [rates("total_commands_processed")]);
+  charts.adds.set(times, [rates("items_added")]);
+  charts.lookups.set(times, [each(lookups)]);
   const latencies = (field) => values(field).map((value) => (value === 0 ? null : value));  // no command ran
   charts.latency.set(times, [latencies("latency_median_seconds"), latencies("latency_99th_seconds")]);
   charts.memory.set(times, [values("used_memory"), values("used_memory_rss")]);
-  charts.hits.set(times, [pairs.map(([before, now]) => hitRate(before, now))]);
+  charts.hits.set(times, [each(hitRate)]);
 }
 
 const latest = (compute) => (points.length < 2 ? null : compute(points.at(-2), points.at(-1)));
@@ -129,6 +177,15 @@ function showOverview({info, loops, filters}) {
   ]);
   showHead(server);
   showInfo(info);
+  showFirstCommands(server.tcp_port);
+}
+
+// What makes a filter, for a server that has none.
+function showFirstCommands(port) {
+  const host = ["127.0.0.1", "localhost", "[::1]"].includes(location.hostname) ? "" : ` -h ${location.hostname}`;
+  const client = port ? `redis-cli${host} -p ${port} ` : "";
+  $("first-add").textContent = `${client}BF.ADD seen alice`;
+  $("first-reserve").textContent = `${client}BF.RESERVE users 0.001 1000000`;
 }
 
 function showHead(server) {
@@ -137,10 +194,14 @@ function showHead(server) {
 }
 
 async function updateReadiness() {
-  const response = await fetch("/readyz", {cache: "no-store"});
-  const reason = (await response.text()).trim();
-  setBadge(response.ok ? "ready" : "not ready", response.ok);
-  $("state").title = response.ok ? "" : reason;
+  try {
+    const {isGood, text} = await ask("/readyz");
+    setBadge(isGood ? "ready" : "not ready", isGood);
+    $("state").title = isGood ? "" : text.trim();
+  } catch (error) {
+    setBadge("no answer", false, true);
+    throw error;
+  }
 }
 
 // Rows are made once, so that a reader or a selection keeps its place.
@@ -174,9 +235,9 @@ const COLUMNS = [
   {label: "Type", text: true, wide: true},
   {label: "Items", sort: "items", wide: true},
   {label: "Capacity", sort: "capacity", wide: true},
-  {label: "Fill", sort: "fill", text: true},
+  {label: "Used", sort: "fill", text: true, title: "items over capacity"},
   {label: "Requested", sort: "requested", wide: true, title: "requested error rate"},
-  {label: "Estimated", title: "estimated error rate"},
+  {label: "Estimated", wide: true, title: "estimated error rate"},
   {label: "Growth", sort: "growth", wide: true, title: "items per second"},
   {label: "Sub-filters", sort: "sub_filters", wide: true},
   {label: "Memory", sort: "size"},
@@ -256,11 +317,11 @@ function showRange(text) {
 
 async function updateFilters() {
   const wanted = new URLSearchParams({...view, limit: PAGE}).toString();
-  const answer = await get(`/api/filters?${wanted}`);
+  const answer = await get(`/api/filters?${wanted}`, LIST_PATIENCE_MS);
   if (wanted !== new URLSearchParams({...view, limit: PAGE}).toString()) return;  // changed meanwhile
   if (!answer.ready) {
     showRange("Looking at the filters …");
-    setTimeout(() => updateFilters().catch(() => {}), 300);
+    setTimeout(() => attempt(updateFilters), 300);
     return;
   }
   matches = answer.matches;
@@ -269,9 +330,11 @@ async function updateFilters() {
   const focused = [...body.rows].findIndex((row) => row.contains(document.activeElement));
   body.replaceChildren(...answer.rows.map(rowOf));
   if (focused >= 0) body.rows[focused]?.querySelector("a").focus();
+  const isEmpty = matches === 0 && view.search === "";
+  for (const id of ["search-form", "filters-region", "pages"]) $(id).hidden = isEmpty;
+  $("no-filters").hidden = !isEmpty;
   const last = Math.min(view.offset + PAGE, matches);
-  showRange(matches === 0 ? (view.search === "" ? "There are no filters yet" : "No name matches")
-                          : `${exact(view.offset + 1)}–${exact(last)} of ${exact(matches)}`);
+  showRange(matches === 0 ? "No name matches" : `${exact(view.offset + 1)}–${exact(last)} of ${exact(matches)}`);
   for (const id of ["first", "previous"]) $(id).disabled = view.offset === 0;
   for (const id of ["next", "last"]) $(id).disabled = last >= matches;
 }
@@ -279,7 +342,7 @@ async function updateFilters() {
 function show() {
   writeAddress();
   showOrder();
-  updateFilters().catch((error) => showTrouble(error.message));
+  attempt(updateFilters);
 }
 
 function listenToTable() {
@@ -314,7 +377,7 @@ let curve;
 function useTiles(use) {
   if (use === null) return [];
   const lookups = use.hits + use.misses;
-  const last = new Date(1000 * use.last_unix_s).toLocaleString();
+  const last = dateAndTime(1000 * use.last_unix_s);
   return [
     ["hits", "Hits", lookups === 0 ? "–" : percent(use.hits / lookups), `of ${count(lookups)} lookups`,
      `${exact(use.hits)} of ${exact(lookups)}`],
@@ -322,14 +385,52 @@ function useTiles(use) {
   ];
 }
 
-async function updateFilter(name) {
-  const filter = await get(`/api/filter?name=${name}`);
-  const title = titleOf(filter);
+// Other words for values of BF.INFO, and what they mean: [value, note].
+const FIELD_WORDS = {
+  "Size": (value) => [String(value), bytes(value)],
+  "Fill ratio": (value) => [String(value), "share of bits or slots in use, from which the error rate follows"],
+  "Last use": (value) => [dateAndTime(1000 * value), `Unix time ${value}`],
+};
+
+function fieldRow({label, value}) {
+  const isKnown = value !== null;
+  const [text, note] = !isKnown ? ["–", ""] : FIELD_WORDS[label]?.(value) ?? [String(value), ""];
+  return element("tr", {}, element("th", {scope: "row"}, label), element("td", {}, text),
+                 element("td", {className: "note"}, note));
+}
+
+// As text, if the bytes are.
+function nameInAddress() {
+  try {
+    return decodeURIComponent(name.replaceAll("+", " "));
+  } catch {
+    return name;
+  }
+}
+
+function showTitle(title) {
   $("filter-name").textContent = title;
   document.title = `${title} – Bitsieve`;
+}
+
+async function updateFilter() {
+  try {
+    showFilter(await get(`/api/filter?name=${name}`));
+    $("no-filter").hidden = true;
+    $("filter-figures").hidden = false;
+  } catch (error) {
+    if (error.status !== 404) throw error;
+    showTitle(titleOf({name: nameInAddress()}));
+    $("no-filter").hidden = false;
+    $("filter-figures").hidden = true;
+  }
+}
+
+function showFilter(filter) {
+  showTitle(titleOf(filter));
   showTiles($("filter-tiles"), [
     ["items", "Items", count(filter.items), `of ${count(filter.capacity)}`, exact(filter.items)],
-    ["fill", "Fill", percent(filter.fill), "items over capacity"],
+    ["fill", "Capacity used", percent(filter.fill), "items over capacity"],
     ["estimated", "Estimated error rate", rate(filter.estimated_error_rate), "now",
      filter.estimated_error_rate === null ? "" : String(filter.estimated_error_rate)],
     ["requested", "Requested error rate", rate(filter.requested_error_rate), "when it was made"],
@@ -341,9 +442,7 @@ async function updateFilter(name) {
   ]);
   curve ??= new ErrorCurve($("curve"));
   curve.set(filter);
-  const rows = filter.fields.map(({label, value}) => element("tr", {}, element("th", {scope: "row"}, label),
-                                                             element("td", {}, value === null ? "–" : String(value))));
-  $("fields").tBodies[0].replaceChildren(...rows);
+  $("fields").tBodies[0].replaceChildren(...filter.fields.map(fieldRow));
 }
 
 // ---- which of them
@@ -361,12 +460,10 @@ if (name === undefined) {
   repeat(updateHistory, HISTORY_MS);
   repeat(updateStatus, STATUS_MS);
   repeat(updateFilters, FILTERS_MS);
-  $("info").addEventListener("toggle", () => updateStatus().catch(() => {}));
+  $("info").addEventListener("toggle", () => attempt(updateStatus));
 } else {
   $("filter").hidden = false;
-  repeat(() => updateFilter(name), STATUS_MS);
-  repeat(async () => {
-    await updateReadiness();
-    showHead((await get("/api/status")).info.Server);
-  }, HISTORY_MS);
+  repeat(updateFilter, STATUS_MS);
+  repeat(updateReadiness, STATUS_MS);
+  repeat(async () => showHead((await get("/api/status")).info.Server), HISTORY_MS);
 }

@@ -50,3 +50,9 @@ export function rate(value) {
 }
 
 export const time = (unixMs) => new Date(unixMs).toLocaleTimeString("en-GB");
+
+// On a scale.
+export const wholePercent = (value) => `${Math.round(100 * value)}%`;
+
+// As 2026-11-23 18:40:12, in the reader's time zone.
+export const dateAndTime = (unixMs) => `${new Date(unixMs).toLocaleDateString("sv-SE")} ${time(unixMs)}`;

@@ -19,11 +19,6 @@ constexpr std::string_view kBackupSuffix = ".partial";
 constexpr std::string_view kRestoreName = "restore.partial";
 constexpr size_t kCopyBytes = 1 << 20;
 
-std::string ParentOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 // One after the other, the first failure ends it.
 core::Status AllOf(std::span<const std::function<core::Status()>> steps) {
   for (const auto& step : steps) {

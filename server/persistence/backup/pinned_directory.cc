@@ -14,8 +14,9 @@ namespace {
 
 // So long what is acknowledged may wait in a server's memory before it is in its log.
 constexpr std::chrono::milliseconds kUntilWritten{100};
-// Each time a further manifest was put in place in the few milliseconds that it takes to open what has changed.
-constexpr int kTries = 200;
+// So long it is tried again. Each time a further manifest was put in place in the few milliseconds that it takes to
+// open what has changed: a server that saves without a pause can be lucky hundreds of times on a busy machine.
+constexpr std::chrono::seconds kPinning{60};
 
 // The last bytes of a file identify its content.
 core::Result<FileSeal> SealOf(const ReadableFile& file) {
@@ -48,14 +49,17 @@ core::Result<std::unique_ptr<PinnedDirectory>> PinnedDirectory::Pin(const Disk& 
   const bool in_use = !disk.LockHolder(pinned->layout_.lock_path()).empty();
   if (in_use) std::this_thread::sleep_for(kUntilWritten);
   core::Status status = pinned->PinAll();
+  const auto end = std::chrono::steady_clock::now() + kPinning;
   // What a server removes between two steps passes for missing.
-  for (int i = 1; i < kTries && !pinned->IsUnchanged(); ++i) {
+  bool unchanged = pinned->IsUnchanged();
+  while (!unchanged && std::chrono::steady_clock::now() < end) {
     pinned->DropAllButFilters();
     status = pinned->PinAll();
+    unchanged = pinned->IsUnchanged();
   }
-  if (status && !pinned->IsUnchanged()) {
-    status = core::Fail(core::ErrorCode::kIo, path + ": its snapshot was replaced while it was opened, " +
-                                                  std::to_string(kTries) + " times in a row");
+  if (status && !unchanged) {
+    status = core::Fail(core::ErrorCode::kIo, path + ": its snapshot kept being replaced while it was opened, for " +
+                                                  std::to_string(kPinning.count()) + " s");
   }
   if (status) status = pinned->ReadLogThrough();
   if (!status) return tl::unexpected(std::move(status.error()));

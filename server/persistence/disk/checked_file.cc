@@ -12,7 +12,6 @@ namespace bitsieve::server {
 namespace {
 
 constexpr uint64_t kNumberBytes = sizeof(uint64_t);
-constexpr size_t kMagicBytes = 8;
 // What is read at a time of a chunk, and checksummed before it has left the processor's cache.
 constexpr size_t kPieceBytes = 256 << 10;
 constexpr size_t kHeadChecksumOffset = kCheckedHeadBytes - kNumberBytes;

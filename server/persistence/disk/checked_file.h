@@ -28,8 +28,10 @@ inline constexpr uint64_t kCheckedHeadBytes = 32;
 // Length of the file that holds a payload of so many bytes; the payload is below 2^63.
 uint64_t CheckedFileBytes(uint64_t payload_bytes, uint32_t chunk_bytes);
 
+inline constexpr size_t kMagicBytes = 8;
+
 struct FileFormat {
-  std::string_view magic;  // 8 bytes
+  std::string_view magic;  // kMagicBytes
   uint32_t version;        // the newest that can be read
   std::string_view name;   // for error texts: "manifest"
 };

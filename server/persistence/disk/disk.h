@@ -17,6 +17,9 @@
 
 namespace bitsieve::server {
 
+// Returns the directory of "/a/b/c" and of "/a/b/": "/a/b". That of "a" is ".".
+std::string ParentOf(const std::string& path);
+
 // A new file, written from its start to its end.
 class WritableFile {
  public:

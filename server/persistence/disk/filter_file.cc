@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/out_of_memory.h"
 #include "core/filter/filter_factory.h"
 
 namespace bitsieve::server {
@@ -138,7 +139,7 @@ core::Status FilterFileReader::ReadFirst() {
 
 void FilterFileReader::Read(ChunkBuffer& buffer) {
   for (size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < checksums_.size();) {
-    core::Status status = ReadChunk(i, buffer);
+    core::Status status = core::OrOutOfMemory([&] { return ReadChunk(i, buffer); });
     if (status) continue;
     next_.store(checksums_.size(), std::memory_order_relaxed);  // the rest need not be read
     const core::LockGuard lock(mutex_);

@@ -11,10 +11,10 @@
 namespace bitsieve::server {
 namespace {
 
-constexpr size_t kMagicBytes = 8;
+using core::kChecksumBytes;
+
 constexpr uint64_t kHeadBytes = kCheckedHeadBytes;
 constexpr uint64_t kLineBytes = sizeof(uint32_t) + sizeof(uint64_t);
-constexpr uint64_t kChecksumBytes = sizeof(uint64_t);
 // Of a record, except for name, header and body.
 constexpr uint64_t kFieldBytes = 3 * sizeof(uint64_t) + sizeof(uint8_t) + 2 * sizeof(uint32_t);
 // More than a builder ever makes: its last record may begin just below kPackBytes.
@@ -93,13 +93,6 @@ core::Result<FileSeal> PackBuilder::Write(Disk& disk, const std::string& path) c
   if (status) status = (*file)->Close();
   if (!status) return tl::unexpected(std::move(status.error()));
   return FileSeal{head.size() + records_.size(), checksum};
-}
-
-std::vector<uint32_t> PackBuilder::RecordBytes() const {
-  std::vector<uint32_t> bytes;
-  bytes.reserve(table_.size());
-  for (const Line& line : table_) bytes.push_back(line.bytes);
-  return bytes;
 }
 
 void PackBuilder::Clear() {

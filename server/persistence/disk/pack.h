@@ -29,6 +29,8 @@ inline constexpr FileFormat kPackFormat{"BSFPACKS", 1, "pack"};
 inline constexpr uint64_t kMaxPackedBytes = 64 << 10;
 // Of records: a pack that has as many is complete. So start and compaction have a bounded amount to do at a time.
 inline constexpr uint64_t kPackBytes = 8 << 20;
+// The limit of a writer for one pack; a reader takes any number.
+inline constexpr uint32_t kMaxPackRecords = 1 << 16;
 
 // What a record holds.
 struct PackedFilter {
@@ -51,13 +53,13 @@ class PackBuilder {
   core::Result<uint32_t> Add(const PackedFilter& packed, core::FilterImage& image);
 
   bool empty() const { return table_.empty(); }
-  // Whether it has the kPackBytes of a complete pack.
-  bool full() const { return records_.size() >= kPackBytes; }
+  // Whether it has the kPackBytes, or the records, of a complete pack.
+  bool full() const { return records_.size() >= kPackBytes || table_.size() >= kMaxPackRecords; }
+  // Returns the length of the record that was added last.
+  uint32_t LastBytes() const { return table_.back().bytes; }
   // Writes all of them and makes the bytes durable; the caller syncs the directory. On failure a part of the file may
   // remain.
   core::Result<FileSeal> Write(Disk& disk, const std::string& path) const;
-  // Bytes of each record, by its number.
-  std::vector<uint32_t> RecordBytes() const;
   void Clear();
 
  private:

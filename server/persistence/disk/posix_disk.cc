@@ -1,5 +1,6 @@
 #include "server/persistence/disk/posix_disk.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -8,7 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -17,7 +18,6 @@
 namespace bitsieve::server {
 namespace {
 
-namespace fs = std::filesystem;
 using core::Descriptor;
 
 tl::unexpected<core::Error> FailWith(const std::string& path, std::string_view act, int error) {
@@ -43,6 +43,15 @@ int SyncDescriptor(int descriptor) {
   } while (result != 0 && errno == EINTR);
   return result;
 }
+
+bool IsDirectory(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
 
 class PosixWritableFile final : public WritableFile {
  public:
@@ -120,10 +129,10 @@ class PosixFileLock final : public FileLock {
 
 // Waits only briefly: a query for the lock's holder takes the lock for an instant, which must not keep a server out.
 bool TakeLock(int descriptor) {
-  constexpr int kTries = 10;
+  constexpr int kLockTries = 10;
   constexpr useconds_t kPauseMicroseconds = 2000;
   for (int i = 1; ::flock(descriptor, LOCK_EX | LOCK_NB) != 0; ++i) {
-    if (errno != EWOULDBLOCK || i == kTries) return false;
+    if (errno != EWOULDBLOCK || i == kLockTries) return false;
     ::usleep(kPauseMicroseconds);
   }
   return true;
@@ -140,6 +149,13 @@ std::string HolderOf(int descriptor) {
 }
 
 }  // namespace
+
+std::string ParentOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  const size_t end = path.find_last_not_of('/', slash);
+  return end == std::string::npos ? "/" : path.substr(0, end + 1);
+}
 
 core::Result<std::unique_ptr<WritableFile>> PosixDisk::Create(const std::string& path) {
   Descriptor descriptor(OpenDescriptor(path, O_WRONLY | O_CREAT | O_TRUNC));
@@ -175,14 +191,12 @@ core::Status PosixDisk::Remove(const std::string& path) {
 }
 
 core::Status PosixDisk::CreateDirectory(const std::string& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) return {};
-  fs::path parent = fs::path(path).parent_path();
-  if (parent.empty()) parent = ".";
-  if (const core::Status made = CreateDirectory(parent.string()); !made) return made;
+  if (IsDirectory(path)) return {};
+  const std::string parent = ParentOf(path);
+  if (const core::Status made = CreateDirectory(parent); !made) return made;
   if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return FailWith(path, "create the directory", errno);
-  if (!fs::is_directory(path, error)) return FailWith(path, "create the directory", ENOTDIR);
-  return SyncDirectory(parent.string());
+  if (!IsDirectory(path)) return FailWith(path, "create the directory", ENOTDIR);
+  return SyncDirectory(parent);
 }
 
 core::Status PosixDisk::SyncDirectory(const std::string& path) {
@@ -193,12 +207,14 @@ core::Status PosixDisk::SyncDirectory(const std::string& path) {
 }
 
 core::Result<std::vector<std::string>> PosixDisk::List(const std::string& path) const {
-  std::error_code error;
+  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
+  if (directory == nullptr) return FailWith(path, "list the directory", errno);
   std::vector<std::string> names;
-  for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-    names.push_back(entry->path().filename().string());
+  for (errno = 0; const dirent* const entry = ::readdir(directory.get()); errno = 0) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
   }
-  if (error) return FailWith(path, "list the directory", error.value());
+  if (errno != 0) return FailWith(path, "list the directory", errno);
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -20,7 +20,7 @@
 namespace bitsieve::server {
 namespace {
 
-constexpr int kTries = 5;  // while a server replaces its snapshot under the reader
+constexpr int kReadTries = 5;  // while a server replaces its snapshot under the reader
 
 class Inspector {
  public:
@@ -307,7 +307,7 @@ bool IsClean(const Inspection& found) { return found.damage.empty() && found.unr
 core::Result<Inspection> Inspect(const Disk& disk, const std::string& path, InspectDepth depth) {
   core::Result<Inspection> found = Inspector(disk, path, depth).Run();
   // What a server at work removes under the reader passes for missing: only what is found twice counts.
-  for (int i = 1; i < kTries && found && !IsClean(*found) && !found->lock_holder.empty(); ++i) {
+  for (int i = 1; i < kReadTries && found && !IsClean(*found) && !found->lock_holder.empty(); ++i) {
     core::Result<Inspection> again = Inspector(disk, path, depth).Run();
     const bool same = again && again->damage == found->damage && again->unreadable == found->unreadable;
     found = std::move(again);

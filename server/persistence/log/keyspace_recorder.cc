@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/out_of_memory.h"
 #include "core/filter/image_pressure.h"
 
 namespace bitsieve::server {
@@ -24,7 +25,7 @@ void SetFilter(log::Record& record, uint64_t id) {
 
 class KeyspaceRecorder::Announced final : public Announcement {
  public:
-  explicit Announced(KeyspaceRecorder& recorder) : recorder_(recorder), entry_(recorder.log_) {}
+  explicit Announced(KeyspaceRecorder& recorder) : recorder_(recorder), entry_(*recorder.log_) {}
 
   LogWriter::Entry& entry() { return entry_; }
   // Its first change can only come once its name is logged, which is after this.
@@ -60,7 +61,7 @@ class KeyspaceRecorder::Prepared final : public PreparedContent {
       const auto known = recorder_.prepared_.find(filter_.get());
       if (known != recorder_.prepared_.end() && known->second == this) recorder_.prepared_.erase(known);
     }
-    if (!adopted_) recorder_.contents_.Discard(record_);
+    if (!adopted_) recorder_.contents_->Discard(record_);
   }
   // Both with the recorder's lock held.
   log::Record& record() { return record_; }
@@ -75,7 +76,7 @@ class KeyspaceRecorder::Prepared final : public PreparedContent {
 
 core::Result<std::unique_ptr<PreparedContent>> KeyspaceRecorder::Prepare(const FilterPtr& filter) {
   if (filter->pristine()) return nullptr;
-  core::Result<log::Record> record = contents_.Write(*filter->Capture(log_.image_pool()));
+  core::Result<log::Record> record = contents_->Write(*filter->Capture(log_->image_pool()));
   if (!record) return tl::unexpected(std::move(record.error()));
   return std::make_unique<Prepared>(*this, filter, std::move(*record));
 }
@@ -88,7 +89,7 @@ void KeyspaceRecorder::AddContent(LogWriter::Entry& entry, const core::Filter& f
       return entry.Add(prepared->second->record());
     }
   }
-  log::Record record = contents_.WriteInline(*filter.Capture(log_.image_pool())).value();
+  log::Record record = contents_->WriteInline(*filter.Capture(log_->image_pool())).value();
   SetFilter(record, id);
   entry.Add(record);
 }
@@ -130,23 +131,50 @@ AnnouncementPtr KeyspaceRecorder::ExpirySet(std::string_view name, int64_t expir
 
 AnnouncementPtr KeyspaceRecorder::Flushed() { return Announce(log::Flushed{}); }
 
-// If the disk or the memory refuses it, the change still stands in memory and goes into the next snapshot; until then
-// the filter reports every addition.
+// If the disk refuses it, the change still stands in memory and goes into the next snapshot; until then the filter
+// reports every addition. If the memory refuses it, it is tried again.
 core::Status KeyspaceRecorder::Rewritten(const FilterPtr& filter) {
   core::Status status = DoRewritten(filter);
-  if (!status) is_complete_.store(false, std::memory_order_relaxed);
+  if (!status && status.error().code == core::ErrorCode::kOutOfMemory) {
+    PutOff(filter);
+  } else if (!status) {
+    is_complete_.store(false, std::memory_order_relaxed);
+  }
   return status;
+}
+
+void KeyspaceRecorder::PutOff(const FilterPtr& filter) {
+  unkept_count_.fetch_add(1, std::memory_order_relaxed);
+  std::list<FilterPtr> put_off = core::UntilThereIsMemory([&] { return std::list<FilterPtr>{filter}; });
+  const core::LockGuard lock(mutex_);
+  unkept_.splice(unkept_.end(), put_off);
+}
+
+void KeyspaceRecorder::KeepAgain() {
+  std::list<FilterPtr> unkept;
+  {
+    const core::LockGuard lock(mutex_);
+    unkept.swap(unkept_);
+  }
+  for (; !unkept.empty(); unkept.pop_front()) {
+    const core::Status status = DoRewritten(unkept.front());
+    if (!status && status.error().code == core::ErrorCode::kOutOfMemory) break;
+    if (!status) is_complete_.store(false, std::memory_order_relaxed);
+    unkept_count_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  const core::LockGuard lock(mutex_);
+  unkept_.splice(unkept_.begin(), unkept);
 }
 
 core::Status KeyspaceRecorder::DoRewritten(const FilterPtr& filter) {
   try {
-    const core::ImagePressure::Reading reading(*filter, log_.image_pool().budget);
-    core::Result<log::Record> record = contents_.Write(*filter->CaptureRewritten(log_.image_pool()));
+    const core::ImagePressure::Reading reading(*filter, log_->image_pool().budget);
+    core::Result<log::Record> record = contents_->Write(*filter->CaptureRewritten(log_->image_pool()));
     if (!record) return tl::unexpected(std::move(record.error()));
     SetFilter(*record, filter->id());
-    log_.Append(*record);
+    log_->Append(*record);
   } catch (const std::bad_alloc&) {
-    return core::Fail(core::ErrorCode::kOutOfMemory, "no memory for what the log is to hold of a filter");
+    return core::Fail(core::ErrorCode::kOutOfMemory, core::kOutOfMemoryText);
   }
   filter->NoteRewriteKept();
   return {};

@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <list>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "core/base/mutex.h"
@@ -20,15 +22,27 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
  public:
   // The writer outlives the recorder and all that it announced; the recorder outlives every filter it adopted or is
   // detached before.
-  KeyspaceRecorder(LogWriter& log, uint64_t next_filter_id)
-      : log_(log), contents_(log.directory(), log.file_ids()), next_filter_id_(next_filter_id) {}
+  KeyspaceRecorder(LogWriter& log, uint64_t next_filter_id) { Begin(log, next_filter_id); }
+  // To be the listener of filters that are loaded before there is a log: nothing may change before Begin.
+  KeyspaceRecorder() = default;
+  void Begin(LogWriter& log, uint64_t next_filter_id) {
+    log_ = &log;
+    contents_.emplace(log.directory(), log.file_ids());
+    next_filter_id_.store(next_filter_id, std::memory_order_relaxed);
+  }
 
   core::ChangeListener& listener() override { return *this; }
-  LogWriter& log() { return log_; }
+  LogWriter& log() { return *log_; }
   // Above every number that was given.
   uint64_t next_filter_id() const { return next_filter_id_.load(std::memory_order_relaxed); }
-  // Whether the log has every change so far, or will have: false once the outcome of a Rewritten was refused.
-  bool IsComplete() const { return is_complete_.load(std::memory_order_relaxed); }
+  // Whether the log has every change so far, or will have: false once the outcome of a Rewritten was refused, unless
+  // that was for lack of memory and has been made up for.
+  bool IsComplete() const { return is_complete_.load(std::memory_order_relaxed) && !HasUnkept(); }
+  // Whether the outcome of a Rewritten could not be logged for lack of memory. What is logged of such a filter does not
+  // lead to what it is in memory, so changes are to be refused until KeepAgain() has logged its content.
+  bool HasUnkept() const { return unkept_count_.load(std::memory_order_relaxed) != 0; }
+  // Tries to log them again. Takes as long as the disk to make a large filter durable.
+  void KeepAgain();
   core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr& filter) override;
   AnnouncementPtr Named(std::string_view name, const FilterPtr& filter, int64_t expires_ms) override;
   AnnouncementPtr Unnamed(std::string_view name) override;
@@ -38,19 +52,19 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
   core::Status Rewritten(const FilterPtr& filter) override;
   AnnouncementPtr Freezing(const core::Filter& filter) override;
 
-  bool Reserve(size_t hashes) noexcept override { return log_.Reserve(log::MaxChangeBytes(hashes)); }
-  void Release(size_t hashes) noexcept override { log_.Release(log::MaxChangeBytes(hashes)); }
+  bool Reserve(size_t hashes) noexcept override { return log_->Reserve(log::MaxChangeBytes(hashes)); }
+  void Release(size_t hashes) noexcept override { log_->Release(log::MaxChangeBytes(hashes)); }
   void OnAdded(const core::Change& change, size_t reserved) noexcept override {
-    log_.AppendAdded(change, log::MaxChangeBytes(reserved));
+    log_->AppendAdded(change, log::MaxChangeBytes(reserved));
   }
   void OnRemoved(const core::Change& change, size_t reserved) noexcept override {
-    log_.AppendRemoved(change, log::MaxChangeBytes(reserved));
+    log_->AppendRemoved(change, log::MaxChangeBytes(reserved));
   }
   void OnFalsePositives(const core::Change& change, size_t reserved) noexcept override {
-    log_.AppendFalsePositives(change, log::MaxChangeBytes(reserved));
+    log_->AppendFalsePositives(change, log::MaxChangeBytes(reserved));
   }
   void OnRewritten(uint64_t filter_id, uint64_t sequence, size_t reserved) noexcept override {
-    log_.AppendRewritten({filter_id, sequence}, log::MaxChangeBytes(reserved));
+    log_->AppendRewritten({filter_id, sequence}, log::MaxChangeBytes(reserved));
   }
 
  private:
@@ -58,18 +72,22 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
   class Prepared;
 
   core::Status DoRewritten(const FilterPtr& filter);
+  void PutOff(const FilterPtr& filter);
   // Of one that is no longer as it was made, and gets a name and this number.
   void AddContent(LogWriter::Entry& entry, const core::Filter& filter, uint64_t id);
   // Its content is in the log now: what was prepared is needed.
   void NoteAdopted(const core::Filter& filter) noexcept;
   AnnouncementPtr Announce(const log::Record& record);
 
-  LogWriter& log_;
-  ContentWriter contents_;
-  std::atomic<uint64_t> next_filter_id_;  // relaxed: only uniqueness matters
-  std::atomic<bool> is_complete_{true};   // relaxed: the change that was refused is not acknowledged
+  // Constant once it has begun.
+  LogWriter* log_ = nullptr;
+  std::optional<ContentWriter> contents_;
+  std::atomic<uint64_t> next_filter_id_{1};  // relaxed: only uniqueness matters
+  std::atomic<bool> is_complete_{true};      // relaxed: the change that was refused is not acknowledged
+  std::atomic<size_t> unkept_count_{0};      // relaxed: likewise; of unkept_, and of those that KeepAgain works on
 
   core::Mutex mutex_;
+  std::list<FilterPtr> unkept_ BITSIEVE_GUARDED_BY(mutex_);
   std::unordered_map<const core::Filter*, Prepared*> prepared_ BITSIEVE_GUARDED_BY(mutex_);
 };
 

@@ -30,32 +30,13 @@ std::string FilterText(uint64_t id) { return "filter " + std::to_string(id); }
 
 }  // namespace
 
-LogReplay::LogReplay(Quotas& quotas, core::FilterClock& clock, uint64_t snapshot_position, uint64_t next_filter_id,
+LogReplay::LogReplay(LoadingNames& names, Quotas& quotas, core::FilterClock& clock, const Start& start,
                      LoadImage load_image)
-    : quotas_(quotas),
-      clock_(clock),
-      load_image_(std::move(load_image)),
-      snapshot_position_(snapshot_position),
-      next_filter_id_(next_filter_id) {}
-
-void LogReplay::ExpectFilters(size_t count) {
-  filters_.reserve(count);
-  names_.reserve(count);
-}
-
-core::Status LogReplay::Add(const std::string& name, uint64_t id, ReplayedFilter filter, int64_t expires_ms) {
-  if (id == 0) id = next_filter_id_++;
-  if (id >= next_filter_id_) return Contradiction(FilterText(id) + " has an id that the manifest never gave");
-  const auto [known, is_new] = filters_.try_emplace(id, std::move(filter));
-  if (!is_new) return Contradiction(FilterText(id) + " is in the snapshot twice");
-  if (names_.try_emplace(name, ReplayedName{id, expires_ms}).second) return {};
-  filters_.erase(known);
-  return Contradiction("the name of " + FilterText(id) + " is in the snapshot twice");
-}
+    : names_(names), quotas_(quotas), clock_(clock), start_(start), load_image_(std::move(load_image)) {}
 
 core::Status LogReplay::Apply(uint64_t position, const log::Record& record) {
   position_ = position;
-  if (position < snapshot_position_ && IsOver(record)) {
+  if (position < start_.snapshot_position && IsOver(record)) {
     // Its file goes with the record.
     if (const auto* image = std::get_if<log::Image>(&record)) image_files_.push_back({position, image->file_id});
     return {};
@@ -64,13 +45,13 @@ core::Status LogReplay::Apply(uint64_t position, const log::Record& record) {
 }
 
 // Before the snapshot: what happened to names, to filters that are gone, and to the others up to their images.
-bool LogReplay::IsOver(const log::Record& record) const {
+bool LogReplay::IsOver(const log::Record& record) {
   return std::visit(
       [this](const auto& each) {
         if constexpr (requires { each.sequence; }) {
-          const auto known = filters_.find(each.id);
+          const FilterPtr* const known = Locate(each.id);
           const bool awaited = awaited_.contains({each.id, each.sequence});
-          return known == filters_.end() || (each.sequence <= known->second.sequence && !awaited);
+          return known == nullptr || (each.sequence <= (*known)->sequence() && !awaited);
         } else {
           return true;
         }
@@ -80,20 +61,64 @@ bool LogReplay::IsOver(const log::Record& record) const {
 
 void LogReplay::Finish() {
   clock_.Replay(0);
-  std::erase_if(names_, [this](const auto& name) { return !filters_.contains(name.second.id); });
+  for (const auto& [id, entry] : forgotten_) (void)names_.Take(*entry);
+  forgotten_.clear();
+  for (const auto& [id, memory] : budgets_) {
+    if (const Entry* const entry = index_.Find(id)) quotas_.Assign(*memory, entry->name());
+  }
+  unnamed_.clear();
+}
+
+// ---- filters
+
+FilterPtr* LogReplay::Locate(uint64_t id) {
+  if (Entry* const entry = index_.Find(id)) return &entry->filter;
+  const auto found = unnamed_.find(id);
+  return found == unnamed_.end() ? nullptr : &found->second;
+}
+
+void LogReplay::SetFilter(uint64_t id, FilterPtr filter) {
+  if (const auto forgotten = forgotten_.find(id); forgotten != forgotten_.end()) {
+    index_.Put(id, forgotten->second);
+    forgotten_.erase(forgotten);
+  }
+  Entry* const entry = index_.Find(id);
+  if (entry == nullptr) {
+    unnamed_[id] = std::move(filter);
+    return;
+  }
+  entry->SetSaved({});
+  entry->filter = std::move(filter);
+}
+
+void LogReplay::Forget(uint64_t id) {
+  if (Entry* const entry = index_.Find(id)) {
+    forgotten_[id] = entry;
+    index_.Erase(id);
+    entry->filter.reset();
+  }
+  unnamed_.erase(id);
+}
+
+core::MemoryBudget& LogReplay::MemoryOf(uint64_t id) {
+  if (quotas_.empty()) return quotas_.whole();
+  if (const auto known = budgets_.find(id); known != budgets_.end()) return *known->second;
+  if (const Entry* const entry = index_.Find(id)) return quotas_.MemoryOf(entry->quota());
+  return *(budgets_[id] = &quotas_.ForUnnamed());
 }
 
 // ---- content
 
 core::Status LogReplay::On(const log::Made& made) {
-  core::MemoryBudget& memory = quotas_.ForUnnamed();
-  auto filter = core::MakeFilter(made.params, memory, clock_);
+  if (made.id == 0) return Contradiction("a filter was made without an id");
+  auto filter = core::MakeFilter(made.params, MemoryOf(made.id), clock_);
   if (!filter && filter.error().code != core::ErrorCode::kOutOfMemory) {
     return Contradiction(FilterText(made.id) + " cannot be made: " + filter.error().message);
   }
   if (!filter) return tl::unexpected(std::move(filter.error()));
-  next_filter_id_ = std::max(next_filter_id_, made.id + 1);
-  filters_[made.id] = {FilterPtr(std::move(*filter)), &memory, 0, false};
+  start_.next_filter_id = std::max(start_.next_filter_id, made.id + 1);
+  SetSequence(**filter, made.id, 0);
+  SetFilter(made.id, FilterPtr(std::move(*filter)));
   return {};
 }
 
@@ -115,18 +140,21 @@ core::Status LogReplay::On(const log::Content& content) {
 }
 
 core::Status LogReplay::Replace(uint64_t id, uint64_t sequence, const Load& load) {
-  next_filter_id_ = std::max(next_filter_id_, id + 1);
+  if (id == 0) return Contradiction("the content of a filter has no id");
+  start_.next_filter_id = std::max(start_.next_filter_id, id + 1);
   const bool awaited = awaited_.erase({id, sequence}) != 0;
-  const auto known = filters_.find(id);
+  const FilterPtr* const known = Locate(id);
   // Whose outcome comes after it lost its name is not needed.
-  if (known == filters_.end()) return awaited ? core::Status() : LoadInto(id, sequence, load);
-  if (awaited) return LoadRewritten(known->second, id, sequence, load);
+  if (known == nullptr) return awaited ? core::Status() : LoadInto(id, sequence, load);
+  if (awaited) return LoadRewritten(id, sequence, load);
   // Nor is one that the snapshot shows a later state of.
-  return known->second.sequence <= sequence ? LoadInto(id, sequence, load) : core::Status();
+  if ((*known)->sequence() > sequence) return {};
+  freezing_.erase(id);
+  return LoadInto(id, sequence, load);
 }
 
-core::Status LogReplay::LoadRewritten(ReplayedFilter& filter, uint64_t id, uint64_t sequence, const Load& load) {
-  std::vector<log::Record> since = std::move(filter.since_rewritten);
+core::Status LogReplay::LoadRewritten(uint64_t id, uint64_t sequence, const Load& load) {
+  const std::vector<log::Record> since = DropKept(id);
   const auto rewritten = std::find_if(since.begin(), since.end(), [&](const log::Record& record) {
     const auto* each = std::get_if<log::Rewritten>(&record);
     return each != nullptr && each->sequence == sequence;
@@ -138,81 +166,94 @@ core::Status LogReplay::LoadRewritten(ReplayedFilter& filter, uint64_t id, uint6
   for (auto older = awaited_.lower_bound({id, 0}); older != awaited_.end() && *older < std::pair(id, sequence);) {
     older = awaited_.erase(older);
   }
-  for (const log::Record& record : since) kept_bytes_ -= BytesOf(record);
-  const bool freezing = filter.freezing;
+  const bool freezing = freezing_.contains(id);
   if (core::Status status = LoadInto(id, sequence, load); !status) return status;
   for (auto later = rewritten + 1; later != since.end(); ++later) {
     const core::Status status = std::visit([this](const auto& each) { return On(each); }, *later);
     if (!status) return status;
   }
-  if (const auto now = filters_.find(id); now != filters_.end()) now->second.freezing = freezing;
+  if (freezing && Locate(id) != nullptr) freezing_.insert(id);
   return {};
 }
 
 core::Status LogReplay::LoadInto(uint64_t id, uint64_t sequence, const Load& load) {
-  const auto known = filters_.find(id);
-  core::MemoryBudget& memory = known == filters_.end() ? quotas_.ForUnnamed() : *known->second.memory;
+  core::MemoryBudget& memory = MemoryOf(id);
   core::Result<FilterPtr> filter = load(memory);
-  if (!filter && filter.error().code == core::ErrorCode::kOutOfMemory && filters_.erase(id) != 0) {
+  if (!filter && filter.error().code == core::ErrorCode::kOutOfMemory && Locate(id) != nullptr) {
+    Forget(id);
     filter = load(memory);  // there may be room for one of the two
   }
   if (!filter) return tl::unexpected(std::move(filter.error()));
   if (*filter == nullptr) {
-    filters_.erase(id);
+    Forget(id);
   } else {
-    filters_[id] = {std::move(*filter), &memory, sequence, false};
+    SetSequence(**filter, id, sequence);
+    SetFilter(id, std::move(*filter));
   }
   return {};
 }
 
 // Nothing happens to it until its outcome comes, if ever.
 core::Status LogReplay::On(const log::Rewritten& rewritten) {
-  const core::Result<ReplayedFilter*> found = FilterFor(rewritten.id, rewritten.sequence);
-  if (!found) return tl::unexpected(found.error());
-  ReplayedFilter* const filter = *found;
-  if (filter != nullptr || !filters_.contains(rewritten.id)) awaited_.insert({rewritten.id, rewritten.sequence});
-  if (filter == nullptr) return {};
-  filter->sequence = rewritten.sequence;
-  Keep(*filter, rewritten);
+  const core::Result<core::Filter*> filter = FilterFor(rewritten.id, rewritten.sequence);
+  if (!filter) return tl::unexpected(filter.error());
+  if (*filter != nullptr || Locate(rewritten.id) == nullptr) awaited_.insert({rewritten.id, rewritten.sequence});
+  if (*filter == nullptr) return {};
+  SetSequence(**filter, rewritten.id, rewritten.sequence);
+  since_rewritten_.try_emplace(rewritten.id);
+  Keep(rewritten.id, rewritten);
   return {};
 }
 
-// An outcome that has not come after so much is one of a command that a crash or the disk ended, and never comes.
-void LogReplay::Keep(ReplayedFilter& filter, const log::Record& record) {
+// If it awaits an outcome. One that has not come after so much is of a command that a crash or the disk ended, and
+// never comes.
+void LogReplay::Keep(uint64_t id, const log::Record& record) {
+  if (since_rewritten_.empty()) return;
+  const auto kept = since_rewritten_.find(id);
+  if (kept == since_rewritten_.end()) return;
   kept_bytes_ += BytesOf(record);
-  filter.since_rewritten.push_back(record);
-  if (kept_bytes_ <= kMaxKeptBytes) return;
-  for (const log::Record& kept : filter.since_rewritten) kept_bytes_ -= BytesOf(kept);
-  filter.since_rewritten = {};
+  kept->second.push_back(record);
+  if (kept_bytes_ > kMaxKeptBytes) DropKept(id);
+}
+
+std::vector<log::Record> LogReplay::DropKept(uint64_t id) {
+  auto kept = since_rewritten_.extract(id);
+  if (!kept) return {};
+  for (const log::Record& record : kept.mapped()) kept_bytes_ -= BytesOf(record);
+  return std::move(kept.mapped());
 }
 
 core::Status LogReplay::CheckKnown(uint64_t id) const {
-  if (id != 0 && id < next_filter_id_) return {};
+  if (id != 0 && id < start_.next_filter_id) return {};
   return Contradiction(FilterText(id) + " was never made");
 }
 
-core::Result<ReplayedFilter*> LogReplay::FilterFor(uint64_t id, uint64_t sequence) {
-  const auto found = filters_.find(id);
-  if (found == filters_.end()) {
+core::Result<core::Filter*> LogReplay::FilterFor(uint64_t id, uint64_t sequence) {
+  const FilterPtr* const found = Locate(id);
+  if (found == nullptr) {
     // It lost its name while a client was still adding to it.
     if (core::Status status = CheckKnown(id); !status) return tl::unexpected(std::move(status.error()));
     return nullptr;
   }
-  ReplayedFilter& filter = found->second;
-  if (sequence <= filter.sequence) return nullptr;
-  if (sequence == filter.sequence + 1) return &filter;
+  core::Filter& filter = **found;
+  const uint64_t last = filter.sequence();
+  if (sequence <= last) return nullptr;
+  if (sequence == last + 1) {
+    filter.Attach(nullptr, id, last);
+    return &filter;
+  }
   return Contradiction("change " + std::to_string(sequence) + " of " + FilterText(id) + " follows change " +
-                       std::to_string(filter.sequence) + ": what lies between is missing");
+                       std::to_string(last) + ": what lies between is missing");
 }
 
 core::Status LogReplay::On(const log::Added& added) {
-  const core::Result<ReplayedFilter*> found = FilterFor(added.id, added.sequence);
+  const core::Result<core::Filter*> found = FilterFor(added.id, added.sequence);
   if (!found) return tl::unexpected(found.error());
   if (*found == nullptr) return {};
-  ReplayedFilter& filter = **found;
+  core::Filter& filter = **found;
   clock_.Replay(added.time_ms);
   outcomes_.resize(added.hashes.size());
-  const size_t done = filter.filter->Add(added.hashes, outcomes_);
+  const size_t done = filter.Add(added.hashes, outcomes_);
   for (size_t i = 0; i < added.hashes.size(); ++i) {
     if (i < done && outcomes_[i] <= core::AddOutcome::kAdded) continue;
     if (i < done && outcomes_[i] == core::AddOutcome::kOutOfMemory) {
@@ -221,96 +262,145 @@ core::Status LogReplay::On(const log::Added& added) {
     return Contradiction(FilterText(added.id) + " refuses an item of change " + std::to_string(added.sequence) +
                          " that it took before");
   }
-  filter.sequence = added.sequence;
-  if (!filter.since_rewritten.empty()) Keep(filter, added);
-  filter.freezing = false;  // if it was taken after it was closed, it was open again
+  SetSequence(filter, added.id, added.sequence);
+  Keep(added.id, added);
+  if (!freezing_.empty()) freezing_.erase(added.id);  // if it was taken after it was closed, it was open again
   return {};
 }
 
 core::Status LogReplay::On(const log::Removed& removed) {
-  const core::Result<ReplayedFilter*> found = FilterFor(removed.id, removed.sequence);
+  const core::Result<core::Filter*> found = FilterFor(removed.id, removed.sequence);
   if (!found) return tl::unexpected(found.error());
   if (*found == nullptr) return {};
-  ReplayedFilter& filter = **found;
-  if (!filter.filter->capabilities().remove) return Contradiction(FilterText(removed.id) + " cannot remove items");
+  core::Filter& filter = **found;
+  if (!filter.capabilities().remove) return Contradiction(FilterText(removed.id) + " cannot remove items");
   removed_.resize(removed.hashes.size());
-  if (filter.filter->Remove(removed.hashes, removed_) < removed.hashes.size()) {
+  if (filter.Remove(removed.hashes, removed_) < removed.hashes.size()) {
     return core::Fail(core::ErrorCode::kOutOfMemory, "no memory is left to remove from " + FilterText(removed.id));
   }
-  filter.sequence = removed.sequence;
-  if (!filter.since_rewritten.empty()) Keep(filter, removed);
+  SetSequence(filter, removed.id, removed.sequence);
+  Keep(removed.id, removed);
   return {};
 }
 
 core::Status LogReplay::On(const log::FalsePositives& noted) {
-  const core::Result<ReplayedFilter*> found = FilterFor(noted.id, noted.sequence);
+  const core::Result<core::Filter*> found = FilterFor(noted.id, noted.sequence);
   if (!found) return tl::unexpected(found.error());
   if (*found == nullptr) return {};
-  ReplayedFilter& filter = **found;
-  if (!filter.filter->capabilities().deny) {
+  core::Filter& filter = **found;
+  if (!filter.capabilities().deny) {
     return Contradiction(FilterText(noted.id) + " cannot note false positives");
   }
   std::vector<core::NoteOutcome> outcomes(noted.hashes.size());
-  filter.filter->NoteFalsePositives(noted.hashes, outcomes);
+  filter.NoteFalsePositives(noted.hashes, outcomes);
   if (std::ranges::count(outcomes, core::NoteOutcome::kOutOfMemory) != 0) {
     return core::Fail(core::ErrorCode::kOutOfMemory,
                       "no memory is left for the false positives of " + FilterText(noted.id));
   }
-  filter.sequence = noted.sequence;
-  if (!filter.since_rewritten.empty()) Keep(filter, noted);
+  SetSequence(filter, noted.id, noted.sequence);
+  Keep(noted.id, noted);
   return {};
 }
 
 core::Status LogReplay::On(const log::Freezing& freezing) {
-  if (const auto found = filters_.find(freezing.id); found != filters_.end()) found->second.freezing = true;
+  if (Locate(freezing.id) != nullptr) freezing_.insert(freezing.id);
   return CheckKnown(freezing.id);
+}
+
+std::vector<const Entry*> LogReplay::Freezing() const {
+  std::vector<const Entry*> entries;
+  for (const uint64_t id : freezing_) {
+    if (const Entry* const entry = index_.Find(id)) entries.push_back(entry);
+  }
+  return entries;
 }
 
 // ---- names. The filter a name had before can no longer be reached: its memory is freed.
 
-void LogReplay::Bind(const std::string& name, ReplayedName to) {
-  const auto [at, is_new] = names_.try_emplace(name, to);
-  if (is_new) return;
-  if (at->second.id != to.id) filters_.erase(at->second.id);
-  at->second = to;
+// One without a filter was forgotten.
+uint64_t LogReplay::IdOf(const Entry& entry) const {
+  if (entry.filter != nullptr) return entry.filter->id();
+  const auto found =
+      std::ranges::find_if(forgotten_, [&](const auto& forgotten) { return forgotten.second == &entry; });
+  return found == forgotten_.end() ? 0 : found->first;
 }
 
-void LogReplay::Unbind(const std::string& name) {
-  const auto found = names_.find(name);
-  if (found == names_.end()) return;
-  filters_.erase(found->second.id);
-  names_.erase(found);
+void LogReplay::Release(Entry& entry) {
+  const uint64_t id = IdOf(entry);
+  index_.Erase(id);
+  forgotten_.erase(id);
+  if (!freezing_.empty()) freezing_.erase(id);
+  DropKept(id);
+  entry.filter.reset();
+}
+
+core::Status LogReplay::Bind(const std::string& name, uint64_t id, int64_t expires_ms) {
+  if (index_.Find(id) != nullptr && names_.Find(name) != index_.Find(id)) {
+    return Contradiction(FilterText(id) + " is given a second name");
+  }
+  Entry* entry = names_.Find(name);
+  if (entry == nullptr) {
+    EntryPtr made = names_.Make(name);
+    if (made == nullptr) return core::Fail(core::ErrorCode::kOutOfMemory, "no memory is left for a name");
+    entry = made.get();
+    names_.Insert({&made, 1});
+  } else if (IdOf(*entry) != id) {
+    Release(*entry);
+  }
+  entry->SetStamp(names_.NewStamps(1));
+  entry->expires_ms = expires_ms;
+  if (expires_ms != 0) names_.NoteExpiry(*entry);
+  if (auto filter = unnamed_.extract(id)) entry->filter = std::move(filter.mapped());
+  if (entry->filter != nullptr) {
+    index_.Put(id, entry);
+  } else {
+    forgotten_[id] = entry;
+  }
+  return {};
 }
 
 core::Status LogReplay::On(const log::Named& named) {
   if (core::Status status = CheckKnown(named.id); !status) return status;
-  Bind(named.name, {named.id, named.expires_ms});
-  return {};
+  return Bind(named.name, named.id, named.expires_ms);
 }
 
 core::Status LogReplay::On(const log::Unnamed& unnamed) {
-  Unbind(unnamed.name);
+  if (Entry* const entry = names_.Find(unnamed.name)) {
+    Release(*entry);
+    (void)names_.Take(*entry);
+  }
   return {};
 }
 
 // A name that is not there had expired before the log began.
 core::Status LogReplay::On(const log::Renamed& renamed) {
-  const auto found = names_.find(renamed.from);
-  if (found == names_.end() || renamed.from == renamed.to) return {};
-  const ReplayedName moved = found->second;
-  names_.erase(found);
-  Bind(renamed.to, moved);
-  return {};
+  Entry* const from = names_.Find(renamed.from);
+  if (from == nullptr || renamed.from == renamed.to) return {};
+  const uint64_t id = IdOf(*from);
+  const EntryPtr moved = names_.Take(*from);
+  index_.Erase(id);
+  forgotten_.erase(id);
+  if (moved->filter != nullptr) unnamed_[id] = std::move(moved->filter);
+  return Bind(renamed.to, id, moved->expires_ms);
 }
 
 core::Status LogReplay::On(const log::Expiry& expiry) {
-  if (const auto found = names_.find(expiry.name); found != names_.end()) found->second.expires_ms = expiry.expires_ms;
+  Entry* const entry = names_.Find(expiry.name);
+  if (entry == nullptr) return {};
+  entry->SetStamp(names_.NewStamps(1));
+  entry->expires_ms = expiry.expires_ms;
+  if (expiry.expires_ms != 0) names_.NoteExpiry(*entry);
   return {};
 }
 
 core::Status LogReplay::On(const log::Flushed&) {
-  names_.clear();
-  filters_.clear();
+  names_.Clear();
+  index_.Clear();
+  unnamed_.clear();
+  forgotten_.clear();
+  freezing_.clear();
+  since_rewritten_.clear();
+  kept_bytes_ = 0;
   return {};
 }
 

@@ -12,57 +12,53 @@
 
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
-#include "server/keyspace/keyspace.h"
+#include "server/keyspace/loading_names.h"
 #include "server/keyspace/quotas.h"
+#include "server/persistence/log/id_index.h"
 #include "server/persistence/log/log_record.h"
 #include "server/persistence/log/log_writer.h"
 
 namespace bitsieve::server {
-
-struct ReplayedFilter {
-  FilterPtr filter;
-  core::MemoryBudget* memory = nullptr;  // that it was made with
-  uint64_t sequence = 0;                 // of the last change that it has
-  bool freezing = false;
-  uint64_t mark = 0;  // the caller's, of the filter that it gave to Add; 0: another one took its place
-  // A log::Rewritten whose outcome has not come yet, and the changes since: what comes may be older than they are.
-  std::vector<log::Record> since_rewritten = {};
-};
-
-struct ReplayedName {
-  uint64_t id = 0;
-  int64_t expires_ms = 0;  // 0: never
-};
 
 class LogReplay {
  public:
   // Reads the filter file of an image; null: it is damaged, and was set aside, so that the filter is to be forgotten.
   using LoadImage = std::function<core::Result<FilterPtr>(const log::Image& image, core::MemoryBudget& memory)>;
 
-  // The snapshot has the names of `snapshot_position`, and the next number of a filter. All outlive the replay; the
-  // clock outlives the filters.
-  LogReplay(Quotas& quotas, core::FilterClock& clock, uint64_t snapshot_position, uint64_t next_filter_id,
-            LoadImage load_image);
+  // Where the replay begins.
+  struct Start {
+    uint64_t snapshot_position = 0;  // the snapshot has the names as of there
+    uint64_t next_filter_id = 1;
+    // That filters have, or get; null: none. It is not notified of what is replayed.
+    core::ChangeListener* listener = nullptr;
+  };
+  // `names` has what the snapshot has: filters with their ids and sequences. All outlive the replay; the clock outlives
+  // the filters.
+  LogReplay(LoadingNames& names, Quotas& quotas, core::FilterClock& clock, const Start& start, LoadImage load_image);
 
   // About so many calls of Add follow: tables that grow on the way are filled twice.
-  void ExpectFilters(size_t count);
-  // A filter of the snapshot. One without an id gets one. kCorrupt: name or id are another filter's.
-  core::Status Add(const std::string& name, uint64_t id, ReplayedFilter filter, int64_t expires_ms);
+  void ExpectFilters(size_t count) { index_.Reserve(count); }
+  // A name of the snapshot. All are added, or none, if no record comes.
+  void Add(uint64_t id, Entry& entry) { index_.Put(id, &entry); }
+  // The same of a filter that was closed when the snapshot was made. Also if no record comes.
+  void AddFreezing(uint64_t id, Entry& entry) {
+    Add(id, entry);
+    freezing_.insert(id);
+  }
   // Of records before the snapshot's position, what they change in filters that the snapshot still has. kCorrupt: the
   // record does not follow from the current state. kOutOfMemory: the budget refuses what it needs. An
   // error leaves the state unchanged.
   core::Status Apply(uint64_t position, const log::Record& record);
-  // After the last record; the clock shows the system's time again.
+  // After the last record; the clock shows the system's time again. Names of filters that were forgotten are gone.
   void Finish();
 
-  // Names of filters that were forgotten are not among them.
-  const std::unordered_map<std::string, ReplayedName>& names() const { return names_; }
-  const ReplayedFilter& filter(uint64_t id) const { return filters_.at(id); }
+  // The names of filters that are closed, to be frozen.
+  std::vector<const Entry*> Freezing() const;
   const std::vector<LogImageFile>& image_files() const { return image_files_; }
-  uint64_t next_filter_id() const { return next_filter_id_; }
+  uint64_t next_filter_id() const { return start_.next_filter_id; }
 
  private:
-  bool IsOver(const log::Record& record) const;
+  bool IsOver(const log::Record& record);
 
   core::Status On(const log::Made& made);
   core::Status On(const log::Image& image);
@@ -83,27 +79,50 @@ class LogReplay {
   core::Status Replace(uint64_t id, uint64_t sequence, const Load& load);
   core::Status LoadInto(uint64_t id, uint64_t sequence, const Load& load);
   // The same of one that has gone on beyond this sequence: what it did since is done again.
-  core::Status LoadRewritten(ReplayedFilter& filter, uint64_t id, uint64_t sequence, const Load& load);
-  void Keep(ReplayedFilter& filter, const log::Record& record);
+  core::Status LoadRewritten(uint64_t id, uint64_t sequence, const Load& load);
+  void Keep(uint64_t id, const log::Record& record);
+  // Returns what was kept of the filter.
+  std::vector<log::Record> DropKept(uint64_t id);
 
   // Null, with kCorrupt if there never was one of this id, or if the change does not follow the last one; null without
-  // an error if there is nothing to do.
-  core::Result<ReplayedFilter*> FilterFor(uint64_t id, uint64_t sequence);
+  // an error if there is nothing to do. One that is returned has no listener until SetSequence.
+  core::Result<core::Filter*> FilterFor(uint64_t id, uint64_t sequence);
   core::Status CheckKnown(uint64_t id) const;
-  void Bind(const std::string& name, ReplayedName to);
-  void Unbind(const std::string& name);
+  // After a change of it.
+  void SetSequence(core::Filter& filter, uint64_t id, uint64_t sequence) const {
+    filter.Attach(start_.listener, id, sequence);
+  }
 
+  // Where the filter of this id is; null if there is none.
+  FilterPtr* Locate(uint64_t id);
+  // It is this one from now on.
+  void SetFilter(uint64_t id, FilterPtr filter);
+  // The filter is gone; its name, if it has one, stays and may get it back.
+  void Forget(uint64_t id);
+  // The budget that the filter of this id was made with, or is to be made with.
+  core::MemoryBudget& MemoryOf(uint64_t id);
+  core::Status Bind(const std::string& name, uint64_t id, int64_t expires_ms);
+  // What the entry meant is over.
+  void Release(Entry& entry);
+  uint64_t IdOf(const Entry& entry) const;
+
+  LoadingNames& names_;
   Quotas& quotas_;
   core::FilterClock& clock_;
+  Start start_;
   const LoadImage load_image_;
-  const uint64_t snapshot_position_;
-  uint64_t next_filter_id_;
   uint64_t position_ = 0;
-  std::unordered_map<uint64_t, ReplayedFilter> filters_;
-  std::unordered_map<std::string, ReplayedName> names_;
+  // A filter with a name is in its entry. All others are few.
+  IdIndex index_;
+  std::unordered_map<uint64_t, FilterPtr> unnamed_;            // made, and not named yet
+  std::unordered_map<uint64_t, Entry*> forgotten_;             // names whose filters are gone, by their ids
+  std::unordered_map<uint64_t, core::MemoryBudget*> budgets_;  // of filters that were made before they had names
+  std::set<uint64_t> freezing_;
+  // A log::Rewritten whose outcome has not come yet, and the changes since: what comes may be older than they are.
+  std::unordered_map<uint64_t, std::vector<log::Record>> since_rewritten_;
   std::vector<LogImageFile> image_files_;
   std::set<std::pair<uint64_t, uint64_t>> awaited_;  // filter and sequence of each log::Rewritten without its outcome
-  uint64_t kept_bytes_ = 0;                          // of all `since_rewritten`
+  uint64_t kept_bytes_ = 0;                          // of all `since_rewritten_`
   // Reused.
   std::vector<core::AddOutcome> outcomes_;
   std::vector<uint8_t> removed_;

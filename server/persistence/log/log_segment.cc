@@ -13,9 +13,10 @@
 namespace bitsieve::server {
 namespace {
 
+using core::kChecksumBytes;
+
 constexpr std::string_view kLogSuffix = ".log";
 constexpr size_t kPositionDigits = 20;  // of the largest position there is
-constexpr size_t kChecksumBytes = sizeof(uint64_t);
 constexpr size_t kCopiedBytes = 32 * 1024;
 constexpr size_t kHeadChecksumOffset = kLogHeadBytes - kChecksumBytes;
 constexpr size_t kFrameChecksumOffset = kLogFrameHeadBytes - kChecksumBytes;

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "core/base/out_of_memory.h"
+#include "core/base/roll_back.h"
+#include "core/base/thread_name.h"
 #include "server/persistence/log/log_reader.h"
 #include "server/persistence/log/log_writer.h"
 
@@ -20,7 +22,10 @@ constexpr std::chrono::milliseconds kSyncGlance{2};
 template <class Work>
 bool RunBeside(std::future<core::Status>& outcome, const Work& work) {
   try {
-    outcome = std::async(std::launch::async, work);
+    outcome = std::async(std::launch::async, [work] {
+      core::NameThread("log-job");
+      return work();
+    });
     return true;
   } catch (const std::system_error&) {
   } catch (const std::bad_alloc&) {
@@ -120,10 +125,17 @@ core::Status LogWriter::Sync() {
   return {};
 }
 
-// The making of the segment syncs what is before it.
-core::Status LogWriter::SyncBefore(uint64_t position) {
+core::Status LogWriter::SyncUpTo(uint64_t position) {
+  for (uint64_t before = sync_up_to_.load(std::memory_order_relaxed); before < position;) {
+    if (sync_up_to_.compare_exchange_weak(before, position, std::memory_order_relaxed)) break;
+  }
   while (synced_end() < position) {
-    if (InTrouble()) return core::Fail(core::ErrorCode::kIo, "the log cannot be written: " + Status().trouble);
+    // The text changes after the flag does, or before it; only with a text there is trouble to report.
+    if (InTrouble()) {
+      if (const std::string trouble = Status().trouble; !trouble.empty()) {
+        return core::Fail(core::ErrorCode::kIo, "the log cannot be written: " + trouble);
+      }
+    }
     RequestWrite();
     std::this_thread::sleep_for(kSyncGlance);
   }
@@ -171,11 +183,13 @@ void LogWriter::RemoveImagesBefore(uint64_t position) {
                                    [&](const LogImageFile& file) { return file.position >= position; });
     obsolete.splice(obsolete.end(), image_files_, image_files_.begin(), kept);
   }
+  const core::RollBack not_removed([&] {
+    const core::LockGuard lock(append_lock_);
+    image_files_.splice(image_files_.begin(), obsolete);
+  });
   std::erase_if(obsolete, [this](const LogImageFile& file) {
     return directory_.disk().Remove(directory_.FilterPath(file.file_id)).has_value();
   });
-  const core::LockGuard lock(append_lock_);
-  image_files_.splice(image_files_.begin(), obsolete);
 }
 
 }  // namespace bitsieve::server

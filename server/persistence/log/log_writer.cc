@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/out_of_memory.h"
+#include "core/base/thread_name.h"
 
 namespace bitsieve::server {
 namespace {
@@ -25,6 +26,7 @@ constexpr milliseconds kSyncAfter{800};
 constexpr uint64_t kSyncBytes = 32 << 20;
 constexpr uint64_t kMaxUnsyncedBytes = 64 << 20;
 constexpr milliseconds kRetryAfter{200};
+constexpr milliseconds kRetryNotifyingAfter{2};  // it takes little memory
 constexpr milliseconds kIdle{1000};
 constexpr size_t kKeptBytes = 1 << 20;  // of memory, when idle
 
@@ -129,7 +131,7 @@ void LogWriter::Await(uint64_t position, std::function<void()> reached) {
   waiter.front().reached();
 }
 
-// A waiter that cannot be notified for lack of memory is notified at a later turn.
+// Waiters that cannot be notified for lack of memory are notified at a later turn.
 void LogWriter::NotifyReached() {
   std::list<Waiter> to_notify;
   {
@@ -139,14 +141,13 @@ void LogWriter::NotifyReached() {
       if (IsReached(each->position)) to_notify.splice(to_notify.end(), waiters_, each);
     }
   }
-  for (notify_at_.reset(); !to_notify.empty(); to_notify.pop_front()) {
-    try {
-      to_notify.front().reached();
-    } catch (const std::bad_alloc&) {
-      notify_at_ = Clock::now() + kRetryAfter;
-      const core::LockGuard lock(mutex_);
-      waiters_.splice(waiters_.begin(), to_notify);
-    }
+  notify_at_.reset();
+  try {
+    for (; !to_notify.empty(); to_notify.pop_front()) to_notify.front().reached();
+  } catch (const std::bad_alloc&) {
+    notify_at_ = Clock::now() + kRetryNotifyingAfter;
+    const core::LockGuard lock(mutex_);
+    waiters_.splice(waiters_.begin(), to_notify);
   }
 }
 
@@ -176,6 +177,7 @@ core::Status LogWriter::Stop() {
 // ---- the thread
 
 void LogWriter::Run() {
+  core::NameThread("log");
   for (bool last = false; !last;) {
     last = WaitForWork();
     core::Status status = Turn(last);
@@ -191,7 +193,7 @@ void LogWriter::Run() {
       Fail(status.error());
     }
     NotifyReached();
-    if (last) last_outcome_ = status;
+    if (last) last_outcome_ = std::move(status);
   }
   if (removal_.valid()) removal_.wait();
 }
@@ -233,9 +235,9 @@ void LogWriter::SleepUntilNeeded() {
 }
 
 std::optional<LogWriter::Clock::time_point> LogWriter::SyncDue() const {
-  if (policy() != FsyncPolicy::kEverySecond || written_.load() == synced_.load() || outcome_.valid()) {
-    return std::nullopt;
-  }
+  if (written_.load() == synced_.load() || outcome_.valid()) return std::nullopt;
+  if (synced_.load() < sync_up_to_.load(std::memory_order_relaxed)) return Clock::now();
+  if (policy() != FsyncPolicy::kEverySecond) return std::nullopt;
   return oldest_unsynced_ + kSyncAfter;
 }
 

@@ -98,9 +98,9 @@ class LogWriter {
 
   // What is appended from now on goes to a further segment. Returns where it begins.
   uint64_t BeginSegment();
-  // Returns once all before `position`, which BeginSegment returned, is durable, whatever the policy. kIo: the log is
-  // in trouble.
-  core::Status SyncBefore(uint64_t position);
+  // Returns once all before `position`, which end() returned, is synced, whatever the policy: the sync is not left to
+  // its time. kIo: the log is in trouble.
+  core::Status SyncUpTo(uint64_t position);
   // What lies before `position`, which BeginSegment returned, is no longer needed: its segments and files are removed.
   void RemoveBefore(uint64_t position);
 
@@ -191,6 +191,7 @@ class LogWriter {
   std::atomic<uint64_t> durable_;  // changed by the thread
   std::atomic<uint64_t> synced_;   // changed by the thread; below durable_ only with kNever, and just after it
   std::atomic<uint64_t> first_kept_;
+  std::atomic<uint64_t> sync_up_to_{0};  // by SyncUpTo; relaxed: RequestWrite follows the change
   // When the oldest was appended of what waits in appended_ and of what the thread has taken, by the monotonic clock;
   // 0: nothing waits. Relaxed: seen late by one reply.
   std::atomic<int64_t> appended_since_ms_{0};

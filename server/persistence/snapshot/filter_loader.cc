@@ -9,6 +9,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/mutex.h"
+#include "core/base/out_of_memory.h"
 #include "core/base/quote.h"
 #include "core/filter/filter_factory.h"
 #include "server/persistence/disk/filter_file.h"
@@ -107,7 +108,7 @@ class Loader {
         present_(present),
         quotas_(quotas),
         clock_(clock),
-        expired_unix_ms_(options.expired_unix_ms),
+        options_(options),
         order_(LargestFirst(manifest)),
         threads_(std::min<uint64_t>(options.threads, WorkOf(manifest))),
         helping_(order_.size()),
@@ -131,9 +132,11 @@ class Loader {
     for (size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < order_.size();) {
       const FileNumber file = order_[i];
       if (file < entries) {
-        results_.filters[file] = Load(manifest_.filters[file], buffer);
+        results_.filters[file] = core::OrOutOfMemory([&] { return Load(manifest_.filters[file], buffer); });
       } else {
-        results_.packs[file - entries] = LoadPack(manifest_.packs[file - entries], buffer);
+        const size_t pack = file - entries;
+        results_.packs[pack] = core::OrOutOfMemory(
+            [&] { return LoadPack(manifest_.packs[pack], static_cast<uint32_t>(pack + 1), buffer); });
       }
       helping_.NoteRead();
     }
@@ -181,7 +184,7 @@ class Loader {
     return core::Fail(error.code, error.message + " (filter " + core::PrintableName(entry.name) + ")");
   }
 
-  core::Result<LoadedPack> LoadPack(const ManifestPack& listed, ChunkBuffer& buffer) {
+  core::Result<LoadedPack> LoadPack(const ManifestPack& listed, uint32_t number, ChunkBuffer& buffer) {
     core::Status status = CheckPresent(listed.file_id);
     if (!status) return ExplainPack(listed, std::move(status.error()));
     const std::string path = directory_.FilterPath(listed.file_id);
@@ -192,29 +195,98 @@ class Loader {
                                                        std::to_string(listed.live.size()));
     }
     if (!pack) return ExplainPack(listed, Noted(std::move(pack.error())));
-    LoadedPack loaded;
-    loaded.bytes.resize(pack->records());
-    for (uint32_t i = 0; i < pack->records(); ++i) {
-      loaded.bytes[i] = pack->record_bytes(i);
-      if (listed.live[i]) LoadRecord(*pack, i, loaded);
-    }
-    return loaded;
+    return LoadRecords(listed, number, *pack);
   }
 
-  void LoadRecord(const Pack& pack, uint32_t record, LoadedPack& loaded) {
+  // What is made of a pack, until it is in the table of names.
+  struct Records {
+    LoadedPack loaded;
+    std::shared_ptr<PackRecords> saved = std::make_shared<PackRecords>();
+    std::vector<EntryPtr> entries;
+    std::vector<uint32_t> numbers;  // of the records of the entries
+  };
+
+  LoadedPack LoadRecords(const ManifestPack& listed, uint32_t number, const Pack& pack) {
+    Records records;
+    records.loaded.number = number;
+    records.loaded.records.resize(pack.records());
+    records.saved->Reserve(pack.records());
+    records.entries.reserve(pack.records());
+    records.numbers.reserve(pack.records());
+    for (uint32_t i = 0; i < pack.records(); ++i) {
+      if (!listed.live[i] || !LoadRecord(pack, i, records)) records.saved->AddUnknown(pack.record_bytes(i));
+    }
+    InsertNames(pack, records);
+    records.loaded.saved = std::move(records.saved);
+    return std::move(records.loaded);
+  }
+
+  // False: it is damaged, or has expired.
+  bool LoadRecord(const Pack& pack, uint32_t record, Records& records) {
+    LoadedPack& loaded = records.loaded;
     const core::Result<PackedFilter> packed = pack.Record(record);
-    if (!packed) return loaded.damaged.push_back({record, packed.error()});
-    if (packed->expires_unix_ms != 0 && packed->expires_unix_ms <= expired_unix_ms_) {
-      return loaded.expired.push_back(record);
+    if (!packed) {
+      loaded.damaged.push_back({record, packed.error()});
+      return false;
+    }
+    if (packed->expires_unix_ms != 0 && packed->expires_unix_ms <= options_.expired_unix_ms) {
+      loaded.expired.push_back(record);
+      return false;
+    }
+    core::Result<EntryPtr> entry = MakeEntry(*packed);
+    if (!entry) {
+      loaded.damaged.push_back({record, Noted(pack.Located(record, *packed, entry.error()))});
+      return false;
+    }
+    const core::Filter& filter = *(*entry)->filter;
+    if (packed->freezing) loaded.freezing.push_back(record);
+    loaded.records[record] = {filter.id(), entry->get()};
+    records.saved->Add(pack.record_bytes(record), ChangesOf(packed->sequence, filter.ChangeCount()));
+    records.numbers.push_back(record);
+    records.entries.push_back(std::move(*entry));
+    return true;
+  }
+
+  core::Result<EntryPtr> MakeEntry(const PackedFilter& packed) {
+    if (packed.filter_id >= manifest_.next_filter_id) {
+      return core::Fail(core::ErrorCode::kCorrupt,
+                        "filter " + std::to_string(packed.filter_id) + " has an id that the manifest never gave");
     }
     core::Result<std::unique_ptr<core::Filter>> filter =
-        core::DecodeFilter(packed->header, core::AsBytes(packed->body), quotas_.MemoryOf(packed->name), clock_);
-    if (!filter) {
-      return loaded.damaged.push_back({record, Noted(pack.Located(record, *packed, filter.error()))});
+        core::DecodeFilter(packed.header, core::AsBytes(packed.body), quotas_.MemoryOf(packed.name), clock_);
+    if (!filter) return tl::unexpected(std::move(filter.error()));
+    EntryPtr entry = options_.names.Make(packed.name);
+    if (entry == nullptr) return core::Fail(core::ErrorCode::kOutOfMemory, "no memory is left for its name");
+    const uint64_t id =
+        packed.filter_id != 0 ? packed.filter_id : options_.next_filter_id.fetch_add(1, std::memory_order_relaxed);
+    (*filter)->Attach(options_.listener, id, packed.sequence);
+    entry->filter = FilterPtr(std::move(*filter));
+    entry->expires_ms = packed.expires_unix_ms;
+    return entry;
+  }
+
+  void InsertNames(const Pack& pack, Records& records) {
+    LoadedPack& loaded = records.loaded;
+    const uint64_t stamp = options_.names.NewStamps(records.entries.size());
+    for (size_t i = 0; i < records.entries.size(); ++i) {
+      Entry& entry = *records.entries[i];
+      entry.SetStamp(stamp + i);
+      const SavedPlace place{loaded.number, records.numbers[i]};
+      const bool is_noted = place.pack < SavedPlace::kMostPacks && place.record < SavedPlace::kMostRecords;
+      if (is_noted) entry.SetSaved(place);
     }
-    const uint64_t change_count = (*filter)->ChangeCount();
-    loaded.records.push_back({std::string(packed->name), FilterPtr(std::move(*filter)), packed->expires_unix_ms,
-                              packed->filter_id, packed->sequence, change_count, record, packed->freezing});
+    // What may be freezing is written again by the next snapshot: whether it is may change without a trace.
+    for (const uint32_t record : loaded.freezing) loaded.records[record].entry->SetSaved({});
+    options_.names.Insert(records.entries);
+    loaded.loaded = records.entries.size();
+    for (size_t i = 0; i < records.entries.size(); ++i) {
+      if (records.entries[i] == nullptr) continue;
+      --loaded.loaded;
+      loaded.records[records.numbers[i]] = {};
+      const PackedFilter packed{.name = records.entries[i]->name(), .header = {}, .body = {}};
+      const core::Error twice{core::ErrorCode::kCorrupt, "its name is in the snapshot twice"};
+      loaded.damaged.push_back({records.numbers[i], pack.Located(records.numbers[i], packed, twice)});
+    }
   }
 
   static core::Result<LoadedPack> ExplainPack(const ManifestPack& pack, core::Error error) {
@@ -227,7 +299,7 @@ class Loader {
   const std::vector<uint64_t>& present_;
   Quotas& quotas_;
   const core::Clock& clock_;
-  const int64_t expired_unix_ms_;
+  const LoadOptions& options_;
   // So that a large filter does not come last, when other threads have nothing left.
   const std::vector<FileNumber> order_;
   const size_t threads_;

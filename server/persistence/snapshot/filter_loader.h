@@ -2,40 +2,39 @@
 // Thread-safe: a free function.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <string>
+#include <memory>
 #include <vector>
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
+#include "server/keyspace/loading_names.h"
 #include "server/keyspace/quotas.h"
 #include "server/persistence/disk/data_directory.h"
 #include "server/persistence/disk/manifest.h"
+#include "server/persistence/snapshot/saved_state.h"
 
 namespace bitsieve::server {
 
-// Of a record; its fields as in ManifestEntry.
-struct LoadedRecord {
-  std::string name;
-  FilterPtr filter;
-  int64_t expires_unix_ms = 0;
-  uint64_t filter_id = 0;
-  uint64_t sequence = 0;
-  uint64_t change_count = 0;
-  uint32_t record = 0;
-  bool freezing = false;
-};
-
+// Its records are in the table of names.
 struct LoadedPack {
+  struct Record {
+    uint64_t filter_id = 0;
+    Entry* entry = nullptr;  // null: it was not loaded
+  };
   struct Damage {
     uint32_t record = 0;
     core::Error error;
   };
 
-  std::vector<LoadedRecord> records;
-  std::vector<Damage> damaged;    // of the others
-  std::vector<uint32_t> expired;  // records that were passed over
-  std::vector<uint32_t> bytes;    // of each record of the file
+  uint32_t number = 0;  // as SavedPack has it
+  uint64_t loaded = 0;
+  std::vector<Record> records;               // of each record of the file
+  std::vector<Damage> damaged;               // of the others
+  std::vector<uint32_t> expired;             // records that were passed over
+  std::vector<uint32_t> freezing;            // records of filters that were closed
+  std::shared_ptr<const PackRecords> saved;  // what the next snapshot is to know of them
 };
 
 struct LoadedFilters {
@@ -44,6 +43,9 @@ struct LoadedFilters {
 };
 
 struct LoadOptions {
+  LoadingNames& names;                       // that the records of packs go to
+  core::ChangeListener* listener = nullptr;  // of filters in packs; null: none
+  std::atomic<uint64_t>& next_filter_id;     // of the first filter that was never in a log
   // Records whose time has come by then are passed over; 0: none.
   int64_t expired_unix_ms = 0;
   unsigned threads = 1;

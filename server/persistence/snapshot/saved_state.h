@@ -2,6 +2,7 @@
 // The writer of snapshots keeps it from one to the next; recovery makes the first. Thread-compatible.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -25,23 +26,47 @@ struct SavedFilter {
   uint32_t snapshots = 0;     // that kept the file although the filter had changed
 };
 
-// A pack, as far as the manifest counts on it.
-struct SavedPack {
-  uint64_t file_id = 0;
-  FileSeal seal;
-  std::vector<uint32_t> bytes;  // of each record; 0: it is no longer part of the snapshot
-};
-
-// A name whose filter is in a pack. There may be millions of them.
-struct SavedRecord {
-  uint64_t stamp = 0;    // of the name: another name, expiry or filter has another one
-  uint64_t changes = 0;  // ChangesOf the filter
-  uint32_t pack = 0;     // index in SavedState::packs
-  uint32_t record = 0;
-};
-
 // Both counts only grow: an equal sum means that neither did. The sequence counts, since the log goes on from it.
 inline uint64_t ChangesOf(uint64_t sequence, uint64_t change_count) { return sequence + change_count; }
+
+// What is remembered of the records of a pack, by their numbers. There may be millions of them.
+class PackRecords {
+ public:
+  void Reserve(size_t records) {
+    changes_.reserve(records);
+    lengths_.reserve(records);
+  }
+  // Of a pack's next record: its length in the file, and ChangesOf the filter that it shows.
+  void Add(uint64_t bytes, uint64_t changes) {
+    lengths_.push_back(static_cast<uint16_t>(std::min<uint64_t>((bytes + kUnit - 1) / kUnit, UINT16_MAX)));
+    changes_.push_back(static_cast<uint32_t>(std::min<uint64_t>(changes, kUnknown)));
+  }
+  // Of one that nothing is known of.
+  void AddUnknown(uint64_t bytes) { Add(bytes, kUnknown); }
+  size_t size() const { return changes_.size(); }
+  // Rounded up a little.
+  uint64_t bytes(size_t record) const { return uint64_t{lengths_[record]} * kUnit; }
+  // Whether the record shows a filter as it is now.
+  bool Shows(size_t record, uint64_t changes) const {
+    return record < changes_.size() && changes < kUnknown && changes_[record] == changes;
+  }
+
+ private:
+  static constexpr uint32_t kUnknown = UINT32_MAX;  // also if there are as many changes, or more
+  static constexpr uint64_t kUnit = 2;              // of lengths: a record has up to 64 KiB
+
+  std::vector<uint32_t> changes_;
+  std::vector<uint16_t> lengths_;
+};
+
+// A pack that the manifest lists. Names know their records by the pack's number (SavedPlace).
+struct SavedPack {
+  uint32_t number = 0;
+  uint64_t file_id = 0;
+  FileSeal seal;
+  std::vector<bool> live;  // of each record: whether it is part of the snapshot
+  std::shared_ptr<const PackRecords> records;
+};
 
 // Of names and contents: a running counter, modulo 2^64.
 inline uint64_t ChangesSoFar(const Registry& registry) { return core::ChangeMeter::Total() + registry.ChangeCount(); }
@@ -56,8 +81,7 @@ struct SavedState {
   uint64_t changes_before = 0;     // ChangesSoFar, when nothing was left to save
   std::vector<uint64_t> file_ids;  // of the files that the manifest lists, ascending
   std::unordered_map<const core::Filter*, SavedFilter> filters;
-  std::vector<SavedPack> packs;
-  std::vector<SavedRecord> records;  // by ascending stamp
+  std::vector<SavedPack> packs;  // by ascending number
 };
 
 }  // namespace bitsieve::server

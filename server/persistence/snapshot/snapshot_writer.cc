@@ -50,23 +50,21 @@ class TimedImage final : public core::FilterImage {
   const std::function<bool()> is_overdue_;
 };
 
-bool ByStamp(const SavedRecord& a, const SavedRecord& b) { return a.stamp < b.stamp; }
-
 bool IsFreezing(const core::Filter& filter) {
   return filter.capabilities().freeze && filter.Info().freeze.state == core::FreezeState::kBuilding;
 }
 
-bool IsUnchanged(const SavedRecord& record, const core::Filter& filter) {
-  return !IsFreezing(filter) && record.changes == ChangesOf(filter.sequence(), filter.ChangeCount());
-}
-
 std::vector<ManifestPack> PacksOf(const SavedState& saved) {
   std::vector<ManifestPack> packs;
-  for (const SavedPack& pack : saved.packs) {
-    ManifestPack& listed = packs.emplace_back(ManifestPack{pack.file_id, pack.seal, {}});
-    for (const uint32_t bytes : pack.bytes) listed.live.push_back(bytes != 0);
-  }
+  packs.reserve(saved.packs.size());
+  for (const SavedPack& pack : saved.packs) packs.push_back({pack.file_id, pack.seal, pack.live});
   return packs;
+}
+
+uint64_t LiveBytes(const SavedPack& pack) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < pack.live.size(); ++i) bytes += pack.live[i] ? pack.records->bytes(i) : 0;
+  return bytes;
 }
 
 }  // namespace
@@ -75,10 +73,14 @@ std::vector<ManifestPack> PacksOf(const SavedState& saved) {
 struct SnapshotWriter::Draft {
   Manifest manifest;
   SavedState saved;
-  std::vector<uint64_t> written;  // new files
-  PackBuilder pack;               // the next file
-  uint32_t growth_percent = 0;    // as given to Save
-  bool may_be_named = false;      // by the manifest that stands
+  std::vector<uint64_t> written;   // new files
+  PackBuilder pack;                // the next file
+  uint32_t pack_number = 0;        // of that; 0: it is empty
+  PackRecords records;             // of it
+  std::vector<NamedFilter> large;  // that are yet to be written
+  size_t kept_packs = 0;           // of saved.packs, the first ones: those of the last snapshot
+  uint32_t growth_percent = 0;     // as given to Save
+  bool may_be_named = false;       // by the manifest that stands
   SaveReport report;
 };
 
@@ -92,6 +94,7 @@ SnapshotWriter::SnapshotWriter(const SnapshotParts& parts, SavedState saved)
       chunk_bytes_(parts.chunk_bytes),
       max_packed_bytes_(parts.max_packed_bytes),
       saved_(std::move(saved)),
+      next_pack_number_(saved_.packs.empty() ? 1 : saved_.packs.back().number + 1),
       changes_before_(saved_.changes_before) {}
 
 core::Result<SaveReport> SnapshotWriter::Save(uint32_t growth_percent) {
@@ -127,76 +130,83 @@ core::Result<SaveReport> SnapshotWriter::Save(Draft& draft) {
 }
 
 core::Status SnapshotWriter::WriteFilters(Draft& draft) {
-  std::vector<NamedFilter> collected = registry_.Collect(
-      [&] { draft.saved.log_position = recorder_ == nullptr ? saved_.log_position : recorder_->log().BeginSegment(); });
-  draft.report.filters = collected.size();
-  for (NamedFilter& named : KeepPacked(draft, std::move(collected))) {
-    if (core::Status status = WriteFilter(draft, named); !status) return status;
-    named.filter.reset();  // a filter deleted in between frees its memory now
+  KeepPacks(draft);
+  core::Status status = registry_.CollectEach(
+      [&] { draft.saved.log_position = recorder_ == nullptr ? saved_.log_position : recorder_->log().BeginSegment(); },
+      [&](std::vector<NamedFilter>& batch) { return WriteBatch(draft, batch); });
+  if (status) status = WritePack(draft);
+  // As they came to be: the same names make the same files.
+  std::sort(draft.large.begin(), draft.large.end(),
+            [](const NamedFilter& a, const NamedFilter& b) { return a.stamp < b.stamp; });
+  for (NamedFilter& named : draft.large) {
+    if (status) status = WriteFilter(draft, named);
+    if (!status) return status;
+    registry_.NoteSaved({&named, 1});  // if it was small enough for a pack
+    named.filter.reset();              // a filter deleted in between frees its memory now
   }
-  if (core::Status status = WritePack(draft); !status) return status;
+  if (status) status = WritePack(draft);
+  if (!status) return status;
+  std::erase_if(draft.saved.packs, [](const SavedPack& pack) { return std::ranges::count(pack.live, true) == 0; });
   std::sort(draft.manifest.filters.begin(), draft.manifest.filters.end(),
             [](const ManifestEntry& a, const ManifestEntry& b) { return a.name < b.name; });
-  std::sort(draft.saved.records.begin(), draft.saved.records.end(), ByStamp);
   return draft.written.empty() ? core::Status() : directory_.disk().SyncDirectory(directory_.filters_path());
+}
+
+// Large filters wait until all names have been visited: while they have not, what is deleted is kept.
+core::Status SnapshotWriter::WriteBatch(Draft& draft, std::vector<NamedFilter>& batch) {
+  draft.report.filters += batch.size();
+  for (NamedFilter& named : batch) {
+    if (StaysInPack(draft, named)) {
+      named.saved = {};  // as it is noted already
+    } else if (named.filter->size_bytes() > max_packed_bytes_) {
+      draft.large.push_back(std::move(named));
+      named.saved = {};
+      continue;
+    } else if (core::Status status = WriteFilter(draft, named); !status) {
+      return status;
+    }
+    named.filter.reset();
+  }
+  registry_.NoteSaved(batch);
+  return {};
 }
 
 // ---- small filters
 
-std::vector<NamedFilter> SnapshotWriter::KeepPacked(Draft& draft, std::vector<NamedFilter> collected) const {
-  // As they came to be, they are likely to lie in memory; and so they are found one after the other.
-  std::sort(collected.begin(), collected.end(),
-            [](const NamedFilter& a, const NamedFilter& b) { return a.stamp < b.stamp; });
-  std::vector<const SavedRecord*> unchanged(collected.size());
-  auto next = saved_.records.begin();
-  for (size_t i = 0; i < collected.size(); ++i) {
-    while (next != saved_.records.end() && next->stamp < collected[i].stamp) ++next;
-    const bool is_known = next != saved_.records.end() && next->stamp == collected[i].stamp;
-    if (is_known && IsUnchanged(*next, *collected[i].filter)) unchanged[i] = &*next;
-  }
-  const std::vector<bool> keeps = PacksToKeep(unchanged);
-  std::vector<uint32_t> new_index(keeps.size());
-  for (size_t i = 0; i < keeps.size(); ++i) {
-    if (!keeps[i]) continue;
-    const SavedPack& pack = saved_.packs[i];
-    new_index[i] = static_cast<uint32_t>(draft.saved.packs.size());
-    draft.saved.packs.push_back({pack.file_id, pack.seal, std::vector<uint32_t>(pack.bytes.size())});
-  }
-  draft.saved.records.reserve(collected.size());
-  std::vector<NamedFilter> rest;
-  for (size_t i = 0; i < collected.size(); ++i) {
-    if (unchanged[i] == nullptr || !keeps[unchanged[i]->pack]) {
-      rest.push_back(std::move(collected[i]));
-      continue;
-    }
-    SavedRecord record = *unchanged[i];
-    const uint32_t bytes = saved_.packs[record.pack].bytes[record.record];
-    record.pack = new_index[record.pack];
-    draft.saved.packs[record.pack].bytes[record.record] = bytes;
-    draft.saved.records.push_back(record);
-  }
-  return rest;
-}
-
-// A pack goes when half of its bytes are dead, and all small ones go when there are many: what is alive in them is
-// written to a new one, as if it had changed.
-std::vector<bool> SnapshotWriter::PacksToKeep(const std::vector<const SavedRecord*>& unchanged) const {
-  std::vector<uint64_t> live(saved_.packs.size());
-  for (const SavedRecord* record : unchanged) {
-    if (record != nullptr) live[record->pack] += saved_.packs[record->pack].bytes[record->record];
-  }
-  std::vector<bool> keeps(live.size());
-  for (size_t i = 0; i < live.size(); ++i) keeps[i] = 2 * live[i] > saved_.packs[i].seal.bytes;
-  const auto is_small = [&](size_t i) { return keeps[i] && 2 * live[i] < kPackBytes; };
+// Those of the last snapshot, with no record of them in this one yet. A pack goes when half of its bytes were dead, and
+// all small ones go when there were many: what is alive in them is written to a new one, as if it had changed.
+void SnapshotWriter::KeepPacks(Draft& draft) const {
+  const auto is_small = [](uint64_t live) { return 2 * live < kPackBytes; };
+  std::vector<uint64_t> live;
+  live.reserve(saved_.packs.size());
   size_t small = 0;
-  for (size_t i = 0; i < live.size(); ++i) small += is_small(i);
-  for (size_t i = 0; small > kMaxSmallPacks && i < live.size(); ++i) {
-    if (is_small(i)) keeps[i] = false;
+  for (const SavedPack& pack : saved_.packs) {
+    live.push_back(LiveBytes(pack));
+    if (2 * live.back() <= pack.seal.bytes) live.back() = 0;
+    small += live.back() != 0 && is_small(live.back()) ? 1 : 0;
   }
-  return keeps;
+  for (size_t i = 0; i < live.size(); ++i) {
+    if (live[i] == 0 || (small > kMaxSmallPacks && is_small(live[i]))) continue;
+    SavedPack& kept = draft.saved.packs.emplace_back(saved_.packs[i]);
+    kept.live.assign(kept.live.size(), false);
+  }
+  draft.kept_packs = draft.saved.packs.size();
 }
 
-core::Status SnapshotWriter::WriteRecord(Draft& draft, const NamedFilter& named, core::FilterImage& image) {
+// Whether a pack that is kept has it as it is.
+bool SnapshotWriter::StaysInPack(Draft& draft, const NamedFilter& named) const {
+  if (named.saved.pack == 0 || IsFreezing(*named.filter)) return false;
+  const auto end = draft.saved.packs.begin() + static_cast<ptrdiff_t>(draft.kept_packs);
+  const auto pack = std::lower_bound(draft.saved.packs.begin(), end, named.saved.pack,
+                                     [](const SavedPack& each, uint32_t number) { return each.number < number; });
+  if (pack == end || pack->number != named.saved.pack) return false;
+  const uint64_t changes = ChangesOf(named.filter->sequence(), named.filter->ChangeCount());
+  if (!pack->records->Shows(named.saved.record, changes)) return false;
+  pack->live[named.saved.record] = true;
+  return true;
+}
+
+core::Status SnapshotWriter::WriteRecord(Draft& draft, NamedFilter& named, core::FilterImage& image) {
   const bool freezing = IsFreezing(*named.filter);
   const PackedFilter packed{.name = named.name,
                             .expires_unix_ms = named.expires_ms,
@@ -205,14 +215,15 @@ core::Status SnapshotWriter::WriteRecord(Draft& draft, const NamedFilter& named,
                             .freezing = freezing,
                             .header = {},
                             .body = {}};
+  if (draft.pack.empty()) draft.pack_number = std::min(next_pack_number_++, SavedPlace::kMostPacks);
   const core::Result<uint32_t> record = draft.pack.Add(packed, image);
   if (!record) return tl::unexpected(record.error());
   ++draft.report.filters_written;
-  // Whether it is freezing may change without a trace: the next snapshot writes it again.
-  if (!freezing) {
-    draft.saved.records.push_back({named.stamp, ChangesOf(image.sequence(), image.change_count()),
-                                   static_cast<uint32_t>(draft.saved.packs.size()), *record});
-  }
+  draft.records.Add(draft.pack.LastBytes(), ChangesOf(image.sequence(), image.change_count()));
+  // Whether it is freezing may change without a trace: the next snapshot writes it again. And so it does if this one
+  // fails, since no snapshot has a pack of this number then.
+  const bool is_noted = !freezing && draft.pack_number < SavedPlace::kMostPacks;
+  named.saved = is_noted ? SavedPlace{draft.pack_number, *record} : SavedPlace();
   return draft.pack.full() ? WritePack(draft) : core::Status();
 }
 
@@ -222,7 +233,9 @@ core::Status SnapshotWriter::WritePack(Draft& draft) {
   draft.written.push_back(file_id);
   const core::Result<FileSeal> seal = draft.pack.Write(directory_.disk(), directory_.FilterPath(file_id));
   if (!seal) return tl::unexpected(seal.error());
-  draft.saved.packs.push_back({file_id, *seal, draft.pack.RecordBytes()});
+  auto records = std::make_shared<const PackRecords>(std::exchange(draft.records, {}));
+  std::vector<bool> live(records->size(), true);
+  draft.saved.packs.push_back({draft.pack_number, file_id, *seal, std::move(live), std::move(records)});
   draft.report.bytes_written += seal->bytes;
   draft.pack.Clear();
   return {};
@@ -232,35 +245,38 @@ core::Status SnapshotWriter::WritePack(Draft& draft) {
 
 core::Status SnapshotWriter::WriteFilter(Draft& draft, NamedFilter& named) {
   if (IsOverdue()) return OverdueError();
-  // The sequence first: if the content is as it was saved, then all changes up to there changed nothing.
-  const uint64_t sequence = named.filter->sequence();
-  SavedFilter now{.filter = named.filter,
-                  .change_count = named.filter->ChangeCount(),
-                  .file_id = 0,
-                  .seal = {},
-                  .sequence = sequence,
-                  .log_position = draft.saved.log_position};
   // Servers before packs gave small filters files, too.
   const SavedFilter* const saved = FindSaved(saved_, named.filter);
-  if (saved != nullptr && saved->seal.bytes + named.name.size() > max_packed_bytes_) {
-    now.file_id = saved->file_id;
-    now.seal = saved->seal;
-    if (saved->change_count == now.change_count) {
-      KeepFile(draft, named, now);
-      return {};
-    }
-    if (MayStayInLog(draft, *named.filter, *saved, now)) {
-      now = *saved;
-      ++now.snapshots;
-      ++draft.report.filters_in_log;
-      KeepFile(draft, named, now);
-      return {};
-    }
+  if (saved != nullptr && saved->seal.bytes + named.name.size() > max_packed_bytes_ &&
+      KeepFileIfPossible(draft, named, *saved)) {
+    return {};
   }
   const core::ImagePressure::Reading reading(*named.filter, image_pool_.budget);
   const std::unique_ptr<core::FilterImage> image = named.filter->Capture(image_pool_);
   const bool is_small = PackedBytes(named.name, *image) <= max_packed_bytes_;
   return is_small ? WriteRecord(draft, named, *image) : WriteFile(draft, named, *image);
+}
+
+// Of large filters alone: what they are remembered by takes memory for as long as they live.
+bool SnapshotWriter::KeepFileIfPossible(Draft& draft, NamedFilter& named, const SavedFilter& saved) {
+  // The sequence first: if the content is as it was saved, then all changes up to there changed nothing.
+  const uint64_t sequence = named.filter->sequence();
+  const SavedFilter now{.filter = named.filter,
+                        .change_count = named.filter->ChangeCount(),
+                        .file_id = saved.file_id,
+                        .seal = saved.seal,
+                        .sequence = sequence,
+                        .log_position = draft.saved.log_position};
+  if (saved.change_count == now.change_count) {
+    KeepFile(draft, named, now);
+    return true;
+  }
+  if (!MayStayInLog(draft, *named.filter, saved, now)) return false;
+  SavedFilter in_log = saved;
+  ++in_log.snapshots;
+  ++draft.report.filters_in_log;
+  KeepFile(draft, named, in_log);
+  return true;
 }
 
 bool SnapshotWriter::MayStayInLog(const Draft& draft, const core::Filter& filter, const SavedFilter& saved,
@@ -334,10 +350,17 @@ core::Status SnapshotWriter::CommitDraft(Draft& draft) {
   return {};
 }
 
-// What the manifest counts on must be there. A log that nothing is needed of may well end before the snapshot.
+// Filters are saved as they were when their turn came. Any change that one shows was logged by now, and so was every
+// change that was made before it: of other filters, and of names and expiries, which the manifest has as they were at
+// log_position. All of that must be in the log before the manifest is in place, or a crash would keep the later change
+// and lose the earlier one. If nothing was logged since log_position, and no file needs the log before, the snapshot
+// is complete without it, and a log that the disk refuses does not hold it up.
 core::Status SnapshotWriter::SyncLog(const Draft& draft) {
-  if (draft.saved.log_begin == draft.saved.log_position) return {};
-  return recorder_->log().SyncBefore(draft.saved.log_position);
+  if (recorder_ == nullptr) return {};
+  const uint64_t end = recorder_->log().end();
+  const uint64_t position = draft.saved.log_position;
+  if (end == position && draft.saved.log_begin == position) return {};
+  return recorder_->log().SyncUpTo(end);
 }
 
 // The old manifest stands: what was written is of no use, and a full disk needs the space. Files that cannot be removed

@@ -1,8 +1,9 @@
 // snapshot_writer.h: makes a snapshot of the registry, writing only the filters that changed since the last one.
 //
 // Order is everything: new filter files, durable with their names; then the next manifest, durable, under a temporary
-// name; then the rename that makes it the snapshot; and only when that is durable, the files that are no longer needed
-// are removed. A crash between any two steps, or within one, leaves the old snapshot or the new one whole.
+// name; then the log, synced beyond every change that the files show; then the rename that makes it the snapshot; and
+// only when that is durable, the files that are no longer needed are removed. A crash between any two steps, or within
+// one, leaves the old snapshot or the new one whole.
 //
 // Small filters share files (pack.h), and are written to a new one whenever they changed. A large filter may keep its
 // file although it changed, as long as the log since then is short: the log has the rest.
@@ -77,13 +78,15 @@ class SnapshotWriter {
 
   core::Result<SaveReport> Save(Draft& draft);
   core::Status WriteFilters(Draft& draft);
-  // Leaves in packs what is there already, and returns the rest.
-  std::vector<NamedFilter> KeepPacked(Draft& draft, std::vector<NamedFilter> collected) const;
-  std::vector<bool> PacksToKeep(const std::vector<const SavedRecord*>& unchanged) const;
+  core::Status WriteBatch(Draft& draft, std::vector<NamedFilter>& batch);
+  void KeepPacks(Draft& draft) const;
+  bool StaysInPack(Draft& draft, const NamedFilter& named) const;
   core::Status WriteFilter(Draft& draft, NamedFilter& named);
-  core::Status WriteRecord(Draft& draft, const NamedFilter& named, core::FilterImage& image);
+  core::Status WriteRecord(Draft& draft, NamedFilter& named, core::FilterImage& image);
   core::Status WritePack(Draft& draft);
   core::Status WriteFile(Draft& draft, NamedFilter& named, core::FilterImage& image);
+  // Whether its file shows it as it is, or the log has the rest.
+  bool KeepFileIfPossible(Draft& draft, NamedFilter& named, const SavedFilter& saved);
   // Whether the log does for now. `now` is what a file written now would be.
   bool MayStayInLog(const Draft& draft, const core::Filter& filter, const SavedFilter& saved,
                     const SavedFilter& now) const;
@@ -104,6 +107,7 @@ class SnapshotWriter {
   const uint64_t max_packed_bytes_;
 
   SavedState saved_;
+  uint32_t next_pack_number_;  // one that a failed snapshot gave away is never used again
   ChunkBuffer buffer_;
   std::vector<uint64_t> garbage_;  // files that no manifest needs once the next one stands
 

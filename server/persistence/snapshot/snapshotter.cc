@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/out_of_memory.h"
+#include "core/base/thread_name.h"
 
 namespace bitsieve::server {
 namespace {
@@ -96,6 +97,7 @@ core::Status Snapshotter::Stop(bool final_save, std::optional<std::chrono::secon
 }
 
 void Snapshotter::Run() {
+  core::NameThread("snapshot");
   const core::LockGuard lock(mutex_);
   while (true) {
     WaitForWork();
@@ -106,12 +108,12 @@ void Snapshotter::Run() {
     core::Status outcome;
     {
       const core::UnlockGuard unlocked(mutex_);
-      if (!save) outcome = StoppedError();
+      if (!save) outcome = core::UntilThereIsMemory(StoppedError);
       if (save) outcome = last ? SaveAtTheEnd() : SaveOrOutOfMemory(reason);
       for (const Done& done : waiting) Report(done, outcome);
     }
     if (!last) continue;
-    if (save) final_outcome_ = outcome;
+    if (save) final_outcome_ = std::move(outcome);
     return;
   }
 }

@@ -4,7 +4,8 @@ import test from 'node:test';
 import { Redis } from 'ioredis';
 
 async function connected(t, options = {}) {
-  const redis = new Redis({ port: Number(process.env.PORT), retryStrategy: null, lazyConnect: true, ...options });
+  const port = Number(process.env.PORT);
+  const redis = new Redis({ host: '127.0.0.1', port, retryStrategy: null, lazyConnect: true, ...options });
   const errors = [];
   redis.on('error', error => errors.push(error));
   await redis.connect();

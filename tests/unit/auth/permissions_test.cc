@@ -84,7 +84,10 @@ TEST_F(PermissionsTest, UnknownNamesAreRefused) {
     EXPECT_EQ(Apply(rule), "Unknown command or category name in ACL") << rule;
   }
   EXPECT_THAT(Apply("+ping|x"), HasSubstr("first argument"));
-  for (const std::string_view rule : {"what", "%", "%~x", "%Q~x", "%R", "@read", "é", "~a\tb", "&\n"}) {
+  EXPECT_EQ(Apply("-ping|x"), "Unknown command or category name in ACL");
+  EXPECT_EQ(Apply("+config|get|x"), "Allowing first-arg of a subcommand is not supported");
+  for (const std::string_view rule :
+       {"what", "%", "%~", "%~x", "%Q~x", "%RR~x", "%RWR~", "%R%W~x", "+config|", "@read", "é", "~a\tb", "&\n"}) {
     EXPECT_EQ(Apply(rule), "Syntax error") << rule;
   }
   EXPECT_EQ(permissions_.Text(), "resetchannels -@all");
@@ -99,6 +102,20 @@ TEST_F(PermissionsTest, KeysToReadAndToWrite) {
   EXPECT_EQ(Why({"bf.add", "out:1", "x"}), Reason::kAllowed);
   EXPECT_EQ(Why({"bf.exists", "out:1", "x"}), Reason::kKey);
   EXPECT_EQ(permissions_.KeysText(), "~both:* %R~in:* %W~out:*");
+}
+
+TEST_F(PermissionsTest, RightsToOnePatternAddUp) {
+  Apply("+@all %R~a");
+  EXPECT_EQ(Why({"rename", "a", "a"}), Reason::kKey);
+  Apply("%w~a");
+  EXPECT_EQ(Why({"rename", "a", "a"}), Reason::kAllowed);
+  EXPECT_EQ(permissions_.KeysText(), "~a");
+  EXPECT_EQ(Apply("resetkeys %R %W~* %R~*"), "");
+  EXPECT_EQ(permissions_.KeysText(), "%R~ %RW~*");
+  const std::string text = permissions_.Text();
+  permissions_ = Permissions(index_);
+  EXPECT_EQ(Apply(text), "") << "nothing of it is allkeys, after which no pattern is taken";
+  EXPECT_EQ(permissions_.Text(), text);
 }
 
 TEST_F(PermissionsTest, EachKeyOfACommandIsLookedAt) {
@@ -120,8 +137,8 @@ TEST_F(PermissionsTest, APatternAfterAllKeysIsRefused) {
   EXPECT_THAT(Apply("%R~a"), HasSubstr("Try 'resetkeys'"));
   EXPECT_EQ(Apply("resetkeys ~a ~a"), "");
   EXPECT_EQ(permissions_.KeysText(), "~a");
-  EXPECT_EQ(Apply("%RW~*"), "");
-  EXPECT_EQ(permissions_.KeysText(), "~*");
+  EXPECT_EQ(Apply("%RW~* ~x"), "") << "a pattern like others, as in Redis";
+  EXPECT_EQ(permissions_.KeysText(), "~a %RW~* ~x");
 }
 
 TEST_F(PermissionsTest, Channels) {

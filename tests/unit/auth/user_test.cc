@@ -80,6 +80,21 @@ TEST_F(UserTest, ErrorsQuoteTheRuleButNoPassword) {
   EXPECT_LT(Apply({std::string(10'000, 'x')}).size(), 300u);
 }
 
+TEST_F(UserTest, ErrorsShowNoPasswordOfASelectorEither) {
+  for (const std::string_view rules :
+       {"(>SECRET)", "(+ping >SECRET)", "(>SECRET", "(+ping <SECRET x)", "((>SECRET))"}) {
+    EXPECT_THAT(Apply({rules}), Not(HasSubstr("SECRET"))) << rules;
+  }
+  EXPECT_THAT(Apply({"(+ping", ">SECRET", "~x)"}), HasSubstr("'(+ping >***'"));
+  EXPECT_EQ(Apply({"(+ping", "~x"}), "Unmatched parenthesis in acl selector starting at '(+ping'.");
+}
+
+TEST_F(UserTest, AnEmptyRuleIsNone) {
+  const std::string before = user_.Text();
+  EXPECT_EQ(Apply({""}), "");
+  EXPECT_EQ(user_.Text(), before);
+}
+
 TEST_F(UserTest, AllRulesOrNone) {
   Apply({"on", ">one"});
   const std::string before = user_.Text();

@@ -31,6 +31,7 @@ class Completion(unittest.TestCase):
         script = run("completion", "bash").stdout
         for words, expected in (("bitsieve ch", ["check", "check-config"]),
                                 ("bitsieve load --res", ["--reserve", "--resume"]),
+                                ("bitsieve cli --re", ["--repeat", "--resp3"]),
                                 ("bitsieve serve --maxmem", ["--maxmemory", "--maxmemory-clients"])):
             ask = (f"COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _bitsieve; "
                    "printf '%s\\n' \"${COMPREPLY[@]}\"")
@@ -55,7 +56,7 @@ class Program(unittest.TestCase):
     def test_help_names_the_subcommands_and_first_steps(self):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for word in ("serve", "ping", "load", "check", "export", "import", "inspect", "backup", "restore",
+        for word in ("serve", "ping", "cli", "load", "check", "export", "import", "inspect", "backup", "restore",
                      "check-config", "plan", "version", "BF.ADD"):
             self.assertIn(word, done.stdout)
 
@@ -64,10 +65,38 @@ class Program(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("Subcommands:", done.stderr)
 
-    def test_an_unknown_command_is_named(self):
-        done = run("sevre")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn('unknown command "sevre"', done.stderr)
+    def test_help_is_a_command_as_well(self):
+        self.assertEqual(run("help").stdout, run("--help").stdout)
+        self.assertEqual(run("help", "load").stdout, run("load", "--help").stdout)
+        self.assertEqual(run("help", "laod").returncode, 2)
+
+    def test_unknown_names_are_named_with_what_was_meant(self):
+        for words, expected in (
+                (["sevre"], 'bitsieve: unknown command "sevre"; did you mean serve?'),
+                (["laod", "x"], 'bitsieve: unknown command "laod"; did you mean load?'),
+                (["xyzzy"], 'bitsieve: unknown command "xyzzy"; bitsieve --help lists the commands'),
+                (["--verion"], 'bitsieve: unknown option "--verion"; did you mean --version?'),
+                (["load", "x", "--prot", "1"], 'bitsieve load: unknown option "--prot"; did you mean --port?'),
+                (["load", "x", "--resrve=1"], 'bitsieve load: unknown option "--resrve"; did you mean --reserve?'),
+                (["ping", "--hots", "x"], 'bitsieve ping: unknown option "--hots"; did you mean --host?'),
+                (["backup", "x", "--dri", "y"], 'bitsieve backup: unknown option "--dri"; did you mean --dir?'),
+                (["load", "x", "--nothing"],
+                 'bitsieve load: unknown option "--nothing"; bitsieve load --help lists the options'),
+                (["import", "a", "b", "c"],
+                 'bitsieve import: unexpected argument "c"; bitsieve import --help lists the options'),
+                (["load"], "bitsieve load: KEY is required; bitsieve load --help lists the options")):
+            with self.subTest(words):
+                done = run(*words)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (2, "", expected + "\n"))
+
+    def test_every_command_suggests_its_options(self):
+        for command in re.findall(r"^  ([a-z-]+) ", run("--help").stdout.split("Subcommands:")[1], re.MULTILINE):
+            options = re.findall(r"^  (?:-\w,)?--([a-z-]{5,})", run(command, "--help").stdout, re.MULTILINE)
+            for option in options[:2]:
+                slip = f"--{option[1]}{option[0]}{option[2:]}"
+                with self.subTest(command=command, option=option):
+                    told = run(command, slip, "x", "y").stderr
+                    self.assertRegex(told, f"^bitsieve {command}: .*did you mean -*[a-z]")
 
     def test_version(self):
         self.assertRegex(run("version").stdout, r"^bitsieve \d+\.\d+\.\d+\n$")

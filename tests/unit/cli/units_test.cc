@@ -23,7 +23,8 @@ TEST(Units, ErrorRates) {
   EXPECT_EQ(ParseErrorRate("0.001"), 0.001);
   EXPECT_EQ(ParseErrorRate("1e-9"), 1e-9);
   EXPECT_DOUBLE_EQ(*ParseErrorRate("0.1%"), 0.001);
-  for (const char* wrong : {"", "%", "0", "0.3", "1e-10", "50%", "0.1%%", "x"}) {
+  for (const char* high : {"0.25", "0.3", "50%", "0.999"}) EXPECT_EQ(ParseErrorRate(high), 0.25) << "as BF.RESERVE";
+  for (const char* wrong : {"", "%", "0", "1", "1e-10", "100%", "0.1%%", "x"}) {
     EXPECT_EQ(ParseErrorRate(wrong), std::nullopt) << wrong;
   }
 }

@@ -60,6 +60,65 @@ static void AddsAndLooksUp(void) {
   bitsieve_free(filter);
 }
 
+/* Of a call: it refuses a NULL, and its message names what is NULL. */
+#define REQUIRE_REFUSED(call, what)               \
+  do {                                            \
+    error.message[0] = '\0';                      \
+    REQUIRE((call) == BITSIEVE_INVALID_ARGUMENT); \
+    REQUIRE(strstr(error.message, what) != NULL); \
+  } while (0)
+
+static void RefusesNull(void) {
+  bitsieve_filter* filter = Make("counting", 1);
+  bitsieve_filter* made = NULL;
+  bitsieve_error error;
+  bitsieve_options options;
+  uint8_t answer = 7;
+  uint64_t count = 0;
+  void* bytes = NULL;
+  size_t size = 0;
+  bitsieve_options_init(&options, sizeof options);
+  REQUIRE_REFUSED(bitsieve_make(NULL, &made, &error), "options are NULL");
+  REQUIRE_REFUSED(bitsieve_make(&options, NULL, &error), "place for the filter is NULL");
+  options.type_option_count = 1;
+  REQUIRE_REFUSED(bitsieve_make(&options, &made, &error), "type_options is NULL");
+  const bitsieve_type_option empty = {NULL, NULL};
+  options.type_options = &empty;
+  REQUIRE_REFUSED(bitsieve_make(&options, &made, &error), "word or value of type_options is NULL");
+  REQUIRE_REFUSED(bitsieve_load(NULL, &made, &error), "path is NULL");
+  REQUIRE_REFUSED(bitsieve_map(NULL, &made, &error), "path is NULL");
+  REQUIRE_REFUSED(bitsieve_from_bytes(NULL, 5, &made, &error), "bytes are NULL");
+  REQUIRE_REFUSED(bitsieve_add(NULL, "a", 1, &answer, &error), "filter is NULL");
+  REQUIRE_REFUSED(bitsieve_add(filter, NULL, 1, &answer, &error), "item is NULL");
+  REQUIRE_REFUSED(bitsieve_add_many(NULL, items, sizes, 1, &answer, &error), "filter is NULL");
+  REQUIRE_REFUSED(bitsieve_add_many(filter, NULL, sizes, 1, &answer, &error), "items, sizes or added is NULL");
+  REQUIRE_REFUSED(bitsieve_add_many(filter, items, NULL, 1, &answer, &error), "items, sizes or added is NULL");
+  REQUIRE_REFUSED(bitsieve_add_many(filter, items, sizes, 1, NULL, &error), "items, sizes or added is NULL");
+  REQUIRE(bitsieve_add_many(filter, NULL, NULL, 0, NULL, &error) == BITSIEVE_OK);
+  REQUIRE_REFUSED(bitsieve_remove(NULL, "a", 1, &answer, &error), "filter is NULL");
+  REQUIRE_REFUSED(bitsieve_note_false_positive(NULL, "a", 1, &answer, &error), "filter is NULL");
+  REQUIRE_REFUSED(bitsieve_count(NULL, "a", 1, &count, &error), "filter is NULL");
+  REQUIRE_REFUSED(bitsieve_merge(NULL, filter, &error), "filter is NULL");
+  REQUIRE_REFUSED(bitsieve_merge(filter, NULL, &error), "other filter is NULL");
+  REQUIRE_REFUSED(bitsieve_freeze(NULL, &error), "filter is NULL");
+  REQUIRE_REFUSED(bitsieve_save(NULL, "x", &error), "filter is NULL");
+  REQUIRE_REFUSED(bitsieve_save(filter, NULL, &error), "path is NULL");
+  REQUIRE(bitsieve_save(filter, "", &error) == BITSIEVE_IO && strstr(error.message, "no name") != NULL);
+  REQUIRE_REFUSED(bitsieve_to_bytes(NULL, &bytes, &size, &error), "filter is NULL");
+  REQUIRE_REFUSED(bitsieve_to_bytes(filter, NULL, &size, &error), "place for the bytes");
+  REQUIRE_REFUSED(bitsieve_to_bytes(filter, &bytes, NULL, &error), "place for the bytes");
+  REQUIRE_REFUSED(bitsieve_verify(NULL, &error), "filter is NULL");
+  bitsieve_description description;
+  REQUIRE(bitsieve_describe(NULL, &description, sizeof description) == BITSIEVE_INVALID_ARGUMENT);
+  REQUIRE(bitsieve_describe(filter, NULL, sizeof description) == BITSIEVE_INVALID_ARGUMENT);
+  REQUIRE(bitsieve_may_contain(NULL, "a", 1) == 0);
+  bitsieve_may_contain_many(NULL, items, sizes, 1, &answer);
+  REQUIRE(answer == 0 && made == NULL);
+  bitsieve_free(filter);
+  bitsieve_free(NULL);
+  bitsieve_free_bytes(NULL);
+}
+
 static void SavesLoadsAndMaps(const char* folder) {
   char path[4096];
   snprintf(path, sizeof path, "%s/filter", folder);
@@ -153,6 +212,7 @@ int main(int argc, char** argv) {
   SavesLoadsAndMaps(argv[1]);
   Merges();
   ErrorsSayWhatIsWrong();
+  RefusesNull();
   REQUIRE(strchr(bitsieve_version(), '.') != NULL);
   puts("c_api_test: all of it holds");
   return 0;

@@ -37,6 +37,12 @@ TEST_F(WholeFileTest, AppearsWhenItIsWholeInThePlaceOfAnother) {
   EXPECT_EQ(Files(), 1U);
 }
 
+TEST_F(WholeFileTest, NeedsAName) {
+  const auto file = WholeFile::Create("");
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().message, "the file to write has no name");
+}
+
 TEST_F(WholeFileTest, LeavesNothingIfItIsNotFinished) {
   {
     auto file = WholeFile::Create(path_);
@@ -50,7 +56,7 @@ TEST_F(WholeFileTest, ErrorsNameTheFile) {
   const auto file = WholeFile::Create(directory_.path() + "/missing/file");
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().code, core::ErrorCode::kIo);
-  EXPECT_NE(file.error().message.find("/missing/file.new: No such file"), std::string::npos) << file.error().message;
+  EXPECT_NE(file.error().message.find("/missing/file: No such file"), std::string::npos) << file.error().message;
 
   std::filesystem::create_directory(path_);  // cannot be replaced by a file
   auto other = WholeFile::Create(path_);

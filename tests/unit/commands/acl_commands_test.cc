@@ -55,15 +55,12 @@ class AclCommandsTest : public testing::Test, protected CommandFixture {
 TEST_F(AclCommandsTest, WithoutAPasswordNothingRunsButAuthentication) {
   Reply({"ACL", "SETUSER", "default", "resetpass", ">secret"});
   auto other = Connect();
-  for (const Words& command : std::vector<Words>{{"PING"},
-                                                 {"BF.ADD", "f", "x"},
-                                                 {"BF.EXISTS", "f", "x"},
-                                                 {"MULTI"},
-                                                 {"ACL", "WHOAMI"},
-                                                 {"SUBSCRIBE", "c"},
-                                                 {"EXEC"}}) {
+  for (const Words& command : std::vector<Words>{
+           {"PING"}, {"BF.ADD", "f", "x"}, {"BF.EXISTS", "f", "x"}, {"MULTI"}, {"ACL", "WHOAMI"}, {"SUBSCRIBE", "c"}}) {
     EXPECT_EQ(other->Reply(command), kNoAuthError) << command[0];
   }
+  EXPECT_EQ(other->Reply({"EXEC"}), "-EXECABORT Transaction discarded because of: NOAUTH Authentication required.\r\n")
+      << "as in Redis";
   EXPECT_THAT(other->Reply({"HELLO", "3"}), StartsWith("-NOAUTH HELLO must be called"));
   EXPECT_EQ(other->Reply({"AUTH", "wrong"}), kWrongPass);
   EXPECT_EQ(other->Reply({"AUTH", "default", "wrong"}), kWrongPass);

@@ -61,11 +61,31 @@ TEST_F(AdmissionTest, ReadsAndSavesGoOnWhileNothingCanBeLogged) {
 TEST_F(AdmissionTest, NamesAreNotLongerThanTheLogCanTake) {
   const std::string longest(kMaxNameBytes, 'n');
   const std::string longer = longest + "n";
-  const std::string error = "-ERR a name of 1048577 bytes is too long: at most 1048576 are allowed\r\n";
+  settings.max_name_bytes = kMaxNameBytes;
+  const std::string error =
+      "-ERR a name of 1048577 bytes is too long: at most 1048576 are allowed (option max-name-bytes)\r\n";
   EXPECT_EQ(Reply({"BF.ADD", longest, "a"}), ":1\r\n");
   EXPECT_EQ(Reply({"BF.ADD", longer, "a"}), error);
   EXPECT_EQ(Reply({"RENAME", longest, longer}), error);
   EXPECT_EQ(Reply({"BF.EXISTS", longer, "a"}), ":0\r\n");
+}
+
+TEST_F(AdmissionTest, LongNamesThatExistCanBeUsedAndLeft) {
+  const std::string longest(kMaxNameBytes, 'n');
+  settings.max_name_bytes = kMaxNameBytes;
+  EXPECT_EQ(Reply({"BF.ADD", longest, "a"}), ":1\r\n");
+  settings.max_name_bytes = 64 * 1024;
+  const std::string error =
+      "-ERR a name of 65537 bytes is too long: at most 65536 are allowed (option max-name-bytes)\r\n";
+  const std::string longer(64 * 1024 + 1, 'm');
+  EXPECT_EQ(Reply({"BF.ADD", longer, "a"}), error);
+  EXPECT_EQ(Reply({"COPY", longest, longer}), error);
+  EXPECT_EQ(Reply({"RENAME", longest, longer}), error);
+  EXPECT_EQ(Reply({"BF.ADD", longer.substr(1), "a"}), ":1\r\n");
+  EXPECT_EQ(Reply({"BF.ADD", longest, "b"}), ":1\r\n");
+  EXPECT_EQ(Reply({"RENAME", longest, "short"}), "+OK\r\n");
+  EXPECT_EQ(Reply({"RENAME", "short", longest}).substr(0, 5), "-ERR ");
+  EXPECT_EQ(Reply({"DEL", "short"}), ":1\r\n");
 }
 
 // A run of commands of one item goes past admission when all is well.

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "tests/support/command_fixture.h"
 #include "tests/support/failing_memory.h"
 
@@ -48,6 +53,52 @@ TEST(AllocationTest, SteadyStateMakesNone) {
   EXPECT_EQ(AllocationsOf(fixture, batch, reply), 0u);
   out.clear();
   EXPECT_EQ(AllocationsOf(fixture, batch, reply), 0u);
+}
+
+// What one command of the operator allocates: how much it does, where times would say little.
+uint64_t AllocationsOf(CommandFixture& fixture, const Words& command) {
+  std::string out;
+  out.reserve(1 << 20);
+  protocol::ReplyWriter reply(out);
+  const std::vector<Words> commands{command};
+  return AllocationsOf(fixture, BatchOf(commands), reply);
+}
+
+// Longer than a short string.
+std::string UserName(int number) { return "user-of-a-long-name-" + std::to_string(number); }
+
+TEST(AllocationTest, AChangeOfAUserDoesNotDependOnHowManyThereAre) {
+  CommandFixture fixture;
+  const Words change{"ACL", "SETUSER", "bob", "on", "~a:*", "+@read"};
+  const Words removal{"ACL", "DELUSER", "bob"};
+  fixture.Reply(change);
+  const uint64_t changes = AllocationsOf(fixture, change), removals = AllocationsOf(fixture, removal);
+  for (int i = 0; i < 2000; ++i) fixture.Reply({"ACL", "SETUSER", UserName(i), "on"});
+  fixture.Reply(change);
+  EXPECT_EQ(AllocationsOf(fixture, change), changes);
+  EXPECT_EQ(AllocationsOf(fixture, removal), removals);
+}
+
+TEST(AllocationTest, UsersThatAreRemovedTogetherHaveTheirClientsLookedForOnce) {
+  constexpr int kClients = 300, kUsers = 300;
+  CommandFixture fixture;
+  std::vector<std::shared_ptr<ClientRecord>> connected;
+  for (int i = 0; i < kClients; ++i) {
+    connected.push_back(std::make_shared<ClientRecord>(100 + i, "127.0.0.1:5000", "127.0.0.1:7379", 1'000));
+    connected.back()->set_user(UserName(i % 2 == 0 ? i : -i));
+    fixture.clients.Add(connected.back());
+  }
+  Words removal{"ACL", "DELUSER"};
+  for (int i = 0; i < kUsers; ++i) {
+    fixture.Reply({"ACL", "SETUSER", UserName(i), "on"});
+    removal.push_back(UserName(i));
+  }
+  EXPECT_LT(AllocationsOf(fixture, removal), 10U * (kClients + kUsers)) << "each looked at each is 90,000";
+  EXPECT_EQ(std::ranges::count_if(connected, [](const auto& client) { return client->doomed.load(); }), kClients / 2);
+
+  for (int i = 0; i < kUsers; ++i) fixture.Reply({"ACL", "SETUSER", UserName(i), "on"});
+  fixture.control.load_users = [&fixture] { return fixture.users.Replace("user somebody on"); };
+  EXPECT_LT(AllocationsOf(fixture, {"ACL", "LOAD"}), 10U * (kClients + kUsers));
 }
 
 TEST(AllocationTest, TheCounterCounts) {

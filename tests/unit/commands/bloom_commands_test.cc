@@ -108,16 +108,39 @@ struct Refusal {
   std::string error;
 };
 
+// RedisBloom's text, and the range that holds here.
+constexpr const char* kErrorRateRange =
+    "ERR error rate must be in the range (0.000000, 1.000000): from 1e-9 to 0.25, or a larger one below 1, which is "
+    "taken "
+    "as 0.25";
+
+TEST_F(BloomCommandsTest, TheRangeOfErrorRatesIsStatedInOneWay) {
+  EXPECT_THAT(AllCommands().Find("bf.reserve")->notes, HasSubstr(core::kErrorRates));
+  EXPECT_THAT(kErrorRateRange, HasSubstr(core::kErrorRates));
+  EXPECT_EQ(Reply({"BF.RESERVE", "f", "1e-9", "100"}), kOk);
+  EXPECT_EQ(Reply({"BF.RESERVE", "g", "9e-10", "100"}), "-" + std::string(kErrorRateRange) + "\r\n");
+}
+
+TEST_F(BloomCommandsTest, WrongArityShowsTheUsageAfterRedisText) {
+  EXPECT_EQ(Reply({"BF.ADD", "f"}), "-ERR wrong number of arguments for 'bf.add' command; usage: BF.ADD key item\r\n");
+  for (const CommandRow* row : AllCommands().rows()) {
+    const bool is_of_filters = row->group == CommandGroup::kBloom || row->group == CommandGroup::kCuckoo;
+    const std::string text = "ERR wrong number of arguments for '" + std::string(row->name) + "' command";
+    EXPECT_THAT(commands::ArityError(*row), StartsWith(text));
+    EXPECT_EQ(commands::ArityError(*row) == text, !is_of_filters) << row->name << ": clients look up AUTH's text";
+  }
+}
+
 TEST_F(BloomCommandsTest, ReserveRefusesInRedisBloomsOrder) {
   Reply({"BF.RESERVE", "there", "0.01", "100"});
   const Refusal refusals[] = {
       {{"BF.RESERVE", "f", "x", "y"}, "ERR bad error rate"},
       {{"BF.RESERVE", "f", "nan", "100"}, "ERR bad error rate"},
-      {{"BF.RESERVE", "f", "0", "y"}, "ERR error rate must be in the range (0.000000, 1.000000)"},
-      {{"BF.RESERVE", "f", "1", "100"}, "ERR error rate must be in the range (0.000000, 1.000000)"},
-      {{"BF.RESERVE", "f", "inf", "100"}, "ERR error rate must be in the range (0.000000, 1.000000)"},
-      {{"BF.RESERVE", "f", "-0.1", "100"}, "ERR error rate must be in the range (0.000000, 1.000000)"},
-      {{"BF.RESERVE", "f", "1e-300", "100"}, "ERR error rate is too small to be kept; the smallest is 0.000000001"},
+      {{"BF.RESERVE", "f", "0", "y"}, kErrorRateRange},
+      {{"BF.RESERVE", "f", "1", "100"}, kErrorRateRange},
+      {{"BF.RESERVE", "f", "inf", "100"}, kErrorRateRange},
+      {{"BF.RESERVE", "f", "-0.1", "100"}, kErrorRateRange},
+      {{"BF.RESERVE", "f", "1e-300", "100"}, kErrorRateRange},
       {{"BF.RESERVE", "f", "0.01", "y", "EXPANSION"}, "ERR bad capacity"},
       {{"BF.RESERVE", "f", "0.01", "+5"}, "ERR bad capacity"},
       {{"BF.RESERVE", "f", "0.01", "0", "EXPANSION"}, "ERR capacity must be in the range [1, 1073741824]"},
@@ -131,8 +154,8 @@ TEST_F(BloomCommandsTest, ReserveRefusesInRedisBloomsOrder) {
       {{"BF.RESERVE", "f", "0.01", "100", "EXPANSION", "-1"}, "ERR expansion must be in the range [0, 32768]"},
       {{"BF.RESERVE", "there", "0.01", "100", "EXPANSION", "-1"}, "ERR expansion must be in the range [0, 32768]"},
       {{"BF.RESERVE", "there", "0.01", "100"}, "ERR item exists"},
-      {{"BF.RESERVE", "f", "0.01"}, "ERR wrong number of arguments for 'bf.reserve' command"},
-      {Words(21, "BF.RESERVE"), "ERR wrong number of arguments for 'bf.reserve' command"},
+      {{"BF.RESERVE", "f", "0.01"}, test::ArityText("bf.reserve")},
+      {Words(21, "BF.RESERVE"), test::ArityText("bf.reserve")},
       // Bitsieve's own options.
       {{"BF.RESERVE", "f", "0.01", "100", "EXPAND", "2"}, "ERR unknown option 'EXPAND'"},
       {{"BF.RESERVE", "f", "0.01", "100", "TYPE"}, "ERR no type"},
@@ -221,7 +244,7 @@ TEST_F(BloomCommandsTest, ReserveIfNotExistsTakesAnEqualFilter) {
 }
 
 TEST_F(BloomCommandsTest, InsertRefusesAsRedisBloom) {
-  const std::string arity = "ERR wrong number of arguments for 'bf.insert' command";
+  const std::string arity = test::ArityText("bf.insert");
   const Refusal refusals[] = {
       {{"BF.INSERT", "f", "ITEMS"}, arity},
       {{"BF.INSERT", "f", "NOCREATE", "NONSCALING"}, arity},
@@ -316,7 +339,7 @@ TEST_F(BloomCommandsTest, InfoTellsOneField) {
   EXPECT_EQ(Reply({"BF.INFO", "f", "SEED"}), "*1\r\n$2\r\n42\r\n");
   EXPECT_EQ(Reply({"BF.INFO", "f", "FILL"}), "*1\r\n$1\r\n0\r\n");
   EXPECT_EQ(Reply({"BF.INFO", "f", "Capacity of it"}), "-Invalid information value\r\n");
-  EXPECT_EQ(Reply({"BF.INFO", "f", "SIZE", "ITEMS"}), "-ERR wrong number of arguments for 'bf.info' command\r\n");
+  EXPECT_EQ(Reply({"BF.INFO", "f", "SIZE", "ITEMS"}), test::ArityReply("bf.info"));
   UseResp3();
   EXPECT_EQ(Reply({"BF.INFO", "f", "EXPANSION"}), "%1\r\n+Expansion rate\r\n:2\r\n");
   EXPECT_EQ(Reply({"BF.INFO", "f", "TYPE"}), "%1\r\n+Type\r\n$7\r\nblocked\r\n");
@@ -356,6 +379,7 @@ TEST_F(BloomCommandsTest, MemoryLimitRefusesWithAnError) {
 
 TEST_F(BloomCommandsTest, LongNamesTakeMemoryToo) {
   budget.set_limit_bytes(1'000'000);
+  settings.max_name_bytes = 2'000'000;
   EXPECT_EQ(Reply({"BF.ADD", std::string(1'000'001, 'n'), "x"}),
             "-OOM command not allowed when used memory > 'maxmemory'.\r\n");
   EXPECT_EQ(budget.used_bytes(), 0u);

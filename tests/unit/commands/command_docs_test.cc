@@ -62,7 +62,8 @@ TEST(WriteCommandDocsTest, IsAMapOfTheRow) {
   reply.set_version(protocol::ProtocolVersion::kResp3);
   WriteCommandDocs(reply, *AllCommands().Find("bf.madd"));
   EXPECT_THAT(out, testing::StartsWith("%5\r\n$7\r\nsummary\r\n$"));
-  EXPECT_THAT(out, HasSubstr("$5\r\nsince\r\n$5\r\n1.0.0\r\n$5\r\ngroup\r\n$2\r\nbf\r\n$10\r\ncomplexity\r\n"));
+  EXPECT_THAT(out,
+              HasSubstr("$5\r\nsince\r\n$16\r\nRedisBloom 1.0.0\r\n$5\r\ngroup\r\n$2\r\nbf\r\n$10\r\ncomplexity\r\n"));
   EXPECT_THAT(out,
               testing::EndsWith("$9\r\narguments\r\n*2\r\n%2\r\n$4\r\nname\r\n$3\r\nkey\r\n$4\r\ntype\r\n$3\r\nkey\r\n"
                                 "%3\r\n$4\r\nname\r\n$4\r\nitem\r\n$4\r\ntype\r\n$6\r\nstring\r\n"

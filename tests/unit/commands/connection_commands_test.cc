@@ -95,5 +95,32 @@ TEST_F(ConnectionCommandsTest, ResetMakesItNew) {
   EXPECT_EQ(Reply({"EXEC"}), "-ERR EXEC without MULTI\r\n");
 }
 
+TEST_F(ConnectionCommandsTest, ResetSwitchesRepliesOnAgain) {
+  EXPECT_EQ(Replies({{"CLIENT", "REPLY", "OFF"}, {"RESET"}, {"PING"}}), "+RESET\r\n+PONG\r\n");
+  EXPECT_EQ(Replies({{"CLIENT", "REPLY", "OFF"}, {"CLIENT", "REPLY", "SKIP"}, {"RESET"}, {"PING"}}),
+            "+RESET\r\n+PONG\r\n");
+  EXPECT_EQ(Replies({{"CLIENT", "REPLY", "SKIP"}, {"RESET"}, {"PING"}}), "+PONG\r\n") << "as in Redis";
+  EXPECT_EQ(Replies({{"MULTI"}, {"CLIENT", "REPLY", "OFF"}, {"RESET"}, {"PING"}}),
+            "+OK\r\n-ERR Command not allowed inside a transaction\r\n+RESET\r\n+PONG\r\n");
+}
+
+// What a connection may have set, and a new one has not.
+TEST_F(ConnectionCommandsTest, ResetLeavesNothingOfWhatWasSet) {
+  const std::string fresh = Reply({"CLIENT", "INFO"});
+  Reply({"HELLO", "3", "SETNAME", "worker"});
+  Reply({"CLIENT", "NO-EVICT", "ON"});
+  Reply({"CLIENT", "NO-TOUCH", "ON"});
+  Reply({"SUBSCRIBE", "a"});
+  Reply({"PSUBSCRIBE", "b*"});
+  Reply({"SSUBSCRIBE", "c"});
+  Reply({"MONITOR"});
+  Reply({"WATCH", "f"});
+  Reply({"MULTI"});
+  Reply({"RESET"});
+  EXPECT_EQ(Reply({"CLIENT", "INFO"}), fresh);
+  EXPECT_FALSE(client->no_evict);
+  EXPECT_FALSE(client->no_touch);
+}
+
 }  // namespace
 }  // namespace bitsieve::server

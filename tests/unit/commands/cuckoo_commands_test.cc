@@ -17,7 +17,7 @@ constexpr const char* kWrongType = "-WRONGTYPE Operation against a key holding t
 class CuckooCommandsTest : public testing::Test, protected CommandFixture {
  protected:
   void UseResp3() { session.version = protocol::ProtocolVersion::kResp3; }
-  std::string Arity(const std::string& name) { return "-ERR wrong number of arguments for '" + name + "' command\r\n"; }
+  std::string Arity(const std::string& name) { return test::ArityReply(name); }
 };
 
 TEST_F(CuckooCommandsTest, ReserveChecksInRedisBloomsOrder) {
@@ -49,6 +49,25 @@ TEST_F(CuckooCommandsTest, ReserveChecksInRedisBloomsOrder) {
   refused({"100"}, "ERR item exists");
   EXPECT_EQ(Reply({"BF.RESERVE", "b", "0.01", "100"}), kOk);
   EXPECT_EQ(Reply({"CF.RESERVE", "b", "100"}), kWrongType);
+}
+
+TEST_F(CuckooCommandsTest, OfARepeatedOptionTheFirstCounts) {
+  EXPECT_EQ(Reply({"CF.RESERVE", "f", "128", "EXPANSION", "2", "BUCKETSIZE", "4", "EXPANSION", "x"}), kOk);
+  EXPECT_THAT(Reply({"CF.DEBUG", "f"}), HasSubstr("bktsize:4 buckets:32 "));
+  EXPECT_THAT(Reply({"CF.DEBUG", "f"}), HasSubstr("expansion:2"));
+}
+
+TEST_F(CuckooCommandsTest, WithoutWorkersARemovalCompactsALargeFilterItself) {
+  Reply({"CF.RESERVE", "c", "20000", "EXPANSION", "1"});
+  for (int i = 0; i < 60'000; i += 1000) {
+    Words words{"CF.INSERT", "c", "ITEMS"};
+    for (int item = i; item < i + 1000; ++item) words.push_back(std::to_string(item));
+    Reply(words);
+  }
+  for (int i = 0; i < 59'000; ++i) ASSERT_EQ(Reply({"CF.DEL", "c", std::to_string(i)}), ":1\r\n");
+  EXPECT_THAT(Reply({"CF.DEBUG", "c"}), HasSubstr("items:1000 "));
+  EXPECT_THAT(Reply({"CF.DEBUG", "c"}), HasSubstr("filters:1 "));
+  for (int i = 59'000; i < 60'000; ++i) ASSERT_EQ(Reply({"CF.EXISTS", "c", std::to_string(i)}), ":1\r\n");
 }
 
 TEST_F(CuckooCommandsTest, DefaultsComeFromTheOptions) {

@@ -57,7 +57,7 @@ TEST_F(FalsePositiveCommandsTest, TypesThatCannotSaySo) {
     EXPECT_EQ(Reply({"BF.FPADD", type, "x"}), "-ERR a " + type + " filter cannot note false positives\r\n");
   }
   EXPECT_EQ(Reply({"BF.FPADD", "none", "x"}), "-ERR not found\r\n");
-  EXPECT_EQ(Reply({"BF.FPADD", "none"}), "-ERR wrong number of arguments for 'bf.fpadd' command\r\n");
+  EXPECT_EQ(Reply({"BF.FPADD", "none"}), test::ArityReply("bf.fpadd"));
   EXPECT_EQ(registry.Find("none"), nullptr) << "it makes none";
 }
 

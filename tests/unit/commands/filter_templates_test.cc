@@ -124,7 +124,8 @@ TEST_F(FilterTemplatesTest, EachProblemNamesEntryAndField) {
   const std::string place = "f.json: templates[0]";
   EXPECT_THAT(Problems({{"capacity", "x"}, {"error-rate", "2"}}),
               ElementsAre(place + ", capacity 'x': capacity must be in the range [1, 1073741824]",
-                          place + ", error-rate '2': error rate must be in the range (0.000000, 1.000000)"));
+                          place + ", error-rate '2': error rate must be in the range (0.000000, 1.000000): from 1e-9 "
+                                  "to 0.25, or a larger one below 1, which is taken as 0.25"));
   EXPECT_THAT(Problems({{"expansion", "99999"}}),
               ElementsAre(place + ", expansion '99999': expansion must be in the range [0, 32768]"));
   EXPECT_THAT(Problems({{"type", "magic"}}), ElementsAre(StartsWith(place + ", type 'magic': unknown type 'magic'")));

@@ -31,8 +31,8 @@ TEST_F(HelpTest, EveryCommandWithSubcommandsHasIt) {
 TEST_F(HelpTest, IsLaidOutAsByRedis) {
   EXPECT_EQ(Reply({"MODULE", "HELP"}),
             "*5\r\n+MODULE <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n+HELP\r\n"
-            "+    The subcommands, a line for the arguments of each and one for what it does.\r\n+LIST\r\n"
-            "+    Replies as a server that has RedisBloom loaded, so that clients find BF.*.\r\n");
+            "+    Lists the subcommands: a line for the arguments of each and one for what it does.\r\n+LIST\r\n"
+            "+    Returns what a server with RedisBloom returns, so that clients find BF.*.\r\n");
   EXPECT_THAT(Reply({"object", "help"}), HasSubstr("\r\n+ENCODING key\r\n+    "));
   EXPECT_EQ(Reply({"OBJECT", "HELP", "more"}), "-ERR wrong number of arguments for 'object|help' command\r\n");
 }

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <limits>
 #include <string>
 #include <vector>
@@ -121,26 +123,14 @@ class AsideMonitoringTest : public MonitoringTest {};
 
 TEST_F(AsideMonitoringTest, WhatRunsAsideIsTimedThere) {
   test::ManualWorkers workers;
-  Dispatcher::Environment environment{.table = &AllCommands(),
-                                      .keyspace = &registry,
-                                      .clock = &core::SystemClock(),
-                                      .control = &control,
-                                      .clients = &clients,
-                                      .stats = &stats,
-                                      .loop_stats = &stats.loops.front(),
-                                      .settings = &settings,
-                                      .transfers = &transfers,
-                                      .durability = &durability,
-                                      .workers = &workers,
-                                      .monitoring = &monitoring};
-  Dispatcher other(environment);
+  ServeBy(&workers);
   KeepAll();
   Words command{"BF.MADD", "f"};
   for (int i = 0; i < 2000; ++i) command.push_back(std::to_string(i));
   std::string out;
   protocol::ReplyWriter reply(out);
   const std::vector<Words> commands{command};
-  outcome = other.Execute(session, test::BatchOf(commands), 0, reply);
+  outcome = dispatcher->Execute(session, test::BatchOf(commands), 0, reply);
   ASSERT_TRUE(outcome.deferred);
   EXPECT_THAT(Slow(), SizeIs(0));
   outcome.deferred([&](const WriteReply& write) { write(reply); });
@@ -148,6 +138,33 @@ TEST_F(AsideMonitoringTest, WhatRunsAsideIsTimedThere) {
   ASSERT_THAT(Slow(), SizeIs(1));
   EXPECT_THAT(Slow().front(), SizeIs(32));
   EXPECT_EQ(Slow().front()[1], "f");
+}
+
+// The words of a row's arguments, without brackets and the like.
+std::vector<std::string> WordsOf(std::string_view syntax) {
+  std::vector<std::string> words(1);
+  for (const char c : syntax) {
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_') {
+      words.back() += c;
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  return words;
+}
+
+TEST(ShownArgumentsTest, NoCommandShowsWhatMayBeASecret) {
+  size_t secret = 0;
+  for (const CommandRow& row : AllCommands().all_rows()) {
+    const std::vector<std::string> words = WordsOf(row.syntax);
+    const bool may_hold_one = std::ranges::any_of(
+        words, [](const std::string& word) { return word == "password" || word == "rule" || word == "value"; });
+    // Another command, which may be AUTH.
+    const bool takes_command = std::ranges::count(words, "command") != 0 && std::ranges::count(words, "arg") != 0;
+    EXPECT_EQ((row.flags & kSecret) != 0, may_hold_one || takes_command) << row.name;
+    secret += (row.flags & kSecret) != 0;
+  }
+  EXPECT_EQ(secret, 7U) << "AUTH, HELLO, ACL SETUSER, ACL DRYRUN, CONFIG SET, COMMAND GETKEYS, COMMAND GETKEYSANDFLAGS";
 }
 
 class LatencyTest : public MonitoringTest {};
@@ -239,6 +256,41 @@ TEST_F(MonitorTest, SeesNoPasswordsAndNoCommandsForTheOperator) {
   Replies({{"CONFIG", "GET", "timeout"}, {"NONSENSE"}, {"BF.ADD", "f"}});
   EXPECT_THAT(Lines(), ElementsAre(R"x([0 127.0.0.1:5000] "AUTH" "(redacted)")x",
                                    R"x([0 127.0.0.1:5000] "HELLO" "(redacted)")x"));
+}
+
+// Each command that holds a secret, itself and within each that takes a command as arguments, also misspelt.
+TEST_F(MonitorTest, NoSecretIsSeenThereOrInTheSlowLog) {
+  const std::vector<Words> secrets{{"AUTH", "SECRET"},
+                                   {"AUTH", "default", "SECRET"},
+                                   {"AUTHH", "SECRET"},
+                                   {"HELLO", "3", "AUTH", "default", "SECRET"},
+                                   {"ACL", "SETUSER", "u", ">SECRET"},
+                                   {"ACL", "SETUSER", "u", "<SECRET"},
+                                   {"ACL", "SETUSER", "u", "(>SECRET)"},
+                                   {"CONFIG", "SET", "requirepass", "SECRET"},
+                                   {"CONFIG", "SET", "nonsense", "SECRET"}};
+  const std::vector<Words> carriers{{},
+                                    {"ACL", "DRYRUN", "default"},
+                                    {"COMMAND", "GETKEYS"},
+                                    {"COMMAND", "GETKEYSANDFLAGS"},
+                                    {"ACL", "DRYRUN", "default", "ACL", "DRYRUN", "default"}};
+  KeepAll(1000);
+  Watch();
+  for (const Words& carrier : carriers) {
+    for (const Words& secret : secrets) {
+      Words command = carrier;
+      command.insert(command.end(), secret.begin(), secret.end());
+      Reply(command);
+      Replies({{"MULTI"}, command, {"EXEC"}});
+    }
+  }
+  EXPECT_GE(Slow().size(), carriers.size() * secrets.size());
+  for (const auto& arguments : Slow()) EXPECT_THAT(arguments, testing::Each(Not(HasSubstr("SECRET"))));
+  for (const std::string& line : Lines()) EXPECT_THAT(line, Not(HasSubstr("SECRET")));
+  for (const AccessLogEntry& entry : access_log.Entries(1000)) {
+    EXPECT_THAT(entry.refusal.object + entry.refusal.username + entry.refusal.client, Not(HasSubstr("SECRET")));
+  }
+  EXPECT_THAT(Reply({"CLIENT", "LIST"}) + Reply({"INFO", "everything"}), Not(HasSubstr("SECRET")));
 }
 
 TEST_F(MonitorTest, SeesTransactionsWhenTheyRun) {

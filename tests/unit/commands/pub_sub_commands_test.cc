@@ -29,7 +29,7 @@ class Listener : public Wakeable {
   std::string Replies(const std::vector<Words>& commands) {
     std::string out;
     protocol::ReplyWriter reply(out);
-    (void)dispatcher_.Execute(session, test::BatchOf(commands), 0, reply);
+    (void)test::ExecuteInTurns(dispatcher_, session, test::BatchOf(commands), reply);
     return out;
   }
   std::string Messages(size_t most_bytes = 1 << 20) {
@@ -201,9 +201,10 @@ TEST_F(PubSubCommandsTest, AFullInboxLosesEverythingAndSaysSo) {
 
 TEST_F(PubSubCommandsTest, SizesAreBounded) {
   const std::string long_channel(PubSub::kMaxChannelBytes + 1, 'c');
-  const std::string long_pattern(PubSub::kMaxPatternBytes + 1, 'p');
-  const std::string channel_error = "-ERR the channel is too long: at most 16384 bytes are allowed\r\n";
-  const std::string pattern_error = "-ERR the pattern is too long: at most 1024 bytes are allowed\r\n";
+  const std::string long_pattern(4097, 'p');
+  const std::string channel_error = "-ERR a channel of 16385 bytes is too long: at most 16384 are allowed\r\n";
+  const std::string pattern_error =
+      "-ERR a pattern of 4097 bytes is too long: at most 4096 are allowed (option max-pattern-bytes)\r\n";
   EXPECT_EQ(a_.Reply({"SUBSCRIBE", long_channel}), channel_error);
   EXPECT_EQ(a_.Reply({"PUBLISH", long_channel, "m"}), channel_error);
   EXPECT_EQ(a_.Reply({"PSUBSCRIBE", long_pattern}), pattern_error);

@@ -78,13 +78,31 @@ TEST_F(TransactionCommandsTest, ManyQueuedArgumentsAreNeitherCopiedNorMoved) {
 TEST_F(TransactionCommandsTest, EmptyExec) { EXPECT_EQ(Replies({{"MULTI"}, {"EXEC"}}), "+OK\r\n*0\r\n"); }
 
 TEST_F(TransactionCommandsTest, ErrorsWhileQueueingAbort) {
-  EXPECT_EQ(
-      Replies({{"MULTI"}, {"BF.ADD", "f", "x"}, {"BF.ADD", "f"}, {"PING"}, {"EXEC"}}),
-      "+OK\r\n+QUEUED\r\n-ERR wrong number of arguments for 'bf.add' command\r\n+QUEUED\r\n" + std::string(kAborted));
+  EXPECT_EQ(Replies({{"MULTI"}, {"BF.ADD", "f", "x"}, {"BF.ADD", "f"}, {"PING"}, {"EXEC"}}),
+            "+OK\r\n+QUEUED\r\n" + test::ArityReply("bf.add") + "+QUEUED\r\n" + kAborted);
   EXPECT_EQ(Replies({{"MULTI"}, {"NOSUCH", "x"}, {"EXEC"}}),
             "+OK\r\n-ERR unknown command 'NOSUCH', with args beginning with: 'x' \r\n" + std::string(kAborted));
   EXPECT_EQ(registry.Size(), 0u);
   EXPECT_EQ(Reply({"PING"}), "+PONG\r\n");
+}
+
+// As in Redis: whatever refuses it.
+TEST_F(TransactionCommandsTest, ARefusedExecEndsTheTransaction) {
+  constexpr const char* kArity =
+      "-EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command\r\n";
+  EXPECT_EQ(Replies({{"MULTI"}, {"BF.ADD", "f", "x"}, {"EXEC", "x"}, {"EXEC"}}),
+            "+OK\r\n+QUEUED\r\n" + std::string(kArity) + "-ERR EXEC without MULTI\r\n");
+  EXPECT_EQ(Reply({"EXEC", "x"}), kArity);
+  EXPECT_EQ(
+      Replies({{"SUBSCRIBE", "c"}, {"EXEC"}, {"RESET"}}),
+      "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n"
+      "-EXECABORT Transaction discarded because of: Can't execute 'exec': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / "
+      "PING / QUIT / RESET are allowed in this context\r\n+RESET\r\n");
+  Reply({"ACL", "SETUSER", "default", "-exec"});
+  EXPECT_EQ(Replies({{"MULTI"}, {"BF.ADD", "f", "x"}, {"EXEC"}, {"PING"}}),
+            "+OK\r\n+QUEUED\r\n-EXECABORT Transaction discarded because of: NOPERM User default has no permissions to "
+            "run the 'exec' command\r\n+PONG\r\n");
+  EXPECT_EQ(registry.Size(), 0u);
 }
 
 TEST_F(TransactionCommandsTest, ErrorsWhileRunningDoNot) {

@@ -99,7 +99,7 @@ TEST_F(Loading, VariablesThatKubernetesSetsForAServiceOfOurNameAreExplained) {
 TEST_F(Loading, JsonReadsBackAsTheSameOptions) {
   Options options;
   options.dir = "a \"quoted\" path";
-  options.maxmemory = 12345;
+  options.maxmemory = 123456;
   options.client_output_buffer_limit = 1ULL << 30;
   options.default_error_rate = 1e-7;
   options.default_type = "classic";

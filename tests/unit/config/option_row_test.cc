@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "config/option_table.h"
+#include "core/filter/error_rates.h"
 #include "core/filter/filter_type.h"
 
 namespace bitsieve::config {
@@ -35,6 +36,12 @@ uint64_t MaxmemoryFrom(std::string_view text) {
   Options options;
   EXPECT_TRUE(SetOption(Row("maxmemory"), text, options).has_value()) << text;
   return options.maxmemory;
+}
+
+uint64_t SizeFrom(std::string_view text) {
+  Options options;
+  EXPECT_TRUE(SetOption(Row("max-log-bytes"), text, options).has_value()) << text;
+  return options.max_log_bytes;
 }
 
 TEST(OptionRow, SecretsAreTakenAndNeverShown) {
@@ -103,16 +110,20 @@ TEST(OptionRow, SignedNumbers) {
 }
 
 TEST(OptionRow, SizesAsRedisWritesThem) {
-  EXPECT_EQ(MaxmemoryFrom("0"), 0);
-  EXPECT_EQ(MaxmemoryFrom("1000"), 1000);
-  EXPECT_EQ(MaxmemoryFrom("7b"), 7);
-  EXPECT_EQ(MaxmemoryFrom("1k"), 1000);
-  EXPECT_EQ(MaxmemoryFrom("1kb"), 1024);
-  EXPECT_EQ(MaxmemoryFrom("2m"), 2'000'000);
-  EXPECT_EQ(MaxmemoryFrom("100mb"), 100ULL << 20);
-  EXPECT_EQ(MaxmemoryFrom("100MB"), 100ULL << 20);
-  EXPECT_EQ(MaxmemoryFrom("3g"), 3'000'000'000);
-  EXPECT_EQ(MaxmemoryFrom("3Gb"), 3ULL << 30);
+  EXPECT_EQ(SizeFrom("0"), 0);
+  EXPECT_EQ(SizeFrom("1000"), 1000);
+  EXPECT_EQ(SizeFrom("7b"), 7);
+  EXPECT_EQ(SizeFrom("1k"), 1000);
+  EXPECT_EQ(SizeFrom("1kb"), 1024);
+  EXPECT_EQ(SizeFrom("2m"), 2'000'000);
+  EXPECT_EQ(SizeFrom("100mb"), 100ULL << 20);
+  EXPECT_EQ(SizeFrom("100MB"), 100ULL << 20);
+  EXPECT_EQ(SizeFrom("3g"), 3'000'000'000);
+  EXPECT_EQ(SizeFrom("3Gb"), 3ULL << 30);
+}
+
+TEST(OptionRow, TheRangeOfErrorRatesIsThatOfEveryOtherError) {
+  EXPECT_EQ(AllowedValues(Row("default-error-rate")), "a number " + std::string(core::kErrorRates));
 }
 
 TEST(OptionRow, SizesThatAreNone) {
@@ -120,6 +131,14 @@ TEST(OptionRow, SizesThatAreNone) {
        {"mb"sv, "1 mb"sv, "1tb"sv, "-1"sv, "1.5gb"sv, ""sv, "1mbx"sv, "18446744073709551615gb"sv, "17179869184gb"sv}) {
     EXPECT_NE(Refusal("maxmemory", text), "") << text;
   }
+  for (const auto text : {"1"sv, "10"sv, "512"sv, "63kb"sv}) {
+    EXPECT_EQ(Refusal("maxmemory", text),
+              "maxmemory must be 0, auto, or a size in bytes, kb, mb or gb from 64kb to 1073741824gb, not \"" +
+                  std::string(text) + "\"");
+  }
+  EXPECT_EQ(MaxmemoryFrom("0"), 0U);
+  EXPECT_EQ(MaxmemoryFrom("0gb"), 0U);
+  EXPECT_EQ(MaxmemoryFrom("64kb"), 64U << 10);
   EXPECT_EQ(Refusal("client-output-buffer-limit", "1kb"),
             R"(client-output-buffer-limit must be a size in bytes, kb, mb or gb from 64kb to 1024gb, not "1kb")");
 }
@@ -133,7 +152,7 @@ TEST(OptionRow, RealNumbers) {
   }
   EXPECT_EQ(
       Refusal("default-error-rate", "2"),
-      R"(default-error-rate must be a number from 1e-09 to 0.25, or a larger one below 1, which is taken as 0.25, )"
+      R"(default-error-rate must be a number from 1e-9 to 0.25, or a larger one below 1, which is taken as 0.25, )"
       R"(not "2")");
 }
 

@@ -49,12 +49,13 @@ TEST(OptionTable, EveryMemberOfOptionsHasOneRow) {
                tls_auth_clients, tls_protocols, tls_ciphers, tls_ciphersuites, requirepass, requirepass_file, aclfile,
                acllog_max_len, protected_mode, admin_port, admin_bind, metrics_largest_filters, metrics_filters,
                slowlog_log_slower_than, slowlog_max_len, latency_monitor_threshold, notify_keyspace_events,
-               max_line_bytes, max_arguments, max_argument_bytes, max_request_bytes, maxmemory_clients, maxmemory,
-               quota, default_type, default_error_rate, default_capacity, default_expansion, templates, cf_bucket_size,
-               cf_initial_size, cf_max_iterations, cf_expansion_factor, cf_max_expansions, dir, save_interval,
-               snapshot_growth, shutdown_timeout, snapshot_memory, appendonly, appendfsync, max_log_bytes,
-               on_corrupt_filter, on_corrupt_log, on_corrupt, loglevel, logfile, logformat] = Options{};
-  constexpr size_t kMembers = 61;
+               max_line_bytes, max_arguments, max_argument_bytes, max_request_bytes, max_name_bytes, max_pattern_bytes,
+               maxmemory_clients, maxmemory, quota, default_type, default_error_rate, default_capacity,
+               default_expansion, templates, cf_bucket_size, cf_initial_size, cf_max_iterations, cf_expansion_factor,
+               cf_max_expansions, dir, save_interval, snapshot_growth, shutdown_timeout, snapshot_memory, appendonly,
+               appendfsync, max_log_bytes, on_corrupt_filter, on_corrupt_log, on_corrupt, loglevel, logfile,
+               logformat] = Options{};
+  constexpr size_t kMembers = 63;
   EXPECT_EQ(OptionTable().size(), kMembers);
   for (auto a = OptionTable().begin(); a != OptionTable().end(); ++a) {
     EXPECT_EQ(std::ranges::count(OptionTable(), a->member, &OptionRow::member), 1) << a->name;
@@ -148,6 +149,10 @@ TEST(OptionTable, FindIgnoresCase) {
 TEST(OptionTable, UnknownOptionGuessesWhatWasMeant) {
   EXPECT_EQ(UnknownOption("prot"), R"(unknown option "prot"; did you mean port?)");
   EXPECT_EQ(UnknownOption("max-memory"), R"(unknown option "max-memory"; did you mean maxmemory?)");
+  EXPECT_EQ(UnknownOption("reqiurepas"), R"(unknown option "reqiurepas"; did you mean requirepass?)");
+  for (const std::string name : {"nope", "x", "", "por tx", "ttl", "nothing", "dirs-x"}) {
+    EXPECT_EQ(UnknownOption(name), "unknown option \"" + name + "\"") << "nothing is near";
+  }
   EXPECT_EQ(UnknownOption("databases"), R"(unknown option "databases")");
   EXPECT_EQ(UnknownOption(std::string(1000, 'x')), "unknown option \"" + std::string(100, 'x') + "\"...");
 }

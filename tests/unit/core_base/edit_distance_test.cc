@@ -11,7 +11,10 @@ TEST(EditDistanceTest, CountsTheChangesThatAreNeeded) {
   EXPECT_EQ(EditDistance("abc", ""), 3U);
   EXPECT_EQ(EditDistance("bf.exists", "bf.exists"), 0U);
   EXPECT_EQ(EditDistance("bf.exist", "bf.exists"), 1U);
-  EXPECT_EQ(EditDistance("prot", "port"), 2U);
+  EXPECT_EQ(EditDistance("prot", "port"), 1U) << "neighbours that are exchanged are one slip";
+  EXPECT_EQ(EditDistance("ca", "abc"), 3U) << "no byte is changed twice";
+  EXPECT_EQ(EditDistance("laod", "load"), 1U);
+  EXPECT_EQ(EditDistance("nope", "port"), 3U);
   EXPECT_EQ(EditDistance("kitten", "sitting"), 3U);
 }
 

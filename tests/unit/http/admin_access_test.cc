@@ -56,6 +56,16 @@ TEST_F(Admitting, NeedsNoneOnLoopbackOrWithoutUsers) {
   EXPECT_EQ(Admit({}, request_), Admission::kAllowed);
 }
 
+TEST_F(Admitting, RefusesOtherMachinesInProtectedMode) {
+  needs_password_ = false;
+  access_.is_protected = [] { return true; };
+  EXPECT_EQ(Admit(access_, request_), Admission::kProtected);
+  request_.authorization = "Basic dTpw";
+  EXPECT_EQ(Admit(access_, request_), Admission::kProtected) << "as the main port, which hears no AUTH then";
+  request_.from_loopback = true;
+  EXPECT_EQ(Admit(access_, request_), Admission::kAllowed);
+}
+
 TEST_F(Admitting, RefusesAStrangeHostUnlessThereIsAPassword) {
   request_.host = "evil.com";
   request_.from_loopback = true;

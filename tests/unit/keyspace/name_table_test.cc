@@ -19,7 +19,7 @@ class NameTableTest : public testing::Test {
   Entry* Find(std::string_view name) { return table_.Find(name, Hash(name)); }
   void Insert(std::string_view name, uint64_t stamp) {
     EntryPtr entry = NameTable::Make(name, quotas_);
-    entry->stamp = stamp;
+    entry->SetStamp(stamp);
     table_.MakeRoom();
     table_.Insert(std::move(entry), Hash(name));
   }
@@ -43,7 +43,7 @@ TEST_F(NameTableTest, NamesAreBinarySafeAndOfAnyLength) {
   for (const std::string& name : names) {
     ASSERT_NE(Find(name), nullptr);
     EXPECT_EQ(Find(name)->name(), name);
-    EXPECT_EQ(Find(name)->stamp, ++stamp);
+    EXPECT_EQ(Find(name)->stamp(), ++stamp);
   }
 }
 
@@ -57,7 +57,7 @@ TEST_F(NameTableTest, AgreesWithAMapWhateverComesAndGoes) {
     Entry* const found = Find(name);
     ASSERT_EQ(found != nullptr, model.contains(name)) << name;
     if (found != nullptr) {
-      ASSERT_EQ(found->stamp, model[name]);
+      ASSERT_EQ(found->stamp(), model[name]);
     }
     if (found == nullptr && (growing || random() % 4 == 0)) {
       Insert(name, step);
@@ -70,7 +70,7 @@ TEST_F(NameTableTest, AgreesWithAMapWhateverComesAndGoes) {
     ASSERT_EQ(table_.size(), model.size());
     if (step % 5000 != 0) continue;
     std::map<std::string, uint64_t> all;
-    table_.ForEach([&](const Entry& entry) { all.emplace(entry.name(), entry.stamp); });
+    table_.ForEach([&](const Entry& entry) { all.emplace(entry.name(), entry.stamp()); });
     ASSERT_EQ(all, model);
   }
 }
@@ -81,7 +81,7 @@ TEST_F(NameTableTest, MemoryIsTakenAndGivenBack) {
   {
     NameTable other;
     other.swap(table_);
-    EXPECT_EQ(other.Find("abc", Hash("abc"))->stamp, 1U);
+    EXPECT_EQ(other.Find("abc", Hash("abc"))->stamp(), 1U);
     EXPECT_EQ(Find("abc"), nullptr);
     EXPECT_EQ(memory_.used_bytes(), kNameOverheadBytes + 3);
   }

@@ -93,13 +93,20 @@ class RegistryCollectTest : public RegistryTest {
   static std::string NameOf(uint64_t i) { return "name" + std::to_string(i); }
 
   // A collection, and what the log holds for the same moment. Names that ended about then are left out of both.
-  void CollectAndCompare() {
+  void CollectAndCompare(const std::function<void()>& between_shards = {}) {
     Names expected;
     int64_t then_ms = 0;
-    std::vector<NamedFilter> collected = registry_.Collect([&] {
+    std::vector<NamedFilter> collected;
+    const auto at_that_moment = [&] {
       expected = log_.names();
       then_ms = clock_.now_ms;
+    };
+    const core::Status status = registry_.CollectEach(at_that_moment, [&](std::vector<NamedFilter>& batch) {
+      std::move(batch.begin(), batch.end(), std::back_inserter(collected));
+      if (between_shards) between_shards();
+      return core::Status();
     });
+    EXPECT_TRUE(status.has_value());
     const int64_t now_ms = clock_.now_ms;
     const auto ended = [&](int64_t expires_ms) { return expires_ms != 0 && expires_ms <= now_ms; };
     Names found;
@@ -154,6 +161,49 @@ class RegistryCollectTest : public RegistryTest {
 
   ReplayedLog log_;
 };
+
+TEST_F(RegistryCollectTest, WhatChangesBetweenTwoShardsIsNotSeen) {
+  constexpr uint64_t kNames = 3'000;
+  std::mt19937 random(7);
+  for (int round = 0; round < 5; ++round) {
+    for (uint64_t i = 0; i < kNames; ++i) Put(NameOf(i));
+    CollectAndCompare([&] {
+      for (int i = 0; i < 8; ++i) ChangeSomething(random, kNames);
+    });
+  }
+}
+
+TEST_F(RegistryCollectTest, WhereANameIsSavedIsKnownUntilItMeansSomethingElse) {
+  for (uint64_t i = 0; i < 5; ++i) Put(NameOf(i));
+  std::vector<NamedFilter> collected = registry_.Collect();
+  for (uint32_t i = 0; i < collected.size(); ++i) collected[i].saved = {SavedPlace::kMostPacks - i, 0xFFFF - i};
+  registry_.SetExpiry(NameOf(0), clock_.now_ms + 1000, 0);
+  registry_.NoteSaved(collected);
+  registry_.SetExpiry(NameOf(1), clock_.now_ms + 1000, 0);
+  registry_.Rename(NameOf(2), "other", false);
+  registry_.Remove(NameOf(3));
+  size_t known = 0;
+  for (const NamedFilter& named : registry_.Collect()) {
+    known += named.saved != SavedPlace();
+    if (named.name != NameOf(4)) continue;
+    const auto before = std::ranges::find(collected, named.name, &NamedFilter::name);
+    EXPECT_EQ(named.saved, before->saved);
+    EXPECT_EQ(named.stamp, before->stamp);
+  }
+  EXPECT_EQ(known, 1u);
+}
+
+TEST_F(RegistryCollectTest, AnErrorOfTheVisitEndsIt) {
+  for (uint64_t i = 0; i < 100; ++i) Put(NameOf(i));
+  int visits = 0;
+  const core::Status status = registry_.CollectEach({}, [&](std::vector<NamedFilter>&) -> core::Status {
+    ++visits;
+    return core::Fail(core::ErrorCode::kIo, "full");
+  });
+  EXPECT_FALSE(status.has_value());
+  EXPECT_EQ(visits, 1);
+  CollectAndCompare();
+}
 
 TEST_F(RegistryCollectTest, IsWhatTheLogSaysOfItsMoment) {
   constexpr uint64_t kNames = 3'000;

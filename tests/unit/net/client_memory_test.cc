@@ -25,6 +25,7 @@ class ClientMemory : public ::testing::Test {
     EXPECT_EQ(client_.Ask("PING", 7), "+PONG\r\n");
     idle_ = Sum();
   }
+  ~ClientMemory() override { workers_.Stop(); }
 
   ClientList& clients() { return server_.backend_.clients; }
   uint64_t Sum() { return clients().memory_bytes(); }

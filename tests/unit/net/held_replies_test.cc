@@ -78,7 +78,8 @@ TEST_F(HeldReplies, AllRepliesOfABatchKeepTheirOrder) {
   ASSERT_TRUE(Waits(1));
   client.Send(Command({"ECHO", "b"}) + kWriting);
   EXPECT_EQ(server_.Sum(&LoopStats::output_bytes), 0);
-  EXPECT_EQ(server_.Sum(&LoopStats::commands), 3) << "nothing is run meanwhile";
+  // ECHO a may wait, too, if the connection had worked for so long that it was the turn of others.
+  EXPECT_LE(server_.Sum(&LoopStats::commands), 3) << "nothing is run meanwhile";
   log().Append(200);
   log().Reach(100);
   EXPECT_EQ(client.Receive(18), "+PONG\r\n:0\r\n$1\r\na\r\n");

@@ -159,5 +159,29 @@ TEST(Reactor, GoesOnAfterWhatRanOutOfMemory) {
   EXPECT_TRUE(posted_ran);
 }
 
+// What was posted by thousands at once does not keep what becomes ready meanwhile waiting.
+TEST(Reactor, PostedWorkTakesTurnsWithWhatIsReady) {
+  Reactor reactor;
+  auto [mine, theirs] = Pair();
+  Log log;
+  reactor.Watch(mine, log);
+  Round(reactor, kLong);
+  std::vector<int> done;
+  for (int i = 0; i < 3; ++i) {
+    reactor.Post([&, i] {
+      done.push_back(i);
+      std::this_thread::sleep_for(2 * Reactor::kTurn);
+    });
+  }
+  Round(reactor, kLong);
+  EXPECT_THAT(done, ElementsAre(0));
+  ASSERT_EQ(theirs.Send("x").bytes, 1);
+  Round(reactor, kLong);  // does not wait: there is work left
+  EXPECT_THAT(done, ElementsAre(0, 1));
+  EXPECT_EQ(log.reports.size(), 2);
+  Round(reactor, kLong);
+  EXPECT_THAT(done, ElementsAre(0, 1, 2));
+}
+
 }  // namespace
 }  // namespace bitsieve::server

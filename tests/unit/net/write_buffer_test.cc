@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -91,8 +92,32 @@ TEST(WriteBuffer, GivesThePagesOfAVeryLongReplyBackWhileItIsSent) {
   EXPECT_EQ(sent, std::string(kSize - 3, 'a') + "end");
   buffer.Consume(2 << 20);
   EXPECT_TRUE(buffer.empty());
-  EXPECT_EQ(buffer.TakeFinished().data(), bytes) << "to be freed elsewhere";
-  EXPECT_TRUE(buffer.TakeFinished().empty());
+  EXPECT_EQ(buffer.TakeFinished().own.data(), bytes) << "to be freed elsewhere";
+  EXPECT_TRUE(buffer.TakeFinished().bytes().empty());
+}
+
+TEST(WriteBuffer, SharedBytesAreSentFromWhereTheyAre) {
+  const auto text = std::make_shared<const std::string>(3 << 20, 's');
+  std::string small = "head", end = "end";
+  WriteBuffer buffer;
+  buffer.Append(small, 0);
+  buffer.AppendShared(text, *text);
+  buffer.Append(end, 0);
+  EXPECT_EQ(buffer.size(), 4 + text->size() + 3);
+  EXPECT_EQ(text.use_count(), 2);
+  buffer.Consume(4);
+  EXPECT_EQ(buffer.unsent().data(), text->data());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(text.use_count(), 2);
+    buffer.Consume(1 << 20);
+  }
+  EXPECT_EQ(*text, std::string(3 << 20, 's')) << "its pages belong to others as well";
+  EXPECT_EQ(buffer.TakeFinished().owner, text) << "to be freed elsewhere";
+  EXPECT_EQ(text.use_count(), 1);
+  EXPECT_EQ(buffer.unsent(), "end");
+  buffer.Consume(3);
+  EXPECT_TRUE(buffer.empty());
+  EXPECT_EQ(buffer.memory_bytes(), 0);
 }
 
 TEST(WriteBuffer, ALongReplyAfterAnotherIsSentWhole) {

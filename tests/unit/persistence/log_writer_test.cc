@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <future>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "server/persistence/log/log_reader.h"
@@ -141,6 +142,30 @@ TEST_F(LogWriterTest, APolicyThatSyncsSyncsWhatWasWrittenBefore) {
   writer_->SetPolicy(FsyncPolicy::kEverySecond);
   AwaitThat([&] { return writer_->synced_end() == writer_->end(); });
   EXPECT_THAT(AfterPowerLoss(), ElementsAre("a"));
+}
+
+TEST_F(LogWriterTest, ASyncThatIsRequestedIsNotLeftToThePolicy) {
+  for (const FsyncPolicy policy : {FsyncPolicy::kAlways, FsyncPolicy::kEverySecond, FsyncPolicy::kNever}) {
+    BeginAnew();
+    Begin(policy);
+    Append("a");
+    EXPECT_TRUE(Ok(writer_->SyncUpTo(writer_->end())));
+    EXPECT_THAT(AfterPowerLoss(), ElementsAre("a"));
+    Append("b");
+    writer_->BeginSegment();
+    Append("c");
+    EXPECT_TRUE(Ok(writer_->SyncUpTo(writer_->end())));
+    EXPECT_THAT(AfterPowerLoss(), ElementsAre("a", "b", "c"));
+  }
+}
+
+TEST_F(LogWriterTest, ASyncThatTheDiskRefusesIsNotWaitedFor) {
+  Begin(FsyncPolicy::kNever);
+  disk_->SetFault({1, Fault::Kind::kFailFromOn, "No space left on device"});
+  Append("a");
+  const core::Status status = writer_->SyncUpTo(writer_->end());
+  ASSERT_FALSE(status.has_value());
+  EXPECT_THAT(status.error().message, HasSubstr("No space left on device"));
 }
 
 TEST_F(LogWriterTest, WhatWaitsBeyondItsMemoryMakesWritersWait) {
@@ -387,6 +412,27 @@ TEST_F(LogWriterTest, TheFilesThatImagesNameGoWithTheirSegments) {
   writer_->RemoveBefore(position);
   AwaitThat([&] { return memory_->List("/d/filters")->size() == 1; });
   EXPECT_THAT(*memory_->List("/d/filters"), ElementsAre("2.filter"));
+}
+
+// The second of three finds no memory to be notified, twice.
+TEST_F(LogWriterTest, ACallerThatCannotBeNotifiedForLackOfMemoryIsNotifiedLaterAndTheOthersOnce) {
+  Begin(FsyncPolicy::kAlways);
+  const uint64_t after_a = writer_->end() + 1;
+  std::atomic<int> calls[3] = {};
+  std::promise<void> all;
+  std::atomic<int> notified = 0;
+  for (int i = 0; i < 3; ++i) {
+    writer_->Await(after_a, [&, i] {
+      if (++calls[i] <= 2 && i == 1) throw std::bad_alloc();
+      if (++notified == 3) all.set_value();
+    });
+  }
+  Append("a");
+  all.get_future().wait();
+  EXPECT_TRUE(Ok(writer_->Stop()));
+  EXPECT_EQ(calls[0], 1);
+  EXPECT_EQ(calls[1], 3);
+  EXPECT_EQ(calls[2], 1);
 }
 
 }  // namespace

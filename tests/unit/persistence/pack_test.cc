@@ -34,8 +34,8 @@ class PackTest : public testing::Test {
                                 .header = {},
                                 .body = {}};
       EXPECT_EQ(builder.Add(packed, *filter->Capture()).value(), count_++);
+      bytes_.push_back(builder.LastBytes());
     }
-    bytes_ = builder.RecordBytes();
     seal_ = builder.Write(disk_, kPath).value();
     whole_ = disk_.Get(kPath);
   }

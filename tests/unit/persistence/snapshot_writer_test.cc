@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/families/bloom/bloom_types.h"
+#include "tests/support/fault_disk.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/snapshot_fixture.h"
 
@@ -209,7 +210,8 @@ TEST_F(SnapshotWriterTest, NothingAcknowledgedBeforeASaveIsMissing) {
 
 class PacksTest : public SnapshotWriterTest {
  protected:
-  void SetUp() override { ASSERT_TRUE(Ok(server_.Start(disk_, "/d", kSettings))); }
+  void SetUp() override { ASSERT_TRUE(Ok(server_.Start(faults_, "/d", kSettings))); }
+  void TearDown() override { server_.Stop(); }
   Manifest ReadTheManifest() {
     ChunkBuffer buffer;
     return ReadManifest(disk_, "/d/MANIFEST", buffer).value();
@@ -226,6 +228,7 @@ class PacksTest : public SnapshotWriterTest {
   }
 
   static constexpr TestServer::Settings kSettings{.max_packed_bytes = kMaxPackedBytes};
+  FaultDisk faults_{disk_};
 };
 
 TEST_F(PacksTest, OneFileForAllThatAreSmall) {
@@ -270,8 +273,22 @@ TEST_F(PacksTest, APackOfWhichHalfIsDeadIsWrittenAnew) {
   for (int i = 0; i < 45; ++i) registry().Remove("f" + std::to_string(i));
   EXPECT_EQ(Save().filters_written, 0u);
   for (int i = 45; i < 55; ++i) registry().Remove("f" + std::to_string(i));
+  EXPECT_EQ(Save().filters_written, 0u) << "how much is dead is known once it is over";
   EXPECT_EQ(Save().filters_written, 45u);
   EXPECT_EQ(FilterFiles().size(), 1u);
+  EXPECT_EQ(Recovered(), server_.contents());
+}
+
+// Names remember records of a pack that no snapshot has.
+TEST_F(PacksTest, WhatAFailedSaveWroteIsWrittenAgain) {
+  MakeMany(100);
+  Save();
+  AddItem(*registry().Find("f7"), "more");
+  faults_.SetFault({1, Fault::Kind::kFailFromOn, "No space left on device"});
+  EXPECT_FALSE(server_.writer->Save().has_value());
+  faults_.SetFault({});
+  EXPECT_EQ(Save().filters_written, 1u);
+  EXPECT_EQ(Save().filters_written, 0u);
   EXPECT_EQ(Recovered(), server_.contents());
 }
 

@@ -31,5 +31,34 @@ TEST(RushTest, FewClientsAreNone) {
   EXPECT_FALSE(rush.IsOver(0));
 }
 
+constexpr uint64_t kMega = 1 << 20;
+
+TEST(SlackTest, HasGrownOnceMuchMoreIsResidentThanUsed) {
+  Slack slack;
+  EXPECT_FALSE(slack.HasGrown(20 * kMega, 0));
+  EXPECT_FALSE(slack.HasGrown(150 * kMega, 130 * kMega));
+  EXPECT_TRUE(slack.HasGrown(150 * kMega, 0)) << "as after a FLUSHALL";
+  slack.NoteGivenBack(25 * kMega, 0);
+  EXPECT_FALSE(slack.HasGrown(25 * kMega, 0));
+}
+
+TEST(SlackTest, WhatCannotBeGivenBackIsTriedOnce) {
+  Slack slack;
+  EXPECT_FALSE(slack.HasGrown(20 * kMega, 0));
+  EXPECT_TRUE(slack.HasGrown(60 * kMega, 0));
+  slack.NoteGivenBack(60 * kMega, 0);
+  EXPECT_FALSE(slack.HasGrown(60 * kMega, 0));
+  EXPECT_FALSE(slack.HasGrown(70 * kMega, 0));
+  EXPECT_FALSE(slack.HasGrown(20 * kMega, 0)) << "given back by itself";
+  EXPECT_TRUE(slack.HasGrown(60 * kMega, 0));
+}
+
+TEST(SlackTest, MoreFiltersMayHaveMore) {
+  Slack slack;
+  EXPECT_FALSE(slack.HasGrown(20 * kMega, 0));
+  EXPECT_FALSE(slack.HasGrown(6'500 * kMega, 6'400 * kMega));
+  EXPECT_TRUE(slack.HasGrown(6'600 * kMega, 6'400 * kMega));
+}
+
 }  // namespace
 }  // namespace bitsieve::server

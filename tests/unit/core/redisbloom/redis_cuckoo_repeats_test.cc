@@ -174,7 +174,7 @@ TEST_F(RedisCuckooRepeatsTest, RefusedMemoryToRememberWithIsNoError) {
   const KeyHash hash = filter.HashOf("x");
   for (int i = 0; i < 1'000; ++i) {
     // Room for one further sub-filter each time, and for no more.
-    budget_.set_limit_bytes(budget_.used_bytes() + 512);
+    budget_.set_limit_bytes(budget_.used_bytes() + 1024);
     Insert(filter, hash);
     model.Add(RedisCuckooTable::FingerprintOf(hash));
   }

@@ -1,4 +1,4 @@
-// The two pictures that the README opens with, drawn from the figures in its table of filter types.
+// Two pictures that compare filter types, drawn from the figures in the table of docs/filters/README.md.
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
@@ -28,10 +28,10 @@ constexpr double kWidth = 640, kLabelWidth = 230, kTextWidth = 120, kBarHeight =
 constexpr std::string_view kOwn = "#0072b2", kOther = "#999999";
 
 // Column `column` of the table's row of `type`, without spaces; columns count from 0.
-std::string Cell(const std::string& readme, std::string_view type, size_t column) {
-  const size_t begin = readme.find(fmt::format("| [`{}`](", type));
+std::string Cell(const std::string& page, std::string_view type, size_t column) {
+  const size_t begin = page.find(fmt::format("| [`{}`](", type));
   if (begin == std::string::npos) return "";
-  std::istringstream row(readme.substr(begin + 1, readme.find('\n', begin) - begin - 1));
+  std::istringstream row(page.substr(begin + 1, page.find('\n', begin) - begin - 1));
   std::string cell;
   for (size_t i = 0; i <= column; ++i) std::getline(row, cell, '|');
   std::erase(cell, ' ');
@@ -79,12 +79,12 @@ std::string Svg(const std::vector<Group>& groups) {
 
 constexpr const char* kTheirs = "RedisBloom's layout";
 
-std::string Memory(const std::string& readme) {
+std::string Memory(const std::string& page) {
   std::vector<Group> groups;
   for (const auto& [rate, index] : {std::pair{"1%", 0}, {"0.01%", 2}}) {
     Group group{.title = fmt::format("Memory at an error rate of {}", rate), .bars = {}};
     for (const char* type : {"ribbon", "blocked", "cuckoo", "redisbloom"}) {
-      const double bits = Number(Cell(readme, type, 1), '/', static_cast<size_t>(index));
+      const double bits = Number(Cell(page, type, 1), '/', static_cast<size_t>(index));
       const bool theirs = type == std::string_view("redisbloom");
       group.bars.push_back({theirs ? kTheirs : type, bits, fmt::format("{:.1f} bits/item", bits)});
     }
@@ -93,10 +93,10 @@ std::string Memory(const std::string& readme) {
   return Svg(groups);
 }
 
-std::string Speed(const std::string& readme) {
+std::string Speed(const std::string& page) {
   Group group{.title = "Lookup in a filter of 100 million items, per item", .bars = {}};
   for (const char* type : {"blocked", "cuckoo", "redisbloom"}) {
-    const std::string cell = Cell(readme, type, 4);
+    const std::string cell = Cell(page, type, 4);
     const bool theirs = type == std::string_view("redisbloom");
     for (const auto& [what, index] : {std::pair{"found", 1}, {"absent", 2}}) {
       const double ns = Number(cell, ',', static_cast<size_t>(index));
@@ -108,6 +108,6 @@ std::string Speed(const std::string& readme) {
 
 }  // namespace
 
-ReadmePictures PicturesOf(const std::string& readme) { return {.memory = Memory(readme), .speed = Speed(readme)}; }
+TypePictures PicturesOf(const std::string& page) { return {.memory = Memory(page), .speed = Speed(page)}; }
 
 }  // namespace bitsieve::lint

@@ -1,0 +1,142 @@
+// Whenever a server dies while it saves, the next one finds what there was at one moment: no change survives one that
+// was made before it, be it of the same name or of another.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <ostream>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/checksum.h"
+#include "tests/support/fault_disk.h"
+#include "tests/support/memory_disk.h"
+#include "tests/support/snapshot_fixture.h"
+
+namespace bitsieve::server {
+namespace {
+
+constexpr int kNames = 8;
+
+std::string NameOf(int number) { return "n" + std::to_string(number); }
+
+// Of the contents, which are too large to be kept of every moment.
+using Digest = std::map<std::string, uint64_t>;
+
+Digest DigestOf(const Contents& contents) {
+  Digest digest;
+  for (const auto& [name, bytes] : contents) digest[name] = core::Checksum(bytes);
+  return digest;
+}
+
+struct Case {
+  friend void PrintTo(const Case& each, std::ostream* out) { *out << each.name; }
+
+  const char* name;
+  FsyncPolicy policy;
+  uint64_t max_packed_bytes;
+  uint32_t growth_percent;  // as Save has it
+};
+
+class OrderOfLossTest : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(
+        Ok(server_.Start(faults_, "/d", {.max_packed_bytes = GetParam().max_packed_bytes, .log = GetParam().policy})));
+    for (int i = 0; i < kNames; ++i) AddItems(*server_.keyspace.Make(NameOf(i)), "before", 3);
+    AddItems(*server_.keyspace.Make("large", 100'000), "before", 10);
+    ASSERT_TRUE(Ok(server_.writer->Save()));
+    Note();
+    saver_ = std::this_thread::get_id();
+    faults_.SetHook([this](const std::string& step) {
+      if (std::this_thread::get_id() == saver_) AtStep(step);
+    });
+  }
+
+  // Between any two steps of the saving, with every kind of change before it.
+  void AtStep(const std::string& step) {
+    where_ = "before " + step;
+    CrashHere();
+    Change();
+    where_ = "changed before " + step;
+    CrashHere();
+  }
+  void Change() {
+    for (const auto& change : changes_) {
+      change(next_++);
+      Note();
+    }
+  }
+  void CrashHere() {
+    MemoryDisk killed = memory_.Copy();
+    ExpectOneMoment(killed, "killed");
+    for (const auto names : {MemoryDisk::UnsyncedNames::kLost, MemoryDisk::UnsyncedNames::kKept}) {
+      MemoryDisk down = memory_.Copy();
+      down.LosePower(names);
+      ExpectOneMoment(down, "power lost");
+    }
+  }
+  void ExpectOneMoment(MemoryDisk& disk, const std::string& how) {
+    ++crashes_;
+    TestServer other;
+    ASSERT_TRUE(Ok(other.Start(disk, "/d"))) << how << " " << where_;
+    EXPECT_TRUE(moments_.contains(DigestOf(other.contents()))) << how << " " << where_;
+  }
+  void Note() { moments_.insert(DigestOf(server_.contents())); }
+
+  Registry& registry() { return server_.keyspace.registry; }
+  FilterPtr Find(int number) { return registry().Find(NameOf(number % kNames)); }
+  // Of a name that is there.
+  FilterPtr FindOrMake(int number) {
+    const FilterPtr filter = Find(number);
+    if (filter != nullptr) return filter;
+    FilterPtr made = server_.keyspace.Make(NameOf(number % kNames));
+    Note();  // a change of its own, after which the log may have been written
+    return made;
+  }
+
+  // Each first does something to one name, and then adds to another filter, or to the same one: what was seen was that
+  // the later one of the two survived.
+  const std::vector<std::function<void(int)>> changes_ = {
+      [this](int i) { registry().SetExpiry(NameOf(i % kNames), registry().WallMs() + 1'000'000 + i, 0); },
+      [this](int i) { AddItem(*FindOrMake(i), "after" + std::to_string(i)); },
+      [this](int i) { registry().Remove(NameOf(i % kNames)); },
+      [this](int i) { AddItem(*FindOrMake(i + 1), "after" + std::to_string(i)); },
+      [this](int i) { registry().Rename(NameOf((i + 3) % kNames), NameOf(i % kNames), false); },
+      [this](int i) { AddItem(*registry().Find("large"), "after" + std::to_string(i)); },
+      [this](int i) { AddItem(*FindOrMake(i + 5), "more" + std::to_string(i)); },
+  };
+
+  MemoryDisk memory_;
+  FaultDisk faults_{memory_};
+  TestServer server_;
+  std::set<Digest> moments_;
+  std::string where_;
+  std::thread::id saver_;
+  int next_ = 0;
+  int crashes_ = 0;
+};
+
+TEST_P(OrderOfLossTest, ACrashWhileSavingLeavesOneMoment) {
+  for (int round = 0; round < 2; ++round) {
+    Change();
+    EXPECT_TRUE(Ok(server_.writer->Save(GetParam().growth_percent)));
+  }
+  faults_.SetHook({});
+  EXPECT_GT(crashes_, 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(, OrderOfLossTest,
+                         testing::Values(Case{"AlwaysInFiles", FsyncPolicy::kAlways, 0, 0},
+                                         Case{"EverySecondInFiles", FsyncPolicy::kEverySecond, 0, 0},
+                                         Case{"NeverInFiles", FsyncPolicy::kNever, 0, 0},
+                                         Case{"AlwaysInPacks", FsyncPolicy::kAlways, kMaxPackedBytes, 0},
+                                         Case{"EverySecondInPacks", FsyncPolicy::kEverySecond, kMaxPackedBytes, 0},
+                                         Case{"NeverInPacks", FsyncPolicy::kNever, kMaxPackedBytes, 0},
+                                         Case{"EverySecondLeftInLog", FsyncPolicy::kEverySecond, kMaxPackedBytes, 50}),
+                         [](const auto& each) { return std::string(each.param.name); });
+
+}  // namespace
+}  // namespace bitsieve::server
