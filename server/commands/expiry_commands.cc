@@ -52,11 +52,9 @@ void SetExpiry(ServerContext& context, int64_t unit_ms, int64_t base_ms) {
   if (!amount) return context.Error(wire::kNotAnInteger);
   const std::optional<int64_t> expires_ms = Moment(*amount, unit_ms, base_ms);
   if (!expires_ms) return context.Error(wire::InvalidExpiry(context.row->name));
-  const bool set = context.keyspace().SetExpiry(context.arguments[1], *expires_ms, conditions);
-  // As in Redis: one that is past deletes.
-  const bool past = *expires_ms <= context.keyspace().WallMs();
-  if (set) Notify(context, EventClass::kGeneric, past ? "del" : "expire", context.arguments[1]);
-  context.reply.Integer(set ? 1 : 0);
+  const ExpiryChange change = context.keyspace().SetExpiry(context.arguments[1], *expires_ms, conditions);
+  if (change) Notify(context, EventClass::kGeneric, change.removed ? "del" : "expire", context.arguments[1]);
+  context.reply.Integer(change ? 1 : 0);
 }
 
 void Expire(ServerContext& context) { SetExpiry(context, kMsPerSecond, context.keyspace().WallMs()); }
@@ -65,9 +63,9 @@ void ExpireAt(ServerContext& context) { SetExpiry(context, kMsPerSecond, 0); }
 void ExpireAtMs(ServerContext& context) { SetExpiry(context, 1, 0); }
 
 void Persist(ServerContext& context) {
-  const bool persisted = context.keyspace().SetExpiry(context.arguments[1], 0, kIfExpiry);
-  if (persisted) Notify(context, EventClass::kGeneric, "persist", context.arguments[1]);
-  context.reply.Integer(persisted ? 1 : 0);
+  const ExpiryChange change = context.keyspace().SetExpiry(context.arguments[1], 0, kIfExpiry);
+  if (change) Notify(context, EventClass::kGeneric, "persist", context.arguments[1]);
+  context.reply.Integer(change ? 1 : 0);
 }
 
 // -2: no such name; -1: it never ends. Else its end relative to `base_ms`, rounded to the unit.

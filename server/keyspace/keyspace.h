@@ -46,6 +46,13 @@ enum ExpiryCondition : uint32_t {
   kIfSooner = 1 << 3,
 };
 
+// What Keyspace::SetExpiry() did. `removed`: the expiry was past, so the name is gone.
+struct ExpiryChange {
+  bool made = false;
+  bool removed = false;
+  explicit operator bool() const { return made; }
+};
+
 // What a name means at one moment, for WATCH: see Keyspace::StateOf.
 struct NameState {
   uint64_t stamp = 0;    // of the last change of the name's meaning, never used twice; 0: it means nothing
@@ -98,9 +105,9 @@ class Keyspace : public commands::FilterKeyspace {
   // Some name, each with about the same chance; nothing if there is none.
   virtual std::optional<std::string> RandomName() const = 0;
 
-  // False, and nothing done, if there is no such name or a condition (ExpiryCondition, ORed) does not hold. An expiry
-  // that is past removes the name at once; 0 takes the expiry away.
-  virtual bool SetExpiry(std::string_view name, int64_t expires_ms, uint32_t conditions) = 0;
+  // Does nothing if there is no such name or a condition (ExpiryCondition, ORed) does not hold. An expiry that is past
+  // removes the name at once; 0 takes the expiry away.
+  virtual ExpiryChange SetExpiry(std::string_view name, int64_t expires_ms, uint32_t conditions) = 0;
   // 0 if it has none; nothing if there is no such name.
   virtual std::optional<int64_t> ExpiryOf(std::string_view name) const = 0;
   virtual ExpiryStats Expiries() const = 0;

@@ -335,8 +335,9 @@ std::optional<std::string> Registry::LookForName() const {
   return std::nullopt;
 }
 
-bool Registry::SetExpiry(std::string_view text, int64_t expires_ms, uint32_t conditions) {
+ExpiryChange Registry::SetExpiry(std::string_view text, int64_t expires_ms, uint32_t conditions) {
   const Name name = Hashed(text);
+  bool ends = false;
   {
     ExpiredName due(*this);
     EntryPtr removed;  // dies after the lock is gone
@@ -345,9 +346,9 @@ bool Registry::SetExpiry(std::string_view text, int64_t expires_ms, uint32_t con
     View view(*this, lock, name.shard);
     due.entry = view.TakeIfDue(name);
     Entry* const found = view.Find(name);
-    if (found == nullptr || !Holds(conditions, found->expires_ms, expires_ms)) return false;
+    if (found == nullptr || !Holds(conditions, found->expires_ms, expires_ms)) return {};
     const bool changes = found->expires_ms != expires_ms;
-    const bool ends = expires_ms != 0 && expires_ms <= clock_.WallMs();
+    ends = expires_ms != 0 && expires_ms <= clock_.WallMs();
     if (changes || ends) view.Keep(*found);
     const AnnouncementPtr change = changes && lock.log != nullptr ? lock.log->ExpirySet(text, expires_ms) : nullptr;
     const AnnouncementPtr end = ends ? AnnounceUnnamed(lock.log, text) : nullptr;
@@ -358,7 +359,7 @@ bool Registry::SetExpiry(std::string_view text, int64_t expires_ms, uint32_t con
     Commit(end);
   }
   SweepIfExpiring(expires_ms);
-  return true;
+  return {.made = true, .removed = ends};
 }
 
 std::optional<int64_t> Registry::ExpiryOf(std::string_view text) const {

@@ -73,7 +73,7 @@ class Registry final : public Keyspace {
   uint64_t Size() const override;
   uint64_t Scan(uint64_t cursor, uint64_t count, const Visitor& visitor) const override;
   std::optional<std::string> RandomName() const override;
-  bool SetExpiry(std::string_view name, int64_t expires_ms, uint32_t conditions) override;
+  ExpiryChange SetExpiry(std::string_view name, int64_t expires_ms, uint32_t conditions) override;
   std::optional<int64_t> ExpiryOf(std::string_view name) const override;
   ExpiryStats Expiries() const override;
   int64_t WallMs() const override { return clock_.WallMs(); }

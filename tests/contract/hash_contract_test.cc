@@ -26,7 +26,8 @@ struct Items {
   const char* name;
   std::string (*item)(uint64_t);
 };
-constexpr Items kItems[] = {{"counters", Counter}, {"integers", Integer}, {"long URLs", LongUrl}, {"steps", Stepped}};
+constexpr Items kItemShapes[] = {
+    {"counters", Counter}, {"integers", Integer}, {"long URLs", LongUrl}, {"steps", Stepped}};
 
 class HashContract : public testing::TestWithParam<std::tuple<FilterType, HashKind>> {
  protected:
@@ -72,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Hashes, HashContract,
 
 // Absent items come right after those that were added: they differ from them in the last digits.
 TEST_P(HashContract, TheRateIsKeptForStructuredKeys) {
-  for (const Items& items : kItems) {
+  for (const Items& items : kItemShapes) {
     for (const double rate : {0.01, 1e-3, 1e-4}) {
       constexpr uint64_t kAdded = 50'000 / kSlowdown;
       constexpr uint64_t kProbes = 500'000 / kSlowdown;
@@ -88,7 +89,7 @@ TEST_P(HashContract, TheRateIsKeptForStructuredKeys) {
 
 // Few items in few lines: a function that crowds them together misses the rate here first.
 TEST_P(HashContract, TheRateIsKeptBySmallFilters) {
-  for (const Items& items : kItems) {
+  for (const Items& items : kItemShapes) {
     constexpr uint64_t kFilters = 200 / kSlowdown;
     constexpr uint64_t kProbes = 2'000;
     uint64_t wrong = 0;
@@ -105,11 +106,11 @@ TEST_P(HashContract, TheRateIsKeptBySmallFilters) {
 
 TEST_P(HashContract, ComesBackFromItsImage) {
   const auto filter = Make(0.01, 1000, 3);
-  Add(*filter, kItems[0], 1000);
+  Add(*filter, kItemShapes[0], 1000);
   const auto copy = core::CloneFilter(*filter, budget_, core::SystemClock());
   ASSERT_TRUE(copy) << copy.error().message;
   EXPECT_EQ((*copy)->params().hash, filter->params().hash);
-  EXPECT_EQ(CountFound(**copy, kItems[0], 0, 1000), 1000U);
+  EXPECT_EQ(CountFound(**copy, kItemShapes[0], 0, 1000), 1000U);
 }
 
 }  // namespace

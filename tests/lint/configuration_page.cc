@@ -9,7 +9,7 @@ namespace {
 
 using config::OptionRow;
 
-constexpr std::string_view kIntroduction =
+constexpr std::string_view kConfigurationIntroduction =
     R"(<!-- Written by scripts/docs from config/option_table.cc. -->
 # Configuration
 
@@ -115,7 +115,7 @@ std::string Row(const OptionRow& row) {
 }  // namespace
 
 std::string ConfigurationPage() {
-  std::string page(kIntroduction);
+  std::string page(kConfigurationIntroduction);
   std::string_view group;
   for (const OptionRow& row : config::OptionTable()) {
     if (row.group != group) {

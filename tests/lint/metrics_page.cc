@@ -13,7 +13,7 @@ using server::MetricRow;
 using server::MetricType;
 using server::MetricUnit;
 
-constexpr std::string_view kIntroduction =
+constexpr std::string_view kMetricsIntroduction =
     R"(<!-- Written by scripts/docs from server/commands/metric_table.cc and server/http/metrics_report.cc. -->
 # Metrics
 
@@ -103,7 +103,7 @@ std::string Row(const MetricRow& row) {
 }  // namespace
 
 std::string MetricsPage() {
-  std::string page(kIntroduction);
+  std::string page(kMetricsIntroduction);
   for (const server::MetricSection& section : server::MetricSections()) {
     page += "\n## " + std::string(section.title) +
             "\n\n| Field | Type | Unit | What it is | Prometheus |\n|---|---|---|---|---|\n";

@@ -29,6 +29,8 @@ namespace bitsieve::test {
 
 using Words = std::vector<std::string>;
 
+inline constexpr const char* kOk = "+OK\r\n";
+
 // The commands must outlive the batch.
 inline server::CommandBatch BatchOf(const std::vector<Words>& commands) {
   server::CommandBatch batch;

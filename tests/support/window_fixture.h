@@ -18,6 +18,9 @@ namespace bitsieve::test {
 
 class WindowFixture {
  public:
+  static constexpr uint64_t kAbsent = uint64_t{1} << 40;  // items from here on are never added
+  static constexpr double kSurely = 1e-9;                 // so low a rate that no item is taken for another
+
   static core::FilterParams Params(double rate, uint64_t capacity, core::WindowSpan window) {
     core::FilterParams params;
     params.type = core::kWindowType;

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr const char* kOk = "+OK\r\n";
+using test::kOk;
 constexpr const char* kNoAuthError = "-NOAUTH Authentication required.\r\n";
 constexpr const char* kWrongPass = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
 

@@ -24,7 +24,7 @@ class BloomCommandsTest : public testing::Test, protected CommandFixture {
   }
 };
 
-constexpr const char* kOk = "+OK\r\n";
+using test::kOk;
 
 TEST_F(BloomCommandsTest, AddTellsNewFromPresent) {
   EXPECT_EQ(Reply({"BF.ADD", "f", "x"}), ":1\r\n");

@@ -11,7 +11,7 @@ using test::Words;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr const char* kOk = "+OK\r\n";
+using test::kOk;
 constexpr const char* kWrongType = "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";
 
 class CuckooCommandsTest : public testing::Test, protected CommandFixture {

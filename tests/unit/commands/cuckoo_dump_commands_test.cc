@@ -9,7 +9,7 @@ namespace {
 using test::CommandFixture;
 using test::Words;
 
-constexpr const char* kOk = "+OK\r\n";
+using test::kOk;
 constexpr const char* kRefusedChunk = "-Couldn't load chunk!\r\n";
 
 // Three sub-filters of 64, 128 and 256 bytes.

@@ -14,7 +14,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr const char* kOk = "+OK\r\n";
+using test::kOk;
 
 class CuckooKindTest : public testing::Test, protected CommandFixture {
  protected:

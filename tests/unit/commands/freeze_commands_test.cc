@@ -10,7 +10,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr const char* kOk = "+OK\r\n";
+using test::kOk;
 constexpr const char* kRefused = "-ERR the filter is frozen: a ribbon filter takes no items after BF.FREEZE\r\n";
 
 class FreezeCommandsTest : public testing::Test, protected test::CommandFixture {

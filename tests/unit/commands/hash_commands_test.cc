@@ -12,7 +12,7 @@ namespace {
 using test::CommandFixture;
 using testing::HasSubstr;
 
-constexpr const char* kOk = "+OK\r\n";
+using test::kOk;
 
 class HashCommandsTest : public testing::Test, protected CommandFixture {};
 

@@ -17,7 +17,7 @@ PatternPtr Make(PatternIndex& index, const std::string& text) {
   return pattern;
 }
 
-std::multiset<std::string> AllOf(const PatternIndex& index, std::string_view channel) {
+std::multiset<std::string> AllPatterns(const PatternIndex& index, std::string_view channel) {
   std::multiset<std::string> all;
   index.ForEach(channel, [&](const PatternPtr& pattern) { all.insert(*pattern->text); });
   return all;
@@ -41,10 +41,10 @@ TEST(PatternIndex, OnlyPatternsThatBeginAsTheChannelDoesAreVisited) {
     Make(index, text);
   Make(index, long_prefix + "*");
   using Texts = std::multiset<std::string>;
-  EXPECT_EQ(AllOf(index, "news.a"), (Texts{"*", "?x", "news*", "news.[ab]", "new\\*s", "n*"}));
-  EXPECT_EQ(AllOf(index, ""), (Texts{"*", "?x"}));
-  EXPECT_EQ(AllOf(index, std::string(80, 'l')), (Texts{"*", "?x", long_prefix + "*"}));
-  EXPECT_EQ(WalkOf(index, "news.a"), AllOf(index, "news.a"));
+  EXPECT_EQ(AllPatterns(index, "news.a"), (Texts{"*", "?x", "news*", "news.[ab]", "new\\*s", "n*"}));
+  EXPECT_EQ(AllPatterns(index, ""), (Texts{"*", "?x"}));
+  EXPECT_EQ(AllPatterns(index, std::string(80, 'l')), (Texts{"*", "?x", long_prefix + "*"}));
+  EXPECT_EQ(WalkOf(index, "news.a"), AllPatterns(index, "news.a"));
 }
 
 TEST(PatternIndex, CostIsThatOfThePatternsThatBeginAsTheChannelDoes) {
@@ -68,7 +68,7 @@ TEST(PatternIndex, ErasedPatternsAreGone) {
       index.Erase(patterns[static_cast<size_t>(i)]);
     }
   }
-  EXPECT_EQ(AllOf(index, "ab"), expected);
+  EXPECT_EQ(AllPatterns(index, "ab"), expected);
   EXPECT_EQ(WalkOf(index, "ab"), expected);
   EXPECT_EQ(index.Find("*1"), nullptr);
   EXPECT_EQ(index.Find("*0"), patterns[0]);

@@ -13,7 +13,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr const char* kOk = "+OK\r\n";
+using test::kOk;
 
 class RemovalCommandsTest : public testing::Test, protected CommandFixture {
  protected:

@@ -12,7 +12,7 @@ namespace {
 using test::CommandFixture;
 using test::Words;
 
-constexpr const char* kOk = "+OK\r\n";
+using test::kOk;
 constexpr const char* kTouched = "+OK\r\n+QUEUED\r\n*-1\r\n";
 constexpr const char* kRan = "+OK\r\n+QUEUED\r\n*1\r\n+PONG\r\n";
 

@@ -36,7 +36,7 @@ TEST(WindowText, TellsTheShortestForm) {
 
 class WindowCommands : public testing::Test, protected test::CommandFixture {};
 
-constexpr const char* kOk = "+OK\r\n";
+using test::kOk;
 
 TEST_F(WindowCommands, ReserveMakesOneOfItems) {
   EXPECT_EQ(Reply({"BF.RESERVE", "f", "0.000001", "3", "TYPE", "window", "WINDOW", "3"}), kOk);

@@ -38,7 +38,7 @@ class NoFilters final : public Keyspace {
   uint64_t Size() const override { return 0; }
   uint64_t Scan(uint64_t, uint64_t, const Visitor&) const override { return 0; }
   std::optional<std::string> RandomName() const override { return std::nullopt; }
-  bool SetExpiry(std::string_view, int64_t, uint32_t) override { return false; }
+  ExpiryChange SetExpiry(std::string_view, int64_t, uint32_t) override { return {}; }
   std::optional<int64_t> ExpiryOf(std::string_view) const override { return std::nullopt; }
   ExpiryStats Expiries() const override { return {}; }
   int64_t WallMs() const override { return 0; }

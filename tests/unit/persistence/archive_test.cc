@@ -12,6 +12,7 @@
 
 #include "core/base/descriptor.h"
 #include "tests/support/memory_disk.h"
+#include "tests/support/quiet_backup.h"
 #include "tests/support/snapshot_fixture.h"
 #include "tests/support/tar_text.h"
 #include "tests/support/temporary_directory.h"
@@ -27,7 +28,7 @@ using test::TarEnd;
 using test::TarMember;
 using testing::HasSubstr;
 
-const BackupProgress kQuiet = [](std::string_view, uint64_t, uint64_t) {};
+using test::kQuiet;
 
 class Archive : public testing::Test {
  protected:

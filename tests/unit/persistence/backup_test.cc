@@ -16,6 +16,7 @@
 #include "server/persistence/log/log_segment.h"
 #include "tests/support/fault_disk.h"
 #include "tests/support/memory_disk.h"
+#include "tests/support/quiet_backup.h"
 #include "tests/support/snapshot_fixture.h"
 #include "tests/support/temporary_directory.h"
 
@@ -27,7 +28,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const BackupProgress kQuiet = [](std::string_view, uint64_t, uint64_t) {};
+using test::kQuiet;
 
 class Backup : public testing::Test {
  protected:

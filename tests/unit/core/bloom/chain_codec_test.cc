@@ -3,15 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/base/bytes.h"
-#include "core/base/checksum.h"
 #include "core/families/bloom/blocked_bloom.h"
 #include "core/families/bloom/bloom_types.h"
 #include "core/families/bloom/counting_bloom.h"
 #include "core/filter/image_header.h"
+#include "tests/support/reseal.h"
 
 namespace bitsieve::core {
 namespace {
+
+using test::Reseal;
 
 // The whole header, frame and all.
 Result<ChainHeader> Decode(const std::string& bytes) {
@@ -66,13 +67,6 @@ TEST(ChainHeader, EveryTruncationAndExtensionIsNoticed) {
   const std::string good = EncodeChainHeader(SomeParams(), SomeSubFilters());
   for (size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(Decode(good.substr(0, size))) << size;
   EXPECT_FALSE(Decode(good + '\0'));
-}
-
-// With a right checksum, the fields themselves must be refused.
-std::string Reseal(std::string bytes) {
-  bytes.resize(bytes.size() - 8);
-  ByteWriter(bytes).Put(Checksum(bytes));
-  return bytes;
 }
 
 TEST(ChainHeader, HostileFieldsAreRefusedBehindARightChecksum) {

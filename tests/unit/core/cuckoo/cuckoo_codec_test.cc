@@ -5,15 +5,15 @@
 
 #include <cstring>
 
-#include "core/base/bytes.h"
-#include "core/base/checksum.h"
 #include "core/families/cuckoo/cuckoo_type.h"
 #include "core/filter/filter_factory.h"
 #include "core/filter/image_header.h"
+#include "tests/support/reseal.h"
 
 namespace bitsieve::core {
 namespace {
 
+using test::Reseal;
 using testing::HasSubstr;
 
 std::string SomeHeader() {
@@ -30,20 +30,14 @@ std::string SomeHeader() {
   return EncodeCuckooHeader(header);
 }
 
-Result<CuckooHeader> Decode(const std::string& bytes) {
+Result<CuckooHeader> DecodeHeader(const std::string& bytes) {
   const auto frame = OpenHeader(bytes);
   if (!frame) return tl::unexpected(frame.error());
   return DecodeCuckooHeader(frame->fields);
 }
 
-std::string Reseal(std::string bytes) {
-  bytes.resize(bytes.size() - 8);
-  ByteWriter(bytes).Put(Checksum(bytes));
-  return bytes;
-}
-
 TEST(CuckooHeader, RoundTrip) {
-  const auto header = Decode(SomeHeader());
+  const auto header = DecodeHeader(SomeHeader());
   ASSERT_TRUE(header) << header.error().message;
   EXPECT_EQ(header->params.type, kCuckooType);
   EXPECT_EQ(header->params.error_rate, 0.001);
@@ -70,14 +64,14 @@ TEST(CuckooHeader, EveryDamagedByteAndEveryOtherLengthIsNoticed) {
     for (const char flip : {'\x01', '\x80', '\xFF'}) {
       std::string bad = good;
       bad[i] = static_cast<char>(bad[i] ^ flip);
-      EXPECT_FALSE(Decode(bad)) << i;
+      EXPECT_FALSE(DecodeHeader(bad)) << i;
     }
-    EXPECT_FALSE(Decode(good.substr(0, i))) << i;
+    EXPECT_FALSE(DecodeHeader(good.substr(0, i))) << i;
     if (i >= 8) {
-      EXPECT_FALSE(Decode(Reseal(good.substr(0, i)))) << i;
+      EXPECT_FALSE(DecodeHeader(Reseal(good.substr(0, i)))) << i;
     }
   }
-  EXPECT_FALSE(Decode(Reseal(good + '\0')));
+  EXPECT_FALSE(DecodeHeader(Reseal(good + '\0')));
 }
 
 TEST(CuckooHeader, HostileFieldsAreRefusedBehindARightChecksum) {
@@ -85,7 +79,7 @@ TEST(CuckooHeader, HostileFieldsAreRefusedBehindARightChecksum) {
   const auto with = [&](size_t offset, auto value) {
     std::string bad = good;
     std::memcpy(bad.data() + offset, &value, sizeof value);
-    const auto header = Decode(Reseal(bad));
+    const auto header = DecodeHeader(Reseal(bad));
     return header ? "accepted" : header.error().message;
   };
   constexpr size_t kFirst = 68, kSecond = kFirst + 36;  // where the tables start

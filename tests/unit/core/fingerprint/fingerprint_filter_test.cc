@@ -11,14 +11,14 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/bytes.h"
-#include "core/base/checksum.h"
 #include "core/families/fingerprint/fingerprint_type.h"
 #include "core/filter/filter_factory.h"
+#include "tests/support/reseal.h"
 
 namespace bitsieve::core {
 namespace {
 
+using test::Reseal;
 using testing::HasSubstr;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -164,12 +164,6 @@ TEST_F(FingerprintFilterTest, AnImageIsOfOneMoment) {
   auto decoder = std::move(FilterDecoder::Open(header, budget_, SystemClock()).value());
   ASSERT_TRUE(decoder->Append(std::as_bytes(std::span(whole))));
   EXPECT_EQ(decoder->Finish().value()->ItemCount(), items);
-}
-
-std::string Reseal(std::string bytes) {
-  bytes.resize(bytes.size() - 8);
-  ByteWriter(bytes).Put(Checksum(bytes));
-  return bytes;
 }
 
 TEST_F(FingerprintFilterTest, HostileHeadersAreRefusedBeforeAnythingIsAllocated) {

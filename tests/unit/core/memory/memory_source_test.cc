@@ -16,7 +16,7 @@
 namespace bitsieve::core {
 namespace {
 
-constexpr uint64_t kItems = 200'000;
+constexpr uint64_t kItemsOfAFilter = 200'000;
 // What objects and tables of pointers take of the budget beside the source's memory.
 constexpr uint64_t kOverheadBytes = 16 * 1024;
 
@@ -59,11 +59,11 @@ class MemorySourceTest : public testing::TestWithParam<const FilterTypeRow*> {
   std::unique_ptr<Filter> Make() {
     FilterParams params;
     params.type = GetParam()->type;
-    params.capacity = kItems;
+    params.capacity = kItemsOfAFilter;
     params.expansion = 2;
     params.seed = 42;
     if (params.type == kWindowType) {
-      SetWindow(params, {.items = kItems});
+      SetWindow(params, {.items = kItemsOfAFilter});
       params.expansion = 0;
     }
     return std::move(MakeFilter(params, budget_, SystemClock()).value());
@@ -88,22 +88,22 @@ INSTANTIATE_TEST_SUITE_P(Types, MemorySourceTest, testing::ValuesIn(FilterTypes(
 TEST_P(MemorySourceTest, AllOfAFilterComesFromTheSourceAndGoesBack) {
   const auto filter = Make();
   ExpectAllFromSource();
-  Add(*filter, 0, 2 * kItems);
-  EXPECT_GT(held_bytes, kItems / 8);
+  Add(*filter, 0, 2 * kItemsOfAFilter);
+  EXPECT_GT(held_bytes, kItemsOfAFilter / 8);
   ExpectAllFromSource();
 }
 
 TEST_P(MemorySourceTest, ImagesAndCopiesToo) {
   const auto filter = Make();
-  Add(*filter, 0, kItems / 2);
+  Add(*filter, 0, kItemsOfAFilter / 2);
   const uint64_t before = allocations;
   const auto image = filter->Capture();
-  Add(*filter, kItems / 2, kItems / 2);
+  Add(*filter, kItemsOfAFilter / 2, kItemsOfAFilter / 2);
   std::vector<std::byte> body(image->body_bytes());
   ASSERT_TRUE(image->Read(0, body));
   EXPECT_GT(allocations, before);
   const auto copy = CloneFilter(*filter, budget_, SystemClock()).value();
-  EXPECT_GT(held_bytes, kItems / 4);
+  EXPECT_GT(held_bytes, kItemsOfAFilter / 4);
   if (RibbonStaging* const staging = RibbonStaging::Of(*filter)) {
     staging->Close();
     const auto frozen = staging->Build(budget_, [] { return true; });

@@ -9,7 +9,7 @@
 namespace bitsieve::core {
 namespace {
 
-using enum HashSet::Outcome;
+using Outcome = HashSet::Outcome;
 
 std::vector<uint64_t> RandomHashes(size_t count, uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -43,13 +43,13 @@ TEST(HashSet, HoldsExactlyWhatWasInserted) {
     const std::vector<uint64_t> hashes = RandomHashes(300'000, 1);
     for (const uint64_t hash : hashes) {
       ASSERT_FALSE(set->Contains(hash));
-      ASSERT_EQ(set->Insert(hash), kAdded);
+      ASSERT_EQ(set->Insert(hash), Outcome::kAdded);
       ASSERT_TRUE(set->Contains(hash));
     }
     for (const uint64_t hash : hashes) {
       ASSERT_TRUE(set->Contains(hash));
       ASSERT_FALSE(set->Contains(hash ^ 2));
-      ASSERT_EQ(set->Insert(hash), kPresent);
+      ASSERT_EQ(set->Insert(hash), Outcome::kPresent);
     }
     EXPECT_EQ(set->size(), hashes.size());
     EXPECT_EQ(LogOf(*set), hashes);
@@ -83,13 +83,13 @@ TEST(HashSet, RefusedMemoryChangesNothing) {
   const auto set = std::move(HashSet::Make(budget).value());
   const std::vector<uint64_t> hashes = RandomHashes(50'000, 3);
   size_t added = 0;
-  while (set->Insert(hashes[added]) == kAdded) ++added;
+  while (set->Insert(hashes[added]) == Outcome::kAdded) ++added;
   EXPECT_GT(added, 3000U);
   EXPECT_EQ(set->size(), added);
   EXPECT_FALSE(set->Contains(hashes[added]));
-  for (size_t i = 0; i < added; ++i) ASSERT_EQ(set->Insert(hashes[i]), kPresent);
+  for (size_t i = 0; i < added; ++i) ASSERT_EQ(set->Insert(hashes[i]), Outcome::kPresent);
   budget.set_limit_bytes(0);
-  for (size_t i = added; i < hashes.size(); ++i) ASSERT_EQ(set->Insert(hashes[i]), kAdded);
+  for (size_t i = added; i < hashes.size(); ++i) ASSERT_EQ(set->Insert(hashes[i]), Outcome::kAdded);
   EXPECT_EQ(LogOf(*set), hashes);
 }
 
@@ -98,12 +98,12 @@ TEST(HashSet, ChosenHashesDoNotMakeTheDirectoryGrowWithoutBound) {
   MemoryBudget budget;
   const auto set = std::move(HashSet::Make(budget).value());
   uint64_t inserted = 0;
-  while (inserted < 1000 && set->Insert(0x1234567800000000 + inserted) == kAdded) ++inserted;
+  while (inserted < 1000 && set->Insert(0x1234567800000000 + inserted) == Outcome::kAdded) ++inserted;
   EXPECT_GT(inserted, 400U);
   EXPECT_LT(inserted, 1000U);
   EXPECT_LT(set->size_bytes(), 1U << 20);
   for (uint64_t i = 0; i < inserted; ++i) EXPECT_TRUE(set->Contains(0x1234567800000000 + i));
-  for (const uint64_t hash : RandomHashes(100, 4)) EXPECT_EQ(set->Insert(hash), kAdded) << "others find room";
+  for (const uint64_t hash : RandomHashes(100, 4)) EXPECT_EQ(set->Insert(hash), Outcome::kAdded) << "others find room";
 }
 
 // Segments are divided and the directory doubles while others look: what was there is found all the time.

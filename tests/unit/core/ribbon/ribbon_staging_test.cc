@@ -7,16 +7,16 @@
 #include <cstring>
 #include <thread>
 
-#include "core/base/bytes.h"
-#include "core/base/checksum.h"
 #include "core/families/ribbon/ribbon_kernel.h"
 #include "core/families/ribbon/ribbon_type.h"
 #include "core/filter/filter_factory.h"
+#include "tests/support/reseal.h"
 
 namespace bitsieve::core {
 namespace {
 
 using enum AddOutcome;
+using test::Reseal;
 using testing::Each;
 using testing::HasSubstr;
 
@@ -186,12 +186,6 @@ TEST_F(RibbonStagingTest, WhatIsBuildingIsSavedAsStaging) {
   EXPECT_EQ(copy->Info().freeze.state, FreezeState::kStaging);
   EXPECT_THAT(Add(*copy, 0, 100), Each(kPresent));
   EXPECT_THAT(Add(*copy, 100, 10), Each(kAdded));
-}
-
-std::string Reseal(std::string bytes) {
-  bytes.resize(bytes.size() - 8);
-  ByteWriter(bytes).Put(Checksum(bytes));
-  return bytes;
 }
 
 template <class T>

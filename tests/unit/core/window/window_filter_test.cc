@@ -18,8 +18,6 @@ constexpr uint64_t kSlowdown = 1;
 #endif
 
 using enum AddOutcome;
-constexpr uint64_t kAbsent = uint64_t{1} << 40;
-constexpr double kSurely = 1e-9;  // so low a rate that no item is taken for another
 
 class WindowOfItems : public testing::Test, protected test::WindowFixture {
  protected:

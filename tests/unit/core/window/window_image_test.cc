@@ -6,15 +6,14 @@
 #include <cstring>
 #include <thread>
 
-#include "core/base/checksum.h"
+#include "tests/support/reseal.h"
 #include "tests/support/window_fixture.h"
 
 namespace bitsieve::core {
 namespace {
 
+using test::Reseal;
 using enum AddOutcome;
-constexpr uint64_t kAbsent = uint64_t{1} << 40;
-constexpr double kSurely = 1e-9;
 
 class WindowImage : public testing::Test, protected test::WindowFixture {};
 
@@ -53,12 +52,6 @@ TEST_F(WindowImage, ShowsItsMomentThoughGenerationsBeginAnewMeanwhile) {
     }
     EXPECT_EQ(pieces, body) << items;
   }
-}
-
-std::string Reseal(std::string bytes) {
-  bytes.resize(bytes.size() - 8);
-  ByteWriter(bytes).Put(Checksum(bytes));
-  return bytes;
 }
 
 TEST_F(WindowImage, EveryDamagedOrMissingByteOfTheHeaderIsNoticed) {

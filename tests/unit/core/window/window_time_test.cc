@@ -10,7 +10,6 @@ namespace bitsieve::core {
 namespace {
 
 using enum AddOutcome;
-constexpr double kSurely = 1e-9;
 
 class WindowOfTime : public testing::Test, protected test::WindowFixture {
  protected:
