@@ -45,7 +45,7 @@ expect "$work/in_c"
 
 echo "== add_subdirectory"
 cmake -G Ninja -S "$here/consumer" -B "$work/within" -DCMAKE_CXX_COMPILER="$compiler" -DBITSIEVE_SOURCE="$root" \
-  -DCMAKE_CXX_FLAGS=-Wunused-parameter > "$work/within.log"
+  -DCMAKE_CXX_FLAGS=-Wunused-parameter -DCMAKE_UNITY_BUILD=ON > "$work/within.log"
 if grep -E "spdlog|CLI11|nlohmann" "$work/within.log"; then
   echo "the libraries alone need none of these" >&2
   exit 1

@@ -3,7 +3,7 @@
 
 #include <iostream>
 
-// As in any program: a parameter that is not used is no error.
+// A parameter that is not used must be no error, as in any program.
 static int Count(int unused) { return static_cast<int>(bitsieve::core::FilterTypes().size()); }
 
 int main() {
