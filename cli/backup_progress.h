@@ -16,7 +16,7 @@ class ProgressLine {
  public:
   explicit ProgressLine(std::string command);
 
-  // As server::BackupProgress.
+  // Shows the progress on a terminal. The arguments are those of server::BackupProgress.
   void Show(std::string_view act, uint64_t done_bytes, uint64_t total_bytes);
   // Removes the line.
   void End();
@@ -33,7 +33,7 @@ class ProgressLine {
 
 // "1.5 GB".
 std::string SizeText(uint64_t bytes);
-// What a backup holds: "snapshot 7 of ..., 3 filters, ..."
+// Returns what a backup holds: "snapshot 7, 3 filters, 12 records of the log up to position 345".
 std::string Described(const server::Inspection& found);
 // Prints each line of the error on a line of standard error, led by the command's name. Returns kExitFailure.
 int Fail(std::string_view command, const core::Error& error);

@@ -65,14 +65,14 @@ class Checker {
   void Skip(std::string reason) {
     if (skipped_++ == 0) first_skipped_ = std::move(reason);
   }
-  // Who writes the input by and by gets the answers by and by.
+  // Flushes before it waits for more input, so that input written in portions is answered in portions.
   Outcome<std::string_view> ReadOrFlush(Input& input, BatchMaker& maker) {
     if (!input.IsReady()) {
       if (auto done = Finish(maker); !done) return tl::unexpected(done.error());
     }
     return input.Read();
   }
-  // What was read is looked up and printed.
+  // Looks up and prints what was read.
   Outcome<void> Finish(BatchMaker& maker) {
     if (!maker.empty()) {
       if (auto put = pipeline_.Put(maker.Take()); !put) return put;
@@ -82,8 +82,8 @@ class Checker {
     return {};
   }
 
-  // What was added may not be new any more when it is sent again. Over one connection, so that of equal items the first
-  // one is the new one.
+  // With --add nothing is sent again, since items that were added the first time would not be new any more; and there
+  // is one connection, so that of equal items the first one is the new one.
   Pipeline::Settings Settings() const {
     Pipeline::Settings settings = settings_;
     if (arguments_.add) {
@@ -144,7 +144,7 @@ int RunCheck(const CLI::App& command, const CheckArguments& arguments) {
   }
   auto settings = arguments.bulk.Settings(command);
   if (!settings) return kExitUsage;
-  std::signal(SIGPIPE, SIG_IGN);  // who reads the output may have enough of it
+  std::signal(SIGPIPE, SIG_IGN);  // the reader of the output may close it early
   const std::string server = settings->target.Text();
   Checker checker(arguments, std::move(*settings));
   const auto done = checker.Run();

@@ -33,7 +33,7 @@ std::string NearestDirectory(std::filesystem::path path) {
   return path.string();
 }
 
-// Of `option`, whose directory the server writes to.
+// Checks the directory of `option`, which the server writes to.
 void CheckDirectory(const std::string& option, const std::string& path, config::Problems& problems) {
   const std::string nearest = NearestDirectory(path);
   if (!std::filesystem::is_directory(nearest)) {
@@ -48,7 +48,8 @@ void CheckReadable(const std::string& option, const std::string& path, config::P
   problems.push_back(option + ": " + path + " cannot be read: " + std::strerror(errno));
 }
 
-// What a start would fail on, as far as looking finds it: nothing is made, opened for writing or bound.
+// Returns the problems that a start would fail on, as far as they can be found without making, opening for writing or
+// binding anything.
 config::Problems ProblemsAtStart(const config::Options& options) {
   config::Problems problems;
   CheckDirectory("dir", options.dir, problems);

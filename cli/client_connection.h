@@ -17,7 +17,7 @@
 
 namespace bitsieve::cli {
 
-// Where a server is, and how it is talked to.
+// Where a server is, and how to connect to it.
 struct Target {
   std::string unixsocket;  // a path; empty: host and port
   std::string host;
@@ -46,25 +46,26 @@ class ClientConnection {
  public:
   using Deadline = std::chrono::steady_clock::time_point;
 
-  // The handshake of TLS is made as well.
+  // Makes the TLS handshake as well, if the target has TLS.
   static Outcome<ClientConnection> Connect(const Target& target, Deadline deadline);
 
-  // Of the calls to come.
+  // Sets the deadline of later calls.
   void set_deadline(Deadline deadline) { deadline_ = deadline; }
-  // All of it.
+  // Sends all bytes.
   Outcome<void> Send(std::string_view bytes);
-  // What is there, after waiting for at least one byte; how many. An end of the stream is an error.
+  // Receives what is there, after waiting for at least one byte, and returns how many bytes. An end of the stream is an
+  // error.
   Outcome<size_t> Receive(std::span<char> room);
-  // What is there, after waiting no longer than until then; 0 if nothing came.
+  // Receives what is there, after waiting until `until` at most; returns 0 if nothing came.
   Outcome<size_t> ReceiveUntil(std::span<char> room, Deadline until);
 
  private:
   ClientConnection(server::Socket socket, Deadline deadline) : socket_(std::move(socket)), deadline_(deadline) {}
 
   Outcome<void> Secure(const Target& target);
-  // Until the socket may give (POLLIN) or take (POLLOUT) something, or TLS needs the other before.
+  // Waits until the socket can be read (POLLIN) or written (POLLOUT), or TLS needs the other before.
   Outcome<void> Wait(short events);
-  // False: it did not come to that until then.
+  // Returns false if that did not happen by `until`.
   Outcome<bool> WaitUntil(short events, Deadline until);
   std::string ErrorOf(const server::Socket::Transfer& transfer) const;
 

@@ -11,7 +11,7 @@
 namespace bitsieve::cli {
 namespace {
 
-// What a shell is to know of a subcommand, read off the program itself.
+// A subcommand and its flags as a shell completes them, read off the program itself.
 struct Flag {
   std::string name;  // "--port"
   std::string help;

@@ -17,7 +17,7 @@
 
 namespace bitsieve::cli {
 
-// A server, and as whom to talk to it.
+// A server, and the credentials for it.
 struct ServerAccess {
   Target target;
   Credentials credentials;
@@ -25,17 +25,19 @@ struct ServerAccess {
 
 class ConnectionFlags {
  public:
-  // They must not move afterwards.
+  // The flags must not move afterwards.
   void AddTo(CLI::App& command);
   // The URL, as an argument of its own, too.
   void AddAsArgument(CLI::App& command, const std::string& name);
-  // What is wrong with them together; empty if nothing is. The rest is to be called if nothing is.
+  // Returns what is wrong with the combination of flags; empty if nothing is. The functions below may be called only
+  // then.
   std::string Problem() const;
   // The TCP port, or if the server has none the TLS port, or else its Unix socket.
   Target ToTarget(const config::Options& options) const;
   // Another server, with the flags for TLS.
   Target TargetOf(const ServerUrl& url, const config::Options& options) const;
-  // Of the URL, the flags, or the configuration, in this order. The error: a file of the configuration cannot be read.
+  // Returns the credentials of the URL, the flags, or the configuration, in this order. The error: a file of the
+  // configuration cannot be read.
   core::Result<Credentials> ToCredentials(const config::Options& options) const;
 
  private:
@@ -53,7 +55,7 @@ class ConnectionFlags {
   std::string cacert_, cert_, key_, sni_;
 };
 
-// Nothing if something is wrong, which is then explained on standard error.
+// Returns nothing if something is wrong, which is then explained on standard error.
 std::optional<ServerAccess> ServerOf(const CLI::App& command, const ConnectionFlags& connection,
                                      const config::Flags& flags);
 

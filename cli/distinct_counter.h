@@ -1,5 +1,5 @@
-// distinct_counter.h: how many different items there are among those that were added, estimated in 256 KiB whatever
-// their number. Thread-compatible.
+// distinct_counter.h: how many different items there are among those that were added, estimated in 256 KiB
+// regardless of their number. Thread-compatible.
 //
 // Idea        an item's hash chooses one of 2^18 registers; each keeps the longest run of zeros that the rest of its
 //             hashes began with. The estimate is from how many registers have which length, by a formula that needs
@@ -17,13 +17,14 @@ namespace bitsieve::cli {
 
 class DistinctCounter {
  public:
-  // Of the estimate, relative to the true number: 1.04 / sqrt(registers). Two thirds of all estimates are within it, 19
-  // of 20 within twice as much.
+  // The standard error of the estimate, relative to the true number: 1.04 / sqrt(registers). Two thirds of all
+  // estimates are within it, 19 of 20 within twice as much.
   static constexpr double kStandardError = 1.04 / 512;
 
   void Add(std::string_view item);
   double Estimate() const;
-  // What a filter for all items is made for: two standard errors above the estimate, but no more than were added.
+  // Returns the number of items to make a filter for: two standard errors above the estimate, but no more than were
+  // added.
   uint64_t UpperEstimate() const;
 
  private:

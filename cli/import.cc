@@ -63,7 +63,7 @@ class Importer {
   bool has_newline() const { return check_.has_newline(); }
 
  private:
-  // What takes another one's place comes under a name of its own, until it is whole.
+  // Returns the name to load under. A filter that replaces another has a temporary name until it is whole.
   const std::string& Name() const { return arguments_.replace ? passing_name_ : arguments_.key; }
 
   Outcome<void> Send() {

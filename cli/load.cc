@@ -146,7 +146,7 @@ class Loader {
     return ItemCommand{{"BF.MADD", arguments_.key}};
   }
 
-  // What an earlier load of the file did.
+  // With --resume, continues after what an earlier load of the file did.
   Outcome<void> Resume(const std::string& file, RecordReader& reader) {
     state_ = safe_state_ = {.key = arguments_.key};
     if (!arguments_.resume) return {};
@@ -174,7 +174,7 @@ class Loader {
     if (auto resumed = Resume(file, reader); !resumed) return resumed;
     progress_.Skip(state_.counts.read, input->file_position());
     auto loaded = Send(*input, reader, command);
-    // Also of what fails: all that was acknowledged is noted.
+    // The state is written after a failure, too: it has all that was acknowledged.
     if (arguments_.resume) {
       if (auto written = WriteLoadState(file_, state_); loaded && !written) loaded = written;
     }
@@ -244,7 +244,7 @@ class Loader {
     const auto now = std::chrono::steady_clock::now();
     if (!arguments_.resume || now - noted_ < kBetweenStates) return {};
     noted_ = now;
-    // One that is a second old: a server that is killed may lose what it acknowledged just before.
+    // Writes a state that is a second old: a server that is killed may lose what it acknowledged just before.
     const LoadState before = std::exchange(safe_state_, state_);
     return before.position == 0 ? Outcome<void>() : WriteLoadState(file_, before);
   }

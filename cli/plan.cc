@@ -36,7 +36,7 @@ namespace {
 
 constexpr std::string_view kTerminal = "-";  // in place of a file to plot into
 
-// As they were given; empty: not.
+// The arguments as they were given; an empty text: it was not given.
 struct PlanArguments {
   std::string items, error, memory, from, window, rate, type, plot, filter;
   ConnectionFlags connection;  // of --filter
@@ -69,7 +69,7 @@ Outcome<Sample> SampleOf(const std::string& file) {
                 .upper_distinct = counter->UpperEstimate()};
 }
 
-// --items, or what takes its place; 0 if it is to be worked out.
+// Returns --items, or what takes its place; 0 if it is to be worked out.
 Outcome<uint64_t> ItemsOf(const PlanArguments& given, const std::optional<core::WindowSpan>& window,
                           const std::optional<Sample>& sample) {
   const bool is_counted = window && !window->of_time();
@@ -146,7 +146,7 @@ Outcome<PresentFilter> PresentOf(const std::string& name, const ServerAccess& se
   return tl::unexpected(core::PrintableName(name) + ": BF.INFO FULL gives no capacity: no filter of Bitsieve?");
 }
 
-// What is not given is as the filter has it: room for its items, at its error rate.
+// Takes what was not given from the filter: room for its items, at its error rate.
 void TakeFrom(const PresentFilter& present, Need& need) {
   if (need.memory_bytes != 0 && (need.items != 0 || need.error_rate != 0)) return;
   if (need.items == 0) need.items = std::max(present.capacity, present.items);
@@ -167,7 +167,7 @@ int PrintError(const std::string& message) {
   return kExitUsage;
 }
 
-// Empty if it worked.
+// Returns what went wrong; empty if it worked.
 std::string WriteSvg(const std::string& path, const std::string& svg) {
   std::ofstream out(path, std::ios::binary);
   out << svg;
@@ -175,7 +175,7 @@ std::string WriteSvg(const std::string& path, const std::string& svg) {
   return out ? "" : path + " cannot be written: " + std::strerror(errno);
 }
 
-// As WriteSvg, by the program that GNOME's library for SVG comes with.
+// Does the same as WriteSvg for a PNG, with rsvg-convert, the program of GNOME's SVG library.
 std::string WritePng(const std::string& path, const std::string& svg) {
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) != 0) return std::strerror(errno);

@@ -18,9 +18,9 @@ struct Curve {
   std::vector<Point> points;
 };
 
-// Of the recommended filter: expected error rate (y) against items over those planned, up to twice as many.
+// Returns the recommended filter's expected error rate (y) against items over those planned, up to twice as many.
 Curve RateByItems(const Plan& plan);
-// Bits per item (y) against the requested error rate, of each type that would do, where it does.
+// Returns bits per item (y) against the requested error rate, for each type that meets the need, where it does.
 std::vector<Curve> BitsByRate(const Need& need);
 
 // Both side by side.

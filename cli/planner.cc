@@ -19,7 +19,7 @@ namespace {
 
 using core::FilterTypeRow;
 
-// As the server reads the line, with default options.
+// Returns the parameters that the server reads from the line with default options.
 Outcome<core::FilterParams> ParamsOf(const std::vector<std::string>& line) {
   commands::CommandSettings settings;
   commands::FillFilterSettings(settings, config::Options{});
@@ -173,7 +173,7 @@ Outcome<Need> Solved(Need need, const std::vector<const FilterTypeRow*>& types) 
   return need;
 }
 
-// What BF.INSERT with this error rate makes of a missing name.
+// Returns the forecast of the filter that BF.INSERT with this error rate makes under a missing name.
 std::optional<core::Forecast> GrownFrom(uint64_t capacity, core::FilterParams params, uint64_t items) {
   const FilterTypeRow& type = *core::FindFilterType(params.type);
   if (!type.can.grow || type.can.freeze || params.capacity <= capacity) return std::nullopt;
@@ -210,7 +210,7 @@ Outcome<Plan> MakePlan(const Need& need) {
   const uint64_t items = plan.need.items;
   plan.reason = ReasonFor(need, *plan.best.type);
   plan.full = plan.best.full;
-  // What takes all items takes none, half of them, and as many of twice as many as there is room for.
+  // None of these fails: a filter that takes all items takes none, half of them, and of twice as many those that fit.
   plan.reserved = *core::ForecastOf(params, 0);
   plan.half = *core::ForecastOf(params, items / 2);
   plan.twice = *core::ForecastOf(params, items * 2);

@@ -15,7 +15,8 @@ namespace bitsieve::cli {
 
 inline constexpr uint64_t kMostPlannedItems = uint64_t{1} << 48;
 
-// Of items, error_rate and memory_bytes two are given, and 0 is what is to be worked out; or the first two alone.
+// Two of items, error_rate and memory_bytes are given. If items or error_rate is 0, it is worked out; memory_bytes is
+// not.
 struct Need {
   uint64_t items = 0;  // at most kMostPlannedItems
   double error_rate = 0;
@@ -27,7 +28,7 @@ struct Need {
   std::string type = {};                        // of this type; empty: of the one that suits best
 };
 
-// A filter that would do.
+// A filter that meets the need.
 struct Candidate {
   const core::FilterTypeRow* type = nullptr;
   std::string reserve;  // the command that makes it, of the key "key"
@@ -61,12 +62,12 @@ struct Plan {
   std::optional<core::Forecast> grown;
   uint64_t grown_from = 0;                              // items
   std::vector<Candidate> possible;                      // all that would do, `best` among them, the smallest first
-  std::optional<PresentFilter> present = std::nullopt;  // to be shown beside it
+  std::optional<PresentFilter> present = std::nullopt;  // to be shown next to it
 };
 
-// The error names what is wrong and what would be possible.
+// Returns the plan. The error names what is wrong and what would be possible.
 Outcome<Plan> MakePlan(const Need& need);
-// Plan::possible for a need of which items and error rate are given.
+// Returns Plan::possible for a need whose items and error rate are given.
 std::vector<Candidate> PossibleFor(const Need& need);
 
 }  // namespace bitsieve::cli

@@ -59,7 +59,7 @@ core::Status ExtractFrom(const std::string& source, server::Disk& disk, const st
   return server::ExtractArchive(archive, disk, target, {.bytes = space.available}, progress);
 }
 
-// What is wrong with the command line.
+// Returns what is wrong with the command line.
 config::Problems ProblemsOf(const RestoreArguments& arguments, bool is_dump) {
   config::Problems wrong;
   if (arguments.source == "-" && ::isatty(STDIN_FILENO) != 0) wrong.emplace_back("no archive is read from a terminal");
@@ -74,7 +74,7 @@ config::Problems ProblemsOf(const RestoreArguments& arguments, bool is_dump) {
   return wrong;
 }
 
-// The dump is read before: one that is damaged leaves nothing behind.
+// The dump is read first: one that is damaged leaves no files.
 core::Result<server::Inspection> RestoreDump(const RestoreArguments& arguments, server::Disk& disk,
                                              const std::string& target, const server::BackupProgress& progress) {
   progress("reading", 0, 0);

@@ -52,7 +52,7 @@ constexpr Field kRedisBloomFields[] = {
     {"EXPANSION", "Expansion rate", WriteExpansion},
 };
 
-// Of every type.
+// Fields that RedisBloom does not have, of every type.
 constexpr Field kOwnFields[] = {
     {"TYPE", "Type",
      [](ReplyWriter& reply, const Filter& filter, const FilterInfo&) { reply.BulkString(filter.type().name); }},

@@ -94,13 +94,13 @@ void Estimate(CommandContext& context) {
   context.reply.BulkString("Union");
   context.reply.Integer(std::llround(*together));
   if (!two) return;
-  // What both count, the union counts once; estimates may disagree by more than there is.
+  // The union counts common items once. Since all are estimates, the difference is clamped to the possible range.
   const double common = std::clamp(each[0] + each[1] - *together, 0.0, std::min(each[0], each[1]));
   context.reply.BulkString("Intersection");
   context.reply.Integer(std::llround(common));
 }
 
-// Null, and an error replied, if they cannot be united.
+// Returns null, after an error reply, if they cannot be united.
 FilterPtr Unite(CommandContext& context, const std::vector<FilterPtr>& filters) {
   FilterKeyspace& keyspace = context.keyspace();
   core::Result<std::unique_ptr<core::Filter>> made =

@@ -12,7 +12,7 @@ namespace bitsieve::commands {
 
 namespace {
 
-// What was counted since then.
+// Adds to the filter's use what was counted between `before` and `now`.
 void NoteUse(const Tally& now, const Tally& before, core::Filter& filter) {
   filter.NoteUse(now.hits - before.hits, now.misses - before.misses, now.added - before.added);
 }

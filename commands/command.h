@@ -47,7 +47,7 @@ enum CommandFlag : uint32_t {
   kLoading = 1 << 7,          // runs while the filters are being loaded: it needs none
   kWhileSubscribed = 1 << 8,  // a RESP2 connection may send it while it is subscribed to something
   kPublishes = 1 << 9,        // CLIENT PAUSE WRITE holds it back as well
-  kNoAuth = 1 << 10,          // every client may send it, before it authenticates and whatever its user may do
+  kNoAuth = 1 << 10,          // every client may send it, before it authenticates and regardless of its user's rights
   kDangerous = 1 << 11,       // of the category @dangerous, as those for the operator are
   kSecret = 1 << 12,          // its arguments may hold passwords: neither MONITOR nor SLOWLOG shows them. Commands
                               // that take another command as arguments are secret, too
@@ -55,7 +55,7 @@ enum CommandFlag : uint32_t {
   kAdminCategory = 1 << 14,   // of the categories of kAdmin, but shown by MONITOR
 };
 
-// What the dispatcher may do for a command before the commands ahead of it have run.
+// The preparations that the dispatcher may make for a command before the commands ahead of it have run.
 enum class Preparation : uint8_t {
   kAlone,    // nothing, and nothing after it either: it may change what names mean, or depends on it otherwise
   kNothing,  // nothing, but it cannot change what names mean: later commands may be prepared past it
@@ -83,7 +83,7 @@ enum class WrittenKeys : uint8_t {
   kMoved,  // all, and the first is read as well: its filter goes elsewhere
 };
 
-// What COMMAND returns: positions of the first and last key, negative ones from the end. No keys: all 0.
+// Key positions as COMMAND returns them: those of the first and last key, negative ones from the end. No keys: all 0.
 struct KeyPositions {
   int first = 0;
   int last = 0;
@@ -147,7 +147,7 @@ inline bool ArityFits(const CommandRow& row, size_t arguments) {
   return row.arity >= 0 ? arguments == static_cast<size_t>(row.arity) : arguments >= static_cast<size_t>(-row.arity);
 }
 
-// What a batch did, counted here and published to the loop's counters once.
+// Counters of what a batch did, published to the loop's counters once.
 struct Tally {
   uint64_t commands = 0;
   uint64_t hits = 0;
@@ -156,7 +156,7 @@ struct Tally {
   uint64_t errors = 0;
 };
 
-// What filter commands need of the program that runs them. Thread-safe, each part of it.
+// The services that filter commands need from the program that runs them. Each is thread-safe.
 struct Environment {
   FilterKeyspace* keyspace = nullptr;
   const CommandSettings* settings = nullptr;
@@ -166,7 +166,8 @@ struct Environment {
   Workers* workers = nullptr;      // null: every command runs on its loop
 };
 
-// What a handler works with. One per batch; the parts that belong to one command are set before each.
+// The data that a handler works with. There is one per batch; the members that belong to one command are set before
+// each.
 struct CommandContext {
   CommandContext(const Environment& of_program, protocol::ReplyWriter& to_client)
       : environment(of_program), reply(to_client) {}
@@ -179,7 +180,7 @@ struct CommandContext {
   ErrorCounts* error_counts = nullptr;  // null: only the tally counts errors
   bool aside = false;                   // it runs on a worker
 
-  // Of the command that runs now.
+  // Members that belong to the command that runs now.
   Arguments arguments = {};
   const CommandRow* row = nullptr;  // null: unknown
   core::Filter* filter = nullptr;   // named by argument 1, if prepared
@@ -202,7 +203,8 @@ struct CommandContext {
   }
   // Returns the first error of reading the arguments; kArity stands for ArityError().
   void ErrorOf(const ArgumentReader& reader);
-  // After memory for a filter of this name, or the name itself, was refused: that its quota is used up, if that is why.
+  // Replies that the quota of this name is used up, if that is why memory for its filter, or the name itself, was
+  // refused; else with `otherwise`.
   void MemoryErrorFor(std::string_view name, std::string_view otherwise = wire::kOutOfMemory);
   void MemoryError(std::string_view otherwise = wire::kOutOfMemory) { MemoryErrorFor(arguments[1], otherwise); }
   // The filter named by argument 1, prepared or looked up; null if there is none.

@@ -19,7 +19,8 @@ struct CommandSettings {
   std::atomic<double> default_error_rate{0};
   std::atomic<uint64_t> default_capacity{0};
   std::atomic<uint32_t> default_expansion{0};  // also of BF.RESERVE without EXPANSION; 0: NONSCALING
-  // Of a filter that CF.ADD, CF.ADDNX, CF.INSERT or CF.INSERTNX creates; all but the size also of CF.RESERVE.
+  // Parameters of a filter that CF.ADD, CF.ADDNX, CF.INSERT or CF.INSERTNX creates; all except the size are also those
+  // of CF.RESERVE.
   std::atomic<uint32_t> cf_bucket_size{0};
   std::atomic<uint64_t> cf_initial_size{0};
   std::atomic<uint32_t> cf_max_iterations{0};
@@ -32,7 +33,7 @@ struct CommandSettings {
   std::atomic<size_t> max_pattern_bytes{core::kMaxSearchedPattern};
 };
 
-// Those that begin with default_ or cf_, from a host's options, which have them by the same names and are checked.
+// Sets those that begin with default_ or cf_ from a host's options, which have them by the same names and are checked.
 template <class Options>
 void FillFilterSettings(CommandSettings& settings, const Options& options) {
   settings.default_type = core::FindFilterType(options.default_type)->type;

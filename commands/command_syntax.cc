@@ -50,7 +50,7 @@ class SyntaxParser {
     return word;
   }
 
-  // "NAME" alone, "NAME value", "NAME <value | value>", or "value".
+  // Reads "NAME", "NAME value", "NAME <value | value>", or "value".
   ArgumentDoc Word(std::string_view word) {
     if (!IsLiteral(word)) return {.name = std::string(word), .type = TypeOf(word), .token = {}};
     const std::string_view next = Peek();
@@ -74,7 +74,7 @@ class SyntaxParser {
     return {.name = parts.front().name, .type = type, .token = {}, .arguments = std::move(parts)};
   }
 
-  // What is between brackets, the closing one included.
+  // Reads what is between brackets, the closing one included.
   ArgumentDoc Alternatives() {
     std::vector<ArgumentDoc> alternatives;
     do {

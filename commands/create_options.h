@@ -12,7 +12,7 @@
 
 namespace bitsieve::commands {
 
-// What errors are called where the options stand.
+// Error texts of the command or template that has the options.
 struct OptionErrors {
   std::string_view missing;  // of any value; if empty, each option has one of its own
   std::string_view bad_expansion;
@@ -22,7 +22,7 @@ struct OptionErrors {
   std::string_view Missing(std::string_view own) const { return missing.empty() ? own : missing; }
 };
 
-// Those that were given and are not, or not only, parameters.
+// Options that were given and are not, or not only, parameters.
 struct GivenOptions {
   std::optional<int64_t> expansion;
   bool nonscaling = false;
@@ -48,10 +48,10 @@ bool ExpansionInRange(int64_t expansion);
 // NONSCALING.
 void StopGrowing(GivenOptions& given, core::FilterParams& params);
 
-// At the options' end: all that depends on the type.
+// To be called at the end of the options: settles all that depends on the type.
 void SettleTypeOptions(ArgumentReader& reader, const GivenOptions& given, bool capacity_given,
                        core::FilterParams& params);
-// At the end of BF.INSERT's or a template's options.
+// To be called at the end of BF.INSERT's or a template's options.
 void SettleCreateOptions(ArgumentReader& reader, const OptionErrors& errors, GivenOptions& given,
                          core::FilterParams& params);
 

@@ -20,7 +20,7 @@ using core::RedisCuckoo;
 using core::RedisCuckooHeader;
 using protocol::ReplyWriter;
 
-// As RedisBloom counts: its own objects and the slots.
+// Returns the size as RedisBloom counts it: its own objects and the slots.
 uint64_t SizeOf(const RedisCuckooHeader& header) { return 40 + 16 * header.filters + header.BodyBytes(); }
 
 void Info(CommandContext& context) {

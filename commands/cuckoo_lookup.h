@@ -1,4 +1,4 @@
-// cuckoo_lookup.h: the filters that CF.* works on, of type rediscuckoo alone. Confined to the context's loop.
+// cuckoo_lookup.h: the filters that CF.* works on, of type rediscuckoo only. Confined to the context's loop.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,10 @@
 
 namespace bitsieve::commands {
 
-// Null if it is null or of another type.
+// Returns null if `filter` is null or of another type.
 core::RedisCuckoo* AsCuckoo(core::Filter* filter);
 
-// The filter named by argument 1; null, and the error replied, if there is none or it is of another type.
+// Returns the filter named by argument 1; null, after replying the error, if there is none or it is of another type.
 core::RedisCuckoo* FindCuckoo(CommandContext& context, std::string_view missing, std::string_view of_other_kind);
 
 // Null, and an error replied, if there is no memory for it.
@@ -25,10 +25,10 @@ FilterPtr PublishCuckoo(CommandContext& context, FilterPtr cuckoo);
 // does it; where there are no workers it is done here, by the same command as in RedisBloom.
 void CompactIfDue(CommandContext& context, core::Filter& filter);
 
-// Why a header of CF.LOADCHUNK, of so many bytes, is refused; empty if it was read.
+// Returns why a header of CF.LOADCHUNK, of `size` bytes, is refused; empty if it was read.
 std::string_view HeaderRefusal(const core::Result<core::RedisCuckooHeader>& header, size_t size);
 
-// That a name is taken, by a cuckoo filter or by another.
+// Returns the error for a name that is taken, by a cuckoo filter or by another.
 std::string_view TakenBy(const FilterPtr& there);
 
 }  // namespace bitsieve::commands

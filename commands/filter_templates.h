@@ -17,7 +17,7 @@
 
 namespace bitsieve::commands {
 
-// As it is written: names of options in lower case, but error-rate for ERROR; and values as text.
+// A template as it is written: names of options in lower case, except that ERROR is error-rate; and values as text.
 struct TemplateEntry {
   std::string where;    // for error texts: "bitsieve.json: templates[0]"
   std::string pattern;  // a glob, as in KEYS

@@ -37,14 +37,14 @@ inline void WriteOutcomes(CommandContext& context, std::span<const core::AddOutc
 
 // Each of the following takes null for a filter that holds nothing, and replies as of an empty one.
 
-// One reply a hash, of at most kItemChunk.
+// Write one reply per hash, for at most kItemChunk hashes.
 void WritePresence(CommandContext& context, const core::Filter* filter, std::span<const core::KeyHash> hashes);
 void WriteCounts(CommandContext& context, const core::Filter* filter, std::span<const core::KeyHash> hashes);
 
-// Of the item that is argument 2.
+// Reply for the item that is argument 2.
 void ReplyPresence(CommandContext& context, const core::Filter* filter);
 void ReplyCount(CommandContext& context, const core::Filter* filter);
-// An array, of the items from argument 2 on.
+// Replies with an array, for the items from argument 2 on.
 void ReplyPresences(CommandContext& context, const core::Filter* filter);
 
 }  // namespace bitsieve::commands

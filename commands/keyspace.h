@@ -28,7 +28,7 @@ class PreparedContent {
 // Longer names are refused, so that a change of one always has room in a frame of the log.
 inline constexpr size_t kMaxNameBytes = 1 << 20;
 
-// What a name takes beside its bytes: its entry, bucket and expiry, and what the heap adds, rounded up.
+// Bytes that a name takes besides its own: its entry, bucket and expiry, and what the heap adds, rounded up.
 inline constexpr uint64_t kNameOverheadBytes = 96;
 
 // The heap bytes of a name: of its entry, which ends with the name, and of its bucket on average.
@@ -48,7 +48,7 @@ struct QuotaRefusal {
   uint64_t most = 0;
 };
 
-// What throws std::bad_alloc has changed nothing.
+// A function that throws std::bad_alloc has changed nothing.
 class FilterKeyspace {
  public:
   virtual ~FilterKeyspace() = default;
@@ -74,9 +74,10 @@ class FilterKeyspace {
 
   // The account that all memory of this keyspace's filters is taken from.
   virtual core::MemoryBudget& memory() = 0;
-  // That of a filter of this name, and of what belongs to it: the same, or a part of it.
+  // Returns the account of a filter of this name and of what belongs to it: the same as memory(), or a part of it.
   virtual core::MemoryBudget& MemoryOf(std::string_view) { return memory(); }
-  // After memory or the name was refused: whether the name's quota did, and not the whole budget or the system.
+  // To be called after memory or the name was refused. Returns the refusal if it was by the name's quota, and not by
+  // the whole budget or the system.
   virtual std::optional<QuotaRefusal> QuotaRefusalOf(std::string_view) const { return std::nullopt; }
   // The time by which filters of this keyspace age. It outlives them.
   virtual const core::Clock& clock() const = 0;

@@ -25,8 +25,8 @@ inline void NotifyNew(const CommandContext& context, std::string_view name) {
   Notify(context, EventClass::kNew, "new", name);
 }
 
-// What an addition to the filter named by argument 1 changes: an event of the command's name, "grown" and "full". Made
-// before the addition, given all outcomes, and published after it.
+// The events of an addition to the filter named by argument 1: one of the command's name, "grown" and "full". It is
+// made before the addition, is given all outcomes, and is published after it.
 class AddNotice {
  public:
   // `counts_repeats`: an item that was there already may have been counted once more, as the filter's type has it.
@@ -42,7 +42,7 @@ class AddNotice {
     if (on_) [[unlikely]]
       LookAt(outcomes);
   }
-  // One event a command: of a run of commands, as many as changed something.
+  // Publishes one event per command: for a run of commands, as many as changed something.
   void PublishEach() {
     if (on_) [[unlikely]]
       Publish(changed_);

@@ -1,6 +1,6 @@
-// transfers.h: filters on their way out of the server, and into it, over several commands: dumps that are read chunk
-// by chunk, and filters that arrive so. A filter on its way in is known to its loader alone: its name is published
-// with the last byte. All of it is bounded in number and given back when abandoned (idle_table.h). Thread-safe.
+// transfers.h: filters on their way out of the server, and into it, over several commands: dumps that are read chunk by
+// chunk, and filters that arrive so. A filter on its way in is known only to its loader: its name is published with the
+// last byte. All of it is bounded in number and given back when abandoned (idle_table.h). Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace bitsieve::commands {
 
-// Whose header it was that a load began with: the chunks of another format do not continue it.
+// The format of the header that a load began with: chunks of another format do not continue it.
 enum class LoadFormat : uint8_t { kBitsieve, kRedisBloom, kRedisCuckoo };
 
 // A filter that arrives in chunks, in order, by BF.LOADCHUNK or CF.LOADCHUNK; under its future name. Confined to the

@@ -41,7 +41,7 @@ class Composed {
   size_t size_ = 0;
 };
 
-// Of every command.
+// Errors that are not particular to filters.
 inline constexpr std::string_view kSyntax = "ERR syntax error";
 inline constexpr std::string_view kArity = "ERR wrong number of arguments";  // ErrorOf() adds for which command
 inline constexpr std::string_view kSlowLogCount = "ERR count should be greater than or equal to -1";
@@ -250,7 +250,7 @@ inline std::string TooLargeForQuota(std::string_view pattern, uint64_t used, uin
                  " bytes, and take ", std::to_string(used),
                  ": this needs more than is left; delete some, or raise the option quota"});
 }
-// Of a content that a command brings.
+// Returns the error of a command whose filter content could not be logged.
 inline std::string NotLogged(const core::Error& error) {
   return error.code == core::ErrorCode::kOutOfMemory ? std::string(kOutOfMemory) : CannotLog(error.message);
 }
@@ -323,7 +323,7 @@ inline std::string CommandNotFound(std::string_view command) {
   return Joined({"ERR Command ", Quoted(command), " not found"});
 }
 inline std::string UnknownCategory(std::string_view name) { return Joined({"ERR Unknown category ", Quoted(name)}); }
-// What a user lacks, without a prefix: NOPERM as an error of a command, and the reply of ACL DRYRUN.
+// Both texts say what a user lacks. As an error of a command they get the prefix NOPERM; ACL DRYRUN's reply has none.
 inline std::string MayNotRun(std::string_view user, std::string_view command) {
   return Joined({"User ", user, " has no permissions to run the ", Quoted(command), " command"});
 }

@@ -13,8 +13,8 @@ inline constexpr uint64_t kLeastClientShare = 64ULL << 20;
 
 bool IsClientMemory(const std::string& text);
 
-// What all connections may take together, in bytes; UINT64_MAX: there is no limit. `machine_bytes` stands in for a
-// maxmemory of 0.
+// Returns what all connections may take together, in bytes; UINT64_MAX: there is no limit. `machine_bytes` stands in
+// for a maxmemory of 0 or auto.
 uint64_t ClientMemoryLimit(const Options& options, uint64_t machine_bytes);
 
 }  // namespace bitsieve::config

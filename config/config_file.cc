@@ -63,7 +63,8 @@ void AddEntry(const std::string& key, const JsonValue& value, size_t line, FileE
   entries.values.push_back({row, value.text, line});
 }
 
-// Of the last member of this name, which is the one that the library keeps; 0 if there is none at the top.
+// Returns the line of the last member of this name, which is the one that the library keeps; 0 if there is none at the
+// top.
 size_t LineOf(const ConfigMembers& found, std::string_view key) {
   const auto member = std::ranges::find(found.members.rbegin(), found.members.rend(), key, &ConfigMember::key);
   return member == found.members.rend() ? 0 : member->line;

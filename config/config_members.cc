@@ -16,7 +16,7 @@ constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::string_view kEndsOfLine("\n\r\0", 3);
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-// Whether the text is valid JSON is the library's to say; this one finds places, and goes on to the end in any case.
+// The library decides whether the text is valid JSON; this scanner finds places, and reads to the end in any case.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {
@@ -71,7 +71,7 @@ class Scanner {
     while (at_ < text_.size()) {
       if (Sees("//")) {
         at_ = std::min(text_.find_first_of(kEndsOfLine, at_), text_.size());
-        if (at_ < text_.size() && text_[at_] == '\0') ++at_;  // allowed there alone: it stays with the comment
+        if (at_ < text_.size() && text_[at_] == '\0') ++at_;  // allowed only there: it stays with the comment
         content_end_ = at_;
       } else if (Sees("/*")) {
         const size_t end = text_.find("*/", at_ + 2);
@@ -131,7 +131,7 @@ tl::expected<std::string, std::string> ToJson(const OptionRow& row, const Option
   }
 }
 
-// Of the first member that has a line of its own.
+// Returns the indentation of the first member that has a line of its own; two spaces if there is none.
 std::string IndentOf(std::string_view json, const ConfigMembers& found) {
   for (const ConfigMember& member : found.members) {
     const size_t line = json.rfind('\n', member.begin) + 1;

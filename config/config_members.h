@@ -29,12 +29,14 @@ struct ConfigMembers {
   size_t end = 0;                     // where its closing brace is
 };
 
-// Of a text that was parsed as an object with comments. Of another, some of what looks like members.
+// Returns the members of a text that was parsed as an object with comments; for another text, some of what looks like
+// members.
 ConfigMembers MembersOf(std::string_view json);
 
 // The text, changed so that it gives these options the values that they have in `options`. A value that the text gives
-// already, or leaves to a default that is the same, is left alone. Others replace the value that is there, or are added
-// as the last members. An error if the text is not a valid configuration, or a value is no text that JSON can hold.
+// already, or leaves to a default that is the same, is not touched. Others replace the value that is there, or are
+// added as the last members. An error if the text is not a valid configuration, or a value is no text that JSON can
+// hold.
 tl::expected<std::string, std::string> WithValues(const std::string& json, std::span<const OptionRow* const> rows,
                                                   const Options& options);
 

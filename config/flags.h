@@ -19,12 +19,12 @@ class Flags {
 
   // Adds --config and one flag for each option.
   void AddTo(CLI::App& command);
-  // Adds --config alone.
+  // Adds only --config.
   void AddFileTo(CLI::App& command);
   // Adds --config and the flag of one option.
   void AddOneTo(CLI::App& command, std::string_view option);
 
-  // What the command line said, together with the environment of this process.
+  // Returns what the command line gave, together with the environment of this process.
   Sources ToSources() const;
 
  private:

@@ -15,7 +15,7 @@
 
 namespace bitsieve::config {
 
-// What values an option takes; bounds are included.
+// The values that an option takes; bounds are included.
 struct WholeNumber {
   uint64_t min, max;
   bool or_off = false;  // the word off is allowed as well, and stands for max + 1
@@ -57,8 +57,8 @@ struct OptionRow {
   bool secret = false;  // a password: never shown, see kHiddenText
 };
 
-// What is shown in place of a secret that is set, and is refused as the value of one: a configuration that was printed
-// and is read again must not make it the password.
+// Shown in place of a secret that is set, and refused as the value of one: a configuration that was printed and is read
+// again must not make it the password.
 inline constexpr std::string_view kHiddenText = "***";
 
 // "64kb" in bytes; nothing if it is no size, or too large.
@@ -66,14 +66,14 @@ std::optional<uint64_t> ParseByteSize(std::string_view text);
 
 // The environment variable of the option: "BITSIEVE_IO_THREADS".
 std::string VariableName(const OptionRow& row);
-// What is allowed, in words: "a whole number from 0 to 65535".
+// Returns what is allowed, in words: "a whole number from 0 to 65535".
 std::string AllowedValues(const OptionRow& row);
 
 // Sets the option from text if it is valid; otherwise changes nothing and returns what was wrong and what would be
 // right.
 core::Status SetOption(const OptionRow& row, std::string_view text, Options& options);
 
-// The value as SetOption() takes it, secrets as they are: for the configuration file alone.
+// The value as SetOption() takes it, secrets as they are: only for the configuration file.
 std::string StoredText(const OptionRow& row, const Options& options);
 // The value as CONFIG GET returns it: sizes in plain bytes, secrets hidden.
 std::string OptionText(const OptionRow& row, const Options& options);

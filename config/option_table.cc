@@ -375,7 +375,7 @@ core::Status SetOne(std::string_view name, std::string_view text, std::vector<co
   return SetOption(*row, text, options);
 }
 
-// What the files hold is for those who read them to say.
+// The content of the files is checked where they are read.
 core::Status CheckTls(const Options& options) {
   const auto refuse = [](std::string message) {
     return core::Fail(core::ErrorCode::kInvalidArgument, std::move(message));

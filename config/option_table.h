@@ -26,10 +26,10 @@ const OptionRow* FindOption(std::string_view name);
 std::string UnknownOption(std::string_view name);
 
 // CONFIG GET: name and value of each option, alias and setting of Redis (redis_settings.h) whose name matches the glob,
-// whatever the case.
+// in upper or lower case.
 std::vector<std::pair<std::string, std::string>> MatchOptions(const Options& options, std::string_view glob);
 
-// What the values of several options must be to each other; each is within its own range.
+// Checks what the values of several options must be to each other; each is already within its own range.
 core::Status CheckTogether(const Options& options);
 
 // A name and a value, both views of what a client sent.

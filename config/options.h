@@ -19,10 +19,10 @@ struct FilterTemplate {
   std::vector<std::pair<std::string, std::string>> fields;  // numbers as text
 };
 
-// Of the option port: there is none without TLS.
+// Value of the option port if there is no port without TLS.
 inline constexpr uint32_t kNoPort = 65536;
 
-// Of a size that the server works out from the machine.
+// Value of a size that the server works out from the machine.
 inline constexpr uint64_t kAutomatic = UINT64_MAX;
 
 struct Options {
@@ -88,7 +88,7 @@ struct Options {
   double default_error_rate = core::FilterParams{}.error_rate;
   uint64_t default_capacity = core::FilterParams{}.capacity;
   uint32_t default_expansion = core::FilterParams{}.expansion;  // 0: filters do not grow
-  std::vector<FilterTemplate> templates;                        // from the file alone: not an option of the table
+  std::vector<FilterTemplate> templates;                        // only from the file: not an option of the table
 
   // cuckoo filters
   uint32_t cf_bucket_size = 2;
@@ -100,7 +100,7 @@ struct Options {
   // persistence
   std::string dir = "./data";
   uint32_t save_interval = 60;     // seconds between snapshots of what changed; 0: only on SAVE, BGSAVE and shutdown
-  uint32_t snapshot_growth = 100;  // percent of a large filter's file that its log may have before it is written anew
+  uint32_t snapshot_growth = 100;  // percent of a large filter's file that its log may have before it is rewritten
   uint32_t shutdown_timeout = 3;   // seconds for the last snapshot, if there is a log
   uint64_t snapshot_memory = 256ULL << 20;   // bytes kept of what changes while a filter is being written
   std::string appendonly = "yes";            // yes | no: whether changes are logged between snapshots

@@ -5,7 +5,7 @@
 namespace bitsieve::config {
 namespace {
 
-// As Redis writes it: a snapshot after this many seconds if there was at least one change.
+// Returns save-interval as Redis writes it: a snapshot after this many seconds if there was at least one change.
 std::string SaveRule(const Options& options) {
   return options.save_interval == 0 ? "" : std::to_string(options.save_interval) + " 1";
 }

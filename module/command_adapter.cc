@@ -102,7 +102,8 @@ bool IsReplayed(engine::Context* context) {
 // The limit of a filter's size, for clients.
 bool IsFromClient(void* context) { return !IsReplayed(static_cast<engine::Context*>(context)); }
 
-// As RedisBloom's: its other commands answer WRONGTYPE.
+// Returns whether the command treats a name that holds another type of value as missing, as in RedisBloom, whose other
+// commands reply WRONGTYPE.
 bool PassesOverOthers(const CommandRow& row) {
   constexpr std::array<std::string_view, 7> kNames{"bf.exists", "bf.mexists", "cf.exists", "cf.mexists",
                                                    "cf.count",  "cf.del",     "cf.compact"};
@@ -113,7 +114,8 @@ bool IsWindowOfTime(const core::Filter& filter) {
   return filter.type().type == core::kWindowType && core::WindowOf(filter.params()).of_time();
 }
 
-// CF.* adds nothing to a filter of so many sub-filters. A master or the log has done what it says: no limit holds.
+// Lifts the limit on sub-filters at which CF.* stops adding. No limit holds for what a master or the log has done
+// already.
 class LiftedLimits {
  public:
   LiftedLimits() { Settings().cf_max_expansions = std::numeric_limits<uint32_t>::max(); }
@@ -322,7 +324,8 @@ int RunAt(engine::Context* context, engine::String** argv, int argc) {
   return Run(context, inner.data(), static_cast<int>(inner.size()), command, Origin::kEngine, *at_ms).Execute();
 }
 
-// As BF.LOADCHUNK of a client, which takes dumps as well. Each piece is logged: the log keeps none that is on its way.
+// Does the same as BF.LOADCHUNK of a client, which takes dumps as well. Each chunk is logged, since the log has no
+// other record of a filter that is still arriving.
 int RunContent(engine::Context* context, engine::String** argv, int argc) {
   static const CommandRow* const row = commands::FindFilterCommand("bf.loadchunk");
   if (argc != row->arity) return ReplyError(context, commands::wire::WrongArity("bf.content"));

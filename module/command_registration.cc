@@ -50,7 +50,7 @@ engine::KeySpec SpecOf(int first, int last, int step, bool writes) {
   return spec;
 }
 
-// Keys that are written and keys that are only read have a specification each. What ends the array is all 0.
+// Keys that are written and keys that are only read have a specification each. The array ends with one that is all 0.
 std::vector<engine::KeySpec> SpecsOf(const CommandRow& row) {
   const commands::KeyPositions& keys = row.keys;
   const bool writes = (row.flags & commands::kWrite) != 0;
@@ -73,7 +73,7 @@ engine::ArgumentType TypeOf(const ArgumentDoc& argument) {
   return engine::kArgString;
 }
 
-// What COMMAND DOCS is to know, for as long as it takes the engine to copy it.
+// The data of COMMAND DOCS, kept only until the engine has copied it.
 class Documentation {
  public:
   void Set(engine::Command* command, const CommandRow& row) {
@@ -145,7 +145,7 @@ bool RegisterRow(engine::Context* context, const CommandRow& row, engine::Comman
   return true;
 }
 
-// Of the replication stream and the log alone.
+// Registers the commands that only the replication stream and the log have.
 bool RegisterInternal(engine::Context* context) {
   constexpr std::array<std::pair<const char*, engine::CommandFunction>, 3> kInternal{
       {{"bf.made", RunMade}, {"bf.at", RunAt}, {"bf.content", RunContent}}};

@@ -55,7 +55,7 @@ inline constexpr int kNotifyModule = 1 << 13;
 inline constexpr unsigned kConfigDefault = 0;
 inline constexpr unsigned kConfigMemory = 1 << 7;
 
-// Of a data type; the layout that Redis 7.0 and later and Valkey know as version 4.
+// Callbacks of a data type, in the layout that Redis 7.0 and later and Valkey know as version 4.
 struct TypeMethods {
   uint64_t version = 4;
   void* (*rdb_load)(Io*, int) = nullptr;

@@ -14,7 +14,7 @@
 namespace bitsieve::module {
 namespace {
 
-constexpr size_t kLine = 64;  // of a cache; what contents are aligned to at most
+constexpr size_t kLine = 64;  // of a cache; the largest alignment of contents
 
 // Alloc and Calloc end the engine if the system refuses; TryAlloc does not, but what it returns is not zero. So a large
 // block is tried first. Calloc leaves its pages untouched, if they are fresh.
@@ -28,7 +28,7 @@ void* Calloc(size_t bytes) {
   return engine::Calloc(1, bytes);
 }
 
-// The word before an aligned block is what was allocated.
+// The word before an aligned block holds the address that was allocated.
 void* Align(void* memory, size_t alignment) {
   if (memory == nullptr) return nullptr;
   const auto begin = (reinterpret_cast<uintptr_t>(memory) + sizeof(void*) + alignment - 1) / alignment * alignment;
@@ -100,7 +100,7 @@ void UseEngineHeap() {
 
 }  // namespace bitsieve::module
 
-// Of this module alone, as its copy of the C++ library is. The engine's Alloc never returns null.
+// These operators serve only this module, as does its copy of the C++ library. The engine's Alloc never returns null.
 #ifdef BITSIEVE_ENGINE_NEW
 namespace {
 

@@ -12,7 +12,7 @@ bool EngineKeyspace::Open(engine::Context* context, engine::String* string, std:
   engine::Key* const key = engine::OpenKey(context, string, write ? engine::kRead | engine::kWrite : engine::kRead);
   opened_.push_back({name, string, key, nullptr});
   if (key == nullptr) return true;
-  // Of a value of another type, and of none, the engine returns null as its type.
+  // For a value that is not a module's, and for none, the engine returns null as the type.
   engine::Type* const type = engine::ModuleTypeGetType(key);
   if (type == nullptr) return engine::KeyType(key) == engine::kKeyEmpty;
   if (!IsFilterType(type)) return false;

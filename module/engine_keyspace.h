@@ -18,9 +18,9 @@ namespace bitsieve::module {
 
 class EngineKeyspace final : public commands::FilterKeyspace, public commands::FreezeQueue {
  public:
-  // What the command did to its first key.
+  // Effects of the command on its first key.
   struct Effects {
-    bool created = false;    // it has a filter that it had not
+    bool created = false;    // it has a filter, and had none before
     bool pristine = false;   // ... an empty one
     bool rewritten = false;  // its filter was changed otherwise than by Add and Remove, or replaced
   };
@@ -29,7 +29,7 @@ class EngineKeyspace final : public commands::FilterKeyspace, public commands::F
   bool Open(engine::Context* context, engine::String* string, std::string_view name, bool write);
   void CloseAll();
 
-  // Of the first key; null while it is free.
+  // Returns the slot of the first key; null while the key is free.
   Slot* first() const { return opened_.front().slot; }
   engine::String* first_string() const { return opened_.front().string; }
   const Effects& effects() const { return effects_; }
@@ -45,7 +45,8 @@ class EngineKeyspace final : public commands::FilterKeyspace, public commands::F
   bool Put(std::string_view name, FilterPtr filter, int64_t expires_ms) override;
   bool Replace(std::string_view name, const FilterPtr& expected, FilterPtr replacement) override;
   core::Status NoteRewritten(const FilterPtr& filter) override;
-  // A handler that calls it makes a new filter: the limit of a filter's size (content_limit.h) begins anew.
+  // A handler that calls it makes a new filter: what counts towards the limit of a filter's size (content_limit.h)
+  // restarts from 0.
   core::MemoryBudget& memory() override;
   const core::Clock& clock() const override { return TheClock(); }
 

@@ -31,7 +31,7 @@ bool IsFreezing(core::Filter& filter) {
   return staging && filter.Info().freeze.state == core::FreezeState::kBuilding;
 }
 
-// Format, marks, length of the dump, its pieces.
+// Writes the format, the marks, the length of the dump and its chunks.
 void Save(engine::Io* io, void* value) {
   core::Filter& filter = FilterOf(value);
   engine::SaveUnsigned(io, core::kOwnValueFormat);
@@ -40,7 +40,7 @@ void Save(engine::Io* io, void* value) {
   ForEachPiece(filter, [io](std::string_view piece) { engine::SaveStringBuffer(io, piece.data(), piece.size()); });
 }
 
-// What the engine reads of a value.
+// Reads the fields of a value through the engine.
 class EngineFields final : public core::ValueReader {
  public:
   explicit EngineFields(engine::Io* io) : io_(io) {}
@@ -88,9 +88,9 @@ void RewriteAof(engine::Io* io, engine::String* key, void* value) {
   if (IsFreezing(filter)) engine::EmitAOF(io, "BF.FREEZE", "s", key);
 }
 
-// With what the engine takes for a key beside its name and does not count itself: two blocks of 16 bytes by which it
-// refers to a module's value, 8 bytes that the key's entry is rounded up by, and a pointer in a table that is at most
-// half empty.
+// Includes what the engine takes for a key besides its name and does not count itself: two blocks of 16 bytes by which
+// it refers to a module's value, 8 bytes that the key's entry is rounded up by, and a pointer in a table that is at
+// most half empty.
 size_t MemoryUsage(const void* value) {
   constexpr size_t kEngineBytes = 2 * 16 + 8 + 12;
   return kEngineBytes + core::BlockBytes(sizeof(Slot)) + FilterOf(value).heap_bytes();
@@ -149,7 +149,7 @@ bool CreateFilterTypes(engine::Context* context) {
 
 uint64_t FilterCount() { return filter_count.load(std::memory_order_relaxed); }
 
-// What filters refer to is never destroyed.
+// The budget and the clock are never destroyed, since filters refer to them.
 core::MemoryBudget& Budget() {
   static core::MemoryBudget& budget = *new core::MemoryBudget;
   return budget;

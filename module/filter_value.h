@@ -17,19 +17,19 @@ namespace bitsieve::module {
 
 using core::FilterPtr;
 
-// What a key holds. Its address stays while the key is renamed.
+// The value of a key. Its address stays while the key is renamed.
 struct Slot {
   FilterPtr filter;
 };
 
-// For a key to hold.
+// Allocates the slot that a key stores.
 Slot* NewSlot(FilterPtr filter);
 
 engine::Type* TypeOf(const core::Filter& filter);
 bool IsFilterType(const engine::Type* type);
 bool CreateFilterTypes(engine::Context* context);
 
-// That all keys hold.
+// Returns the number of filters stored in keys.
 uint64_t FilterCount();
 // The account of filters. It has no limit of its own: the engine has one, and content_limit.h has others.
 core::MemoryBudget& Budget();

@@ -62,7 +62,7 @@ Buildings& TheBuildings() {
   return buildings;
 }
 
-// What takes a lock of the filter is done under the engine's (filter_value.h).
+// Every step that takes a lock of the filter runs under the engine's lock (filter_value.h).
 void BuildAndSwap(engine::Context* context, const std::shared_ptr<Building>& building) {
   core::RibbonStaging& staging = *core::RibbonStaging::Of(*building->closed);
   const auto is_wanted = [&building] { return building->wanted.load(std::memory_order_relaxed); };

@@ -11,7 +11,7 @@
 
 namespace bitsieve::module {
 
-// Of filter commands.
+// Returns the settings of filter commands.
 commands::CommandSettings& Settings();
 
 struct ModuleSettings {

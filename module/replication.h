@@ -1,5 +1,5 @@
 // replication.h: what replicas and the log get of a command that changed something, read off its row. Filters here and
-// there are then equal in every byte, whatever the defaults, the limits and the clocks of the other side.
+// there are then equal in every byte, regardless of the other side's defaults, limits and clock.
 //
 // | what happened                       | what is sent                                                        |
 // |---|---|
@@ -25,7 +25,7 @@
 
 namespace bitsieve::module {
 
-// Who runs a command.
+// The caller of a command's handler.
 enum class Origin : uint8_t {
   kEngine,  // the engine, for a client, a master or the log
   kAside,   // a thread of the module, for a client that is blocked: the engine does not have the command any more

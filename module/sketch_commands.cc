@@ -18,7 +18,7 @@ constexpr std::array kNames{"cms.initbydim", "cms.initbyprob", "cms.incrby",   "
 
 uint64_t dropped = 0;
 
-// As the engine ends where it reads what it does not know.
+// Ends the process, as the engine does where it reads a command that it does not know.
 [[noreturn]] void Stop(const std::string& name, const char* source, const char* advice) {
   engine::Log(nullptr, "warning",
               "bitsieve: stopping: %s has the command %s, and bitsieve.so does not carry RedisBloom's sketches "

@@ -5,10 +5,10 @@
 namespace bitsieve::protocol {
 namespace {
 
-// As isspace() in the C locale.
+// Returns what isspace() returns in the C locale.
 bool IsBlank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-// What ends an unquoted word: not quite every blank, as in Redis.
+// Returns whether the character ends an unquoted word: not quite every blank does, as in Redis.
 bool EndsWord(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 int HexDigit(char c) {

@@ -1,6 +1,6 @@
 // plain_line.h: one line as a person types it, to arguments, by the rules of Redis' inline commands:
 //   blanks separate; "..." knows \n \r \t \b \a \xHH, and a backslash before any other byte stands for that byte;
-//   '...' knows \' alone; a quote may open inside of a word (ab"c d"), but where it closes, the argument ends.
+//   '...' knows only \'; a quote may open inside of a word (ab"c d"), but where it closes, the argument ends.
 // Unlike there, a zero byte is a byte like any other. Thread-safe: no state.
 #pragma once
 

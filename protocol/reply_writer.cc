@@ -23,7 +23,8 @@ uint32_t Word(const char (&text)[5]) {
 
 bool BreaksLine(char c) { return c == '\r' || c == '\n'; }
 
-// As Redis writes them: inf, -inf, and nan whatever its sign. Otherwise the fewest digits that read back the same.
+// Formats as Redis does: inf, -inf, and nan for either sign. Other numbers have the fewest digits that read back the
+// same.
 std::string_view FormatDouble(double value, char (&buffer)[kMaxDoubleBytes]) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";

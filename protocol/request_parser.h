@@ -3,7 +3,7 @@
 // It is independent of sockets and commands: bytes in, arguments out. Thread-compatible; one parser serves one
 // connection.
 //
-// The answer depends on the bytes alone, never on how they were cut: each error is found at the first byte that proves
+// The answer depends only on the bytes, never on how they were split: each error is found at the first byte that proves
 // it. Lengths that a client declares are compared with the limits and nothing else; no memory follows from them.
 #pragma once
 
@@ -52,7 +52,7 @@ class RequestParser {
   // The text of a protocol error, ready for an error reply: "ERR Protocol error: ...".
   const std::string& error() const { return error_; }
 
-  // What the parser keeps of an incomplete command.
+  // Returns the bytes of memory that the parser keeps for an incomplete command.
   size_t memory_bytes() const;
 
  private:

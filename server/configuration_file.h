@@ -14,7 +14,7 @@ namespace bitsieve::server {
 
 class ConfigurationFile {
  public:
-  // What this machine makes of values as they are written.
+  // Replaces option values as they are written by those that this machine can give.
   using Resolve = config::Options (*)(config::Options options);
 
   ConfigurationFile(config::Sources sources, Resolve resolve, RunTimeOptions& options, CommandSettings& settings)

@@ -11,7 +11,8 @@
 namespace bitsieve::server {
 namespace {
 
-// Of a step; the estimate of an error rate takes microseconds, of some types more.
+// The most filters that a step looks at; the estimate of an error rate takes microseconds, and more for some filter
+// types.
 constexpr size_t kMaxCandidates = 64;
 constexpr uint32_t kManySubFilters = 3;
 // The estimate is off by up to a tenth.

@@ -1,12 +1,12 @@
 // heap.h: memory that was freed goes back to the system, so that after a rush the process takes what it took before.
 //
-// Large blocks (long arguments, replies that are not read): at once. Left alone, the allocator takes the first of them
+// Large blocks (long arguments, replies that are not read): at once. By default, the allocator takes the first of them
 // that is freed as a reason to keep up to 64 MB of free memory for each thread.
-// Small ones: the allocator gives back the free end of a heap alone, and that ends with whatever still lives there. So
-//             when clients have left in numbers, or much more is resident than filters take (names were deleted, a
-//             snapshot or a burst of changes is over), the free pages in between are given back, too.
-// Blocks of up to 128 bytes are joined with their free neighbours as they are freed. Left alone, the allocator puts
-// that off until some thread asks for a large block; after a million names have gone, that thread pays for all of it at
+// Small ones: the allocator gives back only the free end of a heap, after the last block that is in use. So when
+//             clients have left in numbers, or much more is resident than filters take (names were deleted, a snapshot
+//             or a burst of changes is over), the free pages in between are given back, too.
+// Blocks of up to 128 bytes are joined with their free neighbours as they are freed. By default, the allocator puts
+// that off until a thread asks for a large block; after a million names have gone, that thread pays for all of it at
 // once.
 // ConfigureHeap, Rush and Slack are thread-compatible; HeapTrimmer is thread-safe.
 #pragma once
@@ -42,7 +42,7 @@ class Slack {
   // Called at intervals with what the process takes and what filters take of it: true once the difference is larger, by
   // kLeastBytes and a part of what filters take, than it was at its least or after it was given back.
   bool HasGrown(uint64_t resident_bytes, uint64_t used_bytes);
-  // What is left is not free.
+  // Called after free memory was given back: what is still resident is not free.
   void NoteGivenBack(uint64_t resident_bytes, uint64_t used_bytes);
 
  private:

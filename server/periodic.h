@@ -33,7 +33,7 @@ class Periodic {
     try {
       work_();
     } catch (const std::bad_alloc&) {
-      // What is done at intervals may be left out once.
+      // Work that is done at intervals may be left out once.
     }
     Start();
   }

@@ -6,7 +6,8 @@
 
 namespace bitsieve::server {
 
-// What filters may take: the rest of the machine's memory is for connections, snapshots and the system.
+// Returns the bytes that filters may take: the rest of the machine's memory is for connections, snapshots and the
+// system.
 uint64_t MaxMemoryOf(const config::Options& options);
 
 // With `maxmemory` in bytes, and as many clients as there are descriptors for.

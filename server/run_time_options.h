@@ -16,7 +16,7 @@
 
 namespace bitsieve::server {
 
-// Of one option, the values as people write them.
+// A change of one option, with the values as people write them.
 struct OptionChange {
   const config::OptionRow* row;
   std::string from;
@@ -36,12 +36,12 @@ class RunTimeOptions {
 
   // Passes the values to a user that is created later; no change can happen during the call.
   void Notify(const Apply& user) const;
-  // As in config::MatchOptions.
+  // See config::MatchOptions.
   std::vector<std::pair<std::string, std::string>> Match(std::string_view glob) const;
-  // As in config::SetOptionsAtRunTime, and the outcome of Check. No other change comes in between.
+  // Sets the options by config::SetOptionsAtRunTime, unless Check refuses them. No other change comes in between.
   tl::expected<void, config::RefusedPair> Set(std::span<const config::NameAndText> pairs);
 
-  // What another reading of the configuration changed.
+  // The changes that another reading of the configuration made.
   struct Reloaded {
     std::vector<OptionChange> applied;
     std::vector<OptionChange> at_restart;  // the value in use stays

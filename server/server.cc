@@ -85,13 +85,13 @@ void LogFreeze(const FreezeReport& report) {
                report.frozen_bytes, report.collected_bytes, report.duration_ms);
 }
 
-// As it is, without freeing anything.
+// Exits without running destructors.
 [[noreturn]] void EndProcess() {
   spdlog::shutdown();
   std::_Exit(0);
 }
 
-// Members are built in their order and die in reverse; each uses those above it alone. The main thread runs `main_`;
+// Members are built in their order and die in reverse; each uses only those above it. The main thread runs `main_`;
 // clients are served by the network's threads from Start() on, and get a LOADING error while the loader's thread loads.
 class Server {
  public:
@@ -161,7 +161,7 @@ class Server {
   Sampler sampler_{main_, clock_, stats_, monitoring_, storage_, registry_};
   ServiceManager service_manager_;
   core::Status loaded_;
-  bool is_loaded_ = false;  // there is no limit of memory before; changed and read by users of run_time_options_ alone
+  bool is_loaded_ = false;  // there is no limit of memory before; only users of run_time_options_ change and read it
   bool final_save_ = true;
   std::unique_ptr<ProcessControl> control_;
   WorkerPool workers_;
@@ -260,7 +260,8 @@ void Server::NotifyReady() {
   });
 }
 
-// What is on the disk is served, even if maxmemory and the quotas were higher when it was written.
+// Sets the limits once everything is loaded: filters on the disk are served even if maxmemory and the quotas were
+// higher when they were written.
 void Server::LimitMemory(const config::Options& options) {
   is_loaded_ = true;
   const uint64_t limit = MaxMemoryOf(options);
@@ -386,8 +387,8 @@ void Server::AwaitSignals() {
       });
 }
 
-// SIGHUP: whatever is read from files and may change while the server runs is read again. The log first, so that the
-// rest is reported in the new one.
+// SIGHUP: everything that is read from files and may change while the server runs is read again. The log is first, so
+// that the rest is reported in the new one.
 void Server::Reload() {
   const auto reload = [](const char* what, const auto& work) {
     try {

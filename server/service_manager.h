@@ -3,7 +3,7 @@
 //
 // Messages are datagrams to the socket that NOTIFY_SOCKET names; without that variable nothing happens, and there is no
 // thread. While the server loads or stops, a message each second gives the state and extends the service manager's
-// timeout: how long that takes depends on the data, and a restart would begin it anew. While it serves, and if
+// timeout: how long that takes depends on the data, and a restart would begin it again. While it serves, and if
 // WATCHDOG_USEC is set, a probe runs through every thread that clients depend on, and WATCHDOG=1 is sent when it has
 // come back: a thread that hangs ends the messages.
 // Loading, Ready and Stopping are called in this order, by one thread; Reloading and Reloaded by the same.
@@ -25,7 +25,7 @@ namespace bitsieve::server {
 
 class ServiceManager {
  public:
-  // What is shown of a state that lasts; called by a thread of this object.
+  // Returns what is shown of a state that lasts; called by a thread of this object.
   using Progress = std::function<std::string()>;
   // Calls `alive` once every thread that has to be alive has run; later, and on any thread.
   using Probe = std::function<void(std::function<void()> alive)>;

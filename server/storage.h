@@ -1,5 +1,5 @@
 // storage.h: what the server keeps on its disk, from one end to the other: the data directory, the loading of its
-// content, then the log and the snapshots. Wiring alone; server/persistence does the work.
+// content, then the log and the snapshots. It only connects these; server/persistence does the work.
 //
 // Order: Open, Load, Begin, Stop. Everything else may be called from any thread at any time: before Begin there is no
 // log yet and no snapshot, and nothing may be changed.
@@ -39,7 +39,7 @@ class Storage final : public Durability {
   core::Status Open(const std::string& path);
   // Fills the registry. Run it on a thread of its own if clients wait at the same time.
   core::Result<Recovery> Load(const config::Options& options);
-  // Goes on from there: changes are logged from now on, and saved.
+  // Continues from there: changes are logged from now on, and saved.
   core::Status Begin(Recovery recovery, const config::Options& options);
   // Options that may change while it runs.
   void Apply(const config::Options& options);
@@ -47,14 +47,14 @@ class Storage final : public Durability {
   // allows, and writes the log to its end.
   core::Status Stop(bool final_save);
 
-  // As ServerControl has them.
+  // See ServerControl.
   void Save(std::function<void(core::Status)> done);
   SnapshotStatus Snapshot() const;
   LogStatus Log() const;
-  // As of KeyspaceRecorder: what the log lacks of filters, for lack of memory.
+  // See KeyspaceRecorder: content of filters that the log lacks, for lack of memory.
   bool HasUnkeptRewrites() const;
   void KeepRewrites();
-  // Of the log, since the last call.
+  // Returns the longest sync of the log since the last call; 0 without a log.
   uint64_t TakeLongestSyncMs() { return HasLog() ? log_->TakeLongestSyncMs() : 0; }
 
   // Without a log, snapshots are all that keeps what is acknowledged: nothing may be changed while they fail.

@@ -1,4 +1,4 @@
-// worker_pool.h: the threads that run long commands beside the event loops.
+// worker_pool.h: the threads that run long commands next to the event loops.
 //
 // Queues: one for each weight. kLarge work, which may take seconds, leaves one thread to kMany work, which takes
 //         milliseconds. A connection waits for its command before it runs another, so that there is never more work
@@ -23,7 +23,7 @@ class WorkerPool final : public Workers {
  public:
   // At least two, so that one can be left to kMany work.
   explicit WorkerPool(size_t threads = DefaultThreads());
-  // As Stop.
+  // Calls Stop().
   ~WorkerPool() override;
 
   void Run(Weight weight, std::function<void()> work) override;

@@ -9,7 +9,7 @@
 
 namespace bitsieve::cli {
 
-// "BF.MADD key item...": the words before the items. Where the server takes one item per command, each has one.
+// The words before the items, such as "BF.MADD key". `one_item`: the server takes one item per command.
 struct ItemCommand {
   std::vector<std::string> words;
   bool one_item = false;
@@ -26,12 +26,12 @@ class BatchMaker {
     AppendWord(items_, item);
     ++batch_.items;
   }
-  // For what is to be kept of its last item.
+  // Returns the batch that is being made, for the caller to add what it keeps of the last item.
   Batch& batch() { return batch_; }
   bool empty() const { return batch_.items == 0; }
-  // As many items as a server works on without keeping other clients waiting.
+  // Returns whether there are as many items as a server works on without keeping other clients waiting.
   bool IsFull() const { return batch_.items >= kMostItems || items_.size() >= kMostBytes; }
-  // What was added; it begins anew.
+  // Returns the batch with the items that were added, and begins the next one.
   Batch Take() {
     if (!command_.one_item) Begin(batch_.items);
     batch_.commands += items_;

@@ -17,10 +17,10 @@ namespace bitsieve::cli {
 
 class Input {
  public:
-  // Asked several times a second while the input has nothing to read: true ends the wait with an error.
+  // Called several times a second while the input has nothing to read: true ends the wait with an error.
   using IsStopped = std::function<bool()>;
 
-  // "-" is standard input. `decompress`: look at the first bytes whether it is compressed.
+  // "-" is standard input. `decompress`: the first bytes decide whether it is compressed.
   static Outcome<Input> Open(
       const std::string& path, bool decompress, IsStopped is_stopped = [] { return false; });
 
@@ -31,9 +31,9 @@ class Input {
   bool IsReady() const;
 
   const std::string& name() const { return name_; }
-  // Of the file as it lies on the disk; 0 if that is not known.
+  // Returns the size of the file on disk, before any decompression; 0 if it is not known.
   uint64_t file_bytes() const { return file_bytes_; }
-  // How much of it was read.
+  // Returns how many of these bytes were read.
   uint64_t file_position() const;
 
  private:

@@ -1,4 +1,4 @@
-// load_state.h: how far a file was loaded, kept beside it, so that an interrupted load can go on. Thread-compatible:
+// load_state.h: how far a file was loaded, kept next to it, so that an interrupted load can resume. Thread-compatible:
 // free functions.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace bitsieve::cli {
 
-// What became of items.
+// Numbers of items by outcome.
 struct LoadCounts {
   uint64_t read = 0;
   uint64_t added = 0;    // new; or removed, if items are to be removed
@@ -28,7 +28,7 @@ struct LoadState {
 };
 
 std::string LoadStatePath(const std::string& file);
-// Nothing if there is none. The error: it cannot be read, or is of another state of the file.
+// Returns nothing if there is none. The error: it cannot be read, or is of another state of the file.
 Outcome<std::optional<LoadState>> ReadLoadState(const std::string& file);
 // Atomic.
 Outcome<void> WriteLoadState(const std::string& file, const LoadState& state);

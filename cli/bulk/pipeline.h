@@ -28,7 +28,7 @@ struct Batch {
 
 class Pipeline {
  public:
-  // Of one batch.
+  // Called with the replies to one batch.
   using OnReplies = std::function<Outcome<void>(const Batch& batch, const std::vector<Reply>& replies)>;
 
   struct Settings {
@@ -37,22 +37,23 @@ class Pipeline {
     size_t connections = 2;
     std::chrono::seconds retry{60};  // 0: never
   };
-  // On their way at a time, over each connection.
+  // Maximum number of batches without a reply, per connection.
   static constexpr size_t kBatches = 8;
-  static constexpr size_t kBytes = 4 << 20;  // over all, so that memory is bounded
+  static constexpr size_t kBytes = 4 << 20;  // over all connections, so that memory is bounded
 
   Pipeline(Settings settings, OnReplies on_replies)
       : settings_(std::move(settings)), on_replies_(std::move(on_replies)) {}
 
   Outcome<void> Connect();
   Outcome<void> Put(Batch batch);
-  // Until all replies have come.
+  // Waits until all replies have come.
   Outcome<void> Drain();
   uint64_t retries() const { return retries_; }
   // Whether the server is another process than in the beginning: what the one before acknowledged in its last moments
   // may be lost.
   bool has_restarted() const { return has_restarted_; }
-  // Until all that was acknowledged is on the server's disk. The error: the server does not know, or it takes too long.
+  // Waits until all that was acknowledged is on the server's disk. The error: the server does not know, or it takes too
+  // long.
   Outcome<void> AwaitDisk();
 
  private:

@@ -12,7 +12,7 @@
 namespace bitsieve::cli {
 namespace {
 
-// What hiredis calls while it reads a reply: each makes a part of it, within the array that it belongs to.
+// hiredis calls these functions while it reads a reply: each makes a part of it, within the array that it belongs to.
 
 Reply* Place(const redisReadTask* task, Reply reply) {
   if (task->parent == nullptr) return new Reply(std::move(reply));
@@ -29,7 +29,7 @@ void* MakeText(const redisReadTask* task, char* text, size_t size) {
   return Place(task, {.kind = kind, .text = std::string(text, size)});
 }
 
-// Null: what the server announces is refused.
+// Returns null if the announced array is too large: the reply is then refused.
 void* MakeArray(const redisReadTask* task, int size) {
   constexpr int kMostElements = 1 << 20;
   if (size > kMostElements) return nullptr;

@@ -26,19 +26,19 @@ struct Reply {
   std::vector<Reply> elements = {};  // of an array
 
   bool is_error() const { return kind == kError; }
-  // Of an array of names, each before its value: the value of that name; null if there is none.
+  // Returns the value of this name in an array of names, each before its value; null if there is none.
   const Reply* ValueOf(std::string_view name) const;
-  // That value as a number that is not negative; 0 if there is none.
+  // Returns that value as a number that is not negative; 0 if there is none.
   uint64_t NumberOf(std::string_view name) const;
 };
 
 // Appends the command as the protocol has it.
 void AppendCommand(std::string& bytes, std::initializer_list<std::string_view> words);
-// The head of a command of so many words, which follow one by one.
+// Appends the head of a command of `words` words, which follow one by one.
 void AppendCommandHead(std::string& bytes, size_t words);
 void AppendWord(std::string& bytes, std::string_view word);
 
-// Replies out of bytes as they come.
+// Reads replies from bytes as they arrive.
 class ReplyReader {
  public:
   ReplyReader();
@@ -57,7 +57,7 @@ class ReplyReader {
 
 class ServerClient {
  public:
-  // Of a connection or a reply.
+  // Time limit for connecting, sending a command or receiving a reply.
   static constexpr std::chrono::seconds kPatience{60};
 
   static Outcome<ServerClient> Connect(const Target& target, const Credentials& credentials);

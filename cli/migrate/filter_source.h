@@ -24,13 +24,13 @@ struct FoundFilter {
   uint64_t place = 0;      // where its source finds it again
 };
 
-// What was found besides.
+// Keys that Find found and did not visit.
 struct OtherKeys {
   std::map<std::string, uint64_t> counts = {};  // by type
   uint64_t expired = 0;
 };
 
-// A command for the new server, of which the name of the filter is the first argument.
+// A command for the new server, without its first argument, the name of the filter.
 struct TargetCommand {
   std::string command;
   std::vector<std::string> arguments;
@@ -41,11 +41,11 @@ class FilterCommands {
  public:
   virtual ~FilterCommands() = default;
   virtual Outcome<std::optional<TargetCommand>> Next() = 0;
-  // Whether they bring its expiry along, and replace what has the name if that was asked for.
+  // Returns whether they also set the filter's expiry and, if requested, replace what has the name.
   virtual bool are_all() const { return false; }
 };
 
-// What a filter was made for.
+// The error rate and the capacity that a filter was made for.
 struct FilterShape {
   double error_rate = 0;
   uint64_t capacity = 0;  // over all sub-filters
@@ -56,13 +56,14 @@ class FilterSource {
   using Visit = std::function<void(FoundFilter)>;
 
   virtual ~FilterSource() = default;
-  // Calls visit(filter) for each whose name matches the glob pattern. After an error it may go on with those visited.
+  // Calls visit(filter) for each whose name matches the glob pattern. After an error the caller may continue with those
+  // visited.
   virtual Outcome<OtherKeys> Find(std::string_view pattern, const Visit& visit) = 0;
-  // What is opened next: the source may read some of it ahead, together.
+  // Announces the filters that are opened next: the source may read some of them ahead, together.
   virtual Outcome<void> Prepare(std::span<const FoundFilter* const> /*filters*/, bool /*replace*/) { return {}; }
   // The filter and the source outlive what is returned.
   virtual Outcome<std::unique_ptr<FilterCommands>> Open(const FoundFilter& filter) = 0;
-  // Of a Bloom filter of RedisBloom; nothing of any other.
+  // Returns the shape of a Bloom filter of RedisBloom; nothing for any other filter.
   virtual Outcome<std::optional<FilterShape>> ShapeOf(const FoundFilter& filter) = 0;
 };
 

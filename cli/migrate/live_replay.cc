@@ -31,10 +31,11 @@ bool ChangesFilter(std::string_view name) {
 constexpr std::array<std::string_view, 5> kOfOneName = {"expire", "pexpire", "expireat", "pexpireat", "persist"};
 constexpr std::array<std::string_view, 3> kOfTwoNames = {"rename", "renamenx", "copy"};
 constexpr std::array<std::string_view, 2> kOfManyNames = {"del", "unlink"};
-// What would take more from the new server than came from the old one.
+// Commands that could remove more from the new server than came from the old one.
 constexpr std::array<std::string_view, 3> kOfAllNames = {"flushall", "flushdb", "swapdb"};
 
-// What bitsieve.so sends to its replicas in place of commands of clients, as such. As it is if it is another one.
+// Returns the client command that does what a command of bitsieve.so to its replicas does; any other command is
+// returned unchanged.
 Outcome<std::vector<std::string>> FromModule(std::string_view name, const std::vector<std::string>& words) {
   if (name == "bf.content" && words.size() == 4)
     return std::vector<std::string>{"BF.LOADCHUNK", words[1], words[2], words[3]};
@@ -99,7 +100,7 @@ Outcome<void> LiveReplay::Send() {
     const auto reply = target_.Receive();
     if (!reply) return tl::unexpected("the new server: " + reply.error());
     ++commands_;
-    if (!of_filter || !reply->is_error()) continue;  // a name may be one of another type of value
+    if (!of_filter || !reply->is_error()) continue;  // the name may hold another type of value
     ++refused_;
     if (first_refusal_.empty()) first_refusal_ = reply->text;
   }

@@ -14,17 +14,17 @@ namespace bitsieve::cli {
 
 class LiveReplay {
  public:
-  // Those of names that match the glob pattern.
+  // Replays the changes of names that match the glob pattern.
   LiveReplay(ServerClient& target, std::string pattern) : target_(target), pattern_(std::move(pattern)) {}
 
-  // One change, as a master sends it. The error: this is no change that can be made on the new server.
+  // Adds one change, as a master sends it. The error: it cannot be made on the new server.
   Outcome<void> Add(const std::vector<std::string>& received);
-  // Until the new server has made all changes.
+  // Returns once the new server has made all changes.
   Outcome<void> Finish();
 
   uint64_t commands() const { return commands_; }
   uint64_t refused() const { return refused_; }
-  // Of the new server; empty if there is none.
+  // Returns the new server's first error reply to a filter command; empty if there is none.
   const std::string& first_refusal() const { return first_refusal_; }
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kMostBytesWithoutReply = 16 << 20;
 
-// What makes an empty filter of another type.
+// The command that makes an empty filter of another type.
 class ReserveCommand final : public FilterCommands {
  public:
   ReserveCommand(const FilterShape& shape, const std::string& type)
@@ -56,14 +56,14 @@ Outcome<std::unique_ptr<FilterCommands>> Mover::CommandsFor(const FoundFilter& f
   return std::make_unique<ReserveCommand>(**shape, settings_.as);
 }
 
-// What the source cannot give, or the new server has refused already, is not sent to its end.
+// Stops sending a filter that the source cannot give or that the new server has refused already.
 Outcome<void> Mover::SendAll(const FoundFilter& filter, const std::shared_ptr<Transfer>& transfer) {
   const auto commands = CommandsFor(filter, *transfer);
   if (!commands) transfer->failure = commands.error();
   const bool needs_end = settings_.replace || filter.expires_ms != 0;
   if (commands && needs_end && !(*commands)->are_all()) transfer->temporary_name = filter.name + temporary_suffix_;
   const std::string& name = transfer->temporary_name.empty() ? transfer->name : transfer->temporary_name;
-  // One command behind: with the last of them comes what follows it.
+  // Each command is sent only when the next is known, since the last one is marked as last or followed by SendEnd.
   std::string ready;
   while (transfer->failure.empty()) {
     const auto next = (*commands)->Next();
@@ -87,7 +87,7 @@ Outcome<void> Mover::SendAll(const FoundFilter& filter, const std::shared_ptr<Tr
   return SendEnd(filter, transfer);
 }
 
-// What is left under the temporary name, if the name is taken by now, is removed.
+// The last command removes what is left under the temporary name if the name is taken by now.
 Outcome<void> Mover::SendEnd(const FoundFilter& filter, const std::shared_ptr<Transfer>& transfer) {
   std::string bytes;
   if (filter.expires_ms != 0) {

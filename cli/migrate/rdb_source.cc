@@ -51,7 +51,7 @@ std::string TypeName(const rdb::RdbKey& key) {
   return std::string(kNames.at(key.type));
 }
 
-// What a file claims may not take more than the machine has.
+// Returns the size of the machine's memory: the sizes that a file claims may not exceed it.
 uint64_t MachineMemory() {
   return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }

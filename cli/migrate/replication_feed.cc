@@ -57,7 +57,7 @@ Outcome<void> TemporaryFile::Append(std::string_view bytes) {
   return {};
 }
 
-// What was taken gives its place on the disk back, as soon as that is all of it.
+// Frees the disk space as soon as everything in the file was taken.
 Outcome<std::string_view> TemporaryFile::Take(std::string& room) {
   if (left() == 0) return std::string_view();
   room.resize(std::min<uint64_t>(kFeedPieceBytes, left()));

@@ -51,7 +51,7 @@ bitsieve_status Report(bitsieve_status status, std::string_view message, bitsiev
   return status;
 }
 
-// Of what a call returned. Nothing that it throws leaves.
+// Reports what the call returned or threw. No exception leaves it.
 template <class Call>
 bitsieve_status Guarded(bitsieve_error* error, const Call& call) noexcept {
   try {
@@ -83,7 +83,7 @@ bitsieve_status GuardedItem(const bitsieve_filter* filter, const void* item, siz
   return GuardedWith(filter, error, call);
 }
 
-// `out` gets what `result` has.
+// Copies the value of `result` to `out`.
 template <class T, class Out>
 Status Give(const Result<T>& result, Out* out) {
   if (!result) return tl::unexpected(result.error());

@@ -17,7 +17,7 @@
 
 namespace bitsieve {
 
-// What is read lies in `file`, and takes from `budget`: both outlive the filter.
+// The filter may read from `file` and takes memory from `budget`: both outlive it.
 struct Filter::State {
   core::MemoryBudget budget;
   clients::MappedFile file;
@@ -224,7 +224,7 @@ Result<bool> Filter::NoteFalsePositive(std::string_view item) {
   switch (outcome) {
     case core::NoteOutcome::kNothing:
     case core::NoteOutcome::kNoted:
-    case core::NoteOutcome::kMoved:  // not while no other call runs beside Freeze
+    case core::NoteOutcome::kMoved:  // impossible unless another call runs during Freeze
       break;
     case core::NoteOutcome::kTooMany:
       return core::Fail(ErrorCode::kFull, "the filter knows " + std::to_string(core::FalsePositiveList::kMostHashes) +

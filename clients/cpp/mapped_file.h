@@ -19,9 +19,9 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
 
-  // From a page's begin on; empty if nothing is mapped.
+  // Begins at a page boundary; empty if nothing is mapped.
   std::span<const std::byte> bytes() const { return bytes_; }
-  // What is expected of the reads to come, for what the system reads ahead: all from first to last, or here and there.
+  // Both advise the system, for its read-ahead, how the bytes will be read: from first to last, or scattered.
   void ExpectWholeReads() const;
   void ExpectScatteredReads() const;
 

@@ -17,11 +17,11 @@ class WholeFile {
   static WholeFile StandardOutput();
   WholeFile(WholeFile&& other) noexcept;
   WholeFile& operator=(WholeFile&&) = delete;
-  // What was not finished is removed.
+  // Removes a file that was not finished.
   ~WholeFile();
 
   core::Status Write(std::string_view bytes);
-  // After the last byte: now the file appears, in the place of one that has the name.
+  // To be called after the last byte: the file appears under its name, and replaces one that has it.
   core::Status Finish();
 
  private:

@@ -14,13 +14,13 @@ inline constexpr size_t kChecksumBytes = sizeof(uint64_t);
 
 uint64_t Checksum(std::string_view bytes);
 
-// The same over bytes that come in pieces. Thread-compatible.
+// Computes the same checksum of bytes that arrive in chunks. Thread-compatible.
 class RunningChecksum {
  public:
   RunningChecksum();
 
   void Add(std::string_view bytes);
-  // Of all that was added so far.
+  // Returns the checksum of all bytes added so far.
   uint64_t Value() const;
 
  private:

@@ -1,6 +1,6 @@
 // intrusive_ptr.h: shared ownership of objects that count their owners themselves: a pointer is one word, and there is
-// no block beside the object. Pointers are as thread-safe as std::shared_ptr: different ones may be used by different
-// threads, also if they own one object.
+// no separate block for the count. Pointers are as thread-safe as std::shared_ptr: different ones may be used by
+// different threads, also if they own one object.
 #pragma once
 
 #include <atomic>
@@ -16,22 +16,22 @@ namespace bitsieve::core {
 class OwnerCount {
  public:
   void AddOwner() const { owners_.fetch_add(1, std::memory_order_relaxed); }
-  // False, and nothing done, if there is none left.
+  // Adds an owner; returns false, and does nothing, if no owner is left.
   bool AddOwnerUnlessGone() const {
     uint32_t owners = owners_.load(std::memory_order_relaxed);
     while (owners != 0 && !owners_.compare_exchange_weak(owners, owners + 1, std::memory_order_relaxed)) continue;
     return owners != 0;
   }
-  // Whether that was the last one.
+  // Returns whether that was the last owner.
   bool RemoveOwner() const { return owners_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
-  // Of the moment.
+  // Returns the number of owners at this moment.
   uint32_t owners() const { return owners_.load(std::memory_order_relaxed); }
 
  private:
   mutable std::atomic<uint32_t> owners_{0};
 };
 
-// Calls AddOwner of its object, and LetGo(const T*), found by argument, when it owns it no longer.
+// Calls AddOwner of its object, and LetGo(const T*), found by argument, when it no longer owns it.
 template <class T>
 class IntrusivePtr {
  public:
@@ -54,7 +54,7 @@ class IntrusivePtr {
     if (object_ != nullptr) LetGo(object_);
   }
 
-  // For an object whose new owner has been counted already.
+  // Returns a pointer to an object whose new owner has been counted already.
   static IntrusivePtr Adopt(T* owned) {
     IntrusivePtr pointer;
     pointer.object_ = owned;
@@ -68,7 +68,7 @@ class IntrusivePtr {
   T* operator->() const { return object_; }
   explicit operator bool() const { return object_ != nullptr; }
   bool operator==(const IntrusivePtr&) const = default;
-  // Of the moment.
+  // Returns the number of owners at this moment; 0 if there is no object.
   uint32_t use_count() const { return object_ == nullptr ? 0 : object_->owners(); }
 
  private:

@@ -30,8 +30,8 @@ class MemoryBudget {
     used_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
     if (whole_ != nullptr) whole_->GiveBack(bytes);
   }
-  // Makes it, with all that it holds, a part of another whole, whatever the limits. No other thread uses any of the
-  // three meanwhile.
+  // Makes this budget, with all that it holds, a part of another whole, regardless of the limits. No other thread uses
+  // any of the three budgets during the call.
   void MoveTo(MemoryBudget& whole) {
     if (whole_ != nullptr) whole_->GiveBack(used_bytes());
     whole_ = &whole;
@@ -39,15 +39,15 @@ class MemoryBudget {
   }
 
   uint64_t used_bytes() const { return used_bytes_.load(std::memory_order_relaxed); }
-  // The most that was ever used.
+  // Returns the most that was ever used.
   uint64_t peak_bytes() const { return peak_bytes_.load(std::memory_order_relaxed); }
   uint64_t limit_bytes() const { return limit_bytes_.load(std::memory_order_relaxed); }
-  // What could still be taken here, whatever the whole has left.
+  // Returns what could still be taken here, regardless of what the whole has left.
   uint64_t free_bytes() const {
     const uint64_t limit = limit_bytes(), used = used_bytes();
     return limit == 0 ? UINT64_MAX : limit - std::min(used, limit);
   }
-  // How often its own limit refused.
+  // Returns how often this budget's own limit refused a reservation.
   uint64_t refusals() const { return refusals_.load(std::memory_order_relaxed); }
   // A limit below what is used refuses every further reservation; what is held stays.
   void set_limit_bytes(uint64_t bytes) { limit_bytes_.store(bytes, std::memory_order_relaxed); }
@@ -96,7 +96,7 @@ class MemoryReservation {
     if (budget_ != nullptr) budget_->GiveBack(bytes_);
   }
 
-  // An empty reservation (held() false) if the budget refuses.
+  // Returns an empty reservation (held() false) if the budget refuses.
   static MemoryReservation TryTake(MemoryBudget& budget, uint64_t bytes) {
     MemoryReservation reservation;
     if (budget.TryTake(bytes)) {
@@ -105,7 +105,7 @@ class MemoryReservation {
     }
     return reservation;
   }
-  // Of memory that belongs to somebody else: it is in no account (held() false).
+  // Describes memory that another owner holds: it is in no account (held() false).
   static MemoryReservation OfOthers(uint64_t bytes) {
     MemoryReservation reservation;
     reservation.bytes_ = bytes;

@@ -1,5 +1,5 @@
 // mutex.h: locks that the compiler checks. A member declares which lock protects it (BITSIEVE_GUARDED_BY), a function
-// which lock its caller holds (BITSIEVE_REQUIRES). Clang refuses whatever does not keep to that (-Wthread-safety); to
+// which lock its caller holds (BITSIEVE_REQUIRES). Clang rejects code that does not keep to that (-Wthread-safety); to
 // other compilers the annotations are nothing. At run time these are std::mutex and std::condition_variable.
 // Thread-safe.
 //
@@ -18,20 +18,21 @@
 #define BITSIEVE_THREAD_ANNOTATION(annotation)
 #endif
 
-// Of a class: it is a lock; it holds one for as long as it lives.
+// These two mark a class: the first, that it is a lock; the second, that it holds a lock for as long as it lives.
 #define BITSIEVE_CAPABILITY(name) BITSIEVE_THREAD_ANNOTATION(capability(name))
 #define BITSIEVE_SCOPED_CAPABILITY BITSIEVE_THREAD_ANNOTATION(scoped_lockable)
-// Of a member: it is read and written with this lock held.
+// Marks a member that is read and written with this lock held.
 #define BITSIEVE_GUARDED_BY(lock) BITSIEVE_THREAD_ANNOTATION(guarded_by(lock))
-// Of a function: the caller holds the lock; it takes the lock, or tries to, and then returns `success`; it releases the
-// lock; it returns this lock; from here on the lock is known to be held.
+// Each of these marks a function. In this order: the caller holds the lock; the function takes the lock; it tries to
+// take the lock, and returns `success` if it did; it releases the lock; it returns this lock; from here on the lock is
+// known to be held.
 #define BITSIEVE_REQUIRES(...) BITSIEVE_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define BITSIEVE_ACQUIRE(...) BITSIEVE_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define BITSIEVE_TRY_ACQUIRE(success) BITSIEVE_THREAD_ANNOTATION(try_acquire_capability(success))
 #define BITSIEVE_RELEASE(...) BITSIEVE_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
 #define BITSIEVE_RETURN_CAPABILITY(lock) BITSIEVE_THREAD_ANNOTATION(lock_returned(lock))
 #define BITSIEVE_ASSERT_CAPABILITY(lock) BITSIEVE_THREAD_ANNOTATION(assert_capability(lock))
-// For a function that is correct in a way the analysis cannot follow; a comment explains how.
+// Marks a function that is correct in a way the analysis cannot follow; a comment explains how.
 #define BITSIEVE_NO_THREAD_SAFETY_ANALYSIS BITSIEVE_THREAD_ANNOTATION(no_thread_safety_analysis)
 
 namespace bitsieve::core {
@@ -40,7 +41,7 @@ class BITSIEVE_CAPABILITY("mutex") Mutex {
  public:
   void lock() BITSIEVE_ACQUIRE() { mutex_.lock(); }
   void unlock() BITSIEVE_RELEASE() { mutex_.unlock(); }
-  // For the analysis alone: nothing is checked when the program runs.
+  // Serves only the analysis: nothing is checked when the program runs.
   void AssertHeld() const BITSIEVE_ASSERT_CAPABILITY(this) {}
 
  private:
@@ -61,14 +62,14 @@ class BITSIEVE_SCOPED_CAPABILITY LockGuard {
   Lock& lock_;
 };
 
-// Releases one that is held, and takes it again at the end.
+// Releases a lock that is held, and takes it again at the end.
 template <class Lock>
 class BITSIEVE_SCOPED_CAPABILITY UnlockGuard {
  public:
   explicit UnlockGuard(Lock& lock) BITSIEVE_RELEASE(lock) : lock_(lock) { lock_.unlock(); }
   UnlockGuard(const UnlockGuard&) = delete;
   UnlockGuard& operator=(const UnlockGuard&) = delete;
-  ~UnlockGuard() BITSIEVE_RELEASE() { lock_.lock(); }  // of a scope that released a lock, this ends the release
+  ~UnlockGuard() BITSIEVE_RELEASE() { lock_.lock(); }  // RELEASE of a scope that released a lock ends that release
 
  private:
   Lock& lock_;
@@ -85,7 +86,7 @@ class ConditionVariable {
     condition_.wait(lock);
     (void)lock.release();
   }
-  // The same, until this time at the latest. False once it has come.
+  // Waits in the same way, until this time at the latest. Returns false once it has come.
   bool WaitUntil(Mutex& mutex, std::chrono::steady_clock::time_point time) BITSIEVE_REQUIRES(mutex) {
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
     const std::cv_status status = condition_.wait_until(lock, time);

@@ -10,12 +10,12 @@
 
 namespace bitsieve::core {
 
-// How long a thread that has to go on without memory waits before it tries again.
+// How long a thread that needs memory, and cannot give up, waits before it tries again.
 inline constexpr std::chrono::milliseconds kOutOfMemoryPause{1};
 
 inline constexpr const char* kOutOfMemoryText = "out of memory";  // short enough for a string that allocates nothing
 
-// What `work` returns, a Status or a Result; an error if it throws std::bad_alloc.
+// Returns the result of `work`, a Status or a Result; kOutOfMemory if it throws std::bad_alloc.
 template <class Work>
 auto OrOutOfMemory(const Work& work) -> decltype(work()) {
   try {
@@ -25,8 +25,8 @@ auto OrOutOfMemory(const Work& work) -> decltype(work()) {
   }
 }
 
-// For what must not be given up, such as arming a timer again or telling a caller that waits: calls `work`, which has
-// done nothing if it throws std::bad_alloc, until it returns.
+// Calls `work`, which has done nothing if it throws std::bad_alloc, until it returns. Serves work that must not be
+// given up, such as arming a timer again or notifying a caller that waits.
 template <class Work>
 auto UntilThereIsMemory(const Work& work) -> decltype(work()) {
   for (;; std::this_thread::sleep_for(kOutOfMemoryPause)) {

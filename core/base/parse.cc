@@ -24,7 +24,7 @@ bool HasOneSpelling(std::string_view text) {
   return !digits.starts_with('0') || (digits.size() == 1 && !negative);
 }
 
-// Of what std::to_chars makes of the number.
+// Returns the text that std::to_chars makes of the number.
 std::string DoubleText(double number, auto... format) {
   std::array<char, 32> text;
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number, format...).ptr};

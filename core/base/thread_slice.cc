@@ -8,7 +8,7 @@
 namespace bitsieve::core {
 namespace {
 
-// As the system call has it; the C library has no name for it.
+// The argument of the system calls below; the C library has no name for it.
 struct SchedulingAttributes {
   uint32_t size = sizeof(SchedulingAttributes);
   uint32_t policy = 0;

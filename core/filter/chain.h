@@ -1,8 +1,8 @@
 // chain.h: the sub-filters of a filter that grows: tables of any type, each of which knows its neighbours. A filter
 // that does not grow is a chain of one table. An empty chain is two words.
 //
-// Threads: the writer appends and takes tables off; readers walk the chain at the same time, without a lock: whatever a
-// table was before it was appended is visible to every reader that meets it. A table lives as long as the chain.
+// Threads: the writer appends and takes tables off; readers walk the chain at the same time, without a lock: the state
+// of a table before it was appended is visible to every reader that meets it. A table lives as long as the chain.
 #pragma once
 
 #include <atomic>
@@ -23,17 +23,17 @@ namespace bitsieve::core {
 template <class Table>
 class Chain;
 
-// What a table knows of its place in a chain: a base of `Table`.
+// A base of `Table`, which holds the table's place in a chain.
 template <class Table>
 class ChainMember {
  public:
   Table* older() const { return older_; }
-  // Null for the newest.
+  // Returns null for the newest table.
   Table* newer() const { return newer_.load(std::memory_order_acquire); }
   uint32_t index() const { return index_; }  // 0 for the oldest
-  // Items that this and all older tables are made for.
+  // Returns the number of items that this and all older tables are made for.
   uint64_t total_capacity() const { return total_capacity_; }
-  // Of the budget, for this and all older tables.
+  // Returns the bytes of the budget that this and all older tables take.
   uint64_t total_bytes() const { return total_bytes_; }
 
  private:
@@ -54,14 +54,14 @@ class ChainMember {
 template <class Table>
 class Chain {
  public:
-  // Null while there is none.
+  // Returns null while there is no table.
   Table* newest() const { return newest_.load(std::memory_order_acquire); }
   uint32_t size() const {
     const Table* const table = newest();
     return table == nullptr ? 0 : table->index() + 1;
   }
-  // There is a table. The answer of the last one is returned without a branch on it, which could not be predicted for
-  // random items.
+  // Returns whether the predicate holds for some table. There is at least one table. The answer of the last one is
+  // returned without a branch on it, which could not be predicted for random items.
   bool Holds(auto&& predicate) const {
     const Table* table = newest();
     for (; table->older() != nullptr; table = table->older()) {
@@ -69,13 +69,14 @@ class Chain {
     }
     return predicate(*table);
   }
-  // The sum of what `value` gives of each table.
+  // Returns the sum of value(table) over all tables.
   uint64_t Sum(auto&& value) const {
     uint64_t sum = 0;
     for (const Table* table = newest(); table != nullptr; table = table->older()) sum += value(*table);
     return sum;
   }
-  // Where the use of the filter is counted now, and all that was counted; null and nothing of an empty chain.
+  // use_counters returns where the use of the filter is counted now, Use all that was counted; null and nothing for an
+  // empty chain.
   UseCounters* use_counters() const {
     Table* const table = newest();
     return table == nullptr ? nullptr : &table->use_;
@@ -86,38 +87,38 @@ class Chain {
     for (const Table* table = newest(); table != nullptr; table = table->older()) table->use_.Collect(use);
     return use;
   }
-  // The chance that a lookup of an absent item finds it in some table.
+  // Returns the chance that a lookup of an absent item finds it in some table.
   double ErrorRate(auto&& rate_of) const {
     double none = 1;
     for (const Table* table = newest(); table != nullptr; table = table->older()) none *= 1 - rate_of(*table);
     return 1 - none;
   }
 
-  // The rest is the writer's.
+  // Only the writer calls the functions below.
 
-  // Oldest first.
+  // Returns the tables, oldest first.
   std::span<const std::unique_ptr<Table>> tables() const {
     if (held_ == nullptr) return {};
     return {held_->tables.data(), size()};
   }
-  // The same with those that were taken off.
+  // Returns the same and the tables that were taken off.
   std::span<const std::unique_ptr<Table>> all_tables() const {
     if (held_ == nullptr) return {};
     return held_->tables;
   }
-  // Of the tables' contents.
+  // Returns the bytes of the tables' contents.
   uint64_t size_bytes() const { return held_ == nullptr ? 0 : held_->size_bytes; }
-  // Of all that the budget gave, also for tables that were taken off.
+  // Returns all bytes taken from the budget, including those of tables that were taken off.
   uint64_t held_bytes() const { return held_ == nullptr ? 0 : held_->budget_bytes; }
 
-  // What the heap gave for the chain itself.
+  // Returns the heap bytes of the chain itself.
   uint64_t HeapBytes() const {
     if (held_ == nullptr) return 0;
     return BlockBytes(sizeof(Held)) + BlockBytes(held_->tables.capacity() * sizeof(held_->tables[0]));
   }
 
-  // The table takes `overhead_bytes` of the budget beside its contents. kOutOfMemory if the budget refuses them;
-  // std::bad_alloc passes through. Both change nothing.
+  // Appends the table, which takes `overhead_bytes` of the budget in addition to its contents. kOutOfMemory if the
+  // budget refuses them; std::bad_alloc passes through. Both change nothing.
   Status Append(std::unique_ptr<Table> table, uint64_t overhead_bytes, MemoryBudget& budget) {
     MemoryReservation overhead = MemoryReservation::TryTake(budget, overhead_bytes);
     if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a further sub-filter");
@@ -134,14 +135,14 @@ class Chain {
     Connect(added);
     return {};
   }
-  // The newest table, which is empty, is one no more. It stays for readers that are still there, and for Regrow.
+  // Takes off the newest table, which is empty. It stays in memory for readers that still use it, and for Regrow.
   void TakeOffNewest() {
     Table& last = *newest();
     held_->size_bytes -= last.size_bytes();
     last.older_->newer_.store(nullptr, std::memory_order_release);
     newest_.store(last.older_, std::memory_order_release);
   }
-  // Appends the table that was taken off last from this place; false if there is none.
+  // Appends the table that was last taken off at this position; returns false if there is none.
   bool Regrow() {
     if (size() == held_->tables.size()) return false;
     Connect(*held_->tables[size()]);
@@ -155,7 +156,7 @@ class Chain {
     if (table.older_ != nullptr) table.older_->newer_.store(&table, std::memory_order_release);
   }
 
-  // Of the writer.
+  // State that only the writer uses.
   struct Held {
     std::vector<std::unique_ptr<Table>> tables;  // all that were ever appended, oldest first
     uint64_t size_bytes = 0;

@@ -22,7 +22,7 @@ T NumberAt(std::string_view bytes, size_t at) {
 
 }  // namespace
 
-// Returns what is left.
+// Returns the bytes after the head.
 std::string_view DumpCheck::TakeHead(std::string_view bytes) {
   if (position_ >= kHeadBytes) return bytes;
   const std::string_view taken = bytes.substr(0, kHeadBytes - position_);

@@ -14,11 +14,11 @@ class DumpCheck {
  public:
   void Add(std::string_view bytes);
 
-  // 0 before the head was there, and of what is no dump.
+  // Returns 0 before the head has been read, and for bytes that are not a dump.
   uint64_t total_bytes() const { return total_bytes_; }
-  // What is wrong if these were all bytes; empty if nothing is.
+  // Returns what is wrong if these were all bytes; empty if nothing is.
   std::string Problem() const;
-  // A single newline follows the dump, as redis-cli --raw adds one. It does not count.
+  // Returns whether a single newline follows the dump, as redis-cli --raw adds one. It is not a problem.
   bool has_newline() const { return extra_bytes_ == 1 && last_ == '\n'; }
 
  private:

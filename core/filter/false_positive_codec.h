@@ -21,9 +21,9 @@ namespace bitsieve::core {
 
 class FalsePositiveImage final : public FilterImage {
  public:
-  // Made by the list's writer; what it holds is as of now.
+  // Called by the list's writer; the image holds the list as of now.
   explicit FalsePositiveImage(const FalsePositiveList& list);
-  // Of the same moment. Once.
+  // Adds the image of the rest of the filter, captured at the same moment. Called once.
   void AddTo(std::unique_ptr<FilterImage> filter);
 
   const std::string& header() const override { return header_; }
@@ -42,7 +42,7 @@ class FalsePositiveDecoder final : public FilterDecoder {
   // `filter` decodes the rest. kOutOfMemory if the budget refuses the list.
   static Result<std::unique_ptr<FilterDecoder>> Open(const FalsePositivesRecord& record,
                                                      std::unique_ptr<FilterDecoder> filter, MemoryBudget& budget);
-  // Gives a filter that no other thread has what was read. kCorrupt or kOutOfMemory.
+  // Gives the false positives that were read to a filter that no other thread has. kCorrupt or kOutOfMemory.
   static Status Restore(const FalsePositivesRecord& record, std::span<const std::byte> hashes, Filter& filter,
                         MemoryBudget& budget);
 

@@ -37,7 +37,8 @@ struct FalsePositiveList::Table {
   static uint64_t Mixed(const KeyHash& hash) { return (hash.low ^ hash.high) * 0x9E3779B97F4A7C15; }
   uint32_t Home(const KeyHash& hash) const { return static_cast<uint32_t>(Mixed(hash) >> 32) & mask; }
   uint32_t Next(uint32_t slot) const { return (slot + 1) & mask; }
-  // What a slot has that leads to this entry: some bits of the hash, so that few others are compared with it.
+  // Returns what a slot that leads to this entry holds: the entry's index, and some bits of the hash, so that few other
+  // hashes are compared with the entry.
   static uint32_t Place(const KeyHash& hash, uint32_t index) { return TagOf(hash) | (index + 1); }
   static uint32_t TagOf(const KeyHash& hash) { return static_cast<uint32_t>(Mixed(hash) >> 32) & ~kIndexMask; }
   static uint32_t IndexOf(uint32_t place) { return (place & kIndexMask) - 1; }
@@ -45,7 +46,7 @@ struct FalsePositiveList::Table {
   bool LeadsTo(uint32_t place, const KeyHash& hash) const {
     return ((place ^ TagOf(hash)) & ~kIndexMask) == 0 && entries[IndexOf(place)].Is(hash);
   }
-  // The slot that leads to an entry, or, for a hash that is not there, the free one where it belongs.
+  // Returns the slot that leads to an entry, or, for a hash that is not there, the free slot where it belongs.
   uint32_t SlotOf(const KeyHash& hash) const {
     uint32_t slot = Home(hash);
     while (PlaceIn(slot) != 0 && !LeadsTo(PlaceIn(slot), hash)) slot = Next(slot);
@@ -56,8 +57,8 @@ struct FalsePositiveList::Table {
     entries[index].Set(hash);
     places[slot].store(Place(hash, index), std::memory_order_release);
   }
-  // Those behind it move up, so that no search ends before it finds (Knuth, "The Art of Computer Programming" 3, 6.4,
-  // algorithm R).
+  // Frees the slot and moves later ones up, so that no search ends before it finds (Knuth, "The Art of Computer
+  // Programming" 3, 6.4, algorithm R).
   void FreeSlot(uint32_t slot) {
     for (uint32_t next = Next(slot); PlaceIn(next) != 0; next = Next(next)) {
       const uint32_t home = Home(entries[IndexOf(PlaceIn(next))].Get());
@@ -68,7 +69,7 @@ struct FalsePositiveList::Table {
     places[slot].store(0, std::memory_order_release);
   }
 
-  // Of a place: 0 where there is none; else one more than the index of an entry.
+  // The bits of a place that hold its index: 0 where there is no entry; else one more than the index of the entry.
   static constexpr uint32_t kIndexMask = (1 << 17) - 1;
   static_assert(kMostHashes <= kIndexMask);
 
@@ -98,7 +99,7 @@ void LetGo(const FalsePositiveList* list) {
 uint32_t FalsePositiveList::Find(const Table* table, const KeyHash& hash) {
   if (table == nullptr) return kNoSlot;
   uint32_t slot = table->Home(hash);
-  // A reader beside a writer may see a table without an end; it asks again, then.
+  // A reader that runs during a write may see a table without an end; it then looks again.
   for (uint32_t looked = 0; looked <= table->mask; ++looked, slot = table->Next(slot)) {
     const uint32_t place = table->PlaceIn(slot);
     if (place == 0) break;
@@ -141,7 +142,7 @@ NoteOutcome FalsePositiveList::Note(const KeyHash& hash) noexcept {
   return NoteOutcome::kNoted;
 }
 
-// Filled before readers look there.
+// The new table is filled before readers look there.
 bool FalsePositiveList::MakeRoom() noexcept {
   constexpr uint32_t kFirstRoom = 8;
   Table* const full = table_.load(std::memory_order_relaxed);

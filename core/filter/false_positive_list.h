@@ -2,14 +2,13 @@
 // that no such item was added. Lookups answer "definitely not" for them, until they are added.
 //
 // Idea        a client that pays for each false positive (a read of a slow store, say) finds out which ones it meets
-//             again and again. Their hashes, all 128 bits, are kept beside the filter: only an item of equal hash could
+//             again and again. Their hashes, all 128 bits, are kept with the filter: only an item of equal hash could
 //             be missed, and for n items and m false positives that is one chance in 2^128 / (n m).
-// Layout      the hashes lie one after the other, in the order of their coming, as an image has them. An
-//             open-addressing table of their places, at most half full, leads to them; what is taken off leaves its
-//             place to the last.
+// Layout      the hashes lie one after the other, in insertion order, as in an image. An open-addressing table of their
+//             places, at most half full, leads to them; a hash that is taken off leaves its place to the last.
 // Cost        24 to 48 bytes for each, and as much again for the smaller tables that readers may still look at. A
 //             lookup that the bits deny costs nothing more.
-// Limits      kMostHashes: a filter that needs more is better made anew with a lower error rate.
+// Limits      kMostHashes: a filter that needs more is better recreated with a lower error rate.
 // Threads     TakeOut, Contains, size and the other counts: any number of threads, without a lock. Note, TakeOff,
 //             Forget, CountAdded and CopyTo: one thread at a time, the filter's writer.
 #pragma once
@@ -28,12 +27,12 @@
 
 namespace bitsieve::core {
 
-// Of noting a false positive.
+// The outcome of noting a false positive.
 enum class NoteOutcome : uint8_t {
   kNothing,      // lookups deny it anyway
   kNoted,        // from now on they do
   kTooMany,      // there is no room for further ones
-  kMoved,        // the filter has been frozen: another one takes its place, and what is noted
+  kMoved,        // the filter has been frozen: note the item in the filter that takes its place
   kOutOfMemory,  // the memory budget refuses
 };
 
@@ -41,38 +40,38 @@ class FalsePositiveList : public OwnerCount {
  public:
   static constexpr uint32_t kMostHashes = 1 << 16;
 
-  // Empty. Null if the budget, which outlives the list, or the system refuses memory.
+  // Makes an empty list. Returns null if the budget, which outlives the list, or the system refuses memory.
   static std::unique_ptr<FalsePositiveList> Make(MemoryBudget& budget) noexcept;
   FalsePositiveList(const FalsePositiveList&) = delete;
   FalsePositiveList& operator=(const FalsePositiveList&) = delete;
   ~FalsePositiveList();
 
-  // present[i] = 0 where hashes[i] is on the list; other elements are left as they are, and so is what is 0.
+  // Sets present[i] = 0 where hashes[i] is on the list; other elements stay as they are.
   void TakeOut(std::span<const KeyHash> hashes, std::span<uint8_t> present) const;
   bool Contains(const KeyHash& hash) const;
   uint32_t size() const { return size_.load(std::memory_order_acquire); }
-  // Items that were added after they had been on the list, and set no bit.
+  // Returns the number of items that were added after they had been on the list, and set no bit.
   uint64_t added() const { return added_.load(std::memory_order_acquire); }
-  // Grows with every change but those that come of additions, which count as items.
+  // Returns a count that grows with every change except those caused by additions, which count as items.
   uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
-  // Of the budget.
+  // Returns the bytes of the budget that the list takes.
   uint64_t size_bytes() const { return size_bytes_.load(std::memory_order_relaxed); }
-  // Neither hashes nor additions: as good as no list.
+  // Returns whether there are neither hashes nor additions: the list is then equivalent to none.
   bool empty() const { return size() == 0 && added() == 0; }
 
-  // The rest is the writer's.
+  // Only the writer calls the functions below.
 
-  // A hash that is not there. kNoted, kTooMany or kOutOfMemory.
+  // Adds a hash that is not on the list. Returns kNoted, kTooMany or kOutOfMemory.
   NoteOutcome Note(const KeyHash& hash) noexcept;
-  // For an item that is added. False if it is not there.
+  // Takes the hash of an item that is added off the list. Returns false if it is not there.
   bool TakeOff(const KeyHash& hash) noexcept;
   void CountAdded(uint64_t items) { added_.store(added() + items, std::memory_order_release); }
-  // As TakeOff, for another reason.
+  // Takes the hash off the list for a reason other than an addition.
   void Forget(const KeyHash& hash) noexcept {
     if (TakeOff(hash)) CountChange();
   }
-  // In the order of their coming, but that the last one took the place of one that was taken off. `out` has size()
-  // places.
+  // Copies the hashes in insertion order, except that the last one took the place of one that was taken off. `out` has
+  // size() places.
   void CopyTo(std::span<KeyHash> out) const;
 
  private:
@@ -80,7 +79,7 @@ class FalsePositiveList : public OwnerCount {
   static constexpr uint32_t kNoSlot = UINT32_MAX;
 
   FalsePositiveList(MemoryReservation own, MemoryBudget& budget);
-  // Of the table, that leads to it; or kNoSlot.
+  // Returns the table's slot that leads to the hash, or kNoSlot.
   static uint32_t Find(const Table* table, const KeyHash& hash);
   bool MakeRoom() noexcept;
   void CountChange() { changes_.store(changes() + 1, std::memory_order_release); }
@@ -97,7 +96,7 @@ class FalsePositiveList : public OwnerCount {
 
 void LetGo(const FalsePositiveList* list);
 
-// Where a filter has its list, if it has one: owned together with other such places. Thread-safe, but that one thread
+// Holds the list of a filter, if it has one; slots share the ownership of a list. Thread-safe, except that one thread
 // at a time calls Set.
 class FalsePositiveSlot {
  public:
@@ -106,9 +105,9 @@ class FalsePositiveSlot {
   FalsePositiveSlot& operator=(const FalsePositiveSlot&) = delete;
   ~FalsePositiveSlot() { IntrusivePtr<FalsePositiveList>::Adopt(get()); }
 
-  // Null: there was never one. It lives as long as the slot.
+  // Returns null if there was never a list. The list lives as long as the slot.
   FalsePositiveList* get() const { return list_.load(std::memory_order_acquire); }
-  // Of an empty slot. The list is not null.
+  // Fills an empty slot. The list is not null.
   void Set(FalsePositiveList* list) {
     list->AddOwner();
     list_.store(list, std::memory_order_release);

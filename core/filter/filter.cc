@@ -183,7 +183,7 @@ std::unique_ptr<FilterImage> Filter::CaptureRewritten(const ImagePool& pool) {
   if (ChangeListener* const listener = this->listener()) {
     if (!listener->Reserve(1)) throw std::bad_alloc();
     listener->OnRewritten(numbers().id, ++numbers().sequence, 1);
-    // What else rewrites a filter, such as compacting it, adds no items that later additions would find present.
+    // Other rewrites of a filter, such as compacting it, add no items that later additions would find present.
     const bool adds_items = united_ || unkept_rewrites_ != 0;
     united_ = false;
     if (adds_items && unkept_rewrites_ != kManyRewrites) ++unkept_rewrites_;
@@ -224,7 +224,7 @@ bool Filter::pristine() const {
   return pristine_;
 }
 
-// Callers ask capabilities() first. With assertions off, nothing is removed and nothing is counted.
+// Callers check capabilities() first. With assertions off, nothing is removed and nothing is counted.
 
 void Filter::DoRemove(std::span<const KeyHash>, std::span<uint8_t> removed) noexcept {
   assert(capabilities().remove && "this type cannot remove items");

@@ -1,4 +1,4 @@
-// filter.h: the one interface of every filter family. It works on hashes, in batches; it knows no strings, no names and
+// filter.h: the one interface of every filter type. It works on hashes, in batches; it knows no strings, no names and
 // no protocol. A filter answers "definitely not" or "probably yes", and has no false negatives.
 //
 // Threads: thread-safe. MayContain and Prefetch take no lock; Add and Remove exclude each other, a batch at a time. If
@@ -38,7 +38,7 @@ namespace bitsieve::core {
 class Clock;
 
 enum class AddOutcome : uint8_t {
-  kPresent,      // probably there before: nothing changed, but that a type which counts has counted it once more
+  kPresent,      // probably there before: nothing changed, except that a type which counts has counted it again
   kAdded,        // new
   kFull,         // the filter does not grow and has no room left
   kOutOfMemory,  // it would have to grow, and the memory budget refuses
@@ -47,14 +47,14 @@ enum class AddOutcome : uint8_t {
   kWindowFull,  // more than a window of time can hold arrived within it: forgetting in time would mean forgetting early
 };
 
-// Of a filter that forgets.
+// The state of a filter that forgets.
 struct WindowInfo {
   uint32_t generations = 0;    // that are remembered
   uint64_t oldest_items = 0;   // items put since, and with, the oldest one remembered
-  uint64_t oldest_age_ms = 0;  // since the oldest one remembered was seen; windows of time alone
+  uint64_t oldest_age_ms = 0;  // since the oldest one remembered was seen; only for windows of time
 };
 
-// Of a filter that collects items until it is frozen.
+// The state of a filter that collects items until it is frozen.
 enum class FreezeState : uint8_t { kStaging, kBuilding, kFrozen };
 struct FreezeInfo {
   FreezeState state = FreezeState::kStaging;
@@ -70,9 +70,9 @@ struct FilterInfo {
   double fill_ratio = 0;          // set bits over bits (counters that are not 0 over counters), over all sub-filters
   uint32_t hash_functions = 0;    // bits set, or counters raised, per item in the newest sub-filter
   double bits_per_item = 0;       // bits of the sub-filters over capacity
-  WindowInfo window = {};         // of the type `window` alone
+  WindowInfo window = {};         // only for the type `window`
   uint32_t fingerprint_bits = 0;  // of the newest sub-filter; of types that keep fingerprints
-  FreezeInfo freeze = {};         // of the type `ribbon` alone
+  FreezeInfo freeze = {};         // only for the type `ribbon`
   uint32_t false_positives = 0;   // that are known; of the types that deny them
 };
 
@@ -86,7 +86,7 @@ struct SubFilterInfo {
 };
 
 // A point-in-time image of a filter, to be written elsewhere: a self-describing header and a body of raw bytes, both as
-// of the call to Capture, whatever is added or removed later. The filter outlives it. Thread-compatible.
+// of the call to Capture, regardless of later changes. The filter outlives it. Thread-compatible.
 class FilterImage {
  public:
   virtual ~FilterImage() = default;
@@ -97,7 +97,7 @@ class FilterImage {
   // then lost. That cannot happen with a patient pool (image_part.h).
   virtual Status Read(uint64_t offset, std::span<std::byte> out) = 0;
 
-  // Of the moment.
+  // Return the filter's sequence() and ChangeCount() at the moment of the image.
   uint64_t sequence() const { return sequence_; }
   uint64_t change_count() const { return change_count_; }
 
@@ -129,18 +129,18 @@ class ChangeListener {
   static constexpr size_t kMaxHashes = 64;  // of one change
 
   virtual ~ChangeListener() = default;
-  // Makes sure that a change of up to so many hashes can be reported. False: memory is refused, and the change must not
-  // be made.
+  // Makes sure that a change of up to `hashes` hashes can be reported. Returns false if memory is refused: the change
+  // must then not be made.
   [[nodiscard]] virtual bool Reserve(size_t hashes) noexcept = 0;
-  // Ends a reservation of so many hashes without a report, since nothing changed.
+  // Ends a reservation of `hashes` hashes without a report, since nothing changed.
   virtual void Release(size_t hashes) noexcept = 0;
-  // Each ends the reservation, which was made for `reserved` hashes.
+  // Each report ends the reservation, which was made for `reserved` hashes.
   virtual void OnAdded(const Change& change, size_t reserved) noexcept = 0;
   virtual void OnRemoved(const Change& change, size_t reserved) noexcept = 0;
-  // They became known false positives.
+  // The hashes became known false positives.
   virtual void OnFalsePositives(const Change& change, size_t reserved) noexcept = 0;
-  // Its content was changed by other means, and an image of it captured at this moment: all of that is one change. It
-  // takes no more room than the report of one hash.
+  // The filter's content was changed by other means, and an image of it was captured at this moment: all of that is one
+  // change. Its report takes no more room than the report of one hash.
   virtual void OnRewritten(uint64_t filter_id, uint64_t sequence, size_t reserved) noexcept = 0;
 };
 
@@ -150,8 +150,8 @@ class Filter : public OwnerCount {
   Filter& operator=(const Filter&) = delete;
   virtual ~Filter() = default;
 
-  // Filters are made by new alone. What Attach gives them lies before them in the same block of memory: a process that
-  // attaches no listener has no place for it (KeepNoNumbers). So many further bytes follow the object.
+  // Filters are made only by new. The numbers that Attach sets lie before the filter in the same block of memory: a
+  // process that attaches no listener has no place for them (KeepNoNumbers). `further` bytes follow the object.
   enum class Further : size_t {};
   static void* operator new(size_t bytes) { return operator new (bytes, Further{}); }
   static void* operator new(size_t bytes, Further further);
@@ -160,7 +160,7 @@ class Filter : public OwnerCount {
   // For a process that calls Attach for no filter. To be called before the first filter is made.
   static void KeepNoNumbers() { keeps_numbers_ = false; }
 
-  // What made it. A copy: all but the seed is shared with other filters.
+  // Returns the parameters that the filter was made from, as a copy: all but the seed is shared with other filters.
   FilterParams params() const;
   KeyHash HashOf(std::string_view item) const {
     if (hash_ == HashKind::kXxh3) [[likely]]
@@ -168,7 +168,7 @@ class Filter : public OwnerCount {
     return HashItem(hash_, item, seed());
   }
 
-  // Of each item, in order. The spans have equal lengths.
+  // Hashes each item, in order. The spans have equal lengths.
   void HashItems(std::span<const std::string_view> items, std::span<KeyHash> hashes) const {
     core::HashItems(hash_, items, seed(), hashes);
   }
@@ -190,60 +190,61 @@ class Filter : public OwnerCount {
   const FilterTypeRow& type() const { return shared_->type; }
   const Capabilities& capabilities() const { return shared_->type.can; }
 
-  // Takes one addition of each item back, in order. removed[i] = 1 if that was done, else 0: the item is not there, or
+  // Takes back one addition of each item, in order. removed[i] = 1 if that was done, else 0: the item is not there, or
   // its counters are saturated, and nothing changed. The filter can remove; the spans have equal lengths.
   //
   // An item that was never added, but that the filter believes present, is removed as any other: that takes something
   // from items that are there, which may then be missed. Only what was added may be removed.
   //
-  // Returns how many of them it saw to: fewer than all if the listener refuses further ones for want of memory.
+  // Returns how many of the items it processed: fewer than all if the listener refuses further ones for want of memory.
   size_t Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept;
 
   // Notes that these were never added: lookups deny them from now on, until they are added. The filter denies false
   // positives; the spans have equal lengths. An item that was added must not be noted: it would be missed.
   void NoteFalsePositives(std::span<const KeyHash> hashes, std::span<NoteOutcome> outcomes) noexcept;
-  // Those that are known now.
+  // Returns the false positives that are known now.
   std::vector<KeyHash> KnownFalsePositives() const;
 
-  // counts[i]: how many additions of hashes[i] there are, too high at times, too low only beyond a counter's largest
+  // Sets counts[i] to the number of additions of hashes[i], too high at times, too low only beyond a counter's largest
   // value. The filter can count; the spans have equal lengths.
   virtual void Count(std::span<const KeyHash> hashes, std::span<uint64_t> counts) const;
 
-  // Items counted as newly added; of a type that can remove, additions less removals.
+  // Returns the items counted as newly added; for a type that can remove, additions less removals.
   virtual uint64_t ItemCount() const = 0;
-  // Grows with every change of content, so that equal counts mean equal content.
+  // Returns a count that grows with every change of content, so that equal counts mean equal content.
   virtual uint64_t ChangeCount() const = 0;
   virtual FilterInfo Info() const = 0;
-  // As FilterInfo::size_bytes, in constant time. Of RedisBloom's Bloom type: in a few additions per sub-filter.
+  // Returns FilterInfo::size_bytes in constant time; for RedisBloom's Bloom type, in a few additions per sub-filter.
   virtual uint64_t size_bytes() const = 0;
   // Returns the process memory of the filter, with what the allocator rounds up; in constant time, or a few
   // additions per sub-filter.
   virtual uint64_t heap_bytes() const { return size_bytes(); }
-  // As FilterInfo::sub-filters, in constant time.
+  // Returns FilterInfo::sub_filters in constant time.
   virtual uint32_t SubFilters() const { return 1; }
-  // Oldest first. Types that do not distinguish their sub-filters return one for all of them.
+  // Describes the sub-filters, oldest first. Types that do not distinguish them return one for all of them.
   virtual std::vector<SubFilterInfo> DescribeSubFilters() const;
-  // Whether adding so many items touches pages of memory for the first time, several per item: it takes long then.
+  // Returns whether adding this many items touches pages of memory for the first time, several per item, and so takes
+  // long.
   virtual bool TouchesFreshPages(uint64_t /*items*/) const { return false; }
-  // Whether adding one more item takes no memory, as far as is known at once.
+  // Returns whether adding one more item takes no memory, as far as is known at once.
   virtual bool HasRoomForOne() const { return false; }
-  // Of a lookup now, worked out from what the filter holds; nothing if that is not known to within a tenth. Takes up to
-  // some milliseconds for the filters of RedisBloom's making that are small.
+  // Returns the error rate of a lookup now, worked out from what the filter holds; nothing if it is not known to within
+  // a tenth. Takes up to some milliseconds for some filters, such as small ones made by RedisBloom.
   virtual std::optional<double> EstimatedErrorRate() const = 0;
-  // What commands did with it is counted, unless it is so small that there is no place for that.
+  // Counts what commands did with the filter, unless it is so small that there is no place for the counters.
   void NoteUse(uint64_t hits, uint64_t misses, uint64_t added) {
     if (UseCounters* const counters = use_counters()) counters->Note(hits, misses, added);
   }
-  // The filter takes the other one's place.
+  // Adds the use of a filter whose place this one takes.
   void TakeUseOf(const Filter& other) {
     const std::optional<FilterUse> use = other.Use();
     UseCounters* const counters = use_counters();
     if (use && counters != nullptr) counters->Add(*use);
   }
-  // Since it was made or loaded; nothing if it is not counted.
+  // Returns the use since the filter was made or loaded; nothing if it is not counted.
   virtual std::optional<FilterUse> Use() const = 0;
-  // What changes while the image is read is kept in memory from `pool`; without one, in memory of the filter's budget.
-  // Takes no longer for a large filter than for a small one.
+  // Captures an image. Content that changes while the image is read is first copied to memory from `pool`; without one,
+  // to memory of the filter's budget. Takes no longer for a large filter than for a small one.
   std::unique_ptr<FilterImage> Capture(const ImagePool& pool) const;
   std::unique_ptr<FilterImage> Capture() const { return Capture(ImagePool{budget(), Patience::kLose}); }
   // The same after a change by other means than Add and Remove, which gets its number here; the listener is notified.
@@ -255,11 +256,11 @@ class Filter : public OwnerCount {
   // From now on `listener` (null: none) receives every change; the next one's number is `sequence` + 1. The listener
   // outlives the filter, or is replaced before it ends.
   void Attach(ChangeListener* listener, uint64_t id, uint64_t sequence);
-  // As given to Attach; 0 before.
+  // Returns the ID given to Attach; 0 before.
   uint64_t id() const { return keeps_numbers_ ? numbers().id.load(std::memory_order_relaxed) : 0; }
-  // Of the last change.
+  // Returns the number of the last change.
   uint64_t sequence() const;
-  // Whether it is as MakeFilter(params()) makes it.
+  // Returns whether the filter is as MakeFilter(params()) makes it.
   bool pristine() const;
 
  protected:
@@ -270,15 +271,15 @@ class Filter : public OwnerCount {
   }
 
   MemoryBudget& budget() const { return shared_->budget; }
-  // As params(), except for the seed, which is 0.
+  // Returns params(), except for the seed, which is 0.
   const FilterParams& shared_params() const { return shared_->params; }
   virtual void PrefetchLines(std::span<const KeyHash> hashes) const = 0;
-  // Null: there is no place to count.
+  // Returns null if there is no place to count.
   virtual UseCounters* use_counters() = 0;
-  // Of a type whose hash has no seed, which may keep here what it likes.
+  // Returns a word in which a type whose hash has no seed may keep what it likes.
   std::atomic<uint64_t>& own_word() { return seed_or_own_; }
   const std::atomic<uint64_t>& own_word() const { return seed_or_own_; }
-  // Of the block of memory that begins with the filter's numbers and holds so many bytes beside them.
+  // Returns the heap bytes of a block of memory that begins with the filter's numbers and holds `bytes` further bytes.
   static uint64_t BlockBytes(uint64_t bytes) { return core::BlockBytes(NumbersBytes() + bytes); }
   // To be called whenever the size of the bits changes.
   void NoteSizeBytes(uint64_t bytes) { beyond_cache_.store(bytes > kCachedBytes, std::memory_order_relaxed); }
@@ -286,20 +287,21 @@ class Filter : public OwnerCount {
   // Held while content is changed, a batch at a time, and for the moment in which an image opens or closes.
   SpinLock& writers() const BITSIEVE_RETURN_CAPABILITY(writers_) { return writers_; }
 
-  // Add, Remove and Capture. Adding and removing cannot throw, since what was done by then must be reported: whatever
-  // allocates on the way turns a refusal into kOutOfMemory, and has changed nothing.
+  // Implement Add, Remove and Capture. Adding and removing cannot throw, since what was done by then must be reported:
+  // code in them that allocates turns a refusal into kOutOfMemory, and has then changed nothing.
   virtual size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept
       BITSIEVE_REQUIRES(writers_) = 0;
   virtual void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept
       BITSIEVE_REQUIRES(writers_);
   virtual std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const BITSIEVE_REQUIRES(writers_) = 0;
-  // Where the list of known false positives belongs, of types that deny them. Null: there is no place for one yet.
+  // Returns where the list of known false positives belongs, for types that deny them. Null: there is no place for one
+  // yet.
   virtual FalsePositiveSlot* false_positives() const { return nullptr; }
-  // Of one. By default what lookups show is noted, since it can be wrong.
+  // Notes one false positive. By default it is noted if lookups find it, since they can be wrong.
   virtual NoteOutcome NoteFalsePositive(const KeyHash& hash) noexcept BITSIEVE_REQUIRES(writers_);
-  // Puts a hash that is not there on that list, which there is a place for.
+  // Puts a hash that is not there on that list. There is a place for the list.
   NoteOutcome PutFalsePositive(const KeyHash& hash) noexcept BITSIEVE_REQUIRES(writers_);
-  // Of the latest DoAdd, by the type's clock. A replay sets the clock to it.
+  // Returns the time of the latest DoAdd, by the type's clock. A replay sets the clock to it.
   virtual uint64_t TimeOfChange() const BITSIEVE_REQUIRES(writers_) { return 0; }
 
   // For a change by other means than Add and Remove. The caller must notify the listener.
@@ -310,16 +312,17 @@ class Filter : public OwnerCount {
     NoteChanged();
     united_ = true;
   }
-  // Around an addition of at most kMaxHashes hashes: whether its report is sure to be delivered; and the report.
-  // `repeats`: kPresent is a change, too. `reserved`: how many hashes were announced.
+  // Called before and after an addition of at most kMaxHashes hashes: ReserveReport returns whether the report is sure
+  // to be delivered, ReportAdded delivers it. `repeats`: kPresent is a change, too. `reserved`: how many hashes were
+  // reserved.
   [[nodiscard]] bool ReserveReport(size_t hashes) noexcept BITSIEVE_REQUIRES(writers_) {
     ChangeListener* const listener = this->listener();
     return listener == nullptr || listener->Reserve(hashes);
   }
   void ReportAdded(std::span<const KeyHash> hashes, std::span<const AddOutcome> outcomes, bool repeats,
                    size_t reserved) noexcept BITSIEVE_REQUIRES(writers_);
-  // kOutOfMemory if make() cannot allocate, else what it returns. Not analysed, since make() requires a lock of its
-  // maker's.
+  // Returns kOutOfMemory if make() cannot allocate, else what make() returns. Not analysed, since make() requires a
+  // lock that belongs to its maker.
   template <class Make>
   static AddOutcome UnlessMemoryIsRefused(const Make& make) noexcept BITSIEVE_NO_THREAD_SAFETY_ANALYSIS {
     try {
@@ -330,8 +333,9 @@ class Filter : public OwnerCount {
   }
 
  private:
-  // Half of what a core of today's servers has for itself: what clients send and get takes its share. Measured: with
-  // 1.2 MB prefetching saves a tenth to a fourth of the time; below, the loop over a batch hides the loading as well.
+  // Half of the cache that a core of today's servers has for itself: requests and replies take their share. Measured:
+  // with 1.2 MB prefetching saves a tenth to a fourth of the time; below, the loop over a batch hides the loading as
+  // well.
   static constexpr uint64_t kCachedBytes = 512 << 10;
 
   friend void LetGo(const Filter* filter);
@@ -365,8 +369,8 @@ class Filter : public OwnerCount {
 
   static inline bool keeps_numbers_ = true;
 
-  // A server may hold millions: the order leaves no gaps, together with the owners' count before and derived classes
-  // behind.
+  // A server may hold millions of filters: the order leaves no gaps, together with the owners' count before and derived
+  // classes after.
   const HashKind hash_;
   std::atomic<bool> beyond_cache_{true};  // relaxed: only a hint
   mutable SpinLock writers_;
@@ -376,7 +380,7 @@ class Filter : public OwnerCount {
   bool united_ : 1 BITSIEVE_GUARDED_BY(writers_) = false;  // since the last CaptureRewritten
   // Calls of CaptureRewritten, less those of NoteRewriteKept; once it is kManyRewrites, it stays.
   uint8_t unkept_rewrites_ BITSIEVE_GUARDED_BY(writers_) = 0;
-  // Some WeakFilterPtr was made of it. Relaxed: ordered by the owners' count.
+  // Set if a WeakFilterPtr was ever made of the filter. Relaxed: ordered by the owners' count.
   mutable std::atomic<bool> is_watched_{false};
 };
 

@@ -52,7 +52,7 @@ Result<DumpHead> ReadHead(std::string_view bytes) {
   return DumpHead{in.GetBytes(header_bytes), body_bytes};
 }
 
-// What follows the head: the image's body for its own decoder, and the checksum.
+// Decodes what follows the head: the image's body, by its own decoder, and the checksum.
 class DumpDecoder final : public FilterDecoder {
  public:
   DumpDecoder(std::string_view head, std::unique_ptr<FilterDecoder> image) : image_(std::move(image)) {

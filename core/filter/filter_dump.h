@@ -19,7 +19,7 @@ namespace bitsieve::core {
 
 inline constexpr uint16_t kDumpFormatVersion = 1;
 
-// Whether these are the first bytes of a dump, of whatever version.
+// Returns whether these are the first bytes of a dump, of any version.
 bool IsFilterDump(std::string_view bytes);
 
 // The bytes of a dump, in order, each once. The filter must outlive it.
@@ -29,7 +29,7 @@ class DumpStream {
 
   uint64_t total_bytes() const;
   bool AtEnd() const { return position_ == total_bytes(); }
-  // Appends the next bytes, at most `most` of them. kOutOfMemory if the image was lost: then it is of no more use.
+  // Appends the next bytes, at most `most` of them. kOutOfMemory if the image was lost: it is then useless.
   Status Read(size_t most, std::string& out);
 
  private:
@@ -49,15 +49,14 @@ struct OpenedDump {
 // Begins to read a dump whose first bytes are these, the whole head at least. kCorrupt, kUnsupported or kOutOfMemory.
 Result<OpenedDump> OpenFilterDump(std::string_view bytes, MemoryBudget& budget, const Clock& clock);
 
-// A whole dump at once.
+// Make and restore a whole dump at once.
 Result<std::string> DumpFilter(const Filter& filter);
 Result<std::unique_ptr<Filter>> RestoreFilter(std::string_view dump, MemoryBudget& budget, const Clock& clock);
 
-// A filter to look items up in, in place: nothing of the dump is copied, and no more of it read than its head and, of
-// the type ribbon, the records of its shards. So damage to the bits is not noticed, while no bytes whatever lead a
-// lookup out of the dump; DumpCheck (dump_check.h) verifies the checksum. The dump is aligned to words of 64 bits, and
-// stays as it is as long as the filter. What FilterTypeRow::map says of it holds. kCorrupt, kUnsupported or
-// kOutOfMemory.
+// Opens a dump for lookups in place: nothing of it is copied, and only its head is read and, for the type ribbon, the
+// records of its shards. So damage to the bits is not noticed, but no bytes can lead a lookup out of the dump;
+// DumpCheck (dump_check.h) verifies the checksum. The dump is aligned to words of 64 bits, and stays as it is as long
+// as the filter. The comment on FilterTypeRow::map holds. kCorrupt, kUnsupported or kOutOfMemory.
 Result<std::unique_ptr<const Filter>> MapFilterDump(std::span<const std::byte> dump, MemoryBudget& budget);
 
 }  // namespace bitsieve::core

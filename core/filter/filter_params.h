@@ -31,10 +31,10 @@ struct OwnParams {
   bool operator==(const OwnParams&) const = default;
 };
 
-// How the sub-filters of a chain share the requested error rate p: the first gets p * first_share; the others
-// share the rest by the geometric law P_{i+1} = r * P_i, P_1 = p * (1 - first_share) * (1 - r). The sum stays
-// below p whatever their number (Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters", 2007, section 3, with
-// the first term set apart).
+// How the sub-filters of a chain share the requested error rate p: the first gets p * first_share; the others share the
+// rest by the geometric law P_{i+1} = r * P_i, P_1 = p * (1 - first_share) * (1 - r). The sum stays below p for any
+// number of sub-filters (Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters", 2007, section 3, with the
+// first term set apart).
 struct FilterParams {
   FilterType type = kDefaultFilterType;
   double error_rate = 0.01;  // requested for the whole filter, in [kMinErrorRate, kMaxErrorRate]
@@ -63,7 +63,7 @@ double RateOfSubFilter(const FilterParams& params, uint32_t index);
 // least a quarter of all before it, so that a chain cannot become long by small steps.
 uint64_t CapacityOfNextSubFilter(const FilterParams& params, uint64_t newest, uint64_t total);
 
-// As the type settles them (FilterTypeRow::settle).
+// Returns the parameters as their type settles them (FilterTypeRow::settle).
 FilterParams Settled(FilterParams params);
 
 // kInvalidArgument names the first parameter that is out of its range.

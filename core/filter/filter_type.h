@@ -30,7 +30,7 @@ enum class FilterType : uint16_t {};
 
 inline constexpr FilterType kDefaultFilterType{2};  // blocked
 
-// What filters of a type can do beyond adding and answering.
+// Operations that filters of a type support beyond adding and lookups.
 struct Capabilities {
   bool grow = true;  // beyond its capacity, if it is asked to
   bool remove = false;
@@ -58,7 +58,7 @@ struct TypeOption {
   std::string (*text)(const FilterParams& params);  // of the value
 };
 
-// What BF.RESERVE or BF.INSERT stated beyond a type's own options.
+// The options that BF.RESERVE or BF.INSERT stated beyond a type's own.
 struct StatedOptions {
   bool capacity = false;
   bool expansion = false;  // other than 0
@@ -76,7 +76,7 @@ struct InfoField {
   InfoValue (*value)(const Filter& filter, const FilterInfo& info);
 };
 
-// What the header of a filter's image shows without its body.
+// The summary that the header of a filter's image gives without the body.
 struct ImageSummary {
   FilterType type = kDefaultFilterType;
   uint64_t capacity = 0;         // items, over all sub-filters; as in FilterInfo
@@ -84,7 +84,8 @@ struct ImageSummary {
   uint32_t false_positives = 0;  // that are known
 };
 
-// Of what a type's decoder made of the fields: Header has Summary().
+// Returns the summary of a header that a type's decoder made of the fields, or the decoder's error. Header has
+// Summary().
 template <class Header>
 Result<ImageSummary> SummaryOf(const Result<Header>& header) {
   if (!header) return tl::unexpected(header.error());
@@ -102,31 +103,32 @@ struct FilterTypeRow {
   std::span<const InfoField> info_fields = {};
   size_t wide_slots = 0;  // of OwnParams that it uses; the others are 0
 
-  // Puts what the type has of its own, whatever was asked, in the place of parameters that every type has. Null:
-  // nothing.
+  // Puts values that the type has of its own in the place of parameters that every type has, regardless of what was
+  // asked for. Null: nothing.
   void (*settle)(FilterParams& params) = nullptr;
-  // Once all options are read: puts what follows from them into `params`. kInvalidArgument if they don't fit the type.
-  // Null: nothing follows.
+  // Called once all options are read: puts what follows from them into `params`. kInvalidArgument if they don't fit the
+  // type. Null: nothing follows.
   Status (*settle_options)(const StatedOptions& stated, FilterParams& params) = nullptr;
   // kInvalidArgument names the first parameter that is out of its range.
   Status (*validate)(const FilterParams& params);
-  // An empty filter, of valid parameters; as MakeFilter.
+  // Makes an empty filter from valid parameters, as MakeFilter.
   Result<std::unique_ptr<Filter>> (*make)(const FilterParams& params, MemoryBudget& budget, const Clock& clock);
-  // From the fields of an image's header; as FilterDecoder::Open.
+  // Opens a decoder from the fields of an image's header, as FilterDecoder::Open.
   Result<std::unique_ptr<FilterDecoder>> (*open)(std::string_view fields, MemoryBudget& budget, const Clock& clock);
-  // From the same and the image's whole body: a filter to look items up in, where the body lies. The caller keeps the
-  // body as long as the filter, and 8 readable bytes before it and after it; its begin is aligned as in a dump that is
-  // aligned to words of 64 bits. Of the body no more is read than lookups need to be safe, so FilterInfo::fill_ratio
-  // and EstimatedErrorRate hold for the type ribbon alone. kCorrupt, kUnsupported or kOutOfMemory. Null: the type is
-  // not made to be looked up in place.
+  // Makes, from the same fields and the image's whole body, a filter for lookups in place, where the body lies. The
+  // caller keeps the body as long as the filter, and 8 readable bytes before it and after it; its begin is aligned as
+  // in a dump that is aligned to words of 64 bits. No more of the body is read than lookups need to be safe, so
+  // FilterInfo::fill_ratio and EstimatedErrorRate hold only for the type ribbon. kCorrupt, kUnsupported or
+  // kOutOfMemory. Null: the type does not support lookups in place.
   Result<std::unique_ptr<Filter>> (*map)(std::string_view fields, std::span<const std::byte> body,
                                          MemoryBudget& budget) = nullptr;
-  // From the same fields; kCorrupt or kUnsupported.
+  // Summarizes an image from the same fields; kCorrupt or kUnsupported.
   Result<ImageSummary> (*summarize)(std::string_view fields);
-  // What BF.SCANDUMP replies with if that is no dump (filter_dump.h): at cursor 0 a header, at k the bytes from place
-  // k - 1 on, at most `most`, and none beyond the end. As of now. Null: a dump.
+  // Returns the reply to BF.SCANDUMP of a type whose reply is not a dump (filter_dump.h): at cursor 0 a header, at
+  // cursor k the bytes from place k - 1 on, at most `most`, and none beyond the end. Replies show the filter as of now.
+  // Null: a dump.
   std::string (*own_chunk)(const Filter& filter, uint64_t cursor, size_t most) = nullptr;
-  // Of valid parameters; as ForecastOf. Null: of types that BF.RESERVE does not make.
+  // Forecasts a filter of valid parameters, as ForecastOf. Null: for types that BF.RESERVE does not make.
   Result<Forecast> (*forecast)(const FilterParams& params, uint64_t items) = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// image_header.h: what the header of every filter's image begins and ends with. What is read is hostile until it is
+// image_header.h: the beginning and the end that the headers of all filter images share. Input is hostile until it is
 // checked. docs/formats/filter.md has the byte tables. Thread-safe: free functions.
 #pragma once
 
@@ -13,13 +13,13 @@
 
 namespace bitsieve::core {
 
-// Version 1 knows no lists of hashes, version 2 no false positives. Each image says the oldest version that has what it
+// Version 1 has no lists of hashes, version 2 no false positives. Each image states the oldest version that has what it
 // needs.
 inline constexpr uint16_t kFilterFormatVersion = 1;
 inline constexpr uint16_t kListFormatVersion = 2;
 inline constexpr uint16_t kFalsePositivesFormatVersion = 3;
 
-// Of a filter that denies false positives: their hashes follow the body that the filter has without them.
+// The record of a filter that denies false positives: their hashes follow the body that the filter has without them.
 struct FalsePositivesRecord {
   uint64_t added = 0;   // FalsePositiveList::added
   uint32_t hashes = 0;  // at most FalsePositiveList::kMostHashes
@@ -37,10 +37,10 @@ Result<HeaderFrame> OpenHeader(std::string_view bytes);
 // Begins a header. SealHeader ends it.
 void BeginHeader(std::string& bytes, FilterType type, uint16_t version);
 void SealHeader(std::string& bytes);
-// The same header of a filter that has false positives, too.
+// Returns the header of the same filter with its false positives.
 std::string HeaderWith(const FalsePositivesRecord& false_positives, std::string_view header);
 
-// Of sub-filters, each with a shape that has a capacity, and with its items.
+// Summarizes sub-filters, each with a shape that has a capacity, and with its items.
 template <class Parts>
 ImageSummary SummaryOfParts(const Parts& parts) {
   ImageSummary summary;
@@ -51,11 +51,11 @@ ImageSummary SummaryOfParts(const Parts& parts) {
   return summary;
 }
 
-// Of the header of any image; errors as OpenHeader.
+// Summarizes an image of any type from its header; errors as OpenHeader.
 Result<ImageSummary> SummarizeImage(std::string_view header);
-// kCorrupt: what is wrong with some bytes, such as "dump".
+// Returns kCorrupt, which states what is wrong with some bytes, such as "dump".
 tl::unexpected<Error> Corrupt(std::string_view bytes, std::string_view what);
-// Of a "filter header" and of a "filter body".
+// Return the same for the "filter header" and for the "filter body".
 tl::unexpected<Error> CorruptHeader(std::string_view what);
 tl::unexpected<Error> CorruptBody(std::string_view what);
 

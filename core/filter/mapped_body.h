@@ -14,10 +14,10 @@ namespace bitsieve::core {
 
 class MappedBody {
  public:
-  // What FilterTypeRow::map is given.
+  // Takes the body that FilterTypeRow::map is given.
   explicit MappedBody(std::span<const std::byte> bytes) : rest_(bytes) {}
 
-  // The next bytes. kCorrupt if there are fewer.
+  // Takes the next bytes. kCorrupt if there are fewer.
   Result<BitMemory> Take(uint64_t bytes) {
     if (bytes > rest_.size()) return CorruptBody("it is shorter than the header says");
     const std::span<const std::byte> taken = rest_.first(bytes);

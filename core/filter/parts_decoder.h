@@ -23,18 +23,18 @@ class PartsDecoder : public FilterDecoder {
   Result<std::unique_ptr<Filter>> Finish() final;
 
  protected:
-  // The body's next bytes, at least one, belong here. Called before any of them comes.
+  // Adds the memory that the body's next bytes, at least one, belong in. Called before any of them comes.
   void AddPart(std::span<std::byte> bytes);
 
-  // What a type wants counted in the bytes of a part piece by piece, while they are in the processor's cache.
+  // Returns a count that a type wants of the bytes of a part, chunk by chunk, while they are in the processor's cache.
   // Thread-safe.
   virtual uint64_t Count(size_t /*part*/, std::span<const std::byte> /*bytes*/) const { return 0; }
-  // The bytes of this part have all come, and so much was counted in them. Called once for each, in order.
+  // Called once for each part, in order, when all of its bytes have come. `count` is the sum of Count over them.
   virtual Status FinishPart(size_t part, uint64_t count) = 0;
-  // After the last part. Called once.
+  // Called once, after the last part.
   virtual Result<std::unique_ptr<Filter>> FinishFilter() = 0;
 
-  // Whether all bits from this one on are clear.
+  // Returns whether all bits from this one on are clear.
   static bool IsClearFrom(std::span<const std::byte> bytes, uint64_t bit);
 
  private:
@@ -47,7 +47,7 @@ class PartsDecoder : public FilterDecoder {
     std::atomic<uint64_t> count{0};
   };
 
-  // The index of the part with this byte of the body; one past the last part if the body ends before it.
+  // Returns the index of the part with this byte of the body; one past the last part if the body ends before it.
   size_t PartWith(uint64_t offset) const;
 
   std::deque<Part> parts_;  // in the body's order

@@ -12,7 +12,7 @@ namespace bitsieve::core {
 // For TypeOption::read.
 Status ReadHash(std::string_view text, FilterParams& params);
 
-// Of the types that may have any hash function.
+// The option and the field of the types that may have any hash function.
 inline constexpr TypeOption kHashOption{
     .word = "HASH", .noun = "hash", .missing = "no hash", .read = ReadHash, .text = [](const FilterParams& params) {
       return std::string(HashKindName(params.hash));
@@ -21,12 +21,12 @@ inline constexpr InfoField kHashField{"HASH", "Hash", [](const Filter& filter, c
                                         return InfoValue(std::string(HashKindName(filter.params().hash)));
                                       }};
 
-// Of the types that deny known false positives.
+// The field of the types that deny known false positives.
 inline constexpr InfoField kFalsePositivesField{
     "FALSEPOSITIVES", "Known false positives",
     [](const Filter&, const FilterInfo& info) { return InfoValue(uint64_t{info.false_positives}); }};
 
-// Of the types that keep fingerprints: of the newest sub-filter.
+// The field of the types that keep fingerprints; it shows those of the newest sub-filter.
 inline constexpr InfoField kFingerprintBitsField{
     "FINGERPRINTBITS", "Fingerprint bits",
     [](const Filter&, const FilterInfo& info) { return InfoValue(uint64_t{info.fingerprint_bits}); }};

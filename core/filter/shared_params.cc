@@ -9,7 +9,7 @@ namespace bitsieve::core {
 
 namespace {
 
-// What was made last.
+// The parameters that were made last.
 struct Latest {
   Mutex mutex;
   std::array<IntrusivePtr<const SharedParams>, 16> made BITSIEVE_GUARDED_BY(mutex);

@@ -1,4 +1,4 @@
-// shared_params.h: what filters that differ in their seeds alone have in common, kept once: a server may hold millions
+// shared_params.h: what filters that differ only in their seeds have in common, kept once: a server may hold millions
 // of them. Thread-safe: constant once made.
 #pragma once
 
@@ -10,8 +10,8 @@
 namespace bitsieve::core {
 
 struct SharedParams : OwnerCount {
-  // Of some filter. The latest are remembered, so filters that are made in turn with few different parameters share.
-  // The type of `params` is known. May throw std::bad_alloc.
+  // Returns the shared parameters of a filter. The latest are remembered, so filters that are made in turn with few
+  // different parameters share. The type of `params` is known. May throw std::bad_alloc.
   static IntrusivePtr<const SharedParams> Of(const FilterParams& params, MemoryBudget& budget);
 
   const FilterParams params;  // with a seed of 0

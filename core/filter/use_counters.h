@@ -18,13 +18,13 @@ struct FilterUse {
 
 class UseCounters {
  public:
-  // A batch of any size, at the system's time, which is at most some milliseconds old.
+  // Counts a batch of any size, at the system's time, which is at most some milliseconds old.
   void Note(uint64_t hits, uint64_t misses, uint64_t added) {
     timespec now;
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
     Add({hits, misses, added, static_cast<uint32_t>(now.tv_sec)});
   }
-  // What was counted elsewhere.
+  // Adds what was counted elsewhere.
   void Add(const FilterUse& use) {
     AddTo(hits_, use.hits);
     AddTo(misses_, use.misses);
@@ -41,7 +41,7 @@ class UseCounters {
   }
 
  private:
-  // A line that other threads write, too, is left alone if there is nothing to add.
+  // A cache line that other threads write, too, is not touched if there is nothing to add.
   static void AddTo(std::atomic<uint64_t>& count, uint64_t more) {
     if (more != 0) count.fetch_add(more, std::memory_order_relaxed);
   }

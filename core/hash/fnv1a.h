@@ -1,5 +1,5 @@
 // fnv1a.h: FNV-1a with 128 bits of state (Fowler, Noll, Vo; IETF draft-eastlake-fnv), the hash that is simplest to
-// write again elsewhere, and what makes a KeyHash of it. Slow for long items: a multiplication a byte. Not for input
+// write again elsewhere, and what makes a KeyHash of it. Slow for long items: a multiplication per byte. Not for input
 // that an attacker chooses. Thread-safe: pure functions.
 //
 // Why mixed   FNV's multiplier has few bits set (2^88 + 0x13B), and carries run upwards only. Of short items the upper
@@ -22,10 +22,10 @@ namespace bitsieve::core {
 using Fnv1aState = unsigned __int128;
 inline constexpr Fnv1aState kFnv1aOffsetBasis = static_cast<Fnv1aState>(0x6c62272e07bb0142) << 64 | 0x62b821756295c58d;
 
-// Plain FNV-1a, going on from `state`.
+// Returns plain FNV-1a, continued from `state`.
 Fnv1aState Fnv1a(std::string_view bytes, Fnv1aState state = kFnv1aOffsetBasis);
 
-// Of the seed and the item, mixed.
+// Returns the hash of the seed and the item, mixed.
 KeyHash HashFnv1a(std::string_view item, uint64_t seed);
 
 }  // namespace bitsieve::core

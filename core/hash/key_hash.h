@@ -1,4 +1,4 @@
-// key_hash.h: an item, hashed once. Every family works on these 128 bits and never sees the item itself.
+// key_hash.h: an item, hashed once. Every filter type works on these 128 bits and never sees the item itself.
 // Idea: the low half places (which line, which first bit), the high half makes the pattern there, so that the two are
 // independent however large the filter is. Thread-safe: plain values.
 #pragma once
@@ -21,9 +21,9 @@ struct KeyHash {
 
 // XXH3-128 of the item under the filter's seed. Part of every persisted format: it never changes for a given kind.
 KeyHash HashItem(std::string_view item, uint64_t seed);
-// Under any of the hash functions; those without a seed ignore it.
+// Hashes under any of the hash functions; those without a seed ignore it.
 KeyHash HashItem(HashKind kind, std::string_view item, uint64_t seed);
-// Of each item, in order. The spans have equal lengths.
+// Hashes each item, in order. The spans have equal lengths.
 void HashItems(HashKind kind, std::span<const std::string_view> items, uint64_t seed, std::span<KeyHash> hashes);
 
 // The high 64 bits of a * b: maps a uniform 64-bit `a` onto [0, b) (Lemire, "Fast Random Integer Generation in an

@@ -24,14 +24,15 @@ class BitMemory {
   BitMemory& operator=(BitMemory&& other) noexcept;
   ~BitMemory();
 
-  // `bytes` zero bytes; a multiple of kLineBytes, not 0. kOutOfMemory if the budget or the source refuses.
+  // Allocates `bytes` zero bytes; a multiple of kLineBytes, not 0. kOutOfMemory if the budget or the source refuses.
   static Result<BitMemory> Allocate(uint64_t bytes, MemoryBudget& budget);
 
-  // Of others, who keep them unchanged as long as this lives: nothing may be written to it. They need not be aligned to
-  // lines.
+  // Refers to bytes of another owner, who keeps them unchanged as long as this lives: nothing may be written to them.
+  // They need not be aligned to lines.
   static BitMemory Borrow(std::span<const std::byte> bytes);
 
-  // The same of words that may be written to: of memory that somebody else allocated, and keeps as long as this lives.
+  // Refers in the same way to words that may be written to: memory that another owner allocated, and keeps as long as
+  // this lives.
   static BitMemory Lent(std::span<std::byte> bytes) { return Borrow(bytes); }
   bool is_own() const { return reservation_.held(); }
 

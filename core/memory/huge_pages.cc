@@ -26,7 +26,7 @@ constexpr size_t kInUse = kSmallPages / 8;  // fewer are not worth the rest of a
 
 struct Known {
   Mutex mutex;
-  // Of each: which of its huge pages were made, or cannot be.
+  // For each memory, which of its huge pages were made, or cannot be.
   std::map<std::byte*, std::vector<bool>> memories BITSIEVE_GUARDED_BY(mutex);
   int keepers BITSIEVE_GUARDED_BY(mutex) = 0;
 };

@@ -16,12 +16,12 @@ class HugePages {
  public:
   static constexpr uint64_t kBytes = 2 << 20;
 
-  // Memory that begins at a huge page's boundary, and of which nothing was touched yet.
+  // Prepares memory that begins at a huge page's boundary, and of which nothing was touched yet.
   static void Add(std::byte* data, uint64_t bytes);
-  // Before it is unmapped. Waits for the page that is being made, a millisecond or two.
+  // Forgets memory, before it is unmapped. Waits for the page that is being made, a millisecond or two.
   static void Remove(std::byte* data);
 
-  // From now on, and until now, a thread calls MakeAll every so often.
+  // Between these two calls a thread calls MakeAll at intervals.
   static void BeginKeeping();
   static void EndKeeping();
   // Makes a huge page of each that has many small ones in use; calls `pause` after each, and ends early if that returns

@@ -1,5 +1,5 @@
-// image_part.h: some bytes of a filter's image, of the moment it was opened, read while writers go on; and where the
-// copies lie that an image keeps of what changes before it is read.
+// image_part.h: some bytes of a filter's image, as of the moment it was opened, read while writers continue; and the
+// pool for the copies that an image keeps of what changes before it is read.
 // Threads: one reader; any writers. Opening and closing exclude all writers, by their own lock.
 #pragma once
 
@@ -12,10 +12,10 @@
 
 namespace bitsieve::core {
 
-// What happens to a change for whose copy there is no memory. A change that has begun never waits, since it holds the
-// lock of the filter's writers. With patience, commands ask ImagePressure (core/filter/image_pressure.h) before they
-// change a filter, and are postponed while the pool is nearly used up; what has begun by then goes beyond the pool.
-// Only a system without memory loses a patient image.
+// How a change proceeds if there is no memory for the copy that it needs. A change that has begun never waits, since it
+// holds the lock of the filter's writers. With patience, commands ask ImagePressure (core/filter/image_pressure.h)
+// before they change a filter, and are postponed while the pool is nearly used up; changes that have begun by then go
+// beyond the pool. A patient image is lost only if the system has no memory.
 enum class Patience : uint8_t {
   kLose,  // it goes ahead, and the image is lost
   kWait,  // the copy goes beyond the pool, and changes wait before they begin: for readers that write to a disk
@@ -36,10 +36,10 @@ class ImagePart {
   // Copies bytes [offset, offset + out.size()), which lie within the part and after everything read before.
   // kOutOfMemory once there was no memory for a copy of what changed: the image is then useless.
   virtual Status Read(uint64_t offset, std::span<std::byte> out) = 0;
-  // It is not read any more: writers keep nothing more for it. Excludes no writer; Close follows.
+  // The image is not read any more: writers keep nothing more for it. Excludes no writer; Close follows.
   virtual void GiveUp() = 0;
-  // From now on writers do not know it any more. The caller excludes all writers. Once, before it dies; one that dies
-  // while its image is being put together closes itself.
+  // From now on writers do not know the part any more. The caller excludes all writers. Called once, before it dies;
+  // one that dies while its image is being put together closes itself.
   virtual void Close() = 0;
 };
 

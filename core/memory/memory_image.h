@@ -1,10 +1,10 @@
-// memory_image.h: the first bytes of a BitMemory as they were at one moment, read while writers go on.
+// memory_image.h: the first bytes of a BitMemory as they were at one moment, read while writers continue.
 //
 // Idea        copy on write by chunks: a writer about to change a chunk that was not read yet first keeps a copy of it
 //             for the image; the reader takes that copy, or the chunk itself if it was not changed.
 // Cost        to writers: one load while no image is open; the copy of a chunk, once each, while one is. Memory: the
 //             copies not yet read, at most as much as the memory itself, taken from the pool; each is given back as
-//             soon as it is read. Opening takes the same time whatever the size.
+//             soon as it is read. Opening takes the same time for any size.
 // No memory   for a copy: the image is lost, and its reader gets an error; or, if the pool is patient, the copy is
 //             taken beyond the pool: changes wait before they begin (core/filter/image_pressure.h), not here, under
 //             locks.
@@ -26,10 +26,11 @@ class MemoryImage final : public ImagePart {
  public:
   static constexpr uint64_t kChunkBytes = 64 * 1024;
 
-  // Of bytes [0, bytes) of `memory`, which outlives the image and does not move. The caller excludes all writers.
-  MemoryImage(BitMemory& memory, uint64_t bytes, const ImagePool& pool);
-  // Closes it unless that was done: as when what was to hold it could not be made. Then the caller excludes all
+  // Opens an image of bytes [0, bytes) of `memory`, which outlives the image and does not move. The caller excludes all
   // writers.
+  MemoryImage(BitMemory& memory, uint64_t bytes, const ImagePool& pool);
+  // Closes the image unless that was done, as when the object that was to hold it could not be made. The caller then
+  // excludes all writers.
   ~MemoryImage() override;
 
   Status Read(uint64_t offset, std::span<std::byte> out) override;
@@ -49,16 +50,16 @@ class MemoryImage final : public ImagePart {
   };
   using Notes = std::unique_ptr<Copy*[], Free>;
 
-  // What is noted of a chunk: null while it is unchanged since the image was opened; one of these two; else its copy.
+  // The note of a chunk is null while it is unchanged since the image was opened; one of these two; else its copy.
   static Copy* Busy() { return &busy_; }  // a thread is copying it
   static Copy* Done() { return &done_; }  // read to its end
 
   static Notes MakeNotes(uint64_t chunks);
   // Called by writers before they change something in the chunk.
   void Keep(uint64_t chunk) noexcept;
-  // Empty memory for a copy of the chunk; null if none is needed any more, or the image is lost.
+  // Returns empty memory for a copy of the chunk; null if none is needed any more, or the image is lost.
   std::unique_ptr<Copy> MakeCopy(uint64_t chunk) noexcept;
-  // Unchanged becomes busy: true. Waits while it is busy.
+  // Makes an unchanged chunk busy and returns true. Waits while it is busy; returns false if it has a copy or was read.
   bool Claim(uint64_t chunk);
   Copy* Note(uint64_t chunk) const { return __atomic_load_n(&chunks_.get()[chunk], __ATOMIC_ACQUIRE); }
   void SetNote(uint64_t chunk, Copy* note) { __atomic_store_n(&chunks_.get()[chunk], note, __ATOMIC_RELEASE); }

@@ -7,17 +7,17 @@
 
 namespace bitsieve::core {
 
-// Returns what the system's heap takes for a block of so many bytes, with its own word before the block.
+// Returns what the system's heap takes for a block of `bytes` bytes, with its own word before the block.
 size_t SystemBlockBytes(size_t bytes);
 
 struct MemorySource {
-  // `bytes` zero bytes, at least 1, at a multiple of `alignment`, a power of two; null if they are refused.
+  // Returns `bytes` zero bytes, at least 1, at a multiple of `alignment`, a power of two; null if they are refused.
   void* (*allocate_zeroed)(size_t bytes, size_t alignment);
-  // What allocate_zeroed returned for so many bytes.
+  // Frees memory that allocate_zeroed returned for `bytes` bytes.
   void (*free)(void* memory, size_t bytes);
-  // Returns what `operator new` takes from the heap for a block of so many bytes, as the allocator rounds up.
+  // Returns what `operator new` takes from the heap for a block of `bytes` bytes, as the allocator rounds up.
   size_t (*block_bytes)(size_t bytes) = SystemBlockBytes;
-  // The same for memory of allocate_zeroed, of so many bytes at lines of a cache. Null: as a block.
+  // Returns the same for `bytes` bytes from allocate_zeroed, aligned to cache lines. Null: as for a block.
   size_t (*content_bytes)(size_t bytes) = nullptr;
 };
 

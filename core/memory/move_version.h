@@ -1,5 +1,5 @@
-// move_version.h: lets lookups run beside one writer that moves what they look for. A lookup that finds its item is
-// right; one that does not can only have missed what was moved during it, and the version shows whether anything was: a
+// move_version.h: lets lookups run while one writer moves what they look for. A lookup that finds its item is right;
+// one that does not can only have missed what was moved during it, and the version shows whether anything was: a
 // seqlock.
 //
 // Threads: one writer at a time, any number of readers, which never write. What they read between Current and Unchanged
@@ -35,7 +35,7 @@ class BasicMoveVersion {
     std::atomic<Word>& version_;
   };
 
-  // Whether look() finds: at once if it does, else once nothing moved while it looked.
+  // Returns whether look() finds: at once if it does, else once nothing moved while it looked.
   template <class Look>
   bool Finds(const Look& look) const {
     return Ask([&look] {
@@ -43,8 +43,7 @@ class BasicMoveVersion {
       return std::pair(found, found);
     });
   }
-  // As Finds for each of many: present[i] = 1 where look(i) finds, else 0. The version is asked about once if nothing
-  // moves.
+  // Sets present[i] = 1 where look(i) finds, as Finds does, else 0. The version is checked only once if nothing moves.
   template <class Look>
   void FindEach(std::span<uint8_t> present, const Look& look) const {
     const Word seen = Current();
@@ -54,7 +53,7 @@ class BasicMoveVersion {
       if (present[i] == 0) present[i] = Finds([&] { return look(i); }) ? 1 : 0;
     }
   }
-  // What look() returns while nothing moves.
+  // Returns what look() returns while nothing moves.
   template <class Look>
   auto AtRest(const Look& look) const {
     return Ask([&look] { return std::pair(look(), false); });
@@ -63,11 +62,11 @@ class BasicMoveVersion {
   Word Current() const { return version_.load(std::memory_order_acquire); }
   // From now on no lookup here counts as absent: the caller must look elsewhere.
   void Close() { version_.store(version_.load(std::memory_order_relaxed) | 1, std::memory_order_release); }
-  // Whether nothing was moving at `seen`, nor has moved since.
+  // Returns whether nothing was moving at `seen`, nor has moved since.
   bool Unchanged(Word seen) const { return seen % 2 == 0 && version_.load(std::memory_order_relaxed) == seen; }
 
  private:
-  // ask() returns an answer, and whether it holds whatever moved.
+  // Repeats ask(), which returns an answer, and whether it holds regardless of what moved.
   template <class Question>
   auto Ask(const Question& ask) const {
     constexpr int kPatience = 64;  // then the writer may have been put to sleep amid a move

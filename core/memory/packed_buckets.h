@@ -30,7 +30,8 @@ class PackedBuckets {
   uint64_t Get(uint64_t bucket, uint32_t slot) const { return slots_.Get(bucket * size_ + slot); }
   void Set(uint64_t bucket, uint32_t slot, uint64_t value) { slots_.Set(bucket * size_ + slot, value); }
 
-  // In either of two buckets. Without a branch on what they hold: that cannot be predicted.
+  // Returns whether either of two buckets holds the value. Without a branch on what they hold: that cannot be
+  // predicted.
   bool Contain(uint64_t bucket, uint64_t other, uint64_t value) const {
     uint64_t matches = 0;
     for (uint32_t first = 0; first < size_; first += group_) {
@@ -38,7 +39,7 @@ class PackedBuckets {
     }
     return matches != 0;
   }
-  // The first slot that holds it, or kNone.
+  // Returns the first slot that holds the value, or kNone.
   uint32_t Find(uint64_t bucket, uint64_t value) const {
     for (uint32_t first = 0; first < size_; first += group_) {
       const uint64_t matches = Matches(bucket, first, value);
@@ -58,8 +59,8 @@ class PackedBuckets {
     for (uint32_t i = 0; i < slots; ++i) ones |= uint64_t{1} << (i * slots_.slot_bits());
     return ones;
   }
-  // Of the group of slots from `first` on: 0 if none is equal, else the lowest set bit is the highest of the first
-  // equal one. Bits above it mean nothing.
+  // Compares the group of slots from `first` on. Returns 0 if none is equal, else a word in which the lowest set bit is
+  // the highest of the first equal slot. Bits above it mean nothing.
   uint64_t Matches(uint64_t bucket, uint32_t first, uint64_t value) const {
     const uint64_t ones = first + group_ < size_ ? ones_ : last_ones_;
     const uint64_t differences = slots_.Run(bucket * size_ + first) ^ value * ones;

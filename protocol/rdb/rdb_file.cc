@@ -12,7 +12,7 @@ using core::ErrorCode;
 using core::Fail;
 using core::Result;
 
-// What a byte says that is no type of a key.
+// Bytes that stand where a key's type would, and mark something else.
 enum Opcode : uint8_t {
   kSlotImport = 243,
   kSlotInfo = 244,

@@ -1,4 +1,4 @@
-// rdb_file.h: the filters in RDB files and DUMP payloads of Redis and Valkey; whatever else there is, is passed over.
+// rdb_file.h: reads the filters in RDB files and DUMP payloads of Redis and Valkey; all other values are skipped.
 // Thread-compatible; the bytes outlive what is made of them.
 #pragma once
 
@@ -23,7 +23,7 @@ struct ModuleBytes {
   bool is_filter() const { return id.name == core::kBloomValueName || id.name == core::kCuckooValueName; }
 };
 
-// The filter that `value` is, of which is_filter() holds. Errors as of ReadModuleValue.
+// Reads the filter that `value` is; value.is_filter() holds. Errors as of ReadModuleValue.
 core::Result<core::ModuleValue> ReadFilter(const ModuleBytes& value, core::MemoryBudget& memory,
                                            const core::Clock& clock);
 
@@ -37,11 +37,11 @@ struct RdbKey {
 
 class RdbFile {
  public:
-  // kCorrupt if these are no bytes of such a file.
+  // Opens a file. kCorrupt if these are no bytes of such a file.
   static core::Result<RdbFile> Open(std::string_view bytes, core::MemoryBudget& memory);
 
-  // The next key. Nothing: they were all, or the file is damaged or has what cannot be passed over, which failure()
-  // tells.
+  // Returns the next key. Nothing: there are no more, or the file is damaged or has something that cannot be skipped,
+  // which failure() reports.
   std::optional<RdbKey> Next();
   const std::string& failure() const { return reader_.failure(); }
   uint64_t position() const { return reader_.position(); }
@@ -50,7 +50,7 @@ class RdbFile {
   RdbFile(std::string_view bytes, core::MemoryBudget& memory, int version, Dialect dialect)
       : bytes_(bytes), reader_(bytes, memory), version_(version), dialect_(dialect) {}
 
-  // Whether the byte is no key's type, but something else, which was read.
+  // Returns whether the byte is no key's type, but marks something else, which was read.
   bool ReadOther(uint8_t opcode, RdbKey& next);
   std::optional<RdbKey> ReadKey(RdbKey key);
   void CheckEnd();
@@ -63,7 +63,7 @@ class RdbFile {
   bool at_end_ = false;
 };
 
-// What DUMP gave. kCorrupt if its checksum or form is wrong; kUnsupported if it is no value of a module.
+// Opens a payload that DUMP returned. kCorrupt if its checksum or form is wrong; kUnsupported if it is no filter.
 core::Result<ModuleBytes> OpenDumpPayload(std::string_view payload);
 
 }  // namespace bitsieve::rdb

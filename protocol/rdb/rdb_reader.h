@@ -1,6 +1,6 @@
-// rdb_reader.h: what RDB files and DUMP payloads of Redis and Valkey are made of: lengths, strings and values. Whatever
-// is read is foreign: reading never passes the end, a length is held against what is there before anything is allocated
-// on its word, and after the first failure every read gives 0 or nothing. Thread-compatible; the bytes outlive it.
+// rdb_reader.h: reads what RDB files and DUMP payloads of Redis and Valkey are made of: lengths, strings and values.
+// All input is untrusted: reading never passes the end, a length is compared with what is there before anything is
+// allocated for it, and after the first failure every read gives 0 or nothing. Thread-compatible; the bytes outlive it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace bitsieve::rdb {
 
-// What the byte before a value is.
+// The type byte before a module's value.
 inline constexpr uint8_t kModule2 = 7;
 
 enum class Dialect : uint8_t { kRedis, kValkey };  // they differ in values of type 22
@@ -25,24 +25,24 @@ class RdbReader {
   RdbReader(std::string_view bytes, core::MemoryBudget& memory) : bytes_(bytes), memory_(memory) {}
 
   bool failed() const { return !failure_.empty(); }
-  // Why, if it failed.
+  // Returns the reason, if it failed.
   const std::string& failure() const { return failure_; }
   uint64_t position() const { return position_; }
   uint64_t left() const { return bytes_.size() - position_; }
 
   uint8_t Byte();
-  // Little-endian.
+  // Reads a little-endian number.
   template <class Number>
   Number Little();
-  // A length, or another number.
+  // Reads a length, or another number.
   uint64_t Length();
-  // In place where it can be.
+  // Reads a string, in place where that is possible.
   core::ValueBytes String();
 
   void SkipString();
-  // A value of this type, of which the byte was read.
+  // Skips a value of this type, of which the type byte was read.
   void SkipValue(uint8_t type, Dialect dialect);
-  // The fields of a module's value, its end included.
+  // Skips the fields of a module's value, its end included.
   void SkipModuleFields();
 
   void Fail(std::string why);
@@ -55,12 +55,12 @@ class RdbReader {
   };
 
   std::string_view Take(uint64_t bytes);
-  // Nothing: it is the form of a string instead, given in `form`.
+  // Reads a length. Nothing: it is the form of a string instead, given in `form`.
   std::optional<uint64_t> LengthOr(uint8_t& form);
   StoredString Stored();
   core::ValueBytes Unpacked(const StoredString& string);
   void SkipStrings(uint64_t count);
-  // So many elements, each skipped by `skip`.
+  // Reads a number, and calls `skip` for each of that many elements.
   template <class Skip>
   void Repeat(const Skip& skip);
   void SkipOldScore();
@@ -83,7 +83,7 @@ class RdbFields final : public core::ValueReader {
   double Double() override;
   core::ValueBytes Bytes() override;
   bool failed() const override { return reader_.failed(); }
-  // The end of the value is read.
+  // Reads the end of the value.
   void End();
 
  private:

@@ -1,5 +1,5 @@
 // access_log.h: what was refused, for ACL LOG and for the server's log: wrong passwords, and commands, keys and
-// channels that a user may not use. Refusals alike within a minute are one entry that counts them, so that 10^5 wrong
+// channels that a user may not use. Equal refusals within a minute share one entry that counts them, so that 10^5 wrong
 // passwords push nothing else out.
 // Thread-safe.
 #pragma once
@@ -49,7 +49,7 @@ class AccessLog {
   void Clear();
   void set_most_entries(size_t most);
 
-  // What was refused since the last call, for one line of the server's log; all zero if nothing was.
+  // The refusals since the last call, for one line of the server's log; all zero if there were none.
   struct Summary {
     uint64_t passwords = 0;
     uint64_t commands = 0;  // keys and channels included

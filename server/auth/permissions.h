@@ -45,12 +45,13 @@ class Permissions {
 
   // `row` is the command's, and the arguments fit its arity.
   Verdict Check(const CommandRow& row, Arguments arguments) const;
-  // Everything, now and for any command to come.
+  // Whether everything may be done, now and by any command to come.
   bool unlimited() const { return all_commands_ && all_keys_ && all_channels_; }
   // Whether every channel that `other` allows is allowed here.
   bool CoversChannelsOf(const Permissions& other) const;
 
-  // As rules: the whole, or each part. "~a:* %R~b:*", "&*", "-@all +@read".
+  // These return the permissions as rules, all of them or one part: "~a:* %R~b:*" for keys, "&*" for channels, "-@all
+  // +@read" for commands.
   std::string Text() const;
   std::string KeysText() const;
   std::string ChannelsText() const;

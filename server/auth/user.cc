@@ -24,7 +24,7 @@ std::vector<std::string_view> Words(std::string_view text) {
 
 bool BeginsPassword(char c) { return c == '>' || c == '<'; }
 
-// Where a rule says a password; npos if it does not. A selector may only by mistake.
+// Returns the place in a rule where a password begins; npos if there is none. A selector contains one only by mistake.
 size_t PasswordIn(std::string_view rule) {
   if (!rule.empty() && BeginsPassword(rule.front())) return 0;
   if (!rule.starts_with('(')) return std::string_view::npos;
@@ -72,7 +72,8 @@ bool User::Accepts(std::string_view password) const {
   return found;
 }
 
-// What is refused last by the most lenient set of permissions says most about what was missing.
+// If all sets of permissions refuse, returns the refusal of the most lenient one, which got furthest in the checks: it
+// shows best what was missing.
 Verdict User::Check(const CommandRow& row, Arguments arguments) const {
   Verdict best = root_.Check(row, arguments);
   for (const Permissions& selector : selectors_) {

@@ -28,7 +28,7 @@ inline constexpr std::string_view kDefaultUser = "default";
 
 class User {
  public:
-  // As after "reset".
+  // Makes a user as it is after "reset".
   User(std::string name, const CommandIndex& index) : name_(std::move(name)), index_(&index), root_(index) {}
 
   const std::string& name() const { return name_; }
@@ -38,7 +38,7 @@ class User {
   bool Accepts(std::string_view password) const;
 
   Verdict Check(const CommandRow& row, Arguments arguments) const;
-  // Everything, now and for any command to come.
+  // Whether the user may do everything, now and by any command to come.
   bool unlimited() const { return root_.unlimited(); }
   // Whether a client of `other` that has become this user may keep all its channels.
   bool CoversChannelsOf(const User& other) const;

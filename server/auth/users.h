@@ -42,8 +42,8 @@ class Users {
   core::Status Set(std::string_view name, std::span<const std::string_view> rules);
   // False if there is none, and for the user default, which stays.
   bool Remove(std::string_view name);
-  // Of the user default; with an empty one it needs none. As `requirepass` is applied. A password has at most
-  // kMaxPasswordBytes.
+  // Replaces all passwords of the user default, as `requirepass` does; with an empty one it needs none. A password has
+  // at most kMaxPasswordBytes.
   core::Status SetDefaultPassword(std::string_view password);
 
   // All users, one "user NAME RULES" a line, as in Redis' ACL files.

@@ -138,7 +138,7 @@ void Tracking(ServerContext& context) {
   context.Error(EqualsIgnoringCase(context.arguments[2], "ON") ? wire::kNoTracking : wire::kSyntax);
 }
 
-// What waits (WAITAOF) ends by its timeout alone.
+// Unblocks nothing: a wait (WAITAOF) ends with the sync, its timeout or the server's stop.
 void Unblock(ServerContext& context) {
   ArgumentReader reader(context.arguments, 2);
   reader.Unsigned(wire::kSyntax, wire::kNotAnInteger);

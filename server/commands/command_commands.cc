@@ -167,7 +167,8 @@ void GetKeys(ServerContext& context) {
   WriteKeys(context, [](ReplyWriter& reply, std::string_view key, bool) { reply.BulkString(key); });
 }
 
-// As Redis reports it for a module's commands: reads, or everything.
+// Reports the flags that Redis gives the keys of a module's commands: those of a read, or those of a read and an
+// update.
 void GetKeysAndFlags(ServerContext& context) {
   WriteKeys(context, [](ReplyWriter& reply, std::string_view key, bool written) {
     reply.ArrayHeader(2);

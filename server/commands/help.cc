@@ -17,7 +17,7 @@ std::string UpperCase(std::string_view text) {
 
 }  // namespace
 
-// As Redis lays it out.
+// Replies in the layout of Redis.
 void Help(ServerContext& context) {
   const CommandRow& container = *context.table().Find(context.arguments[0]);
   context.reply.ArrayHeader(1 + 2 * container.subcommands.size());

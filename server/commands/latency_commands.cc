@@ -38,7 +38,7 @@ void Latest(ServerContext& context) {
   }
 }
 
-// Of an unknown event there is none, as in Redis.
+// An unknown event has an empty history, as in Redis.
 void History(ServerContext& context) {
   const std::optional<LatencyEvent> event = LatencyMonitor::Find(context.arguments[2]);
   const LatencyMonitor::History history = event ? MonitorOf(context).Of(*event) : LatencyMonitor::History();
@@ -62,7 +62,7 @@ void Reset(ServerContext& context) {
   context.reply.Integer(reset);
 }
 
-// What to look at, by event.
+// Advice on what to look at, by event.
 constexpr std::string_view kAdvice[kLatencyEvents] = {
     "commands whose time depends on how much there is, such as dumps, KEYS or BF.MERGE of large filters: SLOWLOG GET "
     "shows "
@@ -104,7 +104,8 @@ void Doctor(ServerContext& context) {
 
 using Buckets = std::vector<std::pair<int64_t, int64_t>>;
 
-// Microseconds, and how many calls took at most so long; only where there are more than in the bucket before.
+// Returns pairs of microseconds and the number of calls that took at most that long, without the buckets that add no
+// calls.
 Buckets Cumulative(const CommandTotals& totals) {
   Buckets buckets;
   uint64_t calls = 0;
@@ -133,7 +134,7 @@ void WriteHistogram(protocol::ReplyWriter& reply, const CommandRow& row, const C
   }
 }
 
-// Of a container, all its subcommands; unknown names are left out, as in Redis.
+// Returns the rows of the names, and all subcommands of a container; unknown names are left out, as in Redis.
 std::vector<const CommandRow*> RowsOf(const CommandTable& table, Arguments names) {
   std::vector<const CommandRow*> rows;
   const auto add = [&](const CommandRow& row) {

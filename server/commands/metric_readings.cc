@@ -28,7 +28,7 @@ FilterTotals TotalsOf(const Keyspace& keyspace) {
   return totals;
 }
 
-// What was read before, or now.
+// Returns what was read before, or reads it now.
 template <class Reading, class Read>
 const Reading& Once(std::optional<Reading>& reading, Read read) {
   if (!reading) reading = read();

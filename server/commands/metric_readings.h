@@ -25,7 +25,7 @@ class MetricReadings {
   int64_t uptime_s();
   uint64_t resident_bytes();
   uint64_t used_bytes();
-  uint64_t name_bytes();  // of these, what names take beside their letters
+  uint64_t name_bytes();  // of these, what names take besides their letters
   const Rates::Totals& rates();
   const SnapshotStatus& snapshot();
   const LogStatus& log();

@@ -17,13 +17,13 @@
 
 namespace bitsieve::server {
 
-// As Prometheus has them.
+// Metric types, named as in Prometheus.
 enum class MetricType : uint8_t {
   kCounter,  // only grows, unless CONFIG RESETSTAT sets it to 0
   kGauge,
   kInfo,  // text, or another row's value in another form
 };
-// Of the value as INFO has it. The base units are bytes and seconds.
+// The unit of a value in INFO. The base units are bytes and seconds.
 enum class MetricUnit : uint8_t { kNone, kBytes, kSeconds, kMilliseconds, kUnixSeconds };
 
 // std::monostate: there is nothing to show at the moment.
@@ -32,7 +32,7 @@ using MetricValue = std::variant<std::monostate, uint64_t, int64_t, double, std:
 struct MetricRow {
   using Counter = std::atomic<uint64_t> LoopStats::*;  // summed over all loops
   using Read = MetricValue (*)(MetricReadings& readings);
-  // Of a row that stands for many fields, whose names are `name` and a suffix.
+  // The source of a row that stands for many fields: calls `field` for each, whose name is `name` and the suffix.
   using Field = std::function<void(std::string_view suffix, const std::string& value)>;
   using Each = void (*)(MetricReadings& readings, const Field& field);
 
@@ -41,11 +41,11 @@ struct MetricRow {
   MetricUnit unit;
   std::string_view help;  // one sentence without a period, lower-case
   std::variant<Counter, Read, Each> source;
-  // Of the metric for Prometheus, if PrometheusName() would make none that fits; or kNotExported.
+  // The metric's name for Prometheus, if the one that PrometheusName() would make does not fit; or kNotExported.
   std::string_view exported = {};
 };
 
-// Of a row that is worth nothing to Prometheus: it never changes, or others have its value.
+// Marks a row that is of no use to Prometheus: it never changes, or other rows have its value.
 inline constexpr std::string_view kNotExported = "-";
 
 // "bitsieve_", the row's name without "total_" at the front, the base unit and "_total" if it is a counter; or what the

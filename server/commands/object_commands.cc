@@ -22,7 +22,7 @@ void OfFilter(ServerContext& context) {
   answer(context, *filter);
 }
 
-// As of a value of a module.
+// Replies as Redis does for a value of a module.
 void Encoding(ServerContext& context, const core::Filter&) { context.reply.BulkString("raw"); }
 
 // Seconds since the last command about items; 0 if that is not known.

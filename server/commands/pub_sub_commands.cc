@@ -21,7 +21,7 @@ namespace {
 using Kind = Subscriptions::Kind;
 using Space = PubSub::Space;
 
-// What a confirmation of this kind counts: shard channels are counted by themselves.
+// Returns the count of subscriptions that a confirmation of this kind reports: shard channels are counted separately.
 size_t CountOf(const Session& session, Kind kind) {
   const Subscriptions* const all = session.subscriptions.get();
   if (all == nullptr) return 0;
@@ -77,7 +77,7 @@ void Subscribe(ServerContext& context) {
 void UnsubscribeFrom(ServerContext& context, Kind kind, std::string_view name) {
   if (Subscriptions* const all = context.session.subscriptions.get(); all != nullptr) {
     all->Remove(kind, name);
-    // What had been published by now comes before the confirmation, and nothing after it.
+    // Messages that were published before come before the confirmation, and none comes after it.
     all->WriteMessages(context.reply, std::numeric_limits<size_t>::max());
   }
   Confirm(context, kind, name);

@@ -66,7 +66,7 @@ FilterPtr ReadPayload(ServerContext& context, bool& was_freezing) {
   return std::move(value->filter);
 }
 
-// Freezing does not go on where it was: it begins anew.
+// Freezing does not continue where it was: it starts over.
 void FreezeAgain(ServerContext& context, const FilterPtr& filter) {
   core::RibbonStaging* const staging = core::RibbonStaging::Of(*filter);
   if (staging == nullptr || !staging->Close()) return;
@@ -89,7 +89,7 @@ void Restore(ServerContext& context) {
   bool was_freezing = false;
   const FilterPtr filter = ReadPayload(context, was_freezing);
   if (filter == nullptr) return;
-  // As in Redis: what is past would be gone at once.
+  // An expiry in the past creates no filter, as in Redis: it would be gone at once.
   if (*expires_ms != 0 && *expires_ms <= keyspace.WallMs()) {
     if (options.replace && keyspace.Remove(name)) Notify(context, EventClass::kGeneric, "del", name);
     return context.reply.Ok();

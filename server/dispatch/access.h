@@ -13,8 +13,8 @@ void RenewAccess(Session& session, const Users* users);
 // From now on the client is this user.
 void SetUser(ServerContext& context, UserPtr user);
 
-// Of the command in context.arguments and context.row, which fits its arity: true if it may run; otherwise an error
-// was written to `error`, and the refusal noted. Called only if context.restricted.
+// Checks the command in context.arguments and context.row, which fits its arity. Returns true if it may run; otherwise
+// writes an error to `error` and notes the refusal. Called only if context.restricted.
 bool MayRun(const ServerContext& context, std::string& error);
 // How many of the next `count` commands of a batch, prepared alike, name the same filter and may run; the first of them
 // is command `first`. Called only if context.restricted.

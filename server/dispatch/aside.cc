@@ -21,7 +21,7 @@ namespace {
 // How long a worker waits for memory before it tries again to hand its reply over.
 constexpr std::chrono::milliseconds kRetryInterval{1};
 
-// Made on the loop, run on a worker, and then of the loop again.
+// Made on the loop, run on a worker, and then used on the loop again.
 class AsideCommand {
  public:
   explicit AsideCommand(ServerContext& context)
@@ -42,9 +42,10 @@ class AsideCommand {
   AsideCommand& operator=(const AsideCommand&) = delete;
   ~AsideCommand() { ReleaseArguments(); }
 
-  // Of the arguments.
+  // Returns the memory of the arguments.
   size_t bytes() const { return arguments_.memory_bytes(); }
-  // Their bytes, which are in the account of all connections, leave it when they are released.
+  // From now on the bytes of the arguments, which are in the account of all connections, leave it when they are
+  // released.
   void AdoptAccount() noexcept { accounted_bytes_ = bytes(); }
 
   // On a worker.
@@ -100,7 +101,7 @@ class AsideCommand {
   const commands::Environment filters_;
   const CommandRow* const row_;
   LoopStats* const loop_stats_;
-  LoopStats stats_;  // a stand-in: the loop's own are for the loop alone
+  LoopStats stats_;  // a stand-in: only the loop may use its own
   Session session_;
   const bool loading_;
   const bool in_trouble_;
@@ -114,7 +115,7 @@ class AsideCommand {
   bool too_long_ = false;
 };
 
-// A connection waits for this, so that it is tried until there is memory for it.
+// A connection waits for the reply, so this is retried until there is memory for it.
 void HandOver(const Finish& finish, const std::shared_ptr<AsideCommand>& command) noexcept {
   while (true) {
     try {

@@ -64,7 +64,7 @@ bool CheckKnown(ServerContext& context) {
   return context.row != nullptr || Refuse(context, UnknownCommandError(context.table(), context.arguments));
 }
 
-// Goes on from a container to its subcommand.
+// Moves on from a container to its subcommand.
 bool CheckSubcommand(ServerContext& context) {
   const CommandRow& container = *context.row;
   if (container.subcommands.empty() || context.arguments.size() < 2) return true;
@@ -82,7 +82,7 @@ bool CheckAccess(ServerContext& context) {
   return !context.restricted || MayRun(context, error) || Refuse(context, error);
 }
 
-// What was queued before the client subscribed runs, as in Redis.
+// Commands that were queued before the client subscribed still run, as in Redis.
 bool CheckSubscriber(ServerContext& context) {
   return !context.session.MaySendLittle() || context.session.executing != nullptr ||
          (context.row->flags & kWhileSubscribed) || Refuse(context, wire::NotWhileSubscribed(context.row->name));
@@ -106,7 +106,7 @@ bool CheckNames(ServerContext& context) {
   return true;
 }
 
-// What cannot be logged must not be done.
+// Refuses a change that could not be logged.
 bool CheckLoggable(ServerContext& context) {
   if (!context.in_trouble || !(context.row->flags & kWrite)) return true;
   return Refuse(context, wire::CannotLog(context.server.durability->Trouble()));
@@ -174,13 +174,13 @@ bool IsAheadOfDisk(const ServerContext& context) {
   });
 }
 
-// So many events of earlier changes wait for subscribers that further ones would take too much memory.
+// Whether the command may publish events while those of earlier changes that wait for subscribers take too much memory.
 bool IsAheadOfEvents(const ServerContext& context) {
   const bool is_behind = context.server.events != nullptr && context.server.events->IsBehind();
   return is_behind && MayWrite(context) && !context.server.clients->draining.load(std::memory_order_relaxed);
 }
 
-// On this loop, or aside.
+// Runs the handler on this loop, or on a worker if it is heavy.
 void RunHandler(ServerContext& context) {
   if (context.row->weigh != nullptr && context.server.workers != nullptr) {
     if (const Weight weight = context.row->weigh(context); weight != Weight::kLight) return RunAside(context, weight);
@@ -189,19 +189,19 @@ void RunHandler(ServerContext& context) {
   commands::RunHandler(context);
 }
 
-// What is quick is timed together with what comes before and after it: a look at the clock takes as long as it.
+// A quick command is timed together with those before and after it: reading the clock takes as long as the command.
 bool IsTimedAlone(const ServerContext& context) {
   constexpr size_t kFewArguments = 4;
   return context.timed_alone || !(context.row->flags & kFast) || context.arguments.size() > kFewArguments;
 }
 
-// As in Redis, without commands for the operator.
+// Shows the command to monitors, unless it is one for the operator, as in Redis.
 void ShowToMonitors(const ServerContext& context) {
   if (context.row->flags & (kAdmin | kSkipMonitor)) return;
   context.server.monitoring->Show(*context.row, context.arguments, *context.session.client);
 }
 
-// Queued, or refused: then there is one error more.
+// Counts a refused command. A queued one was not admitted either, but only a refused one has added an error.
 void NoteRefused(const ServerContext& context, uint64_t errors) {
   if (context.row != nullptr && context.tally.errors != errors) context.timer->NoteRejected(*context.row);
 }

@@ -1,7 +1,7 @@
 // command_stats.h: what each command did and how long it took, one set per loop so that counting costs no shared cache
 // line. A command is known by its index in the CommandTable. Read off them: INFO commandstats and latencystats, LATENCY
 // HISTOGRAM, and the histograms of the admin port.
-// CommandStats: written by its loop alone, read by all (relaxed: each number is reported on its own). CommandTotals:
+// CommandStats: written only by its loop, read by all (relaxed: each number is reported on its own). CommandTotals:
 // thread-compatible values.
 #pragma once
 
@@ -40,7 +40,7 @@ struct CommandCounters {
   std::atomic<uint64_t> failed{0};    // of the calls: replied to with an error
   std::array<std::atomic<uint64_t>, LatencyBuckets::kCount> latency{};
 
-  // So many that took so long together, each as long as the others. For the one writer.
+  // Counts `count` calls that took `all_ns` together, an equal share each. For the one writer.
   void NoteCalls(uint64_t count, uint64_t all_ns);
   void Reset();
 };
@@ -60,7 +60,7 @@ class CommandStats {
   size_t size_ = 0;
 };
 
-// Of all loops.
+// The counters of one command, summed over all loops.
 struct CommandTotals {
   uint64_t calls = 0;
   uint64_t ns = 0;
@@ -68,8 +68,8 @@ struct CommandTotals {
   uint64_t failed = 0;
   std::array<uint64_t, LatencyBuckets::kCount> latency = {};
 
-  // The duration that so many percent of the calls did not exceed, as exactly as the buckets have it: between the
-  // bounds of a bucket, calls are taken to be spread evenly. 0 if there were none.
+  // Returns the duration that `percent` percent of the calls did not exceed, as exactly as the buckets have it: between
+  // the bounds of a bucket, calls are taken to be spread evenly. 0 if there were none.
   double PercentileNs(double percent) const;
 };
 CommandTotals TotalsOf(const ServerStats& stats, size_t command);

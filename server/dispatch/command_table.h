@@ -35,11 +35,11 @@ class CommandTable {
   // Null if `container` has no such subcommand.
   static const CommandRow* FindSubcommand(const CommandRow& container, std::string_view name);
 
-  // Of containers and subcommands, by index.
+  // Returns all rows, subcommands included, by index.
   std::span<const CommandRow> all_rows() const { return all_rows_; }
-  // Of a row of this table.
+  // Returns the index of a row of this table.
   size_t IndexOf(const CommandRow& row) const { return static_cast<size_t>(&row - all_rows_.data()); }
-  // Without subcommands, by name.
+  // Returns the rows without subcommands, by name.
   const std::vector<const CommandRow*>& rows() const { return rows_; }
 
  private:
@@ -80,7 +80,7 @@ class CommandTable {
     const uint64_t letters = from_a & ~past_z & ~word & (kOnes * 0x80);
     return word | letters >> 2;
   }
-  // Of a name that is too long: a size that no slot has.
+  // A name that is too long gets a size that no slot has.
   static Word2 LowerCased(std::string_view name) {
     const size_t size = name.size();
     if (size > kMaxNameBytes) return {0, 0, size};

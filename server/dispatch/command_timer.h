@@ -17,7 +17,7 @@ namespace bitsieve::server {
 
 class CommandTimer {
  public:
-  // Makes the counters of the table's commands. `monitoring`, which hears of what takes long, may be null.
+  // Makes the counters of the table's commands. `monitoring`, to which slow commands are reported, may be null.
   CommandTimer(const CommandTable& table, LoopStats& stats, Monitoring* monitoring);
   CommandTimer(const CommandTimer&) = delete;
   CommandTimer& operator=(const CommandTimer&) = delete;
@@ -28,11 +28,11 @@ class CommandTimer {
     if (monitoring_ != nullptr) notable_ns_ = monitoring_->NotableNs();
     last_ = core::TickClock::Now();
   }
-  // Of the last look at the clock.
+  // Returns the time of the last look at the clock.
   uint64_t last() const { return last_; }
 
-  // So many quick commands of a row have run, of which so many failed. The arguments, of the first of them, live until
-  // EndShared().
+  // Counts `calls` quick commands of a row that have run, of which `failed` failed. The arguments, those of the first
+  // of them, live until EndShared().
   void NoteShared(const CommandRow& row, Arguments arguments, uint64_t calls, uint64_t failed) {
     CommandCounters& counters = CountersOf(row);
     if (failed != 0) [[unlikely]]
@@ -49,13 +49,13 @@ class CommandTimer {
     if (shared_rows_ != 0) CountShared();
   }
 
-  // Around a command that is timed alone: a moment, to be passed to EndAlone or EndLater.
+  // Begins a command that is timed on its own. Returns a moment, to be passed to EndAlone or EndLater.
   uint64_t BeginAlone() {
     EndShared();
     return last_;
   }
   void EndAlone(const CommandRow& row, Arguments arguments, uint64_t begin, uint64_t failed);
-  // Of a command that replies later: makes `deferred` count it when the reply is there.
+  // Ends a command that replies later: makes `deferred` count it when the reply is there.
   void EndLater(const CommandRow& row, uint64_t begin, DeferredReply& deferred);
 
   void NoteRejected(const CommandRow& row) { LoopStats::Add(CountersOf(row).rejected, 1); }

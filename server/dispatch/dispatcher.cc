@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kOneItemArguments = 3;  // command, filter, item
 
-// What a batch counted is published however the batch ends.
+// Publishes the counts of a batch, however the batch ends.
 class PublishedCounts {
  public:
   PublishedCounts(Tally& tally, LoopStats& stats, CommandTimer& timer) : tally_(tally), stats_(stats), timer_(timer) {}
@@ -84,7 +84,7 @@ class Dispatcher::Impl {
   };
 
   // How long a connection has worked. A command that may be slow is followed by a look at the clock, and so is each
-  // kQuickAtOnce-th of the others: what is quick alone may not be in a pipeline.
+  // kQuickAtOnce-th of the others: a pipeline of quick commands may be slow.
   class Turn {
    public:
     void Begin() {
@@ -297,7 +297,7 @@ class Dispatcher::Impl {
   NameMemo memo_;
   CommandTimer timer_;
   Turn turn_;
-  // Of the window that runs now.
+  // Slots and hashes of the window that runs now.
   std::array<Slot, kWindow> slots_;
   std::array<core::KeyHash, kWindow> hashes_;
 };

@@ -4,7 +4,7 @@
 // filters, hashes items and prefetches the cache lines they will touch; then it runs the commands in order. Answers are
 // exactly those of one-by-one execution; only memory latency overlaps.
 //
-// Thread-safe where const; each loop owns one Dispatcher and calls it alone (confined to its loop).
+// Thread-safe where const; each loop owns one Dispatcher, and only that loop calls it (confined to its loop).
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,8 @@ struct CommandBatch {
     const size_t begin = i == 0 ? 0 : ends[i - 1];
     return Arguments(arguments).subspan(begin, ends[i] - begin);
   }
-  // The arguments of command i, if nothing else is in `arguments`; null otherwise. What takes them over leaves nothing.
+  // Returns the arguments of command i, if nothing else is in `arguments`; null otherwise. A caller that takes them
+  // over leaves the vector empty.
   std::vector<std::string_view>* Own(size_t i) const { return i == 0 && ends.size() == 1 ? &arguments : nullptr; }
   void Clear() {
     arguments.clear();
@@ -98,13 +99,13 @@ class Dispatcher {
     // The command after those, or the next one of an EXEC, could not run yet (see MustWait()) and nothing of it was
     // done: Execute() is to be called again, with that command first, after a moment in which other connections work.
     bool postponed = false;
-    // Others get their turn, and what was replied leaves, before Execute() is called again for the rest.
+    // Other connections get their turn, and the replies so far are sent, before Execute() is called again for the rest.
     bool yielded = false;
-    // What the deferred command keeps until it has run.
+    // Bytes that the deferred command keeps until it has run.
     size_t deferred_bytes = 0;
   };
-  // Runs commands [first, batch.size()) and appends their replies. Goes on with the session's EXEC first, if one is
-  // under way.
+  // Runs commands [first, batch.size()) and appends their replies. Continues the session's EXEC first, if one is under
+  // way.
   Outcome Execute(Session& session, const CommandBatch& batch, size_t first, protocol::ReplyWriter& reply);
 
  private:

@@ -21,8 +21,8 @@ class Durability {
 
   // Called after commands that may have changed something: the position that the log must have reached before their
   // replies may be sent; 0: at once. With appendfsync always that is the end of the log, which must be durable; with
-  // the other policies replies wait only while more records are waiting to be written than the memory limit for them
-  // allows.
+  // the other policies replies wait only while the unwritten records take more memory than they may, or the oldest of
+  // them has waited for too long.
   virtual uint64_t AwaitedPosition() const = 0;
   // Calls `reached` once, when the log has come so far, from any thread; at once if it has. It must not block. If that
   // never happens, it is never called.

@@ -3,7 +3,7 @@
 // that holds more than the limit loses everything and stays closed: its connection is then closed, too, and frees what
 // was lost, which may be millions of messages: not the publisher.
 //
-// Thread-safe; Take() and Drain() are for the connection's loop alone.
+// Thread-safe; Take() is only for the connection's loop.
 #pragma once
 
 #include <algorithm>
@@ -36,14 +36,14 @@ class Inbox {
     std::shared_ptr<const Message> message;
     std::shared_ptr<const std::string> pattern;  // that the channel fits; null: the channel itself is subscribed to
 
-    // What it counts for, as if no other inbox had it.
+    // Returns the bytes that the item counts for, as if no other inbox had its message.
     size_t bytes() const {
       return sizeof(Item) + message->channel.size() + message->payload.size() + (pattern ? pattern->size() : 0);
     }
   };
 
   // `wake` is called from any thread: once until the inbox was found empty, and each time it has grown by kWakeBytes,
-  // so that its connection can account for it. What it starts may come late.
+  // so that its connection can account for it. The work that it starts may run late.
   Inbox(std::function<void()> wake, const std::atomic<uint64_t>& limit_bytes)
       : wake_(std::move(wake)), limit_bytes_(limit_bytes) {}
 
@@ -93,14 +93,14 @@ class Inbox {
     return false;
   }
 
-  // Nothing more comes in: its connection is closed.
+  // Called when the connection is closed: nothing more comes in.
   void Close() noexcept {
     const core::LockGuard lock(mutex_);
     bytes_.store(0, std::memory_order_relaxed);
     overflowed_.store(true, std::memory_order_relaxed);
   }
   bool overflowed() const { return overflowed_.load(std::memory_order_relaxed); }
-  // What its items count for.
+  // Returns the bytes that its items count for.
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
@@ -119,7 +119,7 @@ class Inbox {
   core::Mutex mutex_;
   std::deque<Item> items_ BITSIEVE_GUARDED_BY(mutex_);
   bool woken_ BITSIEVE_GUARDED_BY(mutex_) = false;
-  // What was there when it was last woken for its growth, or less.
+  // Bytes that were there when it was last woken for its growth, or fewer if items were taken out since.
   size_t woken_bytes_ BITSIEVE_GUARDED_BY(mutex_) = 0;
   // Changed under mutex_; relaxed: read for their own sake.
   std::atomic<size_t> bytes_{0};

@@ -6,12 +6,12 @@
 namespace bitsieve::server {
 namespace {
 
-// So much is copied sooner than shared: whatever else lies beside it would be kept, too.
+// Up to this many bytes are copied, not shared: sharing would keep the rest of the buffer, too.
 constexpr size_t kCopiedBytes = 64 * 1024;
-// What a copy takes besides its bytes.
+// Memory that a copy takes in addition to its bytes.
 constexpr size_t kCopyOverhead = 48;
 
-// Adds no further ones up once they are more than `enough`.
+// Returns the bytes of the arguments; stops counting once they are more than `enough`.
 size_t BytesOf(Arguments arguments, size_t enough) {
   size_t bytes = 0;
   for (size_t i = 0; i < arguments.size() && bytes <= enough; ++i) bytes += arguments[i].size();

@@ -32,7 +32,7 @@ class KeyspaceEvents final : public FilterEvents {
   // Without workers all is published at once.
   explicit KeyspaceEvents(PubSub& pub_sub, Workers* workers = nullptr) : pub_sub_(pub_sub), workers_(workers) {}
 
-  // As the option has it; letters without a meaning here are ignored.
+  // Sets which events are published, by the letters of the option; letters without a meaning here are ignored.
   void Configure(std::string_view letters);
   // Before there are events.
   void UseWorkers(Workers& workers) { workers_ = &workers; }

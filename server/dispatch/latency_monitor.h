@@ -23,7 +23,7 @@ class LatencyMonitor {
     int64_t unix_s = 0;
     uint64_t ms = 0;
   };
-  // Of an event.
+  // The recorded times of one event.
   struct History {
     std::deque<Sample> samples;  // oldest first
     uint64_t longest_ms = 0;     // since the last Reset()
@@ -31,7 +31,7 @@ class LatencyMonitor {
 
   static constexpr std::array<std::string_view, kLatencyEvents> kNames = {"command", "fast-command", "event-loop",
                                                                           "log-sync", "snapshot"};
-  // In any case; nothing if there is no such event.
+  // Ignores case. Returns nothing if there is no such event.
   static std::optional<LatencyEvent> Find(std::string_view name);
 
   // Milliseconds from which on Note() keeps something; 0: it keeps nothing.

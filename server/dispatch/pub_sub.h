@@ -1,4 +1,4 @@
-// pub_sub.h: channels and patterns, and their subscribers, in this process alone. Nothing is kept for clients that are
+// pub_sub.h: channels and patterns, and their subscribers, in this process only. Nothing is kept for clients that are
 // not subscribed at the moment.
 //
 // Shard channels (SSUBSCRIBE) are channels of a space of their own, without patterns.
@@ -36,7 +36,7 @@ class PubSub {
 
   // Longer ones are refused. A channel is as long as that of an event may be; the limit of patterns is an option.
   static constexpr size_t kMaxChannelBytes = 16384;
-  // TryPublish refuses what is more.
+  // TryPublish refuses more than these.
   static constexpr size_t kQuickReceivers = Sleepers::kMost;
   static constexpr size_t kQuickBytes = size_t{64} * 1024;
   static constexpr uint64_t kQuickCost = 100'000;
@@ -47,11 +47,11 @@ class PubSub {
   void SubscribePattern(std::string_view pattern, const InboxPtr& inbox);
   void UnsubscribePattern(std::string_view pattern, const InboxPtr& inbox) noexcept;
 
-  // How many received it; one counts once for its channel and once for each pattern that fits. What throws
-  // std::bad_alloc has sent nothing.
+  // Returns how many received it; a subscriber counts once for its channel and once for each pattern that fits. If it
+  // throws std::bad_alloc, nothing was sent.
   uint64_t Publish(std::string_view channel, std::string_view payload, Space space = Space::kGlobal);
-  // The same, on an event loop. Nothing, and nothing done, if it would take long: then Publish is to be called on
-  // another thread.
+  // Does the same on an event loop. Returns nothing, and has done nothing, if it would take long: then Publish is to be
+  // called on another thread.
   std::optional<uint64_t> TryPublish(std::string_view channel, std::string_view payload, Space space = Space::kGlobal);
   // Whether a message can reach anyone: two relaxed loads.
   bool AnySubscribers(Space space = Space::kGlobal) const {
@@ -66,10 +66,10 @@ class PubSub {
   uint64_t channel_count(Space space = Space::kGlobal) const {
     return ChannelsOf(space).count.load(std::memory_order_relaxed);
   }
-  // Different ones.
+  // Returns the number of different patterns.
   uint64_t pattern_count() const { return pattern_count_.load(std::memory_order_relaxed); }
 
-  // Of each inbox; an option, unlimited until it is set. Relaxed: promises nothing about anything else.
+  // Limit of each inbox in bytes; an option, unlimited until it is set. Relaxed: promises nothing about anything else.
   std::atomic<uint64_t> inbox_limit_bytes{std::numeric_limits<uint64_t>::max()};
 
  private:

@@ -31,7 +31,7 @@ struct ServerContext : CommandContext {
   bool postponed = false;         // the command that was next has to wait: see Dispatcher::Outcome
   bool yielded = false;           // stopped after too many bytes or too long a time, to give others their turn
 
-  // As it was when the current window of commands began.
+  // State at the beginning of the current window of commands.
   bool loading = false;
   bool in_trouble = false;   // the disk refuses what would be logged
   bool timed_alone = false;  // every command is, even a quick one
@@ -39,7 +39,7 @@ struct ServerContext : CommandContext {
   bool may_wait = false;     // some commands must not run now: MustWait() is called before each
   bool restricted = false;   // the client's user may not do everything: see access.h
 
-  // Of the command that runs now.
+  // Arguments of the command that runs now.
   ArgumentBytes* bytes = nullptr;  // can keep the arguments' bytes alive; null: they live as long as the batch
   std::vector<std::string_view>* own_arguments = nullptr;  // where `arguments` are, if TakeArguments may take them
 

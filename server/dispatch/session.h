@@ -23,7 +23,7 @@
 
 namespace bitsieve::server {
 
-// What CLIENT LIST shows of a connection. Thread-safe.
+// The fields of a connection that CLIENT LIST shows. Thread-safe.
 class ClientRecord {
  public:
   ClientRecord(uint64_t number, std::string peer, std::string local, int64_t now_ms, bool peer_is_local = true)
@@ -38,7 +38,7 @@ class ClientRecord {
   const std::string address;  // "127.0.0.1:53124", or of a Unix socket "/run/bitsieve.sock:0"
   const std::string local_address;
   const bool is_local;  // the client is on this machine: it came through loopback or the Unix socket
-  // Of the monotonic clock: setting the system's clock closes no connection.
+  // Times are those of the monotonic clock: setting the system's clock closes no connection.
   const int64_t connected_ms;
   // Relaxed: each is reported on its own, and no other memory is read on the strength of it.
   std::atomic<int64_t> last_active_ms;
@@ -61,8 +61,8 @@ class ClientRecord {
 
   // Bytes that the connection takes, by what for. Written by its loop, which publishes the total in the ClientList.
   struct Memory {
-    std::atomic<uint64_t> received{0};       // not yet run; of these, so many are
-    std::atomic<uint64_t> received_free{0};  // room for more
+    std::atomic<uint64_t> received{0};       // not yet run
+    std::atomic<uint64_t> received_free{0};  // room for more in the same buffer
     std::atomic<uint64_t> waiting{0};        // commands that wait, or run on a worker
     std::atomic<uint64_t> queued{0};         // between MULTI and EXEC
     std::atomic<uint64_t> held{0};           // replies that wait for the log
@@ -126,7 +126,7 @@ class ClientList {
   uint64_t memory_limit() const { return memory_limit_.load(std::memory_order_relaxed); }
   uint64_t memory_bytes() const { return memory_bytes_.load(std::memory_order_relaxed); }
   bool OverMemoryLimit() const { return memory_bytes() > memory_limit(); }
-  // What may be allocated until the limit.
+  // Returns how many bytes may be allocated until the limit.
   uint64_t MemoryLeft() const {
     const uint64_t limit = memory_limit(), bytes = memory_bytes();
     return limit > bytes ? limit - bytes : 0;
@@ -193,7 +193,7 @@ struct Session {
   };
   Abort abort = Abort::kNone;
 
-  // Who the client is. A snapshot, renewed when the users' generation is another.
+  // The client's user and what it may do. A snapshot, renewed when the users' generation has changed.
   struct Access {
     UserPtr user;  // null: every client may do everything
     uint64_t generation = 0;

@@ -30,7 +30,7 @@ class SlowLog {
   void Clear();
   void set_max_size(size_t commands);
 
-  // What was added since the last call.
+  // The commands that were added since the last call.
   struct Summary {
     uint64_t commands = 0;
     uint64_t slowest_us = 0;
@@ -39,7 +39,7 @@ class SlowLog {
   Summary TakeSummary();
 
  private:
-  // These go into `dying`, which is destroyed outside of the lock.
+  // Moves the commands over the limit into `dying`, which is destroyed outside of the lock.
   void Shorten(std::deque<SlowCommand>& dying) BITSIEVE_REQUIRES(mutex_);
 
   mutable core::Mutex mutex_;

@@ -15,7 +15,7 @@ void FailTransaction(Session& session);
 // Runs what is left of session.executing, up to a command whose reply comes later, or up to as many as may run at once:
 // then context.deferred is set, and it is to be called again.
 void ContinueExecution(ServerContext& context);
-// As if there had been no MULTI.
+// Ends MULTI as if there had been none: drops the queue and the watched names.
 void EndTransaction(Session& session);
 
 }  // namespace bitsieve::server

@@ -42,7 +42,7 @@ class WatchList {
 
   bool empty() const { return names_.empty(); }
   size_t size() const { return names_.size(); }
-  // Of memory, bookkeeping included.
+  // Returns the memory of the list, bookkeeping included.
   size_t bytes() const { return bytes_; }
   template <class Visit>
   void ForEach(Visit&& visit) const {

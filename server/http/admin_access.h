@@ -31,7 +31,7 @@ enum class Admission {
 
 Admission Admit(const AdminAccess& access, const AdminRequest& request);
 
-// Of "Basic dXNlcjpwYXNzd29yZA=="; nothing if it is not that.
+// Returns user and password of a header such as "Basic dXNlcjpwYXNzd29yZA=="; nothing if it is not one.
 std::optional<std::pair<std::string, std::string>> BasicCredentials(std::string_view authorization);
 
 // Whether the value of a Host header can only mean this server: an address, a name without dots, or one below a

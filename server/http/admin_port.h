@@ -25,7 +25,7 @@ namespace bitsieve::server {
 
 class AdminPort {
  public:
-  // What `server` points to outlives it; no loop's own statistics are needed.
+  // Everything that `server` points to outlives it; no loop's own statistics are needed.
   AdminPort(const Dispatcher::Environment& server, AdminAccess access);
   ~AdminPort() { Stop(); }
 
@@ -33,8 +33,8 @@ class AdminPort {
   tl::expected<void, std::string> Listen(const std::string& address, uint16_t port) {
     return admin_server_.Listen(address, port);
   }
-  // Which filters have metrics of their own: so many of the largest, and those that match one of the patterns, which
-  // are separated by blanks.
+  // Chooses the filters that have metrics of their own: this many of the largest, and those that match one of the
+  // patterns, which are separated by blanks.
   void Choose(uint32_t largest, std::string_view patterns);
   void Start();
   void Stop();

@@ -134,7 +134,7 @@ void AdminServer::WorkAndArm(Repeated& repeated) {
   try {
     repeated.work();
   } catch (const std::bad_alloc&) {
-    // What is done at intervals may be left out once.
+    // Work that is done at intervals may be left out once.
   }
   Arm(repeated);
 }

@@ -191,7 +191,7 @@ AdminResponse DashboardApi::Filters(const AdminRequest& request) const {
   });
 }
 
-// As the filter is now; it may be gone since the list was made.
+// Writes the filter as it is now, or nothing if it is gone since the list was made.
 void DashboardApi::WriteRow(JsonWriter& json, const FilterList& list, const FilterList::Row& row) const {
   const std::string_view name = list.NameOf(row);
   const FilterPtr filter = server_.keyspace->Find(name);

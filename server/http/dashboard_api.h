@@ -24,7 +24,7 @@ class DashboardApi {
   AdminResponse Recent(const AdminRequest& request) const;
   // A page of the list of filters: `sort`, `order` (asc or desc), `search`, `offset`, `limit`.
   AdminResponse Filters(const AdminRequest& request) const;
-  // What BF.INFO FULL shows of the filter `name`, and how its error rate rises.
+  // Returns what BF.INFO FULL shows of the filter `name`, and how its error rate rises.
   AdminResponse Filter(const AdminRequest& request) const;
 
  private:

@@ -16,7 +16,7 @@ constexpr uint64_t kMostItems = 50'000;  // of the small filter
 constexpr uint64_t kFewestItems = 64;    // of its first sub-filter
 constexpr uint64_t kSteps = 60;
 
-// That of a chain whose last sub-filter ends within the limit.
+// Returns the capacity of the first sub-filter of a chain of `sub_filters` that ends within kMostItems.
 uint64_t FirstCapacity(const core::FilterParams& params, uint32_t sub_filters) {
   double share = 1, all = 1;
   for (uint32_t i = 1; i < sub_filters && params.scaling() && all < static_cast<double>(kMostItems); ++i) {

@@ -14,7 +14,7 @@ namespace bitsieve::server {
 
 enum class ExpositionFormat { kPrometheus, kOpenMetrics };
 
-// Of the value of an Accept header.
+// Returns the format that the value of an Accept header prefers.
 ExpositionFormat PreferredFormat(std::string_view accept);
 std::string_view ContentType(ExpositionFormat format);
 

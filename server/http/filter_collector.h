@@ -23,13 +23,13 @@
 
 namespace bitsieve::server {
 
-// Which filters have metrics of their own.
+// The filters that have metrics of their own.
 struct ChosenFilters {
   size_t largest = 0;
   std::vector<std::string> patterns = {};  // globs
 };
 
-// Of one pass over all filters.
+// The result of one pass over all filters.
 struct Collection {
   FilterTotals totals;
   std::vector<FilterFigures> chosen;  // largest first; each once
@@ -41,7 +41,7 @@ struct Collection {
 
 class FilterCollector {
  public:
-  // Of the filters that match patterns so many have metrics: the largest ones.
+  // At most this many of the filters that match a pattern have metrics: the largest ones.
   static constexpr size_t kMaxMatching = 1000;
   static constexpr std::chrono::seconds kInterval{2};  // between the beginnings of passes, at least
   static constexpr double kDuty = 0.02;
@@ -70,7 +70,7 @@ class FilterCollector {
   void CollectOnce();
   // False: it is to end. A first call of List() ends the time between passes.
   bool Rest(std::chrono::nanoseconds time, bool between_passes);
-  // It was used of late; there is none.
+  // Whether the list was used recently; and whether it was, but there is none.
   bool WantsList() const BITSIEVE_REQUIRES(mutex_);
   bool LacksList() const BITSIEVE_REQUIRES(mutex_) {
     return WantsList() && (latest_ == nullptr || latest_->list == nullptr);

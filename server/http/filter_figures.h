@@ -22,11 +22,11 @@ struct FilterFigures {
   std::optional<double> estimated_error_rate;  // nothing if it is not known
   std::optional<core::FilterUse> use;          // nothing if it is not counted
 
-  // Of its capacity.
+  // Returns items over capacity.
   double Fill() const { return capacity == 0 ? 0 : static_cast<double>(items) / static_cast<double>(capacity); }
 };
 
-// As of now. As long as EstimatedErrorRate() takes.
+// Returns the figures as they are now. Takes as long as EstimatedErrorRate().
 inline FilterFigures FiguresOf(std::string name, const core::Filter& filter) {
   const core::FilterInfo info = filter.Info();
   return {.name = std::move(name),

@@ -73,8 +73,8 @@ AdminRequest Translated(const httplib::Request& request) {
           .from_loopback = IsLoopback(request.remote_addr)};
 }
 
-// What is not left to the library: it reads as many headers as come, and matches ranges by a regular expression that
-// recurs once a byte. Null: nothing is wrong.
+// Makes the checks that are not left to the library: it reads as many headers as come, and matches ranges by a regular
+// expression that recurses once per byte. Null: nothing is wrong.
 const char* Complaint(std::string_view head) {
   if (!head.ends_with(kHeadEnd)) return "431 Request Header Fields Too Large";
   if (head.find("\r\n") > kMaxTargetBytes) return "414 URI Too Long";

@@ -92,7 +92,7 @@ void DurationsOfCommands(const Sources& sources, const Family& family, Expositio
   });
 }
 
-// Of all loops, by code.
+// Adds the error replies of all loops, by code.
 void ErrorCodes(const Sources& sources, const Family& family, Exposition& exposition) {
   std::map<std::string, uint64_t, std::less<>> counts;
   for (const LoopStats& loop : sources.server.stats->loops) {
@@ -123,7 +123,7 @@ void OfFilters(const Sources& sources, const Family& family, Exposition& exposit
   }
 }
 
-// Of filters that count their use.
+// Returns a count of the filter's use; nothing if the filter does not count it.
 template <auto kCount>
 std::optional<double> UseOf(const FilterFigures& filter) {
   if (!filter.use) return std::nullopt;

@@ -13,7 +13,7 @@ namespace bitsieve::server {
 // \x0a. A long name is cut, and a number that follows from all of it stands at the end.
 std::string ShownName(std::string_view name);
 
-// As a value within the query of a URL: "a%20b".
+// Returns the name as a value within the query of a URL: "a%20b".
 std::string UrlEncoded(std::string_view name);
 
 }  // namespace bitsieve::server

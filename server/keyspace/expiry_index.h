@@ -46,7 +46,7 @@ class ExpiryIndex {
   }
 
   const Items& items() const { return items_; }
-  // Of all expiries: 64 bits would be too few for a million of them.
+  // Returns the sum of all expiries: 64 bits would be too few for a million of them.
   __int128 sum_ms() const { return sum_ms_; }
   // The soonest expiry, kNever if there is none. Relaxed: callers that need more than a hint hold the lock.
   int64_t next_ms() const { return next_ms_.load(std::memory_order_relaxed); }

@@ -86,7 +86,8 @@ void Freezer::Build(const Job& job) {
   Publish(job.name, closed, ready);
 }
 
-// What was noted while it was written to disk is in none of the files: it is written again, with all.
+// False positives that were noted while the frozen filter was written to disk are in none of its files: it is written
+// again, with all of them.
 core::Result<std::unique_ptr<PreparedContent>> Freezer::Prepare(core::RibbonStaging& staging, const FilterPtr& frozen) {
   staging.NoteKnownIn(*frozen);
   auto prepared = registry_.Prepare(frozen);

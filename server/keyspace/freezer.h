@@ -23,7 +23,7 @@
 
 namespace bitsieve::server {
 
-// What became of a filter.
+// The outcome of freezing a filter.
 struct FreezeReport {
   std::string name;     // that it had when it was closed
   core::Status status;  // an error: it collects again
@@ -37,12 +37,12 @@ class Freezer final : public commands::FreezeQueue {
  public:
   // Called by the freezer's thread.
   using OnReport = std::function<void(const FreezeReport& report)>;
-  // Of a frozen filter that has taken its place, with the name that it has. Called by the freezer's thread.
+  // Called by the freezer's thread when a frozen filter has taken its place, with the name that it has.
   using Frozen = std::function<void(std::string_view name)>;
 
   // The registry outlives the freezer.
   Freezer(Registry& registry, OnReport on_report, Frozen frozen = {});
-  // As Stop.
+  // Calls Stop().
   ~Freezer() override;
 
   // `closed` is a core::RibbonStaging whose Close said true. What throws std::bad_alloc has done nothing.

@@ -28,7 +28,7 @@ class Announcement {
   // Once.
   virtual void Commit() noexcept = 0;
 };
-// Null: it is reported to nothing.
+// Null: nothing is reported.
 using AnnouncementPtr = std::unique_ptr<Announcement>;
 
 inline void Commit(const AnnouncementPtr& announcement) noexcept {
@@ -46,14 +46,14 @@ enum ExpiryCondition : uint32_t {
   kIfSooner = 1 << 3,
 };
 
-// What Keyspace::SetExpiry() did. `removed`: the expiry was past, so the name is gone.
+// The outcome of Keyspace::SetExpiry(). `removed`: the expiry was past, so the name is gone.
 struct ExpiryChange {
   bool made = false;
   bool removed = false;
   explicit operator bool() const { return made; }
 };
 
-// What a name means at one moment, for WATCH: see Keyspace::StateOf.
+// The meaning of a name at one moment, for WATCH: see Keyspace::StateOf.
 struct NameState {
   uint64_t stamp = 0;    // of the last change of the name's meaning, never used twice; 0: it means nothing
   uint64_t changes = 0;  // ChangeCount of its filter; of a missing name how many names its shards had seen come to be
@@ -67,7 +67,7 @@ struct ExpiryStats {
 
 using commands::QuotaRefusal;
 
-// What there is of the names of a quota, and what there may be; 0: no limit.
+// The filters and bytes that count for a quota, and its limits; 0: no limit.
 struct QuotaUse {
   std::string pattern;
   uint64_t filters = 0;
@@ -76,13 +76,13 @@ struct QuotaUse {
   uint64_t most_bytes = 0;
   uint64_t refusals = 0;  // of names and of memory
 
-  // As it may be after the limits were lowered.
+  // Whether there is more than allowed, which is possible after the limits were lowered.
   bool IsExceeded() const {
     return (most_filters != 0 && filters > most_filters) || (most_bytes != 0 && bytes > most_bytes);
   }
 };
 
-// What throws std::bad_alloc has changed nothing.
+// A function that throws std::bad_alloc has changed nothing.
 class Keyspace : public commands::FilterKeyspace {
  public:
   virtual bool Remove(std::string_view name) = 0;
@@ -102,7 +102,7 @@ class Keyspace : public commands::FilterKeyspace {
   // end. What is there during a whole iteration is visited at least once. The visitor must not call the keyspace.
   virtual uint64_t Scan(uint64_t cursor, uint64_t count, const Visitor& visitor) const = 0;
 
-  // Some name, each with about the same chance; nothing if there is none.
+  // Returns a random name, each with about the same chance; nothing if there is none.
   virtual std::optional<std::string> RandomName() const = 0;
 
   // Does nothing if there is no such name or a condition (ExpiryCondition, ORed) does not hold. An expiry that is past
@@ -114,7 +114,7 @@ class Keyspace : public commands::FilterKeyspace {
   // The time that expiries are compared with.
   virtual int64_t WallMs() const = 0;
 
-  // What the name means now, to be compared later: whether anything happened to it since.
+  // Returns what the name means now, to be compared later: whether anything happened to it since.
   virtual NameState StateOf(std::string_view name) const = 0;
   // False if the name's meaning, its expiry or the content of its filter changed since it had this state, even if it is
   // the same again by now. Rarely also false for a name that was missing all the time: if very many others were

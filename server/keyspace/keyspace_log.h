@@ -21,7 +21,7 @@ class KeyspaceLog {
   // The listener for changes of filters that had a name before the registry got this log.
   virtual core::ChangeListener& listener() = 0;
 
-  // As Keyspace::Prepare; called under no lock, it may take long.
+  // See Keyspace::Prepare. Called under no lock; it may take long.
   virtual core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr& filter) = 0;
   // The filter gets its first name, which means no other from then on. The commit gives it its number, and from then on
   // its changes are reported too.
@@ -30,9 +30,9 @@ class KeyspaceLog {
   virtual AnnouncementPtr Renamed(std::string_view from, std::string_view to) = 0;
   virtual AnnouncementPtr ExpirySet(std::string_view name, int64_t expires_ms) = 0;
   virtual AnnouncementPtr Flushed() = 0;
-  // As Keyspace::NoteRewritten; called under no lock, it may take long.
+  // See Keyspace::NoteRewritten. Called under no lock; it may take long.
   virtual core::Status Rewritten(const FilterPtr& filter) = 0;
-  // It is closed, to be frozen.
+  // The filter was closed, to be frozen.
   virtual AnnouncementPtr Freezing(const core::Filter& filter) = 0;
 };
 

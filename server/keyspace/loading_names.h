@@ -1,7 +1,7 @@
-// loading_names.h: the names that a start reads from the disk, on their way into a registry. It holds them in tables as
-// the registry's, which Publish hands over as they are: so each of millions of names is looked for once, in a table
-// that has its final size. Expiries and limits of quotas do not count here: everything that was on the disk is there
-// until Publish.
+// loading_names.h: the names that a start reads from the disk, on their way into a registry. It holds them in tables
+// like the registry's, which Publish hands over as they are: so each of millions of names is looked for once, in a
+// table that has its final size. Expiries and limits of quotas do not count here: everything that was on the disk is
+// there until Publish.
 // Make, NewStamps and Insert are thread-safe; all else is for one thread.
 #pragma once
 
@@ -24,19 +24,20 @@ class LoadingNames {
   // The registry is empty, and outlives this.
   explicit LoadingNames(Registry& registry);
 
-  // About so many names will come: tables that grow on the way are filled twice. Before the first one.
+  // Makes room for about `names` names, since tables that grow on the way are filled twice. Called before the first
+  // one.
   void Expect(uint64_t names);
 
-  // As NameTable::Make: null if the budget refuses.
+  // Makes an entry by NameTable::Make: null if the budget refuses.
   EntryPtr Make(std::string_view name) { return NameTable::Make(name, registry_.quotas_); }
-  // So many stamps that nothing else has; returns the first.
+  // Reserves `count` stamps that nothing else has; returns the first.
   uint64_t NewStamps(uint64_t count);
   // An entry of a name that is there already stays where it is in `entries`. May throw std::bad_alloc, between two.
   void Insert(std::span<EntryPtr> entries);
 
   // Null if there is none.
   Entry* Find(std::string_view name) const;
-  // Which is there.
+  // Takes out an entry that is there.
   EntryPtr Take(Entry& entry) noexcept;
   // Called when an entry that is there gets an expiry.
   void NoteExpiry(const Entry& entry);
@@ -58,7 +59,7 @@ class LoadingNames {
     uint32_t index;
     uint64_t hash;
   };
-  // As those of the registry, each with every kLocks-th shard.
+  // A lock and every kLocks-th shard, as in the registry.
   struct alignas(64) Lock {
     core::Mutex mutex;
     std::array<Part, Registry::kShards / Registry::kLocks> parts BITSIEVE_GUARDED_BY(mutex);

@@ -40,7 +40,7 @@ struct Entry {
   int64_t expires_ms = 0;  // 0: never
 
   std::string_view name() const { return {reinterpret_cast<const char*>(this + 1), name_bytes_}; }
-  // Of the last change of what the name means: see NameState.
+  // Returns the stamp of the last change of what the name means: see NameState.
   uint64_t stamp() const { return stamp_and_pack_ >> kPackHighBits; }
   SavedPlace saved() const {
     const uint64_t high = stamp_and_pack_ & ((uint64_t{1} << kPackHighBits) - 1);
@@ -71,7 +71,7 @@ struct Entry {
     }
   };
 
-  // What an entry takes from the budget.
+  // Returns the bytes that an entry takes from the budget.
   static uint64_t BudgetBytes(size_t name_bytes) { return kNameOverheadBytes + name_bytes; }
 
  private:
@@ -112,7 +112,7 @@ class NameTable {
       }
     }
   }
-  // Before the first entry: whose memory all of them were taken from, and the seed that all hashes are made with.
+  // Called before the first entry, with the quotas that all entries take their memory from, and the seed of all hashes.
   void Init(Quotas& quotas, uint64_t seed) {
     deleter_.quotas = &quotas;
     seed_ = seed;
@@ -131,7 +131,7 @@ class NameTable {
     return entry;
   }
 
-  // By which a name finds its bucket.
+  // Returns the hash by which a name finds its bucket.
   static uint64_t HashOf(std::string_view name, uint64_t seed) { return core::HashItem(name, seed).high; }
 
   size_t size() const { return size_; }
@@ -146,11 +146,11 @@ class NameTable {
   void Prefetch(uint64_t hash) const {
     if (!buckets_.empty()) __builtin_prefetch(&Bucket(hash));
   }
-  // For so many entries in all, before the first one. May throw std::bad_alloc.
+  // Makes room for `entries` in all; called before the first one. May throw std::bad_alloc.
   void Reserve(size_t entries) {
     if (buckets_.empty() && entries > kFewest) buckets_.resize(std::bit_ceil(entries));
   }
-  // For one more entry. May throw std::bad_alloc, and has done nothing then.
+  // Makes room for one more entry. May throw std::bad_alloc, and has done nothing then.
   void MakeRoom() {
     if (size_ < buckets_.size()) return;
     std::vector<Entry*> more(std::max(kFewest, 2 * buckets_.size()));  // a power of two
@@ -165,7 +165,7 @@ class NameTable {
     Hang(*entry.release(), Bucket(hash));
     ++size_;
   }
-  // Which is there.
+  // Takes out an entry that is there.
   EntryPtr Extract(Entry* entry, uint64_t hash) noexcept {
     Entry** link = &Bucket(hash);
     while (*link != entry) link = &(*link)->next_;
@@ -226,7 +226,7 @@ class NameTable {
   Entry*& Bucket(uint64_t hash) { return const_cast<Entry*&>(std::as_const(*this).Bucket(hash)); }
 
   static void Hang(Entry& entry, Entry*& bucket) { entry.next_ = std::exchange(bucket, &entry); }
-  // The entries of so many of the buckets that were.
+  // Moves the entries of the next `buckets` of the old buckets.
   void Move(size_t buckets) noexcept {
     if (before_.empty()) return;
     for (const size_t end = std::min(before_.size(), moved_ + buckets); moved_ < end; ++moved_) {

@@ -33,18 +33,18 @@ struct QuotaLimits {
 
 class Quotas {
  public:
-  // Which quota a name counts for: its number, from 1 on.
+  // The number, from 1 on, of the quota that a name counts for.
   using Number = uint32_t;
   static constexpr Number kNone = 0;
-  // So that a number fits beside the length of a name.
+  // Bounded so that a number fits into an entry together with the length of a name.
   static constexpr uint32_t kMost = 2047;
 
   // No quota: all names take from `whole`, which outlives this.
   explicit Quotas(core::MemoryBudget& whole) : whole_(whole) {}
 
-  // At most kMost. There are no limits before SetLimits, so that whatever is on the disk can be loaded.
+  // Defines at most kMost quotas. There are no limits before SetLimits, so that everything on the disk can be loaded.
   void Define(std::span<const QuotaLimits> quotas);
-  // Of the same patterns, in the same order.
+  // Sets the limits. The patterns are the same ones, in the same order.
   void SetLimits(std::span<const QuotaLimits> quotas);
   bool HasPatternsOf(std::span<const QuotaLimits> quotas) const;
 
@@ -61,11 +61,11 @@ class Quotas {
   // False, and nothing counted, if there are as many names as there may be.
   [[nodiscard]] bool TryAddName(Number number);
   void RemoveName(Number number);
-  // No name comes or goes meanwhile.
+  // No name comes or goes during the call.
   void RemoveAllNames();
 
   core::MemoryBudget& ForUnnamed();
-  // If `memory` is one of ForUnnamed.
+  // Makes `memory`, if it is one of ForUnnamed, a part of the budget of the name's quota.
   void Assign(core::MemoryBudget& memory, std::string_view name);
 
   // In their order.

@@ -448,7 +448,7 @@ core::Status Registry::NoteRewritten(const FilterPtr& filter) {
   return log == nullptr ? core::Status() : log->Rewritten(filter);
 }
 
-// Some lock, so that the log is still there.
+// Any lock will do to keep the log there: SetLog takes them all.
 void Registry::NoteFreezing(const FilterPtr& filter) {
   Lock& lock = LockOf(0);
   const core::LockGuard guard(lock.mutex);

@@ -64,7 +64,8 @@ class Registry final : public Keyspace {
   FilterPtr InsertIfAbsent(std::string_view name, FilterPtr filter, int64_t expires_ms = 0) override;
   bool Put(std::string_view name, FilterPtr filter, int64_t expires_ms) override;
   bool Replace(std::string_view name, const FilterPtr& expected, FilterPtr replacement) override;
-  // As Replace, whatever name `expected` has by now, which goes to `name_found`; looks at all names, a shard at a time.
+  // Does the same as Replace under any name that `expected` has by now, which goes to `name_found`; looks at all names,
+  // a shard at a time.
   bool ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement, std::string* name_found = nullptr);
   bool Remove(std::string_view name) override;
   RenameOutcome Rename(std::string_view from, std::string_view to, bool only_if_absent) override;
@@ -157,7 +158,7 @@ class Registry final : public Keyspace {
   mutable core::Mutex collecting_;  // taken before any lock
   core::Mutex seeking_;             // the same
   mutable core::Mutex handover_;    // taken after all locks that are
-  // What a flush took out of shards that the collection under way has not visited.
+  // Entries that a flush took out of shards that the collection under way has not visited.
   mutable std::shared_ptr<Remains> flushed_ BITSIEVE_GUARDED_BY(handover_);
   // The name of the filter that ReplaceAnywhere looks for, if it was renamed in between.
   std::optional<std::string> sought_name_ BITSIEVE_GUARDED_BY(handover_);

@@ -1,4 +1,4 @@
-// registry_parts.h: what a registry is made of; of interest to registry.cc alone.
+// registry_parts.h: what a registry is made of; only for its own .cc files and LoadingNames.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ struct Registry::Shard {
 
 // Every kLocks-th shard, and the totals over all entries in them.
 struct alignas(64) Registry::Lock {
-  // Of the registry.
+  // `shard` is its index in the registry.
   Shard& ShardOf(size_t shard) BITSIEVE_REQUIRES(mutex) { return shards[shard / kLocks]; }
   // Relaxed: a hint, for which the lock need not be held. So it is not analysed.
   int64_t NextExpiryHint() const BITSIEVE_NO_THREAD_SAFETY_ANALYSIS { return expiries.next_ms(); }
@@ -102,7 +102,7 @@ class Registry::AllLocked {
 
   auto begin() const { return locks_.begin(); }
   auto end() const { return locks_.end(); }
-  // Of the registry.
+  // `shard` is its index in the registry.
   Shard& ShardOf(size_t shard) const {
     Lock& lock = locks_[shard % kLocks];
     lock.mutex.AssertHeld();
@@ -159,8 +159,8 @@ class Registry::View {
     return MoveOut(entry, hash);
   }
   EntryPtr Take(Entry& entry) noexcept { return Take(entry, registry_.Hashed(entry.name()).hash); }
-  // What an entry holds goes to another one, of another name and perhaps in another shard, and is counted all the time.
-  // First there is a line in the index, and room, for the other one.
+  // The next three move the content of an entry to another one, of another name and perhaps in another shard; it stays
+  // counted all the time. IndexAhead comes first and makes room, and a line in the index, for the other one.
   void IndexAhead(Entry& entry, int64_t expires_ms) {
     names_.MakeRoom();
     entry.expires_ms = expires_ms;
@@ -196,7 +196,7 @@ class Registry::View {
     return true;
   }
 
-  // The soonest of an index that is not empty.
+  // Takes out the entry that expires first; the index is not empty.
   static EntryPtr TakeFirstExpired(Registry& registry, Lock& lock) BITSIEVE_REQUIRES(lock.mutex) {
     const ExpiryIndex::Item first = *lock.expiries.items().begin();
     return View(registry, lock, first.shard).TakeExpired(*first.entry);
@@ -247,7 +247,7 @@ class Registry::ExpiredName {
   const Registry& registry_;
 };
 
-// All that a flush left.
+// Everything that a flush took out, to be freed.
 struct Registry::Remains {
   std::vector<Shard> shards;  // each as far visited as it was
   std::vector<ExpiryIndex::Items> expiries;
@@ -273,7 +273,7 @@ class Registry::Reaper {
     waiting_.push_back(std::move(remains));
     Wake();
   }
-  // From now on, as long as there is something that will expire.
+  // Sweeps from now on, for as long as there is something that will expire.
   void Sweep() {
     const core::LockGuard lock(mutex_);
     if (std::exchange(sweeping_, true) && thread_.joinable()) return;

@@ -19,11 +19,11 @@ namespace {
 // After this many windows of commands, or this long, the other connections of the loop get their turn.
 constexpr int kWindowsAtOnce = 16;
 constexpr std::chrono::milliseconds kTurn{1};
-// What a connection takes besides its buffers.
+// Bytes that a connection takes in addition to its buffers.
 constexpr uint64_t kFixedBytes = sizeof(Connection) + sizeof(ClientRecord) + 256;
 // While all connections together take too much, those that take more than this wait.
 constexpr uint64_t kMuchBytes = 64 * 1024;
-// A reply may take so much over what maxmemory-clients leaves: a chunk of a dump.
+// A reply may take this much more than maxmemory-clients leaves: a chunk of a dump.
 constexpr uint64_t kReplyReserve = 17ULL << 20;
 // Replies are handed to the socket once there are this many bytes of them, even if the batch is not done.
 constexpr size_t kFlushBytes = 256 * 1024;
@@ -154,8 +154,8 @@ bool Connection::Receive(std::span<char>& input) {
   return true;
 }
 
-// What comes after the socket was emptied is reported, so a call that has emptied it needs none after it. Not so the
-// end of the stream, if it was there already: it is received as well.
+// Bytes that come after the socket was emptied are reported, so a call that has emptied it needs none after it. The end
+// of the stream is not reported again if it was there already, so it is received as well.
 Socket::Transfer Connection::ReceiveSome(std::span<char> room) {
   const Socket::Transfer received = socket_.Receive(room);
   ended_ = ended_ && !received.blocked();

@@ -14,7 +14,7 @@
 // none.
 //
 // A command that has to wait for a moment (CLIENT PAUSE) is kept, with what follows it, and retried by the loop; other
-// connections continue meanwhile.
+// connections continue.
 //
 // Messages that were published to the client (SUBSCRIBE) come between its replies, never within one. They stay in its
 // inbox as long as the socket does not take what was written before.
@@ -54,7 +54,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   void Start();
   // Closes once everything received so far is answered and written.
   void Drain();
-  // Closes at once, whatever is under way. `reason` goes to the log.
+  // Closes at once, even if work is under way. `reason` goes to the log.
   void Abort(const char* reason);
   // Called by the loop: continues with what is at hand, after Postpone() or RunLater().
   void Retry();
@@ -80,7 +80,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
     Conversation::Step step;  // to continue with
   };
 
-  // What follows runs within Guarded().
+  // The functions below run within Guarded().
   void WaitReadable();
   void OnReadable();
   void TakeTurn();
@@ -120,7 +120,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   void OnWritable();
   size_t WriteSome(std::string_view bytes);
   uint64_t OutputLimit() const;
-  // What the replies to further commands may take.
+  // Returns how many bytes the replies to further commands may take.
   size_t ReplyRoom() const;
   void EnforceOutputLimit();
   void AbortReplies();

@@ -22,7 +22,7 @@ class Conversation {
     kDeferred,   // the last reply comes later: call Resume() with it, and run nothing before
     kPostponed,  // the next command has to wait: call Retry() after a moment, and run nothing before
     kYielded,    // others get their turn, and replies leave: call Retry() then, and run nothing before
-    kAbort,      // close at once, whatever is not written
+    kAbort,      // close at once, even if replies are not written
     kClose,      // close when the replies are written: the client said so, or its bytes make no sense
   };
   struct Step {
@@ -46,7 +46,7 @@ class Conversation {
   // Runs the commands that were kept, if the first of them need no longer wait.
   Step Retry(Dispatcher& dispatcher, std::string& reply);
 
-  // Whom messages wake.
+  // Sets what is woken when a message arrives.
   void set_wakeable(Wakeable& wakeable) { session_.wakeable = &wakeable; }
   // Appends some of the messages that were published to this client. False if more are left. A long payload is not
   // copied: see Subscriptions.
@@ -67,9 +67,9 @@ class Conversation {
   // How many bytes the replies of the next call may take; more end in kAbort.
   void set_reply_limit(size_t bytes) { reply_limit_ = bytes; }
   Session::Abort abort() const { return session_.abort; }
-  // Memory of those commands, of the queue of MULTI, and of what the parser keeps.
+  // Returns the memory of the commands that wait. The functions below return that of other parts of the conversation.
   size_t waiting_bytes() const;
-  // What the command keeps whose reply comes later.
+  // Returns the memory that the command whose reply comes later keeps.
   size_t deferred_bytes() const { return deferred_bytes_; }
   size_t queued_bytes() const {
     return session_.queued_bytes + (session_.executing == nullptr ? 0 : session_.executing->bytes);

@@ -28,7 +28,7 @@ constexpr milliseconds kTurns{1};
 // Postponed commands are retried at this interval, and this many at once, however many there are.
 constexpr milliseconds kRetryInterval{2};
 constexpr size_t kRetriesAtOnce = 256;
-// What the reply buffer may hold on to between batches.
+// The most bytes that the reply buffer keeps between batches.
 constexpr size_t kReplyCapacity = 1024 * 1024;
 
 // Ids are unique within the process, over all loops, and never reused. Relaxed: only uniqueness matters.
@@ -54,7 +54,7 @@ void EventLoop::Start() {
   thread_ = std::thread([this] { Run(); });
 }
 
-// What runs out of memory has handled its own connection; the others continue.
+// Work that runs out of memory has dealt with its own connection; the others continue.
 void EventLoop::Run() {
   core::NameThread("loop");
   core::RequestShortSlices();

@@ -143,7 +143,7 @@ void Listener::Close() {
   doors_.clear();
 }
 
-// Whatever happens: an acceptor that is no longer waited on stays closed.
+// Retried until there is memory: an acceptor that is not waited on accepts nothing more.
 void Listener::Accept(Door& door) {
   core::UntilThereIsMemory([&] {
     door.acceptor.async_wait(tcp::acceptor::wait_read, [this, &door](const asio::error_code& error) {
@@ -179,7 +179,8 @@ void Listener::AcceptSome(Door& door) {
   Accept(door);
 }
 
-// What connections inherit changes with the setting. Those that wait may have come before.
+// Connections inherit the keepalive of the acceptor, which follows the setting. Those that wait to be accepted may have
+// come before a change.
 void Listener::SetOptions(Door& door, const Socket& socket) {
   const uint32_t keepalive_s = settings_.tcp_keepalive_s.load(std::memory_order_relaxed);
   if (std::exchange(door.keepalive_s, keepalive_s) != keepalive_s) {
@@ -189,7 +190,7 @@ void Listener::SetOptions(Door& door, const Socket& socket) {
   if (!door.all_inherit) SetKeepalive(socket.descriptor(), keepalive_s);
 }
 
-// Anyone who can reach the server may do everything.
+// Whether anyone who can reach the server may do everything.
 bool Listener::IsOpenToAll() const {
   const Users* const users = loops_[0]->users();
   return users != nullptr && users->default_is_open();
@@ -229,7 +230,7 @@ bool Listener::IsLocal(const Door& door, const Endpoint& remote) {
   return door.transport == Transport::kUnix || IsLoopback(TcpEndpoint(remote).address());
 }
 
-// With TLS there is no way to say it before the handshake, which is not worth its time.
+// A client of TLS gets no error: that would take a handshake, which is not worth its time.
 void Listener::Refuse(const Door& door, const Socket& socket, std::string_view why) {
   LoopStats::Add(loops_[0]->stats().connections_rejected, 1);  // no other thread counts these
   const bool can_be_told = door.transport != Transport::kTls;

@@ -45,7 +45,7 @@ class Listener {
   // Listens on each address of the list; port 0 takes any free port, the same for all. Returns the port; the error
   // names the address. SetTls() is called before the first client of Transport::kTls is accepted.
   tl::expected<uint16_t, std::string> Open(std::string_view bind, uint16_t port, Transport transport);
-  // As of UnixSocketFile::Bind.
+  // Listens on a Unix socket. `permissions` are as in UnixSocketFile::Bind; the error names the path.
   tl::expected<void, std::string> OpenUnixSocket(const std::string& path, std::optional<mode_t> permissions);
   // For connections from now on.
   void SetTls(std::shared_ptr<const TlsContext> context);
@@ -71,7 +71,7 @@ class Listener {
     bool all_inherit = true;   // those that wait have come since it was set
     bool resting = false;      // the last accept failed; logged once
   };
-  // Of a connection, as CLIENT LIST shows them.
+  // The two ends of a connection, as CLIENT LIST shows them.
   struct Ends {
     std::string peer, own;
     bool is_local;

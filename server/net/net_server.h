@@ -48,7 +48,7 @@ class NetServer {
   // `permissions` of the file; without them those that the umask leaves.
   tl::expected<void, std::string> ListenOnUnixSocket(const std::string& path, std::optional<mode_t> permissions);
   void Start();
-  // Reads the certificates anew, for connections from now on; if that fails the old ones stay. Nothing is done without
+  // Reads the certificates again, for connections from now on; if that fails the old ones stay. Nothing is done without
   // ListenByTls(). From any thread, after the calls above.
   core::Status ReloadTls(const TlsSettings& settings);
   // Stops accepting, answers what was received, writes the replies, closes, joins the threads: within `patience`. The
@@ -60,7 +60,7 @@ class NetServer {
   void ProveAlive(std::function<void()> alive);
 
   size_t loops() const { return loops_.size(); }
-  // Of Listen(), or else of ListenByTls(); 0 without both.
+  // Returns the port of Listen(), or else of ListenByTls(); 0 without both.
   uint16_t port() const { return port_ != 0 ? port_ : tls_port_; }
   uint16_t tls_port() const { return tls_port_; }
   const std::vector<std::string>& addresses() const { return listener_->addresses(); }

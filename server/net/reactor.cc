@@ -78,7 +78,7 @@ void Reactor::Report() {
   }
 }
 
-// What is posted meanwhile has its turn in the next round.
+// Work that is posted during the call has its turn in the next round.
 void Reactor::RunPosted() {
   if (running_.empty() && has_posted_.load()) {
     const core::LockGuard lock(mutex_);

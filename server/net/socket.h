@@ -15,8 +15,8 @@ class TlsStream;
 
 class Socket {
  public:
-  // What a call moved, or the system's error number; a call that was interrupted is made again. Zero bytes received
-  // without an error: the other side has closed its sending half.
+  // The bytes that a call moved, or the system's error number; a call that was interrupted is made again. Zero bytes
+  // received without an error: the other side has closed its sending half.
   struct Transfer {
     size_t bytes = 0;
     int error = 0;

@@ -12,7 +12,7 @@
 namespace bitsieve::server {
 namespace {
 
-// What a call may receive besides the bytes of its room: handshakes, and the heads and ends of records.
+// Bytes that a call may receive in addition to those of its room: handshakes, and the heads and ends of records.
 constexpr size_t kOverhead = 64 * 1024;
 
 bool IsAddress(const std::string& name) {

@@ -23,7 +23,8 @@ namespace bitsieve::server {
 
 class TlsStream {
  public:
-  // What one takes, measured: with its session and keys, without the buffers that it has while records are under way.
+  // Measured memory of one stream: with its session and keys, without the buffers that it has while records are under
+  // way.
   static constexpr size_t kBytes = 16 * 1024;
 
   // For a client, `server_name` is sent to the server (SNI) and, if `check_name`, must be a name of its certificate.
@@ -37,7 +38,8 @@ class TlsStream {
 
   // For a client, whose part it is to begin. Blocked: wait, then call it again; no error: done.
   Socket::Transfer Handshake();
-  // As of Socket. What breaks the protocol is EPROTO; failure() has the reason.
+  // Receive and Send do the same as those of Socket. A breach of the protocol is the error EPROTO; failure() has the
+  // reason.
   Socket::Transfer Receive(std::span<char> room);
   Socket::Transfer Send(std::string_view bytes);
   // Says that nothing more is sent. What the socket does not take now is dropped.
@@ -49,7 +51,7 @@ class TlsStream {
     wire_.has_ended |= ended;
   }
   bool is_handshaking() const { return is_handshaking_; }
-  // What the last call was blocked for: room to send, or bytes to receive.
+  // Whether the last call was blocked for room to send, and not for bytes to receive.
   bool waits_to_send() const { return SSL_want_write(ssl_.get()); }
   // Why the last call failed; empty if the other side has closed.
   const std::string& failure() const { return failure_; }
@@ -62,12 +64,12 @@ class TlsStream {
     size_t allowance = 0;    // bytes that this call may still receive, so that no client holds the loop
     int error = 0;           // of the system, and not that it is blocked
   };
-  enum class State : char { kOpen, kEnded, kFailed };  // kEnded: of receiving alone
+  enum class State : char { kOpen, kEnded, kFailed };  // kEnded: only receiving
   struct Free {
     void operator()(SSL* ssl) const { SSL_free(ssl); }
   };
 
-  // What OpenSSL calls to move its bytes.
+  // OpenSSL calls these to move its bytes.
   static int ReadWire(BIO* bio, char* room, int size);
   static void NoteError(BIO* bio, const Socket::Transfer& transfer, int direction);
   static int WriteWire(BIO* bio, const char* bytes, int size);

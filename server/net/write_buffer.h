@@ -18,12 +18,12 @@ class WriteBuffer {
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
   size_t blocks() const { return blocks_ ? blocks_->size() : 0; }
-  // What the blocks take, with what was sent of the first one.
+  // Returns the memory of the blocks, with the bytes of the first one that were sent.
   size_t memory_bytes() const { return memory_bytes_; }
   // The first block's bytes; empty only if all was sent.
   std::string_view unsent() const { return empty() ? std::string_view() : blocks_->front().bytes().substr(sent_); }
 
-  // `bytes` without the first `sent`. A long string is taken over, and empty afterwards.
+  // Appends `bytes` without the first `sent`. A long string is taken over, and empty afterwards.
   void Append(std::string& bytes, size_t sent) {
     const size_t added = bytes.size() - sent;
     if (added == 0) return;
@@ -74,7 +74,7 @@ class WriteBuffer {
   static constexpr size_t kReleased = 1024 * 1024;
 
   void TakeOver(std::string& bytes, size_t sent) {
-    // What was sent stays in front of a first block; otherwise it is cut off.
+    // Bytes that were sent stay in front of a first block; otherwise they are cut off.
     if (blocks_->empty()) {
       sent_ = sent;
     } else if (sent != 0) {

@@ -1,6 +1,6 @@
 // recoverer.h: how recovery.h is done: reads all, then decides, then changes what has to be changed; each step is one
-// function. recovery.cc reads, recovery_repair.cc changes the directory. Of interest to those two alone. Confined to
-// the thread that recovers.
+// function. recovery.cc reads, recovery_repair.cc changes the directory. Only those two use it. Confined to the thread
+// that recovers.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +61,7 @@ class Recoverer {
   void NoteShortLog(LogScan& scan);
   core::Status Publish();
 
-  // Changing the directory. Whatever is interrupted is found again by the next start.
+  // Changing the directory. After an interruption the next start finds the same work to do.
   core::Status Repair();
   core::Status SetAllAside();
   core::Status SetAside(uint64_t file_id, const std::string& reason);

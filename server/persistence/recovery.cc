@@ -45,7 +45,7 @@ core::Status Recoverer::Read() {
   if (!status || damage_.manifest) return status;
   if (log_files_.empty()) DropExpired();
   LoadAll();
-  // Without memory the log would only be in vain; other problems are named together with those of the log.
+  // Without memory, reading the log would be in vain; other problems are named together with those of the log.
   const bool has_memory = std::none_of(damage_.hopeless.begin(), damage_.hopeless.end(), [](const core::Error& error) {
     return error.code == core::ErrorCode::kOutOfMemory;
   });
@@ -76,7 +76,7 @@ core::Status Recoverer::ListFiles() {
 core::Status Recoverer::ReadCurrentManifest() {
   if (!has_manifest_) {
     manifest_changed_ = true;
-    // A server writes its first manifest before any other file: files alone mean that the manifest was lost.
+    // A server writes its first manifest before any other file: files without one mean that it was lost.
     if (file_ids_.empty() && log_files_.empty() && !HasInLog(kLogCurrentName)) return {};
     NoteLostManifest(directory_.manifest_path() + ": is missing, but " + directory_.filters_path() + " holds " +
                      std::to_string(file_ids_.size()) + " filter files, " + directory_.log_path() + " " +
@@ -101,7 +101,7 @@ void Recoverer::NoteLostManifest(const std::string& reason) {
   manifest_changed_ = true;
 }
 
-// Before anything is read: damage to a filter that has expired does not matter.
+// Expired filters are dropped before any filter is read: damage to them does not matter.
 void Recoverer::DropExpired() {
   expired_unix_ms_ = registry_.WallMs();
   recovery_.report.filters_expired = std::erase_if(manifest_.filters, [&](const ManifestEntry& entry) {
@@ -129,7 +129,7 @@ void Recoverer::LoadAll() {
   TakePacks(std::move(loaded.packs));
 }
 
-// What is left of manifest and results are the filters that were loaded.
+// Reduces the manifest and filters_ to the filters that were loaded; the others are problems.
 void Recoverer::TakeFilters(std::vector<core::Result<FilterPtr>> results) {
   std::vector<ManifestEntry> loaded;
   for (size_t i = 0; i < results.size(); ++i) {
@@ -197,7 +197,7 @@ core::Status Recoverer::AddFilters() {
   return {};
 }
 
-// Its name and id were checked with the manifest; a record of a pack may have the same ones.
+// The name and id were checked with the manifest; a record of a pack may have the same ones.
 core::Status Recoverer::AddFilter(const ManifestEntry& listed, FilterPtr filter) {
   if (const Entry* const other = names_.Find(listed.name)) DropRecordOf(*other, "its name is in the snapshot twice");
   EntryPtr entry = names_.Make(listed.name);
@@ -215,7 +215,7 @@ core::Status Recoverer::AddFilter(const ManifestEntry& listed, FilterPtr filter)
   return {};
 }
 
-// That no filter's id is another one's.
+// Checks that no two filters have the same id; a record of a pack that repeats one is dropped as damaged.
 void Recoverer::CheckIds() {
   uint64_t first = UINT64_MAX, last = 0, count = 0;
   const auto for_all = [&](const auto& visit) {
@@ -310,7 +310,7 @@ core::Status Recoverer::ReplayLog() {
   return {};
 }
 
-// Before the first record of the log; a start after an orderly stop finds none.
+// Called before the first record of the log; a start after an orderly stop finds none.
 void Recoverer::IndexNames() {
   size_t count = in_files_.size();
   for (const LoadedPack& pack : packs_) count += pack.loaded;
@@ -323,7 +323,7 @@ void Recoverer::IndexNames() {
   }
 }
 
-// A damaged one is forgotten for now, so that the rest of the log is verified as well.
+// A damaged image is forgotten for now, so that the rest of the log is verified as well.
 core::Result<FilterPtr> Recoverer::LoadImage(const log::Image& image, core::MemoryBudget& memory) {
   const std::string path = directory_.FilterPath(image.file_id);
   first_free_id_ = std::max(first_free_id_, image.file_id + 1);
@@ -379,7 +379,7 @@ core::Status Recoverer::ReadSegments() {
 }
 
 // The log was durable up to the snapshot's position if the snapshot needs it: an end before that is damage. Then the
-// log goes on from there, and the names are those of the snapshot.
+// log continues from there, and the names are those of the snapshot.
 void Recoverer::NoteShortLog(LogScan& scan) {
   const uint64_t needed = manifest_.log_position;
   if (LogBeginOf(manifest_) == needed || scan.end >= needed) return;

@@ -32,7 +32,7 @@ struct RecoveryOptions {
 
 struct RecoveryReport {
   uint64_t filters_loaded = 0;
-  uint64_t filters_expired = 0;           // whose time had come: not loaded
+  uint64_t filters_expired = 0;           // not loaded, since their time had come
   uint64_t bytes_read = 0;                // of filter files
   LogScan log = {};                       // what was read of it, and where it was cut
   std::vector<std::string> log_problems;  // of a damaged one that was truncated
@@ -43,14 +43,14 @@ struct RecoveryReport {
   std::vector<std::string> warnings;  // leftovers that could not be removed
 };
 
-// What the server needs to continue, besides the registry.
+// State that the server needs to continue, besides the registry.
 struct Recovery {
   RecoveryReport report;
   // Damage was skipped, as the options allow: a snapshot must follow, so that no later start meets it again.
   bool lost_some = false;
   SavedState saved;  // for the SnapshotWriter: what was loaded need not be written again
   uint64_t next_file_id = 1;
-  // For the LogWriter.
+  // The LogWriter gets these two.
   uint64_t log_end = 0;
   std::vector<LogImageFile> image_files;
   // Filters that were closed, to be frozen, when the server ended: they are collecting again.

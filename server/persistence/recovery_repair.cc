@@ -1,4 +1,5 @@
-// What a start changes in the directory. Whatever is interrupted here is found again by the next start.
+// The part of Recoverer that changes the directory. If a start is interrupted here, the next one finds the same work to
+// do.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -32,8 +33,8 @@ core::Status Recoverer::Repair() {
   return CommitManifest();
 }
 
-// Without a manifest the filters' names are unknown. The manifest goes last, or CURRENT if there is none, so that a
-// crash on the way finds the same damage again.
+// Without a manifest the filters' names are unknown. The manifest is moved last, or CURRENT if there is none, so that a
+// start after a crash finds the same damage again.
 core::Status Recoverer::SetAllAside() {
   const std::string reason = "its manifest was lost: " + *damage_.manifest;
   while (!file_ids_.empty()) {
@@ -59,7 +60,7 @@ core::Status Recoverer::SetAside(uint64_t file_id, const std::string& reason) {
   return status;
 }
 
-// The other records of their packs are needed: a copy goes to quarantine, one for all damage to a pack.
+// Copies each damaged pack to quarantine, once for all damage to it: its other records are still needed.
 core::Status Recoverer::SetRecordsAside() {
   std::map<uint64_t, std::string> reasons;
   for (const DamagedFilter& filter : damage_.filters) {
@@ -85,7 +86,7 @@ core::Status Recoverer::CutLog() {
   return {};
 }
 
-// So that what is gone for good is not missed again by the next start.
+// Writes a manifest without what is lost for good, so that the next start does not miss it again.
 core::Status Recoverer::CommitManifest() {
   manifest_.next_file_id = std::max(manifest_.next_file_id, first_free_id_);
   ++manifest_.snapshot_number;
@@ -94,14 +95,14 @@ core::Status Recoverer::CommitManifest() {
   return directory_.SwapManifest();
 }
 
-// What the first save finds unchanged, it need not write.
+// Records what is saved, so that the first save need not write what it finds unchanged.
 void Recoverer::NoteSaved() {
   SavedState& saved = recovery_.saved;
   saved.snapshot_number = manifest_.snapshot_number;
   saved.has_log = manifest_.has_log;
   saved.log_begin = LogBeginOf(manifest_);
   saved.log_position = recovery_.log_end;  // where a server without a log continues
-  // Names may be others now than the manifest's.
+  // The names may differ from the manifest's now.
   const RecoveryReport& report = recovery_.report;
   const bool as_saved = report.log.records == 0 && (report.filters_expired == 0 || log_files_.empty());
   saved.registry_change_count = registry_.ChangeCount() - (as_saved ? 0 : 1);

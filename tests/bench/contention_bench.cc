@@ -59,7 +59,7 @@ constexpr uint64_t kItemsOfMany = 10'000;
 constexpr size_t kMany = 1000;
 constexpr size_t kStripes = 4;
 constexpr size_t kBatch = 100;                   // items of a command
-constexpr size_t kChunk = commands::kItemChunk;  // of them in a call, as commands are cut
+constexpr size_t kChunk = commands::kItemChunk;  // items of a call: commands are cut into chunks
 constexpr Nanoseconds kLate = 1'000'000;
 
 Nanoseconds Now() {
@@ -67,7 +67,7 @@ Nanoseconds Now() {
       .count();
 }
 
-// Of all threads of this process.
+// Returns the CPU time of all threads of this process.
 Nanoseconds ProcessCpu() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -123,7 +123,7 @@ class WatchedFilter final : public core::Filter {
   WatchedFilter(std::unique_ptr<core::Filter> filter, core::MemoryBudget& memory)
       : Filter(filter->params(), memory), filter_(std::move(filter)) {}
 
-  // Not while a thread adds.
+  // Must not be called while a thread adds.
   Spans held() const {
     const core::LockGuard lock(writers());
     return held_;
@@ -191,7 +191,7 @@ struct Figures {
   double late_per_second = 0;
 };
 
-// Steps of work that depend on each other.
+// Does steps of work that depend on each other.
 uint64_t Work(uint64_t steps, uint64_t value) {
   for (; steps != 0; --steps) value = test::Mix(value + 1);
   return value;
@@ -202,7 +202,7 @@ uint64_t StepsOf(Nanoseconds ns) {
     constexpr uint64_t kSteps = 20'000'000;
     const Nanoseconds begin = Now();
     const uint64_t result = Work(kSteps, 1);
-    // Never true; so that the work is not left out.
+    // The condition is never true; it keeps the compiler from leaving out the work.
     return static_cast<double>(kSteps + (result == 0 ? 1 : 0)) / static_cast<double>(Now() - begin);
   }();
   return static_cast<uint64_t>(steps_per_ns * static_cast<double>(ns));
@@ -240,7 +240,7 @@ class Filters {
       }
       if (workload.logged) {
         filter->Attach(&log_, 1, 0);
-        // Until what was rewritten is kept, which is never, items that are there are reported, too.
+        // The rewritten content is never kept, and until it is, items that are already there are reported, too.
         filter->CaptureRewritten({budget_, core::Patience::kLose});
       }
       if (workload.IsWatched()) {
@@ -307,7 +307,7 @@ class Loop {
     calls_.Note(Now() - begin);
   }
 
-  // Without putting the outcomes back in order.
+  // Adds each stripe's items, without putting the outcomes back in order.
   void AddStriped(std::span<const KeyHash> hashes) {
     std::array<std::array<KeyHash, kChunk>, kStripes> parts;
     std::array<size_t, kStripes> sizes{};

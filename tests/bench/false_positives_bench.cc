@@ -1,5 +1,6 @@
-// What known false positives cost a filter of type blocked with 10^6 items at 1%: lookups of items that it shows and
-// denies, by how many are known; noting them, and adding them. The argument is how many are known.
+// Measures the cost of known false positives in a filter of type blocked with 10^6 items at 1%: lookups of its items
+// and of absent items, by the number of known false positives, which is the argument; and noting all of them and then
+// adding them.
 #include <benchmark/benchmark.h>
 
 #include <map>
@@ -77,7 +78,7 @@ void AbsentOneByOne(benchmark::State& state) {
   Ask(state, *Knowing(state.range(0)).filter, Knowing(state.range(0)).absent, 1);
 }
 
-// All that may be noted, and added then, each time.
+// Each iteration notes as many false positives as a filter takes, and then adds them.
 void NotingAndAdding(benchmark::State& state) {
   for (auto _ : state) {
     state.PauseTiming();

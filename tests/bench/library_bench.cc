@@ -1,5 +1,5 @@
-// What embedding a filter costs: lookups and additions of each type, in batches, one by one, and in a mapped file; and
-// opening a filter of 1 GB by mapping it and by loading it, with its pages in the system's cache or not.
+// Measures the cost of embedding a filter: lookups and additions of each type, in batches, one by one, and in a mapped
+// file; and opening a filter of 1 GB by mapping it and by loading it, with its pages in the system's cache or not.
 //   library_bench [FOLDER]   a folder on the disk to measure, with 3 GB free; the current one by default
 #include <bitsieve/filter.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ T Value(bitsieve::Result<T> result) {
   return std::move(*result);
 }
 
-// 16 bytes each.
+// Returns items of 16 bytes each.
 std::vector<std::string> Items(size_t first, size_t count) {
   std::vector<std::string> items(count);
   char text[17];
@@ -43,7 +43,7 @@ std::vector<std::string> Items(size_t first, size_t count) {
 }
 std::vector<std::string_view> ViewsOf(const std::vector<std::string>& items) { return {items.begin(), items.end()}; }
 
-// Whether the system gave up the file's pages.
+// Asks the system to drop the file's pages from its cache.
 void DropFromCache(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY);
   ::fsync(file);
@@ -51,7 +51,7 @@ void DropFromCache(const std::string& path) {
   ::close(file);
 }
 
-// Opens by `open` and looks one item up, then a thousand.
+// Opens the file with `open` and looks up one item, then a thousand.
 void MeasureOpening(const char* how, const std::string& path, auto open) {
   const std::vector<std::string> items = Items(0, 1000);
   std::vector<uint8_t> present(items.size());
@@ -70,7 +70,8 @@ void MeasureOpening(const char* how, const std::string& path, auto open) {
 
 void MeasureLargeFile(const std::string& folder, const std::string& type) {
   const std::string path = folder + "/library_bench.bsf";
-  // A gigabyte of bits; how many are set changes no time of opening. A ribbon has the size of what was added.
+  // The filter has a gigabyte of bits; the number of set bits does not affect the time of opening. A ribbon filter's
+  // size depends on the items that were added.
   const uint64_t capacity = type == "ribbon" ? 100'000'000 : type == "cuckoo" ? 760'000'000 : 800'000'000;
   Filter filter = Value(Filter::Make({.type = type, .error_rate = 0.01, .capacity = capacity, .expansion = 0}));
   constexpr size_t kSlice = 1'000'000;

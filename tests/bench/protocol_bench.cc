@@ -1,4 +1,5 @@
-// What a request and a reply cost, apart from sockets and filters: nanoseconds a command, an argument, a reply.
+// Measures the cost of a request and a reply, apart from sockets and filters: nanoseconds per command, per argument,
+// per reply.
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -55,7 +56,8 @@ BENCHMARK(BM_ParseMexists)->Arg(10)->Arg(100)->Arg(1000);
 void BM_ParsePlainLine(benchmark::State& state) { ParseAll(state, "BF.EXISTS key item:00000000001\r\n", 64); }
 BENCHMARK(BM_ParsePlainLine);
 
-// A command of 100,000 arguments that arrives in pieces of so many bytes: the whole must stay linear.
+// Parses a command of 100,000 arguments that arrives in pieces of the given number of bytes: the total work must stay
+// linear.
 void BM_ParsePieces(benchmark::State& state) {
   std::string stream = Command("BF.MADD", 100'000);
   const auto piece = static_cast<size_t>(state.range(0));

@@ -1,5 +1,5 @@
-// What a ribbon filter costs: collecting, building, bits per item, lookups in either state. For figures of an unshared
-// core: --benchmark_filter='/10000000'. A rate is shown as its power of ten: 2 is 1%.
+// Measures the cost of a ribbon filter: collecting, building, bits per item, lookups in either state. For figures of an
+// unshared core: --benchmark_filter='/10000000'. A rate is shown as its power of ten: 2 is 1%.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -46,7 +46,7 @@ std::unique_ptr<core::Filter> Build(core::Filter& staging) {
 
 double RateOf(const benchmark::State& state) { return std::pow(10.0, -static_cast<double>(state.range(1))); }
 
-// Made once for all callers.
+// Returns a frozen filter that is made once for all callers.
 core::Filter& FrozenOf(uint64_t items, double rate) {
   static std::map<std::pair<uint64_t, double>, std::unique_ptr<core::Filter>> made;
   auto& filter = made[{items, rate}];
@@ -75,7 +75,7 @@ void Building(benchmark::State& state) {
   state.counters["over_bound"] = info.bits_per_item / std::log2(1 / RateOf(state));
 }
 
-// Batches as the server makes them: hash all, prefetch all, look.
+// Looks up batches as the server does: hash all, prefetch all, look up all.
 void LookUp(benchmark::State& state, const core::Filter& filter, uint64_t first, uint64_t range) {
   std::mt19937_64 random(1);
   std::vector<KeyHash> hashes(kBatch);
@@ -106,7 +106,7 @@ void LookingUpStaged(benchmark::State& state) {
   const auto items = static_cast<uint64_t>(state.range(0));
   LookUp(state, *Collect(items, 0.01), 0, items);
 }
-// What hashing and the batch cost by themselves.
+// Measures hashing and the loop over a batch, without lookups.
 void Hashing(benchmark::State& state) {
   std::mt19937_64 random(1);
   for (auto _ : state) {

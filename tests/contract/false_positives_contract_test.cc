@@ -1,5 +1,5 @@
-// What a type that denies known false positives must keep: it denies exactly those, no item that was added, and so do
-// its images, its mapped dumps and unions.
+// The contract of filter types that deny known false positives: such a filter denies exactly those and no item that was
+// added, and so do its images, its mapped dumps and its unions.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -32,7 +32,7 @@ class FalsePositives : public FilterContract {
  protected:
   static constexpr uint64_t kItems = 2'000;
 
-  // With items [0, items), at a rate of a tenth; frozen if its type freezes.
+  // Returns a filter with items [0, items), at a rate of a tenth; frozen if its type freezes.
   std::unique_ptr<core::Filter> MakeWith(uint64_t items, uint32_t expansion = 2) {
     auto filter = Make(0.1, kItems, expansion, 1);
     Add(*filter, KeySource::kStrings, 0, items);
@@ -47,7 +47,7 @@ class FalsePositives : public FilterContract {
     filter.MayContain(hashes, present);
     return present;
   }
-  // Of the items from kAbsent on, those that the filter shows.
+  // Returns those of `asked` absent items, from kAbsent on, that the filter shows as present.
   static KeyHashes Wrong(const core::Filter& filter, size_t asked = 3'000) {
     const KeyHashes absent = Absent(filter, asked);
     const std::vector<uint8_t> present = Present(filter, absent);
@@ -177,7 +177,7 @@ TEST_P(FalsePositives, ComeBackFromEveryImage) {
   ASSERT_TRUE(summary);
   EXPECT_EQ(summary->items, filter->ItemCount());
   EXPECT_EQ(summary->false_positives, filter->Info().false_positives);
-  // In pieces and out of order, where its type allows that.
+  // The body is put in pieces and out of order, where the type allows that.
   auto decoder = core::FilterDecoder::Open(image->header(), budget_, core::SystemClock()).value();
   std::string body(image->body_bytes(), '\0');
   ASSERT_TRUE(image->Read(0, std::as_writable_bytes(std::span(body))));
@@ -295,7 +295,7 @@ TEST_P(FalsePositives, ThatAreNotedBeforeItIsFrozenAreThoseThatItShowsThen) {
   EXPECT_EQ(Note(closing, noted), std::vector(noted.size(), NoteOutcome::kMoved));
 }
 
-// Bytes on disk are for ever.
+// The bytes on disk must never change.
 TEST_P(FalsePositives, GoldenBytes) {
   const auto filter = MakeWith(1'000);
   Note(*filter, Wrong(*filter, 500));

@@ -1,4 +1,4 @@
-// What every filter type must keep, whatever its layout: no false negative, and the requested rate.
+// The contract of every filter type, for every layout: no false negative, and the requested error rate.
 #include "tests/contract/filter_contract.h"
 
 #include <cmath>
@@ -80,31 +80,31 @@ struct Measurement {
   uint64_t wrong = 0;
 };
 
-// Full filters of `items` items each, under different seeds, looked up with absent items only.
+// Measures full filters of `items` items each, made with different seeds, with lookups of absent items only.
 class Rate : public FilterContract {
  protected:
   Measurement Measure(double rate, uint64_t items, KeySource source, uint64_t probes) {
-    // Small filters differ among themselves: what is promised is their mean.
+    // Small filters differ among themselves, so the rate is promised for their mean.
     const uint64_t filters = std::max<uint64_t>(1, 30'000 / items);
     Measurement measured;
     for (uint64_t seed = 0; seed < filters; ++seed) {
       const auto filter = Make(rate, items, 0, seed + 1000);
-      // Other items in each, for types that have no seed.
+      // Each filter gets other items, for types that have no seed.
       Add(*filter, source, seed * items, items);
       measured.wrong += CountFound(*filter, source, kAbsent + seed * probes, probes / filters);
       measured.probes += probes / filters;
     }
     return measured;
   }
-  // What RedisBloom's plain double hashing adds to the rate, about ten times n / m^2: two items whose steps and starts
-  // are alike share all their bits. Much, where the filter is small and the rate is low.
+  // Returns what RedisBloom's plain double hashing adds to the rate, about ten times n / m^2: two items whose steps and
+  // starts are alike share all their bits. This is a lot where the filter is small and the rate is low.
   static double Excess(double rate, uint64_t items) {
     if (GetParam() != core::kRedisBloomType) return 0;
     const double bits_per_item = std::log2(1 / rate) / std::log(2);
     return 10 / (static_cast<double>(items) * bits_per_item * bits_per_item);
   }
-  // Within four standard deviations of 1.02 times the requested rate: k is an integer, which costs classic up to 1% at
-  // 10%.
+  // Expects a rate within four standard deviations of 1.02 times the requested one: k is an integer, which costs
+  // classic up to 1% at 10%.
   static void ExpectKept(const Measurement& measured, double rate, const std::string& what) {
     const double expected = static_cast<double>(measured.probes) * rate;
     EXPECT_LE(static_cast<double>(measured.wrong), 1.02 * expected + 4 * std::sqrt(expected) + 1)

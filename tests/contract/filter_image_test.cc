@@ -1,4 +1,4 @@
-// What every filter family must keep of its bytes: they are frozen, they come back whole, and damage is refused.
+// The contract of every filter family about its bytes: they are frozen, they come back whole, and damage is refused.
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -35,7 +35,7 @@ core::Result<std::unique_ptr<core::Filter>> Decode(std::string_view header, std:
 
 class Image : public FilterContract {
  protected:
-  // Of the image of a filter with so many items.
+  // Returns the checksum of the image of a filter with this number of items.
   uint64_t GoldenChecksum(double rate, uint64_t capacity, uint64_t items) {
     const auto filter = Make(rate, capacity, 2, 0x5EED);
     Add(*filter, KeySource::kStrings, 0, items);
@@ -90,7 +90,7 @@ TEST_P(Image, ReadsInPiecesOfAnySize) {
       pieces += part;
     }
     ASSERT_EQ(pieces, whole) << piece;
-    // And back, in the same pieces.
+    // The same pieces are then decoded.
     auto decoder = core::FilterDecoder::Open(image->header(), budget_, core::SystemClock());
     ASSERT_TRUE(decoder);
     EXPECT_EQ((*decoder)->body_bytes(), whole.size());
@@ -115,8 +115,8 @@ TEST_P(Image, ShortLongAndContradictingBodiesAreRefused) {
   EXPECT_EQ(code(body.substr(0, body.size() - 1)), core::ErrorCode::kCorrupt);
   EXPECT_EQ(code(""), core::ErrorCode::kCorrupt);
   EXPECT_EQ(code(body + "x"), core::ErrorCode::kCorrupt);
-  // Items, but no bits: where repeated additions are counted, one item may be many; and RedisBloom keeps filters whose
-  // bits have not come yet.
+  // The body has items, but no bits. This is allowed where repeated additions are counted, since one item may be many,
+  // and for RedisBloom, which keeps filters whose bits have not come yet.
   const bool may_be_so = GetParam() == core::kCountingType || GetParam() == core::kRedisBloomType;
   const auto nothing = may_be_so ? std::nullopt : std::optional(core::ErrorCode::kCorrupt);
   EXPECT_EQ(code(std::string(body.size(), '\0')), nothing);
@@ -147,8 +147,8 @@ TEST_P(Image, TakenWhileAnotherThreadAddsHasAllThatWasAddedBefore) {
   adder.join();
 }
 
-// Bytes on disk are for ever. A difference here means that filters of released versions would be read wrongly: then
-// give the type a new number instead. A new type's file is made by running this test with BITSIEVE_WRITE_GOLDEN=1,
+// The bytes on disk must never change. A difference here means that filters of released versions would be read wrongly:
+// then give the type a new number instead. A new type's file is made by running this test with BITSIEVE_WRITE_GOLDEN=1,
 // once. Each line: the requested error rate, capacity and items of a filter, and the checksum of its image.
 TEST_P(Image, GoldenBytes) {
   const std::string path = std::string(GOLDEN_DIR) + "/" + std::string(core::FilterTypeName(GetParam()));

@@ -1,4 +1,4 @@
-// What a forecast says of a filter, the filter has: of every type, empty, half full, full, and grown.
+// A forecast of a filter must match the real filter: for every type, empty, half full, full, and grown.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +28,8 @@ class ForecastContract : public FilterContract {
     EXPECT_EQ(forecast->fingerprint_bits, info.fingerprint_bits);
     ExpectRate(*forecast, filter);
   }
-  // Small filters differ from each other by chance, and of some no rate is known.
+  // Compares the rates, except for small filters, which differ from each other by chance, and filters whose rate is not
+  // known.
   static void ExpectRate(const core::Forecast& forecast, const core::Filter& filter) {
     const auto rate = filter.EstimatedErrorRate();
     if (!rate || filter.params().capacity < kFewItems) return;
@@ -47,7 +48,7 @@ class ForecastContract : public FilterContract {
 };
 
 TEST_P(ForecastContract, OfAFilterThatFillsUp) {
-  if (HasNoSubFilters()) return;  // below
+  if (HasNoSubFilters()) return;  // tested below
   for (const double rate : {0.02, 1e-4, 1e-6}) {
     auto filter = Make(rate, kCapacity, 0, 7);
     for (const uint64_t items : {uint64_t{0}, kCapacity / 2, kCapacity}) {

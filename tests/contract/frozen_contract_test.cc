@@ -1,4 +1,5 @@
-// What a type that can be frozen must keep afterwards: no false negative, the requested rate at every size, its bytes.
+// The contract of types that can be frozen: afterwards no false negative, the requested error rate at every size, the
+// same bytes.
 #include <cmath>
 
 #include "core/base/checksum.h"
@@ -11,7 +12,7 @@ namespace {
 
 class Frozen : public FilterContract {
  protected:
-  // The frozen filter of items [0, items) of the source.
+  // Returns the frozen filter of items [0, items) of the source.
   std::unique_ptr<core::Filter> Freeze(double rate, uint64_t items, KeySource source, uint64_t seed) {
     const auto staging = Make(rate, std::max<uint64_t>(1, items), 2, seed);
     Add(*staging, source, 0, items);
@@ -59,7 +60,7 @@ TEST_P(Frozen, RateIsAsAskedAtEverySize) {
       EXPECT_LE(estimate, rate * (1 + 1e-9));
       EXPECT_GE(estimate, rate * (items < 1000 ? 0.5 : 0.95)) << "room is wasted";
       const double expected = asked * estimate;
-      // Within a small filter answers depend on each other by its few starts, but not on average.
+      // In a small filter, the answers depend on each other because it has few starts, but not on average.
       EXPECT_NEAR(static_cast<double>(wrong), expected, 5 * std::sqrt(expected) + 2) << items << " at " << rate;
       std::printf("  frozen %8llu items asked %g: %llu wrong of %.0f, %.3f times the asked rate, %.2f bits an item\n",
                   static_cast<unsigned long long>(items), rate, static_cast<unsigned long long>(wrong), asked,
@@ -108,7 +109,7 @@ TEST_P(Frozen, ComesBackAndTakesNothing) {
             CountFound(*filter, KeySource::kStrings, kAbsent, 100'000));
 }
 
-// Bytes on disk are for ever.
+// The bytes on disk must never change.
 TEST_P(Frozen, GoldenBytes) {
   const auto whole = [&](double rate, uint64_t items) {
     const auto filter = Freeze(rate, items, KeySource::kStrings, 0x5EED);

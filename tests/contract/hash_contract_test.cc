@@ -1,6 +1,6 @@
-// What a type whose hash function can be chosen must keep under each of them: no false negative, and the requested
-// rate, for items as users have them. Counters and URLs that differ in their last digits alone are hard for weak
-// functions.
+// The contract of types whose hash function can be chosen, under each of the functions: no false negative, and the
+// requested error rate, for items as users have them. Counters and URLs that differ only in their last digits are hard
+// for weak functions.
 #include <cmath>
 #include <tuple>
 
@@ -13,13 +13,13 @@ namespace {
 using core::FilterType;
 using core::HashKind;
 
-// Long items with a common head, whose last bytes count: several blocks of each function come before them.
+// Returns a long item with a common head: several blocks of each function come before the bytes that differ.
 std::string LongUrl(uint64_t i) {
   return "https://example.org/a/rather/long/path/that/all/of/them/share/item/" + std::to_string(i) + ".html";
 }
 std::string Counter(uint64_t i) { return std::to_string(i); }
 std::string Integer(uint64_t i) { return Key(KeySource::kSequentialIntegers, i); }
-// Keys of a table: a high-order prefix, then a counter that steps by a power of two.
+// Returns a key of a table: a high-order prefix, then a counter that steps by a power of two.
 std::string Stepped(uint64_t i) { return "user:" + Integer(i << 12); }
 
 struct Items {

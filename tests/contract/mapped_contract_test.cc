@@ -1,5 +1,5 @@
-// What a filter that is looked up in the bytes of its dump must keep: it answers as the filter does, and no bytes lead
-// it out of the dump.
+// The contract of filters that are looked up in the bytes of their dump: a mapped filter answers as the filter does,
+// and no bytes make it read outside of the dump.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,7 +15,8 @@
 namespace bitsieve::test {
 namespace {
 
-// A copy of a dump as a file's mapping has it: it begins a page, and what follows its last page cannot be read.
+// A copy of a dump, laid out as the mapping of a file: it begins a page, and the page after its last one cannot be
+// read.
 class Mapping {
  public:
   explicit Mapping(std::string_view dump) : size_(dump.size()) {
@@ -45,7 +46,7 @@ class MappedFilter : public testing::TestWithParam<OptionCase> {
   static constexpr uint64_t kAdded = 3000;
   static constexpr uint64_t kAsked = 50'000 / kSlowdown;
 
-  // A filter that has grown if it can; frozen if it must be.
+  // Makes a filter that has grown if its type can, and is frozen if it must be, and its dump.
   void SetUp() override {
     filter_ = std::move(*core::MakeFilter(GetParam().params, budget_, core::SystemClock()));
     std::vector<core::AddOutcome> outcomes(kAdded);
@@ -121,7 +122,7 @@ TEST_P(MappedFilter, RefusesADumpOfAnotherLength) {
   EXPECT_FALSE(core::MapFilterDump(longer.bytes(), budget_));
 }
 
-// As of a forged file: heads that contradict the file are refused, and whatever the bits are, lookups end.
+// In a forged file, heads that contradict the file are refused, and lookups end within the bytes for any bits.
 TEST_P(MappedFilter, WhateverBytesAreForgedNothingIsReadBeyondThem) {
   if (!can_be_mapped()) GTEST_SKIP();
   std::mt19937_64 random(7);

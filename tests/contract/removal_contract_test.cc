@@ -1,4 +1,4 @@
-// What every type that can remove must keep: what was added and not removed is found, whatever is removed beside it.
+// The contract of every type that can remove: removing items never hides an item that was added and not removed.
 #include <atomic>
 #include <barrier>
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 
 class Removal : public FilterContract {
  protected:
-  // How many were removed of the items [first, first + count).
+  // Returns how many of the items [first, first + count) were removed.
   static uint64_t Remove(core::Filter& filter, KeySource source, uint64_t first, uint64_t count) {
     std::vector<uint8_t> removed(count);
     filter.Remove(Hashes(filter, source, first, count), removed);
@@ -31,7 +31,7 @@ class Removal : public FilterContract {
     EXPECT_TRUE(image->Read(0, std::as_writable_bytes(std::span(body))));
     return image->header() + body;
   }
-  // The first item from `from` on that the filter takes for a known one, or does not.
+  // Returns the first item from `from` on that the filter shows as present, or as absent.
   static uint64_t FirstTold(const core::Filter& filter, bool present, uint64_t from) {
     while ((CountFound(filter, kSource, from, 1) != 0) != present) ++from;
     return from;
@@ -63,7 +63,7 @@ TEST_P(Removal, OfHalfLeavesTheOtherHalf) {
     EXPECT_EQ(Remove(*filter, kSource, 0, kItems / 2), kItems / 2);
     EXPECT_EQ(filter->ItemCount(), kItems / 2);
     EXPECT_EQ(CountFound(*filter, kSource, kItems / 2, kItems / 2), kItems / 2);
-    // What was removed is as absent as what was never there, at half the load.
+    // A removed item is as absent as one that was never added, at half the load.
     const auto gone = static_cast<double>(CountFound(*filter, kSource, 0, kItems / 2));
     const double expected = filter->EstimatedErrorRate().value() * static_cast<double>(kItems / 2);
     EXPECT_NEAR(gone, expected, 5 * std::sqrt(expected) + 2);
@@ -153,8 +153,8 @@ TEST_P(Removal, ChurnWithinTheCapacityKeepsTheRateAndDoesNotGrow) {
   EXPECT_LE(wrong, 0.0081 * 200'000 + 4 * std::sqrt(0.008 * 200'000));  // the first sub-filter has 0.8 of the rate
 }
 
-// Rates so high that items are often taken for known ones by sub-filters they are not in: there a removal that turned
-// to the wrong sub-filter would take from others.
+// The rates are so high that sub-filters often show items that they do not have: a removal that turned to the wrong
+// sub-filter would take from other items.
 TEST_P(Removal, NeverTouchesOtherItemsWhateverSubFiltersBelieve) {
   constexpr uint64_t kSteps = 60'000 / kSlowdown;
   const auto filter = Make(0.25, kSteps / 120, 2, 7);
@@ -180,7 +180,7 @@ TEST_P(Removal, NeverTouchesOtherItemsWhateverSubFiltersBelieve) {
   EXPECT_EQ(filter->Info().fill_ratio, 0);
 }
 
-// The textbook's example of what goes wrong.
+// This is the textbook example of what goes wrong.
 TEST_P(Removal, OfAnItemNeverAddedHurtsOnlyIfItWasBelievedPresent) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const auto filter = Make(0.1, 2, 0, seed);
@@ -255,7 +255,7 @@ class RemovalRace : public Removal {
 INSTANTIATE_TEST_SUITE_P(Types, RemovalRace, testing::ValuesIn(RemovingTypes()),
                          [](const auto& test) { return std::string(core::FilterTypeName(test.param)); });
 
-// Each thread adds and removes items of its own; the counters are shared, and so few that all of them meet.
+// Each thread adds and removes its own items; the counters are shared, and so few that all threads meet in them.
 TEST_P(RemovalRace, DisjointItemsOverSharedCounters) {
   for (const uint32_t expansion : {0U, 2U}) {  // in one sub-filter, and across growth
     constexpr uint64_t kThreads = 4;

@@ -1,5 +1,6 @@
-// What a log rests on: a filter reports every change; and an image of any moment, with the later changes replayed, is
-// the same filter to the last bit. Also: a filter made again from its parameters is the same as the first one.
+// The promises that a log depends on: a filter reports every change; and an image of any moment, with the later changes
+// replayed, is the same filter to the last bit. Also: a filter made again from its parameters is the same as the first
+// one.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -98,8 +99,8 @@ class Replay : public testing::TestWithParam<OptionCase> {
     return std::move(*filter);
   }
 
-  // Additions of new and of known items, more than there is room for, and removals of what is there and what is not, or
-  // notes that it is a false positive.
+  // Adds new and known items, more than there is room for, and removes items that are there and items that are not, or
+  // notes items as false positives.
   static void Change(core::Filter& filter, std::mt19937_64& random, ManualClock& clock) {
     std::vector<core::KeyHash> hashes(1 + random() % 150);
     for (core::KeyHash& hash : hashes) hash = filter.HashOf(std::to_string(random() % 2000));
@@ -147,7 +148,7 @@ class Replay : public testing::TestWithParam<OptionCase> {
     ASSERT_EQ(filter.sequence(), change.sequence);
   }
 
-  // The filter of the image, brought to where the changes end.
+  // Returns the filter of the image, brought to where the changes end.
   std::unique_ptr<core::Filter> Replayed(const Bytes& image, uint64_t sequence, const std::vector<Recorded>& changes) {
     std::unique_ptr<core::Filter> filter = Decode(image);
     Recorder again;
@@ -199,8 +200,8 @@ TEST_P(Replay, FromTheBeginningGivesTheSameBytes) {
   EXPECT_TRUE(BytesOf(*again) == BytesOf(*filter));
 }
 
-// Items one by one, at the highest rate: many are taken for others, and are answered as if they were there. Those are
-// no changes, so whatever a small filter does in between, it must be as the changes alone make it, at any time.
+// Items are added one by one, at the highest rate: many are taken for others, and are reported as if they were there.
+// Those are no changes, so a small filter must be, at any time, as the changes by themselves make it.
 TEST_P(Replay, OfASmallFilterKeepsWhateverWasAnswered) {
   core::FilterParams params = GetParam().params;
   params.error_rate = core::kMaxErrorRate;
@@ -227,7 +228,7 @@ TEST_P(Replay, OfASmallFilterKeepsWhateverWasAnswered) {
   }
 }
 
-// With memory for one copy, so that the writer must wait for the reader now and then.
+// There is memory for one copy, so that the writer must wait for the reader now and then.
 TEST_P(Replay, OfAnImageThatIsReadWhileAnotherThreadGoesOnGivesTheSameBytes) {
   for (uint64_t seed = 0; seed < 3; ++seed) {
     const auto filter = Make(GetParam().params, clock_);
@@ -252,7 +253,7 @@ TEST_P(Replay, OfAnImageThatIsReadWhileAnotherThreadGoesOnGivesTheSameBytes) {
   }
 }
 
-// Refused additions are not reported, whatever the reason.
+// Refused additions are not reported, for any reason of the refusal.
 TEST_P(Replay, OfAFilterThatMemoryWasRefusedToNowAndThenGivesTheSameBytes) {
   if (core::WindowOf(GetParam().params).of_time()) {
     GTEST_SKIP() << "without memory for a further generation, it puts items into the one before";
@@ -294,7 +295,7 @@ TEST_P(Replay, WhatWasChangedReadBackOrClonedIsNotPristine) {
   EXPECT_FALSE(filter->pristine());
 }
 
-// Of so many items that an image has many chunks.
+// Has enough items for an image of many chunks.
 class BigImage : public testing::TestWithParam<OptionCase> {
  protected:
   static constexpr uint64_t kItems = 200'000;

@@ -1,7 +1,8 @@
-// What the admin port makes of a request must be one well-formed response, or none; and a page that needs a password,
-// or a host that can only mean this server, must not be shown without.
+// The admin port must answer any request with one well-formed response, or none; and it must not show a page that needs
+// a password, or a host that can only mean this server, to a request that lacks it.
 //
-// Input: one byte for who sends it, then the head of the request; the empty line after it is added if it is missing.
+// Input: one byte for the settings and the sender, then the head of the request; the empty line after it is added if it
+// is missing.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -26,7 +27,7 @@ void Expect(bool holds, const char* promise) {
   std::abort();
 }
 
-// As the page does with what a browser sent.
+// Handles the parameters that a browser sent as the page does.
 AdminResponse Search(const AdminRequest& request) {
   static const FilterList kNone;
   const auto page = kNone.Find({.sort = request.Parameter("sort"), .search = request.Parameter("search")});

@@ -1,5 +1,5 @@
-// dump_checksums.h: puts right checksums into the bytes of a dump, as an attacker would: fuzzing finds none by itself.
-// Thread-safe: a free function.
+// dump_checksums.h: writes correct checksums into the bytes of a dump, as an attacker would: fuzzing does not find them
+// by itself. Thread-safe: a free function.
 #pragma once
 
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace bitsieve::test {
 
-// That of the image's header, and that of the whole; as far as the lengths in the head make sense.
+// Sets the checksums of the image's header and of the whole dump, as far as the lengths in the head make sense.
 inline void PutDumpChecksums(std::string& dump) {
   constexpr size_t kHeadBytes = 20;
   constexpr size_t kChecksumBytes = sizeof(uint64_t);

@@ -1,9 +1,9 @@
-// Whatever bytes lie in the segments of a log, reading them ends with a value: no crash, no hang, no record that
-// cannot be written again; and a log that was read means the same once a new segment begins at its end.
+// For any bytes in the segments of a log, reading them ends with a value: no crash, no hang, no record that cannot be
+// written again; and a log that was read means the same once a new segment begins at its end.
 //
 // The first byte chooses what the rest is; two segments are split where the second byte puts it, in 256ths:
 //   bit 0  two segments, the second beginning where the first one's readable records end, or (bit 1) elsewhere
-//   bit 2  the checksums are put right, as an attacker would; otherwise nothing gets past them
+//   bit 2  the checksums are corrected, as an attacker would; otherwise nothing gets past them
 //   bit 3  reading begins within the log
 //   bit 4  the rest is no file but the records of one frame
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Ways {
 
 std::string PathOf(uint64_t start) { return kDirectory + ("/" + LogFileName(start)); }
 
-// What a reading made of the log: positions and records in order, and where it ended.
+// The result of reading a log: positions and records in order, and where it ended.
 struct Told {
   std::string records;
   LogScan scan;

@@ -1,6 +1,7 @@
-// Whatever bytes are mapped as a dump, looking items up in them ends with an answer, and reads nothing beyond them.
+// For any bytes that are mapped as a dump, looking up items in them ends with an answer, and reads nothing outside of
+// them.
 //
-// The first byte: 0, the rest as it is; else with right checksums put in.
+// The first byte is 0 if the rest is used as it is; otherwise correct checksums are written into the rest.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -34,7 +35,7 @@ void Try(bool right_checksums, std::string input) {
       if ((*filter)->capabilities().count) (*filter)->Count({&hash, 1}, {&count, 1});
     }
     (*filter)->Info();
-    // What is read back whole of these bytes is the same filter.
+    // If these bytes can also be restored as a whole, the restored filter has the same item count.
     core::MemoryBudget whole_budget(16 << 20);
     const auto whole = core::RestoreFilter(core::AsText(dump), whole_budget, core::SystemClock());
     if (whole && (*whole)->ItemCount() != (*filter)->ItemCount()) std::abort();

@@ -1,4 +1,4 @@
-// RDB files and payloads of DUMP: whatever they hold, reading ends within the file and within the memory given.
+// RDB files and payloads of DUMP: for any bytes, reading ends within the file and within the memory given.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     if (file->position() > size) std::abort();
   }
-  // As payloads, too, whatever their checksum.
+  // The bytes are also read as payloads, even if their checksum is wrong.
   if (const auto payload = bitsieve::rdb::OpenDumpPayload(bytes)) {
     ReadValue(*payload);
   } else {

@@ -1,6 +1,6 @@
-// What the request parser makes of a stream must depend on its bytes alone: read at once and read in pieces, it gives
-// the same commands, the same consumed bytes and the same error; and what it gave, written as arrays, reads back the
-// same.
+// The request parser's results must depend only on the bytes of a stream: read at once and read in pieces, it gives the
+// same commands, the same consumed bytes and the same error; and its commands, written as arrays, are parsed back to
+// the same.
 //
 // Input: one byte for the limits, three that steer the sizes of the pieces, then the stream.
 #include <cstddef>

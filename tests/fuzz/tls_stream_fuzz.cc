@@ -1,9 +1,9 @@
-// Whatever comes over the wire, a TLS stream gives exact bytes or none: what the server receives is a beginning of what
-// the client sent, however the bytes between them were changed, cut or mixed with others; and once it has failed, it
-// stays so.
+// A TLS stream delivers exact bytes or none, whatever comes over the wire: what the server receives is a beginning of
+// what the client sent, however the bytes between them were changed, cut or mixed with others; and once it has failed,
+// it stays so.
 //
-// Input: one byte that says whether the client begins with a true handshake; then, again and again, one byte that says
-// what happens to the client's next bytes, and what that takes.
+// Input: one byte that decides whether the client begins with a true handshake; then, repeatedly, one byte that decides
+// what happens to the client's next bytes, and the bytes that this needs.
 #include <fcntl.h>
 #include <sys/socket.h>
 
@@ -61,7 +61,7 @@ struct Contexts {
   Context server, client;
 };
 
-// The client writes to one pair of sockets and the server reads from another; what is between them is ours.
+// The client writes to one pair of sockets and the server reads from another; the test moves the bytes between them.
 class Wire {
  public:
   Wire(const Contexts& contexts) {
@@ -80,7 +80,7 @@ class Wire {
   }
   void SendMessage() { sent_ += kMessage.substr(0, client_.Send(kMessage).bytes); }
   std::string FromClient() { return Take(client_end_); }
-  // Then the server receives, and its answer goes to the client.
+  // Sends `bytes` to the server, which then receives, and passes its answer on to the client.
   void ToServer(std::string_view bytes) {
     server_end_.Send(bytes);
     Receive();
@@ -134,7 +134,7 @@ class Input {
   std::string_view rest_, last_;
 };
 
-// What happens to `bytes` on their way.
+// Returns `bytes` as they arrive: unchanged, or altered as the input decides.
 std::string Change(std::string bytes, Input& input) {
   const uint8_t what = input.Byte();
   const size_t place = bytes.empty() ? 0 : input.Byte() * bytes.size() / 256;

@@ -23,7 +23,7 @@ using server::CommandGroup;
 using server::CommandRow;
 using server::TitleOf;
 
-// The facts of a command are one line, which begins with this; what is written by hand ends before it.
+// The facts of a command are one line, which begins with this; the handwritten text ends before it.
 constexpr std::string_view kFacts = "Since: ";
 constexpr std::string_view kHeading = "### ";
 constexpr std::string_view kFence = "```";
@@ -48,7 +48,7 @@ std::string Flags(const CommandRow& row) {
   return flags;
 }
 
-// As access rules name them.
+// Returns the row's categories as access rules name them.
 std::string Categories(const CommandRow& row) {
   std::string categories;
   for (const std::string_view name : server::CategoriesOf(row)) {
@@ -61,10 +61,11 @@ void AppendFact(std::string_view name, std::string_view value, std::string& page
   if (!value.empty()) page += " · " + std::string(name) + ": " + std::string(value);
 }
 
-// The examples and tables of replies by the headings of their sections.
+// The examples and tables of replies, by the headings of their sections.
 using HandWritten = std::map<std::string, std::string>;
 
-// They begin with the first block of code whose fence names a language, and end before the line of facts.
+// Returns the handwritten parts of a page. They begin with the first block of code whose fence names a language, and
+// end before the line of facts.
 HandWritten HandWrittenOn(const std::string& page) {
   HandWritten found;
   std::string* section = nullptr;
@@ -91,7 +92,8 @@ void AppendCommand(const CommandRow& row, const std::string& by_hand, std::strin
   page += "\n";
 }
 
-// A container that does nothing of its own stands for its subcommands.
+// Collects the rows of a group that have a handler. A container that does nothing of its own is represented by its
+// subcommands.
 void Collect(std::span<const CommandRow> rows, CommandGroup group, std::vector<const CommandRow*>& found) {
   for (const CommandRow& row : rows) {
     if (row.handler != nullptr && row.group == group) found.push_back(&row);
@@ -118,7 +120,7 @@ std::vector<Section> Sections(bool about_filters) {
   return sections;
 }
 
-// The name that GitHub gives a heading: lower case, hyphens for blanks, no dots.
+// Returns the anchor that GitHub gives a heading: lower case, hyphens for blanks, no dots.
 std::string Anchor(std::string_view heading) {
   std::string anchor;
   for (const char c : heading) {
@@ -130,7 +132,7 @@ std::string Anchor(std::string_view heading) {
   return anchor;
 }
 
-// A line of the table of contents for each section, wrapped where a page of Markdown is.
+// Appends a line of the table of contents for each section, wrapped where a page of Markdown is.
 void AppendContents(const std::vector<Section>& sections, std::string& page) {
   constexpr size_t kWidth = 120;
   for (const Section& section : sections) {

@@ -10,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MAX_COLUMNS = 120
+MAX_SUBJECTLESS_COMMENTS = 0  # falls, never rises
 MAX_LINES = 500  # the style says "about 400"; beyond this a file surely has two subjects
 
 # What names the version beside CMakeLists.txt.
@@ -87,7 +88,6 @@ LIBRARIES = {
     "histedit.h": ("cli/shell/",),
     "hiredis/": ("cli/bulk/", "examples/", "tests/"),
     "liblzf/": ("protocol/rdb/", "tests/"),
-    "boost/": ("protocol/rdb/",),
     "httplib": ("server/http/",),
 }
 # Of those above, whatever LIBRARIES grants to server/.
@@ -169,6 +169,25 @@ def source_complaints(path, text):
     for number, line in enumerate(text.splitlines(), 1):
         if re.search(r"^\s*using\s+namespace\s+std\s*;", line):
             yield f"{path}:{number}: using namespace std"
+
+
+def subjectless_comments(path, text):
+    """Comments whose first word leaves their subject to be guessed."""
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        found = re.match(r"\s*//\s*(.*)", line)
+        if found and not inside and re.match(r"(Of|As|That|What|Whose|Who)\b", found[1]):
+            yield f"{path}:{number}: {found[0].strip()}"
+        inside = found is not None
+
+
+def comment_complaints(sources, limit):
+    found = [comment for path, text in sources.items() for comment in subjectless_comments(path, text)]
+    if len(found) > limit:
+        yield "\n".join([f"{len(found)} comments begin without a subject, {limit} at most. A comment is a sentence "
+                         'with a subject, or begins with "Returns":', *found])
+    elif len(found) < limit:
+        yield f"{len(found)} comments begin without a subject: MAX_SUBJECTLESS_COMMENTS can fall to that"
 
 
 def word_complaints(path, text):
@@ -300,6 +319,10 @@ def check_sources():
         yield from source_complaints(path, text)
 
 
+def check_comments():
+    yield from comment_complaints(read_sources((".h", ".cc")), MAX_SUBJECTLESS_COMMENTS)
+
+
 def check_words():
     for path in tracked_files():
         if not path.startswith(DATA_FOLDERS) and not path.endswith("package-lock.json"):
@@ -335,6 +358,7 @@ RULES = {
     "layers": check_layers,
     "text": check_text,
     "sources": check_sources,
+    "comments": check_comments,
     "words": check_words,
     "dead_files": check_dead_files,
     "version": check_version,

@@ -55,6 +55,17 @@ class Sources(unittest.TestCase):
         self.assertEqual(self.complaints("x.cc", "using namespace std::chrono_literals;\n"), 0)
 
 
+class Comments(unittest.TestCase):
+    def test_those_without_a_subject_are_counted_against_a_limit_that_falls(self):
+        code = "// What it is.\nint a;\n// Returns the sum.\n// As of b.\nint b;  // of it\n  // Whose it is.\n"
+        found = list(rules.comment_complaints({"a.h": code}, 1))
+        self.assertEqual(len(found), 1)
+        self.assertIn("2 comments begin without a subject, 1 at most", found[0])
+        self.assertIn("\na.h:1: // What it is.\na.h:6: // Whose it is.", found[0])
+        self.assertEqual(list(rules.comment_complaints({"a.h": code}, 2)), [])
+        self.assertIn("can fall", next(rules.comment_complaints({"a.h": code}, 3)))
+
+
 class Words(unittest.TestCase):
     def test_unfinished_work_and_other_places_are_found(self):
         for words in ("TO" + "DO: later", "see iss" + "ue 12", "in /wo" + "rk/x", "x FIX" + "ME"):

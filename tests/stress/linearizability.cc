@@ -14,10 +14,10 @@
 namespace bitsieve::test {
 namespace {
 
-// What a search may try before it gives up: some 3 GB. Histories of the tests here take a few thousand.
+// Number of nodes that a search may try before it gives up, some 3 GB. Histories of the tests here take a few thousand.
 constexpr size_t kMostNodes = 40'000'000;
 
-// Whether a step with this reply changes nothing, whatever the filter holds.
+// Returns whether a step with this reply changes nothing, for any content of the filter.
 bool ChangesNothing(const Step& step, Copies copies) {
   switch (step.verb) {
     case Verb::kExists:
@@ -82,13 +82,13 @@ struct Model {
   }
 };
 
-// The operation made the filter before it took its first step.
+// Marks an operation that made the filter before it took its first step.
 constexpr uint8_t kMade = 0x80;
 
 // How far each client has come, and what the filter then holds.
 struct Node {
   std::array<uint16_t, kMostClients> next{};  // operations done
-  std::array<uint8_t, kMostClients> done{};   // of the next operation: a bit for each step, and kMade
+  std::array<uint8_t, kMostClients> done{};   // of the next operation: a bit per step, and kMade
   Model model;
 
   bool operator==(const Node& other) const {
@@ -148,7 +148,7 @@ class Search {
     for (size_t client = 0; client < history_.size(); ++client) {
       if (const Operation* head = Head(node, client)) candidates.push_back({client, head});
     }
-    // What ended first most likely was first: it comes to lie on top.
+    // The operation that ended first was most likely first: it ends up on top of the stack.
     std::ranges::sort(candidates, std::ranges::greater(), [](const Candidate& each) { return each.head->end_ns; });
     std::vector<Node> changed;
     for (const auto& [client, head] : candidates) {
@@ -168,7 +168,7 @@ class Search {
     for (const Node& next : changed) Reach(next);
   }
 
-  // False if step `i` was taken before, or cannot be now.
+  // Returns false if step `i` was taken before, or cannot be taken now.
   bool Take(Node& node, size_t client, const Operation& operation, size_t i) const {
     const auto bit = static_cast<uint8_t>(1U << i);
     if ((node.done[client] & bit) != 0) return false;

@@ -48,18 +48,18 @@ struct Step {
   int64_t reply = 0;
 };
 
-// A command. One of several items is a step for each, which take effect one by one in any order.
+// A command. If it has several items, it has a step for each, and these take effect one by one in any order.
 struct Operation {
   int64_t begin_ns = 0;  // before it was sent
   int64_t end_ns = 0;    // after its reply was read
   std::vector<Step> steps;
 };
 
-// Of each client its commands in the order in which it sent them, which is the order in which they take effect even
-// where one was sent before the reply to the other came.
+// The commands of each client in the order in which it sent them. They take effect in this order even where one was
+// sent before the reply to the previous one came.
 using History = std::vector<std::vector<Operation>>;
 
-// Whether adding what is there counts it once more.
+// Selects whether adding an item that is already there counts it once more.
 enum class Copies : uint8_t { kOne, kCounted };
 
 // A failure reports how far an order could be found, and which reply has no explanation.

@@ -1,4 +1,4 @@
-// The checker itself: it must find what is wrong, and nothing else.
+// Tests the checker itself: it must find what is wrong, and nothing else.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -25,16 +25,16 @@ TEST(LinearizabilityCheckerTest, WhatEndedIsSeenByWhatBeginsLater) {
   EXPECT_TRUE(IsLinearizable({{add}, {Did(4, 9, Verb::kExists, 0, 0)}}, Copies::kOne));
   EXPECT_TRUE(IsLinearizable({{add}, {Did(4, 9, Verb::kExists, 0, 1)}}, Copies::kOne));
   EXPECT_FALSE(IsLinearizable({{add}, {Did(6, 9, Verb::kExists, 0, 0)}}, Copies::kOne));
-  // Nor does it go away again once a client has seen it.
+  // An item also does not disappear again once a client has seen it.
   EXPECT_FALSE(IsLinearizable(
       {{Did(0, 9, Verb::kAdd, 0, 1)}, {Did(1, 3, Verb::kExists, 0, 1)}, {Did(4, 8, Verb::kExists, 0, 0)}},
       Copies::kOne));
-  // Or before it came.
+  // A client cannot see an item before it was added.
   EXPECT_FALSE(IsLinearizable({{Did(4, 9, Verb::kAdd, 0, 1)}, {Did(0, 3, Verb::kExists, 0, 1)}}, Copies::kOne));
 }
 
 TEST(LinearizabilityCheckerTest, APipelineKeepsItsOrder) {
-  // All at the same time; yet the second command of a pipeline sees what the first did.
+  // All commands run at the same time; yet the second command of a pipeline sees what the first did.
   EXPECT_FALSE(IsLinearizable({{Did(0, 9, Verb::kAdd, 0, 1), Did(0, 9, Verb::kExists, 0, 0)}}, Copies::kOne));
   EXPECT_TRUE(IsLinearizable(
       {{Did(0, 9, Verb::kAdd, 0, 1), Did(0, 9, Verb::kExists, 0, 0)}, {Did(0, 9, Verb::kClear, 0, 1)}}, Copies::kOne));
@@ -53,7 +53,7 @@ TEST(LinearizabilityCheckerTest, CopiesAreCounted) {
   EXPECT_FALSE(IsLinearizable({{first, second, remove(4, 1), remove(6, 0)}}, Copies::kCounted));
   EXPECT_FALSE(IsLinearizable({{first, second, remove(4, 1), remove(6, 1)}}, Copies::kOne));
   EXPECT_FALSE(IsLinearizable({{first}, {second}, {Did(4, 5, Verb::kCount, 0, 1)}}, Copies::kCounted));
-  // Of two clients that take the last copy, one gets it.
+  // If two clients take the last copy, only one gets it.
   EXPECT_FALSE(IsLinearizable({{first, remove(4, 1)}, {remove(4, 1)}}, Copies::kCounted));
 }
 

@@ -26,11 +26,12 @@ inline constexpr std::string_view kRandomNames = "auto";
 
 struct Step {
   std::vector<Words> commands;  // one batch; "@..." is no command but something done around them
-  size_t items = 0;             // of the last command: so many of its last arguments are items, one outcome each
+  size_t items = 0;             // number of last arguments of the last command that are items, with one outcome each
   bool compares = true;         // the replies are the same in every run
 };
 
-// What makes a filter is repeated when it was refused, or not answered: what follows would make one of a random seed.
+// A step that makes a filter is repeated if it was refused, or not answered: later steps would make one of a random
+// seed.
 inline bool IsRepeated(const Step& step) {
   constexpr std::string_view kMakers[]{"BF.RESERVE", "CF.RESERVE", "COPY", "BF.RESTORE", "BF.MERGE"};
   return step.commands.size() == 1 && std::ranges::count(kMakers, step.commands[0][0]) != 0;
@@ -43,7 +44,7 @@ inline Words Add(std::string command, const std::string& name, int from, int cou
   return words;
 }
 
-// Each type as it is reserved; the first word is its name, too.
+// The commands that reserve a filter of each type; the first word is its name, too.
 inline const std::vector<Words>& Types() {
   static const std::vector<Words> kTypes{
       {"blocked", "BF.RESERVE", "blocked", "0.001", "20", "TYPE", "blocked", "SEED", "7"},
@@ -97,7 +98,7 @@ inline void ScriptOfTypes(std::vector<Step>& script) {
   script.push_back(
       {{{"CF.ADD", "rediscuckoo", "c"}, {"CF.ADDNX", "rediscuckoo", "c"}, {"CF.DEL", "rediscuckoo", "c"}}});
   script.push_back({{{"CF.COMPACT", "rediscuckoo"}}});
-  // Present, and so nothing for the log, even if it lacks the compaction.
+  // The items are present, so there is nothing for the log, even if it lacks the compaction.
   script.push_back({{{"CF.INSERTNX", "rediscuckoo", "ITEMS", "item305", "item306"}}, 2});
   script.push_back({{{"CF.INFO", "rediscuckoo"}, {"CF.COUNT", "rediscuckoo", "item305"}}});
   script.push_back({{{"BF.FREEZE", "ribbon"}}});
@@ -159,7 +160,7 @@ inline void ScriptOfTransactions(std::vector<Step>& script) {
   script.push_back({{{"NONSENSE", "and more of it, longer than a short string"}}});
 }
 
-// Whatever the script has not had yet, with as many arguments as it must have.
+// Appends the commands that the script has not had yet, each with as many arguments as it must have.
 inline void ScriptOfAllCommands(std::vector<Step>& script) {
   std::set<std::string> had;
   for (const Step& step : script) {

@@ -1,8 +1,9 @@
-// What a refused allocation may do: nothing but refuse. Each allocation of a script over all commands and types is
-// refused in turn; afterwards every answer is that of a reference run in which the command that met the refusal was not
-// executed, or, if its client was not answered, was executed wholly or up to some item; and a restart finds the same.
+// A refused allocation may refuse its command and do nothing else. Each allocation of a script over all commands and
+// types is refused in turn; afterwards every answer is that of a reference run in which the command that met the
+// refusal was not executed, or, if its client was not answered, was executed wholly or up to some item; and a restart
+// finds the same.
 //
-// TEST_REFUSE_EVERY=n refuses every n-th allocation alone, TEST_REFUSE_FROM=n begins with the n-th.
+// TEST_REFUSE_EVERY=n refuses only every n-th allocation, TEST_REFUSE_FROM=n begins with the n-th.
 
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
@@ -37,7 +38,7 @@ using test::Refused;
 using test::RefuseMemory;
 using test::Whose;
 
-// Sanitizers, and debug builds, take their time.
+// Sanitizers and debug builds are slow.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
 constexpr uint64_t kEvery = 37;
 #else
@@ -46,7 +47,7 @@ constexpr uint64_t kEvery = 1;
 
 // ---- one run
 
-// A client that is closed when its commands run out of memory, and connects anew.
+// A client that is closed when its commands run out of memory, and connects again.
 class Victim {
  public:
   Victim() {
@@ -64,7 +65,7 @@ class Victim {
   }
   ~Victim() { Stop(); }
 
-  // Nothing if the connection was closed.
+  // Returns nothing if the connection was closed.
   std::optional<std::string> Do(const Step& step) {
     const CommandBatch batch = BatchOf(step.commands);
     const std::string& first = step.commands[0][0];
@@ -90,15 +91,15 @@ class Victim {
       return std::nullopt;
     }
   }
-  // The allocation of this number will be refused, counted over all steps.
+  // Refuses the allocation of this number, counted over all steps.
   void Refuse(uint64_t number) { number_ = number; }
-  // Whether it was in the last step.
+  // Returns whether it was refused in the last step.
   bool refused() const { return refused_; }
-  // Of all steps so far.
+  // Returns the number of allocations of all steps so far.
   uint64_t allocations() const { return allocations_; }
   void Reconnect() { session_.emplace(commands_.client); }
 
-  // What there is now, and what a restart finds.
+  // Both functions return contents: the present ones, and those that a restart finds.
   Contents Now() const { return Comparable(ContentsOf(commands_.registry)); }
   Contents AfterRestart() {
     std::promise<void> reached;
@@ -113,12 +114,13 @@ class Victim {
   }
 
  private:
-  // EXEC lets others in, and so does a batch whose turn is over, which on a busy machine any may be.
+  // Returns whether a batch must be continued: EXEC lets other clients run, and so does a batch whose turn is over,
+  // which may happen to any batch on a busy machine.
   bool GoesOn(const Dispatcher::Outcome& outcome) const {
     return outcome.deferred ? session_->executing != nullptr : outcome.yielded;
   }
 
-  // While the work of a step is done.
+  // Counts allocations and refuses the chosen one while the work of a step is done.
   class Refusing {
    public:
     explicit Refusing(Victim& run) : run_(run), counts_(run.number_ >= run.allocations_) {
@@ -175,7 +177,7 @@ class Victim {
   bool refused_ = false;
 };
 
-// ---- what a run may have come to
+// ---- possible pasts of a run
 
 struct Past {
   size_t step = SIZE_MAX;       // that met the refusal
@@ -219,7 +221,7 @@ std::vector<std::string> Lines(const std::string& reply) {
   return lines;
 }
 
-// The command without the items that were refused, by its reply; nothing if none is left.
+// Returns the command without the items that were refused, according to its reply; nothing if none is left.
 std::optional<Words> WithoutRefused(const Step& step, const std::string& reply) {
   const std::vector<std::string> lines = Lines(reply);
   Words words = step.commands.back();
@@ -235,10 +237,11 @@ std::optional<Words> WithoutRefused(const Step& step, const std::string& reply) 
   return left == 0 ? std::nullopt : std::optional(words);
 }
 
-// The executions that a step may have had whose client was closed: up to some command, and some item of the next one.
+// Returns the executions that a step may have had whose client was closed: up to some command, and some item of the
+// next one.
 std::vector<std::vector<Words>> Beginnings(const Step& step) {
   std::vector<Words> commands = step.commands;
-  // What runs in a transaction may be cut short as well.
+  // The commands of a transaction may be cut short as well.
   if (step.commands.back()[0] == "EXEC" && step.commands.size() > 1) {
     commands.assign(step.commands.begin() + 1, step.commands.end() - 1);
   } else if (step.commands[0][0] == "EXEC") {
@@ -278,7 +281,7 @@ std::vector<Past> Pasts(size_t index, const std::optional<std::string>& reply) {
   if (step.items != 0) {
     if (auto words = WithoutRefused(step, *reply)) pasts.push_back({index, false, {*words}});
   }
-  // Of a batch, any command may be the refused one.
+  // Any command of a batch may be the refused one.
   for (size_t i = 0; i < step.commands.size() && step.commands.size() > 1; ++i) {
     std::vector<Words> others = step.commands;
     others.erase(others.begin() + static_cast<ptrdiff_t>(i));
@@ -299,7 +302,7 @@ std::string Difference(const Contents& a, const Contents& b) {
   return text;
 }
 
-// Empty if the run may have had this past.
+// Returns an empty string if the run may have had this past.
 std::string Contradiction(const Outcome& run, const Past& past, size_t refused_at) {
   const Outcome& reference = Reference(past);
   for (size_t i = 0; i < Script().size(); ++i) {
@@ -336,7 +339,7 @@ TEST_F(RefusedMemoryTest, TheReferenceIsTheSameTwice) {
   EXPECT_EQ(Difference(run.Now(), reference.now), "");
 }
 
-// On a thread of its own, as every server's threads are new once.
+// Runs `work` on a new thread, because every server's threads are new once.
 template <class Work>
 void OnNewThread(const Work& work) {
   std::thread([&] {
@@ -345,7 +348,7 @@ void OnNewThread(const Work& work) {
   }).join();
 }
 
-// Returns whether there was such an allocation.
+// Returns whether there was an allocation of this number.
 bool RefuseOne(uint64_t number) {
   Victim run;
   Outcome outcome;
@@ -404,7 +407,8 @@ TEST_F(RefusedMemoryTest, AnAdditionThatTheLogHasNoRoomForLeavesNoGap) {
   EXPECT_GT(number, 5u);  // the buffers of the log and of the reply grow again and again
 }
 
-// The log's thread, snapshots apart, and the builder of frozen filters: they try again, and nothing is lost.
+// The other threads, not counting snapshots, are the log's and the builder of frozen filters: they try again, and
+// nothing is lost.
 TEST_F(RefusedMemoryTest, RefusedAllocationsOfOtherThreadsLoseNothing) {
   const Outcome& reference = Reference({});
   for (uint64_t number = 0; number < 200; number += Every()) {

@@ -6,7 +6,7 @@
 
 namespace bitsieve::test {
 
-// Of CommandSettings, NetSettings and RequestLimits.
+// Default values of CommandSettings, NetSettings or RequestLimits.
 template <class Settings>
 struct Default : Settings {
   Default() { server::Fill(*this, config::Options{}); }

@@ -11,7 +11,7 @@
 
 namespace bitsieve::test {
 
-// Whose allocations count.
+// Selects the threads whose allocations count.
 enum class Whose : uint32_t { kNobodys, kThisThreads, kOtherThreads, kAllThreads, kNamedThreads };
 
 // Where an allocation was refused, or where the process died.
@@ -44,14 +44,13 @@ struct MemoryControl {
   MemoryRecord record[kRecords];
 };
 
-// The `first`-th allocation from now on, 0 for the next one, and `count` - 1 more after it are refused, until
-// AllowMemory.
+// Refuses the `first`-th allocation from now on, 0 for the next one, and `count` - 1 more after it, until AllowMemory.
 void RefuseMemory(Whose whose, uint64_t first, uint64_t count = 1);
-// Refuses none: AllowMemory returns how many there were.
+// Counts allocations without refusing any: AllowMemory returns how many there were.
 inline void CountMemory(Whose whose) { RefuseMemory(whose, UINT64_MAX, 0); }
-// Returns how many allocations there were since.
+// Stops refusing and returns how many allocations there were since RefuseMemory or CountMemory.
 uint64_t AllowMemory();
-// How many were refused since RefuseMemory.
+// Returns how many allocations were refused since RefuseMemory.
 uint64_t Refused();
 
 }  // namespace bitsieve::test

@@ -1,5 +1,5 @@
-// log_recovery_fixture.h: a server with a log on a disk in memory, and what one finds that starts from a copy of it.
-// Thread-compatible.
+// log_recovery_fixture.h: a server with a log on a disk in memory, and the contents that a server finds which starts
+// from a copy of that disk. Thread-compatible.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -40,12 +40,12 @@ class LogRecoveryTest : public testing::Test {
     server_ = std::make_unique<TestServer>();
     ASSERT_TRUE(Ok(server_->Start(disk_, "/d", {.chunk_bytes = 4096, .log = policy})));
   }
-  // Filters that the test holds must not outlive it: it is kept.
+  // Stops the server and keeps it: filters that the test holds must not outlive it.
   void End() {
     server_->Stop();
     ended_.push_back(std::move(server_));
   }
-  // The error of a start that must not succeed.
+  // Returns the error of a start that must not succeed.
   core::Error StartError() {
     TestServer refused;
     const core::Status status = refused.Start(disk_, "/d");
@@ -63,7 +63,7 @@ class LogRecoveryTest : public testing::Test {
     EXPECT_EQ(registry().InsertIfAbsent(name, filter), filter);
   }
   void Save() { ASSERT_TRUE(Ok(server_->writer->Save())); }
-  // What a server finds after a power failure, all that was done being durable.
+  // Returns the contents that a server finds after a power failure, once all changes are durable.
   Contents Recovered() {
     server_->AwaitLog();
     MemoryDisk copy = disk_.Copy();

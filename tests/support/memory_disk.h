@@ -1,4 +1,4 @@
-// memory_disk.h: a disk in memory that can lose power: what was not synced by then is gone. Thread-safe.
+// memory_disk.h: a disk in memory that can lose power: data that was not synced by then is lost. Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace bitsieve::server {
 
 class MemoryDisk final : public Disk {
  public:
-  // What a power failure may leave of names that were changed but not synced. (Unsynced bytes are always lost.)
+  // Selects what a power failure leaves of names that were changed but not synced. (Unsynced bytes are always lost.)
   enum class UnsyncedNames { kLost, kKept };
 
   MemoryDisk() { directories_[""]; }
@@ -107,7 +107,7 @@ class MemoryDisk final : public Disk {
     return locked_.contains(path) ? "somebody in this process" : "";
   }
 
-  // Another disk that holds the same, durably or not.
+  // Returns another disk that holds the same, durably or not.
   MemoryDisk Copy() const {
     const std::lock_guard lock(mutex_);
     std::map<const File*, std::shared_ptr<File>> copies;
@@ -124,7 +124,7 @@ class MemoryDisk final : public Disk {
     return MemoryDisk(std::move(directories));
   }
 
-  // The machine goes down and comes up again. No file or lock may be open.
+  // Simulates a machine that goes down and comes up again. No file or lock may be open.
   void LosePower(UnsyncedNames unsynced) {
     const std::lock_guard lock(mutex_);
     for (auto& [path, directory] : directories_) {
@@ -137,7 +137,7 @@ class MemoryDisk final : public Disk {
     locked_.clear();
   }
 
-  // Straight to the contents, durably.
+  // Writes the contents directly, durably.
   void Put(const std::string& path, std::string bytes) {
     const std::lock_guard lock(mutex_);
     auto file = std::make_shared<File>();
@@ -149,7 +149,7 @@ class MemoryDisk final : public Disk {
     const std::lock_guard lock(mutex_);
     return directories_.at(Parent(path)).names.at(Name(path))->bytes;
   }
-  // Every file with its bytes, by path.
+  // Returns every file with its bytes, by path.
   std::map<std::string, std::string> All() const {
     const std::lock_guard lock(mutex_);
     std::map<std::string, std::string> all;

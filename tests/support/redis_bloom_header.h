@@ -36,7 +36,7 @@ struct RedisBloomSubFilterFields {
   uint8_t n2 = 0;
 };
 
-// As it stands: RESERVE 0.1 10, and one item.
+// Header fields. The default values are those of `BF.RESERVE bf 0.1 10` with one item.
 struct RedisBloomFields {
   uint64_t items = 1;
   uint32_t sub_filters = 1;
@@ -45,7 +45,7 @@ struct RedisBloomFields {
   std::vector<RedisBloomSubFilterFields> sub_filter = std::vector<RedisBloomSubFilterFields>(1);
 
   std::string Encode() const { return Encode(false); }
-  // As before version 2.2.
+  // Encodes the header as versions before 2.2 do.
   std::string EncodeOld() const { return Encode(true); }
 
  private:

@@ -1,5 +1,5 @@
-// block_kernel_loops.h: the loops of a block kernel, for any instruction set. Included by the sources block_kernel_*.cc
-// alone; all is in an anonymous namespace, since each includes it with its own compiler flags.
+// block_kernel_loops.h: the loops of a block kernel, for any instruction set. Only the sources block_kernel_*.cc
+// include it; everything is in an anonymous namespace, since each includes it with its own compiler flags.
 //
 // A `Line` offers: Pattern(word, lanes); Covers(line, pattern), which may run while another thread sets bits; and
 // Set(line, pattern) -> bits newly set.
@@ -40,9 +40,10 @@ struct OneLine {
       : line(array.lines + FirstLine(array, hash) * 64),
         pattern(Line::Pattern(WordOf(hash, 0), LanesOf(array, hash, 0))) {}
   BITSIEVE_ALWAYS_INLINE bool Covered() const { return Line::Covers(line, pattern); }
-  // The bits newly set.
+  // Returns the number of bits newly set.
   BITSIEVE_ALWAYS_INLINE unsigned Set(const BlockArray& array) const { return SetLine<Line>(array, line, pattern); }
-  // As Set while no image is open; in `instead`, if that is not null.
+  // Does what Set does without notifying the memory, so no image may be open. Sets the bits in `instead` if it is not
+  // null.
   BITSIEVE_ALWAYS_INLINE unsigned SetUnseen(std::byte* instead) const {
     return Line::Set(instead != nullptr ? instead : line, pattern);
   }
@@ -79,8 +80,8 @@ void MayContainLoop(BlockArray array, const KeyHash* hashes, size_t count, uint8
   for (size_t i = 0; i < count; ++i) present[i] |= static_cast<uint8_t>(Place(array, hashes[i]).Covered());
 }
 
-// Where there is room for all and no image is open. An item is new if it set a bit; one that is skipped is set in a
-// line that is full already, so that it leaves the array alone.
+// Adds hashes where there is room for all and no image is open. An item is new if it set a bit; a skipped item is set
+// in a line that is already full, which leaves the array unchanged.
 template <class Place>
 BlockAddProgress AddAllLoop(BlockArray array, const KeyHash* hashes, size_t count, const uint8_t* skip,
                             uint8_t* added) {

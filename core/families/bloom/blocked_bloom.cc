@@ -93,7 +93,7 @@ double RateOfLine(const std::byte* line, unsigned k) {
   return sums[k] / subsets;
 }
 
-// Of few lines, which Poisson's law does not describe: each by its own fill.
+// Returns the rate of a filter of few lines, which Poisson's law does not describe, from the fill of each line.
 double RateOfEachLine(const BlockArray& array, unsigned lanes_per_line) {
   const auto lines = static_cast<double>(array.line_count);
   double sum = 0;

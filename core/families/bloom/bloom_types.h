@@ -1,4 +1,4 @@
-// bloom_types.h: the filter types whose sub-filters are Bloom filters, and their parameters of their own.
+// bloom_types.h: the filter types whose sub-filters are Bloom filters, and their own parameters.
 // Thread-safe: constants and pure functions.
 #pragma once
 
@@ -24,7 +24,7 @@ extern const ChainType kCountingChain;
 
 inline constexpr uint32_t kDefaultCounterBits = 4;
 
-// Of the type counting: bits of a counter, 4 or 8.
+// The bits per counter of the type counting are 4 or 8.
 inline uint32_t CounterBitsOf(const FilterParams& params) { return params.own.narrow[0]; }
 inline void SetCounterBits(FilterParams& params, uint32_t bits) { params.own.narrow[0] = bits; }
 

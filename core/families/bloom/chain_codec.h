@@ -18,10 +18,10 @@ namespace bitsieve::core {
 
 inline constexpr uint32_t kMaxSubFilters = 4096;
 
-// What is held against the number of items that a header gives for a sub-filter.
+// Checks of the item count that a header gives for a sub-filter.
 enum class ItemCounts : uint8_t {
-  kChecked,  // its capacity and its bits: a count that they contradict is damage
-  kDrifted,  // nothing: RedisBloom's own may be wrong, and it keeps filters whose bits have not all arrived
+  kChecked,  // against its capacity and its bits: a count that they contradict is damage
+  kDrifted,  // none: RedisBloom's own counts may be wrong, and it keeps filters whose bits have not all arrived
 };
 
 struct ChainHeader {
@@ -35,14 +35,14 @@ struct ChainHeader {
 };
 
 std::string EncodeChainHeader(const FilterParams& params, const std::vector<SubFilterRecord>& sub_filters);
-// Of a filter without sub-filters.
+// Encodes the header of a filter without sub-filters.
 std::string EncodeListHeader(const FilterParams& params, std::span<const KeyHash> hashes);
-// From a header's fields. kCorrupt names the field.
+// Decodes a header's fields. kCorrupt names the field.
 Result<ChainHeader> DecodeChainHeader(std::string_view fields, const ChainType& type);
 
-// As FilterDecoder::Open, from a header that was checked.
+// Opens a decoder as FilterDecoder::Open does, from a header that was checked.
 Result<std::unique_ptr<FilterDecoder>> OpenChain(ChainHeader header, MemoryBudget& budget);
-// As FilterTypeRow::map.
+// Makes a filter that reads the body in place, as FilterTypeRow::map does.
 Result<std::unique_ptr<Filter>> MapChain(const ChainHeader& header, std::span<const std::byte> body,
                                          MemoryBudget& budget);
 

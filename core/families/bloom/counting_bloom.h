@@ -23,11 +23,11 @@
 
 namespace bitsieve::core {
 
-// What one call did to the counters of an item.
+// The effect of one call on the counters of an item.
 struct CounterChange {
   bool there = false;    // all of the item's counters were above 0
   bool changed = false;  // at least one was not saturated, and was changed
-  // Counters that left 0, less those that came there. Negative too, modulo 2^64.
+  // Counters that left 0, less those that returned to it. May be negative, modulo 2^64.
   uint64_t bits_set = 0;
 };
 
@@ -50,12 +50,13 @@ class CountingBloom final : public SubFilter {
   uint64_t UniteWith(const SubFilter& other, WordRange range) override;
 
   bool Contains(const KeyHash& hash) const;
-  // The least of the item's counters: at least the additions that are live, unless it is saturated. 0: not there.
+  // Returns the least of the item's counters: at least the additions that are live, unless it is saturated. 0: not
+  // there.
   uint64_t Count(const KeyHash& hash) const;
 
-  // Adds: raises every counter, from 0 too.
+  // Adds an item by raising every counter, including those at 0.
   CounterChange Raise(const KeyHash& hash);
-  // Removes an item that is there; changes nothing of another one.
+  // Removes an item that is there; changes nothing if it is not.
   CounterChange Lower(const KeyHash& hash);
 
  private:

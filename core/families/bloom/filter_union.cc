@@ -73,7 +73,7 @@ Result<SubFilterList> ChainOf(const Filter& filter, Levels& levels) {
   Result<std::unique_ptr<SubFilter>> bits = scalable.BitsOfList({});
   if (!bits) return tl::unexpected(std::move(bits).error());
   chain = scalable.AllSubFilters();
-  if (!chain.empty()) return chain;  // it has taken bits itself meanwhile
+  if (!chain.empty()) return chain;  // it took bits itself after the first check
   levels.made.push_back(std::move(*bits));
   return SubFilterList{levels.made.back().get()};
 }
@@ -114,11 +114,11 @@ uint64_t SetInUnion(const SubFilterList& level) {
   return set_bits;
 }
 
-// United at a time, with the writers of the destination excluded: so few that it takes at most about 50 us.
+// Words united at a time, with the writers of the destination excluded, which takes at most about 50 us.
 constexpr uint64_t kSliceWords = 4096;
 constexpr uint64_t kCountingSliceWords = 1024;  // counter by counter
 
-// Whether there is anything in these words. Asked without a lock, so that the writers get their turn in between.
+// Returns whether any bit is set in these words. Called without a lock, so that the writers get their turn in between.
 bool HoldsAny(const SubFilter& sub_filter, WordRange range) {
   std::array<uint64_t, kSliceWords> words;
   const std::span<uint64_t> some(words.data(), range.end - range.first);
@@ -136,20 +136,20 @@ tl::unexpected<Error> TooMany(double items, uint64_t capacity) {
                 std::to_string(capacity) + ", so the error rate could not be kept: reserve more");
 }
 
-// What the first sub-filter of a level counts, and set bits of the union of all, of about the same moment.
+// The item count of the first sub-filter of a level and the set bits of the union of all, of about the same moment.
 struct Measured {
   uint64_t items;
   uint64_t set_bits;
 };
 
-// Items that others add to the first sub-filter while the bits are looked at would count twice. So it is done again if
-// they are more than the estimate may be wrong by: this thread was kept from running.
+// Items that other threads add to the first sub-filter while its bits are read would count twice. So the measurement is
+// repeated if they are more than the error of the estimate, which means that this thread was kept from running.
 Measured MeasureUnion(const SubFilterList& level) {
   constexpr int kTries = 16;
   const auto few = static_cast<uint64_t>(std::sqrt(static_cast<double>(level[0]->capacity())));
   Measured measured{};
   for (int i = 0; i < kTries; ++i) {
-    // Before the bits are looked at: a sub-filter that is counted to hold so many holds them.
+    // The count is read before the bits: the bits of all counted items are set by then.
     measured.items = level[0]->items();
     measured.set_bits = SetInUnion(level);
     if (level[0]->items() - measured.items <= few) break;
@@ -157,7 +157,7 @@ Measured MeasureUnion(const SubFilterList& level) {
   return measured;
 }
 
-// How many items more the first sub-filter of the level holds once it is united with the others.
+// Returns how many more items the first sub-filter of the level holds once it is united with the others.
 Result<uint64_t> ItemsToGain(const SubFilterList& level) {
   if (level.size() == 1) return 0;
   const SubFilterShape& shape = level[0]->shape();
@@ -172,7 +172,7 @@ Result<uint64_t> ItemsToGain(const SubFilterList& level) {
   most = std::max(most, measured.items);
   const double items = ItemsOf(shape, measured.set_bits);
   const auto capacity = static_cast<double>(shape.capacity);
-  // As much more as the estimate may be wrong by.
+  // The estimate may be wrong by the square root of the capacity.
   if (items > capacity + std::sqrt(capacity)) return TooMany(items, shape.capacity);
   if (shape.layout->counters) return sum;
   return std::clamp(static_cast<uint64_t>(std::llround(items)), most, std::max(most, shape.capacity)) - measured.items;
@@ -189,7 +189,7 @@ Status CheckLengths(const std::vector<SubFilterList>& levels, size_t sub_filters
                 std::to_string(levels.size()));
 }
 
-// For each level, how many items more its first sub-filter holds once it is united with the others.
+// Returns for each level how many more items its first sub-filter holds once it is united with the others.
 Result<std::vector<uint64_t>> Gains(const std::vector<SubFilterList>& levels) {
   std::vector<uint64_t> gains;
   for (const SubFilterList& level : levels) {
@@ -237,8 +237,8 @@ void UniteLevel(ScalableFilter& destination, size_t index, const SubFilterList& 
   }
 }
 
-// What a union makes of the known false positives of its destination: an item of a source is one no more, and one that
-// no filter shows is one of the union.
+// Changes that a union makes to the known false positives of its destination: those that a source shows are forgotten,
+// and those of the sources that no filter shows are noted.
 struct FalsePositiveChanges {
   std::vector<KeyHash> forgotten;
   std::vector<KeyHash> noted;

@@ -1,7 +1,7 @@
 // hash_list.h: the hashes of a few items, exactly: what a growing Bloom filter holds before it takes bits. The first
 // hash lies in the object, further ones in a block of their own that is replaced by a larger one when it is full.
 //
-// Threads: readers take no lock, beside one writer. All are given the same pins (reader_pins.h).
+// Threads: readers take no lock and may run concurrently with one writer. All are given the same pins (reader_pins.h).
 #pragma once
 
 #include <atomic>
@@ -28,24 +28,25 @@ class HashList {
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present, ReaderPins& pins) const;
   size_t size(ReaderPins& pins) const;
 
-  // In the order in which they were added. The caller holds a pin, or is the writer.
+  // Returns the hashes in the order in which they were added. The caller holds a pin, or is the writer.
   std::vector<KeyHash> All() const;
 
   // The rest is the writer's.
 
   bool Contains(const KeyHash& hash) const;
-  // A hash that is not there; fewer than kMostHashes are. May throw std::bad_alloc, and has changed nothing then.
+  // Adds a hash that is not there, where fewer than kMostHashes are. May throw std::bad_alloc, and has changed nothing
+  // then.
   void Add(const KeyHash& hash, const ReaderPins& pins);
-  // For good, once readers look elsewhere.
+  // Empties the list for good, once new readers no longer use it.
   void Clear(const ReaderPins& pins);
 
-  // What a list of so many hashes takes beside the object.
+  // Returns the bytes that a list of `hashes` hashes takes besides the object.
   static uint64_t BlockBytes(size_t hashes);
 
  private:
   struct Block;
 
-  // Has no block, but the first hash.
+  // Returns the marker of a list that has the first hash and no block.
   static Block* OnlyFirst();
   static bool IsBlock(const Block* block) { return block != nullptr && block != OnlyFirst(); }
   bool Holds(const Block* block, const KeyHash& hash) const;

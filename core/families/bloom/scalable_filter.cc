@@ -98,7 +98,7 @@ void ScalableFilter::PrefetchLines(std::span<const KeyHash> hashes) const {
 
 namespace {
 
-// Those of a chunk of hashes that no sub-filter is known to hold yet, side by side.
+// The hashes of a chunk that no sub-filter is known to hold yet, stored contiguously.
 class Missing {
  public:
   Missing(std::span<const KeyHash> hashes, std::span<uint8_t> present) : present_(present) {
@@ -115,7 +115,7 @@ class Missing {
   void Ask(const SubFilter& sub_filter) {
     sub_filter.MayContain(std::span(hashes_).first(count_), std::span(found_).first(count_));
     const auto found = std::accumulate(found_.begin(), found_.begin() + count_, size_t{0});
-    // Moving the others together costs as much as asking for a few of them in vain.
+    // Closing the gaps costs as much as looking up a few found hashes again.
     if (found * kFewestFound >= count_) LeaveOutFound();
   }
   // Notes the found ones in `present`.
@@ -132,7 +132,7 @@ class Missing {
   }
 
  private:
-  static constexpr size_t kFewestFound = 4;  // one in so many
+  static constexpr size_t kFewestFound = 4;  // at least one in this many
 
   const std::span<uint8_t> present_;
   std::array<KeyHash, kChunk> hashes_;
@@ -141,7 +141,7 @@ class Missing {
   size_t count_;
 };
 
-// Of at most a chunk, of which `newest` was asked. What was found is not asked for again.
+// Looks up at most a chunk of hashes in the sub-filters older than `newest`. Hashes already found in it are left out.
 void AskOlder(const SubFilter& newest, std::span<const KeyHash> hashes, std::span<uint8_t> present) {
   Missing missing(hashes, present);
   for (const SubFilter* older = newest.older(); older != nullptr && !missing.empty(); older = older->older()) {
@@ -156,7 +156,7 @@ void ScalableFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8
   std::fill(present.begin(), present.end(), uint8_t{0});
   if (chain_.newest() == nullptr) {
     list_.MayContain(hashes, present, pins_);
-    // It may have taken bits meanwhile.
+    // The filter may have taken bits since the check above.
     if (chain_.newest() == nullptr) return;
   }
   const SubFilter& newest = *chain_.newest();
@@ -277,7 +277,7 @@ size_t ScalableFilter::AddToList(std::span<const KeyHash> hashes, std::span<AddO
   return done;
 }
 
-// That is not there, and for which there is room. May throw std::bad_alloc, and has changed nothing then.
+// Adds a hash that is not there, and for which there is room. May throw std::bad_alloc, and has changed nothing then.
 AddOutcome ScalableFilter::AddToList(const KeyHash& hash) {
   const size_t size = list_.size(pins_);
   const uint64_t before = HashList::BlockBytes(size);
@@ -311,8 +311,9 @@ Result<std::unique_ptr<SubFilter>> ScalableFilter::BitsOfList(std::span<const Ke
   return made;
 }
 
-// `added` is what made it necessary, at most one. It is new, whatever the bits say: unlike the list they may take it
-// for another one, and were it not reported as added, a log would not know of it, nor that there are bits now.
+// `added` is the hash that made it necessary, at most one. It is new even if the bits already contain it: unlike the
+// list, they may take it for another one. If it were not reported as added, a log would record neither it nor that
+// there are bits now.
 AddOutcome ScalableFilter::TurnIntoBits(std::span<const KeyHash> added) {
   Result<std::unique_ptr<SubFilter>> bits = BitsOfList(added);
   if (!bits || !Append(std::move(*bits))) return AddOutcome::kOutOfMemory;
@@ -412,7 +413,8 @@ uint64_t ScalableFilter::heap_bytes() const {
   return bytes + (list == nullptr ? 0 : list->size_bytes());
 }
 
-// Of a list: what it will be once it takes bits, of which it has none.
+// Describes a filter that is still a list, with the hash functions and the capacity that it will have once it takes
+// bits. It has no bits yet.
 FilterInfo ScalableFilter::ListInfo() const {
   FilterInfo info;
   const Result<SubFilterShape> shape = chain_type().first_shape(chain_type(), shared_params());
@@ -452,8 +454,8 @@ FilterInfo ScalableFilter::Info() const {
 }
 
 bool ScalableFilter::TouchesFreshPages(uint64_t items) const {
-  constexpr uint64_t kFreshBytes = 16 << 20;  // fewer have so few pages that few are touched
-  constexpr uint64_t kFreshShare = 256;       // beyond one bit in so many, nearly every page has some
+  constexpr uint64_t kFreshBytes = 16 << 20;  // smaller ones have few pages to touch
+  constexpr uint64_t kFreshShare = 256;       // beyond one bit in this many, nearly every page has some
   if (chain_.newest() == nullptr) return false;
   const SubFilter& newest = *chain_.newest();
   if (!newest.shape().layout->spreads) return false;

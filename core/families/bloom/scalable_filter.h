@@ -2,21 +2,21 @@
 // is put before it. A filter that does not grow is a chain of one sub-filter.
 //
 // Idea        Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters", 2007. The rates of the sub-filters add
-//             up, so each gets a share of the requested rate (FilterParams tells which) and their sum stays below it.
+//             up, so each gets a share of the requested rate (see FilterParams) and their sum stays below it.
 // Growth      a new sub-filter has `expansion` times the capacity of the one before, and at least a quarter of the
-//             capacity of all before it. The quarter matters for small expansions alone: with EXPANSION 1 a chain would
-//             otherwise grow by equal sub-filters without end, each lookup asking all of them and each sub-filter
+//             capacity of all before it. The quarter matters only for small expansions: with EXPANSION 1 a chain would
+//             otherwise grow by equal sub-filters without end, each lookup reading all of them and each sub-filter
 //             needing more bits than the last.
-// Operations  MayContain asks the sub-filters, newest first. Add asks the older sub-filters, then adds to the newest.
-//             Only the newest ever changes: a sub-filter is followed by a next one only when every place in it is
-//             taken. So what the older sub-filters say is final. (CountingFilter, whose sub-filters lose items too,
-//             says what takes the place of this rule there.)
+// Operations  MayContain looks into the sub-filters, newest first. Add looks into the older ones, then adds to the
+//             newest. Only the newest ever changes: a sub-filter is followed by a next one only when every place in it
+//             is taken. So the answers of the older sub-filters are final. (CountingFilter, whose sub-filters lose
+//             items too, documents the rule that replaces this one.)
 // Limits      a sub-filter's own rate never goes below kMinSubFilterRate: then growing is refused (kCannotGrow). With
 //             the default ratio that is after more than a hundred sub-filters.
 // Small       a filter of a type that may (ChainType::begins_as_list), that grows, and whose first sub-filter would be
 //             small, begins without sub-filters: it keeps the hashes of its items, and is never wrong. It takes bits
 //             when the hashes would need more memory (kMostListedBytes, HashList::kMostHashes).
-// Images      are exact: of the moment of capture, also while writers go on.
+// Images      are exact: they show the moment of capture, even while writers continue.
 // Threads     thread-safe; MayContain and Prefetch take no lock.
 // Persisted   docs/formats/filter.md.
 #pragma once
@@ -44,24 +44,24 @@ struct SubFilterRecord {
 
 class ScalableFilter;
 
-// Of a chain, as far as a further sub-filter depends on it.
+// The properties of a chain on which a further sub-filter depends.
 struct ChainEnd {
   const SubFilterShape& newest;
   uint32_t sub_filters;
   uint64_t total_capacity;
 };
 
-// What differs between the filter types that are such chains.
+// The differences between the filter types that are such chains.
 struct ChainType {
   FilterType type;
   const SubFilterLayout& layout;
-  // Whose chain_type() it is.
+  // Makes an empty filter of this chain type.
   std::unique_ptr<ScalableFilter> (*make_empty)(const FilterParams& params, MemoryBudget& budget);
-  // Of the first sub-filter. kInvalidArgument if none is possible.
+  // Returns the shape of the first sub-filter; kInvalidArgument if none is possible.
   Result<SubFilterShape> (*first_shape)(const ChainType& type, const FilterParams& params);
-  // Of the sub-filter that comes after the newest one; nothing if the filter cannot grow further.
+  // Returns the shape of the sub-filter after the newest one; nothing if the filter cannot grow further.
   std::optional<SubFilterShape> (*next_shape)(const ChainType& type, const FilterParams& params, const ChainEnd& end);
-  // What FilterInfo::size_bytes has for the filter itself, and for a sub-filter.
+  // Return what FilterInfo::size_bytes counts for the filter itself, and for a sub-filter.
   uint64_t (*own_bytes)();
   uint64_t (*sub_filter_bytes)(const SubFilterShape& shape);
   bool begins_as_list = false;
@@ -76,26 +76,26 @@ class ScalableFilter : public Filter {
   ScalableFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params, budget) {}
   ~ScalableFilter() override;
 
-  // As MakeFilter.
+  // Makes a filter as MakeFilter does.
   static Result<std::unique_ptr<Filter>> Make(const ChainType& type, const FilterParams& params, MemoryBudget& budget);
-  // From sub-filters that were read back, oldest first, at least one. The overhead of all of them is taken from the
-  // budget.
+  // Makes a filter from sub-filters that were read back, oldest first, at least one. The overhead of all of them is
+  // taken from the budget.
   static Result<std::unique_ptr<Filter>> FromSubFilters(const ChainType& type, const FilterParams& params,
                                                         std::vector<std::unique_ptr<SubFilter>> sub_filters,
                                                         MemoryBudget& budget);
-  // The same without ChainType::made_of.
+  // Does the same without ChainType::made_of.
   static Result<std::unique_ptr<ScalableFilter>> MakeChain(const ChainType& type, const FilterParams& params,
                                                            std::vector<std::unique_ptr<SubFilter>> sub_filters,
                                                            MemoryBudget& budget);
-  // From the hashes that were read back of a filter without sub-filters.
+  // Makes a filter without sub-filters from the hashes that were read back.
   static Result<std::unique_ptr<Filter>> FromHashes(const ChainType& type, const FilterParams& params,
                                                     std::span<const KeyHash> hashes, MemoryBudget& budget);
-  // How many hashes a filter of these parameters keeps before it takes bits; 0 if it has bits from the beginning.
+  // Returns how many hashes a filter of these parameters keeps before it takes bits; 0 if it has bits from the start.
   static size_t ListRoom(const ChainType& type, const FilterParams& params);
   static Result<SubFilterShape> FirstShape(const ChainType& type, const FilterParams& params);
   static std::optional<SubFilterShape> NextShape(const ChainType& type, const FilterParams& params,
                                                  const ChainEnd& end);
-  // As core::ForecastOf.
+  // Returns a forecast as core::ForecastOf does.
   static Result<Forecast> ForecastOf(const ChainType& type, const FilterParams& params, uint64_t items);
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
@@ -115,25 +115,26 @@ class ScalableFilter : public Filter {
   std::optional<double> EstimatedErrorRate() const override;
   std::optional<FilterUse> Use() const override { return chain_.Use(); }
 
-  // Oldest first, as of now; they live as long as the filter. None while it is a list of hashes.
+  // Returns the current sub-filters, oldest first; they live as long as the filter. A list of hashes has none.
   std::vector<const SubFilter*> AllSubFilters() const;
-  // The sub-filter that it would have if it took bits now, with `more` hashes. kOutOfMemory if the budget refuses.
+  // Returns the sub-filter that the filter would have if it took bits now, with `more` hashes. kOutOfMemory if the
+  // budget refuses.
   Result<std::unique_ptr<SubFilter>> BitsOfList(std::span<const KeyHash> more) const;
 
-  // For a union with others, before their bits come: forgets some known false positives, and notes others, unless the
-  // filter shows them, or there is no room or memory for them.
+  // Prepares a union with other filters before their bits are added: forgets some known false positives, and notes
+  // others, unless the filter shows them, or there is no room or memory for them.
   void ChangeFalsePositives(std::span<const KeyHash> forgotten, std::span<const KeyHash> noted) noexcept;
 
   // Calls `unite` with the sub-filters, oldest first, while no other thread changes them, so it must be quick: it
-  // unites a part. What it tells to have been changed counts as a change of content. A filter without sub-filters takes
-  // bits first; kOutOfMemory if the budget refuses.
+  // unites a part. The number that it returns counts as changes of content. A filter without sub-filters takes bits
+  // first; kOutOfMemory if the budget refuses.
   Status Unite(const std::function<Result<uint64_t>(std::span<SubFilter* const> sub_filters)>& unite);
 
-  // Adds what `other` holds in some words of its memory to the sub-filter of this place, 0 for the oldest, and counts
-  // the bits. First lets in writers that wait.
+  // Adds what `other` holds in some words of its memory to the sub-filter at `index`, 0 for the oldest, and counts the
+  // bits. Lets waiting writers in first.
   void UniteSubFilter(size_t index, const SubFilter& other, WordRange words) noexcept;
 
-  // Of the budget: for the filter itself, and for each sub-filter beside its bits.
+  // Return what is taken from the budget for the filter itself, and for each sub-filter besides its bits.
   static uint64_t OwnBytes();
   static uint64_t OverheadBytes();
   static uint64_t TotalBytes(const SubFilterShape& shape) { return shape.SizeBytes() + OverheadBytes(); }
@@ -147,7 +148,7 @@ class ScalableFilter : public Filter {
     return newest == nullptr ? nullptr : &newest->false_positives();
   }
 
-  // Null: there is none.
+  // Returns null if there is none.
   const FalsePositiveList* false_positive_list() const {
     const SubFilter* const newest = chain_.newest();
     return newest == nullptr ? nullptr : newest->false_positives().get();
@@ -179,7 +180,7 @@ class ScalableFilter : public Filter {
   // sub-filters or none, or if the item is new and the only one is full.
   bool AddToOnlySubFilter(std::span<const KeyHash, 1> hash, AddOutcome& outcome) BITSIEVE_REQUIRES(writers());
   FilterInfo ListInfo() const;
-  // Those that were known false positives are so no more; one that changed nothing else was new.
+  // Takes added hashes off the list of known false positives; one that changed nothing else counts as new.
   void TakeOffAdded(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept
       BITSIEVE_REQUIRES(writers());
   // Adds the first of the hashes, as long as there are no sub-filters; returns how many.

@@ -1,4 +1,4 @@
-// How the sub-filters of a scalable filter are sized, from its parameters alone.
+// Sizing of the sub-filters of a scalable filter, which depends only on its parameters.
 #include <algorithm>
 #include <array>
 #include <type_traits>
@@ -10,8 +10,8 @@ namespace bitsieve::core {
 
 namespace {
 
-// As the layout's shape_for. Sizing takes tens of microseconds, and most filters of a server are sized alike: each
-// thread keeps the shapes that it worked out last.
+// Returns what the layout's shape_for returns. Sizing takes tens of microseconds, and most filters of a server are
+// sized alike, so each thread caches the shapes that it computed last.
 SubFilterShape ShapeFor(const SubFilterLayout& layout, uint64_t capacity, double rate, const FilterParams& params) {
   struct Sized {
     const SubFilterLayout* layout = nullptr;
@@ -37,7 +37,7 @@ SubFilterShape ShapeFor(const SubFilterLayout& layout, uint64_t capacity, double
 }  // namespace
 
 size_t ScalableFilter::ListRoom(const ChainType& type, const FilterParams& params) {
-  constexpr uint64_t kMostListedBytes = 1024;  // a larger first sub-filter was asked for in words: it is taken at once
+  constexpr uint64_t kMostListedBytes = 1024;  // a larger first sub-filter was requested explicitly: take it at once
   if (!type.begins_as_list || !params.scaling()) return 0;
   const Result<SubFilterShape> shape = type.first_shape(type, params);
   if (!shape || shape->SizeBytes() > kMostListedBytes) return 0;

@@ -1,5 +1,5 @@
-// sizing.h: the arithmetic of Bloom filters: bits, hash functions, error rates and what a fill tells. Pure functions of
-// numbers; no bit is touched here. n items, m bits, k bits set per item, p the false positive rate.
+// sizing.h: the arithmetic of Bloom filters: bits, hash functions, error rates and estimates from the fill. Pure
+// functions of numbers; no bit is touched here. n items, m bits, k bits set per item, p the false positive rate.
 // Arguments are finite and positive, p in (0, 1), unless said otherwise. Thread-safe.
 #pragma once
 
@@ -34,7 +34,7 @@ uint32_t ClassicOptimalHashes(uint64_t bits, uint64_t items);
 // p = (1 - e^(-kn/m))^k.
 double ClassicRate(uint64_t bits, uint32_t hashes, double items);
 
-// What the formula above leaves out, and what matters where m is small or p is low:
+// Returns the rate with two effects that the formula above leaves out and that matter where m is small or p is low:
 //   - The fill X / m varies from filter to filter, and E[(X/m)^k] is above (E[X/m])^k (Bose et al., "On the
 //     false-positive rate of Bloom filters", 2008). Here: the exact mean and variance of X, the number of different
 //     bits among kn throws, and a lognormal fill, which is above the exact sum by up to a third at n = 1.
@@ -47,11 +47,11 @@ double FiniteClassicRate(uint64_t bits, uint32_t hashes, double items);
 // The two factors on the right are fitted to simulations of k from 4 to 20, n from 1 to 50 and fills from 0 to 1/2.
 double StepCollisions(uint64_t bits, uint32_t hashes, double items, double fill);
 
-// Of a filter of `items` items with so many bits set: (X/m)^k and StepCollisions. Nothing for a few bits with many hash
-// functions, where positions are too few for either.
+// Returns the rate of a filter of `items` items with `set_bits` bits set: (X/m)^k plus StepCollisions. Nothing for a
+// few bits with many hash functions, where there are too few positions for either.
 std::optional<double> ClassicRateNow(uint64_t bits, uint32_t hashes, uint64_t set_bits, uint64_t items);
 
-// So much above the requested rate a size may be before it is made larger.
+// A size is made larger if its rate is above the requested rate by more than this factor.
 inline constexpr double kRateTolerance = 1.02;
 
 struct ClassicShape {
@@ -59,15 +59,14 @@ struct ClassicShape {
   uint32_t hashes;
 };
 // ClassicBits and ClassicOptimalHashes, with as many more bits as it takes for FiniteClassicRate to be at most
-// kRateTolerance times `rate` once the filter is full. `counts_new`: it is full after so many items that were new when
-// they were added (NewItemTrials); else after so many additions. max_hashes >= 1.
+// kRateTolerance times `rate` once the filter is full. `counts_new`: it is full after `items` items that were new when
+// they were added (NewItemTrials); else after `items` additions. max_hashes >= 1.
 ClassicShape ClassicShapeFor(uint64_t items, double rate, uint32_t max_hashes, bool counts_new);
 
 // --- blocked Bloom filter: lines of 512 bits, of 16 lanes of 32 bits; an item sets one bit in each of k chosen lanes
-// of
-// --- one line, or of each of two distinct lines (Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom
-// Filters",
-// --- 2007, for the idea; the closed form of the Poisson sum is by inclusion and exclusion over the queried bits)
+// --- of one line, or of each of two distinct lines (Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom
+// --- Filters", 2007, for the idea; the closed form of the Poisson sum is by inclusion and exclusion over the queried
+// --- bits)
 
 // The chance that a line into which `items_per_line` items were thrown on average (Poisson) covers a k-lane pattern
 // that is not in it. 1 <= k <= 16. Exact to about 1e-11.
@@ -87,12 +86,12 @@ BlockedShape BlockedShapeFor(uint64_t items, double rate);
 
 // --- both types
 
-// How many different items must be added, on average, until `items` of them were new to the filter: those that it takes
-// for known set no bit that is clear, but they are not counted. rate(x): of the filter after x items.
-// n + the sum of rate(x) over x from 1 to that number, as an integral.
+// Returns how many different items must be added, on average, until `items` of them were new to the filter: those that
+// it takes for known set no bit that is clear, but they are not counted. rate(x) is the rate of the filter after x
+// items. The result is n + the sum of rate(x) over x from 1 to that number, as an integral.
 double NewItemTrials(double items, RateOfItems rate);
 
-// --- what the fill tells, of both types
+// --- estimates from the fill, for both types
 
 // Set bits over bits.
 double FillRatio(uint64_t set_bits, uint64_t bits);

@@ -1,6 +1,6 @@
-// spread_bloom.h: what the Bloom filters share whose items set bits all over one array: everything except where those
-// lie, which `Places` gives. It is made from a hash and the number of positions, and returns one position after the
-// other.
+// spread_bloom.h: the common part of the Bloom filters whose items set bits all over one array: everything except where
+// the bits lie, which `Places` gives. A Places is made from a hash and the number of positions, and returns one
+// position after the other.
 //
 // Operations  MayContain looks at the k bits until one is clear. Add looks first, and sets the bits of an item that is
 //             new.
@@ -20,7 +20,7 @@ template <class Places>
 class SpreadBloom : public BitSubFilter {
  public:
   void Prefetch(std::span<const KeyHash> hashes) const final {
-    // An absent item is mostly found out by its first bits: more lines than these would be loaded for nothing.
+    // The first bits of an absent item mostly show that it is absent: loading more lines than these would be a waste.
     constexpr uint32_t kPrefetched = 3;
     for (const KeyHash& hash : hashes) {
       Places places(hash, positions_);
@@ -50,7 +50,7 @@ class SpreadBloom : public BitSubFilter {
   SpreadBloom(const SubFilterShape& shape, BitMemory memory, uint64_t positions)
       : BitSubFilter(shape, std::move(memory)), positions_(positions) {}
 
-  // That an item may set: the bits, or fewer.
+  // Returns the number of positions that an item may set: the bits, or fewer.
   uint64_t positions() const { return positions_; }
 
   AddProgress DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
@@ -85,8 +85,8 @@ class SpreadBloom : public BitSubFilter {
     return true;
   }
 
-  // The bits newly set: none if it was there. The lines of all of them are on their way before the first is looked at;
-  // an addition needs them all, and one by one each would wait for memory.
+  // Returns the number of bits newly set, 0 if the item was there. All of its lines are prefetched before the first is
+  // read: an addition needs them all, and would otherwise wait for memory once per line.
   uint64_t Add(const KeyHash& hash) {
     constexpr uint32_t kMostKept = 32;
     const uint32_t count = shape().hash_functions;
@@ -108,7 +108,7 @@ class SpreadBloom : public BitSubFilter {
     for (uint32_t i = 0; i < shape().hash_functions; ++i) bits_set += SetBit(places.Next());
     return bits_set;
   }
-  // 1 if it was clear. What is set already is left alone, with its line.
+  // Returns 1 if the bit was clear. A bit that is already set is not written, nor is its line.
   uint64_t SetBit(uint64_t place) {
     const uint64_t before = __atomic_load_n(words() + place / 64, __ATOMIC_RELAXED);
     if ((before >> (place % 64) & 1) != 0) return 0;

@@ -1,7 +1,8 @@
 // sub_filter.h: one Bloom filter of fixed size, as a sub-filter of a scalable filter. The base holds what every type
 // has: its shape, its bits, and the count of items, beyond which it takes no new ones.
 //
-// Threads: MayContain, Prefetch and the getters may run beside one writer, without a lock. Writers exclude each other.
+// Threads: MayContain, Prefetch and the getters may run concurrently with one writer, without a lock. Writers exclude
+// each other.
 #pragma once
 
 #include <algorithm>
@@ -26,35 +27,35 @@ struct SubFilterShape;
 
 // How sub-filters of one type lay out their bits: one row for each class of SubFilter.
 struct SubFilterLayout {
-  // The shape that keeps `error_rate` with `capacity` items, in a filter of these parameters.
+  // Returns the shape that keeps `error_rate` with `capacity` items, in a filter of these parameters.
   SubFilterShape (*shape_for)(uint64_t capacity, double error_rate, const FilterParams& params);
-  // Whether a shape read from foreign bytes is one that such a sub-filter can have.
+  // Returns whether a shape read from foreign bytes is one that such a sub-filter can have.
   bool (*is_valid)(const SubFilterShape& shape);
-  // An empty sub-filter; `memory` is all 0.
+  // Makes an empty sub-filter; `memory` is all 0.
   std::unique_ptr<SubFilter> (*make)(const SubFilterShape& shape, BitMemory memory);
-  // The expected error rate once it counts so many items, more than 0.
+  // Returns the expected error rate once the sub-filter counts `items` items; `items` is more than 0.
   double (*rate_with)(const SubFilterShape& shape, double items);
   bool spreads = true;     // an item touches several pages of a large sub-filter
   bool counters = false;   // counters in place of bits: repeated additions count as items
-  bool byte_body = false;  // an image has the bytes of the bits alone, without the rest of the last line
+  bool byte_body = false;  // an image has only the bytes of the bits, without the rest of the last line
 };
 
 // All that determines where a sub-filter's bits lie. Persisted, so that later versions may size otherwise.
 struct SubFilterShape {
   const SubFilterLayout* layout;
   uint64_t capacity;          // items
-  double error_rate;          // of this sub-filter alone, when full
+  double error_rate;          // of this sub-filter by itself, when full
   uint64_t bits;              // m; counting: counters
   uint32_t hash_functions;    // k, bits set (counters raised) per item over all of its lines
   uint32_t lines_per_item;    // blocked: 1 or 2; others: 0
   uint32_t counter_bits = 1;  // counting: 4 or 8; others: 1
-  // Of the type redisbloom alone, which stores them.
+  // Only the type redisbloom uses these two; it stores them.
   uint8_t log2_positions = 0;  // not 0: positions are modulo its power of two, not modulo the bits
   double bits_per_entry = 0;
 
   uint64_t MemoryBits() const { return bits * counter_bits; }
   uint64_t SizeBytes() const { return (MemoryBits() + kLineBits - 1) / kLineBits * kLineBytes; }
-  // Of the memory, as an image has it.
+  // Returns how many bytes of the memory an image has.
   uint64_t BodyBytes() const { return layout->byte_body ? bits / 8 : SizeBytes(); }
   bool operator==(const SubFilterShape&) const = default;
 };
@@ -71,7 +72,7 @@ struct WordRange {
   uint64_t end;
 };
 
-// A sub-filter. What changes it beside BitSubFilter::Add is its class' own.
+// A sub-filter. Besides BitSubFilter::Add, the functions that change it belong to its class.
 class SubFilter : public ChainMember<SubFilter> {
  public:
   SubFilter(const SubFilter&) = delete;
@@ -85,32 +86,33 @@ class SubFilter : public ChainMember<SubFilter> {
   virtual void Prefetch(std::span<const KeyHash> hashes) const = 0;
   // present[i] = 1 where hashes[i] is there; other elements are left as they are.
   virtual void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const = 0;
-  // The rate of a lookup now, from the fill; nothing if the sub-filter is so small that the formula does not hold.
+  // Returns the rate of a lookup now, from the fill; nothing if the sub-filter is too small for the formula.
   virtual std::optional<double> EstimatedRate() const = 0;
-  // Set bits in some bytes of the memory; of counters, those that are not 0.
+  // Returns the set bits in some bytes of the memory; of counters, those that are not 0.
   uint64_t CountSet(std::span<const std::byte> bytes) const { return CountSetFields(bytes, shape_.counter_bits); }
 
   uint64_t capacity() const { return shape_.capacity; }
   uint64_t size_bytes() const { return shape_.SizeBytes(); }
   uint64_t items() const { return items_.load(std::memory_order_acquire); }
   uint64_t set_bits() const { return set_bits_.load(std::memory_order_relaxed); }
-  // For how many new items. Repeated additions of one item may have taken more places than there are.
+  // Returns how many new items there is room for. Repeated additions of one item may have taken more places than there
+  // are.
   uint64_t Room() const { return shape_.capacity - std::min(items(), shape_.capacity); }
-  // Counts items and set bits that came otherwise than by Add; or went, modulo 2^64.
+  // Counts items and set bits that came by other means than Add; or that went, modulo 2^64.
   void CountChange(uint64_t items, uint64_t bits_set);
-  // Changes of content by uniting, which may add no item.
+  // Returns the number of changes of content by uniting, which may add no item.
   uint64_t united() const { return united_.load(std::memory_order_acquire); }
   void CountUnited(uint64_t changes) { united_.store(united() + changes, std::memory_order_release); }
 
-  // Adds what `other`, of equal shape, holds in some whole words of its memory, while others may look. Returns how many
-  // bits that set, which are the caller's to count, as are the items.
+  // Adds what `other`, of equal shape, holds in some whole words of its memory, while other threads may look items up.
+  // Returns how many bits that set; the caller counts them, and the items.
   virtual uint64_t UniteWith(const SubFilter& other, WordRange words) = 0;
 
   // The filter's list of known false positives, of which each sub-filter knows.
   FalsePositiveSlot& false_positives() { return false_positives_; }
   const FalsePositiveSlot& false_positives() const { return false_positives_; }
 
-  // For a sub-filter read back from bytes, before any other thread sees it.
+  // Sets the counts of a sub-filter read back from bytes, before any other thread sees it.
   void Restore(uint64_t items, uint64_t set_bits);
 
  protected:
@@ -121,7 +123,7 @@ class SubFilter : public ChainMember<SubFilter> {
   const SubFilterShape shape_;
   BitMemory memory_;
 
-  // Written by the writer alone.
+  // Written only by the writer.
   std::atomic<uint64_t> items_{0};     // released after an item's bits are set
   std::atomic<uint64_t> set_bits_{0};  // relaxed: only ever reported, never relied on
   std::atomic<uint64_t> united_{0};    // released after what changed
@@ -138,14 +140,14 @@ class BitSubFilter : public SubFilter {
  protected:
   using SubFilter::SubFilter;
 
-  // As Add, for at most `room` new items, and counts nothing.
+  // Does what Add does, for at most `room` new items, and counts nothing.
   virtual AddProgress DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
                             uint64_t room) = 0;
 };
 
-// Whether a shape read from foreign bytes is one that a sub-filter can have.
+// Returns whether a shape read from foreign bytes is one that a sub-filter can have.
 bool IsValid(const SubFilterShape& shape);
-// An empty sub-filter; kOutOfMemory if the budget refuses. The shape is valid.
+// Makes an empty sub-filter; kOutOfMemory if the budget refuses. The shape is valid.
 Result<std::unique_ptr<SubFilter>> MakeSubFilter(const SubFilterShape& shape, MemoryBudget& budget);
 
 }  // namespace bitsieve::core

@@ -26,7 +26,7 @@ CuckooRecord GetTable(ByteReader& in, uint32_t bucket_size) {
   return table;
 }
 
-// What one table can have, whatever the others have.
+// Checks one table by itself, without regard to the others.
 Status CheckTable(const CuckooRecord& table, const std::string& which) {
   const CuckooShape& shape = table.shape;
   if (shape.buckets == 0 || shape.buckets > kMaxCuckooSlots / shape.bucket_size) {

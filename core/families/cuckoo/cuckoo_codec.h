@@ -14,7 +14,8 @@
 
 namespace bitsieve::core {
 
-// Each table is a quarter larger than those before it, or more: no chain comes so far before a table is too large.
+// Each table has at least a quarter of the capacity of all those before it, so a table becomes too large before a chain
+// has this many.
 inline constexpr uint32_t kMaxCuckooTables = 256;
 
 struct CuckooRecord {
@@ -30,12 +31,12 @@ struct CuckooHeader {
 };
 
 std::string EncodeCuckooHeader(const CuckooHeader& header);
-// From a header's fields. kCorrupt names the field.
+// Decodes a header's fields. kCorrupt names the field.
 Result<CuckooHeader> DecodeCuckooHeader(std::string_view fields);
 
-// As FilterDecoder::Open, from the fields of a header of type cuckoo.
+// Opens a decoder as FilterDecoder::Open does, from the fields of a header of type cuckoo.
 Result<std::unique_ptr<FilterDecoder>> OpenCuckoo(std::string_view fields, MemoryBudget& budget);
-// As FilterTypeRow::map.
+// Makes a filter that reads the body in place, as FilterTypeRow::map does.
 Result<std::unique_ptr<Filter>> MapCuckoo(std::string_view fields, std::span<const std::byte> body,
                                           MemoryBudget& budget);
 

@@ -116,7 +116,7 @@ void CuckooFilter::PrefetchLines(std::span<const KeyHash> hashes) const {
   }
 }
 
-// As Chain::Holds, from the oldest table on.
+// Does what Chain::Holds does, but from the oldest table on.
 bool CuckooFilter::SomeTableHolds(const CuckooKey& key) const {
   const CuckooTable* table = oldest_;
   CuckooPair pair = table->Refine({}, key);
@@ -152,7 +152,7 @@ void CuckooFilter::Count(std::span<const KeyHash> hashes, std::span<uint64_t> co
 
 size_t CuckooFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   AddOutcome refusal = AddOutcome::kAdded;  // once growing failed in this call, it is not tried for every item again
-  constexpr size_t kAhead = 8;              // items whose buckets are loaded meanwhile
+  constexpr size_t kAhead = 8;              // items whose buckets are loaded in advance
   for (size_t i = 0; i < hashes.size(); ++i) {
     if (i + kAhead < hashes.size()) newest().Prefetch(PairIn(newest(), KeyOf(hashes[i + kAhead])));
     outcomes[i] = AddOne(KeyOf(hashes[i]), refusal);

@@ -26,7 +26,7 @@
 //             more than 32 bits, growing is refused (kCannotGrow).
 // Wrong removals  of items that were never added but are believed present take fingerprints of others, which can
 //             then be missed.
-// Images      are exact: of the moment of capture, also while writers go on.
+// Images      are exact: they show the moment of capture, even while writers continue.
 // Cost        bits per item at 1%, 0.1%, 0.01%, 1e-6: 10.5, 13.7, 17.9, 24.2; a few more in small or growing filters.
 // Limits      the smallest rate is 1.8e-9 with buckets of 4, 2.3e-9 for a filter that may grow.
 // Threads     thread-safe. Writers exclude each other for a batch at a time; "new" is reported exactly once.
@@ -50,9 +50,9 @@ namespace bitsieve::core {
 
 class CuckooFilter final : public Filter {
  public:
-  // As MakeFilter.
+  // Makes a filter as MakeFilter does.
   static Result<std::unique_ptr<Filter>> Make(const FilterParams& params, MemoryBudget& budget);
-  // From tables that were read back, oldest first, at least one.
+  // Makes a filter from tables that were read back, oldest first, at least one.
   static Result<std::unique_ptr<Filter>> FromTables(const FilterParams& params,
                                                     std::vector<std::unique_ptr<CuckooTable>> tables,
                                                     MemoryBudget& budget);
@@ -68,9 +68,9 @@ class CuckooFilter final : public Filter {
   std::optional<double> EstimatedErrorRate() const override;
   std::optional<FilterUse> Use() const override { return chain_.Use(); }
 
-  // As core::ForecastOf.
+  // Returns a forecast as core::ForecastOf does.
   static Result<Forecast> ForecastOf(const FilterParams& params, uint64_t items);
-  // What each table takes from the budget beside its bits.
+  // Returns what each table takes from the budget besides its bits.
   static uint64_t OverheadBytes();
 
  protected:
@@ -86,8 +86,8 @@ class CuckooFilter final : public Filter {
   CuckooFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params, budget) {}
 
   static Result<CuckooShape> FirstShape(const FilterParams& params);
-  // Of the table after `last`, which is the newest of so many. kInvalidArgument if its rate would be too small,
-  // kOutOfMemory if no memory could hold it.
+  // Returns the shape of the table after `last`, which is the newest of `tables`. kInvalidArgument if its rate would be
+  // too small, kOutOfMemory if no memory could hold it.
   static Result<CuckooShape> NextShape(const FilterParams& params, const CuckooShape& last, uint32_t tables,
                                        uint64_t total_capacity);
 

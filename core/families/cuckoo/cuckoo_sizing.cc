@@ -14,13 +14,15 @@ namespace {
 
 // Measured with tables of 10^7 slots and 2000 buckets looked at: inserting first fails at a load of 0.5 to 2% more.
 constexpr std::array kLoads{0.84, 0.92, 0.95, 0.96, 0.97, 0.97, 0.98};
-// A table that is smaller fails at times far below its load, since more of its fingerprints have but one bucket.
+// A smaller table sometimes fails far below its load, since more of its fingerprints have only one bucket.
 uint64_t FewestSlots(uint32_t bucket_size) { return std::max(128U, 512 / bucket_size); }
-// What small tables leave free on top, over b slots: then one in a million of them fails below its capacity.
+// Small tables leave this many slots, divided by b, free in addition: then one in a million of them fails below its
+// capacity.
 constexpr uint64_t kSlackBuckets = 64;
 static_assert(kLoads.size() == kMaxBucketSize - kMinBucketSize + 1);
 
-// What a fingerprint meets in its two buckets on average, and the chance to be equal to one of them.
+// The average number of fingerprints that a fingerprint meets in its two buckets, and the chance to be equal to one of
+// them.
 double Expected(uint32_t bucket_size, double load) { return 2.0 * bucket_size * load; }
 double EqualChance(uint32_t bits) { return std::exp2(-static_cast<double>(bits)) * (1 + std::exp2(1.0 - bits)); }
 

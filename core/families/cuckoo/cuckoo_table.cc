@@ -38,7 +38,7 @@ double CuckooTable::EstimatedRate() const {
   return CuckooRate(shape_.fingerprint_bits, shape_.bucket_size, load);
 }
 
-// As Refine, from the last digit to the first.
+// Computes the partner as Refine does, but from the last digit to the first.
 uint64_t CuckooTable::PartnerOf(uint64_t bucket, uint64_t fingerprint) const {
   const uint64_t first = std::max<uint64_t>(1, fingerprint >> (shape_.fingerprint_bits - first_bits_));
   uint64_t sum = MultiplyHigh(SumOf(first), shape_.buckets);
@@ -175,8 +175,8 @@ void CuckooTable::MoveAlong(const Step* steps, uint32_t last, uint32_t free_slot
   Put(steps[at].bucket, free_slot, fingerprint);
 }
 
-// As a move, since another item of the same fingerprint may have been there all the time, first in this slot, then in
-// another one that was added later.
+// The removal counts as a move, since another item of the same fingerprint may have been there all the time, first in
+// this slot, then in another one that was added later.
 bool CuckooTable::Remove(const CuckooPair& pair, uint64_t fingerprint, MoveVersion& version) {
   for (const uint64_t bucket : {pair.bucket, pair.partner}) {
     const uint32_t slot = slots_.Find(bucket, fingerprint);

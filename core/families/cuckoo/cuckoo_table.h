@@ -1,7 +1,7 @@
 // cuckoo_table.h: a cuckoo filter of fixed size, as one of a chain of them. The chain is CuckooFilter.
 //
 // Idea        an item is known by its fingerprint, f bits of its hash, which lies in one of two buckets. The second
-//             bucket follows from the first and the fingerprint alone, so that a fingerprint can be moved without
+//             bucket follows only from the first and the fingerprint, so that a fingerprint can be moved without
 //             knowing the item, to make room for another (Fan, Andersen, Kaminsky, Mitzenmacher, 2014).
 // Layout      n buckets of b slots of f bits, packed without gaps: slot s of bucket i is bits (i b + s) f to
 //             (i b + s) f + f - 1 of the memory, bit x of it in byte x / 8 under the mask 1 << (x % 8); a spare word
@@ -35,7 +35,7 @@
 // Cost        f / load bits per item, f = log2(2 b load / p) rounded up; two cache lines per lookup, for present and
 //             absent items alike.
 // Limits      at most 2 b equal fingerprints of one pair. f <= 32.
-// Threads     one writer at a time; Contains and Count may run beside it, as MoveVersion has it.
+// Threads     one writer at a time; Contains and Count may run concurrently with it, as MoveVersion describes.
 // Persisted   type 4; docs/formats/filter.md.
 // References  Fan, Andersen, Kaminsky, Mitzenmacher, "Cuckoo Filter: Practically Better Than Bloom", 2014;
 //             Li, Andersen, Kaminsky, Freedman, "Algorithmic Improvements for Fast Concurrent Cuckoo Hashing", 2014,
@@ -58,7 +58,7 @@ namespace bitsieve::core {
 // All that determines where a table's fingerprints lie. Persisted, so that later versions may size otherwise.
 struct CuckooShape {
   uint64_t capacity;          // items
-  double error_rate;          // of this table alone, when full
+  double error_rate;          // of this table by itself, when full
   uint64_t buckets;           // n; a multiple of the older table's
   uint32_t bucket_size;       // b, the same in all tables of a chain
   uint32_t fingerprint_bits;  // f; at least the older table's
@@ -69,14 +69,15 @@ struct CuckooShape {
   }
 };
 
-// What a chain knows of an item: fractions of 2^64.
+// The parts of an item's hash that all tables of a chain use: fractions of 2^64.
 struct CuckooKey {
   uint64_t place;               // scaled by the buckets of a table: the item's first bucket
-  uint64_t sum;                 // scaled alike: what its two buckets add up to, digit by digit
-  uint64_t fingerprint_source;  // whose upper bits are the fingerprint
+  uint64_t sum;                 // scaled alike: the sum of its two buckets, digit by digit
+  uint64_t fingerprint_source;  // its upper bits are the fingerprint
 };
 
-// Where an item may lie in a table. Before the oldest table there is one of one bucket, in which all items are alike.
+// The buckets where an item may lie in a table. The default is that of an imaginary table of one bucket before the
+// oldest one, in which all items are alike.
 struct CuckooPair {
   uint64_t bucket = 0;
   uint64_t partner = 0;
@@ -85,11 +86,11 @@ struct CuckooPair {
 
 class CuckooTable : public ChainMember<CuckooTable> {
  public:
-  // Empty; kOutOfMemory if the budget refuses. `older` is the one before in the chain, which outlives this one, or
-  // null.
+  // Makes an empty table; kOutOfMemory if the budget refuses. `older` is the one before in the chain, which outlives
+  // this one, or null.
   static Result<std::unique_ptr<CuckooTable>> Make(const CuckooShape& shape, const CuckooTable* older,
                                                    MemoryBudget& budget);
-  // Of memory that holds so many fingerprints; as Make.
+  // Makes a table of memory that holds `items` fingerprints; `older` as in Make.
   static std::unique_ptr<CuckooTable> Of(const CuckooShape& shape, const CuckooTable* older, BitMemory memory,
                                          uint64_t items);
   CuckooTable(const CuckooTable&) = delete;
@@ -110,7 +111,7 @@ class CuckooTable : public ChainMember<CuckooTable> {
   CuckooKey KeyOf(const KeyHash& hash) const {
     return {hash.low, SumOf(Fingerprint(hash.high, first_bits_)), hash.high};
   }
-  // The item's buckets here; `older` are those in the older table.
+  // Returns the item's buckets here; `older` are those in the older table.
   CuckooPair Refine(const CuckooPair& older, const CuckooKey& key) const {
     const uint64_t bucket = MultiplyHigh(key.place, shape_.buckets);
     const uint64_t sum = MultiplyHigh(key.sum, shape_.buckets);
@@ -120,7 +121,7 @@ class CuckooTable : public ChainMember<CuckooTable> {
   uint64_t FingerprintOf(const CuckooKey& key) const {
     return Fingerprint(key.fingerprint_source, shape_.fingerprint_bits);
   }
-  // The other bucket of a fingerprint that lies in this one.
+  // Returns the other bucket of a fingerprint that lies in this one.
   uint64_t PartnerOf(uint64_t bucket, uint64_t fingerprint) const;
 
   void Prefetch(const CuckooPair& pair) const {
@@ -131,12 +132,13 @@ class CuckooTable : public ChainMember<CuckooTable> {
     return slots_.Contain(pair.bucket, pair.partner, fingerprint);
   }
   uint32_t Count(const CuckooPair& pair, uint64_t fingerprint) const;
-  // The buckets hold nothing else: there is no room for it, wherever others are moved.
+  // Returns whether the buckets hold nothing but this fingerprint: then no moves can make room for it.
   bool IsSaturated(const CuckooPair& pair, uint64_t fingerprint) const;
 
-  // False if none of the `max_iterations` buckets nearest to the pair has a free slot; then nothing has changed.
+  // Returns false if none of the `max_iterations` buckets nearest to the pair has a free slot; then nothing has
+  // changed.
   bool Insert(const CuckooPair& pair, uint64_t fingerprint, uint32_t max_iterations, MoveVersion& version);
-  // Takes one away; false if it is not there.
+  // Removes one such fingerprint; returns false if there is none.
   bool Remove(const CuckooPair& pair, uint64_t fingerprint, MoveVersion& version);
 
   // Counts what the memory holds, for a table read back from bytes, before any other thread sees it.
@@ -149,14 +151,13 @@ class CuckooTable : public ChainMember<CuckooTable> {
   CuckooTable(const CuckooShape& shape, const CuckooTable* older, BitMemory memory);
 
   static uint64_t Fingerprint(uint64_t source, uint32_t bits) { return std::max<uint64_t>(1, source >> (64 - bits)); }
-  // A hash of the oldest table's fingerprint (the finalizer of MurmurHash3).
+  // Returns a hash of the oldest table's fingerprint (the finalizer of MurmurHash3).
   static uint64_t SumOf(uint64_t first_fingerprint) {
     uint64_t sum = first_fingerprint * 0xFF51AFD7ED558CCDULL;
     sum = (sum ^ sum >> 33) * 0xC4CEB9FE1A85EC53ULL;
     return sum ^ sum >> 33;
   }
-  // a - b modulo m; both are below m.
-  // Without a branch: which is larger cannot be predicted.
+  // Returns a - b modulo m; both are below m. It has no branch, since which is larger cannot be predicted.
   static uint64_t Subtract(uint64_t a, uint64_t b, uint64_t m) { return a - b + (m & (uint64_t{0} - uint64_t{a < b})); }
 
   bool InsertByMoving(const CuckooPair& pair, uint64_t fingerprint, uint32_t max_iterations, MoveVersion& version);
@@ -172,7 +173,7 @@ class CuckooTable : public ChainMember<CuckooTable> {
   BitMemory memory_;
   PackedBuckets slots_;
 
-  std::atomic<uint64_t> items_{0};  // written by the writer alone; relaxed: only ever reported
+  std::atomic<uint64_t> items_{0};  // written only by the writer; relaxed: only ever reported
 };
 
 }  // namespace bitsieve::core

@@ -14,7 +14,8 @@
 
 namespace bitsieve::core {
 
-// Each table is a quarter of all those before it, or more: no chain comes so far before a table is too large.
+// Each table has at least a quarter of the capacity of all those before it, so a table becomes too large before a chain
+// has this many.
 inline constexpr uint32_t kMaxFingerprintTables = 256;
 
 struct FingerprintRecord {
@@ -31,12 +32,12 @@ struct FingerprintHeader {
 };
 
 std::string EncodeFingerprintHeader(const FingerprintHeader& header);
-// From a header's fields. kCorrupt names the field.
+// Decodes a header's fields. kCorrupt names the field.
 Result<FingerprintHeader> DecodeFingerprintHeader(std::string_view fields);
 
-// As FilterDecoder::Open, from the fields of a header of type fingerprint.
+// Opens a decoder as FilterDecoder::Open does, from the fields of a header of type fingerprint.
 Result<std::unique_ptr<FilterDecoder>> OpenFingerprint(std::string_view fields, MemoryBudget& budget);
-// As FilterTypeRow::map.
+// Makes a filter that reads the body in place, as FilterTypeRow::map does.
 Result<std::unique_ptr<Filter>> MapFingerprint(std::string_view fields, std::span<const std::byte> body,
                                                MemoryBudget& budget);
 

@@ -21,7 +21,7 @@ std::optional<FingerprintShape> ShapeFor(uint64_t capacity, double rate) {
   return FingerprintShape{capacity, rate, size->slots, size->fingerprint_bits};
 }
 
-// Of the table that comes after so many; nothing if the filter cannot grow further.
+// Returns the shape of the table that follows `tables` tables; nothing if the filter cannot grow further.
 std::optional<FingerprintShape> NextShape(const FilterParams& params, const FingerprintShape& last, uint32_t tables,
                                           uint64_t total_capacity) {
   if (tables == kMaxFingerprintTables) return std::nullopt;
@@ -101,7 +101,7 @@ void FingerprintFilter::MayContain(std::span<const KeyHash> hashes, std::span<ui
 
 size_t FingerprintFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
   AddOutcome refusal = AddOutcome::kAdded;  // once growing failed in this call, it is not tried for every item again
-  constexpr size_t kAhead = 8;              // items whose slots are loaded meanwhile
+  constexpr size_t kAhead = 8;              // items whose slots are loaded in advance
   for (size_t i = 0; i < hashes.size(); ++i) {
     if (i + kAhead < hashes.size()) chain_.newest()->Prefetch(hashes[i + kAhead]);
     outcomes[i] = AddOne(hashes[i], refusal);

@@ -12,7 +12,7 @@
 //             blocked at the higher rates, less than both below about 1e-5. One cache line per lookup, seldom two.
 // Limits      fingerprints have 32 bits at most, so the rate of a table cannot be below 4.7e-10: growing stops there
 //             (kCannotGrow), after 20 tables at 1e-6, 10 at 1e-7, and at once at 1e-8.
-// Images      are exact: of the moment of capture, also while writers go on.
+// Images      are exact: they show the moment of capture, even while writers continue.
 // Threads     thread-safe. MayContain and Prefetch take no lock: a lookup that misses while something was moved looks
 //             again.
 // Persisted   type 8; docs/formats/filter.md, docs/filters/fingerprint.md.
@@ -33,14 +33,14 @@ namespace bitsieve::core {
 
 class FingerprintFilter final : public Filter {
  public:
-  // As MakeFilter.
+  // Makes a filter as MakeFilter does.
   static Result<std::unique_ptr<Filter>> Make(const FilterParams& params, MemoryBudget& budget);
-  // From tables that were read back, oldest first, at least one.
+  // Makes a filter from tables that were read back, oldest first, at least one.
   static Result<std::unique_ptr<Filter>> FromTables(const FilterParams& params,
                                                     std::vector<std::unique_ptr<FingerprintTable>> tables,
                                                     MemoryBudget& budget);
 
-  // As core::ForecastOf.
+  // Returns a forecast as core::ForecastOf does.
   static Result<Forecast> ForecastOf(const FilterParams& params, uint64_t items);
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
@@ -53,7 +53,7 @@ class FingerprintFilter final : public Filter {
   std::optional<double> EstimatedErrorRate() const override;
   std::optional<FilterUse> Use() const override { return chain_.Use(); }
 
-  // What each table takes from the budget beside its bits.
+  // Returns what each table takes from the budget besides its bits.
   static uint64_t OverheadBytes();
 
  protected:

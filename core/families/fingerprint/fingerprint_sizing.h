@@ -23,7 +23,7 @@ inline constexpr double kMaxFingerprintLoad =
     0.8;  // beyond, adding walks far: (1 + 1 / (1 - a)^2) / 2 slots, 13 at 0.8
 inline constexpr uint32_t kMaxSlotFingerprintBits = 32;
 
-// Of an absent item's lookup. 0 <= load < 1.
+// Returns the rate at which absent items are found. 0 <= load < 1.
 double FingerprintRate(uint32_t fingerprint_bits, double load);
 
 struct FingerprintSize {

@@ -54,7 +54,8 @@ bool FingerprintTable::Contains(const KeyHash& hash) const {
   const uint64_t fingerprint = FingerprintOf(hash);
   const uint64_t in_a_run = 64 / shape_.fingerprint_bits;
   uint64_t slot = HomeOf(hash);
-  // As many at a time as a word holds; the last slots, after which the first ones come, one by one.
+  // Compares as many slots at a time as a word holds, and the last slots, after which the first ones follow, one by
+  // one.
   while (slot + in_a_run <= shape_.slots) {
     uint64_t run = slots_.Run(slot);
     for (uint64_t i = 0; i < in_a_run; ++i, run >>= shape_.fingerprint_bits) {

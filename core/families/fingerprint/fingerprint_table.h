@@ -3,13 +3,13 @@
 //
 // Idea        half of an item's hash chooses a slot, its home; of the other half, r bits are its fingerprint, which is
 //             stored there or in the next free slot. Probing is *ordered* (Amble, Knuth): on its way a fingerprint
-//             takes the slot of a smaller one, which then goes on in its place. So from each item's home on to its own
-//             fingerprint there are only larger ones, and a lookup stops at the first slot that is smaller, or empty.
-//             Absent items are detected sooner than in an unordered table, and compared with fewer fingerprints: the
-//             error rate is lower by half and more (fingerprint_sizing.h).
+//             takes the slot of a smaller one, which then continues in its place. So from each item's home on to its
+//             own fingerprint there are only larger ones, and a lookup stops at the first slot that is smaller, or
+//             empty. Absent items are detected sooner than in an unordered table, and compared with fewer fingerprints:
+//             the error rate is lower by half and more (fingerprint_sizing.h).
 // Layout      n slots of r bits, packed without gaps: slot i is bits i r to i r + r - 1 of the memory, bit x of it in
 //             byte x / 8 under the mask 1 << (x % 8); a spare word and the rest of its line stay clear. A slot of 0 is
-//             empty. Probing goes on from the last slot to the first. All persists.
+//             empty. Probing continues from the last slot to the first. All persists.
 //
 //               home of x ->  | 901 | 877 | 340 |  0  |    877 is found in the second slot; 500 is not there, which the
 //                                                          third slot shows; 200 would go into the fourth
@@ -21,7 +21,7 @@
 //             was not counted a lookup ends after the last slot. With a load of 0.8 an
 //             add walks 13 slots on average, a lookup 5, whether the item is there or not; all in one cache line or
 //             two.
-// Threads     one writer at a time; Contains may run beside it, as MoveVersion has it.
+// Threads     one writer at a time; Contains may run concurrently with it, as MoveVersion describes.
 // Persisted   type 8; docs/formats/filter.md.
 // References  Amble, Knuth, "Ordered Hash Tables", 1974; Cleary, "Compact Hash Tables Using Bidirectional Linear
 //             Probing", 1984, for keeping a part of the hash instead of the item.
@@ -41,7 +41,7 @@ namespace bitsieve::core {
 // All that determines where a table's fingerprints lie. Persisted, so that later versions may size otherwise.
 struct FingerprintShape {
   uint64_t capacity;          // items
-  double error_rate;          // of this table alone, when full
+  double error_rate;          // of this table by itself, when full
   uint64_t slots;             // n, above the capacity
   uint32_t fingerprint_bits;  // r
 
@@ -52,9 +52,9 @@ struct FingerprintShape {
 
 class FingerprintTable : public ChainMember<FingerprintTable> {
  public:
-  // Empty; kOutOfMemory if the budget refuses.
+  // Makes an empty table; kOutOfMemory if the budget refuses.
   static Result<std::unique_ptr<FingerprintTable>> Make(const FingerprintShape& shape, MemoryBudget& budget);
-  // Of memory that holds so many, which is believed.
+  // Makes a table of memory that holds `items` items in `taken` slots; both numbers are trusted.
   static std::unique_ptr<FingerprintTable> Of(const FingerprintShape& shape, BitMemory memory, uint64_t items,
                                               uint64_t taken);
   FingerprintTable(const FingerprintTable&) = delete;
@@ -69,12 +69,12 @@ class FingerprintTable : public ChainMember<FingerprintTable> {
   uint64_t taken() const { return taken_.load(std::memory_order_relaxed); }  // slots
   bool HasRoom() const { return items() < shape_.capacity; }
   double Load() const { return static_cast<double>(taken()) / static_cast<double>(shape_.slots); }
-  // Of a lookup now.
+  // Returns the error rate of a lookup now.
   double EstimatedRate() const;
 
   void Prefetch(const KeyHash& hash) const { __builtin_prefetch(slots_.AddressOf(HomeOf(hash))); }
   bool Contains(const KeyHash& hash) const;
-  // Adds what it does not contain. It has room.
+  // Adds an item that the table does not contain. The table has room.
   void Insert(const KeyHash& hash);
 
   // For a table read back from bytes, before any other thread sees it: counts the slots that are taken.
@@ -96,7 +96,7 @@ class FingerprintTable : public ChainMember<FingerprintTable> {
   BitMemory memory_;
   PackedSlots slots_;
 
-  // Written by the writer alone; relaxed: only ever reported.
+  // Written only by the writer; relaxed: only ever reported.
   std::atomic<uint64_t> items_{0};
   std::atomic<uint64_t> taken_{0};
 };

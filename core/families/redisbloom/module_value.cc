@@ -50,7 +50,7 @@ Status MoveInto(FilterDecoder& decoder, const ValueBytes& from) {
 
 // ---- RedisBloom's Bloom filters
 
-// What precedes the sub-filters.
+// The fields that precede the sub-filters.
 struct BloomFields {
   uint64_t sub_filters, options, growth;
   bool old;  // a header as of before version 2.2 has the same fields
@@ -115,8 +115,8 @@ std::string HeaderOf(const BloomFields& fields, const std::vector<BloomSubFilter
   return header;
 }
 
-// What describes a sub-filter follows the bits of the one before, so all of it is read before the first is made; each
-// is then freed as soon as it is in its place.
+// The description of a sub-filter follows the bits of the one before, so all of the value is read before the first
+// sub-filter is made; the bits of each are then freed as soon as they are in their place.
 Result<FilterPtr> ReadBloom(ValueReader& in, int version, MemoryBudget& budget) {
   const Result<BloomFields> fields = ReadBloomFields(in, version);
   if (!fields) return tl::unexpected(fields.error());
@@ -156,7 +156,7 @@ Result<RedisCuckooHeader> ReadCuckooHeader(ValueReader& in) {
   return DecodeRedisCuckooHeader(EncodeRedisCuckooHeader(stated));
 }
 
-// The fingerprints of a sub-filter of so many bytes; their number of buckets precedes them.
+// Reads the fingerprints of a sub-filter of `bytes` bytes; their number of buckets precedes them.
 Result<ValueBytes> ReadCuckooTable(ValueReader& in, const RedisCuckooHeader& header, uint64_t bytes) {
   const uint64_t buckets = in.Unsigned();
   ValueBytes table = in.Bytes();

@@ -50,14 +50,16 @@ struct ModuleValue {
   bool was_freezing = false;  // what was being frozen is to be frozen again
 };
 
-// Of MBbloomCF if `cuckoo`. kCorrupt; kUnsupported of versions that are not known, and of cuckoo filters below version
-// 4, whose fingerprints come from another hash; kOutOfMemory if the budget refuses.
+// Reads a value of MBbloomCF if `cuckoo`, else of MBbloom--. kCorrupt; kUnsupported for versions that are not known,
+// and for cuckoo filters below version 4, whose fingerprints come from another hash; kOutOfMemory if the budget
+// refuses.
 Result<ModuleValue> ReadModuleValue(ValueReader& fields, bool cuckoo, int version, MemoryBudget& budget,
                                     const Clock& clock);
 
-// The parameters of BF.MADE, by which bitsieve.so tells replicas of an empty filter: a byte with the format, then all.
+// Encodes the parameters of BF.MADE, with which bitsieve.so replicates an empty filter: a byte with the format, then
+// all parameters.
 std::string EncodeMadeParams(const FilterParams& params);
-// Nothing if the bytes are not those of valid parameters.
+// Returns nothing if the bytes are not those of valid parameters.
 std::optional<FilterParams> DecodeMadeParams(std::string_view bytes);
 
 }  // namespace bitsieve::core

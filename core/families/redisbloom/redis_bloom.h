@@ -30,7 +30,7 @@ extern const SubFilterLayout kRedisBloomLayout;
 
 class RedisBloom final : public SpreadBloom<SteppedPositions> {
  public:
-  // What the number of bits is rounded up to: words today, a power of two in the first versions.
+  // Rounding of the number of bits: up to words today, up to a power of two in the first versions.
   enum class Rounding { kToWords, kToPowerOfTwo };
   static Rounding RoundingOf(const FilterParams& params);
 
@@ -42,7 +42,7 @@ class RedisBloom final : public SpreadBloom<SteppedPositions> {
 
   static double BitsPerEntry(double error_rate);
   static uint32_t HashFunctions(double bits_per_entry);
-  // Of a capacity so large that no memory holds it, a shape that is not valid.
+  // Returns a shape that is not valid for a capacity so large that no memory holds it.
   static SubFilterShape ShapeFor(uint64_t capacity, double error_rate, Rounding rounding);
   static bool IsValidShape(const SubFilterShape& shape);
 

@@ -107,9 +107,9 @@ Result<std::vector<SubFilterRecord>> GetSubFilters(ByteReader& in, const Fields&
   return sub_filters;
 }
 
-// What was requested for the filter, as far as its header shows: the rate of its first sub-filter is half of the
-// requested one, or all of it in a filter that does not scale. (Old versions gave the first sub-filter all of it. Twice
-// that is still above the sum of all.)
+// Returns the parameters that were requested for the filter, as far as its header shows them: the rate of its first
+// sub-filter is half of the requested one, or all of it in a filter that does not scale. (Old versions gave the first
+// sub-filter all of it. Twice that is still above the sum of all.)
 FilterParams ParamsOf(const Fields& fields, const SubFilterShape& first) {
   FilterParams params;
   params.type = kRedisBloomType;

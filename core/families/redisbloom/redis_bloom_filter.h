@@ -2,7 +2,7 @@
 // header in which RedisBloom describes one (BF.SCANDUMP's first chunk) are RedisBloom's.
 //
 // Small       while all sub-filters together have at most kMostSmallBytes, they lie in as few blocks of memory as they
-//             can: the first one's bits behind the filter itself, those of each further one behind a Link:
+//             can: the first one's bits after the filter itself, those of each further one after a Link:
 //
 //               filter | items, bits, hashes, use | first sub-filter's bits ...
 //                 newest -> Link | items, ... | bits ...  -> older Link | ... -> (the first)
@@ -10,8 +10,8 @@
 //             Where one block would be rounded up to more than two, the bits have a block of their own, and a pointer
 //             to it takes their place. Shapes are not kept: they follow from the parameters.
 // Large       beyond that, and if its shapes are not those of today, it has a RedisBloomChain, which keeps the bits
-//             where they are. What is rarely asked is answered by such a chain also while it is small: one that is
-//             made for the moment.
+//             where they are. Rare queries are answered by such a chain even while the filter is small: by one that is
+//             made for the query.
 // Cost        small: 80 bytes and the bits; 24 bytes and the bits for each further sub-filter. RedisBloom takes 96 and
 //             64.
 // Reading     a header is hostile until it is checked. Stored numbers are kept, never worked out again: versions have
@@ -62,10 +62,10 @@ class RedisBloomFilter final : public Filter {
   std::optional<double> EstimatedErrorRate() const override;
   std::optional<FilterUse> Use() const override;
 
-  // As of now.
+  // Returns the header of the current content.
   std::string Header() const;
-  // The bytes that begin at `offset` of the sub-filters' bytes end to end, oldest first: at most `most`, and none
-  // beyond the end of a sub-filter, as RedisBloom hands them out. None beyond the last.
+  // Returns the bytes that begin at `offset` of the sub-filters' bytes end to end, oldest first: at most `most`, and
+  // none beyond the end of a sub-filter, as RedisBloom hands them out. None beyond the last.
   std::string ReadPiece(uint64_t offset, size_t most) const;
   // Puts bytes in place of those that ReadPiece returns from `offset` on, as RedisBloom does when chunks arrive of a
   // filter that is there. False, and nothing done, if they are not all of one sub-filter.
@@ -116,17 +116,17 @@ class RedisBloomFilter final : public Filter {
   RedisBloomChain* chain() const;
   Bits FirstBits() const;
   static Bits BitsOf(const Link& link);
-  // Of a small filter.
+  // The next four functions work on the sub-filters of a small filter.
   bool Holds(const KeyHash& hash) const;
   Bits NewestBits() const;
   std::atomic<uint32_t>& NewestItems();
   uint32_t PartCount() const;
-  // Oldest first.
+  // Returns the sub-filters of a small filter, oldest first.
   std::vector<Part> Parts() const BITSIEVE_REQUIRES(writers());
   std::vector<SubFilterRecord> Records() const BITSIEVE_REQUIRES(writers());
-  // A chain of the same bits.
+  // Returns a chain of the same bits.
   Result<std::unique_ptr<RedisBloomChain>> LendChain(MemoryBudget& budget) const BITSIEVE_REQUIRES(writers());
-  // Calls ask(chain): its own, or one of the moment.
+  // Calls ask(chain) with the filter's own chain, or with one made for the call.
   template <class Ask>
   auto AskChain(const Ask& ask) const;
 
@@ -140,7 +140,7 @@ class RedisBloomFilter final : public Filter {
   // Filter::own_word() is the newest Link; or a Large, plus 1; or 0. Released once it is complete.
   const uint8_t hashes_;             // of the first sub-filter
   std::atomic<uint32_t> items_{0};   // of the first sub-filter; released after an item's bits are set
-  const uint32_t bits_;              // of the first sub-filter, with kApart; 0: there is none, it is large
+  const uint32_t bits_;              // of the first sub-filter, with kBitsApart; 0: there is none, it is large
   std::atomic<uint32_t> united_{0};  // changes of content by WritePiece
   UseCounters use_;
 };

@@ -20,15 +20,15 @@ namespace bitsieve::core {
 
 namespace {
 
-// Of RedisCuckoo::place_.
+// Bits of RedisCuckoo::place_.
 constexpr uint8_t kLarge = 0x40;
 constexpr uint8_t kSlotsApart = 0x80;  // the slots have a block of their own
 
-// Of Filter::own_word(): addresses take no more bits.
+// Bits of Filter::own_word() that hold an address; addresses take no more.
 constexpr int kAddressBits = 48;
 constexpr uint64_t kAddress = (uint64_t{1} << kAddressBits) - 1;
 
-// In whole words.
+// Returns the bytes of the slots, rounded up to whole words.
 uint64_t DataBytes(uint64_t slots) { return (slots + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t); }
 
 std::string ImageHeader(const RedisCuckooHeader& header) {
@@ -43,8 +43,8 @@ std::string ImageHeader(const RedisCuckooHeader& header) {
 
 struct RedisCuckoo::Large {
   std::unique_ptr<RedisCuckooChain> chain;
-  uint64_t changes;  // before
-  uint8_t* slots;    // of before, if they have a block of their own
+  uint64_t changes;  // before it became large
+  uint8_t* slots;    // the small filter's, if they have a block of their own
 };
 
 // ---- making
@@ -140,7 +140,7 @@ BitMemory RedisCuckoo::Lend() const {
   return BitMemory::Lent(std::as_writable_bytes(std::span(data(), DataBytes(slot_count()))));
 }
 
-// Without those of the chain.
+// Returns the bytes of the filter's own blocks, without those of the chain.
 uint64_t RedisCuckoo::OwnBlocks() const {
   if (place_ == kLarge) return BlockBytes(sizeof(RedisCuckoo));
   const uint64_t bytes = DataBytes(slot_count());
@@ -148,12 +148,12 @@ uint64_t RedisCuckoo::OwnBlocks() const {
   return BlockBytes(sizeof(RedisCuckoo)) + core::BlockBytes(bytes);
 }
 
-// Of the chain's, if there is one, those that are in the filter's own blocks.
+// Returns how many bytes of the chain, if there is one, are in the filter's own blocks.
 uint64_t RedisCuckoo::LentBytes() const { return place_ == kLarge ? 0 : DataBytes(slot_count()); }
 
 // ---- reading
 
-// For a lookup beside a writer: until it finds the item, nothing moved, or the filter has grown.
+// Looks an item up while a writer may run: retries until it finds the item, nothing moved, or the filter has grown.
 bool RedisCuckoo::Holds(const KeyHash& hash) const {
   constexpr int kPatience = 64;  // then the writer may have been put to sleep amid a move
   for (int tries = 1;; ++tries) {

@@ -32,9 +32,9 @@
 //             and the fingerprint. A newest sub-filter that became empty is taken off. Its memory stays with the filter
 //             and serves the next growth, which needs one of just that size: so no reader ever looks at memory that is
 //             gone, and the filter never takes more than it had taken at its largest.
-// Small       one sub-filter of at most kMostSmallBytes lies behind the filter itself, or in a block of its own where
-//             one block would be rounded up to more than two. That is 48 bytes and the slots; what commands did
-//             with such a filter is not counted. A filter that grows, or is larger from the beginning, has a
+// Small       one sub-filter of at most kMostSmallBytes lies after the filter itself, or in a block of its own where
+//             one block would be rounded up to more than two. That is 48 bytes and the slots; what commands did with
+//             such a filter is not counted. A filter that grows, or is larger from the beginning, has a
 //             RedisCuckooChain, whose oldest sub-filter keeps the slots where they are.
 // Cost        8 bits per slot. Fingerprints are moved in a fixed order, which may lead round in a circle: with buckets
 //             of 2 the first item that finds no room comes when 30 to 70% of the slots are taken, with buckets of 4 at
@@ -46,8 +46,8 @@
 //             While fingerprints are moved the version is odd; a reader that finds an item believes it, and one that
 //             does not find it looks again unless the version was even and the same before and after (Boehm, "Can
 //             seqlocks get along with programming language memory models?", 2012).
-// Images      exact: they hold what the filter held when they were taken, whatever moves later. Of a small filter they
-//             are copies.
+// Images      exact: they hold what the filter held when they were taken, regardless of later moves. Of a small filter
+//             they are copies.
 // Persisted   type 5, docs/formats/filter.md.
 // References  Fan, Andersen, Kaminsky, Mitzenmacher, "Cuckoo Filter: Practically Better Than Bloom", 2014.
 #pragma once
@@ -74,8 +74,8 @@ class RedisCuckoo final : public Filter {
   // Makes a filter as MakeFilter does. Capacity and expansion are rounded up as RedisBloom does; params() has the
   // results.
   static Result<std::unique_ptr<Filter>> Make(const FilterParams& params, MemoryBudget& budget);
-  // From tables that were filled from outside, oldest first, each with its items counted; as many and as large as in
-  // the header. The header's item count is ignored.
+  // Makes a filter from tables that were filled from outside, oldest first, each with its items counted; as many and as
+  // large as in the header. The header's item count is ignored.
   static Result<std::unique_ptr<Filter>> FromTables(const RedisCuckooHeader& header,
                                                     std::vector<std::unique_ptr<RedisCuckooTable>> tables,
                                                     MemoryBudget& budget);
@@ -94,9 +94,9 @@ class RedisCuckoo final : public Filter {
   std::optional<FilterUse> Use() const override;
 
   using Presence = RedisCuckooChain::Presence;
-  // Adds at most ChangeListener::kMaxHashes in order, and goes on after refusals, but stops before the first item that
-  // would find `most_filters` sub-filters or more. Returns how many outcomes it wrote. Fingerprints that were added are
-  // reported to the listener, as if by Add.
+  // Adds at most ChangeListener::kMaxHashes in order, and continues after refusals, but stops before the first item
+  // that would find `most_filters` sub-filters or more. Returns how many outcomes it wrote. Fingerprints that were
+  // added are reported to the listener, as if by Add.
   size_t Insert(std::span<const KeyHash> hashes, Presence presence, uint64_t most_filters,
                 std::span<AddOutcome> outcomes);
   // Moves as many fingerprints as it can to older sub-filters. This is not reported to the listener: adding and
@@ -113,7 +113,7 @@ class RedisCuckoo final : public Filter {
     if (chain() != nullptr) chain()->ForgetDueCompaction();
   }
 
-  // As of now, exact.
+  // Returns the header of the current content, exactly.
   RedisCuckooHeader Header() const;
   // The bytes of the sub-filters, oldest first, are one body: those from `offset` on, to the end of a sub-filter, at
   // most kChunkBytes; none past the end.
@@ -141,7 +141,7 @@ class RedisCuckoo final : public Filter {
   // `place` as place_.
   RedisCuckoo(const RedisCuckooHeader& header, MemoryBudget& budget, uint8_t place);
   static bool IsSmall(const RedisCuckooHeader& header);
-  // All slots are free.
+  // Makes a small filter, all of whose slots are free.
   static Result<std::unique_ptr<RedisCuckoo>> MakeSmall(const RedisCuckooHeader& header, MemoryBudget& budget);
 
   const Large* large() const;
@@ -154,7 +154,7 @@ class RedisCuckoo final : public Filter {
   uint8_t* data() const;
   uint64_t slot_count() const { return (mask() + 1) * bucket_size(); }
   RedisCuckooSlots Slots() const { return {data(), mask(), bucket_size(), nullptr}; }
-  // With the rest of its last word.
+  // Lends the slots, with the rest of their last word.
   BitMemory Lend() const;
   uint64_t OwnBlocks() const;
   uint64_t LentBytes() const;
@@ -170,7 +170,7 @@ class RedisCuckoo final : public Filter {
 
   // Filter::own_word() is where the slots are, if they have a block of their own, else 0, and in its top bits the count
   // of changes by Compact and WriteChunk; or a Large, plus 1, released once that is complete.
-  const uint8_t place_;                 // log2 of the buckets; kApart, or kLarge if it never was small
+  const uint8_t place_;                 // log2 of the buckets; kSlotsApart, or kLarge if it never was small
   BasicMoveVersion<uint32_t> version_;  // written with the lock of the writers held
   std::atomic<uint32_t> items_{0};      // relaxed: only ever reported
   std::atomic<uint32_t> deletes_{0};    // written as the version

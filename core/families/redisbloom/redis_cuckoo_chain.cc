@@ -15,9 +15,10 @@
 
 namespace bitsieve::core {
 
-// Of the last pairs of buckets that had no room in any sub-filter: how many there were then.
+// The last pairs of buckets that had no room in any sub-filter, each with how many of the oldest sub-filters are known
+// to have no room there: all at first, fewer once a slot becomes free.
 struct RedisCuckooChain::FullPairs {
-  static constexpr uint64_t kFromFilters = 16;  // fewer are as soon looked into
+  static constexpr uint64_t kFromFilters = 16;  // looking into fewer is as fast
 
   struct Pair {
     uint64_t first = 0;
@@ -32,7 +33,7 @@ struct RedisCuckooChain::FullPairs {
   std::array<Pair, 256> pairs;
 };
 
-// How far a compaction has come.
+// The progress of a compaction.
 struct RedisCuckooChain::Compaction {
   bool past_stuck;
   uint64_t index;  // of the sub-filter whose fingerprints are being moved
@@ -138,7 +139,7 @@ AddOutcome RedisCuckooChain::Store(const CuckooFingerprint& fingerprint) {
   return placed ? AddOutcome::kAdded : AddOutcome::kFull;
 }
 
-// So many of the oldest sub-filters are known to have no room for it.
+// Returns how many of the oldest sub-filters are known to have no room for the fingerprint.
 uint64_t RedisCuckooChain::FullBefore(const CuckooFingerprint& fingerprint) const {
   if (full_ == nullptr) return 0;
   const FullPairs::Pair& pair = full_->Of(fingerprint);
@@ -262,7 +263,7 @@ uint64_t RedisCuckooChain::MoveInto(RedisCuckooTable& from, uint64_t slot, uint6
   return index;
 }
 
-// ---- telling
+// ---- reporting
 
 RedisCuckooHeader RedisCuckooChain::CurrentHeader() const {
   RedisCuckooHeader header = shape_;

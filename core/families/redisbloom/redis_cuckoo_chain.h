@@ -1,4 +1,4 @@
-// redis_cuckoo_chain.h: the sub-filters of a RedisCuckoo that has grown, or is large: redis_cuckoo.h tells how it
+// redis_cuckoo_chain.h: the sub-filters of a RedisCuckoo that has grown, or is large: redis_cuckoo.h describes how it
 // works.
 // Threads: as RedisCuckoo.
 #pragma once
@@ -24,8 +24,8 @@ class RedisCuckooChain final : public Filter {
  public:
   static constexpr uint64_t kChunkBytes = 16 << 20;  // at most, of ReadChunk
 
-  // From tables that were filled from outside, oldest first, each with its items counted; as many and as large as in
-  // the header. The header's item count is ignored.
+  // Makes a chain from tables that were filled from outside, oldest first, each with its items counted; as many and as
+  // large as in the header. The header's item count is ignored.
   static Result<std::unique_ptr<RedisCuckooChain>> FromTables(const RedisCuckooHeader& header,
                                                               std::vector<std::unique_ptr<RedisCuckooTable>> tables,
                                                               MemoryBudget& budget);
@@ -43,12 +43,13 @@ class RedisCuckooChain final : public Filter {
   std::optional<double> EstimatedErrorRate() const override;
   std::optional<FilterUse> Use() const override { return chain_.Use(); }
 
-  // With how many fingerprints an absent item is compared in a sub-filter: with those in its two buckets. They are one
-  // bucket for as many of the 255 fingerprints as are multiples of the number of buckets, a power of two.
+  // Compared returns with how many fingerprints an absent item is compared in a sub-filter: with those in its two
+  // buckets. The two are one bucket for as many of the 255 fingerprints as are multiples of the number of buckets, a
+  // power of two.
   static constexpr uint64_t kFingerprints = 255;
   static double Compared(uint64_t buckets, uint64_t items);
 
-  // Of an addition: RedisCuckoo::Insert tells.
+  // Determines how an addition treats items that are already there; a parameter of RedisCuckoo::Insert.
   enum class Presence : uint8_t {
     kIgnored,   // every item is kAdded, without a check whether it was there
     kReported,  // what is there is kPresent, and added once more
@@ -67,7 +68,7 @@ class RedisCuckooChain final : public Filter {
   void CompactAfterRemovals();
   void ForgetDueCompaction() { due_.store(Due::kNo, std::memory_order_relaxed); }
 
-  // As of now, exact.
+  // Returns the header of the current content, exactly.
   RedisCuckooHeader Header() const;
   // The bytes of the sub-filters, oldest first, are one body: those from `offset` on, to the end of a sub-filter, at
   // most kChunkBytes; none past the end.

@@ -15,7 +15,8 @@
 
 namespace bitsieve::core {
 
-// What is stored of an item, and where it may be: its bucket in a table of n is either of the two, modulo n.
+// The fingerprint that is stored of an item, and where it may be: its bucket in a table of n is `first` or `second`,
+// modulo n.
 struct CuckooFingerprint {
   uint64_t first;
   uint64_t second;
@@ -24,7 +25,7 @@ struct CuckooFingerprint {
 
 class RedisCuckooSlots {
  public:
-  // `mask`: the number of buckets, a power of two, less one. `memory`: what must know of writes; null: nothing must.
+  // `mask`: the number of buckets, a power of two, less one. `memory` is notified of writes unless it is null.
   RedisCuckooSlots(uint8_t* slots, uint64_t mask, uint32_t bucket_size, BitMemory* memory)
       : slots_(slots), mask_(mask), bucket_size_(bucket_size), memory_(memory) {}
 
@@ -38,7 +39,7 @@ class RedisCuckooSlots {
     __builtin_prefetch(AddressOf(SlotOf(fingerprint.second)));
   }
   bool Contains(const CuckooFingerprint& fingerprint) const {
-    switch (bucket_size_) {  // as clients leave it, and as many choose it: a bucket is a word then
+    switch (bucket_size_) {  // the default, and a common choice: a bucket is a word then
       case 2:
         return EitherWordHas<uint16_t>(fingerprint);
       case 4:
@@ -47,19 +48,19 @@ class RedisCuckooSlots {
         return Find(fingerprint, fingerprint.fingerprint) != kNoSlot;
     }
   }
-  // Equal fingerprints in both buckets, or in the one if they are the same.
+  // Returns the equal fingerprints in both buckets, or in the one if they are the same.
   uint64_t Count(const CuckooFingerprint& fingerprint) const;
 
   // The rest is the writer's.
 
-  // Into the first free slot of the first bucket, or of the second; false if there is none.
+  // Puts the fingerprint into the first free slot of the first bucket, or of the second; false if there is none.
   bool Place(const CuckooFingerprint& fingerprint) const;
   // Frees the first slot with an equal fingerprint; false if there is none.
   bool Take(const CuckooFingerprint& fingerprint) const;
   // Makes room by moving up to `iterations` fingerprints on to their other buckets; false, and everything as it was, if
   // that was not enough.
   bool Kick(const CuckooFingerprint& fingerprint, uint32_t iterations) const;
-  // The fingerprint in a slot, with which any older table finds its buckets; nothing if the slot is free.
+  // Returns the fingerprint in a slot, with which any older table finds its buckets; nothing if the slot is free.
   std::optional<CuckooFingerprint> FingerprintAt(uint64_t slot) const;
   void Free(uint64_t slot) const;
 
@@ -74,19 +75,19 @@ class RedisCuckooSlots {
   uint8_t Get(uint64_t slot) const { return __atomic_load_n(AddressOf(slot), __ATOMIC_ACQUIRE); }
   void Set(uint64_t slot, uint8_t fingerprint) const;
   uint8_t Swap(uint64_t slot, uint8_t fingerprint) const;
-  // The first slot that holds `fingerprint`, of the bucket that begins with `slot`; `otherwise` if there is none.
-  // Without a branch on what the slots hold, which cannot be predicted.
+  // Returns the first slot that holds `fingerprint`, of the bucket that begins with `slot`; `otherwise` if there is
+  // none. It has no branch on what the slots hold, which cannot be predicted.
   uint64_t FindInBucket(uint64_t slot, uint8_t fingerprint, uint64_t otherwise) const {
     uint64_t found = otherwise;
     for (uint32_t i = bucket_size_; i-- > 0;) found = Get(slot + i) == fingerprint ? slot + i : found;
     return found;
   }
-  // The same of both buckets; kNoSlot if there is none.
+  // Does the same for both buckets; kNoSlot if there is none.
   uint64_t Find(const CuckooFingerprint& place, uint8_t fingerprint) const {
     return FindInBucket(SlotOf(place.first), fingerprint, FindInBucket(SlotOf(place.second), fingerprint, kNoSlot));
   }
-  // Whether a byte of either bucket, each a word, is the fingerprint. Some byte is 0 exactly if taking 1 from each
-  // borrows into the top bit of one that was clear (Warren, "Hacker's Delight", section 6-1).
+  // Returns whether a byte of either bucket, each a word, is the fingerprint. Some byte is 0 exactly if taking 1 from
+  // each borrows into the top bit of one that was clear (Warren, "Hacker's Delight", section 6-1).
   template <class Word>
   bool EitherWordHas(const CuckooFingerprint& place) const {
     constexpr Word kOnes = static_cast<Word>(~Word{0}) / 0xFF;

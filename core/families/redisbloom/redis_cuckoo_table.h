@@ -14,9 +14,10 @@ namespace bitsieve::core {
 
 class RedisCuckooTable : public ChainMember<RedisCuckooTable> {
  public:
-  // An empty one of a power of two of buckets. In a chain no older one has more. kOutOfMemory if the budget refuses.
+  // Makes an empty table of `buckets` buckets, a power of two. In a chain no older one has more. kOutOfMemory if the
+  // budget refuses.
   static Result<std::unique_ptr<RedisCuckooTable>> Make(uint64_t buckets, uint32_t bucket_size, MemoryBudget& budget);
-  // One whose memory has so many fingerprints.
+  // Makes a table of memory that has `items` fingerprints.
   RedisCuckooTable(uint64_t buckets, uint32_t bucket_size, BitMemory memory, uint64_t items)
       : mask_(buckets - 1), bucket_size_(bucket_size), memory_(std::move(memory)), items_(items) {}
 
@@ -31,14 +32,14 @@ class RedisCuckooTable : public ChainMember<RedisCuckooTable> {
 
   void Prefetch(const CuckooFingerprint& fingerprint) const { Slots().Prefetch(fingerprint); }
   bool Contains(const CuckooFingerprint& fingerprint) const { return Slots().Contains(fingerprint); }
-  // Equal fingerprints in both buckets, or in the one if they are the same.
+  // Returns the equal fingerprints in both buckets, or in the one if they are the same.
   uint64_t Count(const CuckooFingerprint& fingerprint) const { return Slots().Count(fingerprint); }
 
-  // Of the writer alone. Fingerprints that are there.
+  // Returns the number of fingerprints that are there; only for the writer.
   uint64_t items() const { return items_; }
-  // For a table whose memory was filled from outside: how many slots are not free.
+  // Sets how many slots are not free, in a table whose memory was filled from outside.
   void Restore(uint64_t items) { items_ = items; }
-  // As RedisCuckooSlots, and counted.
+  // Do what those of RedisCuckooSlots do, and count the fingerprints.
   bool Place(const CuckooFingerprint& fingerprint) { return CountIf(Slots().Place(fingerprint), 1); }
   bool Take(const CuckooFingerprint& fingerprint) { return CountIf(Slots().Take(fingerprint), -1); }
   bool Kick(const CuckooFingerprint& fingerprint, uint32_t iterations) {

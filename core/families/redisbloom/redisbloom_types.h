@@ -1,4 +1,4 @@
-// redisbloom_types.h: the filter types that are RedisBloom's, byte for byte, and their parameters of their own.
+// redisbloom_types.h: the filter types that are RedisBloom's, byte for byte, and their own parameters.
 // Thread-safe: constants and pure functions.
 #pragma once
 
@@ -19,8 +19,8 @@ inline constexpr uint32_t kMaxRedisCuckooBucketSize = 255;
 inline constexpr uint32_t kMaxRedisCuckooIterations = 65535;
 inline constexpr uint64_t kMaxRedisCuckooCapacity = uint64_t{1} << 50;  // slots: as many bytes
 
-// Of the type rediscuckoo: slots of a bucket, in [1, kMaxRedisCuckooBucketSize], and fingerprints that an addition
-// moves, in [1, kMaxRedisCuckooIterations].
+// Parameters of the type rediscuckoo: slots per bucket, in [1, kMaxRedisCuckooBucketSize], and fingerprints that an
+// addition may move, in [1, kMaxRedisCuckooIterations].
 struct RedisCuckooParams {
   uint32_t bucket_size;
   uint32_t max_iterations;

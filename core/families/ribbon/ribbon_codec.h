@@ -1,5 +1,5 @@
 // ribbon_codec.h: the self-describing header of a ribbon filter's image, while it collects and when it is frozen;
-// docs/formats/filter.md has the bytes. What is decoded is hostile until Decode has checked it. Thread-safe: free
+// docs/formats/filter.md has the bytes. Everything decoded is hostile until Decode has checked it. Thread-safe: free
 // functions.
 #pragma once
 
@@ -13,11 +13,11 @@
 
 namespace bitsieve::core {
 
-// Of any ribbon filter: among so many hashes of 64 bits, those that meet by chance are fewer than 1e-9 of all.
+// The most items of any ribbon filter: among this many hashes of 64 bits, fewer than 1e-9 of all collide by chance.
 inline constexpr uint64_t kMaxRibbonItems = uint64_t{1} << 32;
 inline constexpr uint64_t kRibbonShardItems = 65536;
 
-// Of a frozen filter.
+// The shape of a frozen filter.
 struct RibbonShape {
   uint32_t columns = 0;  // of the items before a shard's split; after it, one more
   uint64_t shards = 0;
@@ -37,12 +37,12 @@ struct RibbonHeader {
 };
 
 std::string EncodeRibbonHeader(const RibbonHeader& header);
-// From a header's fields. kCorrupt names the field.
+// Decodes a header's fields. kCorrupt names the field.
 Result<RibbonHeader> DecodeRibbonHeader(std::string_view fields);
 
-// From the fields of a header.
+// Opens a decoder from the fields of a header.
 Result<std::unique_ptr<FilterDecoder>> OpenRibbon(std::string_view fields, MemoryBudget& budget);
-// As FilterTypeRow::map. kUnsupported if it is not frozen.
+// Makes a filter that reads the body in place, as FilterTypeRow::map does. kUnsupported if it is not frozen.
 Result<std::unique_ptr<Filter>> MapRibbon(std::string_view fields, std::span<const std::byte> body,
                                           MemoryBudget& budget);
 

@@ -20,7 +20,7 @@ uint32_t ColumnsFor(double rate) {
   return static_cast<uint32_t>(mantissa == 0.5 ? 1 - exponent : -exponent);
 }
 
-// How many starts may have but r columns, so that the mean is the rate at most.
+// Returns how many starts may have only r columns, so that the mean is the rate at most.
 uint32_t SplitFor(double rate, uint32_t columns, uint32_t starts) {
   const double share = std::ldexp(rate, static_cast<int>(columns) + 1) - 1;  // of 2^-r; the rest has 2^-(r + 1)
   return static_cast<uint32_t>(std::clamp(share, 0.0, 1.0) * starts);
@@ -42,14 +42,14 @@ uint64_t ShardsFor(uint64_t items) {
   return std::max<uint64_t>(1, (items + kRibbonShardItems - 1) / kRibbonShardItems);
 }
 
-// Of so many items, with its blocks from this word on.
+// Returns a shard of `items` items, with its blocks from word `offset` on.
 RibbonShard ShardFor(uint64_t offset, uint64_t items, double rate, uint32_t columns) {
   RibbonShard shard{offset, RibbonSolver::SlotsFor(items), 0, 0};
   shard.split = SplitFor(rate, columns, shard.starts());
   return shard;
 }
 
-// Words of all shards, as whole lines.
+// Returns the words of all shards, rounded up to whole lines.
 uint64_t WholeLines(uint64_t words_used) {
   constexpr uint64_t kLineWords = kLineBytes / sizeof(uint64_t);
   return (words_used + kSpareWords + kLineWords - 1) / kLineWords * kLineWords;

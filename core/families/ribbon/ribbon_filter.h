@@ -4,8 +4,8 @@
 //             found. RibbonStaging collects the items before.
 // Sizing      r columns for the items whose window starts below a shard's split, r + 1 for the others, 2^-r being the
 //             smallest such rate that is not below the requested one. The split is where the mean over all starts is
-//             the requested rate. So the requested rate is met, whatever it is, at a cost that lies on a line between
-//             the powers of two: at most 0.09 bits per item above log2(1/p), beside the overhead.
+//             the requested rate. So any requested rate is met, at a cost that lies on a line between the powers of
+//             two: at most 0.09 bits per item above log2(1/p), besides the overhead.
 // Cost        1.03 slots per item, each of log2(1/p) bits: 1.03 log2(1/p) bits per item, 29% less than classic; small
 //             sets take more (a shard has 128 slots at least, and its slots are a multiple of 64).
 // Hashing     half of KeyHash, `low`. Two items of equal halves, one of n 2^-64, are one.
@@ -28,17 +28,17 @@ namespace bitsieve::core {
 
 class RibbonFilter final : public Filter {
  public:
-  // Asked now and then, with the shards that are solved and how many there are; false: stop.
+  // Called now and then with the number of shards solved and of all shards; returns false to stop.
   using Progress = std::function<bool(uint64_t done, uint64_t all)>;
 
-  // The frozen filter of these hashes; no thread may add to them during the call. Null if it was stopped. kOutOfMemory
-  // if the budget refuses the result or, beside it, some 2 MB to work with; kUnsupported if a shard cannot be solved,
-  // which only happens with hashes that were chosen for it.
+  // Builds the frozen filter of these hashes; no thread may add to them during the call. Null if it was stopped.
+  // kOutOfMemory if the budget refuses the result or, besides it, some 2 MB to work with; kUnsupported if a shard
+  // cannot be solved, which only happens with hashes that were chosen for it.
   static Result<std::unique_ptr<Filter>> Build(const FilterParams& params, const HashSet& hashes, MemoryBudget& budget,
                                                const Progress& progress);
-  // As core::ForecastOf, of shards that have equally many items.
+  // Returns a forecast as core::ForecastOf does, for shards that have equally many items.
   static Result<Forecast> ForecastOf(const FilterParams& params, uint64_t items);
-  // From memory that was read back, of the header's size; kCorrupt if it contradicts the header.
+  // Makes a filter from memory that was read back, of the header's size; kCorrupt if it contradicts the header.
   static Result<std::unique_ptr<Filter>> FromMemory(const RibbonHeader& header, BitMemory memory, MemoryBudget& budget);
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;

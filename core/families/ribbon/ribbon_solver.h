@@ -8,7 +8,7 @@
 //             was there twice); otherwise the shard is tried again under the next seed, of which there are 256.
 // Overhead    SlotsFor has room for a seed to work with a chance above one half at any size, so that hardly more than
 //             two are tried, and all 256 fail never.
-// Unique      of all solutions the one is taken whose free slots are 0. It depends on the set of keys alone, not on
+// Unique      of all solutions the one is taken whose free slots are 0. It depends only on the set of keys, not on
 //             their order: equal sets give equal bytes.
 // Cost        measured, per item: 60 to 100 ns to band, 10 to 60 to solve (kernel and columns).
 //
@@ -28,15 +28,16 @@ class RibbonSolver {
  public:
   static constexpr uint32_t kSeeds = 256;
 
-  // Slots of a shard of so many keys: 3% more than keys, and for few keys what the width of the window needs.
+  // Returns the slots of a shard of `keys` keys: 3% more than keys, and for few keys what the width of the window
+  // needs.
   static uint32_t SlotsFor(uint64_t keys);
 
-  // What a solver takes for shards of so many slots.
+  // Returns the bytes that a solver takes for shards of `slots` slots.
   static uint64_t MemoryBytes(uint64_t slots) { return slots * sizeof(RibbonRow); }
 
-  // The first seed under which the keys can be banded into so many slots; nothing if there is none.
+  // Returns the first seed under which the keys can be banded into `slots` slots; nothing if there is none.
   std::optional<uint32_t> Band(std::span<const uint64_t> keys, uint32_t slots);
-  // Of what was banded last: the shard's blocks.
+  // Solves what was banded last: writes the blocks of the shard.
   void Solve(const RibbonShard& shard, uint32_t columns, uint64_t* blocks) const;
 
  private:

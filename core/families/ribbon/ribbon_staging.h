@@ -1,14 +1,14 @@
 // ribbon_staging.h: a ribbon filter before it is frozen: it collects the hashes of its items, and answers from them.
 //
 // States      staging: items are added. Building: Close was called; what is there stays, nothing comes, and Build makes
-//             the frozen filter of it, on whatever thread calls it. The frozen filter (ribbon_filter.h) is another
+//             the frozen filter of it, on the thread that calls it. The frozen filter (ribbon_filter.h) is another
 //             object, which then takes this one's place under its name; this one, with all of its memory, dies with its
 //             last holder. If building fails it is staging again.
 // Answers     exact, as far as hashes of 64 bits distinguish items: with n items, one lookup in 2^64 / n is wrong, one
 //             in 2^32 for the most that it takes. Only false positives: an item that was added is always found. 128
 //             bits would cost twice the memory, and add nothing to what the frozen filter keeps.
-// Notes       known false positives are those of the frozen filter: whatever was not added is noted, and HandOver gives
-//             the frozen filter those that it shows.
+// Notes       known false positives are those of the frozen filter: any item that was not added is noted, and
+//             HandOverTo gives the frozen filter those that it shows.
 // Growth      beyond the capacity, which is then only the expected number; not with expansion 0.
 // Cost        17 to 28 bytes per item while it collects; of less than 100,000 items up to 34.
 // Threads     thread-safe. Lookups take no lock.
@@ -28,12 +28,12 @@ namespace bitsieve::core {
 
 class RibbonStaging final : public Filter {
  public:
-  // As MakeFilter.
+  // Makes a filter as MakeFilter does.
   static Result<std::unique_ptr<Filter>> Make(const FilterParams& params, MemoryBudget& budget);
-  // With what was read back.
+  // Makes a filter with the hashes that were read back.
   static Result<std::unique_ptr<Filter>> FromHashes(const FilterParams& params, std::unique_ptr<HashSet> hashes,
                                                     MemoryBudget& budget);
-  // Null if the filter is something else.
+  // Returns null if the filter is of another class.
   static RibbonStaging* Of(Filter& filter) { return dynamic_cast<RibbonStaging*>(&filter); }
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
@@ -48,17 +48,17 @@ class RibbonStaging final : public Filter {
     return use;
   }
 
-  // From staging to building. False if it is building already.
+  // Changes from staging to building. Returns false if the filter is building already.
   bool Close();
-  // Back again; `failure` is what Info returns from now on.
+  // Changes back to staging; `failure` is what Info returns from now on.
   void Reopen(std::string failure);
-  // The frozen filter of all that is here; as RibbonFilter::Build. The filter is building. `keep_going` is asked every
-  // few milliseconds.
+  // Builds the frozen filter of all that is here, as RibbonFilter::Build does. The filter is building. `keep_going` is
+  // called every few milliseconds.
   Result<std::unique_ptr<Filter>> Build(MemoryBudget& budget, const std::function<bool()>& keep_going);
   // Notes in `frozen`, which is to take this filter's place, the false positives that were noted here. True if there
   // were any that it did not know yet.
   bool NoteKnownIn(Filter& frozen) const;
-  // The same for the last time: from now on nothing is noted here, unless it is opened again.
+  // Does the same for the last time: from now on nothing is noted here, unless it is opened again.
   bool HandOverTo(Filter& frozen);
 
  protected:

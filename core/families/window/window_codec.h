@@ -15,7 +15,7 @@
 
 namespace bitsieve::core {
 
-inline constexpr uint32_t kGenerations = 3;      // G: a window is divided into so many
+inline constexpr uint32_t kGenerations = 3;      // G: a window is divided into this many
 inline constexpr uint32_t kMaxGenerations = 16;  // of any window, also of one written by a later version
 
 // Persisted, so that later versions may divide otherwise.
@@ -41,10 +41,10 @@ struct WindowHeader {
 };
 
 std::string EncodeWindowHeader(const WindowHeader& header);
-// From a header's fields. kCorrupt names the field.
+// Decodes a header's fields. kCorrupt names the field.
 Result<WindowHeader> DecodeWindowHeader(std::string_view fields);
 
-// As FilterDecoder::Open, from the fields of a header of type window.
+// Opens a decoder as FilterDecoder::Open does, from the fields of a header of type window.
 Result<std::unique_ptr<FilterDecoder>> OpenWindow(std::string_view fields, MemoryBudget& budget, const Clock& clock);
 
 }  // namespace bitsieve::core

@@ -23,7 +23,7 @@
 //             longer, never shorter. A clock that was put forward by mistake makes items older than they are.
 // Cost        bits per item of the window, of items / of time: 17.8 / 19.2 at 1%, 26.1 / 25.1 at 0.1%: 1.8 and 1.9
 //             times a blocked filter of the window's size at 1%, less at lower rates. A lookup reads G + 1 generations.
-//             No add does more than a few thousand bytes' work beside its own (generation.h).
+//             No add does more than a few thousand bytes' work besides its own (generation.h).
 // Rate        each generation has the share p / (G + 1) of the requested rate, p / 2G in windows of time: all of them
 //             may be full at once, and the sum is p.
 // Threads     thread-safe. MayContain and Prefetch take no lock; a lookup during which the turn changed looks again.
@@ -48,14 +48,14 @@ namespace bitsieve::core {
 
 class WindowFilter final : public Filter {
  public:
-  // As MakeFilter.
+  // Makes a filter as MakeFilter does.
   static Result<std::unique_ptr<Filter>> Make(const FilterParams& params, MemoryBudget& budget, const Clock& clock);
-  // From generations that were read back as the header describes them, oldest first.
+  // Makes a filter from generations that were read back as the header describes them, oldest first.
   static Result<std::unique_ptr<Filter>> FromGenerations(const WindowHeader& header,
                                                          std::vector<std::unique_ptr<Generation>> generations,
                                                          MemoryBudget& budget, const Clock& clock);
 
-  // As core::ForecastOf, of a window in which so many items were seen, evenly spread.
+  // Returns a forecast as core::ForecastOf does, for a window in which `items` items were seen, evenly spread.
   static Result<Forecast> ForecastOf(const FilterParams& params, uint64_t items);
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
@@ -91,7 +91,7 @@ class WindowFilter final : public Filter {
   Generation& Own(std::unique_ptr<Generation> generation) BITSIEVE_REQUIRES(writers());
   Status MakeMissing() BITSIEVE_REQUIRES(writers());
 
-  // All at add_ms_.
+  // Adds all of the hashes at the time add_ms_.
   void AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) BITSIEVE_REQUIRES(writers());
   // Stops before the first item for which there is no room.
   size_t AddToCurrent(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) BITSIEVE_REQUIRES(writers());
@@ -99,7 +99,7 @@ class WindowFilter final : public Filter {
   bool TurnIsDue() const BITSIEVE_REQUIRES(writers());
   // The current generation, which is full or old, gives way. kAdded, or why not.
   AddOutcome Turn() BITSIEVE_REQUIRES(writers());
-  // One that is no longer needed, or a new one; null, and `refusal` set, if there is none.
+  // Returns a generation that is no longer needed, or a new one; null, and `refusal` set, if there is none.
   Generation* FindFree(AddOutcome& refusal) BITSIEVE_REQUIRES(writers());
   void Begin(Generation& generation) BITSIEVE_REQUIRES(writers());
   void BumpChangeCount(uint64_t changes) BITSIEVE_REQUIRES(writers()) {

@@ -18,8 +18,8 @@ extern const FilterTypeRow kWindowRow;
 inline constexpr uint64_t kMinWindowMs = 100;
 inline constexpr uint64_t kMaxWindowMs = 10ULL * 365 * 24 * 3600 * 1000;
 
-// What a filter remembers: the last `items`, which are as many as its capacity, or all of the last `duration_ms`. One
-// of them is 0.
+// The items that a filter remembers: the last `items`, which are as many as its capacity, or all of the last
+// `duration_ms`. One of the two numbers is 0.
 struct WindowSpan {
   uint64_t items = 0;
   uint64_t duration_ms = 0;

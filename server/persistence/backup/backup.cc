@@ -19,7 +19,7 @@ constexpr std::string_view kBackupSuffix = ".partial";
 constexpr std::string_view kRestoreName = "restore.partial";
 constexpr size_t kCopyBytes = 1 << 20;
 
-// One after the other, the first failure ends it.
+// Runs the steps in order, until one fails.
 core::Status AllOf(std::span<const std::function<core::Status()>> steps) {
   for (const auto& step : steps) {
     if (core::Status status = step(); !status) return status;
@@ -44,7 +44,7 @@ core::Status RemoveFiles(Disk& disk, const std::string& directory) {
   return disk.Remove(directory);
 }
 
-// What is left of a copy that was cut short, except for its lock.
+// Removes what is left of an interrupted copy, except for its lock.
 core::Status RemoveCopy(Disk& disk, const std::string& path) {
   const DataLayout layout(path);
   const std::array<std::function<core::Status()>, 3> steps = {
@@ -100,8 +100,9 @@ core::Result<Inspection> MakeCopy(const PinnedDirectory& source, Disk& disk, con
   return VerifyCopy(source, disk, path);
 }
 
-// Whether `target` holds what a restore that was cut short left, or nothing. Neither what a server leaves in a
-// directory that it never used nor what a file system does counts.
+// Returns whether `target` holds what an interrupted restore left; false if it holds nothing. LOCK, which a server
+// leaves in a directory that it never used, and lost+found, which a file system leaves, do not count. Anything else is
+// an error.
 core::Result<bool> IsCutShort(const Disk& disk, const std::string& target) {
   core::Result<std::vector<std::string>> names = disk.List(target);
   if (!names) return tl::unexpected(std::move(names.error()));
@@ -135,7 +136,7 @@ core::Result<Inspection> FillAndVerify(const FillDirectory& fill, const Disk& di
   return VerifyBackup(disk, path);
 }
 
-// The manifest last: without it no server starts on what is there.
+// Renames the manifest last: without it no server starts on what is there.
 core::Status PutInPlace(Disk& disk, const DataLayout& from, const DataLayout& to) {
   const core::Result<std::vector<std::string>> names = disk.List(from.path());
   if (!names) return tl::unexpected(names.error());
@@ -223,7 +224,7 @@ core::Result<Inspection> BackUp(const PinnedDirectory& source, Disk& disk, const
   if (status) status = disk.Rename(partial, target);
   if (status) status = disk.SyncDirectory(ParentOf(target));
   if (status) return made;
-  // To make room; what is left is removed by the next one.
+  // Makes room; the next backup removes what is left.
   (void)RemoveCopy(disk, partial);
   (void)disk.Remove(layout.lock_path());
   (void)disk.Remove(partial);
@@ -235,7 +236,7 @@ core::Result<Inspection> Restore(const FillDirectory& fill, Disk& disk, const st
   const DataLayout layout(target);
   const DataLayout staging(target + "/" + std::string(kRestoreName));
   core::Status status = disk.CreateDirectory(target);
-  // Before the lock as well, which leaves a file.
+  // Checked before locking as well, since the lock leaves a file.
   if (status) status = IsCutShort(disk, target).map([](bool) {});
   if (!status) return tl::unexpected(std::move(status.error()));
   const core::Result<std::unique_ptr<FileLock>> lock = disk.Lock(layout.lock_path());
@@ -247,7 +248,7 @@ core::Result<Inspection> Restore(const FillDirectory& fill, Disk& disk, const st
     status = PutInPlace(disk, staging, layout);
     return status ? std::move(found) : tl::unexpected(std::move(status.error()));
   }
-  // To make room; what is left is removed by the next one.
+  // Makes room; the next restore removes what is left.
   (void)RemoveCopy(disk, staging.path());
   (void)disk.Remove(staging.path());
   return found;

@@ -5,7 +5,7 @@
 //   Restore   DIR/restore.partial/ is filled and verified; then its parts get their names, the manifest last
 //
 // Until the rename there is nothing at the place of the backup, and until the manifest has its name no server takes the
-// directory for its own. What was cut short is cleared away by the next try. Errors name file and reason.
+// directory for its own. The next try removes what an interrupted one left. Errors name file and reason.
 // Thread-compatible: free functions.
 #pragma once
 
@@ -22,30 +22,30 @@
 
 namespace bitsieve::server {
 
-// What is being done, and how far it is; a total of 0 is not known.
+// Called with the current action and how far it is; a total of 0 means that the total is not known.
 using BackupProgress = std::function<void(std::string_view act, uint64_t done_bytes, uint64_t total_bytes)>;
 
-// Makes a directory at `target`, which is absent or empty, of what is pinned. Returns what was read back of it.
+// Copies what is pinned to a directory at `target`, which is absent or empty. Returns what was read back from it.
 core::Result<Inspection> BackUp(const PinnedDirectory& source, Disk& disk, const std::string& target,
                                 const BackupProgress& progress);
 
 // Fills an empty directory with the files of a backup.
 using FillDirectory = std::function<core::Status(const std::string& path)>;
 
-// Makes the data directory at `target`, which no server uses and which is absent or empty, of what `fill` brings; that
-// must be whole.
+// Makes the data directory at `target`, which no server uses and which is absent or empty, from the files of `fill`,
+// which must be a whole backup.
 core::Result<Inspection> Restore(const FillDirectory& fill, Disk& disk, const std::string& target,
                                  const BackupProgress& progress);
 
-// The files that are pinned, durable with their names.
+// Copies the pinned files to `target`, durable with their names.
 core::Status CopyFiles(const PinnedDirectory& source, Disk& disk, const std::string& target,
                        const BackupProgress& progress);
 
-// A snapshot of this filter alone, durable with its names.
+// Writes a snapshot of only this filter to `target`, durable with its names.
 core::Status WriteSnapshotOf(const core::Filter& filter, const std::string& name, Disk& disk,
                              const std::string& target);
 
-// kCorrupt with a line for each file that is not as it should be, otherwise what is there. Needs no more memory than a
+// Returns what is there, or kCorrupt with a line for each file that is not as it should be. Needs no more memory than a
 // start needs for names.
 core::Result<Inspection> VerifyBackup(const Disk& disk, const std::string& path);
 

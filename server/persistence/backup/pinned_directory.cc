@@ -12,10 +12,11 @@
 namespace bitsieve::server {
 namespace {
 
-// So long what is acknowledged may wait in a server's memory before it is in its log.
+// How long acknowledged changes may wait in a server's memory before they are in its log.
 constexpr std::chrono::milliseconds kUntilWritten{100};
-// So long it is tried again. Each time a further manifest was put in place in the few milliseconds that it takes to
-// open what has changed: a server that saves without a pause can be lucky hundreds of times on a busy machine.
+// How long pinning is tried again. A try fails when a further manifest was put in place in the few milliseconds that it
+// takes to open what has changed: on a busy machine, a server that saves without a pause can cause that hundreds of
+// times.
 constexpr std::chrono::seconds kPinning{60};
 
 // The last bytes of a file identify its content.
@@ -30,7 +31,7 @@ core::Result<FileSeal> SealOf(const ReadableFile& file) {
 
 }  // namespace
 
-// Of a file that several share, only the bytes that count.
+// A view of a file that several share, limited to the bytes that count.
 class PinnedDirectory::View final : public ReadableFile {
  public:
   explicit View(Held held) : held_(std::move(held)) {}
@@ -50,7 +51,7 @@ core::Result<std::unique_ptr<PinnedDirectory>> PinnedDirectory::Pin(const Disk& 
   if (in_use) std::this_thread::sleep_for(kUntilWritten);
   core::Status status = pinned->PinAll();
   const auto end = std::chrono::steady_clock::now() + kPinning;
-  // What a server removes between two steps passes for missing.
+  // A file that a server removes between two steps looks missing, so all is tried again until nothing has changed.
   bool unchanged = pinned->IsUnchanged();
   while (!unchanged && std::chrono::steady_clock::now() < end) {
     pinned->DropAllButFilters();
@@ -90,7 +91,7 @@ core::Status PinnedDirectory::Hold(const std::string& path) {
   return {};
 }
 
-// CURRENT first: what it names is there by then. The newest segment last.
+// Opens CURRENT before the segments, so that the segment it names is there, and the newest segment last.
 core::Status PinnedDirectory::HoldLog() {
   if (core::Status status = HoldCurrent(); !status) return status;
   core::Result<std::vector<LogFile>> files = ListLog(disk_, layout_.log_path());
@@ -106,7 +107,7 @@ core::Status PinnedDirectory::HoldLog() {
   return {};
 }
 
-// The log of a server before manifest version 3 has none.
+// The log of a server before manifest version 3 has no CURRENT.
 core::Status PinnedDirectory::HoldCurrent() {
   newest_.reset();
   if (!manifest_.has_log) return {};
@@ -118,7 +119,7 @@ core::Status PinnedDirectory::HoldCurrent() {
   return {};
 }
 
-// Also those that the manifest does not name: the log may.
+// Opens the filter files that the manifest does not name as well: the log may name them.
 core::Status PinnedDirectory::HoldFilters() {
   const std::vector<uint64_t> listed = FileIdsOf(manifest_);
   const core::Result<std::vector<std::string>> names = ListIfThere(disk_, layout_.filters_path());
@@ -136,7 +137,7 @@ core::Status PinnedDirectory::HoldFilters() {
   return {};
 }
 
-// Those of the manifest are whole; others may have been opened while they were written.
+// Keeps only the filter files of the manifest, which are whole; others may have been opened while they were written.
 void PinnedDirectory::DropAllButFilters() {
   std::map<std::string, Held> kept;
   for (const uint64_t id : FileIdsOf(manifest_)) {
@@ -145,8 +146,8 @@ void PinnedDirectory::DropAllButFilters() {
   held_ = std::move(kept);
 }
 
-// The manifest stands for filter files, CURRENT for segments: obsolete ones are removed some time after the manifest
-// was put in place, but not before CURRENT names a newer one.
+// If the manifest is unchanged, no filter file that is needed was removed; if CURRENT is, no segment was: obsolete ones
+// are removed some time after the manifest was put in place, but not before CURRENT names a newer one.
 bool PinnedDirectory::IsUnchanged() const {
   return IsUnchanged(layout_.manifest_path()) && (!manifest_.has_log || IsUnchanged(CurrentPath()));
 }
@@ -162,7 +163,8 @@ bool PinnedDirectory::IsUnchanged(const std::string& path) const {
 
 std::string PinnedDirectory::CurrentPath() const { return layout_.log_path() + "/" + std::string(kLogCurrentName); }
 
-// The end of a record that was being written does not count, and files that only it names are not needed.
+// Reads the log to its end. The end of a record that was being written does not count, and files that only it names are
+// not needed.
 core::Status PinnedDirectory::ReadLogThrough() {
   needed_ = FileIdsOf(manifest_);
   const VisitRecord visit = [this](uint64_t, const log::Record& record) -> core::Status {

@@ -1,13 +1,14 @@
 // pinned_directory.h: the files of a data directory as a `kill -9` at one moment would have left them, held open, so
-// that a server at work can neither remove them nor add to them in the reader's eyes. A disk that can only be read.
+// that a running server can neither remove them nor add to them in the reader's eyes. A disk that can only be read.
 //
-// A server replaces its manifest by a rename, never changes a filter file, and appends to the newest segment of its log
-// alone. So: the manifest is opened, then the log (the length of the newest segment is the moment), then the filter
-// files. If manifest and CURRENT are still the same after that, nothing that is needed was removed meanwhile. If not,
-// all is done again; files that were found stay open, so that a server which saves without a pause is caught up with.
+// A server replaces its manifest by a rename, never changes a filter file, and appends only to the newest segment of
+// its log. So the manifest is opened first, then the log (the length of the newest segment is the moment), then the
+// filter files. If manifest and CURRENT are still the same after that, nothing that is needed was removed in between.
+// If not, all is done again; files that were found stay open, so that a server which saves without a pause is caught up
+// with.
 //
 // Everything acknowledged as durable before Pin is in it; of a running server, everything acknowledged, unless its disk
-// has stopped (docs/durability.md). Without a lock, and without a word to the server.
+// has stopped (docs/durability.md). Takes no lock and sends nothing to the server.
 // Thread-compatible. The disk outlives it.
 #pragma once
 
@@ -33,20 +34,20 @@ struct PinnedFile {
 
 class PinnedDirectory final : public Disk {
  public:
-  // kIo if it cannot be read, or if there is no snapshot at that path; kCorrupt if something is damaged or missing, and
-  // kUnsupported if it is of a newer version: the message names the file.
+  // Returns kIo if the directory cannot be read or there is no snapshot at that path, kCorrupt if something is damaged
+  // or missing, and kUnsupported if it is of a newer version: the message names the file.
   static core::Result<std::unique_ptr<PinnedDirectory>> Pin(const Disk& disk, const std::string& path);
 
   const std::string& path() const { return layout_.path(); }
-  // All that a start needs and nothing else; the manifest last.
+  // Returns all files that a start needs and no others; the manifest is last.
   const std::vector<PinnedFile>& files() const { return listed_; }
   uint64_t bytes() const;
 
-  // As Disk has them, for what is pinned.
+  // Open and List serve only what is pinned; LockHolder asks the disk.
   core::Result<std::unique_ptr<ReadableFile>> Open(const std::string& path) const override;
   core::Result<std::vector<std::string>> List(const std::string& path) const override;
   std::string LockHolder(const std::string& path) const override { return disk_.LockHolder(path); }
-  // All others are refused.
+  // All others return kIo.
   core::Result<std::unique_ptr<WritableFile>> Create(const std::string& path) override;
   core::Status SyncFile(const std::string& path) override { return Refuse(path); }
   core::Status Rename(const std::string& from, const std::string&) override { return Refuse(from); }

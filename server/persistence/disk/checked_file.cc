@@ -12,7 +12,7 @@ namespace bitsieve::server {
 namespace {
 
 constexpr uint64_t kNumberBytes = sizeof(uint64_t);
-// What is read at a time of a chunk, and checksummed before it has left the processor's cache.
+// A chunk is read in parts of this length, so that each is checksummed before it has left the processor's cache.
 constexpr size_t kPieceBytes = 256 << 10;
 constexpr size_t kHeadChecksumOffset = kCheckedHeadBytes - kNumberBytes;
 
@@ -32,7 +32,7 @@ uint64_t NumberAt(std::span<const std::byte> bytes) {
   return number;
 }
 
-// Grows, never shrinks: the next file may need it again.
+// Grows the buffer, but never shrinks it: the next file may need the room again.
 void EnsureSize(ChunkBuffer& buffer, size_t bytes) {
   if (buffer.size() < bytes) buffer.resize(bytes);
 }
@@ -159,7 +159,7 @@ core::Status CheckedFileReader::ReadHead(const FileFormat& format) {
   chunk_bytes_ = fields.Get<uint32_t>();
   missing_ = payload_bytes_ = fields.Get<uint64_t>();
   chain_ = fields.Get<uint64_t>();
-  // The checksum before the version: a changed byte is damage, not news from the future.
+  // The checksum before the version: a changed byte is damage, not a newer format.
   if (chain_ != core::Checksum(head.substr(0, kHeadChecksumOffset))) return Corrupt("the head fails its checksum");
   if (version_ == 0 || version_ > format.version) {
     return core::Fail(core::ErrorCode::kUnsupported,

@@ -4,7 +4,7 @@
 //
 //   head: magic, version, chunk bytes, payload bytes, checksum | chunk, checksum | ... | chain
 //
-// Memory: one chunk, whatever the length of the file. Writer and reader are thread-compatible unless stated otherwise.
+// Memory: one chunk, regardless of the file's length. Writer and reader are thread-compatible unless stated otherwise.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ inline constexpr uint32_t kDefaultChunkBytes = 1U << 20;
 inline constexpr uint32_t kMaxChunkBytes = 16U << 20;
 inline constexpr uint64_t kCheckedHeadBytes = 32;
 
-// Length of the file that holds a payload of so many bytes; the payload is below 2^63.
+// Returns the length of a file that holds a payload of this length, which is below 2^63.
 uint64_t CheckedFileBytes(uint64_t payload_bytes, uint32_t chunk_bytes);
 
 inline constexpr size_t kMagicBytes = 8;
@@ -55,10 +55,11 @@ class CheckedFileWriter {
 
   // Room left in the current chunk, for filling in place; empty only when the payload is complete.
   std::span<std::byte> Room();
-  // The first `bytes` of Room() are filled.
+  // Commits the first `bytes` of Room(), which are filled.
   core::Status Commit(size_t bytes);
   core::Status Append(std::string_view bytes);
-  // After the last byte of the payload: the file is whole and durable. (Its name is, after a SyncDirectory.)
+  // Call after the last byte of the payload: makes the file whole and durable. (Its name is durable after a
+  // SyncDirectory.)
   core::Result<FileSeal> Finish();
 
  private:
@@ -91,10 +92,10 @@ class CheckedFileReader {
   uint64_t payload_bytes() const { return payload_bytes_; }
   uint64_t remaining() const { return missing_ + chunk_rest_.size(); }  // payload bytes not yet handed out
 
-  // The next bytes of the payload, verified, at least one and at most `max` and at most to the end of a chunk; empty at
-  // the payload's end. Valid until the next call.
+  // Returns the next bytes of the payload, verified: at least one, at most `max` and at most to the end of a chunk;
+  // none at the payload's end. Valid until the next call.
   core::Result<std::span<const std::byte>> Next(uint64_t max);
-  // Exactly out.size() bytes; kCorrupt if fewer remain.
+  // Reads exactly out.size() bytes; kCorrupt if fewer remain.
   core::Status Read(std::span<std::byte> out);
   core::Status Skip(uint64_t bytes);
   // Instead of Next, the chunks that it has not begun may be read in any order, each once, by several threads at a
@@ -106,14 +107,15 @@ class CheckedFileReader {
   };
   uint64_t chunks_left() const { return (missing_ + chunk_bytes_ - 1) / chunk_bytes_; }
   Chunk ChunkLeft(uint64_t index) const;
-  // The chunk's payload into as many bytes, verified in the end; returns their checksum. Each part of it, given by
-  // offset and length, can be read while it is still in the processor's cache. Thread-safe.
+  // Reads the chunk's payload into `out`, which is as long, and verifies it in the end; returns its checksum. Calls
+  // `observe` with the offset and length of each part that was read, while it is still in the processor's cache.
+  // Thread-safe.
   using PieceObserver = std::function<void(uint64_t, uint64_t)>;
   core::Result<uint64_t> ReadChunk(const Chunk& chunk, std::span<std::byte> out, const PieceObserver& observe) const;
-  // All of them were read; their checksums in order.
+  // Call when all of those chunks have been read, with their checksums in order.
   void PassChunks(std::span<const uint64_t> checksums);
 
-  // Everything was handed out and the chain holds.
+  // Checks that everything was handed out and that the chain holds.
   core::Result<FileSeal> Finish();
 
   // A kCorrupt error about this file, for callers that interpret the payload; names the offset of the current chunk.

@@ -36,7 +36,7 @@ std::optional<uint64_t> DataLayout::FilterFileId(std::string_view file_name) {
   if (!file_name.ends_with(kFilterSuffix)) return std::nullopt;
   uint64_t id = 0;
   std::from_chars(file_name.data(), file_name.data() + file_name.size(), id);
-  // Whatever does not come back as it was (signs, leading zeros, letters, overflow) is not ours.
+  // A name that is not reproduced exactly (signs, leading zeros, letters, overflow) is not ours.
   const bool ours = id >= 1 && id < kMaxFileId && FilterFileName(id) == file_name;
   return ours ? std::optional(id) : std::nullopt;
 }

@@ -20,7 +20,7 @@ core::Result<std::string_view> FileWindow::Look(uint64_t offset, size_t bytes) {
 core::Status FileWindow::MoveTo(uint64_t offset, size_t bytes) {
   const size_t wanted = std::min<uint64_t>(std::max(bytes, kReadBytes), size() - offset);
   if (buffer_.size() < wanted) buffer_.resize(wanted);
-  // What is here already need not be read again.
+  // Bytes that are in the buffer already need not be read again.
   const bool overlaps = offset >= begin_ && offset < begin_ + held_;
   const size_t kept = overlaps ? std::min<size_t>(begin_ + held_ - offset, wanted) : 0;
   if (kept != 0) std::memmove(buffer_.data(), buffer_.data() + (offset - begin_), kept);

@@ -53,7 +53,7 @@ core::Result<CheckedFileReader> OpenSealed(const Disk& disk, const std::string& 
   return reader;
 }
 
-// Of the image; the name before it is skipped.
+// Returns the header of the image; the name before it is skipped.
 core::Result<std::string> ReadHeader(CheckedFileReader& reader) {
   std::byte bytes[kPrefixBytes];
   core::Status status = reader.Read(bytes);
@@ -126,7 +126,7 @@ FilterFileReader::FilterFileReader(CheckedFileReader file, std::string path, con
                                    std::unique_ptr<core::FilterDecoder> decoder)
     : file_(std::move(file)), path_(std::move(path)), seal_(seal), decoder_(std::move(decoder)) {}
 
-// What is left of the chunk that the header ends in, so that whole chunks remain.
+// Reads the rest of the chunk that the header ends in, so that whole chunks remain.
 core::Status FilterFileReader::ReadFirst() {
   if (decoder_->Room(0).empty()) return {};  // Finish reads all in order
   body_begin_ = file_.payload_bytes() - file_.remaining();
@@ -149,7 +149,7 @@ void FilterFileReader::Read(ChunkBuffer& buffer) {
   }
 }
 
-// Straight into the filter's memory, if the chunk belongs into one piece of it.
+// Reads the chunk straight into the filter's memory if it belongs into one contiguous range of it.
 core::Status FilterFileReader::ReadChunk(size_t index, ChunkBuffer& buffer) {
   const CheckedFileReader::Chunk chunk = file_.ChunkLeft(index);
   const uint64_t offset = chunk.payload_offset - body_begin_;

@@ -30,21 +30,22 @@ inline constexpr uint32_t kMaxImageHeaderBytes = 1U << 20;
 core::Result<FileSeal> WriteFilterFile(Disk& disk, const std::string& path, std::string_view name,
                                        core::FilterImage& image, uint32_t chunk_bytes, ChunkBuffer& buffer);
 
-// The filter in the file, every byte of which must be as `seal` remembers it. kCorrupt, kUnsupported, kIo, or
-// kOutOfMemory if the budget refuses; the message names the file. The clock is for types that age, and outlives it.
+// Returns the filter in the file, every byte of which must be as `seal` remembers it. kCorrupt, kUnsupported, kIo, or
+// kOutOfMemory if the budget refuses; the message names the file. The clock is for filter types that age, and outlives
+// the filter.
 core::Result<std::unique_ptr<core::Filter>> ReadFilterFile(const Disk& disk, const std::string& path,
                                                            const FileSeal& seal, core::MemoryBudget& budget,
                                                            const core::Clock& clock, ChunkBuffer& buffer);
 
-// The same by several threads. Thread-compatible unless stated otherwise.
+// Reads a filter file with several threads. Thread-compatible unless stated otherwise.
 class FilterFileReader {
  public:
-  // Errors and lifetimes as ReadFilterFile's; Finish needs `buffer` again.
+  // Errors and lifetimes are those of ReadFilterFile; Finish needs `buffer` again.
   static core::Result<std::unique_ptr<FilterFileReader>> Open(const Disk& disk, const std::string& path,
                                                               const FileSeal& seal, core::MemoryBudget& budget,
                                                               const core::Clock& clock, ChunkBuffer& buffer);
 
-  // Whether Read would find something to do. Thread-safe.
+  // Returns whether Read would find something to do. Thread-safe.
   bool has_more() const { return next_.load(std::memory_order_relaxed) < checksums_.size(); }
   // Reads chunks until every chunk has been taken by some thread. Thread-safe; each thread has a buffer of its own.
   void Read(ChunkBuffer& buffer);
@@ -63,7 +64,8 @@ class FilterFileReader {
   const FileSeal seal_;
   const std::unique_ptr<core::FilterDecoder> decoder_;
   uint64_t body_begin_ = 0;  // in the payload
-  // Of the chunks that may be read in any order, each written by one thread; no more bytes than the file's own numbers.
+  // Checksums of the chunks that may be read in any order; each is written by one thread. They take no more bytes than
+  // the checksums in the file.
   std::vector<uint64_t> checksums_;
   std::atomic<size_t> next_{0};  // relaxed: it hands out numbers; Finish comes after all readers are joined
 
@@ -72,7 +74,7 @@ class FilterFileReader {
   size_t error_index_ BITSIEVE_GUARDED_BY(mutex_) = 0;
 };
 
-// What the file begins with. Damage after that goes unnoticed.
+// The beginning of a filter file. Damage in the chunks after it goes unnoticed.
 struct FilterFileHead {
   std::string image_header;  // core's; not decoded
   uint64_t body_bytes = 0;   // of the image
@@ -80,7 +82,8 @@ struct FilterFileHead {
 core::Result<FilterFileHead> ReadFilterFileHead(const Disk& disk, const std::string& path, const FileSeal& seal,
                                                 ChunkBuffer& buffer);
 
-// That every byte of the file is as `seal` remembers it, without making the filter. Needs the memory of one chunk.
+// Checks that every byte of the file is as `seal` remembers it, without making the filter. Needs the memory of one
+// chunk.
 core::Status VerifyFilterFile(const Disk& disk, const std::string& path, const FileSeal& seal, ChunkBuffer& buffer);
 
 }  // namespace bitsieve::server

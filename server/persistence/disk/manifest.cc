@@ -12,11 +12,11 @@ namespace {
 constexpr uint32_t kFirstVersionWithIds = 2;
 constexpr uint32_t kFirstVersionWithLog = 3;
 constexpr uint32_t kFirstVersionWithPacks = 4;
-// Of an entry, except for its name.
+// Bytes of an entry, except for its name.
 constexpr uint64_t kEntryBytes1 = 4 * sizeof(uint64_t) + sizeof(uint32_t);                // in version 1
 constexpr uint64_t kEntryBytes2 = kEntryBytes1 + 2 * sizeof(uint64_t) + sizeof(uint8_t);  // in versions 2 and 3
 constexpr uint64_t kEntryBytes = kEntryBytes2 + sizeof(uint64_t);
-// Of a pack, except for its bits.
+// Bytes of a pack, except for its bits.
 constexpr uint64_t kPackEntryBytes = 3 * sizeof(uint64_t) + sizeof(uint32_t);
 constexpr size_t kBitsPerByte = 8;
 
@@ -108,7 +108,7 @@ bool AreNamesAscending(const std::vector<ManifestEntry>& entries) {
   return std::adjacent_find(entries.begin(), entries.end(), not_below) == entries.end();
 }
 
-// Ids are distinct, at least 1 and below the next one.
+// Returns whether file ids are distinct, at least 1 and below the next one.
 bool AreIdsValid(const Manifest& manifest) {
   if (manifest.next_file_id < 1 || manifest.next_file_id > kMaxFileId) return false;
   const std::vector<uint64_t> ids = FileIdsOf(manifest);
@@ -116,7 +116,7 @@ bool AreIdsValid(const Manifest& manifest) {
   return distinct && (ids.empty() || (ids.front() >= 1 && ids.back() < manifest.next_file_id));
 }
 
-// Distinct and below the next one, except for those that have none.
+// Returns whether filter ids are distinct and below the next one, except for filters that have none.
 bool AreFilterIdsValid(const Manifest& manifest) {
   if (manifest.next_filter_id < 1 || manifest.next_filter_id > kMaxFileId) return false;
   std::vector<uint64_t> ids;
@@ -138,7 +138,7 @@ bool ArePositionsValid(const Manifest& manifest) {
                       [&](const ManifestEntry& each) { return each.log_position > manifest.log_position; });
 }
 
-// The lists of an entry or a pack each, `least_bytes` long at least.
+// Reads a list of entries or packs, each at least `least_bytes` long.
 template <class Each, class Get>
 core::Status GetList(const CheckedFileReader& file, core::ByteReader& reader, const std::string& what,
                      uint64_t least_bytes, std::vector<Each>& list, const Get& get) {

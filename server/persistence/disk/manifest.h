@@ -53,9 +53,9 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 };
 
-// Of all files that it lists, ascending.
+// Returns the ids of all files that the manifest lists, ascending.
 std::vector<uint64_t> FileIdsOf(const Manifest& manifest);
-// From here on the log is needed: the lowest position of the manifest and its entries.
+// Returns the position from which the log is needed: the lowest one of the manifest and its entries.
 uint64_t LogBeginOf(const Manifest& manifest);
 
 // Writes the file and makes its bytes durable. kInvalidArgument if it would exceed kMaxManifestBytes.

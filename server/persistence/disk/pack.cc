@@ -15,9 +15,9 @@ using core::kChecksumBytes;
 
 constexpr uint64_t kHeadBytes = kCheckedHeadBytes;
 constexpr uint64_t kLineBytes = sizeof(uint32_t) + sizeof(uint64_t);
-// Of a record, except for name, header and body.
+// Bytes of a record, except for name, header and body.
 constexpr uint64_t kFieldBytes = 3 * sizeof(uint64_t) + sizeof(uint8_t) + 2 * sizeof(uint32_t);
-// More than a builder ever makes: its last record may begin just below kPackBytes.
+// More bytes of records than a builder ever makes: its last record may begin just below kPackBytes.
 constexpr uint64_t kMaxRecordsBytes = kPackBytes + kMaxPackedBytes;
 
 void PutFields(std::string& out, const PackedFilter& packed, const std::string& header) {
@@ -32,7 +32,7 @@ void PutFields(std::string& out, const PackedFilter& packed, const std::string& 
   writer.PutBytes(header);
 }
 
-// False: it is cut short.
+// Returns false if the record is cut short.
 bool GetFields(std::string_view bytes, PackedFilter& packed) {
   core::ByteReader reader(bytes);
   packed.expires_unix_ms = reader.Get<int64_t>();
@@ -108,7 +108,7 @@ core::Result<Pack> Pack::Read(const Disk& disk, const std::string& path, const F
   if (size < kHeadBytes) {
     return pack.Corrupt("is " + std::to_string(size) + " bytes long, shorter than any pack");
   }
-  // The head alone first: it bounds what is read then.
+  // Reads only the head first, since it bounds what is read then.
   std::byte head[kHeadBytes];
   if (core::Status status = (*file)->ReadAt(0, head); !status) return tl::unexpected(std::move(status.error()));
   pack.bytes_ = core::AsText(head);

@@ -5,8 +5,8 @@
 //   records
 //
 // The manifest remembers the table's checksum, the table has each record's: no byte can be changed or exchanged
-// unnoticed, and a damaged record is that filter's damage alone. A record holds all that is remembered of its filter,
-// its name and expiry among it. A pack is never changed: the manifest says which of its records still count.
+// unnoticed, and a damaged record damages only its filter. A record holds all that is remembered of its filter,
+// including its name and expiry. A pack is never changed: the manifest says which of its records still count.
 //
 // Memory: a whole pack, about kPackBytes. PackBuilder and Pack are thread-compatible.
 #pragma once
@@ -25,14 +25,14 @@
 namespace bitsieve::server {
 
 inline constexpr FileFormat kPackFormat{"BSFPACKS", 1, "pack"};
-// Of a record. A larger filter has a file of its own.
+// Maximum bytes of a record. A larger filter has a file of its own.
 inline constexpr uint64_t kMaxPackedBytes = 64 << 10;
-// Of records: a pack that has as many is complete. So start and compaction have a bounded amount to do at a time.
+// Bytes of records that make a pack complete, so that start and compaction have a bounded amount to do at a time.
 inline constexpr uint64_t kPackBytes = 8 << 20;
-// The limit of a writer for one pack; a reader takes any number.
+// Maximum records that a writer puts into a pack; a reader takes any number.
 inline constexpr uint32_t kMaxPackRecords = 1 << 16;
 
-// What a record holds.
+// The content of a record.
 struct PackedFilter {
   std::string_view name;        // any bytes
   int64_t expires_unix_ms = 0;  // as in ManifestEntry, and so are the next three
@@ -43,21 +43,21 @@ struct PackedFilter {
   std::string_view body;
 };
 
-// Of the record that holds this image under that name.
+// Returns the length of the record that holds this image under that name.
 uint64_t PackedBytes(std::string_view name, const core::FilterImage& image);
 
 class PackBuilder {
  public:
-  // Everything of `packed` except for header and body, which are the image's; at most kMaxPackedBytes in all. Returns
-  // the number of the record. kOutOfMemory: the image was lost; nothing was added.
+  // Adds a record with everything of `packed` except for header and body, which are the image's; at most
+  // kMaxPackedBytes in all. Returns the number of the record. kOutOfMemory: the image was lost; nothing was added.
   core::Result<uint32_t> Add(const PackedFilter& packed, core::FilterImage& image);
 
   bool empty() const { return table_.empty(); }
-  // Whether it has the kPackBytes, or the records, of a complete pack.
+  // Returns whether it has the kPackBytes, or the records, of a complete pack.
   bool full() const { return records_.size() >= kPackBytes || table_.size() >= kMaxPackRecords; }
   // Returns the length of the record that was added last.
   uint32_t LastBytes() const { return table_.back().bytes; }
-  // Writes all of them and makes the bytes durable; the caller syncs the directory. On failure a part of the file may
+  // Writes all records and makes the bytes durable; the caller syncs the directory. On failure a part of the file may
   // remain.
   core::Result<FileSeal> Write(Disk& disk, const std::string& path) const;
   void Clear();
@@ -81,9 +81,10 @@ class Pack {
   uint32_t records() const { return static_cast<uint32_t>(table_.size()); }
   uint32_t record_bytes(uint32_t record) const { return table_[record].bytes; }
   uint64_t record_checksum(uint32_t record) const { return table_[record].checksum; }
-  // kCorrupt, naming the file, the record and its filter, if that much can be read. Valid as long as the buffer.
+  // Returns the record's content. kCorrupt: the message names the file, the record and its filter, if that much can be
+  // read. Valid as long as the buffer.
   core::Result<PackedFilter> Record(uint32_t record) const;
-  // An error about a record's image, with where it is and whose it is.
+  // Returns `error`, which is about a record's image, with the file, the record and the filter added.
   core::Error Located(uint32_t record, const PackedFilter& packed, const core::Error& error) const;
 
  private:

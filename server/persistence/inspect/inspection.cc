@@ -223,7 +223,8 @@ void Inspector::FindNewestSegment() {
   found_.newest_segment = *start;
 }
 
-// A crash may leave the last one without a whole head, if there is no CURRENT.
+// Reports an unreadable head, unless there is no CURRENT and a crash may have left the last segment without a whole
+// head.
 void Inspector::ReadSegmentHead(const LogFile& file, bool last) {
   core::Result<LogSegmentReader> reader = LogSegmentReader::Open(disk_, file.path, file.start);
   if (!reader) return Note(reader.error());
@@ -234,7 +235,7 @@ void Inspector::ReadSegmentHead(const LogFile& file, bool last) {
   if (!torn) Note(head.error());
 }
 
-// From where the snapshot needs it; without one, from its beginning.
+// Reads the log from where the snapshot needs it; without a snapshot, from its beginning.
 void Inspector::ReadWholeLog(const std::vector<LogFile>& files) {
   if (files.empty() && !found_.newest_segment) return;
   const uint64_t from = found_.has_manifest ? log_begin_ : files.front().start;
@@ -306,7 +307,7 @@ bool IsClean(const Inspection& found) { return found.damage.empty() && found.unr
 
 core::Result<Inspection> Inspect(const Disk& disk, const std::string& path, InspectDepth depth) {
   core::Result<Inspection> found = Inspector(disk, path, depth).Run();
-  // What a server at work removes under the reader passes for missing: only what is found twice counts.
+  // A file that a running server removes during an inspection looks missing: only damage found twice counts.
   for (int i = 1; i < kReadTries && found && !IsClean(*found) && !found->lock_holder.empty(); ++i) {
     core::Result<Inspection> again = Inspector(disk, path, depth).Run();
     const bool same = again && again->damage == found->damage && again->unreadable == found->unreadable;

@@ -51,7 +51,7 @@ struct Inspection {
   std::vector<InspectedFile> leftovers;
   std::vector<InspectedFile> quarantined;
 
-  // What is wrong, a line each that names the file.
+  // The problems found, one line each that names the file.
   std::vector<std::string> damage;      // files that are damaged or missing
   std::vector<std::string> unreadable;  // files of a newer version, or that the disk does not give
 };

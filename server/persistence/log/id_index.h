@@ -1,5 +1,6 @@
-// id_index.h: the entries of names by the ids of their filters: what a replay of the log looks up for each record. Ids
-// are given one after the other, and so are most changes of them: neighbours lie side by side. Thread-compatible.
+// id_index.h: an index from filter ids to the entries of their names, which a replay of the log looks up for each
+// record. Ids are given in sequence, and most changes come in the order of ids as well, so neighbouring ids are stored
+// side by side. Thread-compatible.
 #pragma once
 
 #include <bit>
@@ -15,7 +16,7 @@ struct Entry;
 class IdIndex {
  public:
   size_t size() const { return size_; }
-  // Null if there is none.
+  // Returns null if there is none.
   Entry* Find(uint64_t id) const {
     const Slot* const slot = Locate(id);
     return slot == nullptr ? nullptr : slot->entry;
@@ -57,7 +58,7 @@ class IdIndex {
   static constexpr uint64_t kGroup = 8;  // ids that lie side by side
   static constexpr uint64_t kSpread = 0x9E3779B97F4A7C15;
 
-  // Where the search for an id begins. From there on slots are taken one after the other.
+  // Returns the slot at which the search for an id begins; it continues with the slots that follow.
   size_t HomeOf(uint64_t id) const {
     const uint64_t group = (id / kGroup * kSpread) >> 32;
     return (group * kGroup + id % kGroup) & (slots_.size() - 1);
@@ -76,7 +77,7 @@ class IdIndex {
     while (slots_[i].id != 0) i = After(i);
     slots_[i] = slot;
   }
-  // What follows moves up, unless it is where its search begins, or between that and the gap.
+  // Moves the slots that follow into the gap, except for those whose search begins after it.
   void CloseGap(size_t gap) {
     for (size_t i = After(gap); slots_[i].id != 0; i = After(i)) {
       const size_t mask = slots_.size() - 1;

@@ -23,7 +23,7 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
   // The writer outlives the recorder and all that it announced; the recorder outlives every filter it adopted or is
   // detached before.
   KeyspaceRecorder(LogWriter& log, uint64_t next_filter_id) { Begin(log, next_filter_id); }
-  // To be the listener of filters that are loaded before there is a log: nothing may change before Begin.
+  // Makes a listener for filters that are loaded before there is a log: nothing may change before Begin.
   KeyspaceRecorder() = default;
   void Begin(LogWriter& log, uint64_t next_filter_id) {
     log_ = &log;
@@ -33,15 +33,15 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
 
   core::ChangeListener& listener() override { return *this; }
   LogWriter& log() { return *log_; }
-  // Above every number that was given.
+  // Returns a number above every one that was given.
   uint64_t next_filter_id() const { return next_filter_id_.load(std::memory_order_relaxed); }
-  // Whether the log has every change so far, or will have: false once the outcome of a Rewritten was refused, unless
-  // that was for lack of memory and has been made up for.
+  // Returns whether the log has every change so far, or will have: false once the outcome of a Rewritten was refused,
+  // unless that was for lack of memory and has been made up for.
   bool IsComplete() const { return is_complete_.load(std::memory_order_relaxed) && !HasUnkept(); }
-  // Whether the outcome of a Rewritten could not be logged for lack of memory. What is logged of such a filter does not
-  // lead to what it is in memory, so changes are to be refused until KeepAgain() has logged its content.
+  // Returns whether the outcome of a Rewritten could not be logged for lack of memory. What is logged of such a filter
+  // does not lead to what it is in memory, so changes are to be refused until KeepAgain() has logged its content.
   bool HasUnkept() const { return unkept_count_.load(std::memory_order_relaxed) != 0; }
-  // Tries to log them again. Takes as long as the disk to make a large filter durable.
+  // Tries to log these contents again. Takes as long as the disk needs to make a large filter durable.
   void KeepAgain();
   core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr& filter) override;
   AnnouncementPtr Named(std::string_view name, const FilterPtr& filter, int64_t expires_ms) override;
@@ -73,13 +73,13 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
 
   core::Status DoRewritten(const FilterPtr& filter);
   void PutOff(const FilterPtr& filter);
-  // Of one that is no longer as it was made, and gets a name and this number.
+  // Adds the content of a modified filter, which is about to be named and to get this id, to the entry.
   void AddContent(LogWriter::Entry& entry, const core::Filter& filter, uint64_t id);
-  // Its content is in the log now: what was prepared is needed.
+  // Records that the filter's content is in the log: what was prepared for it is needed.
   void NoteAdopted(const core::Filter& filter) noexcept;
   AnnouncementPtr Announce(const log::Record& record);
 
-  // Constant once it has begun.
+  // These two are constant once it has begun.
   LogWriter* log_ = nullptr;
   std::optional<ContentWriter> contents_;
   std::atomic<uint64_t> next_filter_id_{1};  // relaxed: only uniqueness matters

@@ -17,8 +17,9 @@
 
 namespace bitsieve::server {
 
-// Of image header and body together. As a file, so little would take more of the disk's time for syncs than it does in
-// the log; and of the log's writer it takes no more time than some thousand additions.
+// Maximum bytes of image header and body together that Write puts into the record. In a file, so few bytes would take
+// more of the disk's time for syncs than they do in the log; and they take no more of the log writer's time than some
+// thousand additions.
 inline constexpr uint64_t kMaxInlineBytes = 256 << 10;
 
 class ContentWriter {
@@ -26,13 +27,13 @@ class ContentWriter {
   // Both outlive it.
   ContentWriter(DataDirectory& directory, FileIds& file_ids) : directory_(directory), file_ids_(file_ids) {}
 
-  // A Content or an Image with the image's sequence, and the filter's id left 0. Of a large one it takes as long as the
-  // disk to make the file durable, and needs the memory of one chunk.
+  // Returns a Content or an Image with the image's sequence, and the filter's id left 0. For a large filter it takes as
+  // long as the disk needs to make the file durable, and needs the memory of one chunk.
   core::Result<log::Record> Write(core::FilterImage& image);
-  // The same in the record itself, whatever it takes: of what must not wait for the disk.
+  // Returns a Content, regardless of its size: for contents that must not wait for the disk.
   core::Result<log::Record> WriteInline(core::FilterImage& image);
-  // The record will not be appended: its file, if it has one, goes. One that cannot be removed stays until the next
-  // start.
+  // Removes the file of a record that will not be appended, if it has one. A file that cannot be removed stays until
+  // the next start.
   void Discard(const log::Record& record);
 
  private:
@@ -42,8 +43,8 @@ class ContentWriter {
   FileIds& file_ids_;
 };
 
-// The filter of the record. kCorrupt, kUnsupported, or kOutOfMemory if the budget refuses. The clock is for types that
-// age, and outlives it.
+// Returns the filter of the record. kCorrupt, kUnsupported, or kOutOfMemory if the budget refuses. The clock is for
+// filter types that age, and outlives the filter.
 core::Result<std::unique_ptr<core::Filter>> ReadContent(const log::Content& content, core::MemoryBudget& budget,
                                                         const core::Clock& clock);
 

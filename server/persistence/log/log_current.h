@@ -1,6 +1,6 @@
 // log_current.h: the file log/CURRENT, which names the newest segment of the log. A segment is there and durable before
-// CURRENT names it, and nothing in it counts as durable before: so whatever is missing at the end of the log is
-// noticed. docs/formats/log.md has the byte table. Thread-safe: free functions.
+// CURRENT names it, and nothing in it counts as durable before: so anything missing at the end of the log is noticed.
+// docs/formats/log.md has the byte table. Thread-safe: free functions.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ class LogScanner {
     uint64_t offset;          // the first byte that does not count
     uint64_t search_from;     // where readable frames may follow
     std::string_view behind;  // records of the same frame that follow; of one that is readable
-    bool damage;              // for certain, whatever follows
+    bool damage;              // for certain, regardless of what follows
     std::string reason;
   };
 

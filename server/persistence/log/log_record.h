@@ -1,6 +1,6 @@
 // log_record.h: the records of the log, one per change, to bytes and back. docs/formats/log.md has the byte tables.
 //
-// Filters go by number in the log, names are bound to those numbers; so a filter that is renamed keeps its past.
+// The log refers to filters by number and binds names to those numbers, so a renamed filter keeps its history.
 //   content   Made, Content, Image: what a filter starts from; Added, Removed, FalsePositives: its changes, numbered
 //             as in core::Change; Rewritten: a numbered change whose outcome a later Content or Image shows; Freezing:
 //             it is closed, and a frozen filter is being built from it
@@ -83,7 +83,7 @@ struct Rewritten {
   uint64_t id = 0;
   uint64_t sequence = 0;
 };
-// As Image, with the filter's image in the record: core's header and body.
+// Like Image, but with the filter's image in the record: core's header and body.
 struct Content {
   uint64_t id = 0;
   uint64_t sequence = 0;
@@ -109,7 +109,7 @@ void EncodeAdded(const core::Change& change, std::string& out);
 void EncodeRemoved(const core::Change& change, std::string& out);
 void EncodeFalsePositives(const core::Change& change, std::string& out);
 constexpr size_t MaxChangeBytes(size_t hashes) { return 4 + 1 + 3 * 8 + hashes * sizeof(core::KeyHash); }
-// As Encode, allocating nothing beyond MaxChangeBytes(1).
+// Same as Encode, without allocating anything beyond MaxChangeBytes(1).
 void EncodeRewritten(const Rewritten& rewritten, std::string& out);
 
 // Takes the first record off `bytes`; `record` is reused, its vectors and strings with it. A kCorrupt error states what

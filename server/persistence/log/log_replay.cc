@@ -14,10 +14,10 @@ tl::unexpected<core::Error> Contradiction(std::string message) {
   return core::Fail(core::ErrorCode::kCorrupt, std::move(message));
 }
 
-// Kept of changes whose filter may yet be replaced by an older one.
+// Maximum bytes of changes that are kept because an older state may yet replace their filter.
 constexpr uint64_t kMaxKeptBytes = 256 << 20;
 
-// Of memory, about.
+// Returns about how much memory the record takes, in bytes.
 uint64_t BytesOf(const log::Record& record) {
   uint64_t hashes = 0;
   if (const auto* added = std::get_if<log::Added>(&record)) hashes = added->hashes.size();
@@ -37,14 +37,15 @@ LogReplay::LogReplay(LoadingNames& names, Quotas& quotas, core::FilterClock& clo
 core::Status LogReplay::Apply(uint64_t position, const log::Record& record) {
   position_ = position;
   if (position < start_.snapshot_position && IsOver(record)) {
-    // Its file goes with the record.
+    // The image's file is removed when the record is.
     if (const auto* image = std::get_if<log::Image>(&record)) image_files_.push_back({position, image->file_id});
     return {};
   }
   return std::visit([this](const auto& each) { return On(each); }, record);
 }
 
-// Before the snapshot: what happened to names, to filters that are gone, and to the others up to their images.
+// Returns whether a record before the snapshot has no effect: changes of names, of filters that are gone, and of the
+// others up to their images.
 bool LogReplay::IsOver(const log::Record& record) {
   return std::visit(
       [this](const auto& each) {
@@ -122,7 +123,7 @@ core::Status LogReplay::On(const log::Made& made) {
   return {};
 }
 
-// The file stays until the record goes, whether it is needed or not.
+// Keeps the file as long as the record, whether it is needed or not.
 core::Status LogReplay::On(const log::Image& image) {
   const core::Status status =
       Replace(image.id, image.sequence, [&](core::MemoryBudget& memory) { return load_image_(image, memory); });
@@ -144,10 +145,10 @@ core::Status LogReplay::Replace(uint64_t id, uint64_t sequence, const Load& load
   start_.next_filter_id = std::max(start_.next_filter_id, id + 1);
   const bool awaited = awaited_.erase({id, sequence}) != 0;
   const FilterPtr* const known = Locate(id);
-  // Whose outcome comes after it lost its name is not needed.
+  // The outcome of a rewrite is not needed if the filter lost its name before it came.
   if (known == nullptr) return awaited ? core::Status() : LoadInto(id, sequence, load);
   if (awaited) return LoadRewritten(id, sequence, load);
-  // Nor is one that the snapshot shows a later state of.
+  // Nor is content of which the snapshot shows a later state.
   if ((*known)->sequence() > sequence) return {};
   freezing_.erase(id);
   return LoadInto(id, sequence, load);
@@ -193,7 +194,7 @@ core::Status LogReplay::LoadInto(uint64_t id, uint64_t sequence, const Load& loa
   return {};
 }
 
-// Nothing happens to it until its outcome comes, if ever.
+// Leaves the filter as it is until the outcome comes, if ever.
 core::Status LogReplay::On(const log::Rewritten& rewritten) {
   const core::Result<core::Filter*> filter = FilterFor(rewritten.id, rewritten.sequence);
   if (!filter) return tl::unexpected(filter.error());
@@ -205,8 +206,8 @@ core::Status LogReplay::On(const log::Rewritten& rewritten) {
   return {};
 }
 
-// If it awaits an outcome. One that has not come after so much is of a command that a crash or the disk ended, and
-// never comes.
+// Keeps the record if its filter awaits an outcome. An outcome that has not come after kMaxKeptBytes is of a command
+// that a crash or the disk ended, and never comes.
 void LogReplay::Keep(uint64_t id, const log::Record& record) {
   if (since_rewritten_.empty()) return;
   const auto kept = since_rewritten_.find(id);
@@ -231,7 +232,7 @@ core::Status LogReplay::CheckKnown(uint64_t id) const {
 core::Result<core::Filter*> LogReplay::FilterFor(uint64_t id, uint64_t sequence) {
   const FilterPtr* const found = Locate(id);
   if (found == nullptr) {
-    // It lost its name while a client was still adding to it.
+    // The filter lost its name while a client was still adding to it.
     if (core::Status status = CheckKnown(id); !status) return tl::unexpected(std::move(status.error()));
     return nullptr;
   }
@@ -317,7 +318,7 @@ std::vector<const Entry*> LogReplay::Freezing() const {
 
 // ---- names. The filter a name had before can no longer be reached: its memory is freed.
 
-// One without a filter was forgotten.
+// An entry without a filter was forgotten.
 uint64_t LogReplay::IdOf(const Entry& entry) const {
   if (entry.filter != nullptr) return entry.filter->id();
   const auto found =

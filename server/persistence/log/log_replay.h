@@ -29,30 +29,31 @@ class LogReplay {
   struct Start {
     uint64_t snapshot_position = 0;  // the snapshot has the names as of there
     uint64_t next_filter_id = 1;
-    // That filters have, or get; null: none. It is not notified of what is replayed.
+    // The listener that filters have, or get; null: none. It is not notified of what is replayed.
     core::ChangeListener* listener = nullptr;
   };
   // `names` has what the snapshot has: filters with their ids and sequences. All outlive the replay; the clock outlives
   // the filters.
   LogReplay(LoadingNames& names, Quotas& quotas, core::FilterClock& clock, const Start& start, LoadImage load_image);
 
-  // About so many calls of Add follow: tables that grow on the way are filled twice.
+  // Reserves room for about `count` calls of Add: tables that grow later are filled twice.
   void ExpectFilters(size_t count) { index_.Reserve(count); }
-  // A name of the snapshot. All are added, or none, if no record comes.
+  // Adds a name of the snapshot. All must be added before the first record; if no record comes, none need be.
   void Add(uint64_t id, Entry& entry) { index_.Put(id, &entry); }
-  // The same of a filter that was closed when the snapshot was made. Also if no record comes.
+  // Adds a filter that was closed when the snapshot was made. Needed even if no record comes.
   void AddFreezing(uint64_t id, Entry& entry) {
     Add(id, entry);
     freezing_.insert(id);
   }
-  // Of records before the snapshot's position, what they change in filters that the snapshot still has. kCorrupt: the
-  // record does not follow from the current state. kOutOfMemory: the budget refuses what it needs. An
-  // error leaves the state unchanged.
+  // Applies the record. If it lies before the snapshot's position, only what it changes in filters that the snapshot
+  // still has is applied. kCorrupt: the record does not follow from the current state. kOutOfMemory: the budget refuses
+  // what it needs. An error leaves the state unchanged.
   core::Status Apply(uint64_t position, const log::Record& record);
-  // After the last record; the clock shows the system's time again. Names of filters that were forgotten are gone.
+  // Call after the last record: the clock shows the system's time again, and names of filters that were forgotten are
+  // removed.
   void Finish();
 
-  // The names of filters that are closed, to be frozen.
+  // Returns the names of filters that are closed, to be frozen.
   std::vector<const Entry*> Freezing() const;
   const std::vector<LogImageFile>& image_files() const { return image_files_; }
   uint64_t next_filter_id() const { return start_.next_filter_id; }
@@ -74,35 +75,36 @@ class LogReplay {
   core::Status On(const log::Rewritten& rewritten);
   core::Status On(const log::Content& content);
 
-  // The filter of this id is what `load` brings, of this sequence, if that is not older than what is known.
+  // Replaces the filter of this id by what `load` brings, which has this sequence, unless that is older than what is
+  // known.
   using Load = std::function<core::Result<FilterPtr>(core::MemoryBudget& memory)>;
   core::Status Replace(uint64_t id, uint64_t sequence, const Load& load);
   core::Status LoadInto(uint64_t id, uint64_t sequence, const Load& load);
-  // The same of one that has gone on beyond this sequence: what it did since is done again.
+  // Does the same with a filter that has changed beyond this sequence: the later changes are applied again.
   core::Status LoadRewritten(uint64_t id, uint64_t sequence, const Load& load);
   void Keep(uint64_t id, const log::Record& record);
   // Returns what was kept of the filter.
   std::vector<log::Record> DropKept(uint64_t id);
 
-  // Null, with kCorrupt if there never was one of this id, or if the change does not follow the last one; null without
-  // an error if there is nothing to do. One that is returned has no listener until SetSequence.
+  // Returns null, with kCorrupt if there never was a filter of this id, or if the change does not follow the last one;
+  // null without an error if there is nothing to do. A filter that is returned has no listener until SetSequence.
   core::Result<core::Filter*> FilterFor(uint64_t id, uint64_t sequence);
   core::Status CheckKnown(uint64_t id) const;
-  // After a change of it.
+  // Call after a change of the filter.
   void SetSequence(core::Filter& filter, uint64_t id, uint64_t sequence) const {
     filter.Attach(start_.listener, id, sequence);
   }
 
-  // Where the filter of this id is; null if there is none.
+  // Returns where the filter of this id is; null if there is none.
   FilterPtr* Locate(uint64_t id);
-  // It is this one from now on.
+  // Sets the filter of this id.
   void SetFilter(uint64_t id, FilterPtr filter);
-  // The filter is gone; its name, if it has one, stays and may get it back.
+  // Drops the filter; its name, if it has one, stays and may get a filter of this id again.
   void Forget(uint64_t id);
-  // The budget that the filter of this id was made with, or is to be made with.
+  // Returns the budget that the filter of this id was made with, or is to be made with.
   core::MemoryBudget& MemoryOf(uint64_t id);
   core::Status Bind(const std::string& name, uint64_t id, int64_t expires_ms);
-  // What the entry meant is over.
+  // Drops the entry's filter and what was kept of its changes.
   void Release(Entry& entry);
   uint64_t IdOf(const Entry& entry) const;
 

@@ -32,7 +32,7 @@ std::string EncodeHead(uint64_t start, uint64_t salt) {
   return head;
 }
 
-// Of a frame's head, except for the checksum itself.
+// Returns the checksum of the salt and of a frame's head, except for the checksum itself.
 uint64_t SaltedChecksum(std::string_view fields, uint64_t salt) {
   char bytes[kFrameChecksumOffset + sizeof salt];
   std::memcpy(bytes, fields.data(), kFrameChecksumOffset);
@@ -50,7 +50,7 @@ std::string LogFileName(uint64_t start) {
 std::optional<uint64_t> LogFileStart(std::string_view file_name) {
   uint64_t start = 0;
   std::from_chars(file_name.data(), file_name.data() + file_name.size(), start);
-  // Whatever does not come back as it was (signs, letters, another length, overflow) is not ours.
+  // A name that is not reproduced exactly (signs, letters, another length, overflow) is not ours.
   return LogFileName(start) == file_name ? std::optional(start) : std::nullopt;
 }
 
@@ -106,7 +106,7 @@ core::Status LogSegmentWriter::Append(std::string_view records, uint64_t durable
   writer.Put(durable);
   writer.Put(core::Checksum(records));
   writer.Put(SaltedChecksum(frame_, salt_));
-  // A short frame in one call; of a long one no copy.
+  // Writes a short frame in one call, and a long one without a copy.
   const bool is_short = records.size() <= kCopiedBytes;
   if (is_short) writer.PutBytes(records);
   core::Status status = file_->Write(frame_);
@@ -133,7 +133,7 @@ core::Status LogSegmentReader::ReadHead() {
   const auto start = fields.Get<uint64_t>();
   salt_ = fields.Get<uint64_t>();
   if (magic != kLogMagic) return Corrupt(0, "does not start with BSLOGSEG, so it is no log segment");
-  // The checksum before the version: a changed byte is damage, not news from the future.
+  // The checksum before the version: a changed byte is damage, not a newer format.
   if (fields.Get<uint64_t>() != core::Checksum(head->substr(0, kHeadChecksumOffset))) {
     return Corrupt(0, "the head of the log segment fails its checksum");
   }
@@ -177,7 +177,7 @@ core::Result<std::string_view> LogSegmentReader::ReadRecords(const LogFrameHead&
   if (frame.end_offset() > size()) {
     return Corrupt(frame.offset, "the file ends within a frame of " + std::to_string(frame.bytes) + " bytes");
   }
-  // With the head, which is in the window: so that the window need not move.
+  // The view includes the head, which is in the window, so that the window need not move.
   core::Result<std::string_view> bytes = window_.Look(frame.offset, kLogFrameHeadBytes + frame.bytes);
   if (!bytes) return bytes;
   bytes->remove_prefix(kLogFrameHeadBytes);

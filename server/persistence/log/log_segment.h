@@ -30,8 +30,8 @@
 namespace bitsieve::server {
 
 inline constexpr std::string_view kLogMagic = "BSLOGSEG";
-inline constexpr uint32_t kLogVersion = 3;  // of 1 and 2, which knew no records after Flushed and Content, all is read
-// Of a file while it is made: the name that it will have, and this.
+inline constexpr uint32_t kLogVersion = 3;  // 1 (no records after Flushed) and 2 (none after Content) can be read
+// Suffix that a file's name has while the file is being made.
 inline constexpr std::string_view kTemporarySuffix = ".tmp";
 inline constexpr uint64_t kLogHeadBytes = 36;       // of a file
 inline constexpr uint64_t kLogFrameHeadBytes = 36;  // of a frame
@@ -40,9 +40,9 @@ inline constexpr uint32_t kFrameBytes = 4U << 20;
 
 // "00000000000000001234.log": names sort as positions do.
 std::string LogFileName(uint64_t start);
-// Nothing for a name that LogFileName does not make.
+// Returns nothing for a name that LogFileName does not make.
 std::optional<uint64_t> LogFileStart(std::string_view file_name);
-// What a crash may leave of a segment or of CURRENT.
+// Returns whether the name is that of an unfinished segment or CURRENT, which a crash may leave.
 bool IsTemporaryLogFile(std::string_view file_name);
 
 class LogSegmentWriter {
@@ -50,21 +50,21 @@ class LogSegmentWriter {
   // Makes the file with its head under a temporary name, durable. `directory` is there.
   static core::Result<LogSegmentWriter> Prepare(Disk& disk, const std::string& directory, uint64_t start,
                                                 uint64_t salt = core::RandomSeed());
-  // Gives it its name. All before `start` is durable by then: a reader takes the file as proof that it is. A segment
-  // that begins at `start` is replaced.
+  // Gives the file its name. All before `start` must be durable by then: a reader takes the file as proof that it is. A
+  // segment that begins at `start` is replaced.
   core::Status Rename(Disk& disk);
-  // Makes the name durable, and lets CURRENT name it, durably too. May run beside Append.
+  // Makes the name durable, and lets CURRENT name it, durably too. May run concurrently with Append.
   core::Status MakeCurrent(Disk& disk, const std::string& directory) const;
-  // All three.
+  // Calls all three.
   static core::Result<LogSegmentWriter> Create(Disk& disk, const std::string& directory, uint64_t start,
                                                uint64_t salt = core::RandomSeed());
 
-  // A frame of whole records, at least one (see kFrameBytes); `durable`: the position up to which the log is
+  // Writes a frame of whole records, at least one (see kFrameBytes); `durable`: the position up to which the log is
   // durable by now. After an error the file's end is unknown, and this writer must not be used again.
   core::Status Append(std::string_view records, uint64_t durable);
   core::Status Sync() { return file_->Sync(); }
   uint64_t start() const { return start_; }
-  // Position after all that was appended.
+  // Returns the position after all that was appended.
   uint64_t end() const { return end_; }
   const std::string& path() const { return path_; }
 
@@ -79,7 +79,7 @@ class LogSegmentWriter {
   std::string frame_;  // reused
 };
 
-// Where a frame's records are. Its checksum held, so that it can be believed, though the records may be damaged.
+// The place of a frame's records. Its checksum was verified, so it can be trusted, though the records may be damaged.
 struct LogFrameHead {
   uint64_t offset = 0;    // in the file, of the head
   uint32_t bytes = 0;     // of the records
@@ -98,17 +98,17 @@ class LogSegmentReader {
   static core::Result<LogSegmentReader> Open(const Disk& disk, const std::string& path, uint64_t start);
 
   uint64_t size() const { return window_.size(); }
-  // kUnsupported for a newer version. Before anything else.
+  // Call before anything else. kUnsupported for a newer version.
   core::Status ReadHead();
-  // The frame at `offset`, which lies after the file's head and within the file.
+  // Returns the head of the frame at `offset`, which lies after the file's head and within the file.
   core::Result<LogFrameHead> ReadFrameHead(uint64_t offset);
-  // Its records, verified. Valid until the next call.
+  // Returns the frame's records, verified. Valid until the next call.
   core::Result<std::string_view> ReadRecords(const LogFrameHead& frame);
-  // The first frame at or after `offset` whose head is valid, wherever it begins. Also in a file whose own head is not
-  // valid, as long as its salt is right.
+  // Returns the first frame at or after `offset` whose head is valid, wherever it begins. Works also in a file whose
+  // own head is not valid, as long as its salt is right.
   core::Result<std::optional<LogFrameHead>> FindFrame(uint64_t offset);
 
-  // An error about this file: "PATH: at byte N: reason".
+  // Returns an error about this file: "PATH: at byte N: reason".
   tl::unexpected<core::Error> Fail(core::ErrorCode code, uint64_t offset, std::string_view reason) const;
   tl::unexpected<core::Error> Corrupt(uint64_t offset, std::string_view reason) const {
     return Fail(core::ErrorCode::kCorrupt, offset, reason);

@@ -1,4 +1,4 @@
-// The side of LogWriter that runs beside the writing: syncs, the making of segments and their removal.
+// The part of LogWriter that runs concurrently with the writing: syncs, the making of segments and their removal.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kSyncGlance{2};
 
-// False: no thread, or no memory for one, is to be had.
+// Returns false if no thread, or no memory for one, is to be had.
 template <class Work>
 bool RunBeside(std::future<core::Status>& outcome, const Work& work) {
   try {
@@ -49,7 +49,7 @@ core::Status LogWriter::BeginJob(Job job) {
   return runs ? core::Status() : EndJob(Perform(job));
 }
 
-// On a thread of its own. Meanwhile segment_ stays what it is, and is appended to.
+// Runs on a thread of its own if one can be had. Until it ends, segment_ stays the same and is appended to.
 core::Status LogWriter::Perform(Job job) {
   Disk& disk = directory_.disk();
   core::Status status = SyncSegment();

@@ -19,10 +19,10 @@ using std::chrono::milliseconds;
 
 // How long the thread waits for more records when nothing is waiting for it.
 constexpr milliseconds kGather{10};
-// With the time that the sync takes, a second is kept.
+// Delay before a sync: together with the time that the sync takes, it stays within a second.
 constexpr milliseconds kSyncAfter{800};
-// So much is synced before it is due, and beyond that much the writing waits for the disk: what is not durable stays in
-// memory.
+// Bytes that are not durable stay in memory. If there are more than kSyncBytes of them, they are synced before a sync
+// is due; beyond kMaxUnsyncedBytes the writing waits for the disk.
 constexpr uint64_t kSyncBytes = 32 << 20;
 constexpr uint64_t kMaxUnsyncedBytes = 64 << 20;
 constexpr milliseconds kRetryAfter{200};
@@ -30,7 +30,7 @@ constexpr milliseconds kRetryNotifyingAfter{2};  // it takes little memory
 constexpr milliseconds kIdle{1000};
 constexpr size_t kKeptBytes = 1 << 20;  // of memory, when idle
 
-// How many of these bytes, which begin with a record and end with one, are whole records of about kFrameBytes.
+// Returns how many of these bytes, which begin with a record and end with one, are whole records of about kFrameBytes.
 size_t FrameOf(std::string_view records) {
   if (records.size() <= kFrameBytes) return records.size();
   size_t bytes = 0;
@@ -181,7 +181,7 @@ void LogWriter::Run() {
   for (bool last = false; !last;) {
     last = WaitForWork();
     core::Status status = Turn(last);
-    // The last time a failure may be of a job, from before; nothing was tried since.
+    // In the last turn a failure may be that of an earlier job, with nothing tried since: so one more try.
     if (last && !status) {
       Fail(status.error());
       status = Turn(last);
@@ -241,8 +241,8 @@ std::optional<LogWriter::Clock::time_point> LogWriter::SyncDue() const {
   return oldest_unsynced_ + kSyncAfter;
 }
 
-// What is appended to, and what was, change places and stay small; the large one is copied to, and stays what it is:
-// if it took part, each of them would grow large anew, and touching fresh memory costs more than the copy.
+// Swaps appended_ and taken_, which stay small, and copies to unsettled_, which is large and is not swapped: otherwise
+// each of the three would grow large in turn, and touching fresh memory costs more than the copy.
 void LogWriter::TakeAppended() {
   SettleTaken();  // what there was no memory for at the last turn
   while (!SwapAppended()) {
@@ -261,7 +261,7 @@ void LogWriter::SettleTaken() {
   taken_.clear();
 }
 
-// False if what is reserved might find no room in the other buffer.
+// Returns false if what is reserved might find no room in the other buffer.
 bool LogWriter::SwapAppended() noexcept {
   const core::LockGuard lock(append_lock_);
   if (taken_.capacity() < appended_.capacity()) return false;
@@ -276,7 +276,7 @@ bool LogWriter::SwapAppended() noexcept {
   return true;
 }
 
-// Whatever succeeded is not done again after a failure.
+// After a failure, only what is not durable is written again.
 core::Status LogWriter::WriteAll(bool last) {
   if (core::Status status = WriteTo(taken()); !status) return status;
   taken_since_ms_.store(0, std::memory_order_relaxed);
@@ -297,7 +297,7 @@ core::Status LogWriter::WriteTo(uint64_t position) {
   return {};
 }
 
-// Of what lies between two positions. A frame ends where a segment is to begin.
+// Returns the next frame of what lies between two positions. A frame ends where a segment is to begin.
 std::string_view LogWriter::NextFrame(uint64_t position, uint64_t end) const {
   const auto cut = std::find_if(open_cuts_.begin(), open_cuts_.end(), [&](uint64_t at) { return at > position; });
   const uint64_t limit = cut == open_cuts_.end() ? end : std::min(end, *cut);
@@ -306,7 +306,7 @@ std::string_view LogWriter::NextFrame(uint64_t position, uint64_t end) const {
   return rest.substr(0, FrameOf(rest));
 }
 
-// The beginning of a segment implies that all before it is durable: so it must be, whatever the policy.
+// The beginning of a segment implies that all before it is durable, so that is synced under any policy.
 core::Status LogWriter::OpenSegment() {
   Disk& disk = directory_.disk();
   const uint64_t written = written_.load(std::memory_order_relaxed);

@@ -7,8 +7,8 @@
 // Policy      kAlways: every frame is synced at once, and callers that await a position are notified when it is
 //             durable. kEverySecond: synced so that no unsynced record is older than a second. kNever: the system
 //             decides when to write.
-// Segments    a sync, the making of a segment and the removal of old ones run beside the writing, which they do not
-//             hold up: a killed process loses only what is not written. While a segment is made, records still go to
+// Segments    a sync, the making of a segment and the removal of old ones run concurrently with the writing and do
+//             not hold it up: a killed process loses only what is not written. While a segment is made, records go to
 //             the previous one; those past the new one's beginning are written again to it before it gets its name. If
 //             the disk stalls the writing anyway, AwaitedPosition makes replies wait, so that nothing more is
 //             acknowledged.
@@ -69,39 +69,40 @@ struct LogImageFile {
 class LogWriter {
  public:
   static constexpr uint64_t kMaxWaitingBytes = 64 << 20;
-  // A change older than that and not written lets replies wait.
+  // Replies wait while a change older than this is not written.
   static constexpr int64_t kMaxUnwrittenMs = 50;
 
   // The log continues at `start`, whose segment is made when there is something to write. All references outlive
   // the writer. `image_files`: those that records before `start` refer to.
   LogWriter(DataDirectory& directory, FileIds& file_ids, const core::ImagePool& image_pool, const core::Clock& clock,
             FsyncPolicy policy, uint64_t start, const std::vector<LogImageFile>& image_files = {});
-  // As Stop.
+  // Calls Stop.
   ~LogWriter();
 
   class Entry;
-  // One record. May throw std::bad_alloc.
+  // Appends one record. May throw std::bad_alloc.
   void Append(const log::Record& record);
 
-  // False: memory is refused. What is reserved is either appended or released.
+  // Returns false if memory is refused. What is reserved is either appended or released.
   [[nodiscard]] bool Reserve(size_t bytes) noexcept;
   void Release(size_t bytes) noexcept;
-  // Each ends a reservation of `reserved` bytes, which are log::MaxChangeBytes of the change at least.
+  // Each ends a reservation of `reserved` bytes, which are at least log::MaxChangeBytes of the change.
   void AppendAdded(const core::Change& change, size_t reserved) noexcept;
   void AppendRemoved(const core::Change& change, size_t reserved) noexcept;
   void AppendFalsePositives(const core::Change& change, size_t reserved) noexcept;
   void AppendRewritten(const log::Rewritten& rewritten, size_t reserved) noexcept;
-  // Position after all that was appended.
+  // Returns the position after all that was appended.
   uint64_t end() const { return end_.load(std::memory_order_acquire); }
-  // Up to here it survives a power cut.
+  // Returns the position up to which the log survives a power failure.
   uint64_t synced_end() const { return synced_.load(std::memory_order_acquire); }
 
-  // What is appended from now on goes to a further segment. Returns where it begins.
+  // Begins a new segment for what is appended from now on. Returns the position where it begins.
   uint64_t BeginSegment();
-  // Returns once all before `position`, which end() returned, is synced, whatever the policy: the sync is not left to
-  // its time. kIo: the log is in trouble.
+  // Returns once all before `position`, which end() returned, is synced, under any policy: the sync is not left to its
+  // time. kIo: the log is in trouble.
   core::Status SyncUpTo(uint64_t position);
-  // What lies before `position`, which BeginSegment returned, is no longer needed: its segments and files are removed.
+  // Requests the removal of segments and files before `position`, which BeginSegment returned: they are no longer
+  // needed.
   void RemoveBefore(uint64_t position);
 
   void SetPolicy(FsyncPolicy policy);
@@ -110,14 +111,14 @@ class LogWriter {
   const core::ImagePool& image_pool() const { return image_pool_; }
   bool InTrouble() const { return in_trouble_.load(std::memory_order_relaxed); }
   LogWriterStatus Status() const;
-  // Of those since the last call.
+  // Returns the duration of the longest sync since the last call.
   uint64_t TakeLongestSyncMs() { return longest_sync_ms_.exchange(0, std::memory_order_relaxed); }
-  // As server/dispatch/durability.h has them.
+  // server/dispatch/durability.h describes both.
   uint64_t AwaitedPosition() const;
   void Await(uint64_t position, std::function<void()> reached);
 
-  // Writes and syncs what is there, once, and ends the thread. An error: something could not be made durable. Callbacks
-  // for positions that were not reached are not called.
+  // Writes and syncs what is there, once, and ends the thread. An error means that something could not be made durable.
+  // Callbacks for positions that were not reached are not called.
   core::Status Stop();
 
  private:
@@ -134,15 +135,15 @@ class LogWriter {
   void WakeIfIdle();
   void RequestWrite();
   bool IsReached(uint64_t position) const;
-  // 0: nothing waits.
+  // Returns 0 if nothing waits.
   int64_t OldestUnwrittenMs() const;
 
   // The thread.
   void Run();
   core::Status Turn(bool last);
-  // Until there is something to do. True: it is the last time.
+  // Waits until there is something to do. Returns true if it is the last time.
   bool WaitForWork();
-  // Until something is appended, a write is requested, or a deadline passes.
+  // Waits until something is appended, a write is requested, or a deadline passes.
   void SleepUntilNeeded() BITSIEVE_REQUIRES(mutex_);
   std::optional<Clock::time_point> SyncDue() const;
   void TakeAppended();
@@ -156,7 +157,7 @@ class LogWriter {
   core::Status OpenSegment();
   core::Status SyncByPolicy();
 
-  // What runs beside the writing, one at a time.
+  // Jobs run concurrently with the writing, one at a time.
   enum class Job : uint8_t {
     kSync,     // of the segment
     kPrepare,  // of the segment, and the making of the next one
@@ -192,15 +193,15 @@ class LogWriter {
   std::atomic<uint64_t> synced_;   // changed by the thread; below durable_ only with kNever, and just after it
   std::atomic<uint64_t> first_kept_;
   std::atomic<uint64_t> sync_up_to_{0};  // by SyncUpTo; relaxed: RequestWrite follows the change
-  // When the oldest was appended of what waits in appended_ and of what the thread has taken, by the monotonic clock;
-  // 0: nothing waits. Relaxed: seen late by one reply.
+  // When the oldest record was appended of those that wait in appended_ and of those that the thread has taken, by the
+  // monotonic clock; 0: none wait. Relaxed: seen late by one reply.
   std::atomic<int64_t> appended_since_ms_{0};
   std::atomic<int64_t> taken_since_ms_{0};
   std::atomic<bool> in_trouble_{false};  // relaxed: a change let through late is kept with the others
   std::atomic<bool> idle_{false};        // the thread sleeps, and wants to be woken by the next append
 
-  // What appended_ has room for beyond what is reserved, or less; below 0 for the moment in which a reservation finds
-  // that there is none. Relaxed: append_lock_ is taken before the room is used, as it was when the room was made.
+  // Room in appended_ beyond what is reserved, or less; below 0 for the moment in which a reservation finds that there
+  // is none. Relaxed: append_lock_ is taken before the room is used, as it was when the room was made.
   std::atomic<int64_t> free_room_{0};
 
   core::SpinLock append_lock_;
@@ -217,8 +218,8 @@ class LogWriter {
   uint64_t remove_before_ BITSIEVE_GUARDED_BY(mutex_) = 0;
   std::string trouble_ BITSIEVE_GUARDED_BY(mutex_);
 
-  // Of the thread alone.
-  std::string taken_;      // empty between the turns; its memory is used again and again
+  // The members from here to last_outcome_ are used only by the log's thread and its jobs, unless they are atomic.
+  std::string taken_;      // empty between the turns; its memory is reused
   std::string unsettled_;  // the log from durable_ on
   std::list<uint64_t> open_cuts_;
   std::shared_ptr<LogSegmentWriter> segment_;
@@ -240,8 +241,8 @@ class LogWriter {
   std::thread thread_;  // last: it uses all of the above
 };
 
-// Records on their way to the log: encoded, with room reserved, before their change is made. So appending them cannot
-// fail. A record that is never appended gives its room back. The writer outlives it. Thread-compatible.
+// Records on their way to the log: they are encoded, and room is reserved, before their change is made, so appending
+// them cannot fail. A record that is never appended gives its room back. The writer outlives it. Thread-compatible.
 class LogWriter::Entry {
  public:
   explicit Entry(LogWriter& log) : log_(log) {}
@@ -251,7 +252,7 @@ class LogWriter::Entry {
 
   // May throw std::bad_alloc. The file of an Image stays for as long as the record.
   void Add(const log::Record& record);
-  // Once.
+  // Call at most once.
   void Append() noexcept;
 
  private:

@@ -18,7 +18,7 @@
 namespace bitsieve::server {
 namespace {
 
-// A file to be read: that of an entry or, with numbers above those, of a pack.
+// The number of a file to be read: that of an entry or, with numbers above those, that of a pack.
 using FileNumber = size_t;
 
 const FileSeal& SealOf(const Manifest& manifest, FileNumber file) {
@@ -34,12 +34,12 @@ std::vector<FileNumber> LargestFirst(const Manifest& manifest) {
   return order;
 }
 
-// Filters that their own threads are reading, for those to help with that have none of their own left.
+// Filters that are being read by one thread each; threads with no file of their own left help with them.
 class Helping {
  public:
   explicit Helping(size_t files) : unread_(files) {}
 
-  // Until Withdraw returns, which waits for helpers, others may read it too.
+  // Lets other threads read the filter too, until Withdraw returns, which waits for them.
   void Offer(FilterFileReader& reader) {
     const core::LockGuard lock(mutex_);
     offered_.push_back({&reader, 0});
@@ -53,13 +53,13 @@ class Helping {
     offered_.erase(offer);
   }
 
-  // A file was read, or will not be.
+  // Records that a file was read, or will not be.
   void NoteRead() {
     const core::LockGuard lock(mutex_);
     if (--unread_ == 0) changed_.NotifyAll();
   }
 
-  // For a thread that has no file of its own left to read. Returns once all have been read.
+  // Reads offered filters, in a thread that has no file of its own left to read. Returns once all have been read.
   void Help(ChunkBuffer& buffer) {
     const core::LockGuard lock(mutex_);
     while (unread_ != 0) {
@@ -92,7 +92,7 @@ class Helping {
   size_t unread_ BITSIEVE_GUARDED_BY(mutex_);
 };
 
-// How many threads could find something to do: one for each file, and one for each chunk of the large filters.
+// Returns how many threads could find something to do: one for each file, and one for each chunk of the large filters.
 uint64_t WorkOf(const Manifest& manifest) {
   uint64_t pieces = manifest.packs.size();
   for (const ManifestEntry& entry : manifest.filters) pieces += 1 + entry.seal.bytes / kDefaultChunkBytes;
@@ -143,7 +143,7 @@ class Loader {
     helping_.Help(buffer);
   }
 
-  // Whether the file should be read at all; the error names it.
+  // Checks whether the file should be read at all; the error names it.
   core::Status CheckPresent(uint64_t file_id) const {
     const std::string path = directory_.FilterPath(file_id);
     if (!std::binary_search(present_.begin(), present_.end(), file_id)) {
@@ -198,7 +198,7 @@ class Loader {
     return LoadRecords(listed, number, *pack);
   }
 
-  // What is made of a pack, until it is in the table of names.
+  // The outcome of reading a pack, until it is in the table of names.
   struct Records {
     LoadedPack loaded;
     std::shared_ptr<PackRecords> saved = std::make_shared<PackRecords>();
@@ -221,7 +221,7 @@ class Loader {
     return std::move(records.loaded);
   }
 
-  // False: it is damaged, or has expired.
+  // Returns false if the record is damaged or has expired.
   bool LoadRecord(const Pack& pack, uint32_t record, Records& records) {
     LoadedPack& loaded = records.loaded;
     const core::Result<PackedFilter> packed = pack.Record(record);
@@ -275,7 +275,7 @@ class Loader {
       const bool is_noted = place.pack < SavedPlace::kMostPacks && place.record < SavedPlace::kMostRecords;
       if (is_noted) entry.SetSaved(place);
     }
-    // What may be freezing is written again by the next snapshot: whether it is may change without a trace.
+    // Filters that may be freezing are written again by the next snapshot: whether they are may change without a trace.
     for (const uint32_t record : loaded.freezing) loaded.records[record].entry->SetSaved({});
     options_.names.Insert(records.entries);
     loaded.loaded = records.entries.size();
@@ -300,7 +300,7 @@ class Loader {
   Quotas& quotas_;
   const core::Clock& clock_;
   const LoadOptions& options_;
-  // So that a large filter does not come last, when other threads have nothing left.
+  // The largest file comes first, so that a large filter is not read last, when other threads have nothing left.
   const std::vector<FileNumber> order_;
   const size_t threads_;
   Helping helping_;

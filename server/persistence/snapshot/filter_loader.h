@@ -53,7 +53,7 @@ struct LoadOptions {
 
 // All that can be loaded is, so that all damage is known at once. Only when memory runs out, what was not begun yet is
 // not begun. Filters take from the budgets of their names. Errors name file and filter. `present` are the ids of the
-// files that are there, ascending. Each thread needs the memory of one chunk or pack beside the filters.
+// files that are there, ascending. Each thread needs the memory of one chunk or pack besides the filters.
 LoadedFilters LoadFilters(const DataDirectory& directory, const Manifest& manifest,
                           const std::vector<uint64_t>& present, Quotas& quotas, const core::Clock& clock,
                           const LoadOptions& options);

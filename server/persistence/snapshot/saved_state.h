@@ -1,5 +1,5 @@
-// saved_state.h: what the directory holds, and of which filters in memory: what the next snapshot need not write again.
-// The writer of snapshots keeps it from one to the next; recovery makes the first. Thread-compatible.
+// saved_state.h: what the directory holds, and of which filters in memory, so that the next snapshot need not write it
+// again. The writer of snapshots keeps it from one to the next; recovery makes the first. Thread-compatible.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace bitsieve::server {
 
 // A filter in memory whose content, as of `change_count`, is in a file of its own.
 struct SavedFilter {
-  core::WeakFilterPtr filter;  // not its address alone: a new filter may be made where a freed one was
+  core::WeakFilterPtr filter;  // not just its address: a new filter may be made where a freed one was
   uint64_t change_count = 0;
   uint64_t file_id = 0;
   FileSeal seal;
@@ -26,27 +26,29 @@ struct SavedFilter {
   uint32_t snapshots = 0;     // that kept the file although the filter had changed
 };
 
-// Both counts only grow: an equal sum means that neither did. The sequence counts, since the log goes on from it.
+// Returns the sum of two counts that only grow: an equal sum means that neither changed. The sequence is included
+// because the log continues from it.
 inline uint64_t ChangesOf(uint64_t sequence, uint64_t change_count) { return sequence + change_count; }
 
-// What is remembered of the records of a pack, by their numbers. There may be millions of them.
+// The length and the changes of each record of a pack, by the record's number. Kept small: there may be millions of
+// records.
 class PackRecords {
  public:
   void Reserve(size_t records) {
     changes_.reserve(records);
     lengths_.reserve(records);
   }
-  // Of a pack's next record: its length in the file, and ChangesOf the filter that it shows.
+  // Adds a pack's next record, with its length in the file and ChangesOf the filter that it shows.
   void Add(uint64_t bytes, uint64_t changes) {
     lengths_.push_back(static_cast<uint16_t>(std::min<uint64_t>((bytes + kUnit - 1) / kUnit, UINT16_MAX)));
     changes_.push_back(static_cast<uint32_t>(std::min<uint64_t>(changes, kUnknown)));
   }
-  // Of one that nothing is known of.
+  // Adds a record of which only the length is known.
   void AddUnknown(uint64_t bytes) { Add(bytes, kUnknown); }
   size_t size() const { return changes_.size(); }
-  // Rounded up a little.
+  // Returns the record's length, rounded up a little.
   uint64_t bytes(size_t record) const { return uint64_t{lengths_[record]} * kUnit; }
-  // Whether the record shows a filter as it is now.
+  // Returns whether the record shows a filter as it is now.
   bool Shows(size_t record, uint64_t changes) const {
     return record < changes_.size() && changes < kUnknown && changes_[record] == changes;
   }
@@ -68,7 +70,7 @@ struct SavedPack {
   std::shared_ptr<const PackRecords> records;
 };
 
-// Of names and contents: a running counter, modulo 2^64.
+// Returns a running count of the changes of names and contents, modulo 2^64.
 inline uint64_t ChangesSoFar(const Registry& registry) { return core::ChangeMeter::Total() + registry.ChangeCount(); }
 
 struct SavedState {

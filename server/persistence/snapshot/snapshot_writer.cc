@@ -14,7 +14,7 @@
 namespace bitsieve::server {
 namespace {
 
-// Of which less than half of kPackBytes is alive.
+// Maximum number of packs with less than half of kPackBytes alive.
 constexpr size_t kMaxSmallPacks = 16;
 
 // The saved record of this very object, or null.
@@ -23,16 +23,16 @@ const SavedFilter* FindSaved(const SavedState& saved, const FilterPtr& filter) {
   return found != saved.filters.end() && found->second.filter == core::WeakFilterPtr(filter) ? &found->second : nullptr;
 }
 
-// A filter stays in the log for a day of snapshots each minute at most: each leaves a segment.
+// Snapshots that may leave a filter's changes to the log: a day of one each minute. Each leaves a segment.
 constexpr uint32_t kMaxSnapshotsInLog = 1440;
-// Of a change, beside its hashes; with its share of a frame, rounded up.
+// Log bytes of a change without its hashes, but with its share of a frame, rounded up.
 constexpr uint64_t kLoggedBytesPerChange = 48;
 
 tl::unexpected<core::Error> OverdueError() {
   return core::Fail(core::ErrorCode::kIo, "the snapshot was not complete in time");
 }
 
-// Ends when it is overdue.
+// An image whose reading fails when the snapshot is overdue.
 class TimedImage final : public core::FilterImage {
  public:
   TimedImage(core::FilterImage& image, std::function<bool()> is_overdue)
@@ -111,7 +111,8 @@ core::Result<SaveReport> SnapshotWriter::Save(uint32_t growth_percent) {
 core::Result<SaveReport> SnapshotWriter::Save(Draft& draft) {
   const uint64_t changes_before = ChangesSoFar(registry_);
   draft.saved.has_log = recorder_ != nullptr;
-  // Before the names are collected: a change in between makes the next save write once too often, never too seldom.
+  // Taken before the names are collected: a change in between makes the next save write once too often, never too
+  // seldom.
   draft.saved.registry_change_count = registry_.ChangeCount();
   core::Status status = WriteFilters(draft);
   if (!status) {
@@ -135,7 +136,7 @@ core::Status SnapshotWriter::WriteFilters(Draft& draft) {
       [&] { draft.saved.log_position = recorder_ == nullptr ? saved_.log_position : recorder_->log().BeginSegment(); },
       [&](std::vector<NamedFilter>& batch) { return WriteBatch(draft, batch); });
   if (status) status = WritePack(draft);
-  // As they came to be: the same names make the same files.
+  // Sorted by stamp: the same names make the same files.
   std::sort(draft.large.begin(), draft.large.end(),
             [](const NamedFilter& a, const NamedFilter& b) { return a.stamp < b.stamp; });
   for (NamedFilter& named : draft.large) {
@@ -152,7 +153,7 @@ core::Status SnapshotWriter::WriteFilters(Draft& draft) {
   return draft.written.empty() ? core::Status() : directory_.disk().SyncDirectory(directory_.filters_path());
 }
 
-// Large filters wait until all names have been visited: while they have not, what is deleted is kept.
+// Large filters wait until all names have been visited, because deleted filters are kept until then.
 core::Status SnapshotWriter::WriteBatch(Draft& draft, std::vector<NamedFilter>& batch) {
   draft.report.filters += batch.size();
   for (NamedFilter& named : batch) {
@@ -173,8 +174,9 @@ core::Status SnapshotWriter::WriteBatch(Draft& draft, std::vector<NamedFilter>& 
 
 // ---- small filters
 
-// Those of the last snapshot, with no record of them in this one yet. A pack goes when half of its bytes were dead, and
-// all small ones go when there were many: what is alive in them is written to a new one, as if it had changed.
+// Keeps packs of the last snapshot, with none of their records in this one yet. A pack is dropped when half of its
+// bytes are dead, and all small ones are dropped when there are many: what is alive in them is written to a new one, as
+// if it had changed.
 void SnapshotWriter::KeepPacks(Draft& draft) const {
   const auto is_small = [](uint64_t live) { return 2 * live < kPackBytes; };
   std::vector<uint64_t> live;
@@ -193,7 +195,7 @@ void SnapshotWriter::KeepPacks(Draft& draft) const {
   draft.kept_packs = draft.saved.packs.size();
 }
 
-// Whether a pack that is kept has it as it is.
+// Returns whether a pack that is kept has the filter as it is.
 bool SnapshotWriter::StaysInPack(Draft& draft, const NamedFilter& named) const {
   if (named.saved.pack == 0 || IsFreezing(*named.filter)) return false;
   const auto end = draft.saved.packs.begin() + static_cast<ptrdiff_t>(draft.kept_packs);
@@ -245,7 +247,7 @@ core::Status SnapshotWriter::WritePack(Draft& draft) {
 
 core::Status SnapshotWriter::WriteFilter(Draft& draft, NamedFilter& named) {
   if (IsOverdue()) return OverdueError();
-  // Servers before packs gave small filters files, too.
+  // Servers from before packs gave small filters files, too.
   const SavedFilter* const saved = FindSaved(saved_, named.filter);
   if (saved != nullptr && saved->seal.bytes + named.name.size() > max_packed_bytes_ &&
       KeepFileIfPossible(draft, named, *saved)) {
@@ -257,7 +259,7 @@ core::Status SnapshotWriter::WriteFilter(Draft& draft, NamedFilter& named) {
   return is_small ? WriteRecord(draft, named, *image) : WriteFile(draft, named, *image);
 }
 
-// Of large filters alone: what they are remembered by takes memory for as long as they live.
+// Called only for large filters: what they are remembered by takes memory for as long as they live.
 bool SnapshotWriter::KeepFileIfPossible(Draft& draft, NamedFilter& named, const SavedFilter& saved) {
   // The sequence first: if the content is as it was saved, then all changes up to there changed nothing.
   const uint64_t sequence = named.filter->sequence();
@@ -363,8 +365,8 @@ core::Status SnapshotWriter::SyncLog(const Draft& draft) {
   return recorder_->log().SyncUpTo(end);
 }
 
-// The old manifest stands: what was written is of no use, and a full disk needs the space. Files that cannot be removed
-// for lack of memory are removed by the next start.
+// Removes what was written: the old manifest stands, so it is of no use, and a full disk needs the space. Files that
+// cannot be removed for lack of memory are removed by the next start.
 void SnapshotWriter::AbandonDraft(const Draft& draft) noexcept {
   for (const uint64_t id : draft.written) {
     try {
@@ -375,8 +377,8 @@ void SnapshotWriter::AbandonDraft(const Draft& draft) noexcept {
   }
 }
 
-// The draft is the snapshot now. Nothing is taken for garbage before all is: what memory is refused for here leaves the
-// state of the snapshot before, whose files the next save may continue with.
+// The draft is the snapshot now. Files become garbage only when everything has been adopted: if memory is refused here,
+// the state stays that of the snapshot before, whose files the next save may continue with.
 void SnapshotWriter::Adopt(Draft& draft) {
   draft.saved.file_ids = FileIdsOf(draft.manifest);
   std::vector<uint64_t> garbage = garbage_;

@@ -8,7 +8,7 @@
 // Small filters share files (pack.h), and are written to a new one whenever they changed. A large filter may keep its
 // file although it changed, as long as the log since then is short: the log has the rest.
 //
-// Clients are served meanwhile. The names are those of one moment, at which a new segment of the log begins; each
+// Clients are served while it works. The names are those of one moment, at which a new segment of the log begins; each
 // filter is saved as it is when its turn comes, and the sequence in its manifest line is that of the last change
 // included. The log from that segment on has the rest. Once the manifest is in place, the segments before are obsolete,
 // unless a filter that kept its file needs them.
@@ -43,7 +43,7 @@ struct SaveReport {
   std::vector<std::string> warnings;  // old files that could not be removed: tried again by the next save
 };
 
-// What a snapshot works with; all outlive it.
+// The objects that a snapshot works with; all outlive it.
 struct SnapshotParts {
   DataDirectory& directory;
   const Registry& registry;
@@ -64,13 +64,14 @@ class SnapshotWriter {
   // `growth_percent` of the file's length; 0: none does. After an error the last snapshot is whole and the next Save
   // writes all that this one did not.
   core::Result<SaveReport> Save(uint32_t growth_percent = 0);
-  // What is not complete by then fails, a Save under way too.
+  // Sets a deadline: a Save that is not complete by then fails, even one that is already running.
   void EndBy(std::chrono::steady_clock::time_point deadline) { deadline_.store(deadline, std::memory_order_relaxed); }
   bool IsOverdue() const;
-  // Changes of names and of contents since the last snapshot, from running counters: at once. Too high by what changed
-  // while that one was made and is in it, until the next; 0 only if there is nothing to save.
+  // Returns the changes of names and of contents since the last snapshot, from running counters, without waiting. Too
+  // high by what changed while that snapshot was made and is in it, until the next one; 0 only if there is nothing to
+  // save.
   uint64_t ChangesAtMost() const;
-  // Of the log that the last snapshot needs; 0 without a log. Not while Save runs.
+  // Returns the length of the log that the last snapshot needs; 0 without a log. Must not be called while Save runs.
   uint64_t LogBytes() const;
 
  private:
@@ -85,9 +86,9 @@ class SnapshotWriter {
   core::Status WriteRecord(Draft& draft, NamedFilter& named, core::FilterImage& image);
   core::Status WritePack(Draft& draft);
   core::Status WriteFile(Draft& draft, NamedFilter& named, core::FilterImage& image);
-  // Whether its file shows it as it is, or the log has the rest.
+  // Keeps the filter's file, and returns true, if the file shows it as it is or the log has the rest.
   bool KeepFileIfPossible(Draft& draft, NamedFilter& named, const SavedFilter& saved);
-  // Whether the log does for now. `now` is what a file written now would be.
+  // Returns whether the log does for now. `now` is what a file written now would be.
   bool MayStayInLog(const Draft& draft, const core::Filter& filter, const SavedFilter& saved,
                     const SavedFilter& now) const;
   void KeepFile(Draft& draft, NamedFilter& named, const SavedFilter& saved) const;
@@ -111,9 +112,9 @@ class SnapshotWriter {
   ChunkBuffer buffer_;
   std::vector<uint64_t> garbage_;  // files that no manifest needs once the next one stands
 
-  // Relaxed: seen late, one filter more is written.
+  // Relaxed: if it is seen late, one more filter is written.
   std::atomic<std::chrono::steady_clock::time_point> deadline_{std::chrono::steady_clock::time_point::max()};
-  // Of the running counters: when there was nothing to save. Relaxed: a figure to be shown.
+  // ChangesSoFar as of when there was nothing to save. Relaxed: a figure to be shown.
   std::atomic<uint64_t> changes_before_{0};
 };
 

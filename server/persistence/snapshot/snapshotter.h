@@ -27,7 +27,7 @@ struct SnapshotterStatus {
   int64_t last_duration_ms = -1;  // of the last attempt; -1: none was made yet
 };
 
-// When snapshots are made by themselves.
+// Determines when snapshots are made without a request.
 struct SnapshotSchedule {
   std::chrono::seconds interval{0};  // if something changed; 0: never for that
   uint64_t max_log_bytes = 0;        // when the log that a start needs is longer; 0: never for that
@@ -41,20 +41,20 @@ class Snapshotter {
   using Done = std::function<void(core::Status)>;
 
   Snapshotter(const SnapshotParts& parts, SavedState saved, const SnapshotSchedule& schedule);
-  // As Stop(false).
+  // Calls Stop(false).
   ~Snapshotter();
 
   // Requests a snapshot of everything there is at the time of the call. If one is running, another is made after it,
   // and all requests made in between share that one. `done` is called once, from another thread, and must not block;
   // after a Stop it gets an error, at once and in this thread.
   void Save(Done done);
-  // Counts from the last attempt on: a shorter interval may be due at once.
+  // Sets the schedule. The interval counts from the last attempt: a shorter one may be due at once.
   void SetSchedule(const SnapshotSchedule& schedule);
-  // Its number of changes as SnapshotWriter::ChangesAtMost.
+  // Returns the status; its number of changes is SnapshotWriter::ChangesAtMost.
   SnapshotterStatus Status() const;
-  // Whether the last snapshot failed, and there are to be any by themselves. One load.
+  // Returns whether the last snapshot failed while snapshots were scheduled. Costs one load.
   bool InTrouble() const { return in_trouble_.load(std::memory_order_relaxed); }
-  // Why; empty if all is well.
+  // Returns why the last snapshot failed; empty if it did not.
   std::string Trouble() const;
   // Ends the thread once a running snapshot is finished, after a last one if `final_save`; returns that one's outcome.
   // With a `timeout`, what is not saved by then is left to the log, which is no error. Requests still waiting get the
@@ -68,9 +68,9 @@ class Snapshotter {
   std::optional<Clock::time_point> NextAttempt() const BITSIEVE_REQUIRES(mutex_);
   bool LogIsLong() const BITSIEVE_REQUIRES(mutex_);
   void NoteOutcome(const core::Result<SaveReport>& report) BITSIEVE_REQUIRES(mutex_);
-  // Until there is a request, the interval is over, or it is time to end.
+  // Waits until there is a request, the interval is over, the log is too long, or it is time to end.
   void WaitForWork() BITSIEVE_REQUIRES(mutex_);
-  // What a snapshot is made for.
+  // The reason for a snapshot.
   enum class Reason : uint8_t { kInterval, kLongLog, kRequest, kStop };
   core::Status SaveOnce(Reason reason);
   core::Status SaveOrOutOfMemory(Reason reason);

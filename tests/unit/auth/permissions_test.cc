@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 class PermissionsTest : public testing::Test {
  protected:
-  // Applies rules, separated by blanks; the last error is returned.
+  // Applies rules that are separated by blanks and returns the last error.
   std::string Apply(std::string_view rules) {
     std::string error;
     while (!rules.empty()) {
@@ -125,7 +125,7 @@ TEST_F(PermissionsTest, EachKeyOfACommandIsLookedAt) {
   EXPECT_EQ(Check({"copy", "out:1", "out:2"}).argument, 1u);
   EXPECT_EQ(Why({"bf.merge", "out:1", "in:1", "in:2"}), Reason::kAllowed);
   EXPECT_EQ(Check({"bf.merge", "out:1", "in:1", "out:2"}).argument, 3u);
-  // What is moved is shown under another name.
+  // RENAME shows the filter under another name, so it needs the right to read the old one.
   EXPECT_EQ(Check({"rename", "out:1", "out:2"}).argument, 1u);
   EXPECT_EQ(Why({"del", "out:1", "out:2"}), Reason::kAllowed);
   EXPECT_EQ(Check({"del", "out:1", "in:2"}).argument, 2u);

@@ -15,7 +15,7 @@ class LoadProgressTest : public testing::Test {
   LoadProgress Make(LoadProgress::Form form, uint64_t total_bytes) {
     return {form, total_bytes, output_, [this] { return now_; }};
   }
-  // What was shown since the last call, an object a line.
+  // Returns the JSON object that was written since the last call; null if there was none.
   nlohmann::json Shown() {
     const std::string text = output_.str();
     output_.str("");

@@ -1,5 +1,5 @@
-// What is refused, whatever its arguments: changes while they cannot be logged, and nearly everything while the filters
-// are being loaded.
+// Commands that are refused with any arguments: changes while they cannot be logged, and nearly everything while the
+// filters are being loaded.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ constexpr const char* kNotLogged =
     "until it is mended; reads go on. See the server's log.\r\n";
 constexpr const char* kNotLoaded = "-LOADING Bitsieve is loading its filters into memory\r\n";
 
-// With as many arguments as it takes.
+// Returns a command with as many arguments as it must have.
 Words CommandOf(const CommandRow& row) {
   Words words(static_cast<size_t>(std::abs(row.arity)), "x");
   words[0] = row.name;
@@ -88,7 +88,7 @@ TEST_F(AdmissionTest, LongNamesThatExistCanBeUsedAndLeft) {
   EXPECT_EQ(Reply({"DEL", "short"}), ":1\r\n");
 }
 
-// A run of commands of one item goes past admission when all is well.
+// A run of commands of one item skips admission when all is well.
 TEST_F(AdmissionTest, ARunOfAddsIsRefusedAmidReads) {
   Reply({"BF.ADD", "f", "a"});
   durability.in_trouble = true;
@@ -136,7 +136,7 @@ TEST_F(AdmissionTest, WhileLoadingWhatNeedsFiltersIsRefused) {
   EXPECT_EQ(Reply({"PING", "x"}), kNotLoaded);
 }
 
-// Prepared commands go past admission.
+// Prepared commands skip admission.
 TEST_F(AdmissionTest, WhileLoadingNothingIsPrepared) {
   Reply({"BF.ADD", "f", "a"});
   stats.loading_since_unix_s = 1'700'000'000;

@@ -55,7 +55,8 @@ TEST(AllocationTest, SteadyStateMakesNone) {
   EXPECT_EQ(AllocationsOf(fixture, batch, reply), 0u);
 }
 
-// What one command of the operator allocates: how much it does, where times would say little.
+// Returns how many allocations one administrative command makes: this shows how much it does where times would mean
+// little.
 uint64_t AllocationsOf(CommandFixture& fixture, const Words& command) {
   std::string out;
   out.reserve(1 << 20);
@@ -64,7 +65,7 @@ uint64_t AllocationsOf(CommandFixture& fixture, const Words& command) {
   return AllocationsOf(fixture, BatchOf(commands), reply);
 }
 
-// Longer than a short string.
+// Returns a name that is longer than a short string.
 std::string UserName(int number) { return "user-of-a-long-name-" + std::to_string(number); }
 
 TEST(AllocationTest, AChangeOfAUserDoesNotDependOnHowManyThereAre) {

@@ -24,12 +24,13 @@ namespace {
 using test::CommandFixture;
 using test::Words;
 
-// Runs a batch as a connection does, deferred replies and all.
+// Runs batches as a connection does, including deferred replies.
 class AsideTest : public testing::Test, protected CommandFixture {
  protected:
   AsideTest() { ServeBy(&workers_); }
 
-  // The replies of a batch whose commands may be deferred. The commands' bytes are gone once they are deferred.
+  // Returns the replies of a batch whose commands may be deferred. The commands' bytes are overwritten once they are
+  // deferred.
   std::string RunAll(std::vector<Words> commands) {
     std::string out;
     size_t done = 0;
@@ -187,10 +188,10 @@ TEST_F(AsideTest, LongItemsRunAside) {
   EXPECT_EQ(weights_, (std::vector{Weight::kMany, Weight::kMany}));
 }
 
-// What takes any number of arguments may be given 10^6 of them.
+// Expects a weight of every command that takes any number of arguments, since it may be given 10^6 of them.
 void ExpectWeighed(const CommandRow& row) {
   for (const CommandRow& subcommand : row.subcommands) ExpectWeighed(subcommand);
-  // What these do is done to the session, which is of the loop alone.
+  // These commands change the session, which only the loop may do.
   const bool of_session =
       row.name == "hello" || row.name == "quit" || row.name == "watch" || row.name.ends_with("subscribe");
   const bool any_number = row.arity < 0 && row.max_arguments == 0 && row.handler != nullptr && !of_session;

@@ -1,4 +1,4 @@
-// What commands count: calls, time, refusals, failures and error codes.
+// Statistics of commands: calls, time, refusals, failures and error codes.
 
 #include "server/dispatch/command_stats.h"
 

@@ -35,7 +35,7 @@ TEST(CommandTableTest, FindsNothingElse) {
   }
 }
 
-// One byte changed in any way but its case makes another name.
+// A change of any byte, except of its case, makes another name.
 TEST(CommandTableTest, ComparesEveryByte) {
   std::set<std::string> names;
   for (const CommandRow* row : Table().rows()) names.emplace(row->name);
@@ -81,7 +81,7 @@ void CheckRow(const CommandRow& row) {
     EXPECT_EQ(row.replication, Replication::kNone);
   }
   if (row.keys.first != 0) {
-    // As in Redis, WATCH is not of @read: it shows nothing of the filter.
+    // WATCH is not in @read, as in Redis: it shows nothing of the filter.
     EXPECT_EQ((row.flags & (kWrite | kReadOnly)) != 0, row.name != "watch");
     EXPECT_GT(row.keys.step, 0);
   }

@@ -104,7 +104,7 @@ TEST_F(ConnectionCommandsTest, ResetSwitchesRepliesOnAgain) {
             "+OK\r\n-ERR Command not allowed inside a transaction\r\n+RESET\r\n+PONG\r\n");
 }
 
-// What a connection may have set, and a new one has not.
+// RESET clears all settings that a connection may have and a new one does not.
 TEST_F(ConnectionCommandsTest, ResetLeavesNothingOfWhatWasSet) {
   const std::string fresh = Reply({"CLIENT", "INFO"});
   Reply({"HELLO", "3", "SETNAME", "worker"});

@@ -24,7 +24,7 @@ TEST_F(DispatcherTest, StartsWhereItIsTold) {
   EXPECT_EQ(dispatcher->Execute(session, BatchOf(commands), 3, reply).executed, 0u);
 }
 
-// What was prepared for a window must not outlive a command that changes what the name means.
+// The preparation of a window of commands must not outlive a command that changes what the name means.
 TEST_F(DispatcherTest, NamesChangeInTheMiddleOfAWindow) {
   EXPECT_EQ(Replies({{"BF.ADD", "f", "x"},
                      {"BF.EXISTS", "f", "x"},

@@ -36,7 +36,7 @@ class DumpCommands : public testing::Test, public CommandFixture {
     EXPECT_EQ(reply.substr(data_start - 2 + 2 + std::strtoul(reply.c_str() + cursor_end + 3, nullptr, 10)), "\r\n");
     return {reply.substr(5, cursor_end - 5), reply.substr(data_start, reply.size() - data_start - 2)};
   }
-  // As every client does it.
+  // Reads a whole dump as every client does.
   std::vector<Piece> ScanAll(const std::string& key) {
     std::vector<Piece> pieces;
     for (Piece piece = Scan(key, "0"); piece.cursor != "0"; piece = Scan(key, piece.cursor)) pieces.push_back(piece);
@@ -57,7 +57,7 @@ class DumpCommands : public testing::Test, public CommandFixture {
     for (int i = 0; i < count; ++i) command.push_back(std::to_string(i));
     Reply(command);
   }
-  // The vector of one item.
+  // The test vector of one item.
   const std::string header_ = FromHex(kOneItemHeader);
   const std::string bits_ = FromHex(kOneItemBits);
 };
@@ -125,7 +125,7 @@ TEST_F(OfRedisBloom, ErrorsAreRedisBlooms) {
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "10", bits_ + "x"}), "-ERR invalid chunk - Too big for current filter\r\n");
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "9", bits_.substr(4)}),
             "-ERR received bad data: another chunk comes next\r\n");
-  // None of that has ended the load.
+  // None of these errors has ended the load.
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "9", bits_}), kOk);
   EXPECT_EQ(Reply({"BF.EXISTS", "new", "item1"}), ":1\r\n");
 }
@@ -244,7 +244,7 @@ TEST_P(OfAnyKind, ComesBackInOneString) {
   EXPECT_EQ(Reply({"BF.RESTORE", "k", dump}), kExists);
   EXPECT_EQ(Reply({"BF.RESTORE", "copy", dump}), kOk);
   EXPECT_EQ(Bulk(Reply({"BF.DUMP", "copy"})), dump);
-  // And without any server.
+  // The chunks can also be decoded without a server.
   const auto restored = core::RestoreFilter(dump, budget, core::SystemClock());
   ASSERT_TRUE(restored) << restored.error().message;
   EXPECT_EQ(*core::DumpFilter(**restored), dump);
@@ -305,7 +305,7 @@ TEST_F(OfOwnTypes, CursorsAreOfOneDumpOfOneFilter) {
   EXPECT_EQ(Reply({"BF.SCANDUMP", "big", other.cursor}), kNoSuchDump);
 }
 
-// As a client does that lost a reply: of a chunk in the middle, of the last one, and of the end.
+// A client that lost a reply asks again: for a chunk in the middle, for the last one, and for the end.
 TEST_F(OfOwnTypes, AskingAgainGivesTheSameChunk) {
   std::string undisturbed, disturbed;
   for (const Piece& piece : ScanAll("big")) undisturbed += piece.data;
@@ -330,7 +330,7 @@ TEST_F(OfOwnTypes, TheKeptChunkIsAccountedFor) {
   const uint64_t before = budget.used_bytes();
   const Piece first = Scan("big", "0");
   EXPECT_GE(budget.used_bytes(), before + first.data.size());
-  // With no memory to keep it, the dump goes on all the same.
+  // Without memory to keep the chunk, the dump continues all the same.
   budget.set_limit_bytes(before);
   const Piece second = Scan("big", first.cursor);
   EXPECT_EQ(second.data.size(), first.data.size());

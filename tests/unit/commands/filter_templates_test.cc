@@ -66,7 +66,7 @@ TEST_F(FilterTemplatesTest, TheFirstThatFitsWins) {
   EXPECT_EQ(ParamsOf("other").error_rate, 0.25);
 }
 
-// What an entry leaves out comes from the options in force when the filter is made.
+// Parameters that an entry leaves out come from the options in force when the filter is made.
 TEST_F(FilterTemplatesTest, DefaultsOfTheMomentFillTheGaps) {
   Use({Entry("*", {{"capacity", "7"}})});
   settings.default_type = core::kCountingType;
@@ -87,7 +87,7 @@ TEST_F(FilterTemplatesTest, WhatInsertStatesWins) {
   EXPECT_EQ(ParamsOf("b").expansion, 0U);
   EXPECT_EQ(ParamsOf("b").seed, 1U);
   EXPECT_EQ(ParamsOf("b").hash, core::HashKind::kSip) << "the type is the same";
-  // Of another type, what belongs to the entry's own does not fit.
+  // With another type, the parameters that belong to the entry's type do not apply.
   Reply({"BF.INSERT", "c", "TYPE", "counting", "ITEMS", "x"});
   EXPECT_EQ(ParamsOf("c").type, core::kCountingType);
   EXPECT_EQ(ParamsOf("c").capacity, 7U);

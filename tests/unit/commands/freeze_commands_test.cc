@@ -19,7 +19,7 @@ class FreezeCommandsTest : public testing::Test, protected test::CommandFixture 
     ASSERT_EQ(Reply({"BF.RESERVE", "f", "0.01", "1000", "TYPE", "ribbon", "SEED", "1"}), kOk);
     ASSERT_EQ(Reply({"BF.MADD", "f", "a", "b"}), "*2\r\n:1\r\n:1\r\n");
   }
-  // What the background does.
+  // Builds the frozen filter and replaces the closed one, as the background thread does.
   void FinishBuilding() {
     const FilterPtr closed = control.freezes.at(0).second;
     FilterPtr frozen = std::move(*core::RibbonStaging::Of(*closed)->Build(budget, [] { return true; }));

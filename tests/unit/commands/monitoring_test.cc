@@ -140,7 +140,7 @@ TEST_F(AsideMonitoringTest, WhatRunsAsideIsTimedThere) {
   EXPECT_EQ(Slow().front()[1], "f");
 }
 
-// The words of a row's arguments, without brackets and the like.
+// Returns the words of a row's arguments, without brackets and the like.
 std::vector<std::string> WordsOf(std::string_view syntax) {
   std::vector<std::string> words(1);
   for (const char c : syntax) {
@@ -222,11 +222,11 @@ TEST_F(LatencyTest, HistogramsAreOfCommandsThatRan) {
   EXPECT_THAT(Reply({"LATENCY", "HISTOGRAM"}), HasSubstr("bf.add"));
 }
 
-// What a monitor of its own sees of the fixture's client.
+// Fixture with a monitor that sees the commands of the fixture's client.
 class MonitorTest : public MonitoringTest {
  protected:
   void Watch() { watcher_.Monitor(monitoring.feed); }
-  // Without times.
+  // Returns the lines without their times.
   std::vector<std::string> Lines() {
     std::string out;
     protocol::ReplyWriter reply(out);

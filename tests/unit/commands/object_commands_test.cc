@@ -34,7 +34,7 @@ TEST_F(ObjectCommandsTest, ThereAreNoReplicas) {
 
 class WaitAofTest : public ObjectCommandsTest {
  protected:
-  // As under appendfsync everysec: a change that is not synced yet, its reply already given.
+  // Makes a change that is not synced yet although its reply was sent, as under appendfsync everysec.
   void Change() {
     durability.holds_replies = false;
     Reply({"BF.ADD", "f", std::to_string(++changes_)});

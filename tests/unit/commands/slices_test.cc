@@ -1,5 +1,5 @@
-// What takes long for other reasons than its arguments: names and messages of many bytes, many subscribers, many
-// patterns. A loop hands it to a worker, or stops between two commands.
+// Commands that take long for other reasons than their arguments: names and messages of many bytes, many subscribers,
+// many patterns. A loop hands them to a worker, or stops between two commands.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class SlicesTest : public testing::Test, protected CommandFixture {
     std::string reply;
     bool aside;
   };
-  // The reply to a command that may run on a worker, which it does before this returns.
+  // Runs a command, possibly on a worker, to its end and returns its reply.
   Ran Run(const Words& command) {
     std::string out;
     protocol::ReplyWriter reply(out);
@@ -60,7 +60,7 @@ class SlicesTest : public testing::Test, protected CommandFixture {
     pub_sub.SubscribePattern(pattern, inbox);
     return inbox;
   }
-  // Patterns that take long to compare with a channel of any length.
+  // Subscribes to patterns that take long to compare with a channel of any length.
   void ListenToMany(const std::string& prefix = "*") {
     for (int i = 0; i < 2'000; ++i) many_.push_back(ListenTo(prefix + "x" + std::to_string(i)));
   }
@@ -190,7 +190,7 @@ TEST_F(SlicesTest, ManyPatternsAreComparedByAWorkerUnlessTheyBeginOtherwise) {
   EXPECT_EQ(sent.reply, ":1\r\n");
 }
 
-// Of two messages of one channel all receivers see the same first, though one is sent in steps.
+// All receivers of a channel see two messages in the same order, though one is sent in steps.
 TEST_F(SlicesTest, AMessageThatIsUnderWayIsNotOvertaken) {
   const auto subscriber = Listen("c");
   ListenToMany();
@@ -217,7 +217,7 @@ TEST_F(SlicesTest, ChannelsOfManyBytesAreListedByAWorker) {
   EXPECT_THAT(found.reply, StartsWith("*20\r\n"));
 }
 
-// Commands that are quick alone may be slow in a pipeline: here each is compared with hundreds of patterns.
+// Commands that are quick by themselves may be slow in a pipeline: here each is compared with hundreds of patterns.
 TEST_F(SlicesTest, APipelineStopsWhenItsTimeIsOver) {
   for (int i = 0; i < 300; ++i) many_.push_back(ListenTo("*x" + std::to_string(i)));
   const std::vector<Words> commands(20'000, Words{"PUBLISH", "channel", "m"});

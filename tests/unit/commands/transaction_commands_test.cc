@@ -44,7 +44,7 @@ TEST_F(TransactionCommandsTest, QueuedArgumentsAreCopies) {
   EXPECT_EQ(Reply({"BF.EXISTS", "a name that is long", "an item that is long enough"}), ":1\r\n");
 }
 
-// Bytes of arguments that are kept elsewhere.
+// Returns the bytes of arguments that are kept elsewhere.
 class SharedBytes final : public ArgumentBytes {
  public:
   std::shared_ptr<const void> Share() override { return owner_; }
@@ -86,7 +86,7 @@ TEST_F(TransactionCommandsTest, ErrorsWhileQueueingAbort) {
   EXPECT_EQ(Reply({"PING"}), "+PONG\r\n");
 }
 
-// As in Redis: whatever refuses it.
+// A refused EXEC ends the transaction, as in Redis, for any reason of the refusal.
 TEST_F(TransactionCommandsTest, ARefusedExecEndsTheTransaction) {
   constexpr const char* kArity =
       "-EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command\r\n";

@@ -110,7 +110,7 @@ TEST_F(WatchCommandsTest, EveryChangeTouches) {
     for (const Words& command : each.before) ASSERT_EQ(Reply(command).find('-'), std::string::npos) << each.what;
     EXPECT_EQ(Reply({"WATCH", "unrelated", "k"}), kOk);
     for (const Words& command : each.between) ASSERT_EQ(Other(command).find('-'), std::string::npos) << each.what;
-    // One that touches what it watches itself fails as well.
+    // A transaction also fails if its own connection touched the name.
     if (each.between.empty()) Reply({"BF.ADD", "k", "by itself"});
     EXPECT_EQ(Exec(), kTouched) << each.what;
     EXPECT_EQ(Exec(), kRan) << each.what;
@@ -201,7 +201,7 @@ TEST_F(WatchCommandsTest, TheWatchingEnds) {
 }
 
 TEST_F(WatchCommandsTest, OrderOfRefusals) {
-  // As Redis: a queueing error goes before a touch.
+  // A queueing error has precedence over a touched name, as in Redis.
   Replies({{"WATCH", "k"}, {"MULTI"}, {"GET", "x"}});
   Other({"BF.ADD", "k", "x"});
   EXPECT_EQ(Reply({"EXEC"}), "-EXECABORT Transaction discarded because of previous errors.\r\n");
@@ -240,7 +240,7 @@ TEST_F(WatchCommandsTest, AMissingNameAmongVeryManyNewOnes) {
   EXPECT_EQ(Exec(), kTouched);  // rather than not knowing
 }
 
-// While another transaction that watches names is under way, one about the same names gives up.
+// While another transaction that watches names is in progress, one about the same names gives up.
 TEST_F(WatchCommandsTest, TransactionsAreKeptApart) {
   Claims::Slots slots;
   slots.set(Claims::SlotOf("k"));

@@ -20,7 +20,7 @@ const OptionRow& Row(std::string_view name) {
   return *row;
 }
 
-// The message of a refusal; "" if the value was taken.
+// Returns the message of a refusal; "" if the value was taken.
 std::string Refusal(std::string_view name, std::string_view text) {
   Options options;
   const core::Status status = SetOption(Row(name), text, options);
@@ -156,7 +156,7 @@ TEST(OptionRow, RealNumbers) {
       R"(not "2")");
 }
 
-// As RedisBloom does.
+// RedisBloom does the same.
 TEST(OptionRow, ErrorRatesAboveTheLargestAreTakenAsTheLargest) {
   for (const auto text : {"0.25"sv, "0.2500001"sv, "0.5"sv, "0.999"sv}) {
     Options options;

@@ -75,7 +75,7 @@ TEST(Glob, UnclosedClassEndsWithThePattern) {
   EXPECT_TRUE(GlobMatch("[a-", "-"));
 }
 
-// As Redis reads it: the range from the bracket to "a", in a class that is never closed.
+// Redis reads this as the range from the bracket to "a", in a class that is never closed.
 TEST(Glob, BracketAfterDashEndsTheRangeNotTheClass) {
   EXPECT_TRUE(GlobMatch("[a-]", "_"));
   EXPECT_FALSE(GlobMatch("[a-]", "-"));

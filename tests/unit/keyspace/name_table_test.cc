@@ -47,7 +47,8 @@ TEST_F(NameTableTest, NamesAreBinarySafeAndOfAnyLength) {
   }
 }
 
-// As a map does, through all sizes, with entries coming and going while others are still moving to new buckets.
+// The table behaves as a map does, through all sizes, with entries coming and going while others are still moving to
+// new buckets.
 TEST_F(NameTableTest, AgreesWithAMapWhateverComesAndGoes) {
   std::mt19937_64 random(1);
   std::map<std::string, uint64_t> model;

@@ -21,7 +21,7 @@ struct Meaning {
 };
 using Names = std::map<std::string, Meaning, std::less<>>;
 
-// What a log holds: the names, from nothing except its own records.
+// A log that holds the names that follow from its own records, and from nothing else.
 class ReplayedLog final : public KeyspaceLog {
  public:
   core::ChangeListener& listener() override { return listener_; }
@@ -92,7 +92,8 @@ class RegistryCollectTest : public RegistryTest {
 
   static std::string NameOf(uint64_t i) { return "name" + std::to_string(i); }
 
-  // A collection, and what the log holds for the same moment. Names that ended about then are left out of both.
+  // Collects, and compares the result with what the log holds for the same moment. Names that ended about then are left
+  // out of both.
   void CollectAndCompare(const std::function<void()>& between_shards = {}) {
     Names expected;
     int64_t then_ms = 0;

@@ -185,7 +185,7 @@ TEST_F(RegistryTest, CollectSeesNoRenameHalfDone) {
   renamer.join();
 }
 
-// What stays during a scan is visited, whatever else comes and goes.
+// A name that stays during a scan is visited, even if other names come and go.
 TEST_F(RegistryTest, ScanVisitsAllThatStays) {
   std::set<std::string> staying;
   for (int i = 0; i < 300; ++i) staying.insert("staying" + std::to_string(i));
@@ -229,7 +229,7 @@ TEST_F(RegistryTest, ScanTakesStepsAndEnds) {
   EXPECT_EQ(visits, 0);
 }
 
-// Everything at once, for the sanitizers.
+// Runs everything at once, for the sanitizers.
 TEST_F(RegistryTest, ManyThreads) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

@@ -18,17 +18,17 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   bool connected() const { return socket_ >= 0; }
-  // All of it; false if the server closed the connection first.
+  // Sends all bytes; false if the server closed the connection first.
   bool Send(std::string_view bytes);
-  // What the system takes at once, possibly nothing.
+  // Sends as many bytes as the system takes at once, possibly none, and returns their number.
   size_t SendSome(std::string_view bytes);
-  // Exactly so many bytes, fewer if the server closed.
+  // Receives exactly `size` bytes, fewer if the server closed.
   std::string Receive(size_t size);
-  // What is there, after waiting for something; nothing if the server closed.
+  // Waits for bytes and returns those that are there, at most 4096; none if the server closed.
   std::string ReceiveSome();
-  // Up to the end that the server made.
+  // Receives until the server closes.
   std::string ReceiveAll();
-  // The reply to a command of one line.
+  // Sends a command of one line and receives a reply of `reply_size` bytes.
   std::string Ask(std::string_view line, size_t reply_size);
   void ShutdownSend();
   void Close();
@@ -37,7 +37,7 @@ class Client {
   int socket_ = -1;
 };
 
-// A command as clients write it: an array of bulk strings.
+// Returns a command as clients write it: an array of bulk strings.
 std::string Command(std::initializer_list<std::string_view> arguments);
 std::string Repeat(std::string_view text, size_t times);
 

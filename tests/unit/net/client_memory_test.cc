@@ -1,4 +1,5 @@
-// What a connection takes besides its buffers is in its account, and leaves it with the connection.
+// The account of a connection includes the memory that it takes besides its buffers, and releases it with the
+// connection.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +21,7 @@ using testing::RunningServer;
 
 class ClientMemory : public ::testing::Test {
  protected:
-  // A client of its own, and what it takes when it has sent nothing but a PING.
+  // Sends only a PING, and keeps in idle_ what the client takes then.
   ClientMemory() {
     EXPECT_EQ(client_.Ask("PING", 7), "+PONG\r\n");
     idle_ = Sum();

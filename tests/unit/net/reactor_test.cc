@@ -159,7 +159,7 @@ TEST(Reactor, GoesOnAfterWhatRanOutOfMemory) {
   EXPECT_TRUE(posted_ran);
 }
 
-// What was posted by thousands at once does not keep what becomes ready meanwhile waiting.
+// Thousands of functions that were posted at once must not delay sockets that become ready while they run.
 TEST(Reactor, PostedWorkTakesTurnsWithWhatIsReady) {
   Reactor reactor;
   auto [mine, theirs] = Pair();

@@ -14,7 +14,8 @@ namespace {
 
 class ReadBufferTest : public ::testing::Test {
  protected:
-  // As a connection receives: at most `limit` of `bytes`; returns how many, and all bytes at hand in `input_`.
+  // Receives at most `limit` of `bytes`, as a connection does; returns how many, and leaves all bytes at hand in
+  // `input_`.
   size_t Receive(std::string_view bytes, size_t limit = SIZE_MAX) {
     const std::span<char> room = buffer_.Prepare(scratch());
     EXPECT_FALSE(room.empty());

@@ -1,6 +1,6 @@
-// Whatever is deleted or damaged in a data directory, whatever the options: nothing is lost without the option that
-// gives it up, a refused start changes nothing, and with both options a start always succeeds. And whatever a crash
-// interrupts, a healthy directory is never refused.
+// For any deleted or damaged files of a data directory and any options: nothing is lost without the option that gives
+// it up, a refused start changes nothing, and with both options a start always succeeds. And a healthy directory is
+// never refused after a crash.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ bool IsOfLog(const std::string& path) { return path.starts_with("/d/log/"); }
 class DamageTest : public testing::Test {
  protected:
   void SetUp() override { Fill(0); }
-  // What is larger has a file of its own.
+  // Fills the disk. Filters larger than `max_packed_bytes` have a file of their own.
   void Fill(uint64_t max_packed_bytes) {
     TestServer server;
     ASSERT_TRUE(Ok(server.Start(disk_, "/d", SettingsOf(kRefuseAll, max_packed_bytes))));
@@ -86,7 +86,7 @@ class DamageTest : public testing::Test {
     Contents contents;
     bool torn = false;
   };
-  // A start on `disk`, with what it needs to be checked afterwards.
+  // Starts on `disk` and returns what is checked afterwards.
   static Outcome StartOn(MemoryDisk& disk, const Decision& decision) {
     TestServer server;
     Outcome outcome{server.Start(disk, "/d", SettingsOf(decision)), {}};
@@ -97,7 +97,7 @@ class DamageTest : public testing::Test {
     return outcome;
   }
 
-  // What must hold after any damage. `may_tear`: what was damaged may look like the end that a crash leaves.
+  // Checks what must hold after any damage. `may_tear`: the damage may look like the end that a crash leaves.
   void ExpectNothingIsLostInSilence(const MemoryDisk& damaged, bool filters, bool log, bool may_tear = false) {
     for (const Decision& decision : kDecisions) {
       SCOPED_TRACE(std::string(decision.filter == OnCorruptFilter::kRefuse ? "refuse" : "quarantine") + ", " +
@@ -121,7 +121,7 @@ class DamageTest : public testing::Test {
     }
   }
 
-  // Each one that would help is named, so that no second start is needed to learn of the second.
+  // Expects that a refused start names at least one of the two options that would help.
   static void ExpectBothOptionsAreNamed(const std::string& message) {
     EXPECT_TRUE(message.find("on-corrupt-filter quarantine ") != std::string::npos ||
                 message.find("on-corrupt-log truncate ") != std::string::npos)
@@ -181,7 +181,7 @@ TEST_F(DamageTest, EachSetOfDeletedFilesIsMissed) {
     SCOPED_TRACE(deleted);
     const auto left = disk.All();
     const auto is_gone = [&](const std::string& path) { return !left.contains(path); };
-    // What a lost segment named is lost with it; without a manifest, only what is left can be given up.
+    // A file that a lost segment named is lost with it; without a manifest, only files that are left can be given up.
     const bool manifest = is_gone("/d/MANIFEST");
     const bool filters = manifest || is_gone("/d/filters/1.filter") || is_gone("/d/filters/2.filter") ||
                          (is_gone("/d/filters/3.filter") && !is_gone(first_segment_));
@@ -219,20 +219,21 @@ TEST_P(EitherLayoutDamageTest, AnyOtherLengthIsFound) {
   }
 }
 
-// Every set of damaged files, every decision.
+// Tests every set of damaged files, with every decision. A refusal names each option that would help, so that no second
+// start is needed to learn of the second.
 TEST_F(DamageTest, AnyDamageTogetherIsNamedTogether) {
   for (unsigned set = 1; set < 1U << paths_.size(); ++set) {
     MemoryDisk disk = disk_.Copy();
     std::string damaged;
     for (size_t i = 0; i < paths_.size(); ++i) {
       if ((set & (1U << i)) == 0) continue;
-      // In a segment: the first frame, so that there are others after it.
+      // In a segment, the first frame is damaged, so that there are others after it.
       const bool is_segment = paths_[i].ends_with(".log");
       Flip(disk, paths_[i], is_segment ? kLogHeadBytes + 40 : disk.Get(paths_[i]).size() / 2);
       damaged += paths_[i] + " ";
     }
     const auto is_damaged = [&](const std::string& path) { return damaged.find(path) != std::string::npos; };
-    // What a damaged segment names is lost with it; without a manifest, all is.
+    // A file that a damaged segment names is lost with it; with a damaged manifest, everything is.
     const bool filters = is_damaged("/d/MANIFEST") || is_damaged("/d/filters/1.filter") ||
                          is_damaged("/d/filters/2.filter") ||
                          (is_damaged("/d/filters/3.filter") && !is_damaged(first_segment_));
@@ -260,7 +261,7 @@ TEST_P(EitherLayoutDamageTest, ALogThatIsGoneLeavesTheSnapshot) {
 
 // ---- crashes
 
-// All that a server does in its life, up to the step at which the power fails; or all of it.
+// Does all that a server does in its life, up to the step at which the power fails; or all of it.
 void Live(FaultDisk& disk, Decision decision, uint64_t max_packed_bytes) {
   TestServer server;
   TestServer::Settings settings = SettingsOf(decision, max_packed_bytes);

@@ -12,7 +12,7 @@ namespace {
 
 Entry* EntryAt(uint64_t number) { return reinterpret_cast<Entry*>(number * 64); }
 
-// As ids are: dense ones, what is left of older ones, and some far away.
+// The ids are distributed as in practice: dense ones, leftovers of older ones, and some far away.
 TEST(IdIndexTest, FindsWhatAMapFinds) {
   std::mt19937_64 random(7);
   IdIndex index;

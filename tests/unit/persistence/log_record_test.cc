@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What Decode returns for one record with these bytes after its length.
+// Returns the result of Decode for one record with these bytes after its length.
 core::Status DecodeContent(const std::string& content) {
   std::string bytes;
   core::ByteWriter(bytes).PutString(content);
@@ -158,7 +158,7 @@ TEST(LogRecord, NoneIsReadFromLessThanAllOfItsBytes) {
   }
 }
 
-// The length is right, what it holds is not.
+// The length is right, but the content is not.
 TEST(LogRecord, NoneIsReadFromTooFewOrTooManyFields) {
   for (const Record& sample : SampleRecords()) {
     if (std::holds_alternative<server::log::Content>(sample)) continue;  // its body has any length

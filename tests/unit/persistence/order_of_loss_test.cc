@@ -1,5 +1,5 @@
-// Whenever a server dies while it saves, the next one finds what there was at one moment: no change survives one that
-// was made before it, be it of the same name or of another.
+// If a server dies while it saves, the next one finds the contents of one moment: no change survives one that was made
+// before it, whether to the same name or to another.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -22,7 +22,7 @@ constexpr int kNames = 8;
 
 std::string NameOf(int number) { return "n" + std::to_string(number); }
 
-// Of the contents, which are too large to be kept of every moment.
+// Checksums of the contents, which are too large to be kept for every moment.
 using Digest = std::map<std::string, uint64_t>;
 
 Digest DigestOf(const Contents& contents) {
@@ -55,7 +55,7 @@ class OrderOfLossTest : public testing::TestWithParam<Case> {
     });
   }
 
-  // Between any two steps of the saving, with every kind of change before it.
+  // Runs between any two steps of the saving, with every kind of change before it.
   void AtStep(const std::string& step) {
     where_ = "before " + step;
     CrashHere();
@@ -88,7 +88,7 @@ class OrderOfLossTest : public testing::TestWithParam<Case> {
 
   Registry& registry() { return server_.keyspace.registry; }
   FilterPtr Find(int number) { return registry().Find(NameOf(number % kNames)); }
-  // Of a name that is there.
+  // Returns the filter of this name, and makes it first if it is missing.
   FilterPtr FindOrMake(int number) {
     const FilterPtr filter = Find(number);
     if (filter != nullptr) return filter;

@@ -1,5 +1,5 @@
-// What a start makes of packs whose records contradict each other, or another file: each name and each filter's id is
-// there once, whatever the disk holds.
+// Packs whose records contradict each other, or another file: after a start, each name and each filter's id is there
+// once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ class PackRecoveryTest : public testing::Test {
     manifest_.filters.push_back(
         {.name = listed.name, .file_id = manifest_.next_file_id++, .seal = *seal, .filter_id = listed.id});
   }
-  // The start is refused, for this reason; without what is damaged these names are served.
+  // Expects that a start is refused for this reason, and that these names are served without what is damaged.
   void ExpectDamage(const std::string& reason, const std::vector<std::string>& names) {
     ChunkBuffer buffer;
     manifest_.next_filter_id = kNextId;

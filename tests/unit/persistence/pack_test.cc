@@ -44,13 +44,13 @@ class PackTest : public testing::Test {
     disk_.Put(kPath, bytes);
     return Read();
   }
-  // Where a record begins in the file.
+  // Returns where a record begins in the file.
   size_t BeginOf(uint32_t record) const {
     size_t begin = whole_.size();
     for (size_t i = record; i < bytes_.size(); ++i) begin -= bytes_[i];
     return begin;
   }
-  // With the right checksums of the head and the table, which the seal knows.
+  // Reads `bytes` with the right checksums of the head and the table, and with a seal that has the latter.
   core::Result<Pack> ReadForged(std::string bytes) {
     const auto put = [&](size_t at, uint64_t number) { std::memcpy(bytes.data() + at, &number, sizeof number); };
     put(kHeadBytes - sizeof(uint64_t),
@@ -99,7 +99,7 @@ TEST_F(PackTest, IsDurableOnceWritten) {
   EXPECT_TRUE(Ok(Read()));
 }
 
-// Of a record, that record alone; of anything before, the file.
+// A change within a record refuses only that record; a change before the records refuses the file.
 TEST_F(PackTest, AChangeOfAnyByteIsFound) {
   for (size_t offset = 0; offset < whole_.size(); ++offset) {
     std::string damaged = whole_;

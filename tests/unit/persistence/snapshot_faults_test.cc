@@ -1,4 +1,4 @@
-// What a save and a start leave behind when the disk fails or the power goes at any one of their steps.
+// The state that a save and a start leave if the disk fails or the power goes at any one of their steps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ void Change(TestServer& server) {
   AddItems(*server.keyspace.Make("new", 200), "e", 100);
 }
 
-// What is as large has a file of its own: everything, or nothing of what is there.
+// Largest size of a filter that is packed: with kFiles each filter has a file of its own, with kPacks none here has.
 constexpr uint64_t kFiles = 0;
 constexpr uint64_t kPacks = kMaxPackedBytes;
 
@@ -207,7 +207,8 @@ TEST(SnapshotFaults, LosingPowerDuringTheFirstStartLeavesAnEmptyStart) {
   }
 }
 
-// A start that sets damaged files aside, until power is lost at this step of the disk. Whether it finished before.
+// Starts with damaged files set aside, until power is lost at this step of the disk. Returns whether the start finished
+// before.
 bool LosePowerDuringQuarantine(Scene& scene, uint64_t step) {
   scene.disk.SetFault({step, Fault::Kind::kFailFromOn});
   bool finished;
@@ -220,7 +221,7 @@ bool LosePowerDuringQuarantine(Scene& scene, uint64_t step) {
   return finished;
 }
 
-// Quarantining moves files and replaces the manifest: wherever that ends, the next start does the rest.
+// Quarantining moves files and replaces the manifest: wherever that is interrupted, the next start does the rest.
 TEST(SnapshotFaults, LosingPowerDuringQuarantineLosesNothingMore) {
   for (const char* victim : {"/d/filters/2.filter", "/d/MANIFEST"}) {
     for (uint64_t step = 1;; ++step) {

@@ -28,7 +28,7 @@ class SnapshotWriterTest : public testing::Test {
     return report.value_or(SaveReport{});
   }
   std::vector<std::string> FilterFiles() const { return disk_.List("/d/filters").value(); }
-  // What a start would load now.
+  // Returns the contents that a start would load now.
   Contents Recovered() {
     server_.directory.reset();
     TestServer other;
@@ -161,7 +161,8 @@ TEST_F(SnapshotWriterTest, ALargeFilterNeedsOneChunkOfMemory) {
   EXPECT_EQ(Recovered(), server_.contents());
 }
 
-// What was acknowledged before a save began is in it, whatever is added, made and removed during the save.
+// Every change that was acknowledged before a save began is in it, even if filters are made, changed and removed during
+// the save.
 TEST_F(SnapshotWriterTest, NothingAcknowledgedBeforeASaveIsMissing) {
   constexpr int kAdders = 2;
   constexpr int kSaves = 15;
@@ -316,7 +317,7 @@ TEST_F(PacksTest, AFilterThatGrowsGetsAFileOfItsOwn) {
   EXPECT_EQ(Recovered(), server_.contents());
 }
 
-// What servers before packs wrote.
+// The files are those that servers from before packs wrote.
 TEST_F(PacksTest, SmallFilesBecomeRecordsWithTheNextSave) {
   server_.Stop();
   TestServer old;

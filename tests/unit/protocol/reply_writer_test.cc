@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::string_literals;  // NOLINT: zero bytes inside of literals
 
-// What `write` writes in each version.
+// Returns the bytes that `write` writes in each version.
 template <class Write>
 std::string In(ProtocolVersion version, Write write) {
   std::string out;

@@ -100,7 +100,7 @@ TEST(RequestParserStream, EveryPieceSizeGivesTheSame) {
   }
 }
 
-// Writes `argument` in double quotes, every byte that needs it escaped.
+// Writes `argument` in double quotes, with every byte escaped that needs it.
 std::string Quote(const std::string& argument) {
   std::string out = "\"";
   char hex[5];
@@ -163,7 +163,8 @@ TEST(RequestParserStream, GeneratedCommandsComeOutAsTheyWentIn) {
   }
 }
 
-// Of equal lengths, of two that take turns, and of every length; each with another length somewhere.
+// All arguments have one length, except for every second, third or fourth, which has another length or the same; all
+// lengths up to 101 are tested.
 TEST(RequestParserStream, ManyArgumentsOfLikeLengthComeOutAsTheyWentIn) {
   for (size_t length = 0; length <= 101; ++length) {
     for (const size_t other : {length, length + 1, size_t{9}, size_t{10}, size_t{99}, size_t{100}}) {
@@ -209,7 +210,7 @@ TEST(RequestParserStream, DamagedStreamsGiveTheSameHoweverCut) {
   }
 }
 
-// Feeds byte by byte from one buffer. Would the parser begin anew with each call, these would take hours.
+// Feeds byte by byte from one buffer. If the parser started over with each call, these would take hours.
 void ReadByteByByte(std::string stream, size_t expected_arguments) {
   const RequestLimits limits = LimitsWithLinesOf(16 << 20);
   RequestParser parser(limits);

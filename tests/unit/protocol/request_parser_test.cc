@@ -1,4 +1,4 @@
-// The rules of the protocol, one by one. Streams cut into pieces are in request_parser_stream_test.cc.
+// Tests the rules of the protocol, one by one. Streams cut into pieces are in request_parser_stream_test.cc.
 #include "protocol/request_parser.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 using ::testing::StartsWith;
 using Status = RequestParser::Status;
 
-// The error of a stream; empty if it has none.
+// Returns the error of a stream; empty if it has none.
 std::string ErrorOf(const std::string& stream, const RequestLimits& limits = test::Default<RequestLimits>()) {
   const test::ParsedStream parsed = ReadAtOnce(stream, limits);
   EXPECT_EQ(parsed.broken, "");
@@ -75,7 +75,7 @@ TEST(RequestParser, ARunIsNoLongerThanItsCommand) {
   const Command command(12, "ab");
   EXPECT_THAT(CommandsOf(test::Encode(command) + test::Encode({"ab"}) + "PING some more than a word\r\n"),
               ElementsAre(command, Command{"ab"}, Command{"PING", "some", "more", "than", "a", "word"}));
-  // What follows in the same shape is a line.
+  // Bytes of the same shape after the command's end are parsed as lines.
   EXPECT_THAT(CommandsOf(test::Encode(command) + "$2\r\nab\r\n$2\r\nab\r\n"),
               ElementsAre(command, Command{"$2"}, Command{"ab"}, Command{"$2"}, Command{"ab"}));
 }

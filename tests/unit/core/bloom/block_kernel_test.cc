@@ -63,7 +63,7 @@ std::vector<KeyHash> RandomHashes(size_t count, uint64_t seed) {
   return hashes;
 }
 
-// What an item sets, from the words of block_kernel.h alone.
+// Sets the bits of an item as the comments of block_kernel.h define them, independently of the kernels.
 void SetByDefinition(std::vector<uint8_t>& bytes, const KeyHash& hash, uint32_t lines_per_item, unsigned lanes) {
   const uint64_t count = bytes.size() / kLineBytes;
   uint64_t line = static_cast<uint64_t>((static_cast<unsigned __int128>(hash.low) * count) >> 64);
@@ -160,8 +160,8 @@ TEST_P(KernelTest, StopsBeforeTheFirstNewItemWithoutRoom) {
   EXPECT_EQ(std::vector<uint8_t>(added.begin(), added.begin() + 4), (std::vector<uint8_t>{1, 0, 0, 1}));
 }
 
-// Where there is room for all, adding takes another way than where it must stop. In chunks, with items that are skipped
-// and items that are there already, both do the same.
+// Where there is room for all items, adding uses another path than where it must stop. In chunks, with items that are
+// skipped and items that are already there, both do the same.
 TEST_P(KernelTest, RoomForAllChangesNothing) {
   const auto& [kernel, lines_per_item, lanes, line_count] = GetParam();
   Lines roomy(line_count), tight(line_count);
@@ -209,7 +209,7 @@ TEST_P(KernelTest, LeavesLinesOfSkippedItemsAlone) {
   EXPECT_EQ(CountSetBits(lines.memory.bytes()), 0U);
 }
 
-// What a call was given to report is kept: other sub-filters have answered, too.
+// A lookup keeps results that are already set: another sub-filter may have found the item.
 TEST_P(KernelTest, LookupsLeaveWhatIsFoundAlready) {
   const auto& [kernel, lines_per_item, lanes, line_count] = GetParam();
   Lines lines(line_count);

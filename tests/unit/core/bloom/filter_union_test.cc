@@ -69,7 +69,7 @@ TEST_P(FilterUnionTest, EqualsAFilterToWhichAllWasAdded) {
   EXPECT_DOUBLE_EQ(united->Info().fill_ratio, all->Info().fill_ratio);
 }
 
-// Of the items from `begin` on, those that are shown.
+// Returns the hashes of those of `count` items, from `begin` on, that the filter shows as present.
 std::vector<KeyHash> Shown(const Filter& filter, uint64_t begin, uint64_t count) {
   std::vector<KeyHash> shown;
   for (uint64_t i = begin; i < begin + count; ++i) {
@@ -205,7 +205,7 @@ TEST_P(FilterUnionTest, TheBudgetMayRefuse) {
   EXPECT_EQ(Unite(one, budget_, SystemClock()).error().code, ErrorCode::kOutOfMemory);
 }
 
-// What was added before the call is in the union, whatever is added during it.
+// Every item that was added before the call is in the union, even if other items are added during it.
 TEST_P(FilterUnionTest, InUse) {
   const auto a = Make(Params(100'000)), b = Make(Params(100'000));
   std::atomic<uint64_t> added{0};

@@ -36,7 +36,7 @@ class ListedFilterTest : public testing::TestWithParam<FilterType> {
   std::unique_ptr<Filter> Make(const FilterParams& params) {
     return std::move(MakeFilter(params, budget_, SystemClock()).value());
   }
-  // With the items 0 to `items`.
+  // Returns a filter with items [0, items).
   std::unique_ptr<Filter> MakeWith(uint64_t items) {
     auto filter = Make(Params());
     for (uint64_t i = 0; i < items; ++i) EXPECT_EQ(Add(*filter, i), kAdded) << i;
@@ -203,7 +203,7 @@ TEST_P(ListedFilterTest, HostileHeadersAreRefused) {
   for (size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(SummarizeImage(good.substr(0, size))) << size;
 }
 
-// Frozen: it is in people's snapshots.
+// The format is frozen: existing snapshots contain it.
 TEST_P(ListedFilterTest, BytesAreAsTheyWere) {
   const std::string bytes = EncodeListHeader(Params(), std::vector<KeyHash>{{1, 2}, {UINT64_MAX, 3}});
   EXPECT_EQ(bytes.size(), 56U + 4 + 4 + 2 * 16 + 8);
@@ -230,7 +230,7 @@ TEST_P(ListedFilterTest, IsUnitedWithOthersOfEitherForm) {
   }
 }
 
-// What a reader knows to be added is never missing, while the list grows and turns into bits.
+// An item that a reader knows to be added is never missing, while the list grows and turns into bits.
 TEST_P(ListedFilterTest, ReadersNeverMissWhatWasAdded) {
   for (int round = 0; round < 200; ++round) {
     const auto filter = Make(Params());

@@ -18,7 +18,7 @@ namespace {
 
 using enum AddOutcome;
 
-// Sanitizers make everything ten times slower: the same tests then do less.
+// Sanitizers make everything ten times slower, so the same tests then do less.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr uint64_t kSlowdown = 10;
 #else
@@ -210,12 +210,12 @@ TEST_F(CuckooFilterTest, TheBudgetStopsGrowing) {
   EXPECT_LE(Add(*filter, i), kAdded);
 }
 
-// Against a model, where fingerprints are so narrow and tables so many that items are taken for each other all the
-// time.
+// Compares filters with a model. Fingerprints are so narrow and tables so many that items are often taken for each
+// other.
 class Chains : public CuckooFilterTest, public testing::WithParamInterface<std::tuple<uint32_t, uint32_t, uint64_t>> {
  protected:
-  // False for an addition that was not stored: it and all that look like it stay for ever, and cannot be removed
-  // reliably.
+  // Returns false for an addition that was not stored: it and all that look like it stay for ever, and cannot be
+  // removed reliably.
   static bool WasStored(const Filter& filter, uint64_t items_before) { return filter.ItemCount() != items_before; }
 };
 
@@ -286,7 +286,7 @@ TEST_F(CuckooThreads, NewIsToldToExactlyOne) {
   EXPECT_EQ(told, items);
 }
 
-// The table is so full that most insertions move other fingerprints, and the others are looked up all the time.
+// The table is so full that most insertions move other fingerprints, and those are looked up all the time.
 TEST_F(CuckooThreads, NothingIsMissedWhileItIsMoved) {
   constexpr uint64_t kLive = 1800, kPassing = 190;
   const auto filter = Make(0.01, kLive + kPassing + 1, 0);
@@ -356,7 +356,7 @@ TEST_F(CuckooThreads, NothingIsMissedWhileItsLikeIsAddedAndRemoved) {
   EXPECT_EQ(missed, 0U);
 }
 
-// What was there at the moment of capture, exactly: a decoder refuses any other number of fingerprints.
+// An image holds exactly what was there at the moment of capture: a decoder refuses any other number of fingerprints.
 TEST_F(CuckooThreads, ImagesAreOfOneMoment) {
   const auto filter = Make(1e-4, 20'000, 2);
   constexpr uint64_t kItems = 15'000;

@@ -46,14 +46,15 @@ class CuckooTableTest : public testing::Test {
   MoveVersion version_;
 };
 
-// A key that the newest table, of n buckets and f bits, places into `bucket` with the fingerprint `fingerprint`.
+// Returns a key that the newest table, of n buckets and f bits, places into `bucket` with the fingerprint
+// `fingerprint`.
 CuckooKey KeyIn(const CuckooTable& table, uint64_t bucket, uint64_t fingerprint) {
   const auto n = static_cast<unsigned __int128>(table.shape().buckets);
   const auto place = static_cast<uint64_t>(((static_cast<unsigned __int128>(bucket) << 64) + n - 1) / n);
   return table.KeyOf({place, fingerprint << (64 - table.shape().fingerprint_bits)});
 }
 
-// All that a table can know of an item.
+// Everything that a table can know of an item.
 using Likeness = std::tuple<uint64_t, uint64_t, uint64_t>;
 Likeness LikenessIn(const CuckooTable& table, const CuckooPair& pair, const CuckooKey& key) {
   return {std::min(pair.bucket, pair.partner), std::max(pair.bucket, pair.partner), table.FingerprintOf(key)};
@@ -70,7 +71,7 @@ TEST_F(CuckooTableTest, WhatATableCannotTellApartNoOlderOneCan) {
   for (const auto& shape : shapes) {
     TableChain chain;
     for (const auto& [buckets, bits] : shape) Append(chain, {1, 0.01, buckets, 4, bits});
-    // For each table but the oldest: what it takes for one, as the one before sees it.
+    // For each table but the oldest: each likeness that it knows, with the likeness in the table before.
     std::vector<std::map<Likeness, Likeness>> seen(chain.size());
     const CuckooTable& newest = *chain.newest();
     for (uint64_t bucket = 0; bucket < newest.shape().buckets; ++bucket) {
@@ -151,7 +152,7 @@ TEST_F(CuckooTableTest, NothingIsLostByMoving) {
   EXPECT_EQ(BytesOf(*table), BytesOf(*Make(64, 16)));
 }
 
-// Of any number of iterations, and in any shape: too few of them are the usual reason.
+// An insert may fail after any number of iterations, and in any shape: too few iterations are the usual reason.
 TEST_F(CuckooTableTest, AnInsertThatFailsLeavesEveryByteAsItWas) {
   std::mt19937_64 random(3);
   for (const uint32_t max_iterations : {1U, 2U, 7U, 40U, 2000U, 65535U}) {

@@ -105,7 +105,8 @@ TEST(FalsePositiveList, WithoutMemoryItStaysAsItIs) {
   EXPECT_EQ(All(*list), Hashes(hashes.begin(), hashes.begin() + 8));
 }
 
-// What stays on the list is never missed, and what never was is never found, whatever moves meanwhile.
+// A hash that stays on the list is never missed, and one that never was on it is never found, while other hashes are
+// noted and taken off.
 TEST(FalsePositiveList, ReadersNeedNoLock) {
   MemoryBudget budget;
   const auto list = FalsePositiveList::Make(budget);

@@ -68,7 +68,7 @@ class FingerprintFilterTest : public testing::Test {
   MemoryBudget budget_;
 };
 
-// What becomes of the claim of a million items at 1e-6 in 3.27 MB: 3.44 MB, at a load of 80%, and the rate is kept.
+// A claimed 3.27 MB for a million items at 1e-6 becomes 3.44 MB here, at a load of 80%, and the rate is kept.
 TEST_F(FingerprintFilterTest, AMillionItemsAtOneInAMillion) {
   constexpr uint64_t kItems = 1'000'000;
   const auto filter = Make(Params(1e-6, kItems, 0));
@@ -149,7 +149,7 @@ TEST_F(FingerprintFilterTest, TheBudgetMayRefuseToGrow) {
   EXPECT_EQ(Add(*filter, next), AddOutcome::kAdded);
 }
 
-// Exactly as of the capture: neither more nor less, whatever is added while it is read.
+// An image shows exactly the moment of capture, even if items are added while it is read.
 TEST_F(FingerprintFilterTest, AnImageIsOfOneMoment) {
   const auto filter = Make(Params(1e-4, 50'000, 2));
   Fill(*filter, 0, 40'000);

@@ -12,7 +12,7 @@ struct Vector {
   uint64_t bloom_low, bloom_high, cuckoo;
 };
 
-// As RedisBloom hashes them: its published filters hold bits at these places.
+// Hashes that RedisBloom computes: its published filters hold bits at these places.
 constexpr Vector kVectors[] = {
     {"", 0x1ab11ea5a7b2c56e, 0xbbddcb5ab56dd547, 0x0000000000000000},
     {"a", 0x4292cee227b9150a, 0x7e9b527031f50c11, 0x071717d2d36b6b11},

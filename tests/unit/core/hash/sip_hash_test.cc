@@ -20,7 +20,8 @@ std::string Hex(const KeyHash& hash) {
   return hex;
 }
 
-// Of the vectors that its authors publish: the key is 00 01 .. 0f, the input 00 01 .. and so on, of n bytes.
+// These are some of the vectors that its authors publish: the key is 00 01 .. 0f, the input 00 01 .. and so on, of n
+// bytes.
 TEST(SipHash, PublishedValues) {
   const SipKey key{0x0706050403020100, 0x0f0e0d0c0b0a0908};
   const auto of_length = [&](int bytes) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kChunk = MemoryImage::kChunkBytes;
 
-// Of a whole memory, closed when it dies.
+// An image of a whole memory, closed by the destructor.
 class OpenImage {
  public:
   OpenImage(BitMemory& memory, const ImagePool& pool) : image_(memory, memory.size_bytes(), pool) {}

@@ -17,7 +17,7 @@ namespace bitsieve::core {
 namespace {
 
 constexpr uint64_t kItemsOfAFilter = 200'000;
-// What objects and tables of pointers take of the budget beside the source's memory.
+// Upper limit of the budget that objects and tables of pointers take in addition to the source's memory.
 constexpr uint64_t kOverheadBytes = 16 * 1024;
 
 std::map<void*, size_t> held;  // and how many bytes each has; the tests have one thread

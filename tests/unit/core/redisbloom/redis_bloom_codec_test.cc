@@ -1,4 +1,4 @@
-// RedisBloom's header, hostile: what it claims is checked before anything is done on its word.
+// Hostile headers of RedisBloom: each claim is checked before anything depends on it.
 #include "core/families/redisbloom/redis_bloom_codec.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,8 @@ namespace {
 using test::RedisBloomFields;
 using test::RedisBloomSubFilterFields;
 
-// What the header of a good filter becomes by a change is refused, and for the reason that is named.
+// Returns the reason for which the header of a good filter is refused, as corrupt, after `change`; "accepted" if it is
+// not.
 template <class Change>
 std::string Refusal(Change change) {
   RedisBloomFields fields;

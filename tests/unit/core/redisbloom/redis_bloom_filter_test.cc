@@ -45,7 +45,7 @@ class RedisBloomFilterTest : public testing::Test {
   static void AddNumbers(Filter& filter, int count) {
     for (int i = 0; i < count; ++i) Add(filter, std::to_string(i));
   }
-  // As a client reads them, in pieces of `most` bytes.
+  // Returns the bits of a filter, read as a client does, in pieces of at most `most` bytes.
   static std::string BitsOf(const RedisBloomFilter& filter, size_t most = 1 << 20) {
     std::string bits;
     for (;;) {
@@ -54,7 +54,7 @@ class RedisBloomFilterTest : public testing::Test {
       bits += piece;
     }
   }
-  // From a header and bits, as a client loads them.
+  // Makes a filter from a header and bits, as a client loads them.
   Result<std::unique_ptr<Filter>> Load(const std::string& header, const std::string& bits) {
     auto decoder = OpenRedisBloom(header, ItemCounts::kChecked, budget_);
     if (!decoder) return tl::unexpected(decoder.error());
@@ -282,7 +282,7 @@ TEST_F(RedisBloomFilterTest, StoredWordsComeBackAsTheyWere) {
   ASSERT_TRUE(loaded) << loaded.error().message;
   EXPECT_FALSE((*loaded)->params().scaling());
   EXPECT_EQ(ToHex(dynamic_cast<RedisBloomFilter&>(**loaded).Header()), ToHex(fields.Encode()));
-  // And through an image.
+  // The same holds after an image was decoded.
   const auto copy = CloneFilter(**loaded, budget_, SystemClock());
   ASSERT_TRUE(copy) << copy.error().message;
   EXPECT_EQ(ToHex(dynamic_cast<RedisBloomFilter&>(**copy).Header()), ToHex(fields.Encode()));

@@ -87,7 +87,7 @@ TEST(RedisCuckooHeader, CapacityAndExpansionAreRoundedUpAsRedisBloomDoes) {
     SetRedisCuckooParams(params, {bucket_size, 500});
     params.expansion = expansion;
     const RedisCuckooHeader header = RedisCuckooHeaderFor(params);
-    // What was rounded once stays as it is.
+    // Rounding a second time changes nothing.
     EXPECT_EQ(EncodeRedisCuckooHeader(RedisCuckooHeaderFor(RedisCuckooParamsFor(header))),
               EncodeRedisCuckooHeader(header));
     return std::pair(header.buckets, header.expansion);

@@ -1,5 +1,5 @@
-// What a filter of very many sub-filters remembers of full buckets must never show: it is compared, byte for byte, with
-// a model that looks into every sub-filter each time.
+// A filter of very many sub-filters remembers full buckets, which must not affect any result: it is compared, byte for
+// byte, with a model that looks into every sub-filter each time.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -181,7 +181,7 @@ TEST_F(RedisCuckooRepeatsTest, RefusedMemoryToRememberWithIsNoError) {
   EXPECT_EQ(Joined(filter), model.Joined());
 }
 
-// Writers come in between the slices, and nothing that they add is missed.
+// Writers run between the slices, and nothing that they add is missed.
 TEST_F(RedisCuckooRepeatsTest, OthersAddAndRemoveWhileItIsCompacted) {
   const std::unique_ptr<Filter> made = Make();
   RedisCuckoo& filter = Of(*made);

@@ -1,5 +1,5 @@
-// RedisBloom's types while their filters are small: they hold what the chains hold that take their place when they
-// grow, and take no more memory than RedisBloom's own do.
+// RedisBloom's types while their filters are small: they have the same content as the chains that replace them when
+// they grow, and take no more memory than RedisBloom's own.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -71,7 +71,7 @@ class SmallRedisBloom : public testing::TestWithParam<std::tuple<double, uint64_
     return BloomParams(rate, capacity, expansion);
   }
   std::unique_ptr<Filter> Make() { return std::move(MakeFilter(Params(), budget_, SystemClock()).value()); }
-  // Of sub-filters from the beginning.
+  // Returns a filter that is a chain of sub-filters from the beginning.
   std::unique_ptr<ScalableFilter> MakeChain() {
     const SubFilterShape shape = RedisBloomChain::FirstShape(kRedisBloomChain, Params()).value();
     std::vector<std::unique_ptr<SubFilter>> first;
