@@ -10,6 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MAX_COLUMNS = 120
+MAX_SUBJECT_COLUMNS = 72  # of commits after this one
+LAST_UNCHECKED_COMMIT = "818abb54"
 MAX_SUBJECTLESS_COMMENTS = 0  # falls, never rises
 MAX_LINES = 500  # the style says "about 400"; beyond this a file surely has two subjects
 
@@ -190,6 +192,14 @@ def comment_complaints(sources, limit):
         yield f"{len(found)} comments begin without a subject: MAX_SUBJECTLESS_COMMENTS can fall to that"
 
 
+def commit_complaints(subjects):
+    for subject in subjects:
+        if len(subject) > MAX_SUBJECT_COLUMNS:
+            yield f'commit "{subject}": {len(subject)} columns, {MAX_SUBJECT_COLUMNS} at most'
+        if not re.match(r"[A-Z`]|[a-z]+: \S", subject) or subject.endswith("."):
+            yield f'commit "{subject}": begins with a capital letter and ends without a period'
+
+
 def word_complaints(path, text):
     for number, line in enumerate(text.splitlines(), 1):
         found = BANNED.search(line)
@@ -319,6 +329,13 @@ def check_sources():
         yield from source_complaints(path, text)
 
 
+def check_commits():
+    """Nothing to say where the history is not there: in an archive, or a clone without its past."""
+    listed = subprocess.run(["git", "log", "--no-merges", "--format=%s", f"{LAST_UNCHECKED_COMMIT}..HEAD"], cwd=ROOT,
+                            capture_output=True, text=True)
+    yield from commit_complaints(listed.stdout.splitlines() if listed.returncode == 0 else [])
+
+
 def check_comments():
     yield from comment_complaints(read_sources((".h", ".cc")), MAX_SUBJECTLESS_COMMENTS)
 
@@ -359,6 +376,7 @@ RULES = {
     "text": check_text,
     "sources": check_sources,
     "comments": check_comments,
+    "commits": check_commits,
     "words": check_words,
     "dead_files": check_dead_files,
     "version": check_version,

@@ -55,6 +55,14 @@ class Sources(unittest.TestCase):
         self.assertEqual(self.complaints("x.cc", "using namespace std::chrono_literals;\n"), 0)
 
 
+class Commits(unittest.TestCase):
+    def test_subjects_are_short_and_plain_statements(self):
+        for subject in ("x" * 73, "lower case", "Ends with a period."):
+            self.assertGreaterEqual(len(list(rules.commit_complaints([subject]))), 1, subject)
+        for subject in ("Bound replies inside EXEC", "`load` reads gzip", "docs: the first session", "X" * 72):
+            self.assertEqual(list(rules.commit_complaints([subject])), [], subject)
+
+
 class Comments(unittest.TestCase):
     def test_those_without_a_subject_are_counted_against_a_limit_that_falls(self):
         code = "// What it is.\nint a;\n// Returns the sum.\n// As of b.\nint b;  // of it\n  // Whose it is.\n"
