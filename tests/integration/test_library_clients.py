@@ -1,5 +1,5 @@
 """What programs embed, against a server: the Python module and the JavaScript reader answer as the server does, on a
-million items, from files that `bitsieve export` wrote; and what they are given instead of a filter is refused."""
+few hundred thousand items, from files that `bitsieve export` wrote; and what they are given instead of a filter is refused."""
 
 import functools
 import http.server
@@ -23,7 +23,7 @@ sys.path.insert(0, str(CLIENTS / "python"))
 import bitsieve  # noqa: E402 (from the folder above)
 
 SECONDS = 120 * PATIENCE
-ADDED, ASKED, BATCH = 200_000, 1_000_000, 10_000
+ADDED, ASKED, BATCH = 200_000, 300_000, 10_000
 # Of each: its options, and whether it can be mapped, and be read by JavaScript.
 FILTERS = {
     "blocked": ((0.01, ADDED), True, True),

@@ -137,10 +137,10 @@ class LogLines(unittest.TestCase):
         self.assertEqual(found, [f'a.cc:3: {rules.TROUBLE_PAGE} does not have the line "The disk is {{}}"'])
 
 
-class Headers(unittest.TestCase):
-    def test_a_header_that_needs_another_is_found(self):
+class Alone(unittest.TestCase):
+    def test_a_file_that_needs_another_is_found(self):
         flags = ["-std=c++20", "-I.", "-I/"]
-        found = list(rules.header_complaints("c++", flags, ["core/base/glob.h", "no/such/header.h"], 2))
+        found = list(rules.alone_complaints("c++", flags, ["core/base/glob.h", "no/such/header.h"], 2))
         self.assertEqual(len(found), 1)
         self.assertIn("no/such/header.h: does not compile alone", found[0])
 
