@@ -12,15 +12,9 @@
 #include "core/families/window/window_type.h"
 #include "core/filter/filter_factory.h"
 #include "tests/support/key_source.h"
+#include "tests/support/slowdown.h"
 
 namespace bitsieve::test {
-
-// Sanitizers make everything ten times slower: the same tests then make fewer lookups.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr uint64_t kSlowdown = 20;
-#else
-inline constexpr uint64_t kSlowdown = 1;
-#endif
 
 // Parameters that fit the type.
 inline core::FilterParams ParamsOf(core::FilterType type, double rate, uint64_t capacity, uint32_t expansion,

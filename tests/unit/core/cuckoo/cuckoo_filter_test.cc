@@ -12,18 +12,13 @@
 #include "core/families/cuckoo/cuckoo_sizing.h"
 #include "core/families/cuckoo/cuckoo_type.h"
 #include "core/filter/filter_factory.h"
+#include "tests/support/slowdown.h"
 
 namespace bitsieve::core {
 namespace {
 
+using test::kSlowdown;
 using enum AddOutcome;
-
-// Sanitizers make everything ten times slower, so the same tests then do less.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr uint64_t kSlowdown = 10;
-#else
-constexpr uint64_t kSlowdown = 1;
-#endif
 
 FilterParams ParamsOf(double rate, uint64_t capacity, uint32_t expansion) {
   FilterParams params;

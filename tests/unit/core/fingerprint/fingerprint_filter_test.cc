@@ -14,18 +14,14 @@
 #include "core/families/fingerprint/fingerprint_type.h"
 #include "core/filter/filter_factory.h"
 #include "tests/support/reseal.h"
+#include "tests/support/slowdown.h"
 
 namespace bitsieve::core {
 namespace {
 
+using test::kSlowdown;
 using test::Reseal;
 using testing::HasSubstr;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr uint64_t kSlowdown = 20;
-#else
-constexpr uint64_t kSlowdown = 1;
-#endif
 
 class FingerprintFilterTest : public testing::Test {
  protected:

@@ -6,17 +6,13 @@
 #include <cstring>
 
 #include "core/families/window/window_type.h"
+#include "tests/support/slowdown.h"
 #include "tests/support/window_fixture.h"
 
 namespace bitsieve::core {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr uint64_t kSlowdown = 10;
-#else
-constexpr uint64_t kSlowdown = 1;
-#endif
-
+using test::kSlowdown;
 using enum AddOutcome;
 
 class WindowOfItems : public testing::Test, protected test::WindowFixture {
