@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/client/configuration.h"
 #include "cli/commands.h"
-#include "cli/configuration.h"
 #include "config/flags.h"
 #include "config/option_table.h"
 

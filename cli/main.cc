@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/client/nearest_name.h"
 #include "cli/commands.h"
-#include "cli/nearest_name.h"
 #include "core/base/quote.h"
 
 namespace bitsieve::cli {

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "cli/bulk/server_client.h"
-#include "cli/client_connection.h"
+#include "cli/client/client_connection.h"
+#include "cli/client/connection_flags.h"
 #include "cli/commands.h"
-#include "cli/connection_flags.h"
 #include "cli/outcome.h"
 #include "config/flags.h"
 #include "core/base/parse.h"

@@ -1,8 +1,8 @@
 #include <iostream>
 #include <memory>
 
+#include "cli/client/configuration.h"
 #include "cli/commands.h"
-#include "cli/configuration.h"
 #include "config/flags.h"
 #include "config/option_table.h"
 #include "server/server.h"

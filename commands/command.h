@@ -157,7 +157,7 @@ struct Tally {
 };
 
 // The services that filter commands need from the program that runs them. Each is thread-safe.
-struct Environment {
+struct FilterEnvironment {
   FilterKeyspace* keyspace = nullptr;
   const CommandSettings* settings = nullptr;
   FreezeQueue* freezing = nullptr;
@@ -169,12 +169,12 @@ struct Environment {
 // The data that a handler works with. There is one per batch; the members that belong to one command are set before
 // each.
 struct CommandContext {
-  CommandContext(const Environment& of_program, protocol::ReplyWriter& to_client)
+  CommandContext(const FilterEnvironment& of_program, protocol::ReplyWriter& to_client)
       : environment(of_program), reply(to_client) {}
   CommandContext(const CommandContext&) = delete;
   CommandContext& operator=(const CommandContext&) = delete;
 
-  const Environment& environment;
+  const FilterEnvironment& environment;
   protocol::ReplyWriter& reply;
   Tally tally = {};
   ErrorCounts* error_counts = nullptr;  // null: only the tally counts errors

@@ -117,7 +117,7 @@ class AsideCommand {
       named.filter = FilterPtr(std::move(*copy));
     }
     AsideKeyspace keyspace(named_);
-    const commands::Environment environment{.keyspace = &keyspace, .settings = &Settings()};
+    const commands::FilterEnvironment environment{.keyspace = &keyspace, .settings = &Settings()};
     protocol::ReplyWriter writer(reply);
     writer.set_version(resp3_ ? protocol::ProtocolVersion::kResp3 : protocol::ProtocolVersion::kResp2);
     commands::CommandContext context(environment, writer);

@@ -74,11 +74,11 @@ struct Desk {
                                 .dumps = commands::OpenDumps(commands::OpenDumps::kMost, commands::OpenDumps::kPatience,
                                                              commands::OpenDumps::kMoment, EndDump),
                                 .ended = {}};
-  commands::Environment environment{.keyspace = &keyspace,
-                                    .settings = &Settings(),
-                                    .freezing = &keyspace,
-                                    .transfers = &transfers,
-                                    .events = &events};
+  commands::FilterEnvironment environment{.keyspace = &keyspace,
+                                          .settings = &Settings(),
+                                          .freezing = &keyspace,
+                                          .transfers = &transfers,
+                                          .events = &events};
   std::string bytes;
   protocol::ReplyWriter reply{bytes};
   commands::CommandContext context{environment, reply};

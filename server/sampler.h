@@ -11,9 +11,9 @@
 
 #include "core/base/clock.h"
 #include "server/dispatch/monitoring.h"
-#include "server/dispatch/stats.h"
-#include "server/filter_watch.h"
-#include "server/periodic.h"
+#include "server/keyspace/filter_watch.h"
+#include "server/process/periodic.h"
+#include "server/stats/stats.h"
 #include "server/storage.h"
 
 namespace bitsieve::server {

@@ -13,11 +13,13 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "commands/transfers.h"
 #include "config/client_memory.h"
@@ -27,37 +29,37 @@
 #include "core/base/quote.h"
 #include "core/base/thread_name.h"
 #include "core/families/bloom/block_kernel.h"
-#include "server/access_control.h"
 #include "server/commands/all_commands.h"
-#include "server/configuration_file.h"
-#include "server/dispatch/claims.h"
-#include "server/dispatch/dispatcher.h"
-#include "server/dispatch/keyspace_events.h"
+#include "server/dispatch/environment.h"
 #include "server/dispatch/monitoring.h"
-#include "server/dispatch/pub_sub.h"
-#include "server/heap.h"
+#include "server/dispatch/server_control.h"
 #include "server/http/admin_port.h"
 #include "server/keyspace/freezer.h"
 #include "server/keyspace/huge_page_keeper.h"
 #include "server/keyspace/registry.h"
 #include "server/keyspace/unmapper.h"
-#include "server/listening.h"
-#include "server/logging.h"
-#include "server/machine_memory.h"
 #include "server/namespace.h"
-#include "server/net/file_limit.h"
 #include "server/net/net_server.h"
+#include "server/options/access_control.h"
+#include "server/options/configuration_file.h"
+#include "server/options/listening.h"
+#include "server/options/resources.h"
+#include "server/options/run_time_options.h"
+#include "server/options/settings.h"
 #include "server/persistence/disk/posix_disk.h"
-#include "server/process_control.h"
-#include "server/recovery_log.h"
-#include "server/resources.h"
-#include "server/run_time_options.h"
+#include "server/persistence/recovery/recovery_log.h"
+#include "server/process/heap.h"
+#include "server/process/logging.h"
+#include "server/process/machine_memory.h"
+#include "server/process/service_manager.h"
+#include "server/process/signals.h"
+#include "server/process/worker_pool.h"
+#include "server/pubsub/keyspace_events.h"
+#include "server/pubsub/pub_sub.h"
 #include "server/sampler.h"
-#include "server/service_manager.h"
-#include "server/settings.h"
-#include "server/signals.h"
+#include "server/session/claims.h"
+#include "server/session/client_list.h"
 #include "server/storage.h"
-#include "server/worker_pool.h"
 
 namespace bitsieve::server {
 namespace {
@@ -93,7 +95,7 @@ void LogFreeze(const FreezeReport& report) {
 
 // Members are built in their order and die in reverse; each uses only those above it. The main thread runs `main_`;
 // clients are served by the network's threads from Start() on, and get a LOADING error while the loader's thread loads.
-class Server {
+class Server final : private ServerControl {
  public:
   Server(const config::Options& options, const config::Sources& sources, Disk& disk)
       : options_(options),
@@ -119,17 +121,31 @@ class Server {
   core::Status TakeOver(core::Result<Recovery> recovery);
   [[noreturn]] void EndWhileLoading();
   void NotifyReady();
-  void ResolveOptions();
   void LimitMemory(const config::Options& options);
   void Apply(const config::Options& options);
   core::Status Check(const config::Options& options, RunTimeOptions::Rows rows);
   core::Status OpenNetwork();
-  core::Status OpenAdminPort(const Dispatcher::Environment& commands);
+  core::Status OpenAdminPort(const Environment& commands);
   void AwaitSignals();
   void KeepRewrites();
   void Reload();
-  void RewriteConfiguration(const std::function<void(core::Status)>& done);
   void BeginStop(bool save);
+
+  // These are called by commands, on any thread.
+  void Save(std::function<void(core::Status)> done) override { storage_.Save(std::move(done)); }
+  SnapshotStatus Snapshot() const override { return storage_.Snapshot(); }
+  LogStatus Log() const override { return storage_.Log(); }
+  void Shutdown(bool save) override {
+    asio::post(main_, [=, this] { BeginStop(save); });
+  }
+  core::Status LoadUsers() override { return access_.LoadUsers(); }
+  core::Status SaveUsers() override { return access_.SaveUsers(); }
+  std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view glob) const override {
+    return run_time_options_->Match(glob);
+  }
+  tl::expected<void, RefusedOption> SetOptions(
+      std::span<const std::pair<std::string_view, std::string_view>> pairs) override;
+  void RewriteConfiguration(std::function<void(core::Status)> done) override;
 
   asio::io_context main_{1};  // first: a handler of signals may run on any thread, until the last has ended
   config::Options options_;
@@ -163,7 +179,6 @@ class Server {
   core::Status loaded_;
   bool is_loaded_ = false;  // there is no limit of memory before; only users of run_time_options_ change and read it
   bool final_save_ = true;
-  std::unique_ptr<ProcessControl> control_;
   WorkerPool workers_;
   std::unique_ptr<NetServer> net_;
   std::unique_ptr<AdminPort> admin_port_;           // null: there is none
@@ -179,16 +194,13 @@ core::Status Server::Start() {
   if (!templates) return core::Fail(core::ErrorCode::kInvalidArgument, templates.error().front());
   command_settings_.templates.Set(std::move(*templates));
   if (auto status = storage_.Open(options_.dir); !status) return status;
-  ResolveOptions();
+  options_ = ResolvedAtStart(options_);
   quotas_.Define(QuotasOf(options_));
   if (auto status = access_.Start(options_); !status) return status;
   run_time_options_ = std::make_unique<RunTimeOptions>(
       options_, [this](const config::Options& options, RunTimeOptions::Rows rows) { return Check(options, rows); },
       [this](const config::Options& options) { Apply(options); });
   configuration_file_ = std::make_unique<ConfigurationFile>(sources_, Resolved, *run_time_options_, command_settings_);
-  control_ = std::make_unique<ProcessControl>(
-      storage_, access_, *run_time_options_, [this](bool save) { asio::post(main_, [=, this] { BeginStop(save); }); },
-      [this](auto done) { asio::post(main_, [=, this] { RewriteConfiguration(done); }); });
   if (auto status = OpenNetwork(); !status) return status;
   AwaitSignals();
   stats_.loading_since_unix_s = clock_.WallMs() / 1000;
@@ -280,17 +292,6 @@ void Server::LimitMemory(const config::Options& options) {
   }
 }
 
-void Server::ResolveOptions() {
-  const config::Options given = std::exchange(options_, Resolved(options_));
-  if (given.maxmemory == config::kAutomatic) {
-    spdlog::info("maxmemory is {} bytes, 80% of the {} bytes that this machine or its cgroup has", options_.maxmemory,
-                 MachineMemory());
-  }
-  if (given.maxclients == options_.maxclients) return;
-  spdlog::warn("maxclients {} needs {} open files, and the system allows for {} clients only: maxclients is {} now",
-               given.maxclients, given.maxclients + kReservedFiles, options_.maxclients, options_.maxclients);
-}
-
 void Server::Apply(const config::Options& options) {
   SetLogLevel(options.loglevel);
   if (is_loaded_) {
@@ -323,24 +324,24 @@ core::Status Server::Check(const config::Options& options, RunTimeOptions::Rows 
 }
 
 core::Status Server::OpenNetwork() {
-  const Dispatcher::Environment commands{.table = &AllCommands(),
-                                         .keyspace = &registry_,
-                                         .clock = &clock_,
-                                         .control = control_.get(),
-                                         .clients = &clients_,
-                                         .stats = &stats_,
-                                         .loop_stats = nullptr,
-                                         .settings = &command_settings_,
-                                         .freezing = &freezer_,
-                                         .transfers = &transfers_,
-                                         .durability = &storage_,
-                                         .claims = &claims_,
-                                         .pub_sub = &pub_sub_,
-                                         .events = &events_,
-                                         .workers = &workers_,
-                                         .users = &access_.users(),
-                                         .access_log = &access_.log(),
-                                         .monitoring = &monitoring_};
+  const Environment commands{.table = &AllCommands(),
+                             .keyspace = &registry_,
+                             .clock = &clock_,
+                             .control = this,
+                             .clients = &clients_,
+                             .stats = &stats_,
+                             .loop_stats = nullptr,
+                             .settings = &command_settings_,
+                             .freezing = &freezer_,
+                             .transfers = &transfers_,
+                             .durability = &storage_,
+                             .claims = &claims_,
+                             .pub_sub = &pub_sub_,
+                             .events = &events_,
+                             .workers = &workers_,
+                             .users = &access_.users(),
+                             .access_log = &access_.log(),
+                             .monitoring = &monitoring_};
   protocol::RequestLimits limits;
   Fill(limits, options_);
   net_ = std::make_unique<NetServer>(options_.io_threads, commands, limits, net_settings_);
@@ -354,7 +355,7 @@ core::Status Server::OpenNetwork() {
   return OpenAdminPort(commands);
 }
 
-core::Status Server::OpenAdminPort(const Dispatcher::Environment& commands) {
+core::Status Server::OpenAdminPort(const Environment& commands) {
   if (options_.admin_port == 0) return {};
   auto admin_port = std::make_unique<AdminPort>(commands, access_.OfAdminPort());
   if (auto listening = admin_port->Listen(options_.admin_bind, options_.admin_port); !listening) {
@@ -409,10 +410,19 @@ void Server::Reload() {
   });
 }
 
+tl::expected<void, RefusedOption> Server::SetOptions(
+    std::span<const std::pair<std::string_view, std::string_view>> pairs) {
+  return run_time_options_->Set(pairs).map_error([](config::RefusedPair refused) {
+    return RefusedOption{refused.index, std::move(refused.reason)};
+  });
+}
+
 // A client waits for it.
-void Server::RewriteConfiguration(const std::function<void(core::Status)>& done) {
-  const core::Status status = core::OrOutOfMemory([this] { return configuration_file_->Rewrite(); });
-  core::UntilThereIsMemory([&] { done(status); });
+void Server::RewriteConfiguration(std::function<void(core::Status)> done) {
+  asio::post(main_, [this, done = std::move(done)] {
+    const core::Status status = core::OrOutOfMemory([this] { return configuration_file_->Rewrite(); });
+    core::UntilThereIsMemory([&] { done(status); });
+  });
 }
 
 void Server::BeginStop(bool save) {

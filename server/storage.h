@@ -23,7 +23,7 @@
 #include "server/persistence/disk/data_directory.h"
 #include "server/persistence/log/keyspace_recorder.h"
 #include "server/persistence/log/log_writer.h"
-#include "server/persistence/recovery.h"
+#include "server/persistence/recovery/recovery.h"
 #include "server/persistence/snapshot/snapshotter.h"
 
 namespace bitsieve::server {

@@ -10,7 +10,7 @@
 #include "cli/bulk/input.h"
 #include "cli/bulk/pipeline.h"
 #include "cli/bulk/record_reader.h"
-#include "cli/connection_flags.h"
+#include "cli/client/connection_flags.h"
 #include "cli/outcome.h"
 #include "config/flags.h"
 

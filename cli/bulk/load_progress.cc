@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "cli/units.h"
+#include "cli/client/units.h"
 
 namespace bitsieve::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "cli/nearest_name.h"
+#include "cli/client/nearest_name.h"
 #include "core/base/quote.h"
 #include "core/families/redisbloom/module_value.h"
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/client_connection.h"
+#include "cli/client/client_connection.h"
 #include "cli/outcome.h"
 
 namespace bitsieve::cli {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cli/bulk/server_client.h"
-#include "cli/client_connection.h"
+#include "cli/client/client_connection.h"
 #include "cli/migrate/filter_source.h"
 #include "cli/outcome.h"
 

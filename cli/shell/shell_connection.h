@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/client_connection.h"
+#include "cli/client/client_connection.h"
 #include "cli/outcome.h"
 #include "cli/shell/resp_value.h"
 

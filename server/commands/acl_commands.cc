@@ -12,7 +12,9 @@
 #include "server/commands/help.h"
 #include "server/dispatch/access.h"
 #include "server/dispatch/command_table.h"
+#include "server/dispatch/server_control.h"
 #include "server/namespace.h"
+#include "server/session/client_list.h"
 
 namespace bitsieve::server {
 namespace acl_commands {

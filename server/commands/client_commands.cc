@@ -12,8 +12,9 @@
 #include "server/commands/client_name.h"
 #include "server/commands/help.h"
 #include "server/commands/weigh_server.h"
-#include "server/dispatch/client_description.h"
 #include "server/namespace.h"
+#include "server/session/client_description.h"
+#include "server/session/client_list.h"
 
 namespace bitsieve::server {
 namespace client_commands {

@@ -6,6 +6,7 @@
 
 #include "commands/wire_errors.h"
 #include "server/namespace.h"
+#include "server/session/client_list.h"
 
 namespace bitsieve::server {
 namespace {

@@ -11,8 +11,8 @@
 #include "server/commands/check_pattern.h"
 #include "server/commands/command_docs.h"
 #include "server/commands/help.h"
-#include "server/commands/server_identity.h"
 #include "server/dispatch/command_table.h"
+#include "server/metrics/server_identity.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {

@@ -6,11 +6,12 @@
 
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
+#include "server/auth/access_log.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/client_name.h"
-#include "server/commands/server_identity.h"
 #include "server/dispatch/access.h"
 #include "server/dispatch/transaction.h"
+#include "server/metrics/server_identity.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {

@@ -7,10 +7,10 @@
 #include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/help.h"
-#include "server/dispatch/command_stats.h"
 #include "server/dispatch/command_table.h"
 #include "server/dispatch/monitoring.h"
 #include "server/namespace.h"
+#include "server/stats/command_stats.h"
 
 namespace bitsieve::server {
 namespace latency_commands {

@@ -8,8 +8,9 @@
 #include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/help.h"
-#include "server/commands/resident_memory.h"
+#include "server/dispatch/server_control.h"
 #include "server/namespace.h"
+#include "server/process/resident_memory.h"
 
 namespace bitsieve::server {
 namespace memory_commands {

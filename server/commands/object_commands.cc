@@ -8,7 +8,9 @@
 #include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/help.h"
+#include "server/dispatch/durability.h"
 #include "server/namespace.h"
+#include "server/session/client_list.h"
 
 namespace bitsieve::server {
 namespace object_commands {

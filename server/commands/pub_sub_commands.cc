@@ -11,8 +11,8 @@
 #include "server/commands/check_pattern.h"
 #include "server/commands/help.h"
 #include "server/dispatch/aside.h"
-#include "server/dispatch/subscriptions.h"
 #include "server/namespace.h"
+#include "server/pubsub/subscriptions.h"
 
 namespace bitsieve::server {
 namespace pub_sub_commands {

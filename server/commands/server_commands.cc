@@ -12,10 +12,11 @@
 #include "server/commands/all_commands.h"
 #include "server/commands/check_pattern.h"
 #include "server/commands/help.h"
-#include "server/commands/info_report.h"
-#include "server/commands/metric_table.h"
-#include "server/commands/server_identity.h"
 #include "server/commands/weigh_server.h"
+#include "server/dispatch/server_control.h"
+#include "server/metrics/info_report.h"
+#include "server/metrics/metric_table.h"
+#include "server/metrics/server_identity.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {

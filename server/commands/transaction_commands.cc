@@ -5,12 +5,13 @@
 
 #include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
-#include "server/dispatch/claims.h"
 #include "server/dispatch/command_table.h"
-#include "server/dispatch/kept_arguments.h"
+#include "server/dispatch/durability.h"
 #include "server/dispatch/monitoring.h"
 #include "server/dispatch/transaction.h"
 #include "server/namespace.h"
+#include "server/session/claims.h"
+#include "server/session/kept_arguments.h"
 
 namespace bitsieve::server {
 namespace transaction_commands {

@@ -2,6 +2,7 @@
 
 #include "commands/weigh.h"
 #include "server/namespace.h"
+#include "server/session/client_list.h"
 
 namespace bitsieve::server {
 

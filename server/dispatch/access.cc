@@ -3,7 +3,8 @@
 #include <utility>
 
 #include "commands/wire_errors.h"
-#include "server/dispatch/client_description.h"
+#include "server/auth/access_log.h"
+#include "server/session/client_description.h"
 
 namespace bitsieve::server {
 namespace {

@@ -2,6 +2,7 @@
 // loop.
 #pragma once
 
+#include "server/auth/access_log.h"
 #include "server/dispatch/server_context.h"
 
 namespace bitsieve::server {

@@ -11,9 +11,10 @@
 
 #include "commands/wire_errors.h"
 #include "core/base/tick_clock.h"
-#include "server/dispatch/kept_arguments.h"
 #include "server/dispatch/monitoring.h"
 #include "server/namespace.h"
+#include "server/session/client_list.h"
+#include "server/session/kept_arguments.h"
 
 namespace bitsieve::server {
 namespace {
@@ -33,7 +34,7 @@ class AsideCommand {
         loading_(context.loading),
         in_trouble_(context.in_trouble),
         reply_limit_(context.reply.room()),
-        arguments_(context) {
+        arguments_(context.KeepArguments()) {
     session_.version = context.session.version;
     session_.stands_for_subscriber = context.session.MaySendLittle();
     environment_.loop_stats = &stats_;
@@ -97,8 +98,8 @@ class AsideCommand {
     environment_.clients->NoteMemory(std::exchange(accounted_bytes_, 0), 0);
   }
 
-  Dispatcher::Environment environment_;
-  const commands::Environment filters_;
+  Environment environment_;
+  const commands::FilterEnvironment filters_;
   const CommandRow* const row_;
   LoopStats* const loop_stats_;
   LoopStats stats_;  // a stand-in: only the loop may use its own

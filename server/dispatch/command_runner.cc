@@ -13,11 +13,13 @@
 #include "server/dispatch/command_guess.h"
 #include "server/dispatch/command_table.h"
 #include "server/dispatch/command_timer.h"
-#include "server/dispatch/kept_arguments.h"
-#include "server/dispatch/keyspace_events.h"
+#include "server/dispatch/durability.h"
 #include "server/dispatch/monitoring.h"
 #include "server/dispatch/transaction.h"
 #include "server/namespace.h"
+#include "server/pubsub/keyspace_events.h"
+#include "server/session/client_list.h"
+#include "server/session/kept_arguments.h"
 
 namespace bitsieve::server {
 namespace {

@@ -8,10 +8,10 @@
 #include <cstdint>
 
 #include "core/base/tick_clock.h"
+#include "server/dispatch/command_batch.h"
 #include "server/dispatch/command_table.h"
-#include "server/dispatch/dispatcher.h"
 #include "server/dispatch/monitoring.h"
-#include "server/dispatch/stats.h"
+#include "server/stats/stats.h"
 
 namespace bitsieve::server {
 

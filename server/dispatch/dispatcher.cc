@@ -11,10 +11,12 @@
 #include "server/dispatch/command_runner.h"
 #include "server/dispatch/command_table.h"
 #include "server/dispatch/command_timer.h"
-#include "server/dispatch/keyspace_events.h"
+#include "server/dispatch/durability.h"
 #include "server/dispatch/monitoring.h"
 #include "server/dispatch/transaction.h"
 #include "server/namespace.h"
+#include "server/pubsub/keyspace_events.h"
+#include "server/session/client_list.h"
 
 namespace bitsieve::server {
 namespace {
@@ -292,7 +294,7 @@ class Dispatcher::Impl {
   }
 
   const Environment environment_;
-  const commands::Environment filters_;
+  const commands::FilterEnvironment filters_;
   const CommandTable& table_ = *environment_.table;
   NameMemo memo_;
   CommandTimer timer_;
@@ -302,7 +304,7 @@ class Dispatcher::Impl {
   std::array<core::KeyHash, kWindow> hashes_;
 };
 
-commands::Environment FiltersOf(const Dispatcher::Environment& environment) {
+commands::FilterEnvironment FiltersOf(const Environment& environment) {
   return {.keyspace = environment.keyspace,
           .settings = environment.settings,
           .freezing = environment.freezing,

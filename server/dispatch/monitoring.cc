@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/quote.h"
-#include "server/dispatch/session.h"
+#include "server/session/session.h"
 
 namespace bitsieve::server {
 namespace {

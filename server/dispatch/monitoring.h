@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "commands/command.h"
-#include "server/dispatch/latency_monitor.h"
-#include "server/dispatch/monitor_feed.h"
-#include "server/dispatch/slow_log.h"
 #include "server/namespace.h"
+#include "server/pubsub/monitor_feed.h"
+#include "server/stats/latency_monitor.h"
+#include "server/stats/slow_log.h"
 
 namespace bitsieve::server {
 

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "commands/command.h"
-#include "server/dispatch/dispatcher.h"
-#include "server/dispatch/session.h"
+#include "server/dispatch/command_batch.h"
+#include "server/dispatch/environment.h"
 #include "server/namespace.h"
+#include "server/session/session.h"
+#include "server/stats/stats.h"
 
 namespace bitsieve::server {
 
@@ -15,13 +17,13 @@ class CommandTable;
 class CommandTimer;
 
 struct ServerContext : CommandContext {
-  ServerContext(const commands::Environment& of_filters, const Dispatcher::Environment& of_server, Session& of_client,
+  ServerContext(const commands::FilterEnvironment& of_filters, const Environment& of_server, Session& of_client,
                 protocol::ReplyWriter& to_client)
       : CommandContext(of_filters, to_client), server(of_server), session(of_client) {
     error_counts = &of_server.loop_stats->error_codes;
   }
 
-  const Dispatcher::Environment& server;
+  const Environment& server;
   Session& session;
   CommandTimer* timer = nullptr;  // null on a worker
   DeferredReply deferred = {};    // set by a handler whose reply comes later
@@ -41,18 +43,15 @@ struct ServerContext : CommandContext {
 
   // Arguments of the command that runs now.
   ArgumentBytes* bytes = nullptr;  // can keep the arguments' bytes alive; null: they live as long as the batch
-  std::vector<std::string_view>* own_arguments = nullptr;  // where `arguments` are, if TakeArguments may take them
+  std::vector<std::string_view>* own_arguments = nullptr;  // where `arguments` are, if they may be taken over
 
   const CommandTable& table() const { return *server.table; }
   Keyspace& keyspace() const { return *server.keyspace; }
   ServerControl& control() const { return *server.control; }
 
-  // The arguments of a command that is kept for later. They are moved if they are many.
-  std::vector<std::string_view> TakeArguments();
+  // Returns the arguments of the command that runs now, which has none afterwards.
+  KeptArguments KeepArguments() { return {arguments, bytes, own_arguments}; }
 };
-
-// The part of it that filter commands need.
-commands::Environment FiltersOf(const Dispatcher::Environment& environment);
 
 // Rows of the server's own commands name their handlers as On<Handler>: the dispatcher's context is a ServerContext.
 template <void (*handler)(ServerContext&)>

@@ -7,8 +7,8 @@
 #include "server/dispatch/command_table.h"
 #include "server/dispatch/command_timer.h"
 #include "server/dispatch/dispatcher.h"
-#include "server/dispatch/kept_arguments.h"
 #include "server/dispatch/monitoring.h"
+#include "server/session/kept_arguments.h"
 
 namespace bitsieve::server {
 namespace {
@@ -81,7 +81,7 @@ bool QueueCommand(ServerContext& context) {
   if (session.multi_failed) return true;  // EXEC will run nothing: there is no sense in keeping it
   const size_t limit = context.settings().max_queued_bytes.load(std::memory_order_relaxed);
   if (session.queued_bytes + LeastQueuedBytes(context.arguments) > limit) return false;
-  const KeptArguments& command = session.queued.emplace_back(context);
+  const KeptArguments& command = session.queued.emplace_back(context.KeepArguments());
   if (session.queued_bytes + command.memory_bytes() > limit) return false;
   session.queued_bytes += command.memory_bytes();
   UpdateQueued(session);

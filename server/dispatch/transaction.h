@@ -2,7 +2,7 @@
 #pragma once
 
 #include "server/dispatch/server_context.h"
-#include "server/dispatch/session.h"
+#include "server/session/session.h"
 
 namespace bitsieve::server {
 

@@ -4,14 +4,17 @@
 #include <utility>
 #include <vector>
 
+#include "server/dispatch/server_control.h"
 #include "server/http/dashboard_files.h"
 #include "server/http/metrics_report.h"
+#include "server/session/client_list.h"
+#include "server/stats/stats.h"
 
 namespace bitsieve::server {
 namespace {
 
 // Why clients should not be sent here; empty if they should.
-std::string Trouble(const Dispatcher::Environment& server) {
+std::string Trouble(const Environment& server) {
   if (server.clients->draining.load(std::memory_order_relaxed)) return "the server is stopping";
   if (server.stats->Loading()) return "the filters are being loaded";
   const LogStatus log = server.control->Log();
@@ -22,7 +25,7 @@ std::string Trouble(const Dispatcher::Environment& server) {
 
 }  // namespace
 
-AdminPort::AdminPort(const Dispatcher::Environment& server, AdminAccess access)
+AdminPort::AdminPort(const Environment& server, AdminAccess access)
     : server_(server),
       collector_(*server.keyspace, [stats = server.stats] { return stats->Loading(); }),
       router_(Pages(), std::move(access)),

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
-#include "server/dispatch/dispatcher.h"
+#include "server/dispatch/environment.h"
 #include "server/http/admin_access.h"
 #include "server/http/admin_router.h"
 #include "server/http/admin_server.h"
@@ -26,7 +26,7 @@ namespace bitsieve::server {
 class AdminPort {
  public:
   // Everything that `server` points to outlives it; no loop's own statistics are needed.
-  AdminPort(const Dispatcher::Environment& server, AdminAccess access);
+  AdminPort(const Environment& server, AdminAccess access);
   ~AdminPort() { Stop(); }
 
   // The error names the address.
@@ -44,7 +44,7 @@ class AdminPort {
   AdminResponse Ready() const;
   AdminResponse Metrics(const AdminRequest& request) const;
 
-  const Dispatcher::Environment server_;
+  const Environment server_;
   FilterCollector collector_;
   History history_;
   const DashboardApi api_{server_, collector_, history_};

@@ -7,10 +7,11 @@
 
 #include "core/base/json_writer.h"
 #include "core/base/parse.h"
-#include "server/commands/metric_readings.h"
 #include "server/http/error_curve.h"
 #include "server/http/filter_info_fields.h"
 #include "server/http/shown_name.h"
+#include "server/metrics/metric_readings.h"
+#include "server/stats/stats.h"
 
 namespace bitsieve::server {
 namespace {

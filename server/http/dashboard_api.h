@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/base/json_writer.h"
-#include "server/dispatch/dispatcher.h"
+#include "server/dispatch/environment.h"
 #include "server/http/admin_request.h"
 #include "server/http/filter_collector.h"
 #include "server/http/filter_list.h"
@@ -15,7 +15,7 @@ namespace bitsieve::server {
 class DashboardApi {
  public:
   // All outlive it.
-  DashboardApi(const Dispatcher::Environment& server, FilterCollector& collector, const History& history)
+  DashboardApi(const Environment& server, FilterCollector& collector, const History& history)
       : server_(server), collector_(collector), history_(history) {}
 
   // The fields of INFO by section; how long the longest rounds of the loops took lately.
@@ -30,7 +30,7 @@ class DashboardApi {
  private:
   void WriteRow(core::JsonWriter& json, const FilterList& list, const FilterList::Row& row) const;
 
-  const Dispatcher::Environment& server_;
+  const Environment& server_;
   FilterCollector& collector_;
   const History& history_;
 };

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "server/commands/metric_table.h"
+#include "server/metrics/metric_table.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "core/base/mutex.h"
-#include "server/commands/metric_readings.h"
-#include "server/commands/metric_table.h"
 #include "server/http/filter_figures.h"
 #include "server/http/filter_list.h"
 #include "server/keyspace/keyspace.h"
+#include "server/metrics/metric_readings.h"
+#include "server/metrics/metric_table.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {

@@ -50,12 +50,11 @@ class ReplyValues {
 
 }  // namespace
 
-std::vector<std::pair<std::string, FieldValue>> FilterInfoFields(const Dispatcher::Environment& server,
-                                                                 std::string_view name) {
+std::vector<std::pair<std::string, FieldValue>> FilterInfoFields(const Environment& server, std::string_view name) {
   std::string reply;
   protocol::ReplyWriter writer(reply);
   writer.set_version(protocol::ProtocolVersion::kResp3);
-  const commands::Environment filters = FiltersOf(server);
+  const commands::FilterEnvironment filters = FiltersOf(server);
   CommandContext context(filters, writer);
   const std::array<std::string_view, 3> arguments = {"bf.info", name, "FULL"};
   context.arguments = arguments;

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "server/dispatch/dispatcher.h"
+#include "server/dispatch/environment.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {
@@ -17,7 +17,6 @@ namespace bitsieve::server {
 using FieldValue = std::variant<std::nullptr_t, int64_t, double, bool, std::string>;
 
 // Label and value, in the order of the reply; none if there is no such filter.
-std::vector<std::pair<std::string, FieldValue>> FilterInfoFields(const Dispatcher::Environment& server,
-                                                                 std::string_view name);
+std::vector<std::pair<std::string, FieldValue>> FilterInfoFields(const Environment& server, std::string_view name);
 
 }  // namespace bitsieve::server

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <variant>
 
-#include "server/commands/metric_readings.h"
-#include "server/commands/metric_table.h"
 #include "server/dispatch/command_table.h"
+#include "server/metrics/metric_readings.h"
+#include "server/metrics/metric_table.h"
 
 namespace bitsieve::server {
 namespace {
@@ -32,7 +32,7 @@ double ReadField(std::string_view name, MetricReadings& readings) {
   return 0;
 }
 
-CommandTotals TotalsOfAll(const Dispatcher::Environment& server) {
+CommandTotals TotalsOfAll(const Environment& server) {
   CommandTotals all;
   for (size_t command = 0; command < server.table->all_rows().size(); ++command) {
     const CommandTotals totals = TotalsOf(*server.stats, command);
@@ -55,7 +55,7 @@ CommandTotals Since(const CommandTotals& before, const CommandTotals& now) {
 
 std::span<const std::string_view> History::Fields() { return kFields; }
 
-void History::Take(const Dispatcher::Environment& server) {
+void History::Take(const Environment& server) {
   MetricReadings readings(server);
   Point point{.number = 0, .unix_ms = server.clock->WallMs(), .values = {}};
   for (const std::string_view field : std::span(kFields).first(std::size(kFields) - kLatencies)) {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/base/mutex.h"
-#include "server/dispatch/command_stats.h"
-#include "server/dispatch/dispatcher.h"
+#include "server/dispatch/environment.h"
 #include "server/namespace.h"
+#include "server/stats/command_stats.h"
 
 namespace bitsieve::server {
 
@@ -32,7 +32,7 @@ class History {
     std::vector<double> values;  // of Fields()
   };
 
-  void Take(const Dispatcher::Environment& server);
+  void Take(const Environment& server);
   // Those with higher numbers, oldest first.
   std::vector<Point> After(uint64_t number) const;
 

@@ -8,9 +8,10 @@
 #include <optional>
 #include <string>
 
-#include "server/commands/metric_readings.h"
 #include "server/dispatch/command_table.h"
 #include "server/http/shown_name.h"
+#include "server/metrics/metric_readings.h"
+#include "server/stats/stats.h"
 
 namespace bitsieve::server {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/dispatch/dispatcher.h"
+#include "server/dispatch/environment.h"
 #include "server/http/exposition.h"
 #include "server/http/filter_collector.h"
 #include "server/namespace.h"
@@ -14,7 +14,7 @@
 namespace bitsieve::server {
 
 struct MetricSources {
-  const Dispatcher::Environment& server;
+  const Environment& server;
   const Collection* filters;  // null: there is none yet
 };
 

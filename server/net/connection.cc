@@ -12,6 +12,8 @@
 #include "server/net/event_loop.h"
 #include "server/net/stranger_log.h"
 #include "server/net/tls_stream.h"
+#include "server/session/client_list.h"
+#include "server/stats/stats.h"
 
 namespace bitsieve::server {
 namespace {

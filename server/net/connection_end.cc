@@ -10,6 +10,7 @@
 #include "server/net/event_loop.h"
 #include "server/net/stranger_log.h"
 #include "server/net/tls_stream.h"
+#include "server/session/client_list.h"
 
 namespace bitsieve::server {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "protocol/request_parser.h"
 #include "server/dispatch/dispatcher.h"
-#include "server/dispatch/session.h"
+#include "server/session/session.h"
 
 namespace bitsieve::server {
 

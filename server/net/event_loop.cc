@@ -16,6 +16,8 @@
 #include "server/dispatch/monitoring.h"
 #include "server/namespace.h"
 #include "server/net/connection.h"
+#include "server/session/client_list.h"
+#include "server/stats/stats.h"
 
 namespace bitsieve::server {
 namespace {
@@ -40,8 +42,7 @@ int64_t Nanoseconds(steady_clock::time_point time) {
 
 }  // namespace
 
-EventLoop::EventLoop(const Dispatcher::Environment& commands, const protocol::RequestLimits& limits,
-                     const NetSettings& settings)
+EventLoop::EventLoop(const Environment& commands, const protocol::RequestLimits& limits, const NetSettings& settings)
     : commands_(commands),
       limits_(limits),
       settings_(settings),

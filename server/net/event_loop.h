@@ -2,7 +2,7 @@
 // dispatcher, the scratch area that they receive into and the buffer that collects their replies.
 //
 // Start(), Adopt(), Post(), CloseOverdue(), Drain() and Join() may be called from any thread; everything else is
-// confined to the loop's thread. Whatever Dispatcher::Environment and the settings point to outlives the loop.
+// confined to the loop's thread. Whatever Environment and the settings point to outlives the loop.
 #pragma once
 
 #include <array>
@@ -21,6 +21,7 @@
 #include "commands/workers.h"
 #include "protocol/request_parser.h"
 #include "server/dispatch/dispatcher.h"
+#include "server/dispatch/durability.h"
 #include "server/namespace.h"
 #include "server/net/connection_slots.h"
 #include "server/net/net_settings.h"
@@ -44,8 +45,7 @@ struct Accepted {
 class EventLoop : public std::enable_shared_from_this<EventLoop> {
  public:
   // `commands.loop_stats` are this loop's own. Throws std::system_error if the system has no descriptors left.
-  EventLoop(const Dispatcher::Environment& commands, const protocol::RequestLimits& limits,
-            const NetSettings& settings);
+  EventLoop(const Environment& commands, const protocol::RequestLimits& limits, const NetSettings& settings);
   ~EventLoop();
 
   void Start();
@@ -125,7 +125,7 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   void ForEachConnection(Visit&& visit);
 
   // Constant after construction.
-  const Dispatcher::Environment commands_;
+  const Environment commands_;
   const protocol::RequestLimits& limits_;
   const NetSettings& settings_;
 

@@ -20,6 +20,7 @@
 #include "server/net/stranger_log.h"
 #include "server/net/tls_context.h"
 #include "server/net/tls_stream.h"
+#include "server/stats/stats.h"
 
 namespace bitsieve::server {
 namespace {

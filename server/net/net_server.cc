@@ -11,6 +11,7 @@
 #include "core/base/out_of_memory.h"
 #include "core/base/thread_name.h"
 #include "server/net/tls_context.h"
+#include "server/stats/stats.h"
 
 namespace bitsieve::server {
 namespace {
@@ -32,7 +33,7 @@ void LogCertificate(const TlsContext& context) {
 
 }  // namespace
 
-NetServer::NetServer(uint32_t io_threads, Dispatcher::Environment commands, const protocol::RequestLimits& limits,
+NetServer::NetServer(uint32_t io_threads, Environment commands, const protocol::RequestLimits& limits,
                      const NetSettings& settings)
     : settings_(settings), limits_(limits) {
   for (uint32_t i = 0; i < LoopCount(io_threads); ++i) {

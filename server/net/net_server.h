@@ -23,7 +23,7 @@
 
 #include "core/base/result.h"
 #include "protocol/request_parser.h"
-#include "server/dispatch/dispatcher.h"
+#include "server/dispatch/environment.h"
 #include "server/net/connection_slots.h"
 #include "server/net/event_loop.h"
 #include "server/net/listener.h"
@@ -36,7 +36,7 @@ class NetServer {
  public:
   // `io_threads` 0: one per core, at most 8. Adds each loop's counters to `commands.stats`; `commands.loop_stats` is
   // not used. Throws std::system_error if the system has no descriptors left.
-  NetServer(uint32_t io_threads, Dispatcher::Environment commands, const protocol::RequestLimits& limits,
+  NetServer(uint32_t io_threads, Environment commands, const protocol::RequestLimits& limits,
             const NetSettings& settings);
   // Stops without patience if it still runs.
   ~NetServer();

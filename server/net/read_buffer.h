@@ -11,7 +11,7 @@
 #include <memory>
 #include <span>
 
-#include "server/dispatch/session.h"
+#include "server/session/session.h"
 
 namespace bitsieve::server {
 

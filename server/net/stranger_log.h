@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/dispatch/session.h"
+#include "server/session/session.h"
 
 namespace bitsieve::server {
 

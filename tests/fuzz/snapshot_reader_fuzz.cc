@@ -25,7 +25,7 @@
 #include "server/persistence/disk/filter_file.h"
 #include "server/persistence/disk/manifest.h"
 #include "server/persistence/disk/pack.h"
-#include "server/persistence/recovery.h"
+#include "server/persistence/recovery/recovery.h"
 #include "tests/support/memory_disk.h"
 
 namespace bitsieve::server {

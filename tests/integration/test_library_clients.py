@@ -1,5 +1,6 @@
-"""What programs embed, against a server: the Python module and the JavaScript reader answer as the server does, on a
-few hundred thousand items, from files that `bitsieve export` wrote; and what they are given instead of a filter is refused."""
+"""What programs embed, against a server: the Python module and the JavaScript reader answer as the server does, on some
+hundred thousand items, from files that `bitsieve export` wrote; and what they are given instead of a filter is
+refused."""
 
 import functools
 import http.server

@@ -1,7 +1,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/plan_plot.h"
+#include "cli/plan/plan_plot.h"
 #include "core/filter/filter_type.h"
 #include "tests/lint/pages.h"
 

@@ -38,8 +38,9 @@ EVERYTHING = ["core/", "protocol/", "commands/", "config/", "server/", "module/"
 OWN_FOLDER = "{own folder}"  # of the including file
 CORE_FACE = ["core/base/", "core/hash/", "core/memory/", "core/filter/"]
 KEYSPACE = ["commands/keyspace.h", "server/namespace.h", "server/keyspace/"]
-DISPATCH = ["server/auth/", "server/dispatch/", "server/keyspace/keyspace.h", "server/namespace.h", "commands/",
-            "core/", "protocol/"]
+SESSION = ["server/auth/", "server/keyspace/keyspace.h", "server/namespace.h", "server/pubsub/", "server/session/",
+           "commands/", "core/", "protocol/"]
+DISPATCH = ["server/dispatch/", "server/stats/", *SESSION]
 LAYERS = [
     ("core/base/", ["core/base/"]),
     ("core/hash/", ["core/base/", "core/hash/"]),
@@ -58,19 +59,23 @@ LAYERS = [
                  "core/families/redisbloom/redisbloom_types.h"]),
     ("server/namespace.h", []),
     ("server/auth/", ["server/auth/", "server/namespace.h", "commands/", "core/base/"]),
+    ("server/process/", ["server/process/", "server/namespace.h", "commands/", "config/", "core/"]),
+    ("server/pubsub/", ["server/pubsub/", "server/namespace.h", "commands/", "core/base/", "protocol/"]),
+    ("server/stats/", ["server/stats/", "server/namespace.h", "commands/", "core/base/"]),
+    ("server/session/", SESSION),
     ("server/dispatch/", DISPATCH),
-    ("server/commands/", ["server/commands/", *DISPATCH]),
+    # Metrics are rows of one table, which INFO and the admin port read.
+    ("server/metrics/", ["server/metrics/", "server/process/resident_memory.h", *DISPATCH]),
+    ("server/commands/", ["server/commands/", "server/metrics/", "server/process/resident_memory.h", *DISPATCH]),
     ("server/keyspace/", [*KEYSPACE, "core/"]),
     ("server/persistence/disk/", ["server/persistence/disk/", "core/"]),
     ("server/persistence/log/", ["server/persistence/disk/", "server/persistence/log/", *KEYSPACE, "core/"]),
     ("server/persistence/snapshot/", ["server/persistence/disk/", "server/persistence/log/",
                                       "server/persistence/snapshot/", *KEYSPACE, "core/"]),
     ("server/persistence/", ["server/persistence/", *KEYSPACE, "core/"]),
-    ("server/net/", ["server/net/", "server/auth/", "server/dispatch/", "server/namespace.h", "commands/", "protocol/",
-                     "core/base/"]),
-    # Metrics are rows of one table, which INFO reads as well.
-    ("server/http/", ["server/http/", "server/commands/metric_table.h", "server/commands/metric_readings.h",
-                      *DISPATCH]),
+    ("server/net/", ["server/net/", "server/auth/", "server/dispatch/", "server/namespace.h", "server/session/",
+                     "server/stats/", "commands/", "protocol/", "core/base/"]),
+    ("server/http/", ["server/http/", "server/metrics/", *DISPATCH]),
     ("server/", ["core/", "protocol/", "commands/", "config/", "server/"]),
     # Options are read off the server's table.
     ("module/", ["core/", "protocol/", "commands/", "config/option_table.h", "config/option_row.h",
@@ -98,7 +103,8 @@ LIBRARIES = {
     "httplib": ("server/http/",),
 }
 # Of those above, whatever LIBRARIES grants to server/.
-LIBRARY_FREE = ("server/dispatch/", "server/commands/", "server/keyspace/")
+LIBRARY_FREE = ("server/commands/", "server/dispatch/", "server/keyspace/", "server/metrics/", "server/pubsub/",
+                "server/session/", "server/stats/")
 
 # Of files that programs made.
 DATA_FOLDERS = ("tests/fuzz/corpus/", "tests/golden/")

@@ -2,8 +2,8 @@
 #include <string_view>
 #include <variant>
 
-#include "server/commands/metric_table.h"
 #include "server/http/metrics_report.h"
+#include "server/metrics/metric_table.h"
 #include "tests/lint/pages.h"
 
 namespace bitsieve::lint {
@@ -14,7 +14,7 @@ using server::MetricType;
 using server::MetricUnit;
 
 constexpr std::string_view kMetricsIntroduction =
-    R"(<!-- Written by scripts/docs from server/commands/metric_table.cc and server/http/metrics_report.cc. -->
+    R"(<!-- Written by scripts/docs from server/metrics/metric_table.cc and server/http/metrics_report.cc. -->
 # Metrics
 
 Two views of the same figures: fields of `INFO`, and metrics for Prometheus at `/metrics` of the admin port

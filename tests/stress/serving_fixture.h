@@ -18,6 +18,7 @@
 #include "commands/transfers.h"
 #include "config/options.h"
 #include "core/base/memory_budget.h"
+#include "server/auth/access_log.h"
 #include "server/commands/all_commands.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/dispatch/monitoring.h"
@@ -25,6 +26,7 @@
 #include "server/keyspace/registry.h"
 #include "server/namespace.h"
 #include "server/net/net_server.h"
+#include "server/session/client_list.h"
 #include "server/storage.h"
 #include "tests/support/default_settings.h"
 #include "tests/support/fake_control.h"
@@ -41,19 +43,19 @@ class ServingFixture {
     options_.appendfsync = appendfsync;
     options_.save_interval = 0;
     BeginStorage();
-    const server::Dispatcher::Environment commands{.table = &server::AllCommands(),
-                                                   .keyspace = &registry_,
-                                                   .clock = &core::SystemClock(),
-                                                   .control = &control_,
-                                                   .clients = &clients_,
-                                                   .stats = &stats_,
-                                                   .loop_stats = nullptr,
-                                                   .settings = &settings_,
-                                                   .freezing = &freezer_,
-                                                   .transfers = &transfers_,
-                                                   .durability = &storage_,
-                                                   .pub_sub = &pub_sub_,
-                                                   .monitoring = &monitoring_};
+    const server::Environment commands{.table = &server::AllCommands(),
+                                       .keyspace = &registry_,
+                                       .clock = &core::SystemClock(),
+                                       .control = &control_,
+                                       .clients = &clients_,
+                                       .stats = &stats_,
+                                       .loop_stats = nullptr,
+                                       .settings = &settings_,
+                                       .freezing = &freezer_,
+                                       .transfers = &transfers_,
+                                       .durability = &storage_,
+                                       .pub_sub = &pub_sub_,
+                                       .monitoring = &monitoring_};
     net_ = std::make_unique<server::NetServer>(loops, commands, limits_, net_settings_);
     const auto listening = net_->Listen("127.0.0.1", 0);
     if (!listening) ADD_FAILURE() << listening.error();

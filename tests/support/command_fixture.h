@@ -11,15 +11,18 @@
 #include "commands/command_settings.h"
 #include "commands/transfers.h"
 #include "core/base/memory_budget.h"
+#include "server/auth/access_log.h"
 #include "server/auth/command_index.h"
 #include "server/commands/all_commands.h"
 #include "server/dispatch/access.h"
-#include "server/dispatch/claims.h"
 #include "server/dispatch/dispatcher.h"
-#include "server/dispatch/keyspace_events.h"
 #include "server/dispatch/monitoring.h"
 #include "server/keyspace/registry.h"
 #include "server/namespace.h"
+#include "server/pubsub/keyspace_events.h"
+#include "server/session/claims.h"
+#include "server/session/client_list.h"
+#include "server/stats/stats.h"
 #include "tests/support/default_settings.h"
 #include "tests/support/fake_control.h"
 #include "tests/support/fake_durability.h"
@@ -74,25 +77,24 @@ class CommandFixture {
 
   // From now on long commands run on these workers; null: at once.
   void ServeBy(server::Workers* workers) {
-    dispatcher =
-        std::make_unique<server::Dispatcher>(server::Dispatcher::Environment{.table = &server::AllCommands(),
-                                                                             .keyspace = &registry,
-                                                                             .clock = &core::SystemClock(),
-                                                                             .control = &control,
-                                                                             .clients = &clients,
-                                                                             .stats = &stats,
-                                                                             .loop_stats = &stats.loops.front(),
-                                                                             .settings = &settings,
-                                                                             .freezing = &control,
-                                                                             .transfers = &transfers,
-                                                                             .durability = &durability,
-                                                                             .claims = &claims,
-                                                                             .pub_sub = &pub_sub,
-                                                                             .events = &events,
-                                                                             .workers = workers,
-                                                                             .users = &users,
-                                                                             .access_log = &access_log,
-                                                                             .monitoring = &monitoring});
+    dispatcher = std::make_unique<server::Dispatcher>(server::Environment{.table = &server::AllCommands(),
+                                                                          .keyspace = &registry,
+                                                                          .clock = &core::SystemClock(),
+                                                                          .control = &control,
+                                                                          .clients = &clients,
+                                                                          .stats = &stats,
+                                                                          .loop_stats = &stats.loops.front(),
+                                                                          .settings = &settings,
+                                                                          .freezing = &control,
+                                                                          .transfers = &transfers,
+                                                                          .durability = &durability,
+                                                                          .claims = &claims,
+                                                                          .pub_sub = &pub_sub,
+                                                                          .events = &events,
+                                                                          .workers = workers,
+                                                                          .users = &users,
+                                                                          .access_log = &access_log,
+                                                                          .monitoring = &monitoring});
   }
 
   // The reply to one command.

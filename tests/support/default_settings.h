@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/options.h"
-#include "server/settings.h"
+#include "server/options/settings.h"
 
 namespace bitsieve::test {
 

@@ -21,7 +21,7 @@
 #include "server/persistence/disk/file_ids.h"
 #include "server/persistence/log/keyspace_recorder.h"
 #include "server/persistence/log/log_writer.h"
-#include "server/persistence/recovery.h"
+#include "server/persistence/recovery/recovery.h"
 #include "server/persistence/snapshot/snapshot_writer.h"
 #include "tests/support/manual_clock.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "server/dispatch/inbox.h"
+#include "server/pubsub/inbox.h"
 
 namespace bitsieve::test {
 

@@ -1,4 +1,4 @@
-#include "cli/distinct_counter.h"
+#include "cli/plan/distinct_counter.h"
 
 #include <gtest/gtest.h>
 

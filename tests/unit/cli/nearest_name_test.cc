@@ -1,4 +1,4 @@
-#include "cli/nearest_name.h"
+#include "cli/client/nearest_name.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "cli/planner.h"
+#include "cli/plan/planner.h"
 
 namespace bitsieve::cli {
 

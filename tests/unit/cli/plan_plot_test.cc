@@ -1,4 +1,4 @@
-#include "cli/plan_plot.h"
+#include "cli/plan/plan_plot.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/planner.h"
+#include "cli/plan/planner.h"
 
 #include <gtest/gtest.h>
 

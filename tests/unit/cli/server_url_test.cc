@@ -1,4 +1,4 @@
-#include "cli/server_url.h"
+#include "cli/client/server_url.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/units.h"
+#include "cli/client/units.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "server/dispatch/kept_arguments.h"
+#include "server/session/kept_arguments.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {

@@ -1,4 +1,4 @@
-#include "server/dispatch/audience.h"
+#include "server/pubsub/audience.h"
 
 #include <gtest/gtest.h>
 

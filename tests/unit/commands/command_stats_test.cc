@@ -1,6 +1,6 @@
 // Statistics of commands: calls, time, refusals, failures and error codes.
 
-#include "server/dispatch/command_stats.h"
+#include "server/stats/command_stats.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/commands/metric_table.h"
+#include "server/metrics/metric_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

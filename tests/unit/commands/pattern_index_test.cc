@@ -1,4 +1,4 @@
-#include "server/dispatch/pattern_index.h"
+#include "server/pubsub/pattern_index.h"
 
 #include <gtest/gtest.h>
 

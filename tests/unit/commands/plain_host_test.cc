@@ -107,7 +107,7 @@ class PlainHost {
   test::Default<CommandSettings> settings_;
   PlainFreezing freezing_{keyspace_};
   Transfers transfers_;
-  const Environment environment_{
+  const FilterEnvironment environment_{
       .keyspace = &keyspace_, .settings = &settings_, .freezing = &freezing_, .transfers = &transfers_};
   std::set<const CommandRow*> ran_;
 };

@@ -1,5 +1,5 @@
 // Publishers, subscribers and those who come and go, all at once; of interest above all under ThreadSanitizer.
-#include "server/dispatch/pub_sub.h"
+#include "server/pubsub/pub_sub.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/dispatch/subscriptions.h"
+#include "server/pubsub/subscriptions.h"
 
 namespace bitsieve::server {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "server/dispatch/keyspace_events.h"
+#include "server/pubsub/keyspace_events.h"
 #include "tests/support/command_fixture.h"
 #include "tests/support/manual_workers.h"
 #include "tests/support/taken_texts.h"

@@ -20,7 +20,7 @@ class ConversationTest : public ::testing::Test {
  protected:
   ConversationTest()
       : dispatcher_([this] {
-          auto environment = backend_.Environment();
+          auto environment = backend_.environment();
           environment.loop_stats = &backend_.stats.loops.emplace_back();
           return environment;
         }()) {}

@@ -11,14 +11,16 @@
 #include <vector>
 
 #include "commands/workers.h"
+#include "server/auth/access_log.h"
 #include "server/auth/command_index.h"
 #include "server/commands/all_commands.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/dispatch/monitoring.h"
-#include "server/dispatch/pub_sub.h"
 #include "server/dispatch/server_control.h"
 #include "server/keyspace/keyspace.h"
 #include "server/namespace.h"
+#include "server/pubsub/pub_sub.h"
+#include "server/session/client_list.h"
 #include "tests/support/default_settings.h"
 #include "tests/support/fake_durability.h"
 
@@ -108,7 +110,7 @@ struct Backend {
   Monitoring monitoring;
   Workers* const workers;
 
-  Dispatcher::Environment Environment() {
+  Environment environment() {
     return {.table = &AllCommands(),
             .keyspace = &keyspace,
             .clock = &core::SystemClock(),

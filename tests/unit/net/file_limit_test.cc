@@ -1,4 +1,4 @@
-#include "server/net/file_limit.h"
+#include "server/process/file_limit.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

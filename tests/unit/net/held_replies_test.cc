@@ -211,7 +211,7 @@ TEST(HeldRepliesOfTheGone, TheLogMayOutliveTheLoop) {
   log.Append(1);
   {
     testing::Backend backend;
-    auto environment = backend.Environment();
+    auto environment = backend.environment();
     environment.durability = &log;
     const test::Default<NetSettings> settings;
     NetServer server(1, environment, test::Default<protocol::RequestLimits>(), settings);

@@ -87,7 +87,7 @@ TEST(Listener, APortInUseIsNamed) {
   const RunningServer first;
   testing::Backend backend;
   const test::Default<NetSettings> settings;
-  NetServer second(1, backend.Environment(), test::Default<protocol::RequestLimits>(), settings);
+  NetServer second(1, backend.environment(), test::Default<protocol::RequestLimits>(), settings);
   const auto listening = second.Listen("127.0.0.1", first.port());
   ASSERT_FALSE(listening);
   EXPECT_THAT(listening.error(), HasSubstr("127.0.0.1:" + std::to_string(first.port())));

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/net/file_limit.h"
+#include "server/process/file_limit.h"
 #include "tests/unit/net/running_server.h"
 
 namespace bitsieve::server {

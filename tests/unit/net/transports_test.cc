@@ -29,7 +29,7 @@ class Transports : public ::testing::Test {
  protected:
   void Start() {
     spdlog::default_logger_raw();  // as in RunningServer
-    net_ = std::make_unique<NetServer>(2, backend_.Environment(), limits_, settings_);
+    net_ = std::make_unique<NetServer>(2, backend_.environment(), limits_, settings_);
     const auto by_tls = net_->ListenByTls("127.0.0.1", 0, files_.Settings());
     ASSERT_TRUE(by_tls) << by_tls.error();
     const auto local = net_->ListenOnUnixSocket(path_, 0700);
@@ -185,7 +185,7 @@ TEST_F(Transports, NewCertificatesAreForNewConnections) {
 }
 
 TEST_F(Transports, AServerWithoutTlsReloadsNothing) {
-  NetServer net(1, backend_.Environment(), limits_, settings_);
+  NetServer net(1, backend_.environment(), limits_, settings_);
   EXPECT_TRUE(net.ReloadTls({}));
 }
 

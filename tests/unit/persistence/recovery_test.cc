@@ -1,4 +1,4 @@
-#include "server/persistence/recovery.h"
+#include "server/persistence/recovery/recovery.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "server/filter_watch.h"
+#include "server/keyspace/filter_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

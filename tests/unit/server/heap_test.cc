@@ -1,4 +1,4 @@
-#include "server/heap.h"
+#include "server/process/heap.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/logging.h"
+#include "server/process/logging.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "server/machine_memory.h"
+#include "server/process/machine_memory.h"
 
 #include <gtest/gtest.h>
 

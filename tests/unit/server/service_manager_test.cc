@@ -1,4 +1,4 @@
-#include "server/service_manager.h"
+#include "server/process/service_manager.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -1,0 +1,94 @@
+#include "cli/client/server_url.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/base/parse.h"
+#include "core/base/quote.h"
+
+namespace bitsieve::cli {
+namespace {
+
+constexpr uint16_t kRedisPort = 6379, kBitsievePort = 7379;
+constexpr std::string_view kForms = "it is redis://[user:password@]host[:port], rediss:// for TLS, or unix:///path";
+
+tl::unexpected<std::string> Wrong(std::string_view text, std::string_view problem) {
+  return tl::unexpected("the URL " + core::Quoted(text) + " " + std::string(problem) + "; " + std::string(kForms));
+}
+
+int HexDigit(char c) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const size_t value = kDigits.find(static_cast<char>(c | 0x20));
+  return c == '@' || value == std::string_view::npos ? -1 : static_cast<int>(value);
+}
+
+// Nothing if a % is not followed by two digits.
+std::optional<std::string> PercentDecoded(std::string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size() || HexDigit(text[i + 1]) < 0 || HexDigit(text[i + 2]) < 0) return std::nullopt;
+    decoded += static_cast<char>(HexDigit(text[i + 1]) << 4 | HexDigit(text[i + 2]));
+    i += 2;
+  }
+  return decoded;
+}
+
+// "host", "host:7379", "[::1]:7379"; false: it is none of them.
+bool ReadAddress(std::string_view text, ServerUrl& url) {
+  std::string_view host = text, port;
+  if (text.starts_with('[')) {
+    const size_t end = text.find(']');
+    if (end == std::string_view::npos) return false;
+    host = text.substr(1, end - 1);
+    port = text.substr(end + 1);
+  } else if (const size_t colon = text.find(':'); colon != std::string_view::npos) {
+    host = text.substr(0, colon);
+    port = text.substr(colon);
+  }
+  url.host = host;
+  if (port.empty()) return !host.empty();
+  if (!port.starts_with(':')) return false;
+  const auto number = core::ParseUnsigned(port.substr(1));
+  if (!number || *number == 0 || *number > UINT16_MAX) return false;
+  url.port = static_cast<uint16_t>(*number);
+  return !host.empty();
+}
+
+}  // namespace
+
+Outcome<ServerUrl> ParseServerUrl(std::string_view text) {
+  const size_t scheme_end = text.find("://");
+  if (scheme_end == std::string_view::npos) return Wrong(text, "has no scheme");
+  const std::string_view scheme = text.substr(0, scheme_end);
+  std::string_view rest = text.substr(scheme_end + 3);
+  ServerUrl url;
+  if (scheme == "unix") {
+    if (!rest.starts_with('/')) return Wrong(text, "has no absolute path");
+    url.unixsocket = rest;
+    return url;
+  }
+  url.tls = scheme == "rediss" || scheme == "bitsieves";
+  if (!url.tls && scheme != "redis" && scheme != "bitsieve") return Wrong(text, "has a scheme that is not known");
+  url.port = scheme.starts_with("redis") ? kRedisPort : kBitsievePort;
+  if (const size_t at = rest.rfind('@'); at != std::string_view::npos) {
+    const std::string_view login = rest.substr(0, at);
+    const size_t colon = login.find(':');
+    const auto user = PercentDecoded(login.substr(0, std::min(colon, login.size())));
+    const auto password = PercentDecoded(colon == std::string_view::npos ? "" : login.substr(colon + 1));
+    if (!user || !password) return Wrong(text.substr(0, scheme_end), "has a % that is no code of a byte");
+    url.user = *user;
+    url.password = *password;
+    rest.remove_prefix(at + 1);
+  }
+  if (rest.ends_with('/')) rest.remove_suffix(1);
+  if (rest.find('/') != std::string_view::npos) return Wrong(text, "has a path: there is one database");
+  if (!ReadAddress(rest, url)) return Wrong(text, "has no host, or a port that is none");
+  return url;
+}
+
+}  // namespace bitsieve::cli
