@@ -278,7 +278,8 @@ class LibraryClients(ServerTest):
     def test_javascript_refuses_what_is_damaged(self):
         whole = pathlib.Path(self.path("cuckoo")).read_bytes()
         damaged = {"empty": b"", "text": b"no filter at all, but longer than a head", "cut": whole[:-1],
-                   "head_alone": whole[:20], "longer": whole + b"x", "body": whole[:5000] + b"\xff" + whole[5001:],
+                   "head_alone": whole[:20], "longer": whole + b"x",
+                   "body": whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:],
                    "header": whole[:60] + bytes([whole[60] ^ 1]) + whole[61:]}
         for name, data in damaged.items():
             pathlib.Path(self.path(name)).write_bytes(data)
