@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -32,7 +33,7 @@ class Logging : public testing::Test {
     std::remove(options_.logfile.c_str());
   }
   ~Logging() override {
-    spdlog::drop_all();
+    spdlog::set_default_logger(logger_before_);
     std::remove(options_.logfile.c_str());
   }
   std::vector<std::string> Lines() const {
@@ -43,6 +44,9 @@ class Logging : public testing::Test {
   }
 
   config::Options options_;
+
+ private:
+  const std::shared_ptr<spdlog::logger> logger_before_ = spdlog::default_logger();
 };
 
 TEST_F(Logging, TextLines) {
