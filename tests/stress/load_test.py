@@ -29,6 +29,7 @@ from load_manners import (MAKE_FILTERS, PING, PONG, Big, Dropper, Greedy, HalfCo
 OUTPUT_LIMIT = "96mb"  # above one reply of 64 MB, and soon reached by those who read nothing
 SAVE_SECONDS = 10  # between snapshots
 STORM_SECONDS = 7
+DEEDS = ("commands answered", "greedy clients closed", "big arguments answered", "storms")  # each at least once
 LEAST_SETTLE_SECONDS, SETTLE_SECONDS = 3, 30 * PATIENCE
 # What the server may take more than before once everybody is gone. Large blocks go back to the system at once. Of small
 # ones the allocator gives back the end of each heap, and Asio keeps the little state of each descriptor that was ever
@@ -110,8 +111,9 @@ def manners(connections):
 class LoadTest:
     def __init__(self, arguments):
         self.arguments = arguments
-        options = {"maxclients": arguments.connections * 3 // 2 + 100, "io_threads": 2, "save_interval": SAVE_SECONDS,
-                   "client_output_buffer_limit": OUTPUT_LIMIT}
+        # A slow server learns late who has left.
+        options = {"maxclients": arguments.connections * 3 // 2 * int(PATIENCE) + 100, "io_threads": 2,
+                   "save_interval": SAVE_SECONDS, "client_output_buffer_limit": OUTPUT_LIMIT}
         options.update(option.split("=", 1) for option in arguments.server_option)
         self.server = Server(**options)
         self.problems = []
@@ -162,6 +164,8 @@ class LoadTest:
         self.load.after(STORM_SECONDS, self.storm)
         self.sample()
         self.load.serve(60 * self.arguments.minutes)
+        # On a slow machine, until each has been seen once.
+        self.load.serve(SETTLE_SECONDS, lambda: all(self.load.did[what] for what in DEEDS))
 
     def storm(self):
         if self.load.ending:
@@ -233,7 +237,7 @@ class LoadTest:
         self.check(not self.load.failures, "every reply was right" + "".join("\n  " + f for f in self.load.failures))
         self.check(self.figures.most_clients > 0.9 * self.arguments.connections,
                    f"{self.figures.most_clients} connections at once")
-        for what in ("commands answered", "greedy clients closed", "big arguments answered", "storms"):
+        for what in DEEDS:
             self.check(self.load.did[what] > 0, f"{what}: {self.load.did[what]}")
         status = self.server.stop()
         self.check(status == 0, f"the server ended with status {status}")
