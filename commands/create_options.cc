@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "commands/cuckoo_errors.h"
 #include "commands/wire_errors.h"
 
 namespace bitsieve::commands {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "commands/cuckoo_errors.h"
 #include "commands/cuckoo_lookup.h"
 #include "commands/cuckoo_options.h"
 #include "commands/filter_commands.h"

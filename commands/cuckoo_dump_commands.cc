@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "commands/cuckoo_errors.h"
 #include "commands/cuckoo_lookup.h"
 #include "commands/filter_commands.h"
 #include "commands/notices.h"

@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "commands/cuckoo_errors.h"
 #include "commands/wire_errors.h"
 #include "core/families/redisbloom/redisbloom_types.h"
 #include "core/filter/filter_factory.h"

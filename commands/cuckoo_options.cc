@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "commands/cuckoo_errors.h"
 #include "commands/wire_errors.h"
 #include "core/families/redisbloom/redisbloom_types.h"
 

@@ -13,16 +13,10 @@
 #include <vector>
 
 #include "commands/create_options.h"
+#include "commands/template_entry.h"
 #include "core/filter/filter_params.h"
 
 namespace bitsieve::commands {
-
-// A template as it is written: names of options in lower case, except that ERROR is error-rate; and values as text.
-struct TemplateEntry {
-  std::string where;    // for error texts: "bitsieve.json: templates[0]"
-  std::string pattern;  // a glob, as in KEYS
-  std::vector<std::pair<std::string, std::string>> fields;
-};
 
 class FilterTemplate {
  public:

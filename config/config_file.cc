@@ -12,7 +12,7 @@ namespace bitsieve::config {
 namespace {
 
 void AddTemplate(const JsonValue& object, const std::string& where, size_t line, FileEntries& entries) {
-  FilterTemplate made{where, "", {}};
+  commands::TemplateEntry made{where, "", {}};
   const auto note = [&](const std::string& problem) { entries.problems.push_back({where + problem, line}); };
   if (object.kind != JsonValue::Kind::kObject) {
     return note(" must be an object, {\"pattern\": \"user:*\", \"capacity\": 1000}, not the " + Described(object));

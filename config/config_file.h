@@ -29,9 +29,9 @@ struct FileProblem {
 };
 
 struct FileEntries {
-  std::vector<FileValue> values;          // in the order of the file
-  std::vector<FilterTemplate> templates;  // `where` is the place within the file
-  std::vector<FileProblem> problems;      // unknown and repeated keys, values of a wrong type
+  std::vector<FileValue> values;                   // in the order of the file
+  std::vector<commands::TemplateEntry> templates;  // `where` is the place within the file
+  std::vector<FileProblem> problems;               // unknown and repeated keys, values of a wrong type
 };
 
 // Entries of the JSON text.

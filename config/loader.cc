@@ -32,7 +32,7 @@ class Loader {
     }
     for (const FileValue& each : entries.values) Apply(*each.row, each.text, path, PlaceInFile(path, each.line));
     options_.templates = entries.templates;
-    for (FilterTemplate& each : options_.templates) each.where = path + ": " + each.where;
+    for (commands::TemplateEntry& each : options_.templates) each.where = path + ": " + each.where;
   }
 
   void ApplyVariable(const std::string& name, const std::string& value) {
@@ -95,7 +95,7 @@ nlohmann::ordered_json ValueOf(const std::string& text) {
 
 nlohmann::ordered_json TemplatesOf(const Options& options) {
   auto list = nlohmann::ordered_json::array();
-  for (const FilterTemplate& each : options.templates) {
+  for (const commands::TemplateEntry& each : options.templates) {
     nlohmann::ordered_json object{{"pattern", each.pattern}};
     for (const auto& [field, value] : each.fields) object[field] = ValueOf(value);
     list.push_back(std::move(object));

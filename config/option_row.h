@@ -44,6 +44,25 @@ using Domain = std::variant<WholeNumber, SignedNumber, ByteSize, Real, OneOf, Te
 using Member = std::variant<uint16_t Options::*, uint32_t Options::*, uint64_t Options::*, int64_t Options::*,
                             double Options::*, std::string Options::*>;
 
+// The part of the server that takes up a new value.
+enum class AppliedBy : uint8_t {
+  kStart,  // none: the value is read when the server starts
+  kNetwork,
+  kTls,
+  kAccess,
+  kMonitoring,
+  kEvents,
+  kAdminPort,
+  kCommands,
+  kMemory,
+  kStorage,
+  kLog,
+};
+
+inline constexpr AppliedBy kParts[] = {
+    AppliedBy::kNetwork,   AppliedBy::kTls,      AppliedBy::kAccess, AppliedBy::kMonitoring, AppliedBy::kEvents,
+    AppliedBy::kAdminPort, AppliedBy::kCommands, AppliedBy::kMemory, AppliedBy::kStorage,    AppliedBy::kLog};
+
 struct OptionRow {
   std::string_view name;   // kebab-case; a flag is "--" + name
   std::string_view group;  // heading in --help and in the documentation
@@ -51,10 +70,13 @@ struct OptionRow {
   Domain domain;
   std::string_view unit;  // of a number: "seconds"; else empty
   std::string_view help;  // one sentence without a period, lower-case
-  bool at_run_time;       // CONFIG SET may change it
+  AppliedBy applied_by;
   // RedisBloom's name for it, which CONFIG GET and SET take as well; empty if there is none.
   std::string_view alias = {};
   bool secret = false;  // a password: never shown, see kHiddenText
+
+  // Returns whether CONFIG SET may change it.
+  bool at_run_time() const { return applied_by != AppliedBy::kStart; }
 };
 
 // Shown in place of a secret that is set, and refused as the value of one: a configuration that was printed and is read

@@ -49,9 +49,7 @@ bool AreTlsProtocols(const std::string& text) {
   return true;
 }
 
-constexpr bool kAtRunTime = true;
-constexpr bool kAtStartOnly = false;
-
+using enum AppliedBy;
 using Rows = std::vector<OptionRow>;
 
 void AddNetwork(Rows& rows) {
@@ -60,34 +58,33 @@ void AddNetwork(Rows& rows) {
       rows.end(),
       {{"bind", kGroup, &Options::bind,
         Text{"one or more addresses or host names, with blanks or commas between them", IsHostList}, "",
-        "addresses to listen on; 0.0.0.0 and :: are all of this machine's, open to anyone who can reach it",
-        kAtStartOnly},
+        "addresses to listen on; 0.0.0.0 and :: are all of this machine's, open to anyone who can reach it", kStart},
        {"port", kGroup, &Options::port, WholeNumber{0, 65535, true}, "",
         "TCP port to listen on; 0 takes any free port and writes it to the log; off: clients come through tls-port or "
         "unixsocket alone",
-        kAtStartOnly},
+        kStart},
        {"unixsocket", kGroup, &Options::unixsocket, Text{"a path, or empty for none", IsAnything}, "",
-        "Unix socket to listen on as well, removed at the end; empty: none", kAtStartOnly},
+        "Unix socket to listen on as well, removed at the end; empty: none", kStart},
        {"unixsocketperm", kGroup, &Options::unixsocketperm, Text{"octal digits from 0 to 777, or empty", IsPermissions},
         "",
         "permissions of the Unix socket, as chmod takes them; connecting needs the one to write; empty: what the umask "
         "leaves",
-        kAtStartOnly},
+        kStart},
        {"io-threads", kGroup, &Options::io_threads, WholeNumber{0, 256}, "",
-        "event loops, each with a thread of its own; 0 is one per core, at most 8", kAtStartOnly},
+        "event loops, each with a thread of its own; 0 is one per core, at most 8", kStart},
        {"maxclients", kGroup, &Options::maxclients, WholeNumber{1, 1'000'000}, "",
-        "connections at a time; further ones are refused", kAtRunTime},
+        "connections at a time; further ones are refused", kNetwork},
        {"timeout", kGroup, &Options::timeout, WholeNumber{0, kYearSeconds}, "seconds",
-        "close a connection that is idle for so long; 0 is never", kAtRunTime},
+        "close a connection that is idle for so long; 0 is never", kNetwork},
        {"tcp-keepalive", kGroup, &Options::tcp_keepalive, WholeNumber{0, 32767}, "seconds",
         "probe the peer of a silent connection after so long; 0 is off; changes hold for new "
         "connections",
-        kAtRunTime},
+        kNetwork},
        {"client-output-buffer-limit", kGroup, &Options::client_output_buffer_limit,
         ByteSize{64 * kKilobyte, 1024 * kGigabyte}, "",
         "close a connection whose replies would take more than this while it does not read; at half of it no further "
         "commands of the connection are run until it reads",
-        kAtRunTime}});
+        kNetwork}});
 }
 
 // Names and meaning are those of Redis.
@@ -97,33 +94,32 @@ void AddTls(Rows& rows) {
   rows.insert(
       rows.end(),
       {{"tls-port", kGroup, &Options::tls_port, WholeNumber{0, 65535}, "",
-        "TCP port of TLS, on the addresses of bind; 0: none", kAtStartOnly},
+        "TCP port of TLS, on the addresses of bind; 0: none", kStart},
        {"tls-cert-file", kGroup, &Options::tls_cert_file, path, "",
-        "the server's certificate in PEM form, and after it those between it and the authority", kAtRunTime},
-       {"tls-key-file", kGroup, &Options::tls_key_file, path, "", "the certificate's private key in PEM form",
-        kAtRunTime},
+        "the server's certificate in PEM form, and after it those between it and the authority", kTls},
+       {"tls-key-file", kGroup, &Options::tls_key_file, path, "", "the certificate's private key in PEM form", kTls},
        {.name = "tls-key-file-pass",
         .group = kGroup,
         .member = &Options::tls_key_file_pass,
         .domain = Text{"a password, or empty", IsAnything},
         .unit = "",
         .help = "the password of the private key, if it is encrypted",
-        .at_run_time = kAtRunTime,
+        .applied_by = kTls,
         .secret = true},
        {"tls-ca-cert-file", kGroup, &Options::tls_ca_cert_file, path, "",
-        "certificates in PEM form of the authorities that sign those of clients", kAtRunTime},
+        "certificates in PEM form of the authorities that sign those of clients", kTls},
        {"tls-auth-clients", kGroup, &Options::tls_auth_clients, OneOf{{"yes", "no", "optional"}}, "",
         "whether clients of the TLS port show a certificate: yes, they must; no, none is looked at; optional, if they "
         "show one it must be valid",
-        kAtRunTime},
+        kTls},
        {"tls-protocols", kGroup, &Options::tls_protocols,
         Text{"TLSv1.2, TLSv1.3 or both, with a blank between them, or empty", AreTlsProtocols}, "",
-        "versions of TLS; empty: both", kAtRunTime},
+        "versions of TLS; empty: both", kTls},
        {"tls-ciphers", kGroup, &Options::tls_ciphers, Text{"a list as OpenSSL takes it, or empty", IsAnything}, "",
-        "ciphers of TLSv1.2; empty: OpenSSL's choice", kAtRunTime},
+        "ciphers of TLSv1.2; empty: OpenSSL's choice", kTls},
        {"tls-ciphersuites", kGroup, &Options::tls_ciphersuites,
         Text{"a list as OpenSSL takes it, or empty", IsAnything}, "", "ciphers of TLSv1.3; empty: OpenSSL's choice",
-        kAtRunTime}});
+        kTls}});
 }
 
 void AddMonitoring(Rows& rows) {
@@ -134,11 +130,11 @@ void AddMonitoring(Rows& rows) {
         "microseconds",
         "commands that take so long are kept for SLOWLOG; 0 is every command, -1 none; below 1000, quick commands "
         "are timed one by one, which takes longer",
-        kAtRunTime},
+        kMonitoring},
        {"slowlog-max-len", kGroup, &Options::slowlog_max_len, WholeNumber{0, 10'000}, "", "how many of them are kept",
-        kAtRunTime},
+        kMonitoring},
        {"latency-monitor-threshold", kGroup, &Options::latency_monitor_threshold, WholeNumber{0, 3'600'000},
-        "milliseconds", "what takes so long is noted for LATENCY; 0 is nothing", kAtRunTime}});
+        "milliseconds", "what takes so long is noted for LATENCY; 0 is nothing", kMonitoring}});
 }
 
 // Redis's classes that have no meaning here are accepted as well. server/commands defines the meaning of the others.
@@ -158,23 +154,22 @@ void AddAccess(Rows& rows) {
         .domain = Text{"a password of at most 16384 bytes, or empty", IsPassword},
         .unit = "",
         .help = "password of the user default, which clients give with AUTH or HELLO; empty: none is needed",
-        .at_run_time = kAtRunTime,
+        .applied_by = kAccess,
         .secret = true},
        {"requirepass-file", kGroup, &Options::requirepass_file, Text{"a path", IsAnything}, "",
         "file that holds that password, so that it is on no command line and in no environment; a newline at its end "
         "does not count",
-        kAtStartOnly},
+        kStart},
        {"aclfile", kGroup, &Options::aclfile, Text{"a path", IsAnything}, "",
         "file of users and their rules, as Redis has it; read at the start and by ACL LOAD and SIGHUP, written by ACL "
         "SAVE; empty: users are made by ACL SETUSER alone, and end with the process",
-        kAtStartOnly},
-       {"acllog-max-len", kGroup, &Options::acllog_max_len, WholeNumber{0, 100'000}, "", "entries of ACL LOG",
-        kAtRunTime},
+        kStart},
+       {"acllog-max-len", kGroup, &Options::acllog_max_len, WholeNumber{0, 100'000}, "", "entries of ACL LOG", kAccess},
        {"protected-mode", kGroup, &Options::protected_mode, OneOf{{"yes", "no"}}, "",
         "yes: as long as the user default needs no password, clients from other machines are refused, and the admin "
         "port "
         "shows them nothing but its health checks",
-        kAtRunTime}});
+        kAccess}});
 }
 
 void AddEvents(Rows& rows) {
@@ -183,7 +178,7 @@ void AddEvents(Rows& rows) {
        Text{"letters of KEgxdnA (or $lshztemoc, which stand for nothing here), or empty", IsEventClasses}, "",
        "what is published of changes: K to the channels of names, E to those of events; g names, x expiries, "
        "d filters, A all of these, n new names; empty: nothing",
-       kAtRunTime});
+       kEvents});
 }
 
 // So that each filter is compared with few.
@@ -198,35 +193,35 @@ void AddAdminPort(Rows& rows) {
   rows.insert(
       rows.end(),
       {{"admin-port", kGroup, &Options::admin_port, WholeNumber{0, 65535}, "",
-        "TCP port of the dashboard, /metrics, /healthz and /readyz, by HTTP; 0: none", kAtStartOnly},
+        "TCP port of the dashboard, /metrics, /healthz and /readyz, by HTTP; 0: none", kStart},
        {"admin-bind", kGroup, &Options::admin_bind, Text{"an IP address", IsNotEmpty}, "",
         "address that the admin port listens on; 0.0.0.0 or :: are all of this machine's; other machines need a "
         "password there, or protected-mode no",
-        kAtStartOnly},
+        kStart},
        {"metrics-largest-filters", kGroup, &Options::metrics_largest_filters, WholeNumber{0, 1000}, "filters",
-        "so many of the largest filters have metrics of their own", kAtRunTime},
+        "so many of the largest filters have metrics of their own", kAdminPort},
        {"metrics-filters", kGroup, &Options::metrics_filters,
         Text{"up to 64 patterns with blanks between them, or empty", IsPatternList}, "",
         "filters whose names match one of these patterns have metrics of their own, too; of more than 1000 "
         "the largest",
-        kAtRunTime}});
+        kAdminPort}});
 }
 
 void AddRequestLimits(Rows& rows) {
   constexpr std::string_view kGroup = "Request limits";
   rows.insert(rows.end(),
               {{"max-line-bytes", kGroup, &Options::max_line_bytes, ByteSize{64, 64 * kMegabyte}, "",
-                "longest plain-text command", kAtStartOnly},
+                "longest plain-text command", kStart},
                {"max-arguments", kGroup, &Options::max_arguments, WholeNumber{16, 1 << 24}, "",
-                "arguments of one command", kAtStartOnly},
+                "arguments of one command", kStart},
                {"max-argument-bytes", kGroup, &Options::max_argument_bytes, ByteSize{kKilobyte, 4 * kGigabyte}, "",
-                "longest argument (Redis: proto-max-bulk-len)", kAtStartOnly},
+                "longest argument (Redis: proto-max-bulk-len)", kStart},
                {"max-request-bytes", kGroup, &Options::max_request_bytes, ByteSize{kKilobyte, 64 * kGigabyte}, "",
-                "largest command, all its arguments together (Redis: client-query-buffer-limit)", kAtStartOnly},
+                "largest command, all its arguments together (Redis: client-query-buffer-limit)", kStart},
                {"max-name-bytes", kGroup, &Options::max_name_bytes, ByteSize{64, kMegabyte}, "",
-                "longest name of a filter that a command may create; longer names that exist already stay", kAtRunTime},
+                "longest name of a filter that a command may create; longer names that exist already stay", kCommands},
                {"max-pattern-bytes", kGroup, &Options::max_pattern_bytes, ByteSize{64, 64 * kKilobyte}, "",
-                "longest glob pattern of KEYS, SCAN, PSUBSCRIBE and other commands", kAtRunTime}});
+                "longest glob pattern of KEYS, SCAN, PSUBSCRIBE and other commands", kCommands}});
 }
 
 void AddMemory(Rows& rows) {
@@ -235,12 +230,12 @@ void AddMemory(Rows& rows) {
                   "memory that requests, queued commands, replies, messages, subscriptions and watched names of all "
                   "clients may take together; beyond, the clients that take the most are closed; a percentage is of "
                   "maxmemory, or of the machine's memory if that is 0, and at least 64mb; 0 is no limit",
-                  kAtRunTime});
+                  kMemory});
   rows.push_back({"maxmemory", "Memory", &Options::maxmemory, ByteSize{64 * kKilobyte, kGigabyte << 30, true, true}, "",
                   "memory that filters may take, in bytes unless a unit is given; commands that would need more are "
                   "refused; auto is 80% of the memory of "
                   "the machine, or of its cgroup if that may use less; 0 is no limit",
-                  kAtRunTime});
+                  kMemory});
   rows.push_back(
       {"quota", "Memory", &Options::quota,
        Text{"rows of PATTERN FILTERS BYTES, such as shop:* 1000 100mb; at most 1000, no pattern twice, or empty",
@@ -249,7 +244,7 @@ void AddMemory(Rows& rows) {
        "how many filters of names that match a pattern there may be, and how many bytes they may take together with "
        "their names; more are refused with -QUOTA; a name counts for the first pattern that it matches; 0 is no limit; "
        "at run time the limits can be changed, but not the patterns",
-       kAtRunTime});
+       kMemory});
 }
 
 // The ranges are those of BF.RESERVE.
@@ -258,13 +253,13 @@ void AddFilters(Rows& rows) {
   rows.insert(
       rows.end(),
       {{"default-type", kGroup, &Options::default_type, OneOf{DefaultTypes()}, "",
-        "type of a filter that is created without TYPE", kAtRunTime},
+        "type of a filter that is created without TYPE", kCommands},
        {"default-error-rate", kGroup, &Options::default_error_rate, Real{core::kMinErrorRate, core::kMaxErrorRate, 1},
-        "", "false positive rate of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime, "bf-error-rate"},
+        "", "false positive rate of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kCommands, "bf-error-rate"},
        {"default-capacity", kGroup, &Options::default_capacity, WholeNumber{1, core::kMaxCapacity}, "items",
-        "capacity of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kAtRunTime, "bf-initial-size"},
+        "capacity of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kCommands, "bf-initial-size"},
        {"default-expansion", kGroup, &Options::default_expansion, WholeNumber{0, core::kMaxExpansion}, "",
-        "how many times larger each further sub-filter of a full filter is; 0: filters do not grow", kAtRunTime,
+        "how many times larger each further sub-filter of a full filter is; 0: filters do not grow", kCommands,
         "bf-expansion-factor"}});
 }
 
@@ -274,19 +269,19 @@ void AddCuckooFilters(Rows& rows) {
   rows.insert(
       rows.end(),
       {{"cf-bucket-size", kGroup, &Options::cf_bucket_size, WholeNumber{1, core::kMaxRedisCuckooBucketSize}, "items",
-        "room of a bucket of a filter that CF.* creates; at most half of cf-initial-size", kAtRunTime},
+        "room of a bucket of a filter that CF.* creates; at most half of cf-initial-size", kCommands},
        {"cf-initial-size", kGroup, &Options::cf_initial_size, WholeNumber{2, core::kMaxCapacity}, "items",
         "capacity of a filter that CF.ADD, CF.ADDNX, CF.INSERT or CF.INSERTNX creates; at least twice "
         "cf-bucket-size",
-        kAtRunTime},
+        kCommands},
        {"cf-max-iterations", kGroup, &Options::cf_max_iterations, WholeNumber{1, core::kMaxRedisCuckooIterations}, "",
-        "how many items of a filter that CF.* creates may be moved to make room for another", kAtRunTime},
+        "how many items of a filter that CF.* creates may be moved to make room for another", kCommands},
        {"cf-expansion-factor", kGroup, &Options::cf_expansion_factor, WholeNumber{0, core::kMaxExpansion}, "",
         "how many times larger each further sub-filter of a filter that CF.* creates is, rounded up to a power "
         "of two; 0: filters do not grow",
-        kAtRunTime},
+        kCommands},
        {"cf-max-expansions", kGroup, &Options::cf_max_expansions, WholeNumber{1, 65536}, "sub-filters",
-        "CF.* adds nothing to a filter that has so many", kAtRunTime}});
+        "CF.* adds nothing to a filter that has so many", kCommands}});
 }
 
 void AddPersistence(Rows& rows) {
@@ -294,63 +289,55 @@ void AddPersistence(Rows& rows) {
   rows.insert(
       rows.end(),
       {{"dir", kGroup, &Options::dir, Text{"the path of a directory", IsNotEmpty}, "",
-        "directory of the snapshots and the log; made if it is not there", kAtStartOnly},
+        "directory of the snapshots and the log; made if it is not there", kStart},
        {"save-interval", kGroup, &Options::save_interval, WholeNumber{0, kYearSeconds}, "seconds",
-        "time between snapshots of what changed; 0: only on SAVE, BGSAVE and shutdown", kAtRunTime},
+        "time between snapshots of what changed; 0: only on SAVE, BGSAVE and shutdown", kStorage},
        {"snapshot-growth", kGroup, &Options::snapshot_growth, WholeNumber{0, 10'000}, "percent",
         "a filter with a file of its own is written anew by the snapshots of save-interval when the log has more "
         "changes "
         "of it than this share of the file; 0: whenever it changed, as by SAVE and BGSAVE",
-        kAtRunTime},
+        kStorage},
        {"shutdown-timeout", kGroup, &Options::shutdown_timeout, WholeNumber{0, kYearSeconds}, "seconds",
         "time for the last snapshot of an orderly stop; what is not saved by then is in the log. Without a log there "
         "is "
         "no limit",
-        kAtRunTime},
+        kStorage},
        {"snapshot-memory", kGroup, &Options::snapshot_memory, ByteSize{kMegabyte, 1024 * kGigabyte}, "",
         "what may be kept in memory of what changes while a filter is being written; beyond, changes to that "
         "filter wait for the disk",
-        kAtRunTime},
+        kStorage},
        {"appendonly", kGroup, &Options::appendonly, OneOf{{"yes", "no"}}, "",
-        "keep a log of every change, so that what came after the last snapshot survives a crash", kAtStartOnly},
+        "keep a log of every change, so that what came after the last snapshot survives a crash", kStart},
        {"appendfsync", kGroup, &Options::appendfsync, OneOf{{"always", "everysec", "no"}}, "",
         "when the log is made to survive a power cut as well: always, before a change is acknowledged; everysec, "
         "within a second; no, when the system thinks fit",
-        kAtRunTime},
+        kStorage},
        {"max-log-bytes", kGroup, &Options::max_log_bytes, ByteSize{0, 1024 * kGigabyte}, "",
         "a snapshot of everything that changed is made, whatever save-interval and snapshot-growth say, when the log "
         "that a start reads is longer than this; 0 is never",
-        kAtRunTime},
+        kStorage},
        {"on-corrupt-filter", kGroup, &Options::on_corrupt_filter, OneOf{{"refuse", "quarantine"}}, "",
         "a filter file or the manifest is damaged or missing at start: refuse to start, or set the damaged files aside "
         "and start without their filters",
-        kAtStartOnly},
+        kStart},
        {"on-corrupt-log", kGroup, &Options::on_corrupt_log, OneOf{{"refuse", "truncate"}}, "",
         "the log is damaged or a file of it is missing at start: refuse to start, or start with what comes before the "
         "damage; with no log left, that is the last snapshot",
-        kAtStartOnly},
+        kStart},
        {"on-corrupt", kGroup, &Options::on_corrupt, OneOf{{"refuse", "quarantine", "truncate"}}, "",
-        "older name: quarantine is on-corrupt-filter quarantine, truncate is on-corrupt-log truncate", kAtStartOnly}});
+        "older name: quarantine is on-corrupt-filter quarantine, truncate is on-corrupt-log truncate", kStart}});
 }
 
 void AddLogs(Rows& rows) {
   constexpr std::string_view kGroup = "Logs";
   rows.insert(rows.end(),
               {{"loglevel", kGroup, &Options::loglevel, OneOf{{"trace", "debug", "info", "warning", "error", "off"}},
-                "", "least severe messages that are still written", kAtRunTime},
+                "", "least severe messages that are still written", kLog},
                {"logfile", kGroup, &Options::logfile, Text{"a path, or empty for standard error", IsAnything}, "",
                 "file that messages are appended to; SIGHUP opens it anew, after it was renamed; empty: standard error",
-                kAtStartOnly},
+                kStart},
                {"logformat", kGroup, &Options::logformat, OneOf{{"text", "json"}}, "",
-                "lines for people, or one JSON object a line", kAtStartOnly}});
-}
-
-// By name or alias.
-const OptionRow* FindAtRunTime(std::string_view name) {
-  if (const OptionRow* row = FindOption(name)) return row;
-  const auto rows = OptionTable();
-  const auto row = std::ranges::find(rows, core::LowerCase(name), &OptionRow::alias);
-  return name.empty() || row == rows.end() ? nullptr : &*row;
+                "lines for people, or one JSON object a line", kStart}});
 }
 
 core::Status CheckRedisSetting(const RedisSetting& setting, std::string_view text, const Options& options) {
@@ -364,11 +351,11 @@ core::Status CheckRedisSetting(const RedisSetting& setting, std::string_view tex
 // `named`: the options of the pairs before this one.
 core::Status SetOne(std::string_view name, std::string_view text, std::vector<const OptionRow*>& named,
                     Options& options) {
-  const OptionRow* const row = FindAtRunTime(name);
+  const OptionRow* const row = FindOptionAtRunTime(name);
   if (row == nullptr) return core::Fail(core::ErrorCode::kInvalidArgument, UnknownOption(name));
   if (std::ranges::count(named, row) != 0) return core::Fail(core::ErrorCode::kInvalidArgument, "duplicate parameter");
   named.push_back(row);
-  if (!row->at_run_time) {
+  if (!row->at_run_time()) {
     return core::Fail(core::ErrorCode::kInvalidArgument,
                       std::string(row->name) + " cannot be changed at run time: it is read when the server starts");
   }
@@ -421,6 +408,13 @@ const OptionRow* FindOption(std::string_view name) {
   const auto rows = OptionTable();
   const auto row = std::ranges::find(rows, core::LowerCase(name), &OptionRow::name);
   return row == rows.end() ? nullptr : &*row;
+}
+
+const OptionRow* FindOptionAtRunTime(std::string_view name) {
+  if (const OptionRow* row = FindOption(name)) return row;
+  const auto rows = OptionTable();
+  const auto row = std::ranges::find(rows, core::LowerCase(name), &OptionRow::alias);
+  return name.empty() || row == rows.end() ? nullptr : &*row;
 }
 
 std::string UnknownOption(std::string_view name) {

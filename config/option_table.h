@@ -21,6 +21,8 @@ std::span<const OptionRow> OptionTable();
 
 // Null if there is none of this name. Upper and lower case are the same, as in CONFIG SET.
 const OptionRow* FindOption(std::string_view name);
+// Does the same by name or alias.
+const OptionRow* FindOptionAtRunTime(std::string_view name);
 
 // `unknown option "prot"; did you mean port?`
 std::string UnknownOption(std::string_view name);

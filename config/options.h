@@ -4,20 +4,12 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "commands/template_entry.h"
 #include "core/filter/filter_params.h"
 
 namespace bitsieve::config {
-
-// An entry of the list "templates" of the file: how to create filters whose names match the pattern. The fields and
-// their values are defined by the commands.
-struct FilterTemplate {
-  std::string where;  // "bitsieve.json: templates[0]"
-  std::string pattern;
-  std::vector<std::pair<std::string, std::string>> fields;  // numbers as text
-};
 
 // Value of the option port if there is no port without TLS.
 inline constexpr uint32_t kNoPort = 65536;
@@ -88,7 +80,7 @@ struct Options {
   double default_error_rate = core::FilterParams{}.error_rate;
   uint64_t default_capacity = core::FilterParams{}.capacity;
   uint32_t default_expansion = core::FilterParams{}.expansion;  // 0: filters do not grow
-  std::vector<FilterTemplate> templates;                        // only from the file: not an option of the table
+  std::vector<commands::TemplateEntry> templates;               // only from the file: not an option of the table
 
   // cuckoo filters
   uint32_t cf_bucket_size = 2;

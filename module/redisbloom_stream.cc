@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "commands/cuckoo_errors.h"
 #include "commands/cuckoo_lookup.h"
 #include "commands/cuckoo_options.h"
 #include "commands/filter_commands.h"

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "commands/cuckoo_errors.h"
 #include "commands/wire_errors.h"
 
 namespace bitsieve::module {

@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 #include <chrono>
@@ -121,9 +120,8 @@ class Server final : private ServerControl {
   core::Status TakeOver(core::Result<Recovery> recovery);
   [[noreturn]] void EndWhileLoading();
   void NotifyReady();
-  void LimitMemory(const config::Options& options);
-  void Apply(const config::Options& options);
-  core::Status Check(const config::Options& options, RunTimeOptions::Rows rows);
+  void Apply(config::AppliedBy part, const config::Options& options);
+  core::Result<RunTimeOptions::Use> Prepare(const config::Options& options, RunTimeOptions::Parts parts);
   core::Status OpenNetwork();
   core::Status OpenAdminPort(const Environment& commands);
   void AwaitSignals();
@@ -143,8 +141,9 @@ class Server final : private ServerControl {
   std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view glob) const override {
     return run_time_options_->Match(glob);
   }
-  tl::expected<void, RefusedOption> SetOptions(
-      std::span<const std::pair<std::string_view, std::string_view>> pairs) override;
+  tl::expected<void, config::RefusedPair> SetOptions(std::span<const config::NameAndText> pairs) override {
+    return run_time_options_->Set(pairs);
+  }
   void RewriteConfiguration(std::function<void(core::Status)> done) override;
 
   asio::io_context main_{1};  // first: a handler of signals may run on any thread, until the last has ended
@@ -190,16 +189,19 @@ class Server final : private ServerControl {
 
 core::Status Server::Start() {
   spdlog::info("Bitsieve {} starts: process {}, {} kernel", BITSIEVE_VERSION, getpid(), core::BestBlockKernel().name);
-  auto templates = TemplatesOf(options_);
+  auto templates = FilterTemplates::Make(options_.templates);
   if (!templates) return core::Fail(core::ErrorCode::kInvalidArgument, templates.error().front());
   command_settings_.templates.Set(std::move(*templates));
   if (auto status = storage_.Open(options_.dir); !status) return status;
   options_ = ResolvedAtStart(options_);
-  quotas_.Define(QuotasOf(options_));
+  quotas_.Define(*config::ParseQuotas(options_.quota));
   if (auto status = access_.Start(options_); !status) return status;
   run_time_options_ = std::make_unique<RunTimeOptions>(
-      options_, [this](const config::Options& options, RunTimeOptions::Rows rows) { return Check(options, rows); },
-      [this](const config::Options& options) { Apply(options); });
+      options_,
+      [this](const config::Options& options, RunTimeOptions::Parts parts) { return Prepare(options, parts); });
+  run_time_options_->Read([this](const config::Options& options) {
+    for (const config::AppliedBy part : config::kParts) Apply(part, options);
+  });
   configuration_file_ = std::make_unique<ConfigurationFile>(sources_, Resolved, *run_time_options_, command_settings_);
   if (auto status = OpenNetwork(); !status) return status;
   AwaitSignals();
@@ -258,8 +260,10 @@ core::Status Server::TakeOver(core::Result<Recovery> recovery) {
   if (!recovery) return tl::unexpected(std::move(recovery.error()));
   LogRecovery(recovery->report, options_.dir);
   core::Status begun;
-  run_time_options_->Notify([&](const config::Options& options) {
-    LimitMemory(options);
+  run_time_options_->Read([&](const config::Options& options) {
+    is_loaded_ = true;
+    Apply(config::AppliedBy::kMemory, options);
+    WarnOfExceededLimits(memory_, quotas_);
     begun = storage_.Begin(std::move(*recovery), options);
   });
   if (begun) huge_page_keeper_.emplace();
@@ -272,55 +276,58 @@ void Server::NotifyReady() {
   });
 }
 
-// Sets the limits once everything is loaded: filters on the disk are served even if maxmemory and the quotas were
-// higher when they were written.
-void Server::LimitMemory(const config::Options& options) {
-  is_loaded_ = true;
-  const uint64_t limit = MaxMemoryOf(options);
-  memory_.set_limit_bytes(limit);
-  quotas_.SetLimits(QuotasOf(options));
-  if (limit != 0 && memory_.used_bytes() > limit) {
-    spdlog::warn("The filters take {} bytes, more than maxmemory, {}: commands that need more memory are refused",
-                 memory_.used_bytes(), limit);
+core::Result<RunTimeOptions::Use> Server::Prepare(const config::Options& options, RunTimeOptions::Parts parts) {
+  NetServer::Tls tls;
+  for (const config::AppliedBy part : parts) {
+    core::Status status;
+    if (part == config::AppliedBy::kNetwork) status = CheckAffordable(options);
+    if (part == config::AppliedBy::kMemory) status = CheckQuotas(options, quotas_);
+    if (part == config::AppliedBy::kTls) {
+      status = net_->ReadTls(TlsSettingsOf(options)).map([&](auto read) { tls = read; });
+    }
+    if (!status) return tl::unexpected(std::move(status.error()));
   }
-  for (const QuotaUse& quota : quotas_.Use()) {
-    if (!quota.IsExceeded()) continue;
-    spdlog::warn(
-        "The {} filters with names like {} take {} bytes, more than their quota allows, which is {} filters and {} "
-        "bytes (0: any number): further ones are refused",
-        quota.filters, quota.pattern, quota.bytes, quota.most_filters, quota.most_bytes);
-  }
+  return [this, tls, parts = std::vector(parts.begin(), parts.end())](const config::Options& values) {
+    if (tls != nullptr) net_->UseTls(tls);
+    for (const config::AppliedBy part : parts) Apply(part, values);
+  };
 }
 
-void Server::Apply(const config::Options& options) {
-  SetLogLevel(options.loglevel);
-  if (is_loaded_) {
-    memory_.set_limit_bytes(MaxMemoryOf(options));
-    quotas_.SetLimits(QuotasOf(options));
+void Server::Apply(config::AppliedBy part, const config::Options& options) {
+  using enum config::AppliedBy;
+  switch (part) {
+    case kStart:
+    case kTls:  // the certificates that were read are handed over
+      return;
+    case kNetwork:
+      Fill(net_settings_, options);
+      pub_sub_.inbox_limit_bytes = options.client_output_buffer_limit;
+      return;
+    case kAccess:
+      Fill(net_settings_, options);
+      return access_.Apply(options);
+    case kMonitoring:
+      monitoring_.set_slower_than_us(options.slowlog_log_slower_than);
+      monitoring_.slow_log.set_max_size(options.slowlog_max_len);
+      return monitoring_.latency.set_threshold_ms(options.latency_monitor_threshold);
+    case kEvents:
+      return events_.Configure(options.notify_keyspace_events);
+    case kAdminPort:
+      if (admin_port_ != nullptr) admin_port_->Choose(options.metrics_largest_filters, options.metrics_filters);
+      return;
+    case kCommands:
+      return Fill(command_settings_, options);
+    case kMemory:
+      if (is_loaded_) {
+        memory_.set_limit_bytes(MaxMemoryOf(options));
+        quotas_.SetLimits(*config::ParseQuotas(options.quota));
+      }
+      return clients_.set_memory_limit(config::ClientMemoryLimit(options, MachineMemory()));
+    case kStorage:
+      return storage_.Apply(options);
+    case kLog:
+      return SetLogLevel(options.loglevel);
   }
-  storage_.Apply(options);
-  Fill(command_settings_, options);
-  Fill(net_settings_, options);
-  access_.Apply(options);
-  clients_.set_memory_limit(config::ClientMemoryLimit(options, MachineMemory()));
-  pub_sub_.inbox_limit_bytes = options.client_output_buffer_limit;
-  events_.Configure(options.notify_keyspace_events);
-  monitoring_.set_slower_than_us(options.slowlog_log_slower_than);
-  monitoring_.slow_log.set_max_size(options.slowlog_max_len);
-  monitoring_.latency.set_threshold_ms(options.latency_monitor_threshold);
-  if (admin_port_ != nullptr) admin_port_->Choose(options.metrics_largest_filters, options.metrics_filters);
-}
-
-// Last the TLS files, whose check puts them to use. They are read whenever an option of theirs is set, even to the
-// value that it has: they may have changed.
-core::Status Server::Check(const config::Options& options, RunTimeOptions::Rows rows) {
-  if (auto status = CheckAffordable(options); !status) return status;
-  if (!quotas_.HasPatternsOf(QuotasOf(options))) {
-    return core::Fail(core::ErrorCode::kInvalidArgument,
-                      "the patterns of quota are set at the start: at run time only their limits can be changed");
-  }
-  const bool is_of_tls = std::ranges::any_of(rows, [](const auto* row) { return row->name.starts_with("tls-"); });
-  return is_of_tls ? net_->ReloadTls(TlsSettingsOf(options)) : core::Status();
 }
 
 core::Status Server::OpenNetwork() {
@@ -361,7 +368,7 @@ core::Status Server::OpenAdminPort(const Environment& commands) {
   if (auto listening = admin_port->Listen(options_.admin_bind, options_.admin_port); !listening) {
     return core::Fail(core::ErrorCode::kIo, listening.error());
   }
-  run_time_options_->Notify([&](const config::Options& options) {
+  run_time_options_->Read([&](const config::Options& options) {
     admin_port->Choose(options.metrics_largest_filters, options.metrics_filters);
     admin_port_ = std::move(admin_port);
   });
@@ -402,18 +409,11 @@ void Server::Reload() {
   reload("the configuration", [this] { configuration_file_->Reload(); });
   reload("the file of users", [this] { access_.Reload(); });
   reload("the certificates", [this] {
-    run_time_options_->Notify([this](const config::Options& options) {
-      if (auto status = net_->ReloadTls(TlsSettingsOf(options)); !status) {
-        spdlog::error("The certificates of the TLS port stay as they were: {}", status.error().message);
-      }
+    run_time_options_->Read([this](const config::Options& options) {
+      const auto tls = net_->ReadTls(TlsSettingsOf(options));
+      if (!tls) return spdlog::error("The certificates of the TLS port stay as they were: {}", tls.error().message);
+      net_->UseTls(*tls);
     });
-  });
-}
-
-tl::expected<void, RefusedOption> Server::SetOptions(
-    std::span<const std::pair<std::string_view, std::string_view>> pairs) {
-  return run_time_options_->Set(pairs).map_error([](config::RefusedPair refused) {
-    return RefusedOption{refused.index, std::move(refused.reason)};
   });
 }
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "cli/client/nearest_name.h"
+#include "commands/filter_templates.h"
 #include "config/option_table.h"
 #include "core/base/quote.h"
-#include "server/options/settings.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -50,7 +50,7 @@ std::optional<config::Configuration> LoadOrExplain(const CLI::App& command, cons
   auto configuration = config::Load(sources);
   if (!configuration) problems.insert(problems.end(), configuration.error().begin(), configuration.error().end());
   if (configuration) {
-    const auto templates = server::TemplatesOf(configuration->options);
+    const auto templates = commands::FilterTemplates::Make(configuration->options.templates);
     if (!templates) problems.insert(problems.end(), templates.error().begin(), templates.error().end());
   }
   if (problems.empty()) return std::move(*configuration);

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "commands/weigh.h"
-#include "commands/wire_errors.h"
 #include "server/auth/categories.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/help.h"
+#include "server/commands/wire_errors.h"
 #include "server/dispatch/access.h"
 #include "server/dispatch/command_table.h"
 #include "server/dispatch/server_control.h"

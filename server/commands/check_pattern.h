@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "commands/wire_errors.h"
+#include "server/commands/wire_errors.h"
 #include "server/dispatch/server_context.h"
 
 namespace bitsieve::server {

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "commands/weigh.h"
-#include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/client_kill.h"
 #include "server/commands/client_name.h"
 #include "server/commands/help.h"
 #include "server/commands/weigh_server.h"
+#include "server/commands/wire_errors.h"
 #include "server/namespace.h"
 #include "server/session/client_description.h"
 #include "server/session/client_list.h"

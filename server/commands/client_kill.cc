@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "commands/wire_errors.h"
+#include "server/commands/wire_errors.h"
 #include "server/namespace.h"
 #include "server/session/client_list.h"
 

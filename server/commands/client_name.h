@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "commands/wire_errors.h"
+#include "server/commands/wire_errors.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "commands/weigh.h"
-#include "commands/wire_errors.h"
 #include "core/base/glob.h"
 #include "server/auth/categories.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/check_pattern.h"
 #include "server/commands/command_docs.h"
 #include "server/commands/help.h"
+#include "server/commands/wire_errors.h"
 #include "server/dispatch/command_table.h"
 #include "server/metrics/server_identity.h"
 #include "server/namespace.h"

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "commands/weigh.h"
-#include "commands/wire_errors.h"
 #include "server/auth/access_log.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/client_name.h"
+#include "server/commands/wire_errors.h"
 #include "server/dispatch/access.h"
 #include "server/dispatch/transaction.h"
 #include "server/metrics/server_identity.h"

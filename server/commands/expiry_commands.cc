@@ -5,8 +5,8 @@
 
 #include "commands/notices.h"
 #include "commands/weigh.h"
-#include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
+#include "server/commands/wire_errors.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {

@@ -9,13 +9,13 @@
 
 #include "commands/notices.h"
 #include "commands/weigh.h"
-#include "commands/wire_errors.h"
 #include "core/base/glob.h"
 #include "core/families/redisbloom/module_value.h"
 #include "core/filter/filter_factory.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/check_pattern.h"
 #include "server/commands/weigh_server.h"
+#include "server/commands/wire_errors.h"
 #include "server/dispatch/aside.h"
 #include "server/namespace.h"
 

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "commands/weigh.h"
-#include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/help.h"
 #include "server/dispatch/command_table.h"

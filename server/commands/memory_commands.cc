@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <string>
 
-#include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/help.h"
+#include "server/commands/wire_errors.h"
 #include "server/dispatch/server_control.h"
 #include "server/namespace.h"
 #include "server/process/resident_memory.h"

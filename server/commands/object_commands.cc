@@ -5,9 +5,9 @@
 #include <limits>
 #include <optional>
 
-#include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/help.h"
+#include "server/commands/wire_errors.h"
 #include "server/dispatch/durability.h"
 #include "server/namespace.h"
 #include "server/session/client_list.h"

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "commands/weigh.h"
-#include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/check_pattern.h"
 #include "server/commands/help.h"
+#include "server/commands/wire_errors.h"
 #include "server/dispatch/aside.h"
 #include "server/namespace.h"
 #include "server/pubsub/subscriptions.h"

@@ -5,10 +5,10 @@
 
 #include "commands/notices.h"
 #include "commands/weigh.h"
-#include "commands/wire_errors.h"
 #include "core/families/ribbon/ribbon_staging.h"
 #include "protocol/rdb/rdb_file.h"
 #include "server/commands/all_commands.h"
+#include "server/commands/wire_errors.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {

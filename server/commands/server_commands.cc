@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "commands/weigh.h"
-#include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/check_pattern.h"
 #include "server/commands/help.h"
 #include "server/commands/weigh_server.h"
+#include "server/commands/wire_errors.h"
 #include "server/dispatch/server_control.h"
 #include "server/metrics/info_report.h"
 #include "server/metrics/metric_table.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/help.h"
+#include "server/commands/wire_errors.h"
 #include "server/dispatch/monitoring.h"
 #include "server/namespace.h"
 

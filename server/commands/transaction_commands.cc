@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
+#include "server/commands/wire_errors.h"
 #include "server/dispatch/command_table.h"
 #include "server/dispatch/durability.h"
 #include "server/dispatch/monitoring.h"

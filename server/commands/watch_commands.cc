@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "commands/wire_errors.h"
 #include "server/commands/all_commands.h"
+#include "server/commands/wire_errors.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "commands/wire_errors.h"
 #include "server/auth/access_log.h"
+#include "server/dispatch/wire_errors.h"
 #include "server/session/client_description.h"
 
 namespace bitsieve::server {

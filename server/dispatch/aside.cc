@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "commands/wire_errors.h"
 #include "core/base/tick_clock.h"
 #include "server/dispatch/monitoring.h"
+#include "server/dispatch/wire_errors.h"
 #include "server/namespace.h"
 #include "server/session/client_list.h"
 #include "server/session/kept_arguments.h"

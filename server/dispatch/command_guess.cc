@@ -4,9 +4,9 @@
 #include <cassert>
 #include <cctype>
 
-#include "commands/wire_errors.h"
 #include "core/base/edit_distance.h"
 #include "server/dispatch/command_table.h"
+#include "server/dispatch/wire_errors.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {

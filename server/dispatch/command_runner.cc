@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "commands/weigh.h"
-#include "commands/wire_errors.h"
 #include "core/filter/image_pressure.h"
 #include "server/dispatch/access.h"
 #include "server/dispatch/aside.h"
@@ -16,6 +15,7 @@
 #include "server/dispatch/durability.h"
 #include "server/dispatch/monitoring.h"
 #include "server/dispatch/transaction.h"
+#include "server/dispatch/wire_errors.h"
 #include "server/namespace.h"
 #include "server/pubsub/keyspace_events.h"
 #include "server/session/client_list.h"

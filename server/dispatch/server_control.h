@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/option_table.h"
 #include "core/base/result.h"
 #include "core/filter/filter.h"
 
@@ -38,12 +39,6 @@ struct LogStatus {
   int64_t oldest_unwritten_ms = 0;  // for how long the oldest change has been waiting to be given to the system
 };
 
-// Why a change of options was refused, and which of its pairs is to blame.
-struct RefusedOption {
-  size_t index = 0;
-  std::string reason;
-};
-
 class ServerControl {
  public:
   virtual ~ServerControl() = default;
@@ -65,8 +60,7 @@ class ServerControl {
   // The option table at run time. Name and value of each option whose name matches the glob.
   virtual std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view glob) const = 0;
   // Sets all pairs of name and value, or none; other changes come before all of them or after.
-  virtual tl::expected<void, RefusedOption> SetOptions(
-      std::span<const std::pair<std::string_view, std::string_view>> pairs) = 0;
+  virtual tl::expected<void, config::RefusedPair> SetOptions(std::span<const config::NameAndText> pairs) = 0;
   // Writes what was set at run time into the configuration file; `done` is called once, from another thread.
   virtual void RewriteConfiguration(std::function<void(core::Status)> done) = 0;
 };

@@ -7,19 +7,19 @@
 
 namespace bitsieve::server {
 
-void Quotas::Define(std::span<const QuotaLimits> quotas) {
-  for (const QuotaLimits& each : quotas) quotas_.emplace_back(each.pattern, whole_);
+void Quotas::Define(std::span<const config::QuotaRow> quotas) {
+  for (const config::QuotaRow& each : quotas) quotas_.emplace_back(each.pattern, whole_);
 }
 
-void Quotas::SetLimits(std::span<const QuotaLimits> quotas) {
+void Quotas::SetLimits(std::span<const config::QuotaRow> quotas) {
   for (size_t i = 0; i < quotas.size(); ++i) {
     quotas_[i].most_names.store(quotas[i].filters, std::memory_order_relaxed);
     quotas_[i].memory.set_limit_bytes(quotas[i].bytes);
   }
 }
 
-bool Quotas::HasPatternsOf(std::span<const QuotaLimits> quotas) const {
-  return std::ranges::equal(quotas_, quotas, {}, &Quota::pattern, &QuotaLimits::pattern);
+bool Quotas::HasPatternsOf(std::span<const config::QuotaRow> quotas) const {
+  return std::ranges::equal(quotas_, quotas, {}, &Quota::pattern, &config::QuotaRow::pattern);
 }
 
 Quotas::Number Quotas::NumberOf(std::string_view name) const {

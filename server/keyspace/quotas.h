@@ -18,18 +18,12 @@
 #include <string_view>
 #include <vector>
 
+#include "config/quotas.h"
 #include "core/base/memory_budget.h"
 #include "server/keyspace/keyspace.h"
 #include "server/namespace.h"
 
 namespace bitsieve::server {
-
-// 0: no limit.
-struct QuotaLimits {
-  std::string pattern;
-  uint64_t filters = 0;
-  uint64_t bytes = 0;
-};
 
 class Quotas {
  public:
@@ -43,10 +37,10 @@ class Quotas {
   explicit Quotas(core::MemoryBudget& whole) : whole_(whole) {}
 
   // Defines at most kMost quotas. There are no limits before SetLimits, so that everything on the disk can be loaded.
-  void Define(std::span<const QuotaLimits> quotas);
+  void Define(std::span<const config::QuotaRow> quotas);
   // Sets the limits. The patterns are the same ones, in the same order.
-  void SetLimits(std::span<const QuotaLimits> quotas);
-  bool HasPatternsOf(std::span<const QuotaLimits> quotas) const;
+  void SetLimits(std::span<const config::QuotaRow> quotas);
+  bool HasPatternsOf(std::span<const config::QuotaRow> quotas) const;
 
   // Whether there are none.
   bool empty() const { return quotas_.empty(); }

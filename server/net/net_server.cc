@@ -59,8 +59,7 @@ tl::expected<void, std::string> NetServer::ListenByTls(std::string_view bind, ui
   auto opened = listener_->Open(bind, port, Transport::kTls);
   if (!opened) return tl::unexpected(opened.error());
   tls_port_ = *opened;
-  LogCertificate(**context);
-  listener_->SetTls(std::move(*context));
+  UseTls(std::move(*context));
   return {};
 }
 
@@ -69,13 +68,17 @@ tl::expected<void, std::string> NetServer::ListenOnUnixSocket(const std::string&
   return listener_->OpenUnixSocket(path, permissions);
 }
 
-core::Status NetServer::ReloadTls(const TlsSettings& settings) {
-  if (tls_port_ == 0) return {};
+core::Result<NetServer::Tls> NetServer::ReadTls(const TlsSettings& settings) const {
+  if (tls_port_ == 0) return nullptr;
   auto context = TlsContext::ForServer(settings);
   if (!context) return core::Fail(core::ErrorCode::kInvalidArgument, context.error());
-  LogCertificate(**context);
-  listener_->SetTls(std::move(*context));
-  return {};
+  return std::move(*context);
+}
+
+void NetServer::UseTls(Tls tls) {
+  if (tls == nullptr) return;
+  LogCertificate(*tls);
+  listener_->SetTls(std::move(tls));
 }
 
 void NetServer::Start() {

@@ -48,9 +48,12 @@ class NetServer {
   // `permissions` of the file; without them those that the umask leaves.
   tl::expected<void, std::string> ListenOnUnixSocket(const std::string& path, std::optional<mode_t> permissions);
   void Start();
-  // Reads the certificates again, for connections from now on; if that fails the old ones stay. Nothing is done without
-  // ListenByTls(). From any thread, after the calls above.
-  core::Status ReloadTls(const TlsSettings& settings);
+  // Certificates that were read; null without ListenByTls().
+  using Tls = std::shared_ptr<const TlsContext>;
+  // Reads the certificates again and changes nothing. From any thread, after the calls above, as UseTls().
+  core::Result<Tls> ReadTls(const TlsSettings& settings) const;
+  // Has connections from now on served with these. Nothing is done if there are none.
+  void UseTls(Tls tls);
   // Stops accepting, answers what was received, writes the replies, closes, joins the threads: within `patience`. The
   // log that replies wait for must keep running until this returns.
   void Stop(std::chrono::milliseconds patience);

@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "commands/filter_templates.h"
 #include "config/config_file.h"
 #include "config/config_members.h"
 #include "config/text_file.h"
-#include "server/options/settings.h"
 
 namespace bitsieve::server {
 namespace {
@@ -21,7 +21,7 @@ void ConfigurationFile::Reload() {
   auto loaded = config::Load(sources_);
   if (!loaded) return Refuse(loaded.error());
   const config::Options configured = resolve_(std::move(loaded->options));
-  auto templates = TemplatesOf(configured);
+  auto templates = FilterTemplates::Make(configured.templates);
   if (!templates) return Refuse(templates.error());
   const auto reloaded = options_.Reload(configured);
   if (!reloaded) return Refuse({reloaded.error()});

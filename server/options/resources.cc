@@ -50,4 +50,25 @@ core::Status CheckAffordable(const config::Options& options) {
                     "the limit of open files allows for " + std::to_string(affordable) + " clients");
 }
 
+core::Status CheckQuotas(const config::Options& options, const Quotas& quotas) {
+  if (quotas.HasPatternsOf(*config::ParseQuotas(options.quota))) return {};
+  return core::Fail(core::ErrorCode::kInvalidArgument,
+                    "the patterns of quota are set at the start: at run time only their limits can be changed");
+}
+
+void WarnOfExceededLimits(const core::MemoryBudget& memory, const Quotas& quotas) {
+  const uint64_t limit = memory.limit_bytes();
+  if (limit != 0 && memory.used_bytes() > limit) {
+    spdlog::warn("The filters take {} bytes, more than maxmemory, {}: commands that need more memory are refused",
+                 memory.used_bytes(), limit);
+  }
+  for (const QuotaUse& quota : quotas.Use()) {
+    if (!quota.IsExceeded()) continue;
+    spdlog::warn(
+        "The {} filters with names like {} take {} bytes, more than their quota allows, which is {} filters and {} "
+        "bytes (0: any number): further ones are refused",
+        quota.filters, quota.pattern, quota.bytes, quota.most_filters, quota.most_bytes);
+  }
+}
+
 }  // namespace bitsieve::server

@@ -1,8 +1,11 @@
-// resources.h: options as this machine can give them: its memory, and descriptors for clients. Thread-compatible.
+// resources.h: options as this machine can give them: its memory, and descriptors for clients; and limits that what is
+// there already exceeds. Thread-compatible.
 #pragma once
 
 #include "config/options.h"
+#include "core/base/memory_budget.h"
 #include "core/base/result.h"
+#include "server/keyspace/quotas.h"
 
 namespace bitsieve::server {
 
@@ -18,5 +21,11 @@ config::Options ResolvedAtStart(const config::Options& given);
 
 // kInvalidArgument if there are descriptors for fewer clients.
 core::Status CheckAffordable(const config::Options& options);
+
+// kInvalidArgument if the quotas are for other patterns, which are set at the start.
+core::Status CheckQuotas(const config::Options& options, const Quotas& quotas);
+
+// Tells in the log of filters on the disk that were written when maxmemory and the quotas were higher: they are served.
+void WarnOfExceededLimits(const core::MemoryBudget& memory, const Quotas& quotas);
 
 }  // namespace bitsieve::server

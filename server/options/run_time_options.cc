@@ -7,36 +7,38 @@ namespace {
 
 bool HasSameTemplates(const config::Options& a, const config::Options& b) {
   return std::ranges::equal(a.templates, b.templates,
-                            [](const config::FilterTemplate& one, const config::FilterTemplate& other) {
+                            [](const commands::TemplateEntry& one, const commands::TemplateEntry& other) {
                               return one.pattern == other.pattern && one.fields == other.fields;
                             });
 }
 
-// Those that are options of the table, by their own names.
-std::vector<const config::OptionRow*> RowsOf(std::span<const config::NameAndText> pairs) {
-  std::vector<const config::OptionRow*> rows;
-  for (const auto& [name, text] : pairs) {
-    if (const config::OptionRow* const row = config::FindOption(name); row != nullptr) rows.push_back(row);
-  }
-  return rows;
+void Include(config::AppliedBy part, std::vector<config::AppliedBy>& parts) {
+  if (std::ranges::count(parts, part) == 0) parts.push_back(part);
 }
 
-std::vector<const config::OptionRow*> RowsOf(const std::vector<OptionChange>& changes) {
-  std::vector<const config::OptionRow*> rows;
-  for (const OptionChange& change : changes) rows.push_back(change.row);
-  return rows;
+// Settings of Redis, which are no options of the table, belong to none.
+std::vector<config::AppliedBy> PartsOf(std::span<const config::NameAndText> pairs) {
+  std::vector<config::AppliedBy> parts;
+  for (const auto& [name, text] : pairs) {
+    if (const config::OptionRow* const row = config::FindOptionAtRunTime(name)) Include(row->applied_by, parts);
+  }
+  return parts;
+}
+
+std::vector<config::AppliedBy> PartsOf(const std::vector<OptionChange>& changes) {
+  std::vector<config::AppliedBy> parts;
+  for (const OptionChange& change : changes) Include(change.row->applied_by, parts);
+  return parts;
 }
 
 }  // namespace
 
-RunTimeOptions::RunTimeOptions(config::Options options, Check check, Apply apply)
-    : check_(std::move(check)), apply_(std::move(apply)), options_(std::move(options)), configured_(options_) {
-  apply_(options_);
-}
+RunTimeOptions::RunTimeOptions(config::Options options, Prepare prepare)
+    : prepare_(std::move(prepare)), options_(std::move(options)), configured_(options_) {}
 
-void RunTimeOptions::Notify(const Apply& user) const {
+void RunTimeOptions::Read(const Use& use) const {
   const core::LockGuard lock(mutex_);
-  user(options_);
+  use(options_);
 }
 
 std::vector<std::pair<std::string, std::string>> RunTimeOptions::Match(std::string_view glob) const {
@@ -48,11 +50,10 @@ tl::expected<void, config::RefusedPair> RunTimeOptions::Set(std::span<const conf
   const core::LockGuard lock(mutex_);
   config::Options changed = options_;
   if (auto done = config::SetOptionsAtRunTime(pairs, changed); !done) return done;
-  if (const core::Status status = check_(changed, RowsOf(pairs)); !status) {
-    return tl::unexpected(config::RefusedPair{pairs.size() - 1, status.error().message});
-  }
+  const core::Result<Use> commit = prepare_(changed, PartsOf(pairs));
+  if (!commit) return tl::unexpected(config::RefusedPair{pairs.size() - 1, commit.error().message});
   options_ = std::move(changed);
-  apply_(options_);
+  (*commit)(options_);
   return {};
 }
 
@@ -64,7 +65,7 @@ tl::expected<RunTimeOptions::Reloaded, std::string> RunTimeOptions::Reload(const
   for (const config::OptionRow& row : config::OptionTable()) {
     if (config::IsSame(row, configured, configured_)) continue;
     OptionChange change{&row, config::OptionReadableText(row, options_), config::OptionReadableText(row, configured)};
-    if (!row.at_run_time) {
+    if (!row.at_run_time()) {
       reloaded.at_restart.push_back(std::move(change));
       continue;
     }
@@ -72,14 +73,16 @@ tl::expected<RunTimeOptions::Reloaded, std::string> RunTimeOptions::Reload(const
     config::CopyValue(row, configured, changed);
     if (!config::IsSame(row, changed, options_)) reloaded.applied.push_back(std::move(change));
   }
-  core::Status status = config::CheckTogether(changed);
-  if (status && !reloaded.applied.empty()) status = check_(changed, RowsOf(reloaded.applied));
-  if (!status) return tl::unexpected(std::move(status.error().message));
+  if (core::Status status = config::CheckTogether(changed); !status) {
+    return tl::unexpected(std::move(status.error().message));
+  }
+  core::Result<Use> commit = prepare_(changed, PartsOf(reloaded.applied));
+  if (!commit) return tl::unexpected(std::move(commit.error().message));
   reloaded.templates = !HasSameTemplates(configured, configured_);
   now_configured.templates = changed.templates = configured.templates;
   options_ = std::move(changed);
   configured_ = std::move(now_configured);
-  if (!reloaded.applied.empty()) apply_(options_);
+  (*commit)(options_);
   return reloaded;
 }
 

@@ -1,4 +1,5 @@
-// run_time_options.h: the option values of the running server, and how a change of one reaches its users. Thread-safe.
+// run_time_options.h: the option values of the running server, and how a change of one reaches the part that applies
+// it: what can fail is made ready first, so that a change is made as a whole or not at all. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -25,20 +26,22 @@ struct OptionChange {
 
 class RunTimeOptions {
  public:
-  // Brings the values to their users. Called with the lock held, so that the last change is the last applied.
-  using Apply = std::function<void(const config::Options& options)>;
-  // Whether the system can do what the values say; kInvalidArgument with the reason if not. `rows`: what is set.
-  using Rows = std::span<const config::OptionRow* const>;
-  using Check = std::function<core::Status(const config::Options& options, Rows rows)>;
+  using Use = std::function<void(const config::Options& options)>;
+  // The parts of a change, each once. An option that is set to the value it has counts: its file may be another.
+  using Parts = std::span<const config::AppliedBy>;
+  // Makes ready what the parts need to take up the values, and changes nothing. Returns what commits the change, or
+  // kInvalidArgument with the reason why the system cannot do what the values say. Both are called with the lock held,
+  // so that the last change is the last applied.
+  using Prepare = std::function<core::Result<Use>(const config::Options& options, Parts parts)>;
 
-  // `options` are what the configuration gave.
-  RunTimeOptions(config::Options options, Check check, Apply apply);
+  // `options` are what the configuration gave, and already applied.
+  RunTimeOptions(config::Options options, Prepare prepare);
 
-  // Passes the values to a user that is created later; no change can happen during the call.
-  void Notify(const Apply& user) const;
+  // Passes the values to a part that is created later; no change can happen during the call.
+  void Read(const Use& use) const;
   // See config::MatchOptions.
   std::vector<std::pair<std::string, std::string>> Match(std::string_view glob) const;
-  // Sets the options by config::SetOptionsAtRunTime, unless Check refuses them. No other change comes in between.
+  // Sets the options by config::SetOptionsAtRunTime, unless Prepare refuses them. No other change comes in between.
   tl::expected<void, config::RefusedPair> Set(std::span<const config::NameAndText> pairs);
 
   // The changes that another reading of the configuration made.
@@ -60,8 +63,7 @@ class RunTimeOptions {
   void NoteConfigured(const SetAtRunTime& written);
 
  private:
-  const Check check_;
-  const Apply apply_;
+  const Prepare prepare_;
   mutable core::Mutex mutex_;
   config::Options options_ BITSIEVE_GUARDED_BY(mutex_);
   config::Options configured_ BITSIEVE_GUARDED_BY(mutex_);  // of options that are read at start only, as they were then

@@ -1,7 +1,5 @@
 #include "server/options/settings.h"
 
-#include "config/quotas.h"
-
 namespace bitsieve::server {
 
 void Fill(CommandSettings& settings, const config::Options& options) {
@@ -44,23 +42,6 @@ TlsSettings TlsSettingsOf(const config::Options& options) {
 std::optional<mode_t> UnixSocketPermissions(const config::Options& options) {
   if (options.unixsocketperm.empty()) return std::nullopt;
   return static_cast<mode_t>(std::stoul(options.unixsocketperm, nullptr, 8));
-}
-
-std::vector<QuotaLimits> QuotasOf(const config::Options& options) {
-  std::vector<QuotaLimits> quotas;
-  const std::vector<config::QuotaRow> rows = config::ParseQuotas(options.quota).value();
-  for (const config::QuotaRow& row : rows) {
-    quotas.push_back({row.pattern, row.filters, row.bytes});
-  }
-  return quotas;
-}
-
-tl::expected<FilterTemplates, std::vector<std::string>> TemplatesOf(const config::Options& options) {
-  std::vector<TemplateEntry> entries;
-  for (const config::FilterTemplate& each : options.templates) {
-    entries.push_back({each.where, each.pattern, each.fields});
-  }
-  return FilterTemplates::Make(entries);
 }
 
 }  // namespace bitsieve::server

@@ -6,22 +6,16 @@
 #include <sys/types.h>
 
 #include <optional>
-#include <string>
-#include <tl/expected.hpp>
-#include <vector>
 
 #include "commands/command_settings.h"
-#include "commands/filter_templates.h"
 #include "config/options.h"
 #include "protocol/request_parser.h"
-#include "server/keyspace/quotas.h"
 #include "server/namespace.h"
 #include "server/net/net_settings.h"
 #include "server/net/tls_settings.h"
 
 namespace bitsieve::server {
 
-// All except for the templates.
 void Fill(CommandSettings& settings, const config::Options& options);
 void Fill(NetSettings& settings, const config::Options& options);
 void Fill(protocol::RequestLimits& limits, const config::Options& options);
@@ -29,10 +23,5 @@ void Fill(protocol::RequestLimits& limits, const config::Options& options);
 TlsSettings TlsSettingsOf(const config::Options& options);
 // unixsocketperm; nothing if it is empty.
 std::optional<mode_t> UnixSocketPermissions(const config::Options& options);
-
-std::vector<QuotaLimits> QuotasOf(const config::Options& options);
-
-// The templates of a configuration, checked. Each problem names file, entry and field.
-tl::expected<FilterTemplates, std::vector<std::string>> TemplatesOf(const config::Options& options);
 
 }  // namespace bitsieve::server

@@ -108,7 +108,7 @@ std::string Cell(std::string_view text) {
 std::string Row(const OptionRow& row) {
   const std::string value = OptionReadableText(row, config::Options{});
   return "| `" + std::string(row.name) + "` | " + (value.empty() ? "empty" : "`" + value + "`") + " | " +
-         Cell(AllowedValues(row)) + " | " + (row.at_run_time ? "yes" : "") + " | " + Cell(row.help) +
+         Cell(AllowedValues(row)) + " | " + (row.at_run_time() ? "yes" : "") + " | " + Cell(row.help) +
          (row.alias.empty() ? "" : " (RedisBloom: `" + std::string(row.alias) + "`)") + " |\n";
 }
 

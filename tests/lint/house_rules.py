@@ -37,10 +37,10 @@ EVERYTHING = ["core/", "protocol/", "commands/", "config/", "server/", "module/"
               "tests/"]
 OWN_FOLDER = "{own folder}"  # of the including file
 CORE_FACE = ["core/base/", "core/hash/", "core/memory/", "core/filter/"]
-KEYSPACE = ["commands/keyspace.h", "server/namespace.h", "server/keyspace/"]
+KEYSPACE = ["commands/keyspace.h", "config/quotas.h", "server/namespace.h", "server/keyspace/"]
 SESSION = ["server/auth/", "server/keyspace/keyspace.h", "server/namespace.h", "server/pubsub/", "server/session/",
            "commands/", "core/", "protocol/"]
-DISPATCH = ["server/dispatch/", "server/stats/", *SESSION]
+DISPATCH = ["server/dispatch/", "server/stats/", "config/option_table.h", *SESSION]
 LAYERS = [
     ("core/base/", ["core/base/"]),
     ("core/hash/", ["core/base/", "core/hash/"]),
@@ -55,8 +55,8 @@ LAYERS = [
     ("protocol/", ["protocol/", "core/base/"]),
     ("commands/", ["commands/", "core/", "protocol/"]),
     # default-type names the rows; other defaults and ranges are those of filters.
-    ("config/", ["config/", "core/base/", "core/filter/filter_type.h", "core/filter/filter_params.h",
-                 "core/families/redisbloom/redisbloom_types.h"]),
+    ("config/", ["config/", "commands/template_entry.h", "core/base/", "core/filter/filter_type.h",
+                 "core/filter/filter_params.h", "core/families/redisbloom/redisbloom_types.h"]),
     ("server/namespace.h", []),
     ("server/auth/", ["server/auth/", "server/namespace.h", "commands/", "core/base/"]),
     ("server/process/", ["server/process/", "server/namespace.h", "commands/", "config/", "core/"]),

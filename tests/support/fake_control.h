@@ -37,13 +37,12 @@ class FakeControl final : public server::ServerControl, public commands::FreezeQ
     }
     return found;
   }
-  tl::expected<void, server::RefusedOption> SetOptions(
-      std::span<const std::pair<std::string_view, std::string_view>> pairs) override {
+  tl::expected<void, config::RefusedPair> SetOptions(std::span<const config::NameAndText> pairs) override {
     auto changed = options;
     for (size_t i = 0; i < pairs.size(); ++i) {
       const auto found = changed.find(std::string(pairs[i].first));
-      if (found == changed.end()) return tl::unexpected(server::RefusedOption{i, "unknown option"});
-      if (pairs[i].second == "bad") return tl::unexpected(server::RefusedOption{i, "must be good"});
+      if (found == changed.end()) return tl::unexpected(config::RefusedPair{i, "unknown option"});
+      if (pairs[i].second == "bad") return tl::unexpected(config::RefusedPair{i, "must be good"});
       found->second = pairs[i].second;
     }
     options = std::move(changed);

@@ -111,7 +111,7 @@ TEST_F(Loading, JsonReadsBackAsTheSameOptions) {
   }
   ASSERT_EQ(configuration->options.templates.size(), 2u);
   for (size_t i = 0; i < 2; ++i) {
-    const FilterTemplate& read = configuration->options.templates[i];
+    const commands::TemplateEntry& read = configuration->options.templates[i];
     EXPECT_EQ(read.pattern, options.templates[i].pattern);
     EXPECT_EQ(read.fields, options.templates[i].fields);
     EXPECT_THAT(read.where, testing::EndsWith(": templates[" + std::to_string(i) + "]"));

@@ -51,7 +51,7 @@ TEST(OptionRow, SecretsAreTakenAndNeverShown) {
                       .domain = Text{"more than two letters", [](const std::string& text) { return text.size() > 2; }},
                       .unit = "",
                       .help = "",
-                      .at_run_time = true,
+                      .applied_by = AppliedBy::kTls,
                       .secret = true};
   Options options;
   EXPECT_EQ(OptionText(row, options), "");
@@ -71,7 +71,7 @@ TEST(OptionRow, AHiddenValueIsNoValue) {
                       .domain = Text{"anything", [](const std::string&) { return true; }},
                       .unit = "",
                       .help = "",
-                      .at_run_time = true,
+                      .applied_by = AppliedBy::kTls,
                       .secret = true};
   Options options;
   ASSERT_FALSE(SetOption(row, kHiddenText, options));

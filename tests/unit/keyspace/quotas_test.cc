@@ -28,7 +28,7 @@ class QuotasTest : public RegistryTest {
   uint64_t Filters(size_t quota) { return registry_.QuotasInUse()[quota].filters; }
   uint64_t Bytes(size_t quota) { return registry_.QuotasInUse()[quota].bytes; }
 
-  const std::vector<QuotaLimits> kRows = {{"a:*", 3, 0}, {"b:*", 0, 5000}, {"*:x", 1, 1 << 20}};
+  const std::vector<config::QuotaRow> kRows = {{"a:*", 3, 0}, {"b:*", 0, 5000}, {"*:x", 1, 1 << 20}};
 };
 
 TEST_F(QuotasTest, ANameCountsForTheFirstPatternThatItMatches) {
@@ -132,14 +132,14 @@ TEST_F(QuotasTest, CountsAreThoseOfTheNames) {
 
 TEST_F(QuotasTest, LimitsMayChange) {
   for (const char* name : {"a:1", "a:2", "a:3"}) Insert(name);
-  quotas_.SetLimits(std::vector<QuotaLimits>{{"a:*", 1, 0}, {"b:*", 0, 0}, {"*:x", 0, 0}});
+  quotas_.SetLimits(std::vector<config::QuotaRow>{{"a:*", 1, 0}, {"b:*", 0, 0}, {"*:x", 0, 0}});
   EXPECT_TRUE(registry_.QuotasInUse()[0].IsExceeded());
   registry_.Remove("a:1");
   EXPECT_FALSE(Insert("a:4"));
   quotas_.SetLimits(kRows);
   EXPECT_TRUE(Insert("a:4"));
   EXPECT_TRUE(quotas_.HasPatternsOf(kRows));
-  EXPECT_FALSE(quotas_.HasPatternsOf(std::vector<QuotaLimits>{{"a:*", 3, 0}}));
+  EXPECT_FALSE(quotas_.HasPatternsOf(std::vector<config::QuotaRow>{{"a:*", 3, 0}}));
 }
 
 TEST_F(QuotasTest, AFilterWithoutANameIsAssignedLater) {

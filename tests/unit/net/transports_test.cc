@@ -171,7 +171,11 @@ TEST_F(Transports, NewCertificatesAreForNewConnections) {
   Socket old = ConnectByTls(*before);
   ASSERT_EQ(Ask(old, "PING\r\n", 7), "+PONG\r\n");
   files_.Write(test::MakeCertificate());
-  ASSERT_TRUE(net_->ReloadTls(files_.Settings()));
+  const auto read = net_->ReadTls(files_.Settings());
+  ASSERT_TRUE(read);
+  Socket unchanged = ConnectByTls(*before);
+  EXPECT_EQ(Ask(unchanged, "PING\r\n", 7), "+PONG\r\n") << "what was read is not in use yet";
+  net_->UseTls(*read);
   Socket current = ConnectByTls(*files_.Client());
   EXPECT_EQ(Ask(current, "PING\r\n", 7), "+PONG\r\n");
   Socket outdated = ConnectByTls(*before);
@@ -179,14 +183,17 @@ TEST_F(Transports, NewCertificatesAreForNewConnections) {
   EXPECT_EQ(Ask(old, "PING\r\n", 7), "+PONG\r\n");
 
   std::ofstream(files_.Path("cert")) << "nothing";
-  const core::Status refused = net_->ReloadTls(files_.Settings());
+  const auto refused = net_->ReadTls(files_.Settings());
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("holds no certificate in PEM form"));
 }
 
 TEST_F(Transports, AServerWithoutTlsReloadsNothing) {
   NetServer net(1, backend_.environment(), limits_, settings_);
-  EXPECT_TRUE(net.ReloadTls({}));
+  const auto read = net.ReadTls({});
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, nullptr);
+  net.UseTls(*read);
 }
 
 }  // namespace
