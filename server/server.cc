@@ -37,7 +37,6 @@
 #include "server/keyspace/huge_page_keeper.h"
 #include "server/keyspace/registry.h"
 #include "server/keyspace/unmapper.h"
-#include "server/namespace.h"
 #include "server/net/net_server.h"
 #include "server/options/access_control.h"
 #include "server/options/configuration_file.h"
@@ -61,6 +60,9 @@
 #include "server/storage.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;

@@ -16,7 +16,7 @@
 namespace bitsieve::cli {
 namespace {
 
-using server::CommandRow;
+using commands::CommandRow;
 using server::TitleOf;
 
 std::string LastWord(const std::string& title) { return title.substr(title.rfind(' ') + 1); }
@@ -40,7 +40,7 @@ void OfferRow(const CommandRow& row, NextWords& next) { next.literals.push_back(
 
 // The syntax of BF.RESERVE and BF.INSERT does not list the types.
 bool AsksForFilterType(const CommandRow& row, const std::string& last, const NextWords& next) {
-  return row.group == server::CommandGroup::kBloom && core::EqualsIgnoringCase(last, "TYPE") &&
+  return row.group == commands::CommandGroup::kBloom && core::EqualsIgnoringCase(last, "TYPE") &&
          next.hint.starts_with("type");
 }
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "core/base/mutex.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 

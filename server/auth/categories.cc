@@ -3,6 +3,9 @@
 #include <algorithm>
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 template <uint32_t kFlag>

@@ -10,13 +10,12 @@
 #include <vector>
 
 #include "commands/command.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 
 struct Category {
   std::string_view name;  // without the @
-  bool (*has)(const CommandRow& row);
+  bool (*has)(const commands::CommandRow& row);
 };
 
 // In the order of ACL CAT.
@@ -24,6 +23,6 @@ std::span<const Category> Categories();
 // Null if there is none of this name. Upper and lower case are the same.
 const Category* FindCategory(std::string_view name);
 // The names of those that have the row.
-std::vector<std::string_view> CategoriesOf(const CommandRow& row);
+std::vector<std::string_view> CategoriesOf(const commands::CommandRow& row);
 
 }  // namespace bitsieve::server

@@ -4,6 +4,8 @@
 
 namespace bitsieve::server {
 
+using namespace commands;
+
 const CommandRow* CommandIndex::Find(std::string_view name) const {
   const auto found =
       std::ranges::find_if(rows_, [name](const CommandRow& row) { return EqualsIgnoringCase(row.name, name); });

@@ -10,7 +10,6 @@
 
 #include "commands/command.h"
 #include "server/auth/categories.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 
@@ -20,18 +19,20 @@ class CommandIndex {
   using Set = std::bitset<kMostCommands>;
 
   // All rows of a table, subcommands included; it outlives the index.
-  explicit CommandIndex(std::span<const CommandRow> rows) : rows_(rows) { assert(rows.size() <= kMostCommands); }
+  explicit CommandIndex(std::span<const commands::CommandRow> rows) : rows_(rows) {
+    assert(rows.size() <= kMostCommands);
+  }
 
   // `row` is one of those.
-  size_t NumberOf(const CommandRow& row) const { return static_cast<size_t>(&row - rows_.data()); }
+  size_t NumberOf(const commands::CommandRow& row) const { return static_cast<size_t>(&row - rows_.data()); }
   // "config" or "config|get", in any case. Null if there is none of this name.
-  const CommandRow* Find(std::string_view name) const;
+  const commands::CommandRow* Find(std::string_view name) const;
   // The command, with all its subcommands.
-  Set Of(const CommandRow& row) const;
+  Set Of(const commands::CommandRow& row) const;
   Set Of(const Category& category) const;
 
  private:
-  const std::span<const CommandRow> rows_;
+  const std::span<const commands::CommandRow> rows_;
 };
 
 }  // namespace bitsieve::server

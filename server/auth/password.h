@@ -10,8 +10,6 @@
 #include <string>
 #include <string_view>
 
-#include "server/namespace.h"
-
 namespace bitsieve::server {
 
 // Longer ones are refused, so that no password takes long to hash.

@@ -19,7 +19,6 @@
 #include "commands/command.h"
 #include "core/base/result.h"
 #include "server/auth/command_index.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 
@@ -44,7 +43,7 @@ class Permissions {
   core::Status Apply(std::string_view rule);
 
   // `row` is the command's, and the arguments fit its arity.
-  Verdict Check(const CommandRow& row, Arguments arguments) const;
+  Verdict Check(const commands::CommandRow& row, commands::Arguments arguments) const;
   // Whether everything may be done, now and by any command to come.
   bool unlimited() const { return all_commands_ && all_keys_ && all_channels_; }
   // Whether every channel that `other` allows is allowed here.
@@ -71,11 +70,11 @@ class Permissions {
   static core::Result<KeyPattern> ParseKeyPattern(std::string_view rule);
   core::Status ApplyChannels(std::string_view pattern);
   void AllCommands(bool allowed);
-  void Note(std::string_view rule, const CommandRow* command);
+  void Note(std::string_view rule, const commands::CommandRow* command);
   bool AllowsKey(std::string_view key, bool read, bool write) const;
   bool AllowsChannel(std::string_view channel, bool is_pattern) const;
-  Verdict CheckKeys(const CommandRow& row, Arguments arguments) const;
-  Verdict CheckChannels(const CommandRow& row, Arguments arguments) const;
+  Verdict CheckKeys(const commands::CommandRow& row, commands::Arguments arguments) const;
+  Verdict CheckChannels(const commands::CommandRow& row, commands::Arguments arguments) const;
 
   const CommandIndex* index_;
   bool all_commands_ = false;  // and none was taken away

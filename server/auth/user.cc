@@ -6,6 +6,9 @@
 #include "core/base/parse.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using core::ErrorCode;

@@ -20,7 +20,6 @@
 #include "core/base/result.h"
 #include "server/auth/password.h"
 #include "server/auth/permissions.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 
@@ -37,7 +36,7 @@ class User {
   // Whether this password lets a client in. False if the user is off.
   bool Accepts(std::string_view password) const;
 
-  Verdict Check(const CommandRow& row, Arguments arguments) const;
+  Verdict Check(const commands::CommandRow& row, commands::Arguments arguments) const;
   // Whether the user may do everything, now and by any command to come.
   bool unlimited() const { return root_.unlimited(); }
   // Whether a client of `other` that has become this user may keep all its channels.

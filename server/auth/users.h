@@ -16,7 +16,6 @@
 #include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "server/auth/user.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 

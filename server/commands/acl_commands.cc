@@ -13,10 +13,12 @@
 #include "server/dispatch/access.h"
 #include "server/dispatch/command_table.h"
 #include "server/dispatch/server_control.h"
-#include "server/namespace.h"
 #include "server/session/client_list.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace acl_commands {
 namespace {
 

@@ -3,9 +3,10 @@
 #include <vector>
 
 #include "commands/filter_commands.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
 
 const CommandTable& AllCommands() {
   static const CommandTable table = [] {

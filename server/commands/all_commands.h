@@ -7,25 +7,24 @@
 #include "server/commands/all_commands.h"
 #include "server/dispatch/command_table.h"
 #include "server/dispatch/server_context.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 
-std::span<const CommandRow> KeyCommands();
-std::span<const CommandRow> ExpiryCommands();
-std::span<const CommandRow> AclCommands();
-std::span<const CommandRow> ConnectionCommands();
-std::span<const CommandRow> ClientCommands();
-std::span<const CommandRow> ServerCommands();
-std::span<const CommandRow> ObjectCommands();
-std::span<const CommandRow> MemoryCommands();
-std::span<const CommandRow> CommandCommands();
-std::span<const CommandRow> TransactionCommands();
-std::span<const CommandRow> WatchCommands();
-std::span<const CommandRow> PubSubCommands();
-std::span<const CommandRow> SlowLogCommands();  // and MONITOR
-std::span<const CommandRow> LatencyCommands();
-std::span<const CommandRow> RestoreCommands();
+std::span<const commands::CommandRow> KeyCommands();
+std::span<const commands::CommandRow> ExpiryCommands();
+std::span<const commands::CommandRow> AclCommands();
+std::span<const commands::CommandRow> ConnectionCommands();
+std::span<const commands::CommandRow> ClientCommands();
+std::span<const commands::CommandRow> ServerCommands();
+std::span<const commands::CommandRow> ObjectCommands();
+std::span<const commands::CommandRow> MemoryCommands();
+std::span<const commands::CommandRow> CommandCommands();
+std::span<const commands::CommandRow> TransactionCommands();
+std::span<const commands::CommandRow> WatchCommands();
+std::span<const commands::CommandRow> PubSubCommands();
+std::span<const commands::CommandRow> SlowLogCommands();  // and MONITOR
+std::span<const commands::CommandRow> LatencyCommands();
+std::span<const commands::CommandRow> RestoreCommands();
 
 // Those, and the commands on filters. Built on first use.
 const CommandTable& AllCommands();

@@ -12,11 +12,13 @@
 #include "server/commands/help.h"
 #include "server/commands/weigh_server.h"
 #include "server/commands/wire_errors.h"
-#include "server/namespace.h"
 #include "server/session/client_description.h"
 #include "server/session/client_list.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace client_commands {
 namespace {
 

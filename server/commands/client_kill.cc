@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "server/commands/wire_errors.h"
-#include "server/namespace.h"
 #include "server/session/client_list.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 // All that are given must fit.

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "server/commands/wire_errors.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 

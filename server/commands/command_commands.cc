@@ -13,9 +13,11 @@
 #include "server/commands/wire_errors.h"
 #include "server/dispatch/command_table.h"
 #include "server/metrics/server_identity.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace command_commands {
 namespace {
 

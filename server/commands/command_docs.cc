@@ -4,6 +4,9 @@
 #include <cctype>
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using protocol::ReplyWriter;

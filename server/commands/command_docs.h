@@ -9,12 +9,11 @@
 #include "commands/command.h"
 #include "commands/command_syntax.h"
 #include "protocol/reply_writer.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 
 struct GroupDoc {
-  CommandGroup group;
+  commands::CommandGroup group;
   std::string_view name;   // as COMMAND DOCS has it
   std::string_view title;  // of its section in the documentation
 };
@@ -23,12 +22,12 @@ struct GroupDoc {
 std::span<const GroupDoc> GroupDocs();
 
 // Returns a command's name as people type it: "CLIENT LIST" of the row "client|list".
-std::string TitleOf(const CommandRow& row);
+std::string TitleOf(const commands::CommandRow& row);
 
 // Returns the product that had the command first: "Redis 1.0.0", "RedisBloom 2.4.4", "Bitsieve 1.0.0".
-std::string SinceText(const CommandRow& row);
+std::string SinceText(const commands::CommandRow& row);
 
 // The map of COMMAND DOCS about one command, subcommands included; its name goes before it.
-void WriteCommandDocs(protocol::ReplyWriter& reply, const CommandRow& row);
+void WriteCommandDocs(protocol::ReplyWriter& reply, const commands::CommandRow& row);
 
 }  // namespace bitsieve::server

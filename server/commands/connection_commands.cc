@@ -12,9 +12,11 @@
 #include "server/dispatch/access.h"
 #include "server/dispatch/transaction.h"
 #include "server/metrics/server_identity.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace connection_commands {
 namespace {
 

@@ -7,9 +7,11 @@
 #include "commands/weigh.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/wire_errors.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace expiry_commands {
 namespace {
 

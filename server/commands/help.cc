@@ -7,6 +7,9 @@
 #include "server/dispatch/command_table.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 std::string UpperCase(std::string_view text) {

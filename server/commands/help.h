@@ -12,11 +12,12 @@ namespace bitsieve::server {
 void Help(ServerContext& context);
 
 // `name` is that of the subcommand: "client|help". `category` as in CommandRow.
-constexpr CommandRow HelpRow(std::string_view name, std::string_view since, CommandGroup group = CommandGroup::kServer,
-                             std::optional<CommandGroup> category = {}) {
+constexpr commands::CommandRow HelpRow(std::string_view name, std::string_view since,
+                                       commands::CommandGroup group = commands::CommandGroup::kServer,
+                                       std::optional<commands::CommandGroup> category = {}) {
   return {.name = name,
           .arity = 2,
-          .flags = kLoading,
+          .flags = commands::kLoading,
           .group = group,
           .category = category,
           .since = since,

@@ -17,9 +17,11 @@
 #include "server/commands/weigh_server.h"
 #include "server/commands/wire_errors.h"
 #include "server/dispatch/aside.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace key_commands {
 namespace {
 

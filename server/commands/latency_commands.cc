@@ -8,10 +8,12 @@
 #include "server/commands/help.h"
 #include "server/dispatch/command_table.h"
 #include "server/dispatch/monitoring.h"
-#include "server/namespace.h"
 #include "server/stats/command_stats.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace latency_commands {
 namespace {
 

@@ -9,10 +9,12 @@
 #include "server/commands/help.h"
 #include "server/commands/wire_errors.h"
 #include "server/dispatch/server_control.h"
-#include "server/namespace.h"
 #include "server/process/resident_memory.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace memory_commands {
 namespace {
 

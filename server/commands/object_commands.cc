@@ -9,10 +9,12 @@
 #include "server/commands/help.h"
 #include "server/commands/wire_errors.h"
 #include "server/dispatch/durability.h"
-#include "server/namespace.h"
 #include "server/session/client_list.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace object_commands {
 namespace {
 

@@ -11,10 +11,12 @@
 #include "server/commands/help.h"
 #include "server/commands/wire_errors.h"
 #include "server/dispatch/aside.h"
-#include "server/namespace.h"
 #include "server/pubsub/subscriptions.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace pub_sub_commands {
 namespace {
 

@@ -9,9 +9,11 @@
 #include "protocol/rdb/rdb_file.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/wire_errors.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace restore_commands {
 namespace {
 

@@ -17,9 +17,11 @@
 #include "server/metrics/info_report.h"
 #include "server/metrics/metric_table.h"
 #include "server/metrics/server_identity.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace server_commands {
 namespace {
 

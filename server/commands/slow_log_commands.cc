@@ -7,9 +7,11 @@
 #include "server/commands/help.h"
 #include "server/commands/wire_errors.h"
 #include "server/dispatch/monitoring.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace slow_log_commands {
 namespace {
 

@@ -9,11 +9,13 @@
 #include "server/dispatch/durability.h"
 #include "server/dispatch/monitoring.h"
 #include "server/dispatch/transaction.h"
-#include "server/namespace.h"
 #include "server/session/claims.h"
 #include "server/session/kept_arguments.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace transaction_commands {
 namespace {
 

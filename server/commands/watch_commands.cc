@@ -4,9 +4,11 @@
 
 #include "server/commands/all_commands.h"
 #include "server/commands/wire_errors.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace watch_commands {
 namespace {
 

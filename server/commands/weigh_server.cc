@@ -1,10 +1,11 @@
 #include "server/commands/weigh_server.h"
 
 #include "commands/weigh.h"
-#include "server/namespace.h"
 #include "server/session/client_list.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
 
 Weight WeighClients(ServerContext& context) {
   return context.server.clients->Size() > kManyClients ? Weight::kMany : WeighArguments(context);

@@ -11,8 +11,8 @@ inline constexpr size_t kManyClients = 256;
 inline constexpr uint64_t kManyNames = 256;
 
 // All clients that there are.
-Weight WeighClients(ServerContext& context);
+commands::Weight WeighClients(ServerContext& context);
 // All names that there are.
-Weight WeighNames(ServerContext& context);
+commands::Weight WeighNames(ServerContext& context);
 
 }  // namespace bitsieve::server

@@ -7,6 +7,9 @@
 #include "server/session/client_description.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 AccessRefusal::Reason ReasonOf(const Verdict& verdict) {

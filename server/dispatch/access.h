@@ -22,7 +22,8 @@ bool MayRun(const ServerContext& context, std::string& error);
 size_t CountAllowed(const ServerContext& context, const CommandBatch& batch, size_t first, size_t count);
 
 // "User bob has no permissions to run the 'save' command".
-std::string ReasonText(const User& user, const Verdict& verdict, const CommandRow& row, Arguments arguments);
+std::string ReasonText(const User& user, const Verdict& verdict, const commands::CommandRow& row,
+                       commands::Arguments arguments);
 // Notes a refusal of the client, for ACL LOG.
 void NoteRefusal(const ServerContext& context, AccessRefusal::Reason reason, std::string_view object,
                  std::string_view username);

@@ -12,11 +12,13 @@
 #include "core/base/tick_clock.h"
 #include "server/dispatch/monitoring.h"
 #include "server/dispatch/wire_errors.h"
-#include "server/namespace.h"
 #include "server/session/client_list.h"
 #include "server/session/kept_arguments.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 // How long a worker waits for memory before it tries again to hand its reply over.

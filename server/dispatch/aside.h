@@ -12,6 +12,6 @@ namespace bitsieve::server {
 // are there. Arguments of many bytes stay where they are if context.bytes can keep them there; others are copied. Once
 // context.deferred is called, the command takes its bytes out of the account of all connections when it has run, which
 // may be after its connection has ended; until then the connection accounts for them.
-void RunAside(ServerContext& context, Weight weight);
+void RunAside(ServerContext& context, commands::Weight weight);
 
 }  // namespace bitsieve::server

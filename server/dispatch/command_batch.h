@@ -9,7 +9,6 @@
 
 #include "commands/command.h"
 #include "protocol/reply_writer.h"
-#include "server/namespace.h"
 #include "server/session/kept_arguments.h"
 
 namespace bitsieve::server {
@@ -22,9 +21,9 @@ struct CommandBatch {
   ArgumentBytes* bytes = nullptr;                   // can keep the arguments alive; null: nothing can
 
   size_t size() const { return ends.size(); }
-  Arguments operator[](size_t i) const {
+  commands::Arguments operator[](size_t i) const {
     const size_t begin = i == 0 ? 0 : ends[i - 1];
-    return Arguments(arguments).subspan(begin, ends[i] - begin);
+    return commands::Arguments(arguments).subspan(begin, ends[i] - begin);
   }
   // Returns the arguments of command i, if nothing else is in `arguments`; null otherwise. A caller that takes them
   // over leaves the vector empty.

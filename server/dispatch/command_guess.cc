@@ -7,9 +7,11 @@
 #include "core/base/edit_distance.h"
 #include "server/dispatch/command_table.h"
 #include "server/dispatch/wire_errors.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 constexpr size_t kLongestGuessed = 20;

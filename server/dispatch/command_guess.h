@@ -5,7 +5,6 @@
 #include <string>
 
 #include "commands/argument_reader.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 
@@ -14,6 +13,6 @@ class CommandTable;
 // For a Redis command that reads or writes values, the error states what this server stores instead; otherwise it
 // suggests the command with the most similar name, if one is similar; otherwise it quotes the arguments, as Redis does.
 // It begins with "ERR unknown command", which clients look for.
-std::string UnknownCommandError(const CommandTable& table, Arguments command);
+std::string UnknownCommandError(const CommandTable& table, commands::Arguments command);
 
 }  // namespace bitsieve::server

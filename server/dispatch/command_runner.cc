@@ -16,12 +16,14 @@
 #include "server/dispatch/monitoring.h"
 #include "server/dispatch/transaction.h"
 #include "server/dispatch/wire_errors.h"
-#include "server/namespace.h"
 #include "server/pubsub/keyspace_events.h"
 #include "server/session/client_list.h"
 #include "server/session/kept_arguments.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 // A refused EXEC ends the transaction, and says why with a code of its own, as in Redis.

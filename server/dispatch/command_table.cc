@@ -4,9 +4,11 @@
 #include <cassert>
 
 #include "commands/argument_reader.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 std::string_view OwnName(const CommandRow& subcommand) { return subcommand.name.substr(subcommand.name.find('|') + 1); }

@@ -11,19 +11,18 @@
 #include <vector>
 
 #include "commands/command.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 
 class CommandTable {
  public:
   // Names differ.
-  explicit CommandTable(std::span<const std::span<const CommandRow>> families);
+  explicit CommandTable(std::span<const std::span<const commands::CommandRow>> families);
   CommandTable(const CommandTable&) = delete;
   CommandTable& operator=(const CommandTable&) = delete;
 
   // Null if there is no command of this name. Containers are found, not their subcommands.
-  const CommandRow* Find(std::string_view name) const {
+  const commands::CommandRow* Find(std::string_view name) const {
     const Word2 key = LowerCased(name);
     for (size_t at = SlotOf(key); slots_[at].row != nullptr; at = (at + 1) % kSlots) {
       if (slots_[at].key == key) return slots_[at].row;
@@ -31,16 +30,16 @@ class CommandTable {
     return nullptr;
   }
   // Also "container|subcommand".
-  const CommandRow* FindFull(std::string_view name) const;
+  const commands::CommandRow* FindFull(std::string_view name) const;
   // Null if `container` has no such subcommand.
-  static const CommandRow* FindSubcommand(const CommandRow& container, std::string_view name);
+  static const commands::CommandRow* FindSubcommand(const commands::CommandRow& container, std::string_view name);
 
   // Returns all rows, subcommands included, by index.
-  std::span<const CommandRow> all_rows() const { return all_rows_; }
+  std::span<const commands::CommandRow> all_rows() const { return all_rows_; }
   // Returns the index of a row of this table.
-  size_t IndexOf(const CommandRow& row) const { return static_cast<size_t>(&row - all_rows_.data()); }
+  size_t IndexOf(const commands::CommandRow& row) const { return static_cast<size_t>(&row - all_rows_.data()); }
   // Returns the rows without subcommands, by name.
-  const std::vector<const CommandRow*>& rows() const { return rows_; }
+  const std::vector<const commands::CommandRow*>& rows() const { return rows_; }
 
  private:
   static constexpr size_t kMaxNameBytes = 16;
@@ -54,10 +53,10 @@ class CommandTable {
   };
   struct Slot {
     Word2 key;
-    const CommandRow* row;
+    const commands::CommandRow* row;
   };
 
-  void Insert(const CommandRow& row);
+  void Insert(const commands::CommandRow& row);
 
   static uint64_t Load(const char* bytes, size_t size) {
     uint64_t word = 0;
@@ -93,9 +92,9 @@ class CommandTable {
   }
   static_assert(kSlots == 256, "SlotOf gives 8 bits");
 
-  std::vector<CommandRow> all_rows_;  // each container, and its subcommands anywhere after it
+  std::vector<commands::CommandRow> all_rows_;  // each container, and its subcommands anywhere after it
   std::array<Slot, kSlots> slots_{};
-  std::vector<const CommandRow*> rows_;
+  std::vector<const commands::CommandRow*> rows_;
 };
 
 }  // namespace bitsieve::server

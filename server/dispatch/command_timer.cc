@@ -4,6 +4,8 @@
 
 namespace bitsieve::server {
 
+using namespace commands;
+
 using core::TickClock;
 
 CommandTimer::CommandTimer(const CommandTable& table, LoopStats& stats, Monitoring* monitoring)

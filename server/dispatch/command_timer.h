@@ -33,7 +33,7 @@ class CommandTimer {
 
   // Counts `calls` quick commands of a row that have run, of which `failed` failed. The arguments, those of the first
   // of them, live until EndShared().
-  void NoteShared(const CommandRow& row, Arguments arguments, uint64_t calls, uint64_t failed) {
+  void NoteShared(const commands::CommandRow& row, commands::Arguments arguments, uint64_t calls, uint64_t failed) {
     CommandCounters& counters = CountersOf(row);
     if (failed != 0) [[unlikely]]
       LoopStats::Add(counters.failed, failed);
@@ -54,21 +54,21 @@ class CommandTimer {
     EndShared();
     return last_;
   }
-  void EndAlone(const CommandRow& row, Arguments arguments, uint64_t begin, uint64_t failed);
+  void EndAlone(const commands::CommandRow& row, commands::Arguments arguments, uint64_t begin, uint64_t failed);
   // Ends a command that replies later: makes `deferred` count it when the reply is there.
-  void EndLater(const CommandRow& row, uint64_t begin, DeferredReply& deferred);
+  void EndLater(const commands::CommandRow& row, uint64_t begin, DeferredReply& deferred);
 
-  void NoteRejected(const CommandRow& row) { LoopStats::Add(CountersOf(row).rejected, 1); }
+  void NoteRejected(const commands::CommandRow& row) { LoopStats::Add(CountersOf(row).rejected, 1); }
 
  private:
   struct Shared {
     CommandCounters* counters;
-    const CommandRow* row;
-    Arguments arguments;
+    const commands::CommandRow* row;
+    commands::Arguments arguments;
     uint64_t calls;
   };
 
-  CommandCounters& CountersOf(const CommandRow& row) { return stats_.by_command[table_.IndexOf(row)]; }
+  CommandCounters& CountersOf(const commands::CommandRow& row) { return stats_.by_command[table_.IndexOf(row)]; }
   void CountShared();
 
   const CommandTable& table_;

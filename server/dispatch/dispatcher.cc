@@ -14,11 +14,13 @@
 #include "server/dispatch/durability.h"
 #include "server/dispatch/monitoring.h"
 #include "server/dispatch/transaction.h"
-#include "server/namespace.h"
 #include "server/pubsub/keyspace_events.h"
 #include "server/session/client_list.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 constexpr size_t kOneItemArguments = 3;  // command, filter, item

@@ -20,7 +20,7 @@ namespace bitsieve::server {
 
 class Dispatcher {
  public:
-  static constexpr size_t kWindow = kMaxRun;
+  static constexpr size_t kWindow = commands::kMaxRun;
 
   explicit Dispatcher(const Environment& environment);
   ~Dispatcher();

@@ -4,7 +4,6 @@
 
 #include "commands/command.h"
 #include "core/base/clock.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 
@@ -30,20 +29,20 @@ struct Environment {
   ClientList* clients;
   ServerStats* stats;     // all loops' counters, for INFO
   LoopStats* loop_stats;  // this loop's
-  const CommandSettings* settings;
-  FreezeQueue* freezing = nullptr;
-  Transfers* transfers = nullptr;    // dumps and loads in progress
-  Durability* durability = nullptr;  // null: nothing is logged, and no reply waits
-  Claims* claims = nullptr;          // null: transactions of other loops are not kept apart
+  const commands::CommandSettings* settings;
+  commands::FreezeQueue* freezing = nullptr;
+  commands::Transfers* transfers = nullptr;  // dumps and loads in progress
+  Durability* durability = nullptr;          // null: nothing is logged, and no reply waits
+  Claims* claims = nullptr;                  // null: transactions of other loops are not kept apart
   PubSub* pub_sub = nullptr;
-  KeyspaceEvents* events = nullptr;  // null: none are published
-  Workers* workers = nullptr;        // null: every command runs on its loop
-  Users* users = nullptr;            // null: every client may do everything
-  AccessLog* access_log = nullptr;   // of what users may not do; null: it is not kept
-  Monitoring* monitoring = nullptr;  // null: no command is watched
+  KeyspaceEvents* events = nullptr;      // null: none are published
+  commands::Workers* workers = nullptr;  // null: every command runs on its loop
+  Users* users = nullptr;                // null: every client may do everything
+  AccessLog* access_log = nullptr;       // of what users may not do; null: it is not kept
+  Monitoring* monitoring = nullptr;      // null: no command is watched
 };
 
 // Returns the part of it that filter commands need.
-FilterEnvironment FiltersOf(const Environment& environment);
+commands::FilterEnvironment FiltersOf(const Environment& environment);
 
 }  // namespace bitsieve::server

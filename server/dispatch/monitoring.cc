@@ -10,6 +10,9 @@
 #include "server/session/session.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using std::chrono::system_clock;

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "commands/command.h"
-#include "server/namespace.h"
 #include "server/pubsub/monitor_feed.h"
 #include "server/stats/latency_monitor.h"
 #include "server/stats/slow_log.h"
@@ -28,8 +27,8 @@ struct ShownLimits {
 
 // The arguments, cut to the limits as Redis does; those of a row with kSecret are not shown. With the note that so many
 // further commands ran together with this one.
-std::vector<std::string> ShownArguments(const CommandRow& row, Arguments arguments, const ShownLimits& limits,
-                                        uint64_t further = 0);
+std::vector<std::string> ShownArguments(const commands::CommandRow& row, commands::Arguments arguments,
+                                        const ShownLimits& limits, uint64_t further = 0);
 
 class Monitoring {
  public:
@@ -58,15 +57,15 @@ class Monitoring {
   // These two drop what there is no memory for.
 
   // `further`: commands like it that ran together with it, and took `ns` together.
-  void NoteSlow(const CommandRow& row, Arguments arguments, uint64_t further, const ClientRecord& client,
-                uint64_t ns) noexcept;
+  void NoteSlow(const commands::CommandRow& row, commands::Arguments arguments, uint64_t further,
+                const ClientRecord& client, uint64_t ns) noexcept;
   // A round of an event loop has ended.
   void NoteRound(int64_t ns) noexcept {
     const uint64_t threshold_ms = latency.threshold_ms();
     if (threshold_ms != 0 && ns >= static_cast<int64_t>(threshold_ms) * 1'000'000) NoteLongRound(ns);
   }
   // Shows a command that is about to run to the monitors.
-  void Show(const CommandRow& row, Arguments arguments, const ClientRecord& client) noexcept;
+  void Show(const commands::CommandRow& row, commands::Arguments arguments, const ClientRecord& client) noexcept;
   // One line about the slow commands since the last call; empty if there were none.
   std::string SlowSummary();
 

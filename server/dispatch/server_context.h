@@ -7,7 +7,6 @@
 #include "commands/command.h"
 #include "server/dispatch/command_batch.h"
 #include "server/dispatch/environment.h"
-#include "server/namespace.h"
 #include "server/session/session.h"
 #include "server/stats/stats.h"
 
@@ -16,7 +15,7 @@ namespace bitsieve::server {
 class CommandTable;
 class CommandTimer;
 
-struct ServerContext : CommandContext {
+struct ServerContext : commands::CommandContext {
   ServerContext(const commands::FilterEnvironment& of_filters, const Environment& of_server, Session& of_client,
                 protocol::ReplyWriter& to_client)
       : CommandContext(of_filters, to_client), server(of_server), session(of_client) {
@@ -55,15 +54,15 @@ struct ServerContext : CommandContext {
 
 // Rows of the server's own commands name their handlers as On<Handler>: the dispatcher's context is a ServerContext.
 template <void (*handler)(ServerContext&)>
-void On(CommandContext& context) {
+void On(commands::CommandContext& context) {
   handler(static_cast<ServerContext&>(context));
 }
-template <Weight (*weigher)(ServerContext&)>
-Weight On(CommandContext& context) {
+template <commands::Weight (*weigher)(ServerContext&)>
+commands::Weight On(commands::CommandContext& context) {
   return weigher(static_cast<ServerContext&>(context));
 }
 template <bool (*waiter)(const ServerContext&)>
-bool On(const CommandContext& context) {
+bool On(const commands::CommandContext& context) {
   return waiter(static_cast<const ServerContext&>(context));
 }
 

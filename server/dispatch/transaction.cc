@@ -11,6 +11,9 @@
 #include "server/session/kept_arguments.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 void UpdateQueued(Session& session) {

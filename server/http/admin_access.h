@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "server/http/admin_request.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 

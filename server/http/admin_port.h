@@ -19,7 +19,6 @@
 #include "server/http/filter_collector.h"
 #include "server/http/history.h"
 #include "server/http/http_engine.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 

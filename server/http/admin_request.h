@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "server/namespace.h"
-
 namespace bitsieve::server {
 
 struct AdminRequest {

@@ -7,7 +7,6 @@
 
 #include "server/http/admin_access.h"
 #include "server/http/admin_request.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 

@@ -18,6 +18,8 @@
 
 namespace bitsieve::server {
 
+using namespace commands;
+
 using asio::ip::tcp;
 
 namespace {

@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "server/http/http_engine.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 

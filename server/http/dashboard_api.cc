@@ -14,6 +14,9 @@
 #include "server/stats/stats.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using core::JsonWriter;

@@ -8,7 +8,6 @@
 #include "server/http/filter_collector.h"
 #include "server/http/filter_list.h"
 #include "server/http/history.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 

@@ -5,8 +5,6 @@
 #include <span>
 #include <string_view>
 
-#include "server/namespace.h"
-
 namespace bitsieve::server {
 
 struct DashboardFile {

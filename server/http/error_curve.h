@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "core/filter/filter.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 

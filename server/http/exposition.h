@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "server/metrics/metric_table.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 

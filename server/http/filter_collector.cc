@@ -9,6 +9,9 @@
 #include "core/base/thread_name.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;

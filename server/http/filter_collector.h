@@ -19,7 +19,6 @@
 #include "server/keyspace/keyspace.h"
 #include "server/metrics/metric_readings.h"
 #include "server/metrics/metric_table.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "core/filter/filter.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 

@@ -9,6 +9,9 @@
 #include "server/dispatch/server_context.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 // The values of a RESP3 reply, one after the other.

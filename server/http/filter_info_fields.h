@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "server/dispatch/environment.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 

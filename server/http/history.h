@@ -12,7 +12,6 @@
 
 #include "core/base/mutex.h"
 #include "server/dispatch/environment.h"
-#include "server/namespace.h"
 #include "server/stats/command_stats.h"
 
 namespace bitsieve::server {

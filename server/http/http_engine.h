@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "server/http/admin_request.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 

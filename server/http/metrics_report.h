@@ -9,7 +9,6 @@
 #include "server/dispatch/environment.h"
 #include "server/http/exposition.h"
 #include "server/http/filter_collector.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 

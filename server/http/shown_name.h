@@ -5,8 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "server/namespace.h"
-
 namespace bitsieve::server {
 
 // UTF-8 that differs from name to name: bytes that are no UTF-8, control characters and backslashes are written as

@@ -9,6 +9,9 @@
 #include "core/filter/filter_type.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 // The most filters that a step looks at; the estimate of an error rate takes microseconds, and more for some filter

@@ -49,7 +49,7 @@ class FilterWatch {
   };
   struct Candidate {
     std::string name;
-    FilterPtr filter;
+    commands::FilterPtr filter;
   };
 
   void Look(const Candidate& candidate, int64_t now_ms);

@@ -10,6 +10,8 @@
 
 namespace bitsieve::server {
 
+using namespace commands;
+
 Freezer::Freezer(Registry& registry, OnReport on_report, Frozen frozen)
     : registry_(registry), on_report_(std::move(on_report)), frozen_(std::move(frozen)), thread_([this] { Run(); }) {}
 

@@ -19,7 +19,6 @@
 #include "core/base/result.h"
 #include "core/families/ribbon/ribbon_staging.h"
 #include "server/keyspace/registry.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 
@@ -46,7 +45,7 @@ class Freezer final : public commands::FreezeQueue {
   ~Freezer() override;
 
   // `closed` is a core::RibbonStaging whose Close said true. What throws std::bad_alloc has done nothing.
-  void Freeze(std::string_view name, const FilterPtr& closed) override;
+  void Freeze(std::string_view name, const commands::FilterPtr& closed) override;
   // Abandons the build in progress and ends the thread. This takes milliseconds, unless a finished build is being
   // written to disk. A filter that is not frozen yet stays closed, and is saved as such, so that the next start freezes
   // it.
@@ -61,8 +60,9 @@ class Freezer final : public commands::FreezeQueue {
   void Run();
   void Build(const Job& job);
   void BuildOrReopen(const Job& job);
-  core::Result<std::unique_ptr<PreparedContent>> Prepare(core::RibbonStaging& staging, const FilterPtr& frozen);
-  void Publish(const std::string& name, const FilterPtr& closed, const FilterPtr& frozen);
+  core::Result<std::unique_ptr<commands::PreparedContent>> Prepare(core::RibbonStaging& staging,
+                                                                   const commands::FilterPtr& frozen);
+  void Publish(const std::string& name, const commands::FilterPtr& closed, const commands::FilterPtr& frozen);
 
   Registry& registry_;
   const OnReport on_report_;

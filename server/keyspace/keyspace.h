@@ -16,7 +16,6 @@
 #include "commands/keyspace.h"
 #include "core/base/result.h"
 #include "core/filter/filter.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 
@@ -97,7 +96,7 @@ class Keyspace : public commands::FilterKeyspace {
   virtual uint64_t Size() const = 0;
   // In the order of the configuration.
   virtual std::vector<QuotaUse> QuotasInUse() const { return {}; }
-  using Visitor = std::function<void(std::string_view name, const FilterPtr& filter)>;
+  using Visitor = std::function<void(std::string_view name, const commands::FilterPtr& filter)>;
   // Visits about `count` or more filters from `cursor` on (0: from the start) and returns the next cursor, 0 at the
   // end. What is there during a whole iteration is visited at least once. The visitor must not call the keyspace.
   virtual uint64_t Scan(uint64_t cursor, uint64_t count, const Visitor& visitor) const = 0;

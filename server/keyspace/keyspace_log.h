@@ -22,16 +22,16 @@ class KeyspaceLog {
   virtual core::ChangeListener& listener() = 0;
 
   // See Keyspace::Prepare. Called under no lock; it may take long.
-  virtual core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr& filter) = 0;
+  virtual core::Result<std::unique_ptr<commands::PreparedContent>> Prepare(const commands::FilterPtr& filter) = 0;
   // The filter gets its first name, which means no other from then on. The commit gives it its number, and from then on
   // its changes are reported too.
-  virtual AnnouncementPtr Named(std::string_view name, const FilterPtr& filter, int64_t expires_ms) = 0;
+  virtual AnnouncementPtr Named(std::string_view name, const commands::FilterPtr& filter, int64_t expires_ms) = 0;
   virtual AnnouncementPtr Unnamed(std::string_view name) = 0;
   virtual AnnouncementPtr Renamed(std::string_view from, std::string_view to) = 0;
   virtual AnnouncementPtr ExpirySet(std::string_view name, int64_t expires_ms) = 0;
   virtual AnnouncementPtr Flushed() = 0;
   // See Keyspace::NoteRewritten. Called under no lock; it may take long.
-  virtual core::Status Rewritten(const FilterPtr& filter) = 0;
+  virtual core::Status Rewritten(const commands::FilterPtr& filter) = 0;
   // The filter was closed, to be frozen.
   virtual AnnouncementPtr Freezing(const core::Filter& filter) = 0;
 };

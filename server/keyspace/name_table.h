@@ -18,7 +18,6 @@
 #include "commands/keyspace.h"
 #include "core/hash/key_hash.h"
 #include "server/keyspace/quotas.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 
@@ -36,7 +35,7 @@ struct SavedPlace {
 };
 
 struct Entry {
-  FilterPtr filter;
+  commands::FilterPtr filter;
   int64_t expires_ms = 0;  // 0: never
 
   std::string_view name() const { return {reinterpret_cast<const char*>(this + 1), name_bytes_}; }
@@ -72,7 +71,7 @@ struct Entry {
   };
 
   // Returns the bytes that an entry takes from the budget.
-  static uint64_t BudgetBytes(size_t name_bytes) { return kNameOverheadBytes + name_bytes; }
+  static uint64_t BudgetBytes(size_t name_bytes) { return commands::kNameOverheadBytes + name_bytes; }
 
  private:
   friend class NameTable;
@@ -86,11 +85,11 @@ struct Entry {
   uint32_t pack_and_record_ = 0;
   uint32_t name_bytes_ : 21;
   Quotas::Number quota_ : 11;
-  static_assert(kMaxNameBytes < 1 << 21 && Quotas::kMost == (1 << 11) - 1);
+  static_assert(commands::kMaxNameBytes < 1 << 21 && Quotas::kMost == (1 << 11) - 1);
   Entry* next_ = nullptr;
 };
 
-static_assert(sizeof(Entry) == kNameEntryBytes && kNameEntryBytes == 40,
+static_assert(sizeof(Entry) == commands::kNameEntryBytes && commands::kNameEntryBytes == 40,
               "with a name of up to 16 bytes it takes 56, which malloc hands out without waste");
 
 // An entry that is in no table.

@@ -7,6 +7,8 @@
 
 namespace bitsieve::server {
 
+using namespace commands;
+
 void Quotas::Define(std::span<const config::QuotaRow> quotas) {
   for (const config::QuotaRow& each : quotas) quotas_.emplace_back(each.pattern, whole_);
 }

@@ -21,7 +21,6 @@
 #include "config/quotas.h"
 #include "core/base/memory_budget.h"
 #include "server/keyspace/keyspace.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 

@@ -11,6 +11,9 @@
 #include "server/keyspace/registry_parts.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 // So many are taken out under one lock before others get their turn.

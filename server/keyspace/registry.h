@@ -46,7 +46,7 @@ namespace bitsieve::server {
 
 struct NamedFilter {
   std::string name;
-  FilterPtr filter;
+  commands::FilterPtr filter;
   int64_t expires_ms = 0;  // 0: never
   uint64_t stamp = 0;      // of the last change of what the name means: see NameState. 0: not known
   SavedPlace saved = {};
@@ -59,17 +59,19 @@ class Registry final : public Keyspace {
   Registry(Quotas& quotas, const core::Clock& clock, const core::Clock& filter_clock);
   ~Registry() override;
 
-  core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr& filter) override;
-  FilterPtr Find(std::string_view name) const override;
-  FilterPtr InsertIfAbsent(std::string_view name, FilterPtr filter, int64_t expires_ms = 0) override;
-  bool Put(std::string_view name, FilterPtr filter, int64_t expires_ms) override;
-  bool Replace(std::string_view name, const FilterPtr& expected, FilterPtr replacement) override;
+  core::Result<std::unique_ptr<commands::PreparedContent>> Prepare(const commands::FilterPtr& filter) override;
+  commands::FilterPtr Find(std::string_view name) const override;
+  commands::FilterPtr InsertIfAbsent(std::string_view name, commands::FilterPtr filter,
+                                     int64_t expires_ms = 0) override;
+  bool Put(std::string_view name, commands::FilterPtr filter, int64_t expires_ms) override;
+  bool Replace(std::string_view name, const commands::FilterPtr& expected, commands::FilterPtr replacement) override;
   // Does the same as Replace under any name that `expected` has by now, which goes to `name_found`; looks at all names,
   // a shard at a time.
-  bool ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement, std::string* name_found = nullptr);
+  bool ReplaceAnywhere(const commands::FilterPtr& expected, commands::FilterPtr replacement,
+                       std::string* name_found = nullptr);
   bool Remove(std::string_view name) override;
   RenameOutcome Rename(std::string_view from, std::string_view to, bool only_if_absent) override;
-  core::Status NoteRewritten(const FilterPtr& filter) override;
+  core::Status NoteRewritten(const commands::FilterPtr& filter) override;
   void Flush(bool background) override;
   uint64_t Size() const override;
   uint64_t Scan(uint64_t cursor, uint64_t count, const Visitor& visitor) const override;
@@ -98,7 +100,7 @@ class Registry final : public Keyspace {
   enum class Listening : uint8_t { kBegins, kHasBegun };
   void SetLog(KeyspaceLog* log, Listening listening = Listening::kBegins);
   // Logs that the filter is closed, to be frozen.
-  void NoteFreezing(const FilterPtr& filter);
+  void NoteFreezing(const commands::FilterPtr& filter);
 
   // Everything, as of one moment: no rename is half seen. `at_that_moment`, if given, is called with all names at rest.
   // One collection at a time; the others wait.
@@ -142,9 +144,9 @@ class Registry final : public Keyspace {
   uint64_t CountChange() { return changes_.fetch_add(1, std::memory_order_relaxed) + 1; }
   template <class Operation, class Result>
   static Result UnlessMemoryIsRefused(const Operation& operation, Result refused);
-  FilterPtr DoInsertIfAbsent(std::string_view name, const FilterPtr& filter, int64_t expires_ms);
-  bool DoPut(std::string_view name, const FilterPtr& filter, int64_t expires_ms);
-  EntryPtr MakeEntry(std::string_view name, const FilterPtr& filter, int64_t expires_ms);
+  commands::FilterPtr DoInsertIfAbsent(std::string_view name, const commands::FilterPtr& filter, int64_t expires_ms);
+  bool DoPut(std::string_view name, const commands::FilterPtr& filter, int64_t expires_ms);
+  EntryPtr MakeEntry(std::string_view name, const commands::FilterPtr& filter, int64_t expires_ms);
   RenameOutcome DoRename(std::string_view from, std::string_view to, bool only_if_absent);
   // The log, without a lock: it is not called for once it is taken away. Null if there is none.
   KeyspaceLog* Log() const;

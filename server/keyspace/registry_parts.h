@@ -60,7 +60,7 @@ struct alignas(64) Registry::Lock {
 };
 
 // Null without a log.
-inline AnnouncementPtr AnnounceNamed(KeyspaceLog* log, std::string_view name, const FilterPtr& filter,
+inline AnnouncementPtr AnnounceNamed(KeyspaceLog* log, std::string_view name, const commands::FilterPtr& filter,
                                      int64_t expires_ms) {
   return log == nullptr ? nullptr : log->Named(name, filter, expires_ms);
 }
@@ -186,7 +186,7 @@ class Registry::View {
   }
 
   // Puts `replacement` where `expected` is, which it returns there; false if something else is, or nothing any more.
-  bool Replace(Entry& entry, const FilterPtr& expected, FilterPtr& replacement) {
+  bool Replace(Entry& entry, const commands::FilterPtr& expected, commands::FilterPtr& replacement) {
     if (entry.filter != expected || IsDue(entry, registry_.clock_)) return false;
     Keep(entry);
     const AnnouncementPtr announcement = AnnounceNamed(log_, entry.name(), replacement, entry.expires_ms);

@@ -8,6 +8,9 @@
 #include "server/metrics/metric_table.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 std::string TextOf(const MetricValue& value) {

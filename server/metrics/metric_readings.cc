@@ -9,6 +9,9 @@
 #include "server/stats/stats.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 FilterTotals TotalsOf(const Keyspace& keyspace) {

@@ -16,6 +16,9 @@
 #include "server/stats/stats.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using enum MetricType;

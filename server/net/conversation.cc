@@ -7,6 +7,8 @@
 
 namespace bitsieve::server {
 
+using namespace commands;
+
 namespace {
 
 constexpr size_t kLongReply = 256 * 1024;

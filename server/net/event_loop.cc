@@ -14,7 +14,6 @@
 #include "core/base/thread_name.h"
 #include "core/base/thread_slice.h"
 #include "server/dispatch/monitoring.h"
-#include "server/namespace.h"
 #include "server/net/connection.h"
 #include "server/session/client_list.h"
 #include "server/stats/stats.h"

@@ -22,7 +22,6 @@
 #include "protocol/request_parser.h"
 #include "server/dispatch/dispatcher.h"
 #include "server/dispatch/durability.h"
-#include "server/namespace.h"
 #include "server/net/connection_slots.h"
 #include "server/net/net_settings.h"
 #include "server/net/reactor.h"
@@ -90,7 +89,7 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   void DestroyElsewhere(Memory memory) noexcept {
     if (commands_.workers == nullptr) return;
     try {
-      commands_.workers->Run(Weight::kMany, [shared = std::make_shared<Memory>(std::move(memory))] {});
+      commands_.workers->Run(commands::Weight::kMany, [shared = std::make_shared<Memory>(std::move(memory))] {});
     } catch (const std::bad_alloc&) {
       return;
     }

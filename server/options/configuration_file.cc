@@ -11,6 +11,9 @@
 #include "config/text_file.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 std::string Shown(const std::string& value) { return value.empty() ? "\"\"" : value; }

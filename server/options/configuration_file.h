@@ -7,7 +7,6 @@
 #include "commands/command_settings.h"
 #include "config/loader.h"
 #include "core/base/result.h"
-#include "server/namespace.h"
 #include "server/options/run_time_options.h"
 
 namespace bitsieve::server {
@@ -17,7 +16,8 @@ class ConfigurationFile {
   // Replaces option values as they are written by those that this machine can give.
   using Resolve = config::Options (*)(config::Options options);
 
-  ConfigurationFile(config::Sources sources, Resolve resolve, RunTimeOptions& options, CommandSettings& settings)
+  ConfigurationFile(config::Sources sources, Resolve resolve, RunTimeOptions& options,
+                    commands::CommandSettings& settings)
       : sources_(std::move(sources)), resolve_(resolve), options_(options), settings_(settings) {}
 
   // Applies what was changed in file, environment and flags together since they were read last, and logs each change.
@@ -34,7 +34,7 @@ class ConfigurationFile {
   const config::Sources sources_;
   const Resolve resolve_;
   RunTimeOptions& options_;
-  CommandSettings& settings_;
+  commands::CommandSettings& settings_;
 };
 
 }  // namespace bitsieve::server

@@ -2,6 +2,8 @@
 
 namespace bitsieve::server {
 
+using namespace commands;
+
 void Fill(CommandSettings& settings, const config::Options& options) {
   commands::FillFilterSettings(settings, options);
   settings.max_queued_bytes = options.max_request_bytes;

@@ -10,13 +10,12 @@
 #include "commands/command_settings.h"
 #include "config/options.h"
 #include "protocol/request_parser.h"
-#include "server/namespace.h"
 #include "server/net/net_settings.h"
 #include "server/net/tls_settings.h"
 
 namespace bitsieve::server {
 
-void Fill(CommandSettings& settings, const config::Options& options);
+void Fill(commands::CommandSettings& settings, const config::Options& options);
 void Fill(NetSettings& settings, const config::Options& options);
 void Fill(protocol::RequestLimits& limits, const config::Options& options);
 

@@ -9,6 +9,8 @@
 
 namespace bitsieve::server {
 
+using namespace commands;
+
 size_t WorkerPool::DefaultThreads() { return std::clamp<size_t>(std::thread::hardware_concurrency(), 2, 4); }
 
 WorkerPool::WorkerPool(size_t threads) : most_large_(std::max<size_t>(threads, 2) - 1) {

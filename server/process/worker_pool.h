@@ -15,18 +15,17 @@
 
 #include "commands/workers.h"
 #include "core/base/mutex.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 
-class WorkerPool final : public Workers {
+class WorkerPool final : public commands::Workers {
  public:
   // At least two, so that one can be left to kMany work.
   explicit WorkerPool(size_t threads = DefaultThreads());
   // Calls Stop().
   ~WorkerPool() override;
 
-  void Run(Weight weight, std::function<void()> work) override;
+  void Run(commands::Weight weight, std::function<void()> work) override;
   void Stop();
 
   // One for each core, from 2 to 4.

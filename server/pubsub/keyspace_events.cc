@@ -8,6 +8,9 @@
 #include "core/base/roll_back.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 constexpr std::string_view kKeyspacePrefix = "__keyspace@0__:";

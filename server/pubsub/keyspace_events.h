@@ -19,23 +19,23 @@
 #include "commands/filter_events.h"
 #include "commands/workers.h"
 #include "core/base/mutex.h"
-#include "server/namespace.h"
 #include "server/pubsub/pub_sub.h"
 
 namespace bitsieve::server {
 
-class KeyspaceEvents final : public FilterEvents {
+class KeyspaceEvents final : public commands::FilterEvents {
  public:
   static constexpr size_t kManyBytes = size_t{4} << 20;
   static constexpr size_t kMostBytes = size_t{64} << 20;
 
   // Without workers all is published at once.
-  explicit KeyspaceEvents(PubSub& pub_sub, Workers* workers = nullptr) : pub_sub_(pub_sub), workers_(workers) {}
+  explicit KeyspaceEvents(PubSub& pub_sub, commands::Workers* workers = nullptr)
+      : pub_sub_(pub_sub), workers_(workers) {}
 
   // Sets which events are published, by the letters of the option; letters without a meaning here are ignored.
   void Configure(std::string_view letters);
   // Before there are events.
-  void UseWorkers(Workers& workers) { workers_ = &workers; }
+  void UseWorkers(commands::Workers& workers) { workers_ = &workers; }
   // Before the workers stop: waiting events are dropped, and further ones are not published.
   void Stop() { stopping_.store(true, std::memory_order_relaxed); }
 
@@ -65,7 +65,7 @@ class KeyspaceEvents final : public FilterEvents {
   void RemoveOldest();
 
   PubSub& pub_sub_;
-  Workers* workers_;
+  commands::Workers* workers_;
   core::Mutex mutex_;
   std::deque<Event> waiting_ BITSIEVE_GUARDED_BY(mutex_);  // the first one may be under way
   bool sending_ BITSIEVE_GUARDED_BY(mutex_) = false;       // a worker sends, or will

@@ -4,6 +4,9 @@
 #include <utility>
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 // Up to this many bytes are copied, not shared: sharing would keep the rest of the buffer, too.

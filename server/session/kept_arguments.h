@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "commands/command.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
 
@@ -29,9 +28,9 @@ class KeptArguments final : public ArgumentBytes {
   KeptArguments() = default;
   // Takes over the arguments of the command that runs now, and leaves `arguments` empty. `bytes` can keep their bytes
   // alive, and `own` is where they are if it may be taken over; null: neither can be had.
-  KeptArguments(Arguments& arguments, ArgumentBytes* bytes, std::vector<std::string_view>* own);
+  KeptArguments(commands::Arguments& arguments, ArgumentBytes* bytes, std::vector<std::string_view>* own);
 
-  Arguments get() const { return arguments_; }
+  commands::Arguments get() const { return arguments_; }
   // For another KeptArguments, as its `own`.
   std::vector<std::string_view>& own() { return arguments_; }
   std::shared_ptr<const void> Share() override { return owner_; }

@@ -4,9 +4,10 @@
 #include <utility>
 
 #include "commands/argument_reader.h"
-#include "server/namespace.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
 
 std::optional<LatencyEvent> LatencyMonitor::Find(std::string_view name) {
   for (size_t i = 0; i < kNames.size(); ++i) {

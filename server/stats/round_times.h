@@ -9,8 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "server/namespace.h"
-
 namespace bitsieve::server {
 
 class RoundTimes {

@@ -4,6 +4,8 @@
 
 namespace bitsieve::server {
 
+using namespace commands;
+
 std::string RandomHexId() {
   constexpr size_t kDigits = 40;
   constexpr std::string_view kHex = "0123456789abcdef";

@@ -10,7 +10,6 @@
 
 #include "commands/command.h"
 #include "commands/error_counts.h"
-#include "server/namespace.h"
 #include "server/stats/command_stats.h"
 #include "server/stats/rates.h"
 #include "server/stats/round_times.h"
@@ -31,7 +30,7 @@ struct alignas(64) LoopStats {
   std::atomic<uint64_t> error_replies{0};
   std::atomic<uint64_t> protocol_errors{0};
   CommandStats by_command;  // made before the loop starts
-  ErrorCounts error_codes;
+  commands::ErrorCounts error_codes;
   RoundTimes rounds;
 
   // For the one writer: cheaper than an atomic addition.
@@ -63,6 +62,6 @@ struct ServerStats {
 };
 
 // Adds what a batch did, and starts counting again from 0.
-void Publish(Tally& tally, LoopStats& stats);
+void Publish(commands::Tally& tally, LoopStats& stats);
 
 }  // namespace bitsieve::server

@@ -12,6 +12,9 @@
 #include "server/commands/all_commands.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 void Require(bool holds) {

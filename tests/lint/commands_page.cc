@@ -12,15 +12,14 @@
 #include "server/commands/all_commands.h"
 #include "server/commands/command_docs.h"
 #include "server/dispatch/command_table.h"
-#include "server/namespace.h"
 #include "tests/lint/pages.h"
 
 namespace bitsieve::lint {
 namespace {
 
-using server::CommandFlag;
-using server::CommandGroup;
-using server::CommandRow;
+using commands::CommandFlag;
+using commands::CommandGroup;
+using commands::CommandRow;
 using server::TitleOf;
 
 // The facts of a command are one line, which begins with this; the handwritten text ends before it.

@@ -37,8 +37,8 @@ EVERYTHING = ["core/", "protocol/", "commands/", "config/", "server/", "module/"
               "tests/"]
 OWN_FOLDER = "{own folder}"  # of the including file
 CORE_FACE = ["core/base/", "core/hash/", "core/memory/", "core/filter/"]
-KEYSPACE = ["commands/keyspace.h", "config/quotas.h", "server/namespace.h", "server/keyspace/"]
-SESSION = ["server/auth/", "server/keyspace/keyspace.h", "server/namespace.h", "server/pubsub/", "server/session/",
+KEYSPACE = ["commands/keyspace.h", "config/quotas.h", "server/keyspace/"]
+SESSION = ["server/auth/", "server/keyspace/keyspace.h", "server/pubsub/", "server/session/",
            "commands/", "core/", "protocol/"]
 DISPATCH = ["server/dispatch/", "server/stats/", "config/option_table.h", *SESSION]
 LAYERS = [
@@ -57,11 +57,10 @@ LAYERS = [
     # default-type names the rows; other defaults and ranges are those of filters.
     ("config/", ["config/", "commands/template_entry.h", "core/base/", "core/filter/filter_type.h",
                  "core/filter/filter_params.h", "core/families/redisbloom/redisbloom_types.h"]),
-    ("server/namespace.h", []),
-    ("server/auth/", ["server/auth/", "server/namespace.h", "commands/", "core/base/"]),
-    ("server/process/", ["server/process/", "server/namespace.h", "commands/", "config/", "core/"]),
-    ("server/pubsub/", ["server/pubsub/", "server/namespace.h", "commands/", "core/base/", "protocol/"]),
-    ("server/stats/", ["server/stats/", "server/namespace.h", "commands/", "core/base/"]),
+    ("server/auth/", ["server/auth/", "commands/", "core/base/"]),
+    ("server/process/", ["server/process/", "commands/", "config/", "core/"]),
+    ("server/pubsub/", ["server/pubsub/", "commands/", "core/base/", "protocol/"]),
+    ("server/stats/", ["server/stats/", "commands/", "core/base/"]),
     ("server/session/", SESSION),
     ("server/dispatch/", DISPATCH),
     # Metrics are rows of one table, which INFO and the admin port read.
@@ -73,7 +72,7 @@ LAYERS = [
     ("server/persistence/snapshot/", ["server/persistence/disk/", "server/persistence/log/",
                                       "server/persistence/snapshot/", *KEYSPACE, "core/"]),
     ("server/persistence/", ["server/persistence/", *KEYSPACE, "core/"]),
-    ("server/net/", ["server/net/", "server/auth/", "server/dispatch/", "server/namespace.h", "server/session/",
+    ("server/net/", ["server/net/", "server/auth/", "server/dispatch/", "server/session/",
                      "server/stats/", "commands/", "protocol/", "core/base/"]),
     ("server/http/", ["server/http/", "server/metrics/", *DISPATCH]),
     ("server/", ["core/", "protocol/", "commands/", "config/", "server/"]),

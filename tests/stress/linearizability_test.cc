@@ -218,15 +218,15 @@ class LinearizabilityTest : public testing::TestWithParam<std::tuple<Kind, std::
   static const Kind& TestedKind() { return std::get<0>(GetParam()); }
   static const std::string& AppendFsync() { return std::get<1>(GetParam()); }
 
-  static server::FilterTemplates Templates() {
+  static commands::FilterTemplates Templates() {
     const Kind& kind = TestedKind();
     if (kind.family == "CF") return {};
-    server::TemplateEntry entry{"the kind", "*", {{"type", kind.name}, {"error-rate", kind.error_rate}}};
+    commands::TemplateEntry entry{"the kind", "*", {{"type", kind.name}, {"error-rate", kind.error_rate}}};
     entry.fields.emplace_back("capacity", kind.capacity);
     if (kind.name == "window") entry.fields.emplace_back("window", kind.capacity);
-    auto made = server::FilterTemplates::Make({entry});
+    auto made = commands::FilterTemplates::Make({entry});
     if (!made) ADD_FAILURE() << made.error().front();
-    return made ? *made : server::FilterTemplates();
+    return made ? *made : commands::FilterTemplates();
   }
 
   // All clients at once; the history of each name.

@@ -63,7 +63,7 @@ inline const std::vector<Words>& Types() {
 
 inline std::string DumpOf(core::FilterType kind) {
   TestKeyspace keyspace;
-  const FilterPtr filter = keyspace.Make("f", 50, kind);
+  const commands::FilterPtr filter = keyspace.Make("f", 50, kind);
   AddItems(*filter, "dumped", 20);
   core::DumpStream stream(filter->Capture());
   std::string dump;
@@ -166,18 +166,18 @@ inline void ScriptOfAllCommands(std::vector<Step>& script) {
   for (const Step& step : script) {
     for (const Words& words : step.commands) had.insert(words[0]);
   }
-  const auto append = [&](const CommandRow& row, const std::string& name, const std::string& subcommand) {
+  const auto append = [&](const commands::CommandRow& row, const std::string& name, const std::string& subcommand) {
     Words words{name};
     if (!subcommand.empty()) words.push_back(subcommand);
     while (words.size() < static_cast<size_t>(std::abs(row.arity))) words.push_back("1");
     script.push_back({{std::move(words)}, 0, false});
   };
-  for (const CommandRow* row : AllCommands().rows()) {
+  for (const commands::CommandRow* row : AllCommands().rows()) {
     std::string name(row->name);
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
     if (had.contains(name) || name == "FLUSHALL" || name == "FLUSHDB") continue;
     if (row->subcommands.empty()) append(*row, name, "");
-    for (const CommandRow& sub : row->subcommands) {
+    for (const commands::CommandRow& sub : row->subcommands) {
       append(sub, name, std::string(sub.name.substr(row->name.size() + 1)));
     }
   }

@@ -30,6 +30,9 @@
 #include "tests/support/snapshot_fixture.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using test::AllowMemory;

@@ -24,7 +24,6 @@
 #include "server/dispatch/monitoring.h"
 #include "server/keyspace/freezer.h"
 #include "server/keyspace/registry.h"
-#include "server/namespace.h"
 #include "server/net/net_server.h"
 #include "server/session/client_list.h"
 #include "server/storage.h"
@@ -37,7 +36,7 @@ namespace bitsieve::test {
 class ServingFixture {
  public:
   // `templates`: what filters are made of that adding makes.
-  ServingFixture(uint32_t loops, const std::string& appendfsync, server::FilterTemplates templates) {
+  ServingFixture(uint32_t loops, const std::string& appendfsync, commands::FilterTemplates templates) {
     spdlog::set_level(spdlog::level::warn);
     settings_.templates.Set(std::move(templates));
     options_.appendfsync = appendfsync;
@@ -104,8 +103,8 @@ class ServingFixture {
   server::ServerStats stats_;
   server::PubSub pub_sub_;
   server::Monitoring monitoring_;
-  Default<server::CommandSettings> settings_;
-  server::Transfers transfers_;
+  Default<commands::CommandSettings> settings_;
+  commands::Transfers transfers_;
   Default<protocol::RequestLimits> limits_;
   Default<server::NetSettings> net_settings_;
   std::unique_ptr<server::NetServer> net_;

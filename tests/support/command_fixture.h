@@ -18,7 +18,6 @@
 #include "server/dispatch/dispatcher.h"
 #include "server/dispatch/monitoring.h"
 #include "server/keyspace/registry.h"
-#include "server/namespace.h"
 #include "server/pubsub/keyspace_events.h"
 #include "server/session/claims.h"
 #include "server/session/client_list.h"
@@ -76,7 +75,7 @@ class CommandFixture {
   }
 
   // From now on long commands run on these workers; null: at once.
-  void ServeBy(server::Workers* workers) {
+  void ServeBy(commands::Workers* workers) {
     dispatcher = std::make_unique<server::Dispatcher>(server::Environment{.table = &server::AllCommands(),
                                                                           .keyspace = &registry,
                                                                           .clock = &core::SystemClock(),
@@ -123,8 +122,8 @@ class CommandFixture {
   FakeControl control;
   server::ClientList clients;
   server::ServerStats stats;
-  Default<server::CommandSettings> settings;
-  server::Transfers transfers;
+  Default<commands::CommandSettings> settings;
+  commands::Transfers transfers;
   FakeDurability durability;
   server::Claims claims;
   const server::CommandIndex index{server::AllCommands().all_rows()};

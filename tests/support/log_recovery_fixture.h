@@ -54,10 +54,10 @@ class LogRecoveryTest : public testing::Test {
   }
   Registry& registry() { return server_->keyspace.registry; }
   static constexpr uint64_t kLarge = 400'000;  // items of a filter whose content the log has in a file
-  FilterPtr Make(const std::string& name, core::FilterType type = core::kBlockedType) {
+  commands::FilterPtr Make(const std::string& name, core::FilterType type = core::kBlockedType) {
     return server_->keyspace.Make(name, 50, type);
   }
-  void InsertPrepared(const std::string& name, FilterPtr filter) {
+  void InsertPrepared(const std::string& name, commands::FilterPtr filter) {
     const auto prepared = registry().Prepare(filter);
     ASSERT_TRUE(Ok(prepared));
     EXPECT_EQ(registry().InsertIfAbsent(name, filter), filter);

@@ -8,13 +8,12 @@
 #include <utility>
 
 #include "commands/workers.h"
-#include "server/namespace.h"
 
 namespace bitsieve::test {
 
-class ManualWorkers final : public server::Workers {
+class ManualWorkers final : public commands::Workers {
  public:
-  void Run(server::Weight weight, std::function<void()> work) override {
+  void Run(commands::Weight weight, std::function<void()> work) override {
     const std::lock_guard lock(mutex_);
     if (stopped_) return;
     waiting_.emplace_back(weight, std::move(work));
@@ -28,7 +27,7 @@ class ManualWorkers final : public server::Workers {
     lock.unlock();
   }
   // Waits for work, runs the oldest, and returns what it was given as.
-  server::Weight RunNext() {
+  commands::Weight RunNext() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !waiting_.empty(); });
     const auto [weight, work] = std::move(waiting_.front());
@@ -45,8 +44,8 @@ class ManualWorkers final : public server::Workers {
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::pair<server::Weight, std::function<void()>>> waiting_;  // protected by mutex_
-  bool stopped_ = false;                                                  // likewise
+  std::deque<std::pair<commands::Weight, std::function<void()>>> waiting_;  // protected by mutex_
+  bool stopped_ = false;                                                    // likewise
 };
 
 }  // namespace bitsieve::test

@@ -31,7 +31,8 @@ namespace bitsieve::server {
 struct TestKeyspace {
   explicit TestKeyspace(uint64_t limit_bytes = 0) : memory(limit_bytes) {}
 
-  FilterPtr Make(const std::string& name, uint64_t capacity = 50, core::FilterType type = core::kBlockedType) {
+  commands::FilterPtr Make(const std::string& name, uint64_t capacity = 50,
+                           core::FilterType type = core::kBlockedType) {
     core::FilterParams params;
     params.type = type;
     params.capacity = capacity;
@@ -42,7 +43,7 @@ struct TestKeyspace {
     }
     core::Result<std::unique_ptr<core::Filter>> filter = core::MakeFilter(params, memory, core::SystemClock());
     EXPECT_TRUE(filter.has_value());
-    FilterPtr shared(std::move(*filter));
+    commands::FilterPtr shared(std::move(*filter));
     EXPECT_EQ(registry.InsertIfAbsent(name, shared), shared);
     return shared;
   }

@@ -10,6 +10,9 @@
 #include "core/filter/image_pressure.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 // A Content or an Image.

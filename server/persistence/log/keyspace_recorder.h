@@ -43,13 +43,13 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
   bool HasUnkept() const { return unkept_count_.load(std::memory_order_relaxed) != 0; }
   // Tries to log these contents again. Takes as long as the disk needs to make a large filter durable.
   void KeepAgain();
-  core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr& filter) override;
-  AnnouncementPtr Named(std::string_view name, const FilterPtr& filter, int64_t expires_ms) override;
+  core::Result<std::unique_ptr<commands::PreparedContent>> Prepare(const commands::FilterPtr& filter) override;
+  AnnouncementPtr Named(std::string_view name, const commands::FilterPtr& filter, int64_t expires_ms) override;
   AnnouncementPtr Unnamed(std::string_view name) override;
   AnnouncementPtr Renamed(std::string_view from, std::string_view to) override;
   AnnouncementPtr ExpirySet(std::string_view name, int64_t expires_ms) override;
   AnnouncementPtr Flushed() override;
-  core::Status Rewritten(const FilterPtr& filter) override;
+  core::Status Rewritten(const commands::FilterPtr& filter) override;
   AnnouncementPtr Freezing(const core::Filter& filter) override;
 
   bool Reserve(size_t hashes) noexcept override { return log_->Reserve(log::MaxChangeBytes(hashes)); }
@@ -71,8 +71,8 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
   class Announced;
   class Prepared;
 
-  core::Status DoRewritten(const FilterPtr& filter);
-  void PutOff(const FilterPtr& filter);
+  core::Status DoRewritten(const commands::FilterPtr& filter);
+  void PutOff(const commands::FilterPtr& filter);
   // Adds the content of a modified filter, which is about to be named and to get this id, to the entry.
   void AddContent(LogWriter::Entry& entry, const core::Filter& filter, uint64_t id);
   // Records that the filter's content is in the log: what was prepared for it is needed.
@@ -87,7 +87,7 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
   std::atomic<size_t> unkept_count_{0};      // relaxed: likewise; of unkept_, and of those that KeepAgain works on
 
   core::Mutex mutex_;
-  std::list<FilterPtr> unkept_ BITSIEVE_GUARDED_BY(mutex_);
+  std::list<commands::FilterPtr> unkept_ BITSIEVE_GUARDED_BY(mutex_);
   std::unordered_map<const core::Filter*, Prepared*> prepared_ BITSIEVE_GUARDED_BY(mutex_);
 };
 

@@ -8,6 +8,9 @@
 #include "server/persistence/log/log_content.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 tl::unexpected<core::Error> Contradiction(std::string message) {

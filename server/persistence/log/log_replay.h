@@ -23,7 +23,8 @@ namespace bitsieve::server {
 class LogReplay {
  public:
   // Reads the filter file of an image; null: it is damaged, and was set aside, so that the filter is to be forgotten.
-  using LoadImage = std::function<core::Result<FilterPtr>(const log::Image& image, core::MemoryBudget& memory)>;
+  using LoadImage =
+      std::function<core::Result<commands::FilterPtr>(const log::Image& image, core::MemoryBudget& memory)>;
 
   // Where the replay begins.
   struct Start {
@@ -77,7 +78,7 @@ class LogReplay {
 
   // Replaces the filter of this id by what `load` brings, which has this sequence, unless that is older than what is
   // known.
-  using Load = std::function<core::Result<FilterPtr>(core::MemoryBudget& memory)>;
+  using Load = std::function<core::Result<commands::FilterPtr>(core::MemoryBudget& memory)>;
   core::Status Replace(uint64_t id, uint64_t sequence, const Load& load);
   core::Status LoadInto(uint64_t id, uint64_t sequence, const Load& load);
   // Does the same with a filter that has changed beyond this sequence: the later changes are applied again.
@@ -96,9 +97,9 @@ class LogReplay {
   }
 
   // Returns where the filter of this id is; null if there is none.
-  FilterPtr* Locate(uint64_t id);
+  commands::FilterPtr* Locate(uint64_t id);
   // Sets the filter of this id.
-  void SetFilter(uint64_t id, FilterPtr filter);
+  void SetFilter(uint64_t id, commands::FilterPtr filter);
   // Drops the filter; its name, if it has one, stays and may get a filter of this id again.
   void Forget(uint64_t id);
   // Returns the budget that the filter of this id was made with, or is to be made with.
@@ -116,7 +117,7 @@ class LogReplay {
   uint64_t position_ = 0;
   // A filter with a name is in its entry. All others are few.
   IdIndex index_;
-  std::unordered_map<uint64_t, FilterPtr> unnamed_;            // made, and not named yet
+  std::unordered_map<uint64_t, commands::FilterPtr> unnamed_;  // made, and not named yet
   std::unordered_map<uint64_t, Entry*> forgotten_;             // names whose filters are gone, by their ids
   std::unordered_map<uint64_t, core::MemoryBudget*> budgets_;  // of filters that were made before they had names
   std::set<uint64_t> freezing_;

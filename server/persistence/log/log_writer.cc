@@ -13,6 +13,9 @@
 #include "core/base/thread_name.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using std::chrono::milliseconds;

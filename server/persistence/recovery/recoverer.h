@@ -43,19 +43,19 @@ class Recoverer {
   void NoteLostManifest(const std::string& reason);
   void DropExpired();
   void LoadAll();
-  void TakeFilters(std::vector<core::Result<FilterPtr>> results);
+  void TakeFilters(std::vector<core::Result<commands::FilterPtr>> results);
   void TakePacks(std::vector<core::Result<LoadedPack>> results);
   void TakePack(ManifestPack listed, LoadedPack loaded);
   void NoteProblem(uint64_t file_id, const core::Error& error, std::optional<uint32_t> record = {});
   core::Status AddFilters();
-  core::Status AddFilter(const ManifestEntry& listed, FilterPtr filter);
+  core::Status AddFilter(const ManifestEntry& listed, commands::FilterPtr filter);
   void CheckIds();
   void DropSecondIds();
   void DropRecord(size_t pack, uint32_t record, const std::string& reason);
   void DropRecordOf(const Entry& entry, const std::string& reason);
   core::Status ReplayLog();
   void IndexNames();
-  core::Result<FilterPtr> LoadImage(const log::Image& image, core::MemoryBudget& memory);
+  core::Result<commands::FilterPtr> LoadImage(const log::Image& image, core::MemoryBudget& memory);
   core::Result<std::optional<uint64_t>> FindNewestSegment();
   core::Status ReadSegments();
   void NoteShortLog(LogScan& scan);
@@ -97,7 +97,7 @@ class Recoverer {
   std::vector<std::string> log_names_;  // of all files in log/
   std::vector<LogFile> log_files_;
   std::vector<uint64_t> expired_ids_;         // of the files of names whose time has come
-  std::vector<FilterPtr> filters_;            // one for each entry of manifest_
+  std::vector<commands::FilterPtr> filters_;  // one for each entry of manifest_
   std::vector<LoadedPack> packs_;             // one for each pack of manifest_
   std::vector<LoadedPack::Record> in_files_;  // one for each entry of manifest_, once all have their names
   LoadingNames names_;                        // of all of them

@@ -11,6 +11,9 @@
 #include "server/persistence/recovery/recoverer.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 constexpr unsigned kMaxThreads = 8;

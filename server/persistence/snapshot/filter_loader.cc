@@ -16,6 +16,9 @@
 #include "server/persistence/disk/pack.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 // The number of a file to be read: that of an entry or, with numbers above those, that of a pack.

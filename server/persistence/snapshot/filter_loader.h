@@ -38,8 +38,8 @@ struct LoadedPack {
 };
 
 struct LoadedFilters {
-  std::vector<core::Result<FilterPtr>> filters;  // one for each entry of the manifest
-  std::vector<core::Result<LoadedPack>> packs;   // one for each of its packs
+  std::vector<core::Result<commands::FilterPtr>> filters;  // one for each entry of the manifest
+  std::vector<core::Result<LoadedPack>> packs;             // one for each of its packs
 };
 
 struct LoadOptions {

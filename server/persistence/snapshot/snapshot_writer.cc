@@ -12,6 +12,9 @@
 #include "server/persistence/disk/filter_file.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 // Maximum number of packs with less than half of kPackBytes alive.

@@ -10,6 +10,9 @@
 #include "server/commands/all_commands.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using Reason = Verdict::Reason;

@@ -15,6 +15,9 @@
 #include "server/commands/all_commands.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 struct RedisCommand {

@@ -43,9 +43,9 @@ TEST(HintTest, ShowsTheArgumentsThatAreMissing) {
 }
 
 // Returns the hints of the commands and their subcommands that differ from their syntax.
-std::vector<std::string> OtherHints(std::span<const server::CommandRow> rows) {
+std::vector<std::string> OtherHints(std::span<const commands::CommandRow> rows) {
   std::vector<std::string> differing;
-  for (const server::CommandRow& row : rows) {
+  for (const commands::CommandRow& row : rows) {
     std::string line(row.name);
     std::ranges::replace(line, '|', ' ');
     const std::string hint = HintFor(line + " ");
@@ -56,7 +56,7 @@ std::vector<std::string> OtherHints(std::span<const server::CommandRow> rows) {
 }
 
 TEST(HintTest, IsTheSyntaxAfterTheNameOfEveryCommand) {
-  for (const server::CommandRow* const row : server::AllCommands().rows()) {
+  for (const commands::CommandRow* const row : server::AllCommands().rows()) {
     EXPECT_THAT(OtherHints({row, 1}), IsEmpty()) << row->syntax;
   }
 }

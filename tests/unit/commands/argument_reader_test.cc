@@ -5,9 +5,10 @@
 #include <limits>
 #include <vector>
 
-#include "server/namespace.h"
-
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 TEST(ParseIntegerTest, TakesWhatRedisTakes) {

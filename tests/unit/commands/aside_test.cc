@@ -19,6 +19,9 @@
 #include "tests/support/manual_workers.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using test::CommandFixture;

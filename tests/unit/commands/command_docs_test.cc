@@ -9,6 +9,9 @@
 #include "server/dispatch/command_table.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using testing::HasSubstr;

@@ -8,6 +8,9 @@
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using testing::EndsWith;

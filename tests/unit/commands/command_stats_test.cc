@@ -19,6 +19,9 @@
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 TEST(LatencyBuckets, EachEndsAtAPowerOfTwo) {

@@ -8,6 +8,9 @@
 #include "server/commands/all_commands.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 const CommandTable& Table() { return AllCommands(); }

@@ -6,6 +6,9 @@
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using test::CommandFixture;

@@ -195,7 +195,7 @@ TEST_F(OfRedisBloom, BytesThatAreNotItsOwnAreRefused) {
 TEST_F(OfRedisBloom, LoadsAreBounded) {
   for (int i = 0; i < 64; ++i) EXPECT_EQ(Reply({"BF.LOADCHUNK", std::to_string(i), "1", header_}), kOk);
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "k", "1", header_}), "-ERR too many loads in progress\r\n");
-  std::this_thread::sleep_for(server::PendingLoads::kMoment + std::chrono::milliseconds(10));
+  std::this_thread::sleep_for(commands::PendingLoads::kMoment + std::chrono::milliseconds(10));
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "k", "1", header_}), kOk);
   EXPECT_EQ(transfers.loads.Size(), 64U);
 }

@@ -5,10 +5,12 @@
 
 #include "core/families/bloom/bloom_types.h"
 #include "core/families/window/window_type.h"
-#include "server/namespace.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using test::CommandFixture;

@@ -5,9 +5,10 @@
 #include <atomic>
 #include <thread>
 
-#include "server/namespace.h"
-
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using std::chrono::milliseconds;

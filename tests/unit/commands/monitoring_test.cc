@@ -15,6 +15,9 @@
 #include "tests/support/manual_workers.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using test::Words;

@@ -14,6 +14,9 @@
 #include "tests/support/taken_texts.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using test::CommandFixture;

@@ -7,6 +7,9 @@
 #include <string>
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 class NameTableTest : public testing::Test {

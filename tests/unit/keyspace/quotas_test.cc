@@ -8,6 +8,9 @@
 #include "tests/unit/keyspace/registry_fixture.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 class QuotasTest : public RegistryTest {

@@ -10,6 +10,9 @@
 #include "tests/unit/keyspace/registry_fixture.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using RegistryExpiryTest = RegistryTest;

@@ -15,13 +15,14 @@ namespace bitsieve::server {
 
 class RegistryTest : public testing::Test {
  protected:
-  FilterPtr NewFilter() { return std::move(*core::MakeFilter({}, memory_, core::SystemClock())); }
-  FilterPtr Put(std::string_view name) { return registry_.InsertIfAbsent(name, NewFilter()); }
+  commands::FilterPtr NewFilter() { return std::move(*core::MakeFilter({}, memory_, core::SystemClock())); }
+  commands::FilterPtr Put(std::string_view name) { return registry_.InsertIfAbsent(name, NewFilter()); }
   std::multiset<std::string> ScanAll(uint64_t count = 10) {
     std::multiset<std::string> names;
     uint64_t cursor = 0;
     do {
-      cursor = registry_.Scan(cursor, count, [&](std::string_view name, const FilterPtr&) { names.emplace(name); });
+      cursor = registry_.Scan(cursor, count,
+                              [&](std::string_view name, const commands::FilterPtr&) { names.emplace(name); });
     } while (cursor != 0);
     return names;
   }

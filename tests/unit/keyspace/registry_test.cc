@@ -12,6 +12,9 @@
 #include "tests/unit/keyspace/registry_fixture.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 TEST_F(RegistryTest, FindsWhatWasInserted) {

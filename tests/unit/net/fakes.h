@@ -18,7 +18,6 @@
 #include "server/dispatch/monitoring.h"
 #include "server/dispatch/server_control.h"
 #include "server/keyspace/keyspace.h"
-#include "server/namespace.h"
 #include "server/pubsub/pub_sub.h"
 #include "server/session/client_list.h"
 #include "tests/support/default_settings.h"
@@ -28,14 +27,16 @@ namespace bitsieve::server::testing {
 
 class NoFilters final : public Keyspace {
  public:
-  core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr&) override { return nullptr; }
-  FilterPtr Find(std::string_view) const override { return nullptr; }
-  FilterPtr InsertIfAbsent(std::string_view, FilterPtr filter, int64_t) override { return filter; }
-  bool Put(std::string_view, FilterPtr, int64_t) override { return true; }
-  bool Replace(std::string_view, const FilterPtr&, FilterPtr) override { return false; }
+  core::Result<std::unique_ptr<commands::PreparedContent>> Prepare(const commands::FilterPtr&) override {
+    return nullptr;
+  }
+  commands::FilterPtr Find(std::string_view) const override { return nullptr; }
+  commands::FilterPtr InsertIfAbsent(std::string_view, commands::FilterPtr filter, int64_t) override { return filter; }
+  bool Put(std::string_view, commands::FilterPtr, int64_t) override { return true; }
+  bool Replace(std::string_view, const commands::FilterPtr&, commands::FilterPtr) override { return false; }
   bool Remove(std::string_view) override { return false; }
   RenameOutcome Rename(std::string_view, std::string_view, bool) override { return RenameOutcome::kNoSource; }
-  core::Status NoteRewritten(const FilterPtr&) override { return {}; }
+  core::Status NoteRewritten(const commands::FilterPtr&) override { return {}; }
   void Flush(bool) override {}
   uint64_t Size() const override { return 0; }
   uint64_t Scan(uint64_t, uint64_t, const Visitor&) const override { return 0; }
@@ -92,20 +93,20 @@ class FakeControl final : public ServerControl {
 };
 
 struct Backend {
-  explicit Backend(Workers* given_workers = nullptr) : workers(given_workers) {}
+  explicit Backend(commands::Workers* given_workers = nullptr) : workers(given_workers) {}
 
   NoFilters keyspace;
   FakeControl control;
   ClientList clients;
   ServerStats stats;
-  test::Default<CommandSettings> settings;
+  test::Default<commands::CommandSettings> settings;
   test::FakeDurability durability;
   PubSub pub_sub;
   const CommandIndex index{AllCommands().all_rows()};
   Users users{index};
   AccessLog access_log{128};
   Monitoring monitoring;
-  Workers* const workers;
+  commands::Workers* const workers;
 
   Environment environment() {
     return {.table = &AllCommands(),

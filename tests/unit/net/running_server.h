@@ -21,7 +21,8 @@ class RunningServer {
   static constexpr std::chrono::seconds kPatience{60};
 
   // Without `workers` every command runs on its loop.
-  explicit RunningServer(uint32_t loops = 2, const std::string& bind = "127.0.0.1", Workers* workers = nullptr)
+  explicit RunningServer(uint32_t loops = 2, const std::string& bind = "127.0.0.1",
+                         commands::Workers* workers = nullptr)
       : backend_(workers), net_(std::make_unique<NetServer>(loops, backend_.environment(), limits_, settings_)) {
     // Makes what spdlog makes at its first use. ThreadSanitizer does not see that its library lets threads wait for it.
     spdlog::default_logger_raw();

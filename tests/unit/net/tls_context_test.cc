@@ -9,6 +9,9 @@
 #include "tests/unit/net/tls_fixture.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using ::testing::HasSubstr;

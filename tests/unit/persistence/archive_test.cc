@@ -22,6 +22,9 @@ extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libarchive.so\n"; }
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using test::TarEnd;

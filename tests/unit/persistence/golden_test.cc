@@ -19,6 +19,9 @@
 #include "tests/unit/persistence/golden_files.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 constexpr uint64_t kLogPosition = 4660;

@@ -13,6 +13,9 @@
 #include "tests/support/log_recovery_fixture.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using testing::HasSubstr;

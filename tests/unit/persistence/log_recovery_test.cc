@@ -16,6 +16,9 @@
 #include "tests/support/log_recovery_fixture.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using testing::HasSubstr;

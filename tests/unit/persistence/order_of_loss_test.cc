@@ -16,6 +16,9 @@
 #include "tests/support/snapshot_fixture.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 constexpr int kNames = 8;

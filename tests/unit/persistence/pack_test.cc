@@ -10,6 +10,9 @@
 #include "tests/support/snapshot_fixture.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using testing::HasSubstr;

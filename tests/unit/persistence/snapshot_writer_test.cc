@@ -13,6 +13,9 @@
 #include "tests/support/snapshot_fixture.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using testing::ElementsAre;

@@ -13,6 +13,9 @@
 #include "tests/support/manual_clock.h"
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 using testing::AllOf;

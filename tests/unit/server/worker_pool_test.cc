@@ -10,6 +10,9 @@
 #include <vector>
 
 namespace bitsieve::server {
+
+using namespace commands;
+
 namespace {
 
 TEST(WorkerPoolTest, RunsAllWorkInTheOrderOfItsWeight) {
