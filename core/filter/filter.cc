@@ -72,7 +72,7 @@ void Filter::ReportAdded(std::span<const KeyHash> hashes, std::span<const AddOut
   for (size_t i = 0; i < hashes.size(); ++i) {
     changed[i] = outcomes[i] == AddOutcome::kAdded || (repeats && outcomes[i] == AddOutcome::kPresent);
   }
-  Notify(&ChangeListener::OnAdded, hashes, std::span(changed).first(hashes.size()), reserved);
+  Notify(ChangeKind::kAdded, hashes, std::span(changed).first(hashes.size()), reserved);
 }
 
 size_t Filter::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept {
@@ -85,7 +85,7 @@ size_t Filter::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> remove
     pristine_ = false;
     ChangeMeter::Count(count - static_cast<size_t>(std::count(here.begin(), here.end(), uint8_t{0})));
     if (listener() == nullptr) continue;
-    Notify(&ChangeListener::OnRemoved, hashes.subspan(done, count), here, count);
+    Notify(ChangeKind::kRemoved, hashes.subspan(done, count), here, count);
   }
   return hashes.size();
 }
@@ -107,7 +107,7 @@ void Filter::NoteFalsePositives(std::span<const KeyHash> hashes, std::span<NoteO
     pristine_ = false;
     ChangeMeter::Count(static_cast<uint64_t>(std::ranges::count(here, NoteOutcome::kNoted)));
     if (listener() == nullptr) continue;
-    Notify(&ChangeListener::OnFalsePositives, hashes.subspan(done, count), std::span(noted).first(count), count);
+    Notify(ChangeKind::kFalsePositives, hashes.subspan(done, count), std::span(noted).first(count), count);
   }
 }
 
@@ -142,7 +142,7 @@ void Filter::NoteChanged() {
   ChangeMeter::Count(1);
 }
 
-void Filter::Notify(Report report, std::span<const KeyHash> hashes, std::span<const uint8_t> changed,
+void Filter::Notify(ChangeKind kind, std::span<const KeyHash> hashes, std::span<const uint8_t> changed,
                     size_t reserved) noexcept {
   std::array<KeyHash, kChunk> changed_hashes;
   size_t count = 0;
@@ -153,8 +153,8 @@ void Filter::Notify(Report report, std::span<const KeyHash> hashes, std::span<co
   }
   Numbers& mine = numbers();
   if (count == 0) return mine.listener->Release(reserved);
-  (mine.listener->*report)({mine.id, ++mine.sequence, TimeOfChange(), std::span(changed_hashes).first(count)},
-                           reserved);
+  const uint64_t time_ms = kind == ChangeKind::kAdded ? TimeOfChange() : 0;
+  mine.listener->OnChange({kind, mine.id, ++mine.sequence, time_ms, std::span(changed_hashes).first(count)}, reserved);
 }
 
 std::unique_ptr<FilterImage> Filter::CaptureAll(const ImagePool& pool) const {
@@ -182,7 +182,7 @@ std::unique_ptr<FilterImage> Filter::CaptureRewritten(const ImagePool& pool) {
   image->change_count_ = ChangeCount();
   if (ChangeListener* const listener = this->listener()) {
     if (!listener->Reserve(1)) throw std::bad_alloc();
-    listener->OnRewritten(numbers().id, ++numbers().sequence, 1);
+    listener->OnChange({ChangeKind::kRewritten, numbers().id, ++numbers().sequence, 0, {}}, 1);
     // Other rewrites of a filter, such as compacting it, add no items that later additions would find present.
     const bool adds_items = united_ || unkept_rewrites_ != 0;
     united_ = false;

@@ -113,12 +113,21 @@ class FilterImage {
   uint64_t change_count_ = 0;
 };
 
+enum class ChangeKind : uint8_t {
+  kAdded,
+  kRemoved,
+  kFalsePositives,  // the items became known false positives
+  kRewritten,       // the content was changed by other means, and an image of it was captured at this moment
+};
+
 // One batch that changed a filter.
 struct Change {
+  ChangeKind kind;
   uint64_t filter_id;
   uint64_t sequence;                // 1 for the first, then one more each
-  uint64_t time_ms;                 // when, by the clock of a type that ages; 0 of all others
-  std::span<const KeyHash> hashes;  // those that changed something, in order: replaying them does the same again
+  uint64_t time_ms;                 // of an addition: when, by the clock of a type that ages; 0 for all others
+  std::span<const KeyHash> hashes;  // those that changed something, in order: replaying them has the same effect
+                                    // again. None if the content was rewritten
 };
 
 // Receives every change of a filter's content, in order, on the thread that makes it, before any other change can be
@@ -134,14 +143,9 @@ class ChangeListener {
   [[nodiscard]] virtual bool Reserve(size_t hashes) noexcept = 0;
   // Ends a reservation of `hashes` hashes without a report, since nothing changed.
   virtual void Release(size_t hashes) noexcept = 0;
-  // Each report ends the reservation, which was made for `reserved` hashes.
-  virtual void OnAdded(const Change& change, size_t reserved) noexcept = 0;
-  virtual void OnRemoved(const Change& change, size_t reserved) noexcept = 0;
-  // The hashes became known false positives.
-  virtual void OnFalsePositives(const Change& change, size_t reserved) noexcept = 0;
-  // The filter's content was changed by other means, and an image of it was captured at this moment: all of that is one
-  // change. Its report takes no more room than the report of one hash.
-  virtual void OnRewritten(uint64_t filter_id, uint64_t sequence, size_t reserved) noexcept = 0;
+  // Reports the change and ends the reservation, which was made for `reserved` hashes. The report of a rewrite takes no
+  // more room than that of one hash.
+  virtual void OnChange(const Change& change, size_t reserved) noexcept = 0;
 };
 
 class Filter : public OwnerCount {
@@ -346,8 +350,8 @@ class Filter : public OwnerCount {
 
   std::unique_ptr<FilterImage> CaptureAll(const ImagePool& pool) const BITSIEVE_REQUIRES(writers_);
 
-  using Report = void (ChangeListener::*)(const Change&, size_t reserved) noexcept;
-  void Notify(Report report, std::span<const KeyHash> hashes, std::span<const uint8_t> changed,
+  // Reports the hashes whose `changed` is not 0, if there are any.
+  void Notify(ChangeKind kind, std::span<const KeyHash> hashes, std::span<const uint8_t> changed,
               size_t reserved) noexcept BITSIEVE_REQUIRES(writers_);
 
   static constexpr uint8_t kManyRewrites = UINT8_MAX;

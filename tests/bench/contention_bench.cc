@@ -100,14 +100,11 @@ class DiscardedLog final : public core::ChangeListener {
  public:
   bool Reserve(size_t) noexcept override { return true; }
   void Release(size_t) noexcept override {}
-  void OnAdded(const core::Change& change, size_t) noexcept override {
+  void OnChange(const core::Change& change, size_t) noexcept override {
     const core::LockGuard lock(lock_);
     if (records_.size() > kKeptBytes) records_.clear();
-    server::log::EncodeAdded(change, records_);
+    server::log::Encode(change, records_);
   }
-  void OnRemoved(const core::Change&, size_t) noexcept override {}
-  void OnFalsePositives(const core::Change&, size_t) noexcept override {}
-  void OnRewritten(uint64_t, uint64_t, size_t) noexcept override {}
 
  private:
   static constexpr size_t kKeptBytes = 1 << 20;

@@ -23,10 +23,8 @@ using core::AddOutcome;
 
 constexpr uint64_t kId = 7;
 
-enum class What { kAdded, kRemoved, kFalsePositives };
-
 struct Recorded {
-  What what;
+  core::ChangeKind kind;
   uint64_t sequence;
   uint64_t time_ms;
   std::vector<core::KeyHash> hashes;
@@ -40,35 +38,23 @@ class Recorder final : public core::ChangeListener {
     return true;
   }
   void Release(size_t hashes) noexcept override { EXPECT_EQ(std::exchange(reserved_, 0), hashes); }
-  void OnAdded(const core::Change& change, size_t reserved) noexcept override {
+  void OnChange(const core::Change& change, size_t reserved) noexcept override {
     Release(reserved);
-    Note(change, What::kAdded);
+    const std::lock_guard lock(mutex_);
+    EXPECT_NE(change.kind, core::ChangeKind::kRewritten);
+    EXPECT_EQ(change.filter_id, kId);
+    EXPECT_FALSE(change.hashes.empty());
+    if (!changes_.empty()) {
+      EXPECT_EQ(change.sequence, changes_.back().sequence + 1);
+    }
+    changes_.push_back({change.kind, change.sequence, change.time_ms, {change.hashes.begin(), change.hashes.end()}});
   }
-  void OnRemoved(const core::Change& change, size_t reserved) noexcept override {
-    Release(reserved);
-    Note(change, What::kRemoved);
-  }
-  void OnFalsePositives(const core::Change& change, size_t reserved) noexcept override {
-    Release(reserved);
-    Note(change, What::kFalsePositives);
-  }
-  void OnRewritten(uint64_t, uint64_t, size_t) noexcept override { ADD_FAILURE(); }
   std::vector<Recorded> Take() {
     const std::lock_guard lock(mutex_);
     return std::move(changes_);
   }
 
  private:
-  void Note(const core::Change& change, What what) {
-    const std::lock_guard lock(mutex_);
-    EXPECT_EQ(change.filter_id, kId);
-    EXPECT_FALSE(change.hashes.empty());
-    if (!changes_.empty()) {
-      EXPECT_EQ(change.sequence, changes_.back().sequence + 1);
-    }
-    changes_.push_back({what, change.sequence, change.time_ms, {change.hashes.begin(), change.hashes.end()}});
-  }
-
   std::mutex mutex_;
   std::vector<Recorded> changes_;
   size_t reserved_ = 0;  // the filter's writers exclude each other
@@ -132,11 +118,11 @@ class Replay : public testing::TestWithParam<OptionCase> {
 
   void Repeat(core::Filter& filter, const Recorded& change) {
     if (change.time_ms != 0) replay_clock_.now_ms = change.time_ms;
-    if (change.what == What::kFalsePositives) {
+    if (change.kind == core::ChangeKind::kFalsePositives) {
       std::vector<core::NoteOutcome> outcomes(change.hashes.size());
       filter.NoteFalsePositives(change.hashes, outcomes);
       ASSERT_EQ(std::ranges::count(outcomes, core::NoteOutcome::kNoted), static_cast<ptrdiff_t>(outcomes.size()));
-    } else if (change.what == What::kRemoved) {
+    } else if (change.kind == core::ChangeKind::kRemoved) {
       std::vector<uint8_t> removed(change.hashes.size());
       filter.Remove(change.hashes, removed);
       ASSERT_EQ(std::count(removed.begin(), removed.end(), 1), static_cast<ptrdiff_t>(removed.size()));

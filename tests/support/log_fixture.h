@@ -38,18 +38,18 @@ inline std::vector<log::Record> SampleRecords() {
   params.seed = 7;
   return {log::Made{1, params},
           log::Named{"fruit", 1, 1893456000000},
-          log::Added{1, 1, 0, {{0x1111, 0x2222}, {0x3333, 0x4444}}},
-          log::Added{2, 5, 1700000000123, {{0x5555, 0x6666}}},
-          log::Removed{3, 9, {{0x7777, 0x8888}}},
+          log::Changed{core::ChangeKind::kAdded, 1, 1, 0, {{0x1111, 0x2222}, {0x3333, 0x4444}}},
+          log::Changed{core::ChangeKind::kAdded, 2, 5, 1700000000123, {{0x5555, 0x6666}}},
+          log::Changed{core::ChangeKind::kRemoved, 3, 9, 0, {{0x7777, 0x8888}}},
           log::Image{1, 2, 4, {233, 0xf4d95929}},
           log::Freezing{1},
           log::Renamed{"fruit", std::string("f\0\xff", 3)},
           log::Expiry{std::string("f\0\xff", 3), 0},
           log::Unnamed{""},
           log::Flushed{},
-          log::Rewritten{1, 3},
+          log::Changed{core::ChangeKind::kRewritten, 1, 3, 0, {}},
           log::Content{1, 3, "head", "body"},
-          log::FalsePositives{1, 4, {{0x9999, 0xAAAA}}}};
+          log::Changed{core::ChangeKind::kFalsePositives, 1, 4, 0, {{0x9999, 0xAAAA}}}};
 }
 
 // Those of them that an older version knew.

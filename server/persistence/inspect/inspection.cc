@@ -243,7 +243,7 @@ void Inspector::ReadWholeLog(const std::vector<LogFile>& files) {
   size_t index = 0;
   const VisitRecord visit = [&](uint64_t position, const log::Record& record) -> core::Status {
     while (index + 1 < files.size() && files[index + 1].start <= position) ++index;
-    ++found_.log[index].records[record.index()];
+    ++found_.log[index].records[static_cast<size_t>(log::KindOf(record))];
     if (const auto* image = std::get_if<log::Image>(&record)) images.push_back(*image);
     if (const auto* content = std::get_if<log::Content>(&record)) InspectContent(*content);
     return {};

@@ -27,8 +27,8 @@ struct InspectedFilter {
 struct InspectedSegment {
   std::string path;
   uint64_t start = 0;
-  uint64_t bytes = 0;                                 // of the file
-  std::array<uint64_t, log::kRecordKinds> records{};  // those that count, by kind; only if the log was read
+  uint64_t bytes = 0;                                     // of the file
+  std::array<uint64_t, log::kRecordKinds + 1> records{};  // those that count, by RecordKind; only if the log was read
 };
 
 struct InspectedFile {

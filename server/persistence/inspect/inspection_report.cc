@@ -95,8 +95,9 @@ std::string FiltersText(const Inspection& found) {
 
 std::string RecordsText(const InspectedSegment& segment) {
   std::vector<std::string> counts;
-  for (size_t i = 0; i < segment.records.size(); ++i) {
-    if (segment.records[i] != 0) counts.push_back(fmt::format("{} {}", segment.records[i], log::NameOfKind(i)));
+  for (size_t i = 1; i <= log::kRecordKinds; ++i) {
+    const std::string_view name = log::NameOf(static_cast<log::RecordKind>(i));
+    if (segment.records[i] != 0) counts.push_back(fmt::format("{} {}", segment.records[i], name));
   }
   return counts.empty() ? "none" : fmt::format("{}", fmt::join(counts, ", "));
 }
@@ -184,8 +185,8 @@ Json LogJson(const Inspection& found) {
   Json json{{"segments", Json::array()}};
   for (const InspectedSegment& segment : found.log) {
     Json each{{"file", segment.path}, {"start", segment.start}, {"bytes", segment.bytes}};
-    for (size_t i = 0; found.verified && i < segment.records.size(); ++i) {
-      each["records"][std::string(log::NameOfKind(i))] = segment.records[i];
+    for (size_t i = 1; found.verified && i <= log::kRecordKinds; ++i) {
+      each["records"][std::string(log::NameOf(static_cast<log::RecordKind>(i)))] = segment.records[i];
     }
     json["segments"].push_back(std::move(each));
   }

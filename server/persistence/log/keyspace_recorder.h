@@ -35,10 +35,10 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
   LogWriter& log() { return *log_; }
   // Returns a number above every one that was given.
   uint64_t next_filter_id() const { return next_filter_id_.load(std::memory_order_relaxed); }
-  // Returns whether the log has every change so far, or will have: false once the outcome of a Rewritten was refused,
+  // Returns whether the log has every change so far, or will have: false once the outcome of a rewrite was refused,
   // unless that was for lack of memory and has been made up for.
   bool IsComplete() const { return is_complete_.load(std::memory_order_relaxed) && !HasUnkept(); }
-  // Returns whether the outcome of a Rewritten could not be logged for lack of memory. What is logged of such a filter
+  // Returns whether the outcome of a rewrite could not be logged for lack of memory. What is logged of such a filter
   // does not lead to what it is in memory, so changes are to be refused until KeepAgain() has logged its content.
   bool HasUnkept() const { return unkept_count_.load(std::memory_order_relaxed) != 0; }
   // Tries to log these contents again. Takes as long as the disk needs to make a large filter durable.
@@ -54,17 +54,8 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
 
   bool Reserve(size_t hashes) noexcept override { return log_->Reserve(log::MaxChangeBytes(hashes)); }
   void Release(size_t hashes) noexcept override { log_->Release(log::MaxChangeBytes(hashes)); }
-  void OnAdded(const core::Change& change, size_t reserved) noexcept override {
-    log_->AppendAdded(change, log::MaxChangeBytes(reserved));
-  }
-  void OnRemoved(const core::Change& change, size_t reserved) noexcept override {
-    log_->AppendRemoved(change, log::MaxChangeBytes(reserved));
-  }
-  void OnFalsePositives(const core::Change& change, size_t reserved) noexcept override {
-    log_->AppendFalsePositives(change, log::MaxChangeBytes(reserved));
-  }
-  void OnRewritten(uint64_t filter_id, uint64_t sequence, size_t reserved) noexcept override {
-    log_->AppendRewritten({filter_id, sequence}, log::MaxChangeBytes(reserved));
+  void OnChange(const core::Change& change, size_t reserved) noexcept override {
+    log_->Append(change, log::MaxChangeBytes(reserved));
   }
 
  private:

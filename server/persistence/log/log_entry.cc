@@ -56,20 +56,8 @@ void LogWriter::AppendWith(size_t reserved, const Encode& encode) noexcept {
   WakeIfIdle();
 }
 
-void LogWriter::AppendAdded(const core::Change& change, size_t reserved) noexcept {
-  AppendWith(reserved, [&](std::string& out) { log::EncodeAdded(change, out); });
-}
-
-void LogWriter::AppendRemoved(const core::Change& change, size_t reserved) noexcept {
-  AppendWith(reserved, [&](std::string& out) { log::EncodeRemoved(change, out); });
-}
-
-void LogWriter::AppendFalsePositives(const core::Change& change, size_t reserved) noexcept {
-  AppendWith(reserved, [&](std::string& out) { log::EncodeFalsePositives(change, out); });
-}
-
-void LogWriter::AppendRewritten(const log::Rewritten& rewritten, size_t reserved) noexcept {
-  AppendWith(reserved, [&](std::string& out) { log::EncodeRewritten(rewritten, out); });
+void LogWriter::Append(const core::Change& change, size_t reserved) noexcept {
+  AppendWith(reserved, [&](std::string& out) { log::Encode(change, out); });
 }
 
 void LogWriter::Append(const log::Record& record) {

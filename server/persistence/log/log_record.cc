@@ -22,19 +22,33 @@ static_assert(kHashBytes == 16 && std::is_trivially_copyable_v<core::KeyHash>, "
 constexpr std::array<std::string_view, kRecordKinds> kNames{
     "made",    "image",  "added",   "removed",   "freezing", "named",          "unnamed",
     "renamed", "expiry", "flushed", "rewritten", "content",  "false positives"};
+static_assert(static_cast<size_t>(RecordKind::kFalsePositives) == kRecordKinds);
+constexpr uint8_t kTimed = 0x80;  // with the number of an addition: a time follows the sequence
 
-// The number of a record kind on disk.
-template <class T, size_t index = 0>
-constexpr uint8_t KindOf() {
-  if constexpr (std::is_same_v<T, std::variant_alternative_t<index, Record>>) {
-    return index + 1;
-  } else {
-    return KindOf<T, index + 1>();
+RecordKind KindOf(core::ChangeKind kind) {
+  switch (kind) {
+    case core::ChangeKind::kAdded:
+      return RecordKind::kAdded;
+    case core::ChangeKind::kRemoved:
+      return RecordKind::kRemoved;
+    case core::ChangeKind::kFalsePositives:
+      return RecordKind::kFalsePositives;
+    case core::ChangeKind::kRewritten:
+      break;
   }
+  return RecordKind::kRewritten;
 }
-static_assert(KindOf<Made>() == 1 && KindOf<Added>() == 3 && KindOf<Named>() == 6 && KindOf<Flushed>() == 10 &&
-              KindOf<Content>() == 12 && KindOf<FalsePositives>() == 13);
-constexpr uint8_t kTimed = 0x80;  // with the number of Added: a time follows the sequence
+
+RecordKind KindOf(const Made&) { return RecordKind::kMade; }
+RecordKind KindOf(const Image&) { return RecordKind::kImage; }
+RecordKind KindOf(const Changed& changed) { return KindOf(changed.kind); }
+RecordKind KindOf(const Freezing&) { return RecordKind::kFreezing; }
+RecordKind KindOf(const Named&) { return RecordKind::kNamed; }
+RecordKind KindOf(const Unnamed&) { return RecordKind::kUnnamed; }
+RecordKind KindOf(const Renamed&) { return RecordKind::kRenamed; }
+RecordKind KindOf(const Expiry&) { return RecordKind::kExpiry; }
+RecordKind KindOf(const Flushed&) { return RecordKind::kFlushed; }
+RecordKind KindOf(const Content&) { return RecordKind::kContent; }
 
 tl::unexpected<core::Error> Corrupt(const std::string& what) {
   return core::Fail(core::ErrorCode::kCorrupt, "a record " + what);
@@ -70,10 +84,6 @@ void Put(ByteWriter& out, const Expiry& expiry) {
   out.PutString(expiry.name);
 }
 void Put(ByteWriter&, const Flushed&) {}
-void Put(ByteWriter& out, const Rewritten& rewritten) {
-  out.Put(rewritten.id);
-  out.Put(rewritten.sequence);
-}
 void Put(ByteWriter& out, const Content& content) {
   out.Put(content.id);
   out.Put(content.sequence);
@@ -81,38 +91,12 @@ void Put(ByteWriter& out, const Content& content) {
   out.PutBytes(content.body);
 }
 
-// Two pieces: growing field by field would cost more than the fields.
-void EncodeChange(uint8_t kind, const core::Change& change, std::string& out) {
-  assert(!change.hashes.empty() && change.hashes.size() <= kMaxHashes);
-  const bool timed = change.time_ms != 0;
-  std::array<char, kLengthBytes + 1 + 3 * sizeof(uint64_t)> head;
-  char* at = head.data();
-  const auto put = [&at](auto field) {
-    std::memcpy(at, &field, sizeof field);
-    at += sizeof field;
-  };
-  const size_t head_bytes = timed ? head.size() : head.size() - sizeof(uint64_t);
-  put(static_cast<uint32_t>(head_bytes - kLengthBytes + change.hashes.size_bytes()));
-  put(static_cast<uint8_t>(timed ? kind | kTimed : kind));
-  put(change.filter_id);
-  put(change.sequence);
-  if (timed) put(change.time_ms);
-  static_assert(sizeof head == MaxChangeBytes(0));
-  out.append(head.data(), head_bytes);
-  out.append(core::AsText(std::as_bytes(change.hashes)));
-}
-
-core::Change Untimed(core::Change change) {
-  change.time_ms = 0;
-  return change;
-}
-
 template <class T>
 void EncodeOther(const T& record, std::string& out) {
   const size_t begin = out.size();
   ByteWriter writer(out);
   writer.Put(uint32_t{0});
-  writer.Put(KindOf<T>());
+  writer.Put(static_cast<uint8_t>(KindOf(record)));
   Put(writer, record);
   const auto length = static_cast<uint32_t>(out.size() - begin - kLengthBytes);
   std::memcpy(out.data() + begin, &length, sizeof length);
@@ -174,26 +158,20 @@ core::Status CheckChange(uint64_t id, uint64_t sequence) {
   return CheckId(id);
 }
 
-core::Status GetAdded(ByteReader& in, bool timed, Added& added) {
-  added.id = in.Get<uint64_t>();
-  added.sequence = in.Get<uint64_t>();
-  added.time_ms = timed ? in.Get<uint64_t>() : 0;
-  if (in.ok() && timed && added.time_ms == 0) return Corrupt("of a change at no time");
-  if (const core::Status status = GetHashes(in, added.hashes); !status) return status;
-  return CheckChange(added.id, added.sequence);
+// Only additions have a time: a filter type that forgets by the clock supports none of the other changes of items.
+core::Status GetChanged(ByteReader& in, core::ChangeKind kind, bool timed, Changed& changed) {
+  changed.kind = kind;
+  changed.id = in.Get<uint64_t>();
+  changed.sequence = in.Get<uint64_t>();
+  changed.time_ms = timed ? in.Get<uint64_t>() : 0;
+  if (in.ok() && timed && changed.time_ms == 0) return Corrupt("of a change at no time");
+  if (kind == core::ChangeKind::kRewritten) {
+    changed.hashes.clear();
+  } else if (const core::Status status = GetHashes(in, changed.hashes); !status) {
+    return status;
+  }
+  return CheckChange(changed.id, changed.sequence);
 }
-core::Status Get(ByteReader& in, Added& added) { return GetAdded(in, false, added); }
-
-// Removed and FalsePositives: a filter type that forgets by the clock supports neither, so they have no time.
-template <class T>
-core::Status GetUntimed(ByteReader& in, T& change) {
-  change.id = in.Get<uint64_t>();
-  change.sequence = in.Get<uint64_t>();
-  if (const core::Status status = GetHashes(in, change.hashes); !status) return status;
-  return CheckChange(change.id, change.sequence);
-}
-core::Status Get(ByteReader& in, Removed& removed) { return GetUntimed(in, removed); }
-core::Status Get(ByteReader& in, FalsePositives& false_positives) { return GetUntimed(in, false_positives); }
 
 core::Status Get(ByteReader& in, Freezing& freezing) {
   freezing.id = in.Get<uint64_t>();
@@ -221,11 +199,6 @@ core::Status Get(ByteReader& in, Expiry& expiry) {
   return CheckExpiry(expiry.expires_ms);
 }
 core::Status Get(ByteReader&, Flushed&) { return {}; }
-core::Status Get(ByteReader& in, Rewritten& rewritten) {
-  rewritten.id = in.Get<uint64_t>();
-  rewritten.sequence = in.Get<uint64_t>();
-  return CheckChange(rewritten.id, rewritten.sequence);
-}
 core::Status Get(ByteReader& in, Content& content) {
   content.id = in.Get<uint64_t>();
   content.sequence = in.Get<uint64_t>();
@@ -234,57 +207,84 @@ core::Status Get(ByteReader& in, Content& content) {
   return CheckId(content.id);
 }
 
-template <class T>
-core::Status GetAs(ByteReader& in, Record& record) {
-  return Get(in, Become<T>(record));
-}
-
-template <size_t... kinds>
-core::Status GetOfKind(size_t index, ByteReader& in, Record& record, std::index_sequence<kinds...>) {
-  using Reader = core::Status (*)(ByteReader&, Record&);
-  static constexpr Reader kReaders[]{GetAs<std::variant_alternative_t<kinds, Record>>...};
-  return kReaders[index](in, record);
-}
-
 core::Status GetFields(ByteReader& in, Record& record) {
-  const auto kind = in.Get<uint8_t>();
-  if (kind == (KindOf<Added>() | kTimed)) return GetAdded(in, true, Become<Added>(record));
-  if (kind < 1 || kind > kRecordKinds) return Corrupt("of kind " + std::to_string(kind) + ", which is not known");
-  return GetOfKind(kind - 1, in, record, std::make_index_sequence<kRecordKinds>());
+  const auto number = in.Get<uint8_t>();
+  constexpr auto kTimedAddition = static_cast<uint8_t>(static_cast<uint8_t>(RecordKind::kAdded) | kTimed);
+  const auto get_changed = [&](core::ChangeKind kind) {
+    return GetChanged(in, kind, number == kTimedAddition, Become<Changed>(record));
+  };
+  if (number == kTimedAddition) return get_changed(core::ChangeKind::kAdded);
+  switch (static_cast<RecordKind>(number)) {
+    case RecordKind::kMade:
+      return Get(in, Become<Made>(record));
+    case RecordKind::kImage:
+      return Get(in, Become<Image>(record));
+    case RecordKind::kAdded:
+      return get_changed(core::ChangeKind::kAdded);
+    case RecordKind::kRemoved:
+      return get_changed(core::ChangeKind::kRemoved);
+    case RecordKind::kFreezing:
+      return Get(in, Become<Freezing>(record));
+    case RecordKind::kNamed:
+      return Get(in, Become<Named>(record));
+    case RecordKind::kUnnamed:
+      return Get(in, Become<Unnamed>(record));
+    case RecordKind::kRenamed:
+      return Get(in, Become<Renamed>(record));
+    case RecordKind::kExpiry:
+      return Get(in, Become<Expiry>(record));
+    case RecordKind::kFlushed:
+      return Get(in, Become<Flushed>(record));
+    case RecordKind::kRewritten:
+      return get_changed(core::ChangeKind::kRewritten);
+    case RecordKind::kContent:
+      return Get(in, Become<Content>(record));
+    case RecordKind::kFalsePositives:
+      return get_changed(core::ChangeKind::kFalsePositives);
+  }
+  return Corrupt("of kind " + std::to_string(number) + ", which is not known");
 }
 
 }  // namespace
 
-std::string_view NameOf(const Record& record) { return NameOfKind(record.index()); }
-std::string_view NameOfKind(size_t index) { return kNames[index]; }
+RecordKind KindOf(const Record& record) {
+  return std::visit([](const auto& each) { return KindOf(each); }, record);
+}
+
+std::string_view NameOf(RecordKind kind) { return kNames[static_cast<size_t>(kind) - 1]; }
 
 void Encode(const Record& record, std::string& out) {
+  if (const auto* changed = std::get_if<Changed>(&record)) {
+    return Encode(core::Change{changed->kind, changed->id, changed->sequence, changed->time_ms, changed->hashes}, out);
+  }
   std::visit(
       [&out](const auto& each) {
-        using T = std::decay_t<decltype(each)>;
-        if constexpr (std::is_same_v<T, Added>) {
-          EncodeAdded({each.id, each.sequence, each.time_ms, each.hashes}, out);
-        } else if constexpr (std::is_same_v<T, Removed>) {
-          EncodeRemoved({each.id, each.sequence, 0, each.hashes}, out);
-        } else if constexpr (std::is_same_v<T, FalsePositives>) {
-          EncodeFalsePositives({each.id, each.sequence, 0, each.hashes}, out);
-        } else {
-          EncodeOther(each, out);
-        }
+        if constexpr (!std::is_same_v<std::decay_t<decltype(each)>, Changed>) EncodeOther(each, out);
       },
       record);
 }
 
-void EncodeAdded(const core::Change& change, std::string& out) { EncodeChange(KindOf<Added>(), change, out); }
-
-void EncodeRewritten(const Rewritten& rewritten, std::string& out) { EncodeOther(rewritten, out); }
-
-void EncodeRemoved(const core::Change& change, std::string& out) {
-  EncodeChange(KindOf<Removed>(), Untimed(change), out);
-}
-
-void EncodeFalsePositives(const core::Change& change, std::string& out) {
-  EncodeChange(KindOf<FalsePositives>(), Untimed(change), out);
+// Two pieces: growing field by field would cost more than the fields.
+void Encode(const core::Change& change, std::string& out) {
+  assert(change.hashes.empty() == (change.kind == core::ChangeKind::kRewritten) && change.hashes.size() <= kMaxHashes);
+  const bool timed = change.time_ms != 0;
+  assert(!timed || change.kind == core::ChangeKind::kAdded);
+  std::array<char, kLengthBytes + 1 + 3 * sizeof(uint64_t)> head;
+  char* at = head.data();
+  const auto put = [&at](auto field) {
+    std::memcpy(at, &field, sizeof field);
+    at += sizeof field;
+  };
+  const auto kind = static_cast<uint8_t>(KindOf(change.kind));
+  const size_t head_bytes = timed ? head.size() : head.size() - sizeof(uint64_t);
+  put(static_cast<uint32_t>(head_bytes - kLengthBytes + change.hashes.size_bytes()));
+  put(static_cast<uint8_t>(timed ? kind | kTimed : kind));
+  put(change.filter_id);
+  put(change.sequence);
+  if (timed) put(change.time_ms);
+  static_assert(sizeof head == MaxChangeBytes(0));
+  out.append(head.data(), head_bytes);
+  out.append(core::AsText(std::as_bytes(change.hashes)));
 }
 
 core::Status Decode(std::string_view& bytes, Record& record) {
@@ -299,7 +299,7 @@ core::Status Decode(std::string_view& bytes, Record& record) {
   // Short before impossible: a field that is not there reads as 0.
   if (!in.ok()) return Corrupt("of " + std::to_string(length) + " bytes is too short for its kind");
   if (!status) return status;
-  if (!in.AtEnd()) return Corrupt("of kind " + std::string(NameOf(record)) + " is too long for its kind");
+  if (!in.AtEnd()) return Corrupt("of kind " + std::string(NameOf(KindOf(record))) + " is too long for its kind");
   bytes.remove_prefix(kLengthBytes + length);
   return {};
 }

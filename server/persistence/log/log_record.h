@@ -1,9 +1,8 @@
 // log_record.h: the records of the log, one per change, to bytes and back. docs/formats/log.md has the byte tables.
 //
 // The log refers to filters by number and binds names to those numbers, so a renamed filter keeps its history.
-//   content   Made, Content, Image: what a filter starts from; Added, Removed, FalsePositives: its changes, numbered
-//             as in core::Change; Rewritten: a numbered change whose outcome a later Content or Image shows; Freezing:
-//             it is closed, and a frozen filter is being built from it
+//   content   Made, Content, Image: what a filter starts from; Changed: its changes, numbered as in core::Change;
+//             Freezing: it is closed, and a frozen filter is being built from it
 //   names     Named, Unnamed, Renamed, Expiry, Flushed
 // The image of a Content is in the record, that of an Image in a file of its own, which the record seals. A replay
 // skips changes of a filter that the image, or the snapshot's file, already contains: those whose sequence is not above
@@ -40,20 +39,13 @@ struct Image {
   uint64_t file_id = 0;
   FileSeal seal;
 };
-struct Added {
+// A core::Change with hashes of its own: 1 to kMaxHashes, or none of a rewrite. The outcome of a rewrite is in a Content
+// or an Image of the same sequence, which comes later: if the log ends before that, the change has no effect.
+struct Changed {
+  core::ChangeKind kind = core::ChangeKind::kAdded;
   uint64_t id = 0;
   uint64_t sequence = 0;
-  uint64_t time_ms = 0;  // 0: the filter type does not use time
-  std::vector<core::KeyHash> hashes;
-};
-struct Removed {
-  uint64_t id = 0;
-  uint64_t sequence = 0;
-  std::vector<core::KeyHash> hashes;
-};
-struct FalsePositives {
-  uint64_t id = 0;
-  uint64_t sequence = 0;
+  uint64_t time_ms = 0;  // not 0 only of additions to a filter whose type uses time
   std::vector<core::KeyHash> hashes;
 };
 struct Freezing {
@@ -77,12 +69,6 @@ struct Expiry {
   int64_t expires_ms = 0;  // 0: never
 };
 struct Flushed {};
-// A numbered change, by other means than adding and removing. Its outcome is in a Content or an Image of the same
-// sequence, which comes later: if the log ends before that, the change has no effect.
-struct Rewritten {
-  uint64_t id = 0;
-  uint64_t sequence = 0;
-};
 // Like Image, but with the filter's image in the record: core's header and body.
 struct Content {
   uint64_t id = 0;
@@ -91,26 +77,36 @@ struct Content {
   std::string body;
 };
 
-// Persisted numbers are the indices plus 1: new kinds go to the end.
-using Record = std::variant<Made, Image, Added, Removed, Freezing, Named, Unnamed, Renamed, Expiry, Flushed, Rewritten,
-                            Content, FalsePositives>;
+using Record = std::variant<Made, Image, Changed, Freezing, Named, Unnamed, Renamed, Expiry, Flushed, Content>;
 
-// "added", for people.
-std::string_view NameOf(const Record& record);
-inline constexpr size_t kRecordKinds = std::variant_size_v<Record>;
-std::string_view NameOfKind(size_t index);
+// The number of each kind on disk; a new kind gets the next one.
+enum class RecordKind : uint8_t {
+  kMade = 1,
+  kImage,
+  kAdded,
+  kRemoved,
+  kFreezing,
+  kNamed,
+  kUnnamed,
+  kRenamed,
+  kExpiry,
+  kFlushed,
+  kRewritten,
+  kContent,
+  kFalsePositives,
+};
+inline constexpr size_t kRecordKinds = 13;
+RecordKind KindOf(const Record& record);
+// Returns "added", for people.
+std::string_view NameOf(RecordKind kind);
 
-// Appends the record, length and all. Changes have at least one hash and at most kMaxHashes.
+// Appends the record, length and all.
 inline constexpr size_t kMaxHashes = 4096;
 void Encode(const Record& record, std::string& out);
-// The same as Encode of Added (Removed, FalsePositives), without making one first: the way of every add.
-// None adds more than MaxChangeBytes.
-void EncodeAdded(const core::Change& change, std::string& out);
-void EncodeRemoved(const core::Change& change, std::string& out);
-void EncodeFalsePositives(const core::Change& change, std::string& out);
+// Same as Encode of a Changed, without making one first, since every add comes here. Allocates nothing beyond
+// MaxChangeBytes; a rewrite takes no more than one hash does.
+void Encode(const core::Change& change, std::string& out);
 constexpr size_t MaxChangeBytes(size_t hashes) { return 4 + 1 + 3 * 8 + hashes * sizeof(core::KeyHash); }
-// Same as Encode, without allocating anything beyond MaxChangeBytes(1).
-void EncodeRewritten(const Rewritten& rewritten, std::string& out);
 
 // Takes the first record off `bytes`; `record` is reused, its vectors and strings with it. A kCorrupt error states what
 // is wrong: the record is short, of an unknown kind, or has impossible fields. Then `bytes` is unchanged and `record`

@@ -20,14 +20,8 @@ tl::unexpected<core::Error> Contradiction(std::string message) {
 // Maximum bytes of changes that are kept because an older state may yet replace their filter.
 constexpr uint64_t kMaxKeptBytes = 256 << 20;
 
-// Returns about how much memory the record takes, in bytes.
-uint64_t BytesOf(const log::Record& record) {
-  uint64_t hashes = 0;
-  if (const auto* added = std::get_if<log::Added>(&record)) hashes = added->hashes.size();
-  if (const auto* removed = std::get_if<log::Removed>(&record)) hashes = removed->hashes.size();
-  if (const auto* noted = std::get_if<log::FalsePositives>(&record)) hashes = noted->hashes.size();
-  return sizeof record + hashes * sizeof(core::KeyHash);
-}
+// Returns about how much memory the change takes, in bytes.
+uint64_t BytesOf(const log::Changed& change) { return sizeof change + change.hashes.size() * sizeof(core::KeyHash); }
 
 std::string FilterText(uint64_t id) { return "filter " + std::to_string(id); }
 
@@ -158,10 +152,9 @@ core::Status LogReplay::Replace(uint64_t id, uint64_t sequence, const Load& load
 }
 
 core::Status LogReplay::LoadRewritten(uint64_t id, uint64_t sequence, const Load& load) {
-  const std::vector<log::Record> since = DropKept(id);
-  const auto rewritten = std::find_if(since.begin(), since.end(), [&](const log::Record& record) {
-    const auto* each = std::get_if<log::Rewritten>(&record);
-    return each != nullptr && each->sequence == sequence;
+  const std::vector<log::Changed> since = DropKept(id);
+  const auto rewritten = std::ranges::find_if(since, [&](const log::Changed& change) {
+    return change.kind == core::ChangeKind::kRewritten && change.sequence == sequence;
   });
   if (rewritten == since.end()) {
     return core::Fail(core::ErrorCode::kOutOfMemory,
@@ -173,8 +166,7 @@ core::Status LogReplay::LoadRewritten(uint64_t id, uint64_t sequence, const Load
   const bool freezing = freezing_.contains(id);
   if (core::Status status = LoadInto(id, sequence, load); !status) return status;
   for (auto later = rewritten + 1; later != since.end(); ++later) {
-    const core::Status status = std::visit([this](const auto& each) { return On(each); }, *later);
-    if (!status) return status;
+    if (core::Status status = On(*later); !status) return status;
   }
   if (freezing && Locate(id) != nullptr) freezing_.insert(id);
   return {};
@@ -197,33 +189,21 @@ core::Status LogReplay::LoadInto(uint64_t id, uint64_t sequence, const Load& loa
   return {};
 }
 
-// Leaves the filter as it is until the outcome comes, if ever.
-core::Status LogReplay::On(const log::Rewritten& rewritten) {
-  const core::Result<core::Filter*> filter = FilterFor(rewritten.id, rewritten.sequence);
-  if (!filter) return tl::unexpected(filter.error());
-  if (*filter != nullptr || Locate(rewritten.id) == nullptr) awaited_.insert({rewritten.id, rewritten.sequence});
-  if (*filter == nullptr) return {};
-  SetSequence(**filter, rewritten.id, rewritten.sequence);
-  since_rewritten_.try_emplace(rewritten.id);
-  Keep(rewritten.id, rewritten);
-  return {};
-}
-
-// Keeps the record if its filter awaits an outcome. An outcome that has not come after kMaxKeptBytes is of a command
+// Keeps the change if its filter awaits an outcome. An outcome that has not come after kMaxKeptBytes is of a command
 // that a crash or the disk ended, and never comes.
-void LogReplay::Keep(uint64_t id, const log::Record& record) {
+void LogReplay::Keep(const log::Changed& change) {
   if (since_rewritten_.empty()) return;
-  const auto kept = since_rewritten_.find(id);
+  const auto kept = since_rewritten_.find(change.id);
   if (kept == since_rewritten_.end()) return;
-  kept_bytes_ += BytesOf(record);
-  kept->second.push_back(record);
-  if (kept_bytes_ > kMaxKeptBytes) DropKept(id);
+  kept_bytes_ += BytesOf(change);
+  kept->second.push_back(change);
+  if (kept_bytes_ > kMaxKeptBytes) DropKept(change.id);
 }
 
-std::vector<log::Record> LogReplay::DropKept(uint64_t id) {
+std::vector<log::Changed> LogReplay::DropKept(uint64_t id) {
   auto kept = since_rewritten_.extract(id);
   if (!kept) return {};
-  for (const log::Record& record : kept.mapped()) kept_bytes_ -= BytesOf(record);
+  for (const log::Changed& change : kept.mapped()) kept_bytes_ -= BytesOf(change);
   return std::move(kept.mapped());
 }
 
@@ -250,60 +230,66 @@ core::Result<core::Filter*> LogReplay::FilterFor(uint64_t id, uint64_t sequence)
                        std::to_string(last) + ": what lies between is missing");
 }
 
-core::Status LogReplay::On(const log::Added& added) {
-  const core::Result<core::Filter*> found = FilterFor(added.id, added.sequence);
+core::Status LogReplay::On(const log::Changed& change) {
+  const core::Result<core::Filter*> found = FilterFor(change.id, change.sequence);
   if (!found) return tl::unexpected(found.error());
+  const bool is_rewrite = change.kind == core::ChangeKind::kRewritten;
+  if (is_rewrite && (*found != nullptr || Locate(change.id) == nullptr)) awaited_.insert({change.id, change.sequence});
   if (*found == nullptr) return {};
   core::Filter& filter = **found;
-  clock_.Replay(added.time_ms);
-  outcomes_.resize(added.hashes.size());
-  const size_t done = filter.Add(added.hashes, outcomes_);
-  for (size_t i = 0; i < added.hashes.size(); ++i) {
+  if (core::Status status = Repeat(filter, change); !status) return status;
+  SetSequence(filter, change.id, change.sequence);
+  if (is_rewrite) since_rewritten_.try_emplace(change.id);
+  Keep(change);
+  return {};
+}
+
+core::Status LogReplay::Repeat(core::Filter& filter, const log::Changed& change) {
+  switch (change.kind) {
+    case core::ChangeKind::kAdded:
+      return RepeatAdded(filter, change);
+    case core::ChangeKind::kRemoved:
+      return RepeatRemoved(filter, change);
+    case core::ChangeKind::kFalsePositives:
+      return RepeatFalsePositives(filter, change);
+    case core::ChangeKind::kRewritten:
+      break;  // the filter stays as it is until the outcome comes, if ever
+  }
+  return {};
+}
+
+core::Status LogReplay::RepeatAdded(core::Filter& filter, const log::Changed& change) {
+  clock_.Replay(change.time_ms);
+  outcomes_.resize(change.hashes.size());
+  const size_t done = filter.Add(change.hashes, outcomes_);
+  for (size_t i = 0; i < change.hashes.size(); ++i) {
     if (i < done && outcomes_[i] <= core::AddOutcome::kAdded) continue;
     if (i < done && outcomes_[i] == core::AddOutcome::kOutOfMemory) {
-      return core::Fail(core::ErrorCode::kOutOfMemory, "no memory is left for " + FilterText(added.id) + " to grow");
+      return core::Fail(core::ErrorCode::kOutOfMemory, "no memory is left for " + FilterText(change.id) + " to grow");
     }
-    return Contradiction(FilterText(added.id) + " refuses an item of change " + std::to_string(added.sequence) +
+    return Contradiction(FilterText(change.id) + " refuses an item of change " + std::to_string(change.sequence) +
                          " that it took before");
   }
-  SetSequence(filter, added.id, added.sequence);
-  Keep(added.id, added);
-  if (!freezing_.empty()) freezing_.erase(added.id);  // if it was taken after it was closed, it was open again
+  if (!freezing_.empty()) freezing_.erase(change.id);  // if it was taken after it was closed, it was open again
   return {};
 }
 
-core::Status LogReplay::On(const log::Removed& removed) {
-  const core::Result<core::Filter*> found = FilterFor(removed.id, removed.sequence);
-  if (!found) return tl::unexpected(found.error());
-  if (*found == nullptr) return {};
-  core::Filter& filter = **found;
-  if (!filter.capabilities().remove) return Contradiction(FilterText(removed.id) + " cannot remove items");
-  removed_.resize(removed.hashes.size());
-  if (filter.Remove(removed.hashes, removed_) < removed.hashes.size()) {
-    return core::Fail(core::ErrorCode::kOutOfMemory, "no memory is left to remove from " + FilterText(removed.id));
+core::Status LogReplay::RepeatRemoved(core::Filter& filter, const log::Changed& change) {
+  if (!filter.capabilities().remove) return Contradiction(FilterText(change.id) + " cannot remove items");
+  removed_.resize(change.hashes.size());
+  if (filter.Remove(change.hashes, removed_) < change.hashes.size()) {
+    return core::Fail(core::ErrorCode::kOutOfMemory, "no memory is left to remove from " + FilterText(change.id));
   }
-  SetSequence(filter, removed.id, removed.sequence);
-  Keep(removed.id, removed);
   return {};
 }
 
-core::Status LogReplay::On(const log::FalsePositives& noted) {
-  const core::Result<core::Filter*> found = FilterFor(noted.id, noted.sequence);
-  if (!found) return tl::unexpected(found.error());
-  if (*found == nullptr) return {};
-  core::Filter& filter = **found;
-  if (!filter.capabilities().deny) {
-    return Contradiction(FilterText(noted.id) + " cannot note false positives");
-  }
-  std::vector<core::NoteOutcome> outcomes(noted.hashes.size());
-  filter.NoteFalsePositives(noted.hashes, outcomes);
-  if (std::ranges::count(outcomes, core::NoteOutcome::kOutOfMemory) != 0) {
-    return core::Fail(core::ErrorCode::kOutOfMemory,
-                      "no memory is left for the false positives of " + FilterText(noted.id));
-  }
-  SetSequence(filter, noted.id, noted.sequence);
-  Keep(noted.id, noted);
-  return {};
+core::Status LogReplay::RepeatFalsePositives(core::Filter& filter, const log::Changed& change) {
+  if (!filter.capabilities().deny) return Contradiction(FilterText(change.id) + " cannot note false positives");
+  std::vector<core::NoteOutcome> outcomes(change.hashes.size());
+  filter.NoteFalsePositives(change.hashes, outcomes);
+  if (std::ranges::count(outcomes, core::NoteOutcome::kOutOfMemory) == 0) return {};
+  return core::Fail(core::ErrorCode::kOutOfMemory,
+                    "no memory is left for the false positives of " + FilterText(change.id));
 }
 
 core::Status LogReplay::On(const log::Freezing& freezing) {

@@ -64,16 +64,13 @@ class LogReplay {
 
   core::Status On(const log::Made& made);
   core::Status On(const log::Image& image);
-  core::Status On(const log::Added& added);
-  core::Status On(const log::Removed& removed);
-  core::Status On(const log::FalsePositives& noted);
+  core::Status On(const log::Changed& change);
   core::Status On(const log::Freezing& freezing);
   core::Status On(const log::Named& named);
   core::Status On(const log::Unnamed& unnamed);
   core::Status On(const log::Renamed& renamed);
   core::Status On(const log::Expiry& expiry);
   core::Status On(const log::Flushed& flushed);
-  core::Status On(const log::Rewritten& rewritten);
   core::Status On(const log::Content& content);
 
   // Replaces the filter of this id by what `load` brings, which has this sequence, unless that is older than what is
@@ -83,10 +80,15 @@ class LogReplay {
   core::Status LoadInto(uint64_t id, uint64_t sequence, const Load& load);
   // Does the same with a filter that has changed beyond this sequence: the later changes are applied again.
   core::Status LoadRewritten(uint64_t id, uint64_t sequence, const Load& load);
-  void Keep(uint64_t id, const log::Record& record);
+  void Keep(const log::Changed& change);
   // Returns what was kept of the filter.
-  std::vector<log::Record> DropKept(uint64_t id);
+  std::vector<log::Changed> DropKept(uint64_t id);
 
+  // Makes the change again in the filter, which misses no change before it.
+  core::Status Repeat(core::Filter& filter, const log::Changed& change);
+  core::Status RepeatAdded(core::Filter& filter, const log::Changed& change);
+  core::Status RepeatRemoved(core::Filter& filter, const log::Changed& change);
+  core::Status RepeatFalsePositives(core::Filter& filter, const log::Changed& change);
   // Returns null, with kCorrupt if there never was a filter of this id, or if the change does not follow the last one;
   // null without an error if there is nothing to do. A filter that is returned has no listener until SetSequence.
   core::Result<core::Filter*> FilterFor(uint64_t id, uint64_t sequence);
@@ -121,10 +123,10 @@ class LogReplay {
   std::unordered_map<uint64_t, Entry*> forgotten_;             // names whose filters are gone, by their ids
   std::unordered_map<uint64_t, core::MemoryBudget*> budgets_;  // of filters that were made before they had names
   std::set<uint64_t> freezing_;
-  // A log::Rewritten whose outcome has not come yet, and the changes since: what comes may be older than they are.
-  std::unordered_map<uint64_t, std::vector<log::Record>> since_rewritten_;
+  // A rewrite whose outcome has not come yet, and the changes since: what comes may be older than they are.
+  std::unordered_map<uint64_t, std::vector<log::Changed>> since_rewritten_;
   std::vector<LogImageFile> image_files_;
-  std::set<std::pair<uint64_t, uint64_t>> awaited_;  // filter and sequence of each log::Rewritten without its outcome
+  std::set<std::pair<uint64_t, uint64_t>> awaited_;  // filter and sequence of each rewrite without its outcome
   uint64_t kept_bytes_ = 0;                          // of all `since_rewritten_`
   // Reused.
   std::vector<core::AddOutcome> outcomes_;

@@ -86,11 +86,8 @@ class LogWriter {
   // Returns false if memory is refused. What is reserved is either appended or released.
   [[nodiscard]] bool Reserve(size_t bytes) noexcept;
   void Release(size_t bytes) noexcept;
-  // Each ends a reservation of `reserved` bytes, which are at least log::MaxChangeBytes of the change.
-  void AppendAdded(const core::Change& change, size_t reserved) noexcept;
-  void AppendRemoved(const core::Change& change, size_t reserved) noexcept;
-  void AppendFalsePositives(const core::Change& change, size_t reserved) noexcept;
-  void AppendRewritten(const log::Rewritten& rewritten, size_t reserved) noexcept;
+  // Ends a reservation of `reserved` bytes, which are at least log::MaxChangeBytes of the change.
+  void Append(const core::Change& change, size_t reserved) noexcept;
   // Returns the position after all that was appended.
   uint64_t end() const { return end_.load(std::memory_order_acquire); }
   // Returns the position up to which the log survives a power failure.

@@ -62,10 +62,7 @@ class ReplayedLog final : public KeyspaceLog {
   class Deaf final : public core::ChangeListener {
     bool Reserve(size_t) noexcept override { return true; }
     void Release(size_t) noexcept override {}
-    void OnAdded(const core::Change&, size_t) noexcept override {}
-    void OnRemoved(const core::Change&, size_t) noexcept override {}
-    void OnFalsePositives(const core::Change&, size_t) noexcept override {}
-    void OnRewritten(uint64_t, uint64_t, size_t) noexcept override {}
+    void OnChange(const core::Change&, size_t) noexcept override {}
   };
   using Change = std::function<void(Names& names)>;
   class Announced final : public Announcement {

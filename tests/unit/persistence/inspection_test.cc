@@ -142,8 +142,8 @@ TEST_F(InspectionTest, RecordsAreCountedByKindAndSegment) {
   WriteLog();
   const Inspection found = Look(true);
   ASSERT_EQ(found.log.size(), 2u);
-  const size_t unnamed = log::Record(log::Unnamed{}).index();
-  const size_t flushed = log::Record(log::Flushed{}).index();
+  constexpr auto unnamed = static_cast<size_t>(log::RecordKind::kUnnamed);
+  constexpr auto flushed = static_cast<size_t>(log::RecordKind::kFlushed);
   EXPECT_EQ(found.log[0].records[unnamed], 1u);
   EXPECT_EQ(found.log[0].records[flushed], 1u);
   EXPECT_EQ(found.log[1].records[flushed], 1u);
@@ -268,7 +268,7 @@ TEST(Inspection, OfAServerThatLogs) {
     EXPECT_THAT(found->damage, IsEmpty());
     EXPECT_THAT(found->leftovers, IsEmpty()) << "the log names the file of the copy";
     EXPECT_EQ(found->images, 1u);
-    EXPECT_EQ(found->log.back().records[log::Record(log::Added{}).index()], 5u);
+    EXPECT_EQ(found->log.back().records[static_cast<size_t>(log::RecordKind::kAdded)], 5u);
     EXPECT_EQ(found->log.back().start, found->manifest.log_position);
     ASSERT_EQ(found->filters.size(), 1u);
     EXPECT_EQ(found->filters[0].entry.sequence, 10u);

@@ -16,7 +16,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-log::Record Change(uint64_t sequence) { return log::Added{1, sequence, 0, {{sequence, ~sequence}}}; }
+log::Record Change(uint64_t sequence) {
+  return log::Changed{core::ChangeKind::kAdded, 1, sequence, 0, {{sequence, ~sequence}}};
+}
 constexpr uint64_t kChangeBytes = 37;
 
 // Appends frames of one change each, every one durable before the next, as with appendfsync always.

@@ -13,6 +13,7 @@
 namespace bitsieve::server::log {
 namespace {
 
+using core::ChangeKind;
 using testing::HasSubstr;
 
 // Returns the result of Decode for one record with these bytes after its length.
@@ -58,18 +59,19 @@ core::FilterParams UnusualParams() {
 
 TEST(LogRecord, EveryKindComesBack) {
   const std::vector<Record> records = SampleRecords();
-  std::vector<bool> seen(kRecordKinds);
+  std::vector<bool> seen(kRecordKinds + 1);
   const std::string bytes = Encoded(records);
   std::string_view rest = bytes;
   Record decoded;
   for (const Record& record : records) {
     const core::Status status = Decode(rest, decoded);
-    ASSERT_TRUE(status.has_value()) << NameOf(record) << ": " << status.error().message;
-    EXPECT_EQ(decoded.index(), record.index());
-    EXPECT_EQ(Encoded(decoded), Encoded(record)) << NameOf(record);
-    seen[record.index()] = true;
+    ASSERT_TRUE(status.has_value()) << NameOf(KindOf(record)) << ": " << status.error().message;
+    EXPECT_EQ(KindOf(decoded), KindOf(record));
+    EXPECT_EQ(Encoded(decoded), Encoded(record)) << NameOf(KindOf(record));
+    seen[static_cast<size_t>(KindOf(record))] = true;
   }
   EXPECT_TRUE(rest.empty());
+  seen[0] = true;  // the number of none
   EXPECT_THAT(seen, testing::Each(true)) << "a kind has no sample";
 }
 
@@ -81,7 +83,8 @@ TEST(LogRecord, FieldsComeBackWhereTheyWere) {
     EXPECT_TRUE(Decode(rest, decoded).has_value());
     return decoded;
   };
-  const Added added = std::get<Added>(back(Added{1, 2, 3, {{4, 5}, {6, 7}}}));
+  const Changed added = std::get<Changed>(back(Changed{ChangeKind::kAdded, 1, 2, 3, {{4, 5}, {6, 7}}}));
+  EXPECT_EQ(added.kind, ChangeKind::kAdded);
   EXPECT_EQ(std::tie(added.id, added.sequence, added.time_ms), std::make_tuple(1u, 2u, 3u));
   ASSERT_EQ(added.hashes.size(), 2u);
   EXPECT_EQ(added.hashes[1].low, 6u);
@@ -92,8 +95,10 @@ TEST(LogRecord, FieldsComeBackWhereTheyWere) {
   const auto content = std::get<server::log::Content>(back(server::log::Content{1, 2, "ab", "cde"}));
   EXPECT_EQ(std::tie(content.id, content.sequence), std::make_tuple(1u, 2u));
   EXPECT_EQ(std::tie(content.header, content.body), std::make_tuple("ab", "cde"));
-  const Rewritten rewritten = std::get<Rewritten>(back(Rewritten{1, 2}));
-  EXPECT_EQ(std::tie(rewritten.id, rewritten.sequence), std::make_tuple(1u, 2u));
+  const Changed rewritten = std::get<Changed>(back(Changed{ChangeKind::kRewritten, 1, 2, 0, {}}));
+  EXPECT_EQ(std::tie(rewritten.kind, rewritten.id, rewritten.sequence),
+            std::make_tuple(ChangeKind::kRewritten, 1u, 2u));
+  EXPECT_TRUE(rewritten.hashes.empty());
   const Named named = std::get<Named>(back(Named{"a", 2, 3}));
   EXPECT_EQ(std::tie(named.name, named.id, named.expires_ms), std::make_tuple("a", 2u, 3));
   const Renamed renamed = std::get<Renamed>(back(Renamed{"a", "b"}));
@@ -119,31 +124,37 @@ TEST(LogRecord, EveryParameterComesBack) {
 }
 
 TEST(LogRecord, AChangeCostsLittleMoreThanItsHashes) {
-  EXPECT_EQ(Encoded(Added{1, 1, 0, {{1, 2}, {3, 4}}}).size(), 4u + 1 + 8 + 8 + 2 * 16);
-  EXPECT_EQ(Encoded(Added{1, 1, 9, {{1, 2}}}).size(), 4u + 1 + 8 + 8 + 8 + 16);
-  EXPECT_EQ(Encoded(Removed{1, 1, {{1, 2}}}).size(), 4u + 1 + 8 + 8 + 16);
-  EXPECT_EQ(Encoded(FalsePositives{1, 1, {{1, 2}}}).size(), 4u + 1 + 8 + 8 + 16);
+  EXPECT_EQ(Encoded(Changed{ChangeKind::kAdded, 1, 1, 0, {{1, 2}, {3, 4}}}).size(), 4u + 1 + 8 + 8 + 2 * 16);
+  EXPECT_EQ(Encoded(Changed{ChangeKind::kAdded, 1, 1, 9, {{1, 2}}}).size(), 4u + 1 + 8 + 8 + 8 + 16);
+  EXPECT_EQ(Encoded(Changed{ChangeKind::kRemoved, 1, 1, 0, {{1, 2}}}).size(), 4u + 1 + 8 + 8 + 16);
+  EXPECT_EQ(Encoded(Changed{ChangeKind::kFalsePositives, 1, 1, 0, {{1, 2}}}).size(), 4u + 1 + 8 + 8 + 16);
 }
 
 TEST(LogRecord, TheWayOfEveryAddWritesTheSame) {
   const std::vector<core::KeyHash> hashes{{1, 2}, {3, 4}};
   std::string bytes = "before";
-  EncodeAdded({1, 2, 0, hashes}, bytes);
-  EncodeAdded({1, 3, 4, hashes}, bytes);
-  EncodeRemoved({1, 4, 0, hashes}, bytes);
-  EncodeFalsePositives({1, 5, 0, hashes}, bytes);
-  EXPECT_EQ(bytes, "before" + Encoded(Added{1, 2, 0, hashes}) + Encoded(Added{1, 3, 4, hashes}) +
-                       Encoded(Removed{1, 4, hashes}) + Encoded(FalsePositives{1, 5, hashes}));
+  std::string expected = bytes;
+  for (const auto& [kind, sequence, time_ms] :
+       {std::tuple(ChangeKind::kAdded, 2, 0), std::tuple(ChangeKind::kAdded, 3, 4),
+        std::tuple(ChangeKind::kRemoved, 4, 0), std::tuple(ChangeKind::kFalsePositives, 5, 0)}) {
+    const auto number = static_cast<uint64_t>(sequence), time = static_cast<uint64_t>(time_ms);
+    Encode(core::Change{kind, 1, number, time, hashes}, bytes);
+    expected += Encoded(Changed{kind, 1, number, time, hashes});
+  }
+  Encode(core::Change{ChangeKind::kRewritten, 1, 6, 0, {}}, bytes);
+  expected += Encoded(Changed{ChangeKind::kRewritten, 1, 6, 0, {}});
+  EXPECT_EQ(bytes, expected);
 }
 
 TEST(LogRecord, MemoryIsUsedAgain) {
-  const std::string bytes = Encoded(Added{1, 1, 0, {{1, 2}, {3, 4}}}) + Encoded(Added{1, 2, 0, {{5, 6}}});
+  const std::string bytes = Encoded(Changed{ChangeKind::kAdded, 1, 1, 0, {{1, 2}, {3, 4}}}) +
+                            Encoded(Changed{ChangeKind::kAdded, 1, 2, 0, {{5, 6}}});
   std::string_view rest = bytes;
   Record record;
   ASSERT_TRUE(Decode(rest, record).has_value());
-  const core::KeyHash* const data = std::get<Added>(record).hashes.data();
+  const core::KeyHash* const data = std::get<Changed>(record).hashes.data();
   ASSERT_TRUE(Decode(rest, record).has_value());
-  EXPECT_EQ(std::get<Added>(record).hashes.data(), data);
+  EXPECT_EQ(std::get<Changed>(record).hashes.data(), data);
 }
 
 TEST(LogRecord, NoneIsReadFromLessThanAllOfItsBytes) {
@@ -163,12 +174,12 @@ TEST(LogRecord, NoneIsReadFromTooFewOrTooManyFields) {
   for (const Record& sample : SampleRecords()) {
     if (std::holds_alternative<server::log::Content>(sample)) continue;  // its body has any length
     const std::string content = Encoded(sample).substr(sizeof(uint32_t));
-    const bool of_hashes = std::holds_alternative<Added>(sample) || std::holds_alternative<Removed>(sample) ||
-                           std::holds_alternative<FalsePositives>(sample);
+    const auto* const changed = std::get_if<Changed>(&sample);
+    const bool of_hashes = changed != nullptr && changed->kind != ChangeKind::kRewritten;
     for (size_t size = 0; size < content.size(); ++size) {
       if (of_hashes && (content.size() - size) % 16 == 0 && size > 32) continue;  // one hash less is a record, too
       EXPECT_THAT(ErrorOf(DecodeContent(content.substr(0, size))), testing::Ne("no error"))
-          << NameOf(sample) << " of " << size;
+          << NameOf(KindOf(sample)) << " of " << size;
     }
     EXPECT_THAT(ErrorOf(DecodeContent(content + "x")), HasSubstr(of_hashes ? "bytes of hashes" : "too long"));
   }
@@ -215,15 +226,15 @@ TEST(LogRecord, HostileLengthsAllocateNothing) {
   EXPECT_THAT(ErrorOf(DecodeContent(name_of_4gb)), HasSubstr("too short"));
   std::string bytes("\xff\xff\xff\xff\x03", 5);
   std::string_view rest = bytes;
-  Record record = Added{};
+  Record record = Changed{};
   EXPECT_THAT(ErrorOf(Decode(rest, record)), HasSubstr("cut short"));
-  EXPECT_EQ(std::get<Added>(record).hashes.capacity(), 0u);
+  EXPECT_EQ(std::get<Changed>(record).hashes.capacity(), 0u);
 }
 
 TEST(LogRecord, KindsHaveNames) {
-  EXPECT_EQ(NameOf(Record(Flushed{})), "flushed");
-  EXPECT_EQ(NameOfKind(0), "made");
-  EXPECT_EQ(NameOf(Record(Added{})), "added");
+  EXPECT_EQ(NameOf(KindOf(Record(Flushed{}))), "flushed");
+  EXPECT_EQ(NameOf(RecordKind::kMade), "made");
+  EXPECT_EQ(NameOf(KindOf(Record(Changed{}))), "added");
 }
 
 }  // namespace
