@@ -29,7 +29,7 @@ class IdleTable {
  public:
   using Duration = std::chrono::milliseconds;
 
-  static constexpr size_t kMost = 64;
+  static constexpr size_t kMax = 64;
   static constexpr Duration kPatience{60'000};
   static constexpr Duration kMoment{1'000};
 
@@ -37,7 +37,7 @@ class IdleTable {
   // not meet in the middle of their end.
   using Bury = void (*)(std::unique_ptr<Value> abandoned);
 
-  explicit IdleTable(size_t most = kMost, Duration patience = kPatience, Duration moment = kMoment, Bury bury = nullptr)
+  explicit IdleTable(size_t most = kMax, Duration patience = kPatience, Duration moment = kMoment, Bury bury = nullptr)
       : most_(most), patience_(patience), moment_(moment), bury_(bury) {
     entries_.reserve(most_);
   }

@@ -71,7 +71,7 @@ inline constexpr std::string_view kFull = "ERR non scaling filter is full";
 inline constexpr std::string_view kFrozen = "ERR the filter is frozen: a ribbon filter takes no items after BF.FREEZE";
 inline constexpr std::string_view kBeingFrozen = "ERR the filter is just being frozen: try again";
 inline constexpr Composed kTooManyFalsePositives{"ERR too many false positives: a filter can know ",
-                                                 core::FalsePositiveList::kMostHashes};
+                                                 core::FalsePositiveList::kMaxHashes};
 inline constexpr std::string_view kCannotGrow =
     "ERR problem inserting into filter: it is full, and a further sub-filter's error rate would be too small to be "
     "kept";

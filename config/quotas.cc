@@ -21,7 +21,7 @@ std::optional<uint64_t> ParseCount(std::string_view text) {
 std::optional<std::vector<QuotaRow>> ParseQuotas(std::string_view text) {
   std::istringstream in{std::string(text)};
   const std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
-  if (words.size() % 3 != 0 || words.size() / 3 > kMostQuotas) return std::nullopt;
+  if (words.size() % 3 != 0 || words.size() / 3 > kMaxQuotas) return std::nullopt;
   std::vector<QuotaRow> rows;
   for (size_t i = 0; i < words.size(); i += 3) {
     const std::optional<uint64_t> filters = ParseCount(words[i + 1]);

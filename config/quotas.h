@@ -11,7 +11,7 @@
 namespace bitsieve::config {
 
 // A new name is compared with all patterns before the one that it matches.
-inline constexpr size_t kMostQuotas = 1000;
+inline constexpr size_t kMaxQuotas = 1000;
 
 // 0: no limit.
 struct QuotaRow {

@@ -71,7 +71,7 @@ struct Desk {
   EngineKeyspace keyspace;
   KeptEvents events;
   commands::Transfers transfers{.loads = commands::PendingLoads(),
-                                .dumps = commands::OpenDumps(commands::OpenDumps::kMost, commands::OpenDumps::kPatience,
+                                .dumps = commands::OpenDumps(commands::OpenDumps::kMax, commands::OpenDumps::kPatience,
                                                              commands::OpenDumps::kMoment, EndDump),
                                 .ended = {}};
   commands::FilterEnvironment environment{.keyspace = &keyspace,

@@ -19,18 +19,18 @@ using commands::ArgumentDoc;
 using commands::CommandRow;
 
 // To the engine a command is a function that has nothing to remember a row by: hence one for each.
-constexpr size_t kMostRows = 64;
-std::array<ModuleCommand, kMostRows> registered;
+constexpr size_t kMaxRows = 64;
+std::array<ModuleCommand, kMaxRows> registered;
 
 template <size_t index>
 int Call(engine::Context* context, engine::String** argv, int argc) {
   return RunCommand(context, argv, argc, registered[index], Origin::kEngine);
 }
 template <size_t... index>
-constexpr std::array<engine::CommandFunction, kMostRows> Calls(std::index_sequence<index...>) {
+constexpr std::array<engine::CommandFunction, kMaxRows> Calls(std::index_sequence<index...>) {
   return {Call<index>...};
 }
-constexpr auto kCalls = Calls(std::make_index_sequence<kMostRows>());
+constexpr auto kCalls = Calls(std::make_index_sequence<kMaxRows>());
 
 std::string FlagsOf(const CommandRow& row) {
   std::string flags = (row.flags & commands::kWrite) != 0 ? "write" : "readonly";
@@ -167,7 +167,7 @@ bool RegisterCommands(engine::Context* context) {
   size_t index = 0;
   for (const auto& rows : commands::kFilterCommands) {
     for (const CommandRow& row : rows()) {
-      assert(index < kMostRows);
+      assert(index < kMaxRows);
       registered[index] = MakeModuleCommand(row);
       if (!RegisterRow(context, row, kCalls[index])) return false;
       ++index;

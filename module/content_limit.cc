@@ -11,7 +11,7 @@ namespace {
 
 enum class Bound : uint8_t { kNone, kFilter, kEngine, kMachine };
 
-struct State {
+struct LimitState {
   uint64_t filter_bytes = 0;
   ContentLimit::Applies applies = nullptr;  // null: nothing is limited
   void* data = nullptr;
@@ -24,15 +24,15 @@ struct State {
   uint64_t refused = 0;  // bytes
   EngineMemory at = {};  // when they were refused
 };
-constinit thread_local State state;
+constinit thread_local LimitState limit_state;
 
 // Whether a sum of both is more than `most`, which may be anything.
 bool IsBeyond(uint64_t most, uint64_t base, uint64_t bytes) { return bytes > most || base > most - bytes; }
 
 // With eviction other keys make room, so that a filter need only fit by itself.
 Bound BoundOf(const EngineMemory& memory, uint64_t bytes) {
-  const uint64_t kept = memory.used - std::min(memory.used, state.replaced);
-  if (memory.most != 0 && IsBeyond(memory.most, memory.evicts ? state.held : kept, bytes)) return Bound::kEngine;
+  const uint64_t kept = memory.used - std::min(memory.used, limit_state.replaced);
+  if (memory.most != 0 && IsBeyond(memory.most, memory.evicts ? limit_state.held : kept, bytes)) return Bound::kEngine;
   if (memory.machine != 0 && IsBeyond(memory.machine, memory.used, bytes)) return Bound::kMachine;
   return Bound::kNone;
 }
@@ -40,20 +40,21 @@ Bound BoundOf(const EngineMemory& memory, uint64_t bytes) {
 // Small blocks are granted unseen: the engine checks its memory before the next command.
 Bound AskEngine(uint64_t bytes) {
   constexpr uint64_t kAskFrom = 1 << 20;
-  state.unasked += bytes;
-  if (state.unasked < kAskFrom) return Bound::kNone;
-  state.at = state.memory ? *state.memory : EngineMemory::Now();
-  if (state.memory) state.memory->used += state.unasked;
-  state.unasked = 0;
-  return BoundOf(state.at, bytes);
+  limit_state.unasked += bytes;
+  if (limit_state.unasked < kAskFrom) return Bound::kNone;
+  limit_state.at = limit_state.memory ? *limit_state.memory : EngineMemory::Now();
+  if (limit_state.memory) limit_state.memory->used += limit_state.unasked;
+  limit_state.unasked = 0;
+  return BoundOf(limit_state.at, bytes);
 }
 
 Bound Check(uint64_t bytes) {
-  if (state.filter_bytes != 0 && IsBeyond(state.filter_bytes, state.held, bytes)) return Bound::kFilter;
+  if (limit_state.filter_bytes != 0 && IsBeyond(limit_state.filter_bytes, limit_state.held, bytes))
+    return Bound::kFilter;
   return AskEngine(bytes);
 }
 
-std::string Needs() { return "OOM the filter needs " + std::to_string(state.refused) + " bytes more, "; }
+std::string Needs() { return "OOM the filter needs " + std::to_string(limit_state.refused) + " bytes more, "; }
 
 }  // namespace
 
@@ -71,49 +72,49 @@ EngineMemory EngineMemory::Now() {
 }
 
 ContentLimit::ContentLimit(uint64_t filter_bytes, Applies applies, void* data, const EngineMemory* memory) {
-  state = {.filter_bytes = filter_bytes, .applies = applies, .data = data};
-  if (memory != nullptr) state.memory = *memory;
+  limit_state = {.filter_bytes = filter_bytes, .applies = applies, .data = data};
+  if (memory != nullptr) limit_state.memory = *memory;
 }
-ContentLimit::~ContentLimit() { state = {}; }
+ContentLimit::~ContentLimit() { limit_state = {}; }
 
-void ContentLimit::BeginWith(uint64_t bytes) { state.command_filter = state.held = bytes; }
+void ContentLimit::BeginWith(uint64_t bytes) { limit_state.command_filter = limit_state.held = bytes; }
 
 void ContentLimit::BeginNew() {
-  state.held = 0;
-  state.replaced = state.command_filter;
+  limit_state.held = 0;
+  limit_state.replaced = limit_state.command_filter;
 }
 
 bool ContentLimit::Grant(uint64_t bytes) {
-  if (state.applies == nullptr) return true;
+  if (limit_state.applies == nullptr) return true;
   const Bound bound = Check(bytes);
-  state.held += bytes;
+  limit_state.held += bytes;
   if (bound == Bound::kNone) return true;
-  if (!state.applies(state.data)) {
-    state.applies = nullptr;
+  if (!limit_state.applies(limit_state.data)) {
+    limit_state.applies = nullptr;
     return true;
   }
-  state.held -= bytes;
-  state.reached = bound;
-  state.refused = bytes;
+  limit_state.held -= bytes;
+  limit_state.reached = bound;
+  limit_state.refused = bytes;
   return false;
 }
 
 void ContentLimit::NoteRefusedBySystem(uint64_t bytes) {
-  if (state.applies == nullptr) return;
-  state.reached = Bound::kMachine;
-  state.refused = bytes;
+  if (limit_state.applies == nullptr) return;
+  limit_state.reached = Bound::kMachine;
+  limit_state.refused = bytes;
 }
 
 std::string ContentLimit::Refusal() {
-  switch (state.reached) {
+  switch (limit_state.reached) {
     case Bound::kNone:
       return {};
     case Bound::kFilter:
       return "OOM the filter would take more than bf.max-filter-bytes allows, which is " +
-             std::to_string(state.filter_bytes) + " bytes";
+             std::to_string(limit_state.filter_bytes) + " bytes";
     case Bound::kEngine:
-      return Needs() + "and the engine uses " + std::to_string(state.at.used) + " of the " +
-             std::to_string(state.at.most) + " that maxmemory allows";
+      return Needs() + "and the engine uses " + std::to_string(limit_state.at.used) + " of the " +
+             std::to_string(limit_state.at.most) + " that maxmemory allows";
     case Bound::kMachine:
       return Needs() + "which this machine does not have";
   }

@@ -152,9 +152,9 @@ bool RegisterOwn(engine::Context* context) {
     OwnSettings().for_redisbloom = value != 0;
     return engine::kOk;
   };
-  constexpr long long kMostBytes = 1LL << 50;
+  constexpr long long kMaxBytes = 1LL << 50;
   return engine::RegisterNumericConfig(context, kMaxFilterBytes, get_bytes(nullptr, nullptr), engine::kConfigMemory, 0,
-                                       kMostBytes, get_bytes, set_bytes, nullptr, nullptr) == engine::kOk &&
+                                       kMaxBytes, get_bytes, set_bytes, nullptr, nullptr) == engine::kOk &&
          engine::RegisterBoolConfig(context, kForRedisBloom, get_redisbloom(nullptr, nullptr), engine::kConfigDefault,
                                     get_redisbloom, set_redisbloom, nullptr, nullptr) == engine::kOk;
 }

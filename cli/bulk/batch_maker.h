@@ -30,7 +30,7 @@ class BatchMaker {
   Batch& batch() { return batch_; }
   bool empty() const { return batch_.items == 0; }
   // Returns whether there are as many items as a server works on without keeping other clients waiting.
-  bool IsFull() const { return batch_.items >= kMostItems || items_.size() >= kMostBytes; }
+  bool IsFull() const { return batch_.items >= kMaxItems || items_.size() >= kMaxBytes; }
   // Returns the batch with the items that were added, and begins the next one.
   Batch Take() {
     if (!command_.one_item) Begin(batch_.items);
@@ -41,8 +41,8 @@ class BatchMaker {
   }
 
  private:
-  static constexpr size_t kMostItems = 1000;
-  static constexpr size_t kMostBytes = 128 << 10;
+  static constexpr size_t kMaxItems = 1000;
+  static constexpr size_t kMaxBytes = 128 << 10;
 
   void Begin(size_t items) {
     std::string& bytes = command_.one_item ? items_ : batch_.commands;

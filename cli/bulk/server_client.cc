@@ -31,8 +31,8 @@ void* MakeText(const redisReadTask* task, char* text, size_t size) {
 
 // Returns null if the announced array is too large: the reply is then refused.
 void* MakeArray(const redisReadTask* task, int size) {
-  constexpr int kMostElements = 1 << 20;
-  if (size > kMostElements) return nullptr;
+  constexpr int kMaxElements = 1 << 20;
+  if (size > kMaxElements) return nullptr;
   return Place(task, {.kind = Reply::kArray, .elements = std::vector<Reply>(static_cast<size_t>(size))});
 }
 

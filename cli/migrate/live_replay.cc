@@ -15,8 +15,8 @@
 namespace bitsieve::cli {
 namespace {
 
-constexpr size_t kMostBytesUnsent = 1 << 20;
-constexpr size_t kMostCommandsUnsent = 1000;
+constexpr size_t kMaxBytesUnsent = 1 << 20;
+constexpr size_t kMaxCommandsUnsent = 1000;
 
 template <size_t size>
 bool IsOneOf(const std::array<std::string_view, size>& names, std::string_view name) {
@@ -88,7 +88,7 @@ Outcome<void> LiveReplay::Add(const std::vector<std::string>& received) {
   AppendCommandHead(bytes_, words->size());
   for (const std::string& word : *words) AppendWord(bytes_, word);
   of_filters_.push_back(of_filter);
-  return bytes_.size() < kMostBytesUnsent && of_filters_.size() < kMostCommandsUnsent ? Outcome<void>() : Send();
+  return bytes_.size() < kMaxBytesUnsent && of_filters_.size() < kMaxCommandsUnsent ? Outcome<void>() : Send();
 }
 
 Outcome<void> LiveReplay::Finish() { return Send(); }

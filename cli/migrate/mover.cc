@@ -9,7 +9,7 @@
 namespace bitsieve::cli {
 namespace {
 
-constexpr uint64_t kMostBytesWithoutReply = 16 << 20;
+constexpr uint64_t kMaxBytesWithoutReply = 16 << 20;
 
 // The command that makes an empty filter of another type.
 class ReserveCommand final : public FilterCommands {
@@ -101,7 +101,7 @@ Outcome<void> Mover::SendEnd(const FoundFilter& filter, const std::shared_ptr<Tr
 }
 
 Outcome<void> Mover::Send(const std::shared_ptr<Transfer>& transfer, Step step, std::string bytes, bool is_last) {
-  if (auto awaited = AwaitReplies(kMostBytesWithoutReply); !awaited) return awaited;
+  if (auto awaited = AwaitReplies(kMaxBytesWithoutReply); !awaited) return awaited;
   WaitForBandwidth();
   if (auto sent = target_.Send(bytes); !sent) return sent;
   transfer->bytes += bytes.size();
@@ -113,8 +113,8 @@ Outcome<void> Mover::Send(const std::shared_ptr<Transfer>& transfer, Step step, 
 }
 
 Outcome<void> Mover::AwaitReplies(uint64_t most_bytes) {
-  constexpr size_t kMostReplies = 1000;  // that the new server has to keep for us
-  while (!expected_.empty() && (expected_bytes_ > most_bytes || expected_.size() > kMostReplies || most_bytes == 0)) {
+  constexpr size_t kMaxReplies = 1000;  // that the new server has to keep for us
+  while (!expected_.empty() && (expected_bytes_ > most_bytes || expected_.size() > kMaxReplies || most_bytes == 0)) {
     const auto reply = target_.Receive();
     if (!reply) return tl::unexpected("the new server: " + reply.error());
     const Expected expected = std::move(expected_.front());

@@ -47,11 +47,11 @@ void DistinctCounter::Add(std::string_view item) {
 }
 
 double DistinctCounter::Estimate() const {
-  std::array<uint32_t, kMostZeros + 2> counts{};
+  std::array<uint32_t, kMaxZeros + 2> counts{};
   for (const uint8_t kept : registers_) ++counts[kept];
   constexpr auto kAll = static_cast<double>(kRegisters);
-  double sum = kAll * Tau(1 - counts[kMostZeros + 1] / kAll);
-  for (uint32_t i = kMostZeros; i >= 1; --i) sum = (sum + counts[i]) / 2;
+  double sum = kAll * Tau(1 - counts[kMaxZeros + 1] / kAll);
+  for (uint32_t i = kMaxZeros; i >= 1; --i) sum = (sum + counts[i]) / 2;
   sum += kAll * Sigma(counts[0] / kAll);
   return std::min(kAll * kAll / (2 * std::numbers::ln2 * sum), static_cast<double>(added_));
 }

@@ -30,7 +30,7 @@ class DistinctCounter {
  private:
   static constexpr uint32_t kIndexBits = 18;
   static constexpr size_t kRegisters = size_t{1} << kIndexBits;
-  static constexpr uint32_t kMostZeros = 64 - kIndexBits;  // a register is 0 if no item chose it, else zeros + 1
+  static constexpr uint32_t kMaxZeros = 64 - kIndexBits;  // a register is 0 if no item chose it, else zeros + 1
 
   std::array<uint8_t, kRegisters> registers_{};
   uint64_t added_ = 0;  // repeated items among them

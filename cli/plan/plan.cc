@@ -79,7 +79,7 @@ Outcome<uint64_t> ItemsOf(const PlanArguments& given, const std::optional<core::
     const auto rate = ParseItemRate(given.rate);
     if (!rate) return Wrong("--rate", given.rate, "a rate such as 5000/s, 300k/m, 1e6/h or 2m/d");
     const double items = std::ceil(*rate * static_cast<double>(window->duration_ms) / 1000);
-    if (items > static_cast<double>(kMostPlannedItems)) {
+    if (items > static_cast<double>(kMaxPlannedItems)) {
       return tl::unexpected<std::string>("--rate: so many items in such a window are more than a filter can hold");
     }
     return static_cast<uint64_t>(items);
@@ -90,7 +90,7 @@ Outcome<uint64_t> ItemsOf(const PlanArguments& given, const std::optional<core::
   }
   if (sample) return sample->upper_distinct;
   if (given.items.empty()) return 0;
-  const auto items = ParseCount(given.items, kMostPlannedItems);
+  const auto items = ParseCount(given.items, kMaxPlannedItems);
   if (!items) return Wrong("--items", given.items, "a number of items such as 1000000, 1e9 or 50m, at most 2^48");
   return *items;
 }

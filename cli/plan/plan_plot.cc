@@ -71,25 +71,25 @@ Chart RateChart(const Plan& plan) {
 
 constexpr double kHighestRate = 0.1;
 constexpr double kLowestRate = 1e-8;
-constexpr double kMostBits = 60;  // where counting would make all others flat
+constexpr double kMaxBits = 60;  // where counting would make all others flat
 
 Chart MemoryChart(const Plan& plan) {
   Chart chart{.title = fmt::format("Memory for {} items", CountText(plan.need.items)),
               .x = {"requested error rate", kLowestRate, kHighestRate, true, Decades(kLowestRate, kHighestRate)},
-              .y = {"bits per item", 0, kMostBits, false, {0, 10, 20, 30, 40, 50, 60}},
+              .y = {"bits per item", 0, kMaxBits, false, {0, 10, 20, 30, 40, 50, 60}},
               .curves = BitsByRate(plan.need),
               .x_text = [](double tick) { return fmt::format("1e{}", std::lround(std::log10(tick))); },
               .y_text = [](double tick) { return fmt::format("{}", tick); }};
   for (Curve& curve : chart.curves)
-    std::erase_if(curve.points, [](const Curve::Point& point) { return point.y > kMostBits; });
+    std::erase_if(curve.points, [](const Curve::Point& point) { return point.y > kMaxBits; });
   std::erase_if(chart.curves, [](const Curve& curve) { return curve.points.empty(); });
   // A curve of one point.
-  if (plan.best.bits_per_item() <= kMostBits) {
+  if (plan.best.bits_per_item() <= kMaxBits) {
     chart.curves.push_back({"planned", {{plan.need.error_rate, plan.best.bits_per_item()}}});
   }
   if (const auto& present = plan.present) {
     const double rate = std::clamp(present->requested_error_rate, kLowestRate, kHighestRate);
-    chart.curves.push_back({"now", {{rate, std::min(present->bits_per_item(), kMostBits)}}});
+    chart.curves.push_back({"now", {{rate, std::min(present->bits_per_item(), kMaxBits)}}});
   }
   return chart;
 }

@@ -152,7 +152,7 @@ Outcome<uint64_t> SolveForItems(Need need, const std::vector<const FilterTypeRow
     return tl::unexpected(fmt::format("{} do not hold a filter of one item; it needs {}", MemoryText(need.memory_bytes),
                                       MemoryText(least->full.size_bytes)));
   }
-  uint64_t low = 1, high = 1 + (need.window ? core::kMaxCapacity : kMostPlannedItems);
+  uint64_t low = 1, high = 1 + (need.window ? core::kMaxCapacity : kMaxPlannedItems);
   while (high - low > 1) {
     const uint64_t middle = low + (high - low) / 2;
     (fits(middle) ? low : high) = middle;

@@ -13,12 +13,12 @@
 
 namespace bitsieve::cli {
 
-inline constexpr uint64_t kMostPlannedItems = uint64_t{1} << 48;
+inline constexpr uint64_t kMaxPlannedItems = uint64_t{1} << 48;
 
 // Two of items, error_rate and memory_bytes are given. If items or error_rate is 0, it is worked out; memory_bytes is
 // not.
 struct Need {
-  uint64_t items = 0;  // at most kMostPlannedItems
+  uint64_t items = 0;  // at most kMaxPlannedItems
   double error_rate = 0;
   uint64_t memory_bytes = 0;
   bool removes = false;                         // items are removed, too

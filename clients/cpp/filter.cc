@@ -88,9 +88,9 @@ tl::unexpected<Error> Unable(const core::Filter& filter, const std::string& what
 
 // Nothing is allocated on the word of a dump: no type takes more than a few times its bytes.
 Result<std::unique_ptr<core::Filter>> Read(std::span<const std::byte> dump, core::MemoryBudget& budget) {
-  constexpr uint64_t kMostPerByte = 8, kOwnBytes = 64 << 20;
+  constexpr uint64_t kMaxPerByte = 8, kOwnBytes = 64 << 20;
   constexpr size_t kPieceBytes = 1 << 20;  // read while they are in the processor's cache
-  budget.set_limit_bytes(dump.size() * kMostPerByte + kOwnBytes);
+  budget.set_limit_bytes(dump.size() * kMaxPerByte + kOwnBytes);
   const Result<core::OpenedDump> opened = core::OpenFilterDump(core::AsText(dump), budget, WindowClock());
   if (!opened) return tl::unexpected(opened.error());
   for (auto rest = dump.subspan(opened->head_bytes); !rest.empty();) {
@@ -227,7 +227,7 @@ Result<bool> Filter::NoteFalsePositive(std::string_view item) {
     case core::NoteOutcome::kMoved:  // impossible unless another call runs during Freeze
       break;
     case core::NoteOutcome::kTooMany:
-      return core::Fail(ErrorCode::kFull, "the filter knows " + std::to_string(core::FalsePositiveList::kMostHashes) +
+      return core::Fail(ErrorCode::kFull, "the filter knows " + std::to_string(core::FalsePositiveList::kMaxHashes) +
                                               " false positives, and can know no more");
     case core::NoteOutcome::kOutOfMemory:
       return core::Fail(ErrorCode::kOutOfMemory, "there is no memory for a further false positive");

@@ -11,7 +11,7 @@ namespace {
 // docs/formats/dump.md: magic, version, zeros, the lengths of header and body.
 constexpr size_t kHeadBytes = 20;
 constexpr size_t kHeaderBytesAt = 8, kBodyBytesAt = 12;
-constexpr uint64_t kMostBytes = uint64_t{1} << 60;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 60;
 
 template <class T>
 T NumberAt(std::string_view bytes, size_t at) {
@@ -30,7 +30,7 @@ std::string_view DumpCheck::TakeHead(std::string_view bytes) {
   position_ += taken.size();
   if (position_ == kHeadBytes && IsFilterDump(head_)) {
     const uint64_t body = NumberAt<uint64_t>(head_, kBodyBytesAt);
-    if (body < kMostBytes) {
+    if (body < kMaxBytes) {
       total_bytes_ = kHeadBytes + NumberAt<uint32_t>(head_, kHeaderBytesAt) + body + kChecksumBytes;
       checksum_.Add(head_);
     }

@@ -71,7 +71,7 @@ struct FalsePositiveList::Table {
 
   // The bits of a place that hold its index: 0 where there is no entry; else one more than the index of the entry.
   static constexpr uint32_t kIndexMask = (1 << 17) - 1;
-  static_assert(kMostHashes <= kIndexMask);
+  static_assert(kMaxHashes <= kIndexMask);
 
   const uint32_t room;  // hashes
   const uint32_t mask;
@@ -133,7 +133,7 @@ void FalsePositiveList::TakeOut(std::span<const KeyHash> hashes, std::span<uint8
 
 NoteOutcome FalsePositiveList::Note(const KeyHash& hash) noexcept {
   const uint32_t count = size();
-  if (count == kMostHashes) return NoteOutcome::kTooMany;
+  if (count == kMaxHashes) return NoteOutcome::kTooMany;
   if (!MakeRoom()) return NoteOutcome::kOutOfMemory;
   const MoveVersion::Move move(version_);
   table_.load(std::memory_order_relaxed)->Put(hash, count);

@@ -8,7 +8,7 @@
 //             places, at most half full, leads to them; a hash that is taken off leaves its place to the last.
 // Cost        24 to 48 bytes for each, and as much again for the smaller tables that readers may still look at. A
 //             lookup that the bits deny costs nothing more.
-// Limits      kMostHashes: a filter that needs more is better recreated with a lower error rate.
+// Limits      kMaxHashes: a filter that needs more is better recreated with a lower error rate.
 // Threads     TakeOut, Contains, size and the other counts: any number of threads, without a lock. Note, TakeOff,
 //             Forget, CountAdded and CopyTo: one thread at a time, the filter's writer.
 #pragma once
@@ -38,7 +38,7 @@ enum class NoteOutcome : uint8_t {
 
 class FalsePositiveList : public OwnerCount {
  public:
-  static constexpr uint32_t kMostHashes = 1 << 16;
+  static constexpr uint32_t kMaxHashes = 1 << 16;
 
   // Makes an empty list. Returns null if the budget, which outlives the list, or the system refuses memory.
   static std::unique_ptr<FalsePositiveList> Make(MemoryBudget& budget) noexcept;

@@ -11,7 +11,7 @@ namespace bitsieve::core {
 namespace {
 
 constexpr uint32_t kImageMagic = 0x49465342;  // "BSFI" as bytes
-constexpr uint64_t kMostAdded = uint64_t{1} << 60;
+constexpr uint64_t kMaxAdded = uint64_t{1} << 60;
 
 }  // namespace
 
@@ -54,11 +54,11 @@ Result<FalsePositivesRecord> TakeFalsePositives(const FilterTypeRow& type, std::
   record.added = in.Get<uint64_t>();
   const auto hashes = in.Get<uint64_t>();
   if (!type.can.deny) return CorruptHeader("its type denies no false positives");
-  if (hashes > FalsePositiveList::kMostHashes) {
+  if (hashes > FalsePositiveList::kMaxHashes) {
     return CorruptHeader("the number of false positives is out of range");
   }
   record.hashes = static_cast<uint32_t>(hashes);
-  if (record.added > kMostAdded) return CorruptHeader("the number of added false positives is out of range");
+  if (record.added > kMaxAdded) return CorruptHeader("the number of added false positives is out of range");
   return record;
 }
 

@@ -22,7 +22,7 @@ inline constexpr uint16_t kFalsePositivesFormatVersion = 3;
 // The record of a filter that denies false positives: their hashes follow the body that the filter has without them.
 struct FalsePositivesRecord {
   uint64_t added = 0;   // FalsePositiveList::added
-  uint32_t hashes = 0;  // at most FalsePositiveList::kMostHashes
+  uint32_t hashes = 0;  // at most FalsePositiveList::kMaxHashes
 
   uint64_t body_bytes() const { return hashes * sizeof(KeyHash); }
 };

@@ -42,7 +42,7 @@ void UnmapInSlices(Waiting* waiting) {
 
 bool DeferredUnmap::HandOver(void* mapping, size_t bytes) {
   if (bytes < kLeastBytes || servers.load(std::memory_order_relaxed) == 0) return false;
-  if (stack_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes > kMostBytes) {
+  if (stack_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes > kMaxBytes) {
     stack_bytes.fetch_sub(bytes, std::memory_order_relaxed);
     return false;
   }

@@ -57,7 +57,7 @@ enum Field : uint64_t { kEndOfValue = 0, kSigned = 1, kUnsigned = 2, kFloat = 3,
 // How a string is stored, if not plainly.
 enum Form : uint8_t { kInt8 = 0, kInt16 = 1, kInt32 = 2, kLzf = 3 };
 
-constexpr uint64_t kMostGrowthOfLzf = 88;  // three bytes stand for at most 264
+constexpr uint64_t kMaxGrowthOfLzf = 88;  // three bytes stand for at most 264
 
 constexpr size_t kStreamIdBytes = 16;
 constexpr size_t kTimeBytes = 8;
@@ -137,7 +137,7 @@ RdbReader::StoredString RdbReader::Stored() {
   const uint64_t packed = Length();
   const uint64_t size = Length();
   const std::string_view stored = Take(packed);
-  if (size > stored.size() * kMostGrowthOfLzf || size > UINT_MAX || stored.size() > UINT_MAX) {
+  if (size > stored.size() * kMaxGrowthOfLzf || size > UINT_MAX || stored.size() > UINT_MAX) {
     Fail("a packed string that cannot be so long");
   }
   return {.stored = stored, .size = size, .form = StoredString::kPacked};

@@ -19,7 +19,7 @@ namespace bitsieve::server {
 struct AccessRefusal {
   enum class Reason : uint8_t { kPassword, kCommand, kKey, kChannel };
 
-  static constexpr size_t kMostShown = 128;  // bytes of a name
+  static constexpr size_t kMaxShown = 128;  // bytes of a name
 
   Reason reason;
   bool in_transaction;

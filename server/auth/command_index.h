@@ -15,12 +15,12 @@ namespace bitsieve::server {
 
 class CommandIndex {
  public:
-  static constexpr size_t kMostCommands = 512;
-  using Set = std::bitset<kMostCommands>;
+  static constexpr size_t kMaxCommands = 512;
+  using Set = std::bitset<kMaxCommands>;
 
   // All rows of a table, subcommands included; it outlives the index.
   explicit CommandIndex(std::span<const commands::CommandRow> rows) : rows_(rows) {
-    assert(rows.size() <= kMostCommands);
+    assert(rows.size() <= kMaxCommands);
   }
 
   // `row` is one of those.

@@ -23,9 +23,9 @@ void AppendHex(std::string& text, uint8_t byte) {
 
 // From the kernel, not by RAND_bytes(): that one allocates, and can't say whether it fails for want of memory.
 void FillWithRandom(std::span<uint8_t> bytes) {
-  constexpr size_t kMost = 256;  // per call of getentropy(3)
+  constexpr size_t kMax = 256;  // per call of getentropy(3)
   while (!bytes.empty()) {
-    const auto part = bytes.first(std::min(bytes.size(), kMost));
+    const auto part = bytes.first(std::min(bytes.size(), kMax));
     if (getentropy(part.data(), part.size()) != 0) {
       throw std::system_error(errno, std::generic_category(), "getentropy");
     }

@@ -40,9 +40,9 @@ size_t PasswordIn(std::string_view rule) {
 
 // Returns the part of a rule that an error quotes: no password, and nothing long.
 std::string Shown(std::string_view rule) {
-  constexpr size_t kMostShown = 128;
+  constexpr size_t kMaxShown = 128;
   const size_t password = PasswordIn(rule);
-  if (password >= kMostShown) return std::string(rule.substr(0, kMostShown));
+  if (password >= kMaxShown) return std::string(rule.substr(0, kMaxShown));
   return std::string(rule.substr(0, password + 1)) + "***";
 }
 

@@ -167,9 +167,9 @@ void ListCategories(ServerContext& context) {
 }
 
 void GeneratePassword(ServerContext& context) {
-  constexpr int64_t kDefaultBits = 256, kMostBits = 4096;
+  constexpr int64_t kDefaultBits = 256, kMaxBits = 4096;
   const std::optional<int64_t> bits = context.arguments.size() == 2 ? kDefaultBits : ParseInteger(context.arguments[2]);
-  if (!bits || *bits <= 0 || *bits > kMostBits) return context.Error(wire::kGeneratedBits);
+  if (!bits || *bits <= 0 || *bits > kMaxBits) return context.Error(wire::kGeneratedBits);
   context.reply.BulkString(RandomPassword(static_cast<size_t>(*bits)));
 }
 

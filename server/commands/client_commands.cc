@@ -151,7 +151,7 @@ void Unblock(ServerContext& context) {
 }
 
 // Each id is compared with each connection.
-constexpr size_t kMostKillArguments = 256;
+constexpr size_t kMaxKillArguments = 256;
 
 constexpr CommandRow kSubcommands[] = {
     HelpRow("client|help", "5.0.0", CommandGroup::kConnection),
@@ -233,7 +233,7 @@ constexpr CommandRow kSubcommands[] = {
      .handler = On<Unpause>},
     {.name = "client|kill",
      .arity = -3,
-     .max_arguments = kMostKillArguments,
+     .max_arguments = kMaxKillArguments,
      .flags = kAdmin | kLoading,
      .group = CommandGroup::kConnection,
      .since = "2.4.0",

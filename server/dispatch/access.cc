@@ -90,8 +90,8 @@ void NoteRefusal(const ServerContext& context, AccessRefusal::Reason reason, std
   const core::Clock& clock = *context.server.clock;
   context.server.access_log->Note({.reason = reason,
                                    .in_transaction = context.session.executing != nullptr,
-                                   .object = std::string(object.substr(0, AccessRefusal::kMostShown)),
-                                   .username = std::string(username.substr(0, AccessRefusal::kMostShown)),
+                                   .object = std::string(object.substr(0, AccessRefusal::kMaxShown)),
+                                   .username = std::string(username.substr(0, AccessRefusal::kMaxShown)),
                                    .client = DescribeClient(*context.session.client, clock.MonotonicMs())},
                                   clock.WallMs());
 }

@@ -12,18 +12,18 @@
 namespace bitsieve::server {
 namespace {
 
-constexpr uint64_t kMostItems = 50'000;  // of the small filter
-constexpr uint64_t kFewestItems = 64;    // of its first sub-filter
+constexpr uint64_t kMaxItems = 50'000;  // of the small filter
+constexpr uint64_t kFewestItems = 64;   // of its first sub-filter
 constexpr uint64_t kSteps = 60;
 
-// Returns the capacity of the first sub-filter of a chain of `sub_filters` that ends within kMostItems.
+// Returns the capacity of the first sub-filter of a chain of `sub_filters` that ends within kMaxItems.
 uint64_t FirstCapacity(const core::FilterParams& params, uint32_t sub_filters) {
   double share = 1, all = 1;
-  for (uint32_t i = 1; i < sub_filters && params.scaling() && all < static_cast<double>(kMostItems); ++i) {
+  for (uint32_t i = 1; i < sub_filters && params.scaling() && all < static_cast<double>(kMaxItems); ++i) {
     share *= params.expansion;
     all += share;
   }
-  const auto first = static_cast<uint64_t>(static_cast<double>(kMostItems) / all);
+  const auto first = static_cast<uint64_t>(static_cast<double>(kMaxItems) / all);
   return std::min(params.capacity, std::max(first, kFewestItems));
 }
 
@@ -52,7 +52,7 @@ std::vector<CurvePoint> ErrorCurve(const core::Filter& filter) {
   // Until it grows once more than the filter has.
   std::vector<std::pair<uint64_t, double>> rates;
   uint64_t items = 0, capacity = 0;
-  while (items < 2 * kMostItems) {
+  while (items < 2 * kMaxItems) {
     const uint64_t step = std::max<uint64_t>(1, (*model)->Info().capacity / kSteps);
     const uint64_t added = AddItems(**model, items, step);
     items += added;

@@ -25,8 +25,8 @@ namespace bitsieve::server {
 // and a record of it. It ends when the name gets another meaning; whether the filter's content changed since is not
 // known here.
 struct SavedPlace {
-  static constexpr uint32_t kMostPacks = (1U << 30) - 1;
-  static constexpr uint32_t kMostRecords = 1U << 16;  // of one pack
+  static constexpr uint32_t kMaxPacks = (1U << 30) - 1;
+  static constexpr uint32_t kMaxRecords = 1U << 16;  // of one pack
 
   uint32_t pack = 0;  // 0: nowhere
   uint32_t record = 0;
@@ -76,7 +76,7 @@ struct Entry {
  private:
   friend class NameTable;
   Entry(size_t name_bytes, Quotas::Number quota)
-      : name_bytes_(static_cast<uint32_t>(name_bytes)), quota_(quota & Quotas::kMost) {}
+      : name_bytes_(static_cast<uint32_t>(name_bytes)), quota_(quota & Quotas::kMax) {}
 
   // A server may hold millions: 50 bits of the stamp, of which a million a second take 35 years, 30 of the pack, 16 of
   // the record.
@@ -85,7 +85,7 @@ struct Entry {
   uint32_t pack_and_record_ = 0;
   uint32_t name_bytes_ : 21;
   Quotas::Number quota_ : 11;
-  static_assert(commands::kMaxNameBytes < 1 << 21 && Quotas::kMost == (1 << 11) - 1);
+  static_assert(commands::kMaxNameBytes < 1 << 21 && Quotas::kMax == (1 << 11) - 1);
   Entry* next_ = nullptr;
 };
 

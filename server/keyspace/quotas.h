@@ -30,12 +30,12 @@ class Quotas {
   using Number = uint32_t;
   static constexpr Number kNone = 0;
   // Bounded so that a number fits into an entry together with the length of a name.
-  static constexpr uint32_t kMost = 2047;
+  static constexpr uint32_t kMax = 2047;
 
   // No quota: all names take from `whole`, which outlives this.
   explicit Quotas(core::MemoryBudget& whole) : whole_(whole) {}
 
-  // Defines at most kMost quotas. There are no limits before SetLimits, so that everything on the disk can be loaded.
+  // Defines at most kMax quotas. There are no limits before SetLimits, so that everything on the disk can be loaded.
   void Define(std::span<const config::QuotaRow> quotas);
   // Sets the limits. The patterns are the same ones, in the same order.
   void SetLimits(std::span<const config::QuotaRow> quotas);

@@ -95,7 +95,7 @@ AdminAccess AccessControl::OfAdminPort() {
       log_.Note({.reason = AccessRefusal::Reason::kPassword,
                  .in_transaction = false,
                  .object = "admin-port",
-                 .username = std::string(name.substr(0, AccessRefusal::kMostShown)),
+                 .username = std::string(name.substr(0, AccessRefusal::kMaxShown)),
                  .client = "of the admin port"},
                 core::SystemClock().WallMs());
     }

@@ -13,8 +13,8 @@
 namespace bitsieve::server {
 namespace {
 
-constexpr int kLargeBytes = 256 * 1024;      // blocks from here on are mapped one by one
-constexpr int kMostFreeBytes = 1024 * 1024;  // at the end of a heap
+constexpr int kLargeBytes = 256 * 1024;     // blocks from here on are mapped one by one
+constexpr int kMaxFreeBytes = 1024 * 1024;  // at the end of a heap
 constexpr std::chrono::seconds kTrimInterval{1};
 
 }  // namespace
@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kTrimInterval{1};
 void ConfigureHeap() {
   mallopt(M_MXFAST, 0);
   mallopt(M_MMAP_THRESHOLD, kLargeBytes);
-  mallopt(M_TRIM_THRESHOLD, kMostFreeBytes);
+  mallopt(M_TRIM_THRESHOLD, kMaxFreeBytes);
 }
 
 bool Rush::IsOver(uint64_t clients) {

@@ -23,7 +23,7 @@ using InboxPtr = std::shared_ptr<Inbox>;
 // Inboxes to be woken once locks are released, at the latest when this ends. Thread-compatible.
 class Sleepers {
  public:
-  static constexpr size_t kMost = 64;
+  static constexpr size_t kMax = 64;
 
   Sleepers() = default;
   Sleepers(const Sleepers&) = delete;
@@ -32,7 +32,7 @@ class Sleepers {
 
   // If there are many already, it is woken at once.
   void Add(const InboxPtr& inbox) noexcept {
-    if (size_ == kMost) return inbox->Wake();
+    if (size_ == kMax) return inbox->Wake();
     inboxes_[size_++] = inbox;
   }
   void WakeAll() noexcept {
@@ -40,7 +40,7 @@ class Sleepers {
   }
 
  private:
-  std::array<InboxPtr, kMost> inboxes_;
+  std::array<InboxPtr, kMax> inboxes_;
   size_t size_ = 0;
 };
 
@@ -90,7 +90,7 @@ class Audience {
  private:
   using Bucket = std::vector<InboxPtr>;
   // Inboxes of a bucket, on average at most. While a message is under way they may become more.
-  static constexpr size_t kBucket = Sleepers::kMost;
+  static constexpr size_t kBucket = Sleepers::kMax;
   static constexpr size_t kGrowth = 4;
 
   static size_t PlaceOf(const InboxPtr& inbox, size_t buckets) noexcept {

@@ -82,7 +82,7 @@ void KeyspaceEvents::Send(Event event) {
 void KeyspaceEvents::Enqueue(Event event) {
   const size_t bytes = event.bytes();
   const core::LockGuard lock(mutex_);
-  if (waiting_bytes_.load(std::memory_order_relaxed) + bytes > kMostBytes) {
+  if (waiting_bytes_.load(std::memory_order_relaxed) + bytes > kMaxBytes) {
     dropped_.fetch_add(1, std::memory_order_relaxed);
     return;
   }

@@ -5,7 +5,7 @@
 // An event is published after the change and outside of all locks, from the thread that made it if that is quick
 // (PubSub::TryPublish). Otherwise it waits in a queue, as do all events after it until the queue is empty, and a worker
 // publishes it: what makes a change never waits for subscribers. While more than kManyBytes wait, further changes are
-// put off (IsBehind); events that come nevertheless, such as those of names that expire, are lost from kMostBytes on.
+// put off (IsBehind); events that come nevertheless, such as those of names that expire, are lost from kMaxBytes on.
 // Thread-safe.
 #pragma once
 
@@ -26,7 +26,7 @@ namespace bitsieve::server {
 class KeyspaceEvents final : public commands::FilterEvents {
  public:
   static constexpr size_t kManyBytes = size_t{4} << 20;
-  static constexpr size_t kMostBytes = size_t{64} << 20;
+  static constexpr size_t kMaxBytes = size_t{64} << 20;
 
   // Without workers all is published at once.
   explicit KeyspaceEvents(PubSub& pub_sub, commands::Workers* workers = nullptr)

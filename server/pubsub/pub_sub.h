@@ -37,7 +37,7 @@ class PubSub {
   // Longer ones are refused. A channel is as long as that of an event may be; the limit of patterns is an option.
   static constexpr size_t kMaxChannelBytes = 16384;
   // TryPublish refuses more than these.
-  static constexpr size_t kQuickReceivers = Sleepers::kMost;
+  static constexpr size_t kQuickReceivers = Sleepers::kMax;
   static constexpr size_t kQuickBytes = size_t{64} * 1024;
   static constexpr uint64_t kQuickCost = 100'000;
 

@@ -34,7 +34,7 @@ struct Made {
     }
     std::vector<core::AddOutcome> added(kItems);
     filter->Add(items, added);
-    for (size_t i = 0; wrong.size() < core::FalsePositiveList::kMostHashes; ++i) {
+    for (size_t i = 0; wrong.size() < core::FalsePositiveList::kMaxHashes; ++i) {
       const KeyHash hash = filter->HashOf("wrong" + std::to_string(i));
       uint8_t present = 0;
       filter->MayContain({&hash, 1}, {&present, 1});
@@ -89,7 +89,7 @@ void NotingAndAdding(benchmark::State& state) {
     made.filter->NoteFalsePositives(made.wrong, noted);
     made.filter->Add(made.wrong, added);
   }
-  state.SetItemsProcessed(state.iterations() * int64_t{core::FalsePositiveList::kMostHashes});
+  state.SetItemsProcessed(state.iterations() * int64_t{core::FalsePositiveList::kMaxHashes});
 }
 
 BENCHMARK(FoundInBatches)->Arg(0)->Arg(10)->Arg(1'000)->Arg(65'536);

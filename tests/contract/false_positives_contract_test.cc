@@ -214,7 +214,7 @@ TEST_P(FalsePositives, OfADamagedImageAreRefused) {
   };
   EXPECT_EQ(with(8, uint64_t{3}), "accepted");
   EXPECT_NE(with(8, uint64_t{4}), "accepted") << "one more than there are";
-  EXPECT_EQ(with(8, uint64_t{FalsePositiveList::kMostHashes} + 1),
+  EXPECT_EQ(with(8, uint64_t{FalsePositiveList::kMaxHashes} + 1),
             "filter header: the number of false positives is out of range");
   EXPECT_EQ(with(16, uint64_t{1} << 61), "filter header: the number of added false positives is out of range");
 }
@@ -228,15 +228,15 @@ TEST_P(FalsePositives, AreRefusedBeyondTheMostAndWithoutMemory) {
     staging->Close();
     copy = std::move(staging->Build(budget, [] { return true; }).value());
   }
-  const KeyHashes wrong = Wrong(*copy, 8 * FalsePositiveList::kMostHashes);
-  ASSERT_GT(wrong.size(), FalsePositiveList::kMostHashes);
+  const KeyHashes wrong = Wrong(*copy, 8 * FalsePositiveList::kMaxHashes);
+  ASSERT_GT(wrong.size(), FalsePositiveList::kMaxHashes);
   const uint64_t limit = budget.used_bytes() + 1;
   budget.set_limit_bytes(limit);
   EXPECT_EQ(Note(*copy, {wrong[0]})[0], NoteOutcome::kOutOfMemory);
   EXPECT_EQ(Present(*copy, {wrong[0]})[0], 1);
   budget.set_limit_bytes(0);
   const std::vector<NoteOutcome> outcomes = Note(*copy, wrong);
-  EXPECT_EQ(std::ranges::count(outcomes, NoteOutcome::kNoted), FalsePositiveList::kMostHashes);
+  EXPECT_EQ(std::ranges::count(outcomes, NoteOutcome::kNoted), FalsePositiveList::kMaxHashes);
   EXPECT_EQ(outcomes.back(), NoteOutcome::kTooMany);
   EXPECT_EQ(copy->Info().size_bytes, copy->size_bytes());
   EXPECT_GT(copy->size_bytes(), limit);

@@ -17,7 +17,7 @@ namespace bitsieve::test {
 namespace {
 
 constexpr uint64_t kBudgetBytes = 1 << 20;
-constexpr size_t kMostPieces = 64;
+constexpr size_t kMaxPieces = 64;
 
 void Require(bool holds) {
   if (!holds) std::abort();
@@ -40,7 +40,7 @@ Piece ReadPiece(const std::string& reply) {
 
 void LoadPieces(CommandFixture& server, std::string_view input) {
   core::ByteReader in(input);
-  for (size_t i = 0; i < kMostPieces && in.remaining() > 0; ++i) {
+  for (size_t i = 0; i < kMaxPieces && in.remaining() > 0; ++i) {
     const auto cursor = in.Get<uint64_t>();
     const auto wanted = in.Get<uint16_t>();
     if (!in.ok()) return;

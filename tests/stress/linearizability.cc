@@ -15,7 +15,7 @@ namespace bitsieve::test {
 namespace {
 
 // Number of nodes that a search may try before it gives up, some 3 GB. Histories of the tests here take a few thousand.
-constexpr size_t kMostNodes = 40'000'000;
+constexpr size_t kMaxNodes = 40'000'000;
 
 // Returns whether a step with this reply changes nothing, for any content of the filter.
 bool ChangesNothing(const Step& step, Copies copies) {
@@ -40,7 +40,7 @@ bool ChangesNothing(const Step& step, Copies copies) {
 bool Makes(Verb verb) { return verb == Verb::kAdd || verb == Verb::kStore || verb == Verb::kAddIfAbsent; }
 
 struct Model {
-  std::array<uint8_t, kMostItems> held{};  // copies of each item
+  std::array<uint8_t, kMaxItems> held{};  // copies of each item
   uint16_t made = 0;
 
   // Applies the step and returns what the reply must be.
@@ -87,8 +87,8 @@ constexpr uint8_t kMade = 0x80;
 
 // How far each client has come, and what the filter then holds.
 struct Node {
-  std::array<uint16_t, kMostClients> next{};  // operations done
-  std::array<uint8_t, kMostClients> done{};   // of the next operation: a bit per step, and kMade
+  std::array<uint16_t, kMaxClients> next{};  // operations done
+  std::array<uint8_t, kMaxClients> done{};   // of the next operation: a bit per step, and kMade
   Model model;
 
   bool operator==(const Node& other) const {
@@ -107,7 +107,7 @@ struct HashOfNode {
 class Search {
  public:
   Search(const History& history, Copies copies) : history_(history), copies_(copies) {
-    assert(history.size() <= kMostClients);
+    assert(history.size() <= kMaxClients);
   }
 
   testing::AssertionResult Run() {
@@ -117,7 +117,7 @@ class Search {
       waiting_.pop_back();
       if (IsEnd(node)) return testing::AssertionSuccess();
       if (node.Depth() > furthest_.Depth()) furthest_ = node;
-      if (seen_.size() > kMostNodes) return testing::AssertionFailure() << "gave up after " << seen_.size() << " nodes";
+      if (seen_.size() > kMaxNodes) return testing::AssertionFailure() << "gave up after " << seen_.size() << " nodes";
       Expand(node);
     }
     return testing::AssertionFailure() << "no order explains the replies\n" << Describe(furthest_);

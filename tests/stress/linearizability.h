@@ -22,8 +22,8 @@
 
 namespace bitsieve::test {
 
-inline constexpr size_t kMostItems = 8;
-inline constexpr size_t kMostClients = 8;
+inline constexpr size_t kMaxItems = 8;
+inline constexpr size_t kMaxClients = 8;
 
 enum class Verb : uint8_t {
   kAdd,          // makes the filter first if there is none; 1: the item is new, 0: it was there

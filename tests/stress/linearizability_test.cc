@@ -31,7 +31,7 @@ constexpr size_t kClients = 6;
 constexpr size_t kItems = 6;
 constexpr size_t kNames = 2;
 constexpr size_t kPipelines = 40;  // of each client, in a round
-constexpr size_t kMostCalls = 4;   // in a pipeline
+constexpr size_t kMaxCalls = 4;    // in a pipeline
 constexpr std::chrono::milliseconds kTime{400};
 constexpr int kLeastRounds = 3;
 
@@ -76,7 +76,7 @@ class Script {
 
   std::vector<Call> NextPipeline() {
     std::vector<Call> calls;
-    const size_t count = 1 + Below(kMostCalls);
+    const size_t count = 1 + Below(kMaxCalls);
     while (calls.size() < count) calls.push_back(NextCall());
     return calls;
   }

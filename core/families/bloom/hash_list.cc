@@ -11,7 +11,7 @@ namespace {
 
 // Hashes beside the first one that a block has room for. With the word before them they fill what malloc hands out.
 size_t RoomFor(size_t further) {
-  return further <= 2 ? 2 : further <= 4 ? 4 : further <= 8 ? 8 : HashList::kMostHashes - 1;
+  return further <= 2 ? 2 : further <= 4 ? 4 : further <= 8 ? 8 : HashList::kMaxHashes - 1;
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ void HashList::Add(const KeyHash& hash, const ReaderPins& pins) {
     return Publish(OnlyFirst());
   }
   const std::span<const KeyHash> before = block->all();
-  assert(before.size() + 1 < kMostHashes);
+  assert(before.size() + 1 < kMaxHashes);
   if (before.size() < block->room) return block->Append(hash);
   Block* const larger = Block::Make(RoomFor(before.size() + 1));
   for (const KeyHash& each : before) larger->Append(each);

@@ -17,7 +17,7 @@ namespace bitsieve::core {
 
 class HashList {
  public:
-  static constexpr size_t kMostHashes = 16;
+  static constexpr size_t kMaxHashes = 16;
 
   HashList() = default;
   HashList(const HashList&) = delete;
@@ -34,7 +34,7 @@ class HashList {
   // The rest is the writer's.
 
   bool Contains(const KeyHash& hash) const;
-  // Adds a hash that is not there, where fewer than kMostHashes are. May throw std::bad_alloc, and has changed nothing
+  // Adds a hash that is not there, where fewer than kMaxHashes are. May throw std::bad_alloc, and has changed nothing
   // then.
   void Add(const KeyHash& hash, const ReaderPins& pins);
   // Empties the list for good, once new readers no longer use it.

@@ -15,7 +15,7 @@
 //             the default ratio that is after more than a hundred sub-filters.
 // Small       a filter of a type that may (ChainType::begins_as_list), that grows, and whose first sub-filter would be
 //             small, begins without sub-filters: it keeps the hashes of its items, and is never wrong. It takes bits
-//             when the hashes would need more memory (kMostListedBytes, HashList::kMostHashes).
+//             when the hashes would need more memory (kMaxListedBytes, HashList::kMaxHashes).
 // Images      are exact: they show the moment of capture, even while writers continue.
 // Threads     thread-safe; MayContain and Prefetch take no lock.
 // Persisted   docs/formats/filter.md.

@@ -37,12 +37,12 @@ SubFilterShape ShapeFor(const SubFilterLayout& layout, uint64_t capacity, double
 }  // namespace
 
 size_t ScalableFilter::ListRoom(const ChainType& type, const FilterParams& params) {
-  constexpr uint64_t kMostListedBytes = 1024;  // a larger first sub-filter was requested explicitly: take it at once
+  constexpr uint64_t kMaxListedBytes = 1024;  // a larger first sub-filter was requested explicitly: take it at once
   if (!type.begins_as_list || !params.scaling()) return 0;
   const Result<SubFilterShape> shape = type.first_shape(type, params);
-  if (!shape || shape->SizeBytes() > kMostListedBytes) return 0;
+  if (!shape || shape->SizeBytes() > kMaxListedBytes) return 0;
   // The bits have room for one more: for the item that makes them necessary.
-  return std::min<uint64_t>({HashList::kMostHashes, shape->SizeBytes() / sizeof(KeyHash), shape->capacity - 1});
+  return std::min<uint64_t>({HashList::kMaxHashes, shape->SizeBytes() / sizeof(KeyHash), shape->capacity - 1});
 }
 
 Result<SubFilterShape> ScalableFilter::FirstShape(const ChainType& type, const FilterParams& params) {

@@ -88,11 +88,11 @@ class SpreadBloom : public BitSubFilter {
   // Returns the number of bits newly set, 0 if the item was there. All of its lines are prefetched before the first is
   // read: an addition needs them all, and would otherwise wait for memory once per line.
   uint64_t Add(const KeyHash& hash) {
-    constexpr uint32_t kMostKept = 32;
+    constexpr uint32_t kMaxKept = 32;
     const uint32_t count = shape().hash_functions;
-    if (count > kMostKept) [[unlikely]]
+    if (count > kMaxKept) [[unlikely]]
       return Contains(hash) ? 0 : AddUnkept(hash);
-    std::array<uint64_t, kMostKept> kept;
+    std::array<uint64_t, kMaxKept> kept;
     Places places(hash, positions_);
     for (uint32_t i = 0; i < count; ++i) {
       kept[i] = places.Next();

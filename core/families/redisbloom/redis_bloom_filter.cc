@@ -181,8 +181,8 @@ RedisBloomFilter::RedisBloomFilter(const FilterParams& params, MemoryBudget& bud
 }
 
 bool RedisBloomFilter::IsSmall(const SubFilterShape& shape) {
-  return shape.BodyBytes() <= kMostSmallBytes && shape.hash_functions <= kMostSmallHashes &&
-         shape.log2_positions == 0 && shape.bits % 64 == 0 && shape.capacity < UINT32_MAX;
+  return shape.BodyBytes() <= kMaxSmallBytes && shape.hash_functions <= kMaxSmallHashes && shape.log2_positions == 0 &&
+         shape.bits % 64 == 0 && shape.capacity < UINT32_MAX;
 }
 
 Result<std::unique_ptr<RedisBloomFilter>> RedisBloomFilter::MakeEmpty(const FilterParams& params,
@@ -233,12 +233,12 @@ Result<std::unique_ptr<Filter>> RedisBloomFilter::Of(std::unique_ptr<ScalableFil
 bool RedisBloomFilter::CanBeSmall(const RedisBloomChain& chain) {
   const FilterParams params = chain.params();
   const std::vector<const SubFilter*> sub_filters = chain.AllSubFilters();
-  if (sub_filters.size() > kMostSmallSubFilters) return false;
+  if (sub_filters.size() > kMaxSmallSubFilters) return false;
   uint64_t bytes = 0;
   for (size_t i = 0; i < sub_filters.size(); ++i) {
     const SubFilterShape& shape = sub_filters[i]->shape();
     bytes += shape.BodyBytes();
-    if (!IsSmall(shape) || bytes > kMostSmallBytes || sub_filters[i]->items() > UINT32_MAX) return false;
+    if (!IsSmall(shape) || bytes > kMaxSmallBytes || sub_filters[i]->items() > UINT32_MAX) return false;
     if (ShapeAfter(params, i == 0 ? nullptr : &sub_filters[i - 1]->shape(), i) != shape) return false;
   }
   return true;
@@ -446,7 +446,7 @@ AddOutcome RedisBloomFilter::Grow() {
   if (!shape) return AddOutcome::kCannotGrow;
   uint64_t bytes = shape->BodyBytes();
   for (const SubFilterRecord& record : records) bytes += record.shape.BodyBytes();
-  const bool small = IsSmall(*shape) && bytes <= kMostSmallBytes && records.size() < kMostSmallSubFilters;
+  const bool small = IsSmall(*shape) && bytes <= kMaxSmallBytes && records.size() < kMaxSmallSubFilters;
   if (!small) return BecomeLarge();
   return AppendLink(*shape) ? AddOutcome::kAdded : AddOutcome::kOutOfMemory;
 }

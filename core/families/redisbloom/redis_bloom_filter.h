@@ -1,7 +1,7 @@
 // redis_bloom_filter.h: a filter of RedisBloom's Bloom type: its answers, its growth (redis_bloom_chain.h) and the
 // header in which RedisBloom describes one (BF.SCANDUMP's first chunk) are RedisBloom's.
 //
-// Small       while all sub-filters together have at most kMostSmallBytes, they lie in as few blocks of memory as they
+// Small       while all sub-filters together have at most kMaxSmallBytes, they lie in as few blocks of memory as they
 //             can: the first one's bits after the filter itself, those of each further one after a Link:
 //
 //               filter | items, bits, hashes, use | first sub-filter's bits ...
@@ -37,9 +37,9 @@ namespace bitsieve::core {
 
 class RedisBloomFilter final : public Filter {
  public:
-  static constexpr uint64_t kMostSmallBytes = 64 << 10;  // of bits
-  static constexpr uint32_t kMostSmallSubFilters = 64;
-  static constexpr uint32_t kMostSmallHashes = 255;
+  static constexpr uint64_t kMaxSmallBytes = 64 << 10;  // of bits
+  static constexpr uint32_t kMaxSmallSubFilters = 64;
+  static constexpr uint32_t kMaxSmallHashes = 255;
 
   // Makes a filter as MakeFilter does.
   static Result<std::unique_ptr<Filter>> Make(const FilterParams& params, MemoryBudget& budget);

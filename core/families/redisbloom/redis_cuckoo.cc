@@ -55,7 +55,7 @@ RedisCuckoo::RedisCuckoo(const RedisCuckooHeader& header, MemoryBudget& budget, 
 }
 
 bool RedisCuckoo::IsSmall(const RedisCuckooHeader& header) {
-  return header.filters == 1 && header.deletes <= UINT32_MAX / 2 && header.TableBytes(0) <= kMostSmallBytes;
+  return header.filters == 1 && header.deletes <= UINT32_MAX / 2 && header.TableBytes(0) <= kMaxSmallBytes;
 }
 
 Result<std::unique_ptr<RedisCuckoo>> RedisCuckoo::MakeSmall(const RedisCuckooHeader& header, MemoryBudget& budget) {

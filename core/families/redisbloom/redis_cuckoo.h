@@ -32,7 +32,7 @@
 //             and the fingerprint. A newest sub-filter that became empty is taken off. Its memory stays with the filter
 //             and serves the next growth, which needs one of just that size: so no reader ever looks at memory that is
 //             gone, and the filter never takes more than it had taken at its largest.
-// Small       one sub-filter of at most kMostSmallBytes lies after the filter itself, or in a block of its own where
+// Small       one sub-filter of at most kMaxSmallBytes lies after the filter itself, or in a block of its own where
 //             one block would be rounded up to more than two. That is 48 bytes and the slots; what commands did with
 //             such a filter is not counted. A filter that grows, or is larger from the beginning, has a
 //             RedisCuckooChain, whose oldest sub-filter keeps the slots where they are.
@@ -69,7 +69,7 @@ namespace bitsieve::core {
 class RedisCuckoo final : public Filter {
  public:
   static constexpr uint64_t kChunkBytes = RedisCuckooChain::kChunkBytes;  // at most, of ReadChunk
-  static constexpr uint64_t kMostSmallBytes = 16 << 10;
+  static constexpr uint64_t kMaxSmallBytes = 16 << 10;
 
   // Makes a filter as MakeFilter does. Capacity and expansion are rounded up as RedisBloom does; params() has the
   // results.

@@ -82,9 +82,9 @@ bool RedisCuckooChain::Contains(const CuckooFingerprint& fingerprint) const {
 }
 
 void RedisCuckooChain::PrefetchLines(std::span<const KeyHash> hashes) const {
-  constexpr int kMost = 32;  // of very many sub-filters the others may never be looked at
+  constexpr int kMax = 32;  // of very many sub-filters the others may never be looked at
   const RedisCuckooTable* table = chain_.newest();
-  for (int i = 0; table != nullptr && i < kMost; table = table->older(), ++i) {
+  for (int i = 0; table != nullptr && i < kMax; table = table->older(), ++i) {
     for (const KeyHash& hash : hashes) table->Prefetch(RedisCuckooTable::FingerprintOf(hash));
   }
 }

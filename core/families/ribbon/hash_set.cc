@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kFirstPieceBytes = 4096;
 constexpr uint64_t kLargestPieceBytes = 2 << 20;
-constexpr uint64_t kMostEntriesPerSegment = 64;  // of the directory
+constexpr uint64_t kMaxEntriesPerSegment = 64;  // of the directory
 
 }  // namespace
 
@@ -145,7 +145,7 @@ bool HashSet::MakeDirectory(uint32_t depth) {
 
 bool HashSet::DoubleDirectory() {
   // Hashes chosen to share their top bits could make it grow without end; random ones stay far below this.
-  if (uint64_t{1} << directories_.back()->depth > kMostEntriesPerSegment * segment_count_) return false;
+  if (uint64_t{1} << directories_.back()->depth > kMaxEntriesPerSegment * segment_count_) return false;
   if (!MakeDirectory(directories_.back()->depth + 1)) return false;
   const Directory& old = *directories_[directories_.size() - 2];
   Directory& doubled = *directories_.back();

@@ -26,7 +26,7 @@ constexpr std::string_view kDirectories[] = {"filters", "log"};
 
 using Writer = std::unique_ptr<archive, int (*)(archive*)>;
 using Reader = std::unique_ptr<archive, int (*)(archive*)>;
-using Entry = std::unique_ptr<archive_entry, void (*)(archive_entry*)>;
+using ArchiveEntry = std::unique_ptr<archive_entry, void (*)(archive_entry*)>;
 
 tl::unexpected<core::Error> FailOf(core::ErrorCode code, const std::string& what, archive* of) {
   const char* const reason = archive_error_string(of);
@@ -43,7 +43,7 @@ tl::unexpected<core::Error> FailToWrite(archive* out) {
 // ---- writing
 
 core::Status AddHeader(archive* out, const std::string& name, uint64_t bytes, bool is_directory) {
-  const Entry entry(archive_entry_new(), archive_entry_free);
+  const ArchiveEntry entry(archive_entry_new(), archive_entry_free);
   archive_entry_set_pathname(entry.get(), name.c_str());
   archive_entry_set_filetype(entry.get(), is_directory ? AE_IFDIR : AE_IFREG);
   archive_entry_set_perm(entry.get(), is_directory ? kDirectoryMode : kFileMode);

@@ -18,7 +18,7 @@ using core::kChecksumBytes;
 constexpr std::string_view kLogSuffix = ".log";
 constexpr size_t kPositionDigits = 20;  // of the largest position there is
 constexpr size_t kCopiedBytes = 32 * 1024;
-constexpr size_t kHeadChecksumOffset = kLogHeadBytes - kChecksumBytes;
+constexpr size_t kSegmentChecksumOffset = kLogHeadBytes - kChecksumBytes;
 constexpr size_t kFrameChecksumOffset = kLogFrameHeadBytes - kChecksumBytes;
 
 std::string EncodeHead(uint64_t start, uint64_t salt) {
@@ -134,7 +134,7 @@ core::Status LogSegmentReader::ReadHead() {
   salt_ = fields.Get<uint64_t>();
   if (magic != kLogMagic) return Corrupt(0, "does not start with BSLOGSEG, so it is no log segment");
   // The checksum before the version: a changed byte is damage, not a newer format.
-  if (fields.Get<uint64_t>() != core::Checksum(head->substr(0, kHeadChecksumOffset))) {
+  if (fields.Get<uint64_t>() != core::Checksum(head->substr(0, kSegmentChecksumOffset))) {
     return Corrupt(0, "the head of the log segment fails its checksum");
   }
   if (version == 0 || version > kLogVersion) {

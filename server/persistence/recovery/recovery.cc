@@ -234,9 +234,9 @@ void Recoverer::CheckIds() {
     last = std::max(last, id);
     ++count;
   });
-  constexpr uint64_t kMostBitsPerId = 64;
+  constexpr uint64_t kMaxBitsPerId = 64;
   if (count == 0) return;
-  if ((last - first) / kMostBitsPerId > count) return DropSecondIds();
+  if ((last - first) / kMaxBitsPerId > count) return DropSecondIds();
   std::vector<bool> seen(last - first + 1);
   bool is_twice = false;
   for_all([&](uint64_t id) {

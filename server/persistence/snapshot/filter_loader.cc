@@ -275,7 +275,7 @@ class Loader {
       Entry& entry = *records.entries[i];
       entry.SetStamp(stamp + i);
       const SavedPlace place{loaded.number, records.numbers[i]};
-      const bool is_noted = place.pack < SavedPlace::kMostPacks && place.record < SavedPlace::kMostRecords;
+      const bool is_noted = place.pack < SavedPlace::kMaxPacks && place.record < SavedPlace::kMaxRecords;
       if (is_noted) entry.SetSaved(place);
     }
     // Filters that may be freezing are written again by the next snapshot: whether they are may change without a trace.

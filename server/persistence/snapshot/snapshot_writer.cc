@@ -220,14 +220,14 @@ core::Status SnapshotWriter::WriteRecord(Draft& draft, NamedFilter& named, core:
                             .freezing = freezing,
                             .header = {},
                             .body = {}};
-  if (draft.pack.empty()) draft.pack_number = std::min(next_pack_number_++, SavedPlace::kMostPacks);
+  if (draft.pack.empty()) draft.pack_number = std::min(next_pack_number_++, SavedPlace::kMaxPacks);
   const core::Result<uint32_t> record = draft.pack.Add(packed, image);
   if (!record) return tl::unexpected(record.error());
   ++draft.report.filters_written;
   draft.records.Add(draft.pack.LastBytes(), ChangesOf(image.sequence(), image.change_count()));
   // Whether it is freezing may change without a trace: the next snapshot writes it again. And so it does if this one
   // fails, since no snapshot has a pack of this number then.
-  const bool is_noted = !freezing && draft.pack_number < SavedPlace::kMostPacks;
+  const bool is_noted = !freezing && draft.pack_number < SavedPlace::kMaxPacks;
   named.saved = is_noted ? SavedPlace{draft.pack_number, *record} : SavedPlace();
   return draft.pack.full() ? WritePack(draft) : core::Status();
 }

@@ -6,16 +6,16 @@ namespace bitsieve::cli {
 namespace {
 
 TEST(Units, Counts) {
-  constexpr uint64_t kMost = 1'000'000'000'000;
-  EXPECT_EQ(ParseCount("1", kMost), 1U);
-  EXPECT_EQ(ParseCount("1e9", kMost), 1'000'000'000U);
-  EXPECT_EQ(ParseCount("2.5e6", kMost), 2'500'000U);
-  EXPECT_EQ(ParseCount("50K", kMost), 50'000U);
-  EXPECT_EQ(ParseCount("1.5m", kMost), 1'500'000U);
-  EXPECT_EQ(ParseCount("2g", kMost), 2'000'000'000U);
-  EXPECT_EQ(ParseCount("1e12", kMost), kMost);
+  constexpr uint64_t kMax = 1'000'000'000'000;
+  EXPECT_EQ(ParseCount("1", kMax), 1U);
+  EXPECT_EQ(ParseCount("1e9", kMax), 1'000'000'000U);
+  EXPECT_EQ(ParseCount("2.5e6", kMax), 2'500'000U);
+  EXPECT_EQ(ParseCount("50K", kMax), 50'000U);
+  EXPECT_EQ(ParseCount("1.5m", kMax), 1'500'000U);
+  EXPECT_EQ(ParseCount("2g", kMax), 2'000'000'000U);
+  EXPECT_EQ(ParseCount("1e12", kMax), kMax);
   for (const char* wrong : {"", "k", "0", "-1", "0.5", "1.5", "1e13", "inf", "nan", "1x", "1 k", "1kk"}) {
-    EXPECT_EQ(ParseCount(wrong, kMost), std::nullopt) << wrong;
+    EXPECT_EQ(ParseCount(wrong, kMax), std::nullopt) << wrong;
   }
 }
 

@@ -66,7 +66,7 @@ TEST_F(FalsePositiveCommandsTest, BeyondTheMostTheErrorSaysHowMany) {
   Words add{"BF.MADD", "f"}, note{"BF.FPADD", "f"};
   for (int i = 0; i < 1'000; ++i) add.push_back(std::to_string(i));
   Reply(add);
-  for (uint32_t i = 0; i < 8 * core::FalsePositiveList::kMostHashes; ++i) note.push_back("other" + std::to_string(i));
+  for (uint32_t i = 0; i < 8 * core::FalsePositiveList::kMaxHashes; ++i) note.push_back("other" + std::to_string(i));
   EXPECT_THAT(Reply(note), HasSubstr("-ERR too many false positives: a filter can know 65536\r\n"));
   EXPECT_EQ(Reply({"BF.INFO", "f", "FALSEPOSITIVES"}), "*1\r\n:65536\r\n");
 }

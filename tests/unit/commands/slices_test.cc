@@ -291,7 +291,7 @@ TEST_F(SlowEventsTest, ChangesWaitWhileTooManyEventsDo) {
 }
 
 TEST_F(SlowEventsTest, EventsThatWaitTakeABoundedMemory) {
-  const size_t count = 2 * KeyspaceEvents::kMostBytes / 60'000;
+  const size_t count = 2 * KeyspaceEvents::kMaxBytes / 60'000;
   for (size_t i = 0; i < count; ++i) events.Publish(EventClass::kGeneric, "event", std::string(60'000, 'n'));
   EXPECT_GT(events.dropped(), count / 3);
   RunWorkers();

@@ -26,7 +26,7 @@ TEST(QuotaRows, NothingElseIsTaken) {
 
 TEST(QuotaRows, ThereIsAMostOfThem) {
   std::string text;
-  for (size_t i = 0; i < kMostQuotas; ++i) text += "n" + std::to_string(i) + " 1 1 ";
+  for (size_t i = 0; i < kMaxQuotas; ++i) text += "n" + std::to_string(i) + " 1 1 ";
   EXPECT_TRUE(AreQuotas(text));
   EXPECT_FALSE(AreQuotas(text + "one-more 1 1"));
 }

@@ -177,7 +177,7 @@ TEST_F(RegistryCollectTest, WhatChangesBetweenTwoShardsIsNotSeen) {
 TEST_F(RegistryCollectTest, WhereANameIsSavedIsKnownUntilItMeansSomethingElse) {
   for (uint64_t i = 0; i < 5; ++i) Put(NameOf(i));
   std::vector<NamedFilter> collected = registry_.Collect();
-  for (uint32_t i = 0; i < collected.size(); ++i) collected[i].saved = {SavedPlace::kMostPacks - i, 0xFFFF - i};
+  for (uint32_t i = 0; i < collected.size(); ++i) collected[i].saved = {SavedPlace::kMaxPacks - i, 0xFFFF - i};
   registry_.SetExpiry(NameOf(0), clock_.now_ms + 1000, 0);
   registry_.NoteSaved(collected);
   registry_.SetExpiry(NameOf(1), clock_.now_ms + 1000, 0);

@@ -27,16 +27,16 @@ class HashListTest : public testing::Test {
 };
 
 TEST_F(HashListTest, HoldsExactlyWhatWasAddedInItsOrder) {
-  for (uint64_t count = 0; count <= HashList::kMostHashes; ++count) {
+  for (uint64_t count = 0; count <= HashList::kMaxHashes; ++count) {
     EXPECT_EQ(list_.size(pins_), count);
-    for (uint64_t i = 0; i < 2 * HashList::kMostHashes; ++i) EXPECT_EQ(Has(i), i < count) << i << " of " << count;
+    for (uint64_t i = 0; i < 2 * HashList::kMaxHashes; ++i) EXPECT_EQ(Has(i), i < count) << i << " of " << count;
     const std::vector<KeyHash> all = list_.All();
     ASSERT_EQ(all.size(), count);
     for (uint64_t i = 0; i < count; ++i) {
       EXPECT_EQ(all[i].low, HashNumber(i).low);
       EXPECT_EQ(all[i].high, HashNumber(i).high);
     }
-    if (count < HashList::kMostHashes) list_.Add(HashNumber(count), pins_);
+    if (count < HashList::kMaxHashes) list_.Add(HashNumber(count), pins_);
   }
   list_.Clear(pins_);
   EXPECT_EQ(list_.size(pins_), 0U);
@@ -63,7 +63,7 @@ TEST_F(HashListTest, TakesNoBlockForOneHash) {
   EXPECT_EQ(HashList::BlockBytes(0), 0U);
   EXPECT_EQ(HashList::BlockBytes(1), 0U);
   EXPECT_GE(HashList::BlockBytes(2), sizeof(KeyHash));
-  for (size_t hashes = 2; hashes <= HashList::kMostHashes; ++hashes) {
+  for (size_t hashes = 2; hashes <= HashList::kMaxHashes; ++hashes) {
     EXPECT_GE(HashList::BlockBytes(hashes), (hashes - 1) * sizeof(KeyHash));
     EXPECT_GE(HashList::BlockBytes(hashes), HashList::BlockBytes(hashes - 1));
   }
@@ -79,7 +79,7 @@ TEST_F(HashListTest, ReadersFindWhatWasThereBeforeTheyLooked) {
     std::vector<std::thread> readers;
     for (int reader = 0; reader < 2; ++reader) {
       readers.emplace_back([&] {
-        for (uint64_t seen = 0; seen < HashList::kMostHashes;) {
+        for (uint64_t seen = 0; seen < HashList::kMaxHashes;) {
           seen = added.load(std::memory_order_acquire);
           for (uint64_t i = 0; i < seen; ++i) {
             const KeyHash hash = HashNumber(i);
@@ -91,7 +91,7 @@ TEST_F(HashListTest, ReadersFindWhatWasThereBeforeTheyLooked) {
         }
       });
     }
-    for (uint64_t i = 0; i < HashList::kMostHashes; ++i) {
+    for (uint64_t i = 0; i < HashList::kMaxHashes; ++i) {
       list.Add(HashNumber(i), pins);
       added.store(i + 1, std::memory_order_release);
     }

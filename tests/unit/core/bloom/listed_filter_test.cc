@@ -77,7 +77,7 @@ TEST_P(ListedFilterTest, IsNeverWrong) {
 
 TEST_P(ListedFilterTest, TakesBitsWhenTheyAreTheSmallerForm) {
   EXPECT_GE(Room(), 8U);
-  EXPECT_LE(Room(), HashList::kMostHashes);
+  EXPECT_LE(Room(), HashList::kMaxHashes);
   const auto filter = MakeWith(Room());
   const uint64_t listed = filter->size_bytes();
   EXPECT_EQ(Add(*filter, Room()), kAdded);

@@ -80,13 +80,13 @@ TEST(FalsePositiveList, TakesOutOnlyWhatIsPresentAndOnTheList) {
 TEST(FalsePositiveList, RefusesMoreThanItsMost) {
   MemoryBudget budget;
   const auto list = FalsePositiveList::Make(budget);
-  const Hashes hashes = RandomHashes(FalsePositiveList::kMostHashes + 1, 3);
-  for (size_t i = 0; i < FalsePositiveList::kMostHashes; ++i) ASSERT_EQ(list->Note(hashes[i]), NoteOutcome::kNoted);
+  const Hashes hashes = RandomHashes(FalsePositiveList::kMaxHashes + 1, 3);
+  for (size_t i = 0; i < FalsePositiveList::kMaxHashes; ++i) ASSERT_EQ(list->Note(hashes[i]), NoteOutcome::kNoted);
   const uint64_t changes = list->changes();
   EXPECT_EQ(list->Note(hashes.back()), NoteOutcome::kTooMany);
   EXPECT_FALSE(list->Contains(hashes.back()));
   EXPECT_EQ(list->changes(), changes);
-  EXPECT_LE(list->size_bytes(), 96 * uint64_t{FalsePositiveList::kMostHashes});
+  EXPECT_LE(list->size_bytes(), 96 * uint64_t{FalsePositiveList::kMaxHashes});
   EXPECT_TRUE(list->TakeOff(hashes[17]));
   EXPECT_EQ(list->Note(hashes.back()), NoteOutcome::kNoted) << "there is room again";
 }

@@ -66,7 +66,7 @@ TEST_F(DeferredUnmapTest, WithoutAServerAndWhenSmallItGoesAtOnce) {
 }
 
 TEST_F(DeferredUnmapTest, NoMoreWaitsThanIsAllowed) {
-  constexpr uint64_t kHalf = DeferredUnmap::kMostBytes / 2;  // never touched: only addresses
+  constexpr uint64_t kHalf = DeferredUnmap::kMaxBytes / 2;  // never touched: only addresses
   std::vector<const std::byte*> data;
   for (int i = 0; i < 3; ++i) data.push_back(Allocate(kHalf - (4 << 20)).data());
   // All three may lie at the same place only if each was unmapped at once.
