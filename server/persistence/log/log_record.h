@@ -39,8 +39,8 @@ struct Image {
   uint64_t file_id = 0;
   FileSeal seal;
 };
-// A core::Change with hashes of its own: 1 to kMaxHashes, or none of a rewrite. The outcome of a rewrite is in a Content
-// or an Image of the same sequence, which comes later: if the log ends before that, the change has no effect.
+// A core::Change with hashes of its own: 1 to kMaxHashes, or none if the content was rewritten. The outcome of a
+// rewrite is in a Content or an Image of the same sequence, which comes later: if the log ends before, there is none.
 struct Changed {
   core::ChangeKind kind = core::ChangeKind::kAdded;
   uint64_t id = 0;
