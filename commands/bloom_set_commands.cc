@@ -44,7 +44,7 @@ void LookUpInFilters(CommandContext& context, std::string_view item, Arguments n
     }
     uint8_t present = 0;
     filters[i]->MayContain({&hashes[i], 1}, {&present, 1});
-    filters[i]->NoteUse(present, 1 - present, 0);
+    filters[i]->CountUse(present, 1 - present, 0);
     WriteFound(context, present != 0);
   }
 }
@@ -117,7 +117,7 @@ FilterPtr Unite(CommandContext& context, const std::vector<FilterPtr>& filters) 
 void MergeInto(CommandContext& context, const FilterPtr& destination, const std::vector<FilterPtr>& sources) {
   const core::Status status = core::UniteInto(*destination, Pointers(sources));
   if (!status) return context.Error(wire::CannotUnite(status.error().message));
-  const core::Status logged = context.keyspace().NoteRewritten(destination);
+  const core::Status logged = context.keyspace().LogRewrite(destination);
   if (!logged) return context.Error(wire::NotLogged(logged.error()));
   NotifyChanged(context);
   context.reply.Ok();

@@ -13,8 +13,8 @@ namespace bitsieve::commands {
 namespace {
 
 // Adds to the filter's use what was counted between `before` and `now`.
-void NoteUse(const Tally& now, const Tally& before, core::Filter& filter) {
-  filter.NoteUse(now.hits - before.hits, now.misses - before.misses, now.added - before.added);
+void CountUse(const Tally& now, const Tally& before, core::Filter& filter) {
+  filter.CountUse(now.hits - before.hits, now.misses - before.misses, now.added - before.added);
 }
 
 bool IsAboutItems(const CommandRow& row) {
@@ -40,13 +40,13 @@ void RunHandler(CommandContext& context) {
   const Tally before = context.tally;
   const CommandRow& row = *context.row;
   row.handler(context);
-  if (context.filter != nullptr && IsAboutItems(row)) NoteUse(context.tally, before, *context.filter);
+  if (context.filter != nullptr && IsAboutItems(row)) CountUse(context.tally, before, *context.filter);
 }
 
 void RunItemsHandler(CommandContext& context, core::Filter& filter, std::span<const core::KeyHash> hashes) {
   const Tally before = context.tally;
   context.row->items_handler(context, filter, hashes);
-  NoteUse(context.tally, before, filter);
+  CountUse(context.tally, before, filter);
 }
 
 void CommandContext::ErrorOf(const ArgumentReader& reader) {

@@ -198,7 +198,7 @@ struct CommandContext {
 
   void Error(std::string_view text) {
     ++tally.errors;
-    if (error_counts != nullptr) error_counts->Note(text);
+    if (error_counts != nullptr) error_counts->Count(text);
     reply.Error(text);
   }
   // Returns the first error of reading the arguments; kArity stands for ArityError().

@@ -202,7 +202,7 @@ void Compact(CommandContext& context) {
   RedisCuckoo* const cuckoo = AsCuckoo(filter.get());
   if (cuckoo == nullptr) return context.Error(wire::kNothingToCompact);
   cuckoo->Compact();
-  const core::Status logged = context.keyspace().NoteRewritten(filter);
+  const core::Status logged = context.keyspace().LogRewrite(filter);
   if (!logged) return context.Error(wire::NotLogged(logged.error()));
   NotifyChanged(context);
   context.reply.Ok();

@@ -94,7 +94,7 @@ void ContinueDump(CommandContext& context, uint64_t cursor) {
   const bool of_this_filter = dump->filter == context.held;
   if (of_this_filter && dump->pieces == pieces) {
     if (!dump->stream.AtEnd()) return HandOutNext(context, number, std::move(dump));
-    transfers.ended.Note(cursor);
+    transfers.ended.Add(cursor);
     return ReplyPiece(context, 0, "");
   }
   if (of_this_filter && dump->pieces == pieces + 1 && dump->latest != nullptr) {

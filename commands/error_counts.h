@@ -13,7 +13,7 @@ namespace bitsieve::commands {
 
 class ErrorCounts {
  public:
-  void Note(std::string_view text) { Add(text.substr(0, text.find(' ')), 1); }
+  void Count(std::string_view text) { Add(text.substr(0, text.find(' ')), 1); }
 
   void Add(std::string_view code, uint64_t count) {
     code = code.substr(0, kMaxCodeBytes);

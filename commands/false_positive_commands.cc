@@ -13,19 +13,19 @@ namespace bitsieve::commands {
 namespace false_positive_commands {
 namespace {
 
-using core::NoteOutcome;
+using core::RecordOutcome;
 
-void WriteOutcome(CommandContext& context, NoteOutcome outcome) {
+void WriteOutcome(CommandContext& context, RecordOutcome outcome) {
   switch (outcome) {
-    case NoteOutcome::kNothing:
+    case RecordOutcome::kNothing:
       return context.reply.Boolean(false);
-    case NoteOutcome::kNoted:
+    case RecordOutcome::kRecorded:
       return context.reply.Boolean(true);
-    case NoteOutcome::kMoved:
+    case RecordOutcome::kMoved:
       return context.Error(wire::kBeingFrozen);
-    case NoteOutcome::kTooMany:
+    case RecordOutcome::kTooMany:
       return context.Error(wire::kTooManyFalsePositives);
-    case NoteOutcome::kOutOfMemory:
+    case RecordOutcome::kOutOfMemory:
       return context.MemoryError();
   }
 }
@@ -34,14 +34,14 @@ bool CanNote(const core::Filter* filter) { return filter != nullptr && filter->c
 
 // A filter that was frozen meanwhile makes room for another one, under its name: if that is there, the items are noted
 // in it.
-void Note(CommandContext& context, core::Filter*& filter, Arguments items, std::span<NoteOutcome> outcomes) {
+void Record(CommandContext& context, core::Filter*& filter, Arguments items, std::span<RecordOutcome> outcomes) {
   HashChunk hashes;
-  filter->NoteFalsePositives(HashItems(*filter, items, hashes), outcomes);
-  if (outcomes[0] != NoteOutcome::kMoved) return;
+  filter->RecordFalsePositives(HashItems(*filter, items, hashes), outcomes);
+  if (outcomes[0] != RecordOutcome::kMoved) return;
   const FilterPtr now = context.keyspace().Find(context.arguments[1]);
   if (now.get() == filter || !CanNote(now.get())) return;
   filter = context.Hold(now);
-  filter->NoteFalsePositives(HashItems(*filter, items, hashes), outcomes);
+  filter->RecordFalsePositives(HashItems(*filter, items, hashes), outcomes);
 }
 
 void AddFalsePositives(CommandContext& context) {
@@ -49,15 +49,15 @@ void AddFalsePositives(CommandContext& context) {
   if (filter == nullptr) return context.Error(wire::kNotFound);
   if (!CanNote(filter)) return context.Error(wire::CannotDeny(filter->type().name));
   const Arguments items = context.arguments.subspan(2);
-  std::array<NoteOutcome, kItemChunk> outcomes;
+  std::array<RecordOutcome, kItemChunk> outcomes;
   bool changed = false;
   context.reply.ArrayHeader(items.size());
   for (size_t done = 0; done < items.size(); done += kItemChunk) {
     const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
     const std::span here = std::span(outcomes).first(chunk.size());
-    Note(context, filter, chunk, here);
-    for (const NoteOutcome outcome : here) WriteOutcome(context, outcome);
-    changed |= std::ranges::find(here, NoteOutcome::kNoted) != here.end();
+    Record(context, filter, chunk, here);
+    for (const RecordOutcome outcome : here) WriteOutcome(context, outcome);
+    changed |= std::ranges::find(here, RecordOutcome::kRecorded) != here.end();
   }
   if (changed) NotifyChanged(context);
 }

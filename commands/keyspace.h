@@ -70,7 +70,7 @@ class FilterKeyspace {
   // Call it for a filter whose content was changed by other means than Add and Remove, after the change and before it
   // is acknowledged. Takes as long as the disk needs to make a large filter durable. On an error the disk or the memory
   // refused it, and the change is durable from the next snapshot on.
-  virtual core::Status NoteRewritten(const FilterPtr& filter) = 0;
+  virtual core::Status LogRewrite(const FilterPtr& filter) = 0;
 
   // The account that all memory of this keyspace's filters is taken from.
   virtual core::MemoryBudget& memory() = 0;

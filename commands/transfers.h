@@ -59,7 +59,7 @@ using OpenDumps = IdleTable<OpenDump>;
 // the same reply. Thread-safe.
 class EndedDumps {
  public:
-  void Note(uint64_t cursor) {
+  void Add(uint64_t cursor) {
     cursors_[next_.fetch_add(1, std::memory_order_relaxed) % kKept].store(cursor, std::memory_order_relaxed);
   }
   bool Contains(uint64_t cursor) const {

@@ -52,7 +52,7 @@ class AsideKeyspace final : public commands::FilterKeyspace {
   }
   bool Put(std::string_view, FilterPtr, int64_t) override { return false; }
   bool Replace(std::string_view, const FilterPtr&, FilterPtr) override { return false; }
-  core::Status NoteRewritten(const FilterPtr&) override {
+  core::Status LogRewrite(const FilterPtr&) override {
     changed_ = true;
     return {};
   }

@@ -99,7 +99,7 @@ bool ContentLimit::Grant(uint64_t bytes) {
   return false;
 }
 
-void ContentLimit::NoteRefusedBySystem(uint64_t bytes) {
+void ContentLimit::RecordRefusedBySystem(uint64_t bytes) {
   if (limit_state.applies == nullptr) return;
   limit_state.reached = Bound::kMachine;
   limit_state.refused = bytes;

@@ -44,7 +44,7 @@ class ContentLimit {
   // Whether so many bytes more may be taken. Counts them.
   static bool Grant(uint64_t bytes);
   // To be called if the system refused so many bytes that were granted.
-  static void NoteRefusedBySystem(uint64_t bytes);
+  static void RecordRefusedBySystem(uint64_t bytes);
 
   // The error to reply with; empty if nothing was refused.
   static std::string Refusal();

@@ -68,7 +68,7 @@ void* AllocateZeroed(size_t bytes, size_t alignment) {
   if (bytes > SIZE_MAX / 2 || !ContentLimit::Grant(bytes)) return nullptr;
   const bool as_it_lies = is_jemalloc && bytes % kLine == 0;
   void* const memory = Calloc(as_it_lies ? bytes : bytes + sizeof(void*) + alignment - 1);
-  if (memory == nullptr) ContentLimit::NoteRefusedBySystem(bytes);
+  if (memory == nullptr) ContentLimit::RecordRefusedBySystem(bytes);
   if (!as_it_lies) return Align(memory, alignment);
   if (reinterpret_cast<uintptr_t>(memory) % alignment == 0) return memory;
   engine::Free(memory);  // jemalloc has never been seen to do that

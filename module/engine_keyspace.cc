@@ -73,7 +73,7 @@ bool EngineKeyspace::Replace(std::string_view name, const FilterPtr& expected, F
   return true;
 }
 
-core::Status EngineKeyspace::NoteRewritten(const FilterPtr& /*filter*/) {
+core::Status EngineKeyspace::LogRewrite(const FilterPtr& /*filter*/) {
   effects_.rewritten = true;
   return {};
 }

@@ -40,7 +40,7 @@ bool AddByShortWay(engine::Context* context, engine::String** argv, int argc, co
     return false;
   }
   const bool added = outcome == core::AddOutcome::kAdded;
-  filter->NoteUse(0, 0, added ? 1 : 0);
+  filter->CountUse(0, 0, added ? 1 : 0);
   tally.added += added ? 1 : 0;
   ++tally.commands;
   engine::ReplyWithBool(context, added ? 1 : 0);

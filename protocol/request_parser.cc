@@ -248,12 +248,12 @@ RequestParser::Result RequestParser::ParseArray(std::string_view input, std::vec
 // Keeps what was found so far, until there are more bytes.
 void RequestParser::Suspend(std::string_view input, size_t first, std::vector<std::string_view>& arguments) {
   for (size_t i = first; i < arguments.size(); ++i) {
-    Note({static_cast<size_t>(arguments[i].data() - input.data()), arguments[i].size()});
+    AddExtent({static_cast<size_t>(arguments[i].data() - input.data()), arguments[i].size()});
   }
   arguments.resize(first);
 }
 
-void RequestParser::Note(const Extent& extent) {
+void RequestParser::AddExtent(const Extent& extent) {
   if (extents_.empty() || extents_.back().size() == kBlockExtents) extents_.emplace_back();
   extents_.back().push_back(extent);
 }

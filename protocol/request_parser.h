@@ -68,7 +68,7 @@ class RequestParser {
   Status ReadCount(std::string_view input, size_t& position, uint64_t& count);
   Status ReadLongCount(std::string_view input, size_t& position, uint64_t& count);
   Status ReadBulk(std::string_view input, std::vector<std::string_view>& arguments);
-  void Note(const Extent& extent);
+  void AddExtent(const Extent& extent);
   void Suspend(std::string_view input, size_t first, std::vector<std::string_view>& arguments);
   void Resume(std::string_view input, size_t first, std::vector<std::string_view>& arguments);
   Status Fail(std::string_view what);

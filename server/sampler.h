@@ -32,7 +32,7 @@ class Sampler {
 
  private:
   void Sample();
-  void NoteDisk();
+  void SampleDisk();
   void LogSlowCommands(int64_t now_ms);
 
   const core::Clock& clock_;

@@ -49,7 +49,7 @@ class Loader {
       : arguments_(arguments),
         settings_(settings),
         pipeline_(settings,
-                  [this](const Batch& batch, const std::vector<Reply>& replies) { return Note(batch, replies); }),
+                  [this](const Batch& batch, const std::vector<Reply>& replies) { return Count(batch, replies); }),
         progress_(FormOf(arguments), TotalBytes(arguments.files)) {}
 
   Outcome<void> Run() {
@@ -222,7 +222,7 @@ class Loader {
     if (first_refusal_.empty()) first_refusal_ = reason;
   }
 
-  void Note(const Reply& of_item) {
+  void Count(const Reply& of_item) {
     if (of_item.is_error()) {
       Refuse(1, of_item.text);
     } else if (of_item.integer < 0) {
@@ -232,10 +232,10 @@ class Loader {
     }
   }
 
-  Outcome<void> Note(const Batch& batch, const std::vector<Reply>& replies) {
+  Outcome<void> Count(const Batch& batch, const std::vector<Reply>& replies) {
     if (!batch.one_each && replies.front().is_error()) return tl::unexpected(replies.front().text);
     const std::vector<Reply>& of_items = batch.one_each ? replies : replies.front().elements;
-    for (const Reply& each : of_items) Note(each);
+    for (const Reply& each : of_items) Count(each);
     // A full filter ends its reply early, at the error.
     if (of_items.size() < batch.items) Refuse(batch.items - of_items.size(), "the server did not get to it");
     state_.counts.read += batch.items;

@@ -30,10 +30,10 @@ Outcome<void> Pipeline::Connect() {
     if (!client) return tl::unexpected(client.error());
     clients_.push_back(std::move(*client));
   }
-  return NoteProcess();
+  return DetectRestart();
 }
 
-Outcome<void> Pipeline::NoteProcess() {
+Outcome<void> Pipeline::DetectRestart() {
   const auto info = clients_.front().Ask({"INFO", "server"});
   if (!info) return tl::unexpected(info.error());
   constexpr std::string_view kField = "run_id:";

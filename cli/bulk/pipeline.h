@@ -68,7 +68,7 @@ class Pipeline {
   Outcome<void> Recover(const std::string& reason);
   Outcome<void> SendAll();
   // A server that is of another kind may have none.
-  Outcome<void> NoteProcess();
+  Outcome<void> DetectRestart();
 
   const Settings settings_;
   const OnReplies on_replies_;

@@ -172,7 +172,7 @@ Outcome<bool> ClientConnection::WaitUntil(short events, Deadline until) {
   TlsStream* const tls = socket_.tls();
   if (tls != nullptr) events = tls->waits_to_send() ? POLLOUT : POLLIN;
   auto ready = IsReadyUntil(socket_.descriptor(), events, until);
-  if (ready && *ready && tls != nullptr) tls->NoteReadable(false);
+  if (ready && *ready && tls != nullptr) tls->SetReadable(false);
   return ready;
 }
 

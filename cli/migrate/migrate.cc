@@ -225,7 +225,7 @@ class Migration {
     }
     for (const FoundFilter* filter : page) {
       if (notes_) {
-        if (auto noted = notes_->Note(filter->name); !noted) return noted;
+        if (auto noted = notes_->Add(filter->name); !noted) return noted;
       }
       if (auto moved = mover.Move(*filter); !moved) return moved;
       if (!feed_error_) return feed_error_;

@@ -53,7 +53,7 @@ Outcome<MigrationNotes> MigrationNotes::Open(const std::string& path, const std:
   return notes;
 }
 
-Outcome<void> MigrationNotes::Note(std::string_view filter) { return Write(Line(filter)); }
+Outcome<void> MigrationNotes::Add(std::string_view filter) { return Write(Line(filter)); }
 
 Outcome<void> MigrationNotes::Write(std::string line) {
   line += '\n';

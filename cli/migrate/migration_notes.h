@@ -20,7 +20,7 @@ class MigrationNotes {
   ~MigrationNotes();
 
   bool Contains(std::string_view filter) const { return begun_.contains(Line(filter)); }
-  Outcome<void> Note(std::string_view filter);
+  Outcome<void> Add(std::string_view filter);
   // All is done.
   void Remove();
 

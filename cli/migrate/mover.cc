@@ -120,13 +120,13 @@ Outcome<void> Mover::AwaitReplies(uint64_t most_bytes) {
     const Expected expected = std::move(expected_.front());
     expected_.pop_front();
     expected_bytes_ -= expected.bytes;
-    Note(*expected.transfer, expected.step, *reply);
+    TakeReply(*expected.transfer, expected.step, *reply);
     if (expected.is_last) End(*expected.transfer);
   }
   return {};
 }
 
-void Mover::Note(Transfer& transfer, Step step, const Reply& reply) {
+void Mover::TakeReply(Transfer& transfer, Step step, const Reply& reply) {
   if (!transfer.failure.empty() || step == Step::kRemove) return;
   if (reply.is_error()) {
     transfer.failure = "the new server: " + reply.text;

@@ -73,7 +73,7 @@ class Mover {
   Outcome<void> Send(const std::shared_ptr<Transfer>& transfer, Step step, std::string bytes, bool is_last);
   // Until so many bytes at most have no reply yet.
   Outcome<void> AwaitReplies(uint64_t most_bytes);
-  static void Note(Transfer& transfer, Step step, const Reply& reply);
+  static void TakeReply(Transfer& transfer, Step step, const Reply& reply);
   void End(const Transfer& transfer);
   void WaitForBandwidth();
 

@@ -236,7 +236,7 @@ bitsieve_status bitsieve_remove(bitsieve_filter* filter, const void* item, size_
 bitsieve_status bitsieve_note_false_positive(bitsieve_filter* filter, const void* item, size_t size, uint8_t* noted,
                                              bitsieve_error* error) {
   return GuardedItem(filter, item, size, error,
-                     [&] { return Give(filter->filter.NoteFalsePositive(ViewOf(item, size)), noted); });
+                     [&] { return Give(filter->filter.RecordFalsePositive(ViewOf(item, size)), noted); });
 }
 
 bitsieve_status bitsieve_count(const bitsieve_filter* filter, const void* item, size_t size, uint64_t* count,

@@ -178,7 +178,7 @@ BITSIEVE_API void bitsieve_may_contain_many(const bitsieve_filter* filter, const
 BITSIEVE_API bitsieve_status bitsieve_remove(bitsieve_filter* filter, const void* item, size_t size, uint8_t* removed,
                                              bitsieve_error* error);
 /// Notes that an item is a false positive: bitsieve_may_contain is 0 for it from now on, until it is added. Only what
-/// was never added may be noted. What Filter::NoteFalsePositive of <bitsieve/filter.h> says holds.
+/// was never added may be noted. What Filter::RecordFalsePositive of <bitsieve/filter.h> says holds.
 /// @param filter of type blocked, classic or ribbon.
 /// @param item its bytes; may be NULL if it is empty.
 /// @param size how many.

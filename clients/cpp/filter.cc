@@ -212,27 +212,27 @@ Status Filter::Remove(std::span<const std::string_view> items, std::span<uint8_t
   });
 }
 
-Result<bool> Filter::NoteFalsePositive(std::string_view item) {
+Result<bool> Filter::RecordFalsePositive(std::string_view item) {
   if (state_->changeable == nullptr) return Mapped();
   core::Filter& filter = *state_->changeable;
   if (!filter.capabilities().deny) {
     return Unable(filter, "note false positives", [](const core::FilterTypeRow& row) { return row.can.deny; });
   }
   const core::KeyHash hash = filter.HashOf(item);
-  core::NoteOutcome outcome = core::NoteOutcome::kNothing;
-  filter.NoteFalsePositives({&hash, 1}, {&outcome, 1});
+  core::RecordOutcome outcome = core::RecordOutcome::kNothing;
+  filter.RecordFalsePositives({&hash, 1}, {&outcome, 1});
   switch (outcome) {
-    case core::NoteOutcome::kNothing:
-    case core::NoteOutcome::kNoted:
-    case core::NoteOutcome::kMoved:  // impossible unless another call runs during Freeze
+    case core::RecordOutcome::kNothing:
+    case core::RecordOutcome::kRecorded:
+    case core::RecordOutcome::kMoved:  // impossible unless another call runs during Freeze
       break;
-    case core::NoteOutcome::kTooMany:
+    case core::RecordOutcome::kTooMany:
       return core::Fail(ErrorCode::kFull, "the filter knows " + std::to_string(core::FalsePositiveList::kMaxHashes) +
                                               " false positives, and can know no more");
-    case core::NoteOutcome::kOutOfMemory:
+    case core::RecordOutcome::kOutOfMemory:
       return core::Fail(ErrorCode::kOutOfMemory, "there is no memory for a further false positive");
   }
-  return outcome == core::NoteOutcome::kNoted;
+  return outcome == core::RecordOutcome::kRecorded;
 }
 
 Result<uint64_t> Filter::Count(std::string_view item) const {

@@ -140,7 +140,7 @@ class Filter {
   /// @return false if MayContain is false anyway, except that a ribbon filter notes whatever was not added until it is
   /// frozen. kFull if there are too many; kOutOfMemory; kUnsupported for a type that cannot note them (blocked, classic
   /// and ribbon can), and if the filter is mapped.
-  Result<bool> NoteFalsePositive(std::string_view item);
+  Result<bool> RecordFalsePositive(std::string_view item);
 
   /// How often the item was added, less removals; too high at times.
   /// @return kUnsupported for a type that cannot count.

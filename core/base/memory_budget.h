@@ -62,14 +62,14 @@ class MemoryBudget {
         return false;
       }
     } while (!used_bytes_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
-    NotePeak(used + bytes);
+    RaisePeak(used + bytes);
     return true;
   }
   void Take(uint64_t bytes) {
-    NotePeak(used_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+    RaisePeak(used_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes);
     if (whole_ != nullptr) whole_->Take(bytes);
   }
-  void NotePeak(uint64_t used) {
+  void RaisePeak(uint64_t used) {
     uint64_t peak = peak_bytes_.load(std::memory_order_relaxed);
     while (used > peak && !peak_bytes_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) continue;
   }

@@ -88,7 +88,7 @@ Status FalsePositiveDecoder::Restore(const FalsePositivesRecord& record, std::sp
     KeyHash hash;
     std::memcpy(&hash, hashes.data(), sizeof hash);
     if (list->Contains(hash)) return CorruptBody("a false positive is there twice");
-    if (list->Note(hash) != NoteOutcome::kNoted) return OutOfMemory();
+    if (list->Add(hash) != RecordOutcome::kRecorded) return OutOfMemory();
   }
   list->CountAdded(record.added);
   slot->Set(list.release());

@@ -131,15 +131,15 @@ void FalsePositiveList::TakeOut(std::span<const KeyHash> hashes, std::span<uint8
   }
 }
 
-NoteOutcome FalsePositiveList::Note(const KeyHash& hash) noexcept {
+RecordOutcome FalsePositiveList::Add(const KeyHash& hash) noexcept {
   const uint32_t count = size();
-  if (count == kMaxHashes) return NoteOutcome::kTooMany;
-  if (!MakeRoom()) return NoteOutcome::kOutOfMemory;
+  if (count == kMaxHashes) return RecordOutcome::kTooMany;
+  if (!MakeRoom()) return RecordOutcome::kOutOfMemory;
   const MoveVersion::Move move(version_);
   table_.load(std::memory_order_relaxed)->Put(hash, count);
   size_.store(count + 1, std::memory_order_release);
   CountChange();
-  return NoteOutcome::kNoted;
+  return RecordOutcome::kRecorded;
 }
 
 // The new table is filled before readers look there.

@@ -27,10 +27,10 @@
 
 namespace bitsieve::core {
 
-// The outcome of noting a false positive.
-enum class NoteOutcome : uint8_t {
+// The outcome of recording a false positive.
+enum class RecordOutcome : uint8_t {
   kNothing,      // lookups deny it anyway
-  kNoted,        // from now on they do
+  kRecorded,     // from now on they do
   kTooMany,      // there is no room for further ones
   kMoved,        // the filter has been frozen: note the item in the filter that takes its place
   kOutOfMemory,  // the memory budget refuses
@@ -61,8 +61,8 @@ class FalsePositiveList : public OwnerCount {
 
   // Only the writer calls the functions below.
 
-  // Adds a hash that is not on the list. Returns kNoted, kTooMany or kOutOfMemory.
-  NoteOutcome Note(const KeyHash& hash) noexcept;
+  // Adds a hash that is not on the list. Returns kRecorded, kTooMany or kOutOfMemory.
+  RecordOutcome Add(const KeyHash& hash) noexcept;
   // Takes the hash of an item that is added off the list. Returns false if it is not there.
   bool TakeOff(const KeyHash& hash) noexcept;
   void CountAdded(uint64_t items) { added_.store(added() + items, std::memory_order_release); }

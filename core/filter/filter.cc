@@ -90,42 +90,42 @@ size_t Filter::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> remove
   return hashes.size();
 }
 
-void Filter::NoteFalsePositives(std::span<const KeyHash> hashes, std::span<NoteOutcome> outcomes) noexcept {
+void Filter::RecordFalsePositives(std::span<const KeyHash> hashes, std::span<RecordOutcome> outcomes) noexcept {
   const LockGuard lock(writers_);
   for (size_t done = 0; done < hashes.size(); done += kChunk) {
     const size_t count = std::min(kChunk, hashes.size() - done);
-    const std::span<NoteOutcome> here = outcomes.subspan(done, count);
+    const std::span<RecordOutcome> here = outcomes.subspan(done, count);
     if (!ReserveReport(count)) {
-      std::fill(outcomes.begin() + static_cast<ptrdiff_t>(done), outcomes.end(), NoteOutcome::kOutOfMemory);
+      std::fill(outcomes.begin() + static_cast<ptrdiff_t>(done), outcomes.end(), RecordOutcome::kOutOfMemory);
       return;
     }
     std::array<uint8_t, kChunk> noted;
     for (size_t i = 0; i < count; ++i) {
-      here[i] = NoteFalsePositive(hashes[done + i]);
-      noted[i] = here[i] == NoteOutcome::kNoted;
+      here[i] = RecordFalsePositive(hashes[done + i]);
+      noted[i] = here[i] == RecordOutcome::kRecorded;
     }
     pristine_ = false;
-    ChangeMeter::Count(static_cast<uint64_t>(std::ranges::count(here, NoteOutcome::kNoted)));
+    ChangeMeter::Count(static_cast<uint64_t>(std::ranges::count(here, RecordOutcome::kRecorded)));
     if (listener() == nullptr) continue;
     Notify(ChangeKind::kFalsePositives, hashes.subspan(done, count), std::span(noted).first(count), count);
   }
 }
 
-NoteOutcome Filter::NoteFalsePositive(const KeyHash& hash) noexcept {
+RecordOutcome Filter::RecordFalsePositive(const KeyHash& hash) noexcept {
   uint8_t present = 0;
   MayContain({&hash, 1}, {&present, 1});
-  if (present == 0 || false_positives() == nullptr) return NoteOutcome::kNothing;
+  if (present == 0 || false_positives() == nullptr) return RecordOutcome::kNothing;
   return PutFalsePositive(hash);
 }
 
-NoteOutcome Filter::PutFalsePositive(const KeyHash& hash) noexcept {
+RecordOutcome Filter::PutFalsePositive(const KeyHash& hash) noexcept {
   FalsePositiveSlot& slot = *false_positives();
   if (slot.get() == nullptr) {
     std::unique_ptr<FalsePositiveList> list = FalsePositiveList::Make(budget());
-    if (list == nullptr) return NoteOutcome::kOutOfMemory;
+    if (list == nullptr) return RecordOutcome::kOutOfMemory;
     slot.Set(list.release());
   }
-  return slot.get()->Note(hash);
+  return slot.get()->Add(hash);
 }
 
 std::vector<KeyHash> Filter::KnownFalsePositives() const {
@@ -137,7 +137,7 @@ std::vector<KeyHash> Filter::KnownFalsePositives() const {
   return hashes;
 }
 
-void Filter::NoteChanged() {
+void Filter::MarkChanged() {
   pristine_ = false;
   ChangeMeter::Count(1);
 }
@@ -192,7 +192,7 @@ std::unique_ptr<FilterImage> Filter::CaptureRewritten(const ImagePool& pool) {
   return image;
 }
 
-void Filter::NoteRewriteKept() {
+void Filter::ConfirmRewrite() {
   const LockGuard lock(writers_);
   if (unkept_rewrites_ != 0 && unkept_rewrites_ != kManyRewrites) --unkept_rewrites_;
 }

@@ -205,7 +205,7 @@ class Filter : public OwnerCount {
 
   // Notes that these were never added: lookups deny them from now on, until they are added. The filter denies false
   // positives; the spans have equal lengths. An item that was added must not be noted: it would be missed.
-  void NoteFalsePositives(std::span<const KeyHash> hashes, std::span<NoteOutcome> outcomes) noexcept;
+  void RecordFalsePositives(std::span<const KeyHash> hashes, std::span<RecordOutcome> outcomes) noexcept;
   // Returns the false positives that are known now.
   std::vector<KeyHash> KnownFalsePositives() const;
 
@@ -236,8 +236,8 @@ class Filter : public OwnerCount {
   // a tenth. Takes up to some milliseconds for some filters, such as small ones made by RedisBloom.
   virtual std::optional<double> EstimatedErrorRate() const = 0;
   // Counts what commands did with the filter, unless it is so small that there is no place for the counters.
-  void NoteUse(uint64_t hits, uint64_t misses, uint64_t added) {
-    if (UseCounters* const counters = use_counters()) counters->Note(hits, misses, added);
+  void CountUse(uint64_t hits, uint64_t misses, uint64_t added) {
+    if (UseCounters* const counters = use_counters()) counters->Count(hits, misses, added);
   }
   // Adds the use of a filter whose place this one takes.
   void TakeUseOf(const Filter& other) {
@@ -252,10 +252,10 @@ class Filter : public OwnerCount {
   std::unique_ptr<FilterImage> Capture(const ImagePool& pool) const;
   std::unique_ptr<FilterImage> Capture() const { return Capture(ImagePool{budget(), Patience::kLose}); }
   // The same after a change by other means than Add and Remove, which gets its number here; the listener is notified.
-  // The caller stores the image where the changes are kept, and then calls NoteRewriteKept. If it throws
+  // The caller stores the image where the changes are kept, and then calls ConfirmRewrite. If it throws
   // std::bad_alloc, the listener was not notified.
   std::unique_ptr<FilterImage> CaptureRewritten(const ImagePool& pool);
-  void NoteRewriteKept();
+  void ConfirmRewrite();
 
   // From now on `listener` (null: none) receives every change; the next one's number is `sequence` + 1. The listener
   // outlives the filter, or is replaced before it ends.
@@ -286,7 +286,7 @@ class Filter : public OwnerCount {
   // Returns the heap bytes of a block of memory that begins with the filter's numbers and holds `bytes` further bytes.
   static uint64_t BlockBytes(uint64_t bytes) { return core::BlockBytes(NumbersBytes() + bytes); }
   // To be called whenever the size of the bits changes.
-  void NoteSizeBytes(uint64_t bytes) { beyond_cache_.store(bytes > kCachedBytes, std::memory_order_relaxed); }
+  void SetSizeBytes(uint64_t bytes) { beyond_cache_.store(bytes > kCachedBytes, std::memory_order_relaxed); }
 
   // Held while content is changed, a batch at a time, and for the moment in which an image opens or closes.
   SpinLock& writers() const BITSIEVE_RETURN_CAPABILITY(writers_) { return writers_; }
@@ -302,18 +302,18 @@ class Filter : public OwnerCount {
   // yet.
   virtual FalsePositiveSlot* false_positives() const { return nullptr; }
   // Notes one false positive. By default it is noted if lookups find it, since they can be wrong.
-  virtual NoteOutcome NoteFalsePositive(const KeyHash& hash) noexcept BITSIEVE_REQUIRES(writers_);
+  virtual RecordOutcome RecordFalsePositive(const KeyHash& hash) noexcept BITSIEVE_REQUIRES(writers_);
   // Puts a hash that is not there on that list. There is a place for the list.
-  NoteOutcome PutFalsePositive(const KeyHash& hash) noexcept BITSIEVE_REQUIRES(writers_);
+  RecordOutcome PutFalsePositive(const KeyHash& hash) noexcept BITSIEVE_REQUIRES(writers_);
   // Returns the time of the latest DoAdd, by the type's clock. A replay sets the clock to it.
   virtual uint64_t TimeOfChange() const BITSIEVE_REQUIRES(writers_) { return 0; }
 
   // For a change by other means than Add and Remove. The caller must notify the listener.
-  void NoteChanged() BITSIEVE_REQUIRES(writers_);
+  void MarkChanged() BITSIEVE_REQUIRES(writers_);
   // The same if the change may have added items. Until an image that shows them is kept, every addition is reported to
   // the listener: one that changes nothing now would be missing if the change by other means were lost.
-  void NoteUnited() BITSIEVE_REQUIRES(writers_) {
-    NoteChanged();
+  void MarkUnited() BITSIEVE_REQUIRES(writers_) {
+    MarkChanged();
     united_ = true;
   }
   // Called before and after an addition of at most kMaxHashes hashes: ReserveReport returns whether the report is sure
@@ -382,7 +382,7 @@ class Filter : public OwnerCount {
   std::atomic<uint64_t> seed_or_own_;  // constant if it is the seed
   bool pristine_ : 1 BITSIEVE_GUARDED_BY(writers_) = false;
   bool united_ : 1 BITSIEVE_GUARDED_BY(writers_) = false;  // since the last CaptureRewritten
-  // Calls of CaptureRewritten, less those of NoteRewriteKept; once it is kManyRewrites, it stays.
+  // Calls of CaptureRewritten, less those of ConfirmRewrite; once it is kManyRewrites, it stays.
   uint8_t unkept_rewrites_ BITSIEVE_GUARDED_BY(writers_) = 0;
   // Set if a WeakFilterPtr was ever made of the filter. Relaxed: ordered by the owners' count.
   mutable std::atomic<bool> is_watched_{false};

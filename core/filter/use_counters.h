@@ -19,7 +19,7 @@ struct FilterUse {
 class UseCounters {
  public:
   // Counts a batch of any size, at the system's time, which is at most some milliseconds old.
-  void Note(uint64_t hits, uint64_t misses, uint64_t added) {
+  void Count(uint64_t hits, uint64_t misses, uint64_t added) {
     timespec now;
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
     Add({hits, misses, added, static_cast<uint32_t>(now.tv_sec)});

@@ -38,7 +38,7 @@ MemoryImage::~MemoryImage() {
   if (open_) Close();
   if (chunks_ == nullptr) return;
   for (uint64_t chunk = reading_; chunk < chunk_count_; ++chunk) {
-    if (Copy* const note = Note(chunk); note != Busy() && note != Done()) delete note;
+    if (Copy* const note = NoteOf(chunk); note != Busy() && note != Done()) delete note;
   }
 }
 
@@ -90,7 +90,7 @@ void MemoryImage::ReadChunk(uint64_t chunk, uint64_t within, std::span<std::byte
     memory_.CopyOut(chunk * kChunkBytes + within, out);
     return SetNote(chunk, to_its_end ? Done() : nullptr);
   }
-  Copy* const copy = Note(chunk);
+  Copy* const copy = NoteOf(chunk);
   assert(copy != Done() && "reading goes forward");
   std::memcpy(out.data(), copy->bytes.get() + within, out.size());
   if (!to_its_end) return;

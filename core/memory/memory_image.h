@@ -61,10 +61,10 @@ class MemoryImage final : public ImagePart {
   std::unique_ptr<Copy> MakeCopy(uint64_t chunk) noexcept;
   // Makes an unchanged chunk busy and returns true. Waits while it is busy; returns false if it has a copy or was read.
   bool Claim(uint64_t chunk);
-  Copy* Note(uint64_t chunk) const { return __atomic_load_n(&chunks_.get()[chunk], __ATOMIC_ACQUIRE); }
+  Copy* NoteOf(uint64_t chunk) const { return __atomic_load_n(&chunks_.get()[chunk], __ATOMIC_ACQUIRE); }
   void SetNote(uint64_t chunk, Copy* note) { __atomic_store_n(&chunks_.get()[chunk], note, __ATOMIC_RELEASE); }
   bool IsUnread(uint64_t chunk) const {
-    const Copy* const note = Note(chunk);
+    const Copy* const note = NoteOf(chunk);
     return note == nullptr || note == Busy();
   }
   uint64_t BytesOf(uint64_t chunk) const;

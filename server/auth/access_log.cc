@@ -13,7 +13,7 @@ bool Alike(const AccessRefusal& a, const AccessRefusal& b) {
 
 }  // namespace
 
-void AccessLog::Note(AccessRefusal refusal, int64_t now_ms) {
+void AccessLog::Add(AccessRefusal refusal, int64_t now_ms) {
   refused_[static_cast<size_t>(refusal.reason)].fetch_add(1, std::memory_order_relaxed);
   const core::LockGuard lock(mutex_);
   ++(refusal.reason == AccessRefusal::Reason::kPassword ? summary_.passwords : summary_.commands);

@@ -42,7 +42,7 @@ class AccessLog {
 
   explicit AccessLog(size_t most_entries) : most_entries_(most_entries) {}
 
-  void Note(AccessRefusal refusal, int64_t now_ms);
+  void Add(AccessRefusal refusal, int64_t now_ms);
   // The latest first.
   std::vector<AccessLogEntry> Entries(size_t most) const;
   void Clear();

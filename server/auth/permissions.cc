@@ -81,7 +81,7 @@ core::Status Permissions::ApplyCommand(std::string_view rule) {
   const CommandIndex::Set set = index_->Of(*row);
   allow ? commands_ |= set : commands_ &= ~set;
   if (!allow) all_commands_ = false;
-  Note(rule, row);
+  Keep(rule, row);
   return {};
 }
 
@@ -107,12 +107,12 @@ core::Status Permissions::ApplyCategory(std::string_view rule) {
   const CommandIndex::Set set = index_->Of(*category);
   allow ? commands_ |= set : commands_ &= ~set;
   if (!allow) all_commands_ = false;
-  Note(rule, nullptr);
+  Keep(rule, nullptr);
   return {};
 }
 
 // A later rule about the same replaces the earlier, so that the text does not grow without end.
-void Permissions::Note(std::string_view rule, const CommandRow* command) {
+void Permissions::Keep(std::string_view rule, const CommandRow* command) {
   std::string text = core::LowerCase(rule);
   std::erase_if(command_rules_, [&](const std::string& other) {
     const std::string_view name = NameIn(text);

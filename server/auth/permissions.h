@@ -70,7 +70,7 @@ class Permissions {
   static core::Result<KeyPattern> ParseKeyPattern(std::string_view rule);
   core::Status ApplyChannels(std::string_view pattern);
   void AllCommands(bool allowed);
-  void Note(std::string_view rule, const commands::CommandRow* command);
+  void Keep(std::string_view rule, const commands::CommandRow* command);
   bool AllowsKey(std::string_view key, bool read, bool write) const;
   bool AllowsChannel(std::string_view channel, bool is_pattern) const;
   Verdict CheckKeys(const commands::CommandRow& row, commands::Arguments arguments) const;

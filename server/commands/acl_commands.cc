@@ -81,7 +81,7 @@ using LosersByName = std::unordered_map<std::string, bool>;
 
 // Clients of a user that is gone are closed, and so are subscribers of one that has lost channels. What they are
 // subscribed to is known to their loops alone, so that all subscribers of the user are closed.
-void NoteLosses(LosersByName& losers, const User& before, const UserPtr& now) {
+void RecordLosses(LosersByName& losers, const User& before, const UserPtr& now) {
   const bool only_subscribers = now != nullptr;
   if (only_subscribers && now->CoversChannelsOf(before)) return;
   losers.emplace(before.name(), only_subscribers);
@@ -108,7 +108,7 @@ void SetUserRules(ServerContext& context) {
   const core::Status status = users.Set(name, context.arguments.subspan(3));
   if (!status) return context.Error(wire::Error(status.error().message));
   LosersByName losers;
-  if (before != nullptr) NoteLosses(losers, *before, users.Find(name));
+  if (before != nullptr) RecordLosses(losers, *before, users.Find(name));
   CloseClients(context, losers);
   context.reply.Ok();
 }
@@ -131,7 +131,7 @@ void Load(ServerContext& context) {
   const core::Status status = context.control().LoadUsers();
   if (!status) return context.Error(wire::Error(status.error().message));
   LosersByName losers;
-  for (const UserPtr& user : before) NoteLosses(losers, *user, context.server.users->Find(user->name()));
+  for (const UserPtr& user : before) RecordLosses(losers, *user, context.server.users->Find(user->name()));
   CloseClients(context, losers);
   context.reply.Ok();
 }

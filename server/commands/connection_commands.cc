@@ -80,7 +80,7 @@ void Select(ServerContext& context) {
 // The user, or null, and a wrong password is noted.
 UserPtr Authenticate(const ServerContext& context, std::string_view name, std::string_view password) {
   UserPtr user = context.server.users->Authenticate(name, password);
-  if (user == nullptr) NoteRefusal(context, AccessRefusal::Reason::kPassword, context.row->name, name);
+  if (user == nullptr) RecordRefusal(context, AccessRefusal::Reason::kPassword, context.row->name, name);
   return user;
 }
 

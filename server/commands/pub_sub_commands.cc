@@ -31,7 +31,7 @@ size_t CountOf(const Session& session, Kind kind) {
 }
 
 // For CLIENT LIST.
-void NoteCounts(const Session& session) {
+void PublishCounts(const Session& session) {
   const Subscriptions* const all = session.subscriptions.get();
   session.client->channels.store(all == nullptr ? 0 : static_cast<uint32_t>(all->channels()),
                                  std::memory_order_relaxed);
@@ -73,7 +73,7 @@ void Subscribe(ServerContext& context) {
     if (!Add(context, kind, name)) break;
     Confirm(context, kind, name);
   }
-  NoteCounts(context.session);
+  PublishCounts(context.session);
 }
 
 void UnsubscribeFrom(ServerContext& context, Kind kind, std::string_view name) {
@@ -95,7 +95,7 @@ void Unsubscribe(ServerContext& context) {
     for (const std::string& name : held) UnsubscribeFrom(context, kind, name);
     if (held.empty()) Confirm(context, kind, std::nullopt);
   }
-  NoteCounts(context.session);
+  PublishCounts(context.session);
 }
 
 // On an event loop, with workers to run what takes long.

@@ -65,7 +65,7 @@ void ReplyOnceDone(ServerContext& context, Begin begin, ErrorText error_text) {
         if (status) return reply.Ok();
         const std::string error = error_text(status.error().message);
         LoopStats::Add(stats->error_replies, 1);
-        stats->error_codes.Note(error);
+        stats->error_codes.Count(error);
         reply.Error(error);
       });
     });

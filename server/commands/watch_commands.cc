@@ -13,7 +13,7 @@ namespace watch_commands {
 namespace {
 
 // For CLIENT LIST.
-void NoteCount(const Session& session) {
+void PublishCount(const Session& session) {
   session.client->watched_names.store(static_cast<uint32_t>(session.watches.size()), std::memory_order_relaxed);
 }
 
@@ -22,13 +22,13 @@ void Watch(ServerContext& context) {
   const bool all = std::ranges::all_of(context.arguments.subspan(1), [&](std::string_view name) {
     return context.session.watches.Add(name, context.keyspace());
   });
-  NoteCount(context.session);
+  PublishCount(context.session);
   all ? context.reply.Ok() : context.Error(wire::TooManyWatched(WatchList::kMaxNames, WatchList::kMaxBytes));
 }
 
 void Unwatch(ServerContext& context) {
   context.session.watches.Clear();
-  NoteCount(context.session);
+  PublishCount(context.session);
   context.reply.Ok();
 }
 

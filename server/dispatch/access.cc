@@ -66,7 +66,7 @@ bool MayRun(const ServerContext& context, std::string& error) {
   const Verdict verdict = access.user->Check(*context.row, context.arguments);
   if (verdict.allowed()) return true;
   error = "NOPERM " + ReasonText(*access.user, verdict, *context.row, context.arguments);
-  NoteRefusal(context, ReasonOf(verdict), ObjectOf(verdict, *context.row, context.arguments), access.user->name());
+  RecordRefusal(context, ReasonOf(verdict), ObjectOf(verdict, *context.row, context.arguments), access.user->name());
   return false;
 }
 
@@ -84,16 +84,16 @@ std::string ReasonText(const User& user, const Verdict& verdict, const CommandRo
   return wire::MayNotAccess(user.name(), what, arguments[verdict.argument]);
 }
 
-void NoteRefusal(const ServerContext& context, AccessRefusal::Reason reason, std::string_view object,
-                 std::string_view username) {
+void RecordRefusal(const ServerContext& context, AccessRefusal::Reason reason, std::string_view object,
+                   std::string_view username) {
   if (context.server.access_log == nullptr) return;
   const core::Clock& clock = *context.server.clock;
-  context.server.access_log->Note({.reason = reason,
-                                   .in_transaction = context.session.executing != nullptr,
-                                   .object = std::string(object.substr(0, AccessRefusal::kMaxShown)),
-                                   .username = std::string(username.substr(0, AccessRefusal::kMaxShown)),
-                                   .client = DescribeClient(*context.session.client, clock.MonotonicMs())},
-                                  clock.WallMs());
+  context.server.access_log->Add({.reason = reason,
+                                  .in_transaction = context.session.executing != nullptr,
+                                  .object = std::string(object.substr(0, AccessRefusal::kMaxShown)),
+                                  .username = std::string(username.substr(0, AccessRefusal::kMaxShown)),
+                                  .client = DescribeClient(*context.session.client, clock.MonotonicMs())},
+                                 clock.WallMs());
 }
 
 }  // namespace bitsieve::server

@@ -25,7 +25,7 @@ size_t CountAllowed(const ServerContext& context, const CommandBatch& batch, siz
 std::string ReasonText(const User& user, const Verdict& verdict, const commands::CommandRow& row,
                        commands::Arguments arguments);
 // Notes a refusal of the client, for ACL LOG.
-void NoteRefusal(const ServerContext& context, AccessRefusal::Reason reason, std::string_view object,
-                 std::string_view username);
+void RecordRefusal(const ServerContext& context, AccessRefusal::Reason reason, std::string_view object,
+                   std::string_view username);
 
 }  // namespace bitsieve::server

@@ -66,7 +66,7 @@ class AsideCommand {
       commands::RunHandler(context);
       tally_ = context.tally;
       too_long_ = reply.exceeded();
-      NoteTime();
+      RecordTime();
     } catch (const std::bad_alloc&) {
       out_of_memory_ = true;
     }
@@ -77,7 +77,7 @@ class AsideCommand {
   void WriteReply(protocol::ReplyWriter& reply) {
     if (out_of_memory_) {
       tally_ = {.errors = 1};
-      stats_.error_codes.Note(wire::kOutOfMemory);
+      stats_.error_codes.Count(wire::kOutOfMemory);
       reply_.clear();
       reply.Error(wire::kOutOfMemory);
     }
@@ -89,15 +89,15 @@ class AsideCommand {
   }
 
  private:
-  void NoteTime() {
+  void RecordTime() {
     Monitoring* const monitoring = environment_.monitoring;
     const uint64_t ns = core::TickClock::Nanoseconds(begin_, core::TickClock::Now());
     if (monitoring == nullptr || ns < monitoring->NotableNs()) return;
-    monitoring->NoteSlow(*row_, arguments_.get(), 0, *session_.client, ns);
+    monitoring->RecordSlow(*row_, arguments_.get(), 0, *session_.client, ns);
   }
   void ReleaseArguments() noexcept {
     arguments_ = {};
-    environment_.clients->NoteMemory(std::exchange(accounted_bytes_, 0), 0);
+    environment_.clients->UpdateMemory(std::exchange(accounted_bytes_, 0), 0);
   }
 
   Environment environment_;

@@ -206,8 +206,8 @@ void ShowToMonitors(const ServerContext& context) {
 }
 
 // Counts a refused command. A queued one was not admitted either, but only a refused one has added an error.
-void NoteRefused(const ServerContext& context, uint64_t errors) {
-  if (context.row != nullptr && context.tally.errors != errors) context.timer->NoteRejected(*context.row);
+void CountRefused(const ServerContext& context, uint64_t errors) {
+  if (context.row != nullptr && context.tally.errors != errors) context.timer->CountRejected(*context.row);
 }
 
 }  // namespace
@@ -224,7 +224,7 @@ bool MustWait(const ServerContext& context) {
 void RunCommand(ServerContext& context) {
   ++context.tally.commands;
   const uint64_t errors = context.tally.errors;
-  if (!Admit(context)) return NoteRefused(context, errors);
+  if (!Admit(context)) return CountRefused(context, errors);
   const CommandRow& row = *context.row;
   // Relaxed: see ClientRecord.
   context.session.client->last_command.store(row.name.data(), std::memory_order_relaxed);
@@ -238,7 +238,7 @@ void RunCommand(ServerContext& context) {
   // Not if it is a command within EXEC that replies later.
   if (context.deferred && context.row == &row) return timer.EndLater(row, begin, context.deferred);
   const uint64_t failed = context.tally.errors != errors ? 1 : 0;
-  alone ? timer.EndAlone(row, arguments, begin, failed) : timer.NoteShared(row, arguments, 1, failed);
+  alone ? timer.EndAlone(row, arguments, begin, failed) : timer.CountShared(row, arguments, 1, failed);
 }
 
 }  // namespace bitsieve::server

@@ -5,9 +5,6 @@
 
 namespace bitsieve::server {
 
-// Once there are this many bytes of replies, they are sent before further commands run.
-inline constexpr size_t kTurnBytes = 256 * 1024;
-
 // Whether the command in context.arguments and context.row must not run yet: clients are paused, it would change a
 // filter of which too much waits for the disk, or too many events wait for subscribers. Called only if
 // context.may_wait, before RunCommand(); if true, the dispatcher postpones the command.

@@ -19,10 +19,10 @@ void CommandTimer::CountShared() {
   const uint64_t ns = TickClock::Nanoseconds(std::exchange(last_, now), now);
   const uint64_t all = std::exchange(shared_calls_, 0);
   if (ns >= notable_ns_) [[unlikely]]
-    monitoring_->NoteSlow(*shared_[0].row, shared_[0].arguments, all - 1, *client_, ns);
+    monitoring_->RecordSlow(*shared_[0].row, shared_[0].arguments, all - 1, *client_, ns);
   for (size_t i = 0; i < shared_rows_; ++i) {
     const Shared& each = shared_[i];
-    each.counters->NoteCalls(each.calls, shared_rows_ == 1 ? ns : ns * each.calls / all);
+    each.counters->AddCalls(each.calls, shared_rows_ == 1 ? ns : ns * each.calls / all);
   }
   shared_rows_ = 0;
 }
@@ -31,10 +31,10 @@ void CommandTimer::EndAlone(const CommandRow& row, Arguments arguments, uint64_t
   last_ = TickClock::Now();
   const uint64_t ns = TickClock::Nanoseconds(begin, last_);
   CommandCounters& counters = CountersOf(row);
-  counters.NoteCalls(1, ns);
+  counters.AddCalls(1, ns);
   LoopStats::Add(counters.failed, failed);
   if (ns >= notable_ns_) [[unlikely]]
-    monitoring_->NoteSlow(row, arguments, 0, *client_, ns);
+    monitoring_->RecordSlow(row, arguments, 0, *client_, ns);
 }
 
 void CommandTimer::EndLater(const CommandRow& row, uint64_t begin, DeferredReply& deferred) {
@@ -44,7 +44,7 @@ void CommandTimer::EndLater(const CommandRow& row, uint64_t begin, DeferredReply
       finish([write = std::move(write), &stats, &counters, ns](protocol::ReplyWriter& reply) {
         const uint64_t errors = stats.error_replies.load(std::memory_order_relaxed);
         write(reply);
-        counters.NoteCalls(1, ns);
+        counters.AddCalls(1, ns);
         if (stats.error_replies.load(std::memory_order_relaxed) != errors) LoopStats::Add(counters.failed, 1);
       });
     });

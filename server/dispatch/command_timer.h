@@ -33,7 +33,7 @@ class CommandTimer {
 
   // Counts `calls` quick commands of a row that have run, of which `failed` failed. The arguments, those of the first
   // of them, live until EndShared().
-  void NoteShared(const commands::CommandRow& row, commands::Arguments arguments, uint64_t calls, uint64_t failed) {
+  void CountShared(const commands::CommandRow& row, commands::Arguments arguments, uint64_t calls, uint64_t failed) {
     CommandCounters& counters = CountersOf(row);
     if (failed != 0) [[unlikely]]
       LoopStats::Add(counters.failed, failed);
@@ -58,7 +58,7 @@ class CommandTimer {
   // Ends a command that replies later: makes `deferred` count it when the reply is there.
   void EndLater(const commands::CommandRow& row, uint64_t begin, DeferredReply& deferred);
 
-  void NoteRejected(const commands::CommandRow& row) { LoopStats::Add(CountersOf(row).rejected, 1); }
+  void CountRejected(const commands::CommandRow& row) { LoopStats::Add(CountersOf(row).rejected, 1); }
 
  private:
   struct Shared {

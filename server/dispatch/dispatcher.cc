@@ -16,6 +16,7 @@
 #include "server/dispatch/transaction.h"
 #include "server/pubsub/keyspace_events.h"
 #include "server/session/client_list.h"
+#include "server/session/turn.h"
 
 namespace bitsieve::server {
 
@@ -101,7 +102,7 @@ class Dispatcher::Impl {
     }
 
    private:
-    static constexpr uint64_t kTurnNs = 1'000'000;
+    static constexpr uint64_t kTurnNs = std::chrono::nanoseconds(kTurn).count();
     static constexpr size_t kQuickAtOnce = 8;
 
     uint64_t begin_ = 0;
@@ -292,7 +293,7 @@ class Dispatcher::Impl {
     context.session.client->last_command.store(slot.row->name.data(), std::memory_order_relaxed);
     context.wrote |= (slot.row->flags & kWrite) != 0;
     commands::RunItemsHandler(context, *slot.filter, hashes);
-    timer_.NoteShared(*slot.row, context.arguments, hashes.size(), context.tally.errors - errors);
+    timer_.CountShared(*slot.row, context.arguments, hashes.size(), context.tally.errors - errors);
   }
 
   const Environment environment_;

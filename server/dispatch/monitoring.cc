@@ -76,12 +76,12 @@ std::vector<std::string> ShownArguments(const CommandRow& row, Arguments argumen
   return shown;
 }
 
-void Monitoring::NoteSlow(const CommandRow& row, Arguments arguments, uint64_t further, const ClientRecord& client,
-                          uint64_t ns) noexcept {
+void Monitoring::RecordSlow(const CommandRow& row, Arguments arguments, uint64_t further, const ClientRecord& client,
+                            uint64_t ns) noexcept {
   if (row.flags & kSkipMonitor) return;
   const int64_t slow_us = slower_than_us(), now_s = UnixSeconds();
   UnlessOutOfMemory([&] {
-    latency.Note(row.flags & kFast ? LatencyEvent::kFastCommand : LatencyEvent::kCommand, now_s, ns / 1'000'000);
+    latency.Record(row.flags & kFast ? LatencyEvent::kFastCommand : LatencyEvent::kCommand, now_s, ns / 1'000'000);
     if (slow_us < 0 || ns < static_cast<uint64_t>(slow_us) * 1000) return;
     slow_log.Add({.unix_s = now_s,
                   .us = ns / 1000,
@@ -91,9 +91,9 @@ void Monitoring::NoteSlow(const CommandRow& row, Arguments arguments, uint64_t f
   });
 }
 
-void Monitoring::NoteLongRound(int64_t ns) noexcept {
+void Monitoring::RecordLongRound(int64_t ns) noexcept {
   UnlessOutOfMemory(
-      [&] { latency.Note(LatencyEvent::kEventLoop, UnixSeconds(), static_cast<uint64_t>(ns) / 1'000'000); });
+      [&] { latency.Record(LatencyEvent::kEventLoop, UnixSeconds(), static_cast<uint64_t>(ns) / 1'000'000); });
 }
 
 void Monitoring::Show(const CommandRow& row, Arguments arguments, const ClientRecord& client) noexcept {

@@ -39,7 +39,7 @@ class Monitoring {
   // Microseconds from which on a command is slow; below 0: none is.
   void set_slower_than_us(int64_t us) { slower_than_us_.store(us, std::memory_order_relaxed); }
   int64_t slower_than_us() const { return slower_than_us_.load(std::memory_order_relaxed); }
-  // Commands that took at least so long are to be passed to NoteSlow().
+  // Commands that took at least so long are to be passed to RecordSlow().
   uint64_t NotableNs() const {
     constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
     const int64_t slow_us = slower_than_us();
@@ -57,12 +57,12 @@ class Monitoring {
   // These two drop what there is no memory for.
 
   // `further`: commands like it that ran together with it, and took `ns` together.
-  void NoteSlow(const commands::CommandRow& row, commands::Arguments arguments, uint64_t further,
-                const ClientRecord& client, uint64_t ns) noexcept;
+  void RecordSlow(const commands::CommandRow& row, commands::Arguments arguments, uint64_t further,
+                  const ClientRecord& client, uint64_t ns) noexcept;
   // A round of an event loop has ended.
-  void NoteRound(int64_t ns) noexcept {
+  void RecordRound(int64_t ns) noexcept {
     const uint64_t threshold_ms = latency.threshold_ms();
-    if (threshold_ms != 0 && ns >= static_cast<int64_t>(threshold_ms) * 1'000'000) NoteLongRound(ns);
+    if (threshold_ms != 0 && ns >= static_cast<int64_t>(threshold_ms) * 1'000'000) RecordLongRound(ns);
   }
   // Shows a command that is about to run to the monitors.
   void Show(const commands::CommandRow& row, commands::Arguments arguments, const ClientRecord& client) noexcept;
@@ -70,7 +70,7 @@ class Monitoring {
   std::string SlowSummary();
 
  private:
-  void NoteLongRound(int64_t ns) noexcept;
+  void RecordLongRound(int64_t ns) noexcept;
 
   std::atomic<int64_t> slower_than_us_{-1};  // relaxed: an option
 };

@@ -9,6 +9,7 @@
 #include "server/dispatch/dispatcher.h"
 #include "server/dispatch/monitoring.h"
 #include "server/session/kept_arguments.h"
+#include "server/session/turn.h"
 
 namespace bitsieve::server {
 

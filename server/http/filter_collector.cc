@@ -63,7 +63,7 @@ class FilterCollector::Pass {
   Pass(ChosenFilters chosen, std::shared_ptr<FilterList> list) : chosen_(std::move(chosen)), list_(std::move(list)) {}
 
   // Copies what the keyspace shows; with its lock held.
-  void Note(std::string_view name, const FilterPtr& filter) {
+  void Add(std::string_view name, const FilterPtr& filter) {
     names_.append(name);
     ends_.push_back(names_.size());
     filters_.push_back(filter);
@@ -196,7 +196,7 @@ void FilterCollector::CollectOnce() {
   do {
     const Clock::time_point begin = Clock::now();
     cursor =
-        keyspace_.Scan(cursor, kStep, [&](std::string_view name, const FilterPtr& filter) { pass.Note(name, filter); });
+        keyspace_.Scan(cursor, kStep, [&](std::string_view name, const FilterPtr& filter) { pass.Add(name, filter); });
     pass.Use();
     const auto took = Clock::now() - begin;
     work += took;

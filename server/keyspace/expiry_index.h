@@ -31,18 +31,18 @@ class ExpiryIndex {
   void Insert(const Item& item) {
     items_.insert(item);
     sum_ms_ += item.expires_ms;
-    NoteNext();
+    UpdateNext();
   }
   void Erase(const Item& item) {
     items_.erase(item);
     sum_ms_ -= item.expires_ms;
-    NoteNext();
+    UpdateNext();
   }
   // Empties the index; what was in it may die later.
   void TakeAll(Items& all) {
     items_.swap(all);
     sum_ms_ = 0;
-    NoteNext();
+    UpdateNext();
   }
 
   const Items& items() const { return items_; }
@@ -56,7 +56,7 @@ class ExpiryIndex {
   }
 
  private:
-  void NoteNext() { next_ms_.store(items_.empty() ? kNever : items_.begin()->expires_ms, std::memory_order_relaxed); }
+  void UpdateNext() { next_ms_.store(items_.empty() ? kNever : items_.begin()->expires_ms, std::memory_order_relaxed); }
 
   Items items_;
   __int128 sum_ms_ = 0;

@@ -20,7 +20,7 @@ Freezer::~Freezer() { Stop(); }
 void Freezer::Freeze(std::string_view name, const FilterPtr& closed) {
   std::list<Job> job;
   job.push_back({std::string(name), closed});
-  registry_.NoteFreezing(closed);
+  registry_.LogFreezing(closed);
   const core::LockGuard lock(mutex_);
   waiting_.splice(waiting_.end(), job);
   wake_.NotifyOne();
@@ -91,7 +91,7 @@ void Freezer::Build(const Job& job) {
 // False positives that were noted while the frozen filter was written to disk are in none of its files: it is written
 // again, with all of them.
 core::Result<std::unique_ptr<PreparedContent>> Freezer::Prepare(core::RibbonStaging& staging, const FilterPtr& frozen) {
-  staging.NoteKnownIn(*frozen);
+  staging.CopyFalsePositivesTo(*frozen);
   auto prepared = registry_.Prepare(frozen);
   if (!prepared || !staging.HandOverTo(*frozen)) return prepared;
   return registry_.Prepare(frozen);

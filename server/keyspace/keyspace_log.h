@@ -30,7 +30,7 @@ class KeyspaceLog {
   virtual AnnouncementPtr Renamed(std::string_view from, std::string_view to) = 0;
   virtual AnnouncementPtr ExpirySet(std::string_view name, int64_t expires_ms) = 0;
   virtual AnnouncementPtr Flushed() = 0;
-  // See Keyspace::NoteRewritten. Called under no lock; it may take long.
+  // See Keyspace::LogRewrite. Called under no lock; it may take long.
   virtual core::Status Rewritten(const commands::FilterPtr& filter) = 0;
   // The filter was closed, to be frozen.
   virtual AnnouncementPtr Freezing(const core::Filter& filter) = 0;

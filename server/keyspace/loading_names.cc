@@ -79,7 +79,7 @@ EntryPtr LoadingNames::Take(Entry& entry) noexcept {
   return lock.parts[name.shard / Registry::kLocks].names.Extract(&entry, name.hash);
 }
 
-void LoadingNames::NoteExpiry(const Entry& entry) {
+void LoadingNames::IndexExpiry(const Entry& entry) {
   const Registry::Name name = registry_.Hashed(entry.name());
   Lock& lock = LockOf(name.shard);
   const core::LockGuard guard(lock.mutex);

@@ -40,7 +40,7 @@ class LoadingNames {
   // Takes out an entry that is there.
   EntryPtr Take(Entry& entry) noexcept;
   // Called when an entry that is there gets an expiry.
-  void NoteExpiry(const Entry& entry);
+  void IndexExpiry(const Entry& entry);
   void ForEach(const std::function<void(Entry&)>& visit) const;
   void Clear();
   uint64_t size() const;

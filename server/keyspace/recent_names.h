@@ -12,7 +12,7 @@ class RecentNames {
  public:
   static constexpr size_t kKept = 256;
 
-  void Note(uint64_t hash) { hashes_[noted_++ % kKept] = hash; }
+  void Add(uint64_t hash) { hashes_[noted_++ % kKept] = hash; }
   // Names noted so far.
   uint64_t noted() const { return noted_; }
   // Whether one of this hash was noted after the first `since` names; true as well if that is not known any more.

@@ -446,13 +446,13 @@ core::Result<std::unique_ptr<PreparedContent>> Registry::Prepare(const FilterPtr
   return log == nullptr ? nullptr : log->Prepare(filter);
 }
 
-core::Status Registry::NoteRewritten(const FilterPtr& filter) {
+core::Status Registry::LogRewrite(const FilterPtr& filter) {
   KeyspaceLog* const log = Log();
   return log == nullptr ? core::Status() : log->Rewritten(filter);
 }
 
 // Any lock will do to keep the log there: SetLog takes them all.
-void Registry::NoteFreezing(const FilterPtr& filter) {
+void Registry::LogFreezing(const FilterPtr& filter) {
   Lock& lock = LockOf(0);
   const core::LockGuard guard(lock.mutex);
   if (lock.log != nullptr) Commit(lock.log->Freezing(*filter));

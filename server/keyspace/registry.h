@@ -71,7 +71,7 @@ class Registry final : public Keyspace {
                        std::string* name_found = nullptr);
   bool Remove(std::string_view name) override;
   RenameOutcome Rename(std::string_view from, std::string_view to, bool only_if_absent) override;
-  core::Status NoteRewritten(const commands::FilterPtr& filter) override;
+  core::Status LogRewrite(const commands::FilterPtr& filter) override;
   void Flush(bool background) override;
   uint64_t Size() const override;
   uint64_t Scan(uint64_t cursor, uint64_t count, const Visitor& visitor) const override;
@@ -100,7 +100,7 @@ class Registry final : public Keyspace {
   enum class Listening : uint8_t { kBegins, kHasBegun };
   void SetLog(KeyspaceLog* log, Listening listening = Listening::kBegins);
   // Logs that the filter is closed, to be frozen.
-  void NoteFreezing(const commands::FilterPtr& filter);
+  void LogFreezing(const commands::FilterPtr& filter);
 
   // Everything, as of one moment: no rename is half seen. `at_that_moment`, if given, is called with all names at rest.
   // One collection at a time; the others wait.
@@ -110,7 +110,7 @@ class Registry final : public Keyspace {
   using VisitBatch = std::function<core::Status(std::vector<NamedFilter>& batch)>;
   core::Status CollectEach(const std::function<void()>& at_that_moment, const VisitBatch& visit) const;
   // Remembers where each of them is saved, unless it is saved nowhere, or the name means something else by now.
-  void NoteSaved(std::span<const NamedFilter> saved) const;
+  void MarkSaved(std::span<const NamedFilter> saved) const;
   // Names inserted, replaced, removed, renamed or given another expiry so far: equal numbers mean the same names hold
   // the same filters until the same times.
   uint64_t ChangeCount() const;

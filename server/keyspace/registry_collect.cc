@@ -111,7 +111,7 @@ std::vector<NamedFilter> Registry::Collect(const std::function<void()>& at_that_
   return all;
 }
 
-void Registry::NoteSaved(std::span<const NamedFilter> saved) const {
+void Registry::MarkSaved(std::span<const NamedFilter> saved) const {
   for (const NamedFilter& named : saved) {
     if (named.saved == SavedPlace()) continue;
     const Name name = Hashed(named.name);

@@ -213,7 +213,7 @@ class Registry::View {
     return entry;
   }
   void Insert(const Name& name, EntryPtr entry) noexcept {
-    created_.Note(name.hash);
+    created_.Add(name.hash);
     names_.Insert(std::move(entry), name.hash);
   }
   ExpiryIndex::Item ItemOf(Entry& entry) const { return {entry.expires_ms, shard_, &entry}; }

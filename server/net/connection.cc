@@ -13,22 +13,20 @@
 #include "server/net/stranger_log.h"
 #include "server/net/tls_stream.h"
 #include "server/session/client_list.h"
+#include "server/session/turn.h"
 #include "server/stats/stats.h"
 
 namespace bitsieve::server {
 namespace {
 
-// After this many windows of commands, or this long, the other connections of the loop get their turn.
+// After this many windows of commands the other connections of the loop get their turn, too.
 constexpr int kWindowsAtOnce = 16;
-constexpr std::chrono::milliseconds kTurn{1};
 // Bytes that a connection takes in addition to its buffers.
 constexpr uint64_t kFixedBytes = sizeof(Connection) + sizeof(ClientRecord) + 256;
 // While all connections together take too much, those that take more than this wait.
 constexpr uint64_t kMuchBytes = 64 * 1024;
 // A reply may take this much more than maxmemory-clients leaves: a chunk of a dump.
 constexpr uint64_t kReplyReserve = 17ULL << 20;
-// Replies are handed to the socket once there are this many bytes of them, even if the batch is not done.
-constexpr size_t kFlushBytes = 256 * 1024;
 // The socket is given this many bytes at a time. The kernel copies them before it returns, and with a client that reads
 // as fast as it copies, it would take all.
 constexpr size_t kWriteBytes = 1024 * 1024;
@@ -76,7 +74,7 @@ void Connection::Start() {
 
 void Connection::Drain() {
   draining_ = true;
-  if (socket_.tls() != nullptr) socket_.tls()->NoteReadable(false);  // perhaps it is, and the report is yet to come
+  if (socket_.tls() != nullptr) socket_.tls()->SetReadable(false);  // perhaps it is, and the report is yet to come
   Guarded([this] { OnReadable(); });
 }
 
@@ -95,7 +93,7 @@ bool Connection::IdleSince(int64_t monotonic_ms) const {
 
 void Connection::OnReady(Reactor::Readiness readiness) {
   if (TlsStream* const tls = socket_.tls(); tls != nullptr) {
-    if (readiness.readable) tls->NoteReadable(readiness.ended);
+    if (readiness.readable) tls->SetReadable(readiness.ended);
     readiness.readable |= readiness.writable;  // what TLS receives may have to be answered first
   }
   readable_ |= readiness.readable;
@@ -203,7 +201,7 @@ void Connection::Run(std::span<char> input) {
     step = conversation_.RunWindow(input, loop_.dispatcher(), loop_.batch(), reply, &read_buffer_);
     input = input.subspan(step.consumed);
     wrote |= step.wrote;
-    if (reply.size() >= kFlushBytes) break;
+    if (reply.size() >= kTurnBytes) break;
     if (input.empty()) continue;
     const auto now = std::chrono::steady_clock::now();
     if (i == 0) begin = now;
@@ -301,7 +299,7 @@ void Connection::Retry() {
 void Connection::Hold(uint64_t position, Conversation::Step step) {
   std::string& reply = loop_.reply();
   held_ = std::make_unique<Held>(
-      Held{reply.size() < kFlushBytes ? reply : std::exchange(reply, std::string()), std::move(step)});
+      Held{reply.size() < kTurnBytes ? reply : std::exchange(reply, std::string()), std::move(step)});
   loop_.ClearReply();
   Account();
   loop_.Await(position, Later(&Connection::Release));
@@ -311,7 +309,7 @@ void Connection::Release() {
   if (closed_) return;
   const std::unique_ptr<Held> held = std::move(held_);
   Guarded([&] {
-    if (held->replies.size() < kFlushBytes) {
+    if (held->replies.size() < kTurnBytes) {
       loop_.reply() = held->replies;
     } else {
       loop_.reply() = std::move(held->replies);
@@ -339,7 +337,7 @@ void Connection::DeliverMessages() {
   Guarded([this] {
     conversation_.set_reply_limit(SIZE_MAX);  // messages have a bound of their own
     std::shared_ptr<const Message> payload;
-    const bool all = conversation_.WriteMessages(loop_.reply(), kFlushBytes, payload);
+    const bool all = conversation_.WriteMessages(loop_.reply(), kTurnBytes, payload);
     Flush();
     if (payload != nullptr && !closed_) SendPayload(std::move(payload));
     if (!closed_) Account();
@@ -430,7 +428,7 @@ void Connection::Account() {
   note(memory.total, deferred_ ? bytes + deferred : bytes);
   if (bytes == accounted_bytes_) return;
   const uint64_t before = std::exchange(accounted_bytes_, bytes);
-  loop_.clients().NoteMemory(before, bytes);
+  loop_.clients().UpdateMemory(before, bytes);
   if (bytes > before && loop_.clients().OverMemoryLimit()) loop_.clients().Evict();
 }
 

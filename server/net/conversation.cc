@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/dispatch/access.h"
+#include "server/session/turn.h"
 
 namespace bitsieve::server {
 
@@ -11,7 +12,6 @@ using namespace commands;
 
 namespace {
 
-constexpr size_t kLongReply = 256 * 1024;
 // A window ends with a command of this many arguments, which may then be taken over as they are (CommandBatch::Own).
 constexpr size_t kManyArguments = 1024;
 
@@ -98,7 +98,7 @@ Conversation::Step Conversation::Resume(const WriteReply& write_reply, Dispatche
   const bool wrote = std::exchange(deferred_wrote_, false);
   deferred_bytes_ = 0;
   // A long reply leaves before anything else is run.
-  const bool is_long = reply.size() >= kLongReply && session_.abort == Session::Abort::kNone;
+  const bool is_long = reply.size() >= kTurnBytes && session_.abort == Session::Abort::kNone;
   Step step = is_long ? Step{State::kYielded, 0, nullptr} : RunWaiting(dispatcher, reply);
   step.wrote |= wrote;
   return step;

@@ -16,6 +16,7 @@
 #include "server/dispatch/monitoring.h"
 #include "server/net/connection.h"
 #include "server/session/client_list.h"
+#include "server/session/turn.h"
 #include "server/stats/stats.h"
 
 namespace bitsieve::server {
@@ -24,8 +25,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How long connections take turns before requests of others are looked for.
-constexpr milliseconds kTurns{1};
 // Postponed commands are retried at this interval, and this many at once, however many there are.
 constexpr milliseconds kRetryInterval{2};
 constexpr size_t kRetriesAtOnce = 256;
@@ -82,7 +81,7 @@ void EventLoop::Round() {
   if (drain_end_ <= now) EndDrain();
   connections_.resize(open_);
   const int64_t took_ns = stats().rounds.End(Nanoseconds(now));
-  if (commands_.monitoring != nullptr) commands_.monitoring->NoteRound(took_ns);
+  if (commands_.monitoring != nullptr) commands_.monitoring->RecordRound(took_ns);
 }
 
 std::optional<milliseconds> EventLoop::Patience() const {
@@ -132,7 +131,7 @@ void EventLoop::Remove(Connection& connection) {
 template <class Visit>
 void EventLoop::VisitEach(std::deque<std::shared_ptr<Connection>>& queue, Visit&& visit) {
   if (queue.empty()) return;
-  const Time end = steady_clock::now() + kTurns;
+  const Time end = steady_clock::now() + kTurn;
   size_t left = queue.size();
   do {
     const std::shared_ptr<Connection> connection = std::move(queue.front());
@@ -148,7 +147,7 @@ void EventLoop::TakeTurns() {
     const std::shared_ptr<Connection> connection = std::move(ready_.front());
     ready_.pop_front();
     connection->Continue();
-  } while (!ready_.empty() && steady_clock::now() - begin < kTurns);
+  } while (!ready_.empty() && steady_clock::now() - begin < kTurn);
 }
 
 void EventLoop::Postpone(const std::shared_ptr<Connection>& connection) {

@@ -110,7 +110,7 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   // One round: waits, reports, and gives turns to those that have work left.
   void Round();
   std::optional<std::chrono::milliseconds> Patience() const;
-  // Calls visit(connection) for those that are in the queue now, for kTurns at most: the others have their turn in the
+  // Calls visit(connection) for those that are in the queue now, for kTurn at most: the others have their turn in the
   // next round.
   template <class Visit>
   void VisitEach(std::deque<std::shared_ptr<Connection>>& queue, Visit&& visit);

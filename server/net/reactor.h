@@ -21,6 +21,7 @@
 #include "core/base/descriptor.h"
 #include "core/base/mutex.h"
 #include "server/net/socket.h"
+#include "server/session/turn.h"
 
 namespace bitsieve::server {
 
@@ -38,8 +39,6 @@ class Reactor {
    protected:
     ~Watcher() = default;
   };
-
-  static constexpr std::chrono::milliseconds kTurn{1};
 
   // Throws std::system_error if the system has no descriptors left.
   Reactor();

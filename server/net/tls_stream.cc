@@ -42,11 +42,11 @@ int TlsStream::ReadWire(BIO* bio, char* room, int size) {
     BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
     return 0;
   }
-  NoteError(bio, received, BIO_FLAGS_READ);
+  SetError(bio, received, BIO_FLAGS_READ);
   return -1;
 }
 
-void TlsStream::NoteError(BIO* bio, const Socket::Transfer& transfer, int direction) {
+void TlsStream::SetError(BIO* bio, const Socket::Transfer& transfer, int direction) {
   if (transfer.blocked()) {
     BIO_set_flags(bio, direction | BIO_FLAGS_SHOULD_RETRY);
   } else {
@@ -59,7 +59,7 @@ int TlsStream::WriteWire(BIO* bio, const char* bytes, int size) {
   BIO_clear_retry_flags(bio);
   const Socket::Transfer sent = Socket::Send(wire.descriptor, {bytes, static_cast<size_t>(size)});
   if (sent.error == 0) return static_cast<int>(sent.bytes);
-  NoteError(bio, sent, BIO_FLAGS_WRITE);
+  SetError(bio, sent, BIO_FLAGS_WRITE);
   return -1;
 }
 
@@ -114,7 +114,7 @@ Socket::Transfer TlsStream::Handshake() {
   const int result = SSL_do_handshake(ssl_.get());
   is_handshaking_ = result != 1;
   if (result == 1) return {};
-  NoteOutcome(result);
+  RecordResult(result);
   return {.bytes = 0, .error = state_ == State::kOpen ? EAGAIN : state_ == State::kEnded ? ECONNRESET : error_};
 }
 
@@ -127,7 +127,7 @@ Socket::Transfer TlsStream::Receive(std::span<char> room) {
     const int result = SSL_read_ex(ssl_.get(), room.data() + received, room.size() - received, &bytes);
     is_handshaking_ = is_handshaking_ && SSL_is_init_finished(ssl_.get()) == 0;
     received += bytes;
-    if (result != 1) NoteOutcome(result);
+    if (result != 1) RecordResult(result);
     if (result != 1 || (wire_.is_empty && SSL_has_pending(ssl_.get()) == 0)) break;
   }
   const bool is_open = state_ == State::kOpen;
@@ -144,7 +144,7 @@ Socket::Transfer TlsStream::Send(std::string_view bytes) {
     const int result = SSL_write_ex(ssl_.get(), bytes.data() + sent, bytes.size() - sent, &taken);
     sent += taken;
     if (result == 1) continue;
-    NoteOutcome(result);
+    RecordResult(result);
     break;
   }
   if (sent != 0) return {.bytes = sent};
@@ -157,7 +157,7 @@ void TlsStream::EndSending() {
   ERR_clear_error();
 }
 
-void TlsStream::NoteOutcome(int result) {
+void TlsStream::RecordResult(int result) {
   switch (SSL_get_error(ssl_.get(), result)) {
     case SSL_ERROR_WANT_READ:
     case SSL_ERROR_WANT_WRITE:
@@ -174,11 +174,11 @@ void TlsStream::NoteOutcome(int result) {
       error_ = wire_.error != 0 ? wire_.error : ECONNRESET;
       return;
     default:
-      NoteFailure();
+      RecordFailure();
   }
 }
 
-void TlsStream::NoteFailure() {
+void TlsStream::RecordFailure() {
   state_ = State::kFailed;
   error_ = EPROTO;
   const unsigned long error = ERR_peek_last_error();

@@ -46,7 +46,7 @@ class TlsStream {
   void EndSending();
 
   // The socket was reported readable; `ended`: the other side sends no more.
-  void NoteReadable(bool ended) {
+  void SetReadable(bool ended) {
     wire_.is_empty = false;
     wire_.has_ended |= ended;
   }
@@ -71,15 +71,15 @@ class TlsStream {
 
   // OpenSSL calls these to move its bytes.
   static int ReadWire(BIO* bio, char* room, int size);
-  static void NoteError(BIO* bio, const Socket::Transfer& transfer, int direction);
+  static void SetError(BIO* bio, const Socket::Transfer& transfer, int direction);
   static int WriteWire(BIO* bio, const char* bytes, int size);
   static long ControlWire(BIO* bio, int command, long, void*);
   static const BIO_METHOD* WireMethod();
 
   TlsStream(SSL* ssl, int descriptor);
   // After a call of OpenSSL that moved nothing.
-  void NoteOutcome(int result);
-  void NoteFailure();
+  void RecordResult(int result);
+  void RecordFailure();
 
   Wire wire_;
   State state_ = State::kOpen;

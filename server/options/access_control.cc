@@ -92,12 +92,12 @@ AdminAccess AccessControl::OfAdminPort() {
     constexpr std::string_view kInfo[] = {"info"};
     const UserPtr user = users_.Authenticate(name, password);
     if (user == nullptr) {
-      log_.Note({.reason = AccessRefusal::Reason::kPassword,
-                 .in_transaction = false,
-                 .object = "admin-port",
-                 .username = std::string(name.substr(0, AccessRefusal::kMaxShown)),
-                 .client = "of the admin port"},
-                core::SystemClock().WallMs());
+      log_.Add({.reason = AccessRefusal::Reason::kPassword,
+                .in_transaction = false,
+                .object = "admin-port",
+                .username = std::string(name.substr(0, AccessRefusal::kMaxShown)),
+                .client = "of the admin port"},
+               core::SystemClock().WallMs());
     }
     return user != nullptr && user->Check(*AllCommands().Find(kInfo[0]), kInfo).allowed();
   };

@@ -62,7 +62,7 @@ core::Status ConfigurationFile::Rewrite() {
       return core::Fail(done.error().code, "Rewriting config file: " + done.error().message);
     }
   }
-  options_.NoteConfigured(changed);
+  options_.SetConfigured(changed);
   spdlog::info("{} has the values in use now: {} set at run time", path, changed.rows.size());
   WarnOfOverridden(changed);
   return {};

@@ -95,7 +95,7 @@ RunTimeOptions::SetAtRunTime RunTimeOptions::ChangedSinceConfigured() const {
   return changed;
 }
 
-void RunTimeOptions::NoteConfigured(const SetAtRunTime& written) {
+void RunTimeOptions::SetConfigured(const SetAtRunTime& written) {
   const core::LockGuard lock(mutex_);
   for (const config::OptionRow* const row : written.rows) config::CopyValue(*row, written.options, configured_);
 }

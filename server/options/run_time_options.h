@@ -60,7 +60,7 @@ class RunTimeOptions {
   };
   SetAtRunTime ChangedSinceConfigured() const;
   // The configuration gives these values from now on.
-  void NoteConfigured(const SetAtRunTime& written);
+  void SetConfigured(const SetAtRunTime& written);
 
  private:
   const Prepare prepare_;

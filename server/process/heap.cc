@@ -39,7 +39,7 @@ bool Slack::HasGrown(uint64_t resident_bytes, uint64_t used_bytes) {
   return slack - least_ > kLeastBytes + used_bytes / kShare;
 }
 
-void Slack::NoteGivenBack(uint64_t resident_bytes, uint64_t used_bytes) {
+void Slack::RecordGivenBack(uint64_t resident_bytes, uint64_t used_bytes) {
   least_ = resident_bytes - std::min(resident_bytes, used_bytes);
 }
 
@@ -76,7 +76,7 @@ void HeapTrimmer::Look() {
   const bool has_grown = slack_.HasGrown(ResidentBytes(), used_bytes_());
   if (!rush_is_over && !has_grown) return;
   malloc_trim(0);
-  slack_.NoteGivenBack(ResidentBytes(), used_bytes_());
+  slack_.RecordGivenBack(ResidentBytes(), used_bytes_());
 }
 
 }  // namespace bitsieve::server

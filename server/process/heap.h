@@ -43,7 +43,7 @@ class Slack {
   // kLeastBytes and a part of what filters take, than it was at its least or after it was given back.
   bool HasGrown(uint64_t resident_bytes, uint64_t used_bytes);
   // Called after free memory was given back: what is still resident is not free.
-  void NoteGivenBack(uint64_t resident_bytes, uint64_t used_bytes);
+  void RecordGivenBack(uint64_t resident_bytes, uint64_t used_bytes);
 
  private:
   uint64_t least_ = UINT64_MAX;

@@ -36,7 +36,7 @@ class ClientList {
     const uint64_t limit = memory_limit(), bytes = memory_bytes();
     return limit > bytes ? limit - bytes : 0;
   }
-  void NoteMemory(uint64_t before, uint64_t now) { memory_bytes_.fetch_add(now - before, std::memory_order_relaxed); }
+  void UpdateMemory(uint64_t before, uint64_t now) { memory_bytes_.fetch_add(now - before, std::memory_order_relaxed); }
   // O(connections), and only called over the limit.
   void Evict();
   uint64_t evicted() const { return evicted_.load(std::memory_order_relaxed); }

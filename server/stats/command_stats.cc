@@ -6,7 +6,7 @@
 
 namespace bitsieve::server {
 
-void CommandCounters::NoteCalls(uint64_t count, uint64_t all_ns) {
+void CommandCounters::AddCalls(uint64_t count, uint64_t all_ns) {
   LoopStats::Add(calls, count);
   LoopStats::Add(ns, all_ns);
   LoopStats::Add(latency[LatencyBuckets::Of(all_ns / count)], count);

@@ -41,7 +41,7 @@ struct CommandCounters {
   std::array<std::atomic<uint64_t>, LatencyBuckets::kCount> latency{};
 
   // Counts `count` calls that took `all_ns` together, an equal share each. For the one writer.
-  void NoteCalls(uint64_t count, uint64_t all_ns);
+  void AddCalls(uint64_t count, uint64_t all_ns);
   void Reset();
 };
 

@@ -16,7 +16,7 @@ std::optional<LatencyEvent> LatencyMonitor::Find(std::string_view name) {
   return std::nullopt;
 }
 
-void LatencyMonitor::Note(LatencyEvent event, int64_t unix_s, uint64_t ms) {
+void LatencyMonitor::Record(LatencyEvent event, int64_t unix_s, uint64_t ms) {
   const uint64_t threshold = threshold_ms();
   if (threshold == 0 || ms < threshold) return;
   const core::LockGuard lock(mutex_);

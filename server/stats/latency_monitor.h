@@ -34,11 +34,11 @@ class LatencyMonitor {
   // Ignores case. Returns nothing if there is no such event.
   static std::optional<LatencyEvent> Find(std::string_view name);
 
-  // Milliseconds from which on Note() keeps something; 0: it keeps nothing.
+  // Milliseconds from which on Record() keeps something; 0: it keeps nothing.
   void set_threshold_ms(uint64_t ms) { threshold_ms_.store(ms, std::memory_order_relaxed); }
   uint64_t threshold_ms() const { return threshold_ms_.load(std::memory_order_relaxed); }
 
-  void Note(LatencyEvent event, int64_t unix_s, uint64_t ms);
+  void Record(LatencyEvent event, int64_t unix_s, uint64_t ms);
   History Of(LatencyEvent event) const;
   // Whether there was anything to forget.
   bool Reset(LatencyEvent event);

@@ -29,7 +29,7 @@ class RoundTimes {
     while (place < kBoundsNs.size() && took_ns > kBoundsNs[place]) ++place;
     Add(counts_[place], 1);
     Add(sum_ns_, static_cast<uint64_t>(took_ns));
-    NoteLongest(PeriodOf(now_ns), static_cast<uint64_t>(took_ns));
+    RaiseLongest(PeriodOf(now_ns), static_cast<uint64_t>(took_ns));
     return took_ns;
   }
 
@@ -59,7 +59,7 @@ class RoundTimes {
   static void Add(std::atomic<uint64_t>& sum, uint64_t amount) {
     sum.store(sum.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
   }
-  void NoteLongest(uint64_t period, uint64_t took_ns) {
+  void RaiseLongest(uint64_t period, uint64_t took_ns) {
     std::atomic<uint64_t>& noted = longest_[period & 1];
     const uint64_t before = noted.load(std::memory_order_relaxed);
     took_ns = std::min(took_ns, kTimeMask);

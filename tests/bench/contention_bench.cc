@@ -81,13 +81,13 @@ struct Spans {
   Nanoseconds longest = 0;
   uint64_t late = 0;
 
-  void Note(Nanoseconds took) {
+  void Add(Nanoseconds took) {
     ++count;
     total += took;
     longest = std::max(longest, took);
     late += took > kLate ? 1 : 0;
   }
-  void Note(const Spans& other) {
+  void Add(const Spans& other) {
     count += other.count;
     total += other.total;
     longest = std::max(longest, other.longest);
@@ -143,7 +143,7 @@ class WatchedFilter final : public core::Filter {
       BITSIEVE_REQUIRES(writers()) override {
     const Nanoseconds begin = Now();
     const size_t done = filter_->Add(hashes, outcomes);
-    held_.Note(Now() - begin);
+    held_.Add(Now() - begin);
     return done;
   }
   std::unique_ptr<core::FilterImage> DoCapture(const core::ImagePool& pool) const
@@ -254,7 +254,7 @@ class Filters {
   KeyHash PickItem(uint64_t random) const { return HashOf(random % (items_ * 9 / 10)); }
   Spans held() const {
     Spans all;
-    for (const WatchedFilter* filter : watched_) all.Note(filter->held());
+    for (const WatchedFilter* filter : watched_) all.Add(filter->held());
     return all;
   }
 
@@ -301,7 +301,7 @@ class Loop {
       std::array<core::AddOutcome, kChunk> outcomes;
       filter.Add(chunk, std::span(outcomes.data(), size));
     }
-    calls_.Note(Now() - begin);
+    calls_.Add(Now() - begin);
   }
 
   // Adds each stripe's items, without putting the outcomes back in order.
@@ -351,7 +351,7 @@ Figures Measure(const Settings& settings, const Workload& workload, unsigned thr
   Spans calls;
   uint64_t items = 0;
   for (const Loop& loop : loops) {
-    calls.Note(loop.calls());
+    calls.Add(loop.calls());
     items += loop.items();
   }
   const Spans held = filters.held();

@@ -14,7 +14,7 @@ namespace bitsieve {
 namespace {
 
 using core::KeyHash;
-using core::NoteOutcome;
+using core::RecordOutcome;
 
 constexpr size_t kItems = 1'000'000, kBatch = 64;
 core::MemoryBudget budget;
@@ -40,8 +40,8 @@ struct Made {
       filter->MayContain({&hash, 1}, {&present, 1});
       if (present != 0) wrong.push_back(hash);
     }
-    std::vector<NoteOutcome> outcomes(known);
-    filter->NoteFalsePositives(std::span(wrong).first(known), outcomes);
+    std::vector<RecordOutcome> outcomes(known);
+    filter->RecordFalsePositives(std::span(wrong).first(known), outcomes);
   }
 };
 
@@ -83,10 +83,10 @@ void NotingAndAdding(benchmark::State& state) {
   for (auto _ : state) {
     state.PauseTiming();
     Made made(0);
-    std::vector<NoteOutcome> noted(made.wrong.size());
+    std::vector<RecordOutcome> noted(made.wrong.size());
     std::vector<core::AddOutcome> added(made.wrong.size());
     state.ResumeTiming();
-    made.filter->NoteFalsePositives(made.wrong, noted);
+    made.filter->RecordFalsePositives(made.wrong, noted);
     made.filter->Add(made.wrong, added);
   }
   state.SetItemsProcessed(state.iterations() * int64_t{core::FalsePositiveList::kMaxHashes});

@@ -19,7 +19,7 @@ namespace {
 
 using core::AddOutcome;
 using core::FalsePositiveList;
-using core::NoteOutcome;
+using core::RecordOutcome;
 using KeyHashes = std::vector<core::KeyHash>;
 
 std::vector<core::FilterType> TypesThatDeny() {
@@ -60,9 +60,9 @@ class FalsePositives : public FilterContract {
   static KeyHashes Absent(const core::Filter& filter, size_t count) {
     return Hashes(filter, KeySource::kStrings, kAbsent, count);
   }
-  static std::vector<NoteOutcome> Note(core::Filter& filter, const KeyHashes& hashes) {
-    std::vector<NoteOutcome> outcomes(hashes.size(), NoteOutcome::kOutOfMemory);
-    filter.NoteFalsePositives(hashes, outcomes);
+  static std::vector<RecordOutcome> Record(core::Filter& filter, const KeyHashes& hashes) {
+    std::vector<RecordOutcome> outcomes(hashes.size(), RecordOutcome::kOutOfMemory);
+    filter.RecordFalsePositives(hashes, outcomes);
     return outcomes;
   }
   static void ExpectAlike(const core::Filter& one, const core::Filter& other) {
@@ -80,8 +80,8 @@ TEST_P(FalsePositives, ThatAreNotedAreDeniedAndNothingElseIs) {
   const KeyHashes wrong = Wrong(*filter);
   ASSERT_GT(wrong.size(), 100U);
   const KeyHashes noted(wrong.begin(), wrong.begin() + 70);
-  EXPECT_EQ(Note(*filter, noted), std::vector(noted.size(), NoteOutcome::kNoted));
-  EXPECT_EQ(Note(*filter, noted), std::vector(noted.size(), NoteOutcome::kNothing)) << "once more";
+  EXPECT_EQ(Record(*filter, noted), std::vector(noted.size(), RecordOutcome::kRecorded));
+  EXPECT_EQ(Record(*filter, noted), std::vector(noted.size(), RecordOutcome::kNothing)) << "once more";
   EXPECT_EQ(Wrong(*filter), KeyHashes(wrong.begin() + 70, wrong.end()));
   EXPECT_EQ(CountFound(*filter, KeySource::kStrings, 0, kItems), kItems);
   EXPECT_EQ(filter->KnownFalsePositives(), noted);
@@ -94,11 +94,11 @@ TEST_P(FalsePositives, OfWhatIsDeniedAnywayNoneIsNoted) {
   const std::vector<uint8_t> present = Present(*filter, absent);
   size_t i = 0;
   std::erase_if(absent, [&](const core::KeyHash&) { return present[i++] != 0; });
-  EXPECT_EQ(Note(*filter, absent), std::vector(absent.size(), NoteOutcome::kNothing));
+  EXPECT_EQ(Record(*filter, absent), std::vector(absent.size(), RecordOutcome::kNothing));
   EXPECT_TRUE(filter->KnownFalsePositives().empty());
   if (Freezes()) return;
   const auto empty = Make(0.1, kItems, 2, 1);
-  EXPECT_EQ(Note(*empty, absent), std::vector(absent.size(), NoteOutcome::kNothing)) << "of a filter without bits";
+  EXPECT_EQ(Record(*empty, absent), std::vector(absent.size(), RecordOutcome::kNothing)) << "of a filter without bits";
 }
 
 TEST_P(FalsePositives, ThatAreAddedAreNewAndNoneAnyMore) {
@@ -106,7 +106,7 @@ TEST_P(FalsePositives, ThatAreAddedAreNewAndNoneAnyMore) {
   for (const uint32_t expansion : {0U, 2U}) {
     const auto filter = MakeWith(kItems - 100, expansion);
     const KeyHashes wrong = Wrong(*filter);
-    Note(*filter, wrong);
+    Record(*filter, wrong);
     const KeyHashes some(wrong.begin(), wrong.begin() + 60);
     const uint64_t items = filter->ItemCount(), changes = filter->ChangeCount();
     const uint64_t metered = core::ChangeMeter::Total();
@@ -132,7 +132,7 @@ TEST_P(FalsePositives, OfAFullFilterCanStillBeAdded) {
     filter->Add(Hashes(*filter, KeySource::kStrings, i, 1), outcome);
   }
   const KeyHashes wrong = Wrong(*filter);
-  Note(*filter, wrong);
+  Record(*filter, wrong);
   filter->Add({wrong.data(), 1}, outcome);
   EXPECT_EQ(outcome[0], AddOutcome::kAdded);
   EXPECT_EQ(Present(*filter, {wrong[0]})[0], 1);
@@ -145,7 +145,7 @@ TEST_P(FalsePositives, AreKeptWhileItGrows) {
   if (Freezes()) GTEST_SKIP() << "it does not grow once it is frozen";
   const auto filter = MakeWith(kItems);
   const KeyHashes wrong = Wrong(*filter);
-  Note(*filter, wrong);
+  Record(*filter, wrong);
   Add(*filter, KeySource::kStrings, kItems, 10 * kItems);
   EXPECT_GT(filter->Info().sub_filters, 2U);
   EXPECT_EQ(Present(*filter, wrong), std::vector(wrong.size(), uint8_t{0}));
@@ -156,7 +156,7 @@ TEST_P(FalsePositives, AreKeptWhileItGrows) {
 TEST_P(FalsePositives, ComeBackFromEveryImage) {
   const auto filter = MakeWith(kItems);
   const KeyHashes wrong = Wrong(*filter);
-  Note(*filter, wrong);
+  Record(*filter, wrong);
   if (!Freezes()) {
     std::vector<AddOutcome> outcomes(10);
     filter->Add({wrong.data(), 10}, outcomes);
@@ -192,7 +192,7 @@ TEST_P(FalsePositives, ComeBackFromEveryImage) {
 TEST_P(FalsePositives, OfADamagedImageAreRefused) {
   const auto filter = MakeWith(kItems);
   const KeyHashes wrong = Wrong(*filter);
-  Note(*filter, {wrong[0], wrong[1], wrong[2]});
+  Record(*filter, {wrong[0], wrong[1], wrong[2]});
   const auto image = filter->Capture();
   std::string body(image->body_bytes(), '\0');
   ASSERT_TRUE(image->Read(0, std::as_writable_bytes(std::span(body))));
@@ -232,12 +232,12 @@ TEST_P(FalsePositives, AreRefusedBeyondTheMostAndWithoutMemory) {
   ASSERT_GT(wrong.size(), FalsePositiveList::kMaxHashes);
   const uint64_t limit = budget.used_bytes() + 1;
   budget.set_limit_bytes(limit);
-  EXPECT_EQ(Note(*copy, {wrong[0]})[0], NoteOutcome::kOutOfMemory);
+  EXPECT_EQ(Record(*copy, {wrong[0]})[0], RecordOutcome::kOutOfMemory);
   EXPECT_EQ(Present(*copy, {wrong[0]})[0], 1);
   budget.set_limit_bytes(0);
-  const std::vector<NoteOutcome> outcomes = Note(*copy, wrong);
-  EXPECT_EQ(std::ranges::count(outcomes, NoteOutcome::kNoted), FalsePositiveList::kMaxHashes);
-  EXPECT_EQ(outcomes.back(), NoteOutcome::kTooMany);
+  const std::vector<RecordOutcome> outcomes = Record(*copy, wrong);
+  EXPECT_EQ(std::ranges::count(outcomes, RecordOutcome::kRecorded), FalsePositiveList::kMaxHashes);
+  EXPECT_EQ(outcomes.back(), RecordOutcome::kTooMany);
   EXPECT_EQ(copy->Info().size_bytes, copy->size_bytes());
   EXPECT_GT(copy->size_bytes(), limit);
   copy.reset();
@@ -261,7 +261,7 @@ TEST_P(FalsePositives, ThreadsMayNoteAddAndLookUp) {
       }
     });
   }
-  Note(*filter, wrong);
+  Record(*filter, wrong);
   std::vector<AddOutcome> outcome(1);
   for (size_t i = 0; i < wrong.size(); ++i) {
     filter->Add({&wrong[i], 1}, outcome);
@@ -275,12 +275,12 @@ TEST_P(FalsePositives, ThatAreNotedBeforeItIsFrozenAreThoseThatItShowsThen) {
   const auto filter = Make(0.1, kItems, 2, 1);
   Add(*filter, KeySource::kStrings, 0, kItems - 1);
   const KeyHashes noted = Absent(*filter, 1'000);
-  EXPECT_EQ(Note(*filter, noted), std::vector(noted.size(), NoteOutcome::kNoted));
-  EXPECT_EQ(Note(*filter, noted), std::vector(noted.size(), NoteOutcome::kNothing)) << "once more";
+  EXPECT_EQ(Record(*filter, noted), std::vector(noted.size(), RecordOutcome::kRecorded));
+  EXPECT_EQ(Record(*filter, noted), std::vector(noted.size(), RecordOutcome::kNothing)) << "once more";
   const KeyHashes last = Hashes(*filter, KeySource::kStrings, kItems - 1, 1);
-  EXPECT_EQ(Note(*filter, last)[0], NoteOutcome::kNoted);
+  EXPECT_EQ(Record(*filter, last)[0], RecordOutcome::kRecorded);
   Add(*filter, KeySource::kStrings, kItems - 1, 1);
-  EXPECT_EQ(Note(*filter, Hashes(*filter, KeySource::kStrings, 0, 10)), std::vector(10, NoteOutcome::kNothing))
+  EXPECT_EQ(Record(*filter, Hashes(*filter, KeySource::kStrings, 0, 10)), std::vector(10, RecordOutcome::kNothing))
       << "of items";
   const auto again = core::CloneFilter(*filter, budget_, core::SystemClock()).value();
   EXPECT_EQ(again->KnownFalsePositives(), noted);
@@ -292,13 +292,13 @@ TEST_P(FalsePositives, ThatAreNotedBeforeItIsFrozenAreThoseThatItShowsThen) {
   EXPECT_EQ(frozen->KnownFalsePositives(), wrong);
   EXPECT_TRUE(Wrong(*frozen, 1'000).empty());
   EXPECT_EQ(CountFound(*frozen, KeySource::kStrings, 0, kItems), kItems);
-  EXPECT_EQ(Note(closing, noted), std::vector(noted.size(), NoteOutcome::kMoved));
+  EXPECT_EQ(Record(closing, noted), std::vector(noted.size(), RecordOutcome::kMoved));
 }
 
 // The bytes on disk must never change.
 TEST_P(FalsePositives, GoldenBytes) {
   const auto filter = MakeWith(1'000);
-  Note(*filter, Wrong(*filter, 500));
+  Record(*filter, Wrong(*filter, 500));
   ASSERT_NE(filter->Info().false_positives, 0U);
   const std::string dump = core::DumpFilter(*filter).value();
   const std::map<std::string_view, uint64_t> golden{

@@ -98,8 +98,8 @@ class Replay : public testing::TestWithParam<OptionCase> {
       return;
     }
     if (filter.capabilities().deny && random() % 3 == 0) {
-      std::vector<core::NoteOutcome> outcomes(hashes.size());
-      filter.NoteFalsePositives(hashes, outcomes);
+      std::vector<core::RecordOutcome> outcomes(hashes.size());
+      filter.RecordFalsePositives(hashes, outcomes);
       return;
     }
     std::vector<AddOutcome> outcomes(hashes.size());
@@ -119,9 +119,9 @@ class Replay : public testing::TestWithParam<OptionCase> {
   void Repeat(core::Filter& filter, const Recorded& change) {
     if (change.time_ms != 0) replay_clock_.now_ms = change.time_ms;
     if (change.kind == core::ChangeKind::kFalsePositives) {
-      std::vector<core::NoteOutcome> outcomes(change.hashes.size());
-      filter.NoteFalsePositives(change.hashes, outcomes);
-      ASSERT_EQ(std::ranges::count(outcomes, core::NoteOutcome::kNoted), static_cast<ptrdiff_t>(outcomes.size()));
+      std::vector<core::RecordOutcome> outcomes(change.hashes.size());
+      filter.RecordFalsePositives(change.hashes, outcomes);
+      ASSERT_EQ(std::ranges::count(outcomes, core::RecordOutcome::kRecorded), static_cast<ptrdiff_t>(outcomes.size()));
     } else if (change.kind == core::ChangeKind::kRemoved) {
       std::vector<uint8_t> removed(change.hashes.size());
       filter.Remove(change.hashes, removed);

@@ -73,7 +73,7 @@ class Wire {
 
   void Handshake() {
     for (int i = 0; i < 4; ++i) {
-      client_.tls()->NoteReadable(false);
+      client_.tls()->SetReadable(false);
       client_.tls()->Handshake();
       ToServer(FromClient());
     }
@@ -100,7 +100,7 @@ class Wire {
     return all;
   }
   void Receive() {
-    server_.tls()->NoteReadable(false);
+    server_.tls()->SetReadable(false);
     std::array<char, 300> room;
     Socket::Transfer some{.more = true};
     while (some.more) {

@@ -2,6 +2,7 @@
 
   house_rules.py RULE      runs one (see RULES at the end); exit status 1 and one line a complaint if it is broken
 """
+import collections
 import os
 import re
 import subprocess
@@ -104,6 +105,14 @@ LIBRARIES = {
 # Of those above, whatever LIBRARIES grants to server/.
 LIBRARY_FREE = ("server/commands/", "server/dispatch/", "server/keyspace/", "server/metrics/", "server/pubsub/",
                 "server/session/", "server/stats/")
+
+# Declared where it is needed, defined where the families are, which core/filter does not know.
+DEFINED_ELSEWHERE = {"FilterTypes"}
+DECLARED_CLASS = re.compile(r"^ *(?:class|struct)(?: \w+\([^)]*\))? (\w+)(?: final)?(?: :[^;]*)? \{", re.M)
+# At the beginning of a line, so of a namespace: a type, a name, arguments.
+TYPE = r"^(?!using |return |template|namespace|static|inline |constexpr |extern|#|//)[\w\[:<][\w\[\]:<>,&* ]*?[ &*]"
+DECLARED_FUNCTION = re.compile(TYPE + r"(\w+)\([^;{}]*\)[^;{}]*;", re.M)
+DEFINED_FUNCTION = re.compile(TYPE.replace("[ &*]", "") + r"((?:\w+::)*~?\w+)\([^;{}]*\)[^;{}]*\{", re.M)
 
 # Of files that programs made.
 DATA_FOLDERS = ("tests/fuzz/corpus/", "tests/golden/")
@@ -300,6 +309,38 @@ def thread_local_complaints(path, text):
             yield f"{path}:{number}: thread_local without a static_assert that its type is_trivially_destructible_v"
 
 
+def home_complaints(sources):
+    """What a header declares is defined in its folder or below, or includes do not show which part needs which."""
+    classes, functions = collections.defaultdict(set), collections.defaultdict(set)
+    for path, text in sources.items():
+        if path.endswith(".h"):
+            folder = path.rpartition("/")[0]
+            for name in DECLARED_CLASS.findall(text):
+                classes[name].add(folder)
+            for name in DECLARED_FUNCTION.findall(text):
+                functions[name].add(folder)
+    defined = collections.defaultdict(set)
+    for path, text in sources.items():
+        if path.endswith(".cc"):
+            for name in DEFINED_FUNCTION.findall(text):
+                outermost, is_member, _ = name.partition("::")
+                homes = classes.get(outermost) if is_member else None
+                if not is_member:
+                    defined[name].add(path)
+                elif homes and not any(path.startswith(home + "/") for home in homes):
+                    yield f"{path}: {name} is a function of a class in {', '.join(sorted(homes))}"
+    for name, homes in functions.items():
+        paths = defined.get(name, set()) if name not in DEFINED_ELSEWHERE else set()
+        if paths and not any(path.startswith(home + "/") for path in paths for home in homes):
+            yield f"{', '.join(sorted(paths))}: {name} is declared in {', '.join(sorted(homes))}"
+
+
+def check_homes():
+    sources = read_sources((".h", ".cc"))
+    yield from home_complaints({path: text for path, text in sources.items()
+                                if not path.startswith(("tests/", "examples/", "clients/"))})
+
+
 def check_thread_locals():
     for path, text in read_sources((".h", ".cc")).items():
         if path.startswith(("core/", "protocol/", "commands/", "config/", "server/", "module/")):
@@ -393,6 +434,7 @@ def check_alone():
 
 RULES = {
     "layers": check_layers,
+    "homes": check_homes,
     "text": check_text,
     "sources": check_sources,
     "comments": check_comments,

@@ -8,6 +8,27 @@ def layers(path, text):
     return list(rules.layer_complaints(path, text, exists=lambda target: "missing" not in target))
 
 
+class Homes(unittest.TestCase):
+    HEADER = "class Door final : public Part {\n  void Open();\n};\nint Count(\n    int of);\n"
+
+    def complaints(self, **texts):
+        return list(rules.home_complaints({"a/door.h": self.HEADER,
+                                           **{f"{name}/door.cc": text for name, text in texts.items()}}))
+
+    def test_functions_that_are_defined_in_another_folder_are_found(self):
+        self.assertEqual(len(self.complaints(b="void Door::Open() {\n")), 1)
+        self.assertEqual(len(self.complaints(b="int Count(int of) {\n")), 1)
+
+    def test_the_own_folder_and_those_below_it_are_homes(self):
+        text = "void Door::Open() {\n}\nint Count(int of) {\n"
+        self.assertEqual(self.complaints(a=text), [])
+        self.assertEqual(self.complaints(**{"a/b": text}), [])
+
+    def test_another_function_of_the_same_name_is_none_of_its_business(self):
+        self.assertEqual(self.complaints(a="int Count(int of) {\n", b="int Count(char of) {\n"), [])
+        self.assertEqual(self.complaints(b="  int Count(int of) {\nvoid Window::Open() {\n"), [])
+
+
 class Layers(unittest.TestCase):
     def test_an_upward_include_is_found(self):
         self.assertEqual(len(layers("core/base/x.h", '#include "core/filter/filter.h"\n')), 1)

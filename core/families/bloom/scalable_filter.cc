@@ -74,7 +74,7 @@ Result<std::unique_ptr<Filter>> ScalableFilter::FromHashes(const ChainType& type
   Result<std::unique_ptr<ScalableFilter>> filter = MakeWithout(type, params, budget);
   if (!filter) return tl::unexpected(std::move(filter).error());
   const LockGuard lock((*filter)->writers());  // as above
-  (*filter)->NoteSizeBytes(0);
+  (*filter)->SetSizeBytes(0);
   for (const KeyHash& hash : hashes) {
     if ((*filter)->AddToList(hash) == AddOutcome::kOutOfMemory) {
       return Fail(ErrorCode::kOutOfMemory, "cannot take memory for the items of a filter");
@@ -87,7 +87,7 @@ Status ScalableFilter::Append(std::unique_ptr<SubFilter> sub_filter) {
   FalsePositiveSlot* const slot = false_positives();
   if (slot != nullptr && slot->get() != nullptr) sub_filter->false_positives().Set(slot->get());
   const Status appended = chain_.Append(std::move(sub_filter), OverheadBytes(), budget());
-  NoteSizeBytes(chain_.size_bytes());
+  SetSizeBytes(chain_.size_bytes());
   return appended;
 }
 
@@ -360,14 +360,14 @@ Status ScalableFilter::Unite(const std::function<Result<uint64_t>(std::span<SubF
     if (TurnIntoBits({}) == AddOutcome::kOutOfMemory) {
       return Fail(ErrorCode::kOutOfMemory, "cannot take memory for the bits of a filter");
     }
-    NoteUnited();  // whether it succeeds or not: the log does not know of the bits
+    MarkUnited();  // whether it succeeds or not: the log does not know of the bits
   }
   std::vector<SubFilter*> sub_filters;
   for (const auto& sub_filter : chain_.tables()) sub_filters.push_back(sub_filter.get());
   const Result<uint64_t> changes = unite(sub_filters);
   if (!changes) return tl::unexpected(changes.error());
   sub_filters.front()->CountUnited(*changes);
-  NoteUnited();
+  MarkUnited();
   return {};
 }
 
@@ -379,7 +379,7 @@ void ScalableFilter::UniteSubFilter(size_t index, const SubFilter& other, WordRa
   sub_filter.CountChange(0, bits_set);
   // And one, for counters that were not 0 before.
   sub_filter.CountUnited(bits_set + 1);
-  NoteChanged();
+  MarkChanged();
 }
 
 uint64_t ScalableFilter::ItemCount() const {

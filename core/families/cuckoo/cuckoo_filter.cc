@@ -92,7 +92,7 @@ Result<std::unique_ptr<Filter>> CuckooFilter::FromTables(const FilterParams& par
 
 Status CuckooFilter::Append(std::unique_ptr<CuckooTable> table) {
   const Status appended = chain_.Append(std::move(table), OverheadBytes(), budget());
-  NoteSizeBytes(chain_.size_bytes());
+  SetSizeBytes(chain_.size_bytes());
   return appended;
 }
 

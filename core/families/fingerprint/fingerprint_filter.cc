@@ -64,7 +64,7 @@ Result<std::unique_ptr<Filter>> FingerprintFilter::FromTables(const FilterParams
 
 Status FingerprintFilter::Append(std::unique_ptr<FingerprintTable> table) {
   const Status appended = chain_.Append(std::move(table), OverheadBytes(), budget());
-  NoteSizeBytes(chain_.size_bytes());
+  SetSizeBytes(chain_.size_bytes());
   return appended;
 }
 

@@ -177,7 +177,7 @@ auto RedisBloomFilter::AskChain(const Ask& ask) const {
 
 RedisBloomFilter::RedisBloomFilter(const FilterParams& params, MemoryBudget& budget, uint32_t bits, uint32_t hashes)
     : Filter(params, budget), hashes_(static_cast<uint8_t>(hashes)), bits_(bits) {
-  NoteSizeBytes(0);
+  SetSizeBytes(0);
 }
 
 bool RedisBloomFilter::IsSmall(const SubFilterShape& shape) {
@@ -462,7 +462,7 @@ AddOutcome RedisBloomFilter::BecomeLarge() {
 void RedisBloomFilter::Hold(std::unique_ptr<RedisBloomChain> chain) {
   auto large = std::make_unique<Large>(Large{newest_link(), std::move(chain)});
   own_word().store(reinterpret_cast<uintptr_t>(large.release()) + 1, std::memory_order_release);
-  NoteSizeBytes(UINT64_MAX);  // the chain knows better
+  SetSizeBytes(UINT64_MAX);  // the chain knows better
 }
 
 }  // namespace bitsieve::core

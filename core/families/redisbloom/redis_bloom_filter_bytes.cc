@@ -52,7 +52,7 @@ bool RedisBloomFilter::WritePiece(uint64_t offset, std::string_view bytes) {
   }
   if (!written) return false;
   united_.fetch_add(1, std::memory_order_release);
-  NoteUnited();
+  MarkUnited();
   return true;
 }
 

@@ -51,7 +51,7 @@ struct RedisCuckoo::Large {
 
 RedisCuckoo::RedisCuckoo(const RedisCuckooHeader& header, MemoryBudget& budget, uint8_t place)
     : Filter(RedisCuckooParamsFor(header), budget), place_(place) {
-  NoteSizeBytes(0);
+  SetSizeBytes(0);
 }
 
 bool RedisCuckoo::IsSmall(const RedisCuckooHeader& header) {
@@ -111,7 +111,7 @@ Result<std::unique_ptr<Filter>> RedisCuckoo::FromTables(const RedisCuckooHeader&
   std::unique_ptr<RedisCuckoo> filter(new RedisCuckoo(header, budget, kLarge));
   own.Detach();
   filter->own_word() = reinterpret_cast<uintptr_t>(large.release()) + 1;
-  filter->NoteSizeBytes(UINT64_MAX);  // the chain knows better
+  filter->SetSizeBytes(UINT64_MAX);  // the chain knows better
   return filter;
 }
 
@@ -342,7 +342,7 @@ AddOutcome RedisCuckoo::BecomeLarge() {
       std::make_unique<Large>(Large{std::move(*chain), ChangeCount(), (place_ & kSlotsApart) != 0 ? data() : nullptr});
   own_word().store(reinterpret_cast<uintptr_t>(large.release()) + 1, std::memory_order_release);
   version_.Close();
-  NoteSizeBytes(UINT64_MAX);  // the chain knows better
+  SetSizeBytes(UINT64_MAX);  // the chain knows better
   return AddOutcome::kAdded;
 }
 
@@ -375,7 +375,7 @@ void RedisCuckoo::Compact() {
     const LockGuard lock(writers());
     if (chain() == nullptr && CountOtherChange()) {
       deletes_ = 0;
-      return NoteChanged();
+      return MarkChanged();
     }
   }
   if (chain() != nullptr) chain()->Compact();
@@ -385,7 +385,7 @@ bool RedisCuckoo::WriteChunk(uint64_t offset, std::string_view bytes) {
   const LockGuard lock(writers());
   if (RedisCuckooChain* const chain = this->chain()) {
     if (!chain->WriteChunk(offset, bytes)) return false;
-    NoteChanged();
+    MarkChanged();
     return true;
   }
   const uint64_t slots = slot_count();
@@ -396,7 +396,7 @@ bool RedisCuckoo::WriteChunk(uint64_t offset, std::string_view bytes) {
     Lend().CopyIn(offset, AsBytes(bytes));
   }
   items_ = static_cast<uint32_t>(CountSetFields(std::as_bytes(std::span(data(), slots)), 8));
-  NoteChanged();
+  MarkChanged();
   return true;
 }
 

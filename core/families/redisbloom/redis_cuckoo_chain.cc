@@ -71,7 +71,7 @@ Result<std::unique_ptr<RedisCuckooChain>> RedisCuckooChain::FromTables(
 
 Status RedisCuckooChain::Append(std::unique_ptr<RedisCuckooTable> table) {
   const Status appended = chain_.Append(std::move(table), sizeof(RedisCuckooTable) + kLineBytes, budget());
-  NoteSizeBytes(chain_.size_bytes());
+  SetSizeBytes(chain_.size_bytes());
   return appended;
 }
 
@@ -126,7 +126,7 @@ AddOutcome RedisCuckooChain::Store(const CuckooFingerprint& fingerprint) {
   for (RedisCuckooTable* table = chain_.newest(); table != nullptr && table->index() >= full; table = table->older()) {
     if (table->Place(fingerprint)) return AddOutcome::kAdded;
   }
-  NoteFull(fingerprint);
+  MarkFull(fingerprint);
   {
     const MoveVersion::Move move(version_);
     if (chain_.newest()->Kick(fingerprint, shape_.max_iterations)) return AddOutcome::kAdded;
@@ -147,7 +147,7 @@ uint64_t RedisCuckooChain::FullBefore(const CuckooFingerprint& fingerprint) cons
 }
 
 // Kicks leave a bucket as full as it was.
-void RedisCuckooChain::NoteFull(const CuckooFingerprint& fingerprint) {
+void RedisCuckooChain::MarkFull(const CuckooFingerprint& fingerprint) {
   if (filters() < FullPairs::kFromFilters) return;
   if (full_ == nullptr) {
     MemoryReservation reservation = MemoryReservation::TryTake(budget(), sizeof(FullPairs));
@@ -158,7 +158,7 @@ void RedisCuckooChain::NoteFull(const CuckooFingerprint& fingerprint) {
 }
 
 // A slot of the sub-filter became free.
-void RedisCuckooChain::NoteRoom(uint64_t index) {
+void RedisCuckooChain::MarkRoom(uint64_t index) {
   if (full_ == nullptr) return;
   for (FullPairs::Pair& pair : full_->pairs) pair.filters = std::min(pair.filters, index);
 }
@@ -173,7 +173,7 @@ AddOutcome RedisCuckooChain::Grow() {
     auto table = RedisCuckooTable::Make(bytes / shape_.bucket_size, shape_.bucket_size, budget());
     if (!table || !Append(std::move(*table))) return AddOutcome::kOutOfMemory;
   }
-  NoteSizeBytes(chain_.size_bytes());
+  SetSizeBytes(chain_.size_bytes());
   return AddOutcome::kAdded;
 }
 
@@ -187,7 +187,7 @@ bool RedisCuckooChain::RemoveOne(const CuckooFingerprint& fingerprint) {
   RedisCuckooTable* table = chain_.newest();
   while (table != nullptr && !table->Take(fingerprint)) table = table->older();
   if (table == nullptr) return false;
-  NoteRoom(table->index());
+  MarkRoom(table->index());
   const uint64_t items = ItemCount() - 1;
   items_.store(items, std::memory_order_relaxed);
   ++deletes_;
@@ -224,7 +224,7 @@ void RedisCuckooChain::CompactInSlices(bool past_stuck) {
     const LockGuard lock(writers());
     more = Compact(compaction, kSteps);
     BumpChangeCount();
-    NoteChanged();
+    MarkChanged();
   }
 }
 
@@ -232,7 +232,7 @@ void RedisCuckooChain::CompactInSlices(bool past_stuck) {
 // too. False once it has come to the end; after about `steps` slots looked into otherwise.
 bool RedisCuckooChain::Compact(Compaction& compaction, uint64_t steps) {
   if (compaction.index >= filters()) compaction = {compaction.past_stuck, filters() - 1};  // others took some off
-  NoteRoom(0);
+  MarkRoom(0);
   for (; compaction.index > 0; --compaction.index, compaction.slot = 0) {
     RedisCuckooTable& table = *chain_.tables()[compaction.index];
     for (; table.items() != 0 && compaction.slot < table.slots(); ++compaction.slot) {
@@ -242,7 +242,7 @@ bool RedisCuckooChain::Compact(Compaction& compaction, uint64_t steps) {
     const bool empty = table.items() == 0;
     if (empty && compaction.index + 1 == filters()) {
       chain_.TakeOffNewest();
-      NoteSizeBytes(chain_.size_bytes());
+      SetSizeBytes(chain_.size_bytes());
     }
     if (!empty && !compaction.past_stuck) break;
   }
@@ -310,9 +310,9 @@ bool RedisCuckooChain::WriteChunk(uint64_t offset, std::string_view bytes) {
     const uint64_t more = CountSetFields(there, 8) - before;  // modulo 2^64
     table->Restore(table->items() + more);
     items_.store(ItemCount() + more, std::memory_order_relaxed);
-    NoteRoom(0);
+    MarkRoom(0);
     BumpChangeCount();
-    NoteChanged();
+    MarkChanged();
     return true;
   }
   return false;

@@ -113,8 +113,8 @@ class RedisCuckooChain final : public Filter {
   void CompactIfDue(uint64_t items) BITSIEVE_REQUIRES(writers());
   uint64_t MoveInto(RedisCuckooTable& from, uint64_t slot, uint64_t index) BITSIEVE_REQUIRES(writers());
   uint64_t FullBefore(const CuckooFingerprint& fingerprint) const BITSIEVE_REQUIRES(writers());
-  void NoteFull(const CuckooFingerprint& fingerprint) BITSIEVE_REQUIRES(writers());
-  void NoteRoom(uint64_t index) BITSIEVE_REQUIRES(writers());
+  void MarkFull(const CuckooFingerprint& fingerprint) BITSIEVE_REQUIRES(writers());
+  void MarkRoom(uint64_t index) BITSIEVE_REQUIRES(writers());
   void BumpChangeCount() BITSIEVE_REQUIRES(writers()) {
     changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }

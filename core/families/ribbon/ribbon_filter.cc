@@ -181,7 +181,7 @@ RibbonFilter::RibbonFilter(const RibbonHeader& header, BitMemory memory, MemoryR
     slots_ += shard.slots;
     error_rate_ += RateOf(shard, shape_.columns) / static_cast<double>(shape_.shards);
   }
-  NoteSizeBytes(memory_.size_bytes());
+  SetSizeBytes(memory_.size_bytes());
 }
 
 Result<std::unique_ptr<Filter>> RibbonFilter::Build(const FilterParams& params, const HashSet& hashes,

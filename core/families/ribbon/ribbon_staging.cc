@@ -17,7 +17,7 @@ RibbonStaging::RibbonStaging(const FilterParams& params, std::unique_ptr<HashSet
       hashes_(std::move(hashes)),
       overhead_(std::move(overhead)),
       most_items_(params.scaling() ? kMaxRibbonItems : params.capacity) {
-  NoteSizeBytes(hashes_->size_bytes());
+  SetSizeBytes(hashes_->size_bytes());
 }
 
 Result<std::unique_ptr<Filter>> RibbonStaging::Make(const FilterParams& params, MemoryBudget& budget) {
@@ -48,7 +48,7 @@ size_t RibbonStaging::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcom
     outcomes[done] = building_ ? AddOutcome::kFrozen : UnlessMemoryIsRefused(add);
     if (outcomes[done++] == AddOutcome::kFull) break;
   }
-  NoteSizeBytes(hashes_->size_bytes());
+  SetSizeBytes(hashes_->size_bytes());
   return done;
 }
 
@@ -70,18 +70,18 @@ AddOutcome RibbonStaging::AddOne(const KeyHash& hash) {
   return AddOutcome::kOutOfMemory;
 }
 
-NoteOutcome RibbonStaging::NoteFalsePositive(const KeyHash& hash) noexcept {
-  if (handed_over_) return NoteOutcome::kMoved;
+RecordOutcome RibbonStaging::RecordFalsePositive(const KeyHash& hash) noexcept {
+  if (handed_over_) return RecordOutcome::kMoved;
   const FalsePositiveList* const list = false_positives_.get();
-  if (hashes_->Contains(RibbonKey(hash)) || (list != nullptr && list->Contains(hash))) return NoteOutcome::kNothing;
+  if (hashes_->Contains(RibbonKey(hash)) || (list != nullptr && list->Contains(hash))) return RecordOutcome::kNothing;
   return PutFalsePositive(hash);
 }
 
-bool RibbonStaging::NoteKnownIn(Filter& frozen) const {
+bool RibbonStaging::CopyFalsePositivesTo(Filter& frozen) const {
   const std::vector<KeyHash> known = KnownFalsePositives();
-  std::vector<NoteOutcome> outcomes(known.size());
-  frozen.NoteFalsePositives(known, outcomes);
-  return std::ranges::find(outcomes, NoteOutcome::kNoted) != outcomes.end();
+  std::vector<RecordOutcome> outcomes(known.size());
+  frozen.RecordFalsePositives(known, outcomes);
+  return std::ranges::find(outcomes, RecordOutcome::kRecorded) != outcomes.end();
 }
 
 bool RibbonStaging::HandOverTo(Filter& frozen) {
@@ -89,7 +89,7 @@ bool RibbonStaging::HandOverTo(Filter& frozen) {
     const LockGuard lock(writers());
     handed_over_ = true;
   }
-  return NoteKnownIn(frozen);
+  return CopyFalsePositivesTo(frozen);
 }
 
 uint64_t RibbonStaging::ChangeCount() const {
@@ -128,7 +128,7 @@ bool RibbonStaging::Close() {
   if (building_) return false;
   building_ = true;
   turns_.fetch_add(1, std::memory_order_relaxed);
-  NoteChanged();
+  MarkChanged();
   failure_.clear();
   percent_.store(0, std::memory_order_relaxed);
   return true;

@@ -57,7 +57,7 @@ class RibbonStaging final : public Filter {
   Result<std::unique_ptr<Filter>> Build(MemoryBudget& budget, const std::function<bool()>& keep_going);
   // Notes in `frozen`, which is to take this filter's place, the false positives that were noted here. True if there
   // were any that it did not know yet.
-  bool NoteKnownIn(Filter& frozen) const;
+  bool CopyFalsePositivesTo(Filter& frozen) const;
   // Does the same for the last time: from now on nothing is noted here, unless it is opened again.
   bool HandOverTo(Filter& frozen);
 
@@ -65,7 +65,7 @@ class RibbonStaging final : public Filter {
   void PrefetchLines(std::span<const KeyHash> hashes) const override;
   UseCounters* use_counters() override { return &use_; }
   FalsePositiveSlot* false_positives() const override { return &false_positives_; }
-  NoteOutcome NoteFalsePositive(const KeyHash& hash) noexcept override BITSIEVE_REQUIRES(writers());
+  RecordOutcome RecordFalsePositive(const KeyHash& hash) noexcept override BITSIEVE_REQUIRES(writers());
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
       BITSIEVE_REQUIRES(writers());
   std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());

@@ -86,7 +86,7 @@ Generation& WindowFilter::Own(std::unique_ptr<Generation> generation) {
   const uint32_t count = generation_count_.load(std::memory_order_relaxed);
   generations_[count] = std::move(generation);
   generation_count_.store(count + 1, std::memory_order_release);
-  NoteSizeBytes(shape_.sub_filter.SizeBytes() * (count + 1));
+  SetSizeBytes(shape_.sub_filter.SizeBytes() * (count + 1));
   return *generations_[count];
 }
 
@@ -177,12 +177,12 @@ size_t WindowFilter::AddToCurrent(std::span<const KeyHash> hashes, std::span<Add
   for (size_t i = 0; i < progress.done; ++i) {
     outcomes[i] = added[i] != 0 && known[i] == 0 ? AddOutcome::kAdded : AddOutcome::kPresent;
   }
-  if (progress.done != 0) NoteSighting();
+  if (progress.done != 0) RecordSighting();
   BumpChangeCount(progress.added);
   return progress.done;
 }
 
-void WindowFilter::NoteSighting() {
+void WindowFilter::RecordSighting() {
   if (current_->last_ms.load(std::memory_order_relaxed) >= add_ms_) return;
   current_->last_ms.store(add_ms_, std::memory_order_relaxed);
   newest_ms_.store(add_ms_, std::memory_order_relaxed);
@@ -198,7 +198,7 @@ bool WindowFilter::TurnIsDue() const {
 AddOutcome WindowFilter::Turn() {
   if (current_->bits().items() == 0) {  // an empty one has no age
     current_->first_ms.store(add_ms_, std::memory_order_relaxed);
-    NoteSighting();
+    RecordSighting();
     return AddOutcome::kAdded;
   }
   AddOutcome refusal = AddOutcome::kAdded;

@@ -95,7 +95,7 @@ class WindowFilter final : public Filter {
   void AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) BITSIEVE_REQUIRES(writers());
   // Stops before the first item for which there is no room.
   size_t AddToCurrent(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) BITSIEVE_REQUIRES(writers());
-  void NoteSighting() BITSIEVE_REQUIRES(writers());
+  void RecordSighting() BITSIEVE_REQUIRES(writers());
   bool TurnIsDue() const BITSIEVE_REQUIRES(writers());
   // The current generation, which is full or old, gives way. kAdded, or why not.
   AddOutcome Turn() BITSIEVE_REQUIRES(writers());

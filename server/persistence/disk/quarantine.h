@@ -26,7 +26,7 @@ class Quarantine {
   // Puts a copy there, durably; the file stays. Needs as much memory as it is long.
   core::Status Copy(const std::string& path, const std::string& reason);
   // The file should have been there.
-  void NoteMissing(const std::string& path, const std::string& reason) { taken_.push_back({path, "", reason}); }
+  void RecordMissing(const std::string& path, const std::string& reason) { taken_.push_back({path, "", reason}); }
 
   const std::vector<Quarantined>& taken() const { return taken_; }
 

@@ -58,7 +58,7 @@ class Inspector {
   void InspectContent(const log::Content& content);
   void FindLeftovers();
   InspectedFile FileAt(const std::string& path);
-  void Note(const core::Error& error, const std::string& about = {});
+  void AddDamage(const core::Error& error, const std::string& about = {});
 
   const Disk& disk_;
   const DataLayout layout_;
@@ -72,7 +72,7 @@ class Inspector {
 };
 
 // Distinguishes files that are damaged from files that cannot be read, which may still be whole.
-void Inspector::Note(const core::Error& error, const std::string& about) {
+void Inspector::AddDamage(const core::Error& error, const std::string& about) {
   const bool damaged = error.code == core::ErrorCode::kCorrupt;
   (damaged ? found_.damage : found_.unreadable).push_back(error.message + about);
 }
@@ -90,7 +90,7 @@ std::vector<std::string> Inspector::List(const std::string& path, std::string_vi
   if (!Has(name)) return {};
   core::Result<std::vector<std::string>> names = disk_.List(path);
   if (names) return std::move(*names);
-  Note(names.error());
+  AddDamage(names.error());
   return {};
 }
 
@@ -107,7 +107,7 @@ void Inspector::LoadManifest() {
     return;
   }
   core::Result<Manifest> manifest = ReadManifest(disk_, layout_.manifest_path(), buffer_);
-  if (!manifest) return Note(manifest.error());
+  if (!manifest) return AddDamage(manifest.error());
   found_.has_manifest = true;
   found_.manifest = std::move(*manifest);
   log_begin_ = LogBeginOf(found_.manifest);
@@ -132,7 +132,7 @@ void Inspector::InspectFilter(InspectedFilter& filter) {
     return;
   }
   const core::Result<core::ImageSummary> summary = ReadFilter(filter.path, filter.entry.seal, filter.body_bytes);
-  if (!summary) return Note(summary.error(), about);
+  if (!summary) return AddDamage(summary.error(), about);
   filter.summary = *summary;
 }
 
@@ -145,7 +145,7 @@ void Inspector::InspectPack(const ManifestPack& listed) {
     return;
   }
   const core::Result<Pack> pack = Pack::Read(disk_, path, listed.seal, buffer_);
-  if (!pack) return Note(pack.error(), about);
+  if (!pack) return AddDamage(pack.error(), about);
   if (pack->records() != listed.live.size()) {
     found_.damage.push_back(path + ": has another number of records than the manifest says" + about);
     return;
@@ -157,7 +157,7 @@ void Inspector::InspectPack(const ManifestPack& listed) {
 
 void Inspector::InspectRecord(const Pack& pack, const ManifestPack& listed, uint32_t record) {
   const core::Result<PackedFilter> packed = pack.Record(record);
-  if (!packed) return Note(packed.error());
+  if (!packed) return AddDamage(packed.error());
   InspectedFilter& filter = found_.filters.emplace_back();
   filter.entry.name = packed->name;
   filter.entry.file_id = listed.file_id;
@@ -178,7 +178,7 @@ void Inspector::InspectRecord(const Pack& pack, const ManifestPack& listed, uint
   if (summary) {
     filter.summary = *summary;
   } else {
-    Note(pack.Located(record, *packed, summary.error()));
+    AddDamage(pack.Located(record, *packed, summary.error()));
   }
 }
 
@@ -202,7 +202,7 @@ core::Result<core::ImageSummary> Inspector::ReadFilter(const std::string& path, 
 
 void Inspector::InspectLog() {
   const core::Result<std::vector<LogFile>> files = ListLog(disk_, layout_.log_path());
-  if (!files) return Note(files.error());
+  if (!files) return AddDamage(files.error());
   FindNewestSegment();
   for (const LogFile& file : *files) {
     found_.log.push_back({file.path, file.start, FileAt(file.path).bytes, {}});
@@ -219,7 +219,7 @@ void Inspector::InspectLog() {
 void Inspector::FindNewestSegment() {
   if (!found_.manifest.has_log) return;
   const core::Result<uint64_t> start = ReadLogCurrent(disk_, layout_.log_path());
-  if (!start) return Note(start.error());
+  if (!start) return AddDamage(start.error());
   found_.newest_segment = *start;
 }
 
@@ -227,12 +227,12 @@ void Inspector::FindNewestSegment() {
 // head.
 void Inspector::ReadSegmentHead(const LogFile& file, bool last) {
   core::Result<LogSegmentReader> reader = LogSegmentReader::Open(disk_, file.path, file.start);
-  if (!reader) return Note(reader.error());
+  if (!reader) return AddDamage(reader.error());
   const core::Status head = reader->ReadHead();
   if (head) return;
   const bool torn = last && !found_.newest_segment && head.error().code == core::ErrorCode::kCorrupt &&
                     reader->size() <= kLogHeadBytes;
-  if (!torn) Note(head.error());
+  if (!torn) AddDamage(head.error());
 }
 
 // Reads the log from where the snapshot needs it; without a snapshot, from its beginning.
@@ -249,7 +249,7 @@ void Inspector::ReadWholeLog(const std::vector<LogFile>& files) {
     return {};
   };
   core::Result<LogScan> scan = ReadLog(disk_, files, from, visit, found_.newest_segment);
-  if (!scan) return Note(scan.error());
+  if (!scan) return AddDamage(scan.error());
   found_.scan = std::move(*scan);
   if (found_.scan.damage) found_.damage.push_back(found_.scan.damage->reason);
   if (found_.scan.missing) found_.damage.push_back(layout_.log_path() + ": " + *found_.scan.missing);
@@ -267,14 +267,14 @@ void Inspector::InspectImage(const log::Image& image) {
   }
   uint64_t body_bytes = 0;
   const core::Result<core::ImageSummary> summary = ReadFilter(path, image.seal, body_bytes);
-  if (!summary) Note(summary.error(), about);
+  if (!summary) AddDamage(summary.error(), about);
 }
 
 void Inspector::InspectContent(const log::Content& content) {
   if (depth_ != InspectDepth::kContents) return;
   core::MemoryBudget budget;
   const auto filter = ReadContent(content, budget, core::SystemClock());
-  if (!filter) Note(filter.error(), " (filter " + std::to_string(content.id) + " of the log)");
+  if (!filter) AddDamage(filter.error(), " (filter " + std::to_string(content.id) + " of the log)");
 }
 
 void Inspector::FindLeftovers() {

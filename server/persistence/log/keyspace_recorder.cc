@@ -40,7 +40,7 @@ class KeyspaceRecorder::Announced final : public Announcement {
   void Commit() noexcept override {
     if (adopted_ != nullptr) adopted_->Attach(&recorder_, id_, 0);
     entry_.Append();
-    if (adopted_ != nullptr) recorder_.NoteAdopted(*adopted_);
+    if (adopted_ != nullptr) recorder_.MarkAdopted(*adopted_);
   }
 
  private:
@@ -68,7 +68,7 @@ class KeyspaceRecorder::Prepared final : public PreparedContent {
   }
   // Both with the recorder's lock held.
   log::Record& record() { return record_; }
-  void NoteAdopted() { adopted_ = true; }
+  void MarkAdopted() { adopted_ = true; }
 
  private:
   KeyspaceRecorder& recorder_;
@@ -97,9 +97,9 @@ void KeyspaceRecorder::AddContent(LogWriter::Entry& entry, const core::Filter& f
   entry.Add(record);
 }
 
-void KeyspaceRecorder::NoteAdopted(const core::Filter& filter) noexcept {
+void KeyspaceRecorder::MarkAdopted(const core::Filter& filter) noexcept {
   const core::LockGuard lock(mutex_);
-  if (const auto prepared = prepared_.find(&filter); prepared != prepared_.end()) prepared->second->NoteAdopted();
+  if (const auto prepared = prepared_.find(&filter); prepared != prepared_.end()) prepared->second->MarkAdopted();
 }
 
 AnnouncementPtr KeyspaceRecorder::Announce(const log::Record& record) {
@@ -179,7 +179,7 @@ core::Status KeyspaceRecorder::DoRewritten(const FilterPtr& filter) {
   } catch (const std::bad_alloc&) {
     return core::Fail(core::ErrorCode::kOutOfMemory, core::kOutOfMemoryText);
   }
-  filter->NoteRewriteKept();
+  filter->ConfirmRewrite();
   return {};
 }
 

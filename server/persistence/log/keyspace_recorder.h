@@ -67,7 +67,7 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
   // Adds the content of a modified filter, which is about to be named and to get this id, to the entry.
   void AddContent(LogWriter::Entry& entry, const core::Filter& filter, uint64_t id);
   // Records that the filter's content is in the log: what was prepared for it is needed.
-  void NoteAdopted(const core::Filter& filter) noexcept;
+  void MarkAdopted(const core::Filter& filter) noexcept;
   AnnouncementPtr Announce(const log::Record& record);
 
   // These two are constant once it has begun.

@@ -285,9 +285,9 @@ core::Status LogReplay::RepeatRemoved(core::Filter& filter, const log::Changed& 
 
 core::Status LogReplay::RepeatFalsePositives(core::Filter& filter, const log::Changed& change) {
   if (!filter.capabilities().deny) return Contradiction(FilterText(change.id) + " cannot note false positives");
-  std::vector<core::NoteOutcome> outcomes(change.hashes.size());
-  filter.NoteFalsePositives(change.hashes, outcomes);
-  if (std::ranges::count(outcomes, core::NoteOutcome::kOutOfMemory) == 0) return {};
+  std::vector<core::RecordOutcome> outcomes(change.hashes.size());
+  filter.RecordFalsePositives(change.hashes, outcomes);
+  if (std::ranges::count(outcomes, core::RecordOutcome::kOutOfMemory) == 0) return {};
   return core::Fail(core::ErrorCode::kOutOfMemory,
                     "no memory is left for the false positives of " + FilterText(change.id));
 }
@@ -339,7 +339,7 @@ core::Status LogReplay::Bind(const std::string& name, uint64_t id, int64_t expir
   }
   entry->SetStamp(names_.NewStamps(1));
   entry->expires_ms = expires_ms;
-  if (expires_ms != 0) names_.NoteExpiry(*entry);
+  if (expires_ms != 0) names_.IndexExpiry(*entry);
   if (auto filter = unnamed_.extract(id)) entry->filter = std::move(filter.mapped());
   if (entry->filter != nullptr) {
     index_.Put(id, entry);
@@ -379,7 +379,7 @@ core::Status LogReplay::On(const log::Expiry& expiry) {
   if (entry == nullptr) return {};
   entry->SetStamp(names_.NewStamps(1));
   entry->expires_ms = expiry.expires_ms;
-  if (expiry.expires_ms != 0) names_.NoteExpiry(*entry);
+  if (expiry.expires_ms != 0) names_.IndexExpiry(*entry);
   return {};
 }
 

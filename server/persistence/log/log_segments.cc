@@ -75,7 +75,7 @@ core::Status LogWriter::EndJob(const core::Status& outcome) {
   if (!outcome) return outcome;
   synced_ = std::max(synced_.load(), job_end_);
   oldest_unsynced_ = job_since_;  // of what was written during the sync
-  NoteDurable(job_end_);
+  AdvanceDurable(job_end_);
   return job_ == Job::kPrepare ? SwitchSegment() : core::Status();
 }
 
@@ -121,7 +121,7 @@ core::Status LogWriter::Sync() {
     if (core::Status status = SyncSegment(); !status) return status;
     synced_ = written;
   }
-  NoteDurable(written);
+  AdvanceDurable(written);
   return {};
 }
 

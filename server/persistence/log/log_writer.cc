@@ -337,7 +337,7 @@ core::Status LogWriter::SyncByPolicy() {
   if (due && (*due <= Clock::now() || unsettled_.size() > kSyncBytes)) {
     if (core::Status status = BeginJob(Job::kSync); !status) return status;
   }
-  if (policy() == FsyncPolicy::kNever) NoteDurable(WrittenForGood());
+  if (policy() == FsyncPolicy::kNever) AdvanceDurable(WrittenForGood());
   return {};
 }
 
@@ -347,7 +347,7 @@ uint64_t LogWriter::WrittenForGood() const {
   return open_cuts_.empty() ? written : std::min(written, open_cuts_.front());
 }
 
-void LogWriter::NoteDurable(uint64_t position) {
+void LogWriter::AdvanceDurable(uint64_t position) {
   const uint64_t durable = durable_.load(std::memory_order_relaxed);
   if (position <= durable) return;
   unsettled_.erase(0, position - durable);
@@ -359,7 +359,7 @@ void LogWriter::NoteDurable(uint64_t position) {
 void LogWriter::Fail(const core::Error& error) {
   if (outcome_.valid() && outcome_.get()) {
     synced_ = std::max(synced_.load(), job_end_);
-    NoteDurable(job_end_);
+    AdvanceDurable(job_end_);
   }
   next_segment_.reset();
   segment_.reset();

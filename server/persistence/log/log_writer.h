@@ -168,7 +168,7 @@ class LogWriter {
   core::Status SwitchSegment();
   core::Status Sync();
   core::Status SyncSegment();
-  void NoteDurable(uint64_t position);
+  void AdvanceDurable(uint64_t position);
   void Fail(const core::Error& error);
   void RecoverFromError();
   void RemoveObsolete();

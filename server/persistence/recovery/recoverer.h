@@ -40,13 +40,13 @@ class Recoverer {
   core::Status Read();
   core::Status ListFiles();
   core::Status ReadCurrentManifest();
-  void NoteLostManifest(const std::string& reason);
+  void RecordLostManifest(const std::string& reason);
   void DropExpired();
   void LoadAll();
   void TakeFilters(std::vector<core::Result<commands::FilterPtr>> results);
   void TakePacks(std::vector<core::Result<LoadedPack>> results);
   void TakePack(ManifestPack listed, LoadedPack loaded);
-  void NoteProblem(uint64_t file_id, const core::Error& error, std::optional<uint32_t> record = {});
+  void RecordProblem(uint64_t file_id, const core::Error& error, std::optional<uint32_t> record = {});
   core::Status AddFilters();
   core::Status AddFilter(const ManifestEntry& listed, commands::FilterPtr filter);
   void CheckIds();
@@ -58,7 +58,7 @@ class Recoverer {
   core::Result<commands::FilterPtr> LoadImage(const log::Image& image, core::MemoryBudget& memory);
   core::Result<std::optional<uint64_t>> FindNewestSegment();
   core::Status ReadSegments();
-  void NoteShortLog(LogScan& scan);
+  void RecordShortLog(LogScan& scan);
   core::Status Publish();
 
   // Changing the directory. After an interruption the next start finds the same work to do.
@@ -68,7 +68,7 @@ class Recoverer {
   core::Status SetRecordsAside();
   core::Status CutLog();
   core::Status CommitManifest();
-  void NoteSaved();
+  void RecordSaved();
   void RemoveExpired();
   void RemoveLeftovers();
   bool IsNeeded(uint64_t file_id) const;

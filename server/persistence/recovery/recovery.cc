@@ -32,7 +32,7 @@ core::Result<Recovery> Recoverer::Run() {
   if (status) status = Publish();
   if (status) status = Repair();
   if (!status) return tl::unexpected(std::move(status.error()));
-  NoteSaved();
+  RecordSaved();
   RemoveExpired();
   RemoveLeftovers();
   const auto duration = std::chrono::steady_clock::now() - start;
@@ -81,15 +81,15 @@ core::Status Recoverer::ReadCurrentManifest() {
     manifest_changed_ = true;
     // A server writes its first manifest before any other file: files without one mean that it was lost.
     if (file_ids_.empty() && log_files_.empty() && !HasInLog(kLogCurrentName)) return {};
-    NoteLostManifest(directory_.manifest_path() + ": is missing, but " + directory_.filters_path() + " holds " +
-                     std::to_string(file_ids_.size()) + " filter files, " + directory_.log_path() + " " +
-                     std::to_string(log_files_.size()) + " segments");
+    RecordLostManifest(directory_.manifest_path() + ": is missing, but " + directory_.filters_path() + " holds " +
+                       std::to_string(file_ids_.size()) + " filter files, " + directory_.log_path() + " " +
+                       std::to_string(log_files_.size()) + " segments");
     return {};
   }
   core::Result<Manifest> manifest = ReadManifest(disk_, directory_.manifest_path(), buffer_);
   if (!manifest) {
     if (manifest.error().code != core::ErrorCode::kCorrupt) return tl::unexpected(std::move(manifest.error()));
-    NoteLostManifest(manifest.error().message);
+    RecordLostManifest(manifest.error().message);
     return {};
   }
   manifest_ = std::move(*manifest);
@@ -97,7 +97,7 @@ core::Status Recoverer::ReadCurrentManifest() {
   return {};
 }
 
-void Recoverer::NoteLostManifest(const std::string& reason) {
+void Recoverer::RecordLostManifest(const std::string& reason) {
   damage_.manifest = reason;
   damage_.unnamed_filters = file_ids_.size();
   damage_.unusable_segments = log_files_.size() + (HasInLog(kLogCurrentName) ? 1 : 0);
@@ -137,7 +137,7 @@ void Recoverer::TakeFilters(std::vector<core::Result<FilterPtr>> results) {
   std::vector<ManifestEntry> loaded;
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i]) {
-      NoteProblem(manifest_.filters[i].file_id, results[i].error());
+      RecordProblem(manifest_.filters[i].file_id, results[i].error());
       continue;
     }
     loaded.push_back(std::move(manifest_.filters[i]));
@@ -153,7 +153,7 @@ void Recoverer::TakePacks(std::vector<core::Result<LoadedPack>> results) {
     if (results[i]) {
       TakePack(std::move(listed[i]), std::move(*results[i]));
     } else {
-      NoteProblem(listed[i].file_id, results[i].error());
+      RecordProblem(listed[i].file_id, results[i].error());
       manifest_changed_ = true;
     }
   }
@@ -161,7 +161,7 @@ void Recoverer::TakePacks(std::vector<core::Result<LoadedPack>> results) {
 
 void Recoverer::TakePack(ManifestPack listed, LoadedPack loaded) {
   for (const LoadedPack::Damage& damage : loaded.damaged) {
-    NoteProblem(listed.file_id, damage.error, damage.record);
+    RecordProblem(listed.file_id, damage.error, damage.record);
     listed.live[damage.record] = false;
   }
   for (const uint32_t record : loaded.expired) listed.live[record] = false;
@@ -177,7 +177,7 @@ void Recoverer::TakePack(ManifestPack listed, LoadedPack loaded) {
   packs_.push_back(std::move(loaded));
 }
 
-void Recoverer::NoteProblem(uint64_t file_id, const core::Error& error, std::optional<uint32_t> record) {
+void Recoverer::RecordProblem(uint64_t file_id, const core::Error& error, std::optional<uint32_t> record) {
   if (error.code == core::ErrorCode::kCorrupt) {
     damage_.filters.push_back({file_id, error.message, record});
   } else {
@@ -279,10 +279,10 @@ void Recoverer::DropRecordOf(const Entry& entry, const std::string& reason) {
 
 void Recoverer::DropRecord(size_t pack, uint32_t record, const std::string& reason) {
   ManifestPack& listed = manifest_.packs[pack];
-  NoteProblem(listed.file_id,
-              {core::ErrorCode::kCorrupt,
-               directory_.FilterPath(listed.file_id) + ": record " + std::to_string(record) + ": " + reason},
-              record);
+  RecordProblem(listed.file_id,
+                {core::ErrorCode::kCorrupt,
+                 directory_.FilterPath(listed.file_id) + ": record " + std::to_string(record) + ": " + reason},
+                record);
   listed.live[record] = false;
   manifest_changed_ = true;
   std::erase(packs_[pack].freezing, record);
@@ -342,7 +342,7 @@ core::Result<FilterPtr> Recoverer::LoadImage(const log::Image& image, core::Memo
   if (code != core::ErrorCode::kCorrupt && code != core::ErrorCode::kUnsupported) {
     return tl::unexpected(std::move(filter.error()));
   }
-  NoteProblem(image.file_id, filter.error());
+  RecordProblem(image.file_id, filter.error());
   return FilterPtr();
 }
 
@@ -370,7 +370,7 @@ core::Status Recoverer::ReadSegments() {
     damage_.hopeless.push_back(scan.error());
     return {};
   }
-  NoteShortLog(*scan);
+  RecordShortLog(*scan);
   if (scan->missing) scan->missing = directory_.log_path() + ": " + *scan->missing;
   if (scan->damage) damage_.log.push_back(scan->damage->reason);
   if (scan->missing) damage_.log.push_back(*scan->missing);
@@ -383,7 +383,7 @@ core::Status Recoverer::ReadSegments() {
 
 // The log was durable up to the snapshot's position if the snapshot needs it: an end before that is damage. Then the
 // log continues from there, and the names are those of the snapshot.
-void Recoverer::NoteShortLog(LogScan& scan) {
+void Recoverer::RecordShortLog(LogScan& scan) {
   const uint64_t needed = manifest_.log_position;
   if (LogBeginOf(manifest_) == needed || scan.end >= needed) return;
   if (!scan.damage) {

@@ -52,7 +52,7 @@ core::Status Recoverer::SetAllAside() {
 core::Status Recoverer::SetAside(uint64_t file_id, const std::string& reason) {
   const std::string path = directory_.FilterPath(file_id);
   if (!std::binary_search(file_ids_.begin(), file_ids_.end(), file_id)) {
-    quarantine_.NoteMissing(path, reason);
+    quarantine_.RecordMissing(path, reason);
     return {};
   }
   core::Status status = quarantine_.Take(path, reason);
@@ -96,7 +96,7 @@ core::Status Recoverer::CommitManifest() {
 }
 
 // Records what is saved, so that the first save need not write what it finds unchanged.
-void Recoverer::NoteSaved() {
+void Recoverer::RecordSaved() {
   SavedState& saved = recovery_.saved;
   saved.snapshot_number = manifest_.snapshot_number;
   saved.has_log = manifest_.has_log;

@@ -57,7 +57,7 @@ class Helping {
   }
 
   // Records that a file was read, or will not be.
-  void NoteRead() {
+  void CountRead() {
     const core::LockGuard lock(mutex_);
     if (--unread_ == 0) changed_.NotifyAll();
   }
@@ -141,7 +141,7 @@ class Loader {
         results_.packs[pack] = core::OrOutOfMemory(
             [&] { return LoadPack(manifest_.packs[pack], static_cast<uint32_t>(pack + 1), buffer); });
       }
-      helping_.NoteRead();
+      helping_.CountRead();
     }
     helping_.Help(buffer);
   }

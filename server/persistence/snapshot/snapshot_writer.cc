@@ -145,7 +145,7 @@ core::Status SnapshotWriter::WriteFilters(Draft& draft) {
   for (NamedFilter& named : draft.large) {
     if (status) status = WriteFilter(draft, named);
     if (!status) return status;
-    registry_.NoteSaved({&named, 1});  // if it was small enough for a pack
+    registry_.MarkSaved({&named, 1});  // if it was small enough for a pack
     named.filter.reset();              // a filter deleted in between frees its memory now
   }
   if (status) status = WritePack(draft);
@@ -171,7 +171,7 @@ core::Status SnapshotWriter::WriteBatch(Draft& draft, std::vector<NamedFilter>& 
     }
     named.filter.reset();
   }
-  registry_.NoteSaved(batch);
+  registry_.MarkSaved(batch);
   return {};
 }
 

@@ -143,7 +143,7 @@ bool Snapshotter::LogIsLong() const {
   return trouble_.empty() || Clock::now() >= last_attempt_ + kRetryAfter;
 }
 
-void Snapshotter::NoteOutcome(const core::Result<SaveReport>& report) {
+void Snapshotter::RecordReport(const core::Result<SaveReport>& report) {
   status_.last_ok = report.has_value();
   trouble_ = report ? "" : report.error().message;
   in_trouble_.store(!report && schedule_.any(), std::memory_order_relaxed);
@@ -176,7 +176,7 @@ core::Status Snapshotter::SaveOrOutOfMemory(Reason reason) {
     const core::LockGuard lock(mutex_);
     last_attempt_ = start;
     status_.in_progress = false;
-    NoteOutcome(failure);
+    RecordReport(failure);
     return tl::unexpected(failure.error());
   }
 }
@@ -208,7 +208,7 @@ core::Status Snapshotter::SaveOnce(Reason reason) {
   const core::LockGuard lock(mutex_);
   last_attempt_ = start;
   status_.in_progress = false;
-  NoteOutcome(report);
+  RecordReport(report);
   status_.last_duration_ms = duration.count();
   if (!report) return tl::unexpected(report.error());
   status_.last_save_unix_s = clock_.WallMs() / 1000;

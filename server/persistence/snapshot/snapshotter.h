@@ -67,7 +67,7 @@ class Snapshotter {
   void Run();
   std::optional<Clock::time_point> NextAttempt() const BITSIEVE_REQUIRES(mutex_);
   bool LogIsLong() const BITSIEVE_REQUIRES(mutex_);
-  void NoteOutcome(const core::Result<SaveReport>& report) BITSIEVE_REQUIRES(mutex_);
+  void RecordReport(const core::Result<SaveReport>& report) BITSIEVE_REQUIRES(mutex_);
   // Waits until there is a request, the interval is over, the log is too long, or it is time to end.
   void WaitForWork() BITSIEVE_REQUIRES(mutex_);
   // The reason for a snapshot.

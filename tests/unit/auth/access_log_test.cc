@@ -19,8 +19,8 @@ AccessRefusal Refusal(RefusalReason reason, std::string object, std::string user
 
 TEST(AccessLogTest, TheLatestComesFirst) {
   AccessLog log(10);
-  log.Note(Refusal(RefusalReason::kCommand, "save"), 1'000);
-  log.Note(Refusal(RefusalReason::kKey, "a"), 2'000);
+  log.Add(Refusal(RefusalReason::kCommand, "save"), 1'000);
+  log.Add(Refusal(RefusalReason::kKey, "a"), 2'000);
   const auto entries = log.Entries(10);
   ASSERT_EQ(entries.size(), 2u);
   EXPECT_EQ(entries[0].refusal.object, "a");
@@ -31,36 +31,36 @@ TEST(AccessLogTest, TheLatestComesFirst) {
 
 TEST(AccessLogTest, RefusalsAlikeAreOneEntryForAMinute) {
   AccessLog log(10);
-  log.Note(Refusal(RefusalReason::kPassword, "auth"), 1'000);
-  log.Note(Refusal(RefusalReason::kCommand, "save"), 1'500);
-  for (int i = 0; i < 100'000; ++i) log.Note(Refusal(RefusalReason::kPassword, "auth"), 2'000);
+  log.Add(Refusal(RefusalReason::kPassword, "auth"), 1'000);
+  log.Add(Refusal(RefusalReason::kCommand, "save"), 1'500);
+  for (int i = 0; i < 100'000; ++i) log.Add(Refusal(RefusalReason::kPassword, "auth"), 2'000);
   auto entries = log.Entries(10);
   ASSERT_EQ(entries.size(), 2u);
   EXPECT_EQ(entries[0].count, 100'001u);
   EXPECT_EQ(entries[0].created_ms, 1'000);
   EXPECT_EQ(entries[0].updated_ms, 2'000);
-  log.Note(Refusal(RefusalReason::kPassword, "auth"), 1'000 + AccessLog::kGroupingMs + 1);
+  log.Add(Refusal(RefusalReason::kPassword, "auth"), 1'000 + AccessLog::kGroupingMs + 1);
   EXPECT_EQ(log.Entries(10).size(), 3u);
 }
 
 TEST(AccessLogTest, DifferentUsersObjectsAndReasonsAreDifferentEntries) {
   AccessLog log(10);
-  log.Note(Refusal(RefusalReason::kKey, "a"), 0);
-  log.Note(Refusal(RefusalReason::kKey, "b"), 0);
-  log.Note(Refusal(RefusalReason::kKey, "a", "eve"), 0);
-  log.Note(Refusal(RefusalReason::kChannel, "a"), 0);
+  log.Add(Refusal(RefusalReason::kKey, "a"), 0);
+  log.Add(Refusal(RefusalReason::kKey, "b"), 0);
+  log.Add(Refusal(RefusalReason::kKey, "a", "eve"), 0);
+  log.Add(Refusal(RefusalReason::kChannel, "a"), 0);
   EXPECT_EQ(log.Entries(10).size(), 4u);
 }
 
 TEST(AccessLogTest, HoldsAtMostAsManyAsItMay) {
   AccessLog log(3);
-  for (int i = 0; i < 10; ++i) log.Note(Refusal(RefusalReason::kKey, std::to_string(i)), 0);
+  for (int i = 0; i < 10; ++i) log.Add(Refusal(RefusalReason::kKey, std::to_string(i)), 0);
   EXPECT_EQ(log.Entries(100).size(), 3u);
   EXPECT_EQ(log.Entries(100).front().refusal.object, "9");
   log.set_most_entries(1);
   EXPECT_EQ(log.Entries(100).size(), 1u);
   log.set_most_entries(0);
-  log.Note(Refusal(RefusalReason::kKey, "x"), 0);
+  log.Add(Refusal(RefusalReason::kKey, "x"), 0);
   EXPECT_TRUE(log.Entries(100).empty());
   EXPECT_EQ(log.refused(RefusalReason::kKey), 11u);
 }
@@ -68,9 +68,9 @@ TEST(AccessLogTest, HoldsAtMostAsManyAsItMay) {
 TEST(AccessLogTest, TheSummaryCountsSinceTheLastOne) {
   AccessLog log(3);
   EXPECT_EQ(log.TakeSummary().passwords, 0u);
-  log.Note(Refusal(RefusalReason::kPassword, "auth"), 0);
-  log.Note(Refusal(RefusalReason::kPassword, "auth", "eve"), 0);
-  log.Note(Refusal(RefusalReason::kChannel, "c"), 0);
+  log.Add(Refusal(RefusalReason::kPassword, "auth"), 0);
+  log.Add(Refusal(RefusalReason::kPassword, "auth", "eve"), 0);
+  log.Add(Refusal(RefusalReason::kChannel, "c"), 0);
   log.Clear();
   const auto summary = log.TakeSummary();
   EXPECT_EQ(summary.passwords, 2u);

@@ -217,7 +217,7 @@ TEST_F(FilterTest, DeniesKnownFalsePositives) {
     Filter filter = Made({.type = type, .error_rate = 0.1, .capacity = kItems});
     Fill(filter);
     if (type == "ribbon") {
-      EXPECT_TRUE(filter.NoteFalsePositive("before it is frozen").value());
+      EXPECT_TRUE(filter.RecordFalsePositive("before it is frozen").value());
       ASSERT_TRUE(filter.Freeze());
       EXPECT_FALSE(filter.MayContain("before it is frozen"));
     }
@@ -226,8 +226,8 @@ TEST_F(FilterTest, DeniesKnownFalsePositives) {
       if (filter.MayContain("absent" + std::to_string(i))) wrong = "absent" + std::to_string(i);
     }
     const uint32_t known = filter.Describe().false_positives;
-    EXPECT_TRUE(filter.NoteFalsePositive(wrong).value());
-    EXPECT_FALSE(filter.NoteFalsePositive(wrong).value());
+    EXPECT_TRUE(filter.RecordFalsePositive(wrong).value());
+    EXPECT_FALSE(filter.RecordFalsePositive(wrong).value());
     EXPECT_FALSE(filter.MayContain(wrong));
     EXPECT_EQ(filter.Describe().false_positives, known + 1);
     ASSERT_TRUE(filter.Save(Path("noted")));
@@ -238,7 +238,7 @@ TEST_F(FilterTest, DeniesKnownFalsePositives) {
     EXPECT_TRUE(filter.MayContain(wrong));
   }
   Filter cuckoo = Made({.type = "cuckoo", .capacity = 1000});
-  EXPECT_EQ(ErrorOf(cuckoo.NoteFalsePositive("x")).message,
+  EXPECT_EQ(ErrorOf(cuckoo.RecordFalsePositive("x")).message,
             "a cuckoo filter cannot note false positives; types that can are blocked, classic, ribbon");
 }
 
@@ -275,7 +275,7 @@ TEST_F(FilterTest, AMappedFilterRefusesChanges) {
   ASSERT_TRUE(cuckoo.Save(Path("filter")));
   Filter mapped = std::move(*Filter::Map(Path("filter")));
   for (const Error& error : {ErrorOf(mapped.Add("x")), ErrorOf(mapped.Remove("x")), ErrorOf(mapped.Merge(cuckoo)),
-                             ErrorOf(mapped.Freeze()), ErrorOf(mapped.NoteFalsePositive("x"))}) {
+                             ErrorOf(mapped.Freeze()), ErrorOf(mapped.RecordFalsePositive("x"))}) {
     EXPECT_EQ(error.code, ErrorCode::kUnsupported);
     EXPECT_EQ(error.message, "the filter is mapped from a file and cannot change; load the file instead");
   }

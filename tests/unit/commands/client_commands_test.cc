@@ -127,7 +127,7 @@ TEST_F(ClientCommandsTest, TheLargestConnectionsAreClosedFirst) {
     auto other = std::make_shared<ClientRecord>(id, "a:1", "b:2", 0);
     other->close = [&closed, id](const char*) { closed.push_back(id); };
     other->memory.total = bytes;
-    clients.NoteMemory(0, bytes);
+    clients.UpdateMemory(0, bytes);
     clients.Add(other);
     return other;
   };

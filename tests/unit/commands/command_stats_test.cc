@@ -173,9 +173,9 @@ TEST_F(CommandStatsTest, ResetStartsAgain) {
 
 TEST(ErrorCounts, KeepsNoMoreCodesThanItHasRoomFor) {
   ErrorCounts counts;
-  for (int i = 0; i < 100; ++i) counts.Note("CODE" + std::to_string(i) + " text");
-  counts.Note("CODE5");
-  counts.Note(std::string(100, 'x'));
+  for (int i = 0; i < 100; ++i) counts.Count("CODE" + std::to_string(i) + " text");
+  counts.Count("CODE5");
+  counts.Count(std::string(100, 'x'));
   size_t codes = 0;
   counts.ForEach([&](std::string_view code, uint64_t count) {
     EXPECT_EQ(count, code == "CODE5" ? 2u : 1u) << code;

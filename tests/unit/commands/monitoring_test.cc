@@ -114,8 +114,8 @@ TEST_F(SlowLogTest, CommandsThatAreTimedTogetherAreOneEntry) {
   const std::vector<std::string_view> arguments{"BF.ADD", "f", "a"};
   monitoring.slow_log.set_max_size(10);
   monitoring.set_slower_than_us(10'000);
-  monitoring.NoteSlow(row, arguments, 63, *client, 9'999'999);
-  monitoring.NoteSlow(row, arguments, 63, *client, 10'000'000);
+  monitoring.RecordSlow(row, arguments, 63, *client, 9'999'999);
+  monitoring.RecordSlow(row, arguments, 63, *client, 10'000'000);
   EXPECT_THAT(Slow(), ElementsAre(ElementsAre("BF.ADD", "f", "a", "... (63 more commands in the same time)")));
   EXPECT_THAT(monitoring.SlowSummary(), HasSubstr("1 commands took longer than slowlog-log-slower-than, the slowest of "
                                                   "them, \"BF.ADD\", 10 ms"));
@@ -173,7 +173,7 @@ TEST(ShownArgumentsTest, NoCommandShowsWhatMayBeASecret) {
 class LatencyTest : public MonitoringTest {};
 
 TEST_F(LatencyTest, NotesNothingWithoutAThreshold) {
-  monitoring.latency.Note(LatencyEvent::kSnapshot, 5, 100);
+  monitoring.latency.Record(LatencyEvent::kSnapshot, 5, 100);
   EXPECT_EQ(Reply({"LATENCY", "LATEST"}), "*0\r\n");
   EXPECT_THAT(Reply({"LATENCY", "DOCTOR"}), HasSubstr("latency-monitor-threshold"));
 }
@@ -181,12 +181,12 @@ TEST_F(LatencyTest, NotesNothingWithoutAThreshold) {
 TEST_F(LatencyTest, KeepsTheLongestOfASecond) {
   monitoring.latency.set_threshold_ms(10);
   LatencyMonitor& latency = monitoring.latency;
-  latency.Note(LatencyEvent::kLogSync, 5, 9);
+  latency.Record(LatencyEvent::kLogSync, 5, 9);
   EXPECT_THAT(Reply({"LATENCY", "DOCTOR"}), HasSubstr("Nothing took 10 ms or longer"));
-  latency.Note(LatencyEvent::kLogSync, 5, 20);
-  latency.Note(LatencyEvent::kLogSync, 5, 30);
-  latency.Note(LatencyEvent::kLogSync, 5, 25);
-  latency.Note(LatencyEvent::kLogSync, 7, 11);
+  latency.Record(LatencyEvent::kLogSync, 5, 20);
+  latency.Record(LatencyEvent::kLogSync, 5, 30);
+  latency.Record(LatencyEvent::kLogSync, 5, 25);
+  latency.Record(LatencyEvent::kLogSync, 7, 11);
   EXPECT_EQ(Reply({"LATENCY", "HISTORY", "LOG-SYNC"}), "*2\r\n*2\r\n:5\r\n:30\r\n*2\r\n:7\r\n:11\r\n");
   EXPECT_EQ(Reply({"LATENCY", "HISTORY", "nothing"}), "*0\r\n");
   EXPECT_EQ(Reply({"LATENCY", "LATEST"}), "*1\r\n*4\r\n$8\r\nlog-sync\r\n:7\r\n:11\r\n:30\r\n");
@@ -199,7 +199,7 @@ TEST_F(LatencyTest, KeepsTheLongestOfASecond) {
 
 TEST_F(LatencyTest, KeepsTheLast160Seconds) {
   monitoring.latency.set_threshold_ms(1);
-  for (int second = 0; second < 1000; ++second) monitoring.latency.Note(LatencyEvent::kCommand, second, 1);
+  for (int second = 0; second < 1000; ++second) monitoring.latency.Record(LatencyEvent::kCommand, second, 1);
   const auto history = monitoring.latency.Of(LatencyEvent::kCommand);
   ASSERT_EQ(history.samples.size(), 160u);
   EXPECT_EQ(history.samples.front().unix_s, 840);
@@ -208,8 +208,8 @@ TEST_F(LatencyTest, KeepsTheLast160Seconds) {
 TEST_F(LatencyTest, NotesQuickCommandsApart) {
   monitoring.latency.set_threshold_ms(5);
   const std::vector<std::string_view> arguments{"x"};
-  monitoring.NoteSlow(*AllCommands().Find("bf.add"), arguments, 0, *client, 5'000'000);
-  monitoring.NoteSlow(*AllCommands().Find("bf.info"), arguments, 0, *client, 6'000'000);
+  monitoring.RecordSlow(*AllCommands().Find("bf.add"), arguments, 0, *client, 5'000'000);
+  monitoring.RecordSlow(*AllCommands().Find("bf.info"), arguments, 0, *client, 6'000'000);
   EXPECT_EQ(monitoring.latency.Of(LatencyEvent::kFastCommand).longest_ms, 5u);
   EXPECT_EQ(monitoring.latency.Of(LatencyEvent::kCommand).longest_ms, 6u);
   EXPECT_EQ(monitoring.slow_log.Size(), 0u);

@@ -43,7 +43,7 @@ class PlainKeyspace final : public FilterKeyspace {
     found->second = std::move(replacement);
     return true;
   }
-  core::Status NoteRewritten(const FilterPtr&) override { return {}; }
+  core::Status LogRewrite(const FilterPtr&) override { return {}; }
   core::MemoryBudget& memory() override { return memory_; }
   const core::Clock& clock() const override { return core::SystemClock(); }
 

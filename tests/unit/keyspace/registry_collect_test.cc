@@ -179,7 +179,7 @@ TEST_F(RegistryCollectTest, WhereANameIsSavedIsKnownUntilItMeansSomethingElse) {
   std::vector<NamedFilter> collected = registry_.Collect();
   for (uint32_t i = 0; i < collected.size(); ++i) collected[i].saved = {SavedPlace::kMaxPacks - i, 0xFFFF - i};
   registry_.SetExpiry(NameOf(0), clock_.now_ms + 1000, 0);
-  registry_.NoteSaved(collected);
+  registry_.MarkSaved(collected);
   registry_.SetExpiry(NameOf(1), clock_.now_ms + 1000, 0);
   registry_.Rename(NameOf(2), "other", false);
   registry_.Remove(NameOf(3));

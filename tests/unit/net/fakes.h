@@ -36,7 +36,7 @@ class NoFilters final : public Keyspace {
   bool Replace(std::string_view, const commands::FilterPtr&, commands::FilterPtr) override { return false; }
   bool Remove(std::string_view) override { return false; }
   RenameOutcome Rename(std::string_view, std::string_view, bool) override { return RenameOutcome::kNoSource; }
-  core::Status NoteRewritten(const commands::FilterPtr&) override { return {}; }
+  core::Status LogRewrite(const commands::FilterPtr&) override { return {}; }
   void Flush(bool) override {}
   uint64_t Size() const override { return 0; }
   uint64_t Scan(uint64_t, uint64_t, const Visitor&) const override { return 0; }

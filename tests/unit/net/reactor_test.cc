@@ -170,7 +170,7 @@ TEST(Reactor, PostedWorkTakesTurnsWithWhatIsReady) {
   for (int i = 0; i < 3; ++i) {
     reactor.Post([&, i] {
       done.push_back(i);
-      std::this_thread::sleep_for(2 * Reactor::kTurn);
+      std::this_thread::sleep_for(2 * kTurn);
     });
   }
   Round(reactor, kLong);

@@ -72,9 +72,9 @@ struct TlsPair {
   Socket::Transfer Handshake() {
     Socket::Transfer done{.error = EAGAIN};
     for (int i = 0; i < 10 && done.blocked(); ++i) {
-      client.tls()->NoteReadable(false);
+      client.tls()->SetReadable(false);
       done = client.tls()->Handshake();
-      server.tls()->NoteReadable(false);
+      server.tls()->SetReadable(false);
       std::array<char, 16> room;
       server.Receive(room);
     }

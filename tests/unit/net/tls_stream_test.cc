@@ -20,7 +20,7 @@ class Stream : public ::testing::Test {
  protected:
   // All that comes, as after a report.
   static std::string Receive(const Socket& socket, size_t room_bytes = 65536) {
-    socket.tls()->NoteReadable(false);
+    socket.tls()->SetReadable(false);
     std::string received;
     std::vector<char> room(room_bytes);
     Socket::Transfer some{.more = true};
@@ -52,7 +52,7 @@ TEST_F(Stream, SaysThatThereIsMore) {
   TlsPair pair(*server_, *client_);
   ASSERT_EQ(pair.Handshake().error, 0);
   ASSERT_EQ(pair.client.Send(std::string(40'000, 'x')).bytes, 40'000);
-  pair.server.tls()->NoteReadable(false);
+  pair.server.tls()->SetReadable(false);
   std::array<char, 1000> room;
   size_t received = 0;
   Socket::Transfer some;
@@ -100,7 +100,7 @@ TEST_F(Stream, TheEndComesAfterWhatWasSent) {
   ASSERT_EQ(pair.Handshake().error, 0);
   pair.client.Send("last");
   pair.client.tls()->EndSending();
-  pair.server.tls()->NoteReadable(false);
+  pair.server.tls()->SetReadable(false);
   std::array<char, 100> room;
   const Socket::Transfer last = pair.server.Receive(room);
   EXPECT_EQ(last.bytes, 4);
@@ -116,7 +116,7 @@ TEST_F(Stream, TheEndOfTheSocketIsReceived) {
   ASSERT_EQ(pair.Handshake().error, 0);
   pair.client.Send("last");
   pair.client.Close();
-  pair.server.tls()->NoteReadable(true);
+  pair.server.tls()->SetReadable(true);
   std::array<char, 100> room;
   EXPECT_EQ(pair.server.Receive(room).bytes, 4);
   const Socket::Transfer end = pair.server.Receive(room);
@@ -129,7 +129,7 @@ TEST_F(Stream, SendingToOneThatIsGoneFails) {
   TlsPair pair(*server_, *client_);
   ASSERT_EQ(pair.Handshake().error, 0);
   pair.client.Close();
-  pair.server.tls()->NoteReadable(true);
+  pair.server.tls()->SetReadable(true);
   std::array<char, 100> room;
   EXPECT_EQ(pair.server.Receive(room).bytes, 0);
   Socket::Transfer sent;
@@ -145,11 +145,11 @@ TEST_F(Stream, AnEndDuringTheHandshakeIsAnEnd) {
     std::array<char, 100> room;
     EXPECT_TRUE(pair.server.Receive(room).blocked());
     pair.client.tls()->Handshake();
-    pair.server.tls()->NoteReadable(false);
+    pair.server.tls()->SetReadable(false);
     EXPECT_TRUE(pair.server.Receive(room).blocked());
     if (by_records) Socket::Send(pair.client.descriptor(), std::string("\x16\x03\x03\x00\x50 ", 6));
     pair.client.Close();
-    pair.server.tls()->NoteReadable(true);
+    pair.server.tls()->SetReadable(true);
     const Socket::Transfer end = pair.server.Receive(room);
     EXPECT_EQ(end.bytes, 0);
     EXPECT_FALSE(end.blocked());
@@ -171,7 +171,7 @@ TEST_F(Stream, ABrokenRecordIsRefused) {
   ASSERT_EQ(pair.Handshake().error, 0);
   std::string record("\x17\x03\x03\x00\x20", 5);
   Socket::Send(pair.client.descriptor(), record + std::string(32, 'x'));
-  pair.server.tls()->NoteReadable(false);
+  pair.server.tls()->SetReadable(false);
   std::array<char, 100> room;
   EXPECT_EQ(pair.server.Receive(room).error, EPROTO);
   EXPECT_EQ(pair.server.tls()->failure(), "decryption failed or bad record mac");

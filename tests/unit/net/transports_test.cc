@@ -63,7 +63,7 @@ class Transports : public ::testing::Test {
       if (sent.bytes + received.bytes != 0) continue;
       pollfd waiting{socket.descriptor(), static_cast<short>(bytes.empty() ? POLLIN : POLLIN | POLLOUT), 0};
       if (poll(&waiting, 1, 60'000) != 1) break;
-      if (socket.tls() != nullptr) socket.tls()->NoteReadable(false);
+      if (socket.tls() != nullptr) socket.tls()->SetReadable(false);
     }
     return reply;
   }

@@ -34,14 +34,14 @@ TEST_F(LogContentTest, ContentsThatWereBroughtComeBack) {
   AddItems(*target, "l", 5);
   const core::Filter* const sources[] = {copy.get()};
   ASSERT_TRUE(Ok(core::UniteInto(*target, sources)));
-  ASSERT_TRUE(Ok(registry().NoteRewritten(target)));
+  ASSERT_TRUE(Ok(registry().LogRewrite(target)));
   AddItems(*target, "m", 5);
   ExpectSame();
   Save();
   AddItems(*target, "n", 5);
   ExpectSame();
   AddItems(*copy, "n", 5);
-  ASSERT_TRUE(Ok(registry().NoteRewritten(copy)));
+  ASSERT_TRUE(Ok(registry().LogRewrite(copy)));
   registry().Remove("target");
   ExpectSame();
 }
@@ -93,7 +93,7 @@ TEST_F(LogContentTest, WhatIsAddedWhileALargeFilterIsRewrittenIsThere) {
     const core::Filter* const sources[] = {source.get()};
     for (int i = 0; i < 4; ++i) {
       ASSERT_TRUE(Ok(core::UniteInto(*target, sources)));
-      ASSERT_TRUE(Ok(registry().NoteRewritten(target)));
+      ASSERT_TRUE(Ok(registry().LogRewrite(target)));
       if (i == 1) Save();
     }
     stop = true;
@@ -156,7 +156,7 @@ TEST_F(LogContentTest, AnOutcomeForAFilterThatIsGoneIsNotNeeded) {
   ASSERT_TRUE(Ok(core::UniteInto(*target, sources)));
   ASSERT_TRUE(registry().Remove("target"));
   ExpectSame();
-  ASSERT_TRUE(Ok(registry().NoteRewritten(target)));
+  ASSERT_TRUE(Ok(registry().LogRewrite(target)));
   AddItems(*Make("other"), "o", 5);
   ExpectSame();
   Save();

@@ -136,7 +136,7 @@ TEST_F(LogRecoveryTest, AServerWithoutALogReadsOneAndKeepsWhatItSaves) {
 TEST_F(LogRecoveryTest, AFilterThatWasClosedIsTold) {
   const FilterPtr closed = Make("f", core::kRibbonType);
   AddItems(*closed, "i", 10);
-  registry().NoteFreezing(closed);
+  registry().LogFreezing(closed);
   registry().Rename("f", "g", false);
   server_->AwaitLog();
   End();

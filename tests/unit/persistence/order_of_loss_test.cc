@@ -51,7 +51,7 @@ class OrderOfLossTest : public testing::TestWithParam<Case> {
     for (int i = 0; i < kNames; ++i) AddItems(*server_.keyspace.Make(NameOf(i)), "before", 3);
     AddItems(*server_.keyspace.Make("large", 100'000), "before", 10);
     ASSERT_TRUE(Ok(server_.writer->Save()));
-    Note();
+    KeepMoment();
     saver_ = std::this_thread::get_id();
     faults_.SetHook([this](const std::string& step) {
       if (std::this_thread::get_id() == saver_) AtStep(step);
@@ -69,7 +69,7 @@ class OrderOfLossTest : public testing::TestWithParam<Case> {
   void Change() {
     for (const auto& change : changes_) {
       change(next_++);
-      Note();
+      KeepMoment();
     }
   }
   void CrashHere() {
@@ -87,7 +87,7 @@ class OrderOfLossTest : public testing::TestWithParam<Case> {
     ASSERT_TRUE(Ok(other.Start(disk, "/d"))) << how << " " << where_;
     EXPECT_TRUE(moments_.contains(DigestOf(other.contents()))) << how << " " << where_;
   }
-  void Note() { moments_.insert(DigestOf(server_.contents())); }
+  void KeepMoment() { moments_.insert(DigestOf(server_.contents())); }
 
   Registry& registry() { return server_.keyspace.registry; }
   FilterPtr Find(int number) { return registry().Find(NameOf(number % kNames)); }
@@ -96,7 +96,7 @@ class OrderOfLossTest : public testing::TestWithParam<Case> {
     const FilterPtr filter = Find(number);
     if (filter != nullptr) return filter;
     FilterPtr made = server_.keyspace.Make(NameOf(number % kNames));
-    Note();  // a change of its own, after which the log may have been written
+    KeepMoment();  // a change of its own, after which the log may have been written
     return made;
   }
 

@@ -38,7 +38,7 @@ TEST(SlackTest, HasGrownOnceMuchMoreIsResidentThanUsed) {
   EXPECT_FALSE(slack.HasGrown(20 * kMega, 0));
   EXPECT_FALSE(slack.HasGrown(150 * kMega, 130 * kMega));
   EXPECT_TRUE(slack.HasGrown(150 * kMega, 0)) << "as after a FLUSHALL";
-  slack.NoteGivenBack(25 * kMega, 0);
+  slack.RecordGivenBack(25 * kMega, 0);
   EXPECT_FALSE(slack.HasGrown(25 * kMega, 0));
 }
 
@@ -46,7 +46,7 @@ TEST(SlackTest, WhatCannotBeGivenBackIsTriedOnce) {
   Slack slack;
   EXPECT_FALSE(slack.HasGrown(20 * kMega, 0));
   EXPECT_TRUE(slack.HasGrown(60 * kMega, 0));
-  slack.NoteGivenBack(60 * kMega, 0);
+  slack.RecordGivenBack(60 * kMega, 0);
   EXPECT_FALSE(slack.HasGrown(60 * kMega, 0));
   EXPECT_FALSE(slack.HasGrown(70 * kMega, 0));
   EXPECT_FALSE(slack.HasGrown(20 * kMega, 0)) << "given back by itself";

@@ -111,7 +111,7 @@ TEST_F(RunTimeOptionsTest, WhatWasWrittenIntoTheConfigurationIsNoLongerChanged) 
   const RunTimeOptions::SetAtRunTime changed = options_.ChangedSinceConfigured();
   ASSERT_EQ(changed.rows.size(), 1u);
   EXPECT_EQ(changed.rows[0]->name, "loglevel");
-  options_.NoteConfigured(changed);
+  options_.SetConfigured(changed);
   EXPECT_THAT(options_.ChangedSinceConfigured().rows, IsEmpty());
 }
 

@@ -92,15 +92,15 @@ TEST_P(FilterUnionTest, KeepsTheFalsePositivesThatNoneOfTheFiltersShows) {
   std::vector<KeyHash> known;
   for (Filter* filter : {a.get(), b.get()}) {
     const std::vector<KeyHash> wrong = Shown(*filter, kFirstAbsent, 400);
-    std::vector<NoteOutcome> outcomes(wrong.size());
-    filter->NoteFalsePositives(wrong, outcomes);
+    std::vector<RecordOutcome> outcomes(wrong.size());
+    filter->RecordFalsePositives(wrong, outcomes);
     known.insert(known.end(), wrong.begin(), wrong.end());
   }
   // Items of b that a shows by chance, and that are noted in a.
   const std::vector<KeyHash> of_b = Shown(*a, 900, 100);
   ASSERT_FALSE(of_b.empty());
-  std::vector<NoteOutcome> noted(of_b.size());
-  a->NoteFalsePositives(of_b, noted);
+  std::vector<RecordOutcome> noted(of_b.size());
+  a->RecordFalsePositives(of_b, noted);
   const Filter* both[] = {a.get(), b.get()};
   const Filter* sources[] = {b.get()};
   const auto united = Unite(both, budget_, SystemClock()).value();

@@ -36,7 +36,7 @@ TEST(FalsePositiveList, HoldsExactlyWhatWasNotedAndNotTakenOff) {
       const auto at = std::ranges::find(expected, hash);
       ASSERT_EQ(list->Contains(hash), at != expected.end());
       if (at == expected.end() && random() % 3 != 0) {
-        ASSERT_EQ(list->Note(hash), NoteOutcome::kNoted);
+        ASSERT_EQ(list->Add(hash), RecordOutcome::kRecorded);
         expected.push_back(hash);
       } else {
         ASSERT_EQ(list->TakeOff(hash), at != expected.end());
@@ -58,7 +58,7 @@ TEST(FalsePositiveList, HoldsExactlyWhatWasNotedAndNotTakenOff) {
 TEST(FalsePositiveList, HashesThatDifferInOneHalfAreDifferent) {
   MemoryBudget budget;
   const auto list = FalsePositiveList::Make(budget);
-  ASSERT_EQ(list->Note({1, 2}), NoteOutcome::kNoted);
+  ASSERT_EQ(list->Add({1, 2}), RecordOutcome::kRecorded);
   for (const KeyHash& other : {KeyHash{1, 3}, KeyHash{3, 2}, KeyHash{2, 1}, KeyHash{0, 0}}) {
     EXPECT_FALSE(list->Contains(other));
     EXPECT_FALSE(list->TakeOff(other));
@@ -69,8 +69,8 @@ TEST(FalsePositiveList, HashesThatDifferInOneHalfAreDifferent) {
 TEST(FalsePositiveList, TakesOutOnlyWhatIsPresentAndOnTheList) {
   MemoryBudget budget;
   const auto list = FalsePositiveList::Make(budget);
-  list->Note({1, 1});
-  list->Note({2, 2});
+  list->Add({1, 1});
+  list->Add({2, 2});
   const Hashes hashes{{1, 1}, {2, 2}, {3, 3}, {4, 4}};
   std::vector<uint8_t> present{1, 0, 1, 0};
   list->TakeOut(hashes, present);
@@ -81,14 +81,14 @@ TEST(FalsePositiveList, RefusesMoreThanItsMost) {
   MemoryBudget budget;
   const auto list = FalsePositiveList::Make(budget);
   const Hashes hashes = RandomHashes(FalsePositiveList::kMaxHashes + 1, 3);
-  for (size_t i = 0; i < FalsePositiveList::kMaxHashes; ++i) ASSERT_EQ(list->Note(hashes[i]), NoteOutcome::kNoted);
+  for (size_t i = 0; i < FalsePositiveList::kMaxHashes; ++i) ASSERT_EQ(list->Add(hashes[i]), RecordOutcome::kRecorded);
   const uint64_t changes = list->changes();
-  EXPECT_EQ(list->Note(hashes.back()), NoteOutcome::kTooMany);
+  EXPECT_EQ(list->Add(hashes.back()), RecordOutcome::kTooMany);
   EXPECT_FALSE(list->Contains(hashes.back()));
   EXPECT_EQ(list->changes(), changes);
   EXPECT_LE(list->size_bytes(), 96 * uint64_t{FalsePositiveList::kMaxHashes});
   EXPECT_TRUE(list->TakeOff(hashes[17]));
-  EXPECT_EQ(list->Note(hashes.back()), NoteOutcome::kNoted) << "there is room again";
+  EXPECT_EQ(list->Add(hashes.back()), RecordOutcome::kRecorded) << "there is room again";
 }
 
 TEST(FalsePositiveList, WithoutMemoryItStaysAsItIs) {
@@ -96,12 +96,12 @@ TEST(FalsePositiveList, WithoutMemoryItStaysAsItIs) {
   const auto list = FalsePositiveList::Make(budget);
   const Hashes hashes = RandomHashes(9, 4);
   budget.set_limit_bytes(1);
-  EXPECT_EQ(list->Note(hashes[0]), NoteOutcome::kOutOfMemory);
+  EXPECT_EQ(list->Add(hashes[0]), RecordOutcome::kOutOfMemory);
   EXPECT_EQ(FalsePositiveList::Make(budget), nullptr);
   budget.set_limit_bytes(0);
-  for (size_t i = 0; i < 8; ++i) ASSERT_EQ(list->Note(hashes[i]), NoteOutcome::kNoted);
+  for (size_t i = 0; i < 8; ++i) ASSERT_EQ(list->Add(hashes[i]), RecordOutcome::kRecorded);
   budget.set_limit_bytes(1);
-  EXPECT_EQ(list->Note(hashes[8]), NoteOutcome::kOutOfMemory);
+  EXPECT_EQ(list->Add(hashes[8]), RecordOutcome::kOutOfMemory);
   EXPECT_EQ(All(*list), Hashes(hashes.begin(), hashes.begin() + 8));
 }
 
@@ -111,7 +111,7 @@ TEST(FalsePositiveList, ReadersNeedNoLock) {
   MemoryBudget budget;
   const auto list = FalsePositiveList::Make(budget);
   const Hashes stays = RandomHashes(200, 5), never = RandomHashes(200, 6), moves = RandomHashes(3'000, 7);
-  for (const KeyHash& hash : stays) list->Note(hash);
+  for (const KeyHash& hash : stays) list->Add(hash);
   std::atomic<bool> done{false};
   std::vector<std::jthread> readers;
   for (int i = 0; i < 2; ++i) {
@@ -128,7 +128,7 @@ TEST(FalsePositiveList, ReadersNeedNoLock) {
     });
   }
   for (int round = 0; round < 20; ++round) {
-    for (const KeyHash& hash : moves) list->Note(hash);
+    for (const KeyHash& hash : moves) list->Add(hash);
     for (const KeyHash& hash : moves) list->TakeOff(hash);
   }
   done = true;
@@ -142,7 +142,7 @@ TEST(FalsePositiveSlot, SharesItsListWithOthers) {
       FalsePositiveSlot first;
       EXPECT_EQ(first.get(), nullptr);
       first.Set(FalsePositiveList::Make(budget).release());
-      first.get()->Note({1, 1});
+      first.get()->Add({1, 1});
       second.Set(first.get());
     }
     EXPECT_TRUE(second.get()->Contains({1, 1}));
