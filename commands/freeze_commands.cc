@@ -4,7 +4,7 @@
 #include "commands/notices.h"
 #include "commands/wire_errors.h"
 #include "core/base/roll_back.h"
-#include "core/families/ribbon/ribbon_staging.h"
+#include "core/filter/staging.h"
 
 namespace bitsieve::commands {
 namespace freeze_commands {
@@ -18,7 +18,7 @@ void Freeze(CommandContext& context) {
   if (!filter->capabilities().freeze) {
     return context.Error(wire::CannotFreeze(filter->type().name));
   }
-  core::RibbonStaging* const staging = core::RibbonStaging::Of(*filter);
+  core::Staging* const staging = filter->staging();
   if (staging != nullptr && staging->Close()) {
     core::RollBack reopened([staging] { staging->Reopen(""); });
     NotifyChanged(context);  // before the event `frozen`, which may come as soon as the next call has begun

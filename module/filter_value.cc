@@ -10,7 +10,6 @@
 #include "core/base/bytes.h"
 #include "core/families/redisbloom/module_value.h"
 #include "core/families/redisbloom/redisbloom_types.h"
-#include "core/families/ribbon/ribbon_staging.h"
 #include "core/filter/filter_dump.h"
 #include "core/filter/filter_factory.h"
 #include "module/filter_content.h"
@@ -27,8 +26,7 @@ core::Filter& FilterOf(const void* value) { return *static_cast<const Slot*>(val
 bool IsCuckoo(const core::Filter& filter) { return filter.type().is_cuckoo_value; }
 
 bool IsFreezing(core::Filter& filter) {
-  const bool staging = core::RibbonStaging::Of(filter) != nullptr;
-  return staging && filter.Info().freeze.state == core::FreezeState::kBuilding;
+  return filter.staging() != nullptr && filter.Info().freeze.state == core::FreezeState::kBuilding;
 }
 
 // Writes the format, the marks, the length of the dump and its chunks.

@@ -8,7 +8,7 @@
 
 #include "core/base/mutex.h"
 #include "core/base/out_of_memory.h"
-#include "core/families/ribbon/ribbon_staging.h"
+#include "core/filter/staging.h"
 #include "module/background_thread.h"
 
 namespace bitsieve::module {
@@ -64,7 +64,7 @@ Buildings& TheBuildings() {
 
 // Every step that takes a lock of the filter runs under the engine's lock (filter_value.h).
 void BuildAndSwap(engine::Context* context, const std::shared_ptr<Building>& building) {
-  core::RibbonStaging& staging = *core::RibbonStaging::Of(*building->closed);
+  core::Staging& staging = *building->closed->staging();
   const auto is_wanted = [&building] { return building->wanted.load(std::memory_order_relaxed); };
   auto frozen = core::OrOutOfMemory([&] { return staging.Build(Budget(), is_wanted); });
   FilterPtr replaced;
@@ -95,7 +95,7 @@ void Freeze(Slot& slot) {
 }
 
 void CloseAndFreeze(Slot& slot) {
-  core::RibbonStaging* const staging = core::RibbonStaging::Of(*slot.filter);
+  core::Staging* const staging = slot.filter->staging();
   if (staging == nullptr || !staging->Close()) return;
   try {
     Freeze(slot);

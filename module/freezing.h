@@ -6,7 +6,7 @@
 
 namespace bitsieve::module {
 
-// The slot's filter, a core::RibbonStaging, is closed. On the engine's main thread. Throws as BackgroundThread::Run.
+// The slot's filter has a core::Staging, which is closed. On the engine's main thread. Throws as BackgroundThread::Run.
 void Freeze(Slot& slot);
 // Closes it first: one that was loaded or copied. Without memory for it, it stays open.
 void CloseAndFreeze(Slot& slot);

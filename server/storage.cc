@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/families/ribbon/ribbon_staging.h"
+#include "core/filter/staging.h"
 
 namespace bitsieve::server {
 namespace {
@@ -89,7 +89,7 @@ core::Status Storage::SaveNow(const std::string& what) {
 
 void Storage::FreezeAgain(const Recovery& recovery) {
   for (const NamedFilter& named : recovery.freezing) {
-    core::RibbonStaging* const staging = core::RibbonStaging::Of(*named.filter);
+    core::Staging* const staging = named.filter->staging();
     if (staging != nullptr && staging->Close()) freezer_.Freeze(named.name, named.filter);
   }
 }

@@ -10,10 +10,10 @@
 #include "core/base/bytes.h"
 #include "core/base/clock.h"
 #include "core/families/bloom/filter_union.h"
-#include "core/families/ribbon/ribbon_staging.h"
 #include "core/filter/dump_check.h"
 #include "core/filter/filter_dump.h"
 #include "core/filter/filter_factory.h"
+#include "core/filter/staging.h"
 
 namespace bitsieve {
 
@@ -258,7 +258,7 @@ Status Filter::Freeze() {
   if (!filter.capabilities().freeze) {
     return Unable(filter, "be frozen", [](const core::FilterTypeRow& row) { return row.can.freeze; });
   }
-  core::RibbonStaging* const staging = core::RibbonStaging::Of(filter);
+  core::Staging* const staging = filter.staging();
   if (staging == nullptr || !staging->Close()) return {};
   Result<std::unique_ptr<core::Filter>> frozen = staging->Build(state_->budget, [] { return true; });
   if (!frozen) {

@@ -36,6 +36,7 @@
 namespace bitsieve::core {
 
 class Clock;
+class Staging;
 
 enum class AddOutcome : uint8_t {
   kPresent,      // probably there before: nothing changed, except that a type which counts has counted it again
@@ -190,6 +191,9 @@ class Filter : public OwnerCount {
   // wrote. An item that is present is kPresent even in a full filter, unless the type stores repeated additions, too.
   // Never throws: an item for which memory is refused, be it for the filter or for its listener, is kOutOfMemory.
   size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept;
+
+  // Returns the part of a filter that collects items until it is frozen; null if this one does not.
+  virtual Staging* staging() { return nullptr; }
 
   const FilterTypeRow& type() const { return shared_->type; }
   const Capabilities& capabilities() const { return shared_->type.can; }

@@ -5,7 +5,7 @@
 
 #include "commands/notices.h"
 #include "commands/weigh.h"
-#include "core/families/ribbon/ribbon_staging.h"
+#include "core/filter/staging.h"
 #include "protocol/rdb/rdb_file.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/wire_errors.h"
@@ -70,7 +70,7 @@ FilterPtr ReadPayload(ServerContext& context, bool& was_freezing) {
 
 // Freezing does not continue where it was: it starts over.
 void FreezeAgain(ServerContext& context, const FilterPtr& filter) {
-  core::RibbonStaging* const staging = core::RibbonStaging::Of(*filter);
+  core::Staging* const staging = filter->staging();
   if (staging == nullptr || !staging->Close()) return;
   context.environment.freezing->Freeze(context.arguments[1], filter);
 }

@@ -6,7 +6,6 @@
 
 #include "core/base/out_of_memory.h"
 #include "core/base/thread_name.h"
-#include "core/families/ribbon/ribbon_staging.h"
 
 namespace bitsieve::server {
 
@@ -54,14 +53,14 @@ void Freezer::BuildOrReopen(const Job& job) {
     Build(job);
   } catch (const std::bad_alloc&) {
     const FilterPtr closed = job.filter.lock();
-    if (closed != nullptr) core::RibbonStaging::Of(*closed)->Reopen(core::kOutOfMemoryText);
+    if (closed != nullptr) closed->staging()->Reopen(core::kOutOfMemoryText);
   }
 }
 
 void Freezer::Build(const Job& job) {
   const FilterPtr closed = job.filter.lock();
   if (closed == nullptr) return;
-  core::RibbonStaging& staging = *core::RibbonStaging::Of(*closed);
+  core::Staging& staging = *closed->staging();
   const auto began = std::chrono::steady_clock::now();
   // If nothing else holds it, it no longer has a name.
   const auto keep_going = [&] { return !stopping_.load(std::memory_order_relaxed) && closed.use_count() > 1; };
@@ -90,7 +89,7 @@ void Freezer::Build(const Job& job) {
 
 // False positives that were noted while the frozen filter was written to disk are in none of its files: it is written
 // again, with all of them.
-core::Result<std::unique_ptr<PreparedContent>> Freezer::Prepare(core::RibbonStaging& staging, const FilterPtr& frozen) {
+core::Result<std::unique_ptr<PreparedContent>> Freezer::Prepare(core::Staging& staging, const FilterPtr& frozen) {
   staging.CopyFalsePositivesTo(*frozen);
   auto prepared = registry_.Prepare(frozen);
   if (!prepared || !staging.HandOverTo(*frozen)) return prepared;

@@ -17,7 +17,7 @@
 #include "commands/keyspace.h"
 #include "core/base/mutex.h"
 #include "core/base/result.h"
-#include "core/families/ribbon/ribbon_staging.h"
+#include "core/filter/staging.h"
 #include "server/keyspace/registry.h"
 
 namespace bitsieve::server {
@@ -44,7 +44,7 @@ class Freezer final : public commands::FreezeQueue {
   // Calls Stop().
   ~Freezer() override;
 
-  // `closed` is a core::RibbonStaging whose Close said true. What throws std::bad_alloc has done nothing.
+  // `closed` has a core::Staging whose Close returned true. What throws std::bad_alloc has done nothing.
   void Freeze(std::string_view name, const commands::FilterPtr& closed) override;
   // Abandons the build in progress and ends the thread. This takes milliseconds, unless a finished build is being
   // written to disk. A filter that is not frozen yet stays closed, and is saved as such, so that the next start freezes
@@ -60,7 +60,7 @@ class Freezer final : public commands::FreezeQueue {
   void Run();
   void Build(const Job& job);
   void BuildOrReopen(const Job& job);
-  core::Result<std::unique_ptr<commands::PreparedContent>> Prepare(core::RibbonStaging& staging,
+  core::Result<std::unique_ptr<commands::PreparedContent>> Prepare(core::Staging& staging,
                                                                    const commands::FilterPtr& frozen);
   void Publish(const std::string& name, const commands::FilterPtr& closed, const commands::FilterPtr& frozen);
 

@@ -7,9 +7,9 @@
 #include <random>
 #include <vector>
 
-#include "core/families/ribbon/ribbon_staging.h"
 #include "core/families/ribbon/ribbon_type.h"
 #include "core/filter/filter_factory.h"
+#include "core/filter/staging.h"
 
 namespace bitsieve {
 namespace {
@@ -41,7 +41,7 @@ std::unique_ptr<core::Filter> Collect(uint64_t items, double rate) {
 }
 
 std::unique_ptr<core::Filter> Build(core::Filter& staging) {
-  return std::move(core::RibbonStaging::Of(staging)->Build(budget, [] { return true; }).value());
+  return std::move(staging.staging()->Build(budget, [] { return true; }).value());
 }
 
 double RateOf(const benchmark::State& state) { return std::pow(10.0, -static_cast<double>(state.range(1))); }

@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "core/families/redisbloom/redisbloom_types.h"
-#include "core/families/ribbon/ribbon_staging.h"
 #include "core/families/window/window_type.h"
 #include "core/filter/filter_factory.h"
+#include "core/filter/staging.h"
 #include "tests/support/key_source.h"
 
 namespace bitsieve {
@@ -120,7 +120,7 @@ core::FilterParams ParamsOf(FilterType type, double rate, uint64_t items) {
 
 // Puts the frozen filter in the place of one that collects, and returns what that took for each item.
 double TimeFreezing(std::unique_ptr<core::Filter>& filter, uint64_t items, core::MemoryBudget& budget) {
-  core::RibbonStaging* const staging = core::RibbonStaging::Of(*filter);
+  core::Staging* const staging = filter->staging();
   if (staging == nullptr) return 0;
   const double begin = ThreadSeconds();
   filter = std::move(staging->Build(budget, [] { return true; }).value());

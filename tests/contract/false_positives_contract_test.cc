@@ -9,9 +9,9 @@
 #include "core/base/bytes.h"
 #include "core/base/change_meter.h"
 #include "core/base/checksum.h"
-#include "core/families/ribbon/ribbon_staging.h"
 #include "core/filter/filter_dump.h"
 #include "core/filter/image_header.h"
+#include "core/filter/staging.h"
 #include "tests/contract/filter_contract.h"
 
 namespace bitsieve::test {
@@ -36,7 +36,7 @@ class FalsePositives : public FilterContract {
   std::unique_ptr<core::Filter> MakeWith(uint64_t items, uint32_t expansion = 2) {
     auto filter = Make(0.1, kItems, expansion, 1);
     Add(*filter, KeySource::kStrings, 0, items);
-    core::RibbonStaging* const staging = core::RibbonStaging::Of(*filter);
+    core::Staging* const staging = filter->staging();
     if (staging == nullptr) return filter;
     EXPECT_TRUE(staging->Close());
     return std::move(staging->Build(budget_, [] { return true; }).value());
@@ -224,7 +224,7 @@ TEST_P(FalsePositives, AreRefusedBeyondTheMostAndWithoutMemory) {
   Add(*filter, KeySource::kStrings, 0, 1'000);
   core::MemoryBudget budget;
   auto copy = core::CloneFilter(*filter, budget, core::SystemClock()).value();
-  if (core::RibbonStaging* const staging = core::RibbonStaging::Of(*copy)) {
+  if (core::Staging* const staging = copy->staging()) {
     staging->Close();
     copy = std::move(staging->Build(budget, [] { return true; }).value());
   }
@@ -284,7 +284,7 @@ TEST_P(FalsePositives, ThatAreNotedBeforeItIsFrozenAreThoseThatItShowsThen) {
       << "of items";
   const auto again = core::CloneFilter(*filter, budget_, core::SystemClock()).value();
   EXPECT_EQ(again->KnownFalsePositives(), noted);
-  core::RibbonStaging& closing = *core::RibbonStaging::Of(*again);
+  core::Staging& closing = *again->staging();
   ASSERT_TRUE(closing.Close());
   const auto frozen = closing.Build(budget_, [] { return true; }).value();
   const KeyHashes wrong = Wrong(*frozen, 1'000);
@@ -292,7 +292,7 @@ TEST_P(FalsePositives, ThatAreNotedBeforeItIsFrozenAreThoseThatItShowsThen) {
   EXPECT_EQ(frozen->KnownFalsePositives(), wrong);
   EXPECT_TRUE(Wrong(*frozen, 1'000).empty());
   EXPECT_EQ(CountFound(*frozen, KeySource::kStrings, 0, kItems), kItems);
-  EXPECT_EQ(Record(closing, noted), std::vector(noted.size(), RecordOutcome::kMoved));
+  EXPECT_EQ(Record(*again, noted), std::vector(noted.size(), RecordOutcome::kMoved));
 }
 
 // The bytes on disk must never change.

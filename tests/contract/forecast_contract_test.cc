@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "core/families/ribbon/ribbon_staging.h"
 #include "core/filter/forecast.h"
+#include "core/filter/staging.h"
 #include "tests/contract/filter_contract.h"
 
 namespace bitsieve::test {
@@ -106,15 +106,15 @@ TEST(Forecast, OfAFrozenFilter) {
       core::AddOutcome outcome{};
       (*filter)->Add({&hash, 1}, {&outcome, 1});
     }
-    core::RibbonStaging& staging = *core::RibbonStaging::Of(**filter);
-    const auto forecast = core::ForecastOf(staging.params(), items);
+    core::Staging& staging = *(*filter)->staging();
+    const auto forecast = core::ForecastOf((*filter)->params(), items);
     ASSERT_TRUE(forecast);
     ASSERT_TRUE(staging.Close());
     const auto frozen = staging.Build(budget, [] { return true; });
     ASSERT_TRUE(frozen);
     const auto size = static_cast<double>((*frozen)->size_bytes());
     EXPECT_NEAR(static_cast<double>(forecast->size_bytes), size, size / 1000);
-    EXPECT_GE(forecast->peak_bytes, staging.size_bytes() + (*frozen)->size_bytes());
+    EXPECT_GE(forecast->peak_bytes, (*filter)->size_bytes() + (*frozen)->size_bytes());
     EXPECT_EQ(forecast->hash_functions, (*frozen)->Info().hash_functions);
     EXPECT_NEAR(forecast->error_rate, *(*frozen)->EstimatedErrorRate(), forecast->error_rate / 100);
   }

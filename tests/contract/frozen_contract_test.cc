@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "core/base/checksum.h"
-#include "core/families/ribbon/ribbon_staging.h"
 #include "core/families/ribbon/ribbon_type.h"
+#include "core/filter/staging.h"
 #include "tests/contract/filter_contract.h"
 
 namespace bitsieve::test {
@@ -16,7 +16,7 @@ class Frozen : public FilterContract {
   std::unique_ptr<core::Filter> Freeze(double rate, uint64_t items, KeySource source, uint64_t seed) {
     const auto staging = Make(rate, std::max<uint64_t>(1, items), 2, seed);
     Add(*staging, source, 0, items);
-    core::RibbonStaging& closing = *core::RibbonStaging::Of(*staging);
+    core::Staging& closing = *staging->staging();
     EXPECT_TRUE(closing.Close());
     auto frozen = closing.Build(budget_, [] { return true; });
     EXPECT_TRUE(frozen) << frozen.error().message;
@@ -88,7 +88,7 @@ TEST_P(Frozen, SameItemsGiveTheSameBytesInWhateverOrderTheyCame) {
   const auto forwards = Freeze(1e-3, 2000, KeySource::kStrings, 3);
   const auto staging = Make(1e-3, 2000, 2, 3);
   for (uint64_t i = 2000; i-- > 0;) Add(*staging, KeySource::kStrings, i, 1);
-  auto backwards = core::RibbonStaging::Of(*staging)->Build(budget_, [] { return true; });
+  auto backwards = staging->staging()->Build(budget_, [] { return true; });
   EXPECT_EQ(bytes(*forwards), bytes(**backwards));
 }
 

@@ -7,8 +7,8 @@
 #include <random>
 
 #include "core/base/bytes.h"
-#include "core/families/ribbon/ribbon_staging.h"
 #include "core/filter/filter_dump.h"
+#include "core/filter/staging.h"
 #include "tests/contract/every_option.h"
 #include "tests/fuzz/dump_checksums.h"
 
@@ -51,7 +51,7 @@ class MappedFilter : public testing::TestWithParam<OptionCase> {
     filter_ = std::move(*core::MakeFilter(GetParam().params, budget_, core::SystemClock()));
     std::vector<core::AddOutcome> outcomes(kAdded);
     filter_->Add(HashesOf(*filter_, 0, kAdded), outcomes);
-    if (core::RibbonStaging* const staging = core::RibbonStaging::Of(*filter_)) {
+    if (core::Staging* const staging = filter_->staging()) {
       ASSERT_TRUE(staging->Close());
       filter_ = std::move(*staging->Build(budget_, [] { return true; }));
     }

@@ -19,7 +19,6 @@
 
 #include "core/base/change_meter.h"
 #include "core/base/out_of_memory.h"
-#include "core/families/ribbon/ribbon_staging.h"
 #include "core/filter/filter_dump.h"
 #include "server/dispatch/command_table.h"
 #include "server/keyspace/freezer.h"

@@ -1,9 +1,6 @@
 // ribbon_staging.h: a ribbon filter before it is frozen: it collects the hashes of its items, and answers from them.
 //
-// States      staging: items are added. Building: Close was called; what is there stays, nothing comes, and Build makes
-//             the frozen filter of it, on the thread that calls it. The frozen filter (ribbon_filter.h) is another
-//             object, which then takes this one's place under its name; this one, with all of its memory, dies with its
-//             last holder. If building fails it is staging again.
+// States      as in core/filter/staging.h; the frozen filter is that of ribbon_filter.h.
 // Answers     exact, as far as hashes of 64 bits distinguish items: with n items, one lookup in 2^64 / n is wrong, one
 //             in 2^32 for the most that it takes. Only false positives: an item that was added is always found. 128
 //             bits would cost twice the memory, and add nothing to what the frozen filter keeps.
@@ -23,18 +20,17 @@
 
 #include "core/families/ribbon/hash_set.h"
 #include "core/filter/filter.h"
+#include "core/filter/staging.h"
 
 namespace bitsieve::core {
 
-class RibbonStaging final : public Filter {
+class RibbonStaging final : public Filter, public Staging {
  public:
   // Makes a filter as MakeFilter does.
   static Result<std::unique_ptr<Filter>> Make(const FilterParams& params, MemoryBudget& budget);
   // Makes a filter with the hashes that were read back.
   static Result<std::unique_ptr<Filter>> FromHashes(const FilterParams& params, std::unique_ptr<HashSet> hashes,
                                                     MemoryBudget& budget);
-  // Returns null if the filter is of another class.
-  static RibbonStaging* Of(Filter& filter) { return dynamic_cast<RibbonStaging*>(&filter); }
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override;
   uint64_t ItemCount() const override { return hashes_->size(); }
@@ -48,18 +44,13 @@ class RibbonStaging final : public Filter {
     return use;
   }
 
-  // Changes from staging to building. Returns false if the filter is building already.
-  bool Close();
-  // Changes back to staging; `failure` is what Info returns from now on.
-  void Reopen(std::string failure);
-  // Builds the frozen filter of all that is here, as RibbonFilter::Build does. The filter is building. `keep_going` is
-  // called every few milliseconds.
-  Result<std::unique_ptr<Filter>> Build(MemoryBudget& budget, const std::function<bool()>& keep_going);
-  // Notes in `frozen`, which is to take this filter's place, the false positives that were noted here. True if there
-  // were any that it did not know yet.
-  bool CopyFalsePositivesTo(Filter& frozen) const;
-  // Does the same for the last time: from now on nothing is noted here, unless it is opened again.
-  bool HandOverTo(Filter& frozen);
+  Staging* staging() override { return this; }
+  bool Close() override;
+  void Reopen(std::string failure) override;
+  // Does what RibbonFilter::Build does.
+  Result<std::unique_ptr<Filter>> Build(MemoryBudget& budget, const std::function<bool()>& keep_going) override;
+  bool CopyFalsePositivesTo(Filter& frozen) const override;
+  bool HandOverTo(Filter& frozen) override;
 
  protected:
   void PrefetchLines(std::span<const KeyHash> hashes) const override;

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/families/ribbon/ribbon_staging.h"
+#include "core/filter/staging.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
@@ -25,7 +25,7 @@ class FreezeCommandsTest : public testing::Test, protected test::CommandFixture 
   // Builds the frozen filter and replaces the closed one, as the background thread does.
   void FinishBuilding() {
     const FilterPtr closed = control.freezes.at(0).second;
-    FilterPtr frozen = std::move(*core::RibbonStaging::Of(*closed)->Build(budget, [] { return true; }));
+    FilterPtr frozen = std::move(*closed->staging()->Build(budget, [] { return true; }));
     ASSERT_TRUE(registry.Replace("f", closed, frozen));
   }
 };
@@ -66,7 +66,7 @@ TEST_F(FreezeCommandsTest, InfoTellsWhyBuildingFailed) {
   MakeRibbon();
   EXPECT_EQ(Reply({"BF.INFO", "f", "FAILURE"}), "*1\r\n$0\r\n\r\n");
   Reply({"BF.FREEZE", "f"});
-  core::RibbonStaging::Of(*control.freezes[0].second)->Reopen("no room");
+  control.freezes[0].second->staging()->Reopen("no room");
   EXPECT_EQ(Reply({"BF.INFO", "f", "FAILURE"}), "*1\r\n$7\r\nno room\r\n");
   EXPECT_EQ(Reply({"BF.INFO", "f", "STATE"}), "*1\r\n$7\r\nstaging\r\n");
   EXPECT_EQ(Reply({"BF.ADD", "f", "c"}), ":1\r\n");

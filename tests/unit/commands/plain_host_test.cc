@@ -12,8 +12,8 @@
 
 #include "commands/filter_commands.h"
 #include "commands/transfers.h"
-#include "core/families/ribbon/ribbon_staging.h"
 #include "core/filter/filter_factory.h"
+#include "core/filter/staging.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::commands {
@@ -66,7 +66,7 @@ class PlainFreezing final : public FreezeQueue {
  public:
   explicit PlainFreezing(FilterKeyspace& keyspace) : keyspace_(keyspace) {}
   void Freeze(std::string_view name, const FilterPtr& closed) override {
-    auto frozen = core::RibbonStaging::Of(*closed)->Build(keyspace_.memory(), [] { return true; });
+    auto frozen = closed->staging()->Build(keyspace_.memory(), [] { return true; });
     ASSERT_TRUE(frozen) << frozen.error().message;
     EXPECT_TRUE(keyspace_.Replace(name, closed, std::move(*frozen)));
   }

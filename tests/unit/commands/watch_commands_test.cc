@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/families/ribbon/ribbon_staging.h"
+#include "core/filter/staging.h"
 #include "tests/support/command_fixture.h"
 
 namespace bitsieve::server {
@@ -171,7 +171,7 @@ TEST_F(WatchCommandsTest, AFilterThatTakesTheFrozenOnesPlaceTouches) {
   Replies({{"BF.RESERVE", "k", "0.01", "100", "TYPE", "ribbon"}, {"BF.ADD", "k", "x"}, {"BF.FREEZE", "k"}});
   Reply({"WATCH", "k"});
   const FilterPtr closed = control.freezes.at(0).second;
-  FilterPtr frozen = std::move(*core::RibbonStaging::Of(*closed)->Build(budget, [] { return true; }));
+  FilterPtr frozen = std::move(*closed->staging()->Build(budget, [] { return true; }));
   ASSERT_TRUE(registry.Replace("k", closed, frozen));
   EXPECT_EQ(Exec(), kTouched);
 }

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/families/ribbon/ribbon_staging.h"
 #include "core/families/ribbon/ribbon_type.h"
+#include "core/filter/staging.h"
 #include "tests/unit/keyspace/registry_fixture.h"
 
 namespace bitsieve::server {
@@ -29,7 +29,7 @@ class FreezerTest : public RegistryTest {
     const std::vector<core::KeyHash> hashes = Hashes(*filter, items);
     std::vector<core::AddOutcome> outcomes(items);
     filter->Add(hashes, outcomes);
-    EXPECT_TRUE(core::RibbonStaging::Of(*filter)->Close());
+    EXPECT_TRUE(filter->staging()->Close());
     return registry_.InsertIfAbsent(name, filter);
   }
   static std::vector<core::KeyHash> Hashes(const core::Filter& filter, uint64_t items) {
@@ -134,7 +134,7 @@ TEST_F(FreezerTest, WithoutMemoryItCollectsAgainAndTellsWhy) {
   EXPECT_EQ(Reports()[0].status.error().code, core::ErrorCode::kOutOfMemory);
   // And again, now that there is some.
   memory_.set_limit_bytes(0);
-  ASSERT_TRUE(core::RibbonStaging::Of(*closed)->Close());
+  ASSERT_TRUE(closed->staging()->Close());
   freezer.Freeze("a", closed);
   EXPECT_TRUE(BecomesFrozen("a"));
 }

@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "core/families/bloom/bloom_types.h"
-#include "core/families/ribbon/ribbon_staging.h"
 #include "core/families/ribbon/ribbon_type.h"
 #include "core/families/window/window_type.h"
 #include "core/filter/filter_factory.h"
+#include "core/filter/staging.h"
 #include "server/persistence/snapshot/snapshotter.h"
 #include "tests/support/log_recovery_fixture.h"
 
@@ -149,7 +149,7 @@ TEST_F(LogRecoveryTest, AFilterThatWasClosedIsTold) {
 TEST_F(LogRecoveryTest, AFilterThatIsClosedWhenItIsSavedIsTold) {
   const FilterPtr closed = Make("f", core::kRibbonType);
   AddItems(*closed, "i", 10);
-  ASSERT_TRUE(core::RibbonStaging::Of(*closed)->Close());
+  ASSERT_TRUE(closed->staging()->Close());
   Save();
   End();
   Begin();

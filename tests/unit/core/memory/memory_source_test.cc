@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/families/ribbon/ribbon_staging.h"
 #include "core/families/window/window_type.h"
 #include "core/filter/filter_factory.h"
+#include "core/filter/staging.h"
 #include "core/memory/bit_memory.h"
 
 namespace bitsieve::core {
@@ -104,7 +104,7 @@ TEST_P(MemorySourceTest, ImagesAndCopiesToo) {
   EXPECT_GT(allocations, before);
   const auto copy = CloneFilter(*filter, budget_, SystemClock()).value();
   EXPECT_GT(held_bytes, kItemsOfAFilter / 4);
-  if (RibbonStaging* const staging = RibbonStaging::Of(*filter)) {
+  if (Staging* const staging = filter->staging()) {
     staging->Close();
     const auto frozen = staging->Build(budget_, [] { return true; });
     ASSERT_TRUE(frozen);

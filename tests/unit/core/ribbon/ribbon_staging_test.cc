@@ -48,7 +48,7 @@ class RibbonStagingTest : public testing::Test {
     return static_cast<uint64_t>(std::count(present.begin(), present.end(), 1));
   }
   std::unique_ptr<Filter> Freeze(Filter& filter) {
-    RibbonStaging& staging = *RibbonStaging::Of(filter);
+    Staging& staging = *filter.staging();
     staging.Close();
     return std::move(staging.Build(budget_, [] { return true; }).value());
   }
@@ -110,7 +110,7 @@ TEST_F(RibbonStagingTest, NewIsToldOnceByManyThreads) {
 TEST_F(RibbonStagingTest, ClosedTakesNothingAndReopensWithItsReason) {
   const auto filter = Make(0.01, 1000);
   Add(*filter, 0, 10);
-  RibbonStaging& staging = *RibbonStaging::Of(*filter);
+  Staging& staging = *filter->staging();
   EXPECT_TRUE(staging.Close());
   EXPECT_FALSE(staging.Close());
   EXPECT_EQ(filter->Info().freeze.state, FreezeState::kBuilding);
@@ -127,7 +127,7 @@ TEST_F(RibbonStagingTest, ClosedTakesNothingAndReopensWithItsReason) {
 TEST_F(RibbonStagingTest, BuildingTellsProgressAndStopsWhenTold) {
   const auto filter = Make(0.01, 1000);
   Add(*filter, 0, 300'000);  // five shards
-  RibbonStaging& staging = *RibbonStaging::Of(*filter);
+  Staging& staging = *filter->staging();
   staging.Close();
   std::vector<uint32_t> percents;
   const auto stopped = staging.Build(budget_, [&] {
@@ -144,7 +144,7 @@ TEST_F(RibbonStagingTest, BuildingThatFindsNoMemoryLeavesNothingBehind) {
   const auto filter = Make(0.01, 1000);
   Add(*filter, 0, 100'000);
   const uint64_t used = budget_.used_bytes();
-  RibbonStaging& staging = *RibbonStaging::Of(*filter);
+  Staging& staging = *filter->staging();
   staging.Close();
   for (const uint64_t more : {0, 100, 1'000'000}) {
     budget_.set_limit_bytes(used + more);
@@ -164,7 +164,7 @@ TEST_F(RibbonStagingTest, FrozenTakesTheMemoryThatItTells) {
   filter = Freeze(*filter);
   EXPECT_EQ(filter->Info().size_bytes, budget_.used_bytes());
   EXPECT_LT(budget_.used_bytes() * 8, 700'000U);
-  EXPECT_EQ(RibbonStaging::Of(*filter), nullptr);
+  EXPECT_EQ(filter->staging(), nullptr);
 }
 
 TEST_F(RibbonStagingTest, ImageIsOfOneMomentWhileOthersAdd) {
@@ -181,7 +181,7 @@ TEST_F(RibbonStagingTest, ImageIsOfOneMomentWhileOthersAdd) {
 TEST_F(RibbonStagingTest, WhatIsBuildingIsSavedAsStaging) {
   const auto filter = Make(0.01, 1000);
   Add(*filter, 0, 100);
-  RibbonStaging::Of(*filter)->Close();
+  filter->staging()->Close();
   const auto copy = std::move(CloneFilter(*filter, budget_, SystemClock()).value());
   EXPECT_EQ(copy->Info().freeze.state, FreezeState::kStaging);
   EXPECT_THAT(Add(*copy, 0, 100), Each(kPresent));
