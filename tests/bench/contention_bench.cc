@@ -138,16 +138,16 @@ class WatchedFilter final : public core::Filter {
 
  protected:
   core::UseCounters* use_counters() override { return nullptr; }
-  void PrefetchLines(const KeyHash& hash) const override { filter_->Prefetch(hash); }
-  size_t DoAdd(std::span<const KeyHash> hashes, std::span<core::AddOutcome> outcomes) noexcept
-      BITSIEVE_REQUIRES(writers()) override {
+  void PrefetchLines(std::span<const KeyHash> hashes) const override { filter_->Prefetch(hashes); }
+  size_t DoAdd(std::span<const KeyHash> hashes, std::span<core::AddOutcome> outcomes) noexcept override
+      BITSIEVE_REQUIRES(writers()) {
     const Nanoseconds begin = Now();
     const size_t done = filter_->Add(hashes, outcomes);
     held_.Add(Now() - begin);
     return done;
   }
-  std::unique_ptr<core::FilterImage> DoCapture(const core::ImagePool& pool) const
-      BITSIEVE_REQUIRES(writers()) override {
+  std::unique_ptr<core::FilterImage> DoCapture(const core::ImagePool& pool) const override
+      BITSIEVE_REQUIRES(writers()) {
     return filter_->Capture(pool);
   }
 
