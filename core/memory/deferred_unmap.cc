@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kSliceBytes = 8 << 20;  // half a millisecond
 // Between two slices, so that others get at the address space, and at the core: the kernel does not stop in a slice.
-constexpr std::chrono::microseconds kPause{100};
+constexpr std::chrono::microseconds kUnmapPause{100};
 
 struct Waiting {
   Waiting* next;
@@ -34,7 +34,7 @@ void UnmapInSlices(Waiting* waiting) {
     munmap(reinterpret_cast<void*>(from), end - from);
     stack_bytes.fetch_sub(end - from, std::memory_order_relaxed);
     end = from;
-    if (end > begin) std::this_thread::sleep_for(kPause);
+    if (end > begin) std::this_thread::sleep_for(kUnmapPause);
   }
 }
 
