@@ -9,7 +9,7 @@
 // Cost        24 to 48 bytes for each, and as much again for the smaller tables that readers may still look at. A
 //             lookup that the bits deny costs nothing more.
 // Limits      kMaxHashes: a filter that needs more is better recreated with a lower error rate.
-// Threads     TakeOut, Contains, size and the other counts: any number of threads, without a lock. Note, TakeOff,
+// Threads     TakeOut, Contains, size and the other counts: any number of threads, without a lock. Add, TakeOff,
 //             Forget, CountAdded and CopyTo: one thread at a time, the filter's writer.
 #pragma once
 
