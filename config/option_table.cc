@@ -57,32 +57,33 @@ void AddNetwork(Rows& rows) {
   rows.insert(
       rows.end(),
       {{"bind", kGroup, &Options::bind,
-        Text{"one or more addresses or host names, with blanks or commas between them", IsHostList}, "",
-        "addresses to listen on; 0.0.0.0 and :: are all of this machine's, open to anyone who can reach it", kStart},
+        Text{"one or more addresses or host names, separated by blanks or commas", IsHostList}, "",
+        "addresses to listen on; 0.0.0.0 and :: mean all addresses of this machine, open to anyone who can reach it",
+        kStart},
        {"port", kGroup, &Options::port, WholeNumber{0, 65535, true}, "",
-        "TCP port to listen on; 0 takes any free port and writes it to the log; off: clients come through tls-port or "
-        "unixsocket alone",
+        "TCP port to listen on; 0 takes any free port and writes it to the log; off: clients can connect only through "
+        "tls-port or unixsocket",
         kStart},
        {"unixsocket", kGroup, &Options::unixsocket, Text{"a path, or empty for none", IsAnything}, "",
-        "Unix socket to listen on as well, removed at the end; empty: none", kStart},
+        "Unix socket to listen on as well, removed when the server stops; empty: none", kStart},
        {"unixsocketperm", kGroup, &Options::unixsocketperm, Text{"octal digits from 0 to 777, or empty", IsPermissions},
         "",
-        "permissions of the Unix socket, as chmod takes them; connecting needs the one to write; empty: what the umask "
-        "leaves",
+        "permissions of the Unix socket, in octal as for chmod; a client needs write permission to connect; empty: the "
+        "umask decides",
         kStart},
        {"io-threads", kGroup, &Options::io_threads, WholeNumber{0, 256}, "",
-        "event loops, each with a thread of its own; 0 is one per core, at most 8", kStart},
+        "number of event loops, each with its own thread; 0: one per core, at most 8", kStart},
        {"maxclients", kGroup, &Options::maxclients, WholeNumber{1, 1'000'000}, "",
-        "connections at a time; further ones are refused", kNetwork},
+        "maximum number of simultaneous connections; further ones are refused", kNetwork},
        {"timeout", kGroup, &Options::timeout, WholeNumber{0, kYearSeconds}, "seconds",
-        "close a connection that is idle for so long; 0 is never", kNetwork},
+        "close a connection that has been idle for this time; 0: never", kNetwork},
        {"tcp-keepalive", kGroup, &Options::tcp_keepalive, WholeNumber{0, 32767}, "seconds",
-        "probe the peer of a silent connection after so long; 0 is off; changes hold for new "
+        "probe the peer of a connection that has been silent for this time; 0: off; a change applies to new "
         "connections",
         kNetwork},
        {"client-output-buffer-limit", kGroup, &Options::client_output_buffer_limit,
         ByteSize{64 * kKilobyte, 1024 * kGigabyte}, "",
-        "close a connection whose replies would take more than this while it does not read; at half of it no further "
+        "close a connection whose unread replies would take more memory than this; from half of it on, no further "
         "commands of the connection are run until it reads",
         kNetwork}});
 }
@@ -94,10 +95,10 @@ void AddTls(Rows& rows) {
   rows.insert(
       rows.end(),
       {{"tls-port", kGroup, &Options::tls_port, WholeNumber{0, 65535}, "",
-        "TCP port of TLS, on the addresses of bind; 0: none", kStart},
+        "TCP port for TLS, on the addresses of bind; 0: none", kStart},
        {"tls-cert-file", kGroup, &Options::tls_cert_file, path, "",
-        "the server's certificate in PEM form, and after it those between it and the authority", kTls},
-       {"tls-key-file", kGroup, &Options::tls_key_file, path, "", "the certificate's private key in PEM form", kTls},
+        "the server's certificate in PEM format, followed by any intermediate certificates", kTls},
+       {"tls-key-file", kGroup, &Options::tls_key_file, path, "", "the certificate's private key in PEM format", kTls},
        {.name = "tls-key-file-pass",
         .group = kGroup,
         .member = &Options::tls_key_file_pass,
@@ -107,34 +108,33 @@ void AddTls(Rows& rows) {
         .applied_by = kTls,
         .secret = true},
        {"tls-ca-cert-file", kGroup, &Options::tls_ca_cert_file, path, "",
-        "certificates in PEM form of the authorities that sign those of clients", kTls},
+        "certificates, in PEM format, of the authorities that sign clients' certificates", kTls},
        {"tls-auth-clients", kGroup, &Options::tls_auth_clients, OneOf{{"yes", "no", "optional"}}, "",
-        "whether clients of the TLS port show a certificate: yes, they must; no, none is looked at; optional, if they "
-        "show one it must be valid",
+        "whether clients of the TLS port must present a certificate: yes: required; no: ignored; optional: not "
+        "required, but it must be valid",
         kTls},
        {"tls-protocols", kGroup, &Options::tls_protocols,
-        Text{"TLSv1.2, TLSv1.3 or both, with a blank between them, or empty", AreTlsProtocols}, "",
-        "versions of TLS; empty: both", kTls},
-       {"tls-ciphers", kGroup, &Options::tls_ciphers, Text{"a list as OpenSSL takes it, or empty", IsAnything}, "",
-        "ciphers of TLSv1.2; empty: OpenSSL's choice", kTls},
+        Text{"TLSv1.2, TLSv1.3 or both, separated by a blank, or empty", AreTlsProtocols}, "",
+        "accepted versions of TLS; empty: both", kTls},
+       {"tls-ciphers", kGroup, &Options::tls_ciphers, Text{"a list in OpenSSL's format, or empty", IsAnything}, "",
+        "ciphers for TLSv1.2; empty: OpenSSL's default", kTls},
        {"tls-ciphersuites", kGroup, &Options::tls_ciphersuites,
-        Text{"a list as OpenSSL takes it, or empty", IsAnything}, "", "ciphers of TLSv1.3; empty: OpenSSL's choice",
+        Text{"a list in OpenSSL's format, or empty", IsAnything}, "", "ciphers for TLSv1.3; empty: OpenSSL's default",
         kTls}});
 }
 
 void AddMonitoring(Rows& rows) {
   constexpr std::string_view kGroup = "Monitoring";
-  rows.insert(
-      rows.end(),
-      {{"slowlog-log-slower-than", kGroup, &Options::slowlog_log_slower_than, SignedNumber{-1, 3'600'000'000},
-        "microseconds",
-        "commands that take so long are kept for SLOWLOG; 0 is every command, -1 none; below 1000, quick commands "
-        "are timed one by one, which takes longer",
-        kMonitoring},
-       {"slowlog-max-len", kGroup, &Options::slowlog_max_len, WholeNumber{0, 10'000}, "", "how many of them are kept",
-        kMonitoring},
-       {"latency-monitor-threshold", kGroup, &Options::latency_monitor_threshold, WholeNumber{0, 3'600'000},
-        "milliseconds", "what takes so long is noted for LATENCY; 0 is nothing", kMonitoring}});
+  rows.insert(rows.end(),
+              {{"slowlog-log-slower-than", kGroup, &Options::slowlog_log_slower_than, SignedNumber{-1, 3'600'000'000},
+                "microseconds",
+                "commands that take at least this long are kept for SLOWLOG; 0: every command; -1: none; below 1000, "
+                "quick commands are timed one by one, which is slower",
+                kMonitoring},
+               {"slowlog-max-len", kGroup, &Options::slowlog_max_len, WholeNumber{0, 10'000}, "",
+                "maximum number of entries in SLOWLOG", kMonitoring},
+               {"latency-monitor-threshold", kGroup, &Options::latency_monitor_threshold, WholeNumber{0, 3'600'000},
+                "milliseconds", "events that take at least this long are recorded for LATENCY; 0: none", kMonitoring}});
 }
 
 // Redis's classes that have no meaning here are accepted as well. server/commands defines the meaning of the others.
@@ -153,32 +153,31 @@ void AddAccess(Rows& rows) {
         .member = &Options::requirepass,
         .domain = Text{"a password of at most 16384 bytes, or empty", IsPassword},
         .unit = "",
-        .help = "password of the user default, which clients give with AUTH or HELLO; empty: none is needed",
+        .help = "password of the user default, which clients send with AUTH or HELLO; empty: none is needed",
         .applied_by = kAccess,
         .secret = true},
        {"requirepass-file", kGroup, &Options::requirepass_file, Text{"a path", IsAnything}, "",
-        "file that holds that password, so that it is on no command line and in no environment; a newline at its end "
-        "does not count",
+        "file that contains this password, which keeps it off command lines and out of the environment; a newline at "
+        "its end is ignored",
         kStart},
        {"aclfile", kGroup, &Options::aclfile, Text{"a path", IsAnything}, "",
-        "file of users and their rules, as Redis has it; read at the start and by ACL LOAD and SIGHUP, written by ACL "
-        "SAVE; empty: users are made by ACL SETUSER alone, and end with the process",
+        "file of users and their rules, in Redis's format; read at the start and by ACL LOAD and SIGHUP, written by "
+        "ACL SAVE; empty: only ACL SETUSER creates users, and they are lost when the server stops",
         kStart},
-       {"acllog-max-len", kGroup, &Options::acllog_max_len, WholeNumber{0, 100'000}, "", "entries of ACL LOG", kAccess},
+       {"acllog-max-len", kGroup, &Options::acllog_max_len, WholeNumber{0, 100'000}, "",
+        "maximum number of entries in ACL LOG", kAccess},
        {"protected-mode", kGroup, &Options::protected_mode, OneOf{{"yes", "no"}}, "",
-        "yes: as long as the user default needs no password, clients from other machines are refused, and the admin "
-        "port "
-        "shows them nothing but its health checks",
+        "yes: as long as the user default needs no password, clients on other machines are refused, and the admin port "
+        "serves them only its health checks",
         kAccess}});
 }
 
 void AddEvents(Rows& rows) {
-  rows.push_back(
-      {"notify-keyspace-events", "Events", &Options::notify_keyspace_events,
-       Text{"letters of KEgxdnA (or $lshztemoc, which stand for nothing here), or empty", IsEventClasses}, "",
-       "what is published of changes: K to the channels of names, E to those of events; g names, x expiries, "
-       "d filters, A all of these, n new names; empty: nothing",
-       kEvents});
+  rows.push_back({"notify-keyspace-events", "Events", &Options::notify_keyspace_events,
+                  Text{"letters of KEgxdnA (or $lshztemoc, which have no effect here), or empty", IsEventClasses}, "",
+                  "which changes are published: K to the channel of the name, E to the channel of the event; g names, "
+                  "x expiries, d filters, A all of these, n new names; empty: none",
+                  kEvents});
 }
 
 // So that each filter is compared with few.
@@ -190,21 +189,20 @@ bool IsPatternList(const std::string& text) {
 
 void AddAdminPort(Rows& rows) {
   constexpr std::string_view kGroup = "Admin port";
-  rows.insert(
-      rows.end(),
-      {{"admin-port", kGroup, &Options::admin_port, WholeNumber{0, 65535}, "",
-        "TCP port of the dashboard, /metrics, /healthz and /readyz, by HTTP; 0: none", kStart},
-       {"admin-bind", kGroup, &Options::admin_bind, Text{"an IP address", IsNotEmpty}, "",
-        "address that the admin port listens on; 0.0.0.0 or :: are all of this machine's; other machines need a "
-        "password there, or protected-mode no",
-        kStart},
-       {"metrics-largest-filters", kGroup, &Options::metrics_largest_filters, WholeNumber{0, 1000}, "filters",
-        "so many of the largest filters have metrics of their own", kAdminPort},
-       {"metrics-filters", kGroup, &Options::metrics_filters,
-        Text{"up to 64 patterns with blanks between them, or empty", IsPatternList}, "",
-        "filters whose names match one of these patterns have metrics of their own, too; of more than 1000 "
-        "the largest",
-        kAdminPort}});
+  rows.insert(rows.end(),
+              {{"admin-port", kGroup, &Options::admin_port, WholeNumber{0, 65535}, "",
+                "TCP port for HTTP: the dashboard, /metrics, /healthz and /readyz; 0: none", kStart},
+               {"admin-bind", kGroup, &Options::admin_bind, Text{"an IP address", IsNotEmpty}, "",
+                "address that the admin port listens on; 0.0.0.0 and :: mean all addresses of this machine; clients on "
+                "other machines need a password there, unless protected-mode is no",
+                kStart},
+               {"metrics-largest-filters", kGroup, &Options::metrics_largest_filters, WholeNumber{0, 1000}, "filters",
+                "number of the largest filters that get per-filter metrics", kAdminPort},
+               {"metrics-filters", kGroup, &Options::metrics_filters,
+                Text{"up to 64 patterns separated by blanks, or empty", IsPatternList}, "",
+                "filters whose names match one of these patterns also get per-filter metrics; if there are more than "
+                "1000, the largest do",
+                kAdminPort}});
 }
 
 void AddRequestLimits(Rows& rows) {
@@ -213,37 +211,36 @@ void AddRequestLimits(Rows& rows) {
               {{"max-line-bytes", kGroup, &Options::max_line_bytes, ByteSize{64, 64 * kMegabyte}, "",
                 "longest plain-text command", kStart},
                {"max-arguments", kGroup, &Options::max_arguments, WholeNumber{16, 1 << 24}, "",
-                "arguments of one command", kStart},
+                "maximum number of arguments of one command", kStart},
                {"max-argument-bytes", kGroup, &Options::max_argument_bytes, ByteSize{kKilobyte, 4 * kGigabyte}, "",
                 "longest argument (Redis: proto-max-bulk-len)", kStart},
                {"max-request-bytes", kGroup, &Options::max_request_bytes, ByteSize{kKilobyte, 64 * kGigabyte}, "",
-                "largest command, all its arguments together (Redis: client-query-buffer-limit)", kStart},
+                "largest command: all its arguments together (Redis: client-query-buffer-limit)", kStart},
                {"max-name-bytes", kGroup, &Options::max_name_bytes, ByteSize{64, kMegabyte}, "",
-                "longest name of a filter that a command may create; longer names that exist already stay", kCommands},
+                "longest filter name that a command may create; longer names that already exist are kept", kCommands},
                {"max-pattern-bytes", kGroup, &Options::max_pattern_bytes, ByteSize{64, 64 * kKilobyte}, "",
                 "longest glob pattern of KEYS, SCAN, PSUBSCRIBE and other commands", kCommands}});
 }
 
 void AddMemory(Rows& rows) {
   rows.push_back({"maxmemory-clients", "Memory", &Options::maxmemory_clients,
-                  Text{"0, a size from 128kb on, or a percentage", IsClientMemory}, "",
+                  Text{"0, a size of at least 128kb, or a percentage", IsClientMemory}, "",
                   "memory that requests, queued commands, replies, messages, subscriptions and watched names of all "
-                  "clients may take together; beyond, the clients that take the most are closed; a percentage is of "
-                  "maxmemory, or of the machine's memory if that is 0, and at least 64mb; 0 is no limit",
+                  "clients may take together; above it, the clients that take the most are closed; a percentage is of "
+                  "maxmemory, or of the machine's memory if maxmemory is 0, and at least 64mb; 0: no limit",
                   kMemory});
   rows.push_back({"maxmemory", "Memory", &Options::maxmemory, ByteSize{64 * kKilobyte, kGigabyte << 30, true, true}, "",
                   "memory that filters may take, in bytes unless a unit is given; commands that would need more are "
-                  "refused; auto is 80% of the memory of "
-                  "the machine, or of its cgroup if that may use less; 0 is no limit",
+                  "refused; auto: 80% of the memory of the machine, or of its cgroup if that is less; 0: no limit",
                   kMemory});
   rows.push_back(
       {"quota", "Memory", &Options::quota,
        Text{"rows of PATTERN FILTERS BYTES, such as shop:* 1000 100mb; at most 1000, no pattern twice, or empty",
             AreQuotas},
        "",
-       "how many filters of names that match a pattern there may be, and how many bytes they may take together with "
-       "their names; more are refused with -QUOTA; a name counts for the first pattern that it matches; 0 is no limit; "
-       "at run time the limits can be changed, but not the patterns",
+       "for names that match a pattern: the maximum number of filters, and of bytes that these take together with "
+       "their names; commands that would need more are refused with -QUOTA; a name counts for the first pattern that "
+       "it matches; 0: no limit; at run time the limits can be changed, but not the patterns",
        kMemory});
 }
 
@@ -259,8 +256,8 @@ void AddFilters(Rows& rows) {
        {"default-capacity", kGroup, &Options::default_capacity, WholeNumber{1, core::kMaxCapacity}, "items",
         "capacity of a filter that BF.ADD, BF.MADD or BF.INSERT creates", kCommands, "bf-initial-size"},
        {"default-expansion", kGroup, &Options::default_expansion, WholeNumber{0, core::kMaxExpansion}, "",
-        "how many times larger each further sub-filter of a full filter is; 0: filters do not grow", kCommands,
-        "bf-expansion-factor"}});
+        "growth factor: each further sub-filter is this many times larger than the one before; 0: filters do not grow",
+        kCommands, "bf-expansion-factor"}});
 }
 
 // Names, defaults and ranges are RedisBloom's; CF.RESERVE has the same ranges.
@@ -269,19 +266,19 @@ void AddCuckooFilters(Rows& rows) {
   rows.insert(
       rows.end(),
       {{"cf-bucket-size", kGroup, &Options::cf_bucket_size, WholeNumber{1, core::kMaxRedisCuckooBucketSize}, "items",
-        "room of a bucket of a filter that CF.* creates; at most half of cf-initial-size", kCommands},
+        "slots per bucket of a filter that CF.* creates; at most half of cf-initial-size", kCommands},
        {"cf-initial-size", kGroup, &Options::cf_initial_size, WholeNumber{2, core::kMaxCapacity}, "items",
         "capacity of a filter that CF.ADD, CF.ADDNX, CF.INSERT or CF.INSERTNX creates; at least twice "
         "cf-bucket-size",
         kCommands},
        {"cf-max-iterations", kGroup, &Options::cf_max_iterations, WholeNumber{1, core::kMaxRedisCuckooIterations}, "",
-        "how many items of a filter that CF.* creates may be moved to make room for another", kCommands},
+        "how many items may be moved to make room for another, in a filter that CF.* creates", kCommands},
        {"cf-expansion-factor", kGroup, &Options::cf_expansion_factor, WholeNumber{0, core::kMaxExpansion}, "",
-        "how many times larger each further sub-filter of a filter that CF.* creates is, rounded up to a power "
-        "of two; 0: filters do not grow",
+        "growth factor of a filter that CF.* creates, rounded up to a power of two: each further sub-filter is this "
+        "many times larger; 0: filters do not grow",
         kCommands},
        {"cf-max-expansions", kGroup, &Options::cf_max_expansions, WholeNumber{1, 65536}, "sub-filters",
-        "CF.* adds nothing to a filter that has so many", kCommands}});
+        "CF.* adds nothing to a filter that has this many sub-filters", kCommands}});
 }
 
 void AddPersistence(Rows& rows) {
@@ -289,55 +286,55 @@ void AddPersistence(Rows& rows) {
   rows.insert(
       rows.end(),
       {{"dir", kGroup, &Options::dir, Text{"the path of a directory", IsNotEmpty}, "",
-        "directory of the snapshots and the log; made if it is not there", kStart},
+        "directory for the snapshots and the log; created if it does not exist", kStart},
        {"save-interval", kGroup, &Options::save_interval, WholeNumber{0, kYearSeconds}, "seconds",
-        "time between snapshots of what changed; 0: only on SAVE, BGSAVE and shutdown", kStorage},
+        "time between snapshots of filters that have changed; 0: only on SAVE, BGSAVE and shutdown", kStorage},
        {"snapshot-growth", kGroup, &Options::snapshot_growth, WholeNumber{0, 10'000}, "percent",
-        "a filter with a file of its own is written anew by the snapshots of save-interval when the log has more "
-        "changes "
-        "of it than this share of the file; 0: whenever it changed, as by SAVE and BGSAVE",
+        "a periodic snapshot rewrites the file of a large filter once its changes in the log take more than this "
+        "percentage of the file; 0: whenever it has changed, as SAVE and BGSAVE do",
         kStorage},
        {"shutdown-timeout", kGroup, &Options::shutdown_timeout, WholeNumber{0, kYearSeconds}, "seconds",
-        "time for the last snapshot of an orderly stop; what is not saved by then is in the log. Without a log there "
-        "is "
-        "no limit",
+        "time limit for the last snapshot of an orderly stop; what is not saved by then is in the log. Without a log "
+        "there is no limit",
         kStorage},
        {"snapshot-memory", kGroup, &Options::snapshot_memory, ByteSize{kMegabyte, 1024 * kGigabyte}, "",
-        "what may be kept in memory of what changes while a filter is being written; beyond, changes to that "
-        "filter wait for the disk",
+        "memory for changes to a filter while a snapshot writes it; above it, further changes to that filter wait for "
+        "the disk",
         kStorage},
        {"appendonly", kGroup, &Options::appendonly, OneOf{{"yes", "no"}}, "",
-        "keep a log of every change, so that what came after the last snapshot survives a crash", kStart},
+        "keep an append-only log of every change, so that changes after the last snapshot survive a crash", kStart},
        {"appendfsync", kGroup, &Options::appendfsync, OneOf{{"always", "everysec", "no"}}, "",
-        "when the log is made to survive a power cut as well: always, before a change is acknowledged; everysec, "
-        "within a second; no, when the system thinks fit",
+        "when the log is synced to the disk, so that it survives a power cut: always: before a change is acknowledged; "
+        "everysec: within a second; no: when the system decides",
         kStorage},
        {"max-log-bytes", kGroup, &Options::max_log_bytes, ByteSize{0, 1024 * kGigabyte}, "",
-        "a snapshot of everything that changed is made, whatever save-interval and snapshot-growth say, when the log "
-        "that a start reads is longer than this; 0 is never",
+        "make a snapshot of everything that has changed, regardless of save-interval and snapshot-growth, when the log "
+        "that a start would read is longer than this; 0: never",
         kStorage},
        {"on-corrupt-filter", kGroup, &Options::on_corrupt_filter, OneOf{{"refuse", "quarantine"}}, "",
-        "a filter file or the manifest is damaged or missing at start: refuse to start, or set the damaged files aside "
-        "and start without their filters",
+        "what to do at the start if a filter file or the manifest is damaged or missing: refuse to start, or move "
+        "damaged files to quarantine/ and start without their filters",
         kStart},
        {"on-corrupt-log", kGroup, &Options::on_corrupt_log, OneOf{{"refuse", "truncate"}}, "",
-        "the log is damaged or a file of it is missing at start: refuse to start, or start with what comes before the "
-        "damage; with no log left, that is the last snapshot",
+        "what to do at the start if the log is damaged or one of its files is missing: refuse to start, or start with "
+        "what comes before the damage; if no log is left, that is the last snapshot",
         kStart},
        {"on-corrupt", kGroup, &Options::on_corrupt, OneOf{{"refuse", "quarantine", "truncate"}}, "",
-        "older name: quarantine is on-corrupt-filter quarantine, truncate is on-corrupt-log truncate", kStart}});
+        "older name of both: quarantine means on-corrupt-filter quarantine, truncate means on-corrupt-log truncate",
+        kStart}});
 }
 
 void AddLogs(Rows& rows) {
   constexpr std::string_view kGroup = "Logs";
   rows.insert(rows.end(),
               {{"loglevel", kGroup, &Options::loglevel, OneOf{{"trace", "debug", "info", "warning", "error", "off"}},
-                "", "least severe messages that are still written", kLog},
+                "", "least severe level of messages that are written", kLog},
                {"logfile", kGroup, &Options::logfile, Text{"a path, or empty for standard error", IsAnything}, "",
-                "file that messages are appended to; SIGHUP opens it anew, after it was renamed; empty: standard error",
+                "file that log messages are appended to; SIGHUP reopens it, for example after it was renamed; empty: "
+                "standard error",
                 kStart},
                {"logformat", kGroup, &Options::logformat, OneOf{{"text", "json"}}, "",
-                "lines for people, or one JSON object a line", kStart}});
+                "text for people to read, or one JSON object per line", kStart}});
 }
 
 core::Status CheckRedisSetting(const RedisSetting& setting, std::string_view text, const Options& options) {

@@ -20,44 +20,46 @@ Every setting of the server is an option with a name. It can be given in four pl
 3. the environment: `BITSIEVE_PORT=7000`,
 4. a flag: `--port 7000`.
 
-`bitsieve serve --print-config` prints the result as a file that `--config` takes, and on standard error where each
-value that is not a default comes from. All unknown names and out-of-range values are reported together, each with its
-location, and the server does not start (exit status 2).
+`bitsieve serve --print-config` prints the resulting configuration as a file that `--config` accepts, and prints to
+standard error where each value that is not a default comes from. All unknown names and out-of-range values are reported
+together, each with its location, and the server does not start (exit status 2).
 
-The file is one JSON object; lines may carry `//` comments. [bitsieve.example.json](../config/bitsieve.example.json) has
-every option with its default.
+The file is one JSON object; lines may have `//` comments. [bitsieve.example.json](../config/bitsieve.example.json)
+contains every option with its default.
 
-Sizes are bytes, or `64kb`, `100mb`, `2gb` (powers of 1024), or `64k`, `100m`, `2g` (powers of 1000), as Redis has
-them; in a file such a size is a string.
+Sizes are numbers of bytes, or `64kb`, `100mb`, `2gb` (powers of 1024), or `64k`, `100m`, `2g` (powers of 1000), as in
+Redis; in a file such a size is a string.
 
-Options marked *at run time* can be changed with `CONFIG SET name value [name value ...]`: all of them, or none if one
-is refused; values are checked together, so their order does not matter. A change lasts until the server stops, or for
-good after `CONFIG REWRITE`. `CONFIG GET pattern` returns the values in use. Both also take RedisBloom's names of
-options, where the table gives one. Passwords are shown as `***` there and by `--print-config`; a file with these stars
-is refused, so that they are not taken for the password.
+Options marked *at run time* can be changed with `CONFIG SET name value [name value ...]`. If one of them is refused,
+none is changed. Values are checked together, so their order does not matter. A change lasts until the server stops, or
+permanently after `CONFIG REWRITE`. `CONFIG GET pattern` returns the values in use. Both commands also accept
+RedisBloom's names of options, where the table gives one. `CONFIG GET` and `--print-config` show passwords as `***`; a
+file that contains these asterisks is refused, so they are never taken for the password.
 
 ## Changing a running server
 
-`bitsieve check-config bitsieve.json` reads a configuration as `serve` would, with the same flags and variables, and
-reports every problem with its line; then whether the directories and files that it names can be used. Nothing is made
-or changed. It ends with status 0 and the values that are not defaults, or with 1.
+`bitsieve check-config bitsieve.json` reads a configuration as `serve` would, with the same flags and variables. It
+reports every problem with its line, and then whether the directories and files that the configuration names can be
+used. It creates and changes nothing. If all is well, it lists the values that are not defaults and exits with status 0;
+otherwise it exits with 1.
 
-**SIGHUP** (`systemctl reload`, `kill -HUP`) opens the log file anew and reads the configuration again: file,
-environment and flags together. What changed since they were last read is applied, and each change is logged with both
-values; for an option that is not marked *at run time*, the log says that it waits for a restart. The templates are
-replaced, too. If anything is invalid, every problem is logged and nothing changes. What `CONFIG SET` changed stays as
-it was set, unless the configuration was changed for that very option: so a signal that rotates logs undoes nothing.
+**SIGHUP** (`systemctl reload`, `kill -HUP`) makes the server reopen the log file and read the configuration again:
+file, environment and flags together. Values that have changed since they were last read are applied, and each change is
+logged with both values; for an option that is not marked *at run time*, the log says that the change needs a restart.
+The templates are replaced, too. If anything is invalid, every problem is logged and nothing changes. A value set by
+`CONFIG SET` is kept, unless the configuration of that option has changed, so a signal that rotates logs undoes nothing.
 
-**`CONFIG REWRITE`** writes what `CONFIG SET` changed into the file. Values are replaced where they are and added at the
-end, so comments, order and layout stay; what was not set at run time is left alone, also if it comes from a variable or
-a flag. If a variable or a flag would win over what was written at the next start, the log says so. The new file takes
-the place of the old one by a rename, with its owner and mode: the server needs the right to create a file in that
-directory. An invalid file is refused and left as it is; so is a server that was started without one.
+**`CONFIG REWRITE`** writes the values that `CONFIG SET` has changed into the file. Existing values are replaced in
+place and new ones are added at the end, so comments, order and layout stay. Values that were not set at run time are
+not written, even if they come from a variable or a flag. If at the next start a variable or a flag would override a
+value that was written, the log says so. The new file replaces the old one by a rename and keeps its owner and mode; for
+this, the server must be allowed to create files in that directory. If the file is invalid, it is left unchanged and the
+command fails. The command also fails if the server was started without a file.
 
 ## Templates
 
-The file may have a list `templates`, which says how filters are made whose names fit a pattern, when `BF.ADD`,
-`BF.MADD` or `BF.INSERT` creates them:
+The file may have a list `templates`. If `BF.ADD`, `BF.MADD` or `BF.INSERT` creates a filter whose name matches the
+pattern of an entry, the filter is created as that entry says:
 
 ```json
 {
@@ -69,28 +71,28 @@ The file may have a list `templates`, which says how filters are made whose name
 }
 ```
 
-`pattern` is a glob as in `KEYS`; the first entry that describes the whole name is used. The other fields are the
-options of `BF.INSERT`, in lower case, with their values: `type`, `capacity`, `expansion` (0: the filter does not
-grow), `seed`, `tightening`, and those of single types, such as `window`, `counterbits` and `hash`, which need `type`
-beside them; only `ERROR` is called `error-rate`. What an entry leaves out is as in the options of the group *Filters*
-below. A stated capacity works as in `BF.INSERT`: most of the error rate goes to the first sub-filter.
+`pattern` is a glob as in `KEYS`; the first entry that matches the whole name is used. The other fields are the options
+of `BF.INSERT`, in lower case, with their values: `type`, `capacity`, `expansion` (0: the filter does not grow), `seed`,
+`tightening`, and those of single types, such as `window`, `counterbits` and `hash`, which also need `type`. Only
+`ERROR` has another name, `error-rate`. Fields that an entry omits have the values of the options of the group *Filters*
+below. If an entry states a capacity, it works as in `BF.INSERT`: most of the error rate goes to the first sub-filter.
 
-Options that `BF.INSERT` states win over the entry's, and a `TYPE` of its own over all that the entry says of its
-type. `BF.RESERVE` knows no templates: it states what it wants. An entry that could never work is reported when the
-server starts, with its file, place and field.
+Options given to `BF.INSERT` override those of the entry, and a `TYPE` given there overrides all fields of the entry
+that depend on its type. Templates do not apply to `BF.RESERVE`, which states all of its parameters. An entry that could
+never work is reported when the server starts, with its file, location and field.
 
 ## Kubernetes
 
-In Kubernetes, a service named `bitsieve` makes the cluster set `BITSIEVE_PORT` and the like in every pod of its
-namespace, to something else than a port. The server then refuses to start and says so; `enableServiceLinks: false` in
-the pod helps.
+If a service is named `bitsieve`, Kubernetes sets `BITSIEVE_PORT` and similar variables in every pod of its namespace,
+to values that are not port numbers. The server then refuses to start and says why. To avoid this, set
+`enableServiceLinks: false` in the pod.
 )";
 
 constexpr std::string_view kRedisSettings = R"(
 ## Settings of Redis
 
-Clients of Redis read these with `CONFIG GET`; their values follow from the options. `CONFIG SET` accepts the value that
-such a setting has, and refuses any other.
+Clients of Redis read these settings with `CONFIG GET`; their values follow from the options. `CONFIG SET` accepts only
+the value that such a setting already has.
 
 | Setting | By default | Why |
 |---|---|---|
