@@ -52,23 +52,23 @@ Value SystemName(Readings&) {
 }
 
 constexpr MetricRow kServer[] = {
-    {"redis_version", kInfo, kNone, "the Redis whose commands and replies are followed",
+    {"redis_version", kInfo, kNone, "the version of Redis whose commands and replies are implemented",
      [](Readings&) { return Text(kRedisVersion); }},
-    {"server_name", kInfo, kNone, "the name of this server's software", [](Readings&) { return Text(kServerName); }},
+    {"server_name", kInfo, kNone, "the name of the server software", [](Readings&) { return Text(kServerName); }},
     {"bitsieve_version", kInfo, kNone, "the version of this server", [](Readings&) { return Text(kServerVersion); }},
     {"redis_mode", kInfo, kNone, "always standalone", [](Readings&) { return Text("standalone"); }},
     {"os", kInfo, kNone, "the operating system, its version and the machine's architecture", SystemName},
-    {"arch_bits", kInfo, kNone, "the width of an address", [](Readings&) { return Text("64"); }},
-    {"run_id", kInfo, kNone, "random at each start",
+    {"arch_bits", kInfo, kNone, "the size of a pointer in bits", [](Readings&) { return Text("64"); }},
+    {"run_id", kInfo, kNone, "a random ID, different at each start",
      [](Readings& readings) { return Text(readings.server().stats->run_id); }},
-    {"process_id", kInfo, kNone, "the process", [](Readings&) { return Signed(getpid()); }},
-    {"tcp_port", kInfo, kNone, "the port that the server listens on",
+    {"process_id", kInfo, kNone, "the process ID", [](Readings&) { return Signed(getpid()); }},
+    {"tcp_port", kInfo, kNone, "the TCP port that the server listens on",
      [](Readings& readings) { return Number(readings.server().stats->port); }},
-    {"io_threads", kGauge, kNone, "event loops, each with a thread of its own",
+    {"io_threads", kGauge, kNone, "number of event loops, each with its own thread",
      [](Readings& readings) { return Number(readings.server().stats->loops.size()); }},
     {"uptime_in_seconds", kGauge, kSeconds, "time since the start",
      [](Readings& readings) { return Signed(readings.uptime_s()); }, "bitsieve_uptime_seconds"},
-    {"uptime_in_days", kInfo, kNone, "the same in whole days",
+    {"uptime_in_days", kInfo, kNone, "uptime_in_seconds in whole days",
      [](Readings& readings) { return Signed(readings.uptime_s() / (24 * 60 * 60)); }},
 };
 
@@ -79,11 +79,11 @@ Value MaxClients(Readings& readings) {
 }
 
 constexpr MetricRow kClients[] = {
-    {"connected_clients", kGauge, kNone, "connections",
+    {"connected_clients", kGauge, kNone, "number of connections",
      [](Readings& readings) { return Number(readings.server().clients->Size()); }},
     {"blocked_clients", kGauge, kNone, "always 0: no command blocks", [](Readings&) { return Number(0); },
      kNotExported},
-    {"maxclients", kGauge, kNone, "the option: connections at a time", MaxClients},
+    {"maxclients", kGauge, kNone, "the option maxclients: the maximum number of connections", MaxClients},
 };
 
 Value ClientMemoryLimit(Readings& readings) {
@@ -116,39 +116,41 @@ Value Fragmentation(Readings& readings) {
 constexpr MetricRow kMemory[] = {
     {"used_memory", kGauge, kBytes, "memory of the filters, which maxmemory limits",
      [](Readings& readings) { return Number(readings.used_bytes()); }},
-    {"used_memory_human", kInfo, kNone, "the same for people",
+    {"used_memory_human", kInfo, kNone, "used_memory in readable form",
      [](Readings& readings) { return HumanBytes(readings.used_bytes()); }},
-    {"used_memory_peak", kGauge, kBytes, "the most that used_memory was",
+    {"used_memory_peak", kGauge, kBytes, "the highest value of used_memory so far",
      [](Readings& readings) { return Number(PeakBytes(readings)); }},
-    {"used_memory_peak_human", kInfo, kNone, "the same for people",
+    {"used_memory_peak_human", kInfo, kNone, "used_memory_peak in readable form",
      [](Readings& readings) { return HumanBytes(PeakBytes(readings)); }},
-    {"used_memory_peak_perc", kInfo, kNone, "used_memory as a share of it",
+    {"used_memory_peak_perc", kInfo, kNone, "used_memory as a percentage of used_memory_peak",
      [](Readings& readings) { return Percent(readings.used_bytes(), PeakBytes(readings)); }},
-    {"used_memory_overhead", kGauge, kBytes, "of used_memory, what names take beside their letters",
+    {"used_memory_overhead", kGauge, kBytes, "the part of used_memory that names take in addition to their bytes",
      [](Readings& readings) { return Number(readings.name_bytes()); }},
-    {"used_memory_dataset", kGauge, kBytes, "of used_memory, the filters and the letters of their names",
+    {"used_memory_dataset", kGauge, kBytes, "the part of used_memory that filters and the bytes of their names take",
      [](Readings& readings) { return Number(DatasetBytes(readings)); }},
-    {"used_memory_dataset_perc", kInfo, kNone, "the same as a share of used_memory",
+    {"used_memory_dataset_perc", kInfo, kNone, "used_memory_dataset as a percentage of used_memory",
      [](Readings& readings) { return Percent(DatasetBytes(readings), readings.used_bytes()); }},
     {"total_system_memory", kGauge, kBytes, "memory of the machine", [](Readings&) { return Number(SystemMemory()); }},
-    {"total_system_memory_human", kInfo, kNone, "the same for people",
+    {"total_system_memory_human", kInfo, kNone, "total_system_memory in readable form",
      [](Readings&) { return HumanBytes(SystemMemory()); }},
     {"mem_clients_normal", kGauge, kBytes, "memory of the connections: requests, replies, messages, watched names",
      [](Readings& readings) { return Number(readings.server().clients->memory_bytes()); }},
-    {"maxmemory_clients", kGauge, kBytes, "the most that connections may take; 0: no limit", ClientMemoryLimit},
-    {"used_memory_rss", kGauge, kBytes, "memory that the system has given to the process",
+    {"maxmemory_clients", kGauge, kBytes, "the maximum memory of all connections together; 0: no limit",
+     ClientMemoryLimit},
+    {"used_memory_rss", kGauge, kBytes, "resident memory of the process",
      [](Readings& readings) { return Number(readings.resident_bytes()); }},
-    {"used_memory_rss_human", kInfo, kNone, "the same for people",
+    {"used_memory_rss_human", kInfo, kNone, "used_memory_rss in readable form",
      [](Readings& readings) { return HumanBytes(readings.resident_bytes()); }},
     {"mem_fragmentation_ratio", kGauge, kNone,
-     "used_memory_rss over used_memory: high while the filters are small beside the process", Fragmentation},
-    {"mem_allocator", kInfo, kNone, "the C library's, whose version is that of the system",
+     "used_memory_rss divided by used_memory: high while the filters are small compared with the process",
+     Fragmentation},
+    {"mem_allocator", kInfo, kNone, "the allocator, that of the system's C library",
      [](Readings&) { return Text("libc"); }},
-    {"maxmemory", kGauge, kBytes, "the most that filters may take; 0: no limit",
+    {"maxmemory", kGauge, kBytes, "the maximum memory of all filters together; 0: no limit",
      [](Readings& readings) { return Number(readings.server().keyspace->memory().limit_bytes()); }},
-    {"maxmemory_human", kInfo, kNone, "the same for people",
+    {"maxmemory_human", kInfo, kNone, "maxmemory in readable form",
      [](Readings& readings) { return HumanBytes(readings.server().keyspace->memory().limit_bytes()); }},
-    {"maxmemory_policy", kInfo, kNone, "always noeviction: commands that need more are refused",
+    {"maxmemory_policy", kInfo, kNone, "always noeviction: commands that need more memory are refused",
      [](Readings&) { return Text("noeviction"); }},
 };
 
@@ -177,37 +179,38 @@ Value PendingBytes(Readings& readings) {
 
 // The log has the names of Redis' append-only file, which is rewritten where this one begins anew with each snapshot.
 constexpr MetricRow kPersistence[] = {
-    {"loading", kGauge, kNone, "1 while the filters are being loaded at the start",
+    {"loading", kGauge, kNone, "1 while filters are loaded at the start",
      [](Readings& readings) { return YesOrNo(readings.loading_since_unix_s() != 0); }},
     {"async_loading", kGauge, kNone, "always 0", [](Readings&) { return Number(0); }, kNotExported},
-    {"loading_start_time", kGauge, kUnixSeconds, "when loading began; only while it lasts", LoadingSince},
+    {"loading_start_time", kGauge, kUnixSeconds, "when loading began; present only while loading", LoadingSince},
     {"rdb_changes_since_last_save", kGauge, kNone, "changes since the last snapshot",
      [](Readings& readings) { return Number(readings.snapshot().changes_since_last_save); }},
     {"rdb_bgsave_in_progress", kGauge, kNone, "1 while a snapshot is being made",
      [](Readings& readings) { return YesOrNo(readings.snapshot().in_progress); }},
-    {"rdb_last_save_time", kGauge, kUnixSeconds, "the last complete snapshot; the start counts as one",
+    {"rdb_last_save_time", kGauge, kUnixSeconds, "when the last complete snapshot was made; the start counts as one",
      [](Readings& readings) { return Signed(readings.snapshot().last_save_unix_s); }},
     {"rdb_last_bgsave_status", kInfo, kNone, "ok, or err if the last snapshot failed",
      [](Readings& readings) { return Text(readings.snapshot().last_ok ? "ok" : "err"); },
      "bitsieve_rdb_last_bgsave_ok"},
     {"rdb_last_bgsave_time_sec", kInfo, kSeconds, "snapshot_last_duration_ms in whole seconds", LastSaveSeconds},
-    {"snapshot_last_duration_ms", kGauge, kMilliseconds, "how long the last snapshot took; -1: none was made yet",
+    {"snapshot_last_duration_ms", kGauge, kMilliseconds, "how long the last snapshot took; -1: none has been made yet",
      [](Readings& readings) { return Signed(readings.snapshot().last_duration_ms); }},
     {"aof_enabled", kGauge, kNone, "1 if there is a log (appendonly)",
      [](Readings& readings) { return YesOrNo(readings.log().enabled); }},
     {"aof_rewrite_in_progress", kGauge, kNone, "always 0: the log is not rewritten",
      [](Readings&) { return Number(0); }, kNotExported},
-    {"aof_last_write_status", kInfo, kNone, "ok, or err while the disk refuses the log",
+    {"aof_last_write_status", kInfo, kNone, "ok, or err while the log cannot be written",
      [](Readings& readings) { return Text(readings.log().in_trouble ? "err" : "ok"); }, "bitsieve_aof_last_write_ok"},
-    {"log_trouble", kInfo, kNone, "why the disk refuses the log; only while it does", Trouble},
-    {"aof_current_size", kGauge, kBytes, "the log's files", OfLog<&LogStatus::segments_bytes>},
-    {"aof_buffer_length", kGauge, kBytes, "of the log, still in memory: what a kill would take",
+    {"log_trouble", kInfo, kNone, "why the log cannot be written; present only while it cannot", Trouble},
+    {"aof_current_size", kGauge, kBytes, "size of the log's files", OfLog<&LogStatus::segments_bytes>},
+    {"aof_buffer_length", kGauge, kBytes, "bytes of the log that are still in memory, which a kill would lose",
      OfLog<&LogStatus::waiting_bytes>},
-    {"aof_oldest_unwritten_ms", kGauge, kMilliseconds, "the age of the oldest change of those in memory",
+    {"aof_oldest_unwritten_ms", kGauge, kMilliseconds, "age of the oldest change that is still in memory",
      OfLog<&LogStatus::oldest_unwritten_ms>},
-    {"aof_pending_bytes", kGauge, kBytes, "of the log, not yet synced: what a power cut would take", PendingBytes},
-    {"log_position", kGauge, kBytes, "where the last change ends in the log, counted from the first log on",
-     OfLog<&LogStatus::position>},
+    {"aof_pending_bytes", kGauge, kBytes, "bytes of the log that are not synced yet, which a power cut would lose",
+     PendingBytes},
+    {"log_position", kGauge, kBytes,
+     "where the last change ends in the log, counted from the beginning of the first log", OfLog<&LogStatus::position>},
     {"log_durable_position", kGauge, kBytes, "changes before this position survive a power cut",
      OfLog<&LogStatus::durable_position>},
 };
@@ -241,10 +244,10 @@ Value Kilobytes(uint64_t bytes) { return static_cast<double>(bytes) / 1024; }
 
 constexpr MetricRow kStats[] = {
     {"total_connections_received", kCounter, kNone, "connections accepted", &LoopStats::connections_accepted},
-    {"total_tls_connections_received", kCounter, kNone, "of these, those of the TLS port",
+    {"total_tls_connections_received", kCounter, kNone, "connections accepted on the TLS port",
      &LoopStats::tls_connections_accepted},
     {"tls_handshakes_failed", kCounter, kNone,
-     "connections of the TLS port that were closed before they were set up: no TLS, no valid certificate, too slow",
+     "connections of the TLS port that were closed during the handshake: not TLS, no valid certificate, or too slow",
      &LoopStats::tls_handshakes_failed},
     {"rejected_connections", kCounter, kNone, "connections refused because of maxclients or protected-mode",
      &LoopStats::connections_rejected},
@@ -257,14 +260,14 @@ constexpr MetricRow kStats[] = {
      [](Readings& readings) { return Kilobytes(readings.rates().output_bytes); }, kNotExported},
     {"total_net_input_bytes", kCounter, kBytes, "bytes received from clients", &LoopStats::input_bytes},
     {"total_net_output_bytes", kCounter, kBytes, "bytes sent to clients", &LoopStats::output_bytes},
-    {"total_error_replies", kCounter, kNone, "replies that were errors", &LoopStats::error_replies},
-    {"protocol_errors", kCounter, kNone, "connections closed because of bytes that are no commands",
+    {"total_error_replies", kCounter, kNone, "error replies", &LoopStats::error_replies},
+    {"protocol_errors", kCounter, kNone, "connections closed because they sent invalid protocol",
      &LoopStats::protocol_errors},
-    {"keyspace_hits", kCounter, kNone, "items (not filter names) looked up that were probably there",
+    {"keyspace_hits", kCounter, kNone, "items looked up (not filter names) that were probably present",
      &LoopStats::lookup_hits},
-    {"keyspace_misses", kCounter, kNone, "items looked up that were definitely not there", &LoopStats::lookup_misses},
-    {"items_added", kCounter, kNone, "items added that were new", &LoopStats::items_added},
-    {"expired_keys", kCounter, kNone, "filters removed because their time had come", ExpiredNames},
+    {"keyspace_misses", kCounter, kNone, "items looked up that were definitely not present", &LoopStats::lookup_misses},
+    {"items_added", kCounter, kNone, "added items that were new", &LoopStats::items_added},
+    {"expired_keys", kCounter, kNone, "filters removed because they expired", ExpiredNames},
     {"evicted_keys", kCounter, kNone, "always 0: filters are not evicted", [](Readings&) { return Number(0); },
      kNotExported},
     {"pubsub_channels", kGauge, kNone, "channels that have subscribers",
@@ -272,9 +275,9 @@ constexpr MetricRow kStats[] = {
     {"pubsub_patterns", kGauge, kNone, "patterns that have subscribers", CountOfPatterns},
     {"pubsubshard_channels", kGauge, kNone, "shard channels that have subscribers",
      [](Readings& readings) { return CountOfChannels(readings, PubSub::Space::kSharded); }},
-    {"keyspace_events_dropped", kCounter, kNone, "keyspace events lost because too many waited for their subscribers",
+    {"keyspace_events_dropped", kCounter, kNone, "keyspace events lost because too many were waiting to be published",
      DroppedEvents},
-    {"acl_access_denied_auth", kCounter, kNone, "wrong passwords", Refused<AccessRefusal::Reason::kPassword>},
+    {"acl_access_denied_auth", kCounter, kNone, "failed authentications", Refused<AccessRefusal::Reason::kPassword>},
     {"acl_access_denied_cmd", kCounter, kNone, "commands refused because the user may not run them",
      Refused<AccessRefusal::Reason::kCommand>},
     {"acl_access_denied_key", kCounter, kNone, "commands refused because the user may not access a key",
@@ -288,7 +291,7 @@ constexpr MetricRow kStats[] = {
 constexpr MetricRow kReplication[] = {
     {"role", kInfo, kNone, "always master", [](Readings&) { return Text("master"); }},
     {"connected_slaves", kGauge, kNone, "always 0", [](Readings&) { return Number(0); }, kNotExported},
-    {"master_replid", kInfo, kNone, "random at each start: nothing is replicated",
+    {"master_replid", kInfo, kNone, "a random ID, different at each start; there is no replication",
      [](Readings& readings) { return Text(readings.server().stats->replication_id); }},
     {"master_repl_offset", kGauge, kNone, "always 0", [](Readings&) { return Number(0); }, kNotExported},
 };
@@ -298,9 +301,9 @@ double Seconds(const timeval& time) {
 }
 
 constexpr MetricRow kCpu[] = {
-    {"used_cpu_sys", kCounter, kSeconds, "CPU time of the process in the kernel",
+    {"used_cpu_sys", kCounter, kSeconds, "CPU time that the process spent in the kernel",
      [](Readings& readings) { return Value(Seconds(readings.usage().ru_stime)); }},
-    {"used_cpu_user", kCounter, kSeconds, "CPU time of the process outside of the kernel",
+    {"used_cpu_user", kCounter, kSeconds, "CPU time that the process spent outside the kernel",
      [](Readings& readings) { return Value(Seconds(readings.usage().ru_utime)); }},
 };
 
@@ -310,24 +313,24 @@ Value Module(Readings&) {
 }
 
 constexpr MetricRow kModules[] = {
-    {"module", kInfo, kNone, "the RedisBloom whose commands and replies are followed", Module},
+    {"module", kInfo, kNone, "the version of RedisBloom whose commands and replies are implemented", Module},
 };
 
 constexpr MetricRow kCommands[] = {
     {"cmdstat_", kCounter, kNone,
-     "a field for each command that was sent: how often it ran, how many microseconds that took (quick commands of a "
+     "one field per command that was sent: how often it ran, how many microseconds it took (quick commands of a "
      "pipeline count equal shares), how often it was refused before it ran, and how often it failed",
      EachCommand},
 };
 
 constexpr MetricRow kErrors[] = {
-    {"errorstat_", kCounter, kNone, "a field for each code of errors, their first word: how many there were",
+    {"errorstat_", kCounter, kNone, "one field per error code, the first word of an error: the number of such errors",
      EachErrorCode},
 };
 
 constexpr MetricRow kLatencies[] = {
     {"latency_percentiles_usec_", kGauge, kNone,
-     "a field for each command that ran: the microseconds that half, 99% and 99.9% of its calls did not exceed, "
+     "one field per command that ran: the microseconds that half, 99% and 99.9% of its calls did not exceed, "
      "interpolated between powers of two",
      EachLatency},
 };
@@ -346,8 +349,8 @@ Value Names(Readings& readings) {
 
 constexpr MetricRow kKeyspace[] = {
     {"db0", kInfo, kNone,
-     "filters, those of them that have an expiry, and how many milliseconds these have left on average; only if there "
-     "are filters",
+     "number of filters, number of filters with an expiry, and the average number of milliseconds until they expire; "
+     "present only if there are filters",
      Names},
 };
 
@@ -363,8 +366,8 @@ void EachQuota(Readings& readings, const MetricRow::Field& field) {
 
 constexpr MetricRow kQuotas[] = {
     {"quota", kGauge, kNone,
-     "a field for each row of the option quota: filters and bytes, the most of both (0: no limit), how often more were "
-     "refused, and the pattern of the names",
+     "one field per row of the option quota: filters and bytes in use, the maximum of both (0: no limit), how often "
+     "more was refused, and the pattern of the names",
      EachQuota},
 };
 
@@ -377,12 +380,12 @@ Value Total(Readings& readings) {
 constexpr MetricRow kAllFilters[] = {
     {"bf_bloom_total_memory_bytes", kGauge, kBytes, "memory of all filters", Total<&FilterTotals::size_bytes>,
      "bitsieve_filters_memory_bytes"},
-    {"bf_bloom_num_objects", kGauge, kNone, "filters", Total<&FilterTotals::filters>, "bitsieve_filters"},
-    {"bf_bloom_num_filters_across_objects", kGauge, kNone, "their sub-filters", Total<&FilterTotals::sub_filters>,
-     "bitsieve_filters_sub_filters"},
-    {"bf_bloom_num_items_across_objects", kGauge, kNone, "their items", Total<&FilterTotals::items>,
+    {"bf_bloom_num_objects", kGauge, kNone, "number of filters", Total<&FilterTotals::filters>, "bitsieve_filters"},
+    {"bf_bloom_num_filters_across_objects", kGauge, kNone, "number of sub-filters of all filters",
+     Total<&FilterTotals::sub_filters>, "bitsieve_filters_sub_filters"},
+    {"bf_bloom_num_items_across_objects", kGauge, kNone, "number of items in all filters", Total<&FilterTotals::items>,
      "bitsieve_filters_items"},
-    {"bf_bloom_capacity_across_objects", kGauge, kNone, "the items that they have room for",
+    {"bf_bloom_capacity_across_objects", kGauge, kNone, "capacity of all filters together",
      Total<&FilterTotals::capacity>, "bitsieve_filters_capacity_items"},
 };
 

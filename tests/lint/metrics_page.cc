@@ -20,23 +20,24 @@ constexpr std::string_view kMetricsIntroduction =
 Two views of the same figures: fields of `INFO`, and metrics for Prometheus at `/metrics` of the admin port
 ([dashboard](dashboard.md#metrics)).
 
-Each row below is a field of `INFO`, in the section under whose heading it stands; fields that Redis has too have its
-names. The section *bf* visits every filter, and is shown only by `INFO bf`, `INFO modules` and `INFO everything`;
-*Commandstats* and *Latencystats* are shown by their names, `INFO all` and `INFO everything`. A name that ends in `*`
-stands for many fields.
+Each row below is a field of `INFO`; the headings are its sections. Fields that Redis also has have the same names. The
+section *bf* visits every filter, and is shown only by `INFO bf`, `INFO modules` and `INFO everything`. *Commandstats*
+and *Latencystats* are shown if they are named, and by `INFO all` and `INFO everything`. A name that ends in `*` stands
+for several fields.
 
 A counter only grows; `CONFIG RESETSTAT` sets those of *Stats*, *Commandstats*, *Errorstats* and *Latencystats* to 0,
 except for `evicted_clients` and `keyspace_events_dropped`. A gauge may go up and down. Info is text, or the value of
-another field in another form.
+another field in a different form.
 
-The last column is the name that Prometheus sees; those without one never change, or others have their value. Times are
-in seconds there; a status is 1 if it is ok and 0 if not.
+The last column is the name in Prometheus. Fields without one never change, or repeat the value of another field. Times
+are in seconds there; a status is 1 if it is ok and 0 if not.
 )";
 
 constexpr std::string_view kFamilies = R"(
 ## With labels
 
-Metrics of `/metrics` alone. Filters are labelled with their names; bytes that are no text are written as `\xff`.
+These metrics are only in `/metrics`. Filters are labelled with their names; bytes that are not text are written as
+`\xff`.
 
 | Metric | Type | Label | What it is |
 |---|---|---|---|
