@@ -224,12 +224,12 @@ constexpr CommandRow kRows[] = {
          "[SEED seed] [TIGHTENING ratio] [IFNOTEXISTS]",
      .notes =
          "The error rate is a number from 1e-9 to 0.25, or a larger one below 1, which is taken as 0.25. EXPANSION 0 "
-         "means NONSCALING. TYPE, WINDOW, COUNTERBITS, BUCKETSIZE, MAXITERATIONS, HASH, SEED, TIGHTENING and "
-         "IFNOTEXISTS are Bitsieve's own. With IFNOTEXISTS the command succeeds if a filter of equal parameters is "
-         "there already; the seed and the tightening ratio are compared only if they are given. TYPE window needs "
-         "WINDOW: a number of items, which must be the capacity, or a duration such as 500ms, 90s, 30m, 24h or 7d, for "
-         "which the capacity is the number of items expected within it. COUNTERBITS is for TYPE counting; the default "
-         "is 4. BUCKETSIZE, 2 to 8, and MAXITERATIONS, 1 to 65535, are for TYPE cuckoo; the defaults are 4 and 2000. "
+         "means NONSCALING. RedisBloom does not have TYPE, WINDOW, COUNTERBITS, BUCKETSIZE, MAXITERATIONS, HASH, SEED, "
+         "TIGHTENING and IFNOTEXISTS. With IFNOTEXISTS the command succeeds if a filter with equal parameters already "
+         "exists; the seed and the tightening ratio are compared only if they are given. TYPE window needs WINDOW: a "
+         "number of items, which must be the capacity, or a duration such as 500ms, 90s, 30m, 24h or 7d, for which the "
+         "capacity is the number of items expected within it. COUNTERBITS is for TYPE counting; the default is 4. "
+         "BUCKETSIZE, 2 to 8, and MAXITERATIONS, 1 to 65535, are for TYPE cuckoo; the defaults are 4 and 2000. "
          "MAXITERATIONS is the number of buckets that an addition searches for a free slot. HASH is for the types "
          "blocked and classic; the default is xxh3. Use sip if an attacker can choose the items.",
      .handler = Reserve},
@@ -273,12 +273,12 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
      .complexity = "O(items * sub-filters)",
-     .summary = "Adds items, as BF.MADD does, with options for a filter that has to be created.",
+     .summary = "Adds items like BF.MADD, with options for creating the filter.",
      .syntax = "key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TYPE type] "
                "[WINDOW window] [COUNTERBITS <4 | 8>] [BUCKETSIZE size] [MAXITERATIONS iterations] "
                "[HASH <xxh3 | murmur3 | fnv1a | sip>] [SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
-     .notes = "Options are ignored if the filter exists. TYPE, WINDOW, COUNTERBITS, BUCKETSIZE, MAXITERATIONS, HASH, "
-              "SEED and TIGHTENING are Bitsieve's own.",
+     .notes = "Options are ignored if the filter exists. RedisBloom does not have TYPE, WINDOW, COUNTERBITS, "
+              "BUCKETSIZE, MAXITERATIONS, HASH, SEED and TIGHTENING.",
      .weigh = WeighChanges,
      .handler = Insert},
     {.name = "bf.exists",
@@ -293,7 +293,7 @@ constexpr CommandRow kRows[] = {
      .summary = "Tests whether an item is in a filter. Returns 0 if it is definitely not, 1 if it probably is, and 0 "
                 "if there is no such filter.",
      .syntax = "key item [STRICT]",
-     .notes = "STRICT is Bitsieve's own: it makes a missing filter an error.",
+     .notes = "STRICT, which RedisBloom does not have, makes a missing filter an error.",
      .items_handler = AnswerExists,
      .weigh = WeighArguments,
      .handler = Exists},
@@ -316,8 +316,8 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "2.4.4",
      .complexity = "O(1)",
-     .summary = "Returns the number of items that were new when they were added; of the types that can remove, the "
-                "additions less the removals. Returns 0 if there is no such filter.",
+     .summary = "Returns the number of items that were new when they were added; for types that can remove items, the "
+                "number of additions minus the number of removals. Returns 0 if there is no such filter.",
      .syntax = "key",
      .handler = Cardinality},
     {.name = "bf.info",
@@ -334,17 +334,17 @@ constexpr CommandRow kRows[] = {
                "COUNTERBITS | "
                "BUCKETSIZE | MAXITERATIONS | FINGERPRINTBITS | STATE | PROGRESS | FAILURE]",
      .notes =
-         "Without a second argument it returns RedisBloom's five fields: capacity, size, number of filters, number of "
-         "items inserted and expansion rate, which is nil for a filter that does not grow. FULL adds the other fields "
-         "that the filter type has; any other word returns one field. The seed is text, since it may be larger than an "
-         "integer reply can be. Hits, misses, adds (items that were new) and last use (Unix time in seconds) are "
-         "counted since the filter was created or loaded, and are nil while it is a list of a few items. Only the type "
-         "window has the window, as WINDOW states it, how far back the filter remembers now, in items, or in seconds "
-         "for a window of time, and the number of generations that it remembers. Only the type counting has counter "
-         "bits. The types blocked and classic have the hash. The type cuckoo has the bucket size and the max "
-         "iterations; cuckoo and fingerprint have the fingerprint bits of the newest table, and their fill ratio is "
-         "the load of the tables. Only the type ribbon has a state (staging, building or frozen), the percentage of "
-         "the building that is done, and why the last building failed (empty if it did not).",
+         "Without a second argument, the command returns RedisBloom's five fields: capacity, size, number of filters, "
+         "number of items inserted and expansion rate, which is nil for a filter that does not grow. FULL adds the "
+         "other fields that the filter type has; any other word returns one field. The seed is text, since it may be "
+         "larger than an integer reply can be. Hits, misses, adds (items that were new) and last use (Unix time in "
+         "seconds) are counted since the filter was created or loaded, and are nil while it is a list of a few items. "
+         "Type window adds the window as given by WINDOW, how far back the filter remembers at present (in items, or "
+         "in seconds for a window of time), and the number of generations that it remembers. Type counting adds the "
+         "counter bits. Types blocked and classic add the hash. Type cuckoo adds the bucket size and the max "
+         "iterations; cuckoo and fingerprint add the fingerprint bits of the newest table, and their fill ratio is the "
+         "load of the tables. Type ribbon adds a state (staging, building or frozen), the percentage of the build that "
+         "is done, and why the last build failed (empty if it did not).",
      .handler = BloomInfo},
     {.name = "bf.clear",
      .arity = 2,
@@ -353,7 +353,7 @@ constexpr CommandRow kRows[] = {
      .replication = Replication::kVerbatim,
      .group = CommandGroup::kBloom,
      .since = "bitsieve 1.0.0",
-     .complexity = "O(1), and freeing the memory of what was there",
+     .complexity = "O(1), plus freeing the memory of the old content",
      .summary = "Empties a filter and keeps its parameters and seed.",
      .syntax = "key",
      .notes = "An empty filter replaces the full one in one step, so for a moment both take memory.",

@@ -168,16 +168,16 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "bitsieve 1.0.0",
      .complexity = "O(bytes)",
-     .summary = "Makes a filter contain all items of other filters. Creates it if there is none.",
+     .summary = "Adds all items of other filters to a filter. Creates the filter if there is none.",
      .syntax = "key sourcekey [sourcekey ...]",
      .notes =
          "Filters of the types blocked, classic and counting can be merged; counters are added. The filters must have "
          "the same type, capacity, error rate and seed, which BF.RESERVE sets with SEED. The command is refused, and "
          "changes nothing, if the union would hold more items than the capacity allows, if a source has grown more "
          "often than the filter under the first name, or if a counting filter has grown at all. The filter under the "
-         "first name keeps its items and may be in use: each item appears in it once and for good. The item count of a "
-         "union is estimated from the fill; of the type counting it is the sum. Large filters are united outside of "
-         "the event loop: other connections are served at the same time, also on the same filters.",
+         "first name keeps its items and may be in use: once a lookup finds a merged item, later lookups find it too. "
+         "The item count of a union is estimated from the fill; for type counting it is the sum. Large filters are "
+         "merged outside the event loop: other connections are served at the same time, also on the same filters.",
      .weigh = WeighFilters,
      .handler = Merge},
     {.name = "bf.estimate",
@@ -188,12 +188,12 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "bitsieve 1.0.0",
      .complexity = "O(bytes)",
-     .summary =
-         "Estimates from the fill how many distinct items filters hold: each of them, all together, and two in common.",
+     .summary = "Estimates from the fill how many distinct items filters contain: each filter, all together, and two "
+                "in common.",
      .syntax = "key [key ...]",
      .notes = "The reply is a map: Items (an array with a number for each key), Union, and for exactly two filters "
               "Intersection. The filters must have the same type, capacity, error rate and seed, which BF.RESERVE sets "
-              "with SEED. An estimate is right within about the square root of the number. In filters that have grown, "
+              "with SEED. The error of an estimate is about the square root of the number. In filters that have grown, "
               "an item that is in different sub-filters of two filters counts twice in the union.",
      .weigh = WeighFilters,
      .handler = Estimate},

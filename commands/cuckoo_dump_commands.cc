@@ -190,7 +190,7 @@ constexpr CommandRow kRows[] = {
      .syntax = "key iterator",
      .notes = "The reply is an array of the next iterator and a chunk, for CF.LOADCHUNK; at the end the chunk is nil. "
               "A filter without items has no chunks. No client should add or delete items during the dump: each chunk "
-              "is of its own moment.",
+              "shows the filter as it is when the chunk is read.",
      .weigh = WeighFilter,
      .handler = ScanDump},
     {.name = "cf.loadchunk",

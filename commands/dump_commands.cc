@@ -276,11 +276,11 @@ constexpr CommandRow kRows[] = {
                 "the iterator of each reply until it is 0.",
      .syntax = "key iterator",
      .notes = "The reply is an array of the next iterator and a chunk of at most 16 MiB. The chunks of a filter of "
-              "type redisbloom are RedisBloom's own, so that RedisBloom can load them; each shows the filter at the "
-              "moment when it is read, so no client should add items during the dump. A filter of any other type is "
+              "type redisbloom are RedisBloom's own, so that RedisBloom can load them; each shows the filter as it is "
+              "when the chunk is read, so no client should add items during the dump. A filter of any other type is "
               "read as a checksummed dump, as BF.DUMP returns it, in chunks that are all of one moment. Requesting the "
-              "same iterator again returns the same chunk, as long as no later chunk was requested. Such a dump ends "
-              "if its next chunk is not requested within a minute; the server keeps 64 at a time.",
+              "same iterator again returns the same chunk, until a later chunk has been requested. Such a dump ends if "
+              "its next chunk is not requested within a minute; the server keeps 64 at a time.",
      .weigh = WeighFilter,
      .handler = ScanDump},
     {.name = "bf.loadchunk",
@@ -294,10 +294,10 @@ constexpr CommandRow kRows[] = {
      .summary = "Loads one chunk of a filter, with the iterator that BF.SCANDUMP returned with it.",
      .syntax = "key iterator data",
      .notes =
-         "Chunks must come in order, and the name must be free. The filter appears with its last chunk; until then "
-         "another command may take its name, and the load fails. A load ends if no chunk comes for a minute; the "
-         "server keeps 64 at a time. Dumps of RedisBloom, of all its versions, and of Bitsieve are distinguished by "
-         "their first bytes. In the module, a filter from RedisBloom appears with its header, as in RedisBloom.",
+         "Chunks must come in order, and the name must be free. The filter appears with its last chunk; if another "
+         "command takes its name before that, the load fails. A load ends if no chunk arrives for a minute; the server "
+         "keeps 64 at a time. Dumps of all versions of RedisBloom and of Bitsieve are distinguished by their first "
+         "bytes. In the module, a filter from RedisBloom appears with its header, as in RedisBloom.",
      .weigh = WeighMany,
      .handler = LoadChunk},
     {.name = "bf.dump",
@@ -324,8 +324,8 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(bytes)",
      .summary = "Creates a filter from the bytes that BF.DUMP returned.",
      .syntax = "key data [REPLACE]",
-     .notes = "The command is refused if the name is taken, unless REPLACE is given: then the filter replaces what is "
-              "there, in one step. A dump does not contain an expiry.",
+     .notes = "The command is refused if the name is taken, unless REPLACE is given: then the filter replaces the "
+              "existing one in one step. A dump does not contain an expiry.",
      .weigh = WeighArguments,
      .handler = Restore},
     {.name = "bf.debug",
@@ -335,7 +335,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "1.0.0",
      .complexity = "O(sub-filters)",
-     .summary = "Returns a line about each sub-filter of a filter, in RedisBloom's words.",
+     .summary = "Returns a line about each sub-filter of a filter, in RedisBloom's format.",
      .syntax = "key",
      .handler = Debug},
 };

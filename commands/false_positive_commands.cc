@@ -72,15 +72,15 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "bitsieve 1.0.0",
      .complexity = "O(items * sub-filters)",
-     .summary = "Notes that items are false positives: BF.EXISTS returns 0 for them until they are added. Returns an "
-                "array: 1 if the item was noted, 0 if BF.EXISTS returned 0 for it anyway.",
+     .summary = "Records items as known false positives: BF.EXISTS returns 0 for them until they are added. Returns an "
+                "array: 1 if the item was recorded, 0 if BF.EXISTS returned 0 for it anyway.",
      .syntax = "key item [item ...]",
-     .notes =
-         "Works on filters of the types blocked, classic and ribbon. Note only what was never added: an item that was "
-         "added and is noted is missed from then on. A ribbon filter that is not frozen yet is never wrong: it notes "
-         "every item that was not added, returns 1, and uses the note once it is frozen. The items are kept exactly, "
-         "by 128 bits of their hash, with the filter, also in dumps and on disk: up to 65536 per filter, at 24 to 48 "
-         "bytes each. BF.INFO shows how many are known. BF.MERGE keeps those that none of the filters contains.",
+     .notes = "Works on filters of the types blocked, classic and ribbon. Record only items that were never added: an "
+              "item that was added and is recorded is missed from then on. A ribbon filter that is not frozen yet has "
+              "no false positives: it records every item that was not added, returns 1, and uses the records once it "
+              "is frozen. The items are stored with the filter as 128 bits of their hash, also in dumps and on disk: "
+              "up to 65536 per filter, at 24 to 48 bytes each. BF.INFO shows how many are known. BF.MERGE keeps those "
+              "that none of the filters contains.",
      .weigh = WeighArguments,
      .handler = AddFalsePositives},
 };

@@ -41,8 +41,8 @@ constexpr CommandRow kRows[] = {
      .syntax = "key",
      .notes = "Works on filters of the type ribbon. Lookups use the collected items until the frozen filter replaces "
               "them in one step; BF.INFO shows the state and the progress. The command also succeeds on a filter that "
-              "is being built or is frozen already. If building fails for lack of memory, the filter takes items again "
-              "and BF.INFO shows why. After a crash or a restart during the building, it begins again.",
+              "is being built or is already frozen. If building fails for lack of memory, the filter accepts items "
+              "again and BF.INFO shows why. After a crash or a restart during building, building begins again.",
      .handler = Freeze},
 };
 

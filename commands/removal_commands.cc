@@ -85,10 +85,10 @@ constexpr CommandRow kRows[] = {
                 "be removed twice.",
      .syntax = "key item",
      .notes = "Works on filters of the types counting, cuckoo and rediscuckoo. Remove only what was added: removing an "
-              "item that only looks present, a false positive, takes from other items, which can then be missed. A "
-              "saturated item is never removed, and the reply is 0: one whose counters are all at their largest value "
-              "(15 additions with 4 bits, 255 with 8), or in a cuckoo filter one that fills its two buckets (8 "
-              "additions with buckets of 4).",
+              "item that only looks present (a false positive) changes counters or fingerprints of other items, which "
+              "can then be missed. A saturated item is never removed, and the reply is 0. An item is saturated if all "
+              "of its counters are at their largest value (15 additions with 4 bits, 255 with 8), or in a cuckoo "
+              "filter if it fills its two buckets (8 additions with buckets of 4).",
      .items_handler = AnswerRemovals,
      .weigh = WeighArguments,
      .handler = Delete},
@@ -113,11 +113,11 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kBloom,
      .since = "bitsieve 1.0.0",
      .complexity = "O(sub-filters)",
-     .summary = "Returns how often an item was added, less its removals: an estimate that may be too high. Returns 0 "
-                "if the item is not there, or if there is no such filter.",
+     .summary = "Returns how often an item was added minus how often it was removed: an estimate that may be too high. "
+                "Returns 0 if the item is not there, or if there is no such filter.",
      .syntax = "key item",
      .notes = "Works on filters of the types counting, cuckoo and rediscuckoo. The largest count of a counting filter "
-              "is 15 with counters of 4 bits and 255 with 8, and means that many or more. The largest count of a "
+              "is 15 with counters of 4 bits and 255 with 8, and means that number or more. The largest count of a "
               "cuckoo filter is 8 per table with buckets of 4, that of a rediscuckoo filter 4 with buckets of 2.",
      .items_handler = AnswerCounts,
      .weigh = WeighArguments,

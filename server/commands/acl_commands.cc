@@ -246,7 +246,7 @@ constexpr CommandRow kSubcommands[] = {
      .flags = kLoading,
      .since = "6.0.0",
      .complexity = "O(1)",
-     .summary = "Returns the name of the user that this client is.",
+     .summary = "Returns the name of the user as which this client is authenticated.",
      .handler = On<WhoAmI>},
     {.name = "acl|users",
      .arity = 2,
@@ -277,11 +277,11 @@ constexpr CommandRow kSubcommands[] = {
      .flags = kAdmin | kSecret | kLoading,
      .since = "6.0.0",
      .complexity = "O(rules)",
-     .summary = "Creates or changes a user by rules, of which all are applied or none.",
+     .summary = "Creates or changes a user by rules. Either all rules are applied or none.",
      .syntax = "username [rule [rule ...]]",
-     .notes = "The rules are those of Redis; [Access](access.md) lists them. Clients of the user are held to "
-              "the new rules from their next command on; those that are subscribed to channels are closed if the "
-              "user may no longer use every channel that it might before.",
+     .notes =
+         "The rules are those of Redis; [Access](access.md) lists them. The new rules apply to the user's connected "
+         "clients from their next command on. Subscribed clients are closed if the user loses access to any channel.",
      .weigh = WeighArguments,
      .handler = On<SetUserRules>},
     {.name = "acl|deluser",
@@ -309,7 +309,7 @@ constexpr CommandRow kSubcommands[] = {
      .flags = kLoading,
      .since = "6.0.0",
      .complexity = "O(1)",
-     .summary = "Returns a password of random hexadecimal digits, of 256 bits or as many as given.",
+     .summary = "Returns a random password in hexadecimal digits, with 256 bits unless a number is given.",
      .syntax = "[bits]",
      .handler = On<GeneratePassword>},
     {.name = "acl|dryrun",
@@ -317,7 +317,7 @@ constexpr CommandRow kSubcommands[] = {
      .flags = kAdmin | kSecret | kLoading,
      .since = "7.0.0",
      .complexity = "O(rules)",
-     .summary = "Returns OK if the user may run the command, and the reason if not. The command is not run.",
+     .summary = "Returns OK if the user may run the command, or else the reason. The command is not run.",
      .syntax = "username command [arg [arg ...]]",
      .weigh = WeighArguments,
      .handler = On<DryRun>},
@@ -327,10 +327,11 @@ constexpr CommandRow kSubcommands[] = {
      .flags = kAdmin | kLoading,
      .since = "6.0.0",
      .complexity = "O(entries)",
-     .summary = "Returns what was refused: wrong passwords, commands, keys and channels. The latest is first, and "
-                "there are 10 or as many as given.",
+     .summary = "Returns what was refused: wrong passwords, commands, keys and channels. The latest comes first. "
+                "Without a count, 10 entries are returned.",
      .syntax = "[count | RESET]",
-     .notes = "Equal refusals within a minute are one entry with a count. acllog-max-len limits the number of entries.",
+     .notes = "Equal refusals within a minute are combined into one entry with a count. acllog-max-len limits the "
+              "number of entries.",
      .handler = On<Log>},
     {.name = "acl|load",
      .arity = 2,
@@ -338,7 +339,7 @@ constexpr CommandRow kSubcommands[] = {
      .since = "6.0.0",
      .complexity = "O(users)",
      .summary = "Reads all users from the file again, or none if a line of it is wrong.",
-     .notes = "Clients of users that no longer exist are closed.",
+     .notes = "Clients of users that no longer exist are disconnected.",
      .weigh = WeighMany,
      .handler = On<Load>},
     {.name = "acl|save",

@@ -161,7 +161,7 @@ constexpr CommandRow kSubcommands[] = {
      .group = CommandGroup::kConnection,
      .since = "5.0.0",
      .complexity = "O(1)",
-     .summary = "Returns the number of this connection, which is never used again.",
+     .summary = "Returns the ID of this connection. IDs are never reused.",
      .handler = On<Id>},
     {.name = "client|getname",
      .arity = 2,
@@ -214,13 +214,12 @@ constexpr CommandRow kSubcommands[] = {
      .group = CommandGroup::kConnection,
      .since = "3.0.0",
      .complexity = "O(1)",
-     .summary = "Makes the commands of all clients, or those that write, wait for the given milliseconds.",
+     .summary = "Delays the commands of all clients, or only those that write, for the given number of milliseconds.",
      .syntax = "timeout [WRITE | ALL]",
      .notes = "ALL is the default. The commands wait in their connections and run, in order, when the pause is over. A "
-              "second pause can make the first longer and wider, never shorter. With ALL every command waits, CLIENT "
-              "UNPAUSE "
-              "and SHUTDOWN included, as in Redis; with WRITE also PUBLISH and SPUBLISH, and what MULTI would queue of "
-              "these. A server that is stopped by a signal ends the pause.",
+              "second pause can extend the first in time and scope, but never shorten it. With ALL every command "
+              "waits, including CLIENT UNPAUSE and SHUTDOWN, as in Redis; with WRITE, PUBLISH and SPUBLISH wait as "
+              "well, also when they are queued by MULTI. A signal that stops the server ends the pause.",
      .handler = On<Pause>},
     {.name = "client|unpause",
      .arity = 2,
@@ -229,7 +228,7 @@ constexpr CommandRow kSubcommands[] = {
      .since = "6.2.0",
      .complexity = "O(1)",
      .summary = "Ends the pause of CLIENT PAUSE WRITE.",
-     .notes = "During CLIENT PAUSE ALL it waits for the end of the pause, as in Redis.",
+     .notes = "During CLIENT PAUSE ALL, the command itself waits for the end of the pause, as in Redis.",
      .handler = On<Unpause>},
     {.name = "client|kill",
      .arity = -3,
@@ -238,12 +237,12 @@ constexpr CommandRow kSubcommands[] = {
      .group = CommandGroup::kConnection,
      .since = "2.4.0",
      .complexity = "O(connections)",
-     .summary = "Closes the connection with an address, or all that meet the conditions.",
+     .summary = "Closes the connection with an address, or all connections that meet the conditions.",
      .syntax = "[ip:port] [ID client-id] [ADDR ip:port] [LADDR ip:port] [TYPE type] [USER username] "
                "[SKIPME yes-or-no] [MAXAGE seconds]",
-     .notes = "With only an address it returns OK, or an error if there is no such client. With conditions, which must "
-              "all be met, it returns the number of connections that were closed. ID takes several ids. SKIPME is yes "
-              "unless it says no. Replies that a closed connection has not read are lost.",
+     .notes = "With only an address, the command returns OK, or an error if there is no such client. With conditions, "
+              "which must all be met, it returns the number of connections that were closed. ID accepts several IDs. "
+              "SKIPME is yes by default. Replies that a closed connection has not read are lost.",
      .handler = On<ClientKill>},
     {.name = "client|reply",
      .arity = 3,
@@ -253,7 +252,7 @@ constexpr CommandRow kSubcommands[] = {
      .complexity = "O(1)",
      .summary = "Switches the replies of this connection on or off, or skips the next one.",
      .syntax = "<ON | OFF | SKIP>",
-     .notes = "ON returns OK; OFF and SKIP return nothing. Errors are left out as well.",
+     .notes = "ON returns OK; OFF and SKIP return nothing. They suppress errors as well.",
      .handler = On<Reply>},
     {.name = "client|no-evict",
      .arity = 3,
@@ -270,7 +269,7 @@ constexpr CommandRow kSubcommands[] = {
      .group = CommandGroup::kConnection,
      .since = "7.2.0",
      .complexity = "O(1)",
-     .summary = "Accepted without effect: filters are never evicted, so no use of them is recorded.",
+     .summary = "Has no effect: filters are never evicted, so their use need not be recorded.",
      .syntax = "<ON | OFF>",
      .handler = On<NoTouch>},
     {.name = "client|tracking",
@@ -280,7 +279,7 @@ constexpr CommandRow kSubcommands[] = {
      .group = CommandGroup::kConnection,
      .since = "6.0.0",
      .complexity = "O(1)",
-     .summary = "OFF is accepted. ON is refused, since there is nothing that a client could cache.",
+     .summary = "Accepts OFF. Refuses ON, since there is nothing that a client could cache.",
      .syntax = "<ON | OFF>",
      .handler = On<Tracking>},
     {.name = "client|unblock",
@@ -290,7 +289,7 @@ constexpr CommandRow kSubcommands[] = {
      .group = CommandGroup::kConnection,
      .since = "5.0.0",
      .complexity = "O(1)",
-     .summary = "Returns 0: the wait of WAITAOF ends only by its timeout.",
+     .summary = "Returns 0: a waiting WAITAOF cannot be ended early.",
      .syntax = "client-id [TIMEOUT | ERROR]",
      .handler = On<Unblock>},
 };

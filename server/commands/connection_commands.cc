@@ -188,7 +188,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(1)",
      .summary = "Selects the protocol version and returns a description of the server.",
      .syntax = "[protover] [AUTH username password] [SETNAME clientname]",
-     .notes = "If a password is needed, it must come with AUTH, or in an AUTH command before.",
+     .notes = "If the server requires a password, give it with AUTH, or in an earlier AUTH command.",
      .handler = On<Hello>},
     {.name = "auth",
      .arity = -2,
@@ -198,7 +198,7 @@ constexpr CommandRow kRows[] = {
      .since = "1.0.0",
      .complexity = "O(1)",
      .summary =
-         "Authenticates the client as a user, by the user's password. Without a username it is the user default.",
+         "Authenticates the client as a user, with the user's password. Without a username, the user is default.",
      .syntax = "[username] password",
      .notes = "If the user default needs no password, a password without a username is an error, as in Redis, so that "
               "a client that relies on the password notices. ACL SETUSER creates users; requirepass gives the user "

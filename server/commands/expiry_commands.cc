@@ -88,8 +88,8 @@ void ExpireTimeMs(ServerContext& context) { WriteExpiry(context, 1, 0); }
 constexpr KeyPositions kFirst{1, 1, 1};
 constexpr std::string_view kExpireNotes =
     "NX sets the expiry only if the filter has none, XX only if it has one, GT only to a later time and LT only to a "
-    "sooner one; a filter without an expiry counts as one that expires after any other. A time that is past removes "
-    "the filter. RENAME and BF.CLEAR keep the expiry, and snapshots contain it.";
+    "sooner one; a filter without an expiry counts as one that expires after any other. A time in the past removes the "
+    "filter. RENAME and BF.CLEAR keep the expiry, and snapshots contain it.";
 constexpr std::string_view kExpiryNotes = "Returns -1 if it has no expiry, -2 if there is no such filter.";
 
 constexpr CommandRow ExpireRow(std::string_view name, std::string_view since, std::string_view summary,
@@ -146,8 +146,8 @@ constexpr CommandRow kRows[] = {
      .summary = "Removes the expiry of a filter. Returns 1 if it had one, 0 if not.",
      .syntax = "key",
      .handler = On<Persist>},
-    ExpiryRow("ttl", "1.0.0", "Returns in how many seconds a filter will be removed.", On<TimeToLive>),
-    ExpiryRow("pttl", "2.6.0", "Returns in how many milliseconds a filter will be removed.", On<TimeToLiveMs>),
+    ExpiryRow("ttl", "1.0.0", "Returns the number of seconds until a filter is removed.", On<TimeToLive>),
+    ExpiryRow("pttl", "2.6.0", "Returns the number of milliseconds until a filter is removed.", On<TimeToLiveMs>),
     ExpiryRow("expiretime", "7.0.0", "Returns the Unix time in seconds at which a filter will be removed.",
               On<ExpireTime>),
     ExpiryRow("pexpiretime", "7.0.0", "Returns the Unix time in milliseconds at which a filter will be removed.",

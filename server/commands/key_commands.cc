@@ -284,8 +284,8 @@ void Flush(ServerContext& context) {
 constexpr KeyPositions kFirst{1, 1, 1};
 constexpr KeyPositions kAll{1, -1, 1};
 constexpr std::string_view kFlushNotes =
-    "The names are removed at once. With more than 256 of them, or with ASYNC, the memory is freed in the background, "
-    "and counts for maxmemory until then. With SYNC the reply comes when the memory is free.";
+    "The names are removed at once. If there are more than 256, or with ASYNC, the memory is freed in the background, "
+    "and counts towards maxmemory until then. With SYNC the server replies when the memory is free.";
 
 constexpr CommandRow kRows[] = {
     {.name = "del",
@@ -328,7 +328,7 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kGeneric,
      .since = "3.2.1",
      .complexity = "O(keys)",
-     .summary = "Does the same as EXISTS: nothing depends on when a filter was last used.",
+     .summary = "Does the same as EXISTS: the time of last use has no effect.",
      .syntax = "key [key ...]",
      .weigh = WeighArguments,
      .handler = On<ExistsKeys>},
@@ -351,7 +351,7 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(names)",
      .summary = "Returns all names that match a glob pattern.",
      .syntax = "pattern",
-     .notes = "For people and small servers; programs should use SCAN.",
+     .notes = "Meant for interactive use and small servers; programs should use SCAN.",
      .weigh = On<WeighNames>,
      .handler = On<Keys>},
     {.name = "scan",
@@ -398,7 +398,8 @@ constexpr CommandRow kRows[] = {
      .summary = "Copies a filter with its content and expiry. Returns 1 if it was copied, 0 if the new name is taken "
                 "or there is no such filter.",
      .syntax = "key newkey [DB database] [REPLACE]",
-     .notes = "There is one database, 0. A large filter is copied beside the event loop: other connections go on.",
+     .notes = "There is one database, 0. A large filter is copied outside the event loop, so other connections are "
+              "served at the same time.",
      .weigh = WeighFilter,
      .handler = On<Copy>},
     {.name = "randomkey",

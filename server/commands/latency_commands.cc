@@ -175,27 +175,28 @@ constexpr CommandRow LatencyRow(std::string_view name, int arity, std::string_vi
 }
 
 constexpr CommandRow kSubcommands[] = {
-    LatencyRow("latency|doctor", 2, "2.8.13", "O(1)", "Describes the latency events and what to look at.", "", "",
-               On<Doctor>),
+    LatencyRow("latency|doctor", 2, "2.8.13", "O(1)",
+               "Describes the recorded latency events and suggests what to check.", "", "", On<Doctor>),
     HelpRow("latency|help", "2.8.13"),
     LatencyRow(
         "latency|histogram", -2, "7.0.0", "O(commands)",
         "Returns for each command the number of its calls, and how many of them took at most 1, 2, 4 ... microseconds.",
         "[command [command ...]]",
-        "Only commands that were called appear, and only numbers that are higher than the one before. Quick commands "
-        "of a pipeline count equal shares of their time.",
+        "Only commands that were called are included, and only counts that are higher than the one before. Quick "
+        "commands of a pipeline count equal shares of their time.",
         On<Histogram>),
     LatencyRow("latency|history", 3, "2.8.13", "O(1)",
                "Returns the times of an event: the Unix time and the milliseconds of each.", "event",
-               "The history has the last 160 seconds in which the event happened, each with its longest time. Events "
-               "are command, fast-command, event-loop (a loop took so long before it looked at its clients again), "
-               "log-sync (the log was made durable) and snapshot.",
+               "The history contains the last 160 seconds in which the event happened, each with its longest time. The "
+               "events are command, fast-command, event-loop (one round of an event loop), log-sync (a sync of the "
+               "log) and snapshot.",
                On<History>),
     LatencyRow(
         "latency|latest", 2, "2.8.13", "O(1)",
-        "Returns for each event that happened its name, the Unix time and the milliseconds of the last one, and the "
-        "longest.",
-        "", "Events of latency-monitor-threshold milliseconds and longer are recorded; with 0, the default, none is.",
+        "Returns for each event its name, the Unix time and milliseconds of the latest one, and the milliseconds of "
+        "the longest.",
+        "",
+        "Events that take at least latency-monitor-threshold milliseconds are recorded; with 0, the default, none is.",
         On<Latest>),
     LatencyRow("latency|reset", -2, "2.8.13", "O(events)",
                "Drops the records of these events, or of all. Returns how many events there were.",

@@ -137,7 +137,7 @@ constexpr CommandRow kObjectSubcommands[] = {
     HelpRow("object|help", "6.2.0", CommandGroup::kGeneric),
     ObjectRow("object|idletime", "2.2.3",
               "Returns the seconds since the last command about items, or nil if there is no such filter. Returns 0 "
-              "after a start, and for a filter that is a list of a few items, which does not note the time.",
+              "after a start, and for a filter that is a list of a few items, which does not record the time.",
               On<OfFilter<IdleTime>>),
     ObjectRow("object|refcount", "2.2.3", "Returns 1, or nil if there is no such filter.",
               On<OfFilter<ReferenceCount>>),
@@ -176,10 +176,10 @@ constexpr CommandRow kRows[] = {
      .summary = "Waits until the changes of this connection are synced to the disk. Returns two numbers: 1 or 0, "
                 "whether they are, and 0 for the replicas.",
      .syntax = "numlocal numreplicas timeout",
-     .notes = "numlocal is 1, or 0 to wait for nothing. The timeout is in milliseconds; 0 means none. There are no "
-              "replicas, and none is waited for. Within MULTI it does not wait. It may wait for changes of other "
-              "connections as well. With appendfsync no, nothing is known to be synced: the command waits for its "
-              "timeout and returns 0.",
+     .notes =
+         "numlocal is 1, or 0 to wait for nothing. The timeout is in milliseconds; 0 means none. There are no replicas "
+         "to wait for. Within MULTI the command does not wait. It may also wait for changes of other connections. With "
+         "appendfsync no, the server does not know what is synced, so the command waits for its timeout and returns 0.",
      .must_wait = On<MustWaitForSync>,
      .handler = On<WaitAof>},
 };

@@ -143,14 +143,14 @@ constexpr std::string_view kSubscribeNotes =
     "With RESP2, a connection may only send SUBSCRIBE, PSUBSCRIBE, SSUBSCRIBE, UNSUBSCRIBE, PUNSUBSCRIBE, "
     "SUNSUBSCRIBE, PING, QUIT and RESET until it has unsubscribed from everything; with RESP3 it may send any command, "
     "and messages arrive as push data. A subscriber is closed if more bytes of messages wait for it than "
-    "client-output-buffer-limit allows. A connection has at most 16384 channels and patterns, of 16 MiB together. A "
-    "channel has at most 16384 bytes, and a pattern as many as max-pattern-bytes allows.";
+    "client-output-buffer-limit allows. A connection can subscribe to 16384 channels and patterns, with 16 MiB in "
+    "total. A channel name has at most 16384 bytes; max-pattern-bytes limits a pattern.";
 constexpr std::string_view kShardNotes =
     "Shard channels are separate from the channels of SUBSCRIBE, and the confirmation counts only them. There is no "
     "cluster: every shard channel is on this server. The limits and the rules for RESP2 are those of SUBSCRIBE. Within "
     "MULTI the command is queued, and EXEC returns an error in its place.";
 constexpr std::string_view kUnsubscribeNotes =
-    "Messages that were published before arrive before the confirmation, and none arrives after it.";
+    "Messages published earlier arrive before the confirmation, and none arrives after it.";
 
 constexpr KeyPositions kAllArguments{1, -1, 1};
 
@@ -189,7 +189,7 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .group = CommandGroup::kPubSub,
      .since = "2.8.0",
      .complexity = "O(channels asked about)",
-     .summary = "Returns how many subscribers each of these channels has. Patterns are not counted.",
+     .summary = "Returns the number of subscribers of each of these channels. Patterns are not counted.",
      .syntax = "[channel [channel ...]]",
      .weigh = WeighArguments,
      .handler = On<SubscriberCounts<Space::kGlobal>>},
@@ -217,24 +217,24 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .group = CommandGroup::kPubSub,
      .since = "7.0.0",
      .complexity = "O(shard channels asked about)",
-     .summary = "Returns how many subscribers each of these shard channels has.",
+     .summary = "Returns the number of subscribers of each of these shard channels.",
      .syntax = "[shardchannel [shardchannel ...]]",
      .weigh = WeighArguments,
      .handler = On<SubscriberCounts<Space::kSharded>>},
 };
 
 constexpr CommandRow kRows[] = {
-    SubscribingRow("subscribe", -2, "2.0.0", "O(channels)", "Receives what is published to these channels from now on.",
-                   "channel [channel ...]", kSubscribeNotes, On<Subscribe<Kind::kChannel>>, kAllArguments),
+    SubscribingRow("subscribe", -2, "2.0.0", "O(channels)", "Subscribes to these channels.", "channel [channel ...]",
+                   kSubscribeNotes, On<Subscribe<Kind::kChannel>>, kAllArguments),
     SubscribingRow("psubscribe", -2, "2.0.0", "O(patterns)",
-                   "Receives what is published to every channel that matches one of these glob patterns.",
-                   "pattern [pattern ...]", kSubscribeNotes, On<Subscribe<Kind::kPattern>>, kAllArguments),
+                   "Subscribes to all channels whose names match one of these glob patterns.", "pattern [pattern ...]",
+                   kSubscribeNotes, On<Subscribe<Kind::kPattern>>, kAllArguments),
     SubscribingRow("unsubscribe", -1, "2.0.0", "O(channels)", "Unsubscribes from these channels, or from all.",
                    "[channel [channel ...]]", kUnsubscribeNotes, On<Unsubscribe<Kind::kChannel>>),
     SubscribingRow("punsubscribe", -1, "2.0.0", "O(patterns)", "Unsubscribes from these patterns, or from all.",
                    "[pattern [pattern ...]]", kUnsubscribeNotes, On<Unsubscribe<Kind::kPattern>>),
     SubscribingRow("ssubscribe", -2, "7.0.0", "O(shard channels)",
-                   "Receives what SPUBLISH sends to these shard channels from now on.",
+                   "Subscribes to these shard channels, to which SPUBLISH sends messages.",
                    "shardchannel [shardchannel ...]", kShardNotes, On<Subscribe<Kind::kShardChannel>>, kAllArguments),
     SubscribingRow("sunsubscribe", -1, "7.0.0", "O(shard channels)",
                    "Unsubscribes from these shard channels, or from all.", "[shardchannel [shardchannel ...]]",
@@ -250,8 +250,8 @@ constexpr CommandRow kRows[] = {
      .summary = "Sends a message to the subscribers of a channel. Returns how many there were.",
      .syntax = "channel message",
      .notes = "A connection counts once for the channel and once for each of its patterns that match. The command "
-              "never waits for a subscriber. A worker sends what takes long, so that other connections of the event "
-              "loop are served. See events.md for what subscribers can rely on.",
+              "never waits for a subscriber. If sending takes long, a worker does it, so that other connections of the "
+              "event loop are served. See events.md for what subscribers can rely on.",
      .handler = On<Publish<Space::kGlobal>>},
     {.name = "spublish",
      .arity = 3,

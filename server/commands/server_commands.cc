@@ -156,8 +156,8 @@ constexpr CommandRow kConfigSubcommands[] = {
      .complexity = "O(options * patterns)",
      .summary = "Returns the names and values of the options that match the patterns.",
      .syntax = "parameter [parameter ...]",
-     .notes = "RedisBloom's names of some options are known as well, and the settings databases, maxmemory-policy and "
-              "save of Redis, which follow from the options.",
+     .notes = "The command also knows RedisBloom's names of some options, and Redis's settings databases, "
+              "maxmemory-policy and save, which follow from the options.",
      .weigh = WeighArguments,
      .handler = On<ConfigGet>},
     {.name = "config|set",
@@ -165,9 +165,9 @@ constexpr CommandRow kConfigSubcommands[] = {
      .flags = kAdmin | kSecret | kLoading,
      .since = "2.0.0",
      .complexity = "O(pairs)",
-     .summary = "Sets options at run time, all that are given or none.",
+     .summary = "Sets options at run time. If one of them is refused, none is set.",
      .syntax = "parameter value [parameter value ...]",
-     .notes = "The values are checked together, so values that only fit each other may come in any order.",
+     .notes = "The values are checked together, so their order does not matter.",
      .weigh = WeighArguments,
      .handler = On<ConfigSet>},
     {.name = "config|rewrite",
@@ -176,9 +176,9 @@ constexpr CommandRow kConfigSubcommands[] = {
      .since = "2.8.0",
      .complexity = "O(bytes of the file)",
      .summary = "Writes the values that CONFIG SET changed into the configuration file.",
-     .notes =
-         "Values are replaced where they are or added at the end, so that comments, order and layout stay. Values that "
-         "were not set at run time stay as they are. It is an error if the server was started without a file.",
+     .notes = "Existing values are replaced in place and new ones are added at the end, so comments, order and layout "
+              "stay. Values that were not set at run time are not changed. The command fails if the server was started "
+              "without a file.",
      .handler = On<ConfigRewrite>},
     {.name = "config|resetstat",
      .arity = 2,
@@ -208,10 +208,10 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(1); of the section bf O(sub-filters of all filters)",
      .summary = "Returns figures about the server, as lines of text.",
      .syntax = "[section [section ...]]",
-     .notes = "The sections server, clients, memory, persistence, stats, replication, cpu, modules, errorstats, "
-              "cluster, keyspace and quotas come without an argument and with default. The sections commandstats and "
-              "latencystats come with all. The section bf describes all filters together, and comes with modules and "
-              "everything. [Metrics](metrics.md) lists the fields.",
+     .notes = "Without an argument, or with default, the reply has the sections server, clients, memory, persistence, "
+              "stats, replication, cpu, modules, errorstats, cluster, keyspace and quotas. The argument all adds "
+              "commandstats and latencystats. The section bf describes all filters together; the arguments modules and "
+              "everything show it. [Metrics](metrics.md) lists the fields.",
      .weigh = On<WeighInfo>,
      .handler = On<Info>},
     {.name = "config",
@@ -266,7 +266,7 @@ constexpr CommandRow kRows[] = {
      .summary = "Stops the server, after a snapshot unless NOSAVE.",
      .syntax = "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
      .notes =
-         "NOW and FORCE change nothing: there are no replicas to wait for, and a snapshot that fails does not stop the "
+         "NOW and FORCE have no effect: there are no replicas to wait for, and a failed snapshot does not stop the "
          "shutdown. ABORT, which must be the only argument, is an error: a shutdown that has begun cannot be undone.",
      .handler = On<Shutdown>},
 };

@@ -82,10 +82,10 @@ constexpr CommandRow kSlowLogSubcommands[] = {
                 "address and client name.",
      .syntax = "[count]",
      .notes =
-         "Without a count it returns 10, with -1 all. At most 32 arguments are kept, and 128 bytes of each; passwords "
-         "are not kept. Quick commands of a pipeline are timed together: the entry is the first of them, its time is "
-         "that of all, and its last argument says how many more there were. If slowlog-log-slower-than is below 1000, "
-         "each is timed separately. The time of a command that a worker runs ends with its reply.",
+         "Without a count, the command returns 10 entries; with -1, all. At most 32 arguments are kept, and 128 bytes "
+         "of each; passwords are not kept. Quick commands of a pipeline are timed together: the entry shows the first "
+         "of them and the time of all, and its last argument says how many more there were. If slowlog-log-slower-than "
+         "is below 1000, each is timed separately. The time of a command that a worker runs ends with its reply.",
      .weigh = On<WeighGet>,
      .handler = On<Get>},
     HelpRow("slowlog|help", "6.2.0"),
@@ -94,7 +94,7 @@ constexpr CommandRow kSlowLogSubcommands[] = {
      .flags = kAdmin | kLoading,
      .since = "2.2.12",
      .complexity = "O(1)",
-     .summary = "Returns how many slow commands are kept, at most slowlog-max-len.",
+     .summary = "Returns the number of recorded slow commands, at most slowlog-max-len.",
      .handler = On<Length>},
     {.name = "slowlog|reset",
      .arity = 2,
@@ -119,10 +119,10 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(1)",
      .summary = "Shows this connection every command that any client runs, one per line, until RESET or QUIT.",
      .notes =
-         "A line has the Unix time, the client and the arguments in quotes, as in Redis; at most 128 arguments, and "
-         "1024 bytes of each. Commands for the operator and passwords are not shown; commands of a transaction are "
-         "shown when they run. While there is a monitor, quick commands run one by one, which takes about twice as "
-         "long. A monitor is closed if the bytes that it has not read exceed client-output-buffer-limit.",
+         "As in Redis, a line contains the Unix time, the client and the arguments in quotes: at most 128 arguments, "
+         "and 1024 bytes of each. Admin commands and passwords are not shown; commands of a transaction are shown when "
+         "they run. While there is a monitor, quick commands run one by one, which takes about twice as long. A "
+         "monitor is closed if the bytes that it has not read exceed client-output-buffer-limit.",
      .handler = On<Monitor>},
 };
 

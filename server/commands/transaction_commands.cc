@@ -100,10 +100,11 @@ constexpr CommandRow kRows[] = {
      .complexity = "that of the queued commands",
      .summary = "Runs the queued commands. Returns an array of their replies.",
      .notes = "The commands run in order, with no other command of this connection between them. Returns nil and runs "
-              "nothing if a watched name was touched, or if at this moment another transaction runs that watches names "
-              "and uses one of the same names. So two transactions that watch what they read never overlap. Commands "
-              "that other connections send outside of such transactions may run between the queued ones, with one "
-              "event loop as well as with several, and between the check of the watched names and the first of them.",
+              "nothing if a watched name was touched, or if another transaction that watches names and uses one of the "
+              "same names is running at this moment. Therefore two transactions that watch what they read never "
+              "overlap. Commands that other connections send outside of such transactions may run between the queued "
+              "ones, and between the check of the watched names and the first queued command, with one event loop as "
+              "well as with several.",
      .handler = On<Exec>},
     {.name = "discard",
      .arity = 1,

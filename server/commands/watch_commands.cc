@@ -42,12 +42,12 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(keys)",
      .summary = "Makes the next EXEC run nothing and return nil if any of these names is touched before it.",
      .syntax = "key [key ...]",
-     .notes = "A name is touched by every change of what it refers to or of what its filter holds: an item that is "
-              "added or removed (one that was there already changes nothing, except where additions are counted), a "
-              "filter that is created, deleted, cleared, merged into, restored, renamed or copied onto it, frozen or "
-              "flushed, an expiry that is set, removed or reached. A name without a filter can be watched as well. "
-              "Items that a window forgets with time are no change. EXEC, DISCARD, UNWATCH, RESET and the end of the "
-              "connection end the watching. A connection watches at most 16384 names, of 16 MiB together.",
+     .notes = "A name is touched by every change of its filter or of what the filter contains: an item that is added "
+              "or removed (adding an item that was already there changes nothing, unless the type counts additions), a "
+              "filter that is created, deleted, cleared, merged into, restored, renamed or copied to the name, frozen "
+              "or flushed, or an expiry that is set, removed or reached. A name without a filter can be watched as "
+              "well. Items that a window forgets with time do not count as a change. EXEC, DISCARD, UNWATCH, RESET and "
+              "closing the connection end the watching. A connection can watch 16384 names, with 16 MiB in total.",
      .handler = On<Watch>},
     {.name = "unwatch",
      .arity = 1,
