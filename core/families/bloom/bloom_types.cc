@@ -152,7 +152,7 @@ constexpr FilterTypeRow kClassicRow{
 constexpr FilterTypeRow kCountingRow{
     .type = kCountingType,
     .name = "counting",
-    .summary = "classic with counters in place of bits: items can be removed",
+    .summary = "classic with counters instead of bits: items can be removed",
     .can = {.remove = true, .count = true, .repeats = true, .unite = true},
     .made = {.by_default = true},
     .options = {&kCounterBitsOption, 1},

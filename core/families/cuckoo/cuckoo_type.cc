@@ -71,7 +71,7 @@ constexpr std::array kCuckooFields{
 constexpr FilterTypeRow kCuckooRow{
     .type = kCuckooType,
     .name = "cuckoo",
-    .summary = "fingerprints: items can be removed, and small at low rates",
+    .summary = "fingerprints in buckets: items can be removed; small at low error rates",
     .can = {.remove = true, .count = true, .repeats = true},
     .made = {.by_default = true},
     .options = kOptions,

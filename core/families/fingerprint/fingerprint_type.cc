@@ -9,7 +9,7 @@ namespace bitsieve::core {
 constexpr FilterTypeRow kFingerprintRow{
     .type = kFingerprintType,
     .name = "fingerprint",
-    .summary = "a table of fingerprints: one cache line, small at low rates",
+    .summary = "a table of fingerprints: one cache line per lookup; small at low error rates",
     .made = {.by_default = true},
     .info_fields = {&kFingerprintBitsField, 1},
     .validate = ValidateCommon,

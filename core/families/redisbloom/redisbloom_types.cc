@@ -59,7 +59,7 @@ Status ValidateRedisCuckoo(const FilterParams& params) {
 constexpr FilterTypeRow kRedisBloomRow{
     .type = kRedisBloomType,
     .name = "redisbloom",
-    .summary = "the hashes, sizes and bytes of RedisBloom: for moving to it and from it",
+    .summary = "the hashes, sizes and bytes of RedisBloom, for moving to it and from it",
     .made = {.by_default = true},
     .settle = SettleRedisBloom,
     .settle_options = SettleRedisBloomOptions,

@@ -38,7 +38,7 @@ constexpr std::array kRibbonFields{
 constexpr FilterTypeRow kRibbonRow{
     .type = kRibbonType,
     .name = "ribbon",
-    .summary = "for frozen sets, the smallest: collects exactly until BF.FREEZE",
+    .summary = "the smallest, for sets that no longer change: collects hashes until BF.FREEZE",
     .can = {.freeze = true, .deny = true},
     .info_fields = kRibbonFields,
     .validate = ValidateCommon,

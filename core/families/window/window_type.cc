@@ -111,7 +111,7 @@ std::string WindowText(const WindowSpan& window) {
 constexpr FilterTypeRow kWindowRow{
     .type = kWindowType,
     .name = "window",
-    .summary = "forgets: seen within the last so many items, or within a time",
+    .summary = "forgets: finds items seen within the last n items, or within a time",
     .can = {.grow = false, .repeats = true},
     .options = {&kWindowOption, 1},
     .info_fields = kWindowFields,
