@@ -31,8 +31,8 @@ inline constexpr std::string_view kNothingToCompact = "Cuckoo filter was not fou
 inline constexpr std::string_view kInvalidPosition = "Invalid position";
 inline constexpr std::string_view kInvalidHeader = "Invalid header";
 inline constexpr std::string_view kInvalidHeaderOf20 =
-    "Invalid header: RedisBloom 2.0 wrote it, and hashed items otherwise than all later versions; let a later one load "
-    "the filter and dump it anew";
+    "Invalid header: RedisBloom 2.0 wrote it, and it hashed items differently from all later versions; load the filter "
+    "into a later version and dump it again";
 inline constexpr std::string_view kHeaderRefused = "Couldn't create filter!";
 inline constexpr std::string_view kChunkRefused = "Couldn't load chunk!";
 inline constexpr std::string_view kTooManyCuckooLoads =

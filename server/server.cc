@@ -81,7 +81,7 @@ int64_t MillisecondsSince(Clock::time_point begin) {
 void LogFreeze(const FreezeReport& report) {
   const std::string name = core::PrintableName(report.name);
   if (!report.status) {
-    spdlog::warn("Filter {} cannot be frozen and goes on collecting: {}", name, report.status.error().message);
+    spdlog::warn("Filter {} cannot be frozen and continues to collect items: {}", name, report.status.error().message);
     return;
   }
   spdlog::info("Filter {} of {} items is frozen: {} bytes instead of {}, built in {} ms", name, report.items,
@@ -404,7 +404,7 @@ void Server::Reload() {
     try {
       work();
     } catch (const std::bad_alloc&) {
-      spdlog::error("Out of memory: {} could not be read again at SIGHUP", what);
+      spdlog::error("Out of memory: {} could not be reloaded on SIGHUP", what);
     }
   };
   reload("the log file", [this] { ReopenLog(options_.logfile); });
@@ -436,7 +436,7 @@ void Server::BeginStop(bool save) {
 
 // Loading may take long, and nothing is lost that a crash would not leave as well: the process ends as it is.
 void Server::EndWhileLoading() {
-  spdlog::info("Stopping before all is loaded: without a last snapshot, since nothing was changed");
+  spdlog::info("Stopping before everything is loaded: without a last snapshot, since nothing was changed");
   net_->Stop(kDrainPatience);
   EndProcess();
 }

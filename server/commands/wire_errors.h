@@ -18,7 +18,7 @@ using commands::wire::WrongArity;
 inline constexpr std::string_view kSlowLogCount = "ERR count should be greater than or equal to -1";
 inline constexpr std::string_view kNotAnInteger = "ERR value is not an integer or out of range";
 inline constexpr std::string_view kOtherQuota =
-    "QUOTA the names count for different quotas: use COPY, and then delete the first";
+    "QUOTA the names count towards different quotas: use COPY, and then delete the first";
 
 // Dumps.
 inline constexpr std::string_view kBusyKey = "BUSYKEY Target key name already exists.";

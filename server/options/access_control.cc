@@ -123,7 +123,7 @@ core::Status AccessControl::LoadUsers() {
 void AccessControl::Reload() {
   if (file_.empty()) return;
   if (const core::Status status = LoadUsers(); !status) {
-    spdlog::error("{}; all users stay what they were", status.error().message);
+    spdlog::error("{}; all users are unchanged", status.error().message);
   }
 }
 

@@ -63,7 +63,7 @@ core::Status ConfigurationFile::Rewrite() {
     }
   }
   options_.SetConfigured(changed);
-  spdlog::info("{} has the values in use now: {} set at run time", path, changed.rows.size());
+  spdlog::info("{} now has the values in use: {} set at run time", path, changed.rows.size());
   WarnOfOverridden(changed);
   return {};
 }

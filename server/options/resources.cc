@@ -37,7 +37,7 @@ config::Options ResolvedAtStart(const config::Options& given) {
                  MachineMemory());
   }
   if (given.maxclients != options.maxclients) {
-    spdlog::warn("maxclients {} needs {} open files, and the system allows for {} clients only: maxclients is {} now",
+    spdlog::warn("maxclients {} needs {} open files, but the system allows only {} clients: maxclients is now {}",
                  given.maxclients, given.maxclients + kReservedFiles, options.maxclients, options.maxclients);
   }
   return options;

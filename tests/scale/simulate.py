@@ -61,7 +61,7 @@ def machine_line(costs):
     part = costs.all["costs"]
     others = [row["others_cores"] for name, row in costs.of.items() if name != "memory"]
     return (f"{part['engine']} on {part['machine']}; something else kept {min(others):.1f} to {max(others):.1f} of the "
-            "cores busy meanwhile. So times are rather too long than too short.\n")
+            "cores busy at the same time, so times are too long rather than too short.\n")
 
 
 def cost_table(costs):
@@ -146,7 +146,7 @@ def growth_table(costs):
          f"{number(seconds / 60)} min"),
         ("each filter of 64 MiB that moves stops its node", "",
          f"{number(costs.move_stall_ms_per_byte * MAX_FILTER_BYTES)} ms"),
-        ("a replica filled anew, once a machine is back", f"{number(it.per_process / 1e9)} GB", f"{number(fill)} s"),
+        ("a new replica is filled, once a machine is back", f"{number(it.per_process / 1e9)} GB", f"{number(fill)} s"),
         ("the fork for it stops its master", "", f"{number(costs.fork_ms_per_byte * it.per_process)} ms")))
 
 

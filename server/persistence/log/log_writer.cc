@@ -387,7 +387,7 @@ void LogWriter::RecoverFromError() {
     trouble_.clear();
   }
   in_trouble_.store(false, std::memory_order_relaxed);
-  spdlog::info("the log is written again, and nothing was lost");
+  spdlog::info("the log can be written again, and nothing was lost");
 }
 
 }  // namespace bitsieve::server

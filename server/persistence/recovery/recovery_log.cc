@@ -14,9 +14,11 @@ void LogRecovery(const RecoveryReport& report, const std::string& directory) {
   if (report.leftovers_removed != 0) {
     spdlog::info("Removed {} files of a snapshot that was never finished", report.leftovers_removed);
   }
-  if (report.log.torn) spdlog::warn("The end of the log was torn by a crash and is cut: {}", report.log.torn->reason);
+  if (report.log.torn)
+    spdlog::warn("The end of the log was torn by a crash and is dropped: {}", report.log.torn->reason);
   for (const std::string& problem : report.log_problems) {
-    spdlog::error("The log is damaged, and ends before the damage as on-corrupt-log truncate says: {}", problem);
+    spdlog::error("The log is damaged and is truncated before the damage, as on-corrupt-log truncate says: {}",
+                  problem);
   }
   const std::string expired =
       report.filters_expired == 0 ? "" : " (" + std::to_string(report.filters_expired) + " more had expired)";

@@ -33,11 +33,12 @@ void Report(const Snapshotter::Done& done, const core::Status& outcome) {
 
 void LogOutcome(const core::Result<SaveReport>& report, int64_t duration_ms, bool overdue = false) {
   if (!report && overdue) {
-    spdlog::info("the time for the last snapshot is over: the one before is whole, and the log has the rest");
+    spdlog::info(
+        "the time limit for the last snapshot has passed: the previous snapshot is complete, and the log has the rest");
     return;
   }
   if (!report) {
-    spdlog::error("snapshot failed, the last one is still whole: {}", report.error().message);
+    spdlog::error("snapshot failed, the previous one is still intact: {}", report.error().message);
     return;
   }
   spdlog::info("snapshot of {} filters: {} written, {} bytes, {} changed and left to the log, {} ms", report->filters,
