@@ -101,14 +101,11 @@ void AddCheckConfig(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<CheckConfigArguments>();
   CLI::App* command = program.add_subcommand("check-config", "Check a configuration without starting the server");
   command->footer(
-      "Reads what serve would read with the same file, environment and flags, and reports all problems, each with its\n"
-      "place; then whether directories and files that it names can be used. Nothing is made or changed. Whether the\n"
-      "port is free is not checked.\n"
-      "Exit status: 0 if all is well, with the values that are not defaults; 1 if something is wrong; 2 if the "
-      "command\n"
-      "line is not understood.");
-  command->add_option("file", arguments->file, "The configuration file; if not given, that of --config")
-      ->type_name("FILE");
+      "Reads what serve would read with the same file, environment and flags, and reports all problems, each with "
+      "its\nlocation, and whether the directories and files that it names can be used. Nothing is created or changed. "
+      "Whether\nthe port is free is not checked.\nExit status: 0 if there is no problem, after the values that are not "
+      "defaults are printed; 1 if there is one; 2 if\nthe command line is wrong.");
+  command->add_option("file", arguments->file, "The configuration file [that of --config]")->type_name("FILE");
   arguments->flags.AddTo(*command);
   command->callback(
       [command, arguments, &action] { action = [command, arguments] { return CheckConfig(*command, *arguments); }; });

@@ -122,12 +122,11 @@ void WriteFish(const std::vector<Subcommand>& subcommands) {
 
 void AddCompletion(CLI::App& program, Action& action) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* command = program.add_subcommand("completion", "Print what a shell needs to complete bitsieve's commands");
+  CLI::App* command = program.add_subcommand("completion", "Print the completion script for a shell");
   command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
   command->footer(
-      "Examples:\n"
-      "  source <(bitsieve completion bash)                                       bash or zsh, until it ends\n"
-      "  bitsieve completion fish > ~/.config/fish/completions/bitsieve.fish      fish, for good");
+      "Examples:\n  source <(bitsieve completion bash)                                       bash or zsh, for this "
+      "session\n  bitsieve completion fish > ~/.config/fish/completions/bitsieve.fish      fish, permanently");
   command->callback([&program, shell, &action] {
     action = [&program, shell] {
       const std::vector<Subcommand> subcommands = SubcommandsOf(program);

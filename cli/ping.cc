@@ -89,11 +89,11 @@ void AddPing(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<PingArguments>();
   CLI::App* command = program.add_subcommand("ping", "Check whether a server is running and ready");
   command->footer(
-      "Exit status: 0 if it answers PONG, 1 if not (also while it is loading its filters), 2 if the command line or "
-      "the configuration is wrong.\n"
-      "What is not given is, from the port to the password, what the server would take from the same environment.");
+      "Exit status: 0 if the server replies PONG, 1 if not (also while it is loading its filters), 2 if the command "
+      "line or the configuration is wrong.\nDefaults, from the port to the password, are those of a server with the "
+      "same environment.");
   arguments->connection.AddTo(*command);
-  command->add_option("--timeout", arguments->timeout_s, "Give up after so many seconds [3]")
+  command->add_option("--timeout", arguments->timeout_s, "Give up after this many seconds [3]")
       ->check([](const std::string& text) {
         const auto seconds = core::ParseDouble(text);
         const bool is_right = seconds && *seconds >= 0.001 && *seconds <= 3600;

@@ -43,10 +43,11 @@ void AddServe(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<ServeArguments>();
   CLI::App* command = program.add_subcommand("serve", "Start the server");
   command->footer(
-      "Each option may also be a BITSIEVE_ variable (BITSIEVE_PORT) or a key of the --config file.\n"
-      "Flags win over the environment, the environment over the file. Sizes: 1000, 64kb, 100mb, 2gb.");
-  command->add_flag("--print-config", arguments->print_config,
-                    "Print the effective configuration as JSON, and on standard error where values came from; exit");
+      "Each option may also be a BITSIEVE_ variable (BITSIEVE_PORT) or a key of the --config file.\nFlags override the "
+      "environment, and the environment overrides the file. Sizes: 1000, 64kb, 100mb, 2gb.");
+  command->add_flag(
+      "--print-config", arguments->print_config,
+      "Print the effective configuration as JSON, print to standard error where the values came from, and exit");
   arguments->flags.AddTo(*command);
   command->allow_extras();  // reported together with the other errors
   command->callback(

@@ -25,7 +25,7 @@ std::string Help(const OptionRow& row) {
 }  // namespace
 
 void Flags::AddFileTo(CLI::App& command) {
-  command.add_option("--config", file_, "JSON file of options; BITSIEVE_... variables and flags win over it")
+  command.add_option("--config", file_, "JSON file of options; BITSIEVE_... variables and flags override it")
       ->type_name("FILE");
 }
 

@@ -436,7 +436,7 @@ void Server::BeginStop(bool save) {
 
 // Loading may take long, and nothing is lost that a crash would not leave as well: the process ends as it is.
 void Server::EndWhileLoading() {
-  spdlog::info("Stopping before everything is loaded: without a last snapshot, since nothing was changed");
+  spdlog::info("Stopping before all is loaded, without a last snapshot, since nothing was changed");
   net_->Stop(kDrainPatience);
   EndProcess();
 }

@@ -60,7 +60,7 @@ core::Result<server::Inspection> BackUpTo(const server::PinnedDirectory& source,
 int RunBackup(const CLI::App& command, const BackupArguments& arguments) {
   const bool to_stream = arguments.target == "-";
   config::Problems wrong;
-  if (to_stream && ::isatty(STDOUT_FILENO) != 0) wrong.emplace_back("an archive is not written to a terminal");
+  if (to_stream && ::isatty(STDOUT_FILENO) != 0) wrong.emplace_back("an archive cannot be written to a terminal");
   if (!to_stream && !arguments.compression.empty()) wrong.emplace_back("--compress is for an archive, not a directory");
   const auto configuration = LoadOrExplain(command, arguments.flags.ToSources(), std::move(wrong));
   if (!configuration) return kExitUsage;
@@ -84,12 +84,13 @@ int RunBackup(const CLI::App& command, const BackupArguments& arguments) {
 
 void AddBackup(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<BackupArguments>();
-  CLI::App* command = program.add_subcommand(kBackup, "Copy the data of a server, running or not, and verify the copy");
+  CLI::App* command =
+      program.add_subcommand(kBackup, "Copy the data of a running or stopped server, and verify the copy");
   command->footer(
-      "The server is not disturbed and need not know. The copy is what a crash at this moment would leave: everything\n"
-      "acknowledged before is in it, up to what appendfsync promises. It is verified, and appears whole or not at "
-      "all.\n"
-      "Exit status: 0 if it is there and whole, 1 if not, 2 if command line or configuration are wrong.");
+      "The server is not contacted and not disturbed. The copy contains what a crash at this moment would leave: "
+      "everything\nthat was acknowledged before, as far as appendfsync promises. It is verified, and appears complete "
+      "or not at all.\nExit status: 0 if the copy was made and verified, 1 if not, 2 if the command line or the "
+      "configuration is wrong.");
   command
       ->add_option("target", arguments->target,
                    "A directory, absent or empty; or - for a tar archive on standard output")

@@ -79,12 +79,12 @@ void AddInspect(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<InspectArguments>();
   CLI::App* command = program.add_subcommand("inspect", "Show what a data directory contains and check it for damage");
   command->footer(
-      "Nothing is changed, and a server may be running. --verify needs the memory of the largest filter.\n"
-      "Exit status: 0 if nothing is wrong, 1 if something is damaged or missing, 2 if something cannot be read\n"
-      "(no such directory, or files of a newer version) or the command line is wrong.");
+      "Nothing is changed, and a server may be running. --verify needs as much memory as the largest filter.\nExit "
+      "status: 0 if nothing is wrong, 1 if something is damaged or missing, 2 if something cannot be read\n(no such "
+      "directory, or files of a newer version) or the command line is wrong.");
   command
       ->add_option("directory", arguments->directory,
-                   "The data directory (option dir of the server), a backup, or a file of bitsieve export")
+                   "The data directory (the server's option dir), a backup, or a file that bitsieve export wrote")
       ->required()
       ->type_name("DIR");
   command->add_flag("--verify", arguments->verify, "Read every byte of all filter files and of the log");

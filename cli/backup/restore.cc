@@ -61,14 +61,15 @@ core::Status ExtractFrom(const std::string& source, server::Disk& disk, const st
 // Returns what is wrong with the command line.
 config::Problems ProblemsOf(const RestoreArguments& arguments, bool is_dump) {
   config::Problems wrong;
-  if (arguments.source == "-" && ::isatty(STDIN_FILENO) != 0) wrong.emplace_back("no archive is read from a terminal");
+  if (arguments.source == "-" && ::isatty(STDIN_FILENO) != 0)
+    wrong.emplace_back("an archive cannot be read from a terminal");
   if (IsRdbFile(arguments.source)) wrong.push_back(arguments.source + ": " + RdbAdvice(arguments.source));
   if (is_dump && arguments.key.empty()) {
     wrong.push_back(arguments.source + " holds a filter without its name: give that as --key, or, to put the filter " +
                     "into a running server, use bitsieve import");
   }
   if (!is_dump && !arguments.key.empty()) {
-    wrong.push_back("--key is for a file of bitsieve export, which " + arguments.source + " is not");
+    wrong.push_back("--key is for a file that bitsieve export wrote, which " + arguments.source + " is not");
   }
   return wrong;
 }
@@ -116,18 +117,21 @@ int RunRestore(const CLI::App& command, const RestoreArguments& arguments) {
 
 void AddRestore(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<RestoreArguments>();
-  CLI::App* command = program.add_subcommand(kRestore, "Make a data directory of a backup, or of one filter");
+  CLI::App* command = program.add_subcommand(kRestore, "Make a data directory from a backup, or from one filter");
   command->footer(
-      "The data directory must be absent or empty, and no server may use it. All of the backup is verified before\n"
-      "anything is put in place; a restore that was cut short is begun anew by the next.\n"
-      "Exit status: 0 if the data is there and whole, 1 if not, 2 if command line or configuration are wrong.");
+      "The data directory must be absent or empty, and no server may use it. The whole backup is verified "
+      "before\nanything is put in place; after an interrupted restore, the next one starts from the beginning.\nExit "
+      "status: 0 if the data was restored and verified, 1 if not, 2 if the command line or the configuration is "
+      "wrong.");
   command
       ->add_option("backup", arguments->source,
-                   "What bitsieve backup made: a directory, an archive, or - for one on standard input; or a filter in "
-                   "a file of bitsieve export")
+                   "A backup: a directory, an archive, or - for an archive on standard input; or a file that bitsieve "
+                   "export wrote")
       ->required()
       ->type_name("BACKUP|FILE|-");
-  command->add_option("--key", arguments->key, "Name of the filter in a file of bitsieve export, which has none")
+  command
+      ->add_option("--key", arguments->key,
+                   "Name for the filter in a file that bitsieve export wrote, which does not contain the name")
       ->type_name("KEY");
   arguments->flags.AddOneTo(*command, "dir");
   command->callback(

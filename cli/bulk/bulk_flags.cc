@@ -18,23 +18,24 @@ const std::map<std::string, RecordFormat::Kind>& Kinds() {
 void BulkFlags::AddTo(CLI::App& command) {
   command
       .add_option("--format", format_,
-                  "What the input is: lines, nul (items end in NUL), csv, tsv, jsonl (a JSON object a line), or "
-                  "binary (records of a fixed length) [lines]")
+                  "Format of the input: lines, nul (items end with a NUL), csv, tsv, jsonl (a JSON object per line), "
+                  "or binary (records of a fixed length) [lines]")
       ->transform(CLI::IsMember(&Kinds()))
       ->type_name("FORMAT");
   command
       .add_option("--field", field_,
-                  "csv, tsv: the column, by its number from 1 on, or by its name in the first line, which is no "
-                  "record then; jsonl: the member")
+                  "csv, tsv: the column, by its number from 1 on, or by its name in the first line, which is then not "
+                  "a record; jsonl: the member")
       ->type_name("NAME");
   command.add_option("--record-bytes", record_bytes_, "binary: the length of a record")->type_name("NUMBER");
-  command.add_flag("--crlf", crlf_, "lines: they end in CR LF, and the CR does not belong to the item");
-  command.add_flag("--plain", plain_, "Read compressed input as it is; otherwise gzip and zstd are unpacked");
+  command.add_flag("--crlf", crlf_, "lines: they end with CR LF, and the CR is not part of the item");
+  command.add_flag("--plain", plain_, "Read compressed input unchanged, without decompressing gzip and zstd");
   command.add_option("--connections", connections_, "Connections to the server [2]")
       ->check(CLI::Range(1, 64))
       ->type_name("NUMBER");
   command
-      .add_option("--retry", retry_s_, "Try again for so long when the connection breaks or the server is busy [60]")
+      .add_option("--retry", retry_s_,
+                  "Retry for this many seconds if the connection breaks or the server is busy [60]")
       ->check(CLI::Range(0, 86400))
       ->type_name("seconds");
   connection_.AddTo(command);

@@ -135,11 +135,11 @@ class Checker {
 
 int RunCheck(const CLI::App& command, const CheckArguments& arguments) {
   if (arguments.absent && arguments.add) {
-    std::cerr << "bitsieve check: --add already prints what was absent: leave out --absent\n";
+    std::cerr << "bitsieve check: --add already prints the absent items: omit --absent\n";
     return kExitUsage;
   }
   if (arguments.create && !arguments.add) {
-    std::cerr << "bitsieve check: --create is for --add, which has items for the filter\n";
+    std::cerr << "bitsieve check: --create needs --add\n";
     return kExitUsage;
   }
   auto settings = arguments.bulk.Settings(command);
@@ -164,21 +164,17 @@ void AddCheck(CLI::App& program, Action& action) {
   command->add_option("KEY", arguments->key, "Name of the filter")->required();
   command->add_option("FILE", arguments->path, "File to read; - is standard input [-]");
   command->add_flag("--absent", arguments->absent, "Print those that are not in the filter");
-  command->add_flag("--add", arguments->add,
-                    "Add every item, and print those that were new: each is printed once, however often it comes");
-  command->add_flag("--create", arguments->create, "With --add: make a filter that grows if there is none");
+  command->add_flag("--add", arguments->add, "Add every item, and print the new ones, each once");
+  command->add_flag("--create", arguments->create, "With --add: create a filter that grows if there is none");
   command->add_flag("--skip-bad", arguments->skip_bad,
-                    "Go on after records that have no item, and count them at the end");
+                    "Continue after records that have no item, and report their number at the end");
   arguments->bulk.AddTo(*command);
   command->footer(
-      "Records are printed whole and in their order, whatever of them is the item.\n"
-      "Exit status: 0 if all was looked up, 1 if not or if records were skipped, 2 if the command line is wrong.\n"
-      "\n"
-      "Examples:\n"
-      "  bitsieve check seen < urls                      the lines that are probably there\n"
-      "  bitsieve check seen --absent urls.gz            those that are definitely not\n"
-      "  bitsieve check seen --add < urls > new-urls     skip what was there before, and remember the rest\n"
-      "  bitsieve check bad --format csv --field url access.csv");
+      "Records are printed whole and in their order, even if the item is only a part of them.\nExit status: 0 if "
+      "everything was looked up, 1 if not or if records were skipped, 2 if the command line is wrong.\n\nExamples:\n  "
+      "bitsieve check seen < urls                      the lines that are probably there\n  bitsieve check seen "
+      "--absent urls.gz            those that are definitely not\n  bitsieve check seen --add < urls > new-urls     "
+      "skip what was there before, and remember the rest\n  bitsieve check bad --format csv --field url access.csv");
   command->callback(
       [command, arguments, &action] { action = [command, arguments] { return RunCheck(*command, *arguments); }; });
 }

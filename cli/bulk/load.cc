@@ -71,8 +71,8 @@ class Loader {
     }
     if (pipeline_.has_restarted()) {
       return tl::unexpected<std::string>(
-          "the server was restarted meanwhile, and may have lost what it acknowledged in its last moments: load the "
-          "input again; items that are there stay as they are");
+          "the server was restarted meanwhile, and may have lost the last changes that it acknowledged: load the input "
+          "again; items that are already there are not changed");
     }
     if (arguments_.resume) {
       for (const std::string& file : arguments_.files) RemoveLoadState(file);
@@ -128,7 +128,7 @@ class Loader {
     if (reply->text.find("exists") == std::string::npos) return tl::unexpected(reply->text);
     if (arguments_.resume) return {};
     return tl::unexpected("there is a filter " + core::Quoted(arguments_.key) +
-                          " already: without --reserve the items are added to it");
+                          " already; without --reserve, the items are added to it");
   }
 
   Outcome<ItemCommand> Command(ServerClient& client) {
@@ -237,7 +237,7 @@ class Loader {
     const std::vector<Reply>& of_items = batch.one_each ? replies : replies.front().elements;
     for (const Reply& each : of_items) Count(each);
     // A full filter ends its reply early, at the error.
-    if (of_items.size() < batch.items) Refuse(batch.items - of_items.size(), "the server did not get to it");
+    if (of_items.size() < batch.items) Refuse(batch.items - of_items.size(), "the server did not process it");
     state_.counts.read += batch.items;
     state_.position = batch.end_position;
     state_.records = batch.end_records;
@@ -289,7 +289,7 @@ std::string ProblemOf(const LoadArguments& arguments) {
   const bool has_pipe = std::ranges::count(arguments.files, "-") != 0;
   if (arguments.resume && has_pipe) return "--resume needs files: standard input cannot be read from the middle";
   if (arguments.create && arguments.remove) return "--create makes a filter, and --delete needs one that is there";
-  if (arguments.create && !arguments.reserve.empty()) return "--reserve makes the filter: leave out --create";
+  if (arguments.create && !arguments.reserve.empty()) return "--reserve creates the filter: leave out --create";
   if (arguments.reserve.empty()) return arguments.type.empty() ? "" : "--type is for --reserve";
   if (arguments.remove) return "--reserve makes a filter, and --delete needs one that is there";
   const auto reservation = ParseReservation(arguments.reserve);
@@ -331,34 +331,28 @@ void AddLoad(CLI::App& program, Action& action) {
   command->add_option("FILE", arguments->files, "Files to read; - is standard input [-]");
   command
       ->add_option("--reserve", arguments->reserve,
-                   "First make the filter: ERROR,ITEMS such as 0.001,5e6; ERROR,auto counts the different items of the "
-                   "files; auto is 0.01,auto")
+                   "First create the filter: ERROR,ITEMS such as 0.001,5e6; ERROR,auto counts the different items in "
+                   "the files; auto means 0.01,auto")
       ->type_name("ERROR,ITEMS");
-  command->add_flag("--create", arguments->create, "Make a filter that grows, of the default type, if there is none");
+  command->add_flag("--create", arguments->create, "Create a filter of the default type that grows, if there is none");
   command->add_option("--type", arguments->type, "Filter type of --reserve [the server's default]")->type_name("TYPE");
-  command->add_flag("--delete", arguments->remove, "Remove the items instead, where the filter type can");
+  command->add_flag("--delete", arguments->remove, "Remove the items instead, if the filter type supports it");
   command->add_flag("--resume", arguments->resume,
-                    "Note beside each file how far it was loaded, and go on from there after an interruption");
-  command->add_flag("--skip-bad", arguments->skip_bad, "Count records that have no item as refused, and go on");
-  command->add_flag("--sync", arguments->sync, "End only when all of it is on the server's disk, by WAITAOF");
+                    "Record next to each file how far it was loaded, and continue from there after an interruption");
+  command->add_flag("--skip-bad", arguments->skip_bad, "Count records that have no item as refused, and continue");
+  command->add_flag("--sync", arguments->sync, "Wait until all items are on the server's disk (WAITAOF)");
   command->add_flag("-q,--quiet", arguments->quiet, "Show no progress");
   command->add_flag("--json", arguments->json, "Print the summary as JSON");
   arguments->bulk.AddTo(*command);
   command->footer(
-      "Items arrive byte for byte, empty lines included. Progress goes to standard error: a bar on a terminal, else a "
-      "JSON object every two seconds. After a lost connection batches are sent again, so types that count repeats may "
-      "count some twice.\n"
-      "Exit status: 0 if every item was taken, 1 if some were refused or it failed, 2 if the command line is wrong, "
-      "130 "
-      "if it was interrupted.\n"
-      "\n"
-      "Examples:\n"
-      "  bitsieve load seen urls.txt\n"
-      "  bitsieve load seen --create urls.txt            make the filter if there is none\n"
-      "  bitsieve load seen --reserve 0.001,auto --type cuckoo urls-*.gz\n"
-      "  zcat dump.gz | bitsieve load bad --format csv --field url -u redis://:password@filters:6379\n"
-      "  bitsieve load users --format jsonl --field id --resume users.jsonl.zst\n"
-      "  find . -print0 | bitsieve load paths --format nul");
+      "Items are added byte for byte, including empty lines. Progress is shown on standard error: a bar on a terminal, "
+      "otherwise a JSON object every two seconds. After a lost connection, batches are sent again, so types that count "
+      "repeated items may count some twice.\nExit status: 0 if every item was accepted, 1 if some were refused or the "
+      "command failed, 2 if the command line is wrong, 130 if it was interrupted.\n\nExamples:\n  bitsieve load seen "
+      "urls.txt\n  bitsieve load seen --create urls.txt            create the filter if there is none\n  bitsieve load "
+      "seen --reserve 0.001,auto --type cuckoo urls-*.gz\n  zcat dump.gz | bitsieve load bad --format csv --field url "
+      "-u redis://:password@filters:6379\n  bitsieve load users --format jsonl --field id --resume users.jsonl.zst\n  "
+      "find . -print0 | bitsieve load paths --format nul");
   command->callback(
       [command, arguments, &action] { action = [command, arguments] { return RunLoad(*command, *arguments); }; });
 }

@@ -53,7 +53,7 @@ Outcome<std::optional<LoadState>> ReadLoadState(const std::string& file) {
                      .records = state.at("records"),
                      .counts = {counts.at("read"), counts.at("added"), counts.at("present"), counts.at("refused")}};
   } catch (const json::exception&) {
-    return tl::unexpected(path + ": is not what was written there; remove it to begin again");
+    return tl::unexpected(path + ": has unexpected content; remove it to begin again");
   }
 }
 

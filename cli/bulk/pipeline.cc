@@ -52,7 +52,8 @@ Outcome<void> Pipeline::AwaitDisk() {
     if (!reply) return tl::unexpected(reply.error());
     if (reply->is_error()) return tl::unexpected(reply->text);
     const bool is_synced = !reply->elements.empty() && reply->elements.front().integer == 1;
-    if (!is_synced) return tl::unexpected<std::string>("the server did not say in time that all is on its disk");
+    if (!is_synced)
+      return tl::unexpected<std::string>("the server did not confirm in time that everything is on its disk");
   }
   return {};
 }

@@ -51,12 +51,13 @@ std::string_view NextTabbed(std::string_view row, size_t& at) {
 
 std::string RecordFormat::Problem() const {
   const bool has_fields = is_table() || kind == kJsonLines;
-  if (has_fields && field.empty()) return "this format needs --field, which says what of a record is the item";
+  if (has_fields && field.empty())
+    return "this format needs --field, which names the part of a record that is the item";
   if (!has_fields && !field.empty()) return "--field is for the formats csv, tsv and jsonl";
   if (kind == kBinary && record_bytes == 0) return "the format binary needs --record-bytes";
   if (kind != kBinary && record_bytes != 0) return "--record-bytes is for the format binary";
   if (record_bytes > RecordReader::kMaxRecordBytes) {
-    return "--record-bytes can be " + std::to_string(RecordReader::kMaxRecordBytes) + " at most";
+    return "--record-bytes can be at most " + std::to_string(RecordReader::kMaxRecordBytes);
   }
   if (crlf && kind != kLines) return "--crlf is for the format lines";
   return "";

@@ -106,8 +106,7 @@ std::string AuthProblem(std::string_view reply, const Credentials& credentials) 
     return "AUTH failed: " + std::string(reply);
   }
   if (credentials.is_found) return "";
-  return "AUTH failed: a password was given, but the server has none: leave the password out, or set requirepass on "
-         "the "
+  return "AUTH failed: a password was given, but the server has none: omit the password, or set requirepass on the "
          "server";
 }
 

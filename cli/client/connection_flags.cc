@@ -31,20 +31,21 @@ void ConnectionFlags::AddTo(CLI::App& command) {
       .add_option("-u,--url", url_, "The server as redis://[user:password@]host[:port], rediss://... or unix:///path")
       ->type_name("URL");
   command.add_option("--host", host_, "Name or address of the server")->type_name("TEXT");
-  command.add_option("-p,--port", port_, "Its TCP port, or with --tls its TLS port")
+  command.add_option("-p,--port", port_, "TCP port of the server, or its TLS port with --tls")
       ->check(CLI::Range(1, 65535))
       ->type_name("NUMBER");
-  command.add_option("-s,--unixsocket", unixsocket_, "Its Unix socket, in place of host and port")->type_name("PATH");
+  command.add_option("-s,--unixsocket", unixsocket_, "Unix socket of the server, instead of host and port")
+      ->type_name("PATH");
   command.add_option("--user", user_, "User to authenticate as [default]")->type_name("TEXT");
   command
-      .add_option("-a,--password", password_,
-                  "Password, which others on this machine can see: better to set "
-                  "BITSIEVE_REQUIREPASS or --requirepass-file")
+      .add_option(
+          "-a,--password", password_,
+          "Password; other users of this machine can see it, so prefer BITSIEVE_REQUIREPASS or --requirepass-file")
       ->type_name("TEXT");
-  command.add_flag("--tls", tls_, "Connect by TLS");
-  command.add_option("--cacert", cacert_, "PEM file of the authorities that may have signed the server's certificate")
+  command.add_flag("--tls", tls_, "Connect with TLS");
+  command.add_option("--cacert", cacert_, "PEM file of the authorities to accept for the server's certificate")
       ->type_name("FILE");
-  command.add_option("--cert", cert_, "PEM file of the certificate to show to the server")->type_name("FILE");
+  command.add_option("--cert", cert_, "PEM file of the certificate to present to the server")->type_name("FILE");
   command.add_option("--key", key_, "PEM file of its private key")->type_name("FILE");
   command.add_option("--sni", sni_, "Name that the server's certificate is for [its host]")->type_name("TEXT");
   command.add_flag("--insecure", insecure_, "Accept any certificate of the server");
@@ -60,7 +61,7 @@ std::string ConnectionFlags::Problem() const {
   const auto url = Url();
   if (!url) return url.error();
   const bool is_twice = !host_.empty() || port_ || !unixsocket_.empty();
-  return !url_.empty() && is_twice ? "--url already says where the server is: leave out --host, --port and --unixsocket"
+  return !url_.empty() && is_twice ? "--url already says where the server is: omit --host, --port and --unixsocket"
                                    : "";
 }
 

@@ -80,14 +80,15 @@ Outcome<ServerUrl> ParseServerUrl(std::string_view text) {
     const size_t colon = login.find(':');
     const auto user = PercentDecoded(login.substr(0, std::min(colon, login.size())));
     const auto password = PercentDecoded(colon == std::string_view::npos ? "" : login.substr(colon + 1));
-    if (!user || !password) return Wrong(text.substr(0, scheme_end), "has a % that is no code of a byte");
+    if (!user || !password)
+      return Wrong(text.substr(0, scheme_end), "has a % that is not followed by two hexadecimal digits");
     url.user = *user;
     url.password = *password;
     rest.remove_prefix(at + 1);
   }
   if (rest.ends_with('/')) rest.remove_suffix(1);
-  if (rest.find('/') != std::string_view::npos) return Wrong(text, "has a path: there is one database");
-  if (!ReadAddress(rest, url)) return Wrong(text, "has no host, or a port that is none");
+  if (rest.find('/') != std::string_view::npos) return Wrong(text, "has a path, but there is only one database");
+  if (!ReadAddress(rest, url)) return Wrong(text, "has no host, or an invalid port");
   return url;
 }
 

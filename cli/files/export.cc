@@ -97,7 +97,7 @@ int RunExport(const CLI::App& command, const ExportArguments& arguments) {
   const auto server = ServerOf(command, arguments.connection, arguments.flags);
   if (!server) return kExitUsage;
   if (arguments.path == "-" && ::isatty(STDOUT_FILENO) != 0) {
-    std::cerr << "bitsieve export: a dump is no text for a terminal: give a file, or a pipe for -\n";
+    std::cerr << "bitsieve export: a dump cannot be written to a terminal: name a file, or redirect standard output\n";
     return kExitUsage;
   }
   const auto bytes = Export(arguments, server->target, server->credentials);
@@ -119,12 +119,9 @@ void AddExport(CLI::App& program, Action& action) {
   arguments->connection.AddTo(*command);
   arguments->flags.AddFileTo(*command);
   command->footer(
-      "The file has the filter as of one moment, with a checksum; name and expiry are not part of it. It appears when "
-      "it is whole and verified. bitsieve import makes a filter of it, bitsieve inspect describes it.\n"
-      "\n"
-      "Examples:\n"
-      "  bitsieve export seen seen.bsf\n"
-      "  bitsieve export seen - | ssh other bitsieve import seen -");
+      "The file contains the filter as of one moment, with a checksum, but not its name and expiry. It appears when it "
+      "is complete and verified. bitsieve import makes a filter from it, and bitsieve inspect describes "
+      "it.\n\nExamples:\n  bitsieve export seen seen.bsf\n  bitsieve export seen - | ssh other bitsieve import seen -");
   command->callback(
       [command, arguments, &action] { action = [command, arguments] { return RunExport(*command, *arguments); }; });
 }

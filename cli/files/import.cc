@@ -108,8 +108,7 @@ class Importer {
     if (!reply) return tl::unexpected(reply.error());
     if (!reply->is_error()) return {};
     if (reply->text.find("item exists") == std::string::npos) return tl::unexpected(reply->text);
-    return tl::unexpected("there is a filter " + core::Quoted(arguments_.key) +
-                          " already: --replace puts the file in its place");
+    return tl::unexpected("there is a filter " + core::Quoted(arguments_.key) + " already: --replace replaces it");
   }
 
   const ImportArguments& arguments_;
@@ -134,7 +133,7 @@ int RunImport(const CLI::App& command, const ImportArguments& arguments) {
   if (!bytes) return fail(bytes.error());
   if (importer.has_newline()) {
     std::cerr << "bitsieve import: " << arguments.path
-              << ": has a newline after the dump, as redis-cli --raw adds one; it was left out\n";
+              << ": has a newline after the dump, as redis-cli --raw adds one; it was ignored\n";
   }
   std::cout << arguments.key << ": " << SizeText(*bytes) << ", verified\n";
   return kExitOk;
@@ -144,19 +143,16 @@ int RunImport(const CLI::App& command, const ImportArguments& arguments) {
 
 void AddImport(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<ImportArguments>();
-  CLI::App* command = program.add_subcommand("import", "Make a filter of a running server from a file");
+  CLI::App* command = program.add_subcommand("import", "Create a filter in a running server from a file");
   command->add_option("KEY", arguments->key, "Name of the filter")->required();
   command->add_option("FILE", arguments->path, "File that bitsieve export or BF.DUMP made; - is standard input")
       ->required();
-  command->add_flag("--replace", arguments->replace, "Put it in the place of the filter that has the name");
+  command->add_flag("--replace", arguments->replace, "Replace an existing filter of this name");
   arguments->connection.AddTo(*command);
   arguments->flags.AddFileTo(*command);
   command->footer(
-      "The filter appears, or takes the other one's place, when all of it has come and was verified.\n"
-      "\n"
-      "Examples:\n"
-      "  bitsieve import seen seen.bsf\n"
-      "  bitsieve import seen seen.bsf --replace -u rediss://:password@filters:7380");
+      "The filter appears, or replaces the existing one, when all of it has arrived and was verified.\n\nExamples:\n  "
+      "bitsieve import seen seen.bsf\n  bitsieve import seen seen.bsf --replace -u rediss://:password@filters:7380");
   command->callback(
       [command, arguments, &action] { action = [command, arguments] { return RunImport(*command, *arguments); }; });
 }

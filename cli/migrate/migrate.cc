@@ -256,8 +256,7 @@ class Migration {
     }
     if (arguments_.replace) return true;
     outcomes_.moves.failures.push_back(
-        {.name = filter.name,
-         .reason = "the new server has a filter of this name: --replace puts this one in its place"});
+        {.name = filter.name, .reason = "the new server has a filter of this name: --replace replaces it"});
     return false;
   }
 
@@ -283,7 +282,7 @@ class Migration {
   }
 
   std::string HowToGoOn() const {
-    return notes_ ? "; the same command goes on with what is left" : "; --resume FILE lets a migration go on";
+    return notes_ ? "; the same command continues with the rest" : "; with --resume FILE, a migration can be continued";
   }
 
   const MigrateArguments& arguments_;
@@ -319,7 +318,7 @@ void PrintOthers(const OtherKeys& others) {
     }
     std::cout << '\n';
   }
-  if (others.expired != 0) std::cout << CountText(others.expired) << " filters have ended and were left\n";
+  if (others.expired != 0) std::cout << CountText(others.expired) << " filters have expired and were skipped\n";
 }
 
 void PrintFound(const Migration& migration) {
@@ -343,11 +342,11 @@ void PrintOutcomes(const Outcomes& outcomes) {
   std::cout << '\n';
   if (outcomes.moves.made_empty != 0) {
     std::cout << CountText(outcomes.moves.made_empty)
-              << " of them were made anew, empty: bitsieve load brings their items\n";
+              << " of them were created empty: add their items with bitsieve load\n";
   }
   PrintOthers(outcomes.others);
   if (outcomes.live_changes != 0) {
-    std::cout << CountText(outcomes.live_changes) << " changes made since, " << CountText(outcomes.refused_changes)
+    std::cout << CountText(outcomes.live_changes) << " later changes applied, " << CountText(outcomes.refused_changes)
               << " refused\n";
   }
   if (outcomes.refused_changes != 0) std::cout << "The first refusal: " << outcomes.first_refusal << '\n';
@@ -409,7 +408,7 @@ std::string ProblemOf(const MigrateArguments& arguments) {
   }
   if (arguments.live && !IsUrl(arguments.from)) return "--live is for a running server";
   if (arguments.live && (!arguments.resume.empty() || arguments.dry_run)) {
-    return "--live begins with all filters, and moves them: leave out --resume and --dry-run";
+    return "--live moves all filters: leave out --resume and --dry-run";
   }
   if (IsUrl(arguments.from)) {
     if (const auto url = ParseServerUrl(arguments.from); !url) return url.error();
@@ -452,25 +451,23 @@ int RunMigrate(const CLI::App& command, const MigrateArguments& arguments) {
 
 void AddMigrate(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<MigrateArguments>();
-  CLI::App* command = program.add_subcommand("migrate", "Move filters from Redis, Valkey or a file of theirs");
+  CLI::App* command = program.add_subcommand("migrate", "Move filters from Redis, Valkey or an RDB file");
   command->add_option("FROM", arguments->from, "An RDB file, or the old server as redis://[user:password@]host[:port]")
       ->required();
   arguments->connection.AddAsArgument(*command, "TO");
-  command->add_option("--match", arguments->match, "Move those whose names match, such as seen:* [*]")
+  command->add_option("--match", arguments->match, "Move only filters whose names match, such as seen:* [*]")
       ->type_name("PATTERN");
-  command->add_option("--as", arguments->as, "Make RedisBloom's Bloom filters anew as this type, empty")
+  command->add_option("--as", arguments->as, "Create RedisBloom's Bloom filters as this type instead, empty")
       ->type_name("TYPE");
-  command->add_flag("--replace", arguments->replace, "Take the place of filters that have the names");
-  command->add_option("--limit", arguments->limit, "Send at most so many bytes a second, such as 50mb")
+  command->add_flag("--replace", arguments->replace, "Replace existing filters of the same names");
+  command->add_option("--limit", arguments->limit, "Send at most this many bytes per second, such as 50mb")
       ->type_name("SIZE");
-  command->add_option("--resume", arguments->resume, "Note in FILE what was begun, and go on from there next time")
+  command->add_option("--resume", arguments->resume, "Record progress in FILE, and continue from there the next time")
       ->type_name("FILE");
-  command
-      ->add_option("--verify", arguments->verify,
-                   "Afterwards ask for items that are lines of FILE, 10,000 of them, chosen by chance")
+  command->add_option("--verify", arguments->verify, "Afterwards look up 10,000 random lines of FILE")
       ->type_name("KEY=FILE");
   command->add_flag("--live", arguments->live,
-                    "Follow the old server's changes until SIGINT, as a replica of it: nothing is missed");
+                    "Become a replica of the old server, and apply its changes until SIGINT: none is missed");
   command->add_flag("--dry-run", arguments->dry_run, "List what would be moved, with sizes");
   command->add_flag("-q,--quiet", arguments->quiet, "Show no progress");
   command->add_flag("--json", arguments->json, "Print the report as JSON");
@@ -478,15 +475,12 @@ void AddMigrate(CLI::App& program, Action& action) {
   arguments->flags.AddFileTo(*command);
   command->footer(
       "Moves Bloom and cuckoo filters of RedisBloom and bitsieve.so byte for byte, with their expiries; other keys are "
-      "counted and left. An RDB file needs no server of theirs. Each filter appears when it is whole. A running old "
-      "server keeps its filters; what it is given while they are read is moved with --live alone.\n"
-      "Exit status: 0 if all was moved and no sampled item is missing, 1 if not, 2 if the command line is wrong.\n"
-      "\n"
-      "Examples:\n"
-      "  bitsieve migrate dump.rdb\n"
-      "  bitsieve migrate dump.rdb bitsieve://new --match 'seen:*' --dry-run\n"
-      "  bitsieve migrate redis://:password@old bitsieve://new --limit 50mb --resume moved\n"
-      "  bitsieve migrate redis://old bitsieve://new --live --verify seen=urls.txt");
+      "counted and skipped. An RDB file is read without a running Redis or Valkey. Each filter appears when it is "
+      "complete. A running old server keeps its filters; changes made while they are read are moved only with "
+      "--live.\nExit status: 0 if everything was moved and no sampled item is missing, 1 if not, 2 if the command line "
+      "is wrong.\n\nExamples:\n  bitsieve migrate dump.rdb\n  bitsieve migrate dump.rdb bitsieve://new --match "
+      "'seen:*' --dry-run\n  bitsieve migrate redis://:password@old bitsieve://new --limit 50mb --resume moved\n  "
+      "bitsieve migrate redis://old bitsieve://new --live --verify seen=urls.txt");
   command->callback(
       [command, arguments, &action] { action = [command, arguments] { return RunMigrate(*command, *arguments); }; });
 }

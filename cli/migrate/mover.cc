@@ -131,9 +131,9 @@ void Mover::TakeReply(Transfer& transfer, Step step, const Reply& reply) {
   if (reply.is_error()) {
     transfer.failure = "the new server: " + reply.text;
   } else if (step == Step::kExpire && reply.integer == 0) {
-    transfer.failure = "it ended on the way";
+    transfer.failure = "it expired during the move";
   } else if (step == Step::kRename && reply.kind == Reply::kInteger && reply.integer == 0) {
-    transfer.failure = "its name was taken on the new server meanwhile";
+    transfer.failure = "its name was taken on the new server during the move";
   }
 }
 

@@ -124,7 +124,7 @@ Outcome<void> ReplicationFeed::ShakeHands(const Credentials& credentials) {
   const auto offset = core::ParseUnsigned(answer->substr(last_space == std::string::npos ? 0 : last_space + 1));
   if (!answer->starts_with("+FULLRESYNC ") || !offset) {
     return tl::unexpected("it takes no replica (" + *answer +
-                          "); without --live its filters can be moved while nothing is added to them");
+                          "); without --live, its filters can be moved while nothing is added to them");
   }
   offset_ = *offset;
   return {};

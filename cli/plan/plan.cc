@@ -80,7 +80,7 @@ Outcome<uint64_t> ItemsOf(const PlanArguments& given, const std::optional<core::
     if (!rate) return Wrong("--rate", given.rate, "a rate such as 5000/s, 300k/m, 1e6/h or 2m/d");
     const double items = std::ceil(*rate * static_cast<double>(window->duration_ms) / 1000);
     if (items > static_cast<double>(kMaxPlannedItems)) {
-      return tl::unexpected<std::string>("--rate: so many items in such a window are more than a filter can hold");
+      return tl::unexpected<std::string>("--rate: this is more items in such a window than a filter can hold");
     }
     return static_cast<uint64_t>(items);
   }
@@ -157,9 +157,9 @@ void TakeFrom(const PresentFilter& present, Need& need) {
 Outcome<Need> Checked(const Need& need) {
   const int given = int{need.items != 0} + int{need.error_rate != 0} + int{need.memory_bytes != 0};
   if (given == 2) return need;
-  if (given == 3) return tl::unexpected<std::string>("--memory takes the place of --items or of --error: give two");
+  if (given == 3) return tl::unexpected<std::string>("--memory replaces --items or --error: give two of the three");
   return tl::unexpected<std::string>(
-      "two of --items, --error and --memory are needed; --from FILE, or --window with --rate, stands for --items");
+      "two of --items, --error and --memory are needed; --from FILE, or --window with --rate, replaces --items");
 }
 
 int PrintError(const std::string& message) {
@@ -248,12 +248,13 @@ int RunPlan(const CLI::App& command, const PlanArguments& arguments) {
 void AddOptions(CLI::App& command, PlanArguments& arguments) {
   auto* const items = command.add_option("--items", arguments.items, "Different items: 1000000, 1e9, 50m");
   auto* const from = command.add_option("--from", arguments.from,
-                                        "Estimate the items: the different lines of this file (- for standard input)");
+                                        "Estimate the number of different lines of this file (- for standard input)");
   command.add_option("--error", arguments.error, "Share of absent items reported as present: 0.001, 0.1%");
-  command.add_option("--memory", arguments.memory, "Memory, in place of --items or --error: 512mb, 2gb");
-  command.add_flag("--delete", arguments.removes, "Items are removed, too");
-  auto* const window = command.add_option("--window", arguments.window,
-                                          "Items are forgotten: after a time (24h), or after so many others (1000000)");
+  command.add_option("--memory", arguments.memory, "Memory, instead of --items or --error: 512mb, 2gb");
+  command.add_flag("--delete", arguments.removes, "Items are also removed");
+  auto* const window =
+      command.add_option("--window", arguments.window,
+                         "Items are forgotten after a time (24h), or after a number of other items (1000000)");
   auto* const rate = command.add_option("--rate", arguments.rate, "Items arriving in a window of time: 5000/s, 1e6/h");
   command.add_flag("--static", arguments.is_static, "The set is complete before it is used");
   command.add_flag("--nonscaling", arguments.stays_fixed, "Refuse items beyond the capacity, rather than grow");
@@ -264,7 +265,7 @@ void AddOptions(CLI::App& command, PlanArguments& arguments) {
       ->type_name("FILE");
   command
       .add_option("--filter", arguments.filter,
-                  "Show this filter of a running server, too; its items and error rate hold if others are not given")
+                  "Also show this filter of a running server; its items and error rate are the defaults")
       ->type_name("KEY");
   command.add_flag("--json", arguments.json, "Print one JSON object, for scripts");
   for (CLI::Option* each : {items, window, rate}) each->excludes(from);

@@ -140,7 +140,7 @@ std::string TextOf(const Plan& plan, const std::optional<Sample>& sample) {
                            : Line("hash functions", std::to_string(plan.full.hash_functions));
   text += "\n" + StagesText(plan) + "\n";
   if (plan.grown) text += GrownText(plan) + "\n";
-  if (plan.possible.size() > 1) text += "Types that would do:\n" + TypesText(plan) + "\n";
+  if (plan.possible.size() > 1) text += "Suitable types:\n" + TypesText(plan) + "\n";
   text += plan.best.reserve + "\n";
   if (type.can.freeze) text += "BF.FREEZE key    # when all items are added\n";
   return text;

@@ -70,25 +70,28 @@ int RunCli(const CLI::App& program, const CliArguments& arguments) {
 
 void AddCli(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<CliArguments>();
-  CLI::App* command = program.add_subcommand("cli", "Send commands to a server: at a prompt, from a pipe, or one");
+  CLI::App* command =
+      program.add_subcommand("cli", "Send commands to a server: at a prompt, from a pipe, or a single one");
   command->prefix_command();
   command->footer(
-      "Examples:\n"
-      "  bitsieve cli                        a prompt, with history, hints and Tab\n"
-      "  bitsieve cli BF.ADD seen alice      one command; what follows its name is passed on as it is\n"
-      "  bitsieve cli < commands.txt         a command on each line\n"
-      "Exit status: 0 if all is well, 1 if a reply is an error or the connection is lost, 2 if the command line or the "
-      "configuration is wrong.");
+      "Examples:\n  bitsieve cli                        a prompt, with history, hints and Tab\n  bitsieve cli BF.ADD "
+      "seen alice      one command; its arguments are passed on unchanged\n  bitsieve cli < commands.txt         a "
+      "command on each line\nExit status: 0 if every command succeeded, 1 if a reply was an error or the connection "
+      "was lost, 2 if the command line or the configuration is wrong.");
   arguments->connection.AddTo(*command);
-  command->add_flag("-3,--resp3", arguments->is_resp3, "Ask the server for RESP3, in which replies have more types");
-  auto* const raw = command->add_flag("--raw", arguments->is_raw, "Print replies as they are [unless to a terminal]");
-  command->add_flag("--no-raw", arguments->is_for_terminal, "Print replies with their types [to a terminal]")
+  command->add_flag("-3,--resp3", arguments->is_resp3,
+                    "Request RESP3 from the server, in which replies have more types");
+  auto* const raw =
+      command->add_flag("--raw", arguments->is_raw, "Print replies raw [if standard output is not a terminal]");
+  command
+      ->add_flag("--no-raw", arguments->is_for_terminal,
+                 "Print replies with their types [if standard output is a terminal]")
       ->excludes(raw);
   command->add_flag("-x", arguments->reads_last_argument, "Read the last argument from standard input");
-  command->add_option("-r,--repeat", arguments->repetitions, "Send the command so many times [1]")
+  command->add_option("-r,--repeat", arguments->repetitions, "Send the command this many times [1]")
       ->check(CLI::Range(uint64_t{1}, UINT64_MAX))
       ->type_name("NUMBER");
-  command->add_option("-i,--interval", arguments->interval_s, "Wait so many seconds between them [0]")
+  command->add_option("-i,--interval", arguments->interval_s, "Seconds to wait between repetitions [0]")
       ->check(CLI::Range(0.0, 86400.0))
       ->type_name("seconds");
   arguments->flags.AddFileTo(*command);
