@@ -29,7 +29,7 @@ void AddTemplate(const JsonValue& object, const std::string& where, size_t line,
     }
   }
   if (!has_pattern) {
-    note(" has no pattern, which says what names it is for: {\"pattern\": \"user:*\", ...}");
+    note(" has no pattern, which states the names that it applies to: {\"pattern\": \"user:*\", ...}");
   }
   entries.templates.push_back(std::move(made));
 }

@@ -198,7 +198,7 @@ tl::expected<std::string, std::string> WithValues(const std::string& json, std::
   const FileEntries after = ParseConfigText(changed);
   const auto is_given = [&](const OptionRow* row) { return Gives(after, *row, options); };
   if (after.problems.empty() && std::ranges::all_of(rows, is_given)) return changed;
-  return tl::unexpected<std::string>("its values cannot be changed in place");
+  return tl::unexpected<std::string>("its values cannot be replaced in place");
 }
 
 }  // namespace bitsieve::config

@@ -51,7 +51,7 @@ core::Status WriteLike(const std::string& model, const std::string& path, std::s
   if (::stat(model.c_str(), &like) != 0) return Failed(model, "cannot be written");
   const core::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (file.get() < 0) return Failed(path, "cannot be written");
-  if (::fchown(file.get(), like.st_uid, like.st_gid) != 0) return Failed(path, "cannot have the owner of the file");
+  if (::fchown(file.get(), like.st_uid, like.st_gid) != 0) return Failed(path, "cannot be given the owner of the file");
   if (::fchmod(file.get(), like.st_mode & 07777) != 0 || !WriteAll(file.get(), text) || ::fsync(file.get()) != 0) {
     return Failed(path, "cannot be written");
   }

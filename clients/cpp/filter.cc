@@ -63,7 +63,7 @@ Error RefusalOf(const core::Filter& filter, core::AddOutcome outcome) {
       return {ErrorCode::kFull, "the filter is full: it has a capacity of " + std::to_string(filter.Info().capacity) +
                                     " items, and its expansion is 0"};
     case core::AddOutcome::kOutOfMemory:
-      return {ErrorCode::kOutOfMemory, "there is no memory for a further item"};
+      return {ErrorCode::kOutOfMemory, "there is no memory for another item"};
     case core::AddOutcome::kCannotGrow:
       return {ErrorCode::kFull, "the filter is full, and a further sub-filter's error rate would be too small to keep"};
     case core::AddOutcome::kFrozen:
@@ -228,9 +228,9 @@ Result<bool> Filter::RecordFalsePositive(std::string_view item) {
       break;
     case core::RecordOutcome::kTooMany:
       return core::Fail(ErrorCode::kFull, "the filter knows " + std::to_string(core::FalsePositiveList::kMaxHashes) +
-                                              " false positives, and can know no more");
+                                              " false positives, which is the maximum");
     case core::RecordOutcome::kOutOfMemory:
-      return core::Fail(ErrorCode::kOutOfMemory, "there is no memory for a further false positive");
+      return core::Fail(ErrorCode::kOutOfMemory, "there is no memory for another known false positive");
   }
   return outcome == core::RecordOutcome::kRecorded;
 }

@@ -81,7 +81,7 @@ void FalsePositiveDecoder::Commit(uint64_t offset, uint64_t bytes) {
 Status FalsePositiveDecoder::Restore(const FalsePositivesRecord& record, std::span<const std::byte> hashes,
                                      Filter& filter, MemoryBudget& budget) {
   FalsePositiveSlot* const slot = filter.false_positives();
-  if (slot == nullptr) return CorruptBody("it has false positives of a filter that is never wrong");
+  if (slot == nullptr) return CorruptBody("it has known false positives of a filter that cannot have false positives");
   std::unique_ptr<FalsePositiveList> list = FalsePositiveList::Make(budget);
   if (list == nullptr) return OutOfMemory();
   for (; !hashes.empty(); hashes = hashes.subspan(sizeof(KeyHash))) {

@@ -53,7 +53,7 @@ Result<FalsePositivesRecord> TakeFalsePositives(const FilterTypeRow& type, std::
   fields.remove_suffix(kBytes);
   record.added = in.Get<uint64_t>();
   const auto hashes = in.Get<uint64_t>();
-  if (!type.can.deny) return CorruptHeader("its type denies no false positives");
+  if (!type.can.deny) return CorruptHeader("its type does not support known false positives");
   if (hashes > FalsePositiveList::kMaxHashes) {
     return CorruptHeader("the number of false positives is out of range");
   }

@@ -217,7 +217,7 @@ void RdbReader::SkipModuleFields() {
         SkipString();
         break;
       default:
-        Fail("a module's field of unknown kind " + std::to_string(kind));
+        Fail("a module's field of unknown type " + std::to_string(kind));
     }
   }
 }
@@ -317,7 +317,7 @@ void RdbReader::SkipValue(uint8_t type, Dialect dialect) {
 bool RdbFields::Expect(uint64_t kind) {
   if (failed()) return false;
   if (reader_.Length() == kind) return !failed();
-  reader_.Fail("a field of another kind than it should have");
+  reader_.Fail("a field of an unexpected type");
   return false;
 }
 

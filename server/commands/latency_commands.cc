@@ -65,15 +65,13 @@ void Reset(ServerContext& context) {
 
 // Advice on what to look at, by event.
 constexpr std::string_view kAdvice[kLatencyEvents] = {
-    "commands whose time depends on how much there is, such as dumps, KEYS or BF.MERGE of large filters: SLOWLOG GET "
-    "shows "
-    "which",
-    "quick commands waited: for a busy processor, for memory that is touched for the first time, or for another loop "
-    "that "
+    "commands whose time depends on the amount of data, such as dumps, KEYS or BF.MERGE of large filters: SLOWLOG GET "
+    "shows them",
+    "quick commands waited: for a busy CPU, for memory that is touched for the first time, or for another loop that "
     "adds to the same filter",
-    "all clients of a loop waited: INFO commandstats shows what took the time; io-threads gives more loops",
-    "the disk took long to make the log durable: appendfsync everysec waits less than always, and a faster disk helps",
-    "writing a snapshot took long; clients do not wait for it, but the disk is busy with it",
+    "all clients of a loop waited: INFO commandstats shows what took the time; io-threads sets the number of loops",
+    "the disk took a long time to sync the log: appendfsync everysec waits less than always, and a faster disk helps",
+    "writing a snapshot took a long time; clients do not wait for it, but it keeps the disk busy",
 };
 
 void AppendEvent(std::string& report, LatencyEvent event, const LatencyMonitor::History& history) {
@@ -83,7 +81,7 @@ void AppendEvent(std::string& report, LatencyEvent event, const LatencyMonitor::
   report.append(LatencyMonitor::kNames[index]).append(": ");
   report += std::to_string(history.samples.size()) + " seconds with an event, " +
             std::to_string(sum_ms / history.samples.size()) + " ms on average, " + std::to_string(history.longest_ms) +
-            " ms at most. Look at: ";
+            " ms at most. Check: ";
   report.append(kAdvice[index]).append(".\n");
 }
 
@@ -96,7 +94,7 @@ void Doctor(ServerContext& context) {
     if (!history.samples.empty()) AppendEvent(report, event, history);
   }
   if (monitor.threshold_ms() == 0) {
-    report += "Nothing is watched: CONFIG SET latency-monitor-threshold 100 notes what takes 100 ms or longer.\n";
+    report += "Nothing is recorded: CONFIG SET latency-monitor-threshold 100 records what takes 100 ms or longer.\n";
   } else if (report.empty()) {
     report = "Nothing took " + std::to_string(monitor.threshold_ms()) + " ms or longer.\n";
   }

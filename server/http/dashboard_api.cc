@@ -181,7 +181,7 @@ AdminResponse DashboardApi::Filters(const AdminRequest& request) const {
                                 .search = request.Parameter("search"),
                                 .offset = *offset,
                                 .limit = *limit});
-  if (!page) return ApiRefusal(400, "there is no such order");
+  if (!page) return ApiRefusal(400, "unknown sort order");
   return Json([&](JsonWriter& json) {
     json.BeginObject();
     json.Member("ready", true);

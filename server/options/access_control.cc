@@ -24,7 +24,7 @@ constexpr std::chrono::seconds kLogInterval{10};
 
 core::Status NoFile() {
   return Fail(ErrorCode::kInvalidArgument,
-              "there is no file of users: start the server with aclfile, or make users with ACL SETUSER");
+              "there is no file of users: start the server with aclfile, or create users with ACL SETUSER");
 }
 
 core::Result<std::string> ReadPassword(const std::string& path) {

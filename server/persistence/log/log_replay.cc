@@ -158,7 +158,7 @@ core::Status LogReplay::LoadRewritten(uint64_t id, uint64_t sequence, const Load
   });
   if (rewritten == since.end()) {
     return core::Fail(core::ErrorCode::kOutOfMemory,
-                      "no memory is left for what changed in " + FilterText(id) + " while a file of it was written");
+                      "there is no memory for the changes of " + FilterText(id) + " while a file of it was written");
   }
   for (auto older = awaited_.lower_bound({id, 0}); older != awaited_.end() && *older < std::pair(id, sequence);) {
     older = awaited_.erase(older);
@@ -267,8 +267,8 @@ core::Status LogReplay::RepeatAdded(core::Filter& filter, const log::Changed& ch
     if (i < done && outcomes_[i] == core::AddOutcome::kOutOfMemory) {
       return core::Fail(core::ErrorCode::kOutOfMemory, "no memory is left for " + FilterText(change.id) + " to grow");
     }
-    return Contradiction(FilterText(change.id) + " refuses an item of change " + std::to_string(change.sequence) +
-                         " that it took before");
+    return Contradiction(FilterText(change.id) + " does not accept an item of change " +
+                         std::to_string(change.sequence) + " that it accepted before");
   }
   if (!freezing_.empty()) freezing_.erase(change.id);  // if it was taken after it was closed, it was open again
   return {};
@@ -289,7 +289,7 @@ core::Status LogReplay::RepeatFalsePositives(core::Filter& filter, const log::Ch
   filter.RecordFalsePositives(change.hashes, outcomes);
   if (std::ranges::count(outcomes, core::RecordOutcome::kOutOfMemory) == 0) return {};
   return core::Fail(core::ErrorCode::kOutOfMemory,
-                    "no memory is left for the false positives of " + FilterText(change.id));
+                    "there is no memory for the known false positives of " + FilterText(change.id));
 }
 
 core::Status LogReplay::On(const log::Freezing& freezing) {
@@ -326,12 +326,12 @@ void LogReplay::Release(Entry& entry) {
 
 core::Status LogReplay::Bind(const std::string& name, uint64_t id, int64_t expires_ms) {
   if (index_.Find(id) != nullptr && names_.Find(name) != index_.Find(id)) {
-    return Contradiction(FilterText(id) + " is given a second name");
+    return Contradiction(FilterText(id) + " has a second name");
   }
   Entry* entry = names_.Find(name);
   if (entry == nullptr) {
     EntryPtr made = names_.Make(name);
-    if (made == nullptr) return core::Fail(core::ErrorCode::kOutOfMemory, "no memory is left for a name");
+    if (made == nullptr) return core::Fail(core::ErrorCode::kOutOfMemory, "there is no memory for a name");
     entry = made.get();
     names_.Insert({&made, 1});
   } else if (IdOf(*entry) != id) {

@@ -153,7 +153,7 @@ class Loader {
       return core::Fail(core::ErrorCode::kCorrupt, path + ": is missing, but the manifest lists it");
     }
     if (out_of_memory_.load(std::memory_order_relaxed)) {
-      return core::Fail(core::ErrorCode::kOutOfMemory, path + ": not read, memory had run out before");
+      return core::Fail(core::ErrorCode::kOutOfMemory, path + ": not read, since memory had already run out");
     }
     return {};
   }
@@ -259,7 +259,7 @@ class Loader {
         core::DecodeFilter(packed.header, core::AsBytes(packed.body), quotas_.MemoryOf(packed.name), clock_);
     if (!filter) return tl::unexpected(std::move(filter.error()));
     EntryPtr entry = options_.names.Make(packed.name);
-    if (entry == nullptr) return core::Fail(core::ErrorCode::kOutOfMemory, "no memory is left for its name");
+    if (entry == nullptr) return core::Fail(core::ErrorCode::kOutOfMemory, "there is no memory for its name");
     const uint64_t id =
         packed.filter_id != 0 ? packed.filter_id : options_.next_filter_id.fetch_add(1, std::memory_order_relaxed);
     (*filter)->Attach(options_.listener, id, packed.sequence);
