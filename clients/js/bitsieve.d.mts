@@ -1,19 +1,19 @@
 // The types of bitsieve.mjs, whose comments have the details.
 
-/** An item: a string, of which the UTF-8 bytes are taken, or bytes. */
+/** An item: a string, which is converted to its UTF-8 bytes, or bytes. */
 export type Item = string | Uint8Array;
 
-/** What a filter is and holds. */
+/** The parameters and the state of a filter. */
 export interface Description {
   /** Filter type. */
   readonly type: 'blocked' | 'cuckoo' | 'ribbon';
-  /** Requested share of false positives, between 0 and 1. */
+  /** Requested error rate, between 0 and 1. */
   readonly errorRate: number;
   /** Number of items that all sub-filters together are made for. */
   readonly capacity: number;
   /** Number of items that were counted as new. */
   readonly items: number;
-  /** 1, and one more for each time that the filter grew. */
+  /** Number of sub-filters: 1, and one more for each time that the filter grew. */
   readonly subFilters: number;
   /** Length of the dump in bytes. */
   readonly sizeBytes: number;
@@ -21,36 +21,36 @@ export interface Description {
   readonly falsePositives: number;
 }
 
-/** Thrown for bytes that hold no readable filter. The message says what is wrong with them, and what would be right. */
+/** Thrown for bytes that are not a readable filter. The message says what is wrong, and what would be right. */
 export class FilterError extends Error {
   get name(): 'FilterError';
 }
 
-/** A filter to look items up in. */
+/** A filter in which items can be looked up. */
 export class Filter {
   private constructor();
 
   /**
-   * Makes a filter of the bytes of a dump, which must stay as they are.
-   * @throws {FilterError} if the bytes are no dump, are damaged, or hold a filter of a type or version that is not read
+   * Makes a filter from the bytes of a dump, which must not change afterwards.
+   * @throws {FilterError} if the bytes are not a dump, are damaged, or contain a filter of an unsupported type or version
    */
   static fromBytes(source: ArrayBuffer | ArrayBufferView): Filter;
 
   /**
-   * Looks an item up. True: it was probably added; false: it definitely was not.
+   * Looks up an item. Returns true if it was probably added, and false if it definitely was not.
    * @throws {TypeError} if the item is neither a string nor a Uint8Array
    * @throws {FilterError} if the filter's bytes were transferred elsewhere
    */
   mayContain(item: Item): boolean;
 
   /**
-   * Looks many items up, each as mayContain() does, and returns an answer for each in their order.
-   * @throws {TypeError} if it is given one item, or something that is none
+   * Looks up many items, each as mayContain() does, and returns the results in the same order.
+   * @throws {TypeError} if the argument is a single item, or contains something that is not an item
    * @throws {FilterError} if the filter's bytes were transferred elsewhere
    */
   mayContainMany(items: Iterable<Item> & object): boolean[];
 
-  /** Returns what the filter is and holds. */
+  /** Returns the parameters and the state of the filter. */
   describe(): Description;
 
   /**

@@ -1,17 +1,18 @@
-// Looks items up in a filter that a Bitsieve server dumped, in a browser or in Node: no dependency, no WebAssembly.
+// Looks up items in a filter that a Bitsieve server dumped, in a browser or in Node, without dependencies or
+// WebAssembly.
 //
 //   import { Filter } from './bitsieve.mjs';
-//   const response = await fetch('/blocked-words.bsf');           // as `bitsieve export` or BF.DUMP made it
+//   const response = await fetch('/blocked-words.bsf');           // written by `bitsieve export` or BF.DUMP
 //   const filter = Filter.fromBytes(await response.arrayBuffer());
 //   filter.mayContain('alice');                                   // true: probably added; false: definitely not
 //
 // Reads filters of the types blocked (with the default hash function), cuckoo, and ribbon once it is frozen. Items are
-// strings, of which the UTF-8 bytes are taken, or Uint8Arrays. What is read is checked field by field against its
-// length; docs/formats/ has the bytes.
+// strings, which are converted to their UTF-8 bytes, or Uint8Arrays. Every field is checked against the length of the
+// dump; docs/formats/ describes the bytes.
 
 import { checksum, high, low, multiply64, multiplyAndFold, scale, Xxh3 } from './xxh3.mjs';
 
-/** Thrown for bytes that hold no readable filter. The message says what is wrong with them, and what would be right. */
+/** Thrown for bytes that are not a readable filter. The message says what is wrong, and what would be right. */
 export class FilterError extends Error {
   get name() {
     return 'FilterError';
@@ -454,7 +455,7 @@ function wordsOf(bytes, at, size) {
 const encoder = new TextEncoder();
 const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
-/** A filter to look items up in. */
+/** A filter in which items can be looked up. */
 export class Filter {
   #bytes;
   #type;
@@ -464,11 +465,11 @@ export class Filter {
   #text = new Uint8Array(256);
 
   /**
-   * Makes a filter of the bytes of a dump. They are not copied, unless they are not aligned to 4 bytes, and must stay
-   * as they are. Only the header is read; verify() finds bits that were damaged since.
+   * Makes a filter from the bytes of a dump. They are not copied, unless they are not aligned to 4 bytes, and must not
+   * change afterwards. Only the header is read; verify() finds damaged bits.
    * @param {ArrayBuffer | ArrayBufferView} source the bytes, or a view of them such as Uint8Array or Buffer
    * @returns {Filter} the filter
-   * @throws {FilterError} if the bytes are no dump, are damaged, or hold a filter of a type or version that is not read
+   * @throws {FilterError} if the bytes are not a dump, are damaged, or contain a filter of an unsupported type or version
    */
   static fromBytes(source) {
     const bytes = ArrayBuffer.isView(source) ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
@@ -501,9 +502,9 @@ export class Filter {
   }
 
   /**
-   * Looks an item up.
-   * @param {string | Uint8Array} item a string, of which the UTF-8 bytes are taken, or bytes
-   * @returns {boolean} true: it was probably added; false: it definitely was not
+   * Looks up an item.
+   * @param {string | Uint8Array} item a string, which is converted to its UTF-8 bytes, or bytes
+   * @returns {boolean} true if it was probably added, false if it definitely was not
    * @throws {TypeError} if the item is neither a string nor a Uint8Array
    * @throws {FilterError} if the filter's bytes were transferred elsewhere
    */
@@ -521,10 +522,10 @@ export class Filter {
   }
 
   /**
-   * Looks many items up, each as mayContain() does.
+   * Looks up many items, each as mayContain() does.
    * @param {Iterable<string | Uint8Array>} items the items
-   * @returns {boolean[]} an answer for each, in their order
-   * @throws {TypeError} if it is given one item, or something that is none
+   * @returns {boolean[]} the results in the same order
+   * @throws {TypeError} if the argument is a single item, or contains something that is not an item
    * @throws {FilterError} if the filter's bytes were transferred elsewhere
    */
   mayContainMany(items) {
@@ -535,9 +536,9 @@ export class Filter {
   }
 
   /**
-   * Returns what the filter is and holds. The error rate is the requested share of false positives, between 0 and 1;
-   * capacity and items are numbers of items over all sub-filters; sizeBytes is the length of the dump in bytes;
-   * falsePositives is the number of known ones.
+   * Returns the parameters and the state of the filter. errorRate is the requested error rate, between 0 and 1; capacity
+   * and items are numbers of items over all sub-filters; sizeBytes is the length of the dump in bytes; falsePositives
+   * is the number of known false positives.
    * @returns {{type: 'blocked' | 'cuckoo' | 'ribbon', errorRate: number, capacity: number, items: number,
    *   subFilters: number, sizeBytes: number, falsePositives: number}} the description
    */

@@ -1,4 +1,4 @@
-"""Bitsieve's filters inside a Python program, by its shared library libbitsieve.so.1; nothing is compiled.
+"""Bitsieve's filters inside a Python program, with the shared library libbitsieve.so.1; nothing is compiled.
 
     from bitsieve import Filter
 
@@ -11,16 +11,17 @@
     with Filter.map("seen.bsf") as seen:
         seen.may_contain_many(["alice", "bob"])  # [True, False]
 
-Items are bytes, or str, of which the UTF-8 bytes are taken: as redis-py sends them. The files are those of
+Items are bytes, or str, which is converted to its UTF-8 bytes as redis-py does. The files are those of
 `bitsieve export` and `bitsieve import`.
 
-Threads: a filter may be used by many threads; calls give up Python's lock while they work. close() beside calls of
-other threads closes the filter for all further calls and frees it when the last of those ends. freeze() beside other
-calls is refused. After os.fork() the child has a copy of each filter; a filter that another thread was changing at that
-moment must not be used in the child.
+Threads: many threads may use a filter; calls release Python's global lock while they work. close() during calls of
+other threads closes the filter for all further calls and frees it when the last running call ends. freeze() during
+other calls is refused. After os.fork() the child has a copy of each filter; it must not use a filter that another
+thread was changing at that moment.
 
-Errors: each method names those that its own work can raise. All of them raise ValueError if the filter is closed, and
-UnsupportedError while another thread freezes it. Those that take items raise TypeError if one is neither str nor bytes.
+Errors: each method names the errors that it can raise. In addition, all of them raise ValueError if the filter is
+closed, and UnsupportedError while another thread freezes it. Methods that take items raise TypeError if one is neither
+str nor bytes.
 
 A filter cannot be copied or pickled: `Filter.from_bytes(filter.to_bytes())` makes another one with the same content.
 """
@@ -43,23 +44,23 @@ _AnyFilter = TypeVar("_AnyFilter", bound="Filter")
 
 
 class BitsieveError(Exception):
-    """What every error of this module derives from."""
+    """Base class of all errors of this module."""
 
 
 class InvalidArgumentError(BitsieveError, ValueError):
-    """A parameter is outside of its range."""
+    """A parameter is outside its range."""
 
 
 class OutOfMemoryError(BitsieveError, MemoryError):
-    """Memory is refused, by the system or by the filter's limit."""
+    """The system or the filter's limit refused memory."""
 
 
 class CorruptError(BitsieveError):
-    """The file or the bytes are damaged, or no filter."""
+    """The file or the bytes are damaged, or are not a filter."""
 
 
 class UnsupportedError(BitsieveError):
-    """The filter's type, or its being mapped or frozen, does not allow it."""
+    """A filter of this type, or one that is mapped or frozen, does not support the operation."""
 
 
 class FileError(BitsieveError, OSError):
@@ -67,21 +68,21 @@ class FileError(BitsieveError, OSError):
 
 
 class FullError(BitsieveError):
-    """The filter takes no further item."""
+    """The filter is full and accepts no further items."""
 
 
 class Description(NamedTuple):
-    """What a filter is and holds, as of one moment.
+    """The parameters and the state of a filter, as of one moment.
 
-    type             filter type, as Filter() takes it
-    error_rate       requested share of false positives, from 1e-9 to 0.25
+    type             filter type, as in Filter()
+    error_rate       requested error rate, from 1e-9 to 0.25
     capacity         number of items that all sub-filters together are made for
-    items            number of items that were counted as new; of a type that can remove, additions less removals
-    size_bytes       bytes that the filter takes in memory; of a mapped filter, the size of its file
+    items            number of items counted as new; for types that can remove items, additions minus removals
+    size_bytes       size of the filter in memory; for a mapped filter, the size of its file
     seed             seed of the hash function, below 2**64
-    sub_filters      1, and one more for each time that the filter grew
-    is_mapped        whether the filter is mapped from a file, and so cannot change
-    false_positives  number of known false positives, of the types blocked, classic and ribbon; else 0
+    sub_filters      number of sub-filters: 1, and one more for each time that the filter grew
+    is_mapped        whether the filter is mapped from a file, and therefore cannot change
+    false_positives  number of known false positives; 0 for types other than blocked, classic and ribbon
     """
 
     type: str
@@ -108,7 +109,7 @@ def version() -> str:
 
 
 def _call(name: str, *arguments: Any) -> None:
-    """Calls a function that returns a status; raises what it reports."""
+    """Calls a function that returns a status; raises the error that it reports."""
     error = _native.ErrorMessage()
     status = getattr(_native.library, "bitsieve_" + name)(*arguments, ctypes.byref(error))
     if status != 0:
@@ -117,7 +118,7 @@ def _call(name: str, *arguments: Any) -> None:
 
 
 class _Owner:
-    """Frees a filter of the C library with the last reference to the owner."""
+    """Frees a filter of the C library when the last reference to the owner is gone."""
 
     __slots__ = ("pointer",)
 
@@ -131,8 +132,8 @@ class _Owner:
 
 
 class _Handle:
-    """What a call passes to the C library. Each call holds a reference until it returns, which keeps the filter alive
-    whatever other threads, iterators and signal handlers do meanwhile."""
+    """The object that a call passes to the C library. Each call holds a reference until it returns, which keeps the
+    filter alive regardless of what other threads, iterators and signal handlers do."""
 
     __slots__ = ("owner", "_as_parameter_", "__weakref__")
 
@@ -203,7 +204,7 @@ class _Batch:
 
 
 class Filter:
-    """A filter, new or read from a file. close() frees it, as does leaving its `with` block."""
+    """A filter, either new or read from a file. close() frees it, and so does leaving its `with` block."""
 
     def __init__(self, type: str = "blocked", error_rate: float = 0.01, capacity: int = 100, *,
                  expansion: Optional[int] = None, tightening_ratio: Optional[float] = None, seed: Optional[int] = None,
@@ -211,18 +212,18 @@ class Filter:
         """Makes an empty filter, with the options of BF.RESERVE.
 
         type                blocked, classic, counting, cuckoo, window, fingerprint, ribbon or redisbloom
-        error_rate          requested share of false positives, from 1e-9 to 0.25
+        error_rate          requested error rate, from 1e-9 to 0.25
         capacity            number of items that the filter is made for, from 1 to 2**30
-        expansion           capacity of a further sub-filter over that of the one before; 0: the filter does not grow.
-                            By default 2, and 0 for a type that never grows
-        tightening_ratio    how much smaller the share of the error rate is that each further sub-filter gets, between
-                            0 and 1; by default 0.8
-        seed                below 2**64; filters to be merged have the same. By default one that cannot be foreseen
-        memory_limit_bytes  most bytes that the filter may take; 0: no limit
-        type_options        those of the type, by the words of BF.RESERVE in lower case: hash="sip", window="24h"
+        expansion           capacity of a further sub-filter divided by that of the previous one; 0: the filter does not
+                            grow. The default is 2, or 0 for a type that never grows
+        tightening_ratio    error rate of each further sub-filter divided by that of the previous one, between 0 and 1;
+                            the default is 0.8
+        seed                below 2**64; filters can be merged only if their seeds are equal. The default is random
+        memory_limit_bytes  maximum number of bytes that the filter may take; 0: no limit
+        type_options        options of the type, in the words of BF.RESERVE in lower case: hash="sip", window="24h"
 
-        Raises InvalidArgumentError, which names the first option that is out of its range and the range;
-        OutOfMemoryError; and TypeError for a value of another type.
+        Raises InvalidArgumentError, which names the first option that is out of its range, and the range;
+        OutOfMemoryError; and TypeError for a value of the wrong type.
         """
         options = _native.Options()
         _native.library.bitsieve_options_init(ctypes.byref(options), ctypes.sizeof(options))
@@ -244,20 +245,20 @@ class Filter:
 
     @classmethod
     def load(cls: Type[_AnyFilter], path: FilePath) -> _AnyFilter:
-        """Returns a filter of any type from a file, which is read whole and verified.
+        """Reads a filter of any type from a file into memory, and verifies it.
 
-        Raises FileError if the file cannot be read, CorruptError if it is damaged or holds no filter, UnsupportedError
-        if it is of a newer version, and OutOfMemoryError.
+        Raises FileError if the file cannot be read, CorruptError if it is damaged or not a filter, UnsupportedError if
+        it is of a newer version, and OutOfMemoryError.
         """
         return cls._made("load", _path_of(path))
 
     @classmethod
     def map(cls: Type[_AnyFilter], path: FilePath) -> _AnyFilter:
-        """Returns a filter to look items up in, which stays in its file: opened at once, shared by all processes that
-        map it. The types are blocked, classic, counting, cuckoo, fingerprint, and ribbon once it is frozen.
+        """Maps a file, in which items are then looked up in place: it opens at once, and all processes that map it
+        share one copy. Supports the types blocked, classic, counting, cuckoo, fingerprint, and ribbon once frozen.
 
-        The bits are not verified; verify() does that. The file may be replaced by another one of its name, but must not
-        be overwritten or cut short while it is mapped: that ends the process.
+        The bits are not verified; verify() does that. The file may be replaced by renaming another file over it, but
+        must not be overwritten or truncated while it is mapped: that ends the process.
 
         Raises what load() raises, and UnsupportedError for another type.
         """
@@ -265,9 +266,9 @@ class Filter:
 
     @classmethod
     def from_bytes(cls: Type[_AnyFilter], dump: Union[bytes, bytearray, memoryview]) -> _AnyFilter:
-        """Returns a filter from the bytes that BF.DUMP of a server or to_bytes() returned.
+        """Reads a filter from the bytes that a server's BF.DUMP or to_bytes() returned.
 
-        Raises CorruptError if they are damaged or hold no filter, UnsupportedError if they are of a newer version, and
+        Raises CorruptError if they are damaged or not a filter, UnsupportedError if they are of a newer version, and
         OutOfMemoryError.
         """
         if isinstance(dump, (bytearray, memoryview)):
@@ -292,17 +293,17 @@ class Filter:
     def add(self, item: Item) -> bool:
         """Adds an item; returns True if it is new, and False if it was probably there.
 
-        Raises FullError if the filter takes nothing further, OutOfMemoryError if it would have to grow and is refused
-        the memory, and UnsupportedError if it is mapped or frozen.
+        Raises FullError if the filter accepts no further items, OutOfMemoryError if it had to grow and memory was
+        refused, and UnsupportedError if it is mapped or frozen.
         """
         data, added = _bytes_of(item), ctypes.c_uint8()
         _call("add", self._open(), data, len(data), ctypes.byref(added))
         return added.value != 0
 
     def add_many(self, items: Iterable[Item]) -> List[bool]:
-        """Adds items in order, much faster than one by one; returns True for each that is new.
+        """Adds items in order, which is much faster than one by one; returns True for each that is new.
 
-        Raises what add() raises; some of the items may have been added then.
+        Raises the errors of add(); some of the items may then have been added.
         """
         batch = _Batch(items)
         _call("add_many", self._open(), *batch.arguments)
@@ -317,44 +318,45 @@ class Filter:
         return self.may_contain(item)
 
     def may_contain_many(self, items: Iterable[Item]) -> List[bool]:
-        """Returns the same for each of many items, much faster than one by one."""
+        """Looks up many items, which is much faster than one by one; returns the result of each."""
         batch = _Batch(items)
         _native.library.bitsieve_may_contain_many(self._open(), *batch.arguments)
         return batch.booleans()
 
     def remove(self, item: Item) -> bool:
-        """Takes one addition of the item back; returns False if the item is not there.
+        """Removes one addition of the item; returns False if the item is not there.
 
-        Only what was added may be removed: removing a false positive can make items be missed that were added.
-        Raises UnsupportedError if the type cannot remove (counting and cuckoo can), or the filter is mapped.
+        Remove only items that were added: removing a false positive can cause false negatives for items that were
+        added. Raises UnsupportedError if the type cannot remove items (counting and cuckoo can), or the filter is
+        mapped.
         """
         data, removed = _bytes_of(item), ctypes.c_uint8()
         _call("remove", self._open(), data, len(data), ctypes.byref(removed))
         return removed.value != 0
 
     def note_false_positive(self, item: Item) -> bool:
-        """Notes that an item is a false positive: may_contain() returns False for it until it is added. Returns False
-        if may_contain() does so anyway.
+        """Records an item as a known false positive: may_contain() returns False for it until it is added. Returns
+        False if may_contain() does so anyway.
 
-        Only what was never added may be noted: an item that was added would be missed. Raises FullError if 65,536 items
-        are noted already, UnsupportedError for types other than blocked, classic and ribbon and for mapped filters, and
-        OutOfMemoryError.
+        Record only items that were never added: an item that was added would be missed. Raises FullError if 65,536
+        items are recorded already, UnsupportedError for types other than blocked, classic and ribbon and for mapped
+        filters, and OutOfMemoryError.
         """
         data, noted = _bytes_of(item), ctypes.c_uint8()
         _call("note_false_positive", self._open(), data, len(data), ctypes.byref(noted))
         return noted.value != 0
 
     def count(self, item: Item) -> int:
-        """Returns how often the item was added, less removals; too high at times.
+        """Returns how often the item was added minus how often it was removed; the number may be too high.
 
-        Raises UnsupportedError if the type cannot count (counting and cuckoo can).
+        Raises UnsupportedError if the type cannot count items (counting and cuckoo can).
         """
         data, count = _bytes_of(item), ctypes.c_uint64()
         _call("count", self._open(), data, len(data), ctypes.byref(count))
         return count.value
 
     def merge(self, other: "Filter") -> None:
-        """Adds all that another filter holds, of the same type, seed, error rate and capacity.
+        """Adds all items of another filter, which must have the same type, seed, error rate and capacity.
 
         Raises InvalidArgumentError, which names what differs, or the type if it cannot be merged (blocked, classic and
         counting can); and UnsupportedError if this filter is mapped.
@@ -364,11 +366,12 @@ class Filter:
         _call("merge", self._open(), other._open())
 
     def freeze(self) -> None:
-        """Turns a ribbon filter that collects items into its smallest form, which takes no further ones. Takes about a
-        second for ten million items.
+        """Converts a ribbon filter that collects items into its smallest form, which accepts no further items. Takes
+        about a second for ten million items.
 
-        No other thread may use the filter: if one does, freeze() raises UnsupportedError, and calls that come before it
-        is done raise that too. It does so as well for other types and mapped filters. Raises OutOfMemoryError.
+        No other thread may use the filter: if one does, freeze() raises UnsupportedError, and so do calls that begin
+        before it is done. freeze() also raises UnsupportedError for other types and mapped filters, and
+        OutOfMemoryError.
         """
         handle = self._open()
         owner, in_use = handle.owner, weakref.ref(handle)
@@ -385,15 +388,15 @@ class Filter:
             self._freezing.release()
 
     def save(self, path: FilePath) -> None:
-        """Writes the filter to a file, which appears under its name when it is whole and on the disk; a file that has
-        the name is replaced in one step. Other threads may add meanwhile.
+        """Writes the filter to a file, which appears under its name when it is complete and durable; an existing file
+        is replaced in one step. Other threads may add items during the call.
 
-        Raises FileError, and OutOfMemoryError if what changed meanwhile could not be kept.
+        Raises FileError, and OutOfMemoryError if there was no memory for copies of what changed during the call.
         """
         _call("save", self._open(), _path_of(path))
 
     def to_bytes(self) -> bytes:
-        """Returns the bytes that save() writes, for BF.RESTORE of a server and from_bytes().
+        """Returns the bytes that save() writes, for a server's BF.RESTORE and for from_bytes().
 
         Raises OutOfMemoryError.
         """
@@ -406,12 +409,12 @@ class Filter:
             _native.library.bitsieve_free_bytes(data)
 
     def verify(self) -> None:
-        """Reads the whole file of a mapped filter; raises CorruptError if it is damaged. Any other filter was verified
-        when it was read."""
+        """Reads the whole file of a mapped filter; raises CorruptError if it is damaged. All other filters were
+        verified when they were read."""
         _call("verify", self._open())
 
     def describe(self) -> Description:
-        """Returns what the filter is and holds. Raises OutOfMemoryError."""
+        """Returns the parameters and the state of the filter. Raises OutOfMemoryError."""
         found = _native.Description()
         if _native.library.bitsieve_describe(self._open(), ctypes.byref(found), ctypes.sizeof(found)) != 0:
             raise OutOfMemoryError("there is no memory")
@@ -419,7 +422,8 @@ class Filter:
                            found.seed, found.sub_filters, found.is_mapped != 0, found.false_positives)
 
     def close(self) -> None:
-        """Closes the filter, and frees it once no call of another thread uses it. Closing it again does nothing."""
+        """Closes the filter, and frees it once no call of another thread uses it. Closing a closed filter does
+        nothing."""
         self._is_closed, self._handle = True, None
 
     def __enter__(self: _AnyFilter) -> _AnyFilter:
