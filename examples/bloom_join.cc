@@ -1,11 +1,12 @@
-// A Bloom join: which of many keys here are among the many there, without sending them all. The server's filter comes
-// over the wire once; the keys are tested here, and only the survivors are sent, to whatever knows for sure.
+// A Bloom join: finds which of many local keys are in a remote set, without sending all of them. The server's filter is
+// fetched once; the keys are tested locally, and only those that pass are sent to the exact source.
 //
 //     c++ -std=c++20 bloom_join.cc $(pkg-config --cflags --libs bitsieve) -lhiredis -o bloom_join
 //     ./bloom_join 127.0.0.1 7379 customers customers_exact orders
 //
-// `customers` is the filter that travels. `customers_exact` stands for what knows for sure: here a filter of the lowest
-// error rate, elsewhere a database. `orders` is a file with a key in each line. For comparison it then sends all keys.
+// `customers` is the filter that is fetched. `customers_exact` stands for the exact source: here it is a filter with the
+// lowest error rate, elsewhere a database. `orders` is a file with a key on each line. For comparison, the program then
+// sends all keys.
 #include <bitsieve/filter.h>
 #include <hiredis/hiredis.h>
 

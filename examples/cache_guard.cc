@@ -1,11 +1,11 @@
-// A cache that keeps only what is requested twice. Most of what is requested is requested once, and would push out what
-// is worth keeping; a filter remembers the first requests, in a few bytes each, and forgets old ones by itself.
+// A cache that keeps only pages that are requested twice. Most pages are requested only once, and would displace pages
+// that are worth keeping; a filter remembers the first requests, in a few bytes each, and forgets old ones by itself.
 //
 //     c++ -std=c++20 cache_guard.cc $(pkg-config --cflags --libs bitsieve) -o cache_guard
 //     ./cache_guard
 //
-// Compares a cache of 10,000 pages with a guard and one without, at a million requests: half of them for 20,000 popular
-// pages, half for pages that are requested once.
+// The program compares a cache of 10,000 pages with a guard and one without, over a million requests: half of them for
+// 20,000 popular pages, half for pages that are requested only once.
 #include <bitsieve/filter.h>
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace {
 
-// Keeps the pages that were requested last.
+// Keeps the most recently requested pages.
 class Cache {
  public:
   Cache(size_t most, std::optional<bitsieve::Filter> guard) : most_(most), guard_(std::move(guard)) {}
 
-  // Whether the page came from the cache.
+  // Returns whether the page came from the cache.
   bool Request(const std::string& page) {
     if (const auto found = places_.find(page); found != places_.end()) {
       pages_.splice(pages_.begin(), pages_, found->second);

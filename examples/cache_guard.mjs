@@ -1,5 +1,5 @@
-// A cache that keeps only what is requested twice. Most of what is requested is requested once, and would push out what
-// is worth keeping; a filter remembers the first requests in ten bits each.
+// A cache that keeps only pages that are requested twice. Most pages are requested only once, and would displace pages
+// that are worth keeping; a filter remembers the first requests in ten bits each.
 //
 //     ./scripts/serve &
 //     npm install redis

@@ -4,8 +4,8 @@
     ./scripts/serve &
     examples/crawler.py http://localhost:8000/        # prints each page that it fetches
 
-Among 10^9 URLs a set of them would take 100 GB; the filter takes 1.9 GB at an error rate of 0.001, of which it takes
-one new page in a thousand for an old one. It needs redis-py (Debian: python3-redis).
+A set of 10^9 URLs would take 100 GB. The filter takes 1.9 GB at an error rate of 0.001: it mistakes one new page in a
+thousand for an old one. The example needs redis-py (Debian: python3-redis).
 """
 
 import argparse
@@ -27,7 +27,7 @@ class Links(HTMLParser):
 
 
 def links_of(url):
-    """The pages of the same site that it links to; none if it cannot be fetched."""
+    """Returns the pages of the same site that the page links to; none if it cannot be fetched."""
     try:
         with urllib.request.urlopen(url, timeout=10) as reply:
             parser = Links()
@@ -56,7 +56,7 @@ def main():
     parser.add_argument("--server", default="redis://127.0.0.1:7379", help="the Bitsieve server [%(default)s]")
     arguments = parser.parse_args()
     client = redis.Redis.from_url(arguments.server)
-    # Made once; later runs find it there.
+    # The first run creates the filter; later runs use it.
     client.execute_command("BF.RESERVE", "crawler:pages", 0.001, 1_000_000, "IFNOTEXISTS")
     seen = client.bf()
     if seen.add("crawler:pages", arguments.url):

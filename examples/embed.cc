@@ -1,10 +1,10 @@
-// Prints each line of its input that it never printed before, in this run or an earlier one: what it printed is
-// remembered by a filter in a file, in ten bits per line.
+// Prints each line of its input that it has not printed before, in this run or an earlier one. A filter in a file
+// remembers the printed lines, in ten bits each.
 //
 //     c++ -std=c++20 embed.cc $(pkg-config --cflags --libs bitsieve) -o embed
 //     ./embed seen.bsf < lines
 //
-// A line in a hundred at most is taken for known although it is new: that is the filter's error rate.
+// At most one new line in a hundred is taken for a known one: that is the filter's error rate.
 #include <bitsieve/filter.h>
 #include <sys/stat.h>
 
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
     std::cerr << "usage: embed FILE < lines\n";
     return 2;
   }
-  // It grows beyond its capacity if need be, and keeps the error rate.
+  // The filter grows beyond its capacity if necessary, and keeps the error rate.
   bitsieve::Result<Filter> seen =
       Exists(argv[1]) ? Filter::Load(argv[1]) : Filter::Make({.error_rate = 0.01, .capacity = 100'000});
   if (!seen) return Fail(seen.error());
