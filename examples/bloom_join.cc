@@ -4,9 +4,9 @@
 //     c++ -std=c++20 bloom_join.cc $(pkg-config --cflags --libs bitsieve) -lhiredis -o bloom_join
 //     ./bloom_join 127.0.0.1 7379 customers customers_exact orders
 //
-// `customers` is the filter that is fetched. `customers_exact` stands for the exact source: here it is a filter with the
-// lowest error rate, elsewhere a database. `orders` is a file with a key on each line. For comparison, the program then
-// sends all keys.
+// `customers` is the filter that is fetched. `customers_exact` stands for the exact source: here it is a filter with
+// the lowest error rate, elsewhere a database. `orders` is a file with a key on each line. For comparison, the program
+// then sends all keys.
 #include <bitsieve/filter.h>
 #include <hiredis/hiredis.h>
 
