@@ -294,7 +294,7 @@ int RunCommand(engine::Context* context, engine::String** argv, int argc, const 
 int RunMade(engine::Context* context, engine::String** argv, int argc) {
   if (argc != 3) return ReplyError(context, commands::wire::WrongArity("bf.made"));
   const std::optional<core::FilterParams> params = core::DecodeMadeParams(engine::TextOf(argv[2]));
-  if (!params) return ReplyError(context, commands::wire::FilterRefused("these are no parameters of a filter"));
+  if (!params) return ReplyError(context, commands::wire::FilterRefused("these are not parameters of a filter"));
   EngineKeyspace& keyspace = TheDesk().keyspace;
   const std::string_view name = engine::TextOf(argv[1]);
   const core::RollBack closed([&keyspace] { keyspace.CloseAll(); });

@@ -216,11 +216,12 @@ bool InsertCuckooItems(CommandContext& context, std::vector<std::string_view>& s
 void WarnOfDefaults(const core::FilterParams& params) {
   static bool warned = false;
   if (std::exchange(warned, true)) return;
-  engine::Log(nullptr, "warning",
-              "bitsieve: a RedisBloom master or log has BF.ADD or BF.MADD make a filter. It gets this node's defaults: "
-              "error rate %g, capacity %llu, expansion %u. Where the other node has others, set them alike "
-              "(bf.default-error-rate, bf.default-capacity, bf.default-expansion): these filters differ until then",
-              params.error_rate, static_cast<unsigned long long>(params.capacity), params.expansion);
+  engine::Log(
+      nullptr, "warning",
+      "bitsieve: BF.ADD or BF.MADD of a RedisBloom master or log creates a filter. It gets this node's defaults: error "
+      "rate %g, capacity %llu, expansion %u. If the other node has different defaults, set the same ones here "
+      "(bf.default-error-rate, bf.default-capacity, bf.default-expansion): these filters differ until then",
+      params.error_rate, static_cast<unsigned long long>(params.capacity), params.expansion);
 }
 
 // The row's own handler adds to the filter that is there then.

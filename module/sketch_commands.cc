@@ -33,9 +33,8 @@ void Drop(const std::string& name) {
   if (!logged.insert(name).second) return;
   engine::Log(nullptr, "warning",
               "bitsieve: the master sent %s, and bitsieve.so does not carry RedisBloom's sketches (Count-Min Sketch, "
-              "Top-K, t-digest): this node is without their keys and must not take the master's place. INFO modules "
-              "counts such commands as bf_dropped_sketch_commands; with bf.for-redisbloom yes this node stops at the "
-              "first",
+              "Top-K, t-digest): this node lacks their keys and must not take the master's place. INFO modules counts "
+              "such commands as bf_dropped_sketch_commands; with bf.for-redisbloom yes this node stops at the first",
               name.c_str());
 }
 
@@ -49,7 +48,7 @@ int RunSketchCommand(engine::Context* context, engine::String** argv, int /*argc
   if ((flags & engine::kContextReplicated) != 0) {
     if (OwnSettings().for_redisbloom.load(std::memory_order_relaxed)) {
       Stop(name, "the master",
-           "Move the sketches to another node first, or set bf.for-redisbloom no to go without them");
+           "Move the sketches to another node first, or set bf.for-redisbloom no to continue without them");
     }
     Drop(name);
   }

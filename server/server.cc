@@ -244,7 +244,7 @@ core::Result<Recovery> Server::LoadOrOutOfMemory() {
   try {
     return storage_.Load(options_);
   } catch (const std::bad_alloc&) {
-    return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for what is to be loaded");
+    return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for loading the filters");
   }
 }
 

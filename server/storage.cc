@@ -61,9 +61,9 @@ core::Status Storage::Begin(Recovery recovery, const config::Options& options) {
                             clock_,      recorder_.get()};
   snapshotter_ = std::make_unique<Snapshotter>(parts, std::move(recovery.saved), ScheduleOf(options));
   if (leaves_log) {
-    if (core::Status status = SaveNow("what the log holds, while appendonly is no,"); !status) return status;
+    if (core::Status status = SaveNow("the content of the log, while appendonly is no,"); !status) return status;
   } else if (recovery.lost_some) {
-    if (core::Status status = SaveNow("what the damage left"); !status) return status;
+    if (core::Status status = SaveNow("the data left after the damage"); !status) return status;
   }
   begun_.store(true, std::memory_order_release);
   FreezeAgain(recovery);
@@ -154,7 +154,7 @@ bool Storage::InTrouble() const {
 }
 
 std::string Storage::TroubleOfRecorder() const {
-  return recorder_->HasUnkept() ? "out of memory for what the log is to hold of a filter" : "";
+  return recorder_->HasUnkept() ? "out of memory for a filter's changes that must be logged" : "";
 }
 
 bool Storage::HasUnkeptRewrites() const { return HasLog() && recorder_->HasUnkept(); }

@@ -206,7 +206,7 @@ constexpr CommandRow kRows[] = {
      .arity = -2,
      .since = "2.8.13",
      .complexity = "that of the subcommand",
-     .summary = "What took longer than latency-monitor-threshold, and how long commands take.",
+     .summary = "Commands about latency: events that took long, and how long commands take.",
      .subcommands = kSubcommands},
 };
 

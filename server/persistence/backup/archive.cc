@@ -130,7 +130,7 @@ core::Status Extractor::Extract(archive_entry* entry) {
   if (archive_entry_hardlink(entry) != nullptr || archive_entry_symlink(entry) != nullptr) {
     return Refuse(member, "is a link");
   }
-  if (archive_entry_sparse_count(entry) != 0) return Refuse(member, "has holes, as no file of a backup has");
+  if (archive_entry_sparse_count(entry) != 0) return Refuse(member, "has holes, which no file of a backup has");
   if (!seen_.insert(member).second) return Refuse(member, "is there more than once");
   if (seen_.size() > limits_.files)
     return Refuse(member, "is more than the " + std::to_string(limits_.files) + " files allowed");
@@ -167,7 +167,7 @@ core::Status Extractor::CopyData(WritableFile& file, const std::string& member, 
     }
     done += static_cast<uint64_t>(read);
     bytes_ += static_cast<uint64_t>(read);
-    if (done > bytes) return Refuse(member, "has more bytes than it says");
+    if (done > bytes) return Refuse(member, "has more bytes than it states");
     const std::span data(block_.data(), static_cast<size_t>(read));
     if (core::Status status = file.Write(core::AsText(data)); !status) return status;
     progress_("extracting", bytes_, 0);
@@ -195,7 +195,7 @@ core::Status WriteArchive(const PinnedDirectory& source, int descriptor, Compres
   if (compression == Compression::kZstd) ok = ok && archive_write_add_filter_zstd(out.get()) == ARCHIVE_OK;
   archive_write_set_bytes_in_last_block(out.get(), 1);  // zeros after the end of a compressed stream are an error
   if (!ok || archive_write_open_fd(out.get(), descriptor) != ARCHIVE_OK) {
-    return FailOf(core::ErrorCode::kIo, "the archive cannot be begun", out.get());
+    return FailOf(core::ErrorCode::kIo, "the archive cannot be started", out.get());
   }
   core::Status status = AddHeader(out.get(), "filters/", 0, true);
   std::vector<std::byte> block(kBlockBytes);
@@ -219,7 +219,7 @@ core::Status ExtractArchive(const ArchiveSource& source, Disk& disk, const std::
   const int opened = source.descriptor >= 0
                          ? archive_read_open_fd(in.get(), source.descriptor, kBlockBytes)
                          : archive_read_open_memory(in.get(), source.bytes.data(), source.bytes.size());
-  if (opened != ARCHIVE_OK) return FailOf(core::ErrorCode::kCorrupt, source.name + ": is no archive", in.get());
+  if (opened != ARCHIVE_OK) return FailOf(core::ErrorCode::kCorrupt, source.name + ": is not an archive", in.get());
   return Extractor(in.get(), source.name, disk, target, limits, progress).Run();
 }
 

@@ -147,7 +147,7 @@ void Inspector::InspectPack(const ManifestPack& listed) {
   const core::Result<Pack> pack = Pack::Read(disk_, path, listed.seal, buffer_);
   if (!pack) return AddDamage(pack.error(), about);
   if (pack->records() != listed.live.size()) {
-    found_.damage.push_back(path + ": has another number of records than the manifest says" + about);
+    found_.damage.push_back(path + ": has a different number of records than the manifest says" + about);
     return;
   }
   for (uint32_t i = 0; i < pack->records(); ++i) {

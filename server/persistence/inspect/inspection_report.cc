@@ -52,10 +52,10 @@ std::string SnapshotText(const Inspection& found) {
     text += fmt::format("snapshot {} of {}, log position {}", found.manifest.snapshot_number,
                         TimeOf(found.manifest.saved_unix_ms), found.manifest.log_position);
   } else {
-    text += "no snapshot that can be read";
+    text += "no readable snapshot";
   }
   if (!found.lock_holder.empty()) {
-    text += "\nin use by " + found.lock_holder + ": what follows may have changed meanwhile";
+    text += "\nin use by " + found.lock_holder + ": the following may have changed since it was read";
   }
   return text + '\n';
 }
@@ -117,7 +117,7 @@ std::string LogText(const Inspection& found) {
   std::string text =
       fmt::format("\nlog: {} segment{}\n{}", found.log.size(), found.log.size() == 1 ? "" : "s", TableOf(rows));
   if (found.verified) {
-    text += fmt::format("  {} records up to position {}; {} filter files are named by them\n", found.scan.records,
+    text += fmt::format("  {} records up to position {}; {} filter files are referred to\n", found.scan.records,
                         found.scan.end, found.images);
   }
   if (found.newest_segment) text += "  the newest segment is " + LogFileName(*found.newest_segment) + '\n';
@@ -136,7 +136,7 @@ std::string FilesText(const std::string& title, const std::vector<InspectedFile>
 std::string LeftoversText(const Inspection& found) {
   const bool may_be_images = !found.verified && !found.log.empty() && !found.leftovers.empty();
   return FilesText(
-      may_be_images ? "files that the manifest does not name, but the log may (--verify looks)" : "leftovers",
+      may_be_images ? "files that the manifest does not name, but the log may (--verify checks)" : "leftovers",
       found.leftovers);
 }
 
@@ -146,7 +146,7 @@ std::string VerdictText(const Inspection& found) {
   for (const std::string& line : found.damage) text += "DAMAGE: " + line + '\n';
   if (text.empty()) {
     text = found.verified ? "all is whole: every byte was verified\n"
-                          : "nothing wrong was found in the heads of the files; --verify reads every byte\n";
+                          : "no damage was found in the heads of the files; --verify reads every byte\n";
   }
   return "\n" + text;
 }

@@ -56,7 +56,7 @@ std::string LossOfFilters(const RecoveryDamage& damage) {
 std::string LossOfLog(const RecoveryDamage& damage) {
   const std::string text = "\n  on-corrupt-log truncate ";
   if (damage.manifest) return text + "sets the log aside: without the manifest it cannot be applied";
-  if (!damage.log_cut) return text + "starts with what is left of the log; what a missing file held is lost";
+  if (!damage.log_cut) return text + "starts with what is left of the log; the content of missing files is lost";
   return text + "ends the log at position " + std::to_string(damage.log_cut->position) + " and loses " +
          Count(damage.log_cut->lost_bytes, "byte") + " from there on (" +
          Count(damage.log_cut->lost_records, "readable record") + " among them)";
@@ -64,7 +64,7 @@ std::string LossOfLog(const RecoveryDamage& damage) {
 
 // No option helps against these.
 std::string Advice(const core::Error& error) {
-  if (error.code == core::ErrorCode::kUnsupported) return "; a newer server reads files of a newer version";
+  if (error.code == core::ErrorCode::kUnsupported) return "; only a newer server can read files of a newer version";
   return error.code == core::ErrorCode::kOutOfMemory ? "; the filters need more memory than there is" : "";
 }
 
@@ -84,7 +84,7 @@ core::Status CheckDamage(const RecoveryDamage& damage, const std::string& direct
   text += "\nnothing was changed";
   if (!damage.hopeless.empty()) text += Advice(damage.hopeless.front());
   if (damage.loses_filters() || damage.loses_log()) {
-    text += "; put the files back from a copy, or accept the loss for one start:";
+    text += "; restore the files from a copy, or accept the loss for one start:";
   }
   if (damage.loses_filters()) text += LossOfFilters(damage);
   if (damage.loses_log()) text += LossOfLog(damage);
