@@ -18,8 +18,6 @@
 #include "commands/wire_errors.h"
 #include "core/base/out_of_memory.h"
 #include "core/base/roll_back.h"
-#include "core/families/redisbloom/module_value.h"
-#include "core/families/window/window_type.h"
 #include "core/filter/filter_factory.h"
 #include "module/aside.h"
 #include "module/background_thread.h"
@@ -110,10 +108,6 @@ bool PassesOverOthers(const CommandRow& row) {
   return std::ranges::find(kNames, row.name) != kNames.end();
 }
 
-bool IsWindowOfTime(const core::Filter& filter) {
-  return filter.type().type == core::kWindowType && core::WindowOf(filter.params()).of_time();
-}
-
 // Lifts the limit on sub-filters at which CF.* stops adding. No limit holds for what a master or the log has done
 // already.
 class LiftedLimits {
@@ -198,7 +192,7 @@ class Run {
     const Slot* const slot = desk_.keyspace.first();
     const uint64_t changes = slot == nullptr ? 0 : slot->filter->ChangeCount();
     is_replayed_ = OriginMatters(slot) && IsReplayed(context_);
-    if (slot == nullptr || IsWindowOfTime(*slot->filter)) {
+    if (slot == nullptr || slot->filter->ages()) {
       now_ms_ = at_ms_ != 0 ? at_ms_ : static_cast<uint64_t>(TheClock().WallMs());
       TheClock().Replay(now_ms_);
     }
@@ -246,7 +240,7 @@ class Run {
                  .filter = filter,
                  .created = effects.created && effects.pristine,
                  .origin = origin_,
-                 .at_ms = IsWindowOfTime(filter) ? now_ms_ : 0});
+                 .at_ms = filter.ages() ? now_ms_ : 0});
     }
     engine::SignalModifiedKey(context_, key);
     const std::vector<std::string> events = desk_.events.Take();

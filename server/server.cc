@@ -27,7 +27,7 @@
 #include "core/base/out_of_memory.h"
 #include "core/base/quote.h"
 #include "core/base/thread_name.h"
-#include "core/families/bloom/block_kernel.h"
+#include "core/filter/filter_type.h"
 #include "server/commands/all_commands.h"
 #include "server/dispatch/environment.h"
 #include "server/dispatch/monitoring.h"
@@ -190,7 +190,8 @@ class Server final : private ServerControl {
 };
 
 core::Status Server::Start() {
-  spdlog::info("Bitsieve {} starts: process {}, {} kernel", BITSIEVE_VERSION, getpid(), core::BestBlockKernel().name);
+  spdlog::info("Bitsieve {} starts: process {}, {} kernel", BITSIEVE_VERSION, getpid(),
+               core::FindFilterType(core::kDefaultFilterType)->kernel());
   auto templates = FilterTemplates::Make(options_.templates);
   if (!templates) return core::Fail(core::ErrorCode::kInvalidArgument, templates.error().front());
   command_settings_.templates.Set(std::move(*templates));

@@ -7,7 +7,7 @@
 
 #include "cli/client/nearest_name.h"
 #include "core/base/quote.h"
-#include "core/families/redisbloom/module_value.h"
+#include "core/filter/filter_type.h"
 
 namespace bitsieve::cli {
 namespace {

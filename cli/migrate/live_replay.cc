@@ -8,9 +8,9 @@
 #include "core/base/glob.h"
 #include "core/base/memory_budget.h"
 #include "core/base/parse.h"
-#include "core/families/redisbloom/module_value.h"
 #include "core/filter/filter_dump.h"
 #include "core/filter/filter_factory.h"
+#include "core/filter/filter_params.h"
 
 namespace bitsieve::cli {
 namespace {

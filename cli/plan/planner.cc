@@ -12,7 +12,6 @@
 #include "config/options.h"
 #include "core/base/parse.h"
 #include "core/base/quote.h"
-#include "core/families/ribbon/ribbon_type.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -54,7 +53,7 @@ Outcome<Candidate> CandidateOf(const FilterTypeRow& type, const Need& need) {
 
 bool Suits(const FilterTypeRow& type, const Need& need) {
   if (!type.made.by_reserve || (need.removes && !type.can.remove)) return false;
-  if (need.window.has_value() != (type.type == core::kWindowType)) return false;
+  if (need.window.has_value() != type.can.forget) return false;
   return need.is_static || !type.can.freeze;
 }
 
@@ -83,9 +82,10 @@ Outcome<std::vector<const FilterTypeRow*>> TypesFor(const Need& need) {
 std::vector<const FilterTypeRow*> PreferredTypes(const Need& need) {
   if (!need.type.empty()) return {core::FindFilterType(need.type)};
   if (need.removes) return {};
-  if (need.window) return {&core::kWindowRow};
+  if (need.window) return {core::FindFilterType([](const FilterTypeRow& row) { return row.can.forget; })};
   const FilterTypeRow* const fastest = core::FindFilterType(core::kDefaultFilterType);
-  return need.is_static ? std::vector{&core::kRibbonRow, fastest} : std::vector{fastest};
+  if (!need.is_static) return {fastest};
+  return {core::FindFilterType([](const FilterTypeRow& row) { return row.can.freeze; }), fastest};
 }
 
 Outcome<Candidate> BestOf(const Need& need, const std::vector<const FilterTypeRow*>& types) {

@@ -236,6 +236,8 @@ class Filter : public OwnerCount {
   virtual bool TouchesFreshPages(uint64_t /*items*/) const { return false; }
   // Returns whether adding one more item takes no memory, as far as is known at once.
   virtual bool HasRoomForOne() const { return false; }
+  // Returns whether the filter forgets by the clock, so that what it holds depends on when items were added.
+  virtual bool ages() const { return false; }
   // Returns the error rate of a lookup now, worked out from what the filter holds; nothing if it is not known to within
   // a tenth. Takes up to some milliseconds for some filters, such as small ones made by RedisBloom.
   virtual std::optional<double> EstimatedErrorRate() const = 0;

@@ -12,6 +12,8 @@ namespace bitsieve::core {
 
 namespace {
 
+constexpr uint8_t kMadeParamsFormat = 1;
+
 bool HashFits(const FilterParams& params) {
   const FilterTypeRow* const row = FindFilterType(params.type);
   if (row != nullptr && row->made.any_hash) return HashKindName(params.hash) != "unknown";
@@ -133,6 +135,22 @@ FilterParams GetAllParams(ByteReader& in) {
   params.seed = in.Get<uint64_t>();
   for (uint64_t& slot : params.own.wide) slot = in.Get<uint64_t>();
   for (uint32_t& slot : params.own.narrow) slot = in.Get<uint32_t>();
+  return params;
+}
+
+std::string EncodeMadeParams(const FilterParams& params) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  out.Put(kMadeParamsFormat);
+  PutAllParams(out, params);
+  return bytes;
+}
+
+std::optional<FilterParams> DecodeMadeParams(std::string_view bytes) {
+  ByteReader in(bytes);
+  if (in.Get<uint8_t>() != kMadeParamsFormat) return std::nullopt;
+  const FilterParams params = GetAllParams(in);
+  if (!in.ok() || !in.AtEnd() || !Validate(params)) return std::nullopt;
   return params;
 }
 

@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
@@ -80,6 +82,12 @@ FilterParams GetParams(ByteReader& in, FilterType type);
 // All parameters, type and slots included. What is read may be impossible.
 void PutAllParams(ByteWriter& out, const FilterParams& params);
 FilterParams GetAllParams(ByteReader& in);
+
+// Encodes the parameters of BF.MADE, with which bitsieve.so replicates an empty filter: a byte with the format, then
+// all parameters.
+std::string EncodeMadeParams(const FilterParams& params);
+// Returns nothing if the bytes are not those of valid parameters.
+std::optional<FilterParams> DecodeMadeParams(std::string_view bytes);
 
 // A seed that cannot be foreseen: made from a secret of the calling thread, which comes from the system's randomness.
 uint64_t RandomSeed();

@@ -18,6 +18,13 @@ const FilterTypeRow* FindFilterType(std::string_view name) {
   return nullptr;
 }
 
+const FilterTypeRow* FindFilterType(bool (*fits)(const FilterTypeRow& row)) {
+  for (const FilterTypeRow* row : FilterTypes()) {
+    if (fits(*row)) return row;
+  }
+  return nullptr;
+}
+
 std::string_view FilterTypeName(FilterType type) {
   const FilterTypeRow* const row = FindFilterType(type);
   return row == nullptr ? "unknown" : row->name;

@@ -30,6 +30,10 @@ enum class FilterType : uint16_t {};
 
 inline constexpr FilterType kDefaultFilterType{2};  // blocked
 
+// Names of the values that hold filters: RedisBloom's, by which clients recognise them.
+inline constexpr std::string_view kBloomValueName = "MBbloom--";
+inline constexpr std::string_view kCuckooValueName = "MBbloomCF";
+
 // Operations that filters of a type support beyond adding and lookups.
 struct Capabilities {
   bool grow = true;  // beyond its capacity, if it is asked to
@@ -37,6 +41,7 @@ struct Capabilities {
   bool count = false;
   bool freeze = false;
   bool repeats = false;  // adding what is there already changes something, too
+  bool forget = false;   // additions push out the oldest items: it never fills up
   bool deny = false;     // false positives that are known, BF.FPADD
   bool unite = false;    // BF.MERGE and BF.ESTIMATE: equal filters are united bit by bit or counter by counter
 };
@@ -98,10 +103,13 @@ struct FilterTypeRow {
   std::string_view summary;  // one line for the documentation
   Capabilities can = {};
   Creation made = {};
-  bool is_cuckoo_value = false;  // TYPE answers as for RedisBloom's cuckoo filters
+  bool is_cuckoo_value = false;  // it holds what CF.* works on
   std::span<const TypeOption> options = {};
   std::span<const InfoField> info_fields = {};
   size_t wide_slots = 0;  // of OwnParams that it uses; the others are 0
+
+  // Returns the name of its values, which TYPE replies with.
+  std::string_view value_name() const { return is_cuckoo_value ? kCuckooValueName : kBloomValueName; }
 
   // Puts values that the type has of its own in the place of parameters that every type has, regardless of what was
   // asked for. Null: nothing.
@@ -130,6 +138,9 @@ struct FilterTypeRow {
   std::string (*own_chunk)(const Filter& filter, uint64_t cursor, size_t most) = nullptr;
   // Forecasts a filter of valid parameters, as ForecastOf. Null: for types that BF.RESERVE does not make.
   Result<Forecast> (*forecast)(const FilterParams& params, uint64_t items) = nullptr;
+  // Returns the name of the instruction set that lookups and additions use on this processor. Null: they use none in
+  // particular.
+  std::string_view (*kernel)() = nullptr;
 };
 
 // All rows, in the order of error texts and documentation.
@@ -139,6 +150,8 @@ std::span<const FilterTypeRow* const> FilterTypes();
 const FilterTypeRow* FindFilterType(FilterType type);
 // Case-insensitive.
 const FilterTypeRow* FindFilterType(std::string_view name);
+// Returns the first row that fits; null if none does.
+const FilterTypeRow* FindFilterType(bool (*fits)(const FilterTypeRow& row));
 std::string_view FilterTypeName(FilterType type);  // "unknown" for an unknown type
 
 // "blocked, classic": for error texts and help.

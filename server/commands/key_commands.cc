@@ -10,7 +10,6 @@
 #include "commands/notices.h"
 #include "commands/weigh.h"
 #include "core/base/glob.h"
-#include "core/families/redisbloom/module_value.h"
 #include "core/filter/filter_factory.h"
 #include "server/commands/all_commands.h"
 #include "server/commands/check_pattern.h"
@@ -99,10 +98,6 @@ void EndWithNames(ServerContext& context, const FittingNames& fitting, Write&& w
   if (context.reply.Fits(fitting.bytes())) write();
 }
 
-std::string_view TypeNameOf(const core::Filter& filter) {
-  return filter.type().is_cuckoo_value ? core::kCuckooValueName : core::kBloomValueName;
-}
-
 void Delete(ServerContext& context) {
   int64_t removed = 0;
   for (const std::string_view name : context.arguments.subspan(1)) {
@@ -121,7 +116,7 @@ void ExistsKeys(ServerContext& context) {
 
 void Type(ServerContext& context) {
   const core::Filter* const filter = context.FindFilter();
-  context.reply.SimpleString(filter == nullptr ? "none" : TypeNameOf(*filter));
+  context.reply.SimpleString(filter == nullptr ? "none" : filter->type().value_name());
 }
 
 void Keys(ServerContext& context) {
@@ -172,7 +167,7 @@ void Scan(ServerContext& context) {
   do {
     cursor = context.keyspace().Scan(cursor, 1, [&](std::string_view name, const FilterPtr& filter) {
       ++visited;
-      if (!request.type || EqualsIgnoringCase(*request.type, TypeNameOf(*filter))) fitting.Visit(name);
+      if (!request.type || EqualsIgnoringCase(*request.type, filter->type().value_name())) fitting.Visit(name);
     });
     fitting.EndVisit();
   } while (cursor != 0 && visited < request.count && !fitting.IsOver());

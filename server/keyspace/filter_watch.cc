@@ -4,7 +4,6 @@
 
 #include "core/base/parse.h"
 #include "core/base/quote.h"
-#include "core/families/window/window_type.h"
 #include "core/filter/filter.h"
 #include "core/filter/filter_type.h"
 
@@ -22,7 +21,7 @@ constexpr uint32_t kManySubFilters = 3;
 constexpr double kTolerance = 1.1;
 
 bool IsFillingUp(const core::Filter& filter) {
-  if (filter.type().type == core::kWindowType) return false;
+  if (filter.capabilities().forget) return false;
   return filter.SubFilters() >= kManySubFilters || filter.ItemCount() >= filter.params().capacity / 5 * 4;
 }
 

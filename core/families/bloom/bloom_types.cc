@@ -131,6 +131,7 @@ constexpr FilterTypeRow kBlockedRow{
     .map = Map<kBlockedChain>,
     .summarize = Summarize<kBlockedChain>,
     .forecast = ForecastOf<kBlockedChain>,
+    .kernel = [] { return std::string_view(BestBlockKernel().name); },
 };
 
 constexpr FilterTypeRow kClassicRow{

@@ -17,8 +17,6 @@
 namespace bitsieve::core {
 namespace {
 
-constexpr uint8_t kMadeParamsFormat = 1;
-
 constexpr std::string_view kValueSource = "filter value";  // of errors
 constexpr const char* kTooShort = "it ends too early";
 constexpr const char* kOutOfRange = "a number is out of range";
@@ -253,22 +251,6 @@ Result<ModuleValue> ReadModuleValue(ValueReader& fields, bool cuckoo, int versio
     return Corrupt(kValueSource, "a filter of another data type");
   }
   return value;
-}
-
-std::string EncodeMadeParams(const FilterParams& params) {
-  std::string bytes;
-  ByteWriter out(bytes);
-  out.Put(kMadeParamsFormat);
-  PutAllParams(out, params);
-  return bytes;
-}
-
-std::optional<FilterParams> DecodeMadeParams(std::string_view bytes) {
-  ByteReader in(bytes);
-  if (in.Get<uint8_t>() != kMadeParamsFormat) return std::nullopt;
-  const FilterParams params = GetAllParams(in);
-  if (!in.ok() || !in.AtEnd() || !Validate(params)) return std::nullopt;
-  return params;
 }
 
 }  // namespace bitsieve::core

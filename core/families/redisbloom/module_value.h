@@ -8,8 +8,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include "core/base/clock.h"
@@ -19,9 +17,6 @@
 
 namespace bitsieve::core {
 
-// RedisBloom's names for its types, by which clients recognise them.
-inline constexpr std::string_view kBloomValueName = "MBbloom--";
-inline constexpr std::string_view kCuckooValueName = "MBbloomCF";
 inline constexpr int kNewestRedisBloomVersion = 4;
 inline constexpr int kOwnValueVersion = 256;  // of 1023
 inline constexpr uint64_t kOwnValueFormat = 1;
@@ -55,11 +50,5 @@ struct ModuleValue {
 // refuses.
 Result<ModuleValue> ReadModuleValue(ValueReader& fields, bool cuckoo, int version, MemoryBudget& budget,
                                     const Clock& clock);
-
-// Encodes the parameters of BF.MADE, with which bitsieve.so replicates an empty filter: a byte with the format, then
-// all parameters.
-std::string EncodeMadeParams(const FilterParams& params);
-// Returns nothing if the bytes are not those of valid parameters.
-std::optional<FilterParams> DecodeMadeParams(std::string_view bytes);
 
 }  // namespace bitsieve::core

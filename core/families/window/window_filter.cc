@@ -275,6 +275,8 @@ FilterInfo WindowFilter::Info() const {
   return info;
 }
 
+bool WindowFilter::ages() const { return WindowOf(shared_params()).of_time(); }
+
 std::optional<double> WindowFilter::EstimatedErrorRate() const {
   const uint64_t now = Now();
   double none = 1;  // the chance that no generation is wrong

@@ -64,6 +64,7 @@ class WindowFilter final : public Filter {
   uint64_t ChangeCount() const override { return changes_.load(std::memory_order_relaxed); }
   FilterInfo Info() const override;
   uint64_t size_bytes() const override;
+  bool ages() const override;
   std::optional<double> EstimatedErrorRate() const override;
   std::optional<FilterUse> Use() const override {
     FilterUse use;

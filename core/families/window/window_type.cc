@@ -112,7 +112,7 @@ constexpr FilterTypeRow kWindowRow{
     .type = kWindowType,
     .name = "window",
     .summary = "forgets: finds items seen within the last n items, or within a time",
-    .can = {.grow = false, .repeats = true},
+    .can = {.grow = false, .repeats = true, .forget = true},
     .options = {&kWindowOption, 1},
     .info_fields = kWindowFields,
     .wide_slots = 2,
