@@ -11,7 +11,7 @@
 #include "commands/notices.h"
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
-#include "core/families/bloom/filter_union.h"
+#include "core/filter/filter_union.h"
 
 namespace bitsieve::commands {
 namespace bloom_set_commands {

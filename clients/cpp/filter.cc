@@ -9,10 +9,10 @@
 #include "clients/cpp/whole_file.h"
 #include "core/base/bytes.h"
 #include "core/base/clock.h"
-#include "core/families/bloom/filter_union.h"
 #include "core/filter/dump_check.h"
 #include "core/filter/filter_dump.h"
 #include "core/filter/filter_factory.h"
+#include "core/filter/filter_union.h"
 #include "core/filter/staging.h"
 
 namespace bitsieve {

@@ -43,7 +43,6 @@ struct Capabilities {
   bool repeats = false;  // adding what is there already changes something, too
   bool forget = false;   // additions push out the oldest items: it never fills up
   bool deny = false;     // false positives that are known, BF.FPADD
-  bool unite = false;    // BF.MERGE and BF.ESTIMATE: equal filters are united bit by bit or counter by counter
 };
 
 // How a filter of a type may come to be.
@@ -71,6 +70,14 @@ struct StatedOptions {
   bool tightening = false;
   bool nonscaling = false;
   uint32_t overridden_expansion = 0;  // that NONSCALING took the place of
+};
+
+// How filters of a type are united: filter_union.h describes the functions, whose first filter is of the type.
+struct UnionOperations {
+  Result<double> (*estimate)(std::span<const Filter* const> filters);
+  Result<std::unique_ptr<Filter>> (*make)(std::span<const Filter* const> filters, MemoryBudget& budget,
+                                          const Clock& clock);
+  Status (*into)(Filter& destination, std::span<const Filter* const> sources);
 };
 
 using InfoValue = std::variant<uint64_t, double, std::string>;
@@ -138,6 +145,8 @@ struct FilterTypeRow {
   std::string (*own_chunk)(const Filter& filter, uint64_t cursor, size_t most) = nullptr;
   // Forecasts a filter of valid parameters, as ForecastOf. Null: for types that BF.RESERVE does not make.
   Result<Forecast> (*forecast)(const FilterParams& params, uint64_t items) = nullptr;
+  // Unites filters for BF.MERGE and BF.ESTIMATE. Null: they cannot be united.
+  const UnionOperations* unite = nullptr;
   // Returns the name of the instruction set that lookups and additions use on this processor. Null: they use none in
   // particular.
   std::string_view (*kernel)() = nullptr;

@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "core/families/bloom/bloom_types.h"
-#include "core/families/bloom/filter_union.h"
 #include "core/families/redisbloom/redis_cuckoo.h"
 #include "core/families/redisbloom/redisbloom_types.h"
 #include "core/families/ribbon/ribbon_type.h"
+#include "core/filter/filter_union.h"
 #include "core/memory/memory_image.h"
 #include "tests/contract/every_option.h"
 #include "tests/support/window_fixture.h"

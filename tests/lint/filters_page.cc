@@ -16,7 +16,7 @@ std::string Table() {
   for (const core::FilterTypeRow* type : core::FilterTypes()) {
     const std::string name(type->name);
     table += "| [" + name + "](" + name + ".md)";
-    for (const bool can : {type->can.remove && type->can.count, type->can.grow, type->can.unite}) {
+    for (const bool can : {type->can.remove && type->can.count, type->can.grow, type->unite != nullptr}) {
       table.append(" | ").append(YesOrNo(can));
     }
     table.append(" | ").append(type->summary).append(" |\n");

@@ -5,6 +5,7 @@
 #include "core/base/parse.h"
 #include "core/families/bloom/blocked_bloom.h"
 #include "core/families/bloom/chain_codec.h"
+#include "core/families/bloom/chain_union.h"
 #include "core/families/bloom/classic_bloom.h"
 #include "core/families/bloom/counting_bloom.h"
 #include "core/families/bloom/counting_filter.h"
@@ -121,7 +122,7 @@ constexpr FilterTypeRow kBlockedRow{
     .type = kBlockedType,
     .name = "blocked",
     .summary = "one or two cache lines per item: the fastest, and the default",
-    .can = {.deny = true, .unite = true},
+    .can = {.deny = true},
     .made = {.by_default = true, .any_hash = true},
     .options = {&kHashOption, 1},
     .info_fields = kPlainFields,
@@ -131,6 +132,7 @@ constexpr FilterTypeRow kBlockedRow{
     .map = Map<kBlockedChain>,
     .summarize = Summarize<kBlockedChain>,
     .forecast = ForecastOf<kBlockedChain>,
+    .unite = &kChainUnion,
     .kernel = [] { return std::string_view(BestBlockKernel().name); },
 };
 
@@ -138,7 +140,7 @@ constexpr FilterTypeRow kClassicRow{
     .type = kClassicType,
     .name = "classic",
     .summary = "the textbook Bloom filter: the smallest of the Bloom types",
-    .can = {.deny = true, .unite = true},
+    .can = {.deny = true},
     .made = {.by_default = true, .any_hash = true},
     .options = {&kHashOption, 1},
     .info_fields = kPlainFields,
@@ -148,13 +150,14 @@ constexpr FilterTypeRow kClassicRow{
     .map = Map<kClassicChain>,
     .summarize = Summarize<kClassicChain>,
     .forecast = ForecastOf<kClassicChain>,
+    .unite = &kChainUnion,
 };
 
 constexpr FilterTypeRow kCountingRow{
     .type = kCountingType,
     .name = "counting",
     .summary = "classic with counters instead of bits: items can be removed",
-    .can = {.remove = true, .count = true, .repeats = true, .unite = true},
+    .can = {.remove = true, .count = true, .repeats = true},
     .made = {.by_default = true},
     .options = {&kCounterBitsOption, 1},
     .info_fields = {&kCounterBitsField, 1},
@@ -164,6 +167,7 @@ constexpr FilterTypeRow kCountingRow{
     .map = Map<kCountingChain>,
     .summarize = Summarize<kCountingChain>,
     .forecast = ForecastOf<kCountingChain>,
+    .unite = &kChainUnion,
 };
 
 }  // namespace bitsieve::core

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "core/families/bloom/bloom_types.h"
-#include "core/families/bloom/filter_union.h"
 #include "core/filter/filter_factory.h"
+#include "core/filter/filter_union.h"
 #include "tests/support/log_recovery_fixture.h"
 
 namespace bitsieve::server {

@@ -1,4 +1,4 @@
-#include "core/families/bloom/filter_union.h"
+#include "core/filter/filter_union.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

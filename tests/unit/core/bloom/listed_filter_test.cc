@@ -11,10 +11,10 @@
 #include "core/base/checksum.h"
 #include "core/families/bloom/bloom_types.h"
 #include "core/families/bloom/chain_codec.h"
-#include "core/families/bloom/filter_union.h"
 #include "core/families/bloom/scalable_filter.h"
 #include "core/filter/filter_dump.h"
 #include "core/filter/filter_factory.h"
+#include "core/filter/filter_union.h"
 #include "core/filter/image_header.h"
 
 namespace bitsieve::core {

@@ -1,4 +1,4 @@
-#include "core/families/bloom/filter_union.h"
+#include "core/families/bloom/chain_union.h"
 
 #include <algorithm>
 #include <array>
@@ -64,9 +64,6 @@ struct Levels {
 };
 
 Result<SubFilterList> ChainOf(const Filter& filter, Levels& levels) {
-  if (!filter.capabilities().unite) {
-    return Refuse("a " + std::string(filter.type().name) + " filter cannot be united with others");
-  }
   const auto& scalable = static_cast<const ScalableFilter&>(filter);
   SubFilterList chain = scalable.AllSubFilters();
   if (!chain.empty()) return chain;
@@ -271,9 +268,7 @@ FalsePositiveChanges ChangesOf(const Filter& destination, std::span<const Filter
   return changes;
 }
 
-}  // namespace
-
-Result<double> EstimateUnion(std::span<const Filter* const> filters) {
+Result<double> EstimateChains(std::span<const Filter* const> filters) {
   const Result<Levels> levels = LevelsOf(filters);
   if (!levels) return tl::unexpected(levels.error());
   double items = 0;
@@ -281,7 +276,7 @@ Result<double> EstimateUnion(std::span<const Filter* const> filters) {
   return items;
 }
 
-Status UniteInto(Filter& destination, std::span<const Filter* const> sources) {
+Status UniteIntoChain(Filter& destination, std::span<const Filter* const> sources) {
   std::vector<const Filter*> filters{&destination};
   std::copy_if(sources.begin(), sources.end(), std::back_inserter(filters),
                [&](const Filter* source) { return source != &destination; });
@@ -303,8 +298,8 @@ Status UniteInto(Filter& destination, std::span<const Filter* const> sources) {
   return {};
 }
 
-Result<std::unique_ptr<Filter>> Unite(std::span<const Filter* const> filters, MemoryBudget& budget,
-                                      const Clock& clock) {
+Result<std::unique_ptr<Filter>> UniteChains(std::span<const Filter* const> filters, MemoryBudget& budget,
+                                            const Clock& clock) {
   if (const Result<Levels> levels = LevelsOf(filters); !levels) return tl::unexpected(levels.error());
   size_t longest = 0;
   for (size_t i = 1; i < filters.size(); ++i) {
@@ -314,8 +309,12 @@ Result<std::unique_ptr<Filter>> Unite(std::span<const Filter* const> filters, Me
   if (!united || filters.size() == 1) return united;
   std::vector<const Filter*> others(filters.begin(), filters.end());
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(longest));
-  if (Status status = UniteInto(**united, others); !status) return tl::unexpected(status.error());
+  if (Status status = UniteIntoChain(**united, others); !status) return tl::unexpected(status.error());
   return united;
 }
+
+}  // namespace
+
+constexpr UnionOperations kChainUnion{.estimate = EstimateChains, .make = UniteChains, .into = UniteIntoChain};
 
 }  // namespace bitsieve::core
