@@ -107,16 +107,14 @@ void PublishLoaded(CommandContext& context, core::FilterDecoder& decoder) {
 
 // Memory for the whole filter is reserved now, so that a load that has begun does not fail for lack of it.
 void BeginLoad(CommandContext& context) {
-  const std::string_view name = context.arguments[1], data = context.arguments[3];
-  const core::Result<RedisCuckooHeader> header = core::DecodeRedisCuckooHeader(data);
-  if (const std::string_view refusal = HeaderRefusal(header, data.size()); !refusal.empty())
-    return context.Error(refusal);
+  const std::string_view name = context.arguments[1];
+  auto decoder = OpenCuckooHeader(context, context.arguments[3]);
+  if (decoder == nullptr) return;
   core::MemoryBudget& memory = context.keyspace().MemoryOf(name);
   auto overhead = core::MemoryReservation::TryTake(memory, kNameOverheadBytes + name.size());
-  auto decoder = core::OpenRedisCuckooDump(*header, memory);
-  if (!overhead.held() || !decoder) return context.MemoryError();
+  if (!overhead.held()) return context.MemoryError();
   auto load =
-      std::make_unique<PendingLoad>(PendingLoad{LoadFormat::kRedisCuckoo, std::move(overhead), std::move(*decoder)});
+      std::make_unique<PendingLoad>(PendingLoad{LoadFormat::kRedisCuckoo, std::move(overhead), std::move(decoder)});
   if (!LoadsOf(context).Put(name, std::move(load))) return context.Error(wire::kTooManyCuckooLoads);
   context.reply.Ok();
 }

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "commands/wire_errors.h"
-#include "core/families/redisbloom/redisbloom_types.h"
 #include "core/filter/filter_params.h"
 
 namespace bitsieve::commands::wire {

@@ -5,7 +5,6 @@
 
 #include "commands/cuckoo_errors.h"
 #include "commands/wire_errors.h"
-#include "core/families/redisbloom/redisbloom_types.h"
 #include "core/filter/filter_factory.h"
 
 namespace bitsieve::commands {
@@ -54,10 +53,19 @@ void CompactIfDue(CommandContext& context, core::Filter& filter) {
   }
 }
 
-std::string_view HeaderRefusal(const core::Result<core::RedisCuckooHeader>& header, size_t size) {
-  if (header) return {};
-  if (header.error().code == core::ErrorCode::kUnsupported) return wire::kInvalidHeaderOf20;
-  return core::IsRedisCuckooHeaderSize(size) ? wire::kHeaderRefused : wire::kInvalidHeader;
+std::unique_ptr<core::FilterDecoder> OpenCuckooHeader(CommandContext& context, std::string_view header) {
+  const core::RedisBloomForm& form = *core::FindFilterType(core::kRedisCuckooType)->redisbloom_form;
+  core::MemoryBudget& memory = context.keyspace().MemoryOf(context.arguments[1]);
+  auto decoder = form.open(header, core::ItemCounts::kDrifted, memory);
+  if (decoder) return std::move(*decoder);
+  if (decoder.error().code == core::ErrorCode::kOutOfMemory) {
+    context.MemoryError();
+  } else if (decoder.error().code == core::ErrorCode::kUnsupported) {
+    context.Error(wire::kInvalidHeaderOf20);
+  } else {
+    context.Error(core::IsRedisCuckooHeaderSize(header.size()) ? wire::kHeaderRefused : wire::kInvalidHeader);
+  }
+  return nullptr;
 }
 
 std::string_view TakenBy(const FilterPtr& there) {

@@ -1,6 +1,7 @@
 // cuckoo_lookup.h: the filters that CF.* works on, of type rediscuckoo only. Confined to the context's loop.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include "commands/command.h"
@@ -25,8 +26,9 @@ FilterPtr PublishCuckoo(CommandContext& context, FilterPtr cuckoo);
 // does it; where there are no workers it is done here, by the same command as in RedisBloom.
 void CompactIfDue(CommandContext& context, core::Filter& filter);
 
-// Returns why a header of CF.LOADCHUNK, of `size` bytes, is refused; empty if it was read.
-std::string_view HeaderRefusal(const core::Result<core::RedisCuckooHeader>& header, size_t size);
+// Opens a header of CF.LOADCHUNK for the name of argument 1. Null, and an error replied, if it is refused, or if there
+// is no memory for the filter.
+std::unique_ptr<core::FilterDecoder> OpenCuckooHeader(CommandContext& context, std::string_view header);
 
 // Returns the error for a name that is taken, by a cuckoo filter or by another.
 std::string_view TakenBy(const FilterPtr& there);

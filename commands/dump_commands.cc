@@ -15,7 +15,6 @@
 #include "commands/transfers.h"
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
-#include "core/families/redisbloom/redis_bloom_codec.h"
 #include "core/filter/filter_dump.h"
 
 namespace bitsieve::commands {
@@ -35,10 +34,11 @@ void ReplyPiece(CommandContext& context, uint64_t next, std::string_view bytes) 
   context.reply.BulkString(bytes);
 }
 
-void ScanOwnForm(CommandContext& context, const core::Filter& filter, int64_t cursor) {
+void ScanRedisBloomForm(CommandContext& context, const core::Filter& filter, int64_t cursor) {
   if (cursor < 0) return ReplyPiece(context, 0, "");
+  const core::RedisBloomForm& form = *filter.type().redisbloom_form;
   const auto from = static_cast<uint64_t>(cursor);
-  const std::string chunk = filter.type().own_chunk(filter, from, kPieceBytes);
+  const std::string chunk = from == 0 ? form.header(filter) : form.read(filter, from - 1, kPieceBytes);
   const uint64_t next = from == 0 ? 1 : from + chunk.size();
   ReplyPiece(context, chunk.empty() ? 0 : next, chunk);
 }
@@ -109,7 +109,8 @@ void ScanDump(CommandContext& context) {
   if (filter == nullptr) return context.Error(wire::kNotFound);
   const std::optional<int64_t> cursor = ParseInteger(context.arguments[2]);
   if (!cursor) return context.Error(wire::kScanCursorNotNumeric);
-  if (filter->type().own_chunk != nullptr) return ScanOwnForm(context, *filter, *cursor);
+  const core::FilterTypeRow& type = filter->type();
+  if (type.redisbloom_form != nullptr && !type.is_cuckoo_value) return ScanRedisBloomForm(context, *filter, *cursor);
   if (*cursor == 0) return BeginDump(context);
   ContinueDump(context, static_cast<uint64_t>(*cursor));
 }
@@ -158,7 +159,8 @@ void BeginLoad(CommandContext& context, LoadFormat format, uint64_t cursor) {
   if (!overhead.held()) return context.MemoryError();
   auto load = std::make_unique<PendingLoad>(PendingLoad{format, std::move(overhead), nullptr});
   if (format == LoadFormat::kRedisBloom) {
-    auto decoder = core::OpenRedisBloom(data, core::ItemCounts::kChecked, memory);
+    const core::RedisBloomForm& form = *core::FindFilterType(core::kRedisBloomType)->redisbloom_form;
+    auto decoder = form.open(data, core::ItemCounts::kChecked, memory);
     if (!decoder) return RefuseBytes(context, format, decoder.error());
     load->decoder = std::move(*decoder);
     return TakeIn(context, std::move(load), "", cursor);

@@ -11,7 +11,6 @@
 #include "core/base/glob.h"
 #include "core/base/parse.h"
 #include "core/base/quote.h"
-#include "core/families/redisbloom/redisbloom_types.h"
 #include "core/filter/filter_params.h"
 #include "core/filter/filter_type.h"
 

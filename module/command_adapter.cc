@@ -215,7 +215,7 @@ class Run {
 
   void HandleOfClient() {
     const bool is_chunk = row_.replication == Replication::kContent;
-    wrote_chunk_ = is_chunk && WriteRedisBloomChunk(desk_.context, core::ItemCounts::kChecked);
+    wrote_chunk_ = is_chunk && WriteRedisBloomChunk(desk_.context, core::ItemCounts::kBounded);
     if (!wrote_chunk_) commands::RunHandler(desk_.context);
   }
 

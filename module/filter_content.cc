@@ -2,19 +2,22 @@
 
 #include <string>
 
-#include "core/families/redisbloom/redis_bloom_filter.h"
-#include "core/families/redisbloom/redis_cuckoo.h"
 #include "core/filter/filter_dump.h"
+#include "core/filter/filter_type.h"
 
 namespace bitsieve::module {
 namespace {
 
+constexpr size_t kCuckooPieceBytes = size_t{16} << 20;  // as CF.SCANDUMP returns them
+
 // RedisBloom's cursors: 1 comes with the header, then the position after the bytes, and one.
-void EmitChunks(const char* command, const std::string& header, const std::function<std::string(uint64_t offset)>& read,
-                const EmitContent& emit) {
-  emit(command, 1, header);
+void EmitChunks(const core::Filter& filter, const core::RedisBloomForm& form, const EmitContent& emit) {
+  const bool is_cuckoo = filter.type().is_cuckoo_value;
+  const char* const command = is_cuckoo ? "CF.LOADCHUNK" : "BF.LOADCHUNK";
+  const size_t most = is_cuckoo ? kCuckooPieceBytes : kPieceBytes;
+  emit(command, 1, form.header(filter));
   std::string chunk;
-  for (uint64_t offset = 0; chunk = read(offset), !chunk.empty();) {
+  for (uint64_t offset = 0; chunk = form.read(filter, offset, most), !chunk.empty();) {
     offset += chunk.size();
     emit(command, static_cast<int64_t>(offset) + 1, chunk);
   }
@@ -33,16 +36,7 @@ void ForEachPiece(const core::Filter& filter, const std::function<void(std::stri
 }
 
 void ForEachContentCommand(const core::Filter& filter, const EmitContent& emit) {
-  if (const auto* bloom = dynamic_cast<const core::RedisBloomFilter*>(&filter)) {
-    return EmitChunks(
-        "BF.LOADCHUNK", bloom->Header(), [bloom](uint64_t offset) { return bloom->ReadPiece(offset, kPieceBytes); },
-        emit);
-  }
-  if (const auto* cuckoo = dynamic_cast<const core::RedisCuckoo*>(&filter)) {
-    return EmitChunks(
-        "CF.LOADCHUNK", core::EncodeRedisCuckooHeader(cuckoo->Header()),
-        [cuckoo](uint64_t offset) { return cuckoo->ReadChunk(offset); }, emit);
-  }
+  if (const core::RedisBloomForm* const form = filter.type().redisbloom_form) return EmitChunks(filter, *form, emit);
   int64_t number = 0;
   ForEachPiece(filter, [&](std::string_view piece) { emit("BF.CONTENT", ++number, piece); });
 }

@@ -8,12 +8,11 @@
 #include <utility>
 
 #include "core/base/bytes.h"
-#include "core/families/redisbloom/module_value.h"
-#include "core/families/redisbloom/redisbloom_types.h"
 #include "core/filter/filter_dump.h"
 #include "core/filter/filter_factory.h"
 #include "module/filter_content.h"
 #include "module/freezing.h"
+#include "protocol/rdb/module_value.h"
 
 namespace bitsieve::module {
 namespace {
@@ -32,21 +31,21 @@ bool IsFreezing(core::Filter& filter) {
 // Writes the format, the marks, the length of the dump and its chunks.
 void Save(engine::Io* io, void* value) {
   core::Filter& filter = FilterOf(value);
-  engine::SaveUnsigned(io, core::kOwnValueFormat);
-  engine::SaveUnsigned(io, IsFreezing(filter) ? core::kFreezingMark : 0);
+  engine::SaveUnsigned(io, rdb::kOwnValueFormat);
+  engine::SaveUnsigned(io, IsFreezing(filter) ? rdb::kFreezingMark : 0);
   engine::SaveUnsigned(io, core::DumpStream(filter.Capture()).total_bytes());
   ForEachPiece(filter, [io](std::string_view piece) { engine::SaveStringBuffer(io, piece.data(), piece.size()); });
 }
 
 // Reads the fields of a value through the engine.
-class EngineFields final : public core::ValueReader {
+class EngineFields final : public rdb::ValueReader {
  public:
   explicit EngineFields(engine::Io* io) : io_(io) {}
 
   uint64_t Unsigned() override { return engine::LoadUnsigned(io_); }
   double Double() override { return engine::LoadDouble(io_); }
-  core::ValueBytes Bytes() override {
-    core::ValueBytes bytes{.memory = {nullptr, engine::Free}};
+  rdb::ValueBytes Bytes() override {
+    rdb::ValueBytes bytes{.memory = {nullptr, engine::Free}};
     size_t size = 0;
     bytes.memory.reset(engine::LoadStringBuffer(io_, &size));
     if (bytes.memory != nullptr) bytes.bytes = {bytes.memory.get(), size};
@@ -61,7 +60,7 @@ class EngineFields final : public core::ValueReader {
 template <bool cuckoo>
 void* Load(engine::Io* io, int version) {
   EngineFields fields(io);
-  core::Result<core::ModuleValue> value = core::ReadModuleValue(fields, cuckoo, version, Budget(), TheClock());
+  core::Result<rdb::ModuleValue> value = rdb::ReadModuleValue(fields, cuckoo, version, Budget(), TheClock());
   if (!value) {
     engine::LogIOError(io, "warning", "bitsieve: %s", value.error().message.c_str());
     return nullptr;
@@ -139,9 +138,9 @@ bool CreateFilterTypes(engine::Context* context) {
   methods.free = Free;
   methods.free_effort2 = FreeEffort;
   methods.copy2 = Copy;
-  bloom_type = engine::CreateDataType(context, core::kBloomValueName.data(), core::kOwnValueVersion, &methods);
+  bloom_type = engine::CreateDataType(context, core::kBloomValueName.data(), rdb::kOwnValueVersion, &methods);
   methods.rdb_load = Load<true>;
-  cuckoo_type = engine::CreateDataType(context, core::kCuckooValueName.data(), core::kOwnValueVersion, &methods);
+  cuckoo_type = engine::CreateDataType(context, core::kCuckooValueName.data(), rdb::kOwnValueVersion, &methods);
   return bloom_type != nullptr && cuckoo_type != nullptr;
 }
 

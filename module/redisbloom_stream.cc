@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -16,13 +17,9 @@
 #include "commands/wire_errors.h"
 #include "core/base/bytes.h"
 #include "core/base/parse.h"
-#include "core/families/redisbloom/redis_bloom_codec.h"
-#include "core/families/redisbloom/redis_bloom_filter.h"
-#include "core/families/redisbloom/redis_cuckoo.h"
 #include "core/families/redisbloom/redisbloom_types.h"
 #include "core/filter/filter_dump.h"
 #include "core/filter/filter_factory.h"
-#include "module/engine_api.h"
 
 namespace bitsieve::module {
 namespace {
@@ -235,10 +232,8 @@ bool AddBloom(CommandContext& context) {
 // ---- chunks
 
 // The filter that a header describes, none of whose bytes have come.
-core::Result<FilterPtr> Unfilled(core::Result<std::unique_ptr<core::FilterDecoder>> opened) {
-  if (!opened) return tl::unexpected(opened.error());
+core::Result<FilterPtr> Unfilled(core::FilterDecoder& decoder) {
   static constexpr std::array<std::byte, 64 * 1024> kZeros{};
-  core::FilterDecoder& decoder = **opened;
   for (uint64_t left = decoder.body_bytes(); left > 0;) {
     const auto zeros = std::span(kZeros).first(std::min<uint64_t>(left, kZeros.size()));
     if (core::Status status = decoder.Append(zeros); !status) return tl::unexpected(std::move(status).error());
@@ -255,20 +250,17 @@ void Begin(CommandContext& context, const FilterPtr& unfilled) {
 }
 
 void BeginBloom(CommandContext& context, core::ItemCounts counts) {
-  const std::string_view header = context.arguments[3];
-  core::MemoryBudget& memory = context.keyspace().memory();
-  if (!core::DecodeRedisBloomHeader(header, counts)) return context.Error(wire::kBadData);
-  const core::Result<FilterPtr> made = Unfilled(core::OpenRedisBloom(header, core::ItemCounts::kDrifted, memory));
+  const core::RedisBloomForm& form = *core::FindFilterType(core::kRedisBloomType)->redisbloom_form;
+  const auto opened = form.open(context.arguments[3], counts, context.keyspace().memory());
+  const core::Result<FilterPtr> made = opened ? Unfilled(**opened) : tl::unexpected(opened.error());
   if (made) return Begin(context, *made);
   made.error().code == core::ErrorCode::kOutOfMemory ? context.MemoryError() : context.Error(wire::kBadData);
 }
 
 void BeginCuckoo(CommandContext& context) {
-  const std::string_view data = context.arguments[3];
-  const auto header = core::DecodeRedisCuckooHeader(data);
-  const std::string_view refusal = commands::HeaderRefusal(header, data.size());
-  if (!refusal.empty()) return context.Error(refusal);
-  const core::Result<FilterPtr> made = Unfilled(core::OpenRedisCuckooDump(*header, context.keyspace().memory()));
+  const auto opened = commands::OpenCuckooHeader(context, context.arguments[3]);
+  if (opened == nullptr) return;
+  const core::Result<FilterPtr> made = Unfilled(*opened);
   made ? Begin(context, *made) : context.MemoryError();  // a header that was read leaves nothing else to refuse
 }
 
@@ -279,16 +271,17 @@ uint64_t BodyBytes(const core::Filter& filter) {
 }
 
 // Empty if it was written.
-std::string_view WriteBloomChunk(core::RedisBloomFilter& filter, int64_t cursor, std::string_view bytes) {
+std::string_view WriteBloomChunk(core::Filter& filter, int64_t cursor, std::string_view bytes) {
   if (cursor <= 0 || static_cast<uint64_t>(cursor) < bytes.size()) return wire::kBadData;
   const uint64_t offset = static_cast<uint64_t>(cursor) - bytes.size() - 1;
   if (offset >= BodyBytes(filter)) return wire::kInvalidOffset;
-  return filter.WritePiece(offset, bytes) ? "" : wire::kInvalidChunk;
+  return filter.type().redisbloom_form->write(filter, offset, bytes) ? "" : wire::kInvalidChunk;
 }
 
-std::string_view WriteCuckooChunk(core::RedisCuckoo& filter, int64_t cursor, std::string_view bytes) {
+std::string_view WriteCuckooChunk(core::Filter& filter, int64_t cursor, std::string_view bytes) {
   const uint64_t end = static_cast<uint64_t>(cursor) - 1;
-  const bool written = !bytes.empty() && end >= bytes.size() && filter.WriteChunk(end - bytes.size(), bytes);
+  const bool fits = !bytes.empty() && end >= bytes.size();
+  const bool written = fits && filter.type().redisbloom_form->write(filter, end - bytes.size(), bytes);
   return written ? "" : wire::kChunkRefused;
 }
 
@@ -304,10 +297,10 @@ bool LoadBloomChunk(CommandContext& context, core::ItemCounts counts) {
   } else if (filter == nullptr) {
     if (*cursor != 1 || core::IsFilterDump(context.arguments[3])) return false;
     BeginBloom(context, counts);
-  } else if (commands::AsCuckoo(filter) != nullptr) {
+  } else if (filter->type().is_cuckoo_value) {
     context.Error(wire::kWrongType);
-  } else if (auto* const bloom = dynamic_cast<core::RedisBloomFilter*>(filter)) {
-    ReplyWritten(context, WriteBloomChunk(*bloom, *cursor, context.arguments[3]));
+  } else if (filter->type().redisbloom_form != nullptr) {
+    ReplyWritten(context, WriteBloomChunk(*filter, *cursor, context.arguments[3]));
   } else {
     return false;
   }
@@ -317,20 +310,42 @@ bool LoadBloomChunk(CommandContext& context, core::ItemCounts counts) {
 bool LoadCuckooChunk(CommandContext& context) {
   const std::optional<int64_t> cursor = commands::ParseInteger(context.arguments[2]);
   core::Filter* const filter = context.FindFilter();
-  core::RedisCuckoo* const cuckoo = commands::AsCuckoo(filter);
   if (!cursor || *cursor <= 0) {
     context.Error(wire::kInvalidPosition);
   } else if (filter == nullptr) {
     if (*cursor != 1) return false;
     BeginCuckoo(context);
-  } else if (cuckoo == nullptr) {
+  } else if (!filter->type().is_cuckoo_value) {
     context.Error(wire::kWrongType);
   } else if (*cursor == 1) {
     context.Error(wire::kItemExists);
   } else {
-    ReplyWritten(context, WriteCuckooChunk(*cuckoo, *cursor, context.arguments[3]));
+    ReplyWritten(context, WriteCuckooChunk(*filter, *cursor, context.arguments[3]));
   }
   return true;
+}
+
+// ---- to replicas
+
+long long Number(uint64_t value) { return static_cast<long long>(value); }
+
+void ReplicateCuckooReserve(engine::Context* context, engine::String* key, const core::FilterParams& params) {
+  const core::RedisCuckooParams own = core::RedisCuckooParamsOf(params);
+  engine::Replicate(context, "CF.RESERVE", "slclclcl", key, Number(params.capacity), "BUCKETSIZE",
+                    Number(own.bucket_size), "MAXITERATIONS", Number(own.max_iterations), "EXPANSION",
+                    Number(params.expansion));
+}
+
+// A filter that does not grow keeps the expansion that NONSCALING took the place of.
+void ReplicateBloomReserve(engine::Context* context, engine::String* key, const core::FilterParams& params) {
+  char rate[32];
+  std::snprintf(rate, sizeof rate, "%.17g", params.error_rate);
+  if (params.scaling() || core::RedisBloomMarksOf(params).growth == 0) {
+    engine::Replicate(context, "BF.RESERVE", "sclcl", key, rate, Number(params.capacity), "EXPANSION",
+                      Number(params.expansion));
+  } else {
+    engine::Replicate(context, "BF.RESERVE", "sclc", key, rate, Number(params.capacity), "NONSCALING");
+  }
 }
 
 }  // namespace
@@ -356,6 +371,17 @@ bool RunAsRedisBloom(CommandContext& context, std::vector<std::string_view>& sto
 
 bool WriteRedisBloomChunk(CommandContext& context, core::ItemCounts counts) {
   return context.row->name == "cf.loadchunk" ? LoadCuckooChunk(context) : LoadBloomChunk(context, counts);
+}
+
+bool ReplicateReserve(engine::Context* context, engine::String* key, const core::FilterParams& params) {
+  if (params.type == core::kRedisCuckooType) {
+    ReplicateCuckooReserve(context, key, params);
+  } else if (params.type == core::kRedisBloomType) {
+    ReplicateBloomReserve(context, key, params);
+  } else {
+    return false;
+  }
+  return true;
 }
 
 }  // namespace bitsieve::module

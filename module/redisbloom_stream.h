@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "commands/command.h"
-#include "core/families/bloom/chain_codec.h"
+#include "core/filter/filter_params.h"
+#include "core/filter/filter_type.h"
+#include "module/engine_api.h"
 
 namespace bitsieve::module {
 
@@ -30,5 +32,9 @@ bool RunAsRedisBloom(commands::CommandContext& context, std::vector<std::string_
 // the item counts of a header are checked for. False if the row's handler is to run: the chunk is one of Bitsieve's own
 // dump, or of no filter.
 bool WriteRedisBloomChunk(commands::CommandContext& context, core::ItemCounts counts);
+
+// Sends replicas the command by which RedisBloom makes an empty filter with these parameters. False, and nothing sent,
+// if RedisBloom has no filters of this type.
+bool ReplicateReserve(engine::Context* context, engine::String* key, const core::FilterParams& params);
 
 }  // namespace bitsieve::module

@@ -1,42 +1,17 @@
 #include "module/replication.h"
 
-#include <cstdio>
-
-#include "core/families/redisbloom/module_value.h"
-#include "core/families/redisbloom/redisbloom_types.h"
 #include "module/filter_content.h"
 #include "module/options.h"
+#include "module/redisbloom_stream.h"
 
 namespace bitsieve::module {
 namespace {
 
 using commands::Replication;
 
-long long Number(uint64_t value) { return static_cast<long long>(value); }
-
-void ReplicateCuckooReserve(engine::Context* context, engine::String* key, const core::FilterParams& params) {
-  const core::RedisCuckooParams own = core::RedisCuckooParamsOf(params);
-  engine::Replicate(context, "CF.RESERVE", "slclclcl", key, Number(params.capacity), "BUCKETSIZE",
-                    Number(own.bucket_size), "MAXITERATIONS", Number(own.max_iterations), "EXPANSION",
-                    Number(params.expansion));
-}
-
-// A filter that does not grow keeps the expansion that NONSCALING took the place of.
-void ReplicateBloomReserve(engine::Context* context, engine::String* key, const core::FilterParams& params) {
-  char rate[32];
-  std::snprintf(rate, sizeof rate, "%.17g", params.error_rate);
-  if (params.scaling() || core::RedisBloomMarksOf(params).growth == 0) {
-    engine::Replicate(context, "BF.RESERVE", "sclcl", key, rate, Number(params.capacity), "EXPANSION",
-                      Number(params.expansion));
-  } else {
-    engine::Replicate(context, "BF.RESERVE", "sclc", key, rate, Number(params.capacity), "NONSCALING");
-  }
-}
-
 void ReplicateCreation(engine::Context* context, engine::String* key, const core::FilterParams& params) {
   const bool for_redisbloom = OwnSettings().for_redisbloom.load(std::memory_order_relaxed);
-  if (for_redisbloom && params.type == core::kRedisCuckooType) return ReplicateCuckooReserve(context, key, params);
-  if (for_redisbloom && params.type == core::kRedisBloomType) return ReplicateBloomReserve(context, key, params);
+  if (for_redisbloom && ReplicateReserve(context, key, params)) return;
   const std::string bytes = core::EncodeMadeParams(params);
   engine::Replicate(context, "BF.MADE", "sb", key, bytes.data(), bytes.size());
 }
@@ -66,8 +41,9 @@ void Replicate(const Executed& executed) {
     return;
   }
   constexpr int kNameAndKey = 2;
-  engine::Replicate(context, "BF.AT", "slcv", executed.key, Number(executed.at_ms), executed.row.name.data(),
-                    executed.argv + kNameAndKey, static_cast<size_t>(executed.argc - kNameAndKey));
+  engine::Replicate(context, "BF.AT", "slcv", executed.key, static_cast<long long>(executed.at_ms),
+                    executed.row.name.data(), executed.argv + kNameAndKey,
+                    static_cast<size_t>(executed.argc - kNameAndKey));
 }
 
 }  // namespace bitsieve::module

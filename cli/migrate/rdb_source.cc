@@ -12,7 +12,6 @@
 
 #include "core/base/glob.h"
 #include "core/base/quote.h"
-#include "core/families/redisbloom/redisbloom_types.h"
 #include "core/filter/filter_dump.h"
 
 namespace bitsieve::cli {
@@ -23,7 +22,7 @@ constexpr size_t kPieceBytes = 8 << 20;  // more than the head and header of any
 // RedisBloom's filters have no own form that keeps all that a file may say of them; a dump does.
 class DumpCommands final : public FilterCommands {
  public:
-  explicit DumpCommands(core::ModuleValue value)
+  explicit DumpCommands(rdb::ModuleValue value)
       : filter_(std::move(value.filter)), stream_(filter_->Capture()), is_to_be_frozen_(value.was_freezing) {}
 
   Outcome<std::optional<TargetCommand>> Next() override {
@@ -112,7 +111,7 @@ Outcome<OtherKeys> RdbSource::Find(std::string_view pattern, const Visit& visit)
   return others;
 }
 
-Outcome<core::ModuleValue> RdbSource::Read(const FoundFilter& filter) {
+Outcome<rdb::ModuleValue> RdbSource::Read(const FoundFilter& filter) {
   auto value = rdb::ReadFilter(values_.at(filter.place), memory_, clock_);
   if (!value) return tl::unexpected(value.error().message);
   return std::move(*value);

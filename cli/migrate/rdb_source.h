@@ -27,7 +27,7 @@ class RdbSource final : public FilterSource {
 
  private:
   RdbSource(std::string path, std::string_view bytes);
-  Outcome<core::ModuleValue> Read(const FoundFilter& filter);
+  Outcome<rdb::ModuleValue> Read(const FoundFilter& filter);
 
   const std::string path_;
   const std::string_view bytes_;

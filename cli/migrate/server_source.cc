@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/families/redisbloom/module_value.h"
 #include "core/families/redisbloom/redis_bloom_codec.h"
 #include "core/filter/filter_dump.h"
+#include "core/filter/filter_type.h"
 
 namespace bitsieve::cli {
 namespace {

@@ -17,6 +17,8 @@ namespace bitsieve::core {
 
 inline constexpr uint64_t kMaxCapacity = uint64_t{1} << 30;  // items of a first sub-filter, as RedisBloom has it
 inline constexpr uint32_t kMaxExpansion = 32768;
+inline constexpr uint32_t kMaxRedisCuckooBucketSize = 255;
+inline constexpr uint32_t kMaxRedisCuckooIterations = 65535;
 inline constexpr double kMaxErrorRate = 0.25;  // rates above are used as this one, as RedisBloom does
 inline constexpr double kMinErrorRate = 1e-9;  // below, hash and pattern would no longer keep the promise
 inline constexpr double kDefaultTighteningRatio = 0.8;

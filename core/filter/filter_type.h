@@ -29,6 +29,9 @@ struct Forecast;
 enum class FilterType : uint16_t {};
 
 inline constexpr FilterType kDefaultFilterType{2};  // blocked
+// Types whose filters are RedisBloom's, byte for byte.
+inline constexpr FilterType kRedisCuckooType{5};
+inline constexpr FilterType kRedisBloomType{7};
 
 // Names of the values that hold filters: RedisBloom's, by which clients recognise them.
 inline constexpr std::string_view kBloomValueName = "MBbloom--";
@@ -78,6 +81,29 @@ struct UnionOperations {
   Result<std::unique_ptr<Filter>> (*make)(std::span<const Filter* const> filters, MemoryBudget& budget,
                                           const Clock& clock);
   Status (*into)(Filter& destination, std::span<const Filter* const> sources);
+};
+
+// Checks of the item count that a header gives for a sub-filter.
+enum class ItemCounts : uint8_t {
+  kChecked,  // against its capacity and its bits: a count that they contradict is damage
+  kBounded,  // against its capacity, since its bits are still to come
+  kDrifted,  // none: RedisBloom's own counts may be wrong, and it keeps filters whose bits have not all arrived
+};
+
+// The form in which RedisBloom hands out filters of a type and takes them in: a header, and the bytes of the
+// sub-filters end to end, oldest first, as a body.
+struct RedisBloomForm {
+  // Returns the header of the current content.
+  std::string (*header)(const Filter& filter);
+  // Returns the bytes of the body from `offset` on, as of now: at most `most`, none beyond the end of a sub-filter, and
+  // none beyond the last.
+  std::string (*read)(const Filter& filter, uint64_t offset, size_t most);
+  // Puts bytes in place of those that `read` returns, as RedisBloom does when chunks arrive of a filter that is there.
+  // False, and nothing done, if they are not all of one sub-filter.
+  bool (*write)(Filter& filter, uint64_t offset, std::string_view bytes);
+  // Opens a decoder of the body from a header of any of RedisBloom's versions. kCorrupt, kUnsupported or kOutOfMemory.
+  // A cuckoo filter's items are counted in its body, whatever `counts` is.
+  Result<std::unique_ptr<FilterDecoder>> (*open)(std::string_view header, ItemCounts counts, MemoryBudget& budget);
 };
 
 using InfoValue = std::variant<uint64_t, double, std::string>;
@@ -139,10 +165,8 @@ struct FilterTypeRow {
                                          MemoryBudget& budget) = nullptr;
   // Summarizes an image from the same fields; kCorrupt or kUnsupported.
   Result<ImageSummary> (*summarize)(std::string_view fields);
-  // Returns the reply to BF.SCANDUMP of a type whose reply is not a dump (filter_dump.h): at cursor 0 a header, at
-  // cursor k the bytes from place k - 1 on, at most `most`, and none beyond the end. Replies show the filter as of now.
-  // Null: a dump.
-  std::string (*own_chunk)(const Filter& filter, uint64_t cursor, size_t most) = nullptr;
+  // Null: RedisBloom has no filters of the type, and a dump (filter_dump.h) is all that they can be handed out as.
+  const RedisBloomForm* redisbloom_form = nullptr;
   // Forecasts a filter of valid parameters, as ForecastOf. Null: for types that BF.RESERVE does not make.
   Result<Forecast> (*forecast)(const FilterParams& params, uint64_t items) = nullptr;
   // Unites filters for BF.MERGE and BF.ESTIMATE. Null: they cannot be united.

@@ -10,7 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
-#include "core/families/redisbloom/module_value.h"
+#include "protocol/rdb/module_value.h"
 #include "protocol/rdb/rdb_reader.h"
 
 namespace bitsieve::rdb {
@@ -24,8 +24,7 @@ struct ModuleBytes {
 };
 
 // Reads the filter that `value` is; value.is_filter() holds. Errors as of ReadModuleValue.
-core::Result<core::ModuleValue> ReadFilter(const ModuleBytes& value, core::MemoryBudget& memory,
-                                           const core::Clock& clock);
+core::Result<ModuleValue> ReadFilter(const ModuleBytes& value, core::MemoryBudget& memory, const core::Clock& clock);
 
 struct RdbKey {
   std::string name;

@@ -143,9 +143,9 @@ RdbReader::StoredString RdbReader::Stored() {
   return {.stored = stored, .size = size, .form = StoredString::kPacked};
 }
 
-core::ValueBytes RdbReader::Unpacked(const StoredString& string) {
+ValueBytes RdbReader::Unpacked(const StoredString& string) {
   auto reservation = core::MemoryReservation::TryTake(memory_, string.size);
-  core::ValueBytes bytes{.memory = {static_cast<char*>(std::malloc(string.size + 1)), std::free}};
+  ValueBytes bytes{.memory = {static_cast<char*>(std::malloc(string.size + 1)), std::free}};
   if (!reservation.held() || bytes.memory == nullptr) {
     Fail("no memory for a string of " + std::to_string(string.size) + " bytes");
     return {};
@@ -161,7 +161,7 @@ core::ValueBytes RdbReader::Unpacked(const StoredString& string) {
   return bytes;
 }
 
-core::ValueBytes RdbReader::String() {
+ValueBytes RdbReader::String() {
   const StoredString string = Stored();
   if (failed()) return {};
   if (string.form == StoredString::kPacked) return Unpacked(string);
@@ -171,7 +171,7 @@ core::ValueBytes RdbReader::String() {
                          : string.stored.size() == 2 ? static_cast<int16_t>(reader.Get<uint16_t>())
                                                      : static_cast<int32_t>(reader.Get<uint32_t>());
   const std::string text = std::to_string(number);
-  core::ValueBytes bytes{.memory = {strdup(text.c_str()), std::free}};
+  ValueBytes bytes{.memory = {strdup(text.c_str()), std::free}};
   if (bytes.memory == nullptr) {
     Fail("no memory");
     return {};
@@ -323,7 +323,7 @@ bool RdbFields::Expect(uint64_t kind) {
 
 uint64_t RdbFields::Unsigned() { return Expect(kUnsigned) ? reader_.Length() : 0; }
 double RdbFields::Double() { return Expect(kDouble) ? std::bit_cast<double>(reader_.Little<uint64_t>()) : 0; }
-core::ValueBytes RdbFields::Bytes() { return Expect(kBytes) ? reader_.String() : core::ValueBytes(); }
+ValueBytes RdbFields::Bytes() { return Expect(kBytes) ? reader_.String() : ValueBytes(); }
 void RdbFields::End() { Expect(kEndOfValue); }
 
 ModuleId ModuleIdOf(uint64_t id) {

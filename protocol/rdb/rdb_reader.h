@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/memory_budget.h"
-#include "core/families/redisbloom/module_value.h"
+#include "protocol/rdb/module_value.h"
 
 namespace bitsieve::rdb {
 
@@ -37,7 +37,7 @@ class RdbReader {
   // Reads a length, or another number.
   uint64_t Length();
   // Reads a string, in place where that is possible.
-  core::ValueBytes String();
+  ValueBytes String();
 
   void SkipString();
   // Skips a value of this type, of which the type byte was read.
@@ -58,7 +58,7 @@ class RdbReader {
   // Reads a length. Nothing: it is the form of a string instead, given in `form`.
   std::optional<uint64_t> LengthOr(uint8_t& form);
   StoredString Stored();
-  core::ValueBytes Unpacked(const StoredString& string);
+  ValueBytes Unpacked(const StoredString& string);
   void SkipStrings(uint64_t count);
   // Reads a number, and calls `skip` for each of that many elements.
   template <class Skip>
@@ -75,13 +75,13 @@ class RdbReader {
 };
 
 // The fields of a module's value: each has a mark of its kind before it.
-class RdbFields final : public core::ValueReader {
+class RdbFields final : public ValueReader {
  public:
   explicit RdbFields(RdbReader& reader) : reader_(reader) {}
 
   uint64_t Unsigned() override;
   double Double() override;
-  core::ValueBytes Bytes() override;
+  ValueBytes Bytes() override;
   bool failed() const override { return reader_.failed(); }
   // Reads the end of the value.
   void End();

@@ -57,7 +57,7 @@ LAYERS = [
     ("commands/", ["commands/", "core/", "protocol/"]),
     # default-type names the rows; other defaults and ranges are those of filters.
     ("config/", ["config/", "commands/template_entry.h", "core/base/", "core/filter/filter_type.h",
-                 "core/filter/filter_params.h", "core/families/redisbloom/redisbloom_types.h"]),
+                 "core/filter/filter_params.h"]),
     ("server/auth/", ["server/auth/", "commands/", "core/base/"]),
     ("server/process/", ["server/process/", "commands/", "config/", "core/"]),
     ("server/pubsub/", ["server/pubsub/", "commands/", "core/base/", "protocol/"]),

@@ -18,12 +18,6 @@ namespace bitsieve::core {
 
 inline constexpr uint32_t kMaxSubFilters = 4096;
 
-// Checks of the item count that a header gives for a sub-filter.
-enum class ItemCounts : uint8_t {
-  kChecked,  // against its capacity and its bits: a count that they contradict is damage
-  kDrifted,  // none: RedisBloom's own counts may be wrong, and it keeps filters whose bits have not all arrived
-};
-
 struct ChainHeader {
   const ChainType& type;
   FilterParams params;

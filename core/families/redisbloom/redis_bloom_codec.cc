@@ -83,7 +83,7 @@ Result<SubFilterRecord> GetSubFilter(ByteReader& in, bool old, ItemCounts counts
   if (!GetBits(bytes, bits, old, sub_filter.shape))
     return Corrupt(kBloomHeaderSource, "bits and bytes of " + which + " do not fit");
   if (!IsValid(sub_filter.shape)) return Corrupt(kBloomHeaderSource, "the shape of " + which + " is impossible");
-  const uint64_t most = counts == ItemCounts::kChecked ? sub_filter.shape.capacity : RedisBloom::kMaxEntries;
+  const uint64_t most = counts == ItemCounts::kDrifted ? RedisBloom::kMaxEntries : sub_filter.shape.capacity;
   if (sub_filter.items > most) return Corrupt(kBloomHeaderSource, which + " holds more than it can");
   return sub_filter;
 }
@@ -102,7 +102,7 @@ Result<std::vector<SubFilterRecord>> GetSubFilters(ByteReader& in, const Fields&
     items += sub_filter->items;
     sub_filters.push_back(*sub_filter);
   }
-  if (counts == ItemCounts::kChecked && items != fields.items)
+  if (counts != ItemCounts::kDrifted && items != fields.items)
     return Corrupt(kBloomHeaderSource, "the sizes of its filters do not add up to its own");
   return sub_filters;
 }

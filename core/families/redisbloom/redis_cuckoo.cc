@@ -263,12 +263,12 @@ RedisCuckooHeader RedisCuckoo::Header() const {
   return chain == nullptr ? CurrentHeader() : chain->Header();
 }
 
-std::string RedisCuckoo::ReadChunk(uint64_t offset) const {
+std::string RedisCuckoo::ReadChunk(uint64_t offset, uint64_t most) const {
   const LockGuard lock(writers());
-  if (const RedisCuckooChain* const chain = this->chain()) return chain->ReadChunk(offset);
+  if (const RedisCuckooChain* const chain = this->chain()) return chain->ReadChunk(offset, most);
   const uint64_t slots = slot_count();
   if (offset >= slots) return {};
-  return {reinterpret_cast<const char*>(data()) + offset, slots - offset};
+  return {reinterpret_cast<const char*>(data()) + offset, std::min(slots - offset, most)};
 }
 
 std::unique_ptr<FilterImage> RedisCuckoo::DoCapture(const ImagePool& pool) const {

@@ -68,7 +68,6 @@ namespace bitsieve::core {
 
 class RedisCuckoo final : public Filter {
  public:
-  static constexpr uint64_t kChunkBytes = RedisCuckooChain::kChunkBytes;  // at most, of ReadChunk
   static constexpr uint64_t kMaxSmallBytes = 16 << 10;
 
   // Makes a filter as MakeFilter does. Capacity and expansion are rounded up as RedisBloom does; params() has the
@@ -116,8 +115,8 @@ class RedisCuckoo final : public Filter {
   // Returns the header of the current content, exactly.
   RedisCuckooHeader Header() const;
   // The bytes of the sub-filters, oldest first, are one body: those from `offset` on, to the end of a sub-filter, at
-  // most kChunkBytes; none past the end.
-  std::string ReadChunk(uint64_t offset) const;
+  // most `most`; none past the end.
+  std::string ReadChunk(uint64_t offset, uint64_t most = RedisCuckooChain::kChunkBytes) const;
   // Puts bytes in place of those that ReadChunk returns from `offset` on, as RedisBloom does when chunks arrive of a
   // filter that is there; its items are then as many as there are fingerprints. False, and nothing done, if they are
   // not all of one sub-filter.

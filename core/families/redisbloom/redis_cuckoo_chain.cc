@@ -278,7 +278,7 @@ RedisCuckooHeader RedisCuckooChain::Header() const {
   return CurrentHeader();
 }
 
-std::string RedisCuckooChain::ReadChunk(uint64_t offset) const {
+std::string RedisCuckooChain::ReadChunk(uint64_t offset, uint64_t most) const {
   const LockGuard lock(writers());
   std::string chunk;
   for (const auto& table : chain_.tables()) {
@@ -286,7 +286,7 @@ std::string RedisCuckooChain::ReadChunk(uint64_t offset) const {
       offset -= table->slots();
       continue;
     }
-    chunk.resize(std::min(table->slots() - offset, kChunkBytes));
+    chunk.resize(std::min(table->slots() - offset, most));
     table->memory().CopyOut(offset, std::as_writable_bytes(std::span(chunk)));
     break;
   }

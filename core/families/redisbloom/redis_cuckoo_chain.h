@@ -22,7 +22,7 @@ class RedisCuckooChain final : public Filter {
   enum class Due : uint8_t { kNo, kYes, kTaken };
 
  public:
-  static constexpr uint64_t kChunkBytes = 16 << 20;  // at most, of ReadChunk
+  static constexpr uint64_t kChunkBytes = 16 << 20;  // as many as RedisBloom hands out at once
 
   // Makes a chain from tables that were filled from outside, oldest first, each with its items counted; as many and as
   // large as in the header. The header's item count is ignored.
@@ -71,8 +71,8 @@ class RedisCuckooChain final : public Filter {
   // Returns the header of the current content, exactly.
   RedisCuckooHeader Header() const;
   // The bytes of the sub-filters, oldest first, are one body: those from `offset` on, to the end of a sub-filter, at
-  // most kChunkBytes; none past the end.
-  std::string ReadChunk(uint64_t offset) const;
+  // most `most`; none past the end.
+  std::string ReadChunk(uint64_t offset, uint64_t most) const;
   // Puts bytes in place of those that ReadChunk returns from `offset` on, as RedisBloom does when chunks arrive of a
   // filter that is there; its items are then as many as there are fingerprints. False, and nothing done, if they are
   // not all of one sub-filter.

@@ -54,6 +54,31 @@ Status ValidateRedisCuckoo(const FilterParams& params) {
   return ValidateExpansion(params.expansion);
 }
 
+const RedisBloomFilter& BloomOf(const Filter& filter) { return static_cast<const RedisBloomFilter&>(filter); }
+const RedisCuckoo& CuckooOf(const Filter& filter) { return static_cast<const RedisCuckoo&>(filter); }
+
+Result<std::unique_ptr<FilterDecoder>> OpenCuckooHeader(std::string_view bytes, ItemCounts, MemoryBudget& budget) {
+  const Result<RedisCuckooHeader> header = DecodeRedisCuckooHeader(bytes);
+  if (!header) return tl::unexpected(header.error());
+  return OpenRedisCuckooDump(*header, budget);
+}
+
+constexpr RedisBloomForm kBloomForm{
+    .header = [](const Filter& filter) { return BloomOf(filter).Header(); },
+    .read = [](const Filter& filter, uint64_t offset, size_t most) { return BloomOf(filter).ReadPiece(offset, most); },
+    .write = [](Filter& filter, uint64_t offset,
+                std::string_view bytes) { return static_cast<RedisBloomFilter&>(filter).WritePiece(offset, bytes); },
+    .open = OpenRedisBloom,
+};
+
+constexpr RedisBloomForm kCuckooForm{
+    .header = [](const Filter& filter) { return EncodeRedisCuckooHeader(CuckooOf(filter).Header()); },
+    .read = [](const Filter& filter, uint64_t offset, size_t most) { return CuckooOf(filter).ReadChunk(offset, most); },
+    .write = [](Filter& filter, uint64_t offset,
+                std::string_view bytes) { return static_cast<RedisCuckoo&>(filter).WriteChunk(offset, bytes); },
+    .open = OpenCuckooHeader,
+};
+
 }  // namespace
 
 constexpr FilterTypeRow kRedisBloomRow{
@@ -71,11 +96,7 @@ constexpr FilterTypeRow kRedisBloomRow{
                const Clock&) { return OpenRedisBloom(fields, ItemCounts::kDrifted, budget); },
     .summarize =
         [](std::string_view fields) { return SummaryOf(DecodeRedisBloomHeader(fields, ItemCounts::kDrifted)); },
-    .own_chunk =
-        [](const Filter& filter, uint64_t cursor, size_t most) {
-          const auto& redis_bloom = static_cast<const RedisBloomFilter&>(filter);
-          return cursor == 0 ? redis_bloom.Header() : redis_bloom.ReadPiece(cursor - 1, most);
-        },
+    .redisbloom_form = &kBloomForm,
     .forecast = [](const FilterParams& params,
                    uint64_t items) { return ScalableFilter::ForecastOf(kRedisBloomChain, params, items); },
 };
@@ -92,6 +113,7 @@ constexpr FilterTypeRow kRedisCuckooRow{
                const Clock&) { return RedisCuckoo::Make(params, budget); },
     .open = [](std::string_view fields, MemoryBudget& budget, const Clock&) { return OpenRedisCuckoo(fields, budget); },
     .summarize = [](std::string_view fields) { return SummaryOf(DecodeRedisCuckooHeader(fields)); },
+    .redisbloom_form = &kCuckooForm,
 };
 
 }  // namespace bitsieve::core

@@ -9,14 +9,9 @@
 
 namespace bitsieve::core {
 
-inline constexpr FilterType kRedisCuckooType{5};
-inline constexpr FilterType kRedisBloomType{7};
-
 extern const FilterTypeRow kRedisCuckooRow;
 extern const FilterTypeRow kRedisBloomRow;
 
-inline constexpr uint32_t kMaxRedisCuckooBucketSize = 255;
-inline constexpr uint32_t kMaxRedisCuckooIterations = 65535;
 inline constexpr uint64_t kMaxRedisCuckooCapacity = uint64_t{1} << 50;  // slots: as many bytes
 
 // Parameters of the type rediscuckoo: slots per bucket, in [1, kMaxRedisCuckooBucketSize], and fingerprints that an

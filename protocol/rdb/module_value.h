@@ -15,7 +15,7 @@
 #include "core/base/result.h"
 #include "core/filter/filter_ptr.h"
 
-namespace bitsieve::core {
+namespace bitsieve::rdb {
 
 inline constexpr int kNewestRedisBloomVersion = 4;
 inline constexpr int kOwnValueVersion = 256;  // of 1023
@@ -41,14 +41,14 @@ class ValueReader {
 };
 
 struct ModuleValue {
-  FilterPtr filter;
+  core::FilterPtr filter;
   bool was_freezing = false;  // what was being frozen is to be frozen again
 };
 
 // Reads a value of MBbloomCF if `cuckoo`, else of MBbloom--. kCorrupt; kUnsupported for versions that are not known,
 // and for cuckoo filters below version 4, whose fingerprints come from another hash; kOutOfMemory if the budget
 // refuses.
-Result<ModuleValue> ReadModuleValue(ValueReader& fields, bool cuckoo, int version, MemoryBudget& budget,
-                                    const Clock& clock);
+core::Result<ModuleValue> ReadModuleValue(ValueReader& fields, bool cuckoo, int version, core::MemoryBudget& budget,
+                                          const core::Clock& clock);
 
-}  // namespace bitsieve::core
+}  // namespace bitsieve::rdb
