@@ -13,7 +13,7 @@ const CommandTable& AllCommands() {
     std::vector<std::span<const CommandRow>> families;
     for (const auto family : commands::kFilterCommands) families.push_back(family());
     for (const auto family : {KeyCommands, ExpiryCommands, AclCommands, ConnectionCommands, ClientCommands,
-                              ServerCommands, ObjectCommands, MemoryCommands, CommandCommands, TransactionCommands,
+                              ServerCommands, WaitAofCommand, MemoryCommands, CommandCommands, TransactionCommands,
                               WatchCommands, PubSubCommands, SlowLogCommands, LatencyCommands, RestoreCommands}) {
       families.push_back(family());
     }

@@ -16,7 +16,7 @@ std::span<const commands::CommandRow> AclCommands();
 std::span<const commands::CommandRow> ConnectionCommands();
 std::span<const commands::CommandRow> ClientCommands();
 std::span<const commands::CommandRow> ServerCommands();
-std::span<const commands::CommandRow> ObjectCommands();
+std::span<const commands::CommandRow> WaitAofCommand();
 std::span<const commands::CommandRow> MemoryCommands();
 std::span<const commands::CommandRow> CommandCommands();
 std::span<const commands::CommandRow> TransactionCommands();

@@ -141,15 +141,6 @@ void Tracking(ServerContext& context) {
   context.Error(EqualsIgnoringCase(context.arguments[2], "ON") ? wire::kNoTracking : wire::kSyntax);
 }
 
-// Unblocks nothing: a wait (WAITAOF) ends with the sync, its timeout or the server's stop.
-void Unblock(ServerContext& context) {
-  ArgumentReader reader(context.arguments, 2);
-  reader.Unsigned(wire::kSyntax, wire::kNotAnInteger);
-  if (reader.More() && !reader.Skip("TIMEOUT") && !reader.Skip("ERROR")) reader.Fail(wire::kUnblockReason);
-  if (!reader.ok()) return context.Error(reader.error());
-  context.reply.Integer(0);
-}
-
 // Each id is compared with each connection.
 constexpr size_t kMaxKillArguments = 256;
 
@@ -282,16 +273,6 @@ constexpr CommandRow kSubcommands[] = {
      .summary = "Accepts OFF. Refuses ON, since there is nothing that a client could cache.",
      .syntax = "<ON | OFF>",
      .handler = On<Tracking>},
-    {.name = "client|unblock",
-     .arity = -3,
-     .max_arguments = 4,
-     .flags = kAdmin | kLoading,
-     .group = CommandGroup::kConnection,
-     .since = "5.0.0",
-     .complexity = "O(1)",
-     .summary = "Returns 0: a waiting WAITAOF cannot be ended early.",
-     .syntax = "client-id [TIMEOUT | ERROR]",
-     .handler = On<Unblock>},
 };
 
 constexpr CommandRow kRows[] = {

@@ -11,7 +11,7 @@ void ClientKill(ServerContext& context);
 enum class ClientType : uint8_t { kAny, kNormal, kPubSub, kNone };
 
 // A syntax error or an unknown type goes to the reader.
-ClientType ReadClientType(ArgumentReader& reader);
+ClientType ReadClientType(commands::ArgumentReader& reader);
 bool IsOfType(const ClientRecord& client, ClientType type);
 
 }  // namespace bitsieve::server

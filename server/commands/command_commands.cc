@@ -148,41 +148,6 @@ void List(ServerContext& context) {
   for (const std::string_view name : names) context.reply.BulkString(name);
 }
 
-// Calls `write` with each key of the command that is an argument of this one, and whether it may change the key.
-void WriteKeys(ServerContext& context, void (*write)(ReplyWriter& reply, std::string_view key, bool written)) {
-  const Arguments command = context.arguments.subspan(2);
-  const CommandRow* row = context.table().Find(command[0]);
-  if (row != nullptr && !row->subcommands.empty() && command.size() > 1) {
-    row = CommandTable::FindSubcommand(*row, command[1]);
-  }
-  if (row == nullptr) return context.Error(wire::kInvalidCommand);
-  if (row->keys.first == 0) return context.Error(wire::kNoKeys);
-  if (!ArityFits(*row, command.size())) return context.Error(wire::kInvalidArgumentCount);
-  const int last = LastOf(row->keys, command.size());
-  context.reply.ArrayHeader(static_cast<size_t>((last - row->keys.first) / row->keys.step + 1));
-  for (int i = row->keys.first; i <= last; i += row->keys.step) {
-    write(context.reply, command[static_cast<size_t>(i)], Writes(*row, i, command.size()));
-  }
-}
-
-void GetKeys(ServerContext& context) {
-  WriteKeys(context, [](ReplyWriter& reply, std::string_view key, bool) { reply.BulkString(key); });
-}
-
-// Reports the flags that Redis gives the keys of a module's commands: those of a read, or those of a read and an
-// update.
-void GetKeysAndFlags(ServerContext& context) {
-  WriteKeys(context, [](ReplyWriter& reply, std::string_view key, bool written) {
-    reply.ArrayHeader(2);
-    reply.BulkString(key);
-    if (written) {
-      WriteSet<std::string_view>(reply, {"RW", "access", "update"});
-    } else {
-      WriteSet<std::string_view>(reply, {"RO", "access"});
-    }
-  });
-}
-
 constexpr CommandRow kSubcommands[] = {
     HelpRow("command|help", "5.0.0", CommandGroup::kServer, CommandGroup::kConnection),
     {.name = "command|count",
@@ -223,27 +188,6 @@ constexpr CommandRow kSubcommands[] = {
      .syntax = "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
      .weigh = WeighArguments,
      .handler = On<List>},
-    {.name = "command|getkeys",
-     .arity = -3,
-     .flags = kSecret | kLoading,
-     .category = CommandGroup::kConnection,
-     .since = "2.8.13",
-     .complexity = "O(arguments)",
-     .summary = "Returns the arguments of a command that are filter names.",
-     .syntax = "command [arg [arg ...]]",
-     .weigh = WeighArguments,
-     .handler = On<GetKeys>},
-    {.name = "command|getkeysandflags",
-     .arity = -3,
-     .flags = kSecret | kLoading,
-     .category = CommandGroup::kConnection,
-     .since = "7.0.0",
-     .complexity = "O(arguments)",
-     .summary =
-         "Returns the same names as COMMAND GETKEYS, each with flags that say what the command does to the filter.",
-     .syntax = "command [arg [arg ...]]",
-     .weigh = WeighArguments,
-     .handler = On<GetKeysAndFlags>},
 };
 
 constexpr CommandRow kRows[] = {

@@ -19,34 +19,19 @@ namespace {
 
 LatencyMonitor& MonitorOf(const ServerContext& context) { return context.server.monitoring->latency; }
 
-void WriteSample(protocol::ReplyWriter& reply, const LatencyMonitor::Sample& sample) {
-  reply.Integer(sample.unix_s);
-  reply.Integer(static_cast<int64_t>(sample.ms));
-}
-
 void Latest(ServerContext& context) {
-  std::vector<std::pair<std::string_view, LatencyMonitor::History>> found;
+  std::vector<std::pair<std::string_view, LatencyMonitor::Times>> found;
   for (size_t i = 0; i < kLatencyEvents; ++i) {
-    LatencyMonitor::History history = MonitorOf(context).Of(static_cast<LatencyEvent>(i));
-    if (!history.samples.empty()) found.emplace_back(LatencyMonitor::kNames[i], std::move(history));
+    const LatencyMonitor::Times times = MonitorOf(context).Of(static_cast<LatencyEvent>(i));
+    if (times.longest_ms != 0) found.emplace_back(LatencyMonitor::kNames[i], times);
   }
   context.reply.ArrayHeader(found.size());
-  for (const auto& [name, history] : found) {
+  for (const auto& [name, times] : found) {
     context.reply.ArrayHeader(4);
     context.reply.BulkString(name);
-    WriteSample(context.reply, history.samples.back());
-    context.reply.Integer(static_cast<int64_t>(history.longest_ms));
-  }
-}
-
-// An unknown event has an empty history, as in Redis.
-void History(ServerContext& context) {
-  const std::optional<LatencyEvent> event = LatencyMonitor::Find(context.arguments[2]);
-  const LatencyMonitor::History history = event ? MonitorOf(context).Of(*event) : LatencyMonitor::History();
-  context.reply.ArrayHeader(history.samples.size());
-  for (const LatencyMonitor::Sample& sample : history.samples) {
-    context.reply.ArrayHeader(2);
-    WriteSample(context.reply, sample);
+    context.reply.Integer(times.last_unix_s);
+    context.reply.Integer(static_cast<int64_t>(times.last_ms));
+    context.reply.Integer(static_cast<int64_t>(times.longest_ms));
   }
 }
 
@@ -61,44 +46,6 @@ void Reset(ServerContext& context) {
     reset += MonitorOf(context).Reset(static_cast<LatencyEvent>(i)) ? 1 : 0;
   }
   context.reply.Integer(reset);
-}
-
-// Advice on what to look at, by event.
-constexpr std::string_view kAdvice[kLatencyEvents] = {
-    "commands whose time depends on the amount of data, such as dumps, KEYS or BF.MERGE of large filters: SLOWLOG GET "
-    "shows them",
-    "quick commands waited: for a busy CPU, for memory that is touched for the first time, or for another loop that "
-    "adds to the same filter",
-    "all clients of a loop waited: INFO commandstats shows what took the time; io-threads sets the number of loops",
-    "the disk took a long time to sync the log: appendfsync everysec waits less than always, and a faster disk helps",
-    "writing a snapshot took a long time; clients do not wait for it, but it keeps the disk busy",
-};
-
-void AppendEvent(std::string& report, LatencyEvent event, const LatencyMonitor::History& history) {
-  uint64_t sum_ms = 0;
-  for (const LatencyMonitor::Sample& sample : history.samples) sum_ms += sample.ms;
-  const auto index = static_cast<size_t>(event);
-  report.append(LatencyMonitor::kNames[index]).append(": ");
-  report += std::to_string(history.samples.size()) + " seconds with an event, " +
-            std::to_string(sum_ms / history.samples.size()) + " ms on average, " + std::to_string(history.longest_ms) +
-            " ms at most. Check: ";
-  report.append(kAdvice[index]).append(".\n");
-}
-
-void Doctor(ServerContext& context) {
-  const LatencyMonitor& monitor = MonitorOf(context);
-  std::string report;
-  for (size_t i = 0; i < kLatencyEvents; ++i) {
-    const auto event = static_cast<LatencyEvent>(i);
-    const LatencyMonitor::History history = monitor.Of(event);
-    if (!history.samples.empty()) AppendEvent(report, event, history);
-  }
-  if (monitor.threshold_ms() == 0) {
-    report += "Nothing is recorded: CONFIG SET latency-monitor-threshold 100 records what takes 100 ms or longer.\n";
-  } else if (report.empty()) {
-    report = "Nothing took " + std::to_string(monitor.threshold_ms()) + " ms or longer.\n";
-  }
-  context.reply.VerbatimText(report);
 }
 
 using Buckets = std::vector<std::pair<int64_t, int64_t>>;
@@ -173,8 +120,6 @@ constexpr CommandRow LatencyRow(std::string_view name, int arity, std::string_vi
 }
 
 constexpr CommandRow kSubcommands[] = {
-    LatencyRow("latency|doctor", 2, "2.8.13", "O(1)",
-               "Describes the recorded latency events and suggests what to check.", "", "", On<Doctor>),
     HelpRow("latency|help", "2.8.13"),
     LatencyRow(
         "latency|histogram", -2, "7.0.0", "O(commands)",
@@ -183,18 +128,14 @@ constexpr CommandRow kSubcommands[] = {
         "Only commands that were called are included, and only counts that are higher than the one before. Quick "
         "commands of a pipeline count equal shares of their time.",
         On<Histogram>),
-    LatencyRow("latency|history", 3, "2.8.13", "O(1)",
-               "Returns the times of an event: the Unix time and the milliseconds of each.", "event",
-               "The history contains the last 160 seconds in which the event happened, each with its longest time. The "
-               "events are command, fast-command, event-loop (one round of an event loop), log-sync (a sync of the "
-               "log) and snapshot.",
-               On<History>),
     LatencyRow(
         "latency|latest", 2, "2.8.13", "O(1)",
         "Returns for each event its name, the Unix time and milliseconds of the latest one, and the milliseconds of "
         "the longest.",
         "",
-        "Events that take at least latency-monitor-threshold milliseconds are recorded; with 0, the default, none is.",
+        "Events are command, fast-command, event-loop (one round of an event loop), log-sync (a sync of the log) and "
+        "snapshot. Those that take at least latency-monitor-threshold milliseconds are recorded; with 0, the default, "
+        "none is. If an event happened several times in the last second, its longest time counts.",
         On<Latest>),
     LatencyRow("latency|reset", -2, "2.8.13", "O(events)",
                "Drops the records of these events, or of all. Returns how many events there were.",

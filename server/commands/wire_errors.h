@@ -31,9 +31,6 @@ inline constexpr std::string_view kInvalidFrequency = "ERR Invalid FREQ value, m
 inline constexpr std::string_view kNoSuchKey = "ERR no such key";
 inline constexpr std::string_view kInvalidCursor = "ERR invalid cursor";
 inline constexpr std::string_view kCopyToItself = "ERR source and destination objects are the same";
-inline constexpr std::string_view kNoFrequencies =
-    "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching "
-    "between policies at runtime LRU and LFU data will take some time to adjust.";
 inline constexpr std::string_view kTimeoutNotAnInteger = "ERR timeout is not an integer or out of range";
 inline constexpr std::string_view kNegativeTimeout = "ERR timeout is negative";
 inline constexpr std::string_view kLocalAcksRange = "ERR value is out of range, value must between 0 and 1";
@@ -67,7 +64,6 @@ inline constexpr std::string_view kMaxAge = "ERR maxage is not an integer or out
 inline constexpr std::string_view kNoSuchClient = "ERR No such client";
 inline constexpr std::string_view kNoTracking =
     "ERR client tracking is not supported: there are no values of keys that a client could cache";
-inline constexpr std::string_view kUnblockReason = "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR";
 inline constexpr std::string_view kPauseMode = "ERR CLIENT PAUSE mode must be WRITE or ALL";
 
 // Transactions.
@@ -82,11 +78,6 @@ inline constexpr std::string_view kNoShardInExec = "ERR SSUBSCRIBE isn't allowed
 
 // SHUTDOWN.
 inline constexpr std::string_view kNoShutdown = "ERR No shutdown in progress.";
-
-// COMMAND.
-inline constexpr std::string_view kInvalidCommand = "ERR Invalid command specified";
-inline constexpr std::string_view kNoKeys = "ERR The command has no key arguments";
-inline constexpr std::string_view kInvalidArgumentCount = "ERR Invalid number of arguments specified for command";
 
 inline std::string ChannelTooLong(size_t bytes, size_t most) {
   return Joined({"ERR a channel of ", std::to_string(bytes), " bytes is too long: at most ", std::to_string(most),

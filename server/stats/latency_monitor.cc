@@ -20,24 +20,20 @@ void LatencyMonitor::Record(LatencyEvent event, int64_t unix_s, uint64_t ms) {
   const uint64_t threshold = threshold_ms();
   if (threshold == 0 || ms < threshold) return;
   const core::LockGuard lock(mutex_);
-  History& history = histories_[static_cast<size_t>(event)];
-  history.longest_ms = std::max(history.longest_ms, ms);
-  if (!history.samples.empty() && history.samples.back().unix_s == unix_s) {
-    history.samples.back().ms = std::max(history.samples.back().ms, ms);
-    return;
-  }
-  history.samples.push_back({unix_s, ms});
-  if (history.samples.size() > kMaxSamples) history.samples.pop_front();
+  Times& times = times_[static_cast<size_t>(event)];
+  times.last_ms = times.last_unix_s == unix_s ? std::max(times.last_ms, ms) : ms;
+  times.last_unix_s = unix_s;
+  times.longest_ms = std::max(times.longest_ms, ms);
 }
 
-LatencyMonitor::History LatencyMonitor::Of(LatencyEvent event) const {
+LatencyMonitor::Times LatencyMonitor::Of(LatencyEvent event) const {
   const core::LockGuard lock(mutex_);
-  return histories_[static_cast<size_t>(event)];
+  return times_[static_cast<size_t>(event)];
 }
 
 bool LatencyMonitor::Reset(LatencyEvent event) {
   const core::LockGuard lock(mutex_);
-  return !std::exchange(histories_[static_cast<size_t>(event)], {}).samples.empty();
+  return std::exchange(times_[static_cast<size_t>(event)], {}).longest_ms != 0;
 }
 
 }  // namespace bitsieve::server

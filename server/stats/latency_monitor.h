@@ -1,12 +1,11 @@
-// latency_monitor.h: when something took longer than latency-monitor-threshold, by what it was, for LATENCY. Of each
-// event the last 160 seconds in which it happened are kept, each with its longest time. Thread-safe.
+// latency_monitor.h: when something took longer than latency-monitor-threshold, by what it was, for LATENCY: the last
+// and the longest time of each event. Thread-safe.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string_view>
 
@@ -19,14 +18,11 @@ inline constexpr size_t kLatencyEvents = 5;
 
 class LatencyMonitor {
  public:
-  struct Sample {
-    int64_t unix_s = 0;
-    uint64_t ms = 0;
-  };
   // The recorded times of one event.
-  struct History {
-    std::deque<Sample> samples;  // oldest first
-    uint64_t longest_ms = 0;     // since the last Reset()
+  struct Times {
+    int64_t last_unix_s = 0;  // the latest second in which it happened
+    uint64_t last_ms = 0;     // the longest time of that second
+    uint64_t longest_ms = 0;  // since the last Reset(); 0: it did not happen
   };
 
   static constexpr std::array<std::string_view, kLatencyEvents> kNames = {"command", "fast-command", "event-loop",
@@ -39,16 +35,14 @@ class LatencyMonitor {
   uint64_t threshold_ms() const { return threshold_ms_.load(std::memory_order_relaxed); }
 
   void Record(LatencyEvent event, int64_t unix_s, uint64_t ms);
-  History Of(LatencyEvent event) const;
+  Times Of(LatencyEvent event) const;
   // Whether there was anything to forget.
   bool Reset(LatencyEvent event);
 
  private:
-  static constexpr size_t kMaxSamples = 160;
-
   std::atomic<uint64_t> threshold_ms_{0};  // relaxed: an option
   mutable core::Mutex mutex_;
-  std::array<History, kLatencyEvents> histories_ BITSIEVE_GUARDED_BY(mutex_);
+  std::array<Times, kLatencyEvents> times_ BITSIEVE_GUARDED_BY(mutex_);
 };
 
 }  // namespace bitsieve::server

@@ -82,7 +82,6 @@ ERRORS = (
     ("ERR Invalid FREQ value, must be >= 0 and <= 255", "RESTORE k 0 x FREQ 256"),
     ("ERR syntax error", "RESTORE k 0 x MOVE"),
     ("ERR a pattern of", f"SCAN 0 MATCH {LONG_PATTERN}"),
-    ("ERR value is not an integer or out of range", "WAIT x 0"),
     ("ERR value is not an integer or out of range", "WAITAOF x 0 0"),
     ("ERR timeout is not an integer or out of range", "WAITAOF 0 0 x"),
     ("ERR Client names cannot be longer than 1024 bytes.", f"CLIENT SETNAME {LONG_NAME}"),

@@ -58,7 +58,6 @@ EXEC
 BF.DUMP seen
 EXPIRE seen 1000
 PUBLISH channel message
-WAIT 0 0
 DEL seen counted
 '''.strip().splitlines()
 # Of Redis, for kinds of replies that Bitsieve does not send.

@@ -412,10 +412,10 @@ class Visitor(Client):
         self.ask_all([("ACL", "DELUSER", user), ("ACL", "LOAD")])
 
     def reports(self):
-        self.ask_all([("INFO", "everything"), ("SLOWLOG", "GET"), ("LATENCY", "DOCTOR"), ("LATENCY", "HISTOGRAM"),
-                      ("MEMORY", "STATS"), ("COMMAND", "DOCS", "BF.ADD"), ("COMMAND", "GETKEYS", "BF.ADD", "a", "b"),
+        self.ask_all([("INFO", "everything"), ("SLOWLOG", "GET"), ("LATENCY", "LATEST"), ("LATENCY", "HISTOGRAM"),
+                      ("COMMAND", "DOCS", "BF.ADD"),
                       ("BF.INFO", self.filter, "FULL"), ("SCAN", 0, "MATCH", "*"), ("KEYS", self.label + "*"),
-                      ("MEMORY", "USAGE", self.filter), ("OBJECT", "ENCODING", self.filter), ("RANDOMKEY",)])
+                      ("MEMORY", "USAGE", self.filter), ("RANDOMKEY",)])
         self.ask_all([("BF.SCANDUMP", self.filter, 0), ("DUMP", self.filter), ("COMMAND",), ("COMMAND", "LIST")])
 
     def options(self):

@@ -107,8 +107,6 @@ TEST_F(ClientCommandsTest, SwitchesOfTheConnection) {
   EXPECT_EQ(Reply({"CLIENT", "NO-EVICT", "maybe"}), "-ERR syntax error\r\n");
   EXPECT_EQ(Reply({"CLIENT", "TRACKING", "OFF"}), "+OK\r\n");
   EXPECT_THAT(Reply({"CLIENT", "TRACKING", "ON", "BCAST"}), StartsWith("-ERR client tracking is not supported"));
-  EXPECT_EQ(Reply({"CLIENT", "UNBLOCK", "7", "ERROR"}), ":0\r\n");
-  EXPECT_EQ(Reply({"CLIENT", "UNBLOCK", "7", "NOW"}), "-ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR\r\n");
 }
 
 TEST_F(ClientCommandsTest, HttpAbortsBeforeAnythingElseRuns) {

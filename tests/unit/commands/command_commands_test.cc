@@ -78,26 +78,5 @@ TEST_F(CommandCommandsTest, DocsSkipWhatIsUnknown) {
               AllOf(HasSubstr("$11\r\nsubcommands\r\n*"), HasSubstr("$9\r\nclient|id\r\n")));
 }
 
-TEST_F(CommandCommandsTest, GetKeys) {
-  EXPECT_EQ(Reply({"COMMAND", "GETKEYS", "BF.ADD", "f", "x"}), "*1\r\n$1\r\nf\r\n");
-  EXPECT_EQ(Reply({"COMMAND", "GETKEYS", "DEL", "a", "b", "c"}), "*3\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n");
-  EXPECT_EQ(Reply({"COMMAND", "GETKEYS", "RENAME", "a", "b"}), "*2\r\n$1\r\na\r\n$1\r\nb\r\n");
-  EXPECT_EQ(Reply({"COMMAND", "GETKEYS", "MEMORY", "USAGE", "f"}), "*1\r\n$1\r\nf\r\n");
-  EXPECT_EQ(Reply({"COMMAND", "GETKEYSANDFLAGS", "BF.ADD", "f", "x"}),
-            "*1\r\n*2\r\n$1\r\nf\r\n*3\r\n+RW\r\n+access\r\n+update\r\n");
-  EXPECT_EQ(Reply({"COMMAND", "GETKEYSANDFLAGS", "EXISTS", "f", "g"}),
-            "*2\r\n*2\r\n$1\r\nf\r\n*2\r\n+RO\r\n+access\r\n*2\r\n$1\r\ng\r\n*2\r\n+RO\r\n+access\r\n");
-  EXPECT_EQ(Reply({"COMMAND", "GETKEYSANDFLAGS", "BF.MERGE", "f", "g"}),
-            "*2\r\n*2\r\n$1\r\nf\r\n*3\r\n+RW\r\n+access\r\n+update\r\n"
-            "*2\r\n$1\r\ng\r\n*2\r\n+RO\r\n+access\r\n")
-      << "the source is only read";
-  EXPECT_EQ(Reply({"COMMAND", "GETKEYSANDFLAGS", "COPY", "f", "g"}),
-            "*2\r\n*2\r\n$1\r\nf\r\n*2\r\n+RO\r\n+access\r\n"
-            "*2\r\n$1\r\ng\r\n*3\r\n+RW\r\n+access\r\n+update\r\n");
-  EXPECT_EQ(Reply({"COMMAND", "GETKEYS", "PING"}), "-ERR The command has no key arguments\r\n");
-  EXPECT_EQ(Reply({"COMMAND", "GETKEYS", "nothing"}), "-ERR Invalid command specified\r\n");
-  EXPECT_EQ(Reply({"COMMAND", "GETKEYS", "DEL"}), "-ERR Invalid number of arguments specified for command\r\n");
-}
-
 }  // namespace
 }  // namespace bitsieve::server

@@ -36,8 +36,8 @@ TEST_F(HelpTest, IsLaidOutAsByRedis) {
             "*5\r\n+MODULE <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n+HELP\r\n"
             "+    Lists the subcommands: a line for the arguments of each and one for what it does.\r\n+LIST\r\n"
             "+    Returns what a server with RedisBloom returns, so that clients find BF.*.\r\n");
-  EXPECT_THAT(Reply({"object", "help"}), HasSubstr("\r\n+ENCODING key\r\n+    "));
-  EXPECT_EQ(Reply({"OBJECT", "HELP", "more"}), "-ERR wrong number of arguments for 'object|help' command\r\n");
+  EXPECT_THAT(Reply({"memory", "help"}), HasSubstr("\r\n+USAGE key [SAMPLES count]\r\n+    "));
+  EXPECT_EQ(Reply({"MEMORY", "HELP", "more"}), "-ERR wrong number of arguments for 'memory|help' command\r\n");
 }
 
 }  // namespace
