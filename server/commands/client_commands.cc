@@ -125,16 +125,12 @@ void Reply(ServerContext& context) {
   }
 }
 
-void Switch(ServerContext& context, std::atomic<bool>& flag) {
+void NoEvict(ServerContext& context) {
   const bool on = EqualsIgnoringCase(context.arguments[2], "ON");
   if (!on && !EqualsIgnoringCase(context.arguments[2], "OFF")) return context.Error(wire::kSyntax);
-  flag.store(on, std::memory_order_relaxed);
+  context.session.client->no_evict.store(on, std::memory_order_relaxed);
   context.reply.Ok();
 }
-
-void NoEvict(ServerContext& context) { Switch(context, context.session.client->no_evict); }
-
-void NoTouch(ServerContext& context) { Switch(context, context.session.client->no_touch); }
 
 void Tracking(ServerContext& context) {
   if (EqualsIgnoringCase(context.arguments[2], "OFF")) return context.reply.Ok();
@@ -209,8 +205,8 @@ constexpr CommandRow kSubcommands[] = {
      .syntax = "timeout [WRITE | ALL]",
      .notes = "ALL is the default. The commands wait in their connections and run, in order, when the pause is over. A "
               "second pause can extend the first in time and scope, but never shorten it. With ALL every command "
-              "waits, including CLIENT UNPAUSE and SHUTDOWN, as in Redis; with WRITE, PUBLISH and SPUBLISH wait as "
-              "well, also when they are queued by MULTI. A signal that stops the server ends the pause.",
+              "waits, including CLIENT UNPAUSE and SHUTDOWN, as in Redis; with WRITE, PUBLISH waits as well, also when "
+              "it is queued by MULTI. A signal that stops the server ends the pause.",
      .handler = On<Pause>},
     {.name = "client|unpause",
      .arity = 2,
@@ -254,15 +250,6 @@ constexpr CommandRow kSubcommands[] = {
      .summary = "Exempts this connection from being closed because of maxmemory-clients.",
      .syntax = "<ON | OFF>",
      .handler = On<NoEvict>},
-    {.name = "client|no-touch",
-     .arity = 3,
-     .flags = kLoading,
-     .group = CommandGroup::kConnection,
-     .since = "7.2.0",
-     .complexity = "O(1)",
-     .summary = "Has no effect: filters are never evicted, so their use need not be recorded.",
-     .syntax = "<ON | OFF>",
-     .handler = On<NoTouch>},
     {.name = "client|tracking",
      .arity = -3,
      .max_arguments = 64,

@@ -57,11 +57,9 @@ void Reset(ServerContext& context) {
   context.session.client->monitors.store(false, std::memory_order_relaxed);
   context.session.client->channels.store(0, std::memory_order_relaxed);
   context.session.client->patterns.store(0, std::memory_order_relaxed);
-  context.session.client->shard_channels.store(0, std::memory_order_relaxed);
   SetVersion(context, protocol::ProtocolVersion::kResp2);
   context.session.client->set_name({});
   context.session.client->no_evict.store(false, std::memory_order_relaxed);
-  context.session.client->no_touch.store(false, std::memory_order_relaxed);
   // CLIENT REPLY SKIP still holds for this reply, as in Redis.
   if (context.session.replies == Session::Replies::kOff) context.session.replies = Session::Replies::kOn;
   BeginAccess(context.session, context.server.users);

@@ -21,13 +21,11 @@ namespace pub_sub_commands {
 namespace {
 
 using Kind = Subscriptions::Kind;
-using Space = PubSub::Space;
 
-// Returns the count of subscriptions that a confirmation of this kind reports: shard channels are counted separately.
-size_t CountOf(const Session& session, Kind kind) {
+// Returns the count of subscriptions, which a confirmation reports.
+size_t CountOf(const Session& session) {
   const Subscriptions* const all = session.subscriptions.get();
-  if (all == nullptr) return 0;
-  return kind == Kind::kShardChannel ? all->shard_channels() : all->channels() + all->patterns();
+  return all == nullptr ? 0 : all->count();
 }
 
 // For CLIENT LIST.
@@ -37,16 +35,14 @@ void PublishCounts(const Session& session) {
                                  std::memory_order_relaxed);
   session.client->patterns.store(all == nullptr ? 0 : static_cast<uint32_t>(all->patterns()),
                                  std::memory_order_relaxed);
-  session.client->shard_channels.store(all == nullptr ? 0 : static_cast<uint32_t>(all->shard_channels()),
-                                       std::memory_order_relaxed);
 }
 
 // Without a name: there was none to unsubscribe from.
-void Confirm(ServerContext& context, Kind kind, std::optional<std::string_view> name) {
+void Confirm(ServerContext& context, std::optional<std::string_view> name) {
   context.reply.PushHeader(3);
   context.reply.BulkString(context.row->name);
   name ? context.reply.BulkString(*name) : context.reply.Null();
-  context.reply.Integer(static_cast<int64_t>(CountOf(context.session, kind)));
+  context.reply.Integer(static_cast<int64_t>(CountOf(context.session)));
 }
 
 bool CheckChannel(ServerContext& context, std::string_view channel) {
@@ -68,10 +64,9 @@ bool Add(ServerContext& context, Kind kind, std::string_view name) {
 
 template <Kind kind>
 void Subscribe(ServerContext& context) {
-  if (kind == Kind::kShardChannel && context.session.executing != nullptr) return context.Error(wire::kNoShardInExec);
   for (const std::string_view name : context.arguments.subspan(1)) {
     if (!Add(context, kind, name)) break;
-    Confirm(context, kind, name);
+    Confirm(context, name);
   }
   PublishCounts(context.session);
 }
@@ -82,7 +77,7 @@ void UnsubscribeFrom(ServerContext& context, Kind kind, std::string_view name) {
     // Messages that were published before come before the confirmation, and none comes after it.
     all->WriteMessages(context.reply, std::numeric_limits<size_t>::max());
   }
-  Confirm(context, kind, name);
+  Confirm(context, name);
 }
 
 template <Kind kind>
@@ -93,7 +88,7 @@ void Unsubscribe(ServerContext& context) {
     const Subscriptions* const all = context.session.subscriptions.get();
     const std::vector<std::string> held = all == nullptr ? std::vector<std::string>() : all->Names(kind);
     for (const std::string& name : held) UnsubscribeFrom(context, kind, name);
-    if (held.empty()) Confirm(context, kind, std::nullopt);
+    if (held.empty()) Confirm(context, std::nullopt);
   }
   PublishCounts(context.session);
 }
@@ -101,36 +96,33 @@ void Unsubscribe(ServerContext& context) {
 // On an event loop, with workers to run what takes long.
 bool MustBeQuick(const ServerContext& context) { return !context.aside && context.server.workers != nullptr; }
 
-template <Space space>
 void Publish(ServerContext& context) {
   const std::string_view channel = context.arguments[1], message = context.arguments[2];
   if (!CheckChannel(context, channel)) return;
   PubSub& pub_sub = *context.server.pub_sub;
   const std::optional<uint64_t> receivers =
-      MustBeQuick(context) ? pub_sub.TryPublish(channel, message, space) : pub_sub.Publish(channel, message, space);
+      MustBeQuick(context) ? pub_sub.TryPublish(channel, message) : pub_sub.Publish(channel, message);
   if (!receivers) return RunAside(context, Weight::kMany);
   context.reply.Integer(static_cast<int64_t>(*receivers));
 }
 
-template <Space space>
 void Channels(ServerContext& context) {
   const std::string_view glob = context.arguments.size() > 2 ? context.arguments[2] : "*";
   if (!CheckPattern(context, glob)) return;
   constexpr uint64_t kLoopNs = 1'000'000;
   const PubSub& pub_sub = *context.server.pub_sub;
-  if (MustBeQuick(context) && pub_sub.ChannelsCost(glob, space) > kLoopNs) return RunAside(context, Weight::kMany);
-  const std::vector<std::string> found = pub_sub.Channels(glob, space);
+  if (MustBeQuick(context) && pub_sub.ChannelsCost(glob) > kLoopNs) return RunAside(context, Weight::kMany);
+  const std::vector<std::string> found = pub_sub.Channels(glob);
   context.reply.ArrayHeader(found.size());
   for (const std::string& channel : found) context.reply.BulkString(channel);
 }
 
-template <Space space>
 void SubscriberCounts(ServerContext& context) {
   const Arguments channels = context.arguments.subspan(2);
   context.reply.ArrayHeader(2 * channels.size());
   for (const std::string_view channel : channels) {
     context.reply.BulkString(channel);
-    context.reply.Integer(static_cast<int64_t>(context.server.pub_sub->Subscribers(channel, space)));
+    context.reply.Integer(static_cast<int64_t>(context.server.pub_sub->Subscribers(channel)));
   }
 }
 
@@ -140,15 +132,11 @@ void PatternCount(ServerContext& context) {
 
 constexpr uint32_t kSubscribing = kLoading | kWhileSubscribed;
 constexpr std::string_view kSubscribeNotes =
-    "With RESP2, a connection may only send SUBSCRIBE, PSUBSCRIBE, SSUBSCRIBE, UNSUBSCRIBE, PUNSUBSCRIBE, "
-    "SUNSUBSCRIBE, PING, QUIT and RESET until it has unsubscribed from everything; with RESP3 it may send any command, "
-    "and messages arrive as push data. A subscriber is closed if more bytes of messages wait for it than "
-    "client-output-buffer-limit allows. A connection can subscribe to 16384 channels and patterns, with 16 MiB in "
-    "total. A channel name has at most 16384 bytes; max-pattern-bytes limits a pattern.";
-constexpr std::string_view kShardNotes =
-    "Shard channels are separate from the channels of SUBSCRIBE, and the confirmation counts only them. There is no "
-    "cluster: every shard channel is on this server. The limits and the rules for RESP2 are those of SUBSCRIBE. Within "
-    "MULTI the command is queued, and EXEC returns an error in its place.";
+    "With RESP2, a connection may only send SUBSCRIBE, PSUBSCRIBE, UNSUBSCRIBE, PUNSUBSCRIBE, PING, QUIT and RESET "
+    "until it has unsubscribed from everything; with RESP3 it may send any command, and messages arrive as push data. "
+    "A subscriber is closed if more bytes of messages wait for it than client-output-buffer-limit allows. A connection "
+    "can subscribe to 16384 channels and patterns, with 16 MiB in total. A channel name has at most 16384 bytes; "
+    "max-pattern-bytes limits a pattern.";
 constexpr std::string_view kUnsubscribeNotes =
     "Messages published earlier arrive before the confirmation, and none arrives after it.";
 
@@ -182,7 +170,7 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .complexity = "O(channels)",
      .summary = "Returns the channels that have subscribers and match a glob pattern. Patterns are not counted.",
      .syntax = "[pattern]",
-     .handler = On<Channels<Space::kGlobal>>},
+     .handler = On<Channels>},
     {.name = "pubsub|numsub",
      .arity = -2,
      .flags = kLoading,
@@ -192,7 +180,7 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .summary = "Returns the number of subscribers of each of these channels. Patterns are not counted.",
      .syntax = "[channel [channel ...]]",
      .weigh = WeighArguments,
-     .handler = On<SubscriberCounts<Space::kGlobal>>},
+     .handler = On<SubscriberCounts>},
     {.name = "pubsub|numpat",
      .arity = 2,
      .flags = kLoading,
@@ -201,26 +189,6 @@ constexpr CommandRow kPubSubSubcommands[] = {
      .complexity = "O(1)",
      .summary = "Returns the number of different patterns that have subscribers.",
      .handler = On<PatternCount>},
-    {.name = "pubsub|shardchannels",
-     .arity = -2,
-     .max_arguments = 3,
-     .flags = kLoading,
-     .group = CommandGroup::kPubSub,
-     .since = "7.0.0",
-     .complexity = "O(shard channels)",
-     .summary = "Returns the shard channels that have subscribers and match a glob pattern.",
-     .syntax = "[pattern]",
-     .handler = On<Channels<Space::kSharded>>},
-    {.name = "pubsub|shardnumsub",
-     .arity = -2,
-     .flags = kLoading,
-     .group = CommandGroup::kPubSub,
-     .since = "7.0.0",
-     .complexity = "O(shard channels asked about)",
-     .summary = "Returns the number of subscribers of each of these shard channels.",
-     .syntax = "[shardchannel [shardchannel ...]]",
-     .weigh = WeighArguments,
-     .handler = On<SubscriberCounts<Space::kSharded>>},
 };
 
 constexpr CommandRow kRows[] = {
@@ -233,12 +201,6 @@ constexpr CommandRow kRows[] = {
                    "[channel [channel ...]]", kUnsubscribeNotes, On<Unsubscribe<Kind::kChannel>>),
     SubscribingRow("punsubscribe", -1, "2.0.0", "O(patterns)", "Unsubscribes from these patterns, or from all.",
                    "[pattern [pattern ...]]", kUnsubscribeNotes, On<Unsubscribe<Kind::kPattern>>),
-    SubscribingRow("ssubscribe", -2, "7.0.0", "O(shard channels)",
-                   "Subscribes to these shard channels, to which SPUBLISH sends messages.",
-                   "shardchannel [shardchannel ...]", kShardNotes, On<Subscribe<Kind::kShardChannel>>, kAllArguments),
-    SubscribingRow("sunsubscribe", -1, "7.0.0", "O(shard channels)",
-                   "Unsubscribes from these shard channels, or from all.", "[shardchannel [shardchannel ...]]",
-                   kUnsubscribeNotes, On<Unsubscribe<Kind::kShardChannel>>),
     {.name = "publish",
      .arity = 3,
      .flags = kFast | kLoading | kPublishes,
@@ -252,19 +214,7 @@ constexpr CommandRow kRows[] = {
      .notes = "A connection counts once for the channel and once for each of its patterns that match. The command "
               "never waits for a subscriber. If sending takes long, a worker does it, so that other connections of the "
               "event loop are served. See events.md for what subscribers can rely on.",
-     .handler = On<Publish<Space::kGlobal>>},
-    {.name = "spublish",
-     .arity = 3,
-     .flags = kFast | kLoading | kPublishes,
-     .channels = kFirstArgument,
-     .preparation = Preparation::kNothing,
-     .group = CommandGroup::kPubSub,
-     .since = "7.0.0",
-     .complexity = "O(subscribers of the shard channel)",
-     .summary = "Sends a message to the subscribers of a shard channel. Returns how many there were.",
-     .syntax = "shardchannel message",
-     .notes = "Subscribers of channels and patterns do not receive it. The command never waits for a subscriber.",
-     .handler = On<Publish<Space::kSharded>>},
+     .handler = On<Publish>},
     {.name = "pubsub",
      .arity = -2,
      .group = CommandGroup::kPubSub,

@@ -73,9 +73,6 @@ inline constexpr std::string_view kDiscardWithoutMulti = "ERR DISCARD without MU
 inline constexpr std::string_view kWatchInMulti = "ERR WATCH inside MULTI is not allowed";
 inline constexpr std::string_view kExecAborted = "EXECABORT Transaction discarded because of previous errors.";
 
-// Channels.
-inline constexpr std::string_view kNoShardInExec = "ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client";
-
 // SHUTDOWN.
 inline constexpr std::string_view kNoShutdown = "ERR No shutdown in progress.";
 

@@ -219,9 +219,9 @@ Value ExpiredNames(Readings& readings) {
   return Number(readings.server().keyspace->Expiries().expired - readings.server().stats->expired_before_reset);
 }
 
-Value CountOfChannels(Readings& readings, PubSub::Space space) {
+Value CountOfChannels(Readings& readings) {
   const PubSub* const pub_sub = readings.server().pub_sub;
-  return Number(pub_sub == nullptr ? 0 : pub_sub->channel_count(space));
+  return Number(pub_sub == nullptr ? 0 : pub_sub->channel_count());
 }
 
 Value CountOfPatterns(Readings& readings) {
@@ -270,11 +270,8 @@ constexpr MetricRow kStats[] = {
     {"expired_keys", kCounter, kNone, "filters removed because they expired", ExpiredNames},
     {"evicted_keys", kCounter, kNone, "always 0: filters are not evicted", [](Readings&) { return Number(0); },
      kNotExported},
-    {"pubsub_channels", kGauge, kNone, "channels that have subscribers",
-     [](Readings& readings) { return CountOfChannels(readings, PubSub::Space::kGlobal); }},
+    {"pubsub_channels", kGauge, kNone, "channels that have subscribers", CountOfChannels},
     {"pubsub_patterns", kGauge, kNone, "patterns that have subscribers", CountOfPatterns},
-    {"pubsubshard_channels", kGauge, kNone, "shard channels that have subscribers",
-     [](Readings& readings) { return CountOfChannels(readings, PubSub::Space::kSharded); }},
     {"keyspace_events_dropped", kCounter, kNone, "keyspace events lost because too many were waiting to be published",
      DroppedEvents},
     {"acl_access_denied_auth", kCounter, kNone, "failed authentications", Refused<AccessRefusal::Reason::kPassword>},

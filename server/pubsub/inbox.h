@@ -24,8 +24,7 @@ namespace bitsieve::server {
 struct Message {
   std::string channel;
   std::string payload;
-  bool is_sharded = false;  // came by SPUBLISH
-  bool is_line = false;     // of MONITOR: the payload is all there is to it
+  bool is_line = false;  // of MONITOR: the payload is all there is to it
 };
 
 class Inbox {

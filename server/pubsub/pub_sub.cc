@@ -8,9 +8,8 @@
 namespace bitsieve::server {
 namespace {
 
-std::shared_ptr<const Message> MakeMessage(std::string_view channel, std::string_view payload, PubSub::Space space) {
-  return std::make_shared<const Message>(
-      Message{std::string(channel), std::string(payload), space == PubSub::Space::kSharded});
+std::shared_ptr<const Message> MakeMessage(std::string_view channel, std::string_view payload) {
+  return std::make_shared<const Message>(Message{std::string(channel), std::string(payload)});
 }
 
 }  // namespace
@@ -34,27 +33,25 @@ class PubSub::Turn {
   Shard& shard_;
 };
 
-void PubSub::Subscribe(std::string_view channel, const InboxPtr& inbox, Space space) {
-  ChannelSpace& channels = ChannelsOf(space);
-  Shard& shard = channels.ShardOf(channel);
+void PubSub::Subscribe(std::string_view channel, const InboxPtr& inbox) {
+  Shard& shard = ShardOf(channel);
   const core::LockGuard lock(shard.mutex);
   if (const AudiencePtr audience = shard.Find(channel); audience != nullptr) return audience->Insert(inbox);
   auto audience = std::make_shared<Audience>();
   audience->Insert(inbox);
   shard.channels.emplace(std::string(channel), std::move(audience));
-  channels.count.fetch_add(1, std::memory_order_relaxed);
-  channels.name_bytes.fetch_add(channel.size(), std::memory_order_relaxed);
+  channel_count_.fetch_add(1, std::memory_order_relaxed);
+  channel_bytes_.fetch_add(channel.size(), std::memory_order_relaxed);
 }
 
-void PubSub::Unsubscribe(std::string_view channel, const InboxPtr& inbox, Space space) noexcept {
-  ChannelSpace& channels = ChannelsOf(space);
-  Shard& shard = channels.ShardOf(channel);
+void PubSub::Unsubscribe(std::string_view channel, const InboxPtr& inbox) noexcept {
+  Shard& shard = ShardOf(channel);
   const core::LockGuard lock(shard.mutex);
   const auto found = shard.channels.find(channel);
   if (found == shard.channels.end() || !found->second->Erase(inbox) || found->second->size() != 0) return;
   shard.channels.erase(found);
-  channels.count.fetch_sub(1, std::memory_order_relaxed);
-  channels.name_bytes.fetch_sub(channel.size(), std::memory_order_relaxed);
+  channel_count_.fetch_sub(1, std::memory_order_relaxed);
+  channel_bytes_.fetch_sub(channel.size(), std::memory_order_relaxed);
 }
 
 void PubSub::SubscribePattern(std::string_view pattern, const InboxPtr& inbox) {
@@ -81,29 +78,29 @@ size_t PubSub::Receivers::Count() const {
   return count;
 }
 
-std::optional<uint64_t> PubSub::TryPublish(std::string_view channel, std::string_view payload, Space space) {
-  if (!AnySubscribers(space)) return 0;
+std::optional<uint64_t> PubSub::TryPublish(std::string_view channel, std::string_view payload) {
+  if (!AnySubscribers()) return 0;
   if (channel.size() + payload.size() > kQuickBytes) return std::nullopt;
   Sleepers sleepers;  // woken once the lock is released
-  Shard& shard = ChannelsOf(space).ShardOf(channel);
+  Shard& shard = ShardOf(channel);
   const core::LockGuard lock(shard.mutex);
   if (shard.is_sending) return std::nullopt;
   Receivers receivers{.audience = shard.Find(channel)};
-  if (space == Space::kGlobal && !TryFindPatterns(channel, receivers.patterns)) return std::nullopt;
+  if (!TryFindPatterns(channel, receivers.patterns)) return std::nullopt;
   const size_t count = receivers.Count();
   if (count == 0) return 0;
   if (count > kQuickReceivers) return std::nullopt;
-  return Send(receivers, MakeMessage(channel, payload, space), sleepers);
+  return Send(receivers, MakeMessage(channel, payload), sleepers);
 }
 
-uint64_t PubSub::Publish(std::string_view channel, std::string_view payload, Space space) {
-  if (!AnySubscribers(space)) return 0;
-  const std::shared_ptr<const Message> message = MakeMessage(channel, payload, space);
+uint64_t PubSub::Publish(std::string_view channel, std::string_view payload) {
+  if (!AnySubscribers()) return 0;
+  const std::shared_ptr<const Message> message = MakeMessage(channel, payload);
   Sleepers sleepers;
-  Shard& shard = ChannelsOf(space).ShardOf(channel);
+  Shard& shard = ShardOf(channel);
   const Turn turn(shard);
   Receivers receivers;
-  if (space == Space::kGlobal) FindPatterns(channel, receivers.patterns);
+  FindPatterns(channel, receivers.patterns);
   {
     const core::LockGuard lock(shard.mutex);
     receivers.audience = shard.Find(channel);
@@ -146,9 +143,9 @@ void PubSub::FindPatterns(std::string_view channel, std::vector<PatternPtr>& fou
   found.erase(std::ranges::unique(found).begin(), found.end());
 }
 
-std::vector<std::string> PubSub::Channels(std::string_view glob, Space space) const {
+std::vector<std::string> PubSub::Channels(std::string_view glob) const {
   std::vector<std::string> found;
-  for (const Shard& shard : ChannelsOf(space).shards) {
+  for (const Shard& shard : shards_) {
     // Compared without the lock: that takes longer than copying.
     const size_t begin = found.size();
     {
@@ -161,16 +158,14 @@ std::vector<std::string> PubSub::Channels(std::string_view glob, Space space) co
   return found;
 }
 
-uint64_t PubSub::ChannelsCost(std::string_view glob, Space space) const {
+uint64_t PubSub::ChannelsCost(std::string_view glob) const {
   constexpr uint64_t kEach = 100;
-  const ChannelSpace& channels = ChannelsOf(space);
-  const uint64_t count = channels.count.load(std::memory_order_relaxed);
-  return count * (kEach + glob.size()) +
-         core::GlobCost(glob.size(), channels.name_bytes.load(std::memory_order_relaxed));
+  return channel_count() * (kEach + glob.size()) +
+         core::GlobCost(glob.size(), channel_bytes_.load(std::memory_order_relaxed));
 }
 
-uint64_t PubSub::Subscribers(std::string_view channel, Space space) const {
-  const Shard& shard = ChannelsOf(space).ShardOf(channel);
+uint64_t PubSub::Subscribers(std::string_view channel) const {
+  const Shard& shard = ShardOf(channel);
   const core::LockGuard lock(shard.mutex);
   const AudiencePtr audience = shard.Find(channel);
   return audience == nullptr ? 0 : audience->size();

@@ -1,8 +1,6 @@
 // pub_sub.h: channels and patterns, and their subscribers, in this process only. Nothing is kept for clients that are
 // not subscribed at the moment.
 //
-// Shard channels (SSUBSCRIBE) are channels of a space of their own, without patterns.
-//
 // Order: all subscribers of a channel, those of patterns included, receive its messages in the same order. Channels are
 //        in shards; of each shard one message is under way at a time.
 // Time:  an event loop publishes by TryPublish, which takes at most about a tenth of a millisecond and refuses what
@@ -31,9 +29,6 @@ namespace bitsieve::server {
 
 class PubSub {
  public:
-  // Channels of the same name in different spaces have nothing in common.
-  enum class Space : uint8_t { kGlobal, kSharded };
-
   // Longer ones are refused. A channel is as long as that of an event may be; the limit of patterns is an option.
   static constexpr size_t kMaxChannelBytes = 16384;
   // TryPublish refuses more than these.
@@ -41,31 +36,27 @@ class PubSub {
   static constexpr size_t kQuickBytes = size_t{64} * 1024;
   static constexpr uint64_t kQuickCost = 100'000;
 
-  void Subscribe(std::string_view channel, const InboxPtr& inbox, Space space = Space::kGlobal);
+  void Subscribe(std::string_view channel, const InboxPtr& inbox);
   // From then on nothing more of the channel comes into the inbox.
-  void Unsubscribe(std::string_view channel, const InboxPtr& inbox, Space space = Space::kGlobal) noexcept;
+  void Unsubscribe(std::string_view channel, const InboxPtr& inbox) noexcept;
   void SubscribePattern(std::string_view pattern, const InboxPtr& inbox);
   void UnsubscribePattern(std::string_view pattern, const InboxPtr& inbox) noexcept;
 
   // Returns how many received it; a subscriber counts once for its channel and once for each pattern that fits. If it
   // throws std::bad_alloc, nothing was sent.
-  uint64_t Publish(std::string_view channel, std::string_view payload, Space space = Space::kGlobal);
+  uint64_t Publish(std::string_view channel, std::string_view payload);
   // Does the same on an event loop. Returns nothing, and has done nothing, if it would take long: then Publish is to be
   // called on another thread.
-  std::optional<uint64_t> TryPublish(std::string_view channel, std::string_view payload, Space space = Space::kGlobal);
+  std::optional<uint64_t> TryPublish(std::string_view channel, std::string_view payload);
   // Whether a message can reach anyone: two relaxed loads.
-  bool AnySubscribers(Space space = Space::kGlobal) const {
-    return channel_count(space) != 0 || (space == Space::kGlobal && pattern_count() != 0);
-  }
+  bool AnySubscribers() const { return channel_count() != 0 || pattern_count() != 0; }
 
   // Channels that fit the pattern and have subscribers; patterns' subscribers do not count.
-  std::vector<std::string> Channels(std::string_view glob, Space space = Space::kGlobal) const;
+  std::vector<std::string> Channels(std::string_view glob) const;
   // About what Channels() takes, in nanoseconds.
-  uint64_t ChannelsCost(std::string_view glob, Space space = Space::kGlobal) const;
-  uint64_t Subscribers(std::string_view channel, Space space = Space::kGlobal) const;
-  uint64_t channel_count(Space space = Space::kGlobal) const {
-    return ChannelsOf(space).count.load(std::memory_order_relaxed);
-  }
+  uint64_t ChannelsCost(std::string_view glob) const;
+  uint64_t Subscribers(std::string_view channel) const;
+  uint64_t channel_count() const { return channel_count_.load(std::memory_order_relaxed); }
   // Returns the number of different patterns.
   uint64_t pattern_count() const { return pattern_count_.load(std::memory_order_relaxed); }
 
@@ -87,15 +78,6 @@ class PubSub {
     bool is_sending BITSIEVE_GUARDED_BY(mutex) = false;  // a worker sends a message, without the lock
     core::ConditionVariable sent;
   };
-  struct ChannelSpace {
-    Shard& ShardOf(std::string_view channel) { return shards[TextHash()(channel) % kShards]; }
-    const Shard& ShardOf(std::string_view channel) const { return shards[TextHash()(channel) % kShards]; }
-
-    std::array<Shard, kShards> shards;
-    // Relaxed, as pattern_count_.
-    std::atomic<uint64_t> count{0};
-    std::atomic<uint64_t> name_bytes{0};
-  };
   // The only sender of a shard, for as long as it lives.
   class Turn;
   // The receivers of a message: the subscribers of its channel, null if there are none, and those of patterns.
@@ -106,19 +88,21 @@ class PubSub {
     std::vector<PatternPtr> patterns = {};
   };
 
-  ChannelSpace& ChannelsOf(Space space) { return spaces_[static_cast<size_t>(space)]; }
-  const ChannelSpace& ChannelsOf(Space space) const { return spaces_[static_cast<size_t>(space)]; }
+  Shard& ShardOf(std::string_view channel) { return shards_[TextHash()(channel) % kShards]; }
+  const Shard& ShardOf(std::string_view channel) const { return shards_[TextHash()(channel) % kShards]; }
   static uint64_t Send(const Receivers& receivers, const std::shared_ptr<const Message>& message,
                        Sleepers& sleepers) noexcept;
   // False if there are too many to compare the channel with now.
   bool TryFindPatterns(std::string_view channel, std::vector<PatternPtr>& found) const;
   void FindPatterns(std::string_view channel, std::vector<PatternPtr>& found) const;
 
-  std::array<ChannelSpace, 2> spaces_;
+  std::array<Shard, kShards> shards_;
   mutable core::Mutex patterns_mutex_;
   PatternIndex patterns_ BITSIEVE_GUARDED_BY(patterns_mutex_);
   // Relaxed: changed under the locks, and read on their own. A client that has its subscription confirmed and then
   // makes another one publish has synchronised with it by that.
+  std::atomic<uint64_t> channel_count_{0};
+  std::atomic<uint64_t> channel_bytes_{0};  // of the channels' names
   std::atomic<uint64_t> pattern_count_{0};
 };
 

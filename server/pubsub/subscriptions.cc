@@ -3,15 +3,10 @@
 namespace bitsieve::server {
 namespace {
 
-PubSub::Space SpaceOf(Subscriptions::Kind kind) {
-  return kind == Subscriptions::Kind::kShardChannel ? PubSub::Space::kSharded : PubSub::Space::kGlobal;
-}
-
 // All of it but the payload.
 void WriteHead(protocol::ReplyWriter& reply, const Inbox::Item& item) {
   reply.PushHeader(item.pattern == nullptr ? 3 : 4);
-  const std::string_view channel_verb = item.message->is_sharded ? "smessage" : "message";
-  reply.BulkString(item.pattern == nullptr ? channel_verb : "pmessage");
+  reply.BulkString(item.pattern == nullptr ? "message" : "pmessage");
   if (item.pattern != nullptr) reply.BulkString(*item.pattern);
   reply.BulkString(item.message->channel);
 }
@@ -31,7 +26,7 @@ Subscriptions::Subscriptions(PubSub& pub_sub, Wakeable* owner)
 
 Subscriptions::~Subscriptions() {
   if (feed_ != nullptr) feed_->Remove(inbox_);
-  for (const Kind kind : {Kind::kChannel, Kind::kPattern, Kind::kShardChannel}) {
+  for (const Kind kind : {Kind::kChannel, Kind::kPattern}) {
     for (const std::string& name : SetOf(kind)) Leave(kind, name);
   }
 }
@@ -43,12 +38,12 @@ size_t Subscriptions::BytesOf(std::string_view name) {
 
 void Subscriptions::Join(Kind kind, std::string_view name) {
   if (kind == Kind::kPattern) return pub_sub_.SubscribePattern(name, inbox_);
-  pub_sub_.Subscribe(name, inbox_, SpaceOf(kind));
+  pub_sub_.Subscribe(name, inbox_);
 }
 
 void Subscriptions::Leave(Kind kind, std::string_view name) {
   if (kind == Kind::kPattern) return pub_sub_.UnsubscribePattern(name, inbox_);
-  pub_sub_.Unsubscribe(name, inbox_, SpaceOf(kind));
+  pub_sub_.Unsubscribe(name, inbox_);
 }
 
 bool Subscriptions::Add(Kind kind, std::string_view name) {

@@ -32,7 +32,7 @@ class Subscriptions {
   static constexpr size_t kMaxNames = 16384;
   static constexpr size_t kMaxBytes = size_t{16} << 20;
 
-  enum class Kind { kChannel, kPattern, kShardChannel };
+  enum class Kind { kChannel, kPattern };
 
   Subscriptions(PubSub& pub_sub, Wakeable* owner);
   ~Subscriptions();
@@ -47,8 +47,7 @@ class Subscriptions {
 
   size_t channels() const { return SetOf(Kind::kChannel).size(); }
   size_t patterns() const { return SetOf(Kind::kPattern).size(); }
-  size_t shard_channels() const { return SetOf(Kind::kShardChannel).size(); }
-  size_t count() const { return channels() + patterns() + shard_channels(); }
+  size_t count() const { return channels() + patterns(); }
   // Memory that the names take, bookkeeping included.
   size_t bytes() const { return bytes_; }
   const Inbox& inbox() const { return *inbox_; }
@@ -79,7 +78,7 @@ class Subscriptions {
 
   PubSub& pub_sub_;
   const std::shared_ptr<Inbox> inbox_;
-  std::array<Set, 3> names_;     // by kind
+  std::array<Set, 2> names_;     // by kind
   MonitorFeed* feed_ = nullptr;  // null: it is no monitor
   size_t bytes_ = 0;
 };

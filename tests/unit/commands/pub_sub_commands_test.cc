@@ -231,55 +231,16 @@ TEST_F(PubSubCommandsTest, InMulti) {
 
 TEST_F(PubSubCommandsTest, SubscribingInMultiIsThatOfRedis) {
   a_.Replies({{"BF.ADD", "f", "x"}, {"MULTI"}});
-  EXPECT_EQ(a_.Replies({{"SUBSCRIBE", "a"}, {"PSUBSCRIBE", "b"}, {"SSUBSCRIBE", "z"}, {"BF.EXISTS", "f", "x"}}),
-            "+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n");
+  EXPECT_EQ(a_.Replies({{"SUBSCRIBE", "a"}, {"PSUBSCRIBE", "b"}, {"BF.EXISTS", "f", "x"}}),
+            "+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n");
   EXPECT_EQ(a_.Replies({{"UNSUBSCRIBE", "a"}, {"PING"}, {"EXEC"}, {"BF.EXISTS", "f", "x"}}),
-            "+QUEUED\r\n+QUEUED\r\n*6\r\n*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n"
-            "*3\r\n$10\r\npsubscribe\r\n$1\r\nb\r\n:2\r\n-ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client\r\n"
+            "+QUEUED\r\n+QUEUED\r\n*5\r\n*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n"
+            "*3\r\n$10\r\npsubscribe\r\n$1\r\nb\r\n:2\r\n"
             ":1\r\n*3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:1\r\n*2\r\n$4\r\npong\r\n$0\r\n\r\n"
             "-ERR Can't execute 'bf.exists': " +
                 std::string(kOnly));
-  EXPECT_EQ(b_.Replies({{"MULTI"}, {"SUNSUBSCRIBE"}, {"SUBSCRIBE", "c"}, {"DISCARD"}, {"PUBSUB", "CHANNELS"}}),
+  EXPECT_EQ(b_.Replies({{"MULTI"}, {"PUNSUBSCRIBE"}, {"SUBSCRIBE", "c"}, {"DISCARD"}, {"PUBSUB", "CHANNELS"}}),
             "+OK\r\n+QUEUED\r\n+QUEUED\r\n+OK\r\n*0\r\n");
-}
-
-TEST_F(PubSubCommandsTest, ShardChannelsHaveASpaceAndACountOfTheirOwn) {
-  EXPECT_EQ(a_.Reply({"SSUBSCRIBE", "a", "b", "a"}),
-            "*3\r\n$10\r\nssubscribe\r\n$1\r\na\r\n:1\r\n*3\r\n$10\r\nssubscribe\r\n$1\r\nb\r\n:2\r\n"
-            "*3\r\n$10\r\nssubscribe\r\n$1\r\na\r\n:2\r\n");
-  EXPECT_EQ(a_.Reply({"SUBSCRIBE", "a"}), "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n");
-  EXPECT_EQ(a_.Reply({"PSUBSCRIBE", "*"}), "*3\r\n$10\r\npsubscribe\r\n$1\r\n*\r\n:2\r\n");
-  b_.Replies({{"HELLO", "3"}, {"SSUBSCRIBE", "a"}});
-  EXPECT_EQ(Reply({"SPUBLISH", "a", "one"}), ":2\r\n");
-  EXPECT_EQ(Reply({"PUBLISH", "a", "two"}), ":2\r\n");
-  EXPECT_EQ(Reply({"PUBLISH", "b", "three"}), ":1\r\n");
-  EXPECT_EQ(a_.Messages(),
-            "*3\r\n$8\r\nsmessage\r\n$1\r\na\r\n$3\r\none\r\n*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$3\r\ntwo\r\n"
-            "*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$1\r\na\r\n$3\r\ntwo\r\n"
-            "*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$1\r\nb\r\n$5\r\nthree\r\n");
-  EXPECT_EQ(b_.Messages(), ">3\r\n$8\r\nsmessage\r\n$1\r\na\r\n$3\r\none\r\n");
-  EXPECT_EQ(Reply({"PUBSUB", "SHARDCHANNELS", "b*"}), "*1\r\n$1\r\nb\r\n");
-  EXPECT_EQ(Reply({"PUBSUB", "SHARDCHANNELS"}).substr(0, 2), "*2");
-  EXPECT_EQ(Reply({"PUBSUB", "CHANNELS"}), "*1\r\n$1\r\na\r\n");
-  EXPECT_EQ(Reply({"PUBSUB", "SHARDNUMSUB", "a", "c"}), "*4\r\n$1\r\na\r\n:2\r\n$1\r\nc\r\n:0\r\n");
-  EXPECT_EQ(Reply({"PUBSUB", "SHARDNUMSUB"}), "*0\r\n");
-  EXPECT_EQ(Reply({"PUBSUB", "NUMSUB", "a"}), "*2\r\n$1\r\na\r\n:1\r\n");
-}
-
-TEST_F(PubSubCommandsTest, ShardChannelsAreLeft) {
-  a_.Reply({"SSUBSCRIBE", "a", "b"});
-  EXPECT_EQ(a_.Reply({"BF.EXISTS", "f", "x"}), "-ERR Can't execute 'bf.exists': " + std::string(kOnly));
-  EXPECT_EQ(a_.Reply({"SUNSUBSCRIBE", "none"}), "*3\r\n$12\r\nsunsubscribe\r\n$4\r\nnone\r\n:2\r\n");
-  EXPECT_EQ(a_.Reply({"SUNSUBSCRIBE", "b"}), "*3\r\n$12\r\nsunsubscribe\r\n$1\r\nb\r\n:1\r\n");
-  EXPECT_EQ(a_.Reply({"UNSUBSCRIBE"}), "*3\r\n$11\r\nunsubscribe\r\n$-1\r\n:0\r\n");
-  EXPECT_EQ(a_.Reply({"SUNSUBSCRIBE"}), "*3\r\n$12\r\nsunsubscribe\r\n$1\r\na\r\n:0\r\n");
-  EXPECT_EQ(a_.Reply({"SUNSUBSCRIBE"}), "*3\r\n$12\r\nsunsubscribe\r\n$-1\r\n:0\r\n");
-  EXPECT_EQ(a_.Reply({"PING"}), "+PONG\r\n");
-  a_.Replies({{"SSUBSCRIBE", "a"}, {"RESET"}});
-  Listener(*dispatcher, 13).Reply({"SSUBSCRIBE", "a"});
-  EXPECT_EQ(Reply({"SPUBLISH", "a", "m"}), ":0\r\n");
-  const std::string info = Reply({"INFO", "stats"});
-  EXPECT_NE(info.find("pubsubshard_channels:0\r\n"), std::string::npos) << info;
 }
 
 TEST_F(PubSubCommandsTest, SubscribersAreClientsOfTypePubSub) {
@@ -288,8 +249,7 @@ TEST_F(PubSubCommandsTest, SubscribersAreClientsOfTypePubSub) {
     return Reply({"CLIENT", "LIST", "TYPE", type}).find("id=" + id + " ") != std::string::npos;
   };
   const std::vector<std::vector<Words>> ways{{{"SUBSCRIBE", "c"}, {"UNSUBSCRIBE"}},
-                                             {{"PSUBSCRIBE", "c"}, {"PUNSUBSCRIBE"}},
-                                             {{"SSUBSCRIBE", "c"}, {"SUNSUBSCRIBE"}}};
+                                             {{"PSUBSCRIBE", "c"}, {"PUNSUBSCRIBE"}}};
   for (const auto& way : ways) {
     a_.Reply(way[0]);
     EXPECT_TRUE(listed("pubsub", "11") && !listed("normal", "11")) << way[0][0];
@@ -298,9 +258,9 @@ TEST_F(PubSubCommandsTest, SubscribersAreClientsOfTypePubSub) {
     a_.Reply(way[1]);
     EXPECT_TRUE(listed("normal", "11") && !listed("pubsub", "11")) << way[1][0];
   }
-  a_.Reply({"SSUBSCRIBE", "c"});
+  a_.Reply({"PSUBSCRIBE", "c"});
   const std::string list = Reply({"CLIENT", "LIST", "TYPE", "pubsub"});
-  EXPECT_NE(list.find("flags=P db=0 sub=0 psub=0 ssub=1"), std::string::npos) << list;
+  EXPECT_NE(list.find("flags=P db=0 sub=0 psub=1 ssub=0"), std::string::npos) << list;
   EXPECT_EQ(Reply({"CLIENT", "KILL", "TYPE", "pubsub"}), ":1\r\n");
   EXPECT_TRUE(a_.client->doomed);
   EXPECT_FALSE(b_.client->doomed);

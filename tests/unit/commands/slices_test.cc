@@ -124,9 +124,8 @@ TEST_F(SlicesTest, PatternsHaveALimit) {
   const std::string longest(100, 'p'), longer(101, 'p');
   const std::string error =
       "-ERR a pattern of 101 bytes is too long: at most 100 are allowed (option max-pattern-bytes)\r\n";
-  for (Words command :
-       {Words{"KEYS"}, Words{"SCAN", "0", "MATCH"}, Words{"PSUBSCRIBE"}, Words{"PUBSUB", "CHANNELS"},
-        Words{"PUBSUB", "SHARDCHANNELS"}, Words{"CONFIG", "GET"}, Words{"COMMAND", "LIST", "FILTERBY", "PATTERN"}}) {
+  for (Words command : {Words{"KEYS"}, Words{"SCAN", "0", "MATCH"}, Words{"PSUBSCRIBE"}, Words{"PUBSUB", "CHANNELS"},
+                        Words{"CONFIG", "GET"}, Words{"COMMAND", "LIST", "FILTERBY", "PATTERN"}}) {
     command.push_back(longer);
     EXPECT_EQ(Run(command).reply, error) << command[0];
     command.back() = longest;
