@@ -32,5 +32,19 @@ TEST(FilterType, NamesGoBothWays) {
   EXPECT_EQ(FindFilterType(""), nullptr);
 }
 
+TEST(FilterType, TheFirstRowThatFitsIsFound) {
+  EXPECT_EQ(FindFilterType([](const FilterTypeRow& row) { return row.can.forget; }), &kWindowRow);
+  EXPECT_EQ(FindFilterType([](const FilterTypeRow&) { return true; }), FilterTypes().front());
+  EXPECT_EQ(FindFilterType([](const FilterTypeRow&) { return false; }), nullptr);
+}
+
+TEST(FilterType, RedisBloomsTypesHaveItsForm) {
+  for (const FilterTypeRow* row : FilterTypes()) {
+    const bool is_redisblooms = row->type == kRedisBloomType || row->type == kRedisCuckooType;
+    EXPECT_EQ(row->redisbloom_form != nullptr, is_redisblooms) << row->name;
+    EXPECT_EQ(row->value_name(), row->type == kRedisCuckooType ? "MBbloomCF" : "MBbloom--") << row->name;
+  }
+}
+
 }  // namespace
 }  // namespace bitsieve::core

@@ -27,6 +27,11 @@ TEST_F(WindowOfTime, AnItemIsFoundForTheWholeWindowAndForgottenAThirdLater) {
   EXPECT_EQ(AddOne(*filter, 1), kAdded);
 }
 
+TEST_F(WindowOfTime, OnlyAWindowOfTimeAges) {
+  EXPECT_TRUE(OfTime(kSurely, 100, 3000)->ages());
+  EXPECT_FALSE(OfItems(kSurely, 100)->ages());
+}
+
 TEST_F(WindowOfTime, SeenAgainCountsFromTheLastTime) {
   const auto filter = OfTime(kSurely, 100, 3000);
   AddOne(*filter, 1);
