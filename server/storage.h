@@ -16,7 +16,6 @@
 #include "core/base/clock.h"
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
-#include "server/dispatch/durability.h"
 #include "server/dispatch/server_control.h"
 #include "server/keyspace/freezer.h"
 #include "server/keyspace/registry.h"
@@ -25,6 +24,7 @@
 #include "server/persistence/log/log_writer.h"
 #include "server/persistence/recovery/recovery.h"
 #include "server/persistence/snapshot/snapshotter.h"
+#include "server/session/durability.h"
 
 namespace bitsieve::server {
 

@@ -75,7 +75,7 @@ Outcome<void> Shell::Connect() {
   constexpr std::chrono::seconds kPatience{10};
   if (connection_->IsOpen()) return {};
   if (std::exchange(in_transaction_, false)) {
-    return tl::unexpected<std::string>("the connection was lost, and the transaction was discarded");
+    return tl::unexpected<std::string>("the connection was lost, and the transaction with it");
   }
   return connection_->Open(After(kPatience));
 }

@@ -217,7 +217,7 @@ void RdbReader::SkipModuleFields() {
         SkipString();
         break;
       default:
-        Fail("a module's field of unknown type " + std::to_string(kind));
+        Fail("a module's field of unknown kind " + std::to_string(kind));
     }
   }
 }

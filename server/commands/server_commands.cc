@@ -59,7 +59,7 @@ void BackgroundSave(ServerContext& context) {
 // The reply is OK or an error, once `begin` has called what it is given.
 template <class Begin, class ErrorText>
 void ReplyOnceDone(ServerContext& context, Begin begin, ErrorText error_text) {
-  context.deferred = [begin, error_text, stats = context.server.loop_stats](Finish finish) {
+  context.Defer([begin, error_text, stats = context.server.loop_stats](Finish finish) {
     begin([finish = std::move(finish), error_text, stats](core::Status status) {
       finish([status = std::move(status), error_text, stats](protocol::ReplyWriter& reply) {
         if (status) return reply.Ok();
@@ -69,7 +69,7 @@ void ReplyOnceDone(ServerContext& context, Begin begin, ErrorText error_text) {
         reply.Error(error);
       });
     });
-  };
+  });
 }
 
 void Save(ServerContext& context) {

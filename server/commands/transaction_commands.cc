@@ -6,10 +6,10 @@
 #include "server/commands/all_commands.h"
 #include "server/commands/wire_errors.h"
 #include "server/dispatch/command_table.h"
-#include "server/dispatch/durability.h"
 #include "server/dispatch/monitoring.h"
 #include "server/dispatch/transaction.h"
 #include "server/session/claims.h"
+#include "server/session/durability.h"
 #include "server/session/kept_arguments.h"
 
 namespace bitsieve::server {

@@ -5,8 +5,8 @@
 
 #include "server/commands/all_commands.h"
 #include "server/commands/wire_errors.h"
-#include "server/dispatch/durability.h"
 #include "server/session/client_list.h"
+#include "server/session/durability.h"
 
 namespace bitsieve::server {
 
@@ -37,7 +37,7 @@ bool HasLog(const ServerContext& context) {
 uint64_t PositionToSync(const ServerContext& context) {
   const Session& session = context.session;
   if (session.sync_wait) return session.sync_wait->position;
-  return session.has_written || context.wrote ? context.server.durability->End() : 0;
+  return session.has_written || context.outcome.wrote ? context.server.durability->End() : 0;
 }
 
 int64_t Deadline(int64_t now_ms, int64_t timeout_ms) {

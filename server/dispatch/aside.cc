@@ -134,15 +134,16 @@ void HandOver(const Finish& finish, const std::shared_ptr<AsideCommand>& command
 void RunAside(ServerContext& context, Weight weight) {
   auto command = std::make_shared<AsideCommand>(context);
   Publish(context.tally, *context.server.loop_stats);  // so that the command sees what ran before it
-  context.deferred_wrote = (context.row->flags & kWrite) != 0;
-  context.deferred_bytes = command->bytes();
-  context.deferred = [command = std::move(command), workers = context.server.workers, weight](Finish finish) {
+  const bool writes = (context.row->flags & kWrite) != 0;
+  const size_t bytes = command->bytes();
+  auto start = [command = std::move(command), workers = context.server.workers, weight](Finish finish) {
     command->AdoptAccount();
     workers->Run(weight, [command, finish = std::move(finish)] {
       command->Run();
       HandOver(finish, command);
     });
   };
+  context.Defer(std::move(start), writes, bytes);
 }
 
 }  // namespace bitsieve::server

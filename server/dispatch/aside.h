@@ -8,10 +8,10 @@
 
 namespace bitsieve::server {
 
-// Sets context.deferred, and how many bytes it keeps, so that context.row's handler runs on environment.workers, which
-// are there. Arguments of many bytes stay where they are if context.bytes can keep them there; others are copied. Once
-// context.deferred is called, the command takes its bytes out of the account of all connections when it has run, which
-// may be after its connection has ended; until then the connection accounts for them.
+// Defers the reply until context.row's handler has run on environment.workers, which are there. Arguments of many bytes
+// stay where they are if context.bytes can keep them there; others are copied. Once the deferred reply is started, the
+// command takes its bytes out of the account of all connections when it has run, which may be after its connection has
+// ended; until then the connection accounts for them.
 void RunAside(ServerContext& context, commands::Weight weight);
 
 }  // namespace bitsieve::server

@@ -12,12 +12,12 @@
 #include "server/dispatch/command_guess.h"
 #include "server/dispatch/command_table.h"
 #include "server/dispatch/command_timer.h"
-#include "server/dispatch/durability.h"
 #include "server/dispatch/monitoring.h"
 #include "server/dispatch/transaction.h"
 #include "server/dispatch/wire_errors.h"
 #include "server/pubsub/keyspace_events.h"
 #include "server/session/client_list.h"
+#include "server/session/durability.h"
 #include "server/session/kept_arguments.h"
 
 namespace bitsieve::server {
@@ -189,7 +189,7 @@ void RunHandler(ServerContext& context) {
   if (context.row->weigh != nullptr && context.server.workers != nullptr) {
     if (const Weight weight = context.row->weigh(context); weight != Weight::kLight) return RunAside(context, weight);
   }
-  context.wrote |= (context.row->flags & kWrite) != 0;
+  context.outcome.wrote |= (context.row->flags & kWrite) != 0;
   commands::RunHandler(context);
 }
 
@@ -236,7 +236,7 @@ void RunCommand(ServerContext& context) {
   const uint64_t begin = alone ? timer.BeginAlone() : timer.last();
   RunHandler(context);
   // Not if it is a command within EXEC that replies later.
-  if (context.deferred && context.row == &row) return timer.EndLater(row, begin, context.deferred);
+  if (context.deferred() && context.row == &row) return timer.EndLater(row, begin, context.outcome.deferred);
   const uint64_t failed = context.tally.errors != errors ? 1 : 0;
   alone ? timer.EndAlone(row, arguments, begin, failed) : timer.CountShared(row, arguments, 1, failed);
 }

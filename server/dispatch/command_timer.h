@@ -8,9 +8,9 @@
 #include <cstdint>
 
 #include "core/base/tick_clock.h"
-#include "server/dispatch/command_batch.h"
 #include "server/dispatch/command_table.h"
 #include "server/dispatch/monitoring.h"
+#include "server/session/command_batch.h"
 #include "server/stats/stats.h"
 
 namespace bitsieve::server {

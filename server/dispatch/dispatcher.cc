@@ -11,11 +11,11 @@
 #include "server/dispatch/command_runner.h"
 #include "server/dispatch/command_table.h"
 #include "server/dispatch/command_timer.h"
-#include "server/dispatch/durability.h"
 #include "server/dispatch/monitoring.h"
 #include "server/dispatch/transaction.h"
 #include "server/pubsub/keyspace_events.h"
 #include "server/session/client_list.h"
+#include "server/session/durability.h"
 #include "server/session/turn.h"
 
 namespace bitsieve::server {
@@ -46,14 +46,18 @@ class PublishedCounts {
 }  // namespace
 
 class Dispatcher::Impl {
-  // The filters that a window's names mean, looked up once per name. Names that mean nothing are not remembered, so
-  // that a filter that comes to be is seen by the next command.
+  // Commands of all clients together that may be prepared before they run: more than the processor can have cache
+  // misses under way, and few enough for what was loaded to be in the cache still.
+  static constexpr size_t kMaxPrepared = 2 * kWindow;
+
+  // The filters that the names of prepared commands mean, looked up once per name. Names that mean nothing are not
+  // remembered, so that a filter that comes to be is seen by the next command.
   class NameMemo {
    public:
     explicit NameMemo(const Keyspace& keyspace) : keyspace_(keyspace) {}
 
     core::Filter* Resolve(std::string_view name) {
-      // Newest first: pipelines mostly stay with one name. A window of many names is not worth a search.
+      // Newest first: pipelines mostly stay with one name. Many names are not worth a search.
       for (size_t i = size_, end = size_ > kSearched ? size_ - kSearched : 0; i > end; --i) {
         if (names_[i - 1] == name) return filters_[i - 1].get();
       }
@@ -62,6 +66,9 @@ class Dispatcher::Impl {
       names_[size_] = name;
       filters_[size_] = std::move(filter);
       return filters_[size_++].get();
+    }
+    void Clear() {
+      while (size_ > 0) filters_[--size_].reset();
     }
     // Forgets all names when it ends, however it ends: they are in a read buffer that is reused.
     class Window {
@@ -78,14 +85,10 @@ class Dispatcher::Impl {
    private:
     static constexpr size_t kSearched = 8;
 
-    void Clear() {
-      while (size_ > 0) filters_[--size_].reset();
-    }
-
     const Keyspace& keyspace_;
     size_t size_ = 0;  // at most one a command
-    std::array<std::string_view, Dispatcher::kWindow> names_;
-    std::array<FilterPtr, Dispatcher::kWindow> filters_;
+    std::array<std::string_view, kMaxPrepared> names_;
+    std::array<FilterPtr, kMaxPrepared> filters_;
   };
 
   // How long a connection has worked. A command that may be slow is followed by a look at the clock, and so is each
@@ -114,9 +117,24 @@ class Dispatcher::Impl {
       : environment_(environment),
         filters_(FiltersOf(environment)),
         memo_(*environment.keyspace),
+        ahead_(*environment.keyspace),
         timer_(*environment.table, *environment.loop_stats, environment.monitoring) {}
 
-  Outcome Execute(Session& session, const CommandBatch& batch, size_t first, protocol::ReplyWriter& reply) {
+  // Not if the commands may be refused, or queued: they are looked at when they run.
+  void PrepareAhead(const Session& session, const CommandBatch& batch, PreparedCommands& prepared) {
+    prepared.count = 0;
+    if (batch.size() == 0 || batch.size() > kMaxPrepared - prepared_ahead_ || session.executing != nullptr) return;
+    if (PreparesNothing(session, environment_.stats->Loading())) return;
+    Prepare(ahead_, batch, 0, prepared);
+    prepared_ahead_ += prepared.count;
+  }
+  void Forget() {
+    ahead_.Clear();
+    prepared_ahead_ = 0;
+  }
+
+  Outcome Execute(Session& session, const CommandBatch& batch, size_t first, protocol::ReplyWriter& reply,
+                  const PreparedCommands* prepared) {
     reply.set_version(session.version);
     session.client->last_active_ms.store(environment_.clock->MonotonicMs(), std::memory_order_relaxed);
     ServerContext context(filters_, environment_, session, reply);
@@ -127,7 +145,7 @@ class Dispatcher::Impl {
     turn_.Begin();
     size_t next = first;
     if (session.executing != nullptr) [[unlikely]] {
-      LookAround(context);
+      RefreshState(context);
       if (session.abort != Session::Abort::kNone) return {};
       const size_t reply_begin = reply.size();
       ContinueExecution(context);
@@ -135,25 +153,29 @@ class Dispatcher::Impl {
       if (reply.exceeded()) session.abort = Session::Abort::kReplies;
     }
     while (next < batch.size() && !Stops(context)) {
-      LookAround(context);
+      RefreshState(context);
       if (session.abort != Session::Abort::kNone) break;
       const NameMemo::Window window(memo_);
-      const size_t end = PreparesNothing(context) ? PrepareNothing(batch, next) : Prepare(batch, next);
-      next = Run(context, batch, next, end);
+      if (PreparesNothing(session, context.loading)) {
+        PrepareNothing(batch, next);
+        next = Run(context, batch, next, prepared_);
+      } else if (prepared != nullptr && prepared->count != 0) {
+        next = Run(context, batch, next, *prepared);
+      } else {
+        Prepare(memo_, batch, next, prepared_);
+        next = Run(context, batch, next, prepared_);
+      }
+      prepared = nullptr;  // it was that of the first commands
     }
-    session.has_written |= context.wrote || context.deferred_wrote;
-    return {next - first,    std::move(context.deferred), context.wrote, context.deferred_wrote, context.postponed,
-            context.yielded, context.deferred_bytes};
+    session.has_written |= context.outcome.wrote || context.outcome.deferred_wrote;
+    context.outcome.executed = next - first;
+    return std::move(context.outcome);
   }
 
  private:
-  struct Slot {
-    const CommandRow* row;
-    core::Filter* filter;  // if prepared; kept alive by the memo
-    bool operator==(const Slot&) const = default;
-  };
+  using Slot = PreparedCommands::Slot;
 
-  void LookAround(ServerContext& context) const {
+  void RefreshState(ServerContext& context) const {
     context.loading = environment_.stats->Loading();
     context.in_trouble = environment_.durability != nullptr && environment_.durability->InTrouble();
     if (environment_.monitoring != nullptr) {
@@ -166,23 +188,22 @@ class Dispatcher::Impl {
     context.restricted = context.session.access.restricted();
   }
 
-  static bool PreparesNothing(const ServerContext& context) {
-    const Session& session = context.session;
-    return session.in_multi || session.MaySendLittle() || context.loading || !session.access.authenticated;
+  static bool PreparesNothing(const Session& session, bool loading) {
+    return session.in_multi || session.MaySendLittle() || loading || !session.access.authenticated;
   }
 
-  // Finds out ahead what the commands of a window will need, up to the first whose effect others may depend on. Returns
-  // the window's end.
-  size_t Prepare(const CommandBatch& batch, size_t first) {
+  // Finds out what up to kWindow commands will need, up to the first whose effect others may depend on.
+  void Prepare(NameMemo& memo, const CommandBatch& batch, size_t first, PreparedCommands& prepared) {
     const size_t end = std::min(batch.size(), first + kWindow);
-    for (size_t i = first; i < end; ++i) {
-      if (!PrepareOne(batch[i], slots_[i - first], hashes_[i - first])) return i + 1;
-    }
-    return end;
+    bool more = true;
+    size_t i = first;
+    for (; i < end && more; ++i)
+      more = PrepareOne(memo, batch[i], prepared.slots[i - first], prepared.hashes[i - first]);
+    prepared.count = i - first;
   }
 
   // False if nothing after this command may be prepared before it has run.
-  bool PrepareOne(Arguments arguments, Slot& slot, core::KeyHash& hash) {
+  bool PrepareOne(NameMemo& memo, Arguments arguments, Slot& slot, core::KeyHash& hash) {
     slot = {table_.Find(arguments[0]), nullptr};
     if (slot.row == nullptr) return true;
     const Preparation preparation = slot.row->preparation;
@@ -193,7 +214,7 @@ class Dispatcher::Impl {
         (arguments.size() != kOneItemArguments || arguments[2].size() > kManyArgumentBytes)) {
       return true;
     }
-    slot.filter = memo_.Resolve(arguments[1]);
+    slot.filter = memo.Resolve(arguments[1]);
     if (slot.filter == nullptr) return false;  // the command may create it
     if (preparation == Preparation::kOneItem) commands::HashItems(*slot.filter, arguments.subspan(2), {&hash, 1});
     return true;
@@ -202,23 +223,24 @@ class Dispatcher::Impl {
   // Between MULTI and EXEC commands are queued, not run, and while the filters are loaded, or while a RESP2 connection
   // is subscribed to something or a client is not authenticated, most are refused: only their rows are needed, one at a
   // time, since any may end that.
-  size_t PrepareNothing(const CommandBatch& batch, size_t first) {
-    slots_[0] = {table_.Find(batch[first][0]), nullptr};
-    return first + 1;
+  void PrepareNothing(const CommandBatch& batch, size_t first) {
+    prepared_.slots[0] = {table_.Find(batch[first][0]), nullptr};
+    prepared_.count = 1;
   }
 
-  // Runs the window in order. Returns where it stopped: before its end if a reply comes later, the connection closes or
-  // a command has to wait.
-  size_t Run(ServerContext& context, const CommandBatch& batch, size_t first, size_t end) {
+  // Runs the prepared commands in order. Returns where it stopped: before their end if a reply comes later, the
+  // connection closes or a command has to wait.
+  size_t Run(ServerContext& context, const CommandBatch& batch, size_t first, const PreparedCommands& prepared) {
+    const size_t end = first + prepared.count;
     for (size_t i = first; i < end;) {
-      const Slot& slot = slots_[i - first];
+      const Slot& slot = prepared.slots[i - first];
       if (slot.filter != nullptr && slot.row->items_handler != nullptr && !NeedsAdmission(context, *slot.row)) {
         context.arguments = batch[i];
         context.row = slot.row;
-        size_t length = RunLength(i - first, end - first);
+        size_t length = RunLength(prepared, i - first);
         if (context.restricted) length = CountAllowed(context, batch, i, length);
         if (length != 0) {
-          AnswerRun(context, slot, std::span(hashes_).subspan(i - first, length));
+          AnswerRun(context, slot, std::span(prepared.hashes).subspan(i - first, length));
           i += length;
           continue;
         }
@@ -228,7 +250,7 @@ class Dispatcher::Impl {
       context.row = slot.row;
       context.filter = slot.filter;
       if ((context.may_wait || Waits(slot.row)) && MustWait(context)) {
-        context.postponed = true;
+        context.outcome.wait = Wait::kMoment;
         return i;
       }
       ++i;
@@ -249,7 +271,7 @@ class Dispatcher::Impl {
       Silence(context, replies, reply_begin);
     }
     if (context.reply.exceeded()) context.session.abort = Session::Abort::kReplies;
-    context.yielded |= context.reply.size() >= kTurnBytes || turn_.IsOverAfter(may_be_slow);
+    if (context.reply.size() >= kTurnBytes || turn_.IsOverAfter(may_be_slow)) context.Yield();
   }
 
   // CLIENT REPLY. `replies` is what held before the command that has just run.
@@ -259,7 +281,7 @@ class Dispatcher::Impl {
     if (replies != kOn && replies == now) context.reply.Truncate(reply_begin);
     if (now == kSkipNext) {
       now = kSkip;
-    } else if (now == kSkip && !context.deferred && context.session.executing == nullptr) {
+    } else if (now == kSkip && !context.deferred() && context.session.executing == nullptr) {
       now = kOn;
     }
   }
@@ -269,7 +291,7 @@ class Dispatcher::Impl {
   }
 
   static bool Stops(const ServerContext& context) {
-    return context.session.closing || context.deferred || context.postponed || context.yielded ||
+    return context.session.closing || context.outcome.wait != Wait::kNothing ||
            context.session.abort != Session::Abort::kNone;
   }
 
@@ -279,9 +301,9 @@ class Dispatcher::Impl {
   }
 
   // How many slots from `begin` on ask the same of the same filter.
-  size_t RunLength(size_t begin, size_t end) const {
+  static size_t RunLength(const PreparedCommands& prepared, size_t begin) {
     size_t i = begin + 1;
-    while (i < end && slots_[i] == slots_[begin]) ++i;
+    while (i < prepared.count && prepared.slots[i] == prepared.slots[begin]) ++i;
     return i - begin;
   }
 
@@ -291,7 +313,7 @@ class Dispatcher::Impl {
     context.tally.commands += hashes.size();
     const uint64_t errors = context.tally.errors;
     context.session.client->last_command.store(slot.row->name.data(), std::memory_order_relaxed);
-    context.wrote |= (slot.row->flags & kWrite) != 0;
+    context.outcome.wrote |= (slot.row->flags & kWrite) != 0;
     commands::RunItemsHandler(context, *slot.filter, hashes);
     timer_.CountShared(*slot.row, context.arguments, hashes.size(), context.tally.errors - errors);
   }
@@ -299,12 +321,12 @@ class Dispatcher::Impl {
   const Environment environment_;
   const commands::FilterEnvironment filters_;
   const CommandTable& table_ = *environment_.table;
-  NameMemo memo_;
+  NameMemo memo_;   // of the window that runs now
+  NameMemo ahead_;  // of what was prepared before it runs
+  size_t prepared_ahead_ = 0;
   CommandTimer timer_;
   Turn turn_;
-  // Slots and hashes of the window that runs now.
-  std::array<Slot, kWindow> slots_;
-  std::array<core::KeyHash, kWindow> hashes_;
+  PreparedCommands prepared_;  // the window that runs now, unless it was prepared before
 };
 
 commands::FilterEnvironment FiltersOf(const Environment& environment) {
@@ -319,9 +341,15 @@ commands::FilterEnvironment FiltersOf(const Environment& environment) {
 Dispatcher::Dispatcher(const Environment& environment) : impl_(std::make_unique<Impl>(environment)) {}
 Dispatcher::~Dispatcher() = default;
 
-Dispatcher::Outcome Dispatcher::Execute(Session& session, const CommandBatch& batch, size_t first,
-                                        protocol::ReplyWriter& reply) {
-  return impl_->Execute(session, batch, first, reply);
+void Dispatcher::Prepare(const Session& session, const CommandBatch& batch, PreparedCommands& prepared) {
+  impl_->PrepareAhead(session, batch, prepared);
+}
+
+void Dispatcher::Forget() { impl_->Forget(); }
+
+Executor::Outcome Dispatcher::Execute(Session& session, const CommandBatch& batch, size_t first,
+                                      protocol::ReplyWriter& reply, const PreparedCommands* prepared) {
+  return impl_->Execute(session, batch, first, reply, prepared);
 }
 
 }  // namespace bitsieve::server

@@ -2,11 +2,13 @@
 // server around it. Confined to its loop.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "commands/command.h"
-#include "server/dispatch/command_batch.h"
 #include "server/dispatch/environment.h"
+#include "server/session/command_batch.h"
+#include "server/session/executor.h"
 #include "server/session/session.h"
 #include "server/stats/stats.h"
 
@@ -24,13 +26,8 @@ struct ServerContext : commands::CommandContext {
 
   const Environment& server;
   Session& session;
-  CommandTimer* timer = nullptr;  // null on a worker
-  DeferredReply deferred = {};    // set by a handler whose reply comes later
-  bool deferred_wrote = false;    // that reply reports a change: see Dispatcher::Outcome
-  size_t deferred_bytes = 0;      // that its command keeps until it has run
-  bool wrote = false;             // a command of kWrite ran
-  bool postponed = false;         // the command that was next has to wait: see Dispatcher::Outcome
-  bool yielded = false;           // stopped after too many bytes or too long a time, to give others their turn
+  CommandTimer* timer = nullptr;   // null on a worker
+  Executor::Outcome outcome = {};  // of the batch so far
 
   // State at the beginning of the current window of commands.
   bool loading = false;
@@ -47,6 +44,21 @@ struct ServerContext : commands::CommandContext {
   const CommandTable& table() const { return *server.table; }
   Keyspace& keyspace() const { return *server.keyspace; }
   ServerControl& control() const { return *server.control; }
+
+  // Whether a reply comes later.
+  bool deferred() const { return outcome.wait == Wait::kReply; }
+  // For a handler whose reply comes later. If that reply reports a change, it `wrote`; `kept_bytes` are those that the
+  // command keeps until it has run.
+  void Defer(DeferredReply start, bool wrote = false, size_t kept_bytes = 0) {
+    outcome.wait = Wait::kReply;
+    outcome.deferred = std::move(start);
+    outcome.deferred_wrote = wrote;
+    outcome.deferred_bytes = kept_bytes;
+  }
+  // Ends the batch after the command that runs now, unless it ends for another reason already.
+  void Yield() {
+    if (outcome.wait == Wait::kNothing) outcome.wait = Wait::kTurn;
+  }
 
   // Returns the arguments of the command that runs now, which has none afterwards.
   KeptArguments KeepArguments() { return {arguments, bytes, own_arguments}; }

@@ -6,7 +6,6 @@
 #include "server/dispatch/command_runner.h"
 #include "server/dispatch/command_table.h"
 #include "server/dispatch/command_timer.h"
-#include "server/dispatch/dispatcher.h"
 #include "server/dispatch/monitoring.h"
 #include "server/session/kept_arguments.h"
 #include "server/session/turn.h"
@@ -55,9 +54,9 @@ void BeginTransaction(Session& session) {
 void ContinueExecution(ServerContext& context) {
   const std::shared_ptr<Execution> execution = context.session.executing;
   ArgumentBytes* const of_batch = context.bytes;
-  for (size_t ran = 0; execution->next < execution->queued.size() && !context.deferred; ++ran) {
-    if (ran == Dispatcher::kWindow) {
-      context.yielded = true;
+  for (size_t ran = 0; execution->next < execution->queued.size() && !context.deferred(); ++ran) {
+    if (ran == Executor::kWindow) {
+      context.Yield();
       break;
     }
     KeptArguments& command = execution->queued[execution->next];
@@ -66,12 +65,14 @@ void ContinueExecution(ServerContext& context) {
     context.bytes = &command;
     context.row = context.table().Find(context.arguments[0]);
     context.filter = nullptr;
-    context.postponed = context.may_wait && MustWait(context);
-    if (context.postponed) break;
+    if (context.may_wait && MustWait(context)) {
+      context.outcome.wait = Wait::kMoment;
+      break;
+    }
     ++execution->next;
     RunCommand(context);
     if (context.reply.exceeded()) break;  // the connection is about to be closed
-    if (context.reply.size() >= kTurnBytes && !context.deferred) ran = Dispatcher::kWindow - 1;
+    if (context.reply.size() >= kTurnBytes) ran = Executor::kWindow - 1;
   }
   context.arguments = {};
   context.own_arguments = nullptr;

@@ -12,8 +12,8 @@ void BeginTransaction(Session& session);
 bool QueueCommand(ServerContext& context);
 // EXEC will refuse; what was queued is let go at once.
 void FailTransaction(Session& session);
-// Runs what is left of session.executing, up to a command whose reply comes later, or up to as many as may run at once:
-// then context.deferred is set, and it is to be called again.
+// Runs what is left of session.executing, up to a command whose reply comes later, that must wait, or as many as may
+// run at once: then context.outcome.wait says so, and it is to be called again.
 void ContinueExecution(ServerContext& context);
 // Ends MULTI as if there had been none: drops the queue and the watched names.
 void EndTransaction(Session& session);

@@ -1,46 +1,47 @@
 #include "server/net/connection.h"
 
 #include <spdlog/spdlog.h>
+#include <sys/socket.h>
 
-#include <algorithm>
-#include <chrono>
+#include <array>
 #include <functional>
 #include <new>
 #include <utility>
 
 #include "core/base/quote.h"
+#include "server/dispatch/access.h"
 #include "server/net/event_loop.h"
 #include "server/net/stranger_log.h"
 #include "server/net/tls_stream.h"
 #include "server/session/client_list.h"
-#include "server/session/turn.h"
 #include "server/stats/stats.h"
 
 namespace bitsieve::server {
 namespace {
 
-// After this many windows of commands the other connections of the loop get their turn, too.
-constexpr int kWindowsAtOnce = 16;
 // Bytes that a connection takes in addition to its buffers.
-constexpr uint64_t kFixedBytes = sizeof(Connection) + sizeof(ClientRecord) + 256;
-// While all connections together take too much, those that take more than this wait.
-constexpr uint64_t kMuchBytes = 64 * 1024;
-// A reply may take this much more than maxmemory-clients leaves: a chunk of a dump.
-constexpr uint64_t kReplyReserve = 17ULL << 20;
+constexpr uint64_t kFixedBytes = sizeof(Connection) + sizeof(ClientRecord) + 512;
 // The socket is given this many bytes at a time. The kernel copies them before it returns, and with a client that reads
 // as fast as it copies, it would take all.
 constexpr size_t kWriteBytes = 1024 * 1024;
+// Closing a socket with unread bytes resets the connection, and replies on their way would be lost: up to this many
+// reads discard what a client sent after its last command.
+constexpr int kDiscards = 16;
 
 }  // namespace
 
-Connection::Connection(Socket socket, ConnectionSlots::Slot slot, std::shared_ptr<ClientRecord> client, EventLoop& loop)
-    : socket_(std::move(socket)),
+Connection::Connection(std::unique_ptr<TlsStream> tls, ConnectionSlots::Slot slot, std::shared_ptr<ClientRecord> client,
+                       EventLoop& loop)
+    : loop_(loop),
+      socket_(loop.context()),
+      tls_(std::move(tls)),
       slot_(std::move(slot)),
-      loop_(loop),
-      conversation_(std::move(client), loop.limits(), loop.users()) {
-  conversation_.set_wakeable(*this);
-  Account();
+      exchange_(std::move(client), loop.surroundings(), kFixedBytes + (tls_ == nullptr ? 0 : TlsStream::kBytes)) {
+  BeginAccess(exchange_.session(), loop.users());
+  exchange_.set_wakeable(*this);
 }
+
+Connection::~Connection() = default;
 
 template <class Work>
 auto Connection::Later(Work work) {
@@ -57,125 +58,291 @@ std::function<void(const char* reason)> Connection::Closer() { return Later(&Con
 
 template <class Work>
 void Connection::Guarded(Work&& work) {
+  if (!is_open()) return;
   try {
     work();
   } catch (const std::bad_alloc&) {
-    loop_.ClearReply();
     Abort("the server is out of memory for its request or replies");
   }
 }
 
-void Connection::Start() {
-  Guarded([this] {
-    loop_.Watch(socket_, *this);
-    WaitReadable();
-  });
+void Connection::Start(core::Descriptor socket) {
+  // The family makes no difference to a socket that is connected.
+  asio::error_code error;
+  socket_.assign(asio::generic::stream_protocol(AF_UNSPEC, 0), socket.get(), error);
+  if (error) {
+    spdlog::warn("Closing client id={} addr={}: {}", client().id, client().address, error.message());
+    return Close();
+  }
+  (void)socket.Release();
+  Guarded([this] { Act(); });
 }
 
 void Connection::Drain() {
-  draining_ = true;
-  if (socket_.tls() != nullptr) socket_.tls()->SetReadable(false);  // perhaps it is, and the report is yet to come
-  Guarded([this] { OnReadable(); });
+  if (!is_open()) return;
+  if (tls_ != nullptr) tls_->SetReadable(false);  // perhaps it is, and the report is yet to come
+  exchange_.Drain();
+  if (exchange_.wait() == Wait::kTurn) Guarded([this] { Act(); });
 }
 
 void Connection::Abort(const char* reason) {
-  if (closed_) return;
+  if (!is_open()) return;
   spdlog::warn("Closing client id={} addr={}: {}", client().id, client().address, reason);
   Close();
 }
 
-bool Connection::IdleSince(int64_t monotonic_ms) const {
-  return !deferred_ && !postponed_ && held_ == nullptr && !conversation_.listens() &&
-         conversation_.client().last_active_ms.load(std::memory_order_relaxed) < monotonic_ms;
-}
+bool Connection::IsHandshaking() const { return tls_ != nullptr && tls_->is_handshaking(); }
 
-// ---- reading
+// ---- waiting
 
-void Connection::OnReady(Reactor::Readiness readiness) {
-  if (TlsStream* const tls = socket_.tls(); tls != nullptr) {
-    if (readiness.readable) tls->SetReadable(readiness.ended);
-    readiness.readable |= readiness.writable;  // what TLS receives may have to be answered first
-  }
-  readable_ |= readiness.readable;
-  writable_ |= readiness.writable;
-  ended_ |= readiness.ended;
-  // Closing takes long, compared with a command: of thousands that leave at once, none is to hold up what comes after.
-  if (readiness.ended && !closed_) return Guarded([this] { loop_.UseLater(shared_from_this()); });
-  UseReadiness();
-}
-
-void Connection::UseReadiness() {
-  if (closed_) return;
-  if (writable_ && std::exchange(waiting_for_writable_, false)) Guarded([this] { OnWritable(); });
-  if (readable_ && std::exchange(waiting_for_readable_, false)) {
-    Guarded([this] { IsHandshaking() ? PostLater() : OnReadable(); });
+void Connection::Act() {
+  switch (exchange_.wait()) {
+    case Wait::kNothing:
+      return;
+    case Wait::kInput:
+    case Wait::kReader:
+      return WaitReadable();
+    case Wait::kTurn:
+      return loop_.Queue(shared_from_this());
+    case Wait::kMoment:
+      return loop_.Postpone(shared_from_this());
+    case Wait::kReply:
+      return exchange_.StartDeferred(Later(&Connection::Resume));
+    case Wait::kLog:
+      return loop_.Await(exchange_.log_position(), Later(&Connection::Release));
+    case Wait::kFlush:
+      return Finish();
+    case Wait::kClosed:
+      return CloseAborted();
   }
 }
-
-bool Connection::IsHandshaking() const { return socket_.tls() != nullptr && socket_.tls()->is_handshaking(); }
 
 void Connection::WaitReadable() {
-  if (std::exchange(waiting_for_readable_, true)) return;
-  if (readable_) loop_.UseLater(shared_from_this());
+  if (reading_ == Reading::kWaiting) return;
+  if (std::exchange(reading_, Reading::kWaiting) == Reading::kMore) return OnReadable();
+  socket_.async_wait(asio::socket_base::wait_read,
+                     InPlace(read_memory_, [self = shared_from_this()](const asio::error_code&) {
+                       self->loop_.BeginRound();
+                       self->OnReadable();
+                     }));
 }
 
 void Connection::OnReadable() {
-  if (closed_ || deferred_ || postponed_ || held_ != nullptr || scheduled_ || finishing_) return;
-  if (throttled_) return ReceiveOnly();
-  if (MustSave()) return Postpone();
-  std::span<char> input;
-  if (Receive(input)) Run(input);
+  reading_ = Reading::kIdle;
+  if (tls_ != nullptr) tls_->SetReadable(false);
+  const Wait wait = exchange_.wait();
+  if (wait == Wait::kInput || wait == Wait::kReader) Guarded([this] { loop_.Queue(shared_from_this()); });
 }
 
-void Connection::ReceiveOnly() {
-  if (MustSave()) return;  // it is being closed, or continues when the client has read
-  const std::span<char> room = read_buffer_.Prepare(loop_.scratch());
-  const Socket::Transfer received = ReceiveSome(room);
-  if (received.bytes == 0) {
-    // The end, if it is that, is met again when commands are run.
-    if (received.blocked()) return WaitReadable();
-    if (received.error != 0) Close();
-    return;
-  }
-  read_buffer_.Keep(read_buffer_.Commit(loop_.scratch(), received.bytes));
-  Account();
-  EnforceOutputLimit();
-  if (!closed_) WaitReadable();
+void Connection::WaitWritable() {
+  if (std::exchange(writing_, true)) return;
+  socket_.async_wait(asio::socket_base::wait_write,
+                     InPlace(write_memory_, [self = shared_from_this()](const asio::error_code&) {
+                       self->loop_.BeginRound();
+                       self->writing_ = false;
+                       self->Guarded([&] { self->OnWritable(); });
+                     }));
 }
 
-bool Connection::Receive(std::span<char>& input) {
-  const Socket::Transfer received = ReceiveSome(read_buffer_.Prepare(loop_.scratch()));
+void Connection::OnWritable() {
+  if (exchange_.unsent().empty()) return OnReadable();  // TLS had to send before it could receive
+  client().last_active_ms.store(loop_.clock().MonotonicMs(), std::memory_order_relaxed);
+  SendUnsent();
+}
+
+// ---- a turn
+
+bool Connection::BeginTurn(std::span<char> scratch, Workspace& workspace) {
+  bool runs = false;
+  Guarded([&] {
+    switch (exchange_.BeginTurn(workspace)) {
+      case Exchange::Step::kNone:
+        return;
+      case Exchange::Step::kWait:
+        return Act();
+      case Exchange::Step::kReceive:
+        runs = Receive(scratch, workspace);
+        return;
+      case Exchange::Step::kRun:
+        runs = true;
+    }
+  });
+  return runs;
+}
+
+bool Connection::Receive(std::span<char> scratch, Workspace& workspace) {
+  const std::span<char> room = exchange_.Room(scratch);
+  const Socket::Transfer received = tls_ ? tls_->Receive(room) : Socket::Receive(socket_.native_handle(), room);
+  if (received.more && reading_ == Reading::kIdle) reading_ = Reading::kMore;
   if (received.bytes == 0) {
     OnNothingReceived(received);
     return false;
   }
-  client().last_active_ms.store(loop_.clock().MonotonicMs(), std::memory_order_relaxed);
-  input = read_buffer_.Commit(loop_.scratch(), received.bytes);
-  return true;
-}
-
-// Bytes that come after the socket was emptied are reported, so a call that has emptied it needs none after it. The end
-// of the stream is not reported again if it was there already, so it is received as well.
-Socket::Transfer Connection::ReceiveSome(std::span<char> room) {
-  const Socket::Transfer received = socket_.Receive(room);
-  ended_ = ended_ && !received.blocked();
-  readable_ = ended_ || received.more;
   LoopStats::Add(loop_.stats().input_bytes, received.bytes);
-  return received;
+  if (exchange_.Receive(scratch, received.bytes, workspace)) {
+    client().last_active_ms.store(loop_.clock().MonotonicMs(), std::memory_order_relaxed);
+    return true;
+  }
+  Act();
+  return false;
 }
 
 void Connection::OnNothingReceived(Socket::Transfer transfer) {
   if (IsHandshaking() && !transfer.blocked()) {
-    AbortHandshake(transfer.error == 0 || socket_.tls()->failure().empty() ? "it left during the handshake"
-                                                                           : socket_.tls()->failure());
-  } else if (transfer.blocked() && !draining_) {
-    WaitReadable();
-  } else if (transfer.blocked() || transfer.error == 0) {
-    // A client that closed its sending half may still read: pending replies are written before closing.
-    FinishIfWritten();
-  } else {
-    Close();
+    return AbortHandshake(transfer.error == 0 || tls_->failure().empty() ? "it left during the handshake"
+                                                                         : tls_->failure());
   }
+  if (!transfer.blocked() && transfer.error != 0) return Close();
+  if (transfer.error == 0) {
+    if (exchange_.wait() == Wait::kReader) return;
+    exchange_.EndInput();
+  } else {
+    exchange_.FindNothing();
+    if (tls_ != nullptr && tls_->waits_to_send() && exchange_.wait() == Wait::kInput) return WaitWritable();
+  }
+  Act();
+}
+
+void Connection::Parse(Workspace& workspace) {
+  Guarded([&] { exchange_.Parse(workspace); });
+}
+
+void Connection::Run(Workspace& workspace) {
+  Guarded([&] { exchange_.Run(workspace); });
+}
+
+void Connection::EndTurn(Workspace& workspace) {
+  Guarded([&] { Reply(workspace.reply); });
+}
+
+void Connection::Reply(std::string& reply) {
+  Send(reply);
+  if (!is_open()) return;
+  if (exchange_.CanWriteMessages()) DeliverMessagesLater();
+  Act();
+}
+
+// ---- what ends a wait
+
+void Connection::Retry() {
+  if (exchange_.wait() == Wait::kMoment) Guarded([this] { loop_.Queue(shared_from_this()); });
+}
+
+void Connection::Resume(const WriteReply& write_reply) {
+  const EventLoop::WorkspaceUse workspace(loop_);
+  Guarded([&] {
+    exchange_.Resume(write_reply, *workspace);
+    Reply(workspace->reply);
+  });
+}
+
+void Connection::Release() {
+  const EventLoop::WorkspaceUse workspace(loop_);
+  Guarded([&] {
+    exchange_.Release(*workspace);
+    Reply(workspace->reply);
+  });
+}
+
+// ---- messages
+
+std::function<void()> Connection::MessageWaker() { return Later(&Connection::DeliverMessagesLater); }
+
+void Connection::DeliverMessagesLater() {
+  Guarded([this] { loop_.DeliverLater(shared_from_this()); });
+}
+
+void Connection::DeliverMessages() {
+  if (!is_open() || exchange_.wait() == Wait::kFlush) return;
+  if (exchange_.messages_overflowed()) {
+    return Abort("it left more messages unread than client-output-buffer-limit allows");
+  }
+  Guarded([this] { exchange_.Account(); });  // even if they cannot be written yet
+  if (!is_open() || !exchange_.CanWriteMessages()) return;
+  const EventLoop::WorkspaceUse workspace(loop_);
+  Guarded([&] {
+    std::shared_ptr<const Message> payload;
+    exchange_.WriteMessages(workspace->reply, payload);
+    Send(workspace->reply);
+    if (!is_open()) return;
+    if (exchange_.wait() == Wait::kClosed) return CloseAborted();
+    if (payload == nullptr) {
+      if (exchange_.CanWriteMessages()) DeliverMessagesLater();
+      return;
+    }
+    const bool was_empty = exchange_.unsent().empty();
+    exchange_.KeepPayload(std::move(payload));
+    if (was_empty) SendUnsent();
+  });
+}
+
+// ---- sending
+
+void Connection::Send(std::string& reply) {
+  const size_t sent = !reply.empty() && exchange_.unsent().empty() ? SendSome(reply) : 0;
+  if (!is_open()) return;
+  exchange_.EndTurn(reply, sent);
+  if (!exchange_.unsent().empty()) WaitWritable();
+}
+
+// Sends what was kept, once.
+void Connection::SendUnsent() {
+  const Wait before = exchange_.wait();
+  const size_t sent = SendSome(exchange_.unsent());
+  if (!is_open()) return;
+  WriteBuffer::Block finished = exchange_.RecordSent(sent);
+  if (finished.memory_bytes() != 0) loop_.DestroyElsewhere(std::move(finished));
+  if (!exchange_.unsent().empty()) WaitWritable();
+  if (exchange_.wait() != before || exchange_.wait() == Wait::kFlush) Act();
+  if (is_open() && exchange_.CanWriteMessages()) DeliverMessagesLater();
+}
+
+size_t Connection::SendSome(std::string_view bytes) {
+  bytes = bytes.substr(0, kWriteBytes);
+  if (bytes.empty()) return 0;
+  const Socket::Transfer sent = tls_ ? tls_->Send(bytes) : Socket::Send(socket_.native_handle(), bytes);
+  if (sent.error != 0 && !sent.blocked()) Close();
+  LoopStats::Add(loop_.stats().output_bytes, sent.bytes);
+  return sent.bytes;
+}
+
+// ---- the end
+
+void Connection::Finish() {
+  if (!exchange_.unsent().empty()) return;
+  if (exchange_.broken()) LoopStats::Add(loop_.stats().protocol_errors, 1);
+  if (tls_ != nullptr) tls_->EndSending();
+  DiscardReceived();
+  Close();
+}
+
+void Connection::CloseAborted() {
+  const ClientRecord& record = client();
+  switch (exchange_.abort()) {
+    case Session::Abort::kNone:
+      break;
+    case Session::Abort::kHttp:
+      LogHttp(record, loop_.clock().MonotonicMs());
+      break;
+    case Session::Abort::kUser:
+      spdlog::info("Closing client id={} addr={}: its user {} was removed", record.id, record.address,
+                   core::PrintableName(record.user()));
+      break;
+    case Session::Abort::kReplies:
+      spdlog::warn(
+          "Closing client id={} addr={}: a reply is larger than client-output-buffer-limit {} and "
+          "maxmemory-clients {} leave room for; it left {} bytes unread before",
+          record.id, record.address, exchange_.output_limit(), loop_.clients().memory_limit(),
+          exchange_.unsent_bytes());
+      break;
+    case Session::Abort::kUnread:
+      spdlog::warn(
+          "Closing client id={} addr={}: it left {} bytes of replies unread, {} bytes of commands after them "
+          "(client-output-buffer-limit {})",
+          record.id, record.address, exchange_.unsent_bytes(), exchange_.received_bytes(), exchange_.output_limit());
+      break;
+  }
+  Close();
 }
 
 void Connection::EnforceHandshakeTime(int64_t now_ms) {
@@ -191,273 +358,20 @@ void Connection::AbortHandshake(const std::string& reason) {
   Close();
 }
 
-void Connection::Run(std::span<char> input) {
-  std::string& reply = loop_.reply();
-  Conversation::Step step{Conversation::State::kMore, 0, nullptr};
-  bool wrote = false;
-  std::chrono::steady_clock::time_point begin;  // of the second window: most runs have one and need no clock
-  for (int i = 0; i < kWindowsAtOnce && !input.empty() && step.state == Conversation::State::kMore; ++i) {
-    conversation_.set_reply_limit(ReplyRoom());
-    step = conversation_.RunWindow(input, loop_.dispatcher(), loop_.batch(), reply, &read_buffer_);
-    input = input.subspan(step.consumed);
-    wrote |= step.wrote;
-    if (reply.size() >= kTurnBytes) break;
-    if (input.empty()) continue;
-    const auto now = std::chrono::steady_clock::now();
-    if (i == 0) begin = now;
-    if (now - begin > kTurn) break;
-  }
-  read_buffer_.Keep(input);
-  step.wrote = wrote;
-  Continue(std::move(step));
+void Connection::DiscardReceived() {
+  std::array<char, 64 * 1024> room;  // what others of the round have received is in the loop's
+  for (int i = 0; i < kDiscards && Socket::Receive(socket_.native_handle(), room).bytes != 0; ++i) continue;
 }
 
-void Connection::Continue(Conversation::Step step) {
-  if (step.state == Conversation::State::kAbort) return AbortReplies();
-  if (std::exchange(step.wrote, false)) {
-    if (const uint64_t position = loop_.AwaitedPosition(); position != 0) return Hold(position, std::move(step));
-  }
-  Flush();
-  if (closed_) return;
-  Account();
-  kept_ = step.state == Conversation::State::kYielded || step.state == Conversation::State::kPostponed;
-  at_hand_ = kept_ || (step.state == Conversation::State::kMore && !read_buffer_.kept().empty());
-  if (std::exchange(messages_wait_, false)) DeliverMessagesLater();
-  switch (step.state) {
-    case Conversation::State::kDeferred:
-      return Defer(std::move(step.deferred));
-    case Conversation::State::kPostponed:
-      return Postpone();
-    case Conversation::State::kClose:
-      if (conversation_.broken()) LoopStats::Add(loop_.stats().protocol_errors, 1);
-      return FinishIfWritten();
-    default:
-      if (at_hand_ || draining_) return PostLater();
-      WaitReadable();
-  }
-}
-
-void Connection::PostLater() {
-  scheduled_ = true;
-  loop_.RunLater(shared_from_this());
-}
-
-void Connection::Continue() {
-  scheduled_ = false;
-  if (!closed_) Guarded([this] { TakeTurn(); });
-}
-
-void Connection::TakeTurn() {
-  if (!at_hand_) return OnReadable();
-  if (MustSave()) return Postpone();
-  if (Throttled()) {
-    throttled_ = true;
-    return WaitReadable();
-  }
-  if (!kept_) return Run(read_buffer_.kept());
-  conversation_.set_reply_limit(ReplyRoom());
-  Continue(conversation_.Retry(loop_.dispatcher(), loop_.reply()));
-}
-
-bool Connection::Throttled() const { return write_buffer_.size() > OutputLimit() / 2; }
-
-bool Connection::MustSave() const {
-  const ClientRecord& record = conversation_.client();
-  return loop_.clients().OverMemoryLimit() && record.memory.total.load(std::memory_order_relaxed) > kMuchBytes &&
-         !record.no_evict.load(std::memory_order_relaxed);
-}
-
-void Connection::Defer(DeferredReply deferred) {
-  Finish finish = Later(&Connection::Resume);
-  deferred_ = true;
-  accounted_bytes_ -= conversation_.deferred_bytes();  // from here on the command's: it may outlive the connection
-  deferred(std::move(finish));
-}
-
-void Connection::Resume(const WriteReply& write_reply) {
-  if (closed_) return;
-  deferred_ = false;
-  Guarded([&] {
-    conversation_.set_reply_limit(ReplyRoom());
-    Conversation::Step step = conversation_.Resume(write_reply, loop_.dispatcher(), loop_.reply());
-    Continue(std::move(step));
-  });
-}
-
-void Connection::Postpone() {
-  postponed_ = true;
-  loop_.Postpone(shared_from_this());
-}
-
-void Connection::Retry() {
-  postponed_ = false;
-  Continue();
-}
-
-// ---- holding back
-
-void Connection::Hold(uint64_t position, Conversation::Step step) {
-  std::string& reply = loop_.reply();
-  held_ = std::make_unique<Held>(
-      Held{reply.size() < kTurnBytes ? reply : std::exchange(reply, std::string()), std::move(step)});
-  loop_.ClearReply();
-  Account();
-  loop_.Await(position, Later(&Connection::Release));
-}
-
-void Connection::Release() {
-  if (closed_) return;
-  const std::unique_ptr<Held> held = std::move(held_);
-  Guarded([&] {
-    if (held->replies.size() < kTurnBytes) {
-      loop_.reply() = held->replies;
-    } else {
-      loop_.reply() = std::move(held->replies);
-    }
-    Continue(std::move(held->step));
-  });
-}
-
-// ---- messages
-
-std::function<void()> Connection::MessageWaker() { return Later(&Connection::DeliverMessagesLater); }
-
-void Connection::DeliverMessages() {
-  if (closed_ || finishing_) return;
-  if (conversation_.messages_overflowed()) {
-    return Abort("it left more messages unread than client-output-buffer-limit allows");
-  }
-  Guarded([this] { Account(); });  // even if they cannot be written yet
-  if (closed_) return;
-  if (deferred_ || postponed_ || held_ != nullptr) {
-    messages_wait_ = true;
-    return;
-  }
-  if (!write_buffer_.empty()) return;  // OnWritable() continues
-  Guarded([this] {
-    conversation_.set_reply_limit(SIZE_MAX);  // messages have a bound of their own
-    std::shared_ptr<const Message> payload;
-    const bool all = conversation_.WriteMessages(loop_.reply(), kTurnBytes, payload);
-    Flush();
-    if (payload != nullptr && !closed_) SendPayload(std::move(payload));
-    if (!closed_) Account();
-    if (!all && !closed_ && write_buffer_.empty()) DeliverMessagesLater();
-  });
-}
-
-void Connection::DeliverMessagesLater() {
-  if (closed_) return;
-  Guarded([this] { loop_.DeliverLater(shared_from_this()); });
-}
-
-void Connection::SendPayload(std::shared_ptr<const Message> payload) {
-  const std::string_view bytes = payload->payload;
-  write_buffer_.AppendShared(std::move(payload), bytes);
-  std::string end(protocol::ReplyWriter::kLineEnd);
-  write_buffer_.Append(end, 0);
-  WaitWritable();
-}
-
-// ---- writing
-
-void Connection::Flush() {
-  std::string& reply = loop_.reply();
-  if (reply.empty()) return;
-  const size_t sent = write_buffer_.empty() ? WriteSome(reply) : 0;
-  if (!closed_ && sent < reply.size()) {
-    write_buffer_.Append(reply, sent);
-    EnforceOutputLimit();
-    if (!closed_) WaitWritable();
-  }
-  loop_.ClearReply();
-}
-
-size_t Connection::WriteSome(std::string_view bytes) {
-  bytes = bytes.substr(0, kWriteBytes);
-  const Socket::Transfer sent = socket_.Send(bytes);
-  writable_ = sent.bytes == bytes.size();
-  if (sent.error != 0 && !sent.blocked()) Close();
-  LoopStats::Add(loop_.stats().output_bytes, sent.bytes);
-  return sent.bytes;
-}
-
-uint64_t Connection::OutputLimit() const { return loop_.settings().output_limit_bytes.load(std::memory_order_relaxed); }
-
-size_t Connection::ReplyRoom() const {
-  const uint64_t limit = OutputLimit();
-  const uint64_t left = limit > write_buffer_.size() ? limit - write_buffer_.size() : 0;
-  const uint64_t left_to_all = loop_.clients().MemoryLeft();
-  if (left_to_all >= left || conversation_.client().no_evict.load(std::memory_order_relaxed)) return left;
-  return std::min(left, left_to_all + kReplyReserve);
-}
-
-void Connection::EnforceOutputLimit() {
-  const uint64_t limit = OutputLimit();
-  const size_t commands = throttled_ ? read_buffer_.kept().size() : 0;
-  if (write_buffer_.size() + commands <= limit) return;
-  spdlog::warn(
-      "Closing client id={} addr={}: it left {} bytes of replies unread, {} bytes of commands after them "
-      "(client-output-buffer-limit {})",
-      client().id, client().address, write_buffer_.size(), commands, limit);
-  Close();
-}
-
-void Connection::Account() {
-  ClientRecord::Memory& memory = client().memory;
-  const auto note = [](std::atomic<uint64_t>& field, uint64_t bytes) {
-    field.store(bytes, std::memory_order_relaxed);
-    return bytes;
-  };
-  uint64_t bytes = 0;
-  uint64_t deferred = 0;
-  if (!closed_) {
-    const size_t received = read_buffer_.kept().size();
-    bytes = kFixedBytes + (socket_.tls() == nullptr ? 0 : TlsStream::kBytes) + read_buffer_.capacity();
-    note(memory.received, received);
-    note(memory.received_free, read_buffer_.capacity() - received);
-    deferred = conversation_.deferred_bytes();
-    const uint64_t waiting = conversation_.waiting_bytes() + conversation_.parser_bytes();
-    note(memory.waiting, waiting + deferred);
-    bytes += waiting + (deferred_ ? 0 : deferred);
-    bytes += note(memory.queued, conversation_.queued_bytes());
-    bytes += note(memory.held, held_ ? held_->replies.capacity() : 0);
-    bytes += note(memory.unsent, write_buffer_.memory_bytes() + conversation_.message_bytes());
-    bytes += conversation_.subscription_bytes() + conversation_.watch_bytes();
-    note(memory.unsent_blocks, write_buffer_.blocks());
-  }
-  note(memory.total, deferred_ ? bytes + deferred : bytes);
-  if (bytes == accounted_bytes_) return;
-  const uint64_t before = std::exchange(accounted_bytes_, bytes);
-  loop_.clients().UpdateMemory(before, bytes);
-  if (bytes > before && loop_.clients().OverMemoryLimit()) loop_.clients().Evict();
-}
-
-void Connection::WaitWritable() {
-  if (std::exchange(waiting_for_writable_, true)) return;
-  if (writable_) loop_.UseLater(shared_from_this());
-}
-
-void Connection::OnWritable() {
-  if (closed_) return;
-  const size_t sent = WriteSome(write_buffer_.unsent());
-  if (closed_) return;
-  write_buffer_.Consume(sent);
-  if (WriteBuffer::Block finished = write_buffer_.TakeFinished(); finished.memory_bytes() != 0) {
-    loop_.DestroyElsewhere(std::move(finished));
-  }
-  Account();
-  client().last_active_ms.store(loop_.clock().MonotonicMs(), std::memory_order_relaxed);
-  if (throttled_ && write_buffer_.size() <= OutputLimit() / 4) {
-    throttled_ = false;
-    PostLater();
-  }
-  if (!write_buffer_.empty()) {
-    WaitWritable();
-  } else if (finishing_) {
-    FinishIfWritten();
-  } else if (conversation_.has_messages()) {
-    DeliverMessages();
-  }
+void Connection::Close() {
+  Exchange::Remains remains = exchange_.Close();
+  if (remains.is_large) loop_.DestroyElsewhere(std::move(remains));
+  asio::error_code ignored;
+  socket_.shutdown(asio::socket_base::shutdown_both, ignored);
+  socket_.close(ignored);
+  tls_.reset();
+  slot_ = ConnectionSlots::Slot();
+  loop_.Remove(*this);
 }
 
 }  // namespace bitsieve::server

@@ -1,7 +1,7 @@
 // net_server.h: the network side as a whole: N event loops on N threads, and the listener that feeds them, on a thread
 // of its own, so that clients which come do not hold up those which are there.
 //
-//   socket -> Listener -> EventLoop (one for life) -> Connection (bytes) -> Conversation (commands) -> Dispatcher
+//   socket -> Listener -> EventLoop (one for life) -> Connection (bytes) -> Exchange (commands) -> Dispatcher
 //
 // Built, started and stopped by one thread. Everything given to it outlives it.
 #pragma once

@@ -31,6 +31,8 @@ Socket::~Socket() = default;
 
 void Socket::Secure(std::unique_ptr<TlsStream> stream) { tls_ = std::move(stream); }
 
+std::unique_ptr<TlsStream> Socket::ReleaseTls() { return std::move(tls_); }
+
 Socket::Transfer Socket::Receive(int descriptor, std::span<char> room) {
   Transfer received = Uninterrupted([&] { return ::recv(descriptor, room.data(), room.size(), 0); });
   received.more = received.bytes == room.size();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "core/base/descriptor.h"
 
@@ -41,6 +42,9 @@ class Socket {
   Transfer Send(std::string_view bytes) const { return tls_ ? SendByTls(bytes) : Send(descriptor(), bytes); }
   // Ends the connection in both directions, then closes.
   void Close();
+  // Hands over the descriptor, and what lies between the caller and the wire: see tls().
+  core::Descriptor ReleaseDescriptor() { return std::move(descriptor_); }
+  std::unique_ptr<TlsStream> ReleaseTls();
 
   // The same for a descriptor, as the system moves the bytes.
   static Transfer Receive(int descriptor, std::span<char> room);

@@ -2,8 +2,8 @@
 // handshake; what they cannot receive or send now, they report as blocked, to be called again when the socket has
 // changed in either direction. After the handshake Send() never waits for receiving: there is no renegotiation.
 //
-// OpenSSL moves its bytes through a BIO of our own, which knows what the reports of an edge-triggered set mean: after a
-// call that did not fill its room it makes no further one until the socket is reported readable.
+// OpenSSL moves its bytes through a BIO of our own, which saves calls that would move nothing: after one that did not
+// fill its room it makes no further one until the socket is reported readable.
 //
 // Thread-compatible. The descriptor outlives it.
 #pragma once

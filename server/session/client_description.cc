@@ -18,7 +18,6 @@ std::string Flags(const ClientRecord& client) {
   if (client.queued_commands.load(std::memory_order_relaxed) >= 0) flags += 'x';
   if (client.address.starts_with('/')) flags += 'U';
   if (client.no_evict.load(std::memory_order_relaxed)) flags += 'e';
-  if (client.no_touch.load(std::memory_order_relaxed)) flags += 'T';
   return flags.empty() ? "N" : flags;
 }
 
@@ -56,7 +55,7 @@ std::string DescribeClient(const ClientRecord& client, int64_t now_ms) {
   AppendField(line, "db", "0");
   AppendField(line, "sub", std::to_string(channels));
   AppendField(line, "psub", std::to_string(patterns));
-  AppendField(line, "ssub", std::to_string(client.shard_channels.load(std::memory_order_relaxed)));
+  AppendField(line, "ssub", "0");  // there are no shard channels
   AppendField(line, "multi", std::to_string(queued));
   AppendField(line, "watch", std::to_string(client.watched_names.load(std::memory_order_relaxed)));
   AppendMemory(line, client.memory);

@@ -37,15 +37,11 @@ class ClientRecord {
   std::atomic<uint32_t> watched_names{0};
   std::atomic<uint32_t> channels{0};  // subscribed to
   std::atomic<uint32_t> patterns{0};
-  std::atomic<uint32_t> shard_channels{0};
   bool is_subscribed() const {
-    return channels.load(std::memory_order_relaxed) + patterns.load(std::memory_order_relaxed) +
-               shard_channels.load(std::memory_order_relaxed) !=
-           0;
+    return channels.load(std::memory_order_relaxed) + patterns.load(std::memory_order_relaxed) != 0;
   }
   std::atomic<bool> monitors{false};  // MONITOR
   std::atomic<bool> no_evict{false};  // CLIENT NO-EVICT
-  std::atomic<bool> no_touch{false};  // CLIENT NO-TOUCH
   std::atomic<bool> doomed{false};    // Close() was called: it is as good as gone
 
   // Bytes that the connection takes, by what for. Written by its loop, which publishes the total in the ClientList.

@@ -40,6 +40,7 @@ struct Session {
   enum class Abort : uint8_t {
     kNone,
     kReplies,  // they are longer than they may be
+    kUnread,   // it left more of them unread than it may
     kHttp,     // a browser was made to talk to the port
     kUser,     // its user was removed
   };

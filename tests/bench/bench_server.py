@@ -145,6 +145,11 @@ def start_bitsieve(binary, *options, pinned=True):
         *options], pinned)
 
 
+def start_bare_loop(binary):
+    """What receives, counts and replies on Asio, and does nothing else."""
+    return Server("bare loop", lambda port, directory: [str(binary), str(port)])
+
+
 def start_redis(*options):
     return Server("redis-server", lambda port, directory: [
         "redis-server", "--port", str(port), "--dir", directory, "--save", "", *options])

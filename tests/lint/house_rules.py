@@ -89,7 +89,7 @@ LAYERS = [
 ]
 # Where a library that shapes the design may be included.
 LIBRARIES = {
-    "asio": ("server/net/", "server/"),
+    "asio": ("server/net/", "server/", "tests/bench/"),
     "openssl/": ("server/auth/", "server/net/", "tests/"),
     "spdlog/": ("server/", "cli/", "tests/"),
     "CLI/": ("config/flags.", "cli/", "tests/"),

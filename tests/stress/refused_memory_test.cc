@@ -82,7 +82,7 @@ class Victim {
       if (first == "@SNAPSHOT") return snapshots_->Save() ? "saved" : "failed";
       std::string out;
       protocol::ReplyWriter reply(out);
-      Dispatcher::Outcome outcome = commands_.dispatcher->Execute(*session_, batch, 0, reply);
+      Executor::Outcome outcome = commands_.dispatcher->Execute(*session_, batch, 0, reply);
       for (size_t done = 0; GoesOn(outcome);) {
         done += outcome.executed;
         if (outcome.deferred) outcome.deferred([&reply](const WriteReply& write) { write(reply); });
@@ -119,8 +119,8 @@ class Victim {
  private:
   // Returns whether a batch must be continued: EXEC lets other clients run, and so does a batch whose turn is over,
   // which may happen to any batch on a busy machine.
-  bool GoesOn(const Dispatcher::Outcome& outcome) const {
-    return outcome.deferred ? session_->executing != nullptr : outcome.yielded;
+  bool GoesOn(const Executor::Outcome& outcome) const {
+    return outcome.deferred ? session_->executing != nullptr : outcome.wait == Wait::kTurn;
   }
 
   // Counts allocations and refuses the chosen one while the work of a step is done.

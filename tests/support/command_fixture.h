@@ -45,11 +45,11 @@ inline server::CommandBatch BatchOf(const std::vector<Words>& commands) {
 
 // Runs a batch as a connection does: in as many turns as the dispatcher takes, which depends on the time that each one
 // has. Stops at a command that is answered later, unless it is an EXEC.
-inline server::Dispatcher::Outcome ExecuteInTurns(server::Dispatcher& dispatcher, server::Session& session,
-                                                  const server::CommandBatch& batch, protocol::ReplyWriter& reply) {
-  server::Dispatcher::Outcome outcome = dispatcher.Execute(session, batch, 0, reply);
+inline server::Executor::Outcome ExecuteInTurns(server::Dispatcher& dispatcher, server::Session& session,
+                                                const server::CommandBatch& batch, protocol::ReplyWriter& reply) {
+  server::Executor::Outcome outcome = dispatcher.Execute(session, batch, 0, reply);
   while ((outcome.deferred && session.executing != nullptr) ||
-         (outcome.yielded && session.abort == server::Session::Abort::kNone)) {
+         (outcome.wait == server::Wait::kTurn && session.abort == server::Session::Abort::kNone)) {
     const size_t done = outcome.executed;
     if (outcome.deferred) outcome.deferred([&reply](const server::WriteReply& write) { write(reply); });
     outcome = dispatcher.Execute(session, batch, done, reply);
@@ -136,7 +136,7 @@ class CommandFixture {
       std::make_shared<server::ClientRecord>(7, "127.0.0.1:5000", "127.0.0.1:7379", 1'000);
   server::Session session{client};
   std::unique_ptr<server::Dispatcher> dispatcher;
-  server::Dispatcher::Outcome outcome{};
+  server::Executor::Outcome outcome{};
 };
 
 }  // namespace bitsieve::test

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/dispatch/durability.h"
+#include "server/session/durability.h"
 
 namespace bitsieve::test {
 

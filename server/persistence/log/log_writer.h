@@ -110,7 +110,7 @@ class LogWriter {
   LogWriterStatus Status() const;
   // Returns the duration of the longest sync since the last call.
   uint64_t TakeLongestSyncMs() { return longest_sync_ms_.exchange(0, std::memory_order_relaxed); }
-  // server/dispatch/durability.h describes both.
+  // server/session/durability.h describes both.
   uint64_t AwaitedPosition() const;
   void Await(uint64_t position, std::function<void()> reached);
 

@@ -44,7 +44,7 @@ class AsideTest : public testing::Test, protected CommandFixture {
       outcome = dispatcher->Execute(session, test::BatchOf(commands), done, reply);
       done += outcome.executed;
       wrote_.push_back(outcome.wrote);
-      if (outcome.yielded && !outcome.deferred) continue;
+      if (outcome.wait == Wait::kTurn) continue;
       if (!outcome.deferred) return out;
       for (size_t i = 0; i < done; ++i) {
         for (std::string& word : commands[i]) word.assign(word.size(), '!');
@@ -254,13 +254,13 @@ TEST_F(AsideTest, AnExecOfManyCommandsLetsOthersIn) {
   Reply({"BF.RESERVE", "f", "0.000001", "1000"});
   std::vector<Words> commands{{"MULTI"}};
   std::string expected = "+OK\r\n";
-  for (size_t i = 0; i < 3 * Dispatcher::kWindow; ++i) {
+  for (size_t i = 0; i < 3 * Executor::kWindow; ++i) {
     commands.push_back({"BF.ADD", "f", std::to_string(i)});
     expected += "+QUEUED\r\n";
   }
   commands.push_back({"EXEC"});
   expected += "*192\r\n";
-  for (size_t i = 0; i < 3 * Dispatcher::kWindow; ++i) expected += ":1\r\n";
+  for (size_t i = 0; i < 3 * Executor::kWindow; ++i) expected += ":1\r\n";
   const server::CommandBatch batch = test::BatchOf(commands);
   size_t turns = 0, done = 0;
   bool wrote = false;
@@ -271,8 +271,8 @@ TEST_F(AsideTest, AnExecOfManyCommandsLetsOthersIn) {
     done += outcome.executed;
     wrote |= outcome.wrote;
     ++turns;
-    EXPECT_LE(registry.Find("f")->ItemCount(), turns * Dispatcher::kWindow);
-  } while (outcome.yielded);
+    EXPECT_LE(registry.Find("f")->ItemCount(), turns * Executor::kWindow);
+  } while (outcome.wait == Wait::kTurn);
   EXPECT_GE(turns, 3);  // more where the time of a turn ends first
   EXPECT_TRUE(wrote);
   EXPECT_EQ(replies, expected);

@@ -144,7 +144,7 @@ TEST_F(ClientCommandsTest, TheLargestConnectionsAreClosedFirst) {
 TEST_F(ClientCommandsTest, APauseStopsBeforeTheFirstCommandThatMustWait) {
   EXPECT_EQ(Reply({"CLIENT", "PAUSE", "100000", "WRITE"}), "+OK\r\n");
   EXPECT_EQ(Replies({{"PING"}, {"BF.EXISTS", "f", "x"}, {"BF.ADD", "f", "x"}, {"PING"}}), "+PONG\r\n:0\r\n");
-  EXPECT_TRUE(outcome.postponed);
+  EXPECT_EQ(outcome.wait, Wait::kMoment);
   EXPECT_EQ(outcome.executed, 2U);
   EXPECT_FALSE(outcome.wrote);
   EXPECT_EQ(Reply({"CLIENT", "PAUSE", "100000"}), "+OK\r\n");
@@ -152,7 +152,7 @@ TEST_F(ClientCommandsTest, APauseStopsBeforeTheFirstCommandThatMustWait) {
   EXPECT_EQ(outcome.executed, 1U);
   clients.pause.Cancel();
   EXPECT_EQ(Replies({{"BF.ADD", "f", "x"}, {"PING"}}), ":1\r\n+PONG\r\n");
-  EXPECT_FALSE(outcome.postponed);
+  EXPECT_NE(outcome.wait, Wait::kMoment);
 }
 
 // Each of these was checked with Redis 7.0.
@@ -168,7 +168,7 @@ TEST_F(ClientCommandsTest, APauseOfAllHoldsBackAllThatIsNotRefused) {
                                 {"HELLO"}};
   for (const Words& command : held) {
     EXPECT_EQ(Reply(command), "") << command[0];
-    EXPECT_TRUE(outcome.postponed) << command[0];
+    EXPECT_EQ(outcome.wait, Wait::kMoment) << command[0];
   }
   for (const Words& command : {Words{"NOSUCH"}, Words{"BF.ADD", "f"}, Words{"CLIENT", "NOSUCH"}, Words{"CLIENT"}}) {
     EXPECT_THAT(Reply(command), StartsWith("-ERR ")) << command[0];
@@ -216,7 +216,7 @@ TEST_F(ClientCommandsTest, ATransactionThatWritesIsPausedAsAWhole) {
   clients.pause.Begin(ClientPause::Scope::kWrites, core::SystemClock().MonotonicMs() + 100000,
                       core::SystemClock().MonotonicMs());
   EXPECT_EQ(Reply({"EXEC"}), "");
-  EXPECT_TRUE(outcome.postponed);
+  EXPECT_EQ(outcome.wait, Wait::kMoment);
   EXPECT_EQ(Replies({{"DISCARD"}, {"MULTI"}, {"BF.EXISTS", "f", "x"}, {"EXEC"}}),
             "+OK\r\n+OK\r\n+QUEUED\r\n*1\r\n:0\r\n");
 }

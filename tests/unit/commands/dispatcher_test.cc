@@ -56,6 +56,80 @@ TEST_F(DispatcherTest, HoldsNoFilterBetweenBatches) {
   EXPECT_EQ(registry.Find("f").use_count(), 2);
 }
 
+// Commands of several clients are prepared together, and run one client after the other.
+TEST_F(DispatcherTest, WhatWasPreparedRunsAsIfItHadNotBeen) {
+  Replies({{"BF.RESERVE", "f", "0.01", "100"}, {"BF.ADD", "f", "x"}});
+  const std::vector<Words> mine{{"BF.EXISTS", "f", "x"}, {"BF.ADD", "f", "y"}, {"BF.EXISTS", "f", "y"}, {"PING"}};
+  const std::vector<Words> theirs{{"BF.EXISTS", "f", "y"}, {"BF.EXISTS", "none", "y"}, {"BF.EXISTS", "f", "x"}};
+  const CommandBatch first = BatchOf(mine);
+  const CommandBatch second = BatchOf(theirs);
+  auto prepared_first = std::make_unique<PreparedCommands>();
+  auto prepared_second = std::make_unique<PreparedCommands>();
+  Session other(std::make_shared<ClientRecord>(8, "a:1", "b:2", 0));
+  dispatcher->Prepare(session, first, *prepared_first);
+  dispatcher->Prepare(other, second, *prepared_second);
+  EXPECT_EQ(prepared_first->count, 4);
+  EXPECT_EQ(prepared_second->count, 2) << "up to the command that may create its filter";
+
+  std::string out;
+  protocol::ReplyWriter reply(out);
+  EXPECT_EQ(dispatcher->Execute(session, first, 0, reply, prepared_first.get()).executed, 4);
+  EXPECT_EQ(out, ":1\r\n:1\r\n:1\r\n+PONG\r\n");
+  out.clear();
+  EXPECT_EQ(dispatcher->Execute(other, second, 0, reply, prepared_second.get()).executed, 3);
+  EXPECT_EQ(out, ":1\r\n:0\r\n:1\r\n");
+  dispatcher->Forget();
+  EXPECT_EQ(registry.Find("f").use_count(), 2);
+}
+
+// A filter that another client removes meanwhile is kept: commands that wait at the same time have no order.
+TEST_F(DispatcherTest, APreparedFilterStaysUntilItIsForgotten) {
+  Replies({{"BF.ADD", "f", "x"}});
+  const std::vector<Words> commands{{"BF.EXISTS", "f", "x"}};
+  const CommandBatch batch = BatchOf(commands);
+  auto prepared = std::make_unique<PreparedCommands>();
+  dispatcher->Prepare(session, batch, *prepared);
+  Replies({{"DEL", "f"}});
+  std::string out;
+  protocol::ReplyWriter reply(out);
+  dispatcher->Execute(session, batch, 0, reply, prepared.get());
+  dispatcher->Forget();
+  dispatcher->Execute(session, batch, 0, reply);
+  EXPECT_EQ(out, ":1\r\n:0\r\n");
+}
+
+TEST_F(DispatcherTest, PreparesNothingThatMayBeRefusedOrQueued) {
+  Replies({{"BF.ADD", "f", "x"}, {"MULTI"}});
+  const std::vector<Words> commands{{"BF.EXISTS", "f", "x"}, {"EXEC"}};
+  const CommandBatch batch = BatchOf(commands);
+  auto prepared = std::make_unique<PreparedCommands>();
+  dispatcher->Prepare(session, batch, *prepared);
+  EXPECT_EQ(prepared->count, 0);
+  std::string out;
+  protocol::ReplyWriter reply(out);
+  dispatcher->Execute(session, batch, 0, reply, prepared.get());
+  EXPECT_EQ(out, "+QUEUED\r\n*1\r\n:1\r\n");
+}
+
+// However many clients wait, what was prepared for the first of them is in the cache when it runs.
+TEST_F(DispatcherTest, PreparesABoundedNumberOfCommands) {
+  Replies({{"BF.ADD", "f", "x"}});
+  const std::vector<Words> commands(Executor::kWindow / 2, Words{"BF.EXISTS", "f", "x"});
+  const CommandBatch batch = BatchOf(commands);
+  auto prepared = std::make_unique<PreparedCommands>();
+  size_t all = 0;
+  for (int i = 0; i < 100; ++i) {
+    dispatcher->Prepare(session, batch, *prepared);
+    all += prepared->count;
+  }
+  EXPECT_GE(all, Executor::kWindow);
+  EXPECT_LE(all, 4 * Executor::kWindow);
+  dispatcher->Forget();
+  dispatcher->Prepare(session, batch, *prepared);
+  EXPECT_EQ(prepared->count, batch.size());
+  dispatcher->Forget();
+}
+
 // The names of a window lie in a buffer that the next client's bytes overwrite.
 TEST_F(DispatcherTest, ForgetsItsNamesWhenAHandlerRunsOutOfMemory) {
   Replies({{"BF.RESERVE", "ff", "0.01", "100"}, {"BF.RESERVE", "gg", "0.01", "100"}, {"BF.ADD", "ff", "x"}});

@@ -187,8 +187,7 @@ TEST_F(KeyCommandsTest, MemoryUsageIsWhatTheBudgetSays) {
   EXPECT_EQ(Reply({"MEMORY", "USAGE", "name", "SAMPLES", "x"}), "-ERR value is not an integer or out of range\r\n");
   EXPECT_EQ(Reply({"MEMORY", "USAGE", "name", "FOO"}), "-ERR syntax error\r\n");
   EXPECT_EQ(Reply({"MEMORY", "USAGE"}), "-ERR wrong number of arguments for 'memory|usage' command\r\n");
-  EXPECT_EQ(Reply({"MEMORY", "FOO"}),
-            "-ERR unknown subcommand 'FOO', must be one of: help, purge, usage\r\n");
+  EXPECT_EQ(Reply({"MEMORY", "FOO"}), "-ERR unknown subcommand 'FOO', must be one of: help, purge, usage\r\n");
 }
 
 TEST_F(KeyCommandsTest, FlushRemovesEverything) {

@@ -230,7 +230,7 @@ TEST_F(SlicesTest, APipelineStopsWhenItsTimeIsOver) {
   while (executed < batch.size()) {
     outcome = dispatcher->Execute(session, batch, executed, reply);
     ASSERT_FALSE(outcome.deferred);
-    ASSERT_TRUE(outcome.yielded || executed + outcome.executed == batch.size());
+    ASSERT_TRUE(outcome.wait == Wait::kTurn || executed + outcome.executed == batch.size());
     executed += outcome.executed;
     ++rounds;
   }
@@ -283,7 +283,7 @@ TEST_F(SlowEventsTest, ChangesWaitWhileTooManyEventsDo) {
   ASSERT_TRUE(events.IsBehind());
   EXPECT_EQ(Run({"BF.EXISTS", "kept", "x"}).reply, ":1\r\n");
   EXPECT_EQ(Run({"DEL", "kept"}).reply, "");
-  EXPECT_TRUE(outcome.postponed);
+  EXPECT_EQ(outcome.wait, Wait::kMoment);
   RunWorkers();
   EXPECT_FALSE(events.IsBehind());
   EXPECT_EQ(Run({"DEL", "kept"}).reply, ":1\r\n");

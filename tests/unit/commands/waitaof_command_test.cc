@@ -20,7 +20,7 @@ class WaitAofTest : public testing::Test, protected test::CommandFixture {
 TEST_F(WaitAofTest, WaitsUntilTheChangesOfTheConnectionAreSynced) {
   Change();
   EXPECT_EQ(Replies({{"PING"}, {"WAITAOF", "1", "0", "0"}, {"PING"}}), "+PONG\r\n");
-  EXPECT_TRUE(outcome.postponed);
+  EXPECT_EQ(outcome.wait, Wait::kMoment);
   EXPECT_EQ(outcome.executed, 1U);
   durability.Append(1000);  // by another connection: not waited for
   durability.Reach(99);
@@ -34,7 +34,7 @@ TEST_F(WaitAofTest, AChangeOfTheSameBatchIsWaitedFor) {
   durability.holds_replies = false;
   durability.Append(100);
   EXPECT_EQ(Replies({{"BF.ADD", "f", "x"}, {"WAITAOF", "1", "0", "0"}}), ":1\r\n");
-  EXPECT_TRUE(outcome.postponed);
+  EXPECT_EQ(outcome.wait, Wait::kMoment);
   EXPECT_TRUE(outcome.wrote);
 }
 
@@ -66,7 +66,7 @@ TEST_F(WaitAofTest, WithinMultiItDoesNotWait) {
   Change();
   EXPECT_EQ(Replies({{"MULTI"}, {"BF.ADD", "f", "y"}, {"WAITAOF", "1", "0", "0"}, {"EXEC"}}),
             "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n*2\r\n:0\r\n:0\r\n");
-  EXPECT_FALSE(outcome.postponed);
+  EXPECT_NE(outcome.wait, Wait::kMoment);
 }
 
 TEST_F(WaitAofTest, NonsenseIsRefusedAtOnceAsByRedis) {

@@ -55,7 +55,7 @@ TEST(NetServer, ACommandMayComeByteByByte) {
 TEST(NetServer, AnswersWhateverTheSizeOfWhatIsReceived) {
   RunningServer server(1);
   Client client = server.Connect();
-  for (const size_t around : {ReadBuffer::kScratchBytes, 2 * ReadBuffer::kScratchBytes}) {
+  for (const size_t around : {EventLoop::kScratchBytes, 2 * EventLoop::kScratchBytes}) {
     for (size_t size = around - 2; size <= around + 2; ++size) {
       std::string argument(size - 100, 'e');
       while (Command({"ECHO", argument}).size() < size) argument += 'e';

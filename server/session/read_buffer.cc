@@ -1,4 +1,4 @@
-#include "server/net/read_buffer.h"
+#include "server/session/read_buffer.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace bitsieve::server {
 
-std::span<char> ReadBuffer::Prepare(Scratch scratch) {
+std::span<char> ReadBuffer::Prepare(std::span<char> scratch) {
   if (size_ <= kSmall) {
     if (size_ != 0) std::memcpy(scratch.data(), bytes_.get(), size_);
     return scratch.subspan(size_);
@@ -17,7 +17,7 @@ std::span<char> ReadBuffer::Prepare(Scratch scratch) {
   return {bytes_.get() + size_, std::min(capacity_ - size_, kMaxReceive)};
 }
 
-std::span<char> ReadBuffer::Commit(Scratch scratch, size_t received) {
+std::span<char> ReadBuffer::Commit(std::span<char> scratch, size_t received) {
   if (size_ <= kSmall) return scratch.first(size_ + received);
   size_ += received;
   return kept();

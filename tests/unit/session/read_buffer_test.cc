@@ -1,4 +1,4 @@
-#include "server/net/read_buffer.h"
+#include "server/session/read_buffer.h"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +12,8 @@
 namespace bitsieve::server {
 namespace {
 
+constexpr size_t kScratchBytes = 64 * 1024;
+
 class ReadBufferTest : public ::testing::Test {
  protected:
   // Receives at most `limit` of `bytes`, as a connection does; returns how many, and leaves all bytes at hand in
@@ -24,11 +26,11 @@ class ReadBufferTest : public ::testing::Test {
     input_ = buffer_.Commit(scratch(), size);
     return size;
   }
-  ReadBuffer::Scratch scratch() { return ReadBuffer::Scratch(scratch_); }
+  std::span<char> scratch() { return scratch_; }
   std::string_view input() const { return {input_.data(), input_.size()}; }
   std::string_view kept() { return {buffer_.kept().data(), buffer_.kept().size()}; }
 
-  std::array<char, ReadBuffer::kScratchBytes> scratch_{};
+  std::array<char, kScratchBytes> scratch_{};
   ReadBuffer buffer_;
   std::span<char> input_;
 };
@@ -67,7 +69,7 @@ TEST_F(ReadBufferTest, GrowsWithWhatWasReceivedAtMostDoubling) {
   while (received < huge.size()) {
     received += Receive(std::string_view(huge).substr(received));
     buffer_.Keep(input_);
-    ASSERT_LE(buffer_.capacity(), std::max<size_t>(2 * received, 2 * ReadBuffer::kScratchBytes));
+    ASSERT_LE(buffer_.capacity(), std::max<size_t>(2 * received, 2 * kScratchBytes));
   }
   EXPECT_EQ(kept(), huge);
 }

@@ -1,5 +1,5 @@
 // read_buffer.h: the bytes of one connection that were received and are not done with. A connection without any holds
-// no memory: it reads into a scratch area that all connections of its loop share, and only what is left there after
+// no memory: it reads into a scratch area that the connections of its loop share, and only what is left there after
 // parsing is kept here. What is long (a huge argument under way) is received in place instead.
 //
 // It grows with what was really received, at most doubling, and by a quarter when it is large, whatever lengths a
@@ -17,14 +17,13 @@ namespace bitsieve::server {
 
 class ReadBuffer final : public ArgumentBytes {
  public:
-  static constexpr size_t kScratchBytes = 64 * 1024;
-  using Scratch = std::span<char, kScratchBytes>;
+  static constexpr size_t kMinScratch = 32 * 1024;
 
-  // Where the next bytes go: into `scratch`, after a copy of what is kept, or right after what is kept.
-  // Throws std::bad_alloc.
-  std::span<char> Prepare(Scratch scratch);
+  // Returns where the next bytes go: into `scratch`, of at least kMinScratch bytes, after a copy of what is kept, or
+  // right after what is kept. Throws std::bad_alloc.
+  std::span<char> Prepare(std::span<char> scratch);
   // `received` bytes were put there. Returns all bytes at hand, to be parsed.
-  std::span<char> Commit(Scratch scratch, size_t received);
+  std::span<char> Commit(std::span<char> scratch, size_t received);
   // All bytes that are kept, to be parsed without receiving any.
   std::span<char> kept() { return {shared_ ? shared_.get() : bytes_.get(), size_}; }
   // `rest`, the end of what Commit() or kept() returned, is not done with; everything before is. Throws std::bad_alloc.
@@ -40,8 +39,8 @@ class ReadBuffer final : public ArgumentBytes {
   struct Free {
     void operator()(char* bytes) const { std::free(bytes); }
   };
-  static constexpr size_t kSmall = kScratchBytes / 4;  // up to here bytes are copied into the scratch area
-  static constexpr size_t kMaxReceive = 1024 * 1024;   // bytes received at once, so that no client holds the loop
+  static constexpr size_t kSmall = kMinScratch / 2;   // up to here bytes are copied into the scratch area
+  static constexpr size_t kMaxReceive = 1024 * 1024;  // bytes received at once, so that no client holds the loop
   static constexpr size_t kMinCapacity = 512;
   static constexpr size_t kIdleCapacity = 4 * 1024;  // what an empty buffer may hold on to
 

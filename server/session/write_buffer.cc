@@ -1,4 +1,4 @@
-#include "server/net/write_buffer.h"
+#include "server/session/write_buffer.h"
 
 #include <sys/mman.h>
 
