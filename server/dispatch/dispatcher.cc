@@ -5,6 +5,7 @@
 
 #include "commands/item_lookup.h"
 #include "commands/weigh.h"
+#include "core/base/roll_back.h"
 #include "core/base/tick_clock.h"
 #include "core/filter/image_pressure.h"
 #include "server/dispatch/access.h"
@@ -67,8 +68,10 @@ class Dispatcher::Impl {
       filters_[size_] = std::move(filter);
       return filters_[size_++].get();
     }
-    void Clear() {
-      while (size_ > 0) filters_[--size_].reset();
+    size_t size() const { return size_; }
+    // Forgets all but the first `kept` names.
+    void Shrink(size_t kept) {
+      while (size_ > kept) filters_[--size_].reset();
     }
     // Forgets all names when it ends, however it ends: they are in a read buffer that is reused.
     class Window {
@@ -76,7 +79,7 @@ class Dispatcher::Impl {
       explicit Window(NameMemo& memo) : memo_(memo) {}
       Window(const Window&) = delete;
       Window& operator=(const Window&) = delete;
-      ~Window() { memo_.Clear(); }
+      ~Window() { memo_.Shrink(0); }
 
      private:
       NameMemo& memo_;
@@ -125,11 +128,14 @@ class Dispatcher::Impl {
     prepared.count = 0;
     if (batch.size() == 0 || batch.size() > kMaxPrepared - prepared_ahead_ || session.executing != nullptr) return;
     if (PreparesNothing(session, environment_.stats->Loading())) return;
+    // If memory runs out, the client is closed, and with it go the bytes that its names are in.
+    core::RollBack forgotten([this, kept = ahead_.size()] { ahead_.Shrink(kept); });
     Prepare(ahead_, batch, 0, prepared);
+    forgotten.Dismiss();
     prepared_ahead_ += prepared.count;
   }
   void Forget() {
-    ahead_.Clear();
+    ahead_.Shrink(0);
     prepared_ahead_ = 0;
   }
 

@@ -19,8 +19,8 @@
 namespace bitsieve::server {
 namespace {
 
-// Bytes that a connection takes in addition to its buffers.
-constexpr uint64_t kFixedBytes = sizeof(Connection) + sizeof(ClientRecord) + 512;
+// Bytes that a connection takes in addition to its buffers: with those of Asio, and of what is looked up about it.
+constexpr uint64_t kFixedBytes = sizeof(Connection) + sizeof(ClientRecord) + 384;
 // The socket is given this many bytes at a time. The kernel copies them before it returns, and with a client that reads
 // as fast as it copies, it would take all.
 constexpr size_t kWriteBytes = 1024 * 1024;
@@ -136,12 +136,11 @@ void Connection::OnReadable() {
 
 void Connection::WaitWritable() {
   if (std::exchange(writing_, true)) return;
-  socket_.async_wait(asio::socket_base::wait_write,
-                     InPlace(write_memory_, [self = shared_from_this()](const asio::error_code&) {
-                       self->loop_.BeginRound();
-                       self->writing_ = false;
-                       self->Guarded([&] { self->OnWritable(); });
-                     }));
+  socket_.async_wait(asio::socket_base::wait_write, [self = shared_from_this()](const asio::error_code&) {
+    self->loop_.BeginRound();
+    self->writing_ = false;
+    self->Guarded([&] { self->OnWritable(); });
+  });
 }
 
 void Connection::OnWritable() {

@@ -118,7 +118,6 @@ class Connection final : public std::enable_shared_from_this<Connection>, public
   Reading reading_ = Reading::kIdle;
   bool writing_ = false;  // until the socket is writable
   HandlerMemory read_memory_;
-  HandlerMemory write_memory_;
 };
 
 }  // namespace bitsieve::server

@@ -29,7 +29,7 @@ class HandlerMemory {
   }
 
  private:
-  alignas(std::max_align_t) std::byte bytes_[128];
+  alignas(void*) std::byte bytes_[96];
   bool taken_ = false;
 };
 

@@ -294,10 +294,10 @@ void Exchange::Drain() {
 // ---- bytes out
 
 WriteBuffer::Block Exchange::RecordSent(size_t bytes) {
-  write_buffer_.Consume(bytes);
+  WriteBuffer::Block finished = write_buffer_.Consume(bytes);
   Account();
   if (wait_ == Wait::kReader && write_buffer_.size() <= output_limit() / 4) wait_ = Wait::kTurn;
-  return write_buffer_.TakeFinished();
+  return finished;
 }
 
 bool Exchange::CanWriteMessages() const {

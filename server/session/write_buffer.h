@@ -51,21 +51,22 @@ class WriteBuffer {
     std::shared_ptr<const void> owner;  // of `shared`
     std::string_view shared;
   };
-  // A large block that was sent, to be freed off the event loop; empty if there is none.
-  Block TakeFinished() { return std::exchange(finished_, {}); }
-  // `sent` bytes, at most all of unsent(), are done with.
-  void Consume(size_t sent) {
+  // `sent` bytes, at most all of unsent(), are done with. Returns a large block that was sent, to be freed off the
+  // event loop; empty if there is none.
+  Block Consume(size_t sent) {
+    Block finished;
     size_ -= sent;
     sent_ += sent;
-    if (blocks_ == nullptr) return;
+    if (blocks_ == nullptr) return finished;
     if (sent_ - released_ >= kReleased) ReleaseSent();
     Block& first = blocks_->front();
-    if (sent_ < first.bytes().size()) return;
+    if (sent_ < first.bytes().size()) return finished;
     memory_bytes_ -= first.memory_bytes();
-    if (first.memory_bytes() >= kReleased) finished_ = std::move(first);
+    if (first.memory_bytes() >= kReleased) finished = std::move(first);
     blocks_->pop_front();
     sent_ = released_ = 0;
     if (blocks_->empty()) blocks_.reset();
+    return finished;
   }
 
  private:
@@ -98,9 +99,8 @@ class WriteBuffer {
   }
 
   std::unique_ptr<std::deque<Block>> blocks_;  // null while empty
-  Block finished_;
-  size_t sent_ = 0;      // of the first block
-  size_t released_ = 0;  // of these: their pages are gone
+  size_t sent_ = 0;                            // of the first block
+  size_t released_ = 0;                        // of these: their pages are gone
   size_t size_ = 0;
   size_t memory_bytes_ = 0;
 };
