@@ -69,7 +69,11 @@ void Connection::Guarded(Work&& work) {
 void Connection::Start(core::Descriptor socket) {
   // The family makes no difference to a socket that is connected.
   asio::error_code error;
-  socket_.assign(asio::generic::stream_protocol(AF_UNSPEC, 0), socket.get(), error);
+  try {
+    socket_.assign(asio::generic::stream_protocol(AF_UNSPEC, 0), socket.get(), error);
+  } catch (const std::bad_alloc&) {
+    error = asio::error::no_memory;  // only an open connection is closed by Guarded()
+  }
   if (error) {
     spdlog::warn("Closing client id={} addr={}: {}", client().id, client().address, error.message());
     return Close();

@@ -236,12 +236,19 @@ void EventLoop::Postpone(const std::shared_ptr<Connection>& connection) {
   if (postponed_.size() == 1) WaitToRetry();
 }
 
-void EventLoop::WaitToRetry() {
-  retry_timer_.expires_after(kRetryInterval);
-  retry_timer_.async_wait([this](const asio::error_code& cancelled) {
-    if (cancelled) return;
-    RetryPostponed();
+// A timer that is not waited on ends no wait, so this goes on until there is memory.
+template <class Handler>
+void EventLoop::WaitFor(asio::steady_timer& timer, milliseconds time, HandlerMemory& memory, Handler handler) {
+  core::UntilThereIsMemory([&] {
+    timer.expires_after(time);
+    timer.async_wait(InPlace(memory, [handler](const asio::error_code& cancelled) {
+      if (!cancelled) handler();
+    }));
   });
+}
+
+void EventLoop::WaitToRetry() {
+  WaitFor(retry_timer_, kRetryInterval, retry_memory_, [this] { RetryPostponed(); });
 }
 
 // Those that still have to wait go to the end of the queue again, after those that were not tried.
@@ -287,10 +294,7 @@ void EventLoop::BeginDrain(milliseconds patience) {
   draining_ = true;
   commands_.clients->pause.Cancel();  // what clients have sent is to be answered
   commands_.clients->draining.store(true, std::memory_order_relaxed);
-  drain_timer_.expires_after(patience);
-  drain_timer_.async_wait([this](const asio::error_code& cancelled) {
-    if (!cancelled) EndDrain();
-  });
+  WaitFor(drain_timer_, patience, drain_memory_, [this] { EndDrain(); });
   ForEachConnection([](Connection& connection) { connection.Drain(); });
 }
 

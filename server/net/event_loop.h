@@ -54,7 +54,7 @@ struct Accepted {
 
 class EventLoop : public std::enable_shared_from_this<EventLoop> {
  public:
-  // The most bytes that are received at once, but for very long arguments.
+  // The most bytes that are received at once, except for very long arguments.
   static constexpr size_t kScratchBytes = 48 * 1024;
 
   // `commands.loop_stats` are this loop's own. Throws std::system_error if the system has no descriptors left.
@@ -140,6 +140,9 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   void Deliver();
 
   void Serve(Accepted accepted);
+  // Calls handler() after `time`, unless the timer is cancelled.
+  template <class Handler>
+  void WaitFor(asio::steady_timer& timer, std::chrono::milliseconds time, HandlerMemory& memory, Handler handler);
   void WaitToRetry();
   void RetryPostponed();
   void BeginDrain(std::chrono::milliseconds patience);
@@ -153,11 +156,14 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   const Environment commands_;
   const NetSettings& settings_;
 
-  // Only this loop's thread uses it, but for post().
+  // Memory of operations that may be pending until the context ends.
+  HandlerMemory round_memory_;
+  HandlerMemory retry_memory_;
+  HandlerMemory drain_memory_;
+  // Only this loop's thread uses it, except that others post.
   asio::io_context context_;
   asio::executor_work_guard<asio::io_context::executor_type> keep_running_;
   std::thread thread_;
-  HandlerMemory round_memory_;
   bool in_round_ = false;
 
   core::Mutex mutex_;

@@ -73,7 +73,10 @@ Exchange::Exchange(std::shared_ptr<ClientRecord> client, const Surroundings& sur
   Account();
 }
 
-Exchange::~Exchange() = default;
+// Takes back what was reported: memory may run out before there is a connection that would close the exchange.
+Exchange::~Exchange() {
+  if (accounted_bytes_ != 0) surroundings_.clients.UpdateMemory(accounted_bytes_, 0);
+}
 
 // ---- a turn
 

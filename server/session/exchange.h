@@ -11,7 +11,7 @@
 // the client reads (kReader); what it sends is still received, since many clients send all of a pipeline before they
 // read. When replies, or replies and commands together, are over the limit, the client is closed.
 //
-// What buffers, subscriptions and watched names take is reported to the ClientList, which closes the largest
+// The memory of buffers, subscriptions and watched names is reported to the ClientList, which closes the largest
 // connections when all together take too much. Until that is done, a client that takes much gets no more (kMoment).
 //
 // Messages that were published to the client (SUBSCRIBE) come between its replies, never within one. They stay in its

@@ -291,5 +291,14 @@ TEST_F(ExchangeTest, AccountsForWhatItKeepsAndForNothingOnceClosed) {
   EXPECT_EQ(exchange_.BeginTurn(workspace_), Exchange::Step::kNone);
 }
 
+TEST_F(ExchangeTest, AccountsForNothingOnceGone) {
+  const uint64_t before = backend_.clients.memory_bytes();
+  {
+    const Exchange other(std::make_shared<ClientRecord>(2, "a:2", "b:2", 0), surroundings_, 100);
+    EXPECT_EQ(backend_.clients.memory_bytes(), before + 100);
+  }
+  EXPECT_EQ(backend_.clients.memory_bytes(), before);
+}
+
 }  // namespace
 }  // namespace bitsieve::server
