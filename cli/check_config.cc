@@ -37,7 +37,7 @@ std::string NearestDirectory(std::filesystem::path path) {
 void CheckDirectory(const std::string& option, const std::string& path, config::Problems& problems) {
   const std::string nearest = NearestDirectory(path);
   if (!std::filesystem::is_directory(nearest)) {
-    problems.push_back(option + ": " + nearest + " is no directory");
+    problems.push_back(option + ": " + nearest + " is not a directory");
   } else if (!MayAccess(nearest, W_OK | X_OK)) {
     problems.push_back(option + ": " + nearest + " cannot be written to: " + std::strerror(errno));
   }

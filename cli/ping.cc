@@ -61,8 +61,8 @@ Outcome<void> Ping(const Target& target, const Credentials& credentials, std::ch
   const auto line = ReceiveLine(*connection);
   if (!line) return tl::unexpected(line.error());
   if (*line == kAnswer) return {};
-  if (line->starts_with(kLoading)) return tl::unexpected<std::string>("loading: it is up, and not ready yet");
-  return tl::unexpected("answered " + core::Quoted(line->substr(0, line->find_first_of("\r\n"))) + ", not \"+PONG\"");
+  if (line->starts_with(kLoading)) return tl::unexpected<std::string>("loading: the server is up, but not ready yet");
+  return tl::unexpected("replied " + core::Quoted(line->substr(0, line->find_first_of("\r\n"))) + ", not \"+PONG\"");
 }
 
 struct PingArguments {

@@ -35,8 +35,8 @@ inline constexpr std::string_view kInvalidHeaderOf20 =
 inline constexpr std::string_view kHeaderRefused = "Couldn't create filter!";
 inline constexpr std::string_view kChunkRefused = "Couldn't load chunk!";
 inline constexpr std::string_view kTooManyCuckooLoads =
-    "ERR too many filters are being loaded at once: load again when others are done";
+    "ERR too many filters are being loaded at once: try again when another load has ended";
 inline constexpr std::string_view kCuckooNotReserved =
-    "ERR a rediscuckoo filter has an error rate that cannot be chosen: make it with CF.RESERVE, CF.ADD or CF.INSERT";
+    "ERR the error rate of a rediscuckoo filter cannot be chosen: create it with CF.RESERVE, CF.ADD or CF.INSERT";
 
 }  // namespace bitsieve::commands::wire

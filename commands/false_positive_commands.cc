@@ -47,7 +47,7 @@ void Record(CommandContext& context, core::Filter*& filter, Arguments items, std
 void AddFalsePositives(CommandContext& context) {
   core::Filter* filter = context.FindFilter();
   if (filter == nullptr) return context.Error(wire::kNotFound);
-  if (!CanNote(filter)) return context.Error(wire::CannotDeny(filter->type().name));
+  if (!CanNote(filter)) return context.Error(wire::CannotDeny(filter->type()));
   const Arguments items = context.arguments.subspan(2);
   std::array<RecordOutcome, kItemChunk> outcomes;
   bool changed = false;

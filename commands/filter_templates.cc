@@ -10,7 +10,7 @@
 namespace bitsieve::commands {
 namespace {
 
-constexpr OptionErrors kErrors{.missing = "ERR it has no value",
+constexpr OptionErrors kErrors{.missing = "ERR the value is missing",
                                .bad_expansion = wire::kExpansionRange,
                                .bad_capacity = wire::kCapacityRange,
                                .bad_error_rate = wire::kErrorRateRange};
@@ -66,7 +66,7 @@ void FilterTemplate::Read(const TemplateEntry& entry, std::vector<std::string>& 
     const std::string place = entry.where + ", " + field;
     if (option.empty() || !ReadWords(words, reader, params, given)) {
       problems.push_back(place +
-                         ": there is no such field; those of BF.INSERT's options are type, error-rate, "
+                         ": unknown field; the fields are named like the options of BF.INSERT: type, error-rate, "
                          "capacity, expansion and so on");
       continue;
     }
@@ -83,7 +83,7 @@ void FilterTemplate::Read(const TemplateEntry& entry, std::vector<std::string>& 
 void FilterTemplate::Check(const std::string& where, std::vector<std::string>& problems) const {
   if (!type_ && !of_type_.empty()) {
     problems.push_back(where + ": " + core::LowerCase(of_type_.front()) +
-                       " needs a type beside it, since not every type has it");
+                       " needs a type next to it, since not every type has it");
     return;
   }
   core::FilterParams params;

@@ -15,9 +15,7 @@ namespace {
 void Freeze(CommandContext& context) {
   const FilterPtr filter = context.keyspace().Find(context.arguments[1]);
   if (filter == nullptr) return context.Error(wire::kNotFound);
-  if (!filter->capabilities().freeze) {
-    return context.Error(wire::CannotFreeze(filter->type().name));
-  }
+  if (!filter->capabilities().freeze) return context.Error(wire::CannotFreeze(filter->type()));
   core::Staging* const staging = filter->staging();
   if (staging != nullptr && staging->Close()) {
     core::RollBack reopened([staging] { staging->Reopen(""); });

@@ -28,7 +28,7 @@ size_t Remove(CommandContext& context, core::Filter& filter, std::span<const Key
 
 void AnswerRemovals(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
   if (!filter.capabilities().remove) {
-    for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::CannotRemove(filter.type().name));
+    for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::CannotRemove(filter.type()));
     return;
   }
   for (size_t left = Remove(context, filter, hashes); left > 0; --left) NotifyChanged(context);
@@ -44,7 +44,7 @@ void Delete(CommandContext& context) {
 void MultiDelete(CommandContext& context) {
   core::Filter* filter = context.FindFilter();
   if (filter == nullptr) return context.Error(wire::kNotFound);
-  if (!filter->capabilities().remove) return context.Error(wire::CannotRemove(filter->type().name));
+  if (!filter->capabilities().remove) return context.Error(wire::CannotRemove(filter->type()));
   const Arguments items = context.arguments.subspan(2);
   HashChunk hashes;
   size_t removed = 0;
@@ -59,7 +59,7 @@ void MultiDelete(CommandContext& context) {
 
 void AnswerCounts(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
   if (!filter.capabilities().count) {
-    for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::CannotCount(filter.type().name));
+    for (size_t i = 0; i < hashes.size(); ++i) context.Error(wire::CannotCount(filter.type()));
     return;
   }
   WriteCounts(context, &filter, hashes);
@@ -67,7 +67,7 @@ void AnswerCounts(CommandContext& context, core::Filter& filter, std::span<const
 
 void Count(CommandContext& context) {
   core::Filter* const filter = context.FindFilter();
-  if (filter != nullptr && !filter->capabilities().count) return context.Error(wire::CannotCount(filter->type().name));
+  if (filter != nullptr && !filter->capabilities().count) return context.Error(wire::CannotCount(filter->type()));
   ReplyCount(context, filter);
 }
 

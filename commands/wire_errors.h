@@ -16,6 +16,7 @@
 #include "core/filter/error_rates.h"
 #include "core/filter/false_positive_list.h"
 #include "core/filter/filter_params.h"
+#include "core/filter/filter_type.h"
 
 namespace bitsieve::commands::wire {
 
@@ -68,13 +69,13 @@ inline constexpr std::string_view kBadTightening =
     "ERR bad tightening ratio: it must be a number in the range (0.000000, 1.000000)";
 inline constexpr std::string_view kWindowFull = "ERR window is full: more than its capacity arrived within the window";
 inline constexpr std::string_view kFull = "ERR non scaling filter is full";
-inline constexpr std::string_view kFrozen = "ERR the filter is frozen: a ribbon filter takes no items after BF.FREEZE";
-inline constexpr std::string_view kBeingFrozen = "ERR the filter is just being frozen: try again";
-inline constexpr Composed kTooManyFalsePositives{"ERR too many false positives: a filter can know ",
+inline constexpr std::string_view kFrozen =
+    "ERR the filter is frozen: a ribbon filter accepts no items after BF.FREEZE";
+inline constexpr std::string_view kBeingFrozen = "ERR the filter is being frozen: try again";
+inline constexpr Composed kTooManyFalsePositives{"ERR too many false positives: a filter can record at most ",
                                                  core::FalsePositiveList::kMaxHashes};
 inline constexpr std::string_view kCannotGrow =
-    "ERR problem inserting into filter: it is full, and a further sub-filter's error rate would be too small to be "
-    "kept";
+    "ERR problem inserting into filter: it is full, and the error rate of another sub-filter would be too small";
 inline constexpr std::string_view kInsertBadErrorRate = "Bad error rate";
 inline constexpr std::string_view kInsertBadExpansion = "Bad expansion";
 inline constexpr std::string_view kInsertBadCapacity = "Bad capacity";
@@ -84,11 +85,12 @@ inline constexpr std::string_view kLoadCursorNotNumeric = "ERR Second argument m
 inline constexpr std::string_view kBadData = "ERR received bad data";
 inline constexpr std::string_view kInvalidOffset = "ERR invalid offset - no link found";
 inline constexpr std::string_view kInvalidChunk = "ERR invalid chunk - Too big for current filter";
-inline constexpr std::string_view kChunkNotNext = "ERR received bad data: another chunk comes next";
+inline constexpr std::string_view kChunkNotNext =
+    "ERR received bad data: this is not the next chunk; load the chunks in order";
 inline constexpr std::string_view kNoSuchDump =
-    "ERR no such dump: it has ended, or was left alone too long; begin again with iterator 0";
-inline constexpr std::string_view kTooManyDumps = "ERR too many dumps in progress";
-inline constexpr std::string_view kTooManyLoads = "ERR too many loads in progress";
+    "ERR no such dump: it has ended or timed out; begin again with iterator 0";
+inline constexpr std::string_view kTooManyDumps = "ERR too many dumps in progress: try again when another has ended";
+inline constexpr std::string_view kTooManyLoads = "ERR too many loads in progress: try again when another has ended";
 inline constexpr std::string_view kInvalidInformation = "Invalid information value";
 
 // CF.*
@@ -111,18 +113,18 @@ inline std::string WrongArity(std::string_view command) {
 inline std::string CannotLog(std::string trouble) {
   std::ranges::replace_if(
       trouble, [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');  // names may have any
-  return Joined(
-      {"MISCONF Errors writing to the disk: ", trouble,
-       ". Commands that change something are refused until it is mended; reads go on. See the server's log."});
+  return Joined({"MISCONF Errors writing to the disk: ", trouble,
+                 ". Commands that change data are refused until the disk can be written again; lookups still work. See "
+                 "the server's log."});
 }
 inline std::string TooManyForQuota(std::string_view pattern, uint64_t there, uint64_t most) {
-  return Joined({"QUOTA at most ", std::to_string(most), " filters may have names like ", Quoted(pattern), ", and ",
-                 std::to_string(there), " have: delete some, or raise the option quota"});
+  return Joined({"QUOTA there are ", std::to_string(there), " filters with names like ", Quoted(pattern),
+                 ", and the quota allows ", std::to_string(most), ": delete some, or raise the option quota"});
 }
 inline std::string TooLargeForQuota(std::string_view pattern, uint64_t used, uint64_t most) {
-  return Joined({"QUOTA filters with names like ", Quoted(pattern), " may take ", std::to_string(most),
-                 " bytes, and take ", std::to_string(used),
-                 ": this needs more than is left; delete some, or raise the option quota"});
+  return Joined({"QUOTA filters with names like ", Quoted(pattern), " take ", std::to_string(used),
+                 " bytes, and the quota allows ", std::to_string(most),
+                 " bytes: this command needs more than is left; delete some, or raise the option quota"});
 }
 // Returns the error of a command whose filter content could not be logged.
 inline std::string NotLogged(const core::Error& error) {
@@ -136,18 +138,23 @@ inline std::string OptionOfTypes(std::string_view option, std::string_view types
   return Joined({"ERR ", option, " is for TYPE ", types, " only"});
 }
 inline std::string ExistsWithOther(std::string_view parameter, std::string_view its, std::string_view asked) {
-  return Joined({"ERR item exists with another ", parameter, ": it has ", its, ", asked was ", asked});
+  return Joined({"ERR item exists with a different ", parameter, ": it has ", its, ", not ", asked});
 }
-inline std::string CannotRemove(std::string_view type) {
-  return Joined({"ERR a ", type, " filter cannot remove items"});
+inline std::string CannotRemove(const core::FilterTypeRow& type) {
+  return Error(core::CannotText(type, "remove items", [](const core::FilterTypeRow& row) { return row.can.remove; }));
 }
-inline std::string CannotDeny(std::string_view type) {
-  return Joined({"ERR a ", type, " filter cannot note false positives"});
+inline std::string CannotDeny(const core::FilterTypeRow& type) {
+  return Error(
+      core::CannotText(type, "record false positives", [](const core::FilterTypeRow& row) { return row.can.deny; }));
 }
-inline std::string CannotFreeze(std::string_view type) { return Joined({"ERR a ", type, " filter cannot be frozen"}); }
-inline std::string CannotCount(std::string_view type) { return Joined({"ERR a ", type, " filter cannot count items"}); }
+inline std::string CannotFreeze(const core::FilterTypeRow& type) {
+  return Error(core::CannotText(type, "be frozen", [](const core::FilterTypeRow& row) { return row.can.freeze; }));
+}
+inline std::string CannotCount(const core::FilterTypeRow& type) {
+  return Error(core::CannotText(type, "count items", [](const core::FilterTypeRow& row) { return row.can.count; }));
+}
 inline std::string FilterRefused(std::string_view reason) { return Joined({"ERR could not create filter: ", reason}); }
-inline std::string CannotUnite(std::string_view reason) { return Joined({"ERR cannot unite: ", reason}); }
+inline std::string CannotUnite(std::string_view reason) { return Joined({"ERR cannot merge: ", reason}); }
 inline std::string BadData(std::string_view reason) { return Joined({kBadData, ": ", reason}); }
 inline std::string DumpTooLarge(std::string_view bytes, std::string_view most) {
   return Joined({"ERR a dump of ", bytes, " bytes is too large for one reply, which is at most ", most,

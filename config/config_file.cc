@@ -87,7 +87,7 @@ FileEntries ParseConfigText(std::string_view json) {
   }
   const ConfigMembers members = MembersOf(json);
   for (const std::string& key : read->repeated) {
-    entries.problems.push_back({core::Quoted(key) + " is there more than once", LineOf(members, key)});
+    entries.problems.push_back({core::Quoted(key) + " is given more than once", LineOf(members, key)});
   }
   for (const auto& [key, value] : object.members) AddEntry(key, value, LineOf(members, key), entries);
   return entries;

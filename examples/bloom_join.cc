@@ -44,7 +44,7 @@ using Reply = std::unique_ptr<redisReply, Free>;
 class Server {
  public:
   Server(const char* host, int port) : context_(redisConnect(host, port)) {
-    if (context_ == nullptr || context_->err != 0) Fail(context_ == nullptr ? "no memory" : context_->errstr);
+    if (context_ == nullptr || context_->err != 0) Fail(context_ == nullptr ? "out of memory" : context_->errstr);
   }
 
   // The bytes of a dump, in chunks, so that it may have any size.
@@ -52,7 +52,7 @@ class Server {
     std::string dump, cursor = "0";
     while (true) {
       const Reply reply = Ask({"BF.SCANDUMP", filter, cursor});
-      if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2) Fail("the server's reply is no chunk of a dump");
+      if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2) Fail("the server's reply is not a chunk of a dump");
       if (reply->element[0]->integer == 0) return dump;
       dump.append(reply->element[1]->str, reply->element[1]->len);
       cursor = std::to_string(reply->element[0]->integer);

@@ -31,7 +31,7 @@ bool Start(engine::Context* context, engine::String** arguments, int count) {
   const char* const name = commands::kModuleName.data();
   engine::SetModuleAttribs(context, name, static_cast<int>(commands::kModuleVersion), 1);
   if (engine::IsModuleNameBusy(name) != 0) {
-    engine::Log(context, "warning", "bitsieve: a module of the name %s is loaded already: load one of them", name);
+    engine::Log(context, "warning", "bitsieve: a module named %s is already loaded: load only one of them", name);
     return false;
   }
   engine::SetModuleOptions(context, engine::kHandleIoErrors | engine::kNoImplicitSignalModified);

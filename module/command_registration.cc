@@ -133,7 +133,7 @@ engine::Command* Create(engine::Context* context, const char* name, engine::Comm
   if (engine::CreateCommand(context, name, call, flags, keys.first, keys.last, keys.step) == engine::kOk) {
     return engine::GetCommand(context, name);
   }
-  engine::Log(context, "warning", "bitsieve: another module has the command %s: load one of them", name);
+  engine::Log(context, "warning", "bitsieve: another module already has the command %s: load only one of them", name);
   return nullptr;
 }
 

@@ -190,7 +190,7 @@ core::Status SetOwn(std::string_view name, const std::string& text) {
     OwnSettings().for_redisbloom = text == "yes";
     return {};
   }
-  return core::Fail(core::ErrorCode::kInvalidArgument, "it is unknown");
+  return core::Fail(core::ErrorCode::kInvalidArgument, "unknown argument");
 }
 
 core::Status SetArgument(const std::string& name, const std::string& text) {

@@ -63,7 +63,7 @@ bool RegisterSketchCommands(engine::Context* context) {
   constexpr int kKey = 1;
   for (const char* const name : kNames) {
     if (engine::CreateCommand(context, name, RunSketchCommand, "write", kKey, kKey, kKey) == engine::kOk) continue;
-    engine::Log(context, "warning", "bitsieve: another module has the command %s: load one of them", name);
+    engine::Log(context, "warning", "bitsieve: another module already has the command %s: load only one of them", name);
     return false;
   }
   return true;

@@ -414,7 +414,7 @@ void Server::Reload() {
   reload("the certificates", [this] {
     run_time_options_->Read([this](const config::Options& options) {
       const auto tls = net_->ReadTls(TlsSettingsOf(options));
-      if (!tls) return spdlog::error("The certificates of the TLS port stay as they were: {}", tls.error().message);
+      if (!tls) return spdlog::error("The certificates of the TLS port are unchanged: {}", tls.error().message);
       net_->UseTls(*tls);
     });
   });

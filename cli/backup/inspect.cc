@@ -40,7 +40,7 @@ int InspectDump(const InspectArguments& arguments) {
     std::cout << shown.dump() << '\n';
     return kExitOk;
   }
-  std::cout << arguments.directory << ": the dump of a filter, whole and undamaged\n";
+  std::cout << arguments.directory << ": the dump of a filter, complete and undamaged\n";
   for (const auto& [name, value] : shown.items()) {
     std::cout << "  " << name << ": " << (value.is_string() ? value.get<std::string>() : value.dump()) << '\n';
   }

@@ -71,8 +71,8 @@ class Loader {
     }
     if (pipeline_.has_restarted()) {
       return tl::unexpected<std::string>(
-          "the server was restarted meanwhile, and may have lost the last changes that it acknowledged: load the input "
-          "again; items that are already there are not changed");
+          "the server was restarted during the load, and may have lost the last changes that it acknowledged: load the "
+          "input again; items that are already there are not changed");
     }
     if (arguments_.resume) {
       for (const std::string& file : arguments_.files) RemoveLoadState(file);
@@ -103,7 +103,7 @@ class Loader {
     return bytes;
   }
   std::string HowToGoOn() const {
-    return arguments_.resume ? " (what was loaded is noted; the same command goes on from there)" : "";
+    return arguments_.resume ? " (progress was recorded; the same command continues from there)" : "";
   }
 
   Outcome<void> Reserve(ServerClient& client) {
@@ -316,7 +316,7 @@ int RunLoad(const CLI::App& command, const LoadArguments& arguments) {
   }
   if (interrupted) {
     std::cerr << "bitsieve load: interrupted"
-              << (arguments.resume ? "; the same command goes on from there\n" : ", before the end of the input\n");
+              << (arguments.resume ? "; the same command continues from there\n" : ", before the end of the input\n");
     return kExitInterrupted;
   }
   return loader.counts().refused == 0 ? kExitOk : kExitFailure;

@@ -129,7 +129,7 @@ Outcome<std::string_view> RecordReader::CellOf(std::string_view row, size_t colu
 // A string is the item; a number, or a truth, is as JSON writes it.
 Outcome<std::string_view> RecordReader::MemberOf(std::string_view object) {
   const json parsed = json::parse(object, nullptr, false);
-  if (parsed.is_discarded()) return tl::unexpected<std::string>("is no JSON");
+  if (parsed.is_discarded()) return tl::unexpected<std::string>("is not JSON");
   if (!parsed.is_object() || !parsed.contains(format_.field)) {
     return tl::unexpected("has no member " + core::Quoted(format_.field));
   }

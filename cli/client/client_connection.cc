@@ -44,7 +44,7 @@ Outcome<bool> IsReadyUntil(int descriptor, short events, ClientConnection::Deadl
 
 Outcome<void> InTime(const Outcome<bool>& ready) {
   if (!ready) return tl::unexpected(ready.error());
-  return *ready ? Outcome<void>() : tl::unexpected<std::string>("no answer in time");
+  return *ready ? Outcome<void>() : tl::unexpected<std::string>("timed out waiting for the server");
 }
 
 Outcome<void> WaitFor(int descriptor, short events, ClientConnection::Deadline deadline) {
@@ -177,7 +177,7 @@ Outcome<bool> ClientConnection::WaitUntil(short events, Deadline until) {
 
 std::string ClientConnection::ErrorOf(const Socket::Transfer& transfer) const {
   if (socket_.tls() != nullptr && !socket_.tls()->failure().empty()) return "TLS: " + socket_.tls()->failure();
-  if (transfer.error == 0) return "the connection was closed without an answer";
+  if (transfer.error == 0) return "the connection was closed without a reply";
   return Reason(transfer.error);
 }
 

@@ -36,7 +36,7 @@ config::Problems Unexpected(const CLI::App& command) {
                                        : "unknown option " + core::Quoted(flag.substr(2)) + "; did you mean " +
                                              std::string(nearest) + "?"));
     } else {
-      others.push_back("argument " + core::Quoted(argument) + " was not expected");
+      others.push_back("unexpected argument " + core::Quoted(argument));
     }
   }
   return flags.empty() ? others : flags;

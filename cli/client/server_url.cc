@@ -11,7 +11,7 @@ namespace bitsieve::cli {
 namespace {
 
 constexpr uint16_t kRedisPort = 6379, kBitsievePort = 7379;
-constexpr std::string_view kForms = "it is redis://[user:password@]host[:port], rediss:// for TLS, or unix:///path";
+constexpr std::string_view kForms = "a URL is redis://[user:password@]host[:port], rediss:// for TLS, or unix:///path";
 
 tl::unexpected<std::string> Wrong(std::string_view text, std::string_view problem) {
   return tl::unexpected("the URL " + core::Quoted(text) + " " + std::string(problem) + "; " + std::string(kForms));
@@ -73,7 +73,7 @@ Outcome<ServerUrl> ParseServerUrl(std::string_view text) {
     return url;
   }
   url.tls = scheme == "rediss" || scheme == "bitsieves";
-  if (!url.tls && scheme != "redis" && scheme != "bitsieve") return Wrong(text, "has a scheme that is not known");
+  if (!url.tls && scheme != "redis" && scheme != "bitsieve") return Wrong(text, "has an unknown scheme");
   url.port = scheme.starts_with("redis") ? kRedisPort : kBitsievePort;
   if (const size_t at = rest.rfind('@'); at != std::string_view::npos) {
     const std::string_view login = rest.substr(0, at);

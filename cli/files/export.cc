@@ -53,7 +53,8 @@ class Exporter {
       const auto reply = client_.Ask({"BF.SCANDUMP", key_, cursor});
       if (!reply) return tl::unexpected(reply.error());
       if (reply->is_error()) return tl::unexpected(reply->text);
-      if (reply->elements.size() != 2) return tl::unexpected<std::string>("the server's reply is no chunk of a dump");
+      if (reply->elements.size() != 2)
+        return tl::unexpected<std::string>("the server's reply is not a chunk of a dump");
       const int64_t next = reply->elements[0].integer;
       const std::string& chunk = reply->elements[1].text;
       // A filter of RedisBloom's making comes in RedisBloom's chunks, which have no checksum.

@@ -47,7 +47,7 @@ Outcome<std::vector<std::string>> FromModule(std::string_view name, const std::v
   }
   if (name != "bf.made" || words.size() != 3) return words;
   const auto params = core::DecodeMadeParams(words[2]);
-  if (!params) return tl::unexpected<std::string>("BF.MADE with parameters that no filter can have");
+  if (!params) return tl::unexpected<std::string>("it sent BF.MADE with parameters that no filter can have");
   core::MemoryBudget memory;
   const auto filter = core::MakeFilter(*params, memory, core::SystemClock());
   if (!filter) return tl::unexpected(filter.error().message);
@@ -74,7 +74,7 @@ Outcome<void> LiveReplay::Add(const std::vector<std::string>& received) {
   }
   if (!is_first_database_ && command != "flushall") return {};
   if (IsOneOf(kOfAllNames, command)) {
-    return tl::unexpected("the old server executed " + received[0] + ", which is not done on the new one");
+    return tl::unexpected("the old server executed " + received[0] + ", which is not applied to the new one");
   }
   const auto words = FromModule(command, received);
   if (!words) return tl::unexpected("the old server: " + words.error());

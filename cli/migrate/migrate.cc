@@ -310,7 +310,7 @@ uint64_t CountOf(const OtherKeys& others) {
 
 void PrintOthers(const OtherKeys& others) {
   if (const uint64_t count = CountOf(others); count != 0) {
-    std::cout << CountText(count) << " other keys left:";
+    std::cout << CountText(count) << " other keys skipped:";
     const char* comma = " ";
     for (const auto& [type, keys] : others.counts) {
       std::cout << comma << CountText(keys) << ' ' << type;

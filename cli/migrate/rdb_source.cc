@@ -31,7 +31,7 @@ class DumpCommands final : public FilterCommands {
       return TargetCommand{.command = "BF.FREEZE", .arguments = {}};
     }
     std::string piece;
-    if (!stream_.Read(kPieceBytes, piece)) return tl::unexpected<std::string>("there is no memory for it");
+    if (!stream_.Read(kPieceBytes, piece)) return tl::unexpected<std::string>("out of memory");
     return TargetCommand{.command = "BF.LOADCHUNK", .arguments = {std::to_string(++pieces_), std::move(piece)}};
   }
 
@@ -73,7 +73,7 @@ Outcome<std::unique_ptr<RdbSource>> RdbSource::Open(const std::string& path) {
   const auto size = static_cast<size_t>(status.st_size);
   if (!known || !S_ISREG(status.st_mode) || size == 0) {
     ::close(descriptor);
-    return tl::unexpected(path + ": it is no file with content: an RDB file is needed, or the URL of a server");
+    return tl::unexpected(path + ": not a regular file, or empty; give an RDB file, or the URL of a server");
   }
   void* const mapped = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   const int error = errno;

@@ -94,7 +94,7 @@ Outcome<void> ReplicationFeed::Fill() {
 Outcome<std::string> ReplicationFeed::ReadLine() {
   size_t end = 0;
   while ((end = buffer_.find('\n')) == std::string::npos) {
-    if (buffer_.size() > kMaxLineBytes) return tl::unexpected<std::string>("an answer that is no line");
+    if (buffer_.size() > kMaxLineBytes) return tl::unexpected<std::string>("its reply is not a line");
     if (auto filled = Fill(); !filled) return tl::unexpected(filled.error());
   }
   std::string line = buffer_.substr(0, end);
@@ -123,7 +123,7 @@ Outcome<void> ReplicationFeed::ShakeHands(const Credentials& credentials) {
   const size_t last_space = answer->rfind(' ');
   const auto offset = core::ParseUnsigned(answer->substr(last_space == std::string::npos ? 0 : last_space + 1));
   if (!answer->starts_with("+FULLRESYNC ") || !offset) {
-    return tl::unexpected("it takes no replica (" + *answer +
+    return tl::unexpected("it does not accept a replica (" + *answer +
                           "); without --live, its filters can be moved while nothing is added to them");
   }
   offset_ = *offset;
@@ -135,14 +135,14 @@ Outcome<void> ReplicationFeed::ReceiveRdb(const Progress& progress) {
   std::string line;
   const auto give_up = Clock::now() + kPatienceWithFork;
   while (line.empty()) {
-    if (Clock::now() > give_up) return tl::unexpected<std::string>("it sends no data");
+    if (Clock::now() > give_up) return tl::unexpected<std::string>("it sent no data in time");
     connection_.set_deadline(Clock::now() + kPatience);
     auto read = ReadLine();
     if (!read) return tl::unexpected(read.error());
     line = std::move(*read);
   }
   const auto total = line.starts_with('$') ? core::ParseUnsigned(line.substr(1)) : std::nullopt;
-  if (!total) return tl::unexpected("it sends \"" + line + "\" in place of its data");
+  if (!total) return tl::unexpected("it sent \"" + line + "\" instead of its data");
   for (uint64_t left = *total; left > 0;) {
     if (buffer_.empty()) {
       connection_.set_deadline(Clock::now() + kPatience);

@@ -47,7 +47,7 @@ Outcome<std::vector<bool>> AskFor(const std::vector<std::string>& items, const s
     const auto reply = server.Receive();
     if (!reply) return tl::unexpected(reply.error());
     if (reply->is_error()) return tl::unexpected(reply->text);
-    if (reply->elements.size() != count) return tl::unexpected<std::string>("a reply for another number of items");
+    if (reply->elements.size() != count) return tl::unexpected<std::string>("the reply has the wrong number of items");
     for (const Reply& each : reply->elements) found.push_back(each.integer != 0);
   }
   return found;

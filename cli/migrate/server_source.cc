@@ -64,7 +64,8 @@ class ScannedChunks final : public FilterCommands {
     auto reply = client_.Ask({std::string(family) + ".SCANDUMP", filter_.name, cursor_});
     if (!reply) return tl::unexpected(reply.error());
     if (reply->is_error()) return tl::unexpected("the old server: " + reply->text);
-    if (reply->elements.size() != 2) return tl::unexpected<std::string>("the old server's reply is no chunk");
+    if (reply->elements.size() != 2)
+      return tl::unexpected<std::string>("the old server's reply is not a chunk of a dump");
     const int64_t next = reply->elements[0].integer;
     if (next == 0) return cursor_ == "0" ? Empty() : std::nullopt;
     cursor_ = std::to_string(next);
@@ -185,7 +186,8 @@ Outcome<std::optional<FilterShape>> ServerSource::ShapeOf(const FoundFilter& fil
   const auto reply = client_.Ask({"BF.SCANDUMP", filter.name, "0"});
   if (!reply) return tl::unexpected(reply.error());
   if (reply->is_error()) return tl::unexpected("the old server: " + reply->text);
-  if (reply->elements.size() != 2) return tl::unexpected<std::string>("the old server's reply is no chunk");
+  if (reply->elements.size() != 2)
+    return tl::unexpected<std::string>("the old server's reply is not a chunk of a dump");
   const std::string& chunk = reply->elements[1].text;
   if (core::IsFilterDump(chunk)) return std::nullopt;
   const auto header = core::DecodeRedisBloomHeader(chunk, core::ItemCounts::kDrifted);

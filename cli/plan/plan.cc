@@ -86,7 +86,7 @@ Outcome<uint64_t> ItemsOf(const PlanArguments& given, const std::optional<core::
   }
   if (is_counted) {
     if (given.items.empty()) return window->items;
-    return tl::unexpected<std::string>("--window with a number of items is that number: leave --items out");
+    return tl::unexpected<std::string>("--window with a number of items already states the items: omit --items");
   }
   if (sample) return sample->upper_distinct;
   if (given.items.empty()) return 0;
@@ -143,7 +143,7 @@ Outcome<PresentFilter> PresentOf(const std::string& name, const ServerAccess& se
                         .requested_error_rate = rate("Error rate"),
                         .estimated_error_rate = rate("Estimated error rate")};
   if (present.capacity != 0) return present;
-  return tl::unexpected(core::PrintableName(name) + ": BF.INFO FULL gives no capacity: no filter of Bitsieve?");
+  return tl::unexpected(core::PrintableName(name) + ": BF.INFO FULL returned no capacity; is it a filter of Bitsieve?");
 }
 
 // Takes what was not given from the filter: room for its items, at its error rate.

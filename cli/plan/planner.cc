@@ -72,7 +72,7 @@ Outcome<std::vector<const FilterTypeRow*>> TypesFor(const Need& need) {
   if (need.type.empty()) return types;
   const FilterTypeRow* const wanted = core::FindFilterType(need.type);
   if (wanted == nullptr || std::ranges::count(types, wanted) == 0) {
-    return tl::unexpected(core::Quoted(need.type) + " is no filter type for this; " + NamesOf(types) +
+    return tl::unexpected(core::Quoted(need.type) + " is not a suitable filter type; " + NamesOf(types) +
                           (types.size() == 1 ? " is" : " are"));
   }
   return types;

@@ -107,7 +107,7 @@ Outcome<size_t> ShellConnection::ReceiveBytes(std::span<char> room, Deadline dea
   }
   while (!Interrupts::IsPending()) {
     const auto now = std::chrono::steady_clock::now();
-    if (now >= deadline) return tl::unexpected<std::string>("no answer in time");
+    if (now >= deadline) return tl::unexpected<std::string>("timed out waiting for the server");
     auto received = connection_->ReceiveUntil(room, std::min(deadline, now + kWait));
     if (!received || *received != 0) return received;
   }

@@ -175,7 +175,7 @@ std::string HelpText(std::span<const std::string> command) {
   if (command.empty()) return AllNames();
   const Named named = CommandIn(command);
   if (named.row == nullptr || named.words != command.size()) {
-    return "no command " + core::Quoted(command.front()) + " is known here; help lists those that are\n";
+    return "unknown command " + core::Quoted(command.front()) + "; help lists all commands\n";
   }
   std::string text;
   if (named.row->handler != nullptr) AppendUsage(*named.row, text);

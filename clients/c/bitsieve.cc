@@ -59,7 +59,7 @@ bitsieve_status Guarded(bitsieve_error* error, const Call& call) noexcept {
     return status ? Report(BITSIEVE_OK, "", error)
                   : Report(StatusOf(status.error().code), status.error().message, error);
   } catch (const std::bad_alloc&) {
-    return Report(BITSIEVE_OUT_OF_MEMORY, "there is no memory", error);
+    return Report(BITSIEVE_OUT_OF_MEMORY, "out of memory", error);
   } catch (const std::exception& thrown) {
     return Report(BITSIEVE_IO, thrown.what(), error);
   }

@@ -63,11 +63,11 @@ Error RefusalOf(const core::Filter& filter, core::AddOutcome outcome) {
       return {ErrorCode::kFull, "the filter is full: it has a capacity of " + std::to_string(filter.Info().capacity) +
                                     " items, and its expansion is 0"};
     case core::AddOutcome::kOutOfMemory:
-      return {ErrorCode::kOutOfMemory, "there is no memory for another item"};
+      return {ErrorCode::kOutOfMemory, "out of memory for another item"};
     case core::AddOutcome::kCannotGrow:
-      return {ErrorCode::kFull, "the filter is full, and a further sub-filter's error rate would be too small to keep"};
+      return {ErrorCode::kFull, "the filter is full, and the error rate of another sub-filter would be too small"};
     case core::AddOutcome::kFrozen:
-      return {ErrorCode::kUnsupported, "the filter is frozen: it takes no further items"};
+      return {ErrorCode::kUnsupported, "the filter is frozen: it accepts no further items"};
     case core::AddOutcome::kWindowFull:
       return {ErrorCode::kFull, "the window is full: more items than its capacity arrived within it"};
   }
@@ -80,10 +80,9 @@ tl::unexpected<Error> Mapped() {
                     "the filter is mapped from a file and cannot change; load the file instead");
 }
 
-tl::unexpected<Error> Unable(const core::Filter& filter, const std::string& what,
+tl::unexpected<Error> Unable(const core::Filter& filter, std::string_view what,
                              bool (*able)(const core::FilterTypeRow& row)) {
-  return core::Fail(ErrorCode::kUnsupported, "a " + std::string(filter.type().name) + " filter cannot " + what +
-                                                 "; types that can are " + core::FilterTypeNames(", ", able));
+  return core::Fail(ErrorCode::kUnsupported, core::CannotText(filter.type(), what, able));
 }
 
 // Nothing is allocated on the word of a dump: no type takes more than a few times its bytes.
@@ -216,7 +215,7 @@ Result<bool> Filter::RecordFalsePositive(std::string_view item) {
   if (state_->changeable == nullptr) return Mapped();
   core::Filter& filter = *state_->changeable;
   if (!filter.capabilities().deny) {
-    return Unable(filter, "note false positives", [](const core::FilterTypeRow& row) { return row.can.deny; });
+    return Unable(filter, "record false positives", [](const core::FilterTypeRow& row) { return row.can.deny; });
   }
   const core::KeyHash hash = filter.HashOf(item);
   core::RecordOutcome outcome = core::RecordOutcome::kNothing;
@@ -227,10 +226,10 @@ Result<bool> Filter::RecordFalsePositive(std::string_view item) {
     case core::RecordOutcome::kMoved:  // impossible unless another call runs during Freeze
       break;
     case core::RecordOutcome::kTooMany:
-      return core::Fail(ErrorCode::kFull, "the filter knows " + std::to_string(core::FalsePositiveList::kMaxHashes) +
-                                              " false positives, which is the maximum");
+      return core::Fail(ErrorCode::kFull, "the filter has " + std::to_string(core::FalsePositiveList::kMaxHashes) +
+                                              " known false positives, which is the maximum");
     case core::RecordOutcome::kOutOfMemory:
-      return core::Fail(ErrorCode::kOutOfMemory, "there is no memory for another known false positive");
+      return core::Fail(ErrorCode::kOutOfMemory, "out of memory for another known false positive");
   }
   return outcome == core::RecordOutcome::kRecorded;
 }

@@ -24,7 +24,7 @@ core::Result<MappedFile> MappedFile::Open(const std::string& path) {
   if (file.get() < 0) return Failure(path);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return Failure(path);
-  if (!S_ISREG(status.st_mode)) return core::Fail(core::ErrorCode::kIo, path + ": is no regular file");
+  if (!S_ISREG(status.st_mode)) return core::Fail(core::ErrorCode::kIo, path + ": is not a regular file");
   MappedFile mapped;
   const auto size = static_cast<size_t>(status.st_size);
   if (size == 0) return mapped;

@@ -150,7 +150,7 @@ class BlockedTable {
       this.lanes >= 1 && this.lanes <= LANES && Number.isInteger(this.lines) && this.lines >= this.linesPerItem &&
       this.lines <= MOST_PLACES && this.capacity >= 1 && rate > 0 && rate < 1;
     require(possible, `the shape of sub-filter ${which} is impossible`);
-    require(this.items <= this.capacity, `sub-filter ${which} holds more than it can`);
+    require(this.items <= this.capacity, `sub-filter ${which} holds more items than it can`);
     this.sets = laneSets(this.lanes);
   }
 
@@ -221,7 +221,7 @@ class CuckooTable {
     require(rate > 0 && rate < 1 && this.capacity >= 1 && this.capacity <= this.buckets * bucketSize &&
             this.items <= this.capacity, `the shape of table ${which} is impossible`);
     require(older === undefined || (this.buckets % older.buckets === 0 && this.bits >= older.bits),
-            `table ${which} does not fit the one before`);
+            `table ${which} does not match the one before`);
     this.multiple = older === undefined ? this.buckets : this.buckets / older.buckets;
     this.mask = this.bits === 32 ? -1 : (1 << this.bits) - 1;
   }
@@ -419,7 +419,7 @@ class FalsePositives {
     for (let i = 0; i < words.length; i += 4) {
       const hash = Int32Array.from(words.subarray(i, i + 4));
       const others = this.hashes.get(hash[0]) ?? [];
-      require(!others.some((other) => isEqual(other, hash)), 'a false positive is there twice');
+      require(!others.some((other) => isEqual(other, hash)), 'a false positive appears twice');
       this.hashes.set(hash[0], [...others, hash]);
     }
   }
@@ -434,7 +434,7 @@ function readHeader(bytes) {
   const reader = new Reader(bytes.subarray(0, bytes.length - CHECKSUM_BYTES));
   require(reader.uint32() === IMAGE_MAGIC, 'the header does not begin with BSFI');
   const version = reader.uint16();
-  require(version >= 1 && version <= 3, `version ${version} of the header is not known; this reads 1 to 3`);
+  require(version >= 1 && version <= 3, `version ${version} of the header is not supported; this library reads 1 to 3`);
   const number = reader.uint16();
   const type = TYPES.get(number);
   require(type !== undefined, `a filter of type ${OTHER_TYPES[number] ?? number} cannot be read here; types that can ` +
@@ -480,11 +480,11 @@ export class Filter {
   constructor(bytes) {
     require(isLittleEndian, 'this machine is big-endian, which filters are not');
     require(bytes.length >= 20 && new Reader(bytes).uint32() === DUMP_MAGIC,
-            'these bytes are no dump of a filter, which begins with BSFD');
+            'these bytes are not a dump of a filter, which begins with BSFD');
     const reader = new Reader(bytes);
     reader.take(4);
     const version = reader.uint16();
-    require(version === 1, `version ${version} of the dump is not known; this reads 1`);
+    require(version === 1, `version ${version} of the dump is not supported; this library reads 1`);
     require(reader.uint16() === 0, 'the head of the dump is damaged');
     const headerBytes = reader.uint32(), bodyBytes = reader.count();
     require(headerBytes <= 2 ** 20, `a header of ${headerBytes} bytes is longer than 1 MiB`);

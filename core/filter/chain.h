@@ -121,7 +121,7 @@ class Chain {
   // budget refuses them; std::bad_alloc passes through. Both change nothing.
   Status Append(std::unique_ptr<Table> table, uint64_t overhead_bytes, MemoryBudget& budget) {
     MemoryReservation overhead = MemoryReservation::TryTake(budget, overhead_bytes);
-    if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a further sub-filter");
+    if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for a further sub-filter");
     if (held_ == nullptr) held_ = std::make_unique<Held>();
     Table* const older = newest();
     Table& added = *table;

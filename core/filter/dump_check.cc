@@ -55,7 +55,7 @@ void DumpCheck::Add(std::string_view bytes) {
 }
 
 std::string DumpCheck::Problem() const {
-  if (total_bytes_ == 0) return "is no dump of a filter, which begins with BSFD and the lengths of its parts";
+  if (total_bytes_ == 0) return "is not a dump of a filter, which begins with BSFD and the lengths of its parts";
   if (position_ < total_bytes_) {
     return "ends after " + std::to_string(position_) + " of " + std::to_string(total_bytes_) + " bytes";
   }

@@ -9,7 +9,7 @@ namespace bitsieve::core {
 namespace {
 
 tl::unexpected<Error> OutOfMemory() {
-  return Fail(ErrorCode::kOutOfMemory, "cannot take memory for the false positives of a filter");
+  return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for the false positives of a filter");
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ Status FalsePositiveDecoder::Restore(const FalsePositivesRecord& record, std::sp
   for (; !hashes.empty(); hashes = hashes.subspan(sizeof(KeyHash))) {
     KeyHash hash;
     std::memcpy(&hash, hashes.data(), sizeof hash);
-    if (list->Contains(hash)) return CorruptBody("a false positive is there twice");
+    if (list->Contains(hash)) return CorruptBody("a false positive appears twice");
     if (list->Add(hash) != RecordOutcome::kRecorded) return OutOfMemory();
   }
   list->CountAdded(record.added);

@@ -41,7 +41,7 @@ Result<DumpHead> ReadHead(std::string_view bytes) {
     return Corrupt(kDumpSource, "it does not start with the magic number");
   if (const auto version = in.Get<uint16_t>(); in.ok() && version != kDumpFormatVersion) {
     return Fail(ErrorCode::kUnsupported, "dump: version " + std::to_string(version) +
-                                             " is not known; this server reads version " +
+                                             " is not supported; this server reads version " +
                                              std::to_string(kDumpFormatVersion));
   }
   const auto reserved = in.Get<uint16_t>();
@@ -136,7 +136,7 @@ Result<OpenedDump> OpenFilterDump(std::string_view bytes, MemoryBudget& budget, 
   if (!head) return tl::unexpected(head.error());
   Result<std::unique_ptr<FilterDecoder>> image = FilterDecoder::Open(head->image_header, budget, clock);
   if (!image) return tl::unexpected(std::move(image).error());
-  if ((*image)->body_bytes() != head->body_bytes) return Corrupt(kDumpSource, "its length does not fit its filter");
+  if ((*image)->body_bytes() != head->body_bytes) return Corrupt(kDumpSource, "its length does not match its filter");
   const std::string_view read = bytes.substr(0, head->bytes());
   return OpenedDump{std::make_unique<DumpDecoder>(read, std::move(*image)), head->bytes()};
 }
@@ -146,7 +146,7 @@ Result<std::unique_ptr<const Filter>> MapFilterDump(std::span<const std::byte> d
   if (!head) return tl::unexpected(head.error());
   const std::span<const std::byte> rest = dump.subspan(head->bytes());
   if (rest.size() < kChecksumBytes || rest.size() - kChecksumBytes != head->body_bytes) {
-    return Corrupt(kDumpSource, "it is of " + std::to_string(dump.size()) + " bytes, its head says otherwise");
+    return Corrupt(kDumpSource, "its length of " + std::to_string(dump.size()) + " bytes differs from its head");
   }
   const Result<HeaderFrame> frame = OpenHeader(head->image_header);
   if (!frame) return tl::unexpected(frame.error());

@@ -35,7 +35,7 @@ Result<std::unique_ptr<Filter>> DecodeFilter(std::string_view header, std::span<
   Result<std::unique_ptr<FilterDecoder>> decoder = FilterDecoder::Open(header, budget, clock);
   if (!decoder) return tl::unexpected(std::move(decoder).error());
   if ((*decoder)->body_bytes() != body.size()) {
-    return Fail(ErrorCode::kCorrupt, "a body of " + std::to_string(body.size()) + " bytes, its header needs " +
+    return Fail(ErrorCode::kCorrupt, "the body has " + std::to_string(body.size()) + " bytes, but its header needs " +
                                          std::to_string((*decoder)->body_bytes()));
   }
   if (Status status = (*decoder)->Append(body); !status) return tl::unexpected(std::move(status).error());

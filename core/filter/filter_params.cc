@@ -79,8 +79,8 @@ Status ValidateCommon(const FilterParams& params) {
     return OutOfRange("first sub-filter's share of the error rate must be in the range (0, 1)");
   }
   if (!HashFits(params)) {
-    return OutOfRange("the hash function is not one that a filter of type " + std::string(FilterTypeName(params.type)) +
-                      " can have");
+    return OutOfRange("a filter of type " + std::string(FilterTypeName(params.type)) +
+                      " cannot have this hash function");
   }
   return {};
 }

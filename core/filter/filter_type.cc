@@ -40,6 +40,11 @@ std::string FilterTypeNames(std::string_view separator, bool (*fits)(const Filte
   return names;
 }
 
+std::string CannotText(const FilterTypeRow& type, std::string_view what, bool (*can)(const FilterTypeRow& row)) {
+  return "a " + std::string(type.name) + " filter cannot " + std::string(what) +
+         "; types that can: " + FilterTypeNames(", ", can);
+}
+
 std::string_view FilterTypeNames() {
   static const std::string names = FilterTypeNames(", ", [](const FilterTypeRow&) { return true; });
   return names;

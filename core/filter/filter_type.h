@@ -191,5 +191,7 @@ std::string_view FilterTypeName(FilterType type);  // "unknown" for an unknown t
 std::string_view FilterTypeNames();
 // Names of those that fit, joined.
 std::string FilterTypeNames(std::string_view separator, bool (*fits)(const FilterTypeRow& row));
+// Returns the error for a filter of `type`, which cannot do `what`. It names the types that can.
+std::string CannotText(const FilterTypeRow& type, std::string_view what, bool (*can)(const FilterTypeRow& row));
 
 }  // namespace bitsieve::core

@@ -1,7 +1,5 @@
 #include "core/filter/filter_union.h"
 
-#include <string>
-
 #include "core/filter/filter_type.h"
 
 namespace bitsieve::core {
@@ -12,7 +10,7 @@ template <class Use>
 auto WithOperations(const Filter& filter, const Use& use) -> decltype(use(*filter.type().unite)) {
   if (filter.type().unite != nullptr) return use(*filter.type().unite);
   return Fail(ErrorCode::kInvalidArgument,
-              "a " + std::string(filter.type().name) + " filter cannot be united with others");
+              CannotText(filter.type(), "be merged", [](const FilterTypeRow& row) { return row.unite != nullptr; }));
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ Result<HeaderFrame> OpenHeader(std::string_view bytes) {
   const auto version = in.Get<uint16_t>();
   if (in.ok() && (version == 0 || version > kFalsePositivesFormatVersion)) {
     return Fail(ErrorCode::kUnsupported, "filter header: version " + std::to_string(version) +
-                                             " is not known; this server reads versions up to " +
+                                             " is not supported; this server reads versions up to " +
                                              std::to_string(kFalsePositivesFormatVersion));
   }
   if (checksum.Get<uint64_t>() != Checksum(content)) return CorruptHeader("its checksum does not match");
@@ -81,7 +81,7 @@ Result<HeaderFrame> OpenHeader(std::string_view bytes) {
   if (!in.ok()) return CorruptHeader("it is too short");
   const FilterTypeRow* const row = FindFilterType(FilterType{type});
   if (row == nullptr) {
-    return Fail(ErrorCode::kUnsupported, "filter header: type " + std::to_string(type) + " is not known");
+    return Fail(ErrorCode::kUnsupported, "filter header: type " + std::to_string(type) + " is unknown");
   }
   HeaderFrame frame{*row, in.GetBytes(in.remaining())};
   if (version < kFalsePositivesFormatVersion) return frame;

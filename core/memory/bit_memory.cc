@@ -21,7 +21,7 @@ void CopyWords(const uint64_t* from, std::byte* to, size_t words) {
 }
 
 Error OutOfMemory(uint64_t bytes) {
-  return {ErrorCode::kOutOfMemory, "cannot take " + std::to_string(bytes) + " bytes of memory for a filter"};
+  return {ErrorCode::kOutOfMemory, "cannot allocate " + std::to_string(bytes) + " bytes of memory for a filter"};
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ Status MemoryImage::Read(uint64_t offset, std::span<std::byte> out) {
     offset += count;
   }
   if (!lost_.load(std::memory_order_acquire)) return {};
-  return Fail(ErrorCode::kOutOfMemory, "no memory for copies of what changes while a filter's image is read");
+  return Fail(ErrorCode::kOutOfMemory, "out of memory for copies of what changes while a filter's image is read");
 }
 
 }  // namespace bitsieve::core

@@ -160,7 +160,7 @@ core::Result<ValueBytes> ReadCuckooTable(ValueReader& in, const core::RedisCucko
   ValueBytes table = in.Bytes();
   if (in.failed()) return core::Corrupt(kValueSource, kTooShort);
   if (buckets != bytes / header.bucket_size || table.bytes.size() != bytes) {
-    return core::Corrupt(kValueSource, "a sub-filter has another size than its header says");
+    return core::Corrupt(kValueSource, "the size of a sub-filter differs from its header");
   }
   return table;
 }
@@ -168,8 +168,9 @@ core::Result<ValueBytes> ReadCuckooTable(ValueReader& in, const core::RedisCucko
 // The header may claim any size: memory for the filter is taken when all fingerprints are known to be there.
 core::Result<core::FilterPtr> ReadCuckoo(ValueReader& in, int version, core::MemoryBudget& budget) {
   if (version < 4) {
-    return core::Fail(core::ErrorCode::kUnsupported,
-                      "filter value: a cuckoo filter of before RedisBloom 2.2, which hashed items otherwise");
+    return core::Fail(
+        core::ErrorCode::kUnsupported,
+        "filter value: a cuckoo filter of a version before RedisBloom 2.2, which hashed items differently");
   }
   const core::Result<core::RedisCuckooHeader> header = ReadCuckooHeader(in);
   if (!header) return tl::unexpected(header.error());
@@ -194,7 +195,7 @@ core::Result<core::FilterPtr> ReadCuckoo(ValueReader& in, int version, core::Mem
 core::Result<ValueBytes> ReadPiece(ValueReader& in, uint64_t left) {
   ValueBytes piece = in.Bytes();
   if (in.failed() || piece.bytes.empty()) return core::Corrupt(kValueSource, kTooShort);
-  if (piece.bytes.size() > left) return core::Corrupt(kValueSource, "it is longer than it says");
+  if (piece.bytes.size() > left) return core::Corrupt(kValueSource, "it is longer than its stated length");
   return piece;
 }
 
@@ -205,7 +206,7 @@ core::Result<core::FilterPtr> ReadDump(ValueReader& in, uint64_t total, core::Me
   const auto dump = core::OpenFilterDump(piece->bytes, budget, clock);
   if (!dump) return tl::unexpected(dump.error());
   if (dump->head_bytes + dump->decoder->body_bytes() != total) {
-    return core::Corrupt(kValueSource, "its length does not fit its filter");
+    return core::Corrupt(kValueSource, "its length does not match its filter");
   }
   std::string_view bytes = piece->bytes.substr(dump->head_bytes);
   for (uint64_t left = total;;) {
@@ -227,7 +228,7 @@ core::Result<ModuleValue> ReadOwn(ValueReader& in, core::MemoryBudget& budget, c
   if (in.failed()) return core::Corrupt(kValueSource, kTooShort);
   if (format != kOwnValueFormat) {
     return core::Fail(core::ErrorCode::kUnsupported,
-                      "filter value: its format " + std::to_string(format) + " is not known");
+                      "filter value: its format " + std::to_string(format) + " is unknown");
   }
   core::Result<core::FilterPtr> filter = ReadDump(in, total, budget, clock);
   if (!filter) return tl::unexpected(std::move(filter).error());
@@ -239,7 +240,7 @@ core::Result<ModuleValue> ReadAny(ValueReader& in, bool cuckoo, int version, cor
   if (version == kOwnValueVersion) return ReadOwn(in, budget, clock);
   if (version > kNewestRedisBloomVersion) {
     return core::Fail(core::ErrorCode::kUnsupported,
-                      "filter value: its encoding " + std::to_string(version) + " is not known");
+                      "filter value: its encoding " + std::to_string(version) + " is unknown");
   }
   core::Result<core::FilterPtr> filter = cuckoo ? ReadCuckoo(in, version, budget) : ReadBloom(in, version, budget);
   if (!filter) return tl::unexpected(std::move(filter).error());

@@ -41,7 +41,7 @@ Result<ModuleValue> ReadFilter(const ModuleBytes& value, core::MemoryBudget& mem
   auto filter = ReadModuleValue(fields, value.id.name == core::kCuckooValueName, value.id.version, memory, clock);
   if (!reader.failed() && filter) fields.End();
   if (reader.failed()) return Fail(ErrorCode::kCorrupt, "filter value: " + reader.failure());
-  if (filter && reader.left() != 0) return Fail(ErrorCode::kCorrupt, "filter value: more follows its end");
+  if (filter && reader.left() != 0) return Fail(ErrorCode::kCorrupt, "filter value: there are bytes after its end");
   return filter;
 }
 
@@ -49,13 +49,13 @@ Result<RdbFile> RdbFile::Open(std::string_view bytes, core::MemoryBudget& memory
   const bool redis = bytes.starts_with("REDIS");
   const bool valkey = bytes.starts_with("VALKEY");
   if (bytes.size() < kMagicBytes || (!redis && !valkey)) {
-    return Fail(ErrorCode::kCorrupt, "it does not begin with REDIS or VALKEY: no RDB file");
+    return Fail(ErrorCode::kCorrupt, "it does not begin with REDIS or VALKEY: not an RDB file");
   }
   const size_t letters = redis ? 5 : 6;
   int version = 0;
   const char* const digits_end = bytes.data() + kMagicBytes;
   if (std::from_chars(bytes.data() + letters, digits_end, version).ptr != digits_end) {
-    return Fail(ErrorCode::kCorrupt, "its version is no number: no RDB file");
+    return Fail(ErrorCode::kCorrupt, "its version is not a number: not an RDB file");
   }
   RdbFile file(bytes, memory, version, valkey ? Dialect::kValkey : Dialect::kRedis);
   for (size_t i = 0; i < kMagicBytes; ++i) file.reader_.Byte();
@@ -156,14 +156,14 @@ Result<ModuleBytes> OpenDumpPayload(std::string_view payload) {
   core::MemoryBudget none;
   RdbReader reader(value, none);
   if (reader.Byte() != kModule2) {
-    return Fail(ErrorCode::kUnsupported, "it is no filter, but a value of Redis' own type " +
+    return Fail(ErrorCode::kUnsupported, "it is not a filter, but a value of Redis's own type " +
                                              std::to_string(static_cast<uint8_t>(value.front())));
   }
   const ModuleId id = ModuleIdOf(reader.Length());
   if (reader.failed()) return Fail(ErrorCode::kCorrupt, reader.failure());
   ModuleBytes module{.id = id, .fields = value.substr(reader.position())};
   if (!module.is_filter()) {
-    return Fail(ErrorCode::kUnsupported, "it is no filter, but a value of the module type " + id.name);
+    return Fail(ErrorCode::kUnsupported, "it is not a filter, but a value of the module type " + id.name);
   }
   return module;
 }

@@ -119,7 +119,7 @@ std::optional<uint64_t> RdbReader::LengthOr(uint8_t& form) {
 uint64_t RdbReader::Length() {
   uint8_t form = 0;
   const std::optional<uint64_t> length = LengthOr(form);
-  if (!length) Fail("there is no length where one should be");
+  if (!length) Fail("a length is missing");
   return failed() ? 0 : *length;
 }
 
@@ -138,7 +138,7 @@ RdbReader::StoredString RdbReader::Stored() {
   const uint64_t size = Length();
   const std::string_view stored = Take(packed);
   if (size > stored.size() * kMaxGrowthOfLzf || size > UINT_MAX || stored.size() > UINT_MAX) {
-    Fail("a packed string that cannot be so long");
+    Fail("a packed string with an impossible length");
   }
   return {.stored = stored, .size = size, .form = StoredString::kPacked};
 }
@@ -147,14 +147,14 @@ ValueBytes RdbReader::Unpacked(const StoredString& string) {
   auto reservation = core::MemoryReservation::TryTake(memory_, string.size);
   ValueBytes bytes{.memory = {static_cast<char*>(std::malloc(string.size + 1)), std::free}};
   if (!reservation.held() || bytes.memory == nullptr) {
-    Fail("no memory for a string of " + std::to_string(string.size) + " bytes");
+    Fail("out of memory for a string of " + std::to_string(string.size) + " bytes");
     return {};
   }
   unpacked_.push_back(std::move(reservation));
   const unsigned written = lzf_decompress(string.stored.data(), static_cast<unsigned>(string.stored.size()),
                                           bytes.memory.get(), static_cast<unsigned>(string.size));
   if (written != string.size) {
-    Fail("a packed string that is damaged");
+    Fail("a damaged packed string");
     return {};
   }
   bytes.bytes = {bytes.memory.get(), string.size};
@@ -173,7 +173,7 @@ ValueBytes RdbReader::String() {
   const std::string text = std::to_string(number);
   ValueBytes bytes{.memory = {strdup(text.c_str()), std::free}};
   if (bytes.memory == nullptr) {
-    Fail("no memory");
+    Fail("out of memory");
     return {};
   }
   bytes.bytes = {bytes.memory.get(), text.size()};
@@ -308,7 +308,7 @@ void RdbReader::SkipValue(uint8_t type, Dialect dialect) {
     case kModule1:
       return Fail("a value of a module for Redis 4.0 release candidates, which only that module can read,");
     default:
-      return Fail("a value of type " + std::to_string(type) + ", which is not known here,");
+      return Fail("a value of unknown type " + std::to_string(type));
   }
 }
 

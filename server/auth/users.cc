@@ -139,7 +139,7 @@ core::Status Users::Replace(std::string_view text) {
       return refuse(status.error().message);
     }
     if (!users.emplace(words[1], std::make_shared<const User>(std::move(user))).second) {
-      return refuse("user '" + std::string(words[1]) + "' is there twice");
+      return refuse("user '" + std::string(words[1]) + "' is defined twice");
     }
   }
   const core::LockGuard change(change_mutex_);

@@ -18,7 +18,7 @@ using commands::wire::WrongArity;
 inline constexpr std::string_view kSlowLogCount = "ERR count should be greater than or equal to -1";
 inline constexpr std::string_view kNotAnInteger = "ERR value is not an integer or out of range";
 inline constexpr std::string_view kOtherQuota =
-    "QUOTA the names count towards different quotas: use COPY, and then delete the first";
+    "QUOTA the names count towards different quotas: use COPY, then delete the old name";
 
 // Dumps.
 inline constexpr std::string_view kBusyKey = "BUSYKEY Target key name already exists.";
@@ -85,12 +85,12 @@ inline std::string PatternTooLong(size_t bytes, size_t most) {
                  " are allowed (option max-pattern-bytes)"});
 }
 inline std::string TooManyWatched(size_t names, size_t bytes) {
-  return Joined({"ERR too many watched names: a connection may watch ", std::to_string(names), " names, of ",
-                 std::to_string(bytes >> 20), " MiB together"});
+  return Joined({"ERR too many watched names: a connection can watch at most ", std::to_string(names), " names, with ",
+                 std::to_string(bytes >> 20), " MiB in total"});
 }
 inline std::string TooManySubscriptions(size_t names, size_t bytes) {
-  return Joined({"ERR too many subscriptions: a connection may have ", std::to_string(names),
-                 " channels and patterns, of ", std::to_string(bytes >> 20), " MiB together"});
+  return Joined({"ERR too many subscriptions: a connection can have at most ", std::to_string(names),
+                 " channels and patterns, with ", std::to_string(bytes >> 20), " MiB in total"});
 }
 inline std::string UnsupportedOption(std::string_view option) {
   return Joined({"ERR Unsupported option ", option.substr(0, kMaxQuotedBytes)});

@@ -18,7 +18,7 @@ std::string Trouble(const Environment& server) {
   if (server.clients->draining.load(std::memory_order_relaxed)) return "the server is stopping";
   if (server.stats->Loading()) return "the filters are being loaded";
   const LogStatus log = server.control->Log();
-  if (log.in_trouble) return "the disk refuses the log: " + log.trouble;
+  if (log.in_trouble) return "the log cannot be written: " + log.trouble;
   if (!server.control->Snapshot().last_ok) return "the last snapshot failed: the server's log says why";
   return "";
 }

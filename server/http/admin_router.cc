@@ -9,7 +9,7 @@ namespace {
 AdminResponse Refusal(int status, std::string text) { return {.status = status, .body = std::move(text) + "\n"}; }
 
 AdminResponse PasswordRequest() {
-  AdminResponse response = Refusal(401, "a user of the server and the password are needed (HTTP Basic)");
+  AdminResponse response = Refusal(401, "the name and password of a user of the server are required (HTTP Basic)");
   response.headers.emplace_back("WWW-Authenticate", R"(Basic realm="Bitsieve", charset="UTF-8")");
   return response;
 }
@@ -37,7 +37,7 @@ AdminResponse AdminRouter::Answer(const AdminRequest& request) const {
     case Admission::kAllowed:
       break;
   }
-  if (page == pages_.end()) return Refusal(404, "there is no such page; there are /, /metrics, /healthz and /readyz");
+  if (page == pages_.end()) return Refusal(404, "no such page; the pages are /, /metrics, /healthz and /readyz");
   return page->answer(request);
 }
 

@@ -192,7 +192,7 @@ bool Connection::Receive(std::span<char> scratch, Workspace& workspace) {
 
 void Connection::OnNothingReceived(Socket::Transfer transfer) {
   if (IsHandshaking() && !transfer.blocked()) {
-    return AbortHandshake(transfer.error == 0 || tls_->failure().empty() ? "it left during the handshake"
+    return AbortHandshake(transfer.error == 0 || tls_->failure().empty() ? "it disconnected during the handshake"
                                                                          : tls_->failure());
   }
   if (!transfer.blocked() && transfer.error != 0) return Close();

@@ -299,8 +299,9 @@ void EventLoop::BeginDrain(milliseconds patience) {
 }
 
 void EventLoop::EndDrain() {
-  ForEachConnection(
-      [](Connection& connection) { connection.Abort("the server stops, and its replies were not out in time"); });
+  ForEachConnection([](Connection& connection) {
+    connection.Abort("the server is stopping, and its replies could not be sent in time");
+  });
   StopIfDrained();
 }
 

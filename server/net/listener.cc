@@ -34,12 +34,10 @@ constexpr int kBacklog = 4096;  // the system lowers it to what it allows
 constexpr std::string_view kTooMany = "-ERR max number of clients reached\r\n";
 constexpr std::string_view kProtected =
     "-DENIED Bitsieve is running in protected mode, since no password is set for the default user. In this mode it "
-    "serves clients of its own machine alone (loopback and the Unix socket). To connect from elsewhere, do one of "
-    "these: "
-    "1) set a password: requirepass or requirepass-file in the configuration, BITSIEVE_REQUIREPASS in the environment, "
-    "or "
-    "CONFIG SET requirepass from the machine itself; 2) make users with ACL SETUSER, and switch the default user off; "
-    "3) only if every host that can reach the server is trusted, set protected-mode to no.\r\n";
+    "serves only clients on its own machine (loopback and the Unix socket). To connect from elsewhere, do one of "
+    "these: 1) set a password: requirepass or requirepass-file in the configuration, BITSIEVE_REQUIREPASS in the "
+    "environment, or CONFIG SET requirepass from the machine itself; 2) create users with ACL SETUSER, and disable the "
+    "default user; 3) only if every host that can reach the server is trusted, set protected-mode to no.\r\n";
 
 void SetOption(int socket, int level, int name, int value) {
   setsockopt(socket, level, name, &value, sizeof value);  // a refusal costs comfort, not correctness

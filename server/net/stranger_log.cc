@@ -32,7 +32,7 @@ void LogFailedHandshake(const ClientRecord& client, const std::string& reason, i
   static OnceAMinute warned;
   const bool is_due = warned.IsDue(now_ms);
   spdlog::log(is_due ? spdlog::level::warn : spdlog::level::debug,
-              "Closing client id={} addr={}: no TLS connection: {}{}", client.id, client.address, reason,
+              "Closing client id={} addr={}: not a TLS connection: {}{}", client.id, client.address, reason,
               is_due ? " (further ones are not logged for a minute, except at debug)" : "");
 }
 

@@ -85,7 +85,7 @@ Outcome UseCertificate(SSL_CTX* context, const std::string& path) {
   if (!bytes) return tl::unexpected(bytes.error());
   const Bio bio = Reader(*bytes);
   const Certificate own(PEM_read_bio_X509_AUX(bio.get(), nullptr, nullptr, nullptr));
-  if (own == nullptr) return Refused(kOption, path, "holds no certificate in PEM form");
+  if (own == nullptr) return Refused(kOption, path, "does not contain a certificate in PEM format");
   if (SSL_CTX_use_certificate(context, own.get()) != 1) return Refused(kOption, path, Reason());
   while (X509* const next = PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)) {
     if (SSL_CTX_add0_chain_cert(context, next) == 1) continue;
@@ -117,7 +117,7 @@ Outcome UseKey(SSL_CTX* context, const TlsSettings& settings) {
         kOption, settings.key_file,
         "is encrypted, and tls-key-file-pass is " + std::string(password.empty() ? "empty" : "not its password"));
   }
-  if (key == nullptr) return Refused(kOption, settings.key_file, "holds no private key in PEM form");
+  if (key == nullptr) return Refused(kOption, settings.key_file, "does not contain a private key in PEM format");
   if (SSL_CTX_use_PrivateKey(context, key.get()) != 1) {
     return Refused(kOption, settings.key_file,
                    "does not belong to the certificate of tls-cert-file " + settings.cert_file + ": " + Reason());
@@ -140,7 +140,7 @@ Outcome UseAuthorities(SSL_CTX* context, const std::string& path) {
     ++count;
   }
   ERR_clear_error();
-  if (count == 0) return Refused(kOption, path, "holds no certificate in PEM form");
+  if (count == 0) return Refused(kOption, path, "does not contain a certificate in PEM format");
   return {};
 }
 

@@ -63,8 +63,8 @@ UnixSocketFile::~UnixSocketFile() {
 
 Outcome UnixSocketFile::Bind(int descriptor, const std::string& path, std::optional<mode_t> permissions) {
   if (path.size() > kMaxPathBytes) {
-    return Refused(path, "the path has " + std::to_string(path.size()) + " bytes; sockets take " +
-                             std::to_string(kMaxPathBytes) + " at most");
+    return Refused(path, "the path has " + std::to_string(path.size()) + " bytes; a socket path can have at most " +
+                             std::to_string(kMaxPathBytes));
   }
   const sockaddr_un address = AddressOf(path);
   if (auto room = MakeRoom(path, address); !room) return room;

@@ -30,18 +30,18 @@ void ConfigurationFile::Reload() {
   if (!reloaded) return Refuse({reloaded.error()});
   if (reloaded->templates) settings_.templates.Set(std::move(*templates));
   for (const OptionChange& change : reloaded->applied) {
-    spdlog::info("Configuration: {} is {} now, it was {}", change.row->name, Shown(change.to), Shown(change.from));
+    spdlog::info("Configuration: {} is now {}, it was {}", change.row->name, Shown(change.to), Shown(change.from));
   }
   if (reloaded->templates) spdlog::info("Configuration: the templates were replaced");
   for (const OptionChange& change : reloaded->at_restart) {
-    spdlog::warn("Configuration: {} stays {} until the server is started again, and is {} then", change.row->name,
+    spdlog::warn("Configuration: {} stays {} until the server is restarted, and will then be {}", change.row->name,
                  Shown(change.from), Shown(change.to));
   }
 }
 
 void ConfigurationFile::Refuse(const config::Problems& problems) const {
   for (const std::string& problem : problems) spdlog::error("Configuration: {}", problem);
-  spdlog::error("Configuration: not loaded again, all values stay what they were");
+  spdlog::error("Configuration: not reloaded, all values are unchanged");
 }
 
 core::Status ConfigurationFile::Rewrite() {
@@ -76,7 +76,7 @@ void ConfigurationFile::WarnOfOverridden(const RunTimeOptions::SetAtRunTime& wri
   for (const config::OptionRow* const row : written.rows) {
     if (config::IsSame(*row, configured, written.options)) continue;
     const std::string& origin = loaded->origins[static_cast<size_t>(row - config::OptionTable().data())];
-    spdlog::warn("Configuration: {} is {} at the next start in spite of the file, by {}", row->name,
+    spdlog::warn("Configuration: {} will be {} at the next start despite the file, because of {}", row->name,
                  Shown(config::OptionReadableText(*row, configured)), origin);
   }
 }

@@ -66,7 +66,7 @@ void WarnOfExceededLimits(const core::MemoryBudget& memory, const Quotas& quotas
     if (!quota.IsExceeded()) continue;
     spdlog::warn(
         "The {} filters with names like {} take {} bytes, more than their quota allows, which is {} filters and {} "
-        "bytes (0: any number): further ones are refused",
+        "bytes (0: no limit): further ones are refused",
         quota.filters, quota.pattern, quota.bytes, quota.most_filters, quota.most_bytes);
   }
 }

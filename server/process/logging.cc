@@ -101,9 +101,9 @@ void ReopenLog(const std::string& logfile) {
   if (logfile.empty() || g_sinks == nullptr) return;
   try {
     g_sinks->set_sinks({MakeSink(logfile)});
-    spdlog::info("The log file was opened anew");
+    spdlog::info("Reopened the log file");
   } catch (const spdlog::spdlog_ex& error) {
-    spdlog::error("The log file cannot be opened anew, the log goes on in the old one: {}", error.what());
+    spdlog::error("The log file cannot be reopened; still logging to the old file: {}", error.what());
   }
 }
 

@@ -203,7 +203,7 @@ TEST_P(FalsePositives, OfADamagedImageAreRefused) {
   EXPECT_EQ(decode(image->header(), body), "accepted");
   std::string twice = body;
   std::copy_n(twice.end() - 16, 16, twice.end() - 32);
-  EXPECT_EQ(decode(image->header(), twice), "filter body: a false positive is there twice");
+  EXPECT_EQ(decode(image->header(), twice), "filter body: a false positive appears twice");
 
   const auto with = [&](size_t bytes_from_end, auto value) {
     std::string header = image->header();

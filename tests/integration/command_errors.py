@@ -36,7 +36,7 @@ ERRORS = (
     ("ERR expansion must be in the range", "BF.RESERVE k 0.01 10 EXPANSION 32769"),
     ("Nonscaling filters cannot expand", "BF.RESERVE k 0.01 10 EXPANSION 2 NONSCALING"),
     ("ERR no expansion", "BF.RESERVE k 0.01 10 EXPANSION"),
-    ("ERR a rediscuckoo filter has an error rate that cannot be chosen", "BF.RESERVE k 0.01 10 TYPE rediscuckoo"),
+    ("ERR the error rate of a rediscuckoo filter cannot be chosen", "BF.RESERVE k 0.01 10 TYPE rediscuckoo"),
     ("ERR bad seed", "BF.RESERVE k 0.01 10 SEED x"),
     ("ERR bad tightening ratio", "BF.RESERVE k 0.01 10 TIGHTENING 1"),
     ("ERR bad window", "BF.RESERVE k 0.01 10 TYPE window WINDOW 1ms"),

@@ -94,7 +94,7 @@ class Reserve(ServerTest):
         make = ("BF.RESERVE", "k", "0.01", "100", "TYPE", "classic", "SEED", "7", "IFNOTEXISTS")
         self.assertEqual([connection.command(*make) for _ in range(3)], [OK] * 3)
         other = connection.command("BF.RESERVE", "k", "0.02", "100", "TYPE", "classic", "SEED", "7", "IFNOTEXISTS")
-        self.assertRegex(other, rb"^-ERR item exists with another error rate")
+        self.assertRegex(other, rb"^-ERR item exists with a different error rate")
 
     def test_a_key_may_be_called_like_an_option(self):
         self.assert_replies(2, [

@@ -266,7 +266,7 @@ class Scripts(ServerTest):
                       b"$9223372036854775807\r\nabc"):
             done = run("-p", AnsweringServer(self, reply, closes=True).port, "PING")
             self.assertEqual((done.returncode, done.stdout), (1, b""), reply)
-            self.assertRegex(done.stderr, rb"does not speak RESP: |closed without an answer|larger than the memory",
+            self.assertRegex(done.stderr, rb"does not speak RESP: |closed without a reply|larger than the memory",
                              reply)
 
     def test_hello_is_sent_only_if_asked_for(self):

@@ -45,8 +45,8 @@ class Reload(ConfigFile):
         client.config_set("maxmemory-clients", "50mb")
         self.path.write_text(FILE.replace("200", "150").replace('"timeout": 0', '"timeout": 7'))
         server.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: "maxclients is 150 now, it was 200" in server.log(), REPLY_SECONDS, "maxclients")
-        wait_until(lambda: "timeout is 7 now, it was 0" in server.log(), REPLY_SECONDS, "timeout")
+        wait_until(lambda: "maxclients is now 150, it was 200" in server.log(), REPLY_SECONDS, "maxclients")
+        wait_until(lambda: "timeout is now 7, it was 0" in server.log(), REPLY_SECONDS, "timeout")
         self.assertEqual(client.config_get("maxclients"), {"maxclients": "150"})
         self.assertEqual(client.config_get("timeout"), {"timeout": "7"})
         self.assertEqual(client.config_get("maxmemory-clients"), {"maxmemory-clients": "50mb"}, "stays as it was set")
@@ -55,21 +55,21 @@ class Reload(ConfigFile):
     def test_what_is_read_at_the_start_alone_is_named(self):
         server = self.started()
         self.path.write_text(FILE.replace('"timeout": 0', '"io-threads": 3'))
-        self.reload(server, "io-threads stays 0 until the server is started again, and is 3 then")
+        self.reload(server, "io-threads stays 0 until the server is restarted, and will then be 3")
         self.reload(server, "io-threads stays 0")
         self.assert_stops_well(server)
 
     def test_a_flag_wins_over_the_file(self):
         server = self.started(timeout=9)
         self.path.write_text(FILE.replace('"timeout": 0', '"timeout": 5').replace("200", "100"))
-        self.reload(server, "maxclients is 100 now")
+        self.reload(server, "maxclients is now 100")
         self.assertEqual(server.client().config_get("timeout"), {"timeout": "9"})
         self.assert_stops_well(server)
 
     def test_an_invalid_file_changes_nothing(self):
         server = self.started()
         self.path.write_text('{\n"maxclients": 100,\n"timeout": -1,\n"prot": 1}')
-        self.reload(server, "not loaded again, all values stay what they were")
+        self.reload(server, "not reloaded, all values are unchanged")
         self.assertIn(f"{self.path}:3: timeout must be", server.log())
         self.assertIn(f"{self.path}:4: unknown option \"prot\"", server.log())
         self.assertEqual(server.client().config_get("maxclients"), {"maxclients": "200"})
@@ -89,7 +89,7 @@ class Reload(ConfigFile):
         self.reload(server, "Received SIGHUP")
         self.assertEqual(client.config_get("maxclients"), {"maxclients": "123"})
         self.path.write_text(FILE.replace("200", "100"))
-        self.reload(server, "maxclients is 100 now, it was 123")
+        self.reload(server, "maxclients is now 100, it was 123")
         self.assert_stops_well(server)
 
     def test_templates_are_replaced(self):
@@ -138,7 +138,7 @@ class Rewrite(ConfigFile):
         client.config_set("timeout", "11")
         self.assertTrue(client.config_rewrite())
         self.assertEqual(self.path.read_text(), edited.replace("77\n", '77,\n  "timeout": 11\n'))
-        wait_until(lambda: "timeout is 9 at the next start in spite of the file, by --timeout" in server.log(),
+        wait_until(lambda: "timeout will be 9 at the next start despite the file, because of --timeout" in server.log(),
                    REPLY_SECONDS, "a warning")
         self.assert_stops_well(server)
 
@@ -205,7 +205,7 @@ class CheckConfig(ConfigFile):
         path = self.file("{}")
         done = self.check(str(path), "--dir", str(path), "--logfile", str(path.parent / "no" / "log"))
         self.assertEqual(done.returncode, 1)
-        self.assertIn(f"dir: {path} is no directory", done.stderr)
+        self.assertIn(f"dir: {path} is not a directory", done.stderr)
         self.assertIn("logfile: ", self.check(str(path), "--logfile", str(path / "log")).stderr)
 
 

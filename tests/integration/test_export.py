@@ -70,8 +70,8 @@ class Export(OwnServerTest):
         self.client.execute_command("BF.RESERVE", "k", 0.01, 10_000)
         self.client.execute_command("BF.MADD", "k", *range(1000))
         dump = self.done(self.server, "export", "k", "-").stdout
-        for content, problem in ((dump[:-1], "ends after"), (dump[:100], "ends after"), (b"", "is no dump"),
-                                 (b"no dump at all, but long enough for a head", "is no dump"),
+        for content, problem in ((dump[:-1], "ends after"), (dump[:100], "ends after"), (b"", "is not a dump"),
+                                 (b"no dump at all, but long enough for a head", "is not a dump"),
                                  (dump + b"x", "1 bytes after the end"), (dump + b"\n\n", "2 bytes after the end"),
                                  (dump[:5000] + bytes([dump[5000] ^ 1]) + dump[5001:], "fails its checksum")):
             with self.subTest(problem):
@@ -132,7 +132,7 @@ class Export(OwnServerTest):
         with open(self.path("k"), "rb") as file:
             dump = file.read()
         for content, arguments, problem, status in (
-                (dump[:-1], ("--key", "k"), "ends after", 1), (dump[:10], ("--key", "k"), "is no dump", 1),
+                (dump[:-1], ("--key", "k"), "ends after", 1), (dump[:10], ("--key", "k"), "is not a dump", 1),
                 (dump[:5000] + bytes([dump[5000] ^ 1]) + dump[5001:], ("--key", "k"), "fails its checksum", 1),
                 (b"something else", ("--key", "k"), "which " + self.path("damaged") + " is not", 2)):
             with open(self.path("damaged"), "wb") as file:

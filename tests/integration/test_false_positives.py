@@ -121,7 +121,7 @@ class Restart(OwnServerTest):
         for item in OTHERS[500:]:
             noted, = client.execute_command("BF.FPADD", "f", item)
             while isinstance(noted, redis.ResponseError):  # in the moment in which the filter is replaced
-                self.assertEqual(str(noted), "the filter is just being frozen: try again")
+                self.assertEqual(str(noted), "the filter is being frozen: try again")
                 noted, = client.execute_command("BF.FPADD", "f", item)
         wait_until(frozen, REPLY_SECONDS, "frozen")
         self.assertGreater(known(client, "f"), 50)

@@ -21,10 +21,14 @@ class Replies(ServerTest):
                 ("BF.MEXISTS k a b c d", b"*4\r\n" + yes + yes + yes + no),
                 ("BF.ADD k d", error("ERR non scaling filter is full")),
                 ("BF.CARD k", b":3\r\n"),
-                ("BF.DEL k a", error("ERR a fingerprint filter cannot remove items")),
-                ("BF.MDEL k a b", error("ERR a fingerprint filter cannot remove items")),
-                ("BF.COUNT k a", error("ERR a fingerprint filter cannot count items")),
-                ("BF.ESTIMATE k", error("ERR cannot unite: a fingerprint filter cannot be united with others")),
+                ("BF.DEL k a", error("ERR a fingerprint filter cannot remove items; "
+                                     "types that can: counting, cuckoo, rediscuckoo")),
+                ("BF.MDEL k a b", error("ERR a fingerprint filter cannot remove items; "
+                                        "types that can: counting, cuckoo, rediscuckoo")),
+                ("BF.COUNT k a", error("ERR a fingerprint filter cannot count items; "
+                                       "types that can: counting, cuckoo, rediscuckoo")),
+                ("BF.ESTIMATE k", error("ERR cannot merge: a fingerprint filter cannot be merged; "
+                                        "types that can: blocked, classic, counting")),
                 ("BF.INFO k FINGERPRINTBITS",
                  b"*1\r\n:22\r\n" if version == 2 else b"%1\r\n+Fingerprint bits\r\n:22\r\n"),
                 ("BF.RESERVE h 0.01 100 TYPE fingerprint HASH sip",

@@ -6,7 +6,7 @@ import redis
 from harness import OwnServerTest, PATIENCE, ServerTest, lasting_info, main, server_only, wait_until
 
 OK = b"+OK\r\n"
-REFUSED = "the filter is frozen: a ribbon filter takes no items after BF.FREEZE"
+REFUSED = "the filter is frozen: a ribbon filter accepts no items after BF.FREEZE"
 FREEZE_SECONDS = 60 * PATIENCE
 
 
@@ -45,8 +45,9 @@ class Freezing(ServerTest):
                 ("BF.CARD k", b":2\r\n"),
                 ("BF.FREEZE none", b"-ERR not found\r\n"),
                 ("BF.RESERVE b 0.01 100", OK),
-                ("BF.FREEZE b", b"-ERR a blocked filter cannot be frozen\r\n"),
-                ("BF.DEL k a", b"-ERR a ribbon filter cannot remove items\r\n"),
+                ("BF.FREEZE b", b"-ERR a blocked filter cannot be frozen; types that can: ribbon\r\n"),
+                ("BF.DEL k a", b"-ERR a ribbon filter cannot remove items; "
+                               b"types that can: counting, cuckoo, rediscuckoo\r\n"),
             ])
 
     def test_all_is_found_and_the_rate_is_kept(self):

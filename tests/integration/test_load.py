@@ -159,7 +159,7 @@ class Load(LoadTest):
             done = self.run_tool("load", "js", *words, "--resume", "--format", "jsonl", "--field", "u", lines)
             self.assertEqual(done.returncode, 1)
             self.assertIn(b'into a filter "js" that is no longer there; remove', done.stderr)
-            self.assertNotIn(b"goes on from there", done.stderr)
+            self.assertNotIn(b"continues from there", done.stderr)
             self.client.delete("js")
 
     def test_counting_shows_how_far_it_is_and_can_be_interrupted(self):
@@ -222,7 +222,7 @@ class Load(LoadTest):
         output, errors = process.communicate(timeout=SECONDS)
         # It cannot know what the killed server had in its log.
         self.assertEqual(process.returncode, 1, errors)
-        self.assertIn(b"restarted meanwhile", errors)
+        self.assertIn(b"restarted during the load", errors)
         summary = json.loads(output)
         self.assertEqual((summary["read"], summary["refused"]), (400_000, 0))
         self.assertGreater(summary["retries"], 0)
@@ -244,7 +244,7 @@ class Load(LoadTest):
         if process.returncode == 0:
             self.skipTest("it was done before it could be interrupted")
         self.assertEqual(process.returncode, 130, errors)
-        self.assertIn(b"the same command goes on from there", errors)
+        self.assertIn(b"the same command continues from there", errors)
         self.assertLess(first["read"], 1_000_000)
         self.assertTrue(os.path.exists(path + ".bitsieve-load"))
         done = self.run_tool("load", "other", "--create", "--resume", path)
@@ -265,7 +265,7 @@ class Load(LoadTest):
                 (("k", "--format", "binary"), "needs --record-bytes"),
                 (("k", "--field", "x"), "--field is for"),
                 (("k", "--format", "xml"), "xml"),
-                (("k", "-u", "http://x"), "a scheme that is not known"),
+                (("k", "-u", "http://x"), "an unknown scheme"),
                 (("k", "-u", "redis://h"), "--url already says"),
                 (("k", "--create", "--delete"), "--create makes a filter, and --delete needs one"),
                 (("k", "--create", "--reserve", "0.01,5"), "leave out --create"),
@@ -357,11 +357,11 @@ class Check(LoadTest):
             with self.subTest(words):
                 done = self.run_tool("check", "seen", *words, *fields, "--skip-bad", given=lines)
                 self.assertEqual((done.returncode, done.stdout), (1, printed))
-                self.assertIn(b"skipped records without an item: 2; the first: standard input: line 2: is no JSON",
+                self.assertIn(b"skipped records without an item: 2; the first: standard input: line 2: is not JSON",
                               done.stderr)
         done = self.run_tool("check", "seen", *fields, given=lines)
         self.assertEqual((done.returncode, done.stdout), (1, b""))
-        self.assertIn(b"line 2: is no JSON", done.stderr)
+        self.assertIn(b"line 2: is not JSON", done.stderr)
 
     def test_a_lost_server_is_an_error(self):
         self.client.execute_command("BF.ADD", "seen", "a")

@@ -77,9 +77,9 @@ class Migrate(OwnServerTest):
         whole = rdb_path("bloom").read_bytes()
         for name, content, problem in (("cut.rdb", whole[:-100], "ends too early"),
                                        ("changed.rdb", whole[:5000] + b"?" + whole[5001:], "checksum is wrong"),
-                                       ("text", b"no such file", "no RDB file"),
-                                       ("empty", b"", "no file with content"),
-                                       ("odd.rdb", b"REDIS0099\xfe\x00\x63\x01kx", "type 99")):
+                                       ("text", b"no such file", "not an RDB file"),
+                                       ("empty", b"", "not a regular file, or empty"),
+                                       ("odd.rdb", b"REDIS0099\xfe\x00\x63\x01kx", "unknown type 99")):
             with self.subTest(name):
                 self.fails(problem, self.file(name, content), url(self.new))
         self.fails("No such file", self.path("missing"), url(self.new))
@@ -105,7 +105,7 @@ class Migrate(OwnServerTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("'b:ttl': 127 bytes, expires\n", done.stdout)
         self.assertIn("10 filters, ", done.stdout)
-        self.assertIn("other keys left: 1 string", done.stdout)
+        self.assertIn("other keys skipped: 1 string", done.stdout)
 
     def test_resume(self):
         notes = self.path("notes")
@@ -182,7 +182,7 @@ class Migrate(OwnServerTest):
         self.assertEqual(client.execute_command("CF.INFO", "empty"), self.client.execute_command("CF.INFO", "empty"))
         self.assertLess(abs(client.pexpiretime("tiny") - self.client.pexpiretime("tiny")), 1000)
         self.fails("NOAUTH", f"redis://127.0.0.1:{old.port}", url(self.new))
-        self.fails("takes no replica", f"redis://:secret@127.0.0.1:{old.port}", url(self.new), "--live")
+        self.fails("does not accept a replica", f"redis://:secret@127.0.0.1:{old.port}", url(self.new), "--live")
 
     # ---- live
 
@@ -292,7 +292,7 @@ class Restore(OwnServerTest):
 
     def test_what_is_no_filter(self):
         text = b"\x00\x05hello" + struct.pack("<H", 10)
-        self.refused("no filter", "k", 0, text + struct.pack("<Q", crc64(text)))
+        self.refused("not a filter", "k", 0, text + struct.pack("<Q", crc64(text)))
         self.refused("module type ReJSON-RL", "k", 0, payload("ReJSON-RL", 3, [b"{}"]))
         self.refused("Bad data format", "k", 0, payload("MBbloom--", 4, TOO_SHORT))
         self.refused("encoding 9", "k", 0, payload("MBbloom--", 9, [1]))

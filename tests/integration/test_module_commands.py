@@ -207,7 +207,7 @@ class OptionsTest(EngineTest):
         engine = self.make_engine(start=False, loadmodule=module_path())
         engine.spawn()
         self.assertNotEqual(engine.wait(), 0)
-        self.assertIn("loaded already: load one of them", engine.log())
+        self.assertIn("is already loaded: load only one of them", engine.log())
 
     def test_unknown_arguments_end_the_start_and_are_named(self):
         cases = {"colour blue": "colour", "INITIAL_SIZE many": "many", "error_rate": "missing"}

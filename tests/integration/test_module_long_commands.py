@@ -137,7 +137,7 @@ class LongCommandsTest(EngineTest):
         client = self.client(engine)
         self.make_large(client, "a")
         client.execute_command("BF.RESERVE", "other", 0.01, LARGE, "SEED", 6)
-        with self.assertRaisesRegex(redis.ResponseError, "cannot unite"):
+        with self.assertRaisesRegex(redis.ResponseError, "cannot merge"):
             client.execute_command("BF.MERGE", "a", "other")
         with self.assertRaisesRegex(redis.ResponseError, "not found"):
             client.execute_command("BF.MERGE", "a", "none")

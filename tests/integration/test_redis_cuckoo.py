@@ -183,7 +183,7 @@ class ThroughRedisPy(ServerTest):
         self.assertEqual(client.cf().count("k", "a"), 2)
         self.assertEqual(client.execute_command("BF.MDEL", "k", "a", "a", "a"), [1, 1, 0])
         self.assertEqual(client.bf().info("k").insertedNum, 1)
-        with self.assertRaisesRegex(redis.ResponseError, "make it with CF.RESERVE"):
+        with self.assertRaisesRegex(redis.ResponseError, "create it with CF.RESERVE"):
             client.execute_command("BF.RESERVE", "n", 0.01, 100, "TYPE", "rediscuckoo")
 
     def test_other_kinds_are_of_the_wrong_type(self):
@@ -247,8 +247,8 @@ class Hostile(ServerTest):
     def test_many_unfinished_loads_are_bounded(self):
         with self.connect() as connection:
             replies = [connection.ask(encode("CF.LOADCHUNK", f"k{i}", 1, header(0, 4, 0, 1))) for i in range(200)]
-        self.assertEqual(set(replies), {OK, error("ERR too many filters are being loaded at once: load again when "
-                                                  "others are done")})
+        self.assertEqual(set(replies), {OK, error("ERR too many filters are being loaded at once: try again when "
+                                                  "another load has ended")})
         self.assertGreaterEqual(replies.count(OK), 32)
 
 

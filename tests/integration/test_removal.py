@@ -31,16 +31,19 @@ class Replies(ServerTest):
                 ("BF.DEL none a", NOT_FOUND),
                 ("BF.MDEL none a", NOT_FOUND),
                 ("BF.RESERVE b 0.01 100", OK),
-                ("BF.DEL b a", error("ERR a blocked filter cannot remove items")),
-                ("BF.MDEL b a c", error("ERR a blocked filter cannot remove items")),
-                ("BF.COUNT b a", error("ERR a blocked filter cannot count items")),
+                ("BF.DEL b a", error("ERR a blocked filter cannot remove items; "
+                                     "types that can: counting, cuckoo, rediscuckoo")),
+                ("BF.MDEL b a c", error("ERR a blocked filter cannot remove items; "
+                                        "types that can: counting, cuckoo, rediscuckoo")),
+                ("BF.COUNT b a", error("ERR a blocked filter cannot count items; "
+                                       "types that can: counting, cuckoo, rediscuckoo")),
                 ("BF.RESERVE c 0.01 100 TYPE counting COUNTERBITS 5",
                  error("ERR bad counter bits: they must be 4 or 8")),
                 ("BF.RESERVE c 0.01 100 TYPE classic COUNTERBITS 4",
                  error("ERR COUNTERBITS is for TYPE counting only")),
                 ("BF.RESERVE c 0.01 100 TYPE counting COUNTERBITS 8 IFNOTEXISTS", OK),
                 ("BF.RESERVE c 0.01 100 TYPE counting IFNOTEXISTS",
-                 error("ERR item exists with another number of counter bits: it has 8, asked was 4")),
+                 error("ERR item exists with a different number of counter bits: it has 8, not 4")),
                 ("BF.INFO c COUNTERBITS", b"*1\r\n:8\r\n" if version == 2 else b"%1\r\n+Counter bits\r\n:8\r\n"),
             ])
 

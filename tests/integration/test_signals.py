@@ -78,7 +78,7 @@ class LogFile(OwnServerTest):
             old, new = old.read(), new.read()
         self.assertIn("Ready after", old)
         self.assertNotIn("Stopped in", old)
-        self.assertRegex(new, r"^\S+ info The log file was opened anew\n")
+        self.assertRegex(new, r"^\S+ info Reopened the log file\n")
         self.assertIn("Stopped in", new)
 
     def test_a_log_file_that_cannot_be_opened_keeps_the_old_one(self):
@@ -91,7 +91,7 @@ class LogFile(OwnServerTest):
         def old():
             with open(moved, encoding="utf-8") as file:
                 return file.read()
-        wait_until(lambda: "cannot be opened anew" in old(), REPLY_SECONDS, "the old log file says so")
+        wait_until(lambda: "cannot be reopened" in old(), REPLY_SECONDS, "the old log file says so")
         os.rmdir(server.log_path)
         os.rename(moved, server.log_path)
         self.assert_stops_well(server)

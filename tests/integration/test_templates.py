@@ -63,7 +63,7 @@ class Templates(OwnServerTest):
             ran = self.serve(*arguments)
             self.assertEqual(ran.returncode, 2)
             for problem in ("[1], capacity 'many': capacity must be in the range [1, 1073741824]\n",
-                            "[1], sort: there is no such field",
+                            "[1], sort: unknown field",
                             "[2]: HASH is for TYPE blocked or classic only\n"):
                 self.assertIn(f"{path}: templates{problem}", ran.stderr)
             self.assertNotIn("templates[0]", ran.stderr)

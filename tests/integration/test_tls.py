@@ -218,12 +218,13 @@ class Start(TlsTest):
         certificate, key = Files.server
         for option, value, reason in (
                 ("tls_cert_file", missing, f"tls-cert-file {missing}: No such file or directory"),
-                ("tls_cert_file", empty, f"tls-cert-file {empty}: holds no certificate in PEM form"),
+                ("tls_cert_file", empty, f"tls-cert-file {empty}: does not contain a certificate in PEM format"),
                 ("tls_cert_file", "/dev/zero", "tls-cert-file /dev/zero: is not a file"),
-                ("tls_key_file", certificate, f"tls-key-file {certificate}: holds no private key in PEM form"),
+                ("tls_key_file", certificate,
+                 f"tls-key-file {certificate}: does not contain a private key in PEM format"),
                 ("tls_key_file", Files.client[1], f"does not belong to the certificate of tls-cert-file {certificate}"),
                 ("tls_key_file", Files.locked[1], "is encrypted, and tls-key-file-pass is empty"),
-                ("tls_ca_cert_file", key, f"tls-ca-cert-file {key}: holds no certificate in PEM form"),
+                ("tls_ca_cert_file", key, f"tls-ca-cert-file {key}: does not contain a certificate in PEM format"),
                 ("tls_ciphers", "none", 'tls-ciphers "none": no cipher match')):
             with self.subTest(reason=reason):
                 self.assert_does_not_start(reason, 1, **{option: value})
@@ -299,10 +300,10 @@ class Reload(TlsTest):
         with open(pair[0], "w", encoding="utf-8") as file:
             file.write("half a certificate")
         server.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: f"stay as they were: tls-cert-file {pair[0]}: holds no certificate" in server.log(),
+        wait_until(lambda: f"are unchanged: tls-cert-file {pair[0]}: does not contain" in server.log(),
                    REPLY_SECONDS, "the log says what is wrong")
         control = server.client()
-        with self.assertRaisesRegex(redis.ResponseError, "holds no certificate in PEM form"):
+        with self.assertRaisesRegex(redis.ResponseError, "does not contain a certificate in PEM format"):
             control.config_set("tls-cert-file", pair[0])
         self.assertTrue(control.config_set("timeout", 0), "what has nothing to do with TLS is not refused for it")
         self.assertEqual(self.serial(), second)
@@ -360,7 +361,7 @@ class Bytes(TlsTest):
                 self.assertNotIn(b"PONG", self.receive(connection, 100))
         failed = wait_until(lambda: server.client().info("stats")["tls_handshakes_failed"], REPLY_SECONDS, "counted")
         self.assertLessEqual(failed, len(sent))
-        self.assertEqual(server.log().count("no TLS connection"), 1, "further ones are not logged")
+        self.assertEqual(server.log().count("not a TLS connection"), 1, "further ones are not logged")
         self.assertIn("what it sent is not TLS", server.log())
         self.assert_stops_well(server)
 

@@ -110,7 +110,7 @@ class UnixSocket(OwnServerTest):
     def test_places_where_no_socket_can_be(self):
         server = self.server()
         server.options["unixsocket"] = os.path.join(server.home, "x" * 120)
-        self.assert_does_not_start(server, "sockets take 107 at most")
+        self.assert_does_not_start(server, "a socket path can have at most 107")
         server.options["unixsocket"] = os.path.join(server.home, "none", "sock")
         self.assert_does_not_start(server, "No such file or directory")
 

@@ -417,7 +417,7 @@ class Filter:
         """Returns the parameters and the state of the filter. Raises OutOfMemoryError."""
         found = _native.Description()
         if _native.library.bitsieve_describe(self._open(), ctypes.byref(found), ctypes.sizeof(found)) != 0:
-            raise OutOfMemoryError("there is no memory")
+            raise OutOfMemoryError("out of memory")
         return Description(found.type.decode(), found.error_rate, found.capacity, found.items, found.size_bytes,
                            found.seed, found.sub_filters, found.is_mapped != 0, found.false_positives)
 

@@ -49,7 +49,7 @@ Result<ChainHeader> GetHashes(ByteReader& in, const ChainType& type, const Filte
   ChainHeader header{.type = type, .params = params};
   const auto count = in.Get<uint32_t>();
   const size_t room = ScalableFilter::ListRoom(type, params);
-  if (room == 0) return CorruptHeader("it has no sub-filters, which a filter of these parameters begins with");
+  if (room == 0) return CorruptHeader("it has no sub-filters, but a filter with these parameters begins with one");
   if (!in.ok() || count > room) return CorruptHeader("the number of hashes is out of range");
   for (uint32_t i = 0; i < count; ++i) {
     const auto low = in.Get<uint64_t>();
@@ -58,7 +58,7 @@ Result<ChainHeader> GetHashes(ByteReader& in, const ChainType& type, const Filte
   if (!in.ok() || !in.AtEnd()) return CorruptHeader("it does not end with the last hash");
   for (size_t i = 1; i < header.hashes.size(); ++i) {
     const auto end = header.hashes.begin() + static_cast<ptrdiff_t>(i);
-    if (std::find(header.hashes.begin(), end, *end) != end) return CorruptHeader("a hash is there twice");
+    if (std::find(header.hashes.begin(), end, *end) != end) return CorruptHeader("a hash appears twice");
   }
   return header;
 }
@@ -75,7 +75,7 @@ Result<ChainHeader> GetSubFilters(ByteReader& in, const ChainType& type, const F
     if (!IsValid(sub_filter.shape))
       return CorruptHeader("the shape of sub-filter " + std::to_string(i) + " is impossible");
     if (sub_filter.items > MostItems(sub_filter.shape))
-      return CorruptHeader("sub-filter " + std::to_string(i) + " holds more than it can");
+      return CorruptHeader("sub-filter " + std::to_string(i) + " holds more items than it can");
     body_bytes += sub_filter.shape.SizeBytes();
     if (sub_filter.shape.SizeBytes() > kMaxBodyBytes || body_bytes > kMaxBodyBytes)
       return CorruptHeader("it is too large");
@@ -179,7 +179,7 @@ Result<ChainHeader> DecodeChainHeader(std::string_view fields, const ChainType& 
 
 Result<std::unique_ptr<FilterDecoder>> OpenChain(ChainHeader header, MemoryBudget& budget) {
   if (!HasRoom(header, budget))
-    return Fail(ErrorCode::kOutOfMemory, "cannot take the memory for all sub-filters of a filter");
+    return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for all sub-filters of a filter");
   std::vector<std::unique_ptr<SubFilter>> sub_filters;
   for (const SubFilterRecord& record : header.sub_filters) {
     Result<std::unique_ptr<SubFilter>> sub_filter = MakeSubFilter(record.shape, budget);

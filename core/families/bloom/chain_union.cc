@@ -129,8 +129,8 @@ double ItemsOf(const SubFilterShape& shape, uint64_t set_bits) {
 }
 
 tl::unexpected<Error> TooMany(double items, uint64_t capacity) {
-  return Refuse("together they hold about " + std::to_string(std::llround(items)) + " items where there is room for " +
-                std::to_string(capacity) + ", so the error rate could not be kept: reserve more");
+  return Refuse("together they hold about " + std::to_string(std::llround(items)) + " items, but there is room for " +
+                std::to_string(capacity) + ": reserve a larger capacity");
 }
 
 // The item count of the first sub-filter of a level and the set bits of the union of all, of about the same moment.
@@ -179,7 +179,7 @@ Status CheckLengths(const std::vector<SubFilterList>& levels, size_t sub_filters
   // In a chain, an item's counters are all in the oldest sub-filter that holds it; two chains may differ in which that
   // is.
   if (levels[0][0]->shape().layout->counters && levels.size() > 1) {
-    return Refuse("a counting filter that has grown cannot be united with others: reserve more");
+    return Refuse("a counting filter that has grown cannot be merged with others: reserve a larger capacity");
   }
   if (levels.size() == sub_filters) return {};
   return Refuse("the destination has " + std::to_string(sub_filters) + " sub-filters, and another has grown to " +

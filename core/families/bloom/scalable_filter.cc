@@ -28,7 +28,7 @@ ScalableFilter::~ScalableFilter() { budget().GiveBack(OwnBytes() + HashList::Blo
 Result<std::unique_ptr<ScalableFilter>> ScalableFilter::MakeWithout(const ChainType& type, const FilterParams& params,
                                                                     MemoryBudget& budget) {
   MemoryReservation own = MemoryReservation::TryTake(budget, OwnBytes());
-  if (!own.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a filter");
+  if (!own.held()) return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for a filter");
   std::unique_ptr<ScalableFilter> filter = type.make_empty(params, budget);
   own.Detach();
   return filter;
@@ -77,7 +77,7 @@ Result<std::unique_ptr<Filter>> ScalableFilter::FromHashes(const ChainType& type
   (*filter)->SetSizeBytes(0);
   for (const KeyHash& hash : hashes) {
     if ((*filter)->AddToList(hash) == AddOutcome::kOutOfMemory) {
-      return Fail(ErrorCode::kOutOfMemory, "cannot take memory for the items of a filter");
+      return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for the items of a filter");
     }
   }
   return filter;
@@ -358,7 +358,7 @@ Status ScalableFilter::Unite(const std::function<Result<uint64_t>(std::span<SubF
   const LockGuard lock(writers());
   if (chain_.newest() == nullptr) {
     if (TurnIntoBits({}) == AddOutcome::kOutOfMemory) {
-      return Fail(ErrorCode::kOutOfMemory, "cannot take memory for the bits of a filter");
+      return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for the bits of a filter");
     }
     MarkUnited();  // whether it succeeds or not: the log does not know of the bits
   }

@@ -40,13 +40,13 @@ Status CheckTable(const CuckooRecord& table, const std::string& which) {
   if (shape.capacity == 0 || shape.capacity > shape.Slots()) {
     return CorruptHeader("the capacity of " + which + " is out of range");
   }
-  if (table.items > shape.capacity) return CorruptHeader(which + " holds more than it can");
+  if (table.items > shape.capacity) return CorruptHeader(which + " holds more items than it can");
   return {};
 }
 
 Status CheckNesting(const CuckooShape& older, const CuckooShape& newer, const std::string& which) {
   if (newer.buckets % older.buckets != 0)
-    return CorruptHeader("the buckets of " + which + " are no multiple of the older ones");
+    return CorruptHeader("the buckets of " + which + " are not a multiple of the older ones");
   if (newer.fingerprint_bits < older.fingerprint_bits) {
     return CorruptHeader("the fingerprints of " + which + " are narrower than the older ones");
   }
@@ -87,7 +87,8 @@ class CuckooDecoder final : public PartsDecoder {
       return CorruptBody("bits after the last slot of a table are set");
     }
     table.Recount();
-    if (table.items() != header_.tables[part].items) return CorruptBody("a table holds other than the header says");
+    if (table.items() != header_.tables[part].items)
+      return CorruptBody("the number of items in a table differs from the header");
     return {};
   }
 

@@ -40,7 +40,7 @@ Status CheckTable(const FingerprintRecord& table, const std::string& which) {
     return CorruptHeader("the capacity or the slots of " + which + " are out of range");
   }
   if (table.items > shape.capacity || table.taken > table.items)
-    return CorruptHeader(which + " holds more than it can");
+    return CorruptHeader(which + " holds more items than it can");
   return {};
 }
 
@@ -77,7 +77,8 @@ class FingerprintDecoder final : public PartsDecoder {
       return CorruptBody("bits after the last slot of a table are set");
     }
     table.Restore(header_.tables[part].items);
-    if (table.taken() != header_.tables[part].taken) return CorruptBody("a table holds other than the header says");
+    if (table.taken() != header_.tables[part].taken)
+      return CorruptBody("the number of items in a table differs from the header");
     return {};
   }
 

@@ -50,13 +50,13 @@ Result<Fields> GetFields(ByteReader& in, size_t bytes) {
     return Corrupt(kBloomHeaderSource, "the number of filters is out of range");
   fields.old = bytes == kOldFixedBytes + kOldSubFilterBytes * fields.sub_filters;
   if (!fields.old && bytes != kFixedBytes + kSubFilterBytes * fields.sub_filters) {
-    return Corrupt(kBloomHeaderSource, "its length does not fit its number of filters");
+    return Corrupt(kBloomHeaderSource, "its length does not match its number of filters");
   }
   fields.growth = fields.old ? kOldRedisGrowth : in.Get<uint32_t>();
-  if ((fields.options & ~kKnownOptions) != 0) return Corrupt(kBloomHeaderSource, "an option is not known");
+  if ((fields.options & ~kKnownOptions) != 0) return Corrupt(kBloomHeaderSource, "an option is unknown");
   if (fields.growth > kMaxExpansion) return Corrupt(kBloomHeaderSource, "the growth is out of range");
   if (fields.growth == 0 && (fields.options & kNoScaling) == 0)
-    return Corrupt(kBloomHeaderSource, "it scales by a growth of 0");
+    return Corrupt(kBloomHeaderSource, "it is scaling, but its growth is 0");
   return fields;
 }
 
@@ -81,10 +81,10 @@ Result<SubFilterRecord> GetSubFilter(ByteReader& in, bool old, ItemCounts counts
   sub_filter.shape.log2_positions = in.Get<uint8_t>();
   if (sub_filter.shape.log2_positions > 63) return Corrupt(kBloomHeaderSource, "n2 of " + which + " is out of range");
   if (!GetBits(bytes, bits, old, sub_filter.shape))
-    return Corrupt(kBloomHeaderSource, "bits and bytes of " + which + " do not fit");
+    return Corrupt(kBloomHeaderSource, "bits and bytes of " + which + " do not match");
   if (!IsValid(sub_filter.shape)) return Corrupt(kBloomHeaderSource, "the shape of " + which + " is impossible");
   const uint64_t most = counts == ItemCounts::kDrifted ? RedisBloom::kMaxEntries : sub_filter.shape.capacity;
-  if (sub_filter.items > most) return Corrupt(kBloomHeaderSource, which + " holds more than it can");
+  if (sub_filter.items > most) return Corrupt(kBloomHeaderSource, which + " holds more items than it can");
   return sub_filter;
 }
 
@@ -103,7 +103,7 @@ Result<std::vector<SubFilterRecord>> GetSubFilters(ByteReader& in, const Fields&
     sub_filters.push_back(*sub_filter);
   }
   if (counts != ItemCounts::kDrifted && items != fields.items)
-    return Corrupt(kBloomHeaderSource, "the sizes of its filters do not add up to its own");
+    return Corrupt(kBloomHeaderSource, "the sizes of its filters do not add up to its total");
   return sub_filters;
 }
 

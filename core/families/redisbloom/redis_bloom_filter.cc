@@ -193,7 +193,7 @@ Result<std::unique_ptr<RedisBloomFilter>> RedisBloomFilter::MakeEmpty(const Filt
   const Placing placing = Placing::Of(bytes, block_bytes);
   const uint64_t all = block_bytes(placing.further) + (placing.apart ? core::BlockBytes(bytes) : 0);
   MemoryReservation own = MemoryReservation::TryTake(budget, all);
-  if (!own.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a filter");
+  if (!own.held()) return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for a filter");
   const auto bits = static_cast<uint32_t>(bytes * 8) | (placing.apart ? kBitsApart : 0);
   const uint32_t hashes = shape == nullptr ? 0 : shape->hash_functions;
   std::unique_ptr<uint64_t, DeleteWords> words(placing.apart ? NewWords(bytes) : nullptr);
@@ -274,7 +274,7 @@ Status RedisBloomFilter::AppendLink(const SubFilterShape& shape) {
   const Placing placing = Placing::Of(bytes, block_bytes);
   const uint64_t all = block_bytes(placing.further) + (placing.apart ? core::BlockBytes(bytes) : 0);
   MemoryReservation taken = MemoryReservation::TryTake(budget(), all);
-  if (!taken.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a further sub-filter");
+  if (!taken.held()) return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for a further sub-filter");
   std::unique_ptr<uint64_t, DeleteWords> words(placing.apart ? NewWords(bytes) : nullptr);
   Link* const link = new (::operator new(sizeof(Link) + placing.further))
       Link{.older = newest_link(),

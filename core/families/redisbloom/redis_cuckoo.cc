@@ -64,7 +64,7 @@ Result<std::unique_ptr<RedisCuckoo>> RedisCuckoo::MakeSmall(const RedisCuckooHea
   const uint64_t in_two = BlockBytes(sizeof(RedisCuckoo)) + core::BlockBytes(bytes);
   const bool apart = in_two < in_one;
   MemoryReservation own = MemoryReservation::TryTake(budget, std::min(in_one, in_two));
-  if (!own.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a cuckoo filter");
+  if (!own.held()) return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for a cuckoo filter");
   std::unique_ptr<uint8_t[]> slots(apart ? new uint8_t[bytes]() : nullptr);
   const uint64_t further = apart ? 0 : bytes;
   const auto log2_buckets = static_cast<uint8_t>(std::countr_zero(header.buckets));
@@ -106,7 +106,7 @@ Result<std::unique_ptr<Filter>> RedisCuckoo::FromTables(const RedisCuckooHeader&
   auto chain = RedisCuckooChain::FromTables(header, std::move(tables), budget);
   if (!chain) return tl::unexpected(std::move(chain).error());
   MemoryReservation own = MemoryReservation::TryTake(budget, BlockBytes(sizeof(RedisCuckoo)));
-  if (!own.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a cuckoo filter");
+  if (!own.held()) return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for a cuckoo filter");
   auto large = std::make_unique<Large>(Large{std::move(*chain), 0, nullptr});
   std::unique_ptr<RedisCuckoo> filter(new RedisCuckoo(header, budget, kLarge));
   own.Detach();

@@ -48,7 +48,7 @@ RedisCuckooChain::~RedisCuckooChain() = default;
 Result<std::unique_ptr<RedisCuckooChain>> RedisCuckooChain::MakeBare(const RedisCuckooHeader& header,
                                                                      MemoryBudget& budget) {
   MemoryReservation overhead = MemoryReservation::TryTake(budget, sizeof(RedisCuckooChain) + 64);
-  if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a cuckoo filter");
+  if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for a cuckoo filter");
   return std::unique_ptr<RedisCuckooChain>(new RedisCuckooChain(header, budget, std::move(overhead)));
 }
 

@@ -40,9 +40,9 @@ Status CheckShape(const RedisCuckooHeader& header) {
     return Corrupt(kCuckooHeaderSource, "its number of sub-filters is out of range");
   }
   if (header.expansion == 0 && header.filters != 1)
-    return Corrupt(kCuckooHeaderSource, "it has further sub-filters, and does not grow");
+    return Corrupt(kCuckooHeaderSource, "it has several sub-filters, but its expansion is 0");
   if (!std::has_single_bit(header.buckets) || header.buckets > kMaxBodyBytes) {
-    return Corrupt(kCuckooHeaderSource, "its number of buckets is no power of two, or too large");
+    return Corrupt(kCuckooHeaderSource, "its number of buckets is not a power of two, or is too large");
   }
   return {};
 }
@@ -92,7 +92,7 @@ class RedisCuckooDecoder final : public PartsDecoder {
     uint64_t items = 0;
     for (const auto& table : tables_) items += table->items();
     if (exact_ && items != header_.items)
-      return Corrupt(kCuckooHeaderSource, "it has not as many fingerprints as the header says");
+      return Corrupt(kCuckooHeaderSource, "its number of fingerprints differs from the header");
     return RedisCuckoo::FromTables(header_, std::move(tables_), budget_);
   }
 
@@ -160,8 +160,9 @@ bool IsRedisCuckooHeaderSize(size_t size) { return size == kRedisCuckooHeaderByt
 
 Result<RedisCuckooHeader> DecodeRedisCuckooHeader(std::string_view bytes) {
   if (bytes.size() == kBytesOf20) {
-    return Fail(ErrorCode::kUnsupported,
-                "cuckoo filter header: RedisBloom 2.0 wrote it, and hashed items otherwise than every later version");
+    return Fail(
+        ErrorCode::kUnsupported,
+        "cuckoo filter header: RedisBloom 2.0 wrote it, and it hashed items differently from all later versions");
   }
   if (!IsRedisCuckooHeaderSize(bytes.size())) {
     return Corrupt(kCuckooHeaderSource, "it must have 38 bytes, not " + std::to_string(bytes.size()));
@@ -182,7 +183,7 @@ Result<RedisCuckooHeader> DecodeRedisCuckooHeader(std::string_view bytes) {
 
 Result<std::unique_ptr<FilterDecoder>> OpenRedisCuckoo(std::string_view fields, MemoryBudget& budget) {
   if (fields.size() != kRedisCuckooHeaderBytes) {
-    return CorruptHeader("a cuckoo filter's must have 38 bytes of fields");
+    return CorruptHeader("the fields of a cuckoo filter must have 38 bytes");
   }
   const Result<RedisCuckooHeader> header = DecodeRedisCuckooHeader(fields);
   if (!header) return tl::unexpected(header.error());

@@ -19,7 +19,7 @@ void SettleRedisBloom(FilterParams& params) {
 // The header keeps the expansion that NONSCALING overrides, as RedisBloom's does.
 Status SettleRedisBloomOptions(const StatedOptions& stated, FilterParams& params) {
   if (stated.seed || stated.tightening) {
-    return OutOfRange("SEED and TIGHTENING are not for TYPE redisbloom, which has RedisBloom's own");
+    return OutOfRange("TYPE redisbloom uses RedisBloom's seed and tightening ratio: omit SEED and TIGHTENING");
   }
   RedisBloomMarks marks = RedisBloomMarksOf(params);
   if (stated.nonscaling) marks.growth = stated.overridden_expansion;
@@ -34,7 +34,7 @@ Status ValidateRedisBloom(const FilterParams& params) {
   if (Status status = ValidateExpansion(params.expansion); !status) return status;
   if (Status status = ValidateExpansion(RedisBloomMarksOf(params).growth); !status) return status;
   if (params.hash != HashKind::kRedisBloom && params.hash != HashKind::kRedisBloom32) {
-    return OutOfRange("a filter of type redisbloom has hash functions of its own");
+    return OutOfRange("a filter of type redisbloom has its own hash functions");
   }
   return {};
 }

@@ -47,7 +47,7 @@ Result<std::unique_ptr<HashSet>> HashSet::Make(MemoryBudget& budget) {
   std::unique_ptr<HashSet> set(new HashSet(budget));
   Segment* segment = nullptr;
   if (!set->MakeRoomInLog() || (segment = set->MakeSegment()) == nullptr || !set->MakeDirectory(0)) {
-    return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a filter's first items");
+    return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for a filter's first items");
   }
   segment->prefix.store(uint64_t{1} << 63, std::memory_order_relaxed);
   Directory& directory = *set->directories_.back();

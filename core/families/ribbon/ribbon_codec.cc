@@ -53,7 +53,8 @@ Status GetShape(ByteReader& in, RibbonHeader& header) {
   if (shape.shards == 0 || shape.shards > shape.words / least)
     return CorruptHeader("the number of shards is out of range");
   // Every item has a slot of its own.
-  if (header.items / kRibbonBlockSlots > shape.words / shape.columns) return CorruptHeader("it holds more than it can");
+  if (header.items / kRibbonBlockSlots > shape.words / shape.columns)
+    return CorruptHeader("it holds more items than it can");
   return {};
 }
 
@@ -92,11 +93,11 @@ class StagingDecoder final : public FilterDecoder {
       case HashSet::Outcome::kAdded:
         return {};
       case HashSet::Outcome::kPresent:
-        return CorruptBody("a hash is there twice");
+        return CorruptBody("a hash appears twice");
       case HashSet::Outcome::kOutOfMemory:
         break;
     }
-    return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a filter's items");
+    return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for a filter's items");
   }
 
   const RibbonHeader header_;

@@ -98,7 +98,7 @@ class Builder {
 
  private:
   static tl::unexpected<Error> OutOfMemory() {
-    return Fail(ErrorCode::kOutOfMemory, "cannot take memory to build the frozen filter");
+    return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory to build the frozen filter");
   }
   uint64_t* words() const { return reinterpret_cast<uint64_t*>(memory_.data()); }
 
@@ -214,7 +214,7 @@ Result<std::unique_ptr<Filter>> RibbonFilter::FromMemory(const RibbonHeader& hea
                                                          MemoryBudget& budget) {
   if (Status status = CheckShards(header, memory); !status) return tl::unexpected(std::move(status).error());
   MemoryReservation overhead = MemoryReservation::TryTake(budget, sizeof(RibbonFilter));
-  if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a filter");
+  if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for a filter");
   return std::unique_ptr<Filter>(new RibbonFilter(header, std::move(memory), std::move(overhead), budget));
 }
 

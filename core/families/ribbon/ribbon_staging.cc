@@ -29,7 +29,7 @@ Result<std::unique_ptr<Filter>> RibbonStaging::Make(const FilterParams& params, 
 Result<std::unique_ptr<Filter>> RibbonStaging::FromHashes(const FilterParams& params, std::unique_ptr<HashSet> hashes,
                                                           MemoryBudget& budget) {
   MemoryReservation overhead = MemoryReservation::TryTake(budget, sizeof(RibbonStaging) + sizeof(HashSet));
-  if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a filter");
+  if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for a filter");
   return std::unique_ptr<Filter>(new RibbonStaging(params, std::move(hashes), std::move(overhead), budget));
 }
 

@@ -35,7 +35,7 @@ uint64_t Generation::TotalBytes(const SubFilterShape& shape) {
 
 Result<std::unique_ptr<Generation>> Generation::Make(const SubFilterShape& shape, MemoryBudget& budget) {
   MemoryReservation overhead = MemoryReservation::TryTake(budget, sizeof(Generation));
-  if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a generation of a window");
+  if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for a generation of a window");
   Result<BitMemory> bits = BitMemory::Allocate(shape.SizeBytes(), budget);
   if (!bits) return tl::unexpected(std::move(bits).error());
   Result<BitMemory> tags = BitMemory::Allocate(TagBytes(shape), budget);

@@ -46,7 +46,7 @@ Status CheckShape(const WindowShape& shape, const FilterParams& params) {
 Result<WindowHeader> GetGenerations(ByteReader& in, WindowHeader header) {
   const auto count = in.Get<uint32_t>();
   if (!in.ok() || count == 0 || count > header.shape.max_generations) {
-    return CorruptHeader("the number of generations that are there is out of range");
+    return CorruptHeader("the number of present generations is out of range");
   }
   uint64_t last_ms = 0;
   for (uint32_t i = 0; i < count; ++i) {
@@ -55,7 +55,7 @@ Result<WindowHeader> GetGenerations(ByteReader& in, WindowHeader header) {
     const auto first = in.Get<uint64_t>();
     const auto last = in.Get<uint64_t>();
     if (!in.ok()) return CorruptHeader("it ends within " + which);
-    if (items > header.shape.sub_filter.capacity) return CorruptHeader(which + " holds more than it can");
+    if (items > header.shape.sub_filter.capacity) return CorruptHeader(which + " holds more items than it can");
     if (first > last || last < last_ms || last > kMaxMs)
       return CorruptHeader("the times of " + which + " are impossible");
     if (!WindowOf(header.params).of_time() && last != 0)

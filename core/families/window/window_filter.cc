@@ -39,7 +39,7 @@ Result<std::unique_ptr<Filter>> WindowFilter::FromGenerations(const WindowHeader
                                                               MemoryBudget& budget, const Clock& clock) {
   assert(generations.size() == header.generations.size() && generations.size() <= header.shape.max_generations);
   MemoryReservation overhead = MemoryReservation::TryTake(budget, sizeof(WindowFilter));
-  if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot take memory for a filter");
+  if (!overhead.held()) return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for a filter");
   std::unique_ptr<WindowFilter> filter(
       new WindowFilter(header.params, header.shape, budget, clock, std::move(overhead)));
   const LockGuard lock(filter->writers());  // no other thread knows the filter yet

@@ -36,13 +36,13 @@ Status SettleOptions(const StatedOptions& stated, FilterParams& params) {
   if (!window.given()) {
     return OutOfRange("a window filter needs WINDOW, with a number of items or a duration such as 24h");
   }
-  if (stated.expansion) return OutOfRange("a window filter does not grow: leave EXPANSION out");
+  if (stated.expansion) return OutOfRange("a window filter does not grow: omit EXPANSION");
   params.expansion = 0;
   if (window.of_time()) {
     if (!stated.capacity) return OutOfRange("a window of time needs CAPACITY, the items expected within it");
   } else if (stated.capacity && params.capacity != window.items) {
     const std::string items = std::to_string(window.items);
-    return OutOfRange("a window of " + items + " items must have the capacity " + items + ", asked was " +
+    return OutOfRange("a window of " + items + " items must have the capacity " + items + ", not " +
                       std::to_string(params.capacity));
   } else {
     params.capacity = window.items;

@@ -41,7 +41,7 @@ async function get(path, patienceMs) {
   try {
     reason = JSON.parse(text).error ?? reason;
   } catch {
-    // The answer is no JSON.
+    // The answer is not JSON.
   }
   throw Object.assign(new Error(reason), {status});
 }

@@ -126,18 +126,18 @@ core::Status Extractor::Extract(archive_entry* entry) {
     while (member.ends_with('/')) member.pop_back();
     if (member.empty() || member == "." || std::ranges::count(kDirectories, member) != 0) return {};
   }
-  if (type != AE_IFREG || !IsOurs(member)) return Refuse(member, "is no part of a backup");
+  if (type != AE_IFREG || !IsOurs(member)) return Refuse(member, "is not part of a backup");
   if (archive_entry_hardlink(entry) != nullptr || archive_entry_symlink(entry) != nullptr) {
     return Refuse(member, "is a link");
   }
-  if (archive_entry_sparse_count(entry) != 0) return Refuse(member, "has holes, which no file of a backup has");
-  if (!seen_.insert(member).second) return Refuse(member, "is there more than once");
+  if (archive_entry_sparse_count(entry) != 0) return Refuse(member, "is sparse, which no file of a backup is");
+  if (!seen_.insert(member).second) return Refuse(member, "appears more than once");
   if (seen_.size() > limits_.files)
     return Refuse(member, "is more than the " + std::to_string(limits_.files) + " files allowed");
   const int64_t bytes = archive_entry_size_is_set(entry) != 0 ? archive_entry_size(entry) : -1;
   if (bytes < 0) return Refuse(member, "has no length");
   if (static_cast<uint64_t>(bytes) > limits_.bytes - bytes_) {
-    return Refuse(member, "has " + std::to_string(bytes) + " bytes, and there is room for " +
+    return Refuse(member, "has " + std::to_string(bytes) + " bytes, but there is room for only " +
                               std::to_string(limits_.bytes - bytes_) + " more");
   }
   return ExtractFile(member, static_cast<uint64_t>(bytes));

@@ -153,7 +153,7 @@ core::Status CheckedFileReader::ReadHead(const FileFormat& format) {
   const std::string_view head = AsText(bytes);
   core::ByteReader fields(head);
   if (fields.GetBytes(kMagicBytes) != format.magic) {
-    return Corrupt("does not start with " + std::string(format.magic) + ", so it is no " + std::string(format.name));
+    return Corrupt("does not start with " + std::string(format.magic) + ", so it is not a " + std::string(format.name));
   }
   version_ = fields.Get<uint32_t>();
   chunk_bytes_ = fields.Get<uint32_t>();
@@ -164,7 +164,7 @@ core::Status CheckedFileReader::ReadHead(const FileFormat& format) {
   if (version_ == 0 || version_ > format.version) {
     return core::Fail(core::ErrorCode::kUnsupported,
                       path_ + ": is a " + std::string(format.name) + " of version " + std::to_string(version_) +
-                          ", this server reads up to version " + std::to_string(format.version));
+                          "; this server reads up to version " + std::to_string(format.version));
   }
   if (chunk_bytes_ == 0 || chunk_bytes_ > kMaxChunkBytes) {
     return Corrupt("chunks of " + std::to_string(chunk_bytes_) + " bytes; 1 to " + std::to_string(kMaxChunkBytes) +
@@ -276,7 +276,7 @@ core::Result<FileSeal> CheckedFileReader::Finish() {
   std::byte end[kNumberBytes];
   if (core::Status status = file_->ReadAt(offset_, end); !status) return tl::unexpected(std::move(status.error()));
   chunk_offset_ = offset_;
-  if (NumberAt(end) != chain_) return Corrupt("the chain of checksums does not hold");
+  if (NumberAt(end) != chain_) return Corrupt("the chain of checksums is broken");
   return FileSeal{file_->size(), chain_};
 }
 

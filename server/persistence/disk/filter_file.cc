@@ -47,7 +47,7 @@ core::Result<CheckedFileReader> OpenSealed(const Disk& disk, const std::string& 
                                            ChunkBuffer& buffer) {
   core::Result<CheckedFileReader> reader = CheckedFileReader::Open(disk, path, kFilterFileFormat, buffer);
   if (reader && reader->file_bytes() != seal.bytes) {
-    return reader->Corrupt("is " + std::to_string(reader->file_bytes()) + " bytes long, the manifest says " +
+    return reader->Corrupt("is " + std::to_string(reader->file_bytes()) + " bytes long, but the manifest says " +
                            std::to_string(seal.bytes));
   }
   return reader;
@@ -74,7 +74,8 @@ core::Result<std::string> ReadHeader(CheckedFileReader& reader) {
 
 core::Status CheckSeal(const std::string& path, const FileSeal& found, const FileSeal& expected) {
   if (found == expected) return {};
-  return core::Fail(core::ErrorCode::kCorrupt, path + ": whole, but not the file that the manifest means: exchanged");
+  return core::Fail(core::ErrorCode::kCorrupt,
+                    path + ": intact, but not the file that the manifest refers to: it was exchanged");
 }
 
 }  // namespace
@@ -114,7 +115,7 @@ core::Result<std::unique_ptr<FilterFileReader>> FilterFileReader::Open(const Dis
   core::Result<std::unique_ptr<core::FilterDecoder>> decoder = core::FilterDecoder::Open(*header, budget, clock);
   if (!decoder) return Located(*file, path, std::move(decoder.error()));
   if ((*decoder)->body_bytes() != file->remaining()) {
-    return file->Corrupt("a body of " + std::to_string(file->remaining()) + " bytes, its header needs " +
+    return file->Corrupt("the body has " + std::to_string(file->remaining()) + " bytes, but its header needs " +
                          std::to_string((*decoder)->body_bytes()));
   }
   std::unique_ptr<FilterFileReader> reader(new FilterFileReader(std::move(*file), path, seal, std::move(*decoder)));

@@ -169,7 +169,7 @@ core::Result<Manifest> DecodePayload(const CheckedFileReader& file, std::string_
   if (!reader.AtEnd()) return file.Corrupt("has bytes after its last list");
   if (!AreNamesAscending(manifest.filters)) return file.Corrupt("the names of its filters do not ascend");
   if (!AreExpiriesValid(manifest.filters)) return file.Corrupt("the expiry of a filter lies before 1970");
-  if (!ArePositionsValid(manifest)) return file.Corrupt("a filter needs the log from beyond the log's own position");
+  if (!ArePositionsValid(manifest)) return file.Corrupt("a filter needs the log from a position after the log's own");
   if (!AreIdsValid(manifest)) return file.Corrupt("its file ids contradict each other");
   if (!AreFilterIdsValid(manifest)) return file.Corrupt("its filter ids contradict each other");
   return manifest;

@@ -114,7 +114,8 @@ core::Result<Pack> Pack::Read(const Disk& disk, const std::string& path, const F
   pack.bytes_ = core::AsText(head);
   if (core::Status status = pack.ReadHead(seal); !status) return tl::unexpected(std::move(status.error()));
   if (size != seal.bytes) {
-    return pack.Corrupt("is " + std::to_string(size) + " bytes long, the manifest says " + std::to_string(seal.bytes));
+    return pack.Corrupt("is " + std::to_string(size) + " bytes long, but the manifest says " +
+                        std::to_string(seal.bytes));
   }
   if (buffer.size() < size) buffer.resize(size);
   const std::span<std::byte> bytes = std::span(buffer).first(size);
@@ -127,7 +128,7 @@ core::Result<Pack> Pack::Read(const Disk& disk, const std::string& path, const F
 core::Status Pack::ReadHead(const FileSeal& seal) {
   core::ByteReader fields(bytes_);
   if (fields.GetBytes(kMagicBytes) != kPackFormat.magic) {
-    return Corrupt("does not start with " + std::string(kPackFormat.magic) + ", so it is no pack");
+    return Corrupt("does not start with " + std::string(kPackFormat.magic) + ", so it is not a pack");
   }
   const auto version = fields.Get<uint32_t>();
   const auto records = fields.Get<uint32_t>();
@@ -138,7 +139,7 @@ core::Status Pack::ReadHead(const FileSeal& seal) {
   }
   if (version == 0 || version > kPackFormat.version) {
     return core::Fail(core::ErrorCode::kUnsupported, path_ + ": is a pack of version " + std::to_string(version) +
-                                                         ", this server reads up to version " +
+                                                         "; this server reads up to version " +
                                                          std::to_string(kPackFormat.version));
   }
   if (records_bytes > kMaxRecordsBytes) {
@@ -166,7 +167,8 @@ core::Status Pack::ReadTable(const FileSeal& seal) {
   }
   const uint64_t checksum = core::Checksum(bytes_.substr(0, covered));
   if (reader.Get<uint64_t>() != checksum) return Corrupt("the table of its records fails its checksum");
-  if (checksum != seal.checksum) return Corrupt("whole, but not the file that the manifest means: exchanged");
+  if (checksum != seal.checksum)
+    return Corrupt("intact, but not the file that the manifest refers to: it was exchanged");
   if (offset != bytes_.size()) return Corrupt("its records are not as long as the file has room for");
   return {};
 }

@@ -145,7 +145,7 @@ std::string VerdictText(const Inspection& found) {
   for (const std::string& line : found.unreadable) text += "cannot be read: " + line + '\n';
   for (const std::string& line : found.damage) text += "DAMAGE: " + line + '\n';
   if (text.empty()) {
-    text = found.verified ? "all is whole: every byte was verified\n"
+    text = found.verified ? "everything is intact: every byte was verified\n"
                           : "no damage was found in the heads of the files; --verify reads every byte\n";
   }
   return "\n" + text;

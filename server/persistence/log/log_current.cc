@@ -38,7 +38,7 @@ core::Result<uint64_t> Decode(const std::string& path, std::string_view bytes) {
   }
   if (version != kVersion) {
     return core::Fail(core::ErrorCode::kUnsupported, path + ": is of version " + std::to_string(version) +
-                                                         ", this server reads up to version " +
+                                                         "; this server reads up to version " +
                                                          std::to_string(kVersion));
   }
   return start;

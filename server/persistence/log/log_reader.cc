@@ -85,7 +85,7 @@ core::Status LogScanner::ReadFile(size_t index) {
   if (files_[index].start > position_) {
     const core::Status gap =
         reader->Corrupt(0, "the segment begins at position " + std::to_string(files_[index].start) +
-                               ", what lies before it, from " + std::to_string(position_) + " on, is missing");
+                               ", but the log from position " + std::to_string(position_) + " to there is missing");
     return Stop(index, *reader, {0, kLogHeadBytes, {}, true, gap.error().message});
   }
   if (!head) {

@@ -111,7 +111,7 @@ T& Become(Record& record) {
 
 core::Status CheckId(uint64_t id) {
   if (id >= 1 && id < kMaxFilterId) return {};
-  return Corrupt("of filter " + std::to_string(id) + ", an id that none has");
+  return Corrupt("of filter " + std::to_string(id) + ", which is not a valid id");
 }
 
 core::Status CheckExpiry(int64_t expires_ms) {
@@ -123,7 +123,7 @@ core::Status Get(ByteReader& in, Made& made) {
   made.id = in.Get<uint64_t>();
   made.params = core::GetAllParams(in);
   if (!in.ok()) return {};
-  if (!IsKnown(made.params.hash)) return Corrupt("of a new filter: its hash function is not known");
+  if (!IsKnown(made.params.hash)) return Corrupt("of a new filter: its hash function is unknown");
   if (const core::Status valid = core::Validate(made.params); !valid) {
     return Corrupt("of a new filter: " + valid.error().message);
   }
@@ -137,7 +137,7 @@ core::Status Get(ByteReader& in, Image& image) {
   image.seal.bytes = in.Get<uint64_t>();
   image.seal.checksum = in.Get<uint64_t>();
   if (in.ok() && (image.file_id < 1 || image.file_id >= kMaxFileId)) {
-    return Corrupt("of an image in file " + std::to_string(image.file_id) + ", an id that none has");
+    return Corrupt("of an image in file " + std::to_string(image.file_id) + ", which is not a valid id");
   }
   return CheckId(image.id);
 }
@@ -164,7 +164,7 @@ core::Status GetChanged(ByteReader& in, core::ChangeKind kind, bool timed, Chang
   changed.id = in.Get<uint64_t>();
   changed.sequence = in.Get<uint64_t>();
   changed.time_ms = timed ? in.Get<uint64_t>() : 0;
-  if (in.ok() && timed && changed.time_ms == 0) return Corrupt("of a change at no time");
+  if (in.ok() && timed && changed.time_ms == 0) return Corrupt("of a change without a time");
   if (kind == core::ChangeKind::kRewritten) {
     changed.hashes.clear();
   } else if (const core::Status status = GetHashes(in, changed.hashes); !status) {
@@ -242,7 +242,7 @@ core::Status GetFields(ByteReader& in, Record& record) {
     case RecordKind::kFalsePositives:
       return get_changed(core::ChangeKind::kFalsePositives);
   }
-  return Corrupt("of kind " + std::to_string(number) + ", which is not known");
+  return Corrupt("of unknown kind " + std::to_string(number));
 }
 
 }  // namespace

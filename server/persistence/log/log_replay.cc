@@ -108,10 +108,10 @@ core::MemoryBudget& LogReplay::MemoryOf(uint64_t id) {
 // ---- content
 
 core::Status LogReplay::On(const log::Made& made) {
-  if (made.id == 0) return Contradiction("a filter was made without an id");
+  if (made.id == 0) return Contradiction("a filter was created without an id");
   auto filter = core::MakeFilter(made.params, MemoryOf(made.id), clock_);
   if (!filter && filter.error().code != core::ErrorCode::kOutOfMemory) {
-    return Contradiction(FilterText(made.id) + " cannot be made: " + filter.error().message);
+    return Contradiction(FilterText(made.id) + " cannot be created: " + filter.error().message);
   }
   if (!filter) return tl::unexpected(std::move(filter.error()));
   start_.next_filter_id = std::max(start_.next_filter_id, made.id + 1);
@@ -158,7 +158,7 @@ core::Status LogReplay::LoadRewritten(uint64_t id, uint64_t sequence, const Load
   });
   if (rewritten == since.end()) {
     return core::Fail(core::ErrorCode::kOutOfMemory,
-                      "there is no memory for the changes of " + FilterText(id) + " while a file of it was written");
+                      "out of memory for the changes of " + FilterText(id) + " while a file of it was written");
   }
   for (auto older = awaited_.lower_bound({id, 0}); older != awaited_.end() && *older < std::pair(id, sequence);) {
     older = awaited_.erase(older);
@@ -209,7 +209,7 @@ std::vector<log::Changed> LogReplay::DropKept(uint64_t id) {
 
 core::Status LogReplay::CheckKnown(uint64_t id) const {
   if (id != 0 && id < start_.next_filter_id) return {};
-  return Contradiction(FilterText(id) + " was never made");
+  return Contradiction(FilterText(id) + " was never created");
 }
 
 core::Result<core::Filter*> LogReplay::FilterFor(uint64_t id, uint64_t sequence) {
@@ -227,7 +227,7 @@ core::Result<core::Filter*> LogReplay::FilterFor(uint64_t id, uint64_t sequence)
     return &filter;
   }
   return Contradiction("change " + std::to_string(sequence) + " of " + FilterText(id) + " follows change " +
-                       std::to_string(last) + ": what lies between is missing");
+                       std::to_string(last) + ": the changes between them are missing");
 }
 
 core::Status LogReplay::On(const log::Changed& change) {
@@ -265,7 +265,7 @@ core::Status LogReplay::RepeatAdded(core::Filter& filter, const log::Changed& ch
   for (size_t i = 0; i < change.hashes.size(); ++i) {
     if (i < done && outcomes_[i] <= core::AddOutcome::kAdded) continue;
     if (i < done && outcomes_[i] == core::AddOutcome::kOutOfMemory) {
-      return core::Fail(core::ErrorCode::kOutOfMemory, "no memory is left for " + FilterText(change.id) + " to grow");
+      return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for " + FilterText(change.id) + " to grow");
     }
     return Contradiction(FilterText(change.id) + " does not accept an item of change " +
                          std::to_string(change.sequence) + " that it accepted before");
@@ -278,18 +278,18 @@ core::Status LogReplay::RepeatRemoved(core::Filter& filter, const log::Changed& 
   if (!filter.capabilities().remove) return Contradiction(FilterText(change.id) + " cannot remove items");
   removed_.resize(change.hashes.size());
   if (filter.Remove(change.hashes, removed_) < change.hashes.size()) {
-    return core::Fail(core::ErrorCode::kOutOfMemory, "no memory is left to remove from " + FilterText(change.id));
+    return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for removing from " + FilterText(change.id));
   }
   return {};
 }
 
 core::Status LogReplay::RepeatFalsePositives(core::Filter& filter, const log::Changed& change) {
-  if (!filter.capabilities().deny) return Contradiction(FilterText(change.id) + " cannot note false positives");
+  if (!filter.capabilities().deny) return Contradiction(FilterText(change.id) + " cannot record false positives");
   std::vector<core::RecordOutcome> outcomes(change.hashes.size());
   filter.RecordFalsePositives(change.hashes, outcomes);
   if (std::ranges::count(outcomes, core::RecordOutcome::kOutOfMemory) == 0) return {};
   return core::Fail(core::ErrorCode::kOutOfMemory,
-                    "there is no memory for the known false positives of " + FilterText(change.id));
+                    "out of memory for the known false positives of " + FilterText(change.id));
 }
 
 core::Status LogReplay::On(const log::Freezing& freezing) {
@@ -331,7 +331,7 @@ core::Status LogReplay::Bind(const std::string& name, uint64_t id, int64_t expir
   Entry* entry = names_.Find(name);
   if (entry == nullptr) {
     EntryPtr made = names_.Make(name);
-    if (made == nullptr) return core::Fail(core::ErrorCode::kOutOfMemory, "there is no memory for a name");
+    if (made == nullptr) return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for a name");
     entry = made.get();
     names_.Insert({&made, 1});
   } else if (IdOf(*entry) != id) {

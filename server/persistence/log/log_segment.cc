@@ -132,7 +132,7 @@ core::Status LogSegmentReader::ReadHead() {
   const auto version = fields.Get<uint32_t>();
   const auto start = fields.Get<uint64_t>();
   salt_ = fields.Get<uint64_t>();
-  if (magic != kLogMagic) return Corrupt(0, "does not start with BSLOGSEG, so it is no log segment");
+  if (magic != kLogMagic) return Corrupt(0, "does not start with BSLOGSEG, so it is not a log segment");
   // The checksum before the version: a changed byte is damage, not a newer format.
   if (fields.Get<uint64_t>() != core::Checksum(head->substr(0, kSegmentChecksumOffset))) {
     return Corrupt(0, "the head of the log segment fails its checksum");
@@ -140,7 +140,7 @@ core::Status LogSegmentReader::ReadHead() {
   if (version == 0 || version > kLogVersion) {
     return core::Fail(core::ErrorCode::kUnsupported,
                       path_ + ": is a log segment of version " + std::to_string(version) +
-                          ", this server reads up to version " + std::to_string(kLogVersion));
+                          "; this server reads up to version " + std::to_string(kLogVersion));
   }
   if (start != start_) return Corrupt(0, "begins at position " + std::to_string(start) + ", not where its name says");
   return {};

@@ -206,7 +206,7 @@ core::Status Recoverer::AddFilter(const ManifestEntry& listed, FilterPtr filter)
   EntryPtr entry = names_.Make(listed.name);
   if (entry == nullptr) {
     return core::Fail(core::ErrorCode::kOutOfMemory,
-                      directory_.path() + ": there is no memory for the names of its filters");
+                      directory_.path() + ": out of memory for the names of its filters");
   }
   const uint64_t id = listed.filter_id != 0 ? listed.filter_id : next_filter_id_++;
   filter->Attach(options_.listener, id, listed.sequence);
@@ -413,7 +413,7 @@ core::Status Recoverer::Publish() {
     recovery_.report.filters_loaded -= expired;
   } catch (const std::bad_alloc&) {
     return core::Fail(core::ErrorCode::kOutOfMemory,
-                      directory_.path() + ": there is no memory for the names of its filters");
+                      directory_.path() + ": out of memory for the names of its filters");
   }
   return {};
 }

@@ -194,7 +194,7 @@ class Loader {
     core::Result<Pack> pack = Pack::Read(directory_.disk(), path, listed.seal, buffer);
     if (pack && pack->records() != listed.live.size()) {
       pack = core::Fail(core::ErrorCode::kCorrupt, path + ": has " + std::to_string(pack->records()) +
-                                                       " records, the manifest says " +
+                                                       " records, but the manifest says " +
                                                        std::to_string(listed.live.size()));
     }
     if (!pack) return ExplainPack(listed, Noted(std::move(pack.error())));
@@ -259,7 +259,7 @@ class Loader {
         core::DecodeFilter(packed.header, core::AsBytes(packed.body), quotas_.MemoryOf(packed.name), clock_);
     if (!filter) return tl::unexpected(std::move(filter.error()));
     EntryPtr entry = options_.names.Make(packed.name);
-    if (entry == nullptr) return core::Fail(core::ErrorCode::kOutOfMemory, "there is no memory for its name");
+    if (entry == nullptr) return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for its name");
     const uint64_t id =
         packed.filter_id != 0 ? packed.filter_id : options_.next_filter_id.fetch_add(1, std::memory_order_relaxed);
     (*filter)->Attach(options_.listener, id, packed.sequence);

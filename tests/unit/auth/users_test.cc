@@ -103,7 +103,7 @@ TEST_F(UsersTest, AFileIsReadWholeOrNotAtAll) {
   const std::string before = users_.Text();
   EXPECT_THAT(Replace("user bob on\nuser eve +nothing\n"),
               StartsWith("line 2: Error in ACL SETUSER modifier '+nothing'"));
-  EXPECT_EQ(Replace("user bob\nuser bob\n"), "line 2: user 'bob' is there twice");
+  EXPECT_EQ(Replace("user bob\nuser bob\n"), "line 2: user 'bob' is defined twice");
   EXPECT_EQ(Replace("usr bob\n"), "line 1: it should begin with user and a name");
   EXPECT_EQ(Replace("\nuser\n"), "line 2: it should begin with user and a name");
   EXPECT_EQ(users_.Text(), before);

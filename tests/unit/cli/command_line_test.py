@@ -206,19 +206,21 @@ class Ping(unittest.TestCase):
 
     def test_other_answers_are_told(self):
         with Answering(b"-ERR who are you\r\n") as server:
-            self.assert_fails(run("ping", "--port", server.port), r'answered "-ERR who are you", not "\+PONG"')
+            self.assert_fails(run("ping", "--port", server.port), r'replied "-ERR who are you", not "\+PONG"')
         with Answering(b"") as server:
-            self.assert_fails(run("ping", "--port", server.port), "closed without an answer")
+            self.assert_fails(run("ping", "--port", server.port), "closed without a reply")
         with Answering(b"x" * 100000) as server:
-            self.assert_fails(run("ping", "--port", server.port), 'answered "x')
+            self.assert_fails(run("ping", "--port", server.port), 'replied "x')
 
     def test_loading_is_no_sign_of_health(self):
         with Answering(b"-LOADING Bitsieve is loading its filters into memory\r\n") as server:
-            self.assert_fails(run("ping", "--port", server.port), "port [0-9]+: loading: it is up, and not ready yet")
+            self.assert_fails(run("ping", "--port", server.port),
+                              "port [0-9]+: loading: the server is up, but not ready yet")
 
     def test_silence_ends(self):
         with Answering(None) as server:
-            self.assert_fails(run("ping", "--port", server.port, "--timeout", "0.2"), "no answer in time")
+            self.assert_fails(run("ping", "--port", server.port, "--timeout", "0.2"),
+                              "timed out waiting for the server")
 
     def test_nobody_there(self):
         with socket.socket() as bound:  # bound, not listening: refuses

@@ -118,9 +118,9 @@ TEST(Planner, ErrorsSayWhatIsPossible) {
   EXPECT_TRUE(ErrorOf({.error_rate = 0.01, .memory_bytes = 10})
                   .starts_with("10 bytes do not hold a filter of one item; it needs "));
   EXPECT_EQ(ErrorOf({.items = 10, .error_rate = 0.01, .removes = true, .type = "blocked"}),
-            "\"blocked\" is no filter type for this; counting, cuckoo are");
+            "\"blocked\" is not a suitable filter type; counting, cuckoo are");
   EXPECT_EQ(ErrorOf({.items = 10, .error_rate = 0.01, .type = "bloom"}),
-            "\"bloom\" is no filter type for this; blocked, classic, counting, cuckoo, fingerprint, redisbloom are");
+            "\"bloom\" is not a suitable filter type; blocked, classic, counting, cuckoo, fingerprint, redisbloom are");
   EXPECT_EQ(ErrorOf({.items = 10, .error_rate = 0.01, .removes = true, .window = core::WindowSpan{.items = 10}}),
             "a filter that forgets cannot remove items as well");
   EXPECT_EQ(ErrorOf({.items = 5'000'000'000, .error_rate = 0.01, .stays_fixed = true}),

@@ -59,7 +59,7 @@ TEST(RecordReader, CellsOfATable) {
 TEST(RecordReader, MembersOfObjects) {
   EXPECT_THAT(
       ItemsOf("{\"b\":\"x\\n\\u00e9\"}\n{\"b\":-5}\nnone\n{\"a\":1}\n{\"b\":[]}", Of(RecordFormat::kJsonLines, "b")),
-      ElementsAre("x\n\xc3\xa9", "-5", "! line 3: is no JSON", HasSubstr("line 4: has no member \"b\""),
+      ElementsAre("x\n\xc3\xa9", "-5", "! line 3: is not JSON", HasSubstr("line 4: has no member \"b\""),
                   HasSubstr("line 5: the member \"b\" is neither")));
 }
 

@@ -133,7 +133,7 @@ TEST(HelpTest, ShowsSyntaxAndSummary) {
   EXPECT_EQ(help({"bf.card"}).substr(0, 15), "BF.CARD key\n  R");
   EXPECT_THAT(help({"client", "pause"}), StartsWith("CLIENT PAUSE timeout [WRITE | ALL]\n"));
   EXPECT_THAT(help({"client"}), HasSubstr("\nCLIENT LIST "));
-  EXPECT_EQ(help({"NOSUCH"}), "no command \"NOSUCH\" is known here; help lists those that are\n");
+  EXPECT_EQ(help({"NOSUCH"}), "unknown command \"NOSUCH\"; help lists all commands\n");
   EXPECT_THAT(help({}), HasSubstr("BF.EXISTS BF.EXISTSIN"));
 }
 

@@ -208,7 +208,7 @@ TEST_F(FilterTest, RemovesAndCounts) {
   }
   Filter blocked = Made({.capacity = 1000});
   EXPECT_EQ(ErrorOf(blocked.Remove("alice")).message,
-            "a blocked filter cannot remove items; types that can are counting, cuckoo, rediscuckoo");
+            "a blocked filter cannot remove items; types that can: counting, cuckoo, rediscuckoo");
   EXPECT_EQ(ErrorOf(blocked.Count("alice")).code, ErrorCode::kUnsupported);
 }
 
@@ -239,7 +239,7 @@ TEST_F(FilterTest, DeniesKnownFalsePositives) {
   }
   Filter cuckoo = Made({.type = "cuckoo", .capacity = 1000});
   EXPECT_EQ(ErrorOf(cuckoo.RecordFalsePositive("x")).message,
-            "a cuckoo filter cannot note false positives; types that can are blocked, classic, ribbon");
+            "a cuckoo filter cannot record false positives; types that can: blocked, classic, ribbon");
 }
 
 TEST_F(FilterTest, MergesFiltersOfOneSeed) {
@@ -265,9 +265,9 @@ TEST_F(FilterTest, FreezesARibbon) {
   ASSERT_TRUE(filter.Freeze());
   ASSERT_TRUE(filter.Freeze());
   EXPECT_LT(filter.Describe().size_bytes, before / 5);
-  EXPECT_EQ(ErrorOf(filter.Add("x")).message, "the filter is frozen: it takes no further items");
+  EXPECT_EQ(ErrorOf(filter.Add("x")).message, "the filter is frozen: it accepts no further items");
   Filter blocked = Made({});
-  EXPECT_EQ(ErrorOf(blocked.Freeze()).message, "a blocked filter cannot be frozen; types that can are ribbon");
+  EXPECT_EQ(ErrorOf(blocked.Freeze()).message, "a blocked filter cannot be frozen; types that can: ribbon");
 }
 
 TEST_F(FilterTest, AMappedFilterRefusesChanges) {
@@ -310,7 +310,7 @@ TEST_F(FilterTest, ErrorsNameWhatIsWrongAndWhatWouldBeRight) {
   EXPECT_EQ(ErrorOf(Filter::Make({.capacity = 1 << 30, .memory_limit_bytes = 1 << 20})).code, ErrorCode::kOutOfMemory);
 
   EXPECT_EQ(ErrorOf(Filter::Load(Path("none"))).message, Path("none") + ": No such file or directory");
-  EXPECT_EQ(ErrorOf(Filter::Map(directory_.path())).message, directory_.path() + ": is no regular file");
+  EXPECT_EQ(ErrorOf(Filter::Map(directory_.path())).message, directory_.path() + ": is not a regular file");
   Write(Path("text"), "no filter at all");
   EXPECT_EQ(ErrorOf(Filter::Map(Path("text"))).message,
             Path("text") + ": dump: it does not start with the magic number");

@@ -23,8 +23,8 @@ using testing::Not;
 using testing::StartsWith;
 
 constexpr const char* kNotLogged =
-    "-MISCONF Errors writing to the disk: log/7: No space left?on device. Commands that change something are refused "
-    "until it is mended; reads go on. See the server's log.\r\n";
+    "-MISCONF Errors writing to the disk: log/7: No space left?on device. Commands that change data are refused until "
+    "the disk can be written again; lookups still work. See the server's log.\r\n";
 constexpr const char* kNotLoaded = "-LOADING Bitsieve is loading its filters into memory\r\n";
 
 // Returns a command with as many arguments as it must have.

@@ -231,19 +231,19 @@ TEST_F(BloomCommandsTest, ReserveIfNotExistsTakesAnEqualFilter) {
   EXPECT_EQ(Reply({"BF.CARD", "f"}), ":1\r\n");
   const Refusal refusals[] = {
       {{"BF.RESERVE", "f", "0.02", "100", "IFNOTEXISTS"},
-       "ERR item exists with another error rate: it has 0.01, asked was 0.02"},
+       "ERR item exists with a different error rate: it has 0.01, not 0.02"},
       {{"BF.RESERVE", "f", "0.01", "200", "IFNOTEXISTS"},
-       "ERR item exists with another capacity: it has 100, asked was 200"},
+       "ERR item exists with a different capacity: it has 100, not 200"},
       {{"BF.RESERVE", "f", "0.01", "100", "TYPE", "classic", "IFNOTEXISTS"},
-       "ERR item exists with another type: it has blocked, asked was classic"},
+       "ERR item exists with a different type: it has blocked, not classic"},
       {{"BF.RESERVE", "f", "0.01", "100", "NONSCALING", "IFNOTEXISTS"},
-       "ERR item exists with another expansion: it has 2, asked was 0"},
+       "ERR item exists with a different expansion: it has 2, not 0"},
       {{"BF.RESERVE", "f", "0.01", "100", "TIGHTENING", "0.5", "IFNOTEXISTS"},
-       "ERR item exists with another tightening ratio: it has 0.8, asked was 0.5"},
+       "ERR item exists with a different tightening ratio: it has 0.8, not 0.5"},
   };
   for (const Refusal& refusal : refusals) EXPECT_EQ(Reply(refusal.command), "-" + refusal.error + "\r\n");
   EXPECT_THAT(Reply({"BF.RESERVE", "f", "0.01", "100", "SEED", "5", "IFNOTEXISTS"}),
-              StartsWith("-ERR item exists with another seed: it has "));
+              StartsWith("-ERR item exists with a different seed: it has "));
 }
 
 TEST_F(BloomCommandsTest, InsertRefusesAsRedisBloom) {

@@ -118,11 +118,11 @@ TEST_F(BloomSetCommandsTest, EstimateRefuses) {
   Make("capacity", "2000");
   Make("type", "1000", "classic");
   EXPECT_EQ(Reply({"BF.ESTIMATE", "a", "none"}), "-ERR not found\r\n");
-  EXPECT_EQ(Reply({"BF.ESTIMATE", "a", "seed"}), "-ERR cannot unite: they differ in their seed: 7 and 8\r\n");
+  EXPECT_EQ(Reply({"BF.ESTIMATE", "a", "seed"}), "-ERR cannot merge: they differ in their seed: 7 and 8\r\n");
   EXPECT_EQ(Reply({"BF.ESTIMATE", "a", "capacity"}),
-            "-ERR cannot unite: they differ in their capacity: 1000 and 2000\r\n");
+            "-ERR cannot merge: they differ in their capacity: 1000 and 2000\r\n");
   EXPECT_EQ(Reply({"BF.ESTIMATE", "a", "type"}),
-            "-ERR cannot unite: they differ in their type: blocked and classic\r\n");
+            "-ERR cannot merge: they differ in their type: blocked and classic\r\n");
   EXPECT_EQ(Reply({"BF.ESTIMATE"}), test::ArityReply("bf.estimate"));
 }
 
@@ -146,14 +146,14 @@ TEST_F(BloomSetCommandsTest, MergeRefuses) {
   Make("a");
   Make("seed", "1000", "blocked", "8");
   EXPECT_EQ(Reply({"BF.MERGE", "new", "none"}), "-ERR not found\r\n");
-  EXPECT_EQ(Reply({"BF.MERGE", "seed", "a"}), "-ERR cannot unite: they differ in their seed: 8 and 7\r\n");
-  EXPECT_EQ(Reply({"BF.MERGE", "new", "a", "seed"}), "-ERR cannot unite: they differ in their seed: 7 and 8\r\n");
+  EXPECT_EQ(Reply({"BF.MERGE", "seed", "a"}), "-ERR cannot merge: they differ in their seed: 8 and 7\r\n");
+  EXPECT_EQ(Reply({"BF.MERGE", "new", "a", "seed"}), "-ERR cannot merge: they differ in their seed: 7 and 8\r\n");
   EXPECT_EQ(Reply({"BF.MERGE", "a"}), test::ArityReply("bf.merge"));
   Make("b");
   Fill("a", 0, 900);
   Fill("b", 1'000, 1'900);
-  EXPECT_THAT(Reply({"BF.MERGE", "new", "a", "b"}), StartsWith("-ERR cannot unite: together they hold about 1"));
-  EXPECT_THAT(Reply({"BF.MERGE", "a", "b"}), StartsWith("-ERR cannot unite: together they hold about 1"));
+  EXPECT_THAT(Reply({"BF.MERGE", "new", "a", "b"}), StartsWith("-ERR cannot merge: together they hold about 1"));
+  EXPECT_THAT(Reply({"BF.MERGE", "a", "b"}), StartsWith("-ERR cannot merge: together they hold about 1"));
   EXPECT_THAT(Reply({"BF.EXISTS", "a", "1500"}), ":0\r\n") << "nothing was merged";
   EXPECT_EQ(Reply({"EXISTS", "new"}), ":0\r\n");
   budget.set_limit_bytes(budget.used_bytes() + 100);

@@ -255,12 +255,12 @@ TEST_F(CuckooCommandsTest, BloomVerbsWorkOnIt) {
   EXPECT_EQ(Reply({"CF.DEBUG", "f"}),
             "$79\r\nbktsize:2 buckets:512 items:0 deletes:0 filters:1 max_iterations:20 expansion:1\r\n");
   EXPECT_EQ(Reply({"BF.MERGE", "m", "f", "g"}),
-            "-ERR cannot unite: a rediscuckoo filter cannot be united with others\r\n");
+            "-ERR cannot merge: a rediscuckoo filter cannot be merged; types that can: blocked, classic, counting\r\n");
 }
 
 TEST_F(CuckooCommandsTest, IsNotMadeByBloomVerbs) {
   const std::string refusal =
-      "-ERR a rediscuckoo filter has an error rate that cannot be chosen: make it with CF.RESERVE, CF.ADD or "
+      "-ERR the error rate of a rediscuckoo filter cannot be chosen: create it with CF.RESERVE, CF.ADD or "
       "CF.INSERT\r\n";
   EXPECT_EQ(Reply({"BF.RESERVE", "f", "0.01", "100", "TYPE", "rediscuckoo"}), refusal);
   EXPECT_EQ(Reply({"BF.INSERT", "f", "TYPE", "RedisCuckoo", "ITEMS", "a"}), refusal);

@@ -96,8 +96,8 @@ TEST_F(CuckooKindTest, IfNotExistsComparesTheOptions) {
   };
   EXPECT_EQ(reserve("4", "2000"), kOk);
   EXPECT_EQ(reserve("4", "2000"), kOk);
-  EXPECT_EQ(reserve("2", "2000"), "-ERR item exists with another bucket size: it has 4, asked was 2\r\n");
-  EXPECT_EQ(reserve("4", "20"), "-ERR item exists with another number of iterations: it has 2000, asked was 20\r\n");
+  EXPECT_EQ(reserve("2", "2000"), "-ERR item exists with a different bucket size: it has 4, not 2\r\n");
+  EXPECT_EQ(reserve("4", "20"), "-ERR item exists with a different number of iterations: it has 2000, not 20\r\n");
 }
 
 TEST_F(CuckooKindTest, RatesTooSmallForItsFingerprintsAreRefused) {
@@ -122,7 +122,8 @@ TEST_F(CuckooKindTest, DefaultTypeMayBeCuckoo) {
 
 TEST_F(CuckooKindTest, UnitingIsRefused) {
   MakeCuckoo();
-  EXPECT_EQ(Reply({"BF.MERGE", "g", "f"}), "-ERR cannot unite: a cuckoo filter cannot be united with others\r\n");
+  EXPECT_EQ(Reply({"BF.MERGE", "g", "f"}),
+            "-ERR cannot merge: a cuckoo filter cannot be merged; types that can: blocked, classic, counting\r\n");
 }
 
 }  // namespace

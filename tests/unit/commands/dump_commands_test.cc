@@ -17,8 +17,7 @@ constexpr char kOk[] = "+OK\r\n";
 constexpr char kBadData[] = "-ERR received bad data\r\n";
 constexpr char kNotFound[] = "-ERR not found\r\n";
 constexpr char kExists[] = "-ERR item exists\r\n";
-constexpr char kNoSuchDump[] =
-    "-ERR no such dump: it has ended, or was left alone too long; begin again with iterator 0\r\n";
+constexpr char kNoSuchDump[] = "-ERR no such dump: it has ended or timed out; begin again with iterator 0\r\n";
 
 struct Piece {
   std::string cursor;
@@ -124,7 +123,7 @@ TEST_F(OfRedisBloom, ErrorsAreRedisBlooms) {
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "17", bits_}), "-ERR invalid offset - no link found\r\n");
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "10", bits_ + "x"}), "-ERR invalid chunk - Too big for current filter\r\n");
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "9", bits_.substr(4)}),
-            "-ERR received bad data: another chunk comes next\r\n");
+            "-ERR received bad data: this is not the next chunk; load the chunks in order\r\n");
   // None of these errors has ended the load.
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "9", bits_}), kOk);
   EXPECT_EQ(Reply({"BF.EXISTS", "new", "item1"}), ":1\r\n");
@@ -171,7 +170,8 @@ TEST_F(OfRedisBloom, ANewHeaderBeginsAnew) {
   Reply({"BF.LOADCHUNK", "k", "1", header_});
   Reply({"BF.LOADCHUNK", "k", "5", bits_.substr(0, 4)});
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "k", "1", header_}), kOk);
-  EXPECT_EQ(Reply({"BF.LOADCHUNK", "k", "9", bits_.substr(4)}), "-ERR received bad data: another chunk comes next\r\n");
+  EXPECT_EQ(Reply({"BF.LOADCHUNK", "k", "9", bits_.substr(4)}),
+            "-ERR received bad data: this is not the next chunk; load the chunks in order\r\n");
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "k", "9", bits_}), kOk);
 }
 
@@ -194,14 +194,16 @@ TEST_F(OfRedisBloom, BytesThatAreNotItsOwnAreRefused) {
 
 TEST_F(OfRedisBloom, LoadsAreBounded) {
   for (int i = 0; i < 64; ++i) EXPECT_EQ(Reply({"BF.LOADCHUNK", std::to_string(i), "1", header_}), kOk);
-  EXPECT_EQ(Reply({"BF.LOADCHUNK", "k", "1", header_}), "-ERR too many loads in progress\r\n");
+  EXPECT_EQ(Reply({"BF.LOADCHUNK", "k", "1", header_}),
+            "-ERR too many loads in progress: try again when another has ended\r\n");
   std::this_thread::sleep_for(commands::PendingLoads::kMoment + std::chrono::milliseconds(10));
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "k", "1", header_}), kOk);
   EXPECT_EQ(transfers.loads.Size(), 64U);
 }
 
 TEST_F(OfRedisBloom, HasNoSeedAndNoRatioToChoose) {
-  const char* refused = "-ERR SEED and TIGHTENING are not for TYPE redisbloom, which has RedisBloom's own\r\n";
+  const char* refused =
+      "-ERR TYPE redisbloom uses RedisBloom's seed and tightening ratio: omit SEED and TIGHTENING\r\n";
   EXPECT_EQ(Reply({"BF.RESERVE", "k", "0.01", "100", "SEED", "1"}), refused);
   EXPECT_EQ(Reply({"BF.RESERVE", "k", "0.01", "100", "TIGHTENING", "0.5"}), refused);
   EXPECT_EQ(Reply({"BF.INSERT", "k", "SEED", "1", "ITEMS", "a"}), refused);
@@ -355,12 +357,13 @@ TEST_F(OfOwnTypes, TwoDumpsAtOnceDoNotDisturbEachOther) {
 TEST_F(OfOwnTypes, DumpsAreBounded) {
   Reply({"BF.RESERVE", "small", "0.01", "100"});
   for (int i = 0; i < 64; ++i) Scan("small", "0");
-  EXPECT_EQ(Reply({"BF.SCANDUMP", "small", "0"}), "-ERR too many dumps in progress\r\n");
+  EXPECT_EQ(Reply({"BF.SCANDUMP", "small", "0"}),
+            "-ERR too many dumps in progress: try again when another has ended\r\n");
 }
 
 TEST_F(OfOwnTypes, PiecesComeInOrder) {
   const std::vector<Piece> pieces = ScanAll("big");
-  const std::string out_of_order = "-ERR received bad data: another chunk comes next\r\n";
+  const std::string out_of_order = "-ERR received bad data: this is not the next chunk; load the chunks in order\r\n";
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "copy", pieces[1].cursor, pieces[1].data}), kNotFound);
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "copy", pieces[0].cursor, pieces[0].data}), kOk);
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "copy", pieces[2].cursor, pieces[2].data}), out_of_order);
@@ -387,7 +390,7 @@ TEST_F(OfOwnTypes, ADamagedOneSaysSo) {
   EXPECT_EQ(Reply({"EXISTS", "copy"}), ":0\r\n");
   pieces[0].data[4] = 9;
   EXPECT_EQ(Load("copy", pieces),
-            "-ERR received bad data: dump: version 9 is not known; this server reads version 1\r\n");
+            "-ERR received bad data: dump: version 9 is not supported; this server reads version 1\r\n");
 }
 
 TEST_F(OfOwnTypes, TooLargeForOneReplyNamesTheOther) {

@@ -54,7 +54,8 @@ TEST_F(FalsePositiveCommandsTest, AreCountedAsMisses) {
 TEST_F(FalsePositiveCommandsTest, TypesThatCannotSaySo) {
   for (const std::string type : {"counting", "cuckoo", "fingerprint"}) {
     Reply({"BF.RESERVE", type, "0.01", "100", "TYPE", type});
-    EXPECT_EQ(Reply({"BF.FPADD", type, "x"}), "-ERR a " + type + " filter cannot note false positives\r\n");
+    EXPECT_EQ(Reply({"BF.FPADD", type, "x"}),
+              "-ERR a " + type + " filter cannot record false positives; types that can: blocked, classic, ribbon\r\n");
   }
   EXPECT_EQ(Reply({"BF.FPADD", "none", "x"}), "-ERR not found\r\n");
   EXPECT_EQ(Reply({"BF.FPADD", "none"}), test::ArityReply("bf.fpadd"));
@@ -67,7 +68,7 @@ TEST_F(FalsePositiveCommandsTest, BeyondTheMostTheErrorSaysHowMany) {
   for (int i = 0; i < 1'000; ++i) add.push_back(std::to_string(i));
   Reply(add);
   for (uint32_t i = 0; i < 8 * core::FalsePositiveList::kMaxHashes; ++i) note.push_back("other" + std::to_string(i));
-  EXPECT_THAT(Reply(note), HasSubstr("-ERR too many false positives: a filter can know 65536\r\n"));
+  EXPECT_THAT(Reply(note), HasSubstr("-ERR too many false positives: a filter can record at most 65536\r\n"));
   EXPECT_EQ(Reply({"BF.INFO", "f", "FALSEPOSITIVES"}), "*1\r\n:65536\r\n");
 }
 

@@ -134,7 +134,7 @@ TEST_F(FilterTemplatesTest, EachProblemNamesEntryAndField) {
   EXPECT_THAT(Problems({{"type", "classic"}, {"hash", "md5"}}), ElementsAre(HasSubstr(", hash 'md5': unknown hash")));
   EXPECT_THAT(Problems({{"type", "window"}, {"window", "24x"}}), ElementsAre(HasSubstr(", window '24x': bad window")));
   for (const char* field : {"prot", "error", "ERROR", "Type", "nonscaling", "nocreate", "items", "ifnotexists", ""}) {
-    EXPECT_THAT(Problems({{field, "1"}}), ElementsAre(AllOf(StartsWith(place + ", " + field + ": there is no such"))))
+    EXPECT_THAT(Problems({{field, "1"}}), ElementsAre(AllOf(StartsWith(place + ", " + field + ": unknown field"))))
         << field;
   }
 }
@@ -142,7 +142,7 @@ TEST_F(FilterTemplatesTest, EachProblemNamesEntryAndField) {
 TEST_F(FilterTemplatesTest, WhatDoesNotFitTogetherIsTold) {
   const std::string place = "f.json: templates[0]: ";
   EXPECT_THAT(Problems({{"hash", "sip"}}),
-              ElementsAre(place + "hash needs a type beside it, since not every type has it"));
+              ElementsAre(place + "hash needs a type next to it, since not every type has it"));
   EXPECT_THAT(Problems({{"type", "counting"}, {"hash", "sip"}}),
               ElementsAre(place + "HASH is for TYPE blocked or classic only"));
   EXPECT_THAT(Problems({{"type", "window"}}),

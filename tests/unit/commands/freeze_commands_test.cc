@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 using test::kOk;
-constexpr const char* kRefused = "-ERR the filter is frozen: a ribbon filter takes no items after BF.FREEZE\r\n";
+constexpr const char* kRefused = "-ERR the filter is frozen: a ribbon filter accepts no items after BF.FREEZE\r\n";
 
 class FreezeCommandsTest : public testing::Test, protected test::CommandFixture {
  protected:
@@ -58,7 +58,7 @@ TEST_F(FreezeCommandsTest, OnceMoreIsAsGoodAsOnce) {
 TEST_F(FreezeCommandsTest, OtherKindsCannot) {
   EXPECT_EQ(Reply({"BF.FREEZE", "none"}), "-ERR not found\r\n");
   Reply({"BF.RESERVE", "b", "0.01", "100"});
-  EXPECT_EQ(Reply({"BF.FREEZE", "b"}), "-ERR a blocked filter cannot be frozen\r\n");
+  EXPECT_EQ(Reply({"BF.FREEZE", "b"}), "-ERR a blocked filter cannot be frozen; types that can: ribbon\r\n");
   EXPECT_EQ(Reply({"BF.FREEZE"}), test::ArityReply("bf.freeze"));
 }
 
@@ -76,10 +76,13 @@ TEST_F(FreezeCommandsTest, InfoTellsWhyBuildingFailed) {
 
 TEST_F(FreezeCommandsTest, WhatARibbonFilterCannot) {
   MakeRibbon();
-  EXPECT_EQ(Reply({"BF.DEL", "f", "a"}), "-ERR a ribbon filter cannot remove items\r\n");
-  EXPECT_EQ(Reply({"BF.COUNT", "f", "a"}), "-ERR a ribbon filter cannot count items\r\n");
-  EXPECT_THAT(Reply({"BF.MERGE", "g", "f"}), HasSubstr("a ribbon filter cannot be united"));
-  EXPECT_THAT(Reply({"BF.ESTIMATE", "f"}), StartsWith("-ERR cannot unite"));
+  EXPECT_EQ(Reply({"BF.DEL", "f", "a"}),
+            "-ERR a ribbon filter cannot remove items; types that can: counting, cuckoo, rediscuckoo\r\n");
+  EXPECT_EQ(Reply({"BF.COUNT", "f", "a"}),
+            "-ERR a ribbon filter cannot count items; types that can: counting, cuckoo, rediscuckoo\r\n");
+  EXPECT_THAT(Reply({"BF.MERGE", "g", "f"}),
+              HasSubstr("a ribbon filter cannot be merged; types that can: blocked, classic, counting"));
+  EXPECT_THAT(Reply({"BF.ESTIMATE", "f"}), StartsWith("-ERR cannot merge"));
 }
 
 TEST_F(FreezeCommandsTest, ClearGivesAnEmptyOneThatCollects) {

@@ -49,9 +49,9 @@ TEST_F(HashCommandsTest, AnotherHashIsAnotherFilter) {
   EXPECT_EQ(Reply({"BF.RESERVE", "sip", "0.01", "100", "HASH", "sip", "SEED", "1"}), kOk);
   EXPECT_EQ(Reply({"BF.RESERVE", "sip", "0.01", "100", "HASH", "sip", "IFNOTEXISTS"}), kOk);
   EXPECT_EQ(Reply({"BF.RESERVE", "sip", "0.01", "100", "IFNOTEXISTS"}),
-            "-ERR item exists with another hash: it has sip, asked was xxh3\r\n");
+            "-ERR item exists with a different hash: it has sip, not xxh3\r\n");
   EXPECT_EQ(Reply({"BF.RESERVE", "xxh3", "0.01", "100", "SEED", "1"}), kOk);
-  const std::string differ = "-ERR cannot unite: they differ in their hash: sip and xxh3\r\n";
+  const std::string differ = "-ERR cannot merge: they differ in their hash: sip and xxh3\r\n";
   EXPECT_EQ(Reply({"BF.MERGE", "all", "sip", "xxh3"}), differ);
   EXPECT_EQ(Reply({"BF.ESTIMATE", "sip", "xxh3"}), differ);
 }

@@ -212,7 +212,8 @@ TEST_F(PubSubCommandsTest, SizesAreBounded) {
   a_.Reply({"HELLO", "3"});
   for (size_t i = 0; i < Subscriptions::kMaxNames; ++i) a_.Reply({"SUBSCRIBE", std::to_string(i)});
   const std::string too_many =
-      "-ERR too many subscriptions: a connection may have 16384 channels and patterns, of 16 MiB together\r\n";
+      "-ERR too many subscriptions: a connection can have at most 16384 channels and patterns, with 16 MiB in "
+      "total\r\n";
   EXPECT_EQ(a_.Reply({"PSUBSCRIBE", "one more"}), too_many);
   EXPECT_EQ(a_.Reply({"SUBSCRIBE", "0"}), ">3\r\n$9\r\nsubscribe\r\n$1\r\n0\r\n:16384\r\n");
   b_.Reply({"HELLO", "3"});

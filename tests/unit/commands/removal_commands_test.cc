@@ -101,8 +101,10 @@ TEST_F(RemovalCommandsTest, KindsThatCannotSaySo) {
   for (const std::string type : {"blocked", "classic"}) {
     Reply({"BF.RESERVE", type, "0.01", "100", "TYPE", type});
     Reply({"BF.ADD", type, "x"});
-    const std::string remove = "-ERR a " + type + " filter cannot remove items\r\n";
-    const std::string count = "-ERR a " + type + " filter cannot count items\r\n";
+    const std::string remove =
+        "-ERR a " + type + " filter cannot remove items; types that can: counting, cuckoo, rediscuckoo\r\n";
+    const std::string count =
+        "-ERR a " + type + " filter cannot count items; types that can: counting, cuckoo, rediscuckoo\r\n";
     EXPECT_EQ(Reply({"BF.DEL", type, "x"}), remove);
     EXPECT_EQ(Reply({"BF.MDEL", type, "x", "y"}), remove);
     EXPECT_EQ(Reply({"BF.COUNT", type, "x"}), count);
@@ -139,7 +141,7 @@ TEST_F(RemovalCommandsTest, IfNotExistsComparesCounterBits) {
   EXPECT_EQ(Reply(eight), kOk);
   EXPECT_EQ(Reply(eight), kOk);
   EXPECT_EQ(Reply({"BF.RESERVE", "f", "0.01", "100", "TYPE", "counting", "COUNTERBITS", "4", "IFNOTEXISTS"}),
-            "-ERR item exists with another number of counter bits: it has 8, asked was 4\r\n");
+            "-ERR item exists with a different number of counter bits: it has 8, not 4\r\n");
 }
 
 TEST_F(RemovalCommandsTest, DefaultTypeMayBeCounting) {

@@ -224,7 +224,8 @@ TEST_F(WatchCommandsTest, NamesAreBounded) {
   for (size_t i = 0; i < WatchList::kMaxNames; ++i) many.push_back("name " + std::to_string(i));
   EXPECT_EQ(Reply(many), kOk);
   EXPECT_EQ(Reply({"WATCH", "name 0"}), kOk);
-  const std::string refused = "-ERR too many watched names: a connection may watch 16384 names, of 16 MiB together\r\n";
+  const std::string refused =
+      "-ERR too many watched names: a connection can watch at most 16384 names, with 16 MiB in total\r\n";
   EXPECT_EQ(Reply({"WATCH", "one more"}), refused);
   EXPECT_EQ(Exec(), kRan);
   const std::string half(WatchList::kMaxBytes / 2, 'x');

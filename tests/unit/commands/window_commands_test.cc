@@ -81,13 +81,13 @@ TEST_F(WindowCommands, ContradictionsAreErrors) {
   EXPECT_EQ(reserve({"TYPE", "window", "WINDOW"}), "-ERR no window\r\n");
   EXPECT_THAT(reserve({"TYPE", "window", "WINDOW", "soon"}), HasSubstr("-ERR bad window: it must be"));
   EXPECT_EQ(reserve({"TYPE", "window", "WINDOW", "50"}),
-            "-ERR a window of 50 items must have the capacity 50, asked was 100\r\n");
+            "-ERR a window of 50 items must have the capacity 50, not 100\r\n");
   EXPECT_EQ(reserve({"TYPE", "window", "WINDOW", "100", "EXPANSION", "2"}),
-            "-ERR a window filter does not grow: leave EXPANSION out\r\n");
+            "-ERR a window filter does not grow: omit EXPANSION\r\n");
   EXPECT_EQ(reserve({"TYPE", "window", "WINDOW", "100", "EXPANSION", "0"}), kOk);
   EXPECT_EQ(reserve({"TYPE", "window", "WINDOW", "100", "IFNOTEXISTS"}), kOk);
   EXPECT_EQ(reserve({"TYPE", "window", "WINDOW", "1h", "IFNOTEXISTS"}),
-            "-ERR item exists with another window: it has 100, asked was 1h\r\n");
+            "-ERR item exists with a different window: it has 100, not 1h\r\n");
   EXPECT_EQ(Reply({"BF.INFO", "other", "WINDOW"}), "-ERR not found\r\n");
   Reply({"BF.ADD", "other", "x"});
   EXPECT_EQ(Reply({"BF.INFO", "other", "WINDOW"}), "-Invalid information value\r\n");

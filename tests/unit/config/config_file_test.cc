@@ -42,7 +42,7 @@ TEST(ConfigFile, UnknownKeys) {
 }
 
 TEST(ConfigFile, RepeatedKeysAreToldOnce) {
-  EXPECT_THAT(ProblemsOf(R"({"port": 1, "port": 2, "port": 3})"), ElementsAre(R"("port" is there more than once)"));
+  EXPECT_THAT(ProblemsOf(R"({"port": 1, "port": 2, "port": 3})"), ElementsAre(R"("port" is given more than once)"));
 }
 
 TEST(ConfigFile, WrongTypes) {
@@ -101,7 +101,7 @@ TEST(ConfigFile, TemplatesOfWrongShapes) {
   EXPECT_THAT(problems(R"([{"pattern": "a", "capacity": [1], "seed": true}])"),
               ElementsAre("templates[0], capacity must be text or a number, not the array",
                           "templates[0], seed must be text or a number, not the boolean true"));
-  EXPECT_THAT(problems(R"([{"pattern": "a", "pattern": "b"}])"), ElementsAre(R"("pattern" is there more than once)"));
+  EXPECT_THAT(problems(R"([{"pattern": "a", "pattern": "b"}])"), ElementsAre(R"("pattern" is given more than once)"));
   EXPECT_THAT(problems(R"([{"pattern": "a"}, {"pattern": "a"}])"), IsEmpty()) << "each entry has one";
 }
 

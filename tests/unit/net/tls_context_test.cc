@@ -41,7 +41,7 @@ TEST_F(Context, AnErrorNamesOptionFileAndReason) {
   EXPECT_EQ(ErrorOf(settings), "tls-cert-file " + settings.cert_file + ": No such file or directory");
   settings = files_.Settings();
   settings.key_file = settings.cert_file;
-  EXPECT_EQ(ErrorOf(settings), "tls-key-file " + settings.key_file + ": holds no private key in PEM form");
+  EXPECT_EQ(ErrorOf(settings), "tls-key-file " + settings.key_file + ": does not contain a private key in PEM format");
   settings = files_.Settings();
   settings.ca_cert_file = "/";
   EXPECT_EQ(ErrorOf(settings), "tls-ca-cert-file /: is not a file");

@@ -185,7 +185,7 @@ TEST_F(Transports, NewCertificatesAreForNewConnections) {
   std::ofstream(files_.Path("cert")) << "nothing";
   const auto refused = net_->ReadTls(files_.Settings());
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, HasSubstr("holds no certificate in PEM form"));
+  EXPECT_THAT(refused.error().message, HasSubstr("does not contain a certificate in PEM format"));
 }
 
 TEST_F(Transports, AServerWithoutTlsReloadsNothing) {

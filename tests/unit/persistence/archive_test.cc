@@ -99,15 +99,15 @@ TEST_F(Archive, WhatIsNoPartOfABackupEndsIt) {
   for (const char* name :
        {"/etc/passwd", "../MANIFEST", "filters/../MANIFEST", "filters/1.filter/x", "filters/01.filter", "LOCK",
         "MANIFEST.tmp", "log/1.log", "log/CURRENT.tmp", "quarantine/1.filter", "x/MANIFEST"}) {
-    EXPECT_THAT(ErrorOf(TarMember(name, "x") + TarEnd()), HasSubstr("is no part of a backup")) << name;
+    EXPECT_THAT(ErrorOf(TarMember(name, "x") + TarEnd()), HasSubstr("is not part of a backup")) << name;
   }
-  EXPECT_THAT(ErrorOf(TarMember("etc/", "", '5') + TarEnd()), HasSubstr("is no part of a backup"));
-  EXPECT_THAT(ErrorOf(TarMember("MANIFEST", "", '2', "/etc/passwd") + TarEnd()), HasSubstr("is no part of a backup"));
+  EXPECT_THAT(ErrorOf(TarMember("etc/", "", '5') + TarEnd()), HasSubstr("is not part of a backup"));
+  EXPECT_THAT(ErrorOf(TarMember("MANIFEST", "", '2', "/etc/passwd") + TarEnd()), HasSubstr("is not part of a backup"));
   EXPECT_THAT(ErrorOf(TarMember("MANIFEST", "", '1', "/etc/passwd") + TarEnd()),
               HasSubstr("the archive: \"MANIFEST\""));
-  EXPECT_THAT(ErrorOf(TarMember("MANIFEST", "", '6') + TarEnd()), HasSubstr("is no part of a backup"));
+  EXPECT_THAT(ErrorOf(TarMember("MANIFEST", "", '6') + TarEnd()), HasSubstr("is not part of a backup"));
   EXPECT_THAT(ErrorOf(TarMember("MANIFEST", "a") + TarMember("./MANIFEST", "b") + TarEnd()),
-              HasSubstr("is there more than once"));
+              HasSubstr("appears more than once"));
   EXPECT_EQ(ErrorOf(TarMember("./", "", '5') + TarMember("./log/", "", '5') + TarMember("./MANIFEST", "x") + TarEnd()),
             "");
   EXPECT_THAT(ErrorOf("no archive at all, whatever its name"), HasSubstr("the archive: "));
@@ -118,7 +118,7 @@ TEST_F(Archive, IsBounded) {
   const std::string two =
       TarMember("filters/1.filter", std::string(600, 'x')) + TarMember("filters/2.filter", "y") + TarEnd();
   EXPECT_EQ(ErrorOf(two, {601, 2}), "");
-  EXPECT_THAT(ErrorOf(two, {600, 2}), HasSubstr("\"filters/2.filter\" has 1 bytes, and there is room for 0 more"));
+  EXPECT_THAT(ErrorOf(two, {600, 2}), HasSubstr("\"filters/2.filter\" has 1 bytes, but there is room for only 0 more"));
   EXPECT_THAT(ErrorOf(two, {601, 1}), HasSubstr("is more than the 1 files allowed"));
 }
 

@@ -139,7 +139,7 @@ TEST(CheckedFile, ExchangedChunksAreFound) {
   disk.Put("/f", bytes);
   const auto payload = ReadFile(disk);
   ASSERT_FALSE(payload.has_value());
-  EXPECT_EQ(payload.error().message, "/f: at byte 104: the chain of checksums does not hold");
+  EXPECT_EQ(payload.error().message, "/f: at byte 104: the chain of checksums is broken");
 }
 
 TEST(CheckedFile, DamageIsNamedWithItsOffset) {
@@ -157,7 +157,7 @@ TEST(CheckedFile, ANewerVersionIsUnsupportedNotCorrupt) {
   const auto payload = ReadFile(disk);
   ASSERT_FALSE(payload.has_value());
   EXPECT_EQ(payload.error().code, core::ErrorCode::kUnsupported);
-  EXPECT_EQ(payload.error().message, "/f: is a test file of version 4, this server reads up to version 3");
+  EXPECT_EQ(payload.error().message, "/f: is a test file of version 4; this server reads up to version 3");
 }
 
 TEST(CheckedFile, AnOlderVersionIsRead) {
@@ -184,7 +184,7 @@ TEST(CheckedFile, HostileHeadsAllocateNothing) {
 TEST(CheckedFile, AnotherKindOfFileIsNamed) {
   MemoryDisk disk;
   disk.Put("/f", std::string(100, 'x'));
-  EXPECT_EQ(ReadFile(disk).error().message, "/f: at byte 0: does not start with TESTFILE, so it is no test file");
+  EXPECT_EQ(ReadFile(disk).error().message, "/f: at byte 0: does not start with TESTFILE, so it is not a test file");
 }
 
 TEST(CheckedFile, MemoryIsOneChunkWhateverTheLength) {

@@ -126,7 +126,7 @@ TEST_F(FilterFileTest, AWholeFileOfAnotherTimeIsFound) {
   const FileSeal old_seal = Write(*filter);
   AddItem(*filter, "new");
   const FileSeal seal = Write(*filter);
-  EXPECT_THAT(Read(old_seal).error().message, HasSubstr("not the file that the manifest means"));
+  EXPECT_THAT(Read(old_seal).error().message, HasSubstr("not the file that the manifest refers to"));
   EXPECT_TRUE(Ok(Read(seal)));
 }
 

@@ -231,7 +231,7 @@ TEST_F(InspectionTest, ReportsAreForPeopleAndForScripts) {
   EXPECT_THAT(text, HasSubstr("'odd\\x00\\xff\\x27'  classic"));
   EXPECT_THAT(text, HasSubstr("1 unnamed, 1 flushed"));
   EXPECT_THAT(text, HasSubstr("in use by somebody"));
-  EXPECT_THAT(text, HasSubstr("all is whole"));
+  EXPECT_THAT(text, HasSubstr("everything is intact"));
   EXPECT_THAT(TextOf(Look(false)), HasSubstr("--verify reads every byte"));
   const auto json = nlohmann::json::parse(JsonOf(found));
   EXPECT_EQ(json["filters"].size(), core::FilterTypes().size());

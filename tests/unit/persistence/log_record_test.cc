@@ -189,15 +189,15 @@ TEST(LogRecord, ImpossibleFieldsAreFound) {
   constexpr uint64_t kOne = 1;
   EXPECT_THAT(ErrorOf(DecodeContent("")), HasSubstr("too short"));
   for (const uint8_t kind : {0, 14, 0x80, 0x81, 0x84, 0xff}) {
-    EXPECT_THAT(ErrorOf(DecodeContent(Content(kind))), HasSubstr("kind " + std::to_string(kind) + ", which is not"));
+    EXPECT_THAT(ErrorOf(DecodeContent(Content(kind))), HasSubstr("unknown kind " + std::to_string(kind)));
   }
   EXPECT_THAT(ErrorOf(DecodeContent(Content(5, uint64_t{0}))), HasSubstr("of filter 0"));
-  EXPECT_THAT(ErrorOf(DecodeContent(Content(5, kMaxFilterId))), HasSubstr("an id that none has"));
+  EXPECT_THAT(ErrorOf(DecodeContent(Content(5, kMaxFilterId))), HasSubstr("which is not a valid id"));
   EXPECT_THAT(ErrorOf(DecodeContent(Content(3, kOne, uint64_t{0}, kOne, kOne))), HasSubstr("without a number"));
   EXPECT_THAT(ErrorOf(DecodeContent(Content(4, kOne, kOne))), HasSubstr("0 bytes of hashes"));
   EXPECT_THAT(ErrorOf(DecodeContent(Content(4, kOne, kOne) + std::string(16 * (kMaxHashes + 1), 'x'))),
               HasSubstr("1 to 4096 of 16 bytes are allowed"));
-  EXPECT_THAT(ErrorOf(DecodeContent(Content(0x83, kOne, kOne, uint64_t{0}, kOne, kOne))), HasSubstr("at no time"));
+  EXPECT_THAT(ErrorOf(DecodeContent(Content(0x83, kOne, kOne, uint64_t{0}, kOne, kOne))), HasSubstr("without a time"));
   EXPECT_THAT(ErrorOf(DecodeContent(Content(2, kOne, kOne, uint64_t{0}, kOne, kOne))), HasSubstr("in file 0"));
   EXPECT_THAT(ErrorOf(DecodeContent(Content(9, int64_t{-1}, uint32_t{0}))), HasSubstr("before 1970"));
   EXPECT_THAT(ErrorOf(DecodeContent(Content(6, kOne, int64_t{-1}, uint32_t{0}))), HasSubstr("before 1970"));
@@ -218,7 +218,7 @@ TEST(LogRecord, ImpossibleParametersAreFound) {
                 params.type = core::kRedisCuckooType;
                 params.hash = core::HashKind{8};
               }),
-              HasSubstr("hash function is not known"));
+              HasSubstr("hash function is unknown"));
 }
 
 TEST(LogRecord, HostileLengthsAllocateNothing) {

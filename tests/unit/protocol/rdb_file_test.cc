@@ -151,15 +151,15 @@ TEST(RdbFileTest, NamesThatArePackedOrNumbers) {
 TEST(RdbFileTest, WhatIsWrongIsNamed) {
   const auto failure = [](const std::string& bytes) { return ReadAll(bytes).failure; };
   EXPECT_NE(failure("RIFF....."), "");
-  EXPECT_EQ(failure("REDIS00x1"), "its version is no number: no RDB file");
-  EXPECT_EQ(failure(File(Key(99, "k", ""))), "a value of type 99, which is not known here, at byte 12");
+  EXPECT_EQ(failure("REDIS00x1"), "its version is not a number: not an RDB file");
+  EXPECT_EQ(failure(File(Key(99, "k", ""))), "a value of unknown type 99 at byte 12");
   EXPECT_NE(failure(File(Key(6, "k", Length(5)))).find("only that module"), std::string::npos);
   EXPECT_NE(failure(File(Key(0, "k", "\xc7"))).find("a string of unknown form"), std::string::npos);
-  EXPECT_NE(failure(File(Key(1, "k", "\xc0"))).find("no length"), std::string::npos);
+  EXPECT_NE(failure(File(Key(1, "k", "\xc0"))).find("a length is missing"), std::string::npos);
   EXPECT_NE(failure(File(Key(0, "k", "\x85"))).find("a length of unknown form"), std::string::npos);
   EXPECT_NE(failure(File(Key(7, "k", Length(7) + Length(9)))).find("unknown kind 9"), std::string::npos);
   // 4 GB out of three bytes.
-  EXPECT_NE(failure(File(Key(0, "k", "\xc3" + Length(3) + Length(UINT32_MAX) + "abc"))).find("cannot be so long"),
+  EXPECT_NE(failure(File(Key(0, "k", "\xc3" + Length(3) + Length(UINT32_MAX) + "abc"))).find("impossible length"),
             std::string::npos);
   // The greatest length there is.
   EXPECT_NE(failure(File(Key(0, "k", Length(UINT64_MAX)))).find("ends too early"), std::string::npos);
@@ -172,7 +172,7 @@ TEST(RdbFileTest, UnpackingTakesNoMoreThanIsGiven) {
   const std::string bytes = Packed(std::string(1000, 'a'));
   RdbReader reader(bytes, memory);
   EXPECT_TRUE(reader.String().bytes.empty());
-  EXPECT_NE(reader.failure().find("no memory"), std::string::npos);
+  EXPECT_NE(reader.failure().find("out of memory"), std::string::npos);
   EXPECT_EQ(memory.used_bytes(), 0U);
 }
 

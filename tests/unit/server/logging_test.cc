@@ -117,7 +117,7 @@ TEST_F(Logging, AFileThatWasMovedIsOpenedAnew) {
     std::filesystem::rename(options_.logfile, options_.logfile + ".1");
     ReopenLog(options_.logfile);
     spdlog::info("two");
-    EXPECT_THAT(Lines(), ElementsAre(HasSubstr("opened anew"), HasSubstr("two"))) << format;
+    EXPECT_THAT(Lines(), ElementsAre(HasSubstr("Reopened the log file"), HasSubstr("two"))) << format;
     std::filesystem::remove(options_.logfile);
   }
 }

@@ -79,14 +79,14 @@ TEST(ChainHeader, HostileFieldsAreRefusedBehindARightChecksum) {
     return header ? "accepted" : header.error().message;
   };
   constexpr size_t kSubFilters = 60;  // where the first sub-filter starts
-  EXPECT_THAT(with(4, uint16_t{4}), testing::HasSubstr("version 4 is not known"));
-  EXPECT_THAT(with(6, uint16_t{99}), testing::HasSubstr("type 99 is not known"));
+  EXPECT_THAT(with(4, uint16_t{4}), testing::HasSubstr("version 4 is not supported"));
+  EXPECT_THAT(with(6, uint16_t{99}), testing::HasSubstr("type 99 is unknown"));
   EXPECT_THAT(with(8, 1e-300), testing::HasSubstr("error rate"));
   EXPECT_THAT(with(16, uint64_t{0}), testing::HasSubstr("capacity"));
   EXPECT_THAT(with(24, uint32_t{40000}), testing::HasSubstr("expansion"));
   EXPECT_THAT(with(28, 1.5), testing::HasSubstr("tightening"));
   EXPECT_THAT(with(52, uint32_t{0}), testing::HasSubstr("hash function"));
-  EXPECT_THAT(with(52, uint32_t{5}), testing::HasSubstr("hash function is not one that a filter of type blocked"));
+  EXPECT_THAT(with(52, uint32_t{5}), testing::HasSubstr("a filter of type blocked cannot have this hash function"));
   EXPECT_THAT(with(52, uint32_t{257}), testing::HasSubstr("hash function"));
   EXPECT_THAT(with(56, uint32_t{0}), testing::HasSubstr("no sub-filters"));
   EXPECT_THAT(with(56, uint32_t{3}), testing::HasSubstr("ends within sub-filter 2"));
@@ -95,7 +95,7 @@ TEST(ChainHeader, HostileFieldsAreRefusedBehindARightChecksum) {
   EXPECT_THAT(with(kSubFilters + 16, uint64_t{1} << 62), testing::HasSubstr("too large"));
   EXPECT_THAT(with(kSubFilters + 16, uint64_t{513}), testing::HasSubstr("impossible"));
   EXPECT_THAT(with(kSubFilters + 24, uint32_t{17}), testing::HasSubstr("impossible"));
-  EXPECT_THAT(with(kSubFilters + 32, uint64_t{1001}), testing::HasSubstr("more than it can"));
+  EXPECT_THAT(with(kSubFilters + 32, uint64_t{1001}), testing::HasSubstr("more items than it can"));
 }
 
 TEST(ChainHeader, CounterBitsComeBackAndAreChecked) {
@@ -119,7 +119,8 @@ TEST(ChainHeader, CounterBitsComeBackAndAreChecked) {
   std::string bad = good;
   bad[60 + 28] = 5;
   EXPECT_THAT(refusal(bad), testing::HasSubstr("impossible"));
-  EXPECT_THAT(refusal(EncodeChainHeader(params, {{shape(8), uint64_t{1} << 61}})), testing::HasSubstr("more than"));
+  EXPECT_THAT(refusal(EncodeChainHeader(params, {{shape(8), uint64_t{1} << 61}})),
+              testing::HasSubstr("more items than"));
 }
 
 }  // namespace

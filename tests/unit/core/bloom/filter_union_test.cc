@@ -182,7 +182,7 @@ TEST_P(FilterUnionTest, WhatWouldBreakThePromiseIsRefused) {
   Add(*b, 1'000, 1'800);
   const Filter* both[] = {a.get(), b.get()};
   const uint64_t used = budget_.used_bytes();
-  EXPECT_THAT(Unite(both, budget_, SystemClock()).error().message, HasSubstr("where there is room for 1000"));
+  EXPECT_THAT(Unite(both, budget_, SystemClock()).error().message, HasSubstr("but there is room for 1000"));
   EXPECT_EQ(budget_.used_bytes(), used);
   EXPECT_NEAR(EstimateUnion(both).value(), 1'600, 80) << "estimating is allowed";
 }
@@ -250,7 +250,7 @@ TEST_P(FilterUnionTest, IntoOneThatIsTooShortOrTooSmallChangesNothing) {
   EXPECT_THAT(UniteInto(*brief, longer).error().message,
               HasSubstr("the destination has 1 sub-filters, and another has grown to 2"));
   const Filter* too_many[] = {other.get()};
-  EXPECT_THAT(UniteInto(*brief, too_many).error().message, HasSubstr("where there is room for 1000"));
+  EXPECT_THAT(UniteInto(*brief, too_many).error().message, HasSubstr("but there is room for 1000"));
   EXPECT_EQ(BytesOf(*brief), before);
   const Filter* shorter[] = {brief.get()};
   EXPECT_TRUE(UniteInto(*grown, shorter));
@@ -344,7 +344,7 @@ TEST_F(CountingUnion, ThatHaveGrownOrDifferAreRefused) {
   for (int i = 0; i < 200; ++i) Add(*grown, i);
   const Filter* both[] = {a.get(), grown.get()};
   EXPECT_THAT(Unite(both, budget_, SystemClock()).error().message,
-              HasSubstr("a counting filter that has grown cannot be united"));
+              HasSubstr("a counting filter that has grown cannot be merged"));
   const Filter* widths[] = {a.get(), wide.get()};
   EXPECT_THAT(Unite(widths, budget_, SystemClock()).error().message,
               HasSubstr("they differ in their counter bits: 4 and 8"));

@@ -97,12 +97,12 @@ TEST(CuckooHeader, HostileFieldsAreRefusedBehindARightChecksum) {
   EXPECT_THAT(with(64, uint32_t{1}), HasSubstr("bytes follow"));
   EXPECT_THAT(with(kFirst, uint64_t{0}), HasSubstr("capacity of table 0"));
   EXPECT_THAT(with(kFirst, uint64_t{1501}), HasSubstr("capacity of table 0"));
-  EXPECT_THAT(with(kFirst, uint64_t{999}), HasSubstr("table 0 holds more than it can"));
+  EXPECT_THAT(with(kFirst, uint64_t{999}), HasSubstr("table 0 holds more items than it can"));
   EXPECT_THAT(with(kFirst + 8, 0.0), HasSubstr("error rate of table 0"));
   EXPECT_THAT(with(kFirst + 16, uint64_t{0}), HasSubstr("buckets of table 0 is out of range"));
   EXPECT_THAT(with(kFirst + 16, uint64_t{1} << 46), HasSubstr("buckets of table 0 is out of range"));
   EXPECT_THAT(with(kFirst + 16, UINT64_MAX), HasSubstr("buckets of table 0 is out of range"));
-  EXPECT_THAT(with(kSecond + 16, uint64_t{901}), HasSubstr("no multiple"));
+  EXPECT_THAT(with(kSecond + 16, uint64_t{901}), HasSubstr("not a multiple"));
   EXPECT_THAT(with(kSecond + 24, uint32_t{13}), HasSubstr("narrower"));
   EXPECT_THAT(with(kSecond + 24, uint32_t{33}), HasSubstr("fingerprints of table 1"));
   EXPECT_THAT(with(kFirst + 24, uint32_t{0}), HasSubstr("fingerprints of table 0"));

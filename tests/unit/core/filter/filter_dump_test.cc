@@ -125,7 +125,7 @@ TEST_P(FilterDumpTest, OtherVersionsAreToldApart) {
   const auto restored = RestoreFilter(newer, budget_, SystemClock());
   ASSERT_FALSE(restored);
   EXPECT_EQ(restored.error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(restored.error().message, "dump: version 2 is not known; this server reads version 1");
+  EXPECT_EQ(restored.error().message, "dump: version 2 is not supported; this server reads version 1");
 }
 
 TEST_P(FilterDumpTest, AKindOfALaterVersionIsNamed) {
@@ -139,7 +139,7 @@ TEST_P(FilterDumpTest, AKindOfALaterVersionIsNamed) {
   const auto restored = RestoreFilter(other, budget_, SystemClock());
   ASSERT_FALSE(restored);
   EXPECT_EQ(restored.error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(restored.error().message, "filter header: type 99 is not known");
+  EXPECT_EQ(restored.error().message, "filter header: type 99 is unknown");
 }
 
 TEST_P(FilterDumpTest, MemoryIsAskedFirst) {

@@ -188,8 +188,8 @@ TEST_F(FingerprintFilterTest, HostileHeadersAreRefusedBeforeAnythingIsAllocated)
   EXPECT_THAT(with(kTable + 16, UINT64_MAX), HasSubstr("out of range"));
   EXPECT_THAT(with(kTable + 24, uint32_t{0}), HasSubstr("1 to 32 bits"));
   EXPECT_THAT(with(kTable + 24, uint32_t{33}), HasSubstr("1 to 32 bits"));
-  EXPECT_THAT(with(kTable + 28, uint64_t{101}), HasSubstr("more than it can"));
-  EXPECT_THAT(with(kTable + 36, uint64_t{101}), HasSubstr("more than it can"));
+  EXPECT_THAT(with(kTable + 28, uint64_t{101}), HasSubstr("more items than it can"));
+  EXPECT_THAT(with(kTable + 36, uint64_t{101}), HasSubstr("more items than it can"));
   for (size_t size = 0; size < good.size(); ++size)
     EXPECT_FALSE(FilterDecoder::Open(good.substr(0, size), budget, SystemClock()));
 }
@@ -208,10 +208,10 @@ TEST_F(FingerprintFilterTest, HostileBodiesAreRefused) {
   };
   EXPECT_EQ(refusal(good), "accepted");
   EXPECT_THAT(refusal(std::string(good.size(), '\xFF')), HasSubstr("after the last slot"));
-  EXPECT_THAT(refusal(std::string(good.size(), '\0')), HasSubstr("other than the header says"));
+  EXPECT_THAT(refusal(std::string(good.size(), '\0')), HasSubstr("differs from the header"));
   std::string full = good;
   for (size_t i = 0; i < 120; ++i) full[i] = '\xFF';
-  EXPECT_THAT(refusal(full), HasSubstr("other than the header says"));
+  EXPECT_THAT(refusal(full), HasSubstr("differs from the header"));
 }
 
 // If many threads add the same items, exactly one gets "new" for each; readers never miss what was added before.

@@ -42,7 +42,7 @@ TEST(RedisBloomHeader, WrongLengthsAreRefused) {
   for (size_t size = 0; size < good.size(); ++size)
     EXPECT_FALSE(DecodeRedisBloomHeader(good.substr(0, size), ItemCounts::kChecked));
   EXPECT_FALSE(DecodeRedisBloomHeader(good + '\0', ItemCounts::kChecked));
-  const std::string refusal = "RedisBloom header: its length does not fit its number of filters";
+  const std::string refusal = "RedisBloom header: its length does not match its number of filters";
   EXPECT_EQ(Refusal([](auto& f) { f.sub_filters = 2; }), refusal);
   EXPECT_EQ(Refusal([](auto& f) { f.sub_filter.resize(2); }), refusal);
 }
@@ -55,23 +55,24 @@ TEST(RedisBloomHeader, NumberOfFiltersIsBounded) {
 }
 
 TEST(RedisBloomHeader, OptionsAndGrowthAreBounded) {
-  EXPECT_EQ(Refusal([](auto& f) { f.options = 16 + 5; }), "RedisBloom header: an option is not known");
+  EXPECT_EQ(Refusal([](auto& f) { f.options = 16 + 5; }), "RedisBloom header: an option is unknown");
   EXPECT_EQ(Refusal([](auto& f) { f.growth = 32769; }), "RedisBloom header: the growth is out of range");
-  EXPECT_EQ(Refusal([](auto& f) { f.growth = 0; }), "RedisBloom header: it scales by a growth of 0");
+  EXPECT_EQ(Refusal([](auto& f) { f.growth = 0; }), "RedisBloom header: it is scaling, but its growth is 0");
   EXPECT_EQ(Refusal([](auto& f) { f.growth = 0, f.options = 13; }), "accepted");
 }
 
 TEST(RedisBloomHeader, SizesMustAddUp) {
-  const std::string refusal = "RedisBloom header: the sizes of its filters do not add up to its own";
+  const std::string refusal = "RedisBloom header: the sizes of its filters do not add up to its total";
   EXPECT_EQ(Refusal([](auto& f) { f.items = 2; }), refusal);
   EXPECT_EQ(SubFilterRefusal([](auto& l) { l.items = 0; }), refusal);
-  EXPECT_EQ(SubFilterRefusal([](auto& l) { l.items = 11; }), "RedisBloom header: filter 0 holds more than it can");
+  EXPECT_EQ(SubFilterRefusal([](auto& l) { l.items = 11; }),
+            "RedisBloom header: filter 0 holds more items than it can");
   EXPECT_EQ(SubFilterRefusal([](auto& l) { l.items = UINT64_MAX; }),
-            "RedisBloom header: filter 0 holds more than it can");
+            "RedisBloom header: filter 0 holds more items than it can");
 }
 
 TEST(RedisBloomHeader, BitsMustFitBytes) {
-  const std::string refusal = "RedisBloom header: bits and bytes of filter 0 do not fit";
+  const std::string refusal = "RedisBloom header: bits and bytes of filter 0 do not match";
   EXPECT_EQ(SubFilterRefusal([](auto& l) { l.bits = 63; }), refusal);
   EXPECT_EQ(SubFilterRefusal([](auto& l) { l.bits = 0; }), refusal);
   EXPECT_EQ(SubFilterRefusal([](auto& l) { l.bytes = 0, l.bits = 0; }), refusal);

@@ -231,7 +231,7 @@ TEST_F(RibbonStagingTest, HostileFieldsAreRefusedBehindARightChecksum) {
   EXPECT_THAT(with(52, uint32_t{2}), HasSubstr("state"));
   EXPECT_THAT(with(52, uint32_t{0}), HasSubstr("bytes follow"));
   EXPECT_THAT(with(56, UINT64_MAX), HasSubstr("number of items"));
-  EXPECT_THAT(with(56, uint64_t{1} << 32), HasSubstr("more than it can"));
+  EXPECT_THAT(with(56, uint64_t{1} << 32), HasSubstr("more items than it can"));
   EXPECT_THAT(with(64, uint32_t{0}), HasSubstr("columns"));
   EXPECT_THAT(with(64, uint32_t{31}), HasSubstr("columns"));
   EXPECT_THAT(with(68, uint64_t{0}), HasSubstr("shards"));

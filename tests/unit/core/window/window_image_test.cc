@@ -100,11 +100,11 @@ TEST_F(WindowImage, HostileFieldsAreRefusedBehindARightChecksum) {
   EXPECT_THAT(with(72, uint64_t{1} << 60), HasSubstr("impossible"));
   EXPECT_THAT(with(72, uint64_t{513}), HasSubstr("impossible"));
   EXPECT_THAT(with(80, uint32_t{99}), HasSubstr("impossible"));
-  EXPECT_THAT(with(kGenerations, uint32_t{0}), HasSubstr("that are there"));
-  EXPECT_THAT(with(kGenerations, uint32_t{7}), HasSubstr("that are there"));
+  EXPECT_THAT(with(kGenerations, uint32_t{0}), HasSubstr("present generations"));
+  EXPECT_THAT(with(kGenerations, uint32_t{7}), HasSubstr("present generations"));
   EXPECT_THAT(with(kGenerations, uint32_t{3}), HasSubstr("ends within generation 2"));
   EXPECT_THAT(with(kGenerations, uint32_t{1}), HasSubstr("bytes follow"));
-  EXPECT_THAT(with(kFirst, uint64_t{101}), HasSubstr("more than it can"));
+  EXPECT_THAT(with(kFirst, uint64_t{101}), HasSubstr("more items than it can"));
   EXPECT_THAT(with(kFirst + 8, UINT64_MAX), HasSubstr("times of generation 0"));
   EXPECT_THAT(with(kFirst + 40, UINT64_MAX), HasSubstr("times of generation 1"));
   EXPECT_THAT(with(6, uint16_t{2}), HasSubstr("filter header"));  // the fields of another type
