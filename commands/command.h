@@ -158,25 +158,24 @@ struct Tally {
 
 // The services that filter commands need from the program that runs them. Each is thread-safe.
 struct FilterEnvironment {
-  FilterKeyspace* keyspace = nullptr;
   const CommandSettings* settings = nullptr;
   FreezeQueue* freezing = nullptr;
   Transfers* transfers = nullptr;  // dumps and loads in progress
-  FilterEvents* events = nullptr;  // null: none are published
   Workers* workers = nullptr;      // null: every command runs on its loop
 };
 
 // The data that a handler works with. There is one per batch; the members that belong to one command are set before
 // each.
 struct CommandContext {
-  CommandContext(const FilterEnvironment& of_program, protocol::ReplyWriter& to_client)
-      : environment(of_program), reply(to_client) {}
+  CommandContext(const FilterEnvironment& of_program, FilterKeyspace& of_filters, protocol::ReplyWriter& to_client)
+      : environment(of_program), reply(to_client), keyspace_(of_filters) {}
   CommandContext(const CommandContext&) = delete;
   CommandContext& operator=(const CommandContext&) = delete;
 
   const FilterEnvironment& environment;
   protocol::ReplyWriter& reply;
   Tally tally = {};
+  FilterEvents* events = nullptr;       // null: none are published
   ErrorCounts* error_counts = nullptr;  // null: only the tally counts errors
   bool aside = false;                   // it runs on a worker
 
@@ -186,7 +185,7 @@ struct CommandContext {
   core::Filter* filter = nullptr;   // named by argument 1, if prepared
   FilterPtr held = {};              // keeps alive what the handler looked up itself
 
-  FilterKeyspace& keyspace() const { return *environment.keyspace; }
+  FilterKeyspace& keyspace() const { return keyspace_; }
   const CommandSettings& settings() const { return *environment.settings; }
 
   // To be called before each part of a long change of the filter: on a worker, waits while an image of the filter is
@@ -220,6 +219,8 @@ struct CommandContext {
 
  private:
   static void AwaitImageAside(const core::Filter& changed);
+
+  FilterKeyspace& keyspace_;
 };
 
 }  // namespace bitsieve::commands

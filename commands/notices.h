@@ -15,7 +15,7 @@ namespace bitsieve::commands {
 
 inline void Notify(const CommandContext& context, EventClass event_class, std::string_view event,
                    std::string_view name) {
-  if (context.environment.events != nullptr) context.environment.events->Publish(event_class, event, name);
+  if (context.events != nullptr) context.events->Publish(event_class, event, name);
 }
 // The command that runs now changed the filter named by argument 1: the event bears the command's name.
 inline void NotifyChanged(const CommandContext& context) {
@@ -33,7 +33,7 @@ class AddNotice {
   AddNotice(const CommandContext& context, const core::Filter& filter, bool counts_repeats = true)
       : context_(context),
         filter_(filter),
-        on_(context.environment.events != nullptr && context.environment.events->Wants(EventClass::kFilter)) {
+        on_(context.events != nullptr && context.events->Wants(EventClass::kFilter)) {
     if (on_) [[unlikely]]
       Begin(counts_repeats);
   }

@@ -117,10 +117,10 @@ class AsideCommand {
       named.filter = FilterPtr(std::move(*copy));
     }
     AsideKeyspace keyspace(named_);
-    const commands::FilterEnvironment environment{.keyspace = &keyspace, .settings = &Settings()};
+    const commands::FilterEnvironment environment{.settings = &Settings()};
     protocol::ReplyWriter writer(reply);
     writer.set_version(resp3_ ? protocol::ProtocolVersion::kResp3 : protocol::ProtocolVersion::kResp2);
-    commands::CommandContext context(environment, writer);
+    commands::CommandContext context(environment, keyspace, writer);
     context.row = command_.row;
     context.arguments = arguments_;
     ContentLimit limit(

@@ -66,20 +66,18 @@ void EndDump(std::unique_ptr<commands::OpenDump> abandoned) {
 
 // All that one command works with; used again by the next.
 struct Desk {
+  Desk() { context.events = &events; }
+
   EngineKeyspace keyspace;
   KeptEvents events;
   commands::Transfers transfers{.loads = commands::PendingLoads(),
                                 .dumps = commands::OpenDumps(commands::OpenDumps::kMax, commands::OpenDumps::kPatience,
                                                              commands::OpenDumps::kMoment, EndDump),
                                 .ended = {}};
-  commands::FilterEnvironment environment{.keyspace = &keyspace,
-                                          .settings = &Settings(),
-                                          .freezing = &keyspace,
-                                          .transfers = &transfers,
-                                          .events = &events};
+  commands::FilterEnvironment environment{.settings = &Settings(), .freezing = &keyspace, .transfers = &transfers};
   std::string bytes;
   protocol::ReplyWriter reply{bytes};
-  commands::CommandContext context{environment, reply};
+  commands::CommandContext context{environment, keyspace, reply};
   std::vector<std::string_view> arguments;
 };
 

@@ -334,21 +334,21 @@ void Server::Apply(config::AppliedBy part, const config::Options& options) {
 }
 
 core::Status Server::OpenNetwork() {
-  const Environment commands{.table = &AllCommands(),
+  const Environment commands{.filters = {.settings = &command_settings_,
+                                         .freezing = &freezer_,
+                                         .transfers = &transfers_,
+                                         .workers = &workers_},
+                             .table = &AllCommands(),
                              .keyspace = &registry_,
                              .clock = &clock_,
                              .control = this,
                              .clients = &clients_,
                              .stats = &stats_,
                              .loop_stats = nullptr,
-                             .settings = &command_settings_,
-                             .freezing = &freezer_,
-                             .transfers = &transfers_,
                              .durability = &storage_,
                              .claims = &claims_,
                              .pub_sub = &pub_sub_,
                              .events = &events_,
-                             .workers = &workers_,
                              .users = &access_.users(),
                              .access_log = &access_.log(),
                              .monitoring = &monitoring_};

@@ -46,9 +46,9 @@ void SetVersion(ServerContext& context, protocol::ProtocolVersion version) {
 // Those that take long to end do so on a worker.
 void EndSubscriptions(const ServerContext& context) {
   std::shared_ptr<Subscriptions> ended = std::move(context.session.subscriptions);
-  if (ended == nullptr || !ended->IsLarge() || context.server.workers == nullptr) return;
+  if (ended == nullptr || !ended->IsLarge() || context.environment.workers == nullptr) return;
   ended->Close();
-  context.server.workers->Run(Weight::kMany, [ended = std::move(ended)] {});
+  context.environment.workers->Run(Weight::kMany, [ended = std::move(ended)] {});
 }
 
 void Reset(ServerContext& context) {

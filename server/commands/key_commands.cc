@@ -37,7 +37,7 @@ class FittingNames {
  public:
   FittingNames(const ServerContext& context, std::string_view pattern)
       : pattern_(pattern),
-        most_ns_(context.aside || context.server.workers == nullptr ? UINT64_MAX : kLoopNs),
+        most_ns_(context.aside || context.environment.workers == nullptr ? UINT64_MAX : kLoopNs),
         most_bytes_(context.reply.room()) {}
 
   void Visit(std::string_view name) {

@@ -94,7 +94,7 @@ void Unsubscribe(ServerContext& context) {
 }
 
 // On an event loop, with workers to run what takes long.
-bool MustBeQuick(const ServerContext& context) { return !context.aside && context.server.workers != nullptr; }
+bool MustBeQuick(const ServerContext& context) { return !context.aside && context.environment.workers != nullptr; }
 
 void Publish(ServerContext& context) {
   const std::string_view channel = context.arguments[1], message = context.arguments[2];

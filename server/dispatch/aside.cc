@@ -29,7 +29,6 @@ class AsideCommand {
  public:
   explicit AsideCommand(ServerContext& context)
       : environment_(context.server),
-        filters_(context.environment),
         row_(context.row),
         loop_stats_(context.server.loop_stats),
         session_(context.session.client),
@@ -57,7 +56,7 @@ class AsideCommand {
       protocol::ReplyWriter reply(reply_);
       reply.set_version(session_.version);
       reply.set_limit(reply_limit_);
-      ServerContext context(filters_, environment_, session_, reply);
+      ServerContext context(environment_, session_, reply);
       context.loading = loading_;
       context.in_trouble = in_trouble_;
       context.aside = true;
@@ -101,7 +100,6 @@ class AsideCommand {
   }
 
   Environment environment_;
-  const commands::FilterEnvironment filters_;
   const CommandRow* const row_;
   LoopStats* const loop_stats_;
   LoopStats stats_;  // a stand-in: only the loop may use its own
@@ -136,7 +134,7 @@ void RunAside(ServerContext& context, Weight weight) {
   Publish(context.tally, *context.server.loop_stats);  // so that the command sees what ran before it
   const bool writes = (context.row->flags & kWrite) != 0;
   const size_t bytes = command->bytes();
-  auto start = [command = std::move(command), workers = context.server.workers, weight](Finish finish) {
+  auto start = [command = std::move(command), workers = context.environment.workers, weight](Finish finish) {
     command->AdoptAccount();
     workers->Run(weight, [command, finish = std::move(finish)] {
       command->Run();

@@ -118,7 +118,6 @@ class Dispatcher::Impl {
  public:
   explicit Impl(const Environment& environment)
       : environment_(environment),
-        filters_(FiltersOf(environment)),
         memo_(*environment.keyspace),
         ahead_(*environment.keyspace),
         timer_(*environment.table, *environment.loop_stats, environment.monitoring) {}
@@ -143,7 +142,7 @@ class Dispatcher::Impl {
                   const PreparedCommands* prepared) {
     reply.set_version(session.version);
     session.client->last_active_ms.store(environment_.clock->MonotonicMs(), std::memory_order_relaxed);
-    ServerContext context(filters_, environment_, session, reply);
+    ServerContext context(environment_, session, reply);
     context.bytes = batch.bytes;
     context.timer = &timer_;
     const PublishedCounts published(context.tally, *environment_.loop_stats, timer_);
@@ -325,7 +324,6 @@ class Dispatcher::Impl {
   }
 
   const Environment environment_;
-  const commands::FilterEnvironment filters_;
   const CommandTable& table_ = *environment_.table;
   NameMemo memo_;   // of the window that runs now
   NameMemo ahead_;  // of what was prepared before it runs
@@ -334,15 +332,6 @@ class Dispatcher::Impl {
   Turn turn_;
   PreparedCommands prepared_;  // the window that runs now, unless it was prepared before
 };
-
-commands::FilterEnvironment FiltersOf(const Environment& environment) {
-  return {.keyspace = environment.keyspace,
-          .settings = environment.settings,
-          .freezing = environment.freezing,
-          .transfers = environment.transfers,
-          .events = environment.events,
-          .workers = environment.workers};
-}
 
 Dispatcher::Dispatcher(const Environment& environment) : impl_(std::make_unique<Impl>(environment)) {}
 Dispatcher::~Dispatcher() = default;

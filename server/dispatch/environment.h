@@ -22,27 +22,21 @@ struct LoopStats;
 struct ServerStats;
 
 struct Environment {
+  commands::FilterEnvironment filters;  // what filter commands need besides the keyspace and the events
   const CommandTable* table;
   Keyspace* keyspace;
   const core::Clock* clock;
   ServerControl* control;
   ClientList* clients;
-  ServerStats* stats;     // all loops' counters, for INFO
-  LoopStats* loop_stats;  // this loop's
-  const commands::CommandSettings* settings;
-  commands::FreezeQueue* freezing = nullptr;
-  commands::Transfers* transfers = nullptr;  // dumps and loads in progress
-  Durability* durability = nullptr;          // null: nothing is logged, and no reply waits
-  Claims* claims = nullptr;                  // null: transactions of other loops are not kept apart
+  ServerStats* stats;                // all loops' counters, for INFO
+  LoopStats* loop_stats;             // this loop's
+  Durability* durability = nullptr;  // null: nothing is logged, and no reply waits
+  Claims* claims = nullptr;          // null: transactions of other loops are not kept apart
   PubSub* pub_sub = nullptr;
-  KeyspaceEvents* events = nullptr;      // null: none are published
-  commands::Workers* workers = nullptr;  // null: every command runs on its loop
-  Users* users = nullptr;                // null: every client may do everything
-  AccessLog* access_log = nullptr;       // of what users may not do; null: it is not kept
-  Monitoring* monitoring = nullptr;      // null: no command is watched
+  KeyspaceEvents* events = nullptr;  // null: none are published
+  Users* users = nullptr;            // null: every client may do everything
+  AccessLog* access_log = nullptr;   // of what users may not do; null: it is not kept
+  Monitoring* monitoring = nullptr;  // null: no command is watched
 };
-
-// Returns the part of it that filter commands need.
-commands::FilterEnvironment FiltersOf(const Environment& environment);
 
 }  // namespace bitsieve::server

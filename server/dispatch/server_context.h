@@ -7,6 +7,8 @@
 
 #include "commands/command.h"
 #include "server/dispatch/environment.h"
+#include "server/keyspace/keyspace.h"
+#include "server/pubsub/keyspace_events.h"
 #include "server/session/command_batch.h"
 #include "server/session/executor.h"
 #include "server/session/session.h"
@@ -18,9 +20,9 @@ class CommandTable;
 class CommandTimer;
 
 struct ServerContext : commands::CommandContext {
-  ServerContext(const commands::FilterEnvironment& of_filters, const Environment& of_server, Session& of_client,
-                protocol::ReplyWriter& to_client)
-      : CommandContext(of_filters, to_client), server(of_server), session(of_client) {
+  ServerContext(const Environment& of_server, Session& of_client, protocol::ReplyWriter& to_client)
+      : CommandContext(of_server.filters, *of_server.keyspace, to_client), server(of_server), session(of_client) {
+    events = of_server.events;
     error_counts = &of_server.loop_stats->error_codes;
   }
 

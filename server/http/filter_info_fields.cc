@@ -57,8 +57,7 @@ std::vector<std::pair<std::string, FieldValue>> FilterInfoFields(const Environme
   std::string reply;
   protocol::ReplyWriter writer(reply);
   writer.set_version(protocol::ProtocolVersion::kResp3);
-  const commands::FilterEnvironment filters = FiltersOf(server);
-  CommandContext context(filters, writer);
+  CommandContext context(server.filters, *server.keyspace, writer);
   const std::array<std::string_view, 3> arguments = {"bf.info", name, "FULL"};
   context.arguments = arguments;
   context.row = server.table->Find(arguments[0]);

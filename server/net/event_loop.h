@@ -106,9 +106,10 @@ class EventLoop : public std::enable_shared_from_this<EventLoop> {
   // there is no memory for is destroyed here.
   template <class Memory>
   void DestroyElsewhere(Memory memory) noexcept {
-    if (commands_.workers == nullptr) return;
+    if (commands_.filters.workers == nullptr) return;
     try {
-      commands_.workers->Run(commands::Weight::kMany, [shared = std::make_shared<Memory>(std::move(memory))] {});
+      commands_.filters.workers->Run(commands::Weight::kMany,
+                                     [shared = std::make_shared<Memory>(std::move(memory))] {});
     } catch (const std::bad_alloc&) {
       return;
     }

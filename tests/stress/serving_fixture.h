@@ -42,19 +42,18 @@ class ServingFixture {
     options_.appendfsync = appendfsync;
     options_.save_interval = 0;
     BeginStorage();
-    const server::Environment commands{.table = &server::AllCommands(),
-                                       .keyspace = &registry_,
-                                       .clock = &core::SystemClock(),
-                                       .control = &control_,
-                                       .clients = &clients_,
-                                       .stats = &stats_,
-                                       .loop_stats = nullptr,
-                                       .settings = &settings_,
-                                       .freezing = &freezer_,
-                                       .transfers = &transfers_,
-                                       .durability = &storage_,
-                                       .pub_sub = &pub_sub_,
-                                       .monitoring = &monitoring_};
+    const server::Environment commands{
+        .filters = {.settings = &settings_, .freezing = &freezer_, .transfers = &transfers_},
+        .table = &server::AllCommands(),
+        .keyspace = &registry_,
+        .clock = &core::SystemClock(),
+        .control = &control_,
+        .clients = &clients_,
+        .stats = &stats_,
+        .loop_stats = nullptr,
+        .durability = &storage_,
+        .pub_sub = &pub_sub_,
+        .monitoring = &monitoring_};
     net_ = std::make_unique<server::NetServer>(loops, commands, limits_, net_settings_);
     const auto listening = net_->Listen("127.0.0.1", 0);
     if (!listening) ADD_FAILURE() << listening.error();

@@ -402,8 +402,14 @@ TEST(BloomCommandsRaceTest, OneFilterComesToBe) {
   std::deque<LoopStats> loop_stats(kThreads);
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
-      Dispatcher dispatcher({&AllCommands(), &first.registry, &core::SystemClock(), &first.control, &first.clients,
-                             &first.stats, &loop_stats[t], &first.settings});
+      Dispatcher dispatcher({{.settings = &first.settings},
+                             &AllCommands(),
+                             &first.registry,
+                             &core::SystemClock(),
+                             &first.control,
+                             &first.clients,
+                             &first.stats,
+                             &loop_stats[t]});
       Session session(std::make_shared<ClientRecord>(100 + t, "", "", 0));
       for (int round = 0; round < kRounds; ++round) {
         const std::vector<Words> commands{{"BF.ADD", "f" + std::to_string(round), "item"}};

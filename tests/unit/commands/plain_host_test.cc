@@ -80,7 +80,7 @@ class PlainHost {
   std::string Reply(const Words& command) {
     std::string out;
     protocol::ReplyWriter reply(out);
-    CommandContext context(environment_, reply);
+    CommandContext context(environment_, keyspace_, reply);
     const std::vector<std::string_view> arguments(command.begin(), command.end());
     context.arguments = arguments;
     context.row = RowOf(command[0]);
@@ -107,8 +107,7 @@ class PlainHost {
   test::Default<CommandSettings> settings_;
   PlainFreezing freezing_{keyspace_};
   Transfers transfers_;
-  const FilterEnvironment environment_{
-      .keyspace = &keyspace_, .settings = &settings_, .freezing = &freezing_, .transfers = &transfers_};
+  const FilterEnvironment environment_{.settings = &settings_, .freezing = &freezing_, .transfers = &transfers_};
   std::set<const CommandRow*> ran_;
 };
 

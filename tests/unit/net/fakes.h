@@ -109,17 +109,16 @@ struct Backend {
   commands::Workers* const workers;
 
   Environment environment() {
-    return {.table = &AllCommands(),
+    return {.filters = {.settings = &settings, .workers = workers},
+            .table = &AllCommands(),
             .keyspace = &keyspace,
             .clock = &core::SystemClock(),
             .control = &control,
             .clients = &clients,
             .stats = &stats,
             .loop_stats = nullptr,
-            .settings = &settings,
             .durability = &durability,
             .pub_sub = &pub_sub,
-            .workers = workers,
             .users = &users,
             .access_log = &access_log,
             .monitoring = &monitoring};
