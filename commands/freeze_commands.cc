@@ -3,7 +3,6 @@
 #include "commands/filter_commands.h"
 #include "commands/notices.h"
 #include "commands/wire_errors.h"
-#include "core/base/roll_back.h"
 #include "core/filter/staging.h"
 
 namespace bitsieve::commands {
@@ -16,13 +15,10 @@ void Freeze(CommandContext& context) {
   const FilterPtr filter = context.keyspace().Find(context.arguments[1]);
   if (filter == nullptr) return context.Error(wire::kNotFound);
   if (!filter->capabilities().freeze) return context.Error(wire::CannotFreeze(filter->type()));
-  core::Staging* const staging = filter->staging();
-  if (staging != nullptr && staging->Close()) {
-    core::RollBack reopened([staging] { staging->Reopen(""); });
+  core::BeginFreezing(filter->staging(), [&] {
     NotifyChanged(context);  // before the event `frozen`, which may come as soon as the next call has begun
     context.environment.freezing->Freeze(context.arguments[1], filter);
-    reopened.Dismiss();
-  }
+  });
   context.reply.Ok();
 }
 

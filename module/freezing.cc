@@ -96,11 +96,10 @@ void Freeze(Slot& slot) {
 
 void CloseAndFreeze(Slot& slot) {
   core::Staging* const staging = slot.filter->staging();
-  if (staging == nullptr || !staging->Close()) return;
   try {
-    Freeze(slot);
+    core::BeginFreezing(staging, [&slot] { Freeze(slot); });
   } catch (const std::exception&) {
-    staging->Reopen(core::kOutOfMemoryText);
+    staging->Reopen(core::kOutOfMemoryText);  // which BF.INFO shows: no client got an error
   }
 }
 

@@ -89,8 +89,7 @@ core::Status Storage::SaveNow(const std::string& what) {
 
 void Storage::FreezeAgain(const Recovery& recovery) {
   for (const NamedFilter& named : recovery.freezing) {
-    core::Staging* const staging = named.filter->staging();
-    if (staging != nullptr && staging->Close()) freezer_.Freeze(named.name, named.filter);
+    core::BeginFreezing(named.filter->staging(), [&] { freezer_.Freeze(named.name, named.filter); });
   }
 }
 

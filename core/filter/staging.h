@@ -14,6 +14,7 @@
 
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
+#include "core/base/roll_back.h"
 
 namespace bitsieve::core {
 
@@ -37,5 +38,15 @@ class Staging {
  protected:
   ~Staging() = default;
 };
+
+// Closes the filter that `staging` belongs to and calls `build`, which has the frozen filter built in the background.
+// If that throws, the filter collects items again. Does nothing for a filter that is closed already, or frozen (null).
+template <class Build>
+void BeginFreezing(Staging* staging, const Build& build) {
+  if (staging == nullptr || !staging->Close()) return;
+  RollBack reopened([staging] { staging->Reopen(""); });
+  build();
+  reopened.Dismiss();
+}
 
 }  // namespace bitsieve::core

@@ -68,13 +68,6 @@ FilterPtr ReadPayload(ServerContext& context, bool& was_freezing) {
   return std::move(value->filter);
 }
 
-// Freezing does not continue where it was: it starts over.
-void FreezeAgain(ServerContext& context, const FilterPtr& filter) {
-  core::Staging* const staging = filter->staging();
-  if (staging == nullptr || !staging->Close()) return;
-  context.environment.freezing->Freeze(context.arguments[1], filter);
-}
-
 void Restore(ServerContext& context) {
   Keyspace& keyspace = context.keyspace();
   const std::string_view name = context.arguments[1];
@@ -104,7 +97,9 @@ void Restore(ServerContext& context) {
   if (there == nullptr) return context.MemoryErrorFor(name);
   if (there != filter) return context.Error(wire::kBusyKey);
   Notify(context, EventClass::kGeneric, "restore", name);
-  if (was_freezing) FreezeAgain(context, filter);
+  if (was_freezing) {  // freezing does not continue where it was: it starts over
+    core::BeginFreezing(filter->staging(), [&] { context.environment.freezing->Freeze(name, filter); });
+  }
   context.reply.Ok();
 }
 
