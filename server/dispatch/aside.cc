@@ -1,14 +1,13 @@
 #include "server/dispatch/aside.h"
 
-#include <chrono>
 #include <memory>
 #include <new>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/base/out_of_memory.h"
 #include "core/base/tick_clock.h"
 #include "server/dispatch/monitoring.h"
 #include "server/dispatch/wire_errors.h"
@@ -20,9 +19,6 @@ namespace bitsieve::server {
 using namespace commands;
 
 namespace {
-
-// How long a worker waits for memory before it tries again to hand its reply over.
-constexpr std::chrono::milliseconds kRetryInterval{1};
 
 // Made on the loop, run on a worker, and then used on the loop again.
 class AsideCommand {
@@ -118,13 +114,7 @@ class AsideCommand {
 
 // A connection waits for the reply, so this is retried until there is memory for it.
 void HandOver(const Finish& finish, const std::shared_ptr<AsideCommand>& command) noexcept {
-  while (true) {
-    try {
-      return finish([command](protocol::ReplyWriter& reply) { command->WriteReply(reply); });
-    } catch (const std::bad_alloc&) {
-      std::this_thread::sleep_for(kRetryInterval);
-    }
-  }
+  core::UntilThereIsMemory([&] { finish([command](protocol::ReplyWriter& reply) { command->WriteReply(reply); }); });
 }
 
 }  // namespace
