@@ -291,7 +291,7 @@ core::Result<RunTimeOptions::Use> Server::Prepare(const config::Options& options
     if (!status) return tl::unexpected(std::move(status.error()));
   }
   return [this, tls, parts = std::vector(parts.begin(), parts.end())](const config::Options& values) {
-    if (tls != nullptr) net_->UseTls(tls);
+    net_->UseTls(tls);
     for (const config::AppliedBy part : parts) Apply(part, values);
   };
 }
