@@ -16,8 +16,6 @@ using ParseStatus = protocol::RequestParser::Status;
 
 // After this many windows of commands the other connections of the loop get their turn, too.
 constexpr int kWindowsAtOnce = 16;
-// A window ends with a command of this many arguments, which may then be taken over as they are (CommandBatch::Own).
-constexpr size_t kManyArgumentsAtOnce = 1024;
 // While all connections together take too much, those that take more than this wait.
 constexpr uint64_t kMuchBytes = 64 * 1024;
 // A reply may take this much more than maxmemory-clients leaves: a chunk of a dump.
@@ -140,7 +138,7 @@ void Exchange::ParseWindow(Workspace& workspace) {
     consumed += result.consumed;
     if (status == ParseStatus::kNeedMore || status == ParseStatus::kError) break;
     if (status == ParseStatus::kCommand) batch.ends.push_back(batch.arguments.size());
-    if (batch.arguments.size() >= kManyArgumentsAtOnce) break;
+    if (batch.arguments.size() >= KeptArguments::kMany) break;  // they may be taken over as they are: CommandBatch::Own
   }
   broken_ = status == ParseStatus::kError;
   workspace.is_complete = status != ParseStatus::kNeedMore;

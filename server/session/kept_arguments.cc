@@ -23,10 +23,9 @@ size_t BytesOf(Arguments arguments, size_t enough) {
 
 // Returns the arguments, moved if they are many. Fewer are copied, so that the batch keeps its memory.
 std::vector<std::string_view> Take(Arguments& arguments, std::vector<std::string_view>* own) {
-  constexpr size_t kMany = 1024;
   const bool is_own = own != nullptr && own->data() == arguments.data();
   const Arguments taken = std::exchange(arguments, {});
-  if (is_own && taken.size() >= kMany) return std::exchange(*own, {});
+  if (is_own && taken.size() >= KeptArguments::kMany) return std::exchange(*own, {});
   return {taken.begin(), taken.end()};
 }
 

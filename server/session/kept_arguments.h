@@ -25,6 +25,8 @@ class ArgumentBytes {
 
 class KeptArguments final : public ArgumentBytes {
  public:
+  static constexpr size_t kMany = 1024;  // from here on arguments are moved, not copied
+
   KeptArguments() = default;
   // Takes over the arguments of the command that runs now, and leaves `arguments` empty. `bytes` can keep their bytes
   // alive, and `own` is where they are if it may be taken over; null: neither can be had.
