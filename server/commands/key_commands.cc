@@ -16,6 +16,7 @@
 #include "server/commands/weigh_server.h"
 #include "server/commands/wire_errors.h"
 #include "server/dispatch/aside.h"
+#include "server/session/turn.h"
 
 namespace bitsieve::server {
 
@@ -32,13 +33,11 @@ void WriteNames(protocol::ReplyWriter& reply, const std::vector<std::string>& na
 }
 
 // Names of the keyspace that fit a pattern. Each is visited with a lock held, so what takes long to compare is copied
-// then and compared afterwards. On an event loop all of it together may take kLoopNs.
+// then and compared afterwards. On an event loop all of them together may take a turn (turn.h).
 class FittingNames {
  public:
   FittingNames(const ServerContext& context, std::string_view pattern)
-      : pattern_(pattern),
-        most_ns_(context.aside || context.environment.workers == nullptr ? UINT64_MAX : kLoopNs),
-        most_bytes_(context.reply.room()) {}
+      : pattern_(pattern), most_ns_(context.MustBeQuick() ? kTurnNs : UINT64_MAX), most_bytes_(context.reply.room()) {}
 
   void Visit(std::string_view name) {
     if (IsOver()) return;
@@ -67,7 +66,6 @@ class FittingNames {
   const std::vector<std::string>& names() const { return names_; }
 
  private:
-  static constexpr uint64_t kLoopNs = 1'000'000;
   static constexpr uint64_t kEachNs = 100;
   static constexpr uint64_t kQuickNs = 4'000;
 

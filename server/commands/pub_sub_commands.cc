@@ -12,6 +12,7 @@
 #include "server/commands/wire_errors.h"
 #include "server/dispatch/aside.h"
 #include "server/pubsub/subscriptions.h"
+#include "server/session/turn.h"
 
 namespace bitsieve::server {
 
@@ -93,15 +94,12 @@ void Unsubscribe(ServerContext& context) {
   PublishCounts(context.session);
 }
 
-// On an event loop, with workers to run what takes long.
-bool MustBeQuick(const ServerContext& context) { return !context.aside && context.environment.workers != nullptr; }
-
 void Publish(ServerContext& context) {
   const std::string_view channel = context.arguments[1], message = context.arguments[2];
   if (!CheckChannel(context, channel)) return;
   PubSub& pub_sub = *context.server.pub_sub;
   const std::optional<uint64_t> receivers =
-      MustBeQuick(context) ? pub_sub.TryPublish(channel, message) : pub_sub.Publish(channel, message);
+      context.MustBeQuick() ? pub_sub.TryPublish(channel, message) : pub_sub.Publish(channel, message);
   if (!receivers) return RunAside(context, Weight::kMany);
   context.reply.Integer(static_cast<int64_t>(*receivers));
 }
@@ -109,9 +107,8 @@ void Publish(ServerContext& context) {
 void Channels(ServerContext& context) {
   const std::string_view glob = context.arguments.size() > 2 ? context.arguments[2] : "*";
   if (!CheckPattern(context, glob)) return;
-  constexpr uint64_t kLoopNs = 1'000'000;
   const PubSub& pub_sub = *context.server.pub_sub;
-  if (MustBeQuick(context) && pub_sub.ChannelsCost(glob) > kLoopNs) return RunAside(context, Weight::kMany);
+  if (context.MustBeQuick() && pub_sub.ChannelsCost(glob) > kTurnNs) return RunAside(context, Weight::kMany);
   const std::vector<std::string> found = pub_sub.Channels(glob);
   context.reply.ArrayHeader(found.size());
   for (const std::string& channel : found) context.reply.BulkString(channel);

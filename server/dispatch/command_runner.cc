@@ -186,7 +186,7 @@ bool IsAheadOfEvents(const ServerContext& context) {
 
 // Runs the handler on this loop, or on a worker if it is heavy.
 void RunHandler(ServerContext& context) {
-  if (context.row->weigh != nullptr && context.environment.workers != nullptr) {
+  if (context.row->weigh != nullptr && context.MustBeQuick()) {
     if (const Weight weight = context.row->weigh(context); weight != Weight::kLight) return RunAside(context, weight);
   }
   context.outcome.wrote |= (context.row->flags & kWrite) != 0;

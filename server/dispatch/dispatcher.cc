@@ -108,7 +108,6 @@ class Dispatcher::Impl {
     }
 
    private:
-    static constexpr uint64_t kTurnNs = std::chrono::nanoseconds(kTurn).count();
     static constexpr size_t kQuickAtOnce = 8;
 
     uint64_t begin_ = 0;

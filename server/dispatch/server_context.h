@@ -47,6 +47,9 @@ struct ServerContext : commands::CommandContext {
   Keyspace& keyspace() const { return *server.keyspace; }
   ServerControl& control() const { return *server.control; }
 
+  // Returns whether the command runs on an event loop, and there are workers for commands that take longer than a turn.
+  bool MustBeQuick() const { return !aside && environment.workers != nullptr; }
+
   // Whether a reply comes later.
   bool deferred() const { return outcome.wait == Wait::kReply; }
   // For a handler whose reply comes later. If that reply reports a change, it `wrote`; `kept_bytes` are those that the
