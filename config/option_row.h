@@ -59,10 +59,6 @@ enum class AppliedBy : uint8_t {
   kLog,
 };
 
-inline constexpr AppliedBy kParts[] = {
-    AppliedBy::kNetwork,   AppliedBy::kTls,      AppliedBy::kAccess, AppliedBy::kMonitoring, AppliedBy::kEvents,
-    AppliedBy::kAdminPort, AppliedBy::kCommands, AppliedBy::kMemory, AppliedBy::kStorage,    AppliedBy::kLog};
-
 struct OptionRow {
   std::string_view name;   // kebab-case; a flag is "--" + name
   std::string_view group;  // heading in --help and in the documentation

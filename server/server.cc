@@ -12,6 +12,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <set>
 #include <span>
 #include <sstream>
 #include <string>
@@ -203,7 +204,9 @@ core::Status Server::Start() {
       options_,
       [this](const config::Options& options, RunTimeOptions::Parts parts) { return Prepare(options, parts); });
   run_time_options_->Read([this](const config::Options& options) {
-    for (const config::AppliedBy part : config::kParts) Apply(part, options);
+    std::set<config::AppliedBy> parts;
+    for (const config::OptionRow& row : config::OptionTable()) parts.insert(row.applied_by);
+    for (const config::AppliedBy part : parts) Apply(part, options);
   });
   configuration_file_ = std::make_unique<ConfigurationFile>(sources_, Resolved, *run_time_options_, command_settings_);
   if (auto status = OpenNetwork(); !status) return status;

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -113,12 +112,6 @@ TEST_F(RunTimeOptionsTest, WhatWasWrittenIntoTheConfigurationIsNoLongerChanged) 
   EXPECT_EQ(changed.rows[0]->name, "loglevel");
   options_.SetConfigured(changed);
   EXPECT_THAT(options_.ChangedSinceConfigured().rows, IsEmpty());
-}
-
-TEST(OptionParts, AreAllThatOptionsName) {
-  for (const config::OptionRow& row : config::OptionTable()) {
-    EXPECT_EQ(std::ranges::count(config::kParts, row.applied_by), row.at_run_time() ? 1 : 0) << row.name;
-  }
 }
 
 }  // namespace
