@@ -317,9 +317,6 @@ void AddPersistence(Rows& rows) {
        {"on-corrupt-log", kGroup, &Options::on_corrupt_log, OneOf{{"refuse", "truncate"}}, "",
         "what to do at the start if the log is damaged or one of its files is missing: refuse to start, or start with "
         "what comes before the damage; if no log is left, that is the last snapshot",
-        kStart},
-       {"on-corrupt", kGroup, &Options::on_corrupt, OneOf{{"refuse", "quarantine", "truncate"}}, "",
-        "older name of both: quarantine means on-corrupt-filter quarantine, truncate means on-corrupt-log truncate",
         kStart}});
 }
 

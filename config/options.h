@@ -100,7 +100,6 @@ struct Options {
   uint64_t max_log_bytes = 1ULL << 30;       // a snapshot is made when the log is longer; 0: never for that
   std::string on_corrupt_filter = "refuse";  // refuse | quarantine
   std::string on_corrupt_log = "refuse";     // refuse | truncate
-  std::string on_corrupt = "refuse";         // refuse | quarantine | truncate: the older option for both
 
   // logs
   std::string loglevel = "info";   // trace | debug | info | warning | error | off

@@ -10,12 +10,11 @@
 namespace bitsieve::server {
 namespace {
 
-// on-corrupt is the older option for both decisions.
 RecoveryOptions RecoveryOptionsOf(const config::Options& options) {
-  const bool quarantine = options.on_corrupt_filter == "quarantine" || options.on_corrupt == "quarantine";
-  const bool truncate = options.on_corrupt_log == "truncate" || options.on_corrupt == "truncate";
-  return {.on_corrupt_filter = quarantine ? OnCorruptFilter::kQuarantine : OnCorruptFilter::kRefuse,
-          .on_corrupt_log = truncate ? OnCorruptLog::kTruncate : OnCorruptLog::kRefuse,
+  const bool quarantines = options.on_corrupt_filter == "quarantine";
+  const bool truncates = options.on_corrupt_log == "truncate";
+  return {.on_corrupt_filter = quarantines ? OnCorruptFilter::kQuarantine : OnCorruptFilter::kRefuse,
+          .on_corrupt_log = truncates ? OnCorruptLog::kTruncate : OnCorruptLog::kRefuse,
           .keeps_log = options.appendonly == "yes"};
 }
 

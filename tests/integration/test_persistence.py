@@ -335,8 +335,7 @@ class Damage(PersistenceTest):
         def files():
             return {str(file): file.read_bytes() for file in home.rglob("*") if file.is_file() and file.name != "LOCK"}
         before = files()
-        for option, value in ((None, None), ("on_corrupt_filter", "quarantine"), ("on_corrupt_log", "truncate"),
-                              ("on_corrupt", "quarantine"), ("on_corrupt", "truncate")):
+        for option, value in ((None, None), ("on_corrupt_filter", "quarantine"), ("on_corrupt_log", "truncate")):
             with self.subTest(option=option, value=value):
                 if option:
                     server.options[option] = value
@@ -366,13 +365,14 @@ class Damage(PersistenceTest):
         server.kill()
         return server
 
-    def assert_loss_is_accepted_once(self, server, on_corrupt):
+    def assert_loss_is_accepted_once(self, server, **on_corrupt):
         """Also if the server is killed at once: what is left does not depend on what was lost."""
-        server.options["on_corrupt"] = on_corrupt
+        server.options.update(on_corrupt)
         server.start()
         left = sorted(server.client().keys())
         server.kill()
-        del server.options["on_corrupt"]
+        for option in on_corrupt:
+            del server.options[option]
         server.start()
         self.assertEqual(sorted(server.client().keys()), left)
         return left
@@ -382,7 +382,7 @@ class Damage(PersistenceTest):
         (path,) = self.filter_files(server)
         path.write_bytes(path.read_bytes()[:-1])
         self.assert_refuses_to_start(server, path.name, "quarantine")
-        self.assertEqual(len(self.assert_loss_is_accepted_once(server, "quarantine")), 101)
+        self.assertEqual(len(self.assert_loss_is_accepted_once(server, on_corrupt_filter="quarantine")), 101)
 
     def test_a_lost_end_of_the_log_is_lost_once(self):
         server = self.logged_and_killed()
@@ -390,7 +390,7 @@ class Damage(PersistenceTest):
         whole = path.read_bytes()
         path.write_bytes(flipped(whole, len(whole) // 2, 0))
         self.assert_refuses_to_start(server, path.name, "truncate")
-        left = self.assert_loss_is_accepted_once(server, "truncate")
+        left = self.assert_loss_is_accepted_once(server, on_corrupt_log="truncate")
         self.assertTrue(0 < len(left) < 102, left)
 
     def test_what_follows_many_whole_contents_is_not_lost(self):

@@ -53,9 +53,8 @@ TEST(OptionTable, EveryMemberOfOptionsHasOneRow) {
                maxmemory_clients, maxmemory, quota, default_type, default_error_rate, default_capacity,
                default_expansion, templates, cf_bucket_size, cf_initial_size, cf_max_iterations, cf_expansion_factor,
                cf_max_expansions, dir, save_interval, snapshot_growth, shutdown_timeout, snapshot_memory, appendonly,
-               appendfsync, max_log_bytes, on_corrupt_filter, on_corrupt_log, on_corrupt, loglevel, logfile,
-               logformat] = Options{};
-  constexpr size_t kMembers = 63;
+               appendfsync, max_log_bytes, on_corrupt_filter, on_corrupt_log, loglevel, logfile, logformat] = Options{};
+  constexpr size_t kMembers = 62;
   EXPECT_EQ(OptionTable().size(), kMembers);
   for (auto a = OptionTable().begin(); a != OptionTable().end(); ++a) {
     EXPECT_EQ(std::ranges::count(OptionTable(), a->member, &OptionRow::member), 1) << a->name;
