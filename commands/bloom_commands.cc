@@ -11,6 +11,7 @@
 #include "commands/filter_commands.h"
 #include "commands/item_lookup.h"
 #include "commands/notices.h"
+#include "commands/type_docs.h"
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
 #include "core/filter/filter_factory.h"
@@ -218,20 +219,13 @@ constexpr CommandRow kRows[] = {
      .since = "1.0.0",
      .complexity = "O(1)",
      .summary = "Creates an empty filter for a capacity and an error rate.",
-     .syntax =
-         "key error_rate capacity [EXPANSION expansion] [NONSCALING] [TYPE type] [WINDOW window] "
-         "[COUNTERBITS <4 | 8>] [BUCKETSIZE size] [MAXITERATIONS iterations] [HASH <xxh3 | murmur3 | fnv1a | sip>] "
-         "[SEED seed] [TIGHTENING ratio] [IFNOTEXISTS]",
+     .syntax = "key error_rate capacity [EXPANSION expansion] [NONSCALING] [TYPE type] {options} [SEED seed] "
+               "[TIGHTENING ratio] [IFNOTEXISTS]",
      .notes =
          "The error rate is a number from 1e-9 to 0.25, or a larger one below 1, which is taken as 0.25. EXPANSION 0 "
-         "means NONSCALING. RedisBloom does not have TYPE, WINDOW, COUNTERBITS, BUCKETSIZE, MAXITERATIONS, HASH, SEED, "
-         "TIGHTENING and IFNOTEXISTS. With IFNOTEXISTS the command succeeds if a filter with equal parameters already "
-         "exists; the seed and the tightening ratio are compared only if they are given. TYPE window needs WINDOW: a "
-         "number of items, which must be the capacity, or a duration such as 500ms, 90s, 30m, 24h or 7d, for which the "
-         "capacity is the number of items expected within it. COUNTERBITS is for TYPE counting; the default is 4. "
-         "BUCKETSIZE, 2 to 8, and MAXITERATIONS, 1 to 65535, are for TYPE cuckoo; the defaults are 4 and 2000. "
-         "MAXITERATIONS is the number of buckets that an addition searches for a free slot. HASH is for the types "
-         "blocked and classic; the default is xxh3. Use sip if an attacker can choose the items.",
+         "means NONSCALING. RedisBloom has only EXPANSION and NONSCALING of these options. With IFNOTEXISTS the "
+         "command succeeds if a filter with equal parameters already exists; the seed and the tightening ratio are "
+         "compared only if they are given. {option notes}",
      .handler = Reserve},
     {.name = "bf.add",
      .arity = 3,
@@ -275,10 +269,10 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(items * sub-filters)",
      .summary = "Adds items like BF.MADD, with options for creating the filter.",
      .syntax = "key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TYPE type] "
-               "[WINDOW window] [COUNTERBITS <4 | 8>] [BUCKETSIZE size] [MAXITERATIONS iterations] "
-               "[HASH <xxh3 | murmur3 | fnv1a | sip>] [SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
-     .notes = "Options are ignored if the filter exists. RedisBloom does not have TYPE, WINDOW, COUNTERBITS, "
-              "BUCKETSIZE, MAXITERATIONS, HASH, SEED and TIGHTENING.",
+               "{options} [SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
+     .notes =
+         "Options are ignored if the filter exists. RedisBloom does not have TYPE, SEED, TIGHTENING and the options "
+         "that only some types take.",
      .weigh = WeighChanges,
      .handler = Insert},
     {.name = "bf.exists",
@@ -330,21 +324,14 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(sub-filters)",
      .summary = "Returns the parameters of a filter, the memory that it takes and how full it is.",
      .syntax = "key [FULL | CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | TYPE | ERROR | ESTIMATED | FILL | HASHES | "
-               "BITS | SEED | TIGHTENING | HITS | MISSES | ADDS | LASTUSE | HASH | WINDOW | OLDEST | GENERATIONS | "
-               "COUNTERBITS | "
-               "BUCKETSIZE | MAXITERATIONS | FINGERPRINTBITS | STATE | PROGRESS | FAILURE]",
+               "BITS | SEED | TIGHTENING | HITS | MISSES | ADDS | LASTUSE | {fields}]",
      .notes =
          "Without a second argument, the command returns RedisBloom's five fields: capacity, size, number of filters, "
          "number of items inserted and expansion rate, which is nil for a filter that does not grow. FULL adds the "
          "other fields that the filter type has; any other word returns one field. The seed is text, since it may be "
          "larger than an integer reply can be. Hits, misses, adds (items that were new) and last use (Unix time in "
          "seconds) are counted since the filter was created or loaded, and are nil while it is a list of a few items. "
-         "Type window adds the window as given by WINDOW, how far back the filter remembers at present (in items, or "
-         "in seconds for a window of time), and the number of generations that it remembers. Type counting adds the "
-         "counter bits. Types blocked and classic add the hash. Type cuckoo adds the bucket size and the max "
-         "iterations; cuckoo and fingerprint add the fingerprint bits of the newest table, and their fill ratio is the "
-         "load of the tables. Type ribbon adds a state (staging, building or frozen), the percentage of the build that "
-         "is done, and why the last build failed (empty if it did not).",
+         "The fill ratio of a type with fingerprints is the load of its tables. Only some types have: {field notes}.",
      .handler = BloomInfo},
     {.name = "bf.clear",
      .arity = 2,
@@ -361,9 +348,25 @@ constexpr CommandRow kRows[] = {
      .handler = Clear},
 };
 
+// The rows with their texts complete.
+struct DocumentedRows {
+  DocumentedRows() {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      rows[i].syntax = texts[2 * i] = WithTypeDocs(kRows[i].syntax);
+      rows[i].notes = texts[2 * i + 1] = WithTypeDocs(kRows[i].notes);
+    }
+  }
+
+  std::array<CommandRow, std::size(kRows)> rows = std::to_array(kRows);
+  std::array<std::string, 2 * std::size(kRows)> texts;
+};
+
 }  // namespace
 }  // namespace bloom_commands
 
-std::span<const CommandRow> BloomCommands() { return bloom_commands::kRows; }
+std::span<const CommandRow> BloomCommands() {
+  static const auto& documented = *new bloom_commands::DocumentedRows;  // never destroyed: threads may outlive statics
+  return documented.rows;
+}
 
 }  // namespace bitsieve::commands

@@ -107,7 +107,7 @@ void Write(ReplyWriter& reply, double value) { reply.Double(value); }
 void Write(ReplyWriter& reply, const std::string& value) { reply.BulkString(value); }
 
 void WriteOwn(ReplyWriter& reply, const core::InfoField& field, const Filter& filter, const FilterInfo& info) {
-  std::visit([&reply](const auto& value) { Write(reply, value); }, field.value(filter, info));
+  std::visit([&reply](const auto& value) { Write(reply, value); }, field.Value(filter, info));
 }
 
 void WriteLabel(ReplyWriter& reply, std::string_view label) {

@@ -27,7 +27,7 @@ std::string TypesWith(std::string_view word) {
 
 void Read(ArgumentReader& reader, const TypeOption& option, std::string_view value, core::FilterParams& params) {
   if (!reader.ok()) return;
-  if (const core::Status status = option.read(value, params); !status) reader.Fail(wire::Error(status.error().message));
+  if (const core::Status status = option.Read(value, params); !status) reader.Fail(wire::Error(status.error().message));
 }
 
 // Reads past the next argument if it is the word of such an option, of whatever type; else null.
@@ -48,7 +48,8 @@ bool ReadTypeOption(ArgumentReader& reader, std::string_view missing_instead, co
   if (found == nullptr) return false;
   const TypeOption* const of_type = FindOption(*core::FindFilterType(params.type), found->word);
   const TypeOption& option = of_type != nullptr ? *of_type : *found;
-  const std::string missing = missing_instead.empty() ? wire::Error(option.missing) : std::string(missing_instead);
+  const std::string missing =
+      missing_instead.empty() ? wire::Error("no " + std::string(option.name)) : std::string(missing_instead);
   const std::string_view value = reader.Next(missing);
   core::FilterParams checked = params;
   Read(reader, option, value, checked);
@@ -72,8 +73,8 @@ void RefuseMisplaced(ArgumentReader& reader, const GivenTypeOptions& given, core
 
 std::optional<std::string> TypeOptionDifference(const core::FilterParams& have, const core::FilterParams& asked) {
   for (const TypeOption& option : core::FindFilterType(have.type)->options) {
-    const std::string its = option.text(have);
-    const std::string other = option.text(asked);
+    const std::string its = option.Text(have);
+    const std::string other = option.Text(asked);
     if (its != other) return wire::ExistsWithOther(option.noun, its, other);
   }
   return std::nullopt;

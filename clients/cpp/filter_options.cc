@@ -20,7 +20,7 @@ std::string WordsOf(const core::FilterTypeRow& type) {
 Status ReadTypeOption(const core::FilterTypeRow& type, const std::string& word, const std::string& value,
                       core::FilterParams& params) {
   const auto option = std::ranges::find(type.options, word, &core::TypeOption::word);
-  if (option != type.options.end()) return option->read(value, params);
+  if (option != type.options.end()) return option->Read(value, params);
   return core::OutOfRange("a " + std::string(type.name) + " filter has no option " + core::Quoted(word) +
                           "; its options are: " + WordsOf(type));
 }

@@ -37,6 +37,9 @@ class Reader {
   uint16() {
     return this.view.getUint16(this.take(2), true);
   }
+  uint8() {
+    return this.view.getUint8(this.take(1));
+  }
   uint32() {
     return this.view.getUint32(this.take(4), true);
   }
@@ -86,10 +89,15 @@ function readParameters(reader) {
   const seedHigh = reader.uint32();
   require(errorRate >= 1e-9 && errorRate <= 0.25, `the error rate ${errorRate} is not between 1e-9 and 0.25`);
   require(capacity >= 1 && capacity <= 2 ** 30, `the capacity ${capacity} is not between 1 and 2^30`);
-  return { errorRate, capacity, seedLow, seedHigh };
+  const XXH3 = 1;
+  require(reader.uint16() === XXH3, 'only filters with the default hash function, xxh3, can be read');
+  const count = reader.uint16();
+  require(count <= 4, `${count} parameters of the type are more than 4`);
+  const own = new Map();  // values by number
+  for (let i = 0; i < count; ++i) own.set(reader.count(), reader.count());
+  return { errorRate, capacity, seedLow, seedHigh, own };
 }
 
-const XXH3 = 1;
 const sum = (tables, field) => tables.reduce((total, table) => total + table[field], 0);
 
 // A hash is four numbers of 32 bits: the halves of its lower 64 bits, lower first, then those of its upper ones.
@@ -195,8 +203,6 @@ class HashList {
 
 function readBlocked(reader) {
   const parameters = readParameters(reader);
-  const hashFunction = reader.uint32();
-  require(hashFunction === XXH3, 'only filters with the default hash function, xxh3, can be read');
   const count = reader.uint32();
   require(count <= 4096, `${count} sub-filters are more than 4096`);
   const tables = Array.from({ length: count }, (_, i) => new BlockedTable(reader, i));
@@ -213,7 +219,7 @@ class CuckooTable {
     this.capacity = reader.count();
     const rate = reader.double();
     this.buckets = reader.count();
-    this.bits = reader.uint32();
+    this.bits = reader.count();
     this.items = reader.count();
     this.bucketSize = bucketSize;
     require(this.buckets >= 1 && this.buckets <= MOST_PLACES, `the number of buckets of table ${which} is out of range`);
@@ -272,10 +278,8 @@ function cuckooLookup(tables) {
 
 function readCuckoo(reader) {
   const parameters = readParameters(reader);
-  require(reader.uint32() === XXH3, 'the hash function of a cuckoo filter is xxh3');
-  const bucketSize = reader.uint32();
+  const bucketSize = parameters.own.get(1) ?? 4;
   require(bucketSize >= 2 && bucketSize <= 8, `a bucket size of ${bucketSize} is not between 2 and 8`);
-  reader.take(4);  // how far an addition looks
   const count = reader.uint32();
   require(count >= 1 && count <= 256, `${count} tables are not between 1 and 256`);
   const tables = [];
@@ -302,7 +306,7 @@ class RibbonTable {
     this.items = reader.count();
     this.capacity = parameters.capacity;
     require(state === 1, 'a ribbon filter can be read once it is frozen (BF.FREEZE)');
-    this.columns = reader.uint32();
+    this.columns = reader.count();
     this.shards = reader.count();
     this.size = reader.count();  // words of 64 bits
     require(this.columns >= 1 && this.columns <= 30, `${this.columns} columns are not between 1 and 30`);
@@ -395,6 +399,7 @@ function readRibbon(reader) {
 
 const DUMP_MAGIC = 0x44465342;  // "BSFD"
 const IMAGE_MAGIC = 0x49465342;  // "BSFI"
+const HAS_FALSE_POSITIVES = 1;  // the only mark of a header
 const CHECKSUM_BYTES = 8;
 const TYPES = new Map([[2, ['blocked', readBlocked]], [4, ['cuckoo', readCuckoo]], [9, ['ribbon', readRibbon]]]);
 const OTHER_TYPES = { 1: 'classic', 3: 'counting', 5: 'rediscuckoo', 6: 'window', 7: 'redisbloom', 8: 'fingerprint' };
@@ -433,14 +438,15 @@ function readHeader(bytes) {
   require(bytes.length >= 24 + CHECKSUM_BYTES && hasChecksum(bytes), 'the header is damaged: it fails its checksum');
   const reader = new Reader(bytes.subarray(0, bytes.length - CHECKSUM_BYTES));
   require(reader.uint32() === IMAGE_MAGIC, 'the header does not begin with BSFI');
-  const version = reader.uint16();
-  require(version >= 1 && version <= 3, `version ${version} of the header is not supported; this library reads 1 to 3`);
+  const [version, marks] = [reader.uint8(), reader.uint8()];
+  require(version === 1, `version ${version} of the header is not supported; this reads version 1`);
+  require(marks <= HAS_FALSE_POSITIVES, 'the header has an unknown mark');
   const number = reader.uint16();
   const type = TYPES.get(number);
   require(type !== undefined, `a filter of type ${OTHER_TYPES[number] ?? number} cannot be read here; types that can ` +
     'are blocked, cuckoo and ribbon');
   const made = type[1](reader);
-  if (version === 3) made.falsePositives = new FalsePositives(reader);
+  if (marks === HAS_FALSE_POSITIVES) made.falsePositives = new FalsePositives(reader);
   reader.end();
   return [type[0], made];
 }

@@ -3,6 +3,7 @@
 // and ask ok() once. Thread-compatible.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstdint>
@@ -46,6 +47,8 @@ class ByteReader {
     if (ok_) std::memcpy(&value, bytes.data(), sizeof value);
     return value;
   }
+  // Reads a number of 64 bits. Returns UINT32_MAX for larger ones.
+  uint32_t GetClamped() { return static_cast<uint32_t>(std::min<uint64_t>(Get<uint64_t>(), UINT32_MAX)); }
   double GetDouble() { return std::bit_cast<double>(Get<uint64_t>()); }
   std::string_view GetBytes(uint64_t size) {
     if (!ok_ || size > rest_.size()) {
@@ -58,6 +61,8 @@ class ByteReader {
   }
   std::string_view GetString() { return GetBytes(Get<uint32_t>()); }
 
+  // For what is read but cannot be: ok() is false from then on.
+  void Fail() { ok_ = false; }
   bool ok() const { return ok_; }
   bool AtEnd() const { return rest_.empty(); }
   size_t remaining() const { return rest_.size(); }

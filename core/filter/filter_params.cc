@@ -20,6 +20,19 @@ bool HashFits(const FilterParams& params) {
   return params.hash == HashKind::kXxh3;
 }
 
+// A value that is the default would make unequal what is equal.
+Status ValidateOwn(const FilterTypeRow& row, const OwnParams& own) {
+  for (const OwnParams::Pair& pair : own.pairs()) {
+    const auto param = std::ranges::find(row.own_params, pair.number, &OwnParam::number);
+    if (param == row.own_params.end() || pair.value == param->default_value) {
+      return OutOfRange("a filter of type " + std::string(row.name) + " cannot have " + std::to_string(pair.value) +
+                        " for a parameter with the number " + std::to_string(pair.number));
+    }
+    if (!param->Allows(pair.value)) return OutOfRange(std::string(param->name) + " must be " + param->Range());
+  }
+  return {};
+}
+
 }  // namespace
 
 void ShareForStatedCapacity(FilterParams& params) { params.first_share = params.scaling() ? kReservedFirstShare : 1; }
@@ -49,11 +62,7 @@ tl::unexpected<Error> OutOfRange(std::string what) { return Fail(ErrorCode::kInv
 Status Validate(const FilterParams& params) {
   const FilterTypeRow* const row = FindFilterType(params.type);
   if (row == nullptr) return OutOfRange("filter type must be one of " + std::string(FilterTypeNames()));
-  for (size_t i = row->wide_slots; i < params.own.wide.size(); ++i) {
-    if (params.own.wide[i] != 0) {
-      return OutOfRange("a filter of type " + std::string(row->name) + " has no parameter such as a window");
-    }
-  }
+  if (Status status = ValidateOwn(*row, params.own); !status) return status;
   return row->validate(params);
 }
 
@@ -85,15 +94,19 @@ Status ValidateCommon(const FilterParams& params) {
   return {};
 }
 
-void PutParams(std::string& bytes, const FilterParams& params) {
-  ByteWriter out(bytes);
+void PutParams(ByteWriter& out, const FilterParams& params) {
   out.Put(params.error_rate);
   out.Put(params.capacity);
   out.Put(params.expansion);
   out.Put(params.tightening_ratio);
   out.Put(params.first_share);
   out.Put(params.seed);
-  out.Put(static_cast<uint32_t>(params.hash));
+  out.Put(static_cast<uint16_t>(params.hash));
+  out.Put(static_cast<uint16_t>(params.own.pairs().size()));
+  for (const OwnParams::Pair& pair : params.own.pairs()) {
+    out.Put(pair.number);  // a whole word, so that a body that follows is aligned as without
+    out.Put(pair.value);
+  }
 }
 
 FilterParams GetParams(ByteReader& in, FilterType type) {
@@ -105,51 +118,38 @@ FilterParams GetParams(ByteReader& in, FilterType type) {
   params.tightening_ratio = in.GetDouble();
   params.first_share = in.GetDouble();
   params.seed = in.Get<uint64_t>();
-  const auto hash = in.Get<uint32_t>();
+  const auto hash = in.Get<uint16_t>();
   params.hash = static_cast<HashKind>(hash <= UINT8_MAX ? hash : 0);  // 0: none
+  const auto pairs = in.Get<uint16_t>();
+  for (uint16_t i = 0; in.ok() && i < pairs; ++i) {
+    const auto number = in.Get<uint64_t>();
+    if (!params.own.Append({number, in.Get<uint64_t>()})) in.Fail();
+  }
   return params;
 }
 
-void PutAllParams(ByteWriter& out, const FilterParams& params) {
+void PutTypedParams(ByteWriter& out, const FilterParams& params) {
   out.Put(static_cast<uint16_t>(params.type));
-  out.Put(static_cast<uint8_t>(params.hash));
-  out.Put(params.error_rate);
-  out.Put(params.capacity);
-  out.Put(params.expansion);
-  out.Put(params.tightening_ratio);
-  out.Put(params.first_share);
-  out.Put(params.seed);
-  for (const uint64_t slot : params.own.wide) out.Put(slot);
-  for (const uint32_t slot : params.own.narrow) out.Put(slot);
+  PutParams(out, params);
 }
 
-FilterParams GetAllParams(ByteReader& in) {
-  FilterParams params;
-  params.type = static_cast<FilterType>(in.Get<uint16_t>());
-  params.hash = static_cast<HashKind>(in.Get<uint8_t>());
-  params.error_rate = in.GetDouble();
-  params.capacity = in.Get<uint64_t>();
-  params.expansion = in.Get<uint32_t>();
-  params.tightening_ratio = in.GetDouble();
-  params.first_share = in.GetDouble();
-  params.seed = in.Get<uint64_t>();
-  for (uint64_t& slot : params.own.wide) slot = in.Get<uint64_t>();
-  for (uint32_t& slot : params.own.narrow) slot = in.Get<uint32_t>();
-  return params;
+FilterParams GetTypedParams(ByteReader& in) {
+  const auto type = in.Get<uint16_t>();
+  return GetParams(in, FilterType{type});
 }
 
 std::string EncodeMadeParams(const FilterParams& params) {
   std::string bytes;
   ByteWriter out(bytes);
   out.Put(kMadeParamsFormat);
-  PutAllParams(out, params);
+  PutTypedParams(out, params);
   return bytes;
 }
 
 std::optional<FilterParams> DecodeMadeParams(std::string_view bytes) {
   ByteReader in(bytes);
   if (in.Get<uint8_t>() != kMadeParamsFormat) return std::nullopt;
-  const FilterParams params = GetAllParams(in);
+  const FilterParams params = GetTypedParams(in);
   if (!in.ok() || !in.AtEnd() || !Validate(params)) return std::nullopt;
   return params;
 }

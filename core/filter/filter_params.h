@@ -2,7 +2,6 @@
 // Thread-safe: plain values and free functions.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include "core/base/bytes.h"
 #include "core/base/result.h"
 #include "core/filter/filter_type.h"
+#include "core/filter/own_params.h"
 #include "core/hash/hash_kind.h"
 
 namespace bitsieve::core {
@@ -23,17 +23,6 @@ inline constexpr double kMaxErrorRate = 0.25;  // rates above are used as this o
 inline constexpr double kMinErrorRate = 1e-9;  // below, hash and pattern would no longer keep the promise
 inline constexpr double kDefaultTighteningRatio = 0.8;
 inline constexpr double kReservedFirstShare = 0.8;
-
-// The parameters that a type has of its own, in slots. The header of its family (window_type.h, cuckoo_type.h ...)
-// gives them names; nothing else looks at them. The slots are persisted as they are, by PutAllParams, so a slot keeps
-// its width, and its value here in filters of types that don't use it. What a type reads from a wide slot should mean
-// its default when it is 0.
-struct OwnParams {
-  std::array<uint64_t, 2> wide{0, 0};
-  std::array<uint32_t, 5> narrow{4, 4, 2000, 1, 0};
-
-  bool operator==(const OwnParams&) const = default;
-};
 
 // How the sub-filters of a chain share the requested error rate p: the first gets p * first_share; the others share the
 // rest by the geometric law P_{i+1} = r * P_i, P_1 = p * (1 - first_share) * (1 - r). The sum stays below p for any
@@ -78,12 +67,12 @@ Status ValidateExpansion(uint32_t expansion);
 // kInvalidArgument.
 tl::unexpected<Error> OutOfRange(std::string what);
 
-// Parameters that most headers have, to bytes and back; Validate then says whether they are possible.
-void PutParams(std::string& bytes, const FilterParams& params);
+// All parameters except for the type, to bytes and back. What is read may be impossible: Validate says so.
+void PutParams(ByteWriter& out, const FilterParams& params);
 FilterParams GetParams(ByteReader& in, FilterType type);
-// All parameters, type and slots included. What is read may be impossible.
-void PutAllParams(ByteWriter& out, const FilterParams& params);
-FilterParams GetAllParams(ByteReader& in);
+// The same with the type in front.
+void PutTypedParams(ByteWriter& out, const FilterParams& params);
+FilterParams GetTypedParams(ByteReader& in);
 
 // Encodes the parameters of BF.MADE, with which bitsieve.so replicates an empty filter: a byte with the format, then
 // all parameters.

@@ -1,8 +1,28 @@
 #include "core/filter/filter_type.h"
 
 #include "core/base/parse.h"
+#include "core/filter/filter.h"
 
 namespace bitsieve::core {
+
+Status TypeOption::Read(std::string_view input, FilterParams& params) const {
+  if (param == nullptr) return read(input, params);
+  const std::optional<uint64_t> number = ParseUnsigned(input);
+  if (!number || !param->Allows(*number)) {
+    const char* const pronoun = param->name.ends_with('s') ? "they" : "it";
+    return OutOfRange("bad " + std::string(param->name) + ": " + pronoun + " must be " + param->Range());
+  }
+  params.own.Set(*param, *number);
+  return {};
+}
+
+std::string TypeOption::Text(const FilterParams& params) const {
+  return param == nullptr ? text(params) : std::to_string(params.own.Get(*param));
+}
+
+InfoValue InfoField::Value(const Filter& filter, const FilterInfo& info) const {
+  return param == nullptr ? value(filter, info) : filter.params().own.Get(*param);
+}
 
 const FilterTypeRow* FindFilterType(FilterType type) {
   for (const FilterTypeRow* row : FilterTypes()) {

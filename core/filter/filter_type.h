@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "core/base/result.h"
+#include "core/filter/own_params.h"
 
 namespace bitsieve::core {
 
@@ -57,12 +58,21 @@ struct Creation {
 
 // An option of BF.RESERVE and BF.INSERT that only some types take.
 struct TypeOption {
-  std::string_view word;     // on the wire
-  std::string_view noun;     // "bucket size"
-  std::string_view missing;  // the error if its value is missing
+  std::string_view word;         // on the wire
+  std::string_view value;        // what follows it in a syntax: "size"
+  std::string_view noun;         // "number of iterations"
+  std::string_view name = noun;  // in errors: "max iterations"
+  std::string_view notes = {};   // sentences for the documentation, beyond range and default
+  // The parameter that is its value. Null: not one number, then it has `read`, `text` and perhaps `default_text`.
+  const OwnParam* param = nullptr;
   // The message of kInvalidArgument names what would be right.
-  Status (*read)(std::string_view text, FilterParams& params);
-  std::string (*text)(const FilterParams& params);  // of the value
+  Status (*read)(std::string_view text, FilterParams& params) = nullptr;
+  std::string (*text)(const FilterParams& params) = nullptr;  // of the value
+  std::string_view default_text = {};                         // empty: it must be given
+
+  // Read the value into `params`, and return it as text.
+  Status Read(std::string_view text, FilterParams& params) const;
+  std::string Text(const FilterParams& params) const;
 };
 
 // The options that BF.RESERVE or BF.INSERT stated beyond a type's own.
@@ -111,7 +121,12 @@ using InfoValue = std::variant<uint64_t, double, std::string>;
 struct InfoField {
   std::string_view selector;  // on the wire
   std::string_view label;
-  InfoValue (*value)(const Filter& filter, const FilterInfo& info);
+  std::string_view meaning;  // "the hash function": for the documentation
+  // The parameter that it shows. Null: it has `value`.
+  const OwnParam* param = nullptr;
+  InfoValue (*value)(const Filter& filter, const FilterInfo& info) = nullptr;
+
+  InfoValue Value(const Filter& filter, const FilterInfo& info) const;
 };
 
 // The summary that the header of a filter's image gives without the body.
@@ -137,9 +152,9 @@ struct FilterTypeRow {
   Capabilities can = {};
   Creation made = {};
   bool is_cuckoo_value = false;  // it holds what CF.* works on
+  std::span<const OwnParam> own_params = {};
   std::span<const TypeOption> options = {};
   std::span<const InfoField> info_fields = {};
-  size_t wide_slots = 0;  // of OwnParams that it uses; the others are 0
 
   // Returns the name of its values, which TYPE replies with.
   std::string_view value_name() const { return is_cuckoo_value ? kCuckooValueName : kBloomValueName; }
@@ -150,7 +165,7 @@ struct FilterTypeRow {
   // Called once all options are read: puts what follows from them into `params`. kInvalidArgument if they don't fit the
   // type. Null: nothing follows.
   Status (*settle_options)(const StatedOptions& stated, FilterParams& params) = nullptr;
-  // kInvalidArgument names the first parameter that is out of its range.
+  // kInvalidArgument names the first parameter that is out of its range. Those of own_params are in theirs.
   Status (*validate)(const FilterParams& params);
   // Makes an empty filter from valid parameters, as MakeFilter.
   Result<std::unique_ptr<Filter>> (*make)(const FilterParams& params, MemoryBudget& budget, const Clock& clock);

@@ -1,7 +1,5 @@
 #include "core/filter/image_header.h"
 
-#include <cstring>
-
 #include "core/base/bytes.h"
 #include "core/base/checksum.h"
 #include "core/filter/false_positive_list.h"
@@ -11,6 +9,7 @@ namespace bitsieve::core {
 namespace {
 
 constexpr uint32_t kImageMagic = 0x49465342;  // "BSFI" as bytes
+constexpr uint8_t kHasFalsePositives = 1;     // among the marks
 constexpr uint64_t kMaxAdded = uint64_t{1} << 60;
 
 }  // namespace
@@ -23,10 +22,11 @@ tl::unexpected<Error> CorruptHeader(std::string_view what) { return Corrupt("fil
 
 tl::unexpected<Error> CorruptBody(std::string_view what) { return Corrupt("filter body", what); }
 
-void BeginHeader(std::string& bytes, FilterType type, uint16_t version) {
+void BeginHeader(std::string& bytes, FilterType type) {
   ByteWriter out(bytes);
   out.Put(kImageMagic);
-  out.Put(version);
+  out.Put(kImageVersion);
+  out.Put(uint8_t{0});  // marks
   out.Put(static_cast<uint16_t>(type));
 }
 
@@ -34,7 +34,7 @@ void SealHeader(std::string& bytes) { ByteWriter(bytes).Put(Checksum(bytes)); }
 
 std::string HeaderWith(const FalsePositivesRecord& false_positives, std::string_view header) {
   std::string bytes(header.substr(0, header.size() - kChecksumBytes));
-  std::memcpy(bytes.data() + sizeof kImageMagic, &kFalsePositivesFormatVersion, sizeof kFalsePositivesFormatVersion);
+  bytes[sizeof kImageMagic + sizeof kImageVersion] = kHasFalsePositives;
   ByteWriter out(bytes);
   out.Put(false_positives.added);
   out.Put(uint64_t{false_positives.hashes});  // whole words: the body is as aligned as without
@@ -70,13 +70,15 @@ Result<HeaderFrame> OpenHeader(std::string_view bytes) {
   ByteReader checksum(bytes.substr(content.size()));
   ByteReader in(content);
   if (in.Get<uint32_t>() != kImageMagic || !in.ok()) return CorruptHeader("it does not start with the magic number");
-  const auto version = in.Get<uint16_t>();
-  if (in.ok() && (version == 0 || version > kFalsePositivesFormatVersion)) {
+  const auto version = in.Get<uint8_t>();
+  if (in.ok() && version != kImageVersion) {
     return Fail(ErrorCode::kUnsupported, "filter header: version " + std::to_string(version) +
                                              " is not supported; this server reads versions up to " +
-                                             std::to_string(kFalsePositivesFormatVersion));
+                                             std::to_string(kImageVersion));
   }
+  const auto marks = in.Get<uint8_t>();
   if (checksum.Get<uint64_t>() != Checksum(content)) return CorruptHeader("its checksum does not match");
+  if ((marks & ~kHasFalsePositives) != 0) return CorruptHeader("one of its marks is unknown");
   const auto type = in.Get<uint16_t>();
   if (!in.ok()) return CorruptHeader("it is too short");
   const FilterTypeRow* const row = FindFilterType(FilterType{type});
@@ -84,7 +86,7 @@ Result<HeaderFrame> OpenHeader(std::string_view bytes) {
     return Fail(ErrorCode::kUnsupported, "filter header: type " + std::to_string(type) + " is unknown");
   }
   HeaderFrame frame{*row, in.GetBytes(in.remaining())};
-  if (version < kFalsePositivesFormatVersion) return frame;
+  if ((marks & kHasFalsePositives) == 0) return frame;
   const Result<FalsePositivesRecord> false_positives = TakeFalsePositives(*row, frame.fields);
   if (!false_positives) return tl::unexpected(false_positives.error());
   frame.false_positives = *false_positives;

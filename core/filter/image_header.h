@@ -13,11 +13,7 @@
 
 namespace bitsieve::core {
 
-// Version 1 has no lists of hashes, version 2 no false positives. Each image states the oldest version that has what it
-// needs.
-inline constexpr uint16_t kFilterFormatVersion = 1;
-inline constexpr uint16_t kListFormatVersion = 2;
-inline constexpr uint16_t kFalsePositivesFormatVersion = 3;
+inline constexpr uint8_t kImageVersion = 1;
 
 // The record of a filter that denies false positives: their hashes follow the body that the filter has without them.
 struct FalsePositivesRecord {
@@ -35,7 +31,7 @@ struct HeaderFrame {
 // kCorrupt for damage; kUnsupported for a newer version or an unknown type.
 Result<HeaderFrame> OpenHeader(std::string_view bytes);
 // Begins a header. SealHeader ends it.
-void BeginHeader(std::string& bytes, FilterType type, uint16_t version);
+void BeginHeader(std::string& bytes, FilterType type);
 void SealHeader(std::string& bytes);
 // Returns the header of the same filter with its false positives.
 std::string HeaderWith(const FalsePositivesRecord& false_positives, std::string_view header);

@@ -45,9 +45,13 @@ inline std::vector<OptionCase> EveryOption(uint64_t capacity) {
   for (const uint32_t expansion : {0U, 2U}) {
     const std::string how = expansion == 0 ? "_fixed" : "_growing";
     add(core::kCountingType, "of_8_bits" + how, expansion, [](auto& params) { core::SetCounterBits(params, 8); });
-    for (const FilterType type : {core::kCuckooType, core::kRedisCuckooType}) {
-      add(type, "of_buckets_of_2" + how, expansion, [](auto& params) { core::SetRedisCuckooParams(params, {2, 20}); });
-    }
+    add(core::kCuckooType, "of_buckets_of_2" + how, expansion, [](auto& params) {
+      core::SetBucketSize(params, 2);
+      core::SetMaxIterations(params, 20);
+    });
+    add(core::kRedisCuckooType, "of_buckets_of_2" + how, expansion, [](auto& params) {
+      core::SetRedisCuckooParams(params, {2, 20});
+    });
     add(core::kRedisBloomType, "of_powers_of_two" + how, expansion, [](auto& params) {
       core::SetRedisBloomMarks(params, {.options = 0});
       params.hash = core::HashKind::kRedisBloom32;

@@ -52,13 +52,6 @@ inline std::vector<log::Record> SampleRecords() {
           log::Changed{core::ChangeKind::kFalsePositives, 1, 4, 0, {{0x9999, 0xAAAA}}}};
 }
 
-// Those of them that an older version knew.
-inline std::vector<log::Record> SampleRecordsOf(uint32_t version) {
-  std::vector<log::Record> records = SampleRecords();
-  records.resize(version == 1 ? 11 : 13);
-  return records;
-}
-
 // Everything that a reading returned, to be compared at once.
 struct ReadBack {
   std::vector<uint64_t> positions;

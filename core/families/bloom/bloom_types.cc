@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "core/base/parse.h"
 #include "core/families/bloom/blocked_bloom.h"
 #include "core/families/bloom/chain_codec.h"
 #include "core/families/bloom/chain_union.h"
@@ -61,29 +60,14 @@ namespace {
 
 static_assert(kBlockedType == kDefaultFilterType);
 
-Status ReadCounterBits(std::string_view text, FilterParams& params) {
-  const std::optional<uint64_t> bits = ParseUnsigned(text);
-  if (bits != 4 && bits != 8) return OutOfRange("bad counter bits: they must be 4 or 8");
-  SetCounterBits(params, static_cast<uint32_t>(*bits));
-  return {};
-}
+constexpr TypeOption kCounterBitsOption{.word = "COUNTERBITS",
+                                        .value = "<4 | 8>",
+                                        .noun = "number of counter bits",
+                                        .name = kCounterBits.name,
+                                        .param = &kCounterBits};
 
-Status ValidateCounting(const FilterParams& params) {
-  if (Status status = ValidateCommon(params); !status) return status;
-  if (CounterBitsOf(params) != 4 && CounterBitsOf(params) != 8) return OutOfRange("counter bits must be 4 or 8");
-  return {};
-}
-
-constexpr TypeOption kCounterBitsOption{
-    .word = "COUNTERBITS",
-    .noun = "number of counter bits",
-    .missing = "no counter bits",
-    .read = ReadCounterBits,
-    .text = [](const FilterParams& params) { return std::to_string(CounterBitsOf(params)); }};
-
-constexpr InfoField kCounterBitsField{"COUNTERBITS", "Counter bits", [](const Filter& filter, const FilterInfo&) {
-                                        return InfoValue(uint64_t{CounterBitsOf(filter.params())});
-                                      }};
+constexpr InfoField kCounterBitsField{
+    .selector = "COUNTERBITS", .label = "Counter bits", .meaning = "the bits per counter", .param = &kCounterBits};
 
 constexpr std::array kPlainFields{kHashField, kFalsePositivesField};
 
@@ -159,9 +143,10 @@ constexpr FilterTypeRow kCountingRow{
     .summary = "classic with counters instead of bits: items can be removed",
     .can = {.remove = true, .count = true, .repeats = true},
     .made = {.by_default = true},
+    .own_params = {&kCounterBits, 1},
     .options = {&kCounterBitsOption, 1},
     .info_fields = {&kCounterBitsField, 1},
-    .validate = ValidateCounting,
+    .validate = ValidateCommon,
     .make = Make<kCountingChain>,
     .open = Open<kCountingChain>,
     .map = Map<kCountingChain>,

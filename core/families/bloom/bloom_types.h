@@ -2,6 +2,7 @@
 // Thread-safe: constants and pure functions.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "core/filter/filter_params.h"
@@ -22,10 +23,12 @@ extern const ChainType kClassicChain;
 extern const ChainType kBlockedChain;
 extern const ChainType kCountingChain;
 
-inline constexpr uint32_t kDefaultCounterBits = 4;
-
-// The bits per counter of the type counting are 4 or 8.
-inline uint32_t CounterBitsOf(const FilterParams& params) { return params.own.narrow[0]; }
-inline void SetCounterBits(FilterParams& params, uint32_t bits) { params.own.narrow[0] = bits; }
+// The parameter of the type counting.
+inline constexpr std::array<uint64_t, 2> kCounterWidths{4, 8};
+inline constexpr OwnParam kCounterBits{.number = 1, .name = "counter bits", .default_value = 4, .only = kCounterWidths};
+inline uint32_t CounterBitsOf(const FilterParams& params) {
+  return static_cast<uint32_t>(params.own.Get(kCounterBits));
+}
+inline void SetCounterBits(FilterParams& params, uint32_t bits) { params.own.Set(kCounterBits, bits); }
 
 }  // namespace bitsieve::core

@@ -42,7 +42,7 @@ SubFilterRecord GetSubFilter(ByteReader& in, const SubFilterLayout& layout) {
 uint64_t MostItems(const SubFilterShape& shape) { return shape.layout->counters ? kMaxAdditions : shape.capacity; }
 
 uint32_t CounterBitsOf(const SubFilterShape& shape) {
-  return shape.layout->counters ? shape.counter_bits : kDefaultCounterBits;
+  return shape.layout->counters ? shape.counter_bits : static_cast<uint32_t>(kCounterBits.default_value);
 }
 
 Result<ChainHeader> GetHashes(ByteReader& in, const ChainType& type, const FilterParams& params) {
@@ -79,9 +79,8 @@ Result<ChainHeader> GetSubFilters(ByteReader& in, const ChainType& type, const F
     body_bytes += sub_filter.shape.SizeBytes();
     if (sub_filter.shape.SizeBytes() > kMaxBodyBytes || body_bytes > kMaxBodyBytes)
       return CorruptHeader("it is too large");
-    if (i == 0) SetCounterBits(header.params, CounterBitsOf(sub_filter.shape));
     if (CounterBitsOf(sub_filter.shape) != CounterBitsOf(header.params))
-      return CorruptHeader("its sub-filters differ in counter bits");
+      return CorruptHeader("its sub-filters differ from it in counter bits");
     header.sub_filters.push_back(sub_filter);
   }
   if (!in.AtEnd()) return CorruptHeader("bytes follow the last sub-filter");
@@ -145,9 +144,9 @@ ImageSummary ChainHeader::Summary() const {
 
 std::string EncodeListHeader(const FilterParams& params, std::span<const KeyHash> hashes) {
   std::string bytes;
-  BeginHeader(bytes, params.type, kListFormatVersion);
-  PutParams(bytes, params);
+  BeginHeader(bytes, params.type);
   ByteWriter out(bytes);
+  PutParams(out, params);
   out.Put(uint32_t{0});
   out.Put(static_cast<uint32_t>(hashes.size()));
   for (const KeyHash& hash : hashes) {
@@ -160,9 +159,9 @@ std::string EncodeListHeader(const FilterParams& params, std::span<const KeyHash
 
 std::string EncodeChainHeader(const FilterParams& params, const std::vector<SubFilterRecord>& sub_filters) {
   std::string bytes;
-  BeginHeader(bytes, params.type, kFilterFormatVersion);
-  PutParams(bytes, params);
+  BeginHeader(bytes, params.type);
   ByteWriter out(bytes);
+  PutParams(out, params);
   out.Put(static_cast<uint32_t>(sub_filters.size()));
   for (const SubFilterRecord& sub_filter : sub_filters) PutSubFilter(out, sub_filter);
   SealHeader(bytes);

@@ -21,7 +21,7 @@ CuckooRecord GetTable(ByteReader& in, uint32_t bucket_size) {
   table.shape.error_rate = in.GetDouble();
   table.shape.buckets = in.Get<uint64_t>();
   table.shape.bucket_size = bucket_size;
-  table.shape.fingerprint_bits = in.Get<uint32_t>();
+  table.shape.fingerprint_bits = in.GetClamped();
   table.items = in.Get<uint64_t>();
   return table;
 }
@@ -107,17 +107,15 @@ ImageSummary CuckooHeader::Summary() const { return SummaryOfParts(tables); }
 
 std::string EncodeCuckooHeader(const CuckooHeader& header) {
   std::string bytes;
-  BeginHeader(bytes, kCuckooType, kFilterFormatVersion);
-  PutParams(bytes, header.params);
+  BeginHeader(bytes, kCuckooType);
   ByteWriter out(bytes);
-  out.Put(BucketSizeOf(header.params));
-  out.Put(MaxIterationsOf(header.params));
+  PutParams(out, header.params);
   out.Put(static_cast<uint32_t>(header.tables.size()));
   for (const CuckooRecord& table : header.tables) {
     out.Put(table.shape.capacity);
     out.Put(table.shape.error_rate);
     out.Put(table.shape.buckets);
-    out.Put(table.shape.fingerprint_bits);
+    out.Put(uint64_t{table.shape.fingerprint_bits});
     out.Put(table.items);
   }
   SealHeader(bytes);
@@ -127,8 +125,6 @@ std::string EncodeCuckooHeader(const CuckooHeader& header) {
 Result<CuckooHeader> DecodeCuckooHeader(std::string_view fields) {
   ByteReader in(fields);
   CuckooHeader header{GetParams(in, kCuckooType), {}};
-  SetBucketSize(header.params, in.Get<uint32_t>());
-  SetMaxIterations(header.params, in.Get<uint32_t>());
   if (!in.ok()) return CorruptHeader("it is too short");
   if (Status status = Validate(header.params); !status) return CorruptHeader(status.error().message);
   return GetTables(in, std::move(header));

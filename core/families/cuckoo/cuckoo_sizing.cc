@@ -19,7 +19,7 @@ uint64_t FewestSlots(uint32_t bucket_size) { return std::max(128U, 512 / bucket_
 // Small tables leave this many slots, divided by b, free in addition: then one in a million of them fails below its
 // capacity.
 constexpr uint64_t kSlackBuckets = 64;
-static_assert(kLoads.size() == kMaxBucketSize - kMinBucketSize + 1);
+static_assert(kLoads.size() == kBucketSize.max - kBucketSize.min + 1);
 
 // The average number of fingerprints that a fingerprint meets in its two buckets, and the chance to be equal to one of
 // them.
@@ -29,8 +29,8 @@ double EqualChance(uint32_t bits) { return std::exp2(-static_cast<double>(bits))
 }  // namespace
 
 double CuckooLoad(uint32_t bucket_size) {
-  assert(bucket_size >= kMinBucketSize && bucket_size <= kMaxBucketSize);
-  return kLoads[bucket_size - kMinBucketSize];
+  assert(kBucketSize.Allows(bucket_size));
+  return kLoads[bucket_size - kBucketSize.min];
 }
 
 uint64_t CuckooCapacity(uint64_t buckets, uint32_t bucket_size) {

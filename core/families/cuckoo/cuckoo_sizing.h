@@ -12,8 +12,7 @@ inline constexpr uint32_t kMinFingerprintBits = 6;  // below, large tables do no
 inline constexpr uint32_t kMaxFingerprintBits = 32;
 inline constexpr uint64_t kMaxCuckooSlots = uint64_t{1} << 48;  // beyond any memory, and no product of it overflows
 
-// The share of a large table's slots that it takes before inserting fails. kMinBucketSize <= b <= kMaxBucketSize, here
-// and below.
+// The share of a large table's slots that it takes before inserting fails. kBucketSize allows b, here and below.
 double CuckooLoad(uint32_t bucket_size);
 // Items that so many buckets hold: CuckooLoad of the slots, less a slack that matters to small tables, whose buckets
 // fill less evenly.

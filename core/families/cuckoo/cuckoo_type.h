@@ -11,15 +11,17 @@ namespace bitsieve::core {
 inline constexpr FilterType kCuckooType{4};
 extern const FilterTypeRow kCuckooRow;
 
-inline constexpr uint32_t kMinBucketSize = 2;  // buckets of one slot are not even half full when inserting fails
-inline constexpr uint32_t kMaxBucketSize = 8;  // more would only cost fingerprint bits
-inline constexpr uint32_t kMaxMaxIterations = 65535;
+// The parameters of the type. Buckets of one slot are not even half full when inserting fails; more than 8 slots would
+// only cost fingerprint bits.
+inline constexpr OwnParam kBucketSize{.number = 1, .name = "bucket size", .default_value = 4, .min = 2, .max = 8};
+inline constexpr OwnParam kMaxIterations{
+    .number = 2, .name = "max iterations", .default_value = 2000, .min = 1, .max = 65535};
 
-// Slots of a bucket, in [kMinBucketSize, kMaxBucketSize].
-inline uint32_t BucketSizeOf(const FilterParams& params) { return params.own.narrow[1]; }
-inline void SetBucketSize(FilterParams& params, uint32_t slots) { params.own.narrow[1] = slots; }
-// Buckets that an addition looks at for a free slot, in [1, kMaxMaxIterations].
-inline uint32_t MaxIterationsOf(const FilterParams& params) { return params.own.narrow[2]; }
-inline void SetMaxIterations(FilterParams& params, uint32_t buckets) { params.own.narrow[2] = buckets; }
+inline uint32_t BucketSizeOf(const FilterParams& params) { return static_cast<uint32_t>(params.own.Get(kBucketSize)); }
+inline void SetBucketSize(FilterParams& params, uint32_t slots) { params.own.Set(kBucketSize, slots); }
+inline uint32_t MaxIterationsOf(const FilterParams& params) {
+  return static_cast<uint32_t>(params.own.Get(kMaxIterations));
+}
+inline void SetMaxIterations(FilterParams& params, uint32_t buckets) { params.own.Set(kMaxIterations, buckets); }
 
 }  // namespace bitsieve::core

@@ -22,7 +22,7 @@ FingerprintRecord GetTable(ByteReader& in) {
   table.shape.capacity = in.Get<uint64_t>();
   table.shape.error_rate = in.GetDouble();
   table.shape.slots = in.Get<uint64_t>();
-  table.shape.fingerprint_bits = in.Get<uint32_t>();
+  table.shape.fingerprint_bits = in.GetClamped();
   table.items = in.Get<uint64_t>();
   table.taken = in.Get<uint64_t>();
   return table;
@@ -97,15 +97,15 @@ ImageSummary FingerprintHeader::Summary() const { return SummaryOfParts(tables);
 
 std::string EncodeFingerprintHeader(const FingerprintHeader& header) {
   std::string bytes;
-  BeginHeader(bytes, kFingerprintType, kFilterFormatVersion);
-  PutParams(bytes, header.params);
+  BeginHeader(bytes, kFingerprintType);
   ByteWriter out(bytes);
+  PutParams(out, header.params);
   out.Put(static_cast<uint32_t>(header.tables.size()));
   for (const FingerprintRecord& table : header.tables) {
     out.Put(table.shape.capacity);
     out.Put(table.shape.error_rate);
     out.Put(table.shape.slots);
-    out.Put(table.shape.fingerprint_bits);
+    out.Put(uint64_t{table.shape.fingerprint_bits});
     out.Put(table.items);
     out.Put(table.taken);
   }

@@ -95,7 +95,7 @@ bool RedisBloomChain::WritePiece(uint64_t offset, std::string_view bytes) {
 
 std::string RedisBloomChain::ImageHeader(const FilterParams& params, const std::vector<SubFilterRecord>& records) {
   std::string bytes;
-  BeginHeader(bytes, kRedisBloomType, kFilterFormatVersion);
+  BeginHeader(bytes, kRedisBloomType);
   bytes += EncodeRedisBloomHeader(params, records);
   SealHeader(bytes);
   return bytes;

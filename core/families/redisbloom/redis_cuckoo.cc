@@ -33,7 +33,7 @@ uint64_t DataBytes(uint64_t slots) { return (slots + sizeof(uint64_t) - 1) / siz
 
 std::string ImageHeader(const RedisCuckooHeader& header) {
   std::string bytes;
-  BeginHeader(bytes, kRedisCuckooType, kFilterFormatVersion);
+  BeginHeader(bytes, kRedisCuckooType);
   bytes += EncodeRedisCuckooHeader(header);
   SealHeader(bytes);
   return bytes;

@@ -367,7 +367,7 @@ std::optional<double> RedisCuckooChain::EstimatedErrorRate() const {
 
 std::unique_ptr<FilterImage> RedisCuckooChain::DoCapture(const ImagePool& pool) const {
   std::string header;
-  BeginHeader(header, kRedisCuckooType, kFilterFormatVersion);
+  BeginHeader(header, kRedisCuckooType);
   header += EncodeRedisCuckooHeader(CurrentHeader());
   SealHeader(header);
   auto image = std::make_unique<PartsImage>(std::move(header), writers());

@@ -1,5 +1,7 @@
 #include "core/families/redisbloom/redisbloom_types.h"
 
+#include <array>
+
 #include "core/families/redisbloom/redis_bloom_codec.h"
 #include "core/families/redisbloom/redis_bloom_filter.h"
 #include "core/families/redisbloom/redis_cuckoo.h"
@@ -32,7 +34,6 @@ Status ValidateRedisBloom(const FilterParams& params) {
   if (!(params.error_rate > 0 && params.error_rate < 1)) return OutOfRange("error rate must be in the range (0, 1)");
   if (params.capacity < 1) return OutOfRange("capacity must be at least 1");
   if (Status status = ValidateExpansion(params.expansion); !status) return status;
-  if (Status status = ValidateExpansion(RedisBloomMarksOf(params).growth); !status) return status;
   if (params.hash != HashKind::kRedisBloom && params.hash != HashKind::kRedisBloom32) {
     return OutOfRange("a filter of type redisbloom has its own hash functions");
   }
@@ -41,13 +42,6 @@ Status ValidateRedisBloom(const FilterParams& params) {
 
 // Its rate and its hash follow from the rest, and what was dumped may be larger than any that is reserved.
 Status ValidateRedisCuckoo(const FilterParams& params) {
-  const RedisCuckooParams own = RedisCuckooParamsOf(params);
-  if (own.bucket_size < 1 || own.bucket_size > kMaxRedisCuckooBucketSize) {
-    return OutOfRange("bucket size must be in the range [1, " + std::to_string(kMaxRedisCuckooBucketSize) + "]");
-  }
-  if (own.max_iterations < 1 || own.max_iterations > kMaxRedisCuckooIterations) {
-    return OutOfRange("iterations must be in the range [1, " + std::to_string(kMaxRedisCuckooIterations) + "]");
-  }
   if (params.capacity < 1 || params.capacity > kMaxRedisCuckooCapacity) {
     return OutOfRange("capacity must be in the range [1, " + std::to_string(kMaxRedisCuckooCapacity) + "]");
   }
@@ -81,11 +75,19 @@ constexpr RedisBloomForm kCuckooForm{
 
 }  // namespace
 
+namespace {
+
+constexpr std::array kBloomParams{kRedisBloomOptions, kRedisBloomGrowth};
+constexpr std::array kCuckooParams{kRedisCuckooBucketSize, kRedisCuckooIterations};
+
+}  // namespace
+
 constexpr FilterTypeRow kRedisBloomRow{
     .type = kRedisBloomType,
     .name = "redisbloom",
     .summary = "the hashes, sizes and bytes of RedisBloom, for moving to it and from it",
     .made = {.by_default = true},
+    .own_params = kBloomParams,
     .settle = SettleRedisBloom,
     .settle_options = SettleRedisBloomOptions,
     .validate = ValidateRedisBloom,
@@ -108,6 +110,7 @@ constexpr FilterTypeRow kRedisCuckooRow{
     .can = {.remove = true, .count = true, .repeats = true},
     .made = {.by_reserve = false},
     .is_cuckoo_value = true,
+    .own_params = kCuckooParams,
     .validate = ValidateRedisCuckoo,
     .make = [](const FilterParams& params, MemoryBudget& budget,
                const Clock&) { return RedisCuckoo::Make(params, budget); },

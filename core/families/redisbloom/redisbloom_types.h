@@ -16,30 +16,41 @@ inline constexpr uint64_t kMaxRedisCuckooCapacity = uint64_t{1} << 50;  // slots
 
 // Parameters of the type rediscuckoo: slots per bucket, in [1, kMaxRedisCuckooBucketSize], and fingerprints that an
 // addition may move, in [1, kMaxRedisCuckooIterations].
+// The parameters of the type rediscuckoo; the defaults are RedisBloom's.
+inline constexpr OwnParam kRedisCuckooBucketSize{
+    .number = 1, .name = "bucket size", .default_value = 2, .min = 1, .max = kMaxRedisCuckooBucketSize};
+inline constexpr OwnParam kRedisCuckooIterations{
+    .number = 2, .name = "iterations", .default_value = 20, .min = 1, .max = kMaxRedisCuckooIterations};
 struct RedisCuckooParams {
   uint32_t bucket_size;
   uint32_t max_iterations;
 };
 inline RedisCuckooParams RedisCuckooParamsOf(const FilterParams& params) {
-  return {params.own.narrow[1], params.own.narrow[2]};
+  return {static_cast<uint32_t>(params.own.Get(kRedisCuckooBucketSize)),
+          static_cast<uint32_t>(params.own.Get(kRedisCuckooIterations))};
 }
 inline void SetRedisCuckooParams(FilterParams& params, const RedisCuckooParams& own) {
-  params.own.narrow[1] = own.bucket_size;
-  params.own.narrow[2] = own.max_iterations;
+  params.own.Set(kRedisCuckooBucketSize, own.bucket_size);
+  params.own.Set(kRedisCuckooIterations, own.max_iterations);
 }
 
 // For the type redisbloom: what a header holds besides the common parameters, kept so that it is written again as it
 // was read.
+// The parameters of the type redisbloom.
+inline constexpr OwnParam kRedisBloomOptions{
+    .number = 1, .name = "RedisBloom options", .default_value = 1, .max = UINT32_MAX};
+inline constexpr OwnParam kRedisBloomGrowth{.number = 2, .name = "expansion", .default_value = 0, .max = kMaxExpansion};
 struct RedisBloomMarks {
   uint32_t options = 1;  // of its option bits, those for rounding (1) and for capacities given as bits (2)
   uint32_t growth = 0;   // of a filter that does not grow; of others the expansion
 };
 inline RedisBloomMarks RedisBloomMarksOf(const FilterParams& params) {
-  return {params.own.narrow[3], params.own.narrow[4]};
+  return {static_cast<uint32_t>(params.own.Get(kRedisBloomOptions)),
+          static_cast<uint32_t>(params.own.Get(kRedisBloomGrowth))};
 }
 inline void SetRedisBloomMarks(FilterParams& params, const RedisBloomMarks& marks) {
-  params.own.narrow[3] = marks.options;
-  params.own.narrow[4] = marks.growth;
+  params.own.Set(kRedisBloomOptions, marks.options);
+  params.own.Set(kRedisBloomGrowth, marks.growth);
 }
 
 }  // namespace bitsieve::core

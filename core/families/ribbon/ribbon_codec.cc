@@ -25,21 +25,9 @@ constexpr uint32_t kFrozen = 1;
 
 constexpr uint64_t kMaxWords = uint64_t{1} << 40;
 
-FilterParams GetParams(ByteReader& in) {
-  FilterParams params;
-  params.type = kRibbonType;
-  params.error_rate = in.GetDouble();
-  params.capacity = in.Get<uint64_t>();
-  params.expansion = in.Get<uint32_t>();
-  params.tightening_ratio = in.GetDouble();
-  params.first_share = in.GetDouble();
-  params.seed = in.Get<uint64_t>();
-  return params;
-}
-
 Status GetShape(ByteReader& in, RibbonHeader& header) {
   RibbonShape& shape = header.shape;
-  shape.columns = in.Get<uint32_t>();
+  shape.columns = in.GetClamped();
   shape.shards = in.Get<uint64_t>();
   shape.words = in.Get<uint64_t>();
   if (!in.ok()) return CorruptHeader("it ends within the shape");
@@ -128,20 +116,14 @@ class FrozenDecoder final : public PartsDecoder {
 }  // namespace
 
 std::string EncodeRibbonHeader(const RibbonHeader& header) {
-  const FilterParams& params = header.params;
   std::string bytes;
-  BeginHeader(bytes, params.type, kFilterFormatVersion);
+  BeginHeader(bytes, kRibbonType);
   ByteWriter out(bytes);
-  out.Put(params.error_rate);
-  out.Put(params.capacity);
-  out.Put(params.expansion);
-  out.Put(params.tightening_ratio);
-  out.Put(params.first_share);
-  out.Put(params.seed);
+  PutParams(out, header.params);
   out.Put(header.frozen ? kFrozen : kStaging);
   out.Put(header.items);
   if (header.frozen) {
-    out.Put(header.shape.columns);
+    out.Put(uint64_t{header.shape.columns});
     out.Put(header.shape.shards);
     out.Put(header.shape.words);
   }
@@ -152,7 +134,7 @@ std::string EncodeRibbonHeader(const RibbonHeader& header) {
 Result<RibbonHeader> DecodeRibbonHeader(std::string_view fields) {
   ByteReader in(fields);
   RibbonHeader header;
-  header.params = GetParams(in);
+  header.params = GetParams(in, kRibbonType);
   const auto state = in.Get<uint32_t>();
   header.items = in.Get<uint64_t>();
   if (!in.ok()) return CorruptHeader("it is too short");

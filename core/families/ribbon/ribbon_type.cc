@@ -24,12 +24,18 @@ std::string StateName(FreezeState state) {
 }
 
 constexpr std::array kRibbonFields{
-    InfoField{"STATE", "State",
-              [](const Filter&, const FilterInfo& info) { return InfoValue(StateName(info.freeze.state)); }},
-    InfoField{"PROGRESS", "Progress",
-              [](const Filter&, const FilterInfo& info) { return InfoValue(uint64_t{info.freeze.percent}); }},
-    InfoField{"FAILURE", "Failure",
-              [](const Filter&, const FilterInfo& info) { return InfoValue(info.freeze.failure); }},
+    InfoField{.selector = "STATE",
+              .label = "State",
+              .meaning = "staging, building or frozen",
+              .value = [](const Filter&, const FilterInfo& info) { return InfoValue(StateName(info.freeze.state)); }},
+    InfoField{.selector = "PROGRESS",
+              .label = "Progress",
+              .meaning = "the percentage of the build that is done",
+              .value = [](const Filter&, const FilterInfo& info) { return InfoValue(uint64_t{info.freeze.percent}); }},
+    InfoField{.selector = "FAILURE",
+              .label = "Failure",
+              .meaning = "why the last build failed, empty if it did not",
+              .value = [](const Filter&, const FilterInfo& info) { return InfoValue(info.freeze.failure); }},
     kFalsePositivesField,
 };
 

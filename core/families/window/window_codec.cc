@@ -111,13 +111,9 @@ ImageSummary WindowHeader::Summary() const {
 
 std::string EncodeWindowHeader(const WindowHeader& header) {
   std::string bytes;
-  BeginHeader(bytes, kWindowType, kFilterFormatVersion);
+  BeginHeader(bytes, kWindowType);
   ByteWriter out(bytes);
-  out.Put(header.params.error_rate);
-  out.Put(header.params.capacity);
-  out.Put(header.params.seed);
-  out.Put(WindowOf(header.params).items);
-  out.Put(WindowOf(header.params).duration_ms);
+  PutParams(out, header.params);
   out.Put(header.shape.generations);
   out.Put(header.shape.max_generations);
   out.Put(header.shape.sub_filter.capacity);
@@ -138,15 +134,7 @@ std::string EncodeWindowHeader(const WindowHeader& header) {
 Result<WindowHeader> DecodeWindowHeader(std::string_view fields) {
   ByteReader in(fields);
   WindowHeader header{};
-  header.params.type = kWindowType;
-  header.params.expansion = 0;
-  header.params.error_rate = in.GetDouble();
-  header.params.capacity = in.Get<uint64_t>();
-  header.params.seed = in.Get<uint64_t>();
-  const auto items = in.Get<uint64_t>();
-  const auto duration_ms = in.Get<uint64_t>();
-  SetWindow(header.params, {items, duration_ms});
-  ShareForStatedCapacity(header.params);
+  header.params = GetParams(in, kWindowType);
   header.shape = GetShape(in);
   if (!in.ok()) return CorruptHeader("it is too short");
   if (Status status = Validate(header.params); !status) return CorruptHeader(status.error().message);

@@ -59,17 +59,20 @@ Status ValidateWindow(const FilterParams& params) {
   if (!window.of_time() && window.items != params.capacity) {
     return OutOfRange("the capacity of a window of items must be the window, " + std::to_string(window.items));
   }
-  if (window.of_time() && (window.duration_ms < kMinWindowMs || window.duration_ms > kMaxWindowMs)) {
-    return OutOfRange("a window of time must be in the range [100ms, 3650d]");
-  }
   return {};
 }
 
-constexpr TypeOption kWindowOption{.word = "WINDOW",
-                                   .noun = "window",
-                                   .missing = "no window",
-                                   .read = ReadWindow,
-                                   .text = [](const FilterParams& params) { return WindowText(WindowOf(params)); }};
+constexpr std::array kOwnParams{kWindowItems, kWindowMs};
+
+constexpr TypeOption kWindowOption{
+    .word = "WINDOW",
+    .value = "window",
+    .noun = "window",
+    .notes =
+        "It must be given: a number of items, which must be the capacity, or a duration such as 500ms, 90s, 30m, 24h "
+        "or 7d, for which the capacity is the number of items expected within it.",
+    .read = ReadWindow,
+    .text = [](const FilterParams& params) { return WindowText(WindowOf(params)); }};
 
 // In items, or in seconds.
 InfoValue OldestAge(const Filter& filter, const FilterInfo& info) {
@@ -78,11 +81,20 @@ InfoValue OldestAge(const Filter& filter, const FilterInfo& info) {
 }
 
 constexpr std::array kWindowFields{
-    InfoField{"WINDOW", "Window",
-              [](const Filter& filter, const FilterInfo&) { return InfoValue(WindowText(WindowOf(filter.params()))); }},
-    InfoField{"OLDEST", "Oldest age", OldestAge},
-    InfoField{"GENERATIONS", "Generations",
-              [](const Filter&, const FilterInfo& info) { return InfoValue(uint64_t{info.window.generations}); }},
+    InfoField{.selector = "WINDOW",
+              .label = "Window",
+              .meaning = "the window as given by WINDOW",
+              .value = [](const Filter& filter,
+                          const FilterInfo&) { return InfoValue(WindowText(WindowOf(filter.params()))); }},
+    InfoField{.selector = "OLDEST",
+              .label = "Oldest age",
+              .meaning = "how far back the filter remembers at present, in items, or in seconds for a window of time",
+              .value = OldestAge},
+    InfoField{
+        .selector = "GENERATIONS",
+        .label = "Generations",
+        .meaning = "the number of generations that it remembers",
+        .value = [](const Filter&, const FilterInfo& info) { return InfoValue(uint64_t{info.window.generations}); }},
 };
 
 }  // namespace
@@ -113,9 +125,9 @@ constexpr FilterTypeRow kWindowRow{
     .name = "window",
     .summary = "forgets: finds items seen within the last n items, or within a time",
     .can = {.grow = false, .repeats = true, .forget = true},
+    .own_params = kOwnParams,
     .options = {&kWindowOption, 1},
     .info_fields = kWindowFields,
-    .wide_slots = 2,
     .settle_options = SettleOptions,
     .validate = ValidateWindow,
     .make = [](const FilterParams& params, MemoryBudget& budget,

@@ -28,9 +28,17 @@ struct WindowSpan {
   bool of_time() const { return duration_ms != 0; }
   bool operator==(const WindowSpan&) const = default;
 };
-inline WindowSpan WindowOf(const FilterParams& params) { return {params.own.wide[0], params.own.wide[1]}; }
+
+// The parameters of the type, one of which is 0.
+inline constexpr OwnParam kWindowItems{.number = 1, .name = "window of items", .default_value = 0, .max = kMaxCapacity};
+inline constexpr OwnParam kWindowMs{
+    .number = 2, .name = "window in milliseconds", .default_value = 0, .min = kMinWindowMs, .max = kMaxWindowMs};
+inline WindowSpan WindowOf(const FilterParams& params) {
+  return {params.own.Get(kWindowItems), params.own.Get(kWindowMs)};
+}
 inline void SetWindow(FilterParams& params, const WindowSpan& window) {
-  params.own.wide = {window.items, window.duration_ms};
+  params.own.Set(kWindowItems, window.items);
+  params.own.Set(kWindowMs, window.duration_ms);
 }
 
 // A number of items, or a number and one of the units ms, s, m, h, d. Nothing for another text, for zero, and for what

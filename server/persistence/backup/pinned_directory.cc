@@ -107,7 +107,7 @@ core::Status PinnedDirectory::HoldLog() {
   return {};
 }
 
-// The log of a server before manifest version 3 has no CURRENT.
+// Without a log there is no CURRENT.
 core::Status PinnedDirectory::HoldCurrent() {
   newest_.reset();
   if (!manifest_.has_log) return {};

@@ -9,21 +9,11 @@
 namespace bitsieve::server {
 namespace {
 
-constexpr uint32_t kFirstVersionWithIds = 2;
-constexpr uint32_t kFirstVersionWithLog = 3;
-constexpr uint32_t kFirstVersionWithPacks = 4;
 // Bytes of an entry, except for its name.
-constexpr uint64_t kEntryBytes1 = 4 * sizeof(uint64_t) + sizeof(uint32_t);                // in version 1
-constexpr uint64_t kEntryBytes2 = kEntryBytes1 + 2 * sizeof(uint64_t) + sizeof(uint8_t);  // in versions 2 and 3
-constexpr uint64_t kEntryBytes = kEntryBytes2 + sizeof(uint64_t);
+constexpr uint64_t kEntryBytes = 7 * sizeof(uint64_t) + sizeof(uint32_t) + sizeof(uint8_t);
 // Bytes of a pack, except for its bits.
 constexpr uint64_t kPackEntryBytes = 3 * sizeof(uint64_t) + sizeof(uint32_t);
 constexpr size_t kBitsPerByte = 8;
-
-uint64_t EntryBytes(uint32_t version) {
-  if (version < kFirstVersionWithIds) return kEntryBytes1;
-  return version < kFirstVersionWithPacks ? kEntryBytes2 : kEntryBytes;
-}
 
 uint64_t BytesOfBits(uint64_t bits) { return bits / kBitsPerByte + (bits % kBitsPerByte != 0); }
 
@@ -72,18 +62,16 @@ uint64_t PayloadBytes(const Manifest& manifest) {
   return bytes;
 }
 
-ManifestEntry GetEntry(core::ByteReader& reader, uint32_t version, uint64_t log_position) {
+ManifestEntry GetEntry(core::ByteReader& reader) {
   ManifestEntry entry;
   entry.file_id = reader.Get<uint64_t>();
   entry.seal.bytes = reader.Get<uint64_t>();
   entry.seal.checksum = reader.Get<uint64_t>();
   entry.expires_unix_ms = reader.Get<int64_t>();
-  if (version >= kFirstVersionWithIds) {
-    entry.filter_id = reader.Get<uint64_t>();
-    entry.sequence = reader.Get<uint64_t>();
-    entry.freezing = reader.Get<uint8_t>() != 0;
-  }
-  entry.log_position = version < kFirstVersionWithPacks ? log_position : reader.Get<uint64_t>();
+  entry.filter_id = reader.Get<uint64_t>();
+  entry.sequence = reader.Get<uint64_t>();
+  entry.freezing = reader.Get<uint8_t>() != 0;
+  entry.log_position = reader.Get<uint64_t>();
   entry.name = reader.GetString();
   return entry;
 }
@@ -158,11 +146,11 @@ core::Result<Manifest> DecodePayload(const CheckedFileReader& file, std::string_
   manifest.saved_unix_ms = reader.Get<int64_t>();
   manifest.log_position = reader.Get<uint64_t>();
   manifest.next_file_id = reader.Get<uint64_t>();
-  if (file.version() >= kFirstVersionWithIds) manifest.next_filter_id = reader.Get<uint64_t>();
-  if (file.version() >= kFirstVersionWithLog) manifest.has_log = reader.Get<uint8_t>() != 0;
-  core::Status status = GetList(file, reader, "filters", EntryBytes(file.version()), manifest.filters,
-                                [&] { return GetEntry(reader, file.version(), manifest.log_position); });
-  if (status && file.version() >= kFirstVersionWithPacks) {
+  manifest.next_filter_id = reader.Get<uint64_t>();
+  manifest.has_log = reader.Get<uint8_t>() != 0;
+  core::Status status =
+      GetList(file, reader, "filters", kEntryBytes, manifest.filters, [&] { return GetEntry(reader); });
+  if (status) {
     status = GetList(file, reader, "packs", kPackEntryBytes, manifest.packs, [&] { return GetPack(reader); });
   }
   if (!status) return tl::unexpected(std::move(status.error()));

@@ -12,7 +12,7 @@
 
 namespace bitsieve::server {
 
-inline constexpr FileFormat kManifestFormat{"BSMANIFS", 4, "manifest"};
+inline constexpr FileFormat kManifestFormat{"BSMANIFS", 1, "manifest"};
 inline constexpr uint64_t kMaxManifestBytes = uint64_t{4} << 30;
 inline constexpr uint64_t kMaxFileId = uint64_t{1} << 62;  // none that is given comes near it
 
@@ -60,8 +60,7 @@ uint64_t LogBeginOf(const Manifest& manifest);
 
 // Writes the file and makes its bytes durable. kInvalidArgument if it would exceed kMaxManifestBytes.
 core::Status WriteManifest(Disk& disk, const std::string& path, const Manifest& manifest, ChunkBuffer& buffer);
-// Also reads versions 1, which had no filter ids, 2, which did not record whether there is a log, and 3, which had no
-// packs. kCorrupt, kUnsupported or kIo; the message names the file.
+// kCorrupt, kUnsupported or kIo; the message names the file.
 core::Result<Manifest> ReadManifest(const Disk& disk, const std::string& path, ChunkBuffer& buffer);
 
 }  // namespace bitsieve::server

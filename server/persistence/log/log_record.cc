@@ -59,7 +59,7 @@ bool IsKnown(core::HashKind hash) { return hash >= core::HashKind::kXxh3 && hash
 
 void Put(ByteWriter& out, const Made& made) {
   out.Put(made.id);
-  core::PutAllParams(out, made.params);
+  core::PutTypedParams(out, made.params);
 }
 void Put(ByteWriter& out, const Image& image) {
   out.Put(image.id);
@@ -121,7 +121,7 @@ core::Status CheckExpiry(int64_t expires_ms) {
 
 core::Status Get(ByteReader& in, Made& made) {
   made.id = in.Get<uint64_t>();
-  made.params = core::GetAllParams(in);
+  made.params = core::GetTypedParams(in);
   if (!in.ok()) return {};
   if (!IsKnown(made.params.hash)) return Corrupt("of a new filter: its hash function is unknown");
   if (const core::Status valid = core::Validate(made.params); !valid) {

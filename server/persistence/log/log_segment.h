@@ -30,7 +30,7 @@
 namespace bitsieve::server {
 
 inline constexpr std::string_view kLogMagic = "BSLOGSEG";
-inline constexpr uint32_t kLogVersion = 3;  // 1 (no records after Flushed) and 2 (none after Content) can be read
+inline constexpr uint32_t kLogVersion = 1;
 // Suffix that a file's name has while the file is being made.
 inline constexpr std::string_view kTemporarySuffix = ".tmp";
 inline constexpr uint64_t kLogHeadBytes = 36;       // of a file

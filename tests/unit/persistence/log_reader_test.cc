@@ -298,7 +298,7 @@ TEST(LogReader, ANewerVersionIsRefused) {
   auto scan = log.Read(0, ignore);
   ASSERT_FALSE(scan.has_value());
   EXPECT_EQ(scan.error().code, core::ErrorCode::kUnsupported);
-  EXPECT_THAT(scan.error().message, HasSubstr("log segment of version 4; this server reads up to version 3"));
+  EXPECT_THAT(scan.error().message, HasSubstr("log segment of version 2; this server reads up to version 1"));
   Flip(log, TestLog::PathOf(0), 400);
   scan = log.Read(0, ignore);
   ASSERT_FALSE(scan.has_value()) << "damage before it does not make it less so";

@@ -51,9 +51,6 @@ core::FilterParams UnusualParams() {
   params.first_share = 0.7;
   params.seed = 0x123456789abcdef0;
   core::SetWindow(params, {0, 5000});
-  core::SetCounterBits(params, 8);
-  core::SetRedisCuckooParams(params, {3, 77});
-  core::SetRedisBloomMarks(params, {3, 5});
   return params;
 }
 

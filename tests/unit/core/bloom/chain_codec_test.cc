@@ -117,7 +117,7 @@ TEST(ChainHeader, CounterBitsComeBackAndAreChecked) {
   };
   EXPECT_THAT(refusal(EncodeChainHeader(params, {{shape(8), 1}, {shape(4), 3}})), testing::HasSubstr("differ"));
   std::string bad = good;
-  bad[60 + 28] = 5;
+  bad[76 + 28] = 5;
   EXPECT_THAT(refusal(bad), testing::HasSubstr("impossible"));
   EXPECT_THAT(refusal(EncodeChainHeader(params, {{shape(8), uint64_t{1} << 61}})),
               testing::HasSubstr("more items than"));

@@ -65,7 +65,7 @@ TEST_P(GrowthTest, TouchesNothingInProportionToItsSize) {
   params.capacity = 20'000;
   params.error_rate = 0.01;
   params.expansion = 1'024;  // the next part of 20 million items: 20 MB and more
-  SetBucketSize(params, params.type == kRedisCuckooType ? 2 : BucketSizeOf(params));
+  if (params.type == kRedisCuckooType) SetRedisCuckooParams(params, {2, 2000});
   ShareForStatedCapacity(params);
   const auto filter = std::move(*MakeFilter(params, budget_, SystemClock()));
   AddOutcome outcome{};

@@ -161,7 +161,7 @@ TEST_P(ScalableFilterTest, InfoAddsUp) {
   const FilterInfo info = filter->Info();
   EXPECT_EQ(info.items, filter->ItemCount());
   EXPECT_NEAR(info.fill_ratio, 0.5, 0.06);
-  const double bits_per_place = GetParam() == kCountingType ? kDefaultCounterBits : 1;
+  const double bits_per_place = GetParam() == kCountingType ? kCounterBits.default_value : 1;
   EXPECT_NEAR(info.bits_per_item / bits_per_place, 10.4, 0.6);
   EXPECT_GE(info.hash_functions, 6U);
 }

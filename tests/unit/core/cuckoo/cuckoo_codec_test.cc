@@ -82,19 +82,19 @@ TEST(CuckooHeader, HostileFieldsAreRefusedBehindARightChecksum) {
     const auto header = DecodeHeader(Reseal(bad));
     return header ? "accepted" : header.error().message;
   };
-  constexpr size_t kFirst = 68, kSecond = kFirst + 36;  // where the tables start
+  constexpr size_t kFirst = 92, kSecond = kFirst + 40;  // where the tables start
   EXPECT_EQ(with(kFirst, uint64_t{1000}), "accepted");
   EXPECT_THAT(with(8, 1e-300), HasSubstr("error rate"));
   EXPECT_THAT(with(24, uint32_t{40000}), HasSubstr("expansion"));
-  EXPECT_THAT(with(56, uint32_t{1}), HasSubstr("bucket size"));
-  EXPECT_THAT(with(56, uint32_t{9}), HasSubstr("bucket size"));
-  EXPECT_THAT(with(60, uint32_t{0}), HasSubstr("iterations"));
-  EXPECT_THAT(with(60, uint32_t{65536}), HasSubstr("iterations"));
-  EXPECT_THAT(with(64, uint32_t{0}), HasSubstr("number of tables"));
-  EXPECT_THAT(with(64, uint32_t{257}), HasSubstr("number of tables"));
-  EXPECT_THAT(with(64, UINT32_MAX), HasSubstr("number of tables"));
-  EXPECT_THAT(with(64, uint32_t{3}), HasSubstr("ends within table 2"));
-  EXPECT_THAT(with(64, uint32_t{1}), HasSubstr("bytes follow"));
+  EXPECT_THAT(with(64, uint64_t{1}), HasSubstr("bucket size"));
+  EXPECT_THAT(with(64, uint64_t{9}), HasSubstr("bucket size"));
+  EXPECT_THAT(with(80, uint64_t{0}), HasSubstr("iterations"));
+  EXPECT_THAT(with(80, uint64_t{65536}), HasSubstr("iterations"));
+  EXPECT_THAT(with(88, uint32_t{0}), HasSubstr("number of tables"));
+  EXPECT_THAT(with(88, uint32_t{257}), HasSubstr("number of tables"));
+  EXPECT_THAT(with(88, UINT32_MAX), HasSubstr("number of tables"));
+  EXPECT_THAT(with(88, uint32_t{3}), HasSubstr("ends within table 2"));
+  EXPECT_THAT(with(88, uint32_t{1}), HasSubstr("bytes follow"));
   EXPECT_THAT(with(kFirst, uint64_t{0}), HasSubstr("capacity of table 0"));
   EXPECT_THAT(with(kFirst, uint64_t{1501}), HasSubstr("capacity of table 0"));
   EXPECT_THAT(with(kFirst, uint64_t{999}), HasSubstr("table 0 holds more items than it can"));

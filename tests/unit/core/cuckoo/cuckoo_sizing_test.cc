@@ -11,7 +11,7 @@ namespace bitsieve::core {
 namespace {
 
 TEST(CuckooSizing, BucketsAreTheFewestThatHoldTheCapacity) {
-  for (uint32_t size = kMinBucketSize; size <= kMaxBucketSize; ++size) {
+  for (uint32_t size = kBucketSize.min; size <= kBucketSize.max; ++size) {
     for (uint64_t capacity = 1; capacity < 100'000'000; capacity += 1 + capacity / 7) {
       const uint64_t buckets = CuckooBuckets(capacity, size);
       ASSERT_GE(CuckooCapacity(buckets, size), capacity) << size;
@@ -34,7 +34,7 @@ TEST(CuckooSizing, FingerprintsAreTheNarrowestThatKeepTheRate) {
   EXPECT_EQ(CuckooFingerprintBits(1e-4, 4), 17U);
   EXPECT_EQ(CuckooFingerprintBits(1e-6, 4), 23U);
   EXPECT_EQ(CuckooFingerprintBits(0.25, 4), kMinFingerprintBits);
-  for (uint32_t size = kMinBucketSize; size <= kMaxBucketSize; ++size) {
+  for (uint32_t size = kBucketSize.min; size <= kBucketSize.max; ++size) {
     EXPECT_EQ(CuckooFingerprintBits(CuckooSmallestRate(size) * 1.0001, size), kMaxFingerprintBits);
     EXPECT_GT(CuckooFingerprintBits(CuckooSmallestRate(size) / 1.0001, size), kMaxFingerprintBits);
     EXPECT_GT(CuckooFingerprintBits(1e-15, size), kMaxFingerprintBits);

@@ -46,6 +46,43 @@ TEST(FilterParams, EachParameterHasItsRange) {
   EXPECT_FALSE(refused([](auto& p) { p.expansion = 0, p.first_share = 1; }));
 }
 
+TEST(FilterParams, AParameterOfAnotherTypeIsRefused) {
+  FilterParams params;
+  SetCounterBits(params, 8);
+  const Status blocked = Validate(params);
+  ASSERT_FALSE(blocked);
+  EXPECT_EQ(blocked.error().message, "a filter of type blocked cannot have 8 for a parameter with the number 1");
+  params.type = kCountingType;
+  EXPECT_TRUE(Validate(params));
+  params.own = {};
+  params.own.Append({kCounterBits.number, kCounterBits.default_value});
+  EXPECT_FALSE(Validate(params)) << "a default is not stored: equal parameters must be equal bytes";
+  params.own = {};
+  params.own.Append({kCounterBits.number, 5});
+  EXPECT_EQ(Validate(params).error().message, "counter bits must be 4 or 8");
+}
+
+TEST(FilterParams, TypedParametersComeBackFromTheirBytes) {
+  FilterParams params;
+  params.type = kCountingType;
+  params.seed = 0x123456789abcdef0;
+  for (const uint32_t bits : {4U, 8U}) {
+    SetCounterBits(params, bits);
+    std::string bytes;
+    ByteWriter out(bytes);
+    PutTypedParams(out, params);
+    ByteReader in(bytes);
+    EXPECT_EQ(GetTypedParams(in), params);
+    EXPECT_TRUE(in.ok() && in.AtEnd());
+    EXPECT_EQ(bytes.size() % 16, 50U % 16) << "a header must not lose its alignment by a pair";
+    for (size_t size = 0; size < bytes.size(); ++size) {
+      ByteReader cut(std::string_view(bytes).substr(0, size));
+      GetTypedParams(cut);
+      EXPECT_FALSE(cut.ok()) << size;
+    }
+  }
+}
+
 TEST(FilterParams, SharesFollowThePurpose) {
   FilterParams params;
   ShareForStatedCapacity(params);

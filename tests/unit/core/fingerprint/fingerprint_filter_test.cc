@@ -188,8 +188,8 @@ TEST_F(FingerprintFilterTest, HostileHeadersAreRefusedBeforeAnythingIsAllocated)
   EXPECT_THAT(with(kTable + 16, UINT64_MAX), HasSubstr("out of range"));
   EXPECT_THAT(with(kTable + 24, uint32_t{0}), HasSubstr("1 to 32 bits"));
   EXPECT_THAT(with(kTable + 24, uint32_t{33}), HasSubstr("1 to 32 bits"));
-  EXPECT_THAT(with(kTable + 28, uint64_t{101}), HasSubstr("more items than it can"));
-  EXPECT_THAT(with(kTable + 36, uint64_t{101}), HasSubstr("more items than it can"));
+  EXPECT_THAT(with(kTable + 32, uint64_t{101}), HasSubstr("more items than it can"));
+  EXPECT_THAT(with(kTable + 40, uint64_t{101}), HasSubstr("more items than it can"));
   for (size_t size = 0; size < good.size(); ++size)
     EXPECT_FALSE(FilterDecoder::Open(good.substr(0, size), budget, SystemClock()));
 }

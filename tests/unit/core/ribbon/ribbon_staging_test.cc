@@ -228,19 +228,19 @@ TEST_F(RibbonStagingTest, HostileFieldsAreRefusedBehindARightChecksum) {
   EXPECT_EQ(with(44, uint64_t{8}), "accepted");  // another seed
   EXPECT_THAT(with(8, 0.5), HasSubstr("error rate"));
   EXPECT_THAT(with(16, uint64_t{0}), HasSubstr("capacity"));
-  EXPECT_THAT(with(52, uint32_t{2}), HasSubstr("state"));
-  EXPECT_THAT(with(52, uint32_t{0}), HasSubstr("bytes follow"));
-  EXPECT_THAT(with(56, UINT64_MAX), HasSubstr("number of items"));
-  EXPECT_THAT(with(56, uint64_t{1} << 32), HasSubstr("more items than it can"));
-  EXPECT_THAT(with(64, uint32_t{0}), HasSubstr("columns"));
-  EXPECT_THAT(with(64, uint32_t{31}), HasSubstr("columns"));
-  EXPECT_THAT(with(68, uint64_t{0}), HasSubstr("shards"));
-  EXPECT_THAT(with(68, UINT64_MAX), HasSubstr("shards"));
-  EXPECT_THAT(with(76, uint64_t{0}), HasSubstr("words"));
-  EXPECT_THAT(with(76, uint64_t{9}), HasSubstr("words"));
-  EXPECT_THAT(with(76, uint64_t{1} << 61), HasSubstr("words"));
+  EXPECT_THAT(with(56, uint32_t{2}), HasSubstr("state"));
+  EXPECT_THAT(with(56, uint32_t{0}), HasSubstr("bytes follow"));
+  EXPECT_THAT(with(60, UINT64_MAX), HasSubstr("number of items"));
+  EXPECT_THAT(with(60, uint64_t{1} << 32), HasSubstr("more items than it can"));
+  EXPECT_THAT(with(68, uint32_t{0}), HasSubstr("columns"));
+  EXPECT_THAT(with(68, uint32_t{31}), HasSubstr("columns"));
+  EXPECT_THAT(with(76, uint64_t{0}), HasSubstr("shards"));
+  EXPECT_THAT(with(76, UINT64_MAX), HasSubstr("shards"));
+  EXPECT_THAT(with(84, uint64_t{0}), HasSubstr("words"));
+  EXPECT_THAT(with(84, uint64_t{9}), HasSubstr("words"));
+  EXPECT_THAT(with(84, uint64_t{1} << 61), HasSubstr("words"));
   budget_.set_limit_bytes(budget_.used_bytes() + 100'000);
-  EXPECT_THAT(with(76, uint64_t{1} << 30), HasSubstr("memory"));
+  EXPECT_THAT(with(84, uint64_t{1} << 30), HasSubstr("memory"));
 }
 
 TEST_F(RibbonStagingTest, HostileRecordsOfShardsAreRefused) {

@@ -84,22 +84,22 @@ TEST_F(WindowImage, HostileFieldsAreRefusedBehindARightChecksum) {
     return decoder ? "accepted" : decoder.error().message;
   };
   using testing::HasSubstr;
-  constexpr size_t kGenerations = 88;  // where their number is
+  constexpr size_t kGenerations = 112;  // where their number is
   constexpr size_t kFirst = kGenerations + 4;
-  EXPECT_EQ(with(24, uint64_t{7}), "accepted");  // another seed
+  EXPECT_EQ(with(44, uint64_t{7}), "accepted");  // another seed
   EXPECT_THAT(with(8, 0.5), HasSubstr("error rate"));
   EXPECT_THAT(with(16, uint64_t{0}), HasSubstr("capacity"));
   EXPECT_THAT(with(16, uint64_t{301}), HasSubstr("do not make up the window"));
-  EXPECT_THAT(with(32, uint64_t{300}), HasSubstr("not of both"));
-  EXPECT_THAT(with(40, uint64_t{0}), HasSubstr("needs a window"));
-  EXPECT_THAT(with(40, UINT64_MAX), HasSubstr("window of time"));
-  EXPECT_THAT(with(48, uint32_t{0}), HasSubstr("number of generations"));
-  EXPECT_THAT(with(52, uint32_t{3}), HasSubstr("number of generations"));
-  EXPECT_THAT(with(52, uint32_t{17}), HasSubstr("number of generations"));
-  EXPECT_THAT(with(56, uint64_t{1} << 62), HasSubstr("do not make up"));
-  EXPECT_THAT(with(72, uint64_t{1} << 60), HasSubstr("impossible"));
-  EXPECT_THAT(with(72, uint64_t{513}), HasSubstr("impossible"));
-  EXPECT_THAT(with(80, uint32_t{99}), HasSubstr("impossible"));
+  EXPECT_THAT(with(56, uint64_t{1}), HasSubstr("capacity of a window of items"));  // the number of the other window
+  EXPECT_THAT(with(54, uint16_t{0}), HasSubstr("needs a window"));
+  EXPECT_THAT(with(64, UINT64_MAX), HasSubstr("window in milliseconds"));
+  EXPECT_THAT(with(72, uint32_t{0}), HasSubstr("number of generations"));
+  EXPECT_THAT(with(76, uint32_t{3}), HasSubstr("number of generations"));
+  EXPECT_THAT(with(76, uint32_t{17}), HasSubstr("number of generations"));
+  EXPECT_THAT(with(80, uint64_t{1} << 62), HasSubstr("do not make up"));
+  EXPECT_THAT(with(96, uint64_t{1} << 60), HasSubstr("impossible"));
+  EXPECT_THAT(with(96, uint64_t{513}), HasSubstr("impossible"));
+  EXPECT_THAT(with(104, uint32_t{99}), HasSubstr("impossible"));
   EXPECT_THAT(with(kGenerations, uint32_t{0}), HasSubstr("present generations"));
   EXPECT_THAT(with(kGenerations, uint32_t{7}), HasSubstr("present generations"));
   EXPECT_THAT(with(kGenerations, uint32_t{3}), HasSubstr("ends within generation 2"));
