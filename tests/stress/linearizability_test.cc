@@ -19,7 +19,7 @@
 
 #include "tests/stress/serving_fixture.h"
 #include "tests/support/request_streams.h"
-#include "tests/unit/net/client.h"
+#include "tests/unit/server/net/client.h"
 
 namespace bitsieve::test {
 namespace {

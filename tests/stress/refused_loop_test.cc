@@ -15,7 +15,7 @@
 
 #include "server/net/event_loop.h"
 #include "tests/support/failing_memory.h"
-#include "tests/unit/net/fakes.h"
+#include "tests/unit/server/net/fakes.h"
 
 namespace bitsieve::server {
 namespace {

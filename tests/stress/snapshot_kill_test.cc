@@ -1,6 +1,7 @@
 // Processes that are killed before, within and after every single step that a snapshot takes on a real disk, and what
 // the next start makes of what they leave: exactly the last complete snapshot or exactly the new one. (What a power
-// failure leaves, where the system's own memory is gone too, is tests/unit/persistence/snapshot_faults_test.cc.)
+// failure leaves, where the system's own memory is gone too, is in
+// tests/unit/server/persistence/snapshot/snapshot_faults_test.cc.)
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,7 +1,0 @@
-#include "tests/unit/persistence/golden_files.h"
-
-namespace bitsieve::server {
-
-std::string GoldenPath(const std::string& name) { return std::string(GOLDEN_DIR) + "/" + name; }
-
-}  // namespace bitsieve::server
