@@ -117,6 +117,10 @@ DEFINED_FUNCTION = re.compile(TYPE.replace("[ &*]", "") + r"((?:\w+::)*~?\w+)\([
 # Of files that programs made.
 DATA_FOLDERS = ("tests/fuzz/corpus/", "tests/golden/")
 
+# Folders whose headers tests include, and the headers that none includes so far: this list loses lines, and gains none.
+TESTED_FOLDERS = ("core/", "protocol/", "commands/", "config/", "server/", "cli/", "clients/", "module/")
+UNTESTED_HEADERS = "tests/lint/untested_headers.txt"
+
 # Words of unfinished work, and of places outside of this repository. Written so that they do not find themselves.
 BANNED = re.compile(r"\bT[O]DO\b|\bF[I]XME\b|\bX[X]X\b|/w[o]rk/|\b[Ii]ssue #?\d")
 
@@ -235,6 +239,19 @@ def dead_file_complaints(paths, read):
             yield f"{path}: in no CMake target"
         if path.endswith(".h") and path not in included:
             yield f"{path}: nobody includes it"
+
+
+def untested_header_complaints(paths, read, exceptions):
+    """Headers that no test includes by itself, so that a test of each part stands where it is looked for."""
+    tested = {target for path in paths if path.startswith("tests/") and path.endswith((".h", ".cc", ".c"))
+              for _, _, target in includes(read(path))}
+    untested = {path for path in paths if path.endswith(".h") and path.startswith(TESTED_FOLDERS)} - tested
+    for path in sorted(untested - set(exceptions)):
+        yield f"{path}: no test includes it"
+    for path in sorted(set(exceptions) - untested):
+        yield f"{UNTESTED_HEADERS}: {path} is tested, or no longer there: the line can go"
+    if exceptions != sorted(set(exceptions)):
+        yield f"{UNTESTED_HEADERS}: its lines are not sorted, or a line is there twice"
 
 
 def names_source(cmake_text, folder, path):
@@ -401,6 +418,12 @@ def check_dead_files():
     yield from dead_file_complaints(tracked_files(), lambda path: (ROOT / path).read_text(encoding="utf-8"))
 
 
+def check_untested_headers():
+    exceptions = (ROOT / UNTESTED_HEADERS).read_text(encoding="utf-8").split()
+    yield from untested_header_complaints(tracked_files(), lambda path: (ROOT / path).read_text(encoding="utf-8"),
+                                          exceptions)
+
+
 def check_version():
     pages = {path: (ROOT / path).read_text(encoding="utf-8") for path in VERSIONED_PAGES}
     yield from version_complaints((ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), pages)
@@ -441,6 +464,7 @@ RULES = {
     "commits": check_commits,
     "words": check_words,
     "dead_files": check_dead_files,
+    "untested_headers": check_untested_headers,
     "version": check_version,
     "log_lines": check_log_lines,
     "thread_locals": check_thread_locals,

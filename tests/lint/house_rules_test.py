@@ -120,6 +120,30 @@ class DeadFiles(unittest.TestCase):
         self.assertEqual(self.complaints(lists | {"b.h": ""}), ["b.h: nobody includes it"])
 
 
+class UntestedHeaders(unittest.TestCase):
+    FILES = {"core/a.h": '#include "core/b.h"\n', "core/b.h": "", "module/c.h": "", "tests/support/d.h": "",
+             "core/a.cc": '#include "module/c.h"\n',
+             "tests/unit/core/a_test.cc": '#include "core/a.h"\n// #include "core/b.h"\n',
+             "tests/unit/clients/c_test.c": "#include <clients/c/e.h>\n", "clients/c/e.h": ""}
+
+    def complaints(self, exceptions):
+        return list(rules.untested_header_complaints(sorted(self.FILES), self.FILES.__getitem__, exceptions))
+
+    def test_headers_that_only_other_code_includes_are_found(self):
+        self.assertEqual(self.complaints([]), ["core/b.h: no test includes it", "module/c.h: no test includes it"])
+        self.assertEqual(self.complaints(["core/b.h", "module/c.h"]), [])
+
+    def test_exceptions_that_are_no_longer_needed_are_found(self):
+        for stale in ("core/a.h", "core/gone.h"):
+            found = self.complaints(sorted(["core/b.h", "module/c.h", stale]))
+            self.assertEqual(found, [f"{rules.UNTESTED_HEADERS}: {stale} is tested, or no longer there: "
+                                     "the line can go"])
+
+    def test_exceptions_are_sorted_and_there_once(self):
+        for listed in (["module/c.h", "core/b.h"], ["core/b.h", "core/b.h", "module/c.h"]):
+            self.assertIn("not sorted", self.complaints(listed)[0])
+
+
 class Version(unittest.TestCase):
     def test_pages_of_another_version_are_found(self):
         cmake = "project(bitsieve VERSION 1.2.0 LANGUAGES CXX)"
