@@ -335,7 +335,9 @@ core::Status LogWriter::SyncByPolicy() {
   }
   const auto due = SyncDue();
   if (due && (*due <= Clock::now() || unsettled_.size() > kSyncBytes)) {
-    if (core::Status status = BeginJob(Job::kSync); !status) return status;
+    // A sync that failed has closed the segment, and with kNever there may be nothing to write to a new one.
+    core::Status status = segment_ ? BeginJob(Job::kSync) : OpenSegment();
+    if (!status) return status;
   }
   if (policy() == FsyncPolicy::kNever) AdvanceDurable(WrittenForGood());
   return {};

@@ -168,6 +168,25 @@ TEST_F(LogWriterTest, ASyncThatTheDiskRefusesIsNotWaitedFor) {
   EXPECT_THAT(status.error().message, HasSubstr("No space left on device"));
 }
 
+// The failed sync has closed the segment, and there is nothing left to write, since this policy awaits no sync.
+TEST_F(LogWriterTest, ASyncIsRequestedAgainAfterOneThatTheDiskRefused) {
+  for (const bool stops : {false, true}) {
+    BeginAnew();
+    Begin(FsyncPolicy::kNever);
+    Append("a");
+    AwaitThat([&] { return writer_->Status().durable_position == writer_->end(); });
+    disk_->SetFault({1, Fault::Kind::kFailFromOn, "No space left on device"});
+    EXPECT_FALSE(writer_->SyncUpTo(writer_->end()));
+    disk_->SetFault({});
+    if (!stops) {
+      AwaitThat([&] { return !writer_->InTrouble(); });
+      EXPECT_TRUE(Ok(writer_->SyncUpTo(writer_->end())));
+    }
+    EXPECT_TRUE(Ok(writer_->Stop()));
+    EXPECT_THAT(AfterPowerLoss(), ElementsAre("a"));
+  }
+}
+
 TEST_F(LogWriterTest, WhatWaitsBeyondItsMemoryMakesWritersWait) {
   Begin(FsyncPolicy::kEverySecond);
   disk_->SetFault({1, Fault::Kind::kFailFromOn, "No space left on device"});
