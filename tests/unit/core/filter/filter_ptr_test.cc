@@ -85,21 +85,5 @@ TEST_F(FilterPtrTest, LockingRacesWithTheLastOwner) {
   EXPECT_EQ(budget_.used_bytes(), 0U);
 }
 
-TEST_F(FilterPtrTest, FiltersThatDifferInTheirSeedsShareTheRest) {
-  FilterParams params;
-  params.seed = 1;
-  const auto a = SharedParams::Of(params, budget_);
-  params.seed = 2;
-  EXPECT_EQ(SharedParams::Of(params, budget_), a);
-  EXPECT_EQ(a->params.seed, 0U);
-  params.capacity = 7;
-  EXPECT_NE(SharedParams::Of(params, budget_), a);
-  MemoryBudget other;
-  EXPECT_NE(SharedParams::Of({}, other), a);
-  const auto filter = MakeFilter(params, budget_, SystemClock());
-  EXPECT_EQ((*filter)->params().seed, 2U);
-  EXPECT_EQ((*filter)->params().capacity, 7U);
-}
-
 }  // namespace
 }  // namespace bitsieve::core
