@@ -17,13 +17,6 @@ std::string OwnParam::Range() const {
   return values;
 }
 
-uint64_t OwnParams::Get(const OwnParam& param) const {
-  for (const Pair& pair : pairs()) {
-    if (pair.number == param.number) return pair.value;
-  }
-  return param.default_value;
-}
-
 void OwnParams::Set(const OwnParam& param, uint64_t value) {
   OwnParams changed;
   for (const Pair& pair : pairs()) {

@@ -36,7 +36,14 @@ class OwnParams {
     bool operator==(const Pair&) const = default;
   };
 
-  uint64_t Get(const OwnParam& param) const;
+  // Inline: a window asks on each lookup.
+  uint64_t Get(const OwnParam& param) const {
+    for (const Pair& pair : pairs_) {
+      if (pair.number == param.number) return pair.value;
+      if (pair.number == 0) break;
+    }
+    return param.default_value;
+  }
   void Set(const OwnParam& param, uint64_t value);
 
   // Returns the pairs in the order of their numbers.
