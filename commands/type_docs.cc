@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/join.h"
 #include "core/filter/filter_type.h"
 
 namespace bitsieve::commands {
@@ -12,6 +13,7 @@ namespace {
 
 using core::FilterTypeRow;
 using core::InfoField;
+using core::Join;
 using core::TypeOption;
 
 // An option or a field, and the names of the types that have it.
@@ -39,19 +41,12 @@ std::vector<Shared<Entry>> OfTypes(std::span<const Entry> FilterTypeRow::*entrie
 auto Options() { return OfTypes(&FilterTypeRow::options, &TypeOption::word); }
 auto Fields() { return OfTypes(&FilterTypeRow::info_fields, &InfoField::selector); }
 
-std::string Joined(const std::vector<std::string_view>& names, std::string_view separator) {
-  std::string joined;
-  for (const std::string_view name : names) joined.append(joined.empty() ? "" : separator).append(name);
-  return joined;
-}
-
 std::string OptionsSyntax() {
-  std::string syntax;
-  for (const Shared<TypeOption>& option : Options()) {
-    syntax.append(syntax.empty() ? "[" : " [").append(option.entry->word).append(" ");
-    syntax.append(option.entry->value).append("]");
+  std::vector<std::string> options;
+  for (const auto& [option, types] : Options()) {
+    options.push_back("[" + Join(std::array{option->word, option->value}, " ") + "]");
   }
-  return syntax;
+  return Join(options, " ");
 }
 
 std::string DefaultOf(const TypeOption& option) {
@@ -65,7 +60,7 @@ std::string OptionNotes() {
     const TypeOption& entry = *option.entry;
     notes.append(notes.empty() ? "" : " ").append(entry.word);
     if (entry.param != nullptr) notes.append(", ").append(entry.param->Range()).append(",");
-    notes.append(" is for TYPE ").append(Joined(option.types, " and "));
+    notes.append(" is for TYPE ").append(Join(option.types, " and "));
     if (const std::string value = DefaultOf(entry); !value.empty()) notes.append("; the default is ").append(value);
     notes.append(entry.notes.empty() ? "." : ". ").append(entry.notes);
   }
@@ -75,7 +70,7 @@ std::string OptionNotes() {
 std::string FieldSelectors() {
   std::vector<std::string_view> selectors;
   for (const Shared<InfoField>& field : Fields()) selectors.push_back(field.entry->selector);
-  return Joined(selectors, " | ");
+  return Join(selectors, " | ");
 }
 
 // "HASH, the hash function (blocked, classic); ..."
@@ -83,7 +78,7 @@ std::string FieldNotes() {
   std::string notes;
   for (const Shared<InfoField>& field : Fields()) {
     notes.append(notes.empty() ? "" : "; ").append(field.entry->selector).append(", ").append(field.entry->meaning);
-    notes.append(" (").append(Joined(field.types, ", ")).append(")");
+    notes.append(" (").append(Join(field.types, ", ")).append(")");
   }
   return notes;
 }

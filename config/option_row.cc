@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/base/join.h"
 #include "core/base/parse.h"
 #include "core/base/quote.h"
 
@@ -59,15 +60,6 @@ std::string ReadableBytes(uint64_t bytes) {
     if (bytes != 0 && bytes % unit.bytes == 0) return std::to_string(bytes / unit.bytes) + std::string(unit.name);
   }
   return std::to_string(bytes);
-}
-
-std::string Joined(const std::vector<std::string_view>& words) {
-  std::string out;
-  for (const std::string_view word : words) {
-    if (!out.empty()) out += ", ";
-    out += word;
-  }
-  return out;
 }
 
 // A value that the domain takes, before it is put where the member points to.
@@ -158,7 +150,7 @@ std::string AllowedValues(const OptionRow& row) {
             return range + ", or a larger one below " + core::ShortestText(d.capped_below) + ", which is taken as " +
                    core::ShortestText(d.max);
           },
-          [](const OneOf& d) { return "one of " + Joined(d.words); },
+          [](const OneOf& d) { return "one of " + core::Join(d.words, ", "); },
           [](const Text& d) { return std::string(d.what); },
       },
       row.domain);

@@ -1,10 +1,12 @@
 #include "cli/shell/next_words.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <iterator>
 #include <utility>
 
+#include "core/base/join.h"
 #include "core/base/parse.h"
 
 namespace bitsieve::cli {
@@ -62,26 +64,16 @@ std::vector<Form> FormsOf(const ArgumentDoc& argument) {
   return forms;
 }
 
-std::string Joined(const std::vector<std::string>& texts, std::string_view separator) {
-  std::string joined;
-  for (const std::string& text : texts) {
-    if (text.empty()) continue;
-    if (!joined.empty()) joined += separator;
-    joined += text;
-  }
-  return joined;
-}
-
 // Returns the words of a form from `from` on; of several forms those that they share, and then a choice.
 std::string TextOf(std::span<const Form> forms, size_t from) {
   const auto is_shared = [&](const Form& form) { return form.size() > from && form[from].text == forms[0][from].text; };
   if (forms[0].size() > from && std::ranges::all_of(forms, is_shared)) {
-    return Joined({forms[0][from].text, TextOf(forms, from + 1)}, " ");
+    return core::Join(std::array{forms[0][from].text, TextOf(forms, from + 1)}, " ");
   }
   if (forms.size() == 1) return "";
   std::vector<std::string> texts;
   for (const Form& form : forms) texts.push_back(TextOf({&form, 1}, from));
-  return "<" + Joined(texts, " | ") + ">";
+  return "<" + core::Join(texts, " | ") + ">";
 }
 
 // An argument of the syntax that can still be typed.
@@ -168,7 +160,7 @@ class Walk {
   std::string RestText() const {
     std::vector<std::string> texts;
     for (size_t i = first_; i < pending_.size(); ++i) texts.push_back(pending_[i].text);
-    return Joined(texts, " ");
+    return core::Join(texts, " ");
   }
 
   static void Offer(const Part& part, NextWords& next) {
@@ -185,7 +177,7 @@ class Walk {
   }
 
   NextWords Within(std::span<const Form> forms, size_t typed) const {
-    NextWords next{.hint = Joined({TextOf(forms, typed), RestText()}, " ")};
+    NextWords next{.hint = core::Join(std::array{TextOf(forms, typed), RestText()}, " ")};
     for (const Form& form : forms) {
       if (form.size() > typed) Offer(form[typed], next);
     }
