@@ -118,7 +118,7 @@ core::Status LogWriter::Sync() {
   }
   const uint64_t written = written_.load(std::memory_order_relaxed);
   if (synced_ < written) {
-    if (core::Status status = segment_ ? SyncSegment() : OpenSegment(); !status) return status;
+    if (core::Status status = SyncSegment(); !status) return status;
     synced_ = written;
   }
   AdvanceDurable(written);

@@ -288,6 +288,10 @@ core::Status LogWriter::WriteAll(bool last) {
 
 core::Status LogWriter::WriteTo(uint64_t position) {
   const uint64_t durable = durable_.load(std::memory_order_relaxed);
+  // A sync that failed has closed the segment, and with kNever there may be nothing to write to a new one.
+  if (!segment_ && synced_ < written_) {
+    if (core::Status status = OpenSegment(); !status) return status;
+  }
   for (uint64_t written; (written = written_.load(std::memory_order_relaxed)) < position;) {
     if (!segment_) {
       if (core::Status status = OpenSegment(); !status) return status;
@@ -335,9 +339,7 @@ core::Status LogWriter::SyncByPolicy() {
   }
   const auto due = SyncDue();
   if (due && (*due <= Clock::now() || unsettled_.size() > kSyncBytes)) {
-    // A sync that failed has closed the segment, and with kNever there may be nothing to write to a new one.
-    core::Status status = segment_ ? BeginJob(Job::kSync) : OpenSegment();
-    if (!status) return status;
+    if (core::Status status = BeginJob(Job::kSync); !status) return status;
   }
   if (policy() == FsyncPolicy::kNever) AdvanceDurable(WrittenForGood());
   return {};
