@@ -41,10 +41,6 @@ SubFilterRecord GetSubFilter(ByteReader& in, const SubFilterLayout& layout) {
 // Repeated additions are counted, and need no room.
 uint64_t MostItems(const SubFilterShape& shape) { return shape.layout->counters ? kMaxAdditions : shape.capacity; }
 
-uint32_t CounterBitsOf(const SubFilterShape& shape) {
-  return shape.layout->counters ? shape.counter_bits : static_cast<uint32_t>(kCounterBits.default_value);
-}
-
 Result<ChainHeader> GetHashes(ByteReader& in, const ChainType& type, const FilterParams& params) {
   ChainHeader header{.type = type, .params = params};
   const auto count = in.Get<uint32_t>();
@@ -79,7 +75,7 @@ Result<ChainHeader> GetSubFilters(ByteReader& in, const ChainType& type, const F
     body_bytes += sub_filter.shape.SizeBytes();
     if (sub_filter.shape.SizeBytes() > kMaxBodyBytes || body_bytes > kMaxBodyBytes)
       return CorruptHeader("it is too large");
-    if (CounterBitsOf(sub_filter.shape) != CounterBitsOf(header.params))
+    if (type.layout.counters && sub_filter.shape.counter_bits != CounterBitsOf(params))
       return CorruptHeader("its sub-filters differ from it in counter bits");
     header.sub_filters.push_back(sub_filter);
   }

@@ -34,15 +34,16 @@ inline void SetRedisCuckooParams(FilterParams& params, const RedisCuckooParams& 
   params.own.Set(kRedisCuckooIterations, own.max_iterations);
 }
 
-// For the type redisbloom: what a header holds besides the common parameters, kept so that it is written again as it
-// was read.
-// The parameters of the type redisbloom.
+// The parameters of the type redisbloom: what a header holds besides the common ones, kept so that it is written again
+// as it was read.
 inline constexpr OwnParam kRedisBloomOptions{
     .number = 1, .name = "RedisBloom options", .default_value = 1, .max = UINT32_MAX};
 inline constexpr OwnParam kRedisBloomGrowth{.number = 2, .name = "expansion", .default_value = 0, .max = kMaxExpansion};
 struct RedisBloomMarks {
-  uint32_t options = 1;  // of its option bits, those for rounding (1) and for capacities given as bits (2)
-  uint32_t growth = 0;   // of a filter that does not grow; of others the expansion
+  uint32_t options =
+      kRedisBloomOptions
+          .default_value;  // of its option bits, those for rounding (1) and for capacities given as bits (2)
+  uint32_t growth = kRedisBloomGrowth.default_value;  // of a filter that does not grow; of others the expansion
 };
 inline RedisBloomMarks RedisBloomMarksOf(const FilterParams& params) {
   return {static_cast<uint32_t>(params.own.Get(kRedisBloomOptions)),

@@ -155,15 +155,15 @@ core::Status CheckedFileReader::ReadHead(const FileFormat& format) {
   if (fields.GetBytes(kMagicBytes) != format.magic) {
     return Corrupt("does not start with " + std::string(format.magic) + ", so it is not a " + std::string(format.name));
   }
-  version_ = fields.Get<uint32_t>();
+  const auto version = fields.Get<uint32_t>();
   chunk_bytes_ = fields.Get<uint32_t>();
   missing_ = payload_bytes_ = fields.Get<uint64_t>();
   chain_ = fields.Get<uint64_t>();
   // The checksum before the version: a changed byte is damage, not a newer format.
   if (chain_ != core::Checksum(head.substr(0, kHeadChecksumOffset))) return Corrupt("the head fails its checksum");
-  if (version_ == 0 || version_ > format.version) {
+  if (version == 0 || version > format.version) {
     return core::Fail(core::ErrorCode::kUnsupported,
-                      path_ + ": is a " + std::string(format.name) + " of version " + std::to_string(version_) +
+                      path_ + ": is a " + std::string(format.name) + " of version " + std::to_string(version) +
                           "; this server reads up to version " + std::to_string(format.version));
   }
   if (chunk_bytes_ == 0 || chunk_bytes_ > kMaxChunkBytes) {

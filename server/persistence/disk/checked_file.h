@@ -87,7 +87,6 @@ class CheckedFileReader {
   static core::Result<CheckedFileReader> Open(const Disk& disk, const std::string& path, const FileFormat& format,
                                               ChunkBuffer& buffer);
 
-  uint32_t version() const { return version_; }  // of the file's format, at most that of FileFormat
   uint64_t file_bytes() const { return file_->size(); }
   uint64_t payload_bytes() const { return payload_bytes_; }
   uint64_t remaining() const { return missing_ + chunk_rest_.size(); }  // payload bytes not yet handed out
@@ -133,7 +132,6 @@ class CheckedFileReader {
   std::unique_ptr<ReadableFile> file_;
   std::string path_;
   ChunkBuffer* buffer_;
-  uint32_t version_ = 0;
   uint32_t chunk_bytes_ = 0;
   uint64_t payload_bytes_ = 0;
   uint64_t missing_ = 0;       // payload bytes in chunks not yet read
