@@ -125,7 +125,8 @@ TEST_F(RibbonCodec, WhatIsCollectedReadsBackAsItsHashes) {
 }
 
 TEST_F(RibbonCodec, AFrozenFilterReadsBackAsItsShards) {
-  const auto image = MakeFrozen()->Capture();
+  const auto filter = MakeFrozen();
+  const auto image = filter->Capture();
   const auto header = Decode(image->header(), DecodeRibbonHeader);
   ASSERT_TRUE(header);
   EXPECT_TRUE(header->frozen);

@@ -79,6 +79,8 @@ class PartsImageTest : public testing::Test {
   }
 
   SpinLock writers_;
+  MemoryBudget budget_;
+  BitMemory memory_ = std::move(*BitMemory::Allocate(64, budget_));
   PartsImage image_{"header", writers_};
 };
 
@@ -102,12 +104,10 @@ TEST_F(PartsImageTest, IsLostWithOneOfItsParts) {
 }
 
 TEST_F(PartsImageTest, ShowsAMemoryAsItWas) {
-  MemoryBudget budget;
-  BitMemory memory = std::move(*BitMemory::Allocate(64, budget));
-  std::memset(memory.data(), 'x', 64);
-  image_.AddPart(memory, 8, {budget, Patience::kLose});
-  memory.BeforeWrite(0);
-  std::memset(memory.data(), 'y', 8);
+  std::memset(memory_.data(), 'x', 64);
+  image_.AddPart(memory_, 8, {budget_, Patience::kLose});
+  memory_.BeforeWrite(0);
+  std::memset(memory_.data(), 'y', 8);
   EXPECT_EQ(Read(0, 8), "xxxxxxxx");
 }
 
