@@ -9,10 +9,10 @@
 #include "cli/client/client_connection.h"
 #include "cli/client/connection_flags.h"
 #include "cli/commands.h"
-#include "cli/outcome.h"
 #include "config/flags.h"
 #include "core/base/parse.h"
 #include "core/base/quote.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::string_view kAnswer = "+PONG\r\n";
 constexpr std::string_view kLoading = "-LOADING ";
 
 // The first line of the reply; a server that sends more than fits is not Bitsieve.
-Outcome<std::string> ReceiveLine(ClientConnection& connection) {
+core::Outcome<std::string> ReceiveLine(ClientConnection& connection) {
   constexpr size_t kMaxLineBytes = 1024;
   std::string line(kMaxLineBytes, '\0');
   size_t size = 0;
@@ -35,7 +35,7 @@ Outcome<std::string> ReceiveLine(ClientConnection& connection) {
   return line;
 }
 
-Outcome<void> Authenticate(ClientConnection& connection, const Credentials& credentials) {
+core::Outcome<void> Authenticate(ClientConnection& connection, const Credentials& credentials) {
   std::string request;
   AppendCommandHead(request, credentials.user.empty() ? 2 : 3);
   AppendWord(request, "AUTH");
@@ -51,7 +51,7 @@ Outcome<void> Authenticate(ClientConnection& connection, const Credentials& cred
 
 // Sends PING, after the password if there is one, and waits for the answer, all within `timeout`. The error states
 // which step failed.
-Outcome<void> Ping(const Target& target, const Credentials& credentials, std::chrono::milliseconds timeout) {
+core::Outcome<void> Ping(const Target& target, const Credentials& credentials, std::chrono::milliseconds timeout) {
   auto connection = ClientConnection::Connect(target, std::chrono::steady_clock::now() + timeout);
   if (!connection) return tl::unexpected(connection.error());
   if (!credentials.empty()) {
@@ -75,7 +75,7 @@ int RunPing(const CLI::App& command, const PingArguments& arguments) {
   const auto server = ServerOf(command, arguments.connection, arguments.flags);
   if (!server) return kExitUsage;
   const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(arguments.timeout_s * 1000));
-  if (const Outcome<void> outcome = Ping(server->target, server->credentials, timeout); !outcome) {
+  if (const core::Outcome<void> outcome = Ping(server->target, server->credentials, timeout); !outcome) {
     std::cerr << "bitsieve ping: " << server->target.Text() << ": " << outcome.error() << '\n';
     return kExitFailure;
   }

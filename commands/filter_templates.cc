@@ -45,7 +45,7 @@ std::string Plain(std::string_view error) {
 
 }  // namespace
 
-tl::expected<FilterTemplate, std::vector<std::string>> FilterTemplate::Make(const TemplateEntry& entry) {
+core::Outcome<FilterTemplate, std::vector<std::string>> FilterTemplate::Make(const TemplateEntry& entry) {
   FilterTemplate made;
   std::vector<std::string> problems;
   made.pattern_ = entry.pattern;
@@ -114,7 +114,7 @@ void FilterTemplate::Apply(bool own_type, core::FilterParams& params, GivenOptio
   given.expansion.reset();
 }
 
-tl::expected<FilterTemplates, std::vector<std::string>> FilterTemplates::Make(
+core::Outcome<FilterTemplates, std::vector<std::string>> FilterTemplates::Make(
     const std::vector<TemplateEntry>& entries) {
   FilterTemplates made;
   std::vector<std::string> problems;

@@ -8,12 +8,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
 
 #include "commands/create_options.h"
 #include "commands/template_entry.h"
+#include "core/base/result.h"
 #include "core/filter/filter_params.h"
 
 namespace bitsieve::commands {
@@ -21,7 +21,7 @@ namespace bitsieve::commands {
 class FilterTemplate {
  public:
   // Each problem names the entry, the field, the value and what would be right.
-  static tl::expected<FilterTemplate, std::vector<std::string>> Make(const TemplateEntry& entry);
+  static core::Outcome<FilterTemplate, std::vector<std::string>> Make(const TemplateEntry& entry);
 
   const std::string& pattern() const { return pattern_; }
   // Nothing if it leaves the type to default-type.
@@ -48,7 +48,7 @@ class FilterTemplates {
   FilterTemplates() = default;  // none
 
   // Either all are valid, or all errors are reported together.
-  static tl::expected<FilterTemplates, std::vector<std::string>> Make(const std::vector<TemplateEntry>& entries);
+  static core::Outcome<FilterTemplates, std::vector<std::string>> Make(const std::vector<TemplateEntry>& entries);
 
   // The first whose pattern describes the name; null if there is none.
   const FilterTemplate* Find(std::string_view name) const;

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <vector>
 
 #include "config/option_row.h"
+#include "core/base/result.h"
 
 namespace bitsieve::config {
 

@@ -121,7 +121,7 @@ std::string TextOf(const OptionRow& row, const Options& options) {
   return text != nullptr ? options.**text : OptionReadableText(row, options);
 }
 
-tl::expected<std::string, std::string> ToJson(const OptionRow& row, const Options& options) {
+core::Outcome<std::string> ToJson(const OptionRow& row, const Options& options) {
   const std::string text = TextOf(row, options);
   if (IsJsonNumber(row, text)) return text;
   try {
@@ -179,8 +179,8 @@ bool Replace(std::string& json, const OptionRow& row, const std::string& value) 
 
 ConfigMembers MembersOf(std::string_view json) { return Scanner(json).Run(); }
 
-tl::expected<std::string, std::string> WithValues(const std::string& json, std::span<const OptionRow* const> rows,
-                                                  const Options& options) {
+core::Outcome<std::string> WithValues(const std::string& json, std::span<const OptionRow* const> rows,
+                                      const Options& options) {
   const FileEntries entries = ParseConfigText(json);
   if (!entries.problems.empty()) {
     const FileProblem& first = entries.problems.front();

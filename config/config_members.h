@@ -6,11 +6,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <vector>
 
 #include "config/option_row.h"
 #include "config/options.h"
+#include "core/base/result.h"
 
 namespace bitsieve::config {
 
@@ -37,7 +37,7 @@ ConfigMembers MembersOf(std::string_view json);
 // already, or leaves to a default that is the same, is not touched. Others replace the value that is there, or are
 // added as the last members. An error if the text is not a valid configuration, or a value is no text that JSON can
 // hold.
-tl::expected<std::string, std::string> WithValues(const std::string& json, std::span<const OptionRow* const> rows,
-                                                  const Options& options);
+core::Outcome<std::string> WithValues(const std::string& json, std::span<const OptionRow* const> rows,
+                                      const Options& options);
 
 }  // namespace bitsieve::config

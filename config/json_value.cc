@@ -102,7 +102,7 @@ std::string Described(const JsonValue& value) {
   return text;
 }
 
-tl::expected<JsonText, std::string> ReadJson(std::string_view text) {
+core::Outcome<JsonText> ReadJson(std::string_view text) {
   Reader reader;
   const bool strict = true;
   const bool ignore_comments = true;

@@ -6,9 +6,10 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
+
+#include "core/base/result.h"
 
 namespace bitsieve::config {
 
@@ -38,6 +39,6 @@ struct JsonText {
 inline constexpr size_t kMaxJsonDepth = 8;
 
 // Lines may carry // and /* */ comments. The error has its place in the text.
-tl::expected<JsonText, std::string> ReadJson(std::string_view text);
+core::Outcome<JsonText> ReadJson(std::string_view text);
 
 }  // namespace bitsieve::config

@@ -51,7 +51,7 @@ class Loader {
     Apply(row, value, flag, flag);
   }
 
-  tl::expected<Configuration, Problems> Finish() {
+  core::Outcome<Configuration, Problems> Finish() {
     if (const core::Status status = CheckTogether(options_); !status) problems_.push_back(status.error().message);
     if (!problems_.empty()) return tl::unexpected(std::move(problems_));
     return Configuration{std::move(options_), std::move(origins_)};
@@ -113,7 +113,7 @@ std::string FileOf(const Sources& sources) {
   return "";
 }
 
-tl::expected<Configuration, Problems> Load(const Sources& sources) {
+core::Outcome<Configuration, Problems> Load(const Sources& sources) {
   Loader loader;
   const std::string file = FileOf(sources);
   if (!file.empty()) loader.ApplyFile(file);

@@ -4,12 +4,12 @@
 
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
 
 #include "config/option_row.h"
 #include "config/options.h"
+#include "core/base/result.h"
 
 namespace bitsieve::config {
 
@@ -35,7 +35,7 @@ struct Configuration {
 using Problems = std::vector<std::string>;
 
 // Either everything is valid, or all errors are reported together.
-tl::expected<Configuration, Problems> Load(const Sources& sources);
+core::Outcome<Configuration, Problems> Load(const Sources& sources);
 
 // The file that Load reads; empty: none.
 std::string FileOf(const Sources& sources);

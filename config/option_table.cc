@@ -437,7 +437,7 @@ std::vector<std::pair<std::string, std::string>> MatchOptions(const Options& opt
   return found;
 }
 
-tl::expected<void, RefusedPair> SetOptionsAtRunTime(std::span<const NameAndText> pairs, Options& options) {
+core::Outcome<void, RefusedPair> SetOptionsAtRunTime(std::span<const NameAndText> pairs, Options& options) {
   Options changed = options;
   std::vector<const OptionRow*> named;
   for (size_t i = 0; i < pairs.size(); ++i) {

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
 
@@ -45,7 +44,7 @@ struct RefusedPair {
 
 // CONFIG SET: sets all pairs, or none. They are refused if an option is unknown, is named twice or is read at start-up
 // only, if it does not take its value, or if what comes out does not fit together.
-tl::expected<void, RefusedPair> SetOptionsAtRunTime(std::span<const NameAndText> pairs, Options& options);
+core::Outcome<void, RefusedPair> SetOptionsAtRunTime(std::span<const NameAndText> pairs, Options& options);
 
 // Whether an option has the same value in both.
 bool IsSame(const OptionRow& row, const Options& a, const Options& b);

@@ -144,7 +144,7 @@ class Server final : private ServerControl {
   std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view glob) const override {
     return run_time_options_->Match(glob);
   }
-  tl::expected<void, config::RefusedPair> SetOptions(std::span<const config::NameAndText> pairs) override {
+  core::Outcome<void, config::RefusedPair> SetOptions(std::span<const config::NameAndText> pairs) override {
     return run_time_options_->Set(pairs);
   }
   void RewriteConfiguration(std::function<void(core::Status)> done) override;

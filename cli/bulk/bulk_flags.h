@@ -11,8 +11,8 @@
 #include "cli/bulk/pipeline.h"
 #include "cli/bulk/record_reader.h"
 #include "cli/client/connection_flags.h"
-#include "cli/outcome.h"
 #include "config/flags.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 
@@ -23,8 +23,8 @@ class BulkFlags {
   // Nothing if something is wrong, which is then explained on standard error.
   std::optional<Pipeline::Settings> Settings(const CLI::App& command) const;
   RecordFormat Format() const;
-  Outcome<Input> Open(const std::string& path) const { return Input::Open(path, !plain_); }
-  Outcome<Input> Open(const std::string& path, Input::IsStopped is_stopped) const {
+  core::Outcome<Input> Open(const std::string& path) const { return Input::Open(path, !plain_); }
+  core::Outcome<Input> Open(const std::string& path, Input::IsStopped is_stopped) const {
     return Input::Open(path, !plain_, std::move(is_stopped));
   }
 

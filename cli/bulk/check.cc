@@ -8,7 +8,7 @@
 #include "cli/bulk/bulk_flags.h"
 #include "cli/client/units.h"
 #include "cli/commands.h"
-#include "cli/outcome.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -34,7 +34,7 @@ class Checker {
           return Print(batch, replies.front());
         }) {}
 
-  Outcome<void> Run() {
+  core::Outcome<void> Run() {
     auto input = arguments_.bulk.Open(arguments_.path);
     if (!input) return tl::unexpected(input.error());
     const auto command = Command();
@@ -66,14 +66,14 @@ class Checker {
     if (skipped_++ == 0) first_skipped_ = std::move(reason);
   }
   // Flushes before it waits for more input, so that input written in portions is answered in portions.
-  Outcome<std::string_view> ReadOrFlush(Input& input, BatchMaker& maker) {
+  core::Outcome<std::string_view> ReadOrFlush(Input& input, BatchMaker& maker) {
     if (!input.IsReady()) {
       if (auto done = Finish(maker); !done) return tl::unexpected(done.error());
     }
     return input.Read();
   }
   // Looks up and prints what was read.
-  Outcome<void> Finish(BatchMaker& maker) {
+  core::Outcome<void> Finish(BatchMaker& maker) {
     if (!maker.empty()) {
       if (auto put = pipeline_.Put(maker.Take()); !put) return put;
     }
@@ -93,7 +93,7 @@ class Checker {
     return settings;
   }
 
-  Outcome<ItemCommand> Command() const {
+  core::Outcome<ItemCommand> Command() const {
     auto client = ServerClient::Connect(settings_.target, settings_.credentials);
     if (!client) return tl::unexpected(client.error());
     const auto is_missing = client->HoldsNothing(arguments_.key);
@@ -108,7 +108,7 @@ class Checker {
     return ItemCommand{{"BF.MADD", arguments_.key}};
   }
 
-  Outcome<void> Print(const Batch& batch, const Reply& reply) {
+  core::Outcome<void> Print(const Batch& batch, const Reply& reply) {
     if (reply.is_error()) return tl::unexpected(reply.text);
     // 1: it is there; or with --add, it is new.
     const int64_t wanted = arguments_.absent ? 0 : 1;
@@ -121,7 +121,7 @@ class Checker {
       std::fwrite(batch.lines[i].data(), 1, batch.lines[i].size(), stdout);
       if (format_.kind != RecordFormat::kBinary) std::fputc(format_.kind == RecordFormat::kNul ? '\0' : '\n', stdout);
     }
-    return std::ferror(stdout) == 0 ? Outcome<void>()
+    return std::ferror(stdout) == 0 ? core::Outcome<void>()
                                     : tl::unexpected<std::string>("standard output cannot be written");
   }
 

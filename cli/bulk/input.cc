@@ -79,7 +79,7 @@ int CloseFile(archive*, void* data) {
 
 void Input::Closer::operator()(archive* input) const { archive_read_free(input); }
 
-Outcome<Input> Input::Open(const std::string& path, bool decompress, IsStopped is_stopped) {
+core::Outcome<Input> Input::Open(const std::string& path, bool decompress, IsStopped is_stopped) {
   const std::string name = path == "-" ? "standard input" : path;
   const int descriptor = OpenFile(path);
   if (descriptor < 0) return tl::unexpected(name + ": " + std::system_category().message(errno));
@@ -110,7 +110,7 @@ Outcome<Input> Input::Open(const std::string& path, bool decompress, IsStopped i
   return made;
 }
 
-Outcome<std::string_view> Input::Read() {
+core::Outcome<std::string_view> Input::Read() {
   while (!at_end_) {
     const void* block = nullptr;
     size_t bytes = 0;

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/outcome.h"
+#include "core/base/result.h"
 
 struct archive;
 
@@ -21,11 +21,11 @@ class Input {
   using IsStopped = std::function<bool()>;
 
   // "-" is standard input. `decompress`: the first bytes decide whether it is compressed.
-  static Outcome<Input> Open(
+  static core::Outcome<Input> Open(
       const std::string& path, bool decompress, IsStopped is_stopped = [] { return false; });
 
   // The next bytes, as many as come at once; empty at the end. They stay until the next call.
-  Outcome<std::string_view> Read();
+  core::Outcome<std::string_view> Read();
 
   // Whether a read would not have to wait.
   bool IsReady() const;

@@ -14,8 +14,8 @@
 #include "cli/bulk/load_state.h"
 #include "cli/client/units.h"
 #include "cli/commands.h"
-#include "cli/outcome.h"
 #include "core/base/quote.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -52,7 +52,7 @@ class Loader {
                   [this](const Batch& batch, const std::vector<Reply>& replies) { return Count(batch, replies); }),
         progress_(FormOf(arguments), TotalBytes(arguments.files)) {}
 
-  Outcome<void> Run() {
+  core::Outcome<void> Run() {
     auto client = ServerClient::Connect(settings_.target, settings_.credentials);
     if (!client) return tl::unexpected(client.error());
     if (auto reserved = Reserve(*client); !reserved || interrupted) return reserved;
@@ -106,10 +106,10 @@ class Loader {
     return arguments_.resume ? " (progress was recorded; the same command continues from there)" : "";
   }
 
-  Outcome<void> Reserve(ServerClient& client) {
+  core::Outcome<void> Reserve(ServerClient& client) {
     if (arguments_.reserve.empty()) return {};
     const Reservation reservation = ParseReservation(arguments_.reserve).value();
-    Outcome<std::optional<uint64_t>> items = reservation.items;
+    core::Outcome<std::optional<uint64_t>> items = reservation.items;
     if (!*items) {
       items = ItemCounter(arguments_.bulk, arguments_.type, progress_).Count(arguments_.files, IsInterrupted);
       progress_.End();
@@ -131,7 +131,7 @@ class Loader {
                           " already; without --reserve, the items are added to it");
   }
 
-  Outcome<ItemCommand> Command(ServerClient& client) {
+  core::Outcome<ItemCommand> Command(ServerClient& client) {
     const auto is_missing = client.HoldsNothing(arguments_.key);
     if (!is_missing) return tl::unexpected(is_missing.error());
     if (*is_missing && !arguments_.create) {
@@ -147,7 +147,7 @@ class Loader {
   }
 
   // With --resume, continues after what an earlier load of the file did.
-  Outcome<void> Resume(const std::string& file, RecordReader& reader) {
+  core::Outcome<void> Resume(const std::string& file, RecordReader& reader) {
     state_ = safe_state_ = {.key = arguments_.key};
     if (!arguments_.resume) return {};
     const auto before = ReadLoadState(file);
@@ -165,7 +165,7 @@ class Loader {
     return reader.SkipTo(state_.position, state_.records);
   }
 
-  Outcome<void> LoadFile(const std::string& file, const ItemCommand& command) {
+  core::Outcome<void> LoadFile(const std::string& file, const ItemCommand& command) {
     file_ = file;
     auto input = arguments_.bulk.Open(file, IsInterrupted);
     if (interrupted) return {};
@@ -184,15 +184,15 @@ class Loader {
     return {};
   }
 
-  Outcome<void> Send(Input& input, RecordReader& reader, const ItemCommand& command) {
+  core::Outcome<void> Send(Input& input, RecordReader& reader, const ItemCommand& command) {
     BatchMaker maker(command);
-    const auto put = [&]() -> Outcome<void> {
+    const auto put = [&]() -> core::Outcome<void> {
       if (maker.empty()) return {};
       maker.batch().end_position = reader.position();
       maker.batch().end_records = reader.records();
       return pipeline_.Put(maker.Take());
     };
-    Outcome<void> failure;
+    core::Outcome<void> failure;
     while (!interrupted) {
       const auto record = reader.Next();
       if (!record) {
@@ -232,7 +232,7 @@ class Loader {
     }
   }
 
-  Outcome<void> Count(const Batch& batch, const std::vector<Reply>& replies) {
+  core::Outcome<void> Count(const Batch& batch, const std::vector<Reply>& replies) {
     if (!batch.one_each && replies.front().is_error()) return tl::unexpected(replies.front().text);
     const std::vector<Reply>& of_items = batch.one_each ? replies : replies.front().elements;
     for (const Reply& each : of_items) Count(each);
@@ -246,7 +246,7 @@ class Loader {
     noted_ = now;
     // Writes a state that is a second old: a server that is killed may lose what it acknowledged just before.
     const LoadState before = std::exchange(safe_state_, state_);
-    return before.position == 0 ? Outcome<void>() : WriteLoadState(file_, before);
+    return before.position == 0 ? core::Outcome<void>() : WriteLoadState(file_, before);
   }
 
   const LoadArguments& arguments_;

@@ -14,7 +14,7 @@ constexpr uint64_t kBetweenLooks = 256;  // records between two looks at the clo
 
 }  // namespace
 
-Outcome<Reservation> ParseReservation(const std::string& text) {
+core::Outcome<Reservation> ParseReservation(const std::string& text) {
   const auto wrong = [&] {
     return tl::unexpected("--reserve is ERROR,ITEMS such as 0.001,5000000, ERROR,auto, or auto, not " +
                           core::Quoted(text));
@@ -33,8 +33,8 @@ Outcome<Reservation> ParseReservation(const std::string& text) {
   return reservation;
 }
 
-Outcome<std::optional<uint64_t>> ItemCounter::Count(const std::vector<std::string>& files,
-                                                    const std::function<bool()>& is_interrupted) {
+core::Outcome<std::optional<uint64_t>> ItemCounter::Count(const std::vector<std::string>& files,
+                                                          const std::function<bool()>& is_interrupted) {
   const core::FilterTypeRow* const type = core::FindFilterType(type_);
   const bool keeps_repeats = type != nullptr && type->can.repeats;
   LoadCounts counts;

@@ -10,7 +10,7 @@
 
 #include "cli/bulk/bulk_flags.h"
 #include "cli/bulk/load_progress.h"
-#include "cli/outcome.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 
@@ -20,7 +20,7 @@ struct Reservation {
   std::optional<uint64_t> items;  // nothing: ItemCounter
 };
 
-Outcome<Reservation> ParseReservation(const std::string& text);
+core::Outcome<Reservation> ParseReservation(const std::string& text);
 
 class ItemCounter {
  public:
@@ -29,8 +29,8 @@ class ItemCounter {
       : input_(input), type_(type), progress_(progress) {}
 
   // Items that a filter for these files needs room for. Nothing if `is_interrupted` became true meanwhile.
-  Outcome<std::optional<uint64_t>> Count(const std::vector<std::string>& files,
-                                         const std::function<bool()>& is_interrupted);
+  core::Outcome<std::optional<uint64_t>> Count(const std::vector<std::string>& files,
+                                               const std::function<bool()>& is_interrupted);
 
  private:
   const BulkFlags& input_;

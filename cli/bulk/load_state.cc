@@ -35,7 +35,7 @@ LoadCounts& LoadCounts::operator+=(const LoadCounts& other) {
 
 std::string LoadStatePath(const std::string& file) { return file + ".bitsieve-load"; }
 
-Outcome<std::optional<LoadState>> ReadLoadState(const std::string& file) {
+core::Outcome<std::optional<LoadState>> ReadLoadState(const std::string& file) {
   const std::string path = LoadStatePath(file);
   std::ifstream in(path, std::ios::binary);
   if (!in) {
@@ -57,7 +57,7 @@ Outcome<std::optional<LoadState>> ReadLoadState(const std::string& file) {
   }
 }
 
-Outcome<void> WriteLoadState(const std::string& file, const LoadState& state) {
+core::Outcome<void> WriteLoadState(const std::string& file, const LoadState& state) {
   const json written = {{"file", IdentityOf(file)},
                         {"key", state.key},
                         {"position", state.position},

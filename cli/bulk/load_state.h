@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/outcome.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 
@@ -29,9 +29,9 @@ struct LoadState {
 
 std::string LoadStatePath(const std::string& file);
 // Returns nothing if there is none. The error: it cannot be read, or is of another state of the file.
-Outcome<std::optional<LoadState>> ReadLoadState(const std::string& file);
+core::Outcome<std::optional<LoadState>> ReadLoadState(const std::string& file);
 // Atomic.
-Outcome<void> WriteLoadState(const std::string& file, const LoadState& state);
+core::Outcome<void> WriteLoadState(const std::string& file, const LoadState& state);
 void RemoveLoadState(const std::string& file);
 
 }  // namespace bitsieve::cli

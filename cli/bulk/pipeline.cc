@@ -22,7 +22,7 @@ bool IsForNow(const Reply& reply) {
 
 }  // namespace
 
-Outcome<void> Pipeline::Connect() {
+core::Outcome<void> Pipeline::Connect() {
   clients_.clear();
   next_client_ = 0;
   for (size_t i = 0; i < settings_.connections; ++i) {
@@ -33,7 +33,7 @@ Outcome<void> Pipeline::Connect() {
   return DetectRestart();
 }
 
-Outcome<void> Pipeline::DetectRestart() {
+core::Outcome<void> Pipeline::DetectRestart() {
   const auto info = clients_.front().Ask({"INFO", "server"});
   if (!info) return tl::unexpected(info.error());
   constexpr std::string_view kField = "run_id:";
@@ -45,7 +45,7 @@ Outcome<void> Pipeline::DetectRestart() {
   return {};
 }
 
-Outcome<void> Pipeline::AwaitDisk() {
+core::Outcome<void> Pipeline::AwaitDisk() {
   constexpr std::string_view kTimeoutMs = "30000";
   for (ServerClient& client : clients_) {
     const auto reply = client.Ask({"WAITAOF", "1", "0", kTimeoutMs});
@@ -58,7 +58,7 @@ Outcome<void> Pipeline::AwaitDisk() {
   return {};
 }
 
-Outcome<void> Pipeline::Put(Batch batch) {
+core::Outcome<void> Pipeline::Put(Batch batch) {
   const size_t bytes = batch.commands.size();
   while (!sent_.empty() && (sent_.size() >= kBatches * settings_.connections || sent_bytes_ + bytes > kBytes)) {
     if (auto done = TakeOldest(); !done) return done;
@@ -69,19 +69,19 @@ Outcome<void> Pipeline::Put(Batch batch) {
   return {};
 }
 
-Outcome<void> Pipeline::Drain() {
+core::Outcome<void> Pipeline::Drain() {
   while (!sent_.empty()) {
     if (auto done = TakeOldest(); !done) return done;
   }
   return {};
 }
 
-Outcome<void> Pipeline::SendNewest() {
+core::Outcome<void> Pipeline::SendNewest() {
   const Sent& newest = sent_.back();
   return clients_[newest.client].Send(newest.batch.commands);
 }
 
-Outcome<std::vector<Reply>> Pipeline::ReceiveOldest() {
+core::Outcome<std::vector<Reply>> Pipeline::ReceiveOldest() {
   std::vector<Reply> replies;
   const Sent& oldest = sent_.front();
   while (replies.size() < oldest.batch.replies()) {
@@ -93,7 +93,7 @@ Outcome<std::vector<Reply>> Pipeline::ReceiveOldest() {
   return replies;
 }
 
-Outcome<void> Pipeline::TakeOldest() {
+core::Outcome<void> Pipeline::TakeOldest() {
   auto replies = ReceiveOldest();
   while (!replies) {
     if (auto recovered = Recover(replies.error()); !recovered) return recovered;
@@ -106,7 +106,7 @@ Outcome<void> Pipeline::TakeOldest() {
   return on_replies_(batch, *replies);
 }
 
-Outcome<void> Pipeline::Recover(const std::string& reason) {
+core::Outcome<void> Pipeline::Recover(const std::string& reason) {
   if (!trouble_since_) trouble_since_ = Clock::now();
   const auto until = *trouble_since_ + settings_.retry;
   auto pause = kFirstPause;
@@ -123,7 +123,7 @@ Outcome<void> Pipeline::Recover(const std::string& reason) {
 }
 
 // The oldest is asked for first: what the server says of it is true of the others.
-Outcome<void> Pipeline::SendAll() {
+core::Outcome<void> Pipeline::SendAll() {
   if (clients_.empty()) return {};
   const auto ready = clients_.front().Ask({"PING"});
   if (!ready) return tl::unexpected(ready.error());

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cli/bulk/server_client.h"
-#include "cli/outcome.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 
@@ -29,7 +29,7 @@ struct Batch {
 class Pipeline {
  public:
   // Called with the replies to one batch.
-  using OnReplies = std::function<Outcome<void>(const Batch& batch, const std::vector<Reply>& replies)>;
+  using OnReplies = std::function<core::Outcome<void>(const Batch& batch, const std::vector<Reply>& replies)>;
 
   struct Settings {
     Target target;
@@ -44,31 +44,31 @@ class Pipeline {
   Pipeline(Settings settings, OnReplies on_replies)
       : settings_(std::move(settings)), on_replies_(std::move(on_replies)) {}
 
-  Outcome<void> Connect();
-  Outcome<void> Put(Batch batch);
+  core::Outcome<void> Connect();
+  core::Outcome<void> Put(Batch batch);
   // Waits until all replies have come.
-  Outcome<void> Drain();
+  core::Outcome<void> Drain();
   uint64_t retries() const { return retries_; }
   // Whether the server is another process than in the beginning: what the one before acknowledged in its last moments
   // may be lost.
   bool has_restarted() const { return has_restarted_; }
   // Waits until all that was acknowledged is on the server's disk. The error: the server does not know, or it takes too
   // long.
-  Outcome<void> AwaitDisk();
+  core::Outcome<void> AwaitDisk();
 
  private:
   using Clock = std::chrono::steady_clock;
 
   // Both may find that the connection is broken.
-  Outcome<void> SendNewest();
-  Outcome<std::vector<Reply>> ReceiveOldest();
-  Outcome<void> TakeOldest();
+  core::Outcome<void> SendNewest();
+  core::Outcome<std::vector<Reply>> ReceiveOldest();
+  core::Outcome<void> TakeOldest();
   // Connects again and sends all batches again, until that works or it has been tried for too long: then the error is
   // the reason that was given.
-  Outcome<void> Recover(const std::string& reason);
-  Outcome<void> SendAll();
+  core::Outcome<void> Recover(const std::string& reason);
+  core::Outcome<void> SendAll();
   // A server that is of another kind may have none.
-  Outcome<void> DetectRestart();
+  core::Outcome<void> DetectRestart();
 
   const Settings settings_;
   const OnReplies on_replies_;

@@ -68,7 +68,7 @@ std::string RecordReader::Located(const std::string& problem) const {
   return (is_line ? "line " : "record ") + std::to_string(records_) + ": " + problem;
 }
 
-Outcome<std::optional<Record>> RecordReader::Next() {
+core::Outcome<std::optional<Record>> RecordReader::Next() {
   is_bad_record_ = false;
   if (format_.is_table() && !column_) {
     if (auto done = ReadHeader(); !done) return tl::unexpected(done.error());
@@ -84,7 +84,7 @@ Outcome<std::optional<Record>> RecordReader::Next() {
 }
 
 // A number needs none; a name has to be found in the first line.
-Outcome<void> RecordReader::ReadHeader() {
+core::Outcome<void> RecordReader::ReadHeader() {
   if (const auto number = core::ParseUnsigned(format_.field); number && *number != 0) {
     column_ = *number - 1;
     return {};
@@ -102,7 +102,7 @@ Outcome<void> RecordReader::ReadHeader() {
                         core::Quoted(row.substr(0, 200)));
 }
 
-Outcome<std::string_view> RecordReader::ItemOf(std::string_view whole) {
+core::Outcome<std::string_view> RecordReader::ItemOf(std::string_view whole) {
   switch (format_.kind) {
     case RecordFormat::kCsv:
     case RecordFormat::kTsv:
@@ -117,7 +117,7 @@ Outcome<std::string_view> RecordReader::ItemOf(std::string_view whole) {
   return whole;
 }
 
-Outcome<std::string_view> RecordReader::CellOf(std::string_view row, size_t column) {
+core::Outcome<std::string_view> RecordReader::CellOf(std::string_view row, size_t column) {
   size_t number = 0;
   for (size_t at = 0; at <= row.size(); ++number) {
     const std::string_view cell = format_.kind == RecordFormat::kTsv ? NextTabbed(row, at) : NextCell(row, at, item_);
@@ -127,7 +127,7 @@ Outcome<std::string_view> RecordReader::CellOf(std::string_view row, size_t colu
 }
 
 // A string is the item; a number, or a truth, is as JSON writes it.
-Outcome<std::string_view> RecordReader::MemberOf(std::string_view object) {
+core::Outcome<std::string_view> RecordReader::MemberOf(std::string_view object) {
   const json parsed = json::parse(object, nullptr, false);
   if (parsed.is_discarded()) return tl::unexpected<std::string>("is not JSON");
   if (!parsed.is_object() || !parsed.contains(format_.field)) {
@@ -141,7 +141,7 @@ Outcome<std::string_view> RecordReader::MemberOf(std::string_view object) {
   return item_;
 }
 
-Outcome<std::optional<std::string_view>> RecordReader::NextWhole() {
+core::Outcome<std::optional<std::string_view>> RecordReader::NextWhole() {
   while (true) {
     if (const size_t bytes = FindEnd(); bytes != 0) {
       const std::string_view record = std::string_view(buffer_).substr(begin_, bytes);
@@ -179,7 +179,7 @@ size_t RecordReader::FindEnd() {
 }
 
 // False at the end of the input.
-Outcome<bool> RecordReader::Fill() {
+core::Outcome<bool> RecordReader::Fill() {
   if (at_end_) {  // of binary records alone: others end with the input
     ++records_;
     return tl::unexpected(Located("has " + std::to_string(buffer_.size() - begin_) + " bytes, not " +
@@ -193,7 +193,7 @@ Outcome<bool> RecordReader::Fill() {
   return !at_end_;
 }
 
-Outcome<void> RecordReader::SkipTo(uint64_t position, uint64_t records) {
+core::Outcome<void> RecordReader::SkipTo(uint64_t position, uint64_t records) {
   if (position != 0 && format_.is_table()) {
     if (auto done = ReadHeader(); !done) return done;
   }

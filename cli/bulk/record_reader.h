@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/outcome.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 
@@ -38,33 +38,33 @@ class RecordReader {
   static constexpr size_t kMaxRecordBytes = 16 << 20;
 
   // Bytes of the input, some at a time; empty at its end. They stay until the next call.
-  using Read = std::function<Outcome<std::string_view>()>;
+  using Read = std::function<core::Outcome<std::string_view>()>;
 
   // The format has no problem.
   RecordReader(Read read, const RecordFormat& format) : read_(std::move(read)), format_(format) {}
 
   // Nothing at the end. An error of reading ends the input; one of a record does not: is_bad_record() is true then, and
   // the next call goes on after it.
-  Outcome<std::optional<Record>> Next();
+  core::Outcome<std::optional<Record>> Next();
   bool is_bad_record() const { return is_bad_record_; }
 
   // Before the first record: passes over what was done before. The error says that the input is shorter.
-  Outcome<void> SkipTo(uint64_t position, uint64_t records);
+  core::Outcome<void> SkipTo(uint64_t position, uint64_t records);
 
   uint64_t records() const { return records_; }
   // In the input, decompressed: after the last record, with what ends it.
   uint64_t position() const { return position_; }
 
  private:
-  Outcome<void> ReadHeader();
+  core::Outcome<void> ReadHeader();
   // The next record with its end; nothing at the end of the input.
-  Outcome<std::optional<std::string_view>> NextWhole();
+  core::Outcome<std::optional<std::string_view>> NextWhole();
   // The length of the first record of the buffer with its end, 0 if more bytes are needed to know.
   size_t FindEnd();
-  Outcome<bool> Fill();
-  Outcome<std::string_view> ItemOf(std::string_view whole);
-  Outcome<std::string_view> CellOf(std::string_view row, size_t column);
-  Outcome<std::string_view> MemberOf(std::string_view object);
+  core::Outcome<bool> Fill();
+  core::Outcome<std::string_view> ItemOf(std::string_view whole);
+  core::Outcome<std::string_view> CellOf(std::string_view row, size_t column);
+  core::Outcome<std::string_view> MemberOf(std::string_view object);
   std::string Located(const std::string& problem) const;
 
   const Read read_;

@@ -81,7 +81,7 @@ void ReplyReader::Feed(std::string_view bytes) {
   if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) != REDIS_OK) throw std::bad_alloc();
 }
 
-Outcome<std::optional<Reply>> ReplyReader::Next() {
+core::Outcome<std::optional<Reply>> ReplyReader::Next() {
   void* made = nullptr;
   if (redisReaderGetReply(reader_.get(), &made) != REDIS_OK) {
     return tl::unexpected(std::string("the server does not speak this protocol: ") + reader_->errstr);
@@ -91,7 +91,7 @@ Outcome<std::optional<Reply>> ReplyReader::Next() {
   return std::move(*reply);
 }
 
-Outcome<ServerClient> ServerClient::Connect(const Target& target, const Credentials& credentials) {
+core::Outcome<ServerClient> ServerClient::Connect(const Target& target, const Credentials& credentials) {
   auto connection = ClientConnection::Connect(target, std::chrono::steady_clock::now() + kPatience);
   if (!connection) return tl::unexpected(connection.error());
   ServerClient client(std::move(*connection));
@@ -101,7 +101,7 @@ Outcome<ServerClient> ServerClient::Connect(const Target& target, const Credenti
   return client;
 }
 
-Outcome<void> ServerClient::Authenticate(const Credentials& credentials) {
+core::Outcome<void> ServerClient::Authenticate(const Credentials& credentials) {
   const auto reply = credentials.user.empty() ? Ask({"AUTH", credentials.password})
                                               : Ask({"AUTH", credentials.user, credentials.password});
   if (!reply) return tl::unexpected(reply.error());
@@ -111,12 +111,12 @@ Outcome<void> ServerClient::Authenticate(const Credentials& credentials) {
   return {};
 }
 
-Outcome<void> ServerClient::Send(std::string_view bytes) {
+core::Outcome<void> ServerClient::Send(std::string_view bytes) {
   connection_.set_deadline(std::chrono::steady_clock::now() + kPatience);
   return connection_.Send(bytes);
 }
 
-Outcome<Reply> ServerClient::Receive() {
+core::Outcome<Reply> ServerClient::Receive() {
   connection_.set_deadline(std::chrono::steady_clock::now() + kPatience);
   std::array<char, 64 << 10> room;
   while (true) {
@@ -129,14 +129,14 @@ Outcome<Reply> ServerClient::Receive() {
   }
 }
 
-Outcome<Reply> ServerClient::Ask(std::initializer_list<std::string_view> words) {
+core::Outcome<Reply> ServerClient::Ask(std::initializer_list<std::string_view> words) {
   std::string command;
   AppendCommand(command, words);
   if (auto sent = Send(command); !sent) return tl::unexpected(sent.error());
   return Receive();
 }
 
-Outcome<std::string> ServerClient::TypeOf(std::string_view key) {
+core::Outcome<std::string> ServerClient::TypeOf(std::string_view key) {
   const auto type = Ask({"TYPE", key});
   if (!type) return tl::unexpected(type.error());
   if (!type->is_error()) return type->text;
@@ -145,14 +145,15 @@ Outcome<std::string> ServerClient::TypeOf(std::string_view key) {
   const auto info = Ask({"BF.INFO", key});
   if (!info) return tl::unexpected(info.error());
   if (!info->is_error()) return std::string(core::kBloomValueName);
-  return info->text.find("not found") == std::string::npos ? tl::unexpected(type->text) : Outcome<std::string>("none");
+  return info->text.find("not found") == std::string::npos ? tl::unexpected(type->text)
+                                                           : core::Outcome<std::string>("none");
 }
 
-Outcome<bool> ServerClient::HoldsCuckoo(std::string_view key) {
+core::Outcome<bool> ServerClient::HoldsCuckoo(std::string_view key) {
   return TypeOf(key).map([](const std::string& type) { return type == core::kCuckooValueName; });
 }
 
-Outcome<bool> ServerClient::HoldsNothing(std::string_view key) {
+core::Outcome<bool> ServerClient::HoldsNothing(std::string_view key) {
   return TypeOf(key).map([](const std::string& type) { return type == "none"; });
 }
 

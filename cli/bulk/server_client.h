@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cli/client/client_connection.h"
-#include "cli/outcome.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 
@@ -45,7 +45,7 @@ class ReplyReader {
 
   void Feed(std::string_view bytes);
   // The next reply; nothing before more bytes have come. The error: these are no replies.
-  Outcome<std::optional<Reply>> Next();
+  core::Outcome<std::optional<Reply>> Next();
 
  private:
   struct Closer {
@@ -60,22 +60,22 @@ class ServerClient {
   // Time limit for connecting, sending a command or receiving a reply.
   static constexpr std::chrono::seconds kPatience{60};
 
-  static Outcome<ServerClient> Connect(const Target& target, const Credentials& credentials);
+  static core::Outcome<ServerClient> Connect(const Target& target, const Credentials& credentials);
 
-  Outcome<void> Send(std::string_view bytes);
+  core::Outcome<void> Send(std::string_view bytes);
   // The next reply. An error reply is a reply.
-  Outcome<Reply> Receive();
-  Outcome<Reply> Ask(std::initializer_list<std::string_view> words);
+  core::Outcome<Reply> Receive();
+  core::Outcome<Reply> Ask(std::initializer_list<std::string_view> words);
   // Whether the key is a cuckoo filter of RedisBloom's type, for CF.* commands.
-  Outcome<bool> HoldsCuckoo(std::string_view key);
-  Outcome<bool> HoldsNothing(std::string_view key);
+  core::Outcome<bool> HoldsCuckoo(std::string_view key);
+  core::Outcome<bool> HoldsNothing(std::string_view key);
   // `there is no filter "seem"; did you mean "seen"?` and, if it is not empty, the way to have one.
   std::string NoFilter(std::string_view key, std::string_view way = {});
 
  private:
   explicit ServerClient(ClientConnection connection) : connection_(std::move(connection)) {}
-  Outcome<void> Authenticate(const Credentials& credentials);
-  Outcome<std::string> TypeOf(std::string_view key);
+  core::Outcome<void> Authenticate(const Credentials& credentials);
+  core::Outcome<std::string> TypeOf(std::string_view key);
   // Returns the most similar of the first names, empty if none is similar.
   std::string SimilarName(std::string_view key);
 

@@ -30,7 +30,7 @@ tl::unexpected<std::string> CannotConnect(const std::string& reason) {
 std::string Reason(int error) { return std::system_category().message(error); }
 
 // False: the time is over.
-Outcome<bool> IsReadyUntil(int descriptor, short events, ClientConnection::Deadline deadline) {
+core::Outcome<bool> IsReadyUntil(int descriptor, short events, ClientConnection::Deadline deadline) {
   pollfd waiting{descriptor, events, 0};
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
@@ -42,17 +42,17 @@ Outcome<bool> IsReadyUntil(int descriptor, short events, ClientConnection::Deadl
   }
 }
 
-Outcome<void> InTime(const Outcome<bool>& ready) {
+core::Outcome<void> InTime(const core::Outcome<bool>& ready) {
   if (!ready) return tl::unexpected(ready.error());
-  return *ready ? Outcome<void>() : tl::unexpected<std::string>("timed out waiting for the server");
+  return *ready ? core::Outcome<void>() : tl::unexpected<std::string>("timed out waiting for the server");
 }
 
-Outcome<void> WaitFor(int descriptor, short events, ClientConnection::Deadline deadline) {
+core::Outcome<void> WaitFor(int descriptor, short events, ClientConnection::Deadline deadline) {
   return InTime(IsReadyUntil(descriptor, events, deadline));
 }
 
 // The system's error number goes to the text.
-Outcome<Socket> ConnectTo(const sockaddr* address, socklen_t size, ClientConnection::Deadline deadline) {
+core::Outcome<Socket> ConnectTo(const sockaddr* address, socklen_t size, ClientConnection::Deadline deadline) {
   Socket socket(::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (socket.descriptor() < 0) return CannotConnect(Reason(errno));
   if (connect(socket.descriptor(), address, size) == 0) return socket;
@@ -65,7 +65,7 @@ Outcome<Socket> ConnectTo(const sockaddr* address, socklen_t size, ClientConnect
   return socket;
 }
 
-Outcome<Socket> ConnectToUnixSocket(const std::string& path, ClientConnection::Deadline deadline) {
+core::Outcome<Socket> ConnectToUnixSocket(const std::string& path, ClientConnection::Deadline deadline) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return CannotConnect("the path is too long for a socket");
@@ -74,7 +74,7 @@ Outcome<Socket> ConnectToUnixSocket(const std::string& path, ClientConnection::D
 }
 
 // A name may stand for several addresses: the first that answers.
-Outcome<Socket> ConnectToHost(const std::string& host, uint16_t port, ClientConnection::Deadline deadline) {
+core::Outcome<Socket> ConnectToHost(const std::string& host, uint16_t port, ClientConnection::Deadline deadline) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -82,7 +82,7 @@ Outcome<Socket> ConnectToHost(const std::string& host, uint16_t port, ClientConn
     return CannotConnect(error == EAI_SYSTEM ? Reason(errno) : gai_strerror(error));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
-  Outcome<Socket> socket = CannotConnect("Name or service not known");
+  core::Outcome<Socket> socket = CannotConnect("Name or service not known");
   for (const addrinfo* each = found; each != nullptr && !socket; each = each->ai_next) {
     socket = ConnectTo(each->ai_addr, each->ai_addrlen, deadline);
   }
@@ -110,9 +110,9 @@ std::string AuthProblem(std::string_view reply, const Credentials& credentials) 
          "server";
 }
 
-Outcome<ClientConnection> ClientConnection::Connect(const Target& target, Deadline deadline) {
-  Outcome<Socket> socket = target.unixsocket.empty() ? ConnectToHost(target.host, target.port, deadline)
-                                                     : ConnectToUnixSocket(target.unixsocket, deadline);
+core::Outcome<ClientConnection> ClientConnection::Connect(const Target& target, Deadline deadline) {
+  core::Outcome<Socket> socket = target.unixsocket.empty() ? ConnectToHost(target.host, target.port, deadline)
+                                                           : ConnectToUnixSocket(target.unixsocket, deadline);
   if (!socket) return tl::unexpected(socket.error());
   ClientConnection made(std::move(*socket), deadline);
   if (target.tls) {
@@ -121,7 +121,7 @@ Outcome<ClientConnection> ClientConnection::Connect(const Target& target, Deadli
   return made;
 }
 
-Outcome<void> ClientConnection::Secure(const Target& target) {
+core::Outcome<void> ClientConnection::Secure(const Target& target) {
   auto context = server::TlsContext::ForClient(*target.tls);
   if (!context) return tl::unexpected(context.error());
   context_ = std::move(*context);
@@ -136,7 +136,7 @@ Outcome<void> ClientConnection::Secure(const Target& target) {
   }
 }
 
-Outcome<void> ClientConnection::Send(std::string_view bytes) {
+core::Outcome<void> ClientConnection::Send(std::string_view bytes) {
   while (!bytes.empty()) {
     const Socket::Transfer sent = socket_.Send(bytes);
     bytes.remove_prefix(sent.bytes);
@@ -147,13 +147,13 @@ Outcome<void> ClientConnection::Send(std::string_view bytes) {
   return {};
 }
 
-Outcome<size_t> ClientConnection::Receive(std::span<char> room) {
+core::Outcome<size_t> ClientConnection::Receive(std::span<char> room) {
   const auto received = ReceiveUntil(room, deadline_);
   if (!received || *received != 0) return received;
   return tl::unexpected(InTime(false).error());
 }
 
-Outcome<size_t> ClientConnection::ReceiveUntil(std::span<char> room, Deadline until) {
+core::Outcome<size_t> ClientConnection::ReceiveUntil(std::span<char> room, Deadline until) {
   while (true) {
     const Socket::Transfer received = socket_.Receive(room);
     if (received.bytes != 0) return received.bytes;
@@ -165,9 +165,9 @@ Outcome<size_t> ClientConnection::ReceiveUntil(std::span<char> room, Deadline un
   }
 }
 
-Outcome<void> ClientConnection::Wait(short events) { return InTime(WaitUntil(events, deadline_)); }
+core::Outcome<void> ClientConnection::Wait(short events) { return InTime(WaitUntil(events, deadline_)); }
 
-Outcome<bool> ClientConnection::WaitUntil(short events, Deadline until) {
+core::Outcome<bool> ClientConnection::WaitUntil(short events, Deadline until) {
   TlsStream* const tls = socket_.tls();
   if (tls != nullptr) events = tls->waits_to_send() ? POLLOUT : POLLIN;
   auto ready = IsReadyUntil(socket_.descriptor(), events, until);

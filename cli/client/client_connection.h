@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/outcome.h"
+#include "core/base/result.h"
 #include "server/net/socket.h"
 #include "server/net/tls_context.h"
 
@@ -47,26 +47,26 @@ class ClientConnection {
   using Deadline = std::chrono::steady_clock::time_point;
 
   // Makes the TLS handshake as well, if the target has TLS.
-  static Outcome<ClientConnection> Connect(const Target& target, Deadline deadline);
+  static core::Outcome<ClientConnection> Connect(const Target& target, Deadline deadline);
 
   // Sets the deadline of later calls.
   void set_deadline(Deadline deadline) { deadline_ = deadline; }
   // Sends all bytes.
-  Outcome<void> Send(std::string_view bytes);
+  core::Outcome<void> Send(std::string_view bytes);
   // Receives what is there, after waiting for at least one byte, and returns how many bytes. An end of the stream is an
   // error.
-  Outcome<size_t> Receive(std::span<char> room);
+  core::Outcome<size_t> Receive(std::span<char> room);
   // Receives what is there, after waiting until `until` at most; returns 0 if nothing came.
-  Outcome<size_t> ReceiveUntil(std::span<char> room, Deadline until);
+  core::Outcome<size_t> ReceiveUntil(std::span<char> room, Deadline until);
 
  private:
   ClientConnection(server::Socket socket, Deadline deadline) : socket_(std::move(socket)), deadline_(deadline) {}
 
-  Outcome<void> Secure(const Target& target);
+  core::Outcome<void> Secure(const Target& target);
   // Waits until the socket can be read (POLLIN) or written (POLLOUT), or TLS needs the other before.
-  Outcome<void> Wait(short events);
+  core::Outcome<void> Wait(short events);
   // Returns false if that did not happen by `until`.
-  Outcome<bool> WaitUntil(short events, Deadline until);
+  core::Outcome<bool> WaitUntil(short events, Deadline until);
   std::string ErrorOf(const server::Socket::Transfer& transfer) const;
 
   server::Socket socket_;

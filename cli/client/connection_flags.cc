@@ -55,7 +55,7 @@ void ConnectionFlags::AddAsArgument(CLI::App& command, const std::string& name) 
   command.add_option(name, url_, "The server as bitsieve://[user:password@]host[:port] [that of the configuration]");
 }
 
-Outcome<ServerUrl> ConnectionFlags::Url() const { return url_.empty() ? ServerUrl() : ParseServerUrl(url_); }
+core::Outcome<ServerUrl> ConnectionFlags::Url() const { return url_.empty() ? ServerUrl() : ParseServerUrl(url_); }
 
 std::string ConnectionFlags::Problem() const {
   const auto url = Url();

@@ -10,7 +10,6 @@
 
 #include "cli/client/client_connection.h"
 #include "cli/client/server_url.h"
-#include "cli/outcome.h"
 #include "config/flags.h"
 #include "config/options.h"
 #include "core/base/result.h"
@@ -43,7 +42,7 @@ class ConnectionFlags {
  private:
   std::optional<server::TlsSettings> Tls(const config::Options& options) const;
 
-  Outcome<ServerUrl> Url() const;
+  core::Outcome<ServerUrl> Url() const;
 
   std::string url_;
   std::string user_, password_;

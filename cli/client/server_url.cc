@@ -61,7 +61,7 @@ bool ReadAddress(std::string_view text, ServerUrl& url) {
 
 }  // namespace
 
-Outcome<ServerUrl> ParseServerUrl(std::string_view text) {
+core::Outcome<ServerUrl> ParseServerUrl(std::string_view text) {
   const size_t scheme_end = text.find("://");
   if (scheme_end == std::string_view::npos) return Wrong(text, "has no scheme");
   const std::string_view scheme = text.substr(0, scheme_end);

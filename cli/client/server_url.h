@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/outcome.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 
@@ -21,6 +21,6 @@ struct ServerUrl {
 };
 
 // The error says what would be right.
-Outcome<ServerUrl> ParseServerUrl(std::string_view text);
+core::Outcome<ServerUrl> ParseServerUrl(std::string_view text);
 
 }  // namespace bitsieve::cli

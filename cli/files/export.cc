@@ -9,9 +9,9 @@
 #include "cli/client/configuration.h"
 #include "cli/client/connection_flags.h"
 #include "cli/commands.h"
-#include "cli/outcome.h"
 #include "clients/cpp/whole_file.h"
 #include "config/flags.h"
+#include "core/base/result.h"
 #include "core/filter/dump_check.h"
 #include "core/filter/filter_dump.h"
 
@@ -30,7 +30,7 @@ class Exporter {
   Exporter(ServerClient& client, const std::string& key, clients::WholeFile& output)
       : client_(client), key_(key), output_(output), progress_("export") {}
 
-  Outcome<uint64_t> Run() {
+  core::Outcome<uint64_t> Run() {
     auto copied = CopyChunks();
     progress_.End();
     if (!copied) return tl::unexpected(Explained(copied.error()));
@@ -47,7 +47,7 @@ class Exporter {
     const auto is_missing = client_.HoldsNothing(key_);
     return is_missing && *is_missing ? client_.NoFilter(key_) : error;
   }
-  Outcome<void> CopyChunks() {
+  core::Outcome<void> CopyChunks() {
     std::string cursor = "0";
     while (true) {
       const auto reply = client_.Ask({"BF.SCANDUMP", key_, cursor});
@@ -64,12 +64,12 @@ class Exporter {
       cursor = std::to_string(next);
     }
   }
-  Outcome<void> CopyWhole() {
+  core::Outcome<void> CopyWhole() {
     const auto reply = client_.Ask({"BF.DUMP", key_});
     if (!reply) return tl::unexpected(reply.error());
     return reply->is_error() ? tl::unexpected(reply->text) : Copy(reply->text);
   }
-  Outcome<void> Copy(std::string_view bytes) {
+  core::Outcome<void> Copy(std::string_view bytes) {
     check_.Add(bytes);
     done_bytes_ += bytes.size();
     progress_.Show("copying", done_bytes_, check_.total_bytes());
@@ -85,7 +85,7 @@ class Exporter {
   ProgressLine progress_;
 };
 
-Outcome<uint64_t> Export(const ExportArguments& arguments, const Target& target, const Credentials& credentials) {
+core::Outcome<uint64_t> Export(const ExportArguments& arguments, const Target& target, const Credentials& credentials) {
   auto client = ServerClient::Connect(target, credentials);
   if (!client) return tl::unexpected(client.error());
   auto output = arguments.path == "-" ? core::Result<clients::WholeFile>(clients::WholeFile::StandardOutput())

@@ -12,9 +12,9 @@
 #include "cli/client/connection_flags.h"
 #include "cli/commands.h"
 #include "cli/files/dump_file.h"
-#include "cli/outcome.h"
 #include "config/flags.h"
 #include "core/base/quote.h"
+#include "core/base/result.h"
 #include "core/filter/dump_check.h"
 
 namespace bitsieve::cli {
@@ -49,7 +49,7 @@ class Importer {
   Importer(const ImportArguments& arguments, ServerClient& client)
       : arguments_(arguments), client_(client), progress_("import") {}
 
-  Outcome<uint64_t> Run() {
+  core::Outcome<uint64_t> Run() {
     auto sent = Send();
     progress_.End();
     if (!sent) return tl::unexpected(sent.error());
@@ -66,7 +66,7 @@ class Importer {
   // Returns the name to load under. A filter that replaces another has a temporary name until it is whole.
   const std::string& Name() const { return arguments_.replace ? passing_name_ : arguments_.key; }
 
-  Outcome<void> Send() {
+  core::Outcome<void> Send() {
     auto input = Input::Open(arguments_.path, false);
     if (!input) return tl::unexpected(input.error());
     std::string piece;
@@ -89,7 +89,7 @@ class Importer {
   }
 
   // False: the input has ended, and so the piece is the last. The bytes beyond a piece stay for the next one.
-  Outcome<bool> Fill(Input& input, std::string& piece) {
+  core::Outcome<bool> Fill(Input& input, std::string& piece) {
     piece = std::exchange(rest_, {});
     while (piece.size() <= kPieceBytes) {
       const auto bytes = input.Read();
@@ -103,7 +103,7 @@ class Importer {
     return true;
   }
 
-  Outcome<void> Load(uint64_t iterator, std::string_view piece) {
+  core::Outcome<void> Load(uint64_t iterator, std::string_view piece) {
     const auto reply = client_.Ask({"BF.LOADCHUNK", Name(), std::to_string(iterator), piece});
     if (!reply) return tl::unexpected(reply.error());
     if (!reply->is_error()) return {};

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/outcome.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 
@@ -40,7 +40,7 @@ struct TargetCommand {
 class FilterCommands {
  public:
   virtual ~FilterCommands() = default;
-  virtual Outcome<std::optional<TargetCommand>> Next() = 0;
+  virtual core::Outcome<std::optional<TargetCommand>> Next() = 0;
   // Returns whether they also set the filter's expiry and, if requested, replace what has the name.
   virtual bool are_all() const { return false; }
 };
@@ -58,13 +58,13 @@ class FilterSource {
   virtual ~FilterSource() = default;
   // Calls visit(filter) for each whose name matches the glob pattern. After an error the caller may continue with those
   // visited.
-  virtual Outcome<OtherKeys> Find(std::string_view pattern, const Visit& visit) = 0;
+  virtual core::Outcome<OtherKeys> Find(std::string_view pattern, const Visit& visit) = 0;
   // Announces the filters that are opened next: the source may read some of them ahead, together.
-  virtual Outcome<void> Prepare(std::span<const FoundFilter* const> /*filters*/, bool /*replace*/) { return {}; }
+  virtual core::Outcome<void> Prepare(std::span<const FoundFilter* const> /*filters*/, bool /*replace*/) { return {}; }
   // The filter and the source outlive what is returned.
-  virtual Outcome<std::unique_ptr<FilterCommands>> Open(const FoundFilter& filter) = 0;
+  virtual core::Outcome<std::unique_ptr<FilterCommands>> Open(const FoundFilter& filter) = 0;
   // Returns the shape of a Bloom filter of RedisBloom; nothing for any other filter.
-  virtual Outcome<std::optional<FilterShape>> ShapeOf(const FoundFilter& filter) = 0;
+  virtual core::Outcome<std::optional<FilterShape>> ShapeOf(const FoundFilter& filter) = 0;
 };
 
 }  // namespace bitsieve::cli

@@ -36,7 +36,7 @@ constexpr std::array<std::string_view, 3> kOfAllNames = {"flushall", "flushdb", 
 
 // Returns the client command that does what a command of bitsieve.so to its replicas does; any other command is
 // returned unchanged.
-Outcome<std::vector<std::string>> FromModule(std::string_view name, const std::vector<std::string>& words) {
+core::Outcome<std::vector<std::string>> FromModule(std::string_view name, const std::vector<std::string>& words) {
   if (name == "bf.content" && words.size() == 4)
     return std::vector<std::string>{"BF.LOADCHUNK", words[1], words[2], words[3]};
   // A window of time is moved by as much as this comes late.
@@ -65,7 +65,7 @@ bool LiveReplay::Concerns(const std::vector<std::string>& words, size_t first, s
   return false;
 }
 
-Outcome<void> LiveReplay::Add(const std::vector<std::string>& received) {
+core::Outcome<void> LiveReplay::Add(const std::vector<std::string>& received) {
   if (received.empty()) return {};
   const std::string command = core::LowerCase(received[0]);
   if (command == "select") {
@@ -88,12 +88,12 @@ Outcome<void> LiveReplay::Add(const std::vector<std::string>& received) {
   AppendCommandHead(bytes_, words->size());
   for (const std::string& word : *words) AppendWord(bytes_, word);
   of_filters_.push_back(of_filter);
-  return bytes_.size() < kMaxBytesUnsent && of_filters_.size() < kMaxCommandsUnsent ? Outcome<void>() : Send();
+  return bytes_.size() < kMaxBytesUnsent && of_filters_.size() < kMaxCommandsUnsent ? core::Outcome<void>() : Send();
 }
 
-Outcome<void> LiveReplay::Finish() { return Send(); }
+core::Outcome<void> LiveReplay::Finish() { return Send(); }
 
-Outcome<void> LiveReplay::Send() {
+core::Outcome<void> LiveReplay::Send() {
   if (of_filters_.empty()) return {};
   if (auto sent = target_.Send(bytes_); !sent) return tl::unexpected("the new server: " + sent.error());
   for (const bool of_filter : of_filters_) {

@@ -8,7 +8,7 @@
 
 #include "cli/bulk/server_client.h"
 #include "cli/migrate/filter_source.h"
-#include "cli/outcome.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 
@@ -18,9 +18,9 @@ class LiveReplay {
   LiveReplay(ServerClient& target, std::string pattern) : target_(target), pattern_(std::move(pattern)) {}
 
   // Adds one change, as a master sends it. The error: it cannot be made on the new server.
-  Outcome<void> Add(const std::vector<std::string>& received);
+  core::Outcome<void> Add(const std::vector<std::string>& received);
   // Returns once the new server has made all changes.
-  Outcome<void> Finish();
+  core::Outcome<void> Finish();
 
   uint64_t commands() const { return commands_; }
   uint64_t refused() const { return refused_; }
@@ -29,7 +29,7 @@ class LiveReplay {
 
  private:
   bool Concerns(const std::vector<std::string>& words, size_t first, size_t last) const;
-  Outcome<void> Send();
+  core::Outcome<void> Send();
 
   ServerClient& target_;
   const std::string pattern_;

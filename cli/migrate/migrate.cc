@@ -24,10 +24,10 @@
 #include "cli/migrate/replication_feed.h"
 #include "cli/migrate/sample_check.h"
 #include "cli/migrate/server_source.h"
-#include "cli/outcome.h"
 #include "config/flags.h"
 #include "config/option_row.h"
 #include "core/base/quote.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -84,7 +84,7 @@ class Migration {
   Migration(const MigrateArguments& arguments, ServerAccess from, ServerAccess to)
       : arguments_(arguments), from_(std::move(from)), to_(std::move(to)), progress_("migrate") {}
 
-  Outcome<void> Run() {
+  core::Outcome<void> Run() {
     const auto began = std::chrono::steady_clock::now();
     auto found = Find();
     if (!found) return found;
@@ -103,7 +103,7 @@ class Migration {
   const std::vector<FoundFilter>& found() const { return found_; }
 
  private:
-  Outcome<void> Find() {
+  core::Outcome<void> Find() {
     auto source = OpenSource();
     if (!source) return tl::unexpected(source.error());
     source_ = std::move(*source);
@@ -116,7 +116,7 @@ class Migration {
     return {};
   }
 
-  Outcome<std::unique_ptr<FilterSource>> OpenSource() {
+  core::Outcome<std::unique_ptr<FilterSource>> OpenSource() {
     if (!IsUrl(arguments_.from)) return RdbSource::Open(arguments_.from);
     if (arguments_.live) return OpenFeed();
     auto client = ServerClient::Connect(from_.target, from_.credentials);
@@ -124,7 +124,7 @@ class Migration {
     return std::make_unique<ServerSource>(std::move(*client));
   }
 
-  Outcome<std::unique_ptr<FilterSource>> OpenFeed() {
+  core::Outcome<std::unique_ptr<FilterSource>> OpenFeed() {
     auto feed = ReplicationFeed::Start(from_.target, from_.credentials, [this](uint64_t done, uint64_t total) {
       if (!arguments_.quiet) progress_.Show("reading", done, total);
     });
@@ -135,13 +135,13 @@ class Migration {
   }
 
   // Until a signal says that no more will come.
-  Outcome<void> FollowChanges() {
+  core::Outcome<void> FollowChanges() {
     auto client = ServerClient::Connect(to_.target, to_.credentials);
     if (!client) return tl::unexpected("the new server: " + client.error());
     std::signal(SIGINT, [](int) { stopped = 1; });
     std::signal(SIGTERM, [](int) { stopped = 1; });
     LiveReplay replay(*client, arguments_.match);
-    Outcome<void> done = feed_error_;
+    core::Outcome<void> done = feed_error_;
     for (bool last = false; done && !last;) {
       last = stopped != 0;  // what has come before is still done
       done = feed_->Receive(std::chrono::steady_clock::now() + (last ? std::chrono::milliseconds(0) : kLiveStep));
@@ -155,7 +155,7 @@ class Migration {
     return done;
   }
 
-  Outcome<void> Replay(LiveReplay& replay) {
+  core::Outcome<void> Replay(LiveReplay& replay) {
     while (true) {
       const auto change = feed_->Next();
       if (!change) return tl::unexpected(change.error());
@@ -182,7 +182,7 @@ class Migration {
     }
   }
 
-  Outcome<void> MoveAll() {
+  core::Outcome<void> MoveAll() {
     if (!arguments_.resume.empty()) {
       auto notes = MigrationNotes::Open(arguments_.resume, arguments_.from + " " + to_.target.Text());
       if (!notes) return tl::unexpected(notes.error());
@@ -198,7 +198,7 @@ class Migration {
       if (!arguments_.quiet) progress_.Show("moving", sent_bytes, total_bytes_);
       if (feed_ != nullptr && feed_error_) feed_error_ = feed_->Receive(std::chrono::steady_clock::now());
     });
-    Outcome<void> moved;
+    core::Outcome<void> moved;
     for (size_t first = 0; first < found_.size() && moved && feed_error_; first += kNamesOfAPage) {
       moved = mover.Finish();  // so that the next replies are those of the question
       if (moved) moved = MovePage(mover, *client, first);
@@ -214,7 +214,7 @@ class Migration {
   }
 
   // The next filters from `first` on.
-  Outcome<void> MovePage(Mover& mover, ServerClient& client, size_t first) {
+  core::Outcome<void> MovePage(Mover& mover, ServerClient& client, size_t first) {
     if (auto asked = AskWhichAreThere(client, first); !asked) return asked;
     std::vector<const FoundFilter*> page;
     for (size_t i = 0; i < there_.size(); ++i) {
@@ -233,7 +233,7 @@ class Migration {
     return {};
   }
 
-  Outcome<void> AskWhichAreThere(ServerClient& client, size_t first) {
+  core::Outcome<void> AskWhichAreThere(ServerClient& client, size_t first) {
     const size_t count = std::min(kNamesOfAPage, found_.size() - first);
     std::string bytes;
     for (size_t i = 0; i < count; ++i) AppendCommand(bytes, {"EXISTS", found_[first + i].name});
@@ -260,7 +260,7 @@ class Migration {
     return false;
   }
 
-  Outcome<void> CheckSamples() {
+  core::Outcome<void> CheckSamples() {
     if (arguments_.verify.empty()) return {};
     std::optional<ServerClient> old_server;
     if (IsUrl(arguments_.from)) {
@@ -288,7 +288,7 @@ class Migration {
   const MigrateArguments& arguments_;
   const ServerAccess from_, to_;
   std::unique_ptr<ReplicationFeed> feed_;  // with --live
-  Outcome<void> feed_error_;
+  core::Outcome<void> feed_error_;
   std::chrono::steady_clock::time_point live_shown_{};
   std::unique_ptr<FilterSource> source_;
   std::vector<FoundFilter> found_;

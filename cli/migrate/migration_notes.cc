@@ -34,7 +34,7 @@ MigrationNotes::~MigrationNotes() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-Outcome<MigrationNotes> MigrationNotes::Open(const std::string& path, const std::string& migration) {
+core::Outcome<MigrationNotes> MigrationNotes::Open(const std::string& path, const std::string& migration) {
   const std::string title = "bitsieve migrate " + Line(migration);
   std::unordered_set<std::string> begun;
   std::ifstream file(path);
@@ -53,9 +53,9 @@ Outcome<MigrationNotes> MigrationNotes::Open(const std::string& path, const std:
   return notes;
 }
 
-Outcome<void> MigrationNotes::Add(std::string_view filter) { return Write(Line(filter)); }
+core::Outcome<void> MigrationNotes::Add(std::string_view filter) { return Write(Line(filter)); }
 
-Outcome<void> MigrationNotes::Write(std::string line) {
+core::Outcome<void> MigrationNotes::Write(std::string line) {
   line += '\n';
   if (::write(descriptor_, line.data(), line.size()) == static_cast<ssize_t>(line.size())) return {};
   return tl::unexpected(path_ + ": " + std::system_category().message(errno));

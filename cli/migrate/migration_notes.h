@@ -7,27 +7,27 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "cli/outcome.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 
 class MigrationNotes {
  public:
   // Reads the file, if there is one. `migration` says what is moved where: the error is that it is another one's.
-  static Outcome<MigrationNotes> Open(const std::string& path, const std::string& migration);
+  static core::Outcome<MigrationNotes> Open(const std::string& path, const std::string& migration);
   MigrationNotes(MigrationNotes&& other) noexcept;
   MigrationNotes& operator=(MigrationNotes&&) = delete;
   ~MigrationNotes();
 
   bool Contains(std::string_view filter) const { return begun_.contains(Line(filter)); }
-  Outcome<void> Add(std::string_view filter);
+  core::Outcome<void> Add(std::string_view filter);
   // All is done.
   void Remove();
 
  private:
   MigrationNotes(std::string path, int descriptor, std::unordered_set<std::string> begun);
   static std::string Line(std::string_view filter);
-  Outcome<void> Write(std::string line);
+  core::Outcome<void> Write(std::string line);
 
   std::string path_;
   int descriptor_;

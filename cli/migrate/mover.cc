@@ -19,7 +19,7 @@ class ReserveCommand final : public FilterCommands {
             .command = "BF.RESERVE",
             .arguments = {core::ShortestText(shape.error_rate), std::to_string(shape.capacity), "TYPE", type}}) {}
 
-  Outcome<std::optional<TargetCommand>> Next() override { return std::exchange(command_, std::nullopt); }
+  core::Outcome<std::optional<TargetCommand>> Next() override { return std::exchange(command_, std::nullopt); }
 
  private:
   std::optional<TargetCommand> command_;
@@ -43,11 +43,11 @@ Mover::Mover(FilterSource& source, ServerClient& target, const MoveSettings& set
       progress_(std::move(progress)),
       temporary_suffix_(":migrate:" + std::to_string(std::random_device()())) {}
 
-Outcome<void> Mover::Move(const FoundFilter& filter) {
+core::Outcome<void> Mover::Move(const FoundFilter& filter) {
   return SendAll(filter, std::make_shared<Transfer>(Transfer{.name = filter.name}));
 }
 
-Outcome<std::unique_ptr<FilterCommands>> Mover::CommandsFor(const FoundFilter& filter, Transfer& transfer) {
+core::Outcome<std::unique_ptr<FilterCommands>> Mover::CommandsFor(const FoundFilter& filter, Transfer& transfer) {
   if (settings_.as.empty()) return source_.Open(filter);
   const auto shape = source_.ShapeOf(filter);
   if (!shape) return tl::unexpected(shape.error());
@@ -57,7 +57,7 @@ Outcome<std::unique_ptr<FilterCommands>> Mover::CommandsFor(const FoundFilter& f
 }
 
 // Stops sending a filter that the source cannot give or that the new server has refused already.
-Outcome<void> Mover::SendAll(const FoundFilter& filter, const std::shared_ptr<Transfer>& transfer) {
+core::Outcome<void> Mover::SendAll(const FoundFilter& filter, const std::shared_ptr<Transfer>& transfer) {
   const auto commands = CommandsFor(filter, *transfer);
   if (!commands) transfer->failure = commands.error();
   const bool needs_end = settings_.replace || filter.expires_ms != 0;
@@ -88,7 +88,7 @@ Outcome<void> Mover::SendAll(const FoundFilter& filter, const std::shared_ptr<Tr
 }
 
 // The last command removes what is left under the temporary name if the name is taken by now.
-Outcome<void> Mover::SendEnd(const FoundFilter& filter, const std::shared_ptr<Transfer>& transfer) {
+core::Outcome<void> Mover::SendEnd(const FoundFilter& filter, const std::shared_ptr<Transfer>& transfer) {
   std::string bytes;
   if (filter.expires_ms != 0) {
     AppendCommand(bytes, {"PEXPIREAT", transfer->temporary_name, std::to_string(filter.expires_ms)});
@@ -100,7 +100,7 @@ Outcome<void> Mover::SendEnd(const FoundFilter& filter, const std::shared_ptr<Tr
   return Send(transfer, Step::kRemove, std::move(bytes), true);
 }
 
-Outcome<void> Mover::Send(const std::shared_ptr<Transfer>& transfer, Step step, std::string bytes, bool is_last) {
+core::Outcome<void> Mover::Send(const std::shared_ptr<Transfer>& transfer, Step step, std::string bytes, bool is_last) {
   if (auto awaited = AwaitReplies(kMaxBytesWithoutReply); !awaited) return awaited;
   WaitForBandwidth();
   if (auto sent = target_.Send(bytes); !sent) return sent;
@@ -112,7 +112,7 @@ Outcome<void> Mover::Send(const std::shared_ptr<Transfer>& transfer, Step step, 
   return {};
 }
 
-Outcome<void> Mover::AwaitReplies(uint64_t most_bytes) {
+core::Outcome<void> Mover::AwaitReplies(uint64_t most_bytes) {
   constexpr size_t kMaxReplies = 1000;  // that the new server has to keep for us
   while (!expected_.empty() && (expected_bytes_ > most_bytes || expected_.size() > kMaxReplies || most_bytes == 0)) {
     const auto reply = target_.Receive();

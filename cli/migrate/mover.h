@@ -14,7 +14,7 @@
 
 #include "cli/bulk/server_client.h"
 #include "cli/migrate/filter_source.h"
-#include "cli/outcome.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 
@@ -43,8 +43,8 @@ class Mover {
   Mover(FilterSource& source, ServerClient& target, const MoveSettings& settings, Progress progress);
 
   // The outcome of each filter is in the report once Finish has returned. The error: no more can be moved.
-  Outcome<void> Move(const FoundFilter& filter);
-  Outcome<void> Finish() { return AwaitReplies(0); }
+  core::Outcome<void> Move(const FoundFilter& filter);
+  core::Outcome<void> Finish() { return AwaitReplies(0); }
 
   const MoveReport& report() const { return report_; }
 
@@ -67,12 +67,12 @@ class Mover {
     bool is_last;
   };
 
-  Outcome<void> SendAll(const FoundFilter& filter, const std::shared_ptr<Transfer>& transfer);
-  Outcome<void> SendEnd(const FoundFilter& filter, const std::shared_ptr<Transfer>& transfer);
-  Outcome<std::unique_ptr<FilterCommands>> CommandsFor(const FoundFilter& filter, Transfer& transfer);
-  Outcome<void> Send(const std::shared_ptr<Transfer>& transfer, Step step, std::string bytes, bool is_last);
+  core::Outcome<void> SendAll(const FoundFilter& filter, const std::shared_ptr<Transfer>& transfer);
+  core::Outcome<void> SendEnd(const FoundFilter& filter, const std::shared_ptr<Transfer>& transfer);
+  core::Outcome<std::unique_ptr<FilterCommands>> CommandsFor(const FoundFilter& filter, Transfer& transfer);
+  core::Outcome<void> Send(const std::shared_ptr<Transfer>& transfer, Step step, std::string bytes, bool is_last);
   // Until so many bytes at most have no reply yet.
-  Outcome<void> AwaitReplies(uint64_t most_bytes);
+  core::Outcome<void> AwaitReplies(uint64_t most_bytes);
   static void TakeReply(Transfer& transfer, Step step, const Reply& reply);
   void End(const Transfer& transfer);
   void WaitForBandwidth();

@@ -25,7 +25,7 @@ class DumpCommands final : public FilterCommands {
   explicit DumpCommands(rdb::ModuleValue value)
       : filter_(std::move(value.filter)), stream_(filter_->Capture()), is_to_be_frozen_(value.was_freezing) {}
 
-  Outcome<std::optional<TargetCommand>> Next() override {
+  core::Outcome<std::optional<TargetCommand>> Next() override {
     if (stream_.AtEnd()) {
       if (!std::exchange(is_to_be_frozen_, false)) return std::nullopt;
       return TargetCommand{.command = "BF.FREEZE", .arguments = {}};
@@ -62,7 +62,7 @@ RdbSource::RdbSource(std::string path, std::string_view bytes)
 
 RdbSource::~RdbSource() { munmap(const_cast<char*>(bytes_.data()), bytes_.size()); }
 
-Outcome<std::unique_ptr<RdbSource>> RdbSource::Open(const std::string& path) {
+core::Outcome<std::unique_ptr<RdbSource>> RdbSource::Open(const std::string& path) {
   const auto failure = [&path](int error) {
     return tl::unexpected(path + ": " + std::system_category().message(error));
   };
@@ -83,7 +83,7 @@ Outcome<std::unique_ptr<RdbSource>> RdbSource::Open(const std::string& path) {
   return std::unique_ptr<RdbSource>(new RdbSource(path, {static_cast<const char*>(mapped), size}));
 }
 
-Outcome<OtherKeys> RdbSource::Find(std::string_view pattern, const Visit& visit) {
+core::Outcome<OtherKeys> RdbSource::Find(std::string_view pattern, const Visit& visit) {
   auto file = rdb::RdbFile::Open(bytes_, memory_);
   if (!file) return tl::unexpected(path_ + ": " + file.error().message);
   const int64_t now_ms = core::SystemClock().WallMs();
@@ -111,19 +111,19 @@ Outcome<OtherKeys> RdbSource::Find(std::string_view pattern, const Visit& visit)
   return others;
 }
 
-Outcome<rdb::ModuleValue> RdbSource::Read(const FoundFilter& filter) {
+core::Outcome<rdb::ModuleValue> RdbSource::Read(const FoundFilter& filter) {
   auto value = rdb::ReadFilter(values_.at(filter.place), memory_, clock_);
   if (!value) return tl::unexpected(value.error().message);
   return std::move(*value);
 }
 
-Outcome<std::unique_ptr<FilterCommands>> RdbSource::Open(const FoundFilter& filter) {
+core::Outcome<std::unique_ptr<FilterCommands>> RdbSource::Open(const FoundFilter& filter) {
   auto read = Read(filter);
   if (!read) return tl::unexpected(read.error());
   return std::make_unique<DumpCommands>(std::move(*read));
 }
 
-Outcome<std::optional<FilterShape>> RdbSource::ShapeOf(const FoundFilter& filter) {
+core::Outcome<std::optional<FilterShape>> RdbSource::ShapeOf(const FoundFilter& filter) {
   const auto read = Read(filter);
   if (!read) return tl::unexpected(read.error());
   const core::FilterParams params = read->filter->params();

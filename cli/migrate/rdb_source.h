@@ -8,26 +8,26 @@
 #include <vector>
 
 #include "cli/migrate/filter_source.h"
-#include "cli/outcome.h"
 #include "core/base/clock.h"
 #include "core/base/memory_budget.h"
+#include "core/base/result.h"
 #include "protocol/rdb/rdb_file.h"
 
 namespace bitsieve::cli {
 
 class RdbSource final : public FilterSource {
  public:
-  static Outcome<std::unique_ptr<RdbSource>> Open(const std::string& path);
+  static core::Outcome<std::unique_ptr<RdbSource>> Open(const std::string& path);
   ~RdbSource() override;
   RdbSource(const RdbSource&) = delete;
 
-  Outcome<OtherKeys> Find(std::string_view pattern, const Visit& visit) override;
-  Outcome<std::unique_ptr<FilterCommands>> Open(const FoundFilter& filter) override;
-  Outcome<std::optional<FilterShape>> ShapeOf(const FoundFilter& filter) override;
+  core::Outcome<OtherKeys> Find(std::string_view pattern, const Visit& visit) override;
+  core::Outcome<std::unique_ptr<FilterCommands>> Open(const FoundFilter& filter) override;
+  core::Outcome<std::optional<FilterShape>> ShapeOf(const FoundFilter& filter) override;
 
  private:
   RdbSource(std::string path, std::string_view bytes);
-  Outcome<rdb::ModuleValue> Read(const FoundFilter& filter);
+  core::Outcome<rdb::ModuleValue> Read(const FoundFilter& filter);
 
   const std::string path_;
   const std::string_view bytes_;

@@ -28,7 +28,7 @@ tl::unexpected<std::string> SystemError(const char* what) {
 
 }  // namespace
 
-Outcome<TemporaryFile> TemporaryFile::Make() {
+core::Outcome<TemporaryFile> TemporaryFile::Make() {
   const char* const folder = std::getenv("TMPDIR");
   std::string path = std::string(folder == nullptr || *folder == 0 ? "/tmp" : folder) + "/bitsieve-migrate-XXXXXX";
   const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
@@ -46,7 +46,7 @@ TemporaryFile::~TemporaryFile() {
 
 std::string TemporaryFile::path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
 
-Outcome<void> TemporaryFile::Append(std::string_view bytes) {
+core::Outcome<void> TemporaryFile::Append(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(end_));
     if (written < 0 && errno != EINTR) return SystemError("cannot write");
@@ -58,7 +58,7 @@ Outcome<void> TemporaryFile::Append(std::string_view bytes) {
 }
 
 // Frees the disk space as soon as everything in the file was taken.
-Outcome<std::string_view> TemporaryFile::Take(std::string& room) {
+core::Outcome<std::string_view> TemporaryFile::Take(std::string& room) {
   if (left() == 0) return std::string_view();
   room.resize(std::min<uint64_t>(kFeedPieceBytes, left()));
   const ssize_t read = ::pread(descriptor_, room.data(), room.size(), static_cast<off_t>(taken_));
@@ -68,8 +68,9 @@ Outcome<std::string_view> TemporaryFile::Take(std::string& room) {
   return std::string_view(room.data(), static_cast<size_t>(read));
 }
 
-Outcome<std::unique_ptr<ReplicationFeed>> ReplicationFeed::Start(const Target& target, const Credentials& credentials,
-                                                                 const Progress& progress) {
+core::Outcome<std::unique_ptr<ReplicationFeed>> ReplicationFeed::Start(const Target& target,
+                                                                       const Credentials& credentials,
+                                                                       const Progress& progress) {
   auto connection = ClientConnection::Connect(target, Clock::now() + kPatience);
   if (!connection) return tl::unexpected(connection.error());
   auto rdb = TemporaryFile::Make();
@@ -83,7 +84,7 @@ Outcome<std::unique_ptr<ReplicationFeed>> ReplicationFeed::Start(const Target& t
   return feed;
 }
 
-Outcome<void> ReplicationFeed::Fill() {
+core::Outcome<void> ReplicationFeed::Fill() {
   std::array<char, 64 << 10> room;
   const auto received = connection_.Receive(room);
   if (!received) return tl::unexpected(received.error());
@@ -91,7 +92,7 @@ Outcome<void> ReplicationFeed::Fill() {
   return {};
 }
 
-Outcome<std::string> ReplicationFeed::ReadLine() {
+core::Outcome<std::string> ReplicationFeed::ReadLine() {
   size_t end = 0;
   while ((end = buffer_.find('\n')) == std::string::npos) {
     if (buffer_.size() > kMaxLineBytes) return tl::unexpected<std::string>("its reply is not a line");
@@ -103,7 +104,7 @@ Outcome<std::string> ReplicationFeed::ReadLine() {
   return line;
 }
 
-Outcome<std::string> ReplicationFeed::AskForLine(std::initializer_list<std::string_view> words) {
+core::Outcome<std::string> ReplicationFeed::AskForLine(std::initializer_list<std::string_view> words) {
   std::string command;
   AppendCommand(command, words);
   connection_.set_deadline(Clock::now() + kPatience);
@@ -111,7 +112,7 @@ Outcome<std::string> ReplicationFeed::AskForLine(std::initializer_list<std::stri
   return ReadLine();
 }
 
-Outcome<void> ReplicationFeed::ShakeHands(const Credentials& credentials) {
+core::Outcome<void> ReplicationFeed::ShakeHands(const Credentials& credentials) {
   if (!credentials.password.empty()) {
     const auto answer = credentials.user.empty() ? AskForLine({"AUTH", credentials.password})
                                                  : AskForLine({"AUTH", credentials.user, credentials.password});
@@ -131,7 +132,7 @@ Outcome<void> ReplicationFeed::ShakeHands(const Credentials& credentials) {
 }
 
 // Empty lines come first, as signs of life, then a line with the number of bytes.
-Outcome<void> ReplicationFeed::ReceiveRdb(const Progress& progress) {
+core::Outcome<void> ReplicationFeed::ReceiveRdb(const Progress& progress) {
   std::string line;
   const auto give_up = Clock::now() + kPatienceWithFork;
   while (line.empty()) {
@@ -159,7 +160,7 @@ Outcome<void> ReplicationFeed::ReceiveRdb(const Progress& progress) {
   return kept ? Acknowledge() : kept;
 }
 
-Outcome<void> ReplicationFeed::Acknowledge() {
+core::Outcome<void> ReplicationFeed::Acknowledge() {
   acknowledged_ = Clock::now();
   connection_.set_deadline(acknowledged_ + kPatience);
   std::string command;
@@ -167,7 +168,7 @@ Outcome<void> ReplicationFeed::Acknowledge() {
   return connection_.Send(command);
 }
 
-Outcome<void> ReplicationFeed::Receive(Deadline until) {
+core::Outcome<void> ReplicationFeed::Receive(Deadline until) {
   std::array<char, 64 << 10> room;
   while (true) {
     const auto received = connection_.ReceiveUntil(room, until);
@@ -184,7 +185,7 @@ Outcome<void> ReplicationFeed::Receive(Deadline until) {
   }
 }
 
-Outcome<std::optional<std::vector<std::string>>> ReplicationFeed::Next() {
+core::Outcome<std::optional<std::vector<std::string>>> ReplicationFeed::Next() {
   while (true) {
     auto change = reader_.Next();
     if (!change) return tl::unexpected("the old server: " + change.error());

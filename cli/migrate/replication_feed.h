@@ -15,21 +15,21 @@
 #include "cli/bulk/server_client.h"
 #include "cli/client/client_connection.h"
 #include "cli/migrate/filter_source.h"
-#include "cli/outcome.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 
 // A file that is gone when its descriptor is closed, in TMPDIR or else /tmp.
 class TemporaryFile {
  public:
-  static Outcome<TemporaryFile> Make();
+  static core::Outcome<TemporaryFile> Make();
   TemporaryFile(TemporaryFile&& other) noexcept;
   TemporaryFile& operator=(TemporaryFile&&) = delete;
   ~TemporaryFile();
 
-  Outcome<void> Append(std::string_view bytes);
+  core::Outcome<void> Append(std::string_view bytes);
   // The next bytes that were not taken yet; empty if there are none.
-  Outcome<std::string_view> Take(std::string& room);
+  core::Outcome<std::string_view> Take(std::string& room);
   uint64_t left() const { return end_ - taken_; }
   // By which it can be opened.
   std::string path() const;
@@ -48,28 +48,28 @@ class ReplicationFeed {
   using Deadline = ClientConnection::Deadline;
 
   // Until all data is there.
-  static Outcome<std::unique_ptr<ReplicationFeed>> Start(const Target& target, const Credentials& credentials,
-                                                         const Progress& progress);
+  static core::Outcome<std::unique_ptr<ReplicationFeed>> Start(const Target& target, const Credentials& credentials,
+                                                               const Progress& progress);
 
   // Where the RDB file can be opened.
   std::string rdb_path() const { return rdb_.path(); }
   // Takes in what has come, after waiting no longer than until then for something. To be called often: the old server
   // gives up on a replica that leaves too much unread, and on one that it hears nothing of for a minute.
-  Outcome<void> Receive(Deadline until);
+  core::Outcome<void> Receive(Deadline until);
   // The next change of those taken in; nothing if they were all.
-  Outcome<std::optional<std::vector<std::string>>> Next();
+  core::Outcome<std::optional<std::vector<std::string>>> Next();
   uint64_t waiting_bytes() const { return changes_.left(); }
 
  private:
   ReplicationFeed(ClientConnection connection, TemporaryFile rdb, TemporaryFile changes)
       : connection_(std::move(connection)), rdb_(std::move(rdb)), changes_(std::move(changes)) {}
 
-  Outcome<void> ShakeHands(const Credentials& credentials);
-  Outcome<std::string> AskForLine(std::initializer_list<std::string_view> words);
-  Outcome<std::string> ReadLine();
-  Outcome<void> ReceiveRdb(const Progress& progress);
-  Outcome<void> Fill();
-  Outcome<void> Acknowledge();
+  core::Outcome<void> ShakeHands(const Credentials& credentials);
+  core::Outcome<std::string> AskForLine(std::initializer_list<std::string_view> words);
+  core::Outcome<std::string> ReadLine();
+  core::Outcome<void> ReceiveRdb(const Progress& progress);
+  core::Outcome<void> Fill();
+  core::Outcome<void> Acknowledge();
 
   ClientConnection connection_;
   TemporaryFile rdb_, changes_;

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kItemsOfACommand = 500;
 
 // Reservoir sampling: Vitter, Random Sampling with a Reservoir, 1985, algorithm R.
-Outcome<std::vector<std::string>> SampleOf(const std::string& file) {
+core::Outcome<std::vector<std::string>> SampleOf(const std::string& file) {
   auto input = Input::Open(file, true);
   if (!input) return tl::unexpected(input.error());
   RecordReader reader([&input] { return input->Read(); }, {});
@@ -31,7 +31,8 @@ Outcome<std::vector<std::string>> SampleOf(const std::string& file) {
   }
 }
 
-Outcome<std::vector<bool>> AskFor(const std::vector<std::string>& items, const std::string& key, ServerClient& server) {
+core::Outcome<std::vector<bool>> AskFor(const std::vector<std::string>& items, const std::string& key,
+                                        ServerClient& server) {
   const auto is_cuckoo = server.HoldsCuckoo(key);
   if (!is_cuckoo) return tl::unexpected(is_cuckoo.error());
   const std::string_view command = *is_cuckoo ? "CF.MEXISTS" : "BF.MEXISTS";
@@ -55,13 +56,13 @@ Outcome<std::vector<bool>> AskFor(const std::vector<std::string>& items, const s
 
 }  // namespace
 
-Outcome<SampleResult> CheckSample(const std::string& key, const std::string& file, ServerClient* old_server,
-                                  ServerClient& new_server) {
+core::Outcome<SampleResult> CheckSample(const std::string& key, const std::string& file, ServerClient* old_server,
+                                        ServerClient& new_server) {
   const auto items = SampleOf(file);
   if (!items) return tl::unexpected(items.error());
   const auto now = AskFor(*items, key, new_server);
   if (!now) return tl::unexpected("the new server: " + now.error());
-  auto before = Outcome<std::vector<bool>>(std::vector<bool>(items->size(), true));
+  auto before = core::Outcome<std::vector<bool>>(std::vector<bool>(items->size(), true));
   if (old_server != nullptr) before = AskFor(*items, key, *old_server);
   if (!before) return tl::unexpected("the old server: " + before.error());
   SampleResult result{.items = items->size()};

@@ -7,7 +7,7 @@
 
 #include "cli/bulk/server_client.h"
 #include "cli/migrate/filter_source.h"
-#include "cli/outcome.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 
@@ -22,7 +22,7 @@ struct SampleResult {
 inline constexpr uint64_t kSampleItems = 10'000;
 
 // `old_server` may be null.
-Outcome<SampleResult> CheckSample(const std::string& key, const std::string& file, ServerClient* old_server,
-                                  ServerClient& new_server);
+core::Outcome<SampleResult> CheckSample(const std::string& key, const std::string& file, ServerClient* old_server,
+                                        ServerClient& new_server);
 
 }  // namespace bitsieve::cli

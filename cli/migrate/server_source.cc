@@ -25,7 +25,7 @@ class PipelinedCommands {
     AppendCommand(bytes_, words);
     ++count_;
   }
-  Outcome<std::vector<Reply>> Ask() {
+  core::Outcome<std::vector<Reply>> Ask() {
     if (auto sent = client_.Send(bytes_); !sent) return tl::unexpected(sent.error());
     std::vector<Reply> replies;
     for (size_t i = 0; i < count_; ++i) {
@@ -47,7 +47,7 @@ class WholeFilter final : public FilterCommands {
  public:
   WholeFilter(TargetCommand command, bool are_all) : command_(std::move(command)), are_all_(are_all) {}
 
-  Outcome<std::optional<TargetCommand>> Next() override { return std::exchange(command_, std::nullopt); }
+  core::Outcome<std::optional<TargetCommand>> Next() override { return std::exchange(command_, std::nullopt); }
   bool are_all() const override { return are_all_; }
 
  private:
@@ -59,7 +59,7 @@ class ScannedChunks final : public FilterCommands {
  public:
   ScannedChunks(ServerClient& client, const FoundFilter& filter) : client_(client), filter_(filter) {}
 
-  Outcome<std::optional<TargetCommand>> Next() override {
+  core::Outcome<std::optional<TargetCommand>> Next() override {
     const std::string_view family = filter_.is_cuckoo ? "CF" : "BF";
     auto reply = client_.Ask({std::string(family) + ".SCANDUMP", filter_.name, cursor_});
     if (!reply) return tl::unexpected(reply.error());
@@ -75,7 +75,7 @@ class ScannedChunks final : public FilterCommands {
 
  private:
   // CF.SCANDUMP has nothing to say of a filter without items: it is made again.
-  Outcome<std::optional<TargetCommand>> Empty() {
+  core::Outcome<std::optional<TargetCommand>> Empty() {
     if (std::exchange(is_made_, true)) return std::nullopt;
     const auto info = client_.Ask({"CF.INFO", filter_.name});
     if (!info) return tl::unexpected(info.error());
@@ -95,7 +95,7 @@ class ScannedChunks final : public FilterCommands {
 
 }  // namespace
 
-Outcome<OtherKeys> ServerSource::Find(std::string_view pattern, const Visit& visit) {
+core::Outcome<OtherKeys> ServerSource::Find(std::string_view pattern, const Visit& visit) {
   const auto dump = client_.Ask({"DUMP", ""});
   if (!dump) return tl::unexpected(dump.error());
   has_dump_ = !dump->is_error();
@@ -114,7 +114,7 @@ Outcome<OtherKeys> ServerSource::Find(std::string_view pattern, const Visit& vis
   return others;
 }
 
-Outcome<void> ServerSource::FindAmong(const std::vector<Reply>& names, const Visit& visit, OtherKeys& others) {
+core::Outcome<void> ServerSource::FindAmong(const std::vector<Reply>& names, const Visit& visit, OtherKeys& others) {
   PipelinedCommands types(client_);
   for (const Reply& name : names) types.Add({"TYPE", name.text});
   const auto type_of = types.Ask();
@@ -148,7 +148,7 @@ Outcome<void> ServerSource::FindAmong(const std::vector<Reply>& names, const Vis
 }
 
 // A payload that is not there is asked for again by Open, which says why.
-Outcome<void> ServerSource::Prepare(std::span<const FoundFilter* const> filters, bool replace) {
+core::Outcome<void> ServerSource::Prepare(std::span<const FoundFilter* const> filters, bool replace) {
   prepared_.clear();
   PipelinedCommands dumps(client_);
   std::vector<const FoundFilter*> small;
@@ -174,14 +174,14 @@ Outcome<void> ServerSource::Prepare(std::span<const FoundFilter* const> filters,
   return {};
 }
 
-Outcome<std::unique_ptr<FilterCommands>> ServerSource::Open(const FoundFilter& filter) {
+core::Outcome<std::unique_ptr<FilterCommands>> ServerSource::Open(const FoundFilter& filter) {
   if (auto node = prepared_.extract(filter.name)) {
     return std::make_unique<WholeFilter>(std::move(node.mapped()), has_dump_ || filter.expires_ms == 0);
   }
   return std::make_unique<ScannedChunks>(client_, filter);
 }
 
-Outcome<std::optional<FilterShape>> ServerSource::ShapeOf(const FoundFilter& filter) {
+core::Outcome<std::optional<FilterShape>> ServerSource::ShapeOf(const FoundFilter& filter) {
   if (filter.is_cuckoo) return std::nullopt;
   const auto reply = client_.Ask({"BF.SCANDUMP", filter.name, "0"});
   if (!reply) return tl::unexpected(reply.error());

@@ -12,7 +12,7 @@
 
 #include "cli/bulk/server_client.h"
 #include "cli/migrate/filter_source.h"
-#include "cli/outcome.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 
@@ -20,13 +20,13 @@ class ServerSource final : public FilterSource {
  public:
   explicit ServerSource(ServerClient client) : client_(std::move(client)) {}
 
-  Outcome<OtherKeys> Find(std::string_view pattern, const Visit& visit) override;
-  Outcome<void> Prepare(std::span<const FoundFilter* const> filters, bool replace) override;
-  Outcome<std::unique_ptr<FilterCommands>> Open(const FoundFilter& filter) override;
-  Outcome<std::optional<FilterShape>> ShapeOf(const FoundFilter& filter) override;
+  core::Outcome<OtherKeys> Find(std::string_view pattern, const Visit& visit) override;
+  core::Outcome<void> Prepare(std::span<const FoundFilter* const> filters, bool replace) override;
+  core::Outcome<std::unique_ptr<FilterCommands>> Open(const FoundFilter& filter) override;
+  core::Outcome<std::optional<FilterShape>> ShapeOf(const FoundFilter& filter) override;
 
  private:
-  Outcome<void> FindAmong(const std::vector<Reply>& names, const Visit& visit, OtherKeys& others);
+  core::Outcome<void> FindAmong(const std::vector<Reply>& names, const Visit& visit, OtherKeys& others);
 
   ServerClient client_;
   bool has_dump_ = false;                                    // Redis' own, which only engines have

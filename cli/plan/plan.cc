@@ -20,7 +20,6 @@
 #include "cli/client/connection_flags.h"
 #include "cli/client/units.h"
 #include "cli/commands.h"
-#include "cli/outcome.h"
 #include "cli/plan/distinct_counter.h"
 #include "cli/plan/plan_plot.h"
 #include "cli/plan/plan_report.h"
@@ -29,6 +28,7 @@
 #include "config/option_row.h"
 #include "core/base/parse.h"
 #include "core/base/quote.h"
+#include "core/base/result.h"
 #include "core/filter/error_rates.h"
 
 namespace bitsieve::cli {
@@ -51,7 +51,7 @@ tl::unexpected<std::string> Wrong(const char* flag, const std::string& given, co
   return tl::unexpected(std::string(flag) + ": " + core::Quoted(given) + " is not " + right);
 }
 
-Outcome<Sample> SampleOf(const std::string& file) {
+core::Outcome<Sample> SampleOf(const std::string& file) {
   auto input = Input::Open(file, true);
   if (!input) return tl::unexpected("--from: " + input.error());
   RecordReader reader([&] { return input->Read(); }, RecordFormat{});
@@ -70,8 +70,8 @@ Outcome<Sample> SampleOf(const std::string& file) {
 }
 
 // Returns --items, or what takes its place; 0 if it is to be worked out.
-Outcome<uint64_t> ItemsOf(const PlanArguments& given, const std::optional<core::WindowSpan>& window,
-                          const std::optional<Sample>& sample) {
+core::Outcome<uint64_t> ItemsOf(const PlanArguments& given, const std::optional<core::WindowSpan>& window,
+                                const std::optional<Sample>& sample) {
   const bool is_counted = window && !window->of_time();
   if (!given.rate.empty()) {
     if (!window || !window->of_time())
@@ -95,7 +95,7 @@ Outcome<uint64_t> ItemsOf(const PlanArguments& given, const std::optional<core::
   return *items;
 }
 
-Outcome<Need> NeedOf(const PlanArguments& given, const std::optional<Sample>& sample) {
+core::Outcome<Need> NeedOf(const PlanArguments& given, const std::optional<Sample>& sample) {
   Need need{
       .removes = given.removes, .is_static = given.is_static, .stays_fixed = given.stays_fixed, .type = given.type};
   if (!given.window.empty()) {
@@ -120,7 +120,7 @@ Outcome<Need> NeedOf(const PlanArguments& given, const std::optional<Sample>& sa
   return need;
 }
 
-Outcome<PresentFilter> PresentOf(const std::string& name, const ServerAccess& server) {
+core::Outcome<PresentFilter> PresentOf(const std::string& name, const ServerAccess& server) {
   auto client = ServerClient::Connect(server.target, server.credentials);
   if (!client) return tl::unexpected(server.target.Text() + ": " + client.error());
   const auto info = client->Ask({"BF.INFO", name, "FULL"});
@@ -154,7 +154,7 @@ void TakeFrom(const PresentFilter& present, Need& need) {
 }
 
 // Two of items, rate and memory determine the third.
-Outcome<Need> Checked(const Need& need) {
+core::Outcome<Need> Checked(const Need& need) {
   const int given = int{need.items != 0} + int{need.error_rate != 0} + int{need.memory_bytes != 0};
   if (given == 2) return need;
   if (given == 3) return tl::unexpected<std::string>("--memory replaces --items or --error: give two of the three");

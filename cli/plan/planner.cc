@@ -19,7 +19,7 @@ namespace {
 using core::FilterTypeRow;
 
 // Returns the parameters that the server reads from the line with default options.
-Outcome<core::FilterParams> ParamsOf(const std::vector<std::string>& line) {
+core::Outcome<core::FilterParams> ParamsOf(const std::vector<std::string>& line) {
   commands::CommandSettings settings;
   commands::FillFilterSettings(settings, config::Options{});
   const std::vector<std::string_view> arguments(line.begin(), line.end());
@@ -39,7 +39,7 @@ std::vector<std::string> ReserveLine(const FilterTypeRow& type, const Need& need
   return line;
 }
 
-Outcome<Candidate> CandidateOf(const FilterTypeRow& type, const Need& need) {
+core::Outcome<Candidate> CandidateOf(const FilterTypeRow& type, const Need& need) {
   const std::vector<std::string> line = ReserveLine(type, need);
   const auto params = ParamsOf(line);
   if (!params) return tl::unexpected(params.error());
@@ -63,7 +63,7 @@ std::string NamesOf(const std::vector<const FilterTypeRow*>& types) {
   return names;
 }
 
-Outcome<std::vector<const FilterTypeRow*>> TypesFor(const Need& need) {
+core::Outcome<std::vector<const FilterTypeRow*>> TypesFor(const Need& need) {
   std::vector<const FilterTypeRow*> types;
   for (const FilterTypeRow* type : core::FilterTypes()) {
     if (Suits(*type, need)) types.push_back(type);
@@ -88,7 +88,7 @@ std::vector<const FilterTypeRow*> PreferredTypes(const Need& need) {
   return {core::FindFilterType([](const FilterTypeRow& row) { return row.can.freeze; }), fastest};
 }
 
-Outcome<Candidate> BestOf(const Need& need, const std::vector<const FilterTypeRow*>& types) {
+core::Outcome<Candidate> BestOf(const Need& need, const std::vector<const FilterTypeRow*>& types) {
   const std::vector<const FilterTypeRow*> preferred = PreferredTypes(need);
   for (const FilterTypeRow* type : preferred) {
     if (auto candidate = CandidateOf(*type, need)) return candidate;
@@ -114,7 +114,7 @@ bool Fits(const Need& need, const std::vector<const FilterTypeRow*>& types) {
 }
 
 // The smallest rate, to three digits, that fits into the memory.
-Outcome<double> SolveForRate(Need need, const std::vector<const FilterTypeRow*>& types) {
+core::Outcome<double> SolveForRate(Need need, const std::vector<const FilterTypeRow*>& types) {
   const auto fits = [&](double rate) {
     need.error_rate = rate;
     return Fits(need, types);
@@ -141,7 +141,7 @@ Outcome<double> SolveForRate(Need need, const std::vector<const FilterTypeRow*>&
 }
 
 // The most items that fit into the memory.
-Outcome<uint64_t> SolveForItems(Need need, const std::vector<const FilterTypeRow*>& types) {
+core::Outcome<uint64_t> SolveForItems(Need need, const std::vector<const FilterTypeRow*>& types) {
   const auto fits = [&](uint64_t items) {
     need.items = items;
     return Fits(need, types);
@@ -160,7 +160,7 @@ Outcome<uint64_t> SolveForItems(Need need, const std::vector<const FilterTypeRow
   return low;
 }
 
-Outcome<Need> Solved(Need need, const std::vector<const FilterTypeRow*>& types) {
+core::Outcome<Need> Solved(Need need, const std::vector<const FilterTypeRow*>& types) {
   if (need.error_rate == 0) {
     const auto rate = SolveForRate(need, types);
     if (!rate) return tl::unexpected(rate.error());
@@ -196,7 +196,7 @@ std::vector<Candidate> PossibleFor(const Need& need) {
   return possible;
 }
 
-Outcome<Plan> MakePlan(const Need& need) {
+core::Outcome<Plan> MakePlan(const Need& need) {
   const auto types = TypesFor(need);
   if (!types) return tl::unexpected(types.error());
   const auto solved = Solved(need, *types);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/outcome.h"
+#include "core/base/result.h"
 #include "core/families/window/window_type.h"
 #include "core/filter/forecast.h"
 
@@ -66,7 +66,7 @@ struct Plan {
 };
 
 // Returns the plan. The error names what is wrong and what would be possible.
-Outcome<Plan> MakePlan(const Need& need);
+core::Outcome<Plan> MakePlan(const Need& need);
 // Returns Plan::possible for a need whose items and error rate are given.
 std::vector<Candidate> PossibleFor(const Need& need);
 

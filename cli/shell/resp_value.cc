@@ -28,18 +28,18 @@ tl::unexpected<std::string> Malformed(const std::string& what, std::string_view 
 
 RespValue Made(Kind kind, std::string text = {}) { return {.kind = kind, .text = std::move(text)}; }
 
-Outcome<RespValue> Integer(std::string_view text) {
+core::Outcome<RespValue> Integer(std::string_view text) {
   if (!core::ParseInteger(text)) return Malformed("not an integer:", text);
   return Made(Kind::kInteger, std::string(text));
 }
 
-Outcome<RespValue> Boolean(std::string_view text) {
+core::Outcome<RespValue> Boolean(std::string_view text) {
   if (text != "t" && text != "f") return Malformed("not a boolean:", text);
   return Made(Kind::kBoolean, std::string(text));
 }
 
 // The text of a verbatim string comes after its format, "txt:".
-Outcome<RespValue> Verbatim(std::string text) {
+core::Outcome<RespValue> Verbatim(std::string text) {
   constexpr size_t kFormatBytes = 4;
   if (text.size() < kFormatBytes || text[kFormatBytes - 1] != ':') return Malformed("a string without its format");
   return Made(Kind::kVerbatim, text.erase(0, kFormatBytes));
@@ -47,7 +47,7 @@ Outcome<RespValue> Verbatim(std::string text) {
 
 }  // namespace
 
-Outcome<RespValue> RespReader::Read(const Source& source) try {
+core::Outcome<RespValue> RespReader::Read(const Source& source) try {
   return ReadValue(source, 0);
 } catch (const std::bad_alloc&) {
   return tl::unexpected<std::string>("the reply is larger than the memory that is left");
@@ -55,7 +55,7 @@ Outcome<RespValue> RespReader::Read(const Source& source) try {
   return tl::unexpected<std::string>("the reply is larger than the memory that is left");
 }
 
-Outcome<RespValue> RespReader::ReadValue(const Source& source, int depth) {
+core::Outcome<RespValue> RespReader::ReadValue(const Source& source, int depth) {
   if (depth > kMaxDepth) return Malformed("arrays are nested more than " + std::to_string(kMaxDepth) + " deep");
   auto line = ReadLine(source);
   if (!line) return tl::unexpected(line.error());
@@ -105,7 +105,7 @@ Outcome<RespValue> RespReader::ReadValue(const Source& source, int depth) {
   }
 }
 
-Outcome<RespValue> RespReader::ReadElements(const Source& source, Kind kind, std::string_view count, int depth) {
+core::Outcome<RespValue> RespReader::ReadElements(const Source& source, Kind kind, std::string_view count, int depth) {
   if (count == "-1") return RespValue();
   constexpr uint64_t kMaxCount = uint64_t{1} << 32;
   const auto announced = core::ParseUnsigned(count);
@@ -120,7 +120,7 @@ Outcome<RespValue> RespReader::ReadElements(const Source& source, Kind kind, std
   return value;
 }
 
-Outcome<std::string> RespReader::ReadLine(const Source& source) {
+core::Outcome<std::string> RespReader::ReadLine(const Source& source) {
   std::string line;
   while (true) {
     const size_t newline = unread().find('\n');
@@ -137,7 +137,7 @@ Outcome<std::string> RespReader::ReadLine(const Source& source) {
   return line;
 }
 
-Outcome<std::string> RespReader::ReadBulk(const Source& source, size_t size) {
+core::Outcome<std::string> RespReader::ReadBulk(const Source& source, size_t size) {
   std::string text;
   text.reserve(std::min(size, kMaxReservedBytes));  // takes address space; memory follows with the bytes
   while (text.size() < size) {
@@ -154,7 +154,7 @@ Outcome<std::string> RespReader::ReadBulk(const Source& source, size_t size) {
   return text;
 }
 
-Outcome<void> RespReader::Fill(const Source& source) {
+core::Outcome<void> RespReader::Fill(const Source& source) {
   const auto received = source(buffer_);
   if (!received) return tl::unexpected(received.error());
   begin_ = 0;

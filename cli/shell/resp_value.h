@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/outcome.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 
@@ -43,21 +43,21 @@ struct RespValue {
 class RespReader {
  public:
   // Fills the room with at least one byte, or returns why no more bytes come.
-  using Source = std::function<Outcome<size_t>(std::span<char> room)>;
+  using Source = std::function<core::Outcome<size_t>(std::span<char> room)>;
 
   RespReader() : buffer_(kBufferBytes) {}
 
   // Returns the next reply, whose bytes are taken from the source as needed. After an error nothing more can be read.
-  Outcome<RespValue> Read(const Source& source);
+  core::Outcome<RespValue> Read(const Source& source);
 
  private:
   static constexpr size_t kBufferBytes = 64 << 10;
 
-  Outcome<RespValue> ReadValue(const Source& source, int depth);
-  Outcome<RespValue> ReadElements(const Source& source, RespValue::Kind kind, std::string_view count, int depth);
-  Outcome<std::string> ReadLine(const Source& source);
-  Outcome<std::string> ReadBulk(const Source& source, size_t size);
-  Outcome<void> Fill(const Source& source);
+  core::Outcome<RespValue> ReadValue(const Source& source, int depth);
+  core::Outcome<RespValue> ReadElements(const Source& source, RespValue::Kind kind, std::string_view count, int depth);
+  core::Outcome<std::string> ReadLine(const Source& source);
+  core::Outcome<std::string> ReadBulk(const Source& source, size_t size);
+  core::Outcome<void> Fill(const Source& source);
 
   std::string_view unread() const { return {buffer_.data() + begin_, end_ - begin_}; }
 

@@ -56,7 +56,7 @@ bool Shell::Run(const Words& command) {
     return true;
   }
   if (auto connected = Connect(); !connected) return Fail(connected.error());
-  Outcome<bool> succeeded = connection_->Send(command).and_then([&] { return PrintReplies(command); });
+  core::Outcome<bool> succeeded = connection_->Send(command).and_then([&] { return PrintReplies(command); });
   std::cout << std::flush;
   if (succeeded) return *succeeded;
   in_transaction_ = false;
@@ -71,7 +71,7 @@ bool Shell::LeaveWait() {
   return connected || Fail(connected.error());
 }
 
-Outcome<void> Shell::Connect() {
+core::Outcome<void> Shell::Connect() {
   constexpr std::chrono::seconds kPatience{10};
   if (connection_->IsOpen()) return {};
   if (std::exchange(in_transaction_, false)) {
@@ -80,7 +80,7 @@ Outcome<void> Shell::Connect() {
   return connection_->Open(After(kPatience));
 }
 
-Outcome<bool> Shell::PrintReplies(const Words& command) {
+core::Outcome<bool> Shell::PrintReplies(const Words& command) {
   if (Subscribes(command) && style_ == ReplyStyle::kTerminal) {
     std::cout << "Reading messages... (press Ctrl-C to quit)\n" << std::flush;
   }
@@ -97,7 +97,7 @@ Outcome<bool> Shell::PrintReplies(const Words& command) {
   }
 }
 
-Outcome<bool> Shell::PrintReply(const Words& command) {
+core::Outcome<bool> Shell::PrintReply(const Words& command) {
   auto reply = connection_->Receive();
   // Messages that RESP3 sends ahead of the reply, such as those of CLIENT TRACKING.
   while (reply && reply->kind == RespValue::Kind::kPush && !RepliesWithMessages(command)) {

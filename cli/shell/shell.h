@@ -27,11 +27,11 @@ class Shell {
 
  private:
   bool RunLine(const std::string& line, const std::string& place);
-  Outcome<void> Connect();
+  core::Outcome<void> Connect();
   bool LeaveWait();
   // Prints the replies to a command that was sent. False if one is an error.
-  Outcome<bool> PrintReplies(const Words& command);
-  Outcome<bool> PrintReply(const Words& command);
+  core::Outcome<bool> PrintReplies(const Words& command);
+  core::Outcome<bool> PrintReply(const Words& command);
   void Remember(const Words& command, const RespValue& reply);
   bool Fail(const std::string& problem) const;
   std::string Prompt() const;

@@ -37,7 +37,7 @@ ShellConnection::ShellConnection(Target target, const Credentials& credentials, 
   if (is_resp3) setup_.push_back({"HELLO", "3"});
 }
 
-Outcome<void> ShellConnection::Open(Deadline deadline) {
+core::Outcome<void> ShellConnection::Open(Deadline deadline) {
   auto connection = ClientConnection::Connect(target_, deadline);
   if (!connection) return tl::unexpected(connection.error());
   connection_ = std::move(*connection);
@@ -55,7 +55,7 @@ void ShellConnection::Close() {
   early_.clear();
 }
 
-Outcome<void> ShellConnection::SetUp(Deadline deadline) {
+core::Outcome<void> ShellConnection::SetUp(Deadline deadline) {
   for (const Words& command : setup_) {
     if (auto sent = Send(command); !sent) return sent;
     const auto reply = Receive(deadline);
@@ -70,10 +70,10 @@ Outcome<void> ShellConnection::SetUp(Deadline deadline) {
 }
 
 // Large words are sent from where they are: a dump takes its memory once.
-Outcome<void> ShellConnection::Send(std::span<const std::string> words) {
+core::Outcome<void> ShellConnection::Send(std::span<const std::string> words) {
   constexpr size_t kLargeBytes = 64 << 10;
   std::string bytes;
-  Outcome<void> sent;
+  core::Outcome<void> sent;
   AppendCommandHead(bytes, words.size());
   for (const std::string& word : words) {
     if (word.size() < kLargeBytes) {
@@ -90,15 +90,15 @@ Outcome<void> ShellConnection::Send(std::span<const std::string> words) {
   return sent;
 }
 
-Outcome<RespValue> ShellConnection::Receive(Deadline deadline) {
-  auto reply =
-      reader_.Read([this, deadline](std::span<char> room) -> Outcome<size_t> { return ReceiveBytes(room, deadline); });
+core::Outcome<RespValue> ShellConnection::Receive(Deadline deadline) {
+  auto reply = reader_.Read(
+      [this, deadline](std::span<char> room) -> core::Outcome<size_t> { return ReceiveBytes(room, deadline); });
   if (!reply) Close();
   return reply;
 }
 
 // Waits in short steps, since one step does not end when Ctrl-C is typed.
-Outcome<size_t> ShellConnection::ReceiveBytes(std::span<char> room, Deadline deadline) {
+core::Outcome<size_t> ShellConnection::ReceiveBytes(std::span<char> room, Deadline deadline) {
   constexpr std::chrono::milliseconds kWait{50};
   if (!early_.empty()) {
     const size_t size = early_.copy(room.data(), room.size());

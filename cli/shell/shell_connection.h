@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cli/client/client_connection.h"
-#include "cli/outcome.h"
 #include "cli/shell/resp_value.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 
@@ -26,13 +26,13 @@ class ShellConnection {
   bool was_open() const { return connection_.has_value(); }
   // Finds out whether it still is: the server may have closed it since.
   bool IsOpen();
-  Outcome<void> Open(Deadline deadline);
+  core::Outcome<void> Open(Deadline deadline);
   void Close();
 
   // Both are for an open connection.
-  Outcome<void> Send(std::span<const std::string> words);
+  core::Outcome<void> Send(std::span<const std::string> words);
   // Returns the next reply; an error reply is a reply. Any error closes the connection, the deadline included.
-  Outcome<RespValue> Receive(Deadline deadline = Deadline::max());
+  core::Outcome<RespValue> Receive(Deadline deadline = Deadline::max());
 
   // Repeats a command, which succeeded, whenever the server is connected to again.
   void RepeatWhenOpened(const Words& command);
@@ -42,8 +42,8 @@ class ShellConnection {
   std::vector<std::string> NamesOf(const std::string& prefix, Deadline deadline) const;
 
  private:
-  Outcome<size_t> ReceiveBytes(std::span<char> room, Deadline deadline);
-  Outcome<void> SetUp(Deadline deadline);
+  core::Outcome<size_t> ReceiveBytes(std::span<char> room, Deadline deadline);
+  core::Outcome<void> SetUp(Deadline deadline);
 
   Target target_;
   Credentials credentials_;

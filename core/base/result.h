@@ -1,4 +1,5 @@
-// result.h: how the core reports what went wrong while working. Operating errors are values; programmer errors are
+// result.h: how functions report what went wrong while working, in two forms: a Result, whose error has a code for
+// those who handle it, and an Outcome, whose error is for people. Operating errors are values; programmer errors are
 // assertions; no assertion is reachable from input. Thread-safe: plain values.
 #pragma once
 
@@ -50,6 +51,10 @@ struct Error {
 template <class T>
 using Result = tl::expected<T, Error>;
 using Status = Result<void>;
+
+// The problem is what a person is to be told: a text, or a type that a text is made from.
+template <class T, class Problem = std::string>
+using Outcome = tl::expected<T, Problem>;
 
 inline tl::unexpected<Error> Fail(ErrorCode code, std::string message) {
   return tl::unexpected<Error>(Error{code, std::move(message)});

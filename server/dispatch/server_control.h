@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
 
@@ -60,7 +59,7 @@ class ServerControl {
   // The option table at run time. Name and value of each option whose name matches the glob.
   virtual std::vector<std::pair<std::string, std::string>> GetOptions(std::string_view glob) const = 0;
   // Sets all pairs of name and value, or none; other changes come before all of them or after.
-  virtual tl::expected<void, config::RefusedPair> SetOptions(std::span<const config::NameAndText> pairs) = 0;
+  virtual core::Outcome<void, config::RefusedPair> SetOptions(std::span<const config::NameAndText> pairs) = 0;
   // Writes what was set at run time into the configuration file; `done` is called once, from another thread.
   virtual void RewriteConfiguration(std::function<void(core::Status)> done) = 0;
 };

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 
+#include "core/base/result.h"
 #include "server/dispatch/environment.h"
 #include "server/http/admin_access.h"
 #include "server/http/admin_router.h"
@@ -29,9 +29,7 @@ class AdminPort {
   ~AdminPort() { Stop(); }
 
   // The error names the address.
-  tl::expected<void, std::string> Listen(const std::string& address, uint16_t port) {
-    return admin_server_.Listen(address, port);
-  }
+  core::Outcome<void> Listen(const std::string& address, uint16_t port) { return admin_server_.Listen(address, port); }
   // Chooses the filters that have metrics of their own: this many of the largest, and those that match one of the
   // patterns, which are separated by blanks.
   void Choose(uint32_t largest, std::string_view patterns);

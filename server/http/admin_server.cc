@@ -104,7 +104,7 @@ class AdminServer::Exchange : public std::enable_shared_from_this<Exchange> {
 
 AdminServer::~AdminServer() { Stop(); }
 
-tl::expected<void, std::string> AdminServer::Listen(const std::string& address, uint16_t port) {
+core::Outcome<void> AdminServer::Listen(const std::string& address, uint16_t port) {
   const std::string what = "admin port: cannot listen on " + address + ", port " + std::to_string(port) + ": ";
   asio::error_code error;
   const tcp::endpoint endpoint(asio::ip::make_address(address, error), port);

@@ -17,10 +17,10 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
 
+#include "core/base/result.h"
 #include "server/http/http_engine.h"
 
 namespace bitsieve::server {
@@ -36,7 +36,7 @@ class AdminServer {
   ~AdminServer();
 
   // The error names the address.
-  tl::expected<void, std::string> Listen(const std::string& address, uint16_t port);
+  core::Outcome<void> Listen(const std::string& address, uint16_t port);
   // Calls `work` at this interval, on the thread that serves the sockets, from Start() on.
   void Repeat(std::chrono::seconds interval, std::function<void()> work);
   void Start();

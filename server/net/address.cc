@@ -26,7 +26,7 @@ asio::error_code AppendEndpoints(const std::string& host, uint16_t port, Endpoin
 
 }  // namespace
 
-tl::expected<std::vector<tcp::endpoint>, std::string> ParseBindList(std::string_view list, uint16_t port) {
+core::Outcome<std::vector<tcp::endpoint>> ParseBindList(std::string_view list, uint16_t port) {
   constexpr std::string_view kSeparators = " \t,";
   Endpoints endpoints;
   size_t begin = 0;

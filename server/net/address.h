@@ -6,14 +6,15 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <vector>
+
+#include "core/base/result.h"
 
 namespace bitsieve::server {
 
 // The endpoints of a list of addresses or host names, separated by blanks or commas; "*" is every IPv4 address.
 // The error names the one that is not an address of this machine.
-tl::expected<std::vector<asio::ip::tcp::endpoint>, std::string> ParseBindList(std::string_view list, uint16_t port);
+core::Outcome<std::vector<asio::ip::tcp::endpoint>> ParseBindList(std::string_view list, uint16_t port);
 
 // Whether a peer of this address is on this machine: 127.0.0.0/8, ::1, or the former mapped to IPv6.
 bool IsLoopback(const asio::ip::address& address);

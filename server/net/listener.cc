@@ -73,7 +73,7 @@ Listener::Listener(asio::io_context& context, std::span<const std::shared_ptr<Ev
                    const NetSettings& settings)
     : context_(context), loops_(loops), slots_(slots), settings_(settings) {}
 
-tl::expected<uint16_t, std::string> Listener::Open(std::string_view bind, uint16_t port, Transport transport) {
+core::Outcome<uint16_t> Listener::Open(std::string_view bind, uint16_t port, Transport transport) {
   auto endpoints = ParseBindList(bind, port);
   if (!endpoints) return tl::unexpected(endpoints.error());
   for (tcp::endpoint& endpoint : *endpoints) {
@@ -106,7 +106,7 @@ asio::error_code Listener::OpenDoor(const tcp::endpoint& endpoint, Transport tra
   return {};
 }
 
-tl::expected<void, std::string> Listener::OpenUnixSocket(const std::string& path, std::optional<mode_t> permissions) {
+core::Outcome<void> Listener::OpenUnixSocket(const std::string& path, std::optional<mode_t> permissions) {
   auto door = std::make_unique<Door>(context_, Transport::kUnix);
   Acceptor& acceptor = door->acceptor;
   asio::error_code error;

@@ -20,10 +20,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <vector>
 
 #include "core/base/mutex.h"
+#include "core/base/result.h"
 #include "server/net/connection_slots.h"
 #include "server/net/event_loop.h"
 #include "server/net/net_settings.h"
@@ -44,9 +44,9 @@ class Listener {
 
   // Listens on each address of the list; port 0 takes any free port, the same for all. Returns the port; the error
   // names the address. SetTls() is called before the first client of Transport::kTls is accepted.
-  tl::expected<uint16_t, std::string> Open(std::string_view bind, uint16_t port, Transport transport);
+  core::Outcome<uint16_t> Open(std::string_view bind, uint16_t port, Transport transport);
   // Listens on a Unix socket. `permissions` are as in UnixSocketFile::Bind; the error names the path.
-  tl::expected<void, std::string> OpenUnixSocket(const std::string& path, std::optional<mode_t> permissions);
+  core::Outcome<void> OpenUnixSocket(const std::string& path, std::optional<mode_t> permissions);
   // For connections from now on.
   void SetTls(std::shared_ptr<const TlsContext> context);
   void Start();

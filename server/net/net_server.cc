@@ -45,15 +45,14 @@ NetServer::NetServer(uint32_t io_threads, Environment commands, const protocol::
 
 NetServer::~NetServer() { Stop(std::chrono::milliseconds(0)); }
 
-tl::expected<void, std::string> NetServer::Listen(std::string_view bind, uint16_t port) {
+core::Outcome<void> NetServer::Listen(std::string_view bind, uint16_t port) {
   auto opened = listener_->Open(bind, port, Transport::kTcp);
   if (!opened) return tl::unexpected(opened.error());
   port_ = *opened;
   return {};
 }
 
-tl::expected<void, std::string> NetServer::ListenByTls(std::string_view bind, uint16_t port,
-                                                       const TlsSettings& settings) {
+core::Outcome<void> NetServer::ListenByTls(std::string_view bind, uint16_t port, const TlsSettings& settings) {
   auto context = TlsContext::ForServer(settings);
   if (!context) return tl::unexpected(context.error());
   auto opened = listener_->Open(bind, port, Transport::kTls);
@@ -63,8 +62,7 @@ tl::expected<void, std::string> NetServer::ListenByTls(std::string_view bind, ui
   return {};
 }
 
-tl::expected<void, std::string> NetServer::ListenOnUnixSocket(const std::string& path,
-                                                              std::optional<mode_t> permissions) {
+core::Outcome<void> NetServer::ListenOnUnixSocket(const std::string& path, std::optional<mode_t> permissions) {
   return listener_->OpenUnixSocket(path, permissions);
 }
 

@@ -18,7 +18,6 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <tl/expected.hpp>
 #include <vector>
 
 #include "core/base/result.h"
@@ -43,10 +42,10 @@ class NetServer {
 
   // These bind; clients may connect from now on, and are served from Start() on. The error names the address.
   // Port 0 takes any free one.
-  tl::expected<void, std::string> Listen(std::string_view bind, uint16_t port);
-  tl::expected<void, std::string> ListenByTls(std::string_view bind, uint16_t port, const TlsSettings& settings);
+  core::Outcome<void> Listen(std::string_view bind, uint16_t port);
+  core::Outcome<void> ListenByTls(std::string_view bind, uint16_t port, const TlsSettings& settings);
   // `permissions` of the file; without them those that the umask leaves.
-  tl::expected<void, std::string> ListenOnUnixSocket(const std::string& path, std::optional<mode_t> permissions);
+  core::Outcome<void> ListenOnUnixSocket(const std::string& path, std::optional<mode_t> permissions);
   void Start();
   // Certificates that were read; null without ListenByTls().
   using Tls = std::shared_ptr<const TlsContext>;

@@ -22,8 +22,6 @@
 namespace bitsieve::server {
 namespace {
 
-using Outcome = tl::expected<void, std::string>;
-
 // A file of all authorities that browsers know has 250 kB.
 constexpr size_t kMaxFileBytes = 4 * 1024 * 1024;
 
@@ -53,7 +51,7 @@ tl::unexpected<std::string> Refused(std::string_view option, std::string_view va
 }
 
 // A pipe, or a file without end, is not waited for.
-tl::expected<std::string, std::string> ReadFile(std::string_view option, const std::string& path) {
+core::Outcome<std::string> ReadFile(std::string_view option, const std::string& path) {
   const auto failed = [&] { return Refused(option, path, std::system_category().message(errno)); };
   const core::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
@@ -79,7 +77,7 @@ Bio Reader(const std::string& bytes) {
   return bio;
 }
 
-Outcome UseCertificate(SSL_CTX* context, const std::string& path) {
+core::Outcome<void> UseCertificate(SSL_CTX* context, const std::string& path) {
   constexpr std::string_view kOption = "tls-cert-file";
   const auto bytes = ReadFile(kOption, path);
   if (!bytes) return tl::unexpected(bytes.error());
@@ -104,7 +102,7 @@ int CopyPassword(char* room, int size, int, void* password) {
   return static_cast<int>(text.size());
 }
 
-Outcome UseKey(SSL_CTX* context, const TlsSettings& settings) {
+core::Outcome<void> UseKey(SSL_CTX* context, const TlsSettings& settings) {
   constexpr std::string_view kOption = "tls-key-file";
   const auto bytes = ReadFile(kOption, settings.key_file);
   if (!bytes) return tl::unexpected(bytes.error());
@@ -125,7 +123,7 @@ Outcome UseKey(SSL_CTX* context, const TlsSettings& settings) {
   return {};
 }
 
-Outcome UseAuthorities(SSL_CTX* context, const std::string& path) {
+core::Outcome<void> UseAuthorities(SSL_CTX* context, const std::string& path) {
   constexpr std::string_view kOption = "tls-ca-cert-file";
   const auto bytes = ReadFile(kOption, path);
   if (!bytes) return tl::unexpected(bytes.error());
@@ -144,7 +142,7 @@ Outcome UseAuthorities(SSL_CTX* context, const std::string& path) {
   return {};
 }
 
-Outcome UseRules(SSL_CTX* context, const TlsSettings& settings) {
+core::Outcome<void> UseRules(SSL_CTX* context, const TlsSettings& settings) {
   const std::string& protocols = settings.protocols;
   const bool all = protocols.empty();
   const bool old = all || protocols.find("TLSv1.2") != std::string::npos;
@@ -224,11 +222,11 @@ TlsContext::Made TlsContext::ForClient(const TlsSettings& settings) {
   return made;
 }
 
-Outcome TlsContext::Load(const TlsSettings& settings, bool is_server) {
+core::Outcome<void> TlsContext::Load(const TlsSettings& settings, bool is_server) {
   ERR_clear_error();
   SSL_CTX* const context = context_.get();
   SSL_CTX_set_verify(context, VerifyMode(settings.peers), nullptr);
-  Outcome done = UseRules(context, settings);
+  core::Outcome<void> done = UseRules(context, settings);
   if (done && (is_server || !settings.cert_file.empty())) {
     done = UseCertificate(context, settings.cert_file);
     if (done) done = UseKey(context, settings);

@@ -9,15 +9,15 @@
 
 #include <memory>
 #include <string>
-#include <tl/expected.hpp>
 
+#include "core/base/result.h"
 #include "server/net/tls_settings.h"
 
 namespace bitsieve::server {
 
 class TlsContext {
  public:
-  using Made = tl::expected<std::shared_ptr<const TlsContext>, std::string>;
+  using Made = core::Outcome<std::shared_ptr<const TlsContext>>;
 
   // The error names the option, its file or value, and the reason.
   static Made ForServer(const TlsSettings& settings);
@@ -38,7 +38,7 @@ class TlsContext {
   };
 
   explicit TlsContext(const SSL_METHOD* method);
-  tl::expected<void, std::string> Load(const TlsSettings& settings, bool is_server);
+  core::Outcome<void> Load(const TlsSettings& settings, bool is_server);
 
   std::unique_ptr<SSL_CTX, Free> context_;
 };

@@ -14,8 +14,6 @@
 namespace bitsieve::server {
 namespace {
 
-using Outcome = tl::expected<void, std::string>;
-
 tl::unexpected<std::string> Refused(const std::string& path, const std::string& reason) {
   return tl::unexpected("unixsocket " + path + ": " + reason);
 }
@@ -38,7 +36,7 @@ int TryToConnect(const sockaddr_un& address) {
 }
 
 // Only the socket of a server that is gone is removed.
-Outcome MakeRoom(const std::string& path, const sockaddr_un& address) {
+core::Outcome<void> MakeRoom(const std::string& path, const sockaddr_un& address) {
   struct stat found {};
   if (lstat(path.c_str(), &found) != 0) {
     if (errno == ENOENT) return {};
@@ -61,7 +59,7 @@ UnixSocketFile::~UnixSocketFile() {
   if (is_ours) unlink(path_.c_str());
 }
 
-Outcome UnixSocketFile::Bind(int descriptor, const std::string& path, std::optional<mode_t> permissions) {
+core::Outcome<void> UnixSocketFile::Bind(int descriptor, const std::string& path, std::optional<mode_t> permissions) {
   if (path.size() > kMaxPathBytes) {
     return Refused(path, "the path has " + std::to_string(path.size()) + " bytes; a socket path can have at most " +
                              std::to_string(kMaxPathBytes));

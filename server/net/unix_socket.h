@@ -7,7 +7,8 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <tl/expected.hpp>
+
+#include "core/base/result.h"
 
 namespace bitsieve::server {
 
@@ -23,7 +24,7 @@ class UnixSocketFile {
 
   // Binds the socket `descriptor`, which does not listen yet: so the file has its permissions before anyone can
   // connect. Without `permissions` they are those that the umask leaves. The error names the path.
-  tl::expected<void, std::string> Bind(int descriptor, const std::string& path, std::optional<mode_t> permissions);
+  core::Outcome<void> Bind(int descriptor, const std::string& path, std::optional<mode_t> permissions);
 
  private:
   std::string path_;  // empty: not bound

@@ -9,7 +9,7 @@
 namespace bitsieve::server {
 
 core::Status Listen(NetServer& net, const config::Options& options) {
-  tl::expected<void, std::string> done;
+  core::Outcome<void> done;
   if (options.port != config::kNoPort) done = net.Listen(options.bind, static_cast<uint16_t>(options.port));
   if (done && options.tls_port != 0) done = net.ListenByTls(options.bind, options.tls_port, TlsSettingsOf(options));
   if (done && !options.unixsocket.empty()) {

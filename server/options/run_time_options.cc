@@ -46,7 +46,7 @@ std::vector<std::pair<std::string, std::string>> RunTimeOptions::Match(std::stri
   return config::MatchOptions(options_, glob);
 }
 
-tl::expected<void, config::RefusedPair> RunTimeOptions::Set(std::span<const config::NameAndText> pairs) {
+core::Outcome<void, config::RefusedPair> RunTimeOptions::Set(std::span<const config::NameAndText> pairs) {
   const core::LockGuard lock(mutex_);
   config::Options changed = options_;
   if (auto done = config::SetOptionsAtRunTime(pairs, changed); !done) return done;
@@ -57,7 +57,7 @@ tl::expected<void, config::RefusedPair> RunTimeOptions::Set(std::span<const conf
   return {};
 }
 
-tl::expected<RunTimeOptions::Reloaded, std::string> RunTimeOptions::Reload(const config::Options& configured) {
+core::Outcome<RunTimeOptions::Reloaded> RunTimeOptions::Reload(const config::Options& configured) {
   const core::LockGuard lock(mutex_);
   Reloaded reloaded;
   config::Options changed = options_;

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
 
@@ -42,7 +41,7 @@ class RunTimeOptions {
   // See config::MatchOptions.
   std::vector<std::pair<std::string, std::string>> Match(std::string_view glob) const;
   // Sets the options by config::SetOptionsAtRunTime, unless Prepare refuses them. No other change comes in between.
-  tl::expected<void, config::RefusedPair> Set(std::span<const config::NameAndText> pairs);
+  core::Outcome<void, config::RefusedPair> Set(std::span<const config::NameAndText> pairs);
 
   // The changes that another reading of the configuration made.
   struct Reloaded {
@@ -52,7 +51,7 @@ class RunTimeOptions {
   };
   // Applies what the configuration gives now, for options that it gave another value before: so what was set at run
   // time stays, unless the configuration was changed for that option as well. All of it, or nothing and the reason.
-  tl::expected<Reloaded, std::string> Reload(const config::Options& configured);
+  core::Outcome<Reloaded> Reload(const config::Options& configured);
   // The options whose values are not those of the configuration, and all values in use.
   struct SetAtRunTime {
     std::vector<const config::OptionRow*> rows;

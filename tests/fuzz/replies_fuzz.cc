@@ -37,7 +37,7 @@ std::string RepliesOf(std::string_view bytes, size_t piece) {
 
 // The same for the shell, as it prints them.
 std::string PrintedRepliesOf(std::string_view bytes, size_t piece) {
-  const auto source = [&bytes, piece](std::span<char> room) -> Outcome<size_t> {
+  const auto source = [&bytes, piece](std::span<char> room) -> core::Outcome<size_t> {
     if (bytes.empty()) return tl::unexpected<std::string>("the end");
     const size_t size = std::min({piece, bytes.size(), room.size()});
     std::ranges::copy(bytes.substr(0, size), room.begin());

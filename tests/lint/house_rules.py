@@ -26,6 +26,9 @@ VERSIONED_PAGES = ("clients/js/package.json", "clients/python/pyproject.toml", "
 OUTSIDE_HEADER = re.compile(r"^#include <([a-z_]+|(?:asio|nlohmann|tl|CLI)/[\w/]+\.hpp|spdlog/[\w/]+\.h|httplib\.h)>",
                             re.MULTILINE)
 
+# The two forms in which functions report errors.
+RESULT_HEADER = "core/base/result.h"
+
 # What has each line of the log that is for people to act on.
 TROUBLE_PAGE = "docs/operations/troubleshoot.md"
 
@@ -194,6 +197,8 @@ def source_complaints(path, text):
     for number, line in enumerate(text.splitlines(), 1):
         if re.search(r"^\s*using\s+namespace\s+std\s*;", line):
             yield f"{path}:{number}: using namespace std"
+        if "tl::expected<" in line and path != RESULT_HEADER:
+            yield f"{path}:{number}: a function returns a core::Result or a core::Outcome ({RESULT_HEADER})"
 
 
 def subjectless_comments(path, text):

@@ -75,6 +75,10 @@ class Sources(unittest.TestCase):
         self.assertEqual(self.complaints("x.cc", "using namespace std;\n"), 1)
         self.assertEqual(self.complaints("x.cc", "using namespace std::chrono_literals;\n"), 0)
 
+    def test_a_third_form_of_errors_is_found(self):
+        self.assertEqual(self.complaints("x.cc", "tl::expected<int, char> Do();\n"), 1)
+        self.assertEqual(self.complaints("x.cc", "core::Outcome<int, char> Do();\n"), 0)
+
 
 class Commits(unittest.TestCase):
     def test_subjects_are_short_and_plain_statements(self):

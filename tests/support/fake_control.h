@@ -37,7 +37,7 @@ class FakeControl final : public server::ServerControl, public commands::FreezeQ
     }
     return found;
   }
-  tl::expected<void, config::RefusedPair> SetOptions(std::span<const config::NameAndText> pairs) override {
+  core::Outcome<void, config::RefusedPair> SetOptions(std::span<const config::NameAndText> pairs) override {
     auto changed = options;
     for (size_t i = 0; i < pairs.size(); ++i) {
       const auto found = changed.find(std::string(pairs[i].first));

@@ -11,7 +11,7 @@ using Kind = RespValue::Kind;
 
 // Gives the bytes in pieces of this size, and then an error.
 RespReader::Source SourceOf(std::string_view bytes, size_t piece) {
-  return [bytes, piece](std::span<char> room) mutable -> Outcome<size_t> {
+  return [bytes, piece](std::span<char> room) mutable -> core::Outcome<size_t> {
     if (bytes.empty()) return tl::unexpected<std::string>("the end");
     const size_t size = std::min({piece, bytes.size(), room.size()});
     std::ranges::copy(bytes.substr(0, size), room.begin());
@@ -20,7 +20,9 @@ RespReader::Source SourceOf(std::string_view bytes, size_t piece) {
   };
 }
 
-Outcome<RespValue> Read(std::string_view bytes, size_t piece = 1) { return RespReader().Read(SourceOf(bytes, piece)); }
+core::Outcome<RespValue> Read(std::string_view bytes, size_t piece = 1) {
+  return RespReader().Read(SourceOf(bytes, piece));
+}
 
 std::string ErrorOf(std::string_view bytes) {
   const auto value = Read(bytes);

@@ -82,7 +82,7 @@ class FakeControl final : public ServerControl {
   core::Status LoadUsers() override { return {}; }
   void RewriteConfiguration(std::function<void(core::Status)> done) override { done({}); }
   core::Status SaveUsers() override { return {}; }
-  tl::expected<void, config::RefusedPair> SetOptions(std::span<const config::NameAndText>) override { return {}; }
+  core::Outcome<void, config::RefusedPair> SetOptions(std::span<const config::NameAndText>) override { return {}; }
 
   std::function<void()> on_get_options;  // runs on the asking loop; set before the server starts to be used
 

@@ -25,7 +25,7 @@ class RunTimeOptionsTest : public testing::Test {
     if (options.timeout == kRefused) return core::Fail(core::ErrorCode::kInvalidArgument, "the system cannot");
     return [this](const config::Options& values) { committed_.push_back(values); };
   }
-  tl::expected<void, config::RefusedPair> Set(const std::vector<NameAndText>& pairs) { return options_.Set(pairs); }
+  core::Outcome<void, config::RefusedPair> Set(const std::vector<NameAndText>& pairs) { return options_.Set(pairs); }
   std::string Value(const std::string& name) const {
     const auto found = options_.Match(name);
     return found.size() == 1 ? found.front().second : "";
