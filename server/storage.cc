@@ -70,9 +70,10 @@ core::Status Storage::Begin(Recovery recovery, const config::Options& options) {
 }
 
 void Storage::BeginLog(const Recovery& recovery, const config::Options& options) {
-  log_ = std::make_unique<LogWriter>(*directory_, *file_ids_, core::ImagePool{image_memory_, core::Patience::kWait},
-                                     clock_, FsyncPolicyOf(options), recovery.log_end, recovery.image_files);
-  recorder_->Begin(*log_, recovery.saved.next_filter_id);
+  log_ =
+      std::make_unique<LogWriter>(*directory_, clock_, FsyncPolicyOf(options), recovery.log_end, recovery.filter_files);
+  recorder_->Begin(*log_, {*directory_, *file_ids_}, {image_memory_, core::Patience::kWait},
+                   recovery.saved.next_filter_id);
   registry_.SetLog(recorder_.get(), Registry::Listening::kHasBegun);
   SetPolicy(options);
 }

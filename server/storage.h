@@ -63,7 +63,7 @@ class Storage final : public Durability {
   uint64_t AwaitedPosition() const override { return HasLog() ? log_->AwaitedPosition() : 0; }
   void Await(uint64_t position, std::function<void()> reached) override;
   bool HasLog() const override { return HasBegun() && log_ != nullptr; }
-  uint64_t End() const override { return HasLog() ? log_->end() : 0; }
+  uint64_t End() const override { return HasLog() ? log_->appended().end() : 0; }
   bool IsSynced(uint64_t position) const override {
     return HasLog() && syncs_.load(std::memory_order_relaxed) && log_->synced_end() >= position;
   }

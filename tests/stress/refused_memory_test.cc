@@ -55,8 +55,8 @@ class Victim {
  public:
   Victim() {
     directory_ = DataDirectory::Open(disk_, "/d").value();
-    log_.emplace(*directory_, file_ids_, pool_, core::SystemClock(), FsyncPolicy::kAlways, 0);
-    recorder_.emplace(*log_, 1);
+    log_.emplace(*directory_, core::SystemClock(), FsyncPolicy::kAlways, 0);
+    recorder_.emplace(*log_, ContentWriter(*directory_, file_ids_), pool_, 1);
     commands_.registry.SetLog(&*recorder_);
     snapshots_.emplace(
         SnapshotParts{*directory_, commands_.registry, file_ids_, pool_, core::SystemClock(), &*recorder_},
@@ -106,7 +106,7 @@ class Victim {
   Contents Now() const { return Comparable(ContentsOf(commands_.registry)); }
   Contents AfterRestart() {
     std::promise<void> reached;
-    log_->Await(log_->end(), [&] { reached.set_value(); });
+    log_->Await(log_->appended().end(), [&] { reached.set_value(); });
     reached.get_future().wait();
     MemoryDisk disk = disk_.Copy();
     disk.LosePower(MemoryDisk::UnsyncedNames::kLost);

@@ -124,9 +124,9 @@ struct TestServer {
     freezing = recovery->freezing;
     file_ids = std::make_unique<FileIds>(recovery->next_file_id);
     if (settings.log) {
-      log = std::make_unique<LogWriter>(*directory, *file_ids, image_pool, core::SystemClock(), *settings.log,
-                                        recovery->log_end, recovery->image_files);
-      recorder->Begin(*log, recovery->saved.next_filter_id);
+      log = std::make_unique<LogWriter>(*directory, core::SystemClock(), *settings.log, recovery->log_end,
+                                        recovery->filter_files);
+      recorder->Begin(*log, {*directory, *file_ids}, image_pool, recovery->saved.next_filter_id);
       keyspace.registry.SetLog(recorder.get(), Registry::Listening::kHasBegun);
     }
     writer = std::make_unique<SnapshotWriter>(
@@ -139,7 +139,7 @@ struct TestServer {
   // Waits until all that was done so far is durable, or written if the policy asks for no more.
   void AwaitLog() {
     std::promise<void> reached;
-    log->Await(log->end(), [&] { reached.set_value(); });
+    log->Await(log->appended().end(), [&] { reached.set_value(); });
     reached.get_future().wait();
   }
 

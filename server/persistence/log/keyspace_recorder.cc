@@ -28,9 +28,9 @@ void SetFilter(log::Record& record, uint64_t id) {
 
 class KeyspaceRecorder::Announced final : public Announcement {
  public:
-  explicit Announced(KeyspaceRecorder& recorder) : recorder_(recorder), entry_(*recorder.log_) {}
+  explicit Announced(KeyspaceRecorder& recorder) : recorder_(recorder), entry_(recorder.log_->appended()) {}
 
-  LogWriter::Entry& entry() { return entry_; }
+  AppendedRecords::Entry& entry() { return entry_; }
   // Its first change can only come once its name is logged, which is after this.
   void Adopt(FilterPtr filter, uint64_t id) {
     adopted_ = std::move(filter);
@@ -45,7 +45,7 @@ class KeyspaceRecorder::Announced final : public Announcement {
 
  private:
   KeyspaceRecorder& recorder_;
-  LogWriter::Entry entry_;
+  AppendedRecords::Entry entry_;
   FilterPtr adopted_;
   uint64_t id_ = 0;
 };
@@ -79,12 +79,12 @@ class KeyspaceRecorder::Prepared final : public PreparedContent {
 
 core::Result<std::unique_ptr<PreparedContent>> KeyspaceRecorder::Prepare(const FilterPtr& filter) {
   if (filter->pristine()) return nullptr;
-  core::Result<log::Record> record = contents_->Write(*filter->Capture(log_->image_pool()));
+  core::Result<log::Record> record = contents_->Write(*filter->Capture(*image_pool_));
   if (!record) return tl::unexpected(std::move(record.error()));
   return std::make_unique<Prepared>(*this, filter, std::move(*record));
 }
 
-void KeyspaceRecorder::AddContent(LogWriter::Entry& entry, const core::Filter& filter, uint64_t id) {
+void KeyspaceRecorder::AddContent(AppendedRecords::Entry& entry, const core::Filter& filter, uint64_t id) {
   {
     const core::LockGuard lock(mutex_);
     if (const auto prepared = prepared_.find(&filter); prepared != prepared_.end()) {
@@ -92,7 +92,7 @@ void KeyspaceRecorder::AddContent(LogWriter::Entry& entry, const core::Filter& f
       return entry.Add(prepared->second->record());
     }
   }
-  log::Record record = contents_->WriteInline(*filter.Capture(log_->image_pool())).value();
+  log::Record record = contents_->WriteInline(*filter.Capture(*image_pool_)).value();
   SetFilter(record, id);
   entry.Add(record);
 }
@@ -171,11 +171,11 @@ void KeyspaceRecorder::KeepAgain() {
 
 core::Status KeyspaceRecorder::DoRewritten(const FilterPtr& filter) {
   try {
-    const core::ImagePressure::Reading reading(*filter, log_->image_pool().budget);
-    core::Result<log::Record> record = contents_->Write(*filter->CaptureRewritten(log_->image_pool()));
+    const core::ImagePressure::Reading reading(*filter, image_pool_->budget);
+    core::Result<log::Record> record = contents_->Write(*filter->CaptureRewritten(*image_pool_));
     if (!record) return tl::unexpected(std::move(record.error()));
     SetFilter(*record, filter->id());
-    log_->Append(*record);
+    log_->appended().Append(*record);
   } catch (const std::bad_alloc&) {
     return core::Fail(core::ErrorCode::kOutOfMemory, core::kOutOfMemoryText);
   }

@@ -12,7 +12,9 @@
 
 #include "core/base/mutex.h"
 #include "core/filter/filter.h"
+#include "core/memory/image_part.h"
 #include "server/keyspace/keyspace_log.h"
+#include "server/persistence/log/appended_records.h"
 #include "server/persistence/log/log_content.h"
 #include "server/persistence/log/log_writer.h"
 
@@ -22,12 +24,17 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
  public:
   // The writer outlives the recorder and all that it announced; the recorder outlives every filter it adopted or is
   // detached before.
-  KeyspaceRecorder(LogWriter& log, uint64_t next_filter_id) { Begin(log, next_filter_id); }
+  KeyspaceRecorder(LogWriter& log, const ContentWriter& contents, const core::ImagePool& image_pool,
+                   uint64_t next_filter_id) {
+    Begin(log, contents, image_pool, next_filter_id);
+  }
   // Makes a listener for filters that are loaded before there is a log: nothing may change before Begin.
   KeyspaceRecorder() = default;
-  void Begin(LogWriter& log, uint64_t next_filter_id) {
+  void Begin(LogWriter& log, const ContentWriter& contents, const core::ImagePool& image_pool,
+             uint64_t next_filter_id) {
     log_ = &log;
-    contents_.emplace(log.directory(), log.file_ids());
+    contents_.emplace(contents);
+    image_pool_.emplace(image_pool);
     next_filter_id_.store(next_filter_id, std::memory_order_relaxed);
   }
 
@@ -52,10 +59,10 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
   core::Status Rewritten(const commands::FilterPtr& filter) override;
   AnnouncementPtr Freezing(const core::Filter& filter) override;
 
-  bool Reserve(size_t hashes) noexcept override { return log_->Reserve(log::MaxChangeBytes(hashes)); }
-  void Release(size_t hashes) noexcept override { log_->Release(log::MaxChangeBytes(hashes)); }
+  bool Reserve(size_t hashes) noexcept override { return log_->appended().Reserve(log::MaxChangeBytes(hashes)); }
+  void Release(size_t hashes) noexcept override { log_->appended().Release(log::MaxChangeBytes(hashes)); }
   void OnChange(const core::Change& change, size_t reserved) noexcept override {
-    log_->Append(change, log::MaxChangeBytes(reserved));
+    log_->appended().Append(change, log::MaxChangeBytes(reserved));
   }
 
  private:
@@ -65,17 +72,18 @@ class KeyspaceRecorder final : public KeyspaceLog, public core::ChangeListener {
   core::Status DoRewritten(const commands::FilterPtr& filter);
   void PutOff(const commands::FilterPtr& filter);
   // Adds the content of a modified filter, which is about to be named and to get this id, to the entry.
-  void AddContent(LogWriter::Entry& entry, const core::Filter& filter, uint64_t id);
+  void AddContent(AppendedRecords::Entry& entry, const core::Filter& filter, uint64_t id);
   // Records that the filter's content is in the log: what was prepared for it is needed.
   void MarkAdopted(const core::Filter& filter) noexcept;
   AnnouncementPtr Announce(const log::Record& record);
 
-  // These two are constant once it has begun.
+  // These three are constant once it has begun.
   LogWriter* log_ = nullptr;
   std::optional<ContentWriter> contents_;
-  std::atomic<uint64_t> next_filter_id_{1};  // relaxed: only uniqueness matters
-  std::atomic<bool> is_complete_{true};      // relaxed: the change that was refused is not acknowledged
-  std::atomic<size_t> unkept_count_{0};      // relaxed: likewise; of unkept_, and of those that KeepAgain works on
+  std::optional<core::ImagePool> image_pool_;  // of contents while they are written
+  std::atomic<uint64_t> next_filter_id_{1};    // relaxed: only uniqueness matters
+  std::atomic<bool> is_complete_{true};        // relaxed: the change that was refused is not acknowledged
+  std::atomic<size_t> unkept_count_{0};        // relaxed: likewise; of unkept_, and of those that KeepAgain works on
 
   core::Mutex mutex_;
   std::list<commands::FilterPtr> unkept_ BITSIEVE_GUARDED_BY(mutex_);

@@ -100,6 +100,12 @@ RecordKind KindOf(const Record& record);
 // Returns "added", for people.
 std::string_view NameOf(RecordKind kind);
 
+// A filter file that a record of the log refers to.
+struct FilterFile {
+  uint64_t position = 0;  // of the record
+  uint64_t file_id = 0;
+};
+
 // Appends the record, length and all.
 inline constexpr size_t kMaxHashes = 4096;
 void Encode(const Record& record, std::string& out);

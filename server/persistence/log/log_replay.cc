@@ -35,7 +35,7 @@ core::Status LogReplay::Apply(uint64_t position, const log::Record& record) {
   position_ = position;
   if (position < start_.snapshot_position && IsOver(record)) {
     // The image's file is removed when the record is.
-    if (const auto* image = std::get_if<log::Image>(&record)) image_files_.push_back({position, image->file_id});
+    if (const auto* image = std::get_if<log::Image>(&record)) filter_files_.push_back({position, image->file_id});
     return {};
   }
   return std::visit([this](const auto& each) { return On(each); }, record);
@@ -124,7 +124,7 @@ core::Status LogReplay::On(const log::Made& made) {
 core::Status LogReplay::On(const log::Image& image) {
   const core::Status status =
       Replace(image.id, image.sequence, [&](core::MemoryBudget& memory) { return load_image_(image, memory); });
-  if (status) image_files_.push_back({position_, image.file_id});
+  if (status) filter_files_.push_back({position_, image.file_id});
   return status;
 }
 

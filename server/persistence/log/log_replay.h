@@ -16,7 +16,6 @@
 #include "server/keyspace/quotas.h"
 #include "server/persistence/log/id_index.h"
 #include "server/persistence/log/log_record.h"
-#include "server/persistence/log/log_writer.h"
 
 namespace bitsieve::server {
 
@@ -56,7 +55,7 @@ class LogReplay {
 
   // Returns the names of filters that are closed, to be frozen.
   std::vector<const Entry*> Freezing() const;
-  const std::vector<LogImageFile>& image_files() const { return image_files_; }
+  const std::vector<log::FilterFile>& filter_files() const { return filter_files_; }
   uint64_t next_filter_id() const { return start_.next_filter_id; }
 
  private:
@@ -125,7 +124,7 @@ class LogReplay {
   std::set<uint64_t> freezing_;
   // A rewrite whose outcome has not come yet, and the changes since: what comes may be older than they are.
   std::unordered_map<uint64_t, std::vector<log::Changed>> since_rewritten_;
-  std::vector<LogImageFile> image_files_;
+  std::vector<log::FilterFile> filter_files_;
   std::set<std::pair<uint64_t, uint64_t>> awaited_;  // filter and sequence of each rewrite without its outcome
   uint64_t kept_bytes_ = 0;                          // of all `since_rewritten_`
   // Reused.

@@ -309,7 +309,7 @@ core::Status Recoverer::ReplayLog() {
   if (core::Status status = ReadSegments(); !status) return status;
   replay_->Finish();
   recovery_.saved.next_filter_id = replay_->next_filter_id();
-  recovery_.image_files = replay_->image_files();
+  recovery_.filter_files = replay_->filter_files();
   return {};
 }
 

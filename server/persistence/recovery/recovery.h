@@ -15,7 +15,7 @@
 #include "server/persistence/disk/data_directory.h"
 #include "server/persistence/disk/quarantine.h"
 #include "server/persistence/log/log_reader.h"
-#include "server/persistence/log/log_writer.h"
+#include "server/persistence/log/log_record.h"
 #include "server/persistence/recovery/recovery_damage.h"
 #include "server/persistence/snapshot/snapshot_writer.h"
 
@@ -52,7 +52,7 @@ struct Recovery {
   uint64_t next_file_id = 1;
   // The LogWriter gets these two.
   uint64_t log_end = 0;
-  std::vector<LogImageFile> image_files;
+  std::vector<log::FilterFile> filter_files;
   // Filters that were closed, to be frozen, when the server ended: they are collecting again.
   std::vector<NamedFilter> freezing;
 };

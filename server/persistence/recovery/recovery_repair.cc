@@ -134,8 +134,8 @@ void Recoverer::RemoveLeftovers() {
 bool Recoverer::IsNeeded(uint64_t file_id) const {
   const std::vector<uint64_t>& listed = recovery_.saved.file_ids;
   if (std::binary_search(listed.begin(), listed.end(), file_id)) return true;
-  return std::any_of(recovery_.image_files.begin(), recovery_.image_files.end(),
-                     [&](const LogImageFile& file) { return file.file_id == file_id; });
+  return std::any_of(recovery_.filter_files.begin(), recovery_.filter_files.end(),
+                     [&](const log::FilterFile& file) { return file.file_id == file_id; });
 }
 
 bool Recoverer::Remove(const std::string& path) {

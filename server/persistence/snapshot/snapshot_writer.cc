@@ -136,7 +136,10 @@ core::Result<SaveReport> SnapshotWriter::Save(Draft& draft) {
 core::Status SnapshotWriter::WriteFilters(Draft& draft) {
   KeepPacks(draft);
   core::Status status = registry_.CollectEach(
-      [&] { draft.saved.log_position = recorder_ == nullptr ? saved_.log_position : recorder_->log().BeginSegment(); },
+      [&] {
+        draft.saved.log_position =
+            recorder_ == nullptr ? saved_.log_position : recorder_->log().appended().BeginSegment();
+      },
       [&](std::vector<NamedFilter>& batch) { return WriteBatch(draft, batch); });
   if (status) status = WritePack(draft);
   // Sorted by stamp: the same names make the same files.
@@ -362,7 +365,7 @@ core::Status SnapshotWriter::CommitDraft(Draft& draft) {
 // is complete without it, and a log that the disk refuses does not hold it up.
 core::Status SnapshotWriter::SyncLog(const Draft& draft) {
   if (recorder_ == nullptr) return {};
-  const uint64_t end = recorder_->log().end();
+  const uint64_t end = recorder_->log().appended().end();
   const uint64_t position = draft.saved.log_position;
   if (end == position && draft.saved.log_begin == position) return {};
   return recorder_->log().SyncUpTo(end);
@@ -409,7 +412,7 @@ uint64_t SnapshotWriter::ChangesAtMost() const {
 }
 
 uint64_t SnapshotWriter::LogBytes() const {
-  return recorder_ == nullptr ? 0 : recorder_->log().end() - saved_.log_begin;
+  return recorder_ == nullptr ? 0 : recorder_->log().appended().end() - saved_.log_begin;
 }
 
 }  // namespace bitsieve::server

@@ -140,7 +140,7 @@ TEST_F(LogContentTest, AnOutcomeThatComesOutOfOrderCountsOnce) {
   }
   AddItems(*target, "last", 5);
   for (const int i : {1, 0, 2}) {
-    server_->log->Append(outcomes[i]);
+    server_->log->appended().Append(outcomes[i]);
     AddItems(*target, "and" + std::to_string(i), 5);
     EXPECT_EQ(Recovered().size(), 2u);
   }
@@ -166,7 +166,7 @@ TEST_F(LogContentTest, AnOutcomeForAFilterThatIsGoneIsNotNeeded) {
 TEST_F(LogContentTest, ContentsInTheLogThatMakeNoSenseAreDamage) {
   const FilterPtr filter = Make("f");
   AddItems(*filter, "i", 5);
-  server_->log->Append(log::Content{.id = filter->id(), .sequence = 9, .header = "no header", .body = "x"});
+  server_->log->appended().Append(log::Content{.id = filter->id(), .sequence = 9, .header = "no header", .body = "x"});
   server_->AwaitLog();
   End();
   EXPECT_THAT(StartError().message, HasSubstr("cannot be read"));

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <future>
 #include <mutex>
 #include <new>
@@ -13,6 +12,7 @@
 
 #include "server/persistence/log/log_reader.h"
 #include "tests/support/fault_disk.h"
+#include "tests/support/gate.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/snapshot_fixture.h"
 
@@ -35,13 +35,12 @@ class LogWriterTest : public testing::Test {
   }
 
   void Begin(FsyncPolicy policy, uint64_t start = 0) {
-    writer_.emplace(*directory_, file_ids_, core::ImagePool{image_memory_, core::Patience::kWait}, core::SystemClock(),
-                    policy, start);
+    writer_.emplace(*directory_, core::SystemClock(), policy, start);
   }
-  void Append(const std::string& name) { writer_->Append(log::Unnamed{name}); }
+  void Append(const std::string& name) { writer_->appended().Append(log::Unnamed{name}); }
   std::future<void> Await() {
     auto promise = std::make_shared<std::promise<void>>();
-    writer_->Await(writer_->end(), [promise] { promise->set_value(); });
+    writer_->Await(writer_->appended().end(), [promise] { promise->set_value(); });
     return promise->get_future();
   }
   static bool IsReady(const std::future<void>& future) {
@@ -73,18 +72,16 @@ class LogWriterTest : public testing::Test {
   std::optional<MemoryDisk> memory_;
   std::optional<FaultDisk> disk_;
   std::unique_ptr<DataDirectory> directory_;
-  FileIds file_ids_;
-  core::MemoryBudget image_memory_;
   std::optional<LogWriter> writer_;
 };
 
 TEST_F(LogWriterTest, WhatWasAwaitedSurvivesAPowerFailure) {
   Begin(FsyncPolicy::kAlways);
   for (const char* name : {"a", "b", "c"}) Append(name);
-  EXPECT_EQ(writer_->AwaitedPosition(), writer_->end());
+  EXPECT_EQ(writer_->AwaitedPosition(), writer_->appended().end());
   Await().wait();
   EXPECT_THAT(AfterPowerLoss(), ElementsAre("a", "b", "c"));
-  EXPECT_EQ(writer_->Status().durable_position, writer_->end());
+  EXPECT_EQ(writer_->Status().durable_position, writer_->appended().end());
 }
 
 TEST_F(LogWriterTest, WhatManyAppendIsSyncedTogether) {
@@ -97,7 +94,7 @@ TEST_F(LogWriterTest, WhatManyAppendIsSyncedTogether) {
         for (int j = 0; j < kEach; ++j) {
           Append("x");
           std::promise<void> reached;
-          writer_->Await(writer_->end(), [&] { reached.set_value(); });
+          writer_->Await(writer_->appended().end(), [&] { reached.set_value(); });
           reached.get_future().wait();
         }
       });
@@ -110,7 +107,7 @@ TEST_F(LogWriterTest, EverySecondNobodyWaitsAndAllIsSyncedWithinASecond) {
   Begin(FsyncPolicy::kEverySecond);
   Append("a");
   EXPECT_EQ(writer_->AwaitedPosition(), 0u);
-  AwaitThat([&] { return writer_->Status().durable_position == writer_->end(); });
+  AwaitThat([&] { return writer_->Status().durable_position == writer_->appended().end(); });
   EXPECT_THAT(AfterPowerLoss(), ElementsAre("a"));
 }
 
@@ -140,7 +137,7 @@ TEST_F(LogWriterTest, APolicyThatSyncsSyncsWhatWasWrittenBefore) {
   Await().wait();
   EXPECT_EQ(writer_->synced_end(), 0u);
   writer_->SetPolicy(FsyncPolicy::kEverySecond);
-  AwaitThat([&] { return writer_->synced_end() == writer_->end(); });
+  AwaitThat([&] { return writer_->synced_end() == writer_->appended().end(); });
   EXPECT_THAT(AfterPowerLoss(), ElementsAre("a"));
 }
 
@@ -149,12 +146,12 @@ TEST_F(LogWriterTest, ASyncThatIsRequestedIsNotLeftToThePolicy) {
     BeginAnew();
     Begin(policy);
     Append("a");
-    EXPECT_TRUE(Ok(writer_->SyncUpTo(writer_->end())));
+    EXPECT_TRUE(Ok(writer_->SyncUpTo(writer_->appended().end())));
     EXPECT_THAT(AfterPowerLoss(), ElementsAre("a"));
     Append("b");
-    writer_->BeginSegment();
+    writer_->appended().BeginSegment();
     Append("c");
-    EXPECT_TRUE(Ok(writer_->SyncUpTo(writer_->end())));
+    EXPECT_TRUE(Ok(writer_->SyncUpTo(writer_->appended().end())));
     EXPECT_THAT(AfterPowerLoss(), ElementsAre("a", "b", "c"));
   }
 }
@@ -163,7 +160,7 @@ TEST_F(LogWriterTest, ASyncThatTheDiskRefusesIsNotWaitedFor) {
   Begin(FsyncPolicy::kNever);
   disk_->SetFault({1, Fault::Kind::kFailFromOn, "No space left on device"});
   Append("a");
-  const core::Status status = writer_->SyncUpTo(writer_->end());
+  const core::Status status = writer_->SyncUpTo(writer_->appended().end());
   ASSERT_FALSE(status.has_value());
   EXPECT_THAT(status.error().message, HasSubstr("No space left on device"));
 }
@@ -174,13 +171,13 @@ TEST_F(LogWriterTest, ASyncIsRequestedAgainAfterOneThatTheDiskRefused) {
     BeginAnew();
     Begin(FsyncPolicy::kNever);
     Append("a");
-    AwaitThat([&] { return writer_->Status().durable_position == writer_->end(); });
+    AwaitThat([&] { return writer_->Status().durable_position == writer_->appended().end(); });
     disk_->SetFault({1, Fault::Kind::kFailFromOn, "No space left on device"});
-    EXPECT_FALSE(writer_->SyncUpTo(writer_->end()));
+    EXPECT_FALSE(writer_->SyncUpTo(writer_->appended().end()));
     disk_->SetFault({});
     if (!stops) {
       AwaitThat([&] { return !writer_->InTrouble(); });
-      EXPECT_TRUE(Ok(writer_->SyncUpTo(writer_->end())));
+      EXPECT_TRUE(Ok(writer_->SyncUpTo(writer_->appended().end())));
     }
     EXPECT_TRUE(Ok(writer_->Stop()));
     EXPECT_THAT(AfterPowerLoss(), ElementsAre("a"));
@@ -192,7 +189,7 @@ TEST_F(LogWriterTest, WhatWaitsBeyondItsMemoryMakesWritersWait) {
   disk_->SetFault({1, Fault::Kind::kFailFromOn, "No space left on device"});
   const std::string name(1 << 20, 'n');
   for (uint64_t bytes = 0; bytes <= LogWriter::kMaxWaitingBytes; bytes += name.size()) Append(name);
-  EXPECT_EQ(writer_->AwaitedPosition(), writer_->end());
+  EXPECT_EQ(writer_->AwaitedPosition(), writer_->appended().end());
   const auto reached = Await();
   EXPECT_FALSE(IsReady(reached));
   disk_->SetFault({});
@@ -205,8 +202,8 @@ TEST_F(LogWriterTest, WhatWaitsBeyondItsMemoryMakesWritersWait) {
 TEST_F(LogWriterTest, ASnapshotsSegmentsBeforeAreRemoved) {
   Begin(FsyncPolicy::kAlways);
   Append("a");
-  const uint64_t position = writer_->BeginSegment();
-  EXPECT_EQ(position, writer_->end());
+  const uint64_t position = writer_->appended().BeginSegment();
+  EXPECT_EQ(position, writer_->appended().end());
   Append("b");
   Await().wait();
   EXPECT_THAT(Read(*memory_), ElementsAre("a", "b"));
@@ -219,9 +216,9 @@ TEST_F(LogWriterTest, ASnapshotsSegmentsBeforeAreRemoved) {
 TEST_F(LogWriterTest, ASecondSegmentAtOnePlaceIsTheSame) {
   Begin(FsyncPolicy::kAlways);
   Append("a");
-  writer_->BeginSegment();
-  const uint64_t position = writer_->BeginSegment();
-  writer_->BeginSegment();
+  writer_->appended().BeginSegment();
+  const uint64_t position = writer_->appended().BeginSegment();
+  writer_->appended().BeginSegment();
   writer_->RemoveBefore(position);
   AwaitThat([&] {
     const auto files = ListLog(*memory_, "/d/log").value_or(std::vector<LogFile>());
@@ -236,7 +233,7 @@ TEST_F(LogWriterTest, ItGoesOnWhereAnEarlierOneEnded) {
   Begin(FsyncPolicy::kEverySecond);
   Append("a");
   EXPECT_TRUE(Ok(writer_->Stop()));
-  const uint64_t end = writer_->end();
+  const uint64_t end = writer_->appended().end();
   Begin(FsyncPolicy::kEverySecond, end);
   Append("b");
   EXPECT_TRUE(Ok(writer_->Stop()));
@@ -244,37 +241,6 @@ TEST_F(LogWriterTest, ItGoesOnWhereAnEarlierOneEnded) {
 }
 
 // ---- a slow disk
-
-// Steps whose description begins with a prefix wait at it while it is closed.
-class Gate {
- public:
-  void Close(std::string prefix) {
-    const std::lock_guard lock(mutex_);
-    prefix_ = std::move(prefix);
-  }
-  void Open() {
-    const std::lock_guard lock(mutex_);
-    prefix_.reset();
-    opened_.notify_all();
-  }
-  void Pass(const std::string& step) {
-    std::unique_lock lock(mutex_);
-    while (prefix_ && step.starts_with(*prefix_)) {
-      has_waited_ = true;
-      opened_.wait(lock);
-    }
-  }
-  bool has_waited() const {
-    const std::lock_guard lock(mutex_);
-    return has_waited_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::condition_variable opened_;
-  std::optional<std::string> prefix_;
-  bool has_waited_ = false;
-};
 
 class SlowDiskTest : public LogWriterTest, public testing::WithParamInterface<std::tuple<FsyncPolicy, const char*>> {
  protected:
@@ -290,11 +256,11 @@ TEST_P(SlowDiskTest, HoldsUpNoWriting) {
   Append("a");
   Await().wait();
   gate_.Close(std::get<const char*>(GetParam()));
-  const uint64_t position = writer_->BeginSegment();
+  const uint64_t position = writer_->appended().BeginSegment();
   Append("b");
   Await().wait();
   writer_->RemoveBefore(position);
-  AwaitThat([&] { return gate_.has_waited(); });
+  gate_.AwaitStop();
   for (const char* name : {"c", "d"}) {
     Append(name);
     Await().wait();
@@ -325,7 +291,7 @@ TEST_F(LogWriterTest, AKillAtAnyStepOfASegmentsBeginningLosesNothingThatIsWritte
   });
   Begin(FsyncPolicy::kEverySecond);
   for (int i = 0; i < 200; ++i) {
-    if (i % 7 == 3) writer_->BeginSegment();
+    if (i % 7 == 3) writer_->appended().BeginSegment();
     Append(std::to_string(i));
     Await().wait();
     const std::lock_guard lock(mutex);
@@ -347,7 +313,7 @@ TEST_F(LogWriterTest, WhatWaitsTooLongToBeWrittenLetsRepliesWait) {
   gate->Close("write");
   Append("b");
   EXPECT_EQ(writer_->AwaitedPosition(), 0u);
-  AwaitThat([&] { return writer_->AwaitedPosition() == writer_->end(); });
+  AwaitThat([&] { return writer_->AwaitedPosition() == writer_->appended().end(); });
   EXPECT_GT(writer_->Status().oldest_unwritten_ms, LogWriter::kMaxUnwrittenMs);
   const auto reached = Await();
   EXPECT_FALSE(IsReady(reached));
@@ -372,7 +338,7 @@ TEST_P(LogWriterTroubleTest, WhateverFailsIsMended) {
       Append("a");
       if (kind != Fault::Kind::kFailFromOn) Await().wait();
       Append("b");
-      writer_->BeginSegment();
+      writer_->appended().BeginSegment();
       Append("c");
       if (kind == Fault::Kind::kFailFromOn) AwaitThat([&] { return writer_->InTrouble() || disk_->steps() < step; });
       if (writer_->InTrouble()) {
@@ -423,9 +389,9 @@ TEST_F(LogWriterTest, AStopInTroubleTellsWhatIsLost) {
 TEST_F(LogWriterTest, TheFilesThatImagesNameGoWithTheirSegments) {
   Begin(FsyncPolicy::kAlways);
   for (const uint64_t file_id : {1, 2}) memory_->Put(directory_->FilterPath(file_id), "content");
-  writer_->Append(log::Image{.id = 7, .sequence = 0, .file_id = 1, .seal = {}});
-  const uint64_t position = writer_->BeginSegment();
-  writer_->Append(log::Image{.id = 7, .sequence = 1, .file_id = 2, .seal = {}});
+  writer_->appended().Append(log::Image{.id = 7, .sequence = 0, .file_id = 1, .seal = {}});
+  const uint64_t position = writer_->appended().BeginSegment();
+  writer_->appended().Append(log::Image{.id = 7, .sequence = 1, .file_id = 2, .seal = {}});
   Await().wait();
   EXPECT_THAT(*memory_->List("/d/filters"), ElementsAre("1.filter", "2.filter"));
   writer_->RemoveBefore(position);
@@ -436,7 +402,7 @@ TEST_F(LogWriterTest, TheFilesThatImagesNameGoWithTheirSegments) {
 // The second of three finds no memory to be notified, twice.
 TEST_F(LogWriterTest, ACallerThatCannotBeNotifiedForLackOfMemoryIsNotifiedLaterAndTheOthersOnce) {
   Begin(FsyncPolicy::kAlways);
-  const uint64_t after_a = writer_->end() + 1;
+  const uint64_t after_a = writer_->appended().end() + 1;
   std::atomic<int> calls[3] = {};
   std::promise<void> all;
   std::atomic<int> notified = 0;

@@ -70,7 +70,7 @@ class DamageTest : public testing::Test {
     }
     registry.Remove("large");
     server.AwaitLog();
-    server.log->BeginSegment();
+    server.log->appended().BeginSegment();
     for (int i = 0; i < 5; ++i) {
       AddItem(*a, "second segment" + std::to_string(i));
       server.AwaitLog();
@@ -275,7 +275,7 @@ void Live(FaultDisk& disk, Decision decision, uint64_t max_packed_bytes) {
   AddItems(*filter, "x", 3);
   (void)server.writer->Save();
   AddItems(*filter, "y", 3);
-  server.log->BeginSegment();
+  server.log->appended().BeginSegment();
   AddItems(*filter, "z", 3);
 }
 
