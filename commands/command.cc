@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <chrono>
-#include <thread>
 
 #include "commands/wire_errors.h"
-#include "core/filter/image_pressure.h"
 
 namespace bitsieve::commands {
 
@@ -60,13 +57,6 @@ void CommandContext::MemoryErrorFor(std::string_view name, std::string_view othe
   const bool is_of_filters = quota->of == QuotaRefusal::kFilters;
   Error(is_of_filters ? wire::TooManyForQuota(quota->pattern, quota->used, quota->most)
                       : wire::TooLargeForQuota(quota->pattern, quota->used, quota->most));
-}
-
-void CommandContext::AwaitImageAside(const core::Filter& changed) {
-  constexpr std::chrono::milliseconds kInterval{2};
-  while (core::ImagePressure::AnyReading() && core::ImagePressure::MustWait(changed)) {
-    std::this_thread::sleep_for(kInterval);
-  }
 }
 
 }  // namespace bitsieve::commands

@@ -18,6 +18,7 @@
 #include "commands/wire_errors.h"
 #include "commands/workers.h"
 #include "core/filter/filter.h"
+#include "core/filter/image_pressure.h"
 #include "core/hash/key_hash.h"
 #include "protocol/reply_writer.h"
 
@@ -192,7 +193,7 @@ struct CommandContext {
   // written and the memory for what changes is nearly used up. On a loop no command waits: there it is postponed before
   // it begins.
   void AwaitImage(const core::Filter& changed) const {
-    if (aside) AwaitImageAside(changed);
+    if (aside) core::ImagePressure::Await(changed);
   }
 
   void Error(std::string_view text) {
@@ -218,8 +219,6 @@ struct CommandContext {
   }
 
  private:
-  static void AwaitImageAside(const core::Filter& changed);
-
   FilterKeyspace& keyspace_;
 };
 

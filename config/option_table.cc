@@ -28,7 +28,6 @@ std::vector<std::string_view> DefaultTypes() {
 constexpr uint64_t kKilobyte = 1ULL << 10;
 constexpr uint64_t kMegabyte = 1ULL << 20;
 constexpr uint64_t kGigabyte = 1ULL << 30;
-constexpr size_t kMaxPasswordBytes = 16 * 1024;  // what access control takes
 constexpr uint64_t kYearSeconds = 365ULL * 24 * 60 * 60;
 
 // Whether they are addresses of this machine is for the listener to find out.

@@ -2,6 +2,7 @@
 // the option table (option_table.h); this is what the program reads. Thread-compatible: plain values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,6 +17,9 @@ inline constexpr uint32_t kNoPort = 65536;
 
 // Value of a size that the server works out from the machine.
 inline constexpr uint64_t kAutomatic = UINT64_MAX;
+
+// Access control takes no longer one.
+inline constexpr size_t kMaxPasswordBytes = 16 * 1024;
 
 struct Options {
   // network

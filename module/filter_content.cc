@@ -14,7 +14,7 @@ constexpr size_t kCuckooPieceBytes = size_t{16} << 20;  // as CF.SCANDUMP return
 void EmitChunks(const core::Filter& filter, const core::RedisBloomForm& form, const EmitContent& emit) {
   const bool is_cuckoo = filter.type().is_cuckoo_value;
   const char* const command = is_cuckoo ? "CF.LOADCHUNK" : "BF.LOADCHUNK";
-  const size_t most = is_cuckoo ? kCuckooPieceBytes : kPieceBytes;
+  const size_t most = is_cuckoo ? kCuckooPieceBytes : core::kDumpPieceBytes;
   emit(command, 1, form.header(filter));
   std::string chunk;
   for (uint64_t offset = 0; chunk = form.read(filter, offset, most), !chunk.empty();) {
@@ -30,7 +30,7 @@ void ForEachPiece(const core::Filter& filter, const std::function<void(std::stri
   std::string piece;
   while (!stream.AtEnd()) {
     piece.clear();
-    if (!stream.Read(kPieceBytes, piece)) return;
+    if (!stream.Read(core::kDumpPieceBytes, piece)) return;
     write(piece);
   }
 }

@@ -10,8 +10,6 @@
 
 namespace bitsieve::module {
 
-inline constexpr size_t kPieceBytes = size_t{8} << 20;
-
 // Calls write(piece) for each piece of the filter's dump, in order. Stops early without memory.
 void ForEachPiece(const core::Filter& filter, const std::function<void(std::string_view piece)>& write);
 

@@ -16,11 +16,10 @@
 #include "core/base/quote.h"
 #include "core/base/result.h"
 #include "core/filter/dump_check.h"
+#include "core/filter/filter_dump.h"
 
 namespace bitsieve::cli {
 namespace {
-
-constexpr size_t kPieceBytes = 8 << 20;  // more than the head and header of any dump
 
 struct ImportArguments {
   config::Flags flags;
@@ -91,15 +90,15 @@ class Importer {
   // False: the input has ended, and so the piece is the last. The bytes beyond a piece stay for the next one.
   core::Outcome<bool> Fill(Input& input, std::string& piece) {
     piece = std::exchange(rest_, {});
-    while (piece.size() <= kPieceBytes) {
+    while (piece.size() <= core::kDumpPieceBytes) {
       const auto bytes = input.Read();
       if (!bytes) return tl::unexpected(bytes.error());
       if (bytes->empty()) return false;
       check_.Add(*bytes);
       piece += *bytes;
     }
-    rest_ = piece.substr(kPieceBytes);
-    piece.resize(kPieceBytes);
+    rest_ = piece.substr(core::kDumpPieceBytes);
+    piece.resize(core::kDumpPieceBytes);
     return true;
   }
 

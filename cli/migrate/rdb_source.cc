@@ -17,8 +17,6 @@
 namespace bitsieve::cli {
 namespace {
 
-constexpr size_t kPieceBytes = 8 << 20;  // more than the head and header of any dump
-
 // RedisBloom's filters have no own form that keeps all that a file may say of them; a dump does.
 class DumpCommands final : public FilterCommands {
  public:
@@ -31,7 +29,7 @@ class DumpCommands final : public FilterCommands {
       return TargetCommand{.command = "BF.FREEZE", .arguments = {}};
     }
     std::string piece;
-    if (!stream_.Read(kPieceBytes, piece)) return tl::unexpected<std::string>("out of memory");
+    if (!stream_.Read(core::kDumpPieceBytes, piece)) return tl::unexpected<std::string>("out of memory");
     return TargetCommand{.command = "BF.LOADCHUNK", .arguments = {std::to_string(++pieces_), std::move(piece)}};
   }
 

@@ -19,6 +19,9 @@ namespace bitsieve::core {
 
 inline constexpr uint16_t kDumpFormatVersion = 1;
 
+// Bytes of a dump that one command brings: more than the head and header of any.
+inline constexpr size_t kDumpPieceBytes = size_t{8} << 20;
+
 // Returns whether these are the first bytes of a dump, of any version.
 bool IsFilterDump(std::string_view bytes);
 

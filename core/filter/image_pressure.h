@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <thread>
 
 #include "core/base/memory_budget.h"
 
@@ -69,6 +71,12 @@ class ImagePressure {
       if (slot.filter.load(std::memory_order_relaxed) == &filter && IsShort(slot)) return true;
     }
     return false;
+  }
+  // Returns once MustWait is not true of the filter, for at most as long as its image is written. For threads that may
+  // sleep.
+  static void Await(const Filter& filter) {
+    constexpr std::chrono::milliseconds kInterval{1};
+    while (AnyReading() && MustWait(filter)) std::this_thread::sleep_for(kInterval);
   }
 
  private:

@@ -27,6 +27,8 @@ core::Status NoFile() {
               "there is no file of users: start the server with aclfile, or create users with ACL SETUSER");
 }
 
+static_assert(config::kMaxPasswordBytes == kMaxPasswordBytes);
+
 core::Result<std::string> ReadPassword(const std::string& path) {
   auto text = config::ReadTextFile(path, kMaxPasswordBytes + 2);
   if (!text) return Fail(text.error().code, "requirepass-file: " + text.error().message);

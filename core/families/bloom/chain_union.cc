@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -212,12 +210,10 @@ Result<uint64_t> CountGains(std::span<SubFilter* const> sub_filters, std::span<c
   return 1;  // counters that were saturated before may report no change
 }
 
-// While the memory for copies of what changes is nearly used up. One that takes many slices is not on an event loop.
+// A union of many slices is not on an event loop.
 void AwaitImage(const Filter& changed, uint64_t slices) {
   constexpr uint64_t kFewSlices = 64;
-  while (slices > kFewSlices && ImagePressure::AnyReading() && ImagePressure::MustWait(changed)) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  if (slices > kFewSlices) ImagePressure::Await(changed);
 }
 
 // Adds the others to the first sub-filter of a level, slice by slice. Nothing here can fail: a part of a union would be
