@@ -46,8 +46,8 @@ class ActiveSegment {
 
   // Writes all pending records. Afterwards there is a segment, if something that was written is not synced.
   core::Status WritePending();
-  // Returns once all that was written is synced, and every segment that is to begin has begun. WritePending() was called
-  // before.
+  // Returns once all that was written is synced, and every segment that is to begin has begun. WritePending() was
+  // called before.
   core::Status Sync();
   // Begins a sync of all that was written. There is a segment, and no job is under way.
   core::Status BeginSync();
