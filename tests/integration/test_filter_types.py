@@ -1,45 +1,32 @@
 """Every filter type through the calls that redis-py and npm's redis have for RedisBloom: who knows those needs to
-know nothing else. The types are asked of the server, so that a new one is tested from its first day."""
-
-import os
-import re
+know nothing else."""
 
 import redis
+from filter_types import needed_options, type_names
 from harness import ServerTest, main, scandump
 from node_packages import needs, require_packages, run_node
 
-# What BF.RESERVE needs besides the type.
-OPTIONS = {"window": ["WINDOW", 1000]}
 # Made by CF.RESERVE, since its error rate cannot be chosen: each full table of buckets of 2 adds 1.6%.
 CUCKOO = "rediscuckoo"
-CAN_REMOVE = {"counting", "cuckoo", CUCKOO}
-EXPANSIONS = {"window": None, CUCKOO: 1}
-
-
-def types(client):
-    """From the error that names them all."""
-    try:
-        client.execute_command("BF.RESERVE", "k", 0.01, 100, "TYPE", "?")
-    except redis.ResponseError as error:
-        names = re.search(r"must be one of: (.*)", str(error)).group(1).split(", ")
-        return names
-    raise AssertionError("a type '?' was taken")
+EXPANSIONS = {**dict.fromkeys(type_names(grows=False)), CUCKOO: 1}
 
 
 class RedisPy(ServerTest):
     def each_type(self):
         client = self.client()
-        for type_name in types(client):
+        for type_name in type_names():
             with self.subTest(type_name=type_name):
                 if type_name == CUCKOO:
                     client.cf().create(type_name, 1000)
                 else:
-                    options = OPTIONS.get(type_name, [])
-                    client.execute_command("BF.RESERVE", type_name, 0.001, 1000, "TYPE", type_name, *options)
+                    client.execute_command("BF.RESERVE", type_name, 0.001, 1000, "TYPE", type_name,
+                                           *needed_options(type_name))
                 yield client, client.bf(), type_name
 
-    def test_there_are_many(self):
-        self.assertGreaterEqual(len(types(self.client())), 9)
+    def test_the_server_has_the_same(self):
+        with self.assertRaisesRegex(redis.ResponseError, f"must be one of: {', '.join(type_names())}$"):
+            self.client().execute_command("BF.RESERVE", "k", 0.01, 100, "TYPE", "?")
+        self.assertGreaterEqual(len(type_names()), 9)
 
     def test_adding_and_asking(self):
         for _, bloom, type_name in self.each_type():
@@ -83,7 +70,7 @@ class RedisPy(ServerTest):
     def test_removing_where_the_filter_typecan(self):
         for client, bloom, type_name in self.each_type():
             bloom.madd(type_name, "a", "b")
-            if type_name in CAN_REMOVE:
+            if type_name in type_names(removes=True):
                 self.assertEqual(client.execute_command("BF.DEL", type_name, "a"), 1)
                 self.assertEqual(client.execute_command("BF.MDEL", type_name, "a", "b"), [0, 1])
                 self.assertEqual(bloom.mexists(type_name, "a", "b"), [0, 0])
@@ -129,8 +116,8 @@ class RedisPy(ServerTest):
 class NodeRedis(ServerTest):
     @needs(require_packages)
     def test_every_kind(self):
-        named = [type_name for type_name in types(self.client()) if type_name != CUCKOO]
-        options = {f"OPTIONS_{name}": " ".join(map(str, options)) for name, options in OPTIONS.items()}
+        named = type_names(by_reserve=True)
+        options = {f"OPTIONS_{name}": " ".join(needed_options(name)) for name in named}
         printed = run_node(self, "filter_types_test.js", FILTER_TYPES=",".join(named), **options)
         self.assertRegex(printed, rf"# pass {2 * len(named)}\n")
 

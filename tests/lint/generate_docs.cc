@@ -39,7 +39,8 @@ std::vector<GeneratedFile> GeneratedFiles(const std::filesystem::path& root) {
                                       {kFilterCommands, FilterCommandsPage(ReadFile(root / kFilterCommands))},
                                       {kServerCommands, ServerCommandsPage(ReadFile(root / kServerCommands))},
                                       {"docs/metrics.md", MetricsPage()},
-                                      {kFilters, FiltersPage(ReadFile(root / kFilters))}};
+                                      {kFilters, FiltersPage(ReadFile(root / kFilters))},
+                                      {"tests/integration/filter_types.json", FilterTypesFile()}};
   TypePictures pictures = PicturesOf(ReadFile(root / kFilters));
   files.push_back({"docs/pictures/memory.svg", std::move(pictures.memory)});
   files.push_back({"docs/pictures/speed.svg", std::move(pictures.speed)});

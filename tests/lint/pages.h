@@ -34,4 +34,7 @@ struct TypePictures {
 };
 TypePictures PicturesOf(const std::string& page);
 
+// tests/integration/filter_types.json: the properties of every filter type, for tests and benches in Python.
+std::string FilterTypesFile();
+
 }  // namespace bitsieve::lint
