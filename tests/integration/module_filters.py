@@ -1,5 +1,7 @@
 """Filters of every type, made by clients on the module, for tests that compare what another engine has of them."""
 
+from filter_types import type_names
+
 
 def dump_chunks(client, key):
     """Iterators and chunks of a dump, of whatever type."""
@@ -22,14 +24,14 @@ def make_filters(client):
     def do(*command):
         return client.execute_command(*command)
 
-    for name in ("blocked", "classic", "counting", "cuckoo", "fingerprint", "redisbloom", "ribbon"):
+    for name in type_names(by_reserve=True, forgets=False):
         do("BF.RESERVE", f"reserved:{name}", 0.01, 1000, "TYPE", name)
         do("BF.RESERVE", f"full:{name}", 0.001, 500, "TYPE", name)
         do("BF.MADD", f"full:{name}", *range(450))
         do("BF.INSERT", f"inserted:{name}", "TYPE", name, "CAPACITY", 40, "ERROR", 0.02, "ITEMS", *range(30))
-        if name != "ribbon":
+        if name in type_names(freezes=False):
             do("BF.MADD", f"inserted:{name}", *range(300))
-    for name in ("counting", "cuckoo"):
+    for name in type_names(by_reserve=True, removes=True):
         do("BF.MDEL", f"full:{name}", *range(50))
         do("BF.DEL", f"full:{name}", 60)
     do("BF.ADD", "default", "a")

@@ -5,6 +5,7 @@ import math
 import time
 
 import redis
+from filter_types import needed_options, type_names
 from harness import PATIENCE, ServerTest, arity, encode, main, wait_until
 
 NOT_FOUND = b"-ERR not found\r\n"
@@ -265,14 +266,12 @@ class Info(ServerTest):
 
     def test_use_is_counted_by_every_type(self):
         client = self.client()
-        types = {"blocked": (), "classic": (), "counting": (), "cuckoo": (), "fingerprint": (), "ribbon": (),
-                 "window": ("WINDOW", "1000"), "redisbloom": (), "rediscuckoo": ()}
-        for name, options in types.items():
+        for name in type_names():
             with self.subTest(name):
                 if name == "rediscuckoo":
                     client.execute_command("CF.RESERVE", name, 20_000)  # smaller ones count nothing
                 else:
-                    client.execute_command("BF.RESERVE", name, "1e-8", 1000, "TYPE", name, *options)
+                    client.execute_command("BF.RESERVE", name, "1e-8", 1000, "TYPE", name, *needed_options(name))
                 family = "CF" if name == "rediscuckoo" else "BF"
                 self.assertEqual(self.use(name), [0, 0, 0])
                 self.assertIsNone(self.info(name)[b"Last use"])
@@ -445,7 +444,7 @@ class SeveralFilters(ServerTest):
             client.execute_command("BF.EXISTS", "none", "x", "STRICT")
 
     def test_merge_and_estimate(self):
-        for kind in ("classic", "blocked"):
+        for kind in type_names(merges=True):
             client = self.reserve(f"{kind}:a", f"{kind}:b", kind=kind)
             client.bf().madd(f"{kind}:a", *range(3000))
             client.bf().madd(f"{kind}:b", *range(2000, 5000))

@@ -5,6 +5,7 @@ import hashlib
 import struct
 
 import redis
+from filter_types import needed_options, type_names
 from harness import OwnServerTest, lasting_info, main, option, scandump, server_only
 
 ONE_ITEM_HEADER = bytes.fromhex(
@@ -155,7 +156,7 @@ class ThroughRedisPy(OwnServerTest):
 
     def test_its_own_calls_on_every_kind_that_grows(self):
         self.server = self.make_server().start()
-        for kind in ("redisbloom", "blocked", "classic", "counting"):
+        for kind in type_names(by_default=True, grows=True):
             with self.subTest(kind):
                 self.server.client().config_set(option("default-type"), kind)
                 self.round_trip(kind)
@@ -164,9 +165,8 @@ class ThroughRedisPy(OwnServerTest):
 class BetweenServers(OwnServerTest):
     def test_dumps_move_filters_of_every_kind(self):
         here, there = self.make_server().start().client(), self.make_server().start().client()
-        for kind, more in (("redisbloom", ()), ("blocked", ()), ("classic", ()), ("counting", ()),
-                           ("window", ("WINDOW", 1000))):
-            here.execute_command("BF.RESERVE", kind, "0.001", 1000, "TYPE", kind, *more)
+        for kind in type_names(by_reserve=True):
+            here.execute_command("BF.RESERVE", kind, "0.001", 1000, "TYPE", kind, *needed_options(kind))
             here.execute_command("BF.MADD", kind, *range(900))
             load(there, kind, pieces_of(here, kind))
             self.assertEqual(there.execute_command("BF.MEXISTS", kind, *range(900)), [1] * 900)

@@ -6,11 +6,10 @@ import shutil
 import subprocess
 import tempfile
 
+from filter_types import needed_options, type_names
 from harness import ENVIRONMENT, PATIENCE, OwnServerTest, lasting_info, main
 
 SECONDS = 60 * PATIENCE
-TYPES = {"blocked": (), "classic": (), "counting": (), "cuckoo": (), "fingerprint": (), "ribbon": (),
-         "window": ("WINDOW", "20000"), "redisbloom": ()}
 
 
 class Export(OwnServerTest):
@@ -40,13 +39,15 @@ class Export(OwnServerTest):
         self.assertIn(problem, done.stderr.decode())
 
     def test_every_type_comes_back(self):
-        for name, options in TYPES.items():
+        types = type_names(by_reserve=True)
+        for name in types:
+            options = needed_options(name, WINDOW=20_000)  # of time, its oldest age would differ from look to look
             self.client.execute_command("BF.RESERVE", name, 0.001, 20_000, "TYPE", name, *options)
             self.client.execute_command("BF.MADD", name, *range(15_000))
         self.client.execute_command("CF.RESERVE", "rediscuckoo", 20_000)
         self.client.execute_command("CF.INSERT", "rediscuckoo", "ITEMS", *range(15_000))
         self.client.execute_command("BF.ADD", "tiny", "x")
-        for name in (*TYPES, "rediscuckoo", "tiny"):
+        for name in (*types, "rediscuckoo", "tiny"):
             with self.subTest(name):
                 path = self.path(name)
                 self.done(self.server, "export", name, path)

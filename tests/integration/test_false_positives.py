@@ -5,17 +5,19 @@ import subprocess
 
 import redis
 
+from filter_types import type_names
 from harness import REPLY_SECONDS, OwnServerTest, ServerTest, main, server_only, wait_until
 
 ITEMS = [f"item{i}" for i in range(2000)]
 OTHERS = [f"other{i}" for i in range(1000)]
+CHANGING = type_names(denies=True, freezes=False)  # the others are frozen by fill()
 
 
 def fill(client, key, type_name, items=ITEMS):
     """A full filter of a high rate; returns the false positives among OTHERS."""
     client.execute_command("BF.RESERVE", key, 0.1, len(ITEMS), "TYPE", type_name, "SEED", 1)
     client.execute_command("BF.MADD", key, *items)
-    if type_name == "ribbon":
+    if type_name not in CHANGING:
         client.execute_command("BF.FREEZE", key)
         wait_until(lambda: client.execute_command("BF.INFO", key, "STATE") == [b"frozen"], REPLY_SECONDS, "frozen")
     return [item for item, found in zip(OTHERS, client.execute_command("BF.MEXISTS", key, *OTHERS)) if found]
@@ -28,21 +30,21 @@ def known(client, key):
 class Denied(ServerTest):
     def test_of_every_type_that_can(self):
         client = self.client()
-        for name in ("blocked", "classic", "ribbon"):
+        for name in type_names(denies=True):
             wrong = fill(client, name, name)
             self.assertGreater(len(wrong), 20)
             self.assertEqual(client.execute_command("BF.FPADD", name, *wrong[:20], "absent"), [1] * 20 + [0])
             self.assertEqual(client.execute_command("BF.MEXISTS", name, *wrong), [0] * 20 + [1] * (len(wrong) - 20))
             self.assertEqual(client.execute_command("BF.MEXISTS", name, *ITEMS), [1] * len(ITEMS))
             self.assertEqual(known(client, name), 20)
-            if name != "ribbon":
+            if name in CHANGING:
                 self.assertEqual(client.execute_command("BF.MADD", name, *wrong[:5]), [1] * 5)
                 self.assertEqual(client.execute_command("BF.MEXISTS", name, *wrong[:6]), [1] * 5 + [0])
                 self.assertEqual(known(client, name), 15)
 
     def test_dumps_take_them_along(self):
         client = self.client()
-        for name in ("blocked", "classic", "ribbon"):
+        for name in type_names(denies=True):
             wrong = fill(client, name, name)
             client.execute_command("BF.FPADD", name, *wrong)
             dump = client.execute_command("BF.DUMP", name)
@@ -79,11 +81,11 @@ class Restart(OwnServerTest):
     def test_they_survive_a_crash_a_snapshot_and_both(self):
         server = self.make_server(appendfsync="always").start()
         client = server.client()
-        wrong = {name: fill(client, name, name) for name in ("blocked", "classic", "ribbon")}
+        wrong = {name: fill(client, name, name) for name in type_names(denies=True)}
 
         def check(added):
             for name, items in wrong.items():
-                gone = added if name != "ribbon" else 0
+                gone = added if name in CHANGING else 0
                 answers = client.execute_command("BF.MEXISTS", name, *items)
                 self.assertEqual(answers, [1] * gone + [0] * (len(items) - gone), name)
                 self.assertEqual(client.execute_command("BF.MEXISTS", name, *ITEMS), [1] * len(ITEMS))
@@ -97,17 +99,17 @@ class Restart(OwnServerTest):
         server.kill()
         client = server.start().client()
         check(0)
-        for name in ("blocked", "classic"):
+        for name in CHANGING:
             client.execute_command("BF.MADD", name, *wrong[name][:4])
         server.kill()
         client = server.start().client()
         check(4)
-        sizes = [client.execute_command("BF.CARD", name) for name in ("blocked", "classic")]
+        sizes = [client.execute_command("BF.CARD", name) for name in CHANGING]
         self.assertTrue(client.save())
         server.kill()
         client = server.start().client()
         check(4)
-        self.assertEqual([client.execute_command("BF.CARD", name) for name in ("blocked", "classic")], sizes)
+        self.assertEqual([client.execute_command("BF.CARD", name) for name in CHANGING], sizes)
 
     def test_what_is_noted_before_a_filter_is_frozen_is_denied_then(self):
         server = self.make_server(appendfsync="always").start()

@@ -2,6 +2,7 @@
 
 import threading
 
+from filter_types import type_names, types_that_can
 from harness import OwnServerTest, ServerTest, lasting_info, main, option
 
 OK = b"+OK\r\n"
@@ -21,18 +22,15 @@ class Replies(ServerTest):
                 ("BF.MEXISTS k a b c d", b"*4\r\n" + yes + yes + yes + no),
                 ("BF.ADD k d", error("ERR non scaling filter is full")),
                 ("BF.CARD k", b":3\r\n"),
-                ("BF.DEL k a", error("ERR a fingerprint filter cannot remove items; "
-                                     "types that can: counting, cuckoo, rediscuckoo")),
-                ("BF.MDEL k a b", error("ERR a fingerprint filter cannot remove items; "
-                                        "types that can: counting, cuckoo, rediscuckoo")),
-                ("BF.COUNT k a", error("ERR a fingerprint filter cannot count items; "
-                                       "types that can: counting, cuckoo, rediscuckoo")),
+                ("BF.DEL k a", error(f"ERR a fingerprint filter cannot remove items; {types_that_can('removes')}")),
+                ("BF.MDEL k a b", error(f"ERR a fingerprint filter cannot remove items; {types_that_can('removes')}")),
+                ("BF.COUNT k a", error(f"ERR a fingerprint filter cannot count items; {types_that_can('counts')}")),
                 ("BF.ESTIMATE k", error("ERR cannot merge: a fingerprint filter cannot be merged; "
-                                        "types that can: blocked, classic, counting")),
+                                        f"{types_that_can('merges')}")),
                 ("BF.INFO k FINGERPRINTBITS",
                  b"*1\r\n:22\r\n" if version == 2 else b"%1\r\n+Fingerprint bits\r\n:22\r\n"),
                 ("BF.RESERVE h 0.01 100 TYPE fingerprint HASH sip",
-                 error("ERR HASH is for TYPE blocked or classic only")),
+                 error(f"ERR HASH is for TYPE {' or '.join(type_names(any_hash=True))} only")),
                 ("BF.INSERT s ERROR 0.000000001 TYPE fingerprint ITEMS a",
                  error("ERR could not create filter: error rate is too small for fingerprints of 32 bits; the smallest "
                        "of a fingerprint filter such as this is 2.4e-09")),

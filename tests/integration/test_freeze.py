@@ -3,11 +3,16 @@
 import threading
 
 import redis
+from filter_types import types_that_can
 from harness import OwnServerTest, PATIENCE, ServerTest, lasting_info, main, server_only, wait_until
 
 OK = b"+OK\r\n"
 REFUSED = "the filter is frozen: a ribbon filter accepts no items after BF.FREEZE"
 FREEZE_SECONDS = 60 * PATIENCE
+
+
+def error(text):
+    return b"-ERR " + text.encode() + b"\r\n"
 
 
 def info(client, name, field):
@@ -40,14 +45,13 @@ class Freezing(ServerTest):
                 ("BF.EXISTS k c", no),
                 ("BF.FREEZE k", OK),
                 ("BF.FREEZE k", OK),
-                ("BF.ADD k c", b"-ERR " + REFUSED.encode() + b"\r\n"),
+                ("BF.ADD k c", error(REFUSED)),
                 ("BF.MEXISTS k a b", b"*2\r\n" + yes + yes),
                 ("BF.CARD k", b":2\r\n"),
                 ("BF.FREEZE none", b"-ERR not found\r\n"),
                 ("BF.RESERVE b 0.01 100", OK),
-                ("BF.FREEZE b", b"-ERR a blocked filter cannot be frozen; types that can: ribbon\r\n"),
-                ("BF.DEL k a", b"-ERR a ribbon filter cannot remove items; "
-                               b"types that can: counting, cuckoo, rediscuckoo\r\n"),
+                ("BF.FREEZE b", error(f"a blocked filter cannot be frozen; {types_that_can('freezes')}")),
+                ("BF.DEL k a", error(f"a ribbon filter cannot remove items; {types_that_can('removes')}")),
             ])
 
     def test_all_is_found_and_the_rate_is_kept(self):

@@ -1,9 +1,10 @@
 """HASH: filters under each hash function, through the real server and across a restart."""
 
+from filter_types import type_names
 from harness import OwnServerTest, main
 
 HASHES = ("xxh3", "murmur3", "fnv1a", "sip")
-KINDS = ("blocked", "classic")
+KINDS = type_names(any_hash=True)
 
 
 class Restart(OwnServerTest):

@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 
+from filter_types import needed_options, type_names
 from harness import REPLY_SECONDS, OwnServerTest, binary, main, wait_until
 
 
@@ -22,9 +23,9 @@ def state_of(directory):
 class Inspect(OwnServerTest):
     def saved(self):
         server = self.make_server().start()
-        for kind in ("classic", "blocked", "counting", "cuckoo", "fingerprint"):
+        for kind in type_names(by_reserve=True):
             capacity = 2_000_000 if kind == "classic" else 1000  # more than what is read of a head
-            server.client().execute_command("BF.RESERVE", kind, 0.01, capacity, "TYPE", kind)
+            server.client().execute_command("BF.RESERVE", kind, 0.01, capacity, "TYPE", kind, *needed_options(kind))
             server.client().bf().madd(kind, *range(100))
         self.assertTrue(server.client().save())
         log = pathlib.Path(server.directory, "log")
@@ -50,7 +51,7 @@ class Inspect(OwnServerTest):
             self.assertEqual(found["verified"], bool(flags))
             self.assertEqual((found["damage"], found["unreadable"]), ([], []))
             self.assertEqual({each["name"]: each["kind"] for each in found["filters"]},
-                             {kind: kind for kind in ("classic", "blocked", "counting", "cuckoo", "fingerprint")})
+                             {kind: kind for kind in type_names(by_reserve=True)})
             self.assertTrue(all(90 <= each["items"] <= 100 for each in found["filters"]))
         self.assertEqual(state_of(server.directory), before, "nothing was written")
         server.restart()

@@ -10,13 +10,13 @@ import time
 
 import redis
 
+from filter_types import needed_options, type_names
 from harness import OwnServerTest, encode, lasting_info, main
 from migration import Live, migrate, moved, url
 from rdb_payload import MODULE_2, crc64, length, payload, rdb_file
 from redisbloom_fixtures import FILES, Master, check, commands_of, dumps, expected, rdb_path
 
 TOO_SHORT = [1, 1, 5, 2, 100, 0.01, 7, 9.58, 64, 0, b"short", 1]  # a Bloom filter of RedisBloom, with too few bits
-TYPES = ("blocked", "classic", "counting", "cuckoo", "fingerprint", "redisbloom", "ribbon")
 
 
 class Migrate(OwnServerTest):
@@ -162,11 +162,10 @@ class Migrate(OwnServerTest):
     def test_every_type_of_a_server(self):
         old = self.make_server(requirepass="secret").start()
         client = old.client(password="secret")
-        for name in TYPES:
-            client.execute_command("BF.RESERVE", name, 0.001, 20_000, "TYPE", name)
+        types = type_names(by_reserve=True)
+        for name in types:
+            client.execute_command("BF.RESERVE", name, 0.001, 20_000, "TYPE", name, *needed_options(name))
             client.execute_command("BF.MADD", name, *range(15_000))
-        client.execute_command("BF.RESERVE", "window", 0.01, 1000, "TYPE", "window", "WINDOW", 1000)
-        client.execute_command("BF.MADD", "window", *range(900))
         client.execute_command("CF.RESERVE", "rediscuckoo", 20_000)
         client.execute_command("CF.INSERT", "rediscuckoo", "ITEMS", *range(15_000))
         client.execute_command("CF.RESERVE", "empty", 500, "BUCKETSIZE", 4, "MAXITERATIONS", 30, "EXPANSION", 2)
@@ -175,9 +174,9 @@ class Migrate(OwnServerTest):
         items = self.file("items", "".join(f"{number}\n" for number in range(20_000)).encode())
         report = moved(self, f"redis://127.0.0.1:{old.port}", url(self.new), "--verify", f"cuckoo={items}",
                        REDISCLI_AUTH="secret")
-        self.assertEqual(report["moved"], len(TYPES) + 4)
+        self.assertEqual(report["moved"], len(types) + 3)
         self.assertEqual(report["samples"][0]["before"], report["samples"][0]["now"])
-        for name in (*TYPES, "window", "tiny", "rediscuckoo"):
+        for name in (*types, "tiny", "rediscuckoo"):
             self.assertEqual(client.execute_command("BF.DUMP", name), self.client.execute_command("BF.DUMP", name))
         self.assertEqual(client.execute_command("CF.INFO", "empty"), self.client.execute_command("CF.INFO", "empty"))
         self.assertLess(abs(client.pexpiretime("tiny") - self.client.pexpiretime("tiny")), 1000)

@@ -4,6 +4,7 @@ import os
 import unittest
 
 from engine import EngineTest, main
+from filter_types import type_names
 
 FILTERS = 5_000
 NAME = "filter:%06d"
@@ -59,7 +60,7 @@ class MemoryTest(EngineTest):
         client = self.client(engine)
         commands = [*BLOCKS, ("BF.RESERVE", 0.01, 50, "EXPANSION", 1), ("BF.MADD", *range(300)),
                     ("CF.INSERT", "ITEMS", *range(2000))]
-        for kind in ("blocked", "classic", "counting", "cuckoo", "fingerprint"):
+        for kind in type_names(by_default=True):
             commands += [("BF.RESERVE", 0.01, 100, "TYPE", kind), ("BF.RESERVE", 0.01, 2000, "TYPE", kind)]
         for command in commands:
             with self.subTest(command=command[:6]):

@@ -6,17 +6,17 @@ import random
 import threading
 import time
 
+from filter_types import type_names
 from harness import PATIENCE, REPLY_SECONDS, OwnServerTest, encode, lasting_info, main, wait_until
 
-KINDS = ("classic", "blocked", "counting", "cuckoo")
+KINDS = type_names(by_reserve=True, forgets=False)
 
 
-def fill(server, filters=6):
+def fill(server):
     """Filters of every kind and size, and what to ask them for; item i of filter k is 'k:i'."""
     client = server.client()
     contents = {}
-    for i in range(filters):
-        kind = KINDS[i % 3]
+    for i, kind in enumerate(KINDS):
         name = f"{kind}:{i}"
         client.execute_command("BF.RESERVE", name, 0.001, 10 ** (i % 4 + 1), "TYPE", kind)
         items = [f"{name}:{j}" for j in range(10 ** (i % 3 + 1) * 3)]  # some of them grow

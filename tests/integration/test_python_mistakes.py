@@ -8,6 +8,7 @@ import tempfile
 import textwrap
 import unittest
 
+from filter_types import type_names
 from harness import ENVIRONMENT, PATIENCE
 
 MODULE = pathlib.Path(__file__).parents[2] / "clients" / "python"
@@ -303,7 +304,7 @@ class PythonMistakes(unittest.TestCase):
                          "0", *["ValueError: the filter is closed"] * 2)
 
     def test_a_filter_merged_with_itself(self):
-        for kind in ("blocked", "classic", "counting"):
+        for kind in type_names(merges=True):
             self.run_program(f"""
                 filter = Filter("{kind}", capacity=100)
                 filter.add_many(map(str, range(1000)))

@@ -3,6 +3,7 @@
 import threading
 
 import redis
+from filter_types import types_that_can
 from harness import OwnServerTest, ServerTest, lasting_info, main, option
 
 OK = b"+OK\r\n"
@@ -31,12 +32,9 @@ class Replies(ServerTest):
                 ("BF.DEL none a", NOT_FOUND),
                 ("BF.MDEL none a", NOT_FOUND),
                 ("BF.RESERVE b 0.01 100", OK),
-                ("BF.DEL b a", error("ERR a blocked filter cannot remove items; "
-                                     "types that can: counting, cuckoo, rediscuckoo")),
-                ("BF.MDEL b a c", error("ERR a blocked filter cannot remove items; "
-                                        "types that can: counting, cuckoo, rediscuckoo")),
-                ("BF.COUNT b a", error("ERR a blocked filter cannot count items; "
-                                       "types that can: counting, cuckoo, rediscuckoo")),
+                ("BF.DEL b a", error(f"ERR a blocked filter cannot remove items; {types_that_can('removes')}")),
+                ("BF.MDEL b a c", error(f"ERR a blocked filter cannot remove items; {types_that_can('removes')}")),
+                ("BF.COUNT b a", error(f"ERR a blocked filter cannot count items; {types_that_can('counts')}")),
                 ("BF.RESERVE c 0.01 100 TYPE counting COUNTERBITS 5",
                  error("ERR bad counter bits: they must be 4 or 8")),
                 ("BF.RESERVE c 0.01 100 TYPE classic COUNTERBITS 4",

@@ -5,6 +5,7 @@ import os
 import subprocess
 import tempfile
 
+from filter_types import type_names
 from harness import ENVIRONMENT, OwnServerTest, binary, main
 
 
@@ -64,7 +65,7 @@ class Templates(OwnServerTest):
             self.assertEqual(ran.returncode, 2)
             for problem in ("[1], capacity 'many': capacity must be in the range [1, 1073741824]\n",
                             "[1], sort: unknown field",
-                            "[2]: HASH is for TYPE blocked or classic only\n"):
+                            f"[2]: HASH is for TYPE {' or '.join(type_names(any_hash=True))} only\n"):
                 self.assertIn(f"{path}: templates{problem}", ran.stderr)
             self.assertNotIn("templates[0]", ran.stderr)
         path = self.write({"templates": [{"capacity": 5}]})

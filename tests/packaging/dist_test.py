@@ -24,11 +24,14 @@ import time
 import redis
 
 ROOT = pathlib.Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests/integration"))
+
+from filter_types import needed_options, type_names  # noqa: E402 (from the folder of the integration tests)
+
 ARCHITECTURES = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
 DEBIAN_PACKAGES = ("bitsieve", "bitsieve-module", "libbitsieve1", "libbitsieve-dev", "python3-bitsieve")
 # What docs/operations/install.md says that the tarball needs, by Debian's names.
 NEEDED_BY_TARBALL = ("libc6", "libstdc++6", "libssl3", "libarchive13")
-TYPES = ("blocked", "classic", "counting", "cuckoo", "fingerprint", "redisbloom", "ribbon")
 # Where the root is no mount, as in a chroot, unshare cannot keep mounts to itself, and nothing shares them.
 PROPAGATION = [] if os.path.ismount("/") else ["--propagation", "unchanged"]
 IN_PYTHON = """
@@ -204,22 +207,22 @@ class Release:
         dumps = {}
         with Serving(machine.command(program, "serve", "--port", port, "--dir", machine.path("/tmp/data"),
                                      "--admin-port", 0), port) as client:
-            for name in TYPES:
+            types = type_names(by_reserve=True)
+            for name in types:
                 seed = () if name == "redisbloom" else ("SEED", 7)  # that has RedisBloom's own
-                client.execute_command("BF.RESERVE", name, 0.001, 1000, "TYPE", name, *seed)
+                client.execute_command("BF.RESERVE", name, 0.001, 1000, "TYPE", name, *seed, *needed_options(name))
                 client.execute_command("BF.MADD", name, *range(500))
                 expect(name, client.execute_command("BF.MEXISTS", name, *range(500)), [1] * 500)
-                dumps[name] = client.execute_command("BF.DUMP", name)
+                if name in type_names(forgets=False):  # the others hold times
+                    dumps[name] = client.execute_command("BF.DUMP", name)
             client.execute_command("CF.RESERVE", "rediscuckoo", 1000)
             client.execute_command("CF.INSERT", "rediscuckoo", "ITEMS", *range(500))
             dumps["rediscuckoo"] = client.execute_command("BF.DUMP", "rediscuckoo")
-            client.execute_command("BF.RESERVE", "window", 0.001, 1000, "TYPE", "window", "WINDOW", 1000)
-            client.execute_command("BF.MADD", "window", *range(500))
             output_of(*machine.command(program, "ping", "--port", port))
             client.save()
         with Serving(machine.command(program, "serve", "--port", port, "--dir", machine.path("/tmp/data")),
                      port) as client:
-            for name in (*dumps, "window"):
+            for name in (*types, "rediscuckoo"):
                 expect(name, client.execute_command("BF.MEXISTS", name, *range(500)), [1] * 500)
         return dumps
 
