@@ -15,10 +15,16 @@ Those that are added to are emptied before each run, so that at least half of th
 """
 
 import statistics
+import sys
 import time
+from pathlib import Path
 
 from bench_server import (CONNECTIONS, ITEMS_PER_COMMAND, KEY, MULTI_PIPELINE, Workload, describe_machine, fill,
                           make_filter, progress, start_bare_loop, start_bitsieve, start_redis)
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
+
+from filter_types import type_names  # noqa: E402 (found by the path above)
 
 PIPELINES = (1, 16, 64)
 MANY = [KEY] * ITEMS_PER_COMMAND
@@ -66,7 +72,7 @@ class Table:
         ours = [self.single("PING", ["PING"], pipeline, goal={1: 0.9}.get(pipeline)) for pipeline in PIPELINES]
         self.groups = [Group([*self.pings.values(), *self.bare.values(), *others, *ours]), self.blocked(),
                        self.cuckoo_commands()]
-        self.groups += [self.type_added(name) for name in ("counting", "cuckoo", "fingerprint")]
+        self.groups += [self.type_added(name) for name in type_names(by_default=True) if name != "blocked"]
         self.groups += [self.deleting(), self.grown()]
         if big:
             self.groups += [self.big_blocked(), self.big_cuckoo_commands()]

@@ -13,13 +13,19 @@ The target is at most 20 ms for each case.
 
 import re
 import statistics
+import sys
 import threading
 import time
+from pathlib import Path
 
 from bench_server import describe_machine, encode, progress, start_bitsieve
 from stalls_case import Case, asking, both, leave, many_times, send_request
 from stalls_client import Client, Probe
 from stalls_sizes import byte_cases, subscriber_cases
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
+
+from filter_types import needed_options, type_names  # noqa: E402 (found by the path above)
 
 TARGET_MS = 20
 IDLE_SECONDS = 2.0
@@ -129,9 +135,8 @@ def item_cases():
     """One command of 10^6 items."""
     yield None, lambda bench: bench.flush()
     many = 2_000_000
-    for of_type in ("blocked", "classic", "counting", "cuckoo", "fingerprint", "redisbloom", "ribbon", "window"):
-        options = ("WINDOW", many) if of_type == "window" else ()
-        make = fresh("f", many, "TYPE", of_type, *options)
+    for of_type in type_names(by_reserve=True):
+        make = fresh("f", many, "TYPE", of_type, *needed_options(of_type, WINDOW=many))
         yield Case("10^6 items", f"BF.MADD ({of_type})", send_request, both(make, with_items("BF.MADD", "f"))), None
         yield Case("10^6 items", f"BF.MEXISTS ({of_type})", send_request, with_items("BF.MEXISTS", "f")), None
     yield Case("10^6 items", "BF.INSERT", send_request,
@@ -306,7 +311,7 @@ def prepare_restore(bench):
 
 def growth_cases():
     group = "growth"
-    for of_type in ("blocked", "classic", "counting", "cuckoo", "fingerprint", "redisbloom"):
+    for of_type in type_names(by_default=True, grows=True):
         yield Case(group, f"BF.MADD of 10^7, {of_type}", grow("BF.MADD", int(1e7)),
                    fresh("f", 1000, "TYPE", of_type)), None
     yield Case(group, "BF.MADD of 5*10^7, blocked", grow("BF.MADD", int(5e7)), fresh("f", 1000)), None

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from filter_types import type_names
+
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
@@ -16,15 +18,15 @@ class Shape:
 
     @property
     def removes(self):
-        return self.kind in ("counting", "cuckoo", "rediscuckoo")
+        return self.kind in type_names(removes=True)
 
     @property
     def denies(self):
-        return self.kind in ("blocked", "classic", "ribbon")
+        return self.kind in type_names(denies=True)
 
     @property
     def merges(self):
-        return self.kind in ("blocked", "classic", "counting")
+        return self.kind in type_names(merges=True)
 
     def verb(self, verb):
         return ("CF." if self.redis_cuckoo else "BF.") + verb

@@ -10,10 +10,11 @@ import socket
 import ssl
 import time
 
+from filter_types import type_names
 from harness import REPLY_SECONDS, Connection, encode
 
 FAR = 4_000_000_000  # an expiry in 2096
-TYPES = ("blocked", "classic", "counting", "cuckoo", "fingerprint", "redisbloom")
+TYPES = type_names(by_default=True)
 GONE = (ConnectionError, EOFError, ssl.SSLError, BrokenPipeError)
 
 
