@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "core/filter/filter_type.h"
+
 namespace {
 
 using bitsieve::Filter;
@@ -127,8 +129,8 @@ int main(int argc, char** argv) {
   for (const size_t count : {1'000'000, 10'000'000}) {
     std::printf("%zu items of 16 bytes at 1%%, ns per item, hashing included:\n", count);
     std::printf("%-12s %8s %8s %8s %8s %8s\n", "", "add", "found", "absent", "1 by 1", "mapped");
-    for (const char* type : {"blocked", "classic", "counting", "cuckoo", "fingerprint", "ribbon"}) {
-      MeasureItems(folder, type, count);
+    for (const bitsieve::core::FilterTypeRow* type : bitsieve::core::FilterTypes()) {
+      if (type->map != nullptr) MeasureItems(folder, std::string(type->name), count);
     }
   }
   for (const char* type : {"blocked", "cuckoo", "ribbon"}) MeasureLargeFile(folder, type);

@@ -15,6 +15,7 @@
 #include "server/commands/all_commands.h"
 #include "server/dispatch/command_table.h"
 #include "tests/support/command_fixture.h"
+#include "tests/support/filter_types.h"
 #include "tests/support/snapshot_fixture.h"
 
 namespace bitsieve::server {
@@ -44,20 +45,24 @@ inline Words Add(std::string command, const std::string& name, int from, int cou
   return words;
 }
 
-// The commands that reserve a filter of each type; the first word is its name, too.
+// The command that reserves a filter of a type; the first word is its name, too.
+inline Words Reserving(const std::string& type) {
+  Words words{type, "BF.RESERVE", type, "0.001", "20", "TYPE", type};
+  for (const auto& [word, value] : test::RequiredOptions(type, 20)) words.insert(words.end(), {word, value});
+  if (type != "redisbloom") words.insert(words.end(), {"SEED", "7"});
+  return words;
+}
+
+// The reserving commands of each type, of a filter with a high error rate, and of one that fills up.
 inline const std::vector<Words>& Types() {
-  static const std::vector<Words> kTypes{
-      {"blocked", "BF.RESERVE", "blocked", "0.001", "20", "TYPE", "blocked", "SEED", "7"},
-      {"classic", "BF.RESERVE", "classic", "0.001", "20", "TYPE", "classic", "SEED", "7"},
-      {"counting", "BF.RESERVE", "counting", "0.001", "20", "TYPE", "counting", "SEED", "7"},
-      {"cuckoo", "BF.RESERVE", "cuckoo", "0.001", "20", "TYPE", "cuckoo", "SEED", "7"},
-      {"fingerprint", "BF.RESERVE", "fingerprint", "0.001", "20", "TYPE", "fingerprint", "SEED", "7"},
-      {"redisbloom", "BF.RESERVE", "redisbloom", "0.001", "20", "TYPE", "redisbloom"},
-      {"window", "BF.RESERVE", "window", "0.001", "20", "TYPE", "window", "WINDOW", "20", "SEED", "7"},
-      {"ribbon", "BF.RESERVE", "ribbon", "0.001", "20", "TYPE", "ribbon", "SEED", "7"},
-      {"wrong", "BF.RESERVE", "wrong", "0.2", "20", "TYPE", "blocked", "SEED", "7"},
-      {"full", "BF.RESERVE", "full", "0.001", "5", "NONSCALING", "SEED", "7"},
-      {"rediscuckoo", "CF.RESERVE", "rediscuckoo", "8", "EXPANSION", "1"}};
+  static const std::vector<Words> kTypes = [] {
+    std::vector<Words> types;
+    for (const std::string& type : test::TypeNames(test::ByReserve)) types.push_back(Reserving(type));
+    types.push_back({"wrong", "BF.RESERVE", "wrong", "0.2", "20", "TYPE", "blocked", "SEED", "7"});
+    types.push_back({"full", "BF.RESERVE", "full", "0.001", "5", "NONSCALING", "SEED", "7"});
+    types.push_back({"rediscuckoo", "CF.RESERVE", "rediscuckoo", "8", "EXPANSION", "1"});
+    return types;
+  }();
   return kTypes;
 }
 
@@ -88,7 +93,7 @@ inline void ScriptOfTypes(std::vector<Step>& script) {
     script.push_back({{Add("BF.FPADD", name, 1000, 40)}, 40});
     script.push_back({{Add("BF.MADD", name, 1030, 20)}, 20});
   }
-  for (const std::string name : {"counting", "cuckoo", "rediscuckoo"}) {
+  for (const std::string& name : test::TypeNames(test::Removes)) {
     script.push_back({{Add("BF.MDEL", name, 0, 10)}, 10});
     script.push_back({{{"BF.DEL", name, "a"}, {"BF.DEL", name, "absent"}}});
     script.push_back({{{"BF.COUNT", name, "a"}, {"BF.EXISTS", name, "item20"}}});

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/command_fixture.h"
+#include "tests/support/filter_types.h"
 
 namespace bitsieve::server {
 
@@ -255,7 +256,7 @@ TEST_F(CuckooCommandsTest, BloomVerbsWorkOnIt) {
   EXPECT_EQ(Reply({"CF.DEBUG", "f"}),
             "$79\r\nbktsize:2 buckets:512 items:0 deletes:0 filters:1 max_iterations:20 expansion:1\r\n");
   EXPECT_EQ(Reply({"BF.MERGE", "m", "f", "g"}),
-            "-ERR cannot merge: a rediscuckoo filter cannot be merged; types that can: blocked, classic, counting\r\n");
+            "-ERR cannot merge: a rediscuckoo filter cannot be merged; " + test::TypesThatCan(test::Merges) + "\r\n");
 }
 
 TEST_F(CuckooCommandsTest, IsNotMadeByBloomVerbs) {

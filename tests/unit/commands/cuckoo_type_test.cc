@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/command_fixture.h"
+#include "tests/support/filter_types.h"
 
 namespace bitsieve::server {
 
@@ -123,7 +124,7 @@ TEST_F(CuckooKindTest, DefaultTypeMayBeCuckoo) {
 TEST_F(CuckooKindTest, UnitingIsRefused) {
   MakeCuckoo();
   EXPECT_EQ(Reply({"BF.MERGE", "g", "f"}),
-            "-ERR cannot merge: a cuckoo filter cannot be merged; types that can: blocked, classic, counting\r\n");
+            "-ERR cannot merge: a cuckoo filter cannot be merged; " + test::TypesThatCan(test::Merges) + "\r\n");
 }
 
 }  // namespace

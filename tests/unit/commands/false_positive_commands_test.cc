@@ -3,6 +3,7 @@
 
 #include "core/filter/false_positive_list.h"
 #include "tests/support/command_fixture.h"
+#include "tests/support/filter_types.h"
 
 namespace bitsieve::server {
 namespace {
@@ -28,7 +29,8 @@ class FalsePositiveCommandsTest : public testing::Test, protected CommandFixture
 };
 
 TEST_F(FalsePositiveCommandsTest, AreDeniedUntilTheyAreAdded) {
-  for (const std::string type : {"blocked", "classic"}) {
+  constexpr auto kDenyAndChange = [](const core::FilterTypeRow& type) { return type.can.deny && !type.can.freeze; };
+  for (const std::string& type : test::TypeNames(kDenyAndChange)) {
     const std::vector<std::string> wrong = Fill(type, type);
     EXPECT_EQ(Reply({"BF.FPADD", type, wrong[0], wrong[1], "", wrong[0]}), "*4\r\n:1\r\n:1\r\n:0\r\n:0\r\n");
     EXPECT_EQ(Reply({"BF.MEXISTS", type, wrong[0], wrong[1], wrong[2]}), "*3\r\n:0\r\n:0\r\n:1\r\n");
@@ -52,10 +54,11 @@ TEST_F(FalsePositiveCommandsTest, AreCountedAsMisses) {
 }
 
 TEST_F(FalsePositiveCommandsTest, TypesThatCannotSaySo) {
-  for (const std::string type : {"counting", "cuckoo", "fingerprint"}) {
+  constexpr auto kCannot = [](const core::FilterTypeRow& type) { return type.made.by_default && !type.can.deny; };
+  for (const std::string& type : test::TypeNames(kCannot)) {
     Reply({"BF.RESERVE", type, "0.01", "100", "TYPE", type});
     EXPECT_EQ(Reply({"BF.FPADD", type, "x"}),
-              "-ERR a " + type + " filter cannot record false positives; types that can: blocked, classic, ribbon\r\n");
+              "-ERR a " + type + " filter cannot record false positives; " + test::TypesThatCan(test::Denies) + "\r\n");
   }
   EXPECT_EQ(Reply({"BF.FPADD", "none", "x"}), "-ERR not found\r\n");
   EXPECT_EQ(Reply({"BF.FPADD", "none"}), test::ArityReply("bf.fpadd"));

@@ -6,6 +6,7 @@
 #include "core/families/bloom/bloom_types.h"
 #include "core/families/window/window_type.h"
 #include "tests/support/command_fixture.h"
+#include "tests/support/filter_types.h"
 
 namespace bitsieve::server {
 
@@ -97,7 +98,7 @@ TEST_F(FilterTemplatesTest, WhatInsertStatesWins) {
   Reply({"BF.INSERT", "d", "TYPE", "window", "WINDOW", "7", "ITEMS", "x"});
   EXPECT_EQ(core::WindowOf(ParamsOf("d")).items, 7U);
   EXPECT_EQ(Reply({"BF.INSERT", "e", "TYPE", "counting", "HASH", "sip", "ITEMS", "x"}),
-            "-ERR HASH is for TYPE blocked or classic only\r\n");
+            "-ERR HASH is for TYPE " + core::FilterTypeNames(" or ", test::AnyHash) + " only\r\n");
   EXPECT_EQ(Reply({"BF.INSERT", "e", "NOCREATE", "ITEMS", "x"}), "-ERR not found\r\n");
 }
 
@@ -144,7 +145,7 @@ TEST_F(FilterTemplatesTest, WhatDoesNotFitTogetherIsTold) {
   EXPECT_THAT(Problems({{"hash", "sip"}}),
               ElementsAre(place + "hash needs a type next to it, since not every type has it"));
   EXPECT_THAT(Problems({{"type", "counting"}, {"hash", "sip"}}),
-              ElementsAre(place + "HASH is for TYPE blocked or classic only"));
+              ElementsAre(place + "HASH is for TYPE " + core::FilterTypeNames(" or ", test::AnyHash) + " only"));
   EXPECT_THAT(Problems({{"type", "window"}}),
               ElementsAre(place + "a window filter needs WINDOW, with a number of items "
                                   "or a duration such as 24h"));

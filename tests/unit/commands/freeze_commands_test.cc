@@ -3,6 +3,7 @@
 
 #include "core/filter/staging.h"
 #include "tests/support/command_fixture.h"
+#include "tests/support/filter_types.h"
 
 namespace bitsieve::server {
 
@@ -58,7 +59,8 @@ TEST_F(FreezeCommandsTest, OnceMoreIsAsGoodAsOnce) {
 TEST_F(FreezeCommandsTest, OtherKindsCannot) {
   EXPECT_EQ(Reply({"BF.FREEZE", "none"}), "-ERR not found\r\n");
   Reply({"BF.RESERVE", "b", "0.01", "100"});
-  EXPECT_EQ(Reply({"BF.FREEZE", "b"}), "-ERR a blocked filter cannot be frozen; types that can: ribbon\r\n");
+  EXPECT_EQ(Reply({"BF.FREEZE", "b"}),
+            "-ERR a blocked filter cannot be frozen; " + test::TypesThatCan(test::Freezes) + "\r\n");
   EXPECT_EQ(Reply({"BF.FREEZE"}), test::ArityReply("bf.freeze"));
 }
 
@@ -77,11 +79,11 @@ TEST_F(FreezeCommandsTest, InfoTellsWhyBuildingFailed) {
 TEST_F(FreezeCommandsTest, WhatARibbonFilterCannot) {
   MakeRibbon();
   EXPECT_EQ(Reply({"BF.DEL", "f", "a"}),
-            "-ERR a ribbon filter cannot remove items; types that can: counting, cuckoo, rediscuckoo\r\n");
+            "-ERR a ribbon filter cannot remove items; " + test::TypesThatCan(test::Removes) + "\r\n");
   EXPECT_EQ(Reply({"BF.COUNT", "f", "a"}),
-            "-ERR a ribbon filter cannot count items; types that can: counting, cuckoo, rediscuckoo\r\n");
+            "-ERR a ribbon filter cannot count items; " + test::TypesThatCan(test::Counts) + "\r\n");
   EXPECT_THAT(Reply({"BF.MERGE", "g", "f"}),
-              HasSubstr("a ribbon filter cannot be merged; types that can: blocked, classic, counting"));
+              HasSubstr("a ribbon filter cannot be merged; " + test::TypesThatCan(test::Merges)));
   EXPECT_THAT(Reply({"BF.ESTIMATE", "f"}), StartsWith("-ERR cannot merge"));
 }
 

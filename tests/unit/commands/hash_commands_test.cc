@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tests/support/command_fixture.h"
+#include "tests/support/filter_types.h"
 
 namespace bitsieve::server {
 namespace {
@@ -18,7 +19,7 @@ class HashCommandsTest : public testing::Test, protected CommandFixture {};
 
 TEST_F(HashCommandsTest, EachIsChosenByName) {
   for (const char* name : {"xxh3", "murmur3", "fnv1a", "sip"}) {
-    for (const char* kind : {"blocked", "classic"}) {
+    for (const std::string& kind : test::TypeNames(test::AnyHash)) {
       const std::string key = std::string(name) + kind;
       EXPECT_EQ(Reply({"BF.RESERVE", key, "0.01", "100", "HASH", name, "TYPE", kind, "SEED", "1"}), kOk);
       EXPECT_EQ(Reply({"BF.MADD", key, "a", "b", "a"}), "*3\r\n:1\r\n:1\r\n:0\r\n");
@@ -39,7 +40,7 @@ TEST_F(HashCommandsTest, WhatIsWrongIsTold) {
   EXPECT_EQ(Reply({"BF.INSERT", "f", "HASH", "md5", "ITEMS", "x"}), unknown);
   EXPECT_EQ(Reply({"BF.RESERVE", "f", "0.01", "100", "HASH"}), "-ERR no hash\r\n");
   EXPECT_EQ(Reply({"BF.INSERT", "f", "HASH"}), test::ArityReply("bf.insert"));
-  const std::string misplaced = "-ERR HASH is for TYPE blocked or classic only\r\n";
+  const std::string misplaced = "-ERR HASH is for TYPE " + core::FilterTypeNames(" or ", test::AnyHash) + " only\r\n";
   EXPECT_EQ(Reply({"BF.RESERVE", "f", "0.01", "100", "TYPE", "counting", "HASH", "sip"}), misplaced);
   EXPECT_EQ(Reply({"BF.RESERVE", "f", "0.01", "100", "HASH", "xxh3", "TYPE", "window", "WINDOW", "100"}), misplaced);
   EXPECT_EQ(Reply({"EXISTS", "f"}), ":0\r\n");

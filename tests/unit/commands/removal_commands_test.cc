@@ -3,6 +3,7 @@
 
 #include "core/families/bloom/bloom_types.h"
 #include "tests/support/command_fixture.h"
+#include "tests/support/filter_types.h"
 
 namespace bitsieve::server {
 namespace {
@@ -98,13 +99,16 @@ TEST_F(RemovalCommandsTest, MissingFilter) {
 }
 
 TEST_F(RemovalCommandsTest, KindsThatCannotSaySo) {
-  for (const std::string type : {"blocked", "classic"}) {
+  constexpr auto kCannot = [](const core::FilterTypeRow& type) {
+    return type.made.by_default && !type.can.remove && !type.can.count;
+  };
+  for (const std::string& type : test::TypeNames(kCannot)) {
     Reply({"BF.RESERVE", type, "0.01", "100", "TYPE", type});
     Reply({"BF.ADD", type, "x"});
     const std::string remove =
-        "-ERR a " + type + " filter cannot remove items; types that can: counting, cuckoo, rediscuckoo\r\n";
+        "-ERR a " + type + " filter cannot remove items; " + test::TypesThatCan(test::Removes) + "\r\n";
     const std::string count =
-        "-ERR a " + type + " filter cannot count items; types that can: counting, cuckoo, rediscuckoo\r\n";
+        "-ERR a " + type + " filter cannot count items; " + test::TypesThatCan(test::Counts) + "\r\n";
     EXPECT_EQ(Reply({"BF.DEL", type, "x"}), remove);
     EXPECT_EQ(Reply({"BF.MDEL", type, "x", "y"}), remove);
     EXPECT_EQ(Reply({"BF.COUNT", type, "x"}), count);

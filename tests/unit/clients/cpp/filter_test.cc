@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tests/fuzz/dump_checksums.h"
+#include "tests/support/filter_types.h"
 #include "tests/support/key_source.h"
 #include "tests/support/temporary_directory.h"
 
@@ -35,8 +36,17 @@ std::vector<uint8_t> AnswersOf(const Filter& filter) {
 struct Type {
   std::string name;
   std::vector<std::pair<std::string, std::string>> options;
-  bool mapped;
 };
+
+// Every type that a program may make, and some with options of their own.
+std::vector<Type> Types() {
+  std::vector<Type> types{
+      {"blocked", {{"HASH", "sip"}}}, {"counting", {{"COUNTERBITS", "8"}}}, {"cuckoo", {{"BUCKETSIZE", "2"}}}};
+  for (const std::string& name : test::TypeNames(test::ByReserve)) {
+    types.push_back({name, test::RequiredOptions(name, kItems)});
+  }
+  return types;
+}
 
 class FilterTest : public testing::Test {
  protected:
@@ -73,23 +83,18 @@ class FilterOfType : public FilterTest, public testing::WithParamInterface<Type>
   Filter Filled() const {
     Filter filter = Made({.type = GetParam().name, .capacity = kItems, .type_options = GetParam().options});
     Fill(filter);
-    if (GetParam().name == "ribbon") {
+    if (row().can.freeze) {
       EXPECT_TRUE(filter.Freeze());
     }
     return filter;
   }
+  static const core::FilterTypeRow& row() { return *core::FindFilterType(GetParam().name); }
 };
-INSTANTIATE_TEST_SUITE_P(Types, FilterOfType,
-                         testing::Values(Type{"blocked", {}, true}, Type{"blocked", {{"HASH", "sip"}}, true},
-                                         Type{"classic", {}, true}, Type{"counting", {{"COUNTERBITS", "8"}}, true},
-                                         Type{"cuckoo", {{"BUCKETSIZE", "2"}}, true}, Type{"fingerprint", {}, true},
-                                         Type{"ribbon", {}, true}, Type{"window", {{"WINDOW", "3000"}}, false},
-                                         Type{"redisbloom", {}, false}),
-                         [](const auto& test) {
-                           std::string name = test.param.name;
-                           for (const auto& [word, value] : test.param.options) name.append("_").append(value);
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Types, FilterOfType, testing::ValuesIn(Types()), [](const auto& test) {
+  std::string name = test.param.name;
+  for (const auto& [word, value] : test.param.options) name.append("_").append(value);
+  return name;
+});
 
 TEST_P(FilterOfType, FindsWhatWasAdded) {
   const Filter filter = Filled();
@@ -114,10 +119,10 @@ TEST_P(FilterOfType, ComesBackFromFileBytesAndMapping) {
   EXPECT_EQ(AnswersOf(Filter::FromBytes(bytes).value()), AnswersOf(filter));
 
   const Result<Filter> mapped = Filter::Map(Path("filter"));
-  if (!GetParam().mapped) {
+  if (!test::Maps(row())) {
     EXPECT_EQ(ErrorOf(mapped).code, ErrorCode::kUnsupported);
-    EXPECT_NE(ErrorOf(mapped).message.find("types that can be mapped are blocked, classic, counting, cuckoo"),
-              std::string::npos);
+    const std::string expected = "types that can be mapped are " + core::FilterTypeNames(", ", test::Maps);
+    EXPECT_NE(ErrorOf(mapped).message.find(expected), std::string::npos);
     return;
   }
   ASSERT_TRUE(mapped) << mapped.error().message;
@@ -196,7 +201,8 @@ TEST_F(FilterTest, AFullFilterSaysSoAndKeepsWhatItHas) {
 }
 
 TEST_F(FilterTest, RemovesAndCounts) {
-  for (const std::string type : {"counting", "cuckoo"}) {
+  constexpr auto kCan = [](const core::FilterTypeRow& type) { return type.made.by_default && type.can.remove; };
+  for (const std::string& type : test::TypeNames(kCan)) {
     Filter filter = Made({.type = type, .capacity = 1000});
     EXPECT_TRUE(filter.Add("alice").value());
     EXPECT_FALSE(filter.Add("alice").value());
@@ -208,15 +214,16 @@ TEST_F(FilterTest, RemovesAndCounts) {
   }
   Filter blocked = Made({.capacity = 1000});
   EXPECT_EQ(ErrorOf(blocked.Remove("alice")).message,
-            "a blocked filter cannot remove items; types that can: counting, cuckoo, rediscuckoo");
+            "a blocked filter cannot remove items; " + test::TypesThatCan(test::Removes));
   EXPECT_EQ(ErrorOf(blocked.Count("alice")).code, ErrorCode::kUnsupported);
 }
 
 TEST_F(FilterTest, DeniesKnownFalsePositives) {
-  for (const std::string type : {"blocked", "classic", "ribbon"}) {
+  for (const std::string& type : test::TypeNames(test::Denies)) {
     Filter filter = Made({.type = type, .error_rate = 0.1, .capacity = kItems});
     Fill(filter);
-    if (type == "ribbon") {
+    const bool freezes = core::FindFilterType(type)->can.freeze;
+    if (freezes) {
       EXPECT_TRUE(filter.RecordFalsePositive("before it is frozen").value());
       ASSERT_TRUE(filter.Freeze());
       EXPECT_FALSE(filter.MayContain("before it is frozen"));
@@ -233,13 +240,13 @@ TEST_F(FilterTest, DeniesKnownFalsePositives) {
     ASSERT_TRUE(filter.Save(Path("noted")));
     EXPECT_FALSE(Filter::Load(Path("noted"))->MayContain(wrong));
     EXPECT_FALSE(Filter::Map(Path("noted"))->MayContain(wrong));
-    if (type == "ribbon") continue;
+    if (freezes) continue;
     EXPECT_TRUE(filter.Add(wrong).value());
     EXPECT_TRUE(filter.MayContain(wrong));
   }
   Filter cuckoo = Made({.type = "cuckoo", .capacity = 1000});
   EXPECT_EQ(ErrorOf(cuckoo.RecordFalsePositive("x")).message,
-            "a cuckoo filter cannot record false positives; types that can: blocked, classic, ribbon");
+            "a cuckoo filter cannot record false positives; " + test::TypesThatCan(test::Denies));
 }
 
 TEST_F(FilterTest, MergesFiltersOfOneSeed) {
@@ -267,7 +274,8 @@ TEST_F(FilterTest, FreezesARibbon) {
   EXPECT_LT(filter.Describe().size_bytes, before / 5);
   EXPECT_EQ(ErrorOf(filter.Add("x")).message, "the filter is frozen: it accepts no further items");
   Filter blocked = Made({});
-  EXPECT_EQ(ErrorOf(blocked.Freeze()).message, "a blocked filter cannot be frozen; types that can: ribbon");
+  EXPECT_EQ(ErrorOf(blocked.Freeze()).message,
+            "a blocked filter cannot be frozen; " + test::TypesThatCan(test::Freezes));
 }
 
 TEST_F(FilterTest, AMappedFilterRefusesChanges) {
@@ -295,8 +303,7 @@ TEST_F(FilterTest, SaveReplacesAFileThatIsMapped) {
 TEST_F(FilterTest, ErrorsNameWhatIsWrongAndWhatWouldBeRight) {
   const auto error = [](const FilterOptions& options) { return ErrorOf(Filter::Make(options)).message; };
   EXPECT_EQ(error({.type = "bloom"}),
-            "unknown type \"bloom\", must be one of: blocked, classic, counting, cuckoo, window, fingerprint, ribbon, "
-            "redisbloom");
+            "unknown type \"bloom\", must be one of: " + core::FilterTypeNames(", ", test::ByReserve));
   EXPECT_EQ(error({.error_rate = 0.5}), "error rate must be in the range [1e-09, 0.25]");
   EXPECT_EQ(error({.capacity = 0}), "capacity must be in the range [1, 1073741824]");
   EXPECT_EQ(error({.expansion = 40'000}), "expansion must be in the range [0, 32768]");
