@@ -76,22 +76,25 @@ class CommandFixture {
 
   // From now on long commands run on these workers; null: at once.
   void ServeBy(commands::Workers* workers) {
-    dispatcher = std::make_unique<server::Dispatcher>(server::Environment{
-        .filters = {.settings = &settings, .freezing = &control, .transfers = &transfers, .workers = workers},
-        .table = &server::AllCommands(),
-        .keyspace = &registry,
-        .clock = &core::SystemClock(),
-        .control = &control,
-        .clients = &clients,
-        .stats = &stats,
-        .loop_stats = &stats.loops.front(),
-        .durability = &durability,
-        .claims = &claims,
-        .pub_sub = &pub_sub,
-        .events = &events,
-        .users = &users,
-        .access_log = &access_log,
-        .monitoring = &monitoring});
+    dispatcher = std::make_unique<server::Dispatcher>(EnvironmentWith(workers));
+  }
+  // Returns the parts of this server, for tests of what is below the dispatcher.
+  server::Environment EnvironmentWith(commands::Workers* workers) {
+    return {.filters = {.settings = &settings, .freezing = &control, .transfers = &transfers, .workers = workers},
+            .table = &server::AllCommands(),
+            .keyspace = &registry,
+            .clock = &core::SystemClock(),
+            .control = &control,
+            .clients = &clients,
+            .stats = &stats,
+            .loop_stats = &stats.loops.front(),
+            .durability = &durability,
+            .claims = &claims,
+            .pub_sub = &pub_sub,
+            .events = &events,
+            .users = &users,
+            .access_log = &access_log,
+            .monitoring = &monitoring};
   }
 
   // The reply to one command.
