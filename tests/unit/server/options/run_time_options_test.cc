@@ -13,12 +13,12 @@ namespace {
 
 using config::AppliedBy;
 using config::NameAndText;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::UnorderedElementsAre;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
-class RunTimeOptionsTest : public testing::Test {
+class RunTimeOptionsTest : public ::testing::Test {
  protected:
   core::Result<RunTimeOptions::Use> Prepare(const config::Options& options, RunTimeOptions::Parts parts) {
     prepared_.assign(parts.begin(), parts.end());
