@@ -22,8 +22,8 @@ struct AdminRequest {
 
   // The first of this name; empty if there is none.
   std::string_view Parameter(const std::string& name) const {
-    const auto found = parameters.find(name);
-    return found == parameters.end() ? std::string_view() : found->second;
+    const auto [first, end] = parameters.equal_range(name);  // find() may return any of them
+    return first == end ? std::string_view() : first->second;
   }
 };
 
