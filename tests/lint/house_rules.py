@@ -10,6 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from layers import includes, layer_complaints
+
 ROOT = Path(__file__).resolve().parents[2]
 MAX_COLUMNS = 120
 MAX_SUBJECT_COLUMNS = 72  # of commits after this one
@@ -36,79 +38,6 @@ TROUBLE_PAGE = "docs/operations/troubleshoot.md"
 THREADS_PAGE = "docs/architecture.md"
 THREADS_PICTURE = "docs/pictures/threads.svg"
 
-# Who may include whom: the first prefix that fits the including file decides. A folder without a row is an error.
-EVERYTHING = ["core/", "protocol/", "commands/", "config/", "server/", "module/", "clients/", "cli/",
-              "tests/"]
-OWN_FOLDER = "{own folder}"  # of the including file
-CORE_FACE = ["core/base/", "core/hash/", "core/memory/", "core/filter/"]
-KEYSPACE = ["commands/keyspace.h", "config/quotas.h", "server/keyspace/"]
-SESSION = ["server/auth/", "server/keyspace/keyspace.h", "server/pubsub/", "server/session/",
-           "commands/", "core/", "protocol/"]
-DISPATCH = ["server/dispatch/", "server/stats/", "config/option_table.h", *SESSION]
-LAYERS = [
-    ("core/base/", ["core/base/"]),
-    ("core/hash/", ["core/base/", "core/hash/"]),
-    ("core/memory/", ["core/base/", "core/memory/"]),
-    ("core/filter/", CORE_FACE),
-    ("core/families/filter_types.cc", ["core/"]),
-    ("core/families/bloom/", [*CORE_FACE, "core/families/bloom/"]),
-    # A family may build on bloom's sub-filters, and on no other family.
-    ("core/families/", [*CORE_FACE, "core/families/bloom/", OWN_FOLDER]),
-    # Values of RDB files are filters.
-    ("protocol/rdb/", ["protocol/rdb/", "core/"]),
-    ("protocol/", ["protocol/", "core/base/"]),
-    ("commands/", ["commands/", "core/", "protocol/"]),
-    # default-type names the rows; other defaults and ranges are those of filters.
-    ("config/", ["config/", "commands/template_entry.h", "core/base/", "core/filter/filter_type.h",
-                 "core/filter/filter_params.h"]),
-    ("server/auth/", ["server/auth/", "commands/", "core/base/"]),
-    ("server/process/", ["server/process/", "commands/", "config/", "core/"]),
-    ("server/pubsub/", ["server/pubsub/", "commands/", "core/base/", "protocol/"]),
-    ("server/stats/", ["server/stats/", "commands/", "core/base/"]),
-    ("server/session/", SESSION),
-    ("server/dispatch/", DISPATCH),
-    # Metrics are rows of one table, which INFO and the admin port read.
-    ("server/metrics/", ["server/metrics/", "server/process/resident_memory.h", *DISPATCH]),
-    ("server/commands/", ["server/commands/", "server/metrics/", "server/process/resident_memory.h", *DISPATCH]),
-    ("server/keyspace/", [*KEYSPACE, "core/"]),
-    ("server/persistence/disk/", ["server/persistence/disk/", "core/"]),
-    ("server/persistence/log/", ["server/persistence/disk/", "server/persistence/log/", *KEYSPACE, "core/"]),
-    ("server/persistence/snapshot/", ["server/persistence/disk/", "server/persistence/log/",
-                                      "server/persistence/snapshot/", *KEYSPACE, "core/"]),
-    ("server/persistence/", ["server/persistence/", *KEYSPACE, "core/"]),
-    ("server/net/", ["server/net/", "server/auth/", "server/dispatch/", "server/session/",
-                     "server/stats/", "commands/", "protocol/", "core/base/"]),
-    ("server/http/", ["server/http/", "server/metrics/", *DISPATCH]),
-    ("server/", ["core/", "protocol/", "commands/", "config/", "server/"]),
-    # Options are read off the server's table.
-    ("module/", ["core/", "protocol/", "commands/", "config/option_table.h", "config/option_row.h",
-                 "config/options.h", "module/"]),
-    ("clients/cpp/", ["core/", "clients/cpp/"]),
-    ("clients/", ["core/", "clients/"]),
-    # Programs of others, which have what is installed.
-    ("examples/", []),
-    ("cli/", ["core/", "protocol/", "commands/", "config/", "server/", "clients/", "cli/"]),
-    ("tests/", EVERYTHING),
-]
-# Where a library that shapes the design may be included.
-LIBRARIES = {
-    "asio": ("server/net/", "server/", "tests/bench/"),
-    "openssl/": ("server/auth/", "server/net/", "tests/"),
-    "spdlog/": ("server/", "cli/", "tests/"),
-    "CLI/": ("config/flags.", "cli/", "tests/"),
-    # Its destructor ends the process if memory is refused: a server that runs writes JSON by core/base/json_writer.h.
-    "nlohmann/": ("config/", "server/persistence/inspect/", "cli/", "tests/"),
-    # Reading on in a directory ends the process if memory is refused, and so do calls that are noexcept.
-    "filesystem": ("config/", "cli/", "tests/"),
-    "histedit.h": ("cli/shell/",),
-    "hiredis/": ("cli/bulk/", "examples/", "tests/"),
-    "liblzf/": ("protocol/rdb/", "tests/"),
-    "httplib": ("server/http/",),
-}
-# Of those above, whatever LIBRARIES grants to server/.
-LIBRARY_FREE = ("server/commands/", "server/dispatch/", "server/keyspace/", "server/metrics/", "server/pubsub/",
-                "server/session/", "server/stats/")
-
 # Declared where it is needed, defined where the families are, which core/filter does not know.
 DEFINED_ELSEWHERE = {"FilterTypes"}
 DECLARED_CLASS = re.compile(r"^ *(?:class|struct)(?: \w+\([^)]*\))? (\w+)(?: final)?(?: :[^;]*)? \{", re.M)
@@ -116,6 +45,9 @@ DECLARED_CLASS = re.compile(r"^ *(?:class|struct)(?: \w+\([^)]*\))? (\w+)(?: fin
 TYPE = r"^(?!using |return |template|namespace|static|inline |constexpr |extern|#|//)[\w\[:<][\w\[\]:<>,&* ]*?[ &*]"
 DECLARED_FUNCTION = re.compile(TYPE + r"(\w+)\([^;{}]*\)[^;{}]*;", re.M)
 DEFINED_FUNCTION = re.compile(TYPE.replace("[ &*]", "") + r"((?:\w+::)*~?\w+)\([^;{}]*\)[^;{}]*\{", re.M)
+
+TEST_FUNCTION = re.compile(TYPE + r"(\w+)\(([^;{}]*)\)(?: const)? \{", re.M)
+TEST_TYPE = re.compile(r"^(?:class|struct|enum class) (\w+)[^;]*? \{", re.M)
 
 # Of files that programs made.
 DATA_FOLDERS = ("tests/fuzz/corpus/", "tests/golden/")
@@ -142,37 +74,6 @@ def tracked_files(root=ROOT):
 
 def read_sources(suffixes):
     return {path: (ROOT / path).read_text(encoding="utf-8") for path in tracked_files() if path.endswith(suffixes)}
-
-
-def includes(text):
-    """Line number, bracket and path of each #include."""
-    for number, line in enumerate(text.splitlines(), 1):
-        found = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
-        if found:
-            yield number, found[1], found[2]
-
-
-def layer_complaints(path, text, exists=lambda target: (ROOT / target).is_file()):
-    allowed = next((targets for prefix, targets in LAYERS if path.startswith(prefix)), None)
-    if allowed is None:
-        yield f"{path}: its folder has no row in LAYERS (tests/lint/house_rules.py)"
-        return
-    allowed = [os.path.dirname(path) + "/" if target == OWN_FOLDER else target for target in allowed]
-    for number, bracket, target in includes(text):
-        if bracket == "<":
-            yield from library_complaints(path, number, target)
-        elif not exists(target):
-            yield f'{path}:{number}: "{target}" is no file, seen from the root'
-        elif not target.startswith(tuple(allowed)):
-            yield f"{path}:{number}: may not include {target}; it may include {', '.join(allowed)}"
-
-
-def library_complaints(path, number, target):
-    for library, places in LIBRARIES.items():
-        granted = tuple(place for place in places if place != "server/" or not path.startswith(LIBRARY_FREE))
-        outside = not path.startswith(granted)
-        if target.startswith(library) and outside:
-            yield f"{path}:{number}: may not include <{target}>; only {', '.join(places)} may"
 
 
 def text_complaints(path, text):
@@ -257,6 +158,21 @@ def untested_header_complaints(paths, read, exceptions):
         yield f"{UNTESTED_HEADERS}: {path} is tested, or no longer there: the line can go"
     if exceptions != sorted(set(exceptions)):
         yield f"{UNTESTED_HEADERS}: its lines are not sorted, or a line is there twice"
+
+
+def shared_name_complaints(cmake_text, read):
+    """Functions and types that two tests of a target define: a build that compiles both as one file is broken."""
+    for target, arguments in re.findall(r"^bitsieve_test\((\w+)([^)]*)\)", cmake_text, re.M):
+        definers = collections.defaultdict(list)
+        for path in re.findall(r"(?<![\w./}])[\w./]+\.cc", arguments):
+            text = read(path)
+            functions = {(name, re.sub(r"\w+(?=,|$)", "", parameters))
+                         for name, parameters in TEST_FUNCTION.findall(text)}
+            for definition in functions | {(name, None) for name in TEST_TYPE.findall(text)}:
+                definers[definition].append(path)
+        for (name, _), paths in definers.items():
+            if len(paths) > 1:
+                yield f"{target}: {name} is defined in {' and in '.join(paths)}"
 
 
 def names_source(cmake_text, folder, path):
@@ -384,7 +300,7 @@ def check_thread_names():
 
 def check_layers():
     for path, text in read_sources((".h", ".cc")).items():
-        yield from layer_complaints(path, text)
+        yield from layer_complaints(path, text, lambda target: (ROOT / target).is_file())
 
 
 def check_text():
@@ -430,6 +346,14 @@ def check_untested_headers():
                                           exceptions)
 
 
+def check_shared_names():
+    for path in tracked_files():
+        if path.startswith("tests/") and path.endswith("CMakeLists.txt"):
+            folder = (ROOT / path).parent
+            yield from shared_name_complaints((ROOT / path).read_text(encoding="utf-8"),
+                                              lambda name, folder=folder: (folder / name).read_text(encoding="utf-8"))
+
+
 def check_version():
     pages = {path: (ROOT / path).read_text(encoding="utf-8") for path in VERSIONED_PAGES}
     yield from version_complaints((ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), pages)
@@ -471,6 +395,7 @@ RULES = {
     "words": check_words,
     "dead_files": check_dead_files,
     "untested_headers": check_untested_headers,
+    "shared_names": check_shared_names,
     "version": check_version,
     "log_lines": check_log_lines,
     "thread_locals": check_thread_locals,

@@ -186,6 +186,17 @@ class LogLines(unittest.TestCase):
         self.assertEqual(found, [f'a.cc:3: {rules.TROUBLE_PAGE} does not have the line "The disk is {{}}"'])
 
 
+class SharedNames(unittest.TestCase):
+    def test_what_two_tests_of_a_target_define_is_found(self):
+        cmake = "bitsieve_test(a_test SOURCES\n    a.cc\n    b.cc)\nbitsieve_test(c_test SOURCES c.cc)"
+        files = {"a.cc": "class Fake final : public Real {\n};\nint Sum(int a, int b) {\n}\nint Of(char c) {\n}\n",
+                 "b.cc": "struct Fake {\n};\nlong Sum(int x, int y) {\n}\nint Of(bool yes) {\n}\n"}
+        files["c.cc"] = files["a.cc"]
+        found = list(rules.shared_name_complaints(cmake, files.__getitem__))
+        self.assertEqual(sorted(found), ["a_test: Fake is defined in a.cc and in b.cc",
+                                         "a_test: Sum is defined in a.cc and in b.cc"])
+
+
 class Alone(unittest.TestCase):
     def test_a_file_that_needs_another_is_found(self):
         flags = ["-std=c++20", "-I.", "-I/"]

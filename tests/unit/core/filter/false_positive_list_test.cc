@@ -6,17 +6,12 @@
 #include <random>
 #include <thread>
 
+#include "tests/support/random_hashes.h"
+
 namespace bitsieve::core {
 namespace {
 
 using Hashes = std::vector<KeyHash>;
-
-Hashes RandomHashes(size_t count, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  Hashes hashes(count);
-  for (KeyHash& hash : hashes) hash = {random(), random()};
-  return hashes;
-}
 
 Hashes All(const FalsePositiveList& list) {
   Hashes all(list.size());
@@ -28,7 +23,7 @@ TEST(FalsePositiveList, HoldsExactlyWhatWasNotedAndNotTakenOff) {
   MemoryBudget budget;
   {
     const auto list = FalsePositiveList::Make(budget);
-    const Hashes hashes = RandomHashes(2'000, 1);
+    const Hashes hashes = RandomKeyHashes(2'000, 1);
     Hashes expected;  // as the list keeps it
     std::mt19937_64 random(2);
     for (int i = 0; i < 20'000; ++i) {
@@ -80,7 +75,7 @@ TEST(FalsePositiveList, TakesOutOnlyWhatIsPresentAndOnTheList) {
 TEST(FalsePositiveList, RefusesMoreThanItsMost) {
   MemoryBudget budget;
   const auto list = FalsePositiveList::Make(budget);
-  const Hashes hashes = RandomHashes(FalsePositiveList::kMaxHashes + 1, 3);
+  const Hashes hashes = RandomKeyHashes(FalsePositiveList::kMaxHashes + 1, 3);
   for (size_t i = 0; i < FalsePositiveList::kMaxHashes; ++i) ASSERT_EQ(list->Add(hashes[i]), RecordOutcome::kRecorded);
   const uint64_t changes = list->changes();
   EXPECT_EQ(list->Add(hashes.back()), RecordOutcome::kTooMany);
@@ -94,7 +89,7 @@ TEST(FalsePositiveList, RefusesMoreThanItsMost) {
 TEST(FalsePositiveList, WithoutMemoryItStaysAsItIs) {
   MemoryBudget budget;
   const auto list = FalsePositiveList::Make(budget);
-  const Hashes hashes = RandomHashes(9, 4);
+  const Hashes hashes = RandomKeyHashes(9, 4);
   budget.set_limit_bytes(1);
   EXPECT_EQ(list->Add(hashes[0]), RecordOutcome::kOutOfMemory);
   EXPECT_EQ(FalsePositiveList::Make(budget), nullptr);
@@ -110,7 +105,7 @@ TEST(FalsePositiveList, WithoutMemoryItStaysAsItIs) {
 TEST(FalsePositiveList, ReadersNeedNoLock) {
   MemoryBudget budget;
   const auto list = FalsePositiveList::Make(budget);
-  const Hashes stays = RandomHashes(200, 5), never = RandomHashes(200, 6), moves = RandomHashes(3'000, 7);
+  const Hashes stays = RandomKeyHashes(200, 5), never = RandomKeyHashes(200, 6), moves = RandomKeyHashes(3'000, 7);
   for (const KeyHash& hash : stays) list->Add(hash);
   std::atomic<bool> done{false};
   std::vector<std::jthread> readers;

@@ -11,6 +11,7 @@
 #include "core/base/checksum.h"
 #include "core/families/bloom/blocked_bloom.h"
 #include "core/memory/memory_image.h"
+#include "tests/support/random_hashes.h"
 
 namespace bitsieve::core {
 namespace {
@@ -54,13 +55,6 @@ struct Lines {
 BlockArray ArrayOf(Lines& lines, uint32_t lines_per_item, unsigned lanes) {
   return {lines.memory.data(), &lines.memory, lines.memory.size_bytes() / kLineBytes, lines_per_item,
           LaneSets(lanes).data()};
-}
-
-std::vector<KeyHash> RandomHashes(size_t count, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<KeyHash> hashes(count);
-  for (KeyHash& hash : hashes) hash = {random(), random()};
-  return hashes;
 }
 
 // Sets the bits of an item as the comments of block_kernel.h define them, independently of the kernels.
@@ -114,7 +108,7 @@ TEST_P(KernelTest, SetsTheBitsOfTheDefinition) {
   const auto& [kernel, lines_per_item, lanes, line_count] = GetParam();
   Lines lines(line_count);
   const BlockArray array = ArrayOf(lines, lines_per_item, lanes);
-  const std::vector<KeyHash> hashes = RandomHashes(line_count * 4, 1);
+  const std::vector<KeyHash> hashes = RandomKeyHashes(line_count * 4, 1);
   const std::vector<uint8_t> skip(hashes.size(), 0);
   std::vector<uint8_t> added(hashes.size());
   const BlockAddProgress progress =
@@ -132,10 +126,10 @@ TEST_P(KernelTest, AnswersAsTheBitsSay) {
   Lines lines(line_count);
   const BlockArray array = ArrayOf(lines, lines_per_item, lanes);
   std::vector<uint8_t> bytes(line_count * kLineBytes);
-  for (const KeyHash& hash : RandomHashes(line_count * 20, 2)) SetByDefinition(bytes, hash, lines_per_item, lanes);
+  for (const KeyHash& hash : RandomKeyHashes(line_count * 20, 2)) SetByDefinition(bytes, hash, lines_per_item, lanes);
   std::memcpy(lines.memory.data(), bytes.data(), bytes.size());
 
-  const std::vector<KeyHash> asked = RandomHashes(2000, 3);
+  const std::vector<KeyHash> asked = RandomKeyHashes(2000, 3);
   std::vector<uint8_t> present(asked.size(), 0);
   kernel->may_contain(array, asked.data(), asked.size(), present.data());
   for (size_t i = 0; i < asked.size(); ++i) {
@@ -150,7 +144,7 @@ TEST_P(KernelTest, StopsBeforeTheFirstNewItemWithoutRoom) {
   if (line_count < 1000 || lanes < 6) return;  // elsewhere chance hits come in between
   Lines lines(line_count);
   const BlockArray array = ArrayOf(lines, lines_per_item, lanes);
-  std::vector<KeyHash> hashes = RandomHashes(6, 4);
+  std::vector<KeyHash> hashes = RandomKeyHashes(6, 4);
   hashes[2] = hashes[0];  // there already when it comes
   const std::vector<uint8_t> skip{0, 1, 0, 0, 0, 0};
   std::vector<uint8_t> added(6, 9);
@@ -165,7 +159,7 @@ TEST_P(KernelTest, StopsBeforeTheFirstNewItemWithoutRoom) {
 TEST_P(KernelTest, RoomForAllChangesNothing) {
   const auto& [kernel, lines_per_item, lanes, line_count] = GetParam();
   Lines roomy(line_count), tight(line_count);
-  std::vector<KeyHash> hashes = RandomHashes(256, 6);
+  std::vector<KeyHash> hashes = RandomKeyHashes(256, 6);
   for (size_t i = 3; i < hashes.size(); i += 7) hashes[i] = hashes[i - 3];
   std::vector<uint8_t> skip(hashes.size(), 0);
   for (size_t i = 0; i < skip.size(); i += 5) skip[i] = 1;
@@ -197,7 +191,7 @@ TEST_P(KernelTest, RoomForAllChangesNothing) {
 TEST_P(KernelTest, LeavesLinesOfSkippedItemsAlone) {
   const auto& [kernel, lines_per_item, lanes, line_count] = GetParam();
   Lines lines(line_count);
-  const std::vector<KeyHash> hashes = RandomHashes(64, 7);
+  const std::vector<KeyHash> hashes = RandomKeyHashes(64, 7);
   const std::vector<uint8_t> skip(hashes.size(), 1);
   std::vector<uint8_t> added(hashes.size(), 9);
   const BlockAddProgress progress =
@@ -213,7 +207,7 @@ TEST_P(KernelTest, LeavesLinesOfSkippedItemsAlone) {
 TEST_P(KernelTest, LookupsLeaveWhatIsFoundAlready) {
   const auto& [kernel, lines_per_item, lanes, line_count] = GetParam();
   Lines lines(line_count);
-  const std::vector<KeyHash> hashes = RandomHashes(64, 8);
+  const std::vector<KeyHash> hashes = RandomKeyHashes(64, 8);
   std::vector<uint8_t> present(hashes.size(), 0);
   for (size_t i = 0; i < present.size(); i += 3) present[i] = 1;
   const std::vector<uint8_t> before = present;
@@ -229,7 +223,7 @@ TEST(BlockKernels, PortableIsAlwaysThereAndLast) {
 TEST(SecondLine, IsAlwaysAnotherLine) {
   Lines lines(7);
   const BlockArray array = ArrayOf(lines, 2, 6);
-  for (const KeyHash& hash : RandomHashes(10'000, 5)) {
+  for (const KeyHash& hash : RandomKeyHashes(10'000, 5)) {
     const uint64_t first = FirstLine(array, hash);
     const uint64_t second = SecondLine(array, hash, first);
     ASSERT_NE(first, second);

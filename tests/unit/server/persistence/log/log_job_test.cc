@@ -13,11 +13,10 @@ namespace {
 // Begins the job, waits until it has ended, and returns the outcome that was reported then.
 core::Status RunToEnd(LogJob& job, LogJob::Work work) {
   std::promise<core::Status> ended;
-  EXPECT_TRUE(job.Begin(std::move(work), [&](const core::Status& outcome) {
-    EXPECT_TRUE(job.is_done());
-    ended.set_value(outcome);
-  }));
-  return ended.get_future().get();
+  EXPECT_TRUE(job.Begin(std::move(work), [&](const core::Status& outcome) { ended.set_value(outcome); }));
+  core::Status outcome = ended.get_future().get();
+  EXPECT_TRUE(job.is_done());
+  return outcome;
 }
 
 TEST(LogJobTest, RunsOnAThreadOfItsOwnAndLeavesItsOutcome) {
