@@ -69,11 +69,14 @@ class EventLoopTest : public ::testing::Test {
 TEST_F(EventLoopTest, RunsWhatIsPostedInOrder) {
   loop_->Start();
   std::vector<int> ran;
+  std::promise<void> second_is_posted;
   loop_->Post([&] {
+    second_is_posted.get_future().wait();
     ran.push_back(1);
     loop_->Post([&] { ran.push_back(3); });
   });
   loop_->Post([&] { ran.push_back(2); });
+  second_is_posted.set_value();
   Settle();
   Settle();
   EXPECT_THAT(ran, ElementsAre(1, 2, 3));
