@@ -1,6 +1,7 @@
 """Each rule must find what it is there for, and leave what is right alone."""
 import unittest
 
+import branch_coverage
 import house_rules as rules
 
 
@@ -195,6 +196,16 @@ class SharedNames(unittest.TestCase):
         found = list(rules.shared_name_complaints(cmake, files.__getitem__))
         self.assertEqual(sorted(found), ["a_test: Fake is defined in a.cc and in b.cc",
                                          "a_test: Sum is defined in a.cc and in b.cc"])
+
+
+class Branches(unittest.TestCase):
+    def test_calls_that_may_throw_are_no_branches(self):
+        def ways(*counts_and_throws):
+            return [{"count": count, "throw": throw} for count, throw in counts_and_throws]
+        call, condition = [(5, False), (0, True)], [(3, False), (0, False)]
+        self.assertEqual(branch_coverage.decisions(ways(*call)), [])
+        self.assertEqual(branch_coverage.decisions(ways(*condition, *call, *condition)), [3, 0, 3, 0])
+        self.assertEqual(branch_coverage.decisions(ways(*reversed(call), (1, False), *condition)), [1, 3, 0])
 
 
 class Alone(unittest.TestCase):

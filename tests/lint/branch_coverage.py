@@ -1,0 +1,94 @@
+"""Which branches of the sources the tests have taken, as gcov has counted them in a folder that was built for it.
+
+  branch_coverage.py FOLDER...        the share of each folder; exit status 1 if one is below LEAST
+  branch_coverage.py --gaps FOLDER    the lines of the folder with branches that were not taken
+
+A branch is a way on from a condition. Calls, from which the compiler has a second way on for exceptions, do not count.
+"""
+import collections
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build/coverage"
+LEAST = 90  # percent
+BATCH = 16  # of objects, for a run of gcov
+
+
+def decisions(branches):
+    """The counts of the ways on from conditions: a call has two ways, one after the other, of which one throws."""
+    counts, i = [], 0
+    while i < len(branches):
+        is_call = i + 1 < len(branches) and branches[i]["throw"] != branches[i + 1]["throw"]
+        if is_call:
+            i += 2
+            continue
+        if not branches[i]["throw"]:
+            counts.append(branches[i]["count"])
+        i += 1
+    return counts
+
+
+def counted(objects):
+    """(path, line) and the counts of its branches, as each object has them."""
+    with tempfile.TemporaryDirectory() as scratch:
+        told = subprocess.run(["gcov", "--branch-probabilities", "--stdout", "--json-format", *objects], cwd=scratch,
+                              capture_output=True, check=True).stdout
+    for report in map(json.loads, told.splitlines()):
+        for file in report["files"]:
+            path = os.path.relpath(os.path.join(report["current_working_directory"], file["file"]), ROOT)
+            if not path.startswith(("..", "build/", "tests/")):
+                yield from (((path, line["line_number"]), decisions(line["branches"])) for line in file["lines"])
+
+
+def all_branches():
+    """The counts by (path, line). A branch of a header is taken if it is in some object."""
+    objects = sorted(map(str, BUILD.rglob("*.gcda")))
+    batches = [objects[i:i + BATCH] for i in range(0, len(objects), BATCH)]
+    branches = {}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for found in pool.map(lambda batch: list(counted(batch)), batches):
+            for place, counts in found:
+                known = branches.get(place, [])
+                length = max(len(known), len(counts))
+                branches[place] = [sum(pair) for pair in zip(known + [0] * (length - len(known)),
+                                                             counts + [0] * (length - len(counts)))]
+    return branches
+
+
+def print_gaps(branches, folder):
+    sources = {}
+    missing = collections.Counter()
+    for (path, line), counts in sorted(branches.items()):
+        untaken = counts.count(0)
+        if untaken and path.startswith(folder + "/"):
+            missing[path] += untaken
+            if path not in sources:
+                sources[path] = (ROOT / path).read_text(encoding="utf-8").splitlines()
+            print(f"{path}:{line}: {untaken} of {len(counts)}: {sources[path][line - 1].strip()}")
+    for path, untaken in missing.most_common():
+        print(f"{untaken:5} {path}")
+
+
+def main():
+    folders = [argument.strip("/") for argument in sys.argv[1:] if argument != "--gaps"]
+    branches = all_branches()
+    if sys.argv[1:2] == ["--gaps"]:
+        return print_gaps(branches, folders[0])
+    too_few = False
+    for folder in folders:
+        counts = [count for (path, _), each in branches.items() if path.startswith(folder + "/") for count in each]
+        taken = sum(count > 0 for count in counts)
+        percent = 100 * taken / len(counts)
+        print(f"{folder}: {percent:.1f}% of {len(counts)} branches")
+        too_few |= percent < LEAST
+    sys.exit(1 if too_few else 0)
+
+
+if __name__ == "__main__":
+    main()
