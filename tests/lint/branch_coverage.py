@@ -7,7 +7,9 @@ A branch is a way on from a condition. Calls, from which the compiler has a seco
 """
 import collections
 import concurrent.futures
+import itertools
 import json
+import linecache
 import os
 import subprocess
 import sys
@@ -54,23 +56,19 @@ def all_branches():
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for found in pool.map(lambda batch: list(counted(batch)), batches):
             for place, counts in found:
-                known = branches.get(place, [])
-                length = max(len(known), len(counts))
-                branches[place] = [sum(pair) for pair in zip(known + [0] * (length - len(known)),
-                                                             counts + [0] * (length - len(counts)))]
+                both = itertools.zip_longest(branches.get(place, []), counts, fillvalue=0)
+                branches[place] = [sum(pair) for pair in both]
     return branches
 
 
 def print_gaps(branches, folder):
-    sources = {}
     missing = collections.Counter()
     for (path, line), counts in sorted(branches.items()):
         untaken = counts.count(0)
         if untaken and path.startswith(folder + "/"):
             missing[path] += untaken
-            if path not in sources:
-                sources[path] = (ROOT / path).read_text(encoding="utf-8").splitlines()
-            print(f"{path}:{line}: {untaken} of {len(counts)}: {sources[path][line - 1].strip()}")
+            source = linecache.getline(str(ROOT / path), line).strip()
+            print(f"{path}:{line}: {untaken} of {len(counts)}: {source}")
     for path, untaken in missing.most_common():
         print(f"{untaken:5} {path}")
 

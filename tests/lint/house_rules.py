@@ -45,7 +45,7 @@ DECLARED_CLASS = re.compile(r"^ *(?:class|struct)(?: \w+\([^)]*\))? (\w+)(?: fin
 TYPE = r"^(?!using |return |template|namespace|static|inline |constexpr |extern|#|//)[\w\[:<][\w\[\]:<>,&* ]*?[ &*]"
 DECLARED_FUNCTION = re.compile(TYPE + r"(\w+)\([^;{}]*\)[^;{}]*;", re.M)
 DEFINED_FUNCTION = re.compile(TYPE.replace("[ &*]", "") + r"((?:\w+::)*~?\w+)\([^;{}]*\)[^;{}]*\{", re.M)
-
+# Of tests: a function with its parameters, a type.
 TEST_FUNCTION = re.compile(TYPE + r"(\w+)\(([^;{}]*)\)(?: const)? \{", re.M)
 TEST_TYPE = re.compile(r"^(?:class|struct|enum class) (\w+)[^;]*? \{", re.M)
 

@@ -1,4 +1,4 @@
-// random_hashes.h: hashes of keys that nobody has seen, the same ones for a seed.
+// random_hashes.h: random hashes of keys, the same ones for the same seed. Thread-safe: a pure function.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <cstring>
-#include <random>
 #include <vector>
 
 #include "core/base/bytes.h"
