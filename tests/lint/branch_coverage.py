@@ -3,14 +3,16 @@
   branch_coverage.py FOLDER...        the share of each folder; exit status 1 if one is below LEAST
   branch_coverage.py --gaps FOLDER    the lines of the folder with branches that were not taken
 
-A branch is a way on from a condition. Calls, from which the compiler has a second way on for exceptions, do not count.
+A branch is a way on from a condition that the source has. What the compiler adds does not count: the second way on from
+a call, for exceptions, and the loops that destroy arrays and compare members. Nor does what an assertion denies.
 """
 import collections
 import concurrent.futures
-import itertools
 import json
 import linecache
+import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,6 +22,13 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/coverage"
 LEAST = 90  # percent
 BATCH = 16  # of objects, for a run of gcov
+CONDITION = re.compile(r"\b(?:if|for|while|switch|case)\b|&&|\|\||\?")
+ASSERTION = re.compile(r"\bassert\(")
+
+
+def has_condition(path, line):
+    source = linecache.getline(str(ROOT / path), line).partition("//")[0]
+    return CONDITION.search(source) is not None and ASSERTION.search(source) is None
 
 
 def decisions(branches):
@@ -45,20 +54,27 @@ def counted(objects):
         for file in report["files"]:
             path = os.path.relpath(os.path.join(report["current_working_directory"], file["file"]), ROOT)
             if not path.startswith(("..", "build/", "tests/")):
-                yield from (((path, line["line_number"]), decisions(line["branches"])) for line in file["lines"])
+                yield from (((path, line["line_number"]), decisions(line["branches"])) for line in file["lines"]
+                            if line["branches"] and has_condition(path, line["line_number"]))
+
+
+def instances_folded(lists):
+    """One list of counts out of several: those of a line in each object, and in one of a template in each instance."""
+    period = math.gcd(*map(len, lists))
+    return [sum(sum(counts[i::period]) for counts in lists) for i in range(period)]
 
 
 def all_branches():
-    """The counts by (path, line). A branch of a header is taken if it is in some object."""
+    """The counts by (path, line). A branch of a header or a template is taken if it is in some object and instance."""
     objects = sorted(map(str, BUILD.rglob("*.gcda")))
     batches = [objects[i:i + BATCH] for i in range(0, len(objects), BATCH)]
-    branches = {}
+    branches = collections.defaultdict(list)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for found in pool.map(lambda batch: list(counted(batch)), batches):
             for place, counts in found:
-                both = itertools.zip_longest(branches.get(place, []), counts, fillvalue=0)
-                branches[place] = [sum(pair) for pair in both]
-    return branches
+                if counts:
+                    branches[place].append(counts)
+    return {place: instances_folded(lists) for place, lists in branches.items()}
 
 
 def print_gaps(branches, folder):

@@ -1,5 +1,5 @@
-// fault_disk.h: wraps another disk, and fails or ends the process at one chosen step. A step is a call that changes the
-// disk. Thread-safe.
+// fault_disk.h: wraps another disk, and fails or ends the process at one chosen step, or fails one chosen reading. A
+// step is a call that changes the disk; a reading opens, lists or reads. Thread-safe.
 #pragma once
 
 #include <csignal>
@@ -44,6 +44,16 @@ class FaultDisk final : public Disk {
     const std::lock_guard lock(mutex_);
     return steps_;
   }
+  // Fails the given reading, counted from 1 and from here on; 0: none.
+  void FailReading(uint64_t reading) {
+    const std::lock_guard lock(mutex_);
+    failing_reading_ = reading;
+    readings_ = 0;
+  }
+  uint64_t readings() const {
+    const std::lock_guard lock(mutex_);
+    return readings_;
+  }
   // Called before each step, by the thread that takes it, with what log() has of it.
   void SetHook(std::function<void(const std::string& step)> hook) {
     const std::lock_guard lock(mutex_);
@@ -66,7 +76,12 @@ class FaultDisk final : public Disk {
     if (!status) return tl::unexpected(std::move(status.error()));
     return made;
   }
-  core::Result<std::unique_ptr<ReadableFile>> Open(const std::string& path) const override { return base_.Open(path); }
+  core::Result<std::unique_ptr<ReadableFile>> Open(const std::string& path) const override {
+    if (core::Status status = Read("open", path); !status) return tl::unexpected(status.error());
+    core::Result<std::unique_ptr<ReadableFile>> file = base_.Open(path);
+    if (!file) return file;
+    return std::make_unique<ReadFile>(*this, path, std::move(*file));
+  }
   core::Status SyncFile(const std::string& path) override {
     return Step("sync", path, [&] { return base_.SyncFile(path); });
   }
@@ -82,7 +97,10 @@ class FaultDisk final : public Disk {
   core::Status SyncDirectory(const std::string& path) override {
     return Step("sync directory", path, [&] { return base_.SyncDirectory(path); });
   }
-  core::Result<std::vector<std::string>> List(const std::string& path) const override { return base_.List(path); }
+  core::Result<std::vector<std::string>> List(const std::string& path) const override {
+    if (core::Status status = Read("list", path); !status) return tl::unexpected(status.error());
+    return base_.List(path);
+  }
   core::Result<std::unique_ptr<FileLock>> Lock(const std::string& path) override { return base_.Lock(path); }
   std::string LockHolder(const std::string& path) const override { return base_.LockHolder(path); }
 
@@ -111,6 +129,27 @@ class FaultDisk final : public Disk {
     const std::unique_ptr<WritableFile> base_;
   };
 
+  class ReadFile final : public ReadableFile {
+   public:
+    ReadFile(const FaultDisk& disk, std::string path, std::unique_ptr<ReadableFile> base)
+        : disk_(disk), path_(std::move(path)), base_(std::move(base)) {}
+    uint64_t size() const override { return base_->size(); }
+    core::Status ReadAt(uint64_t offset, std::span<std::byte> out) const override {
+      if (core::Status status = disk_.Read("read", path_); !status) return status;
+      return base_->ReadAt(offset, out);
+    }
+
+   private:
+    const FaultDisk& disk_;
+    const std::string path_;
+    const std::unique_ptr<ReadableFile> base_;
+  };
+
+  core::Status Read(const std::string& what, const std::string& path) const {
+    const std::lock_guard lock(mutex_);
+    if (++readings_ != failing_reading_) return {};
+    return core::Fail(core::ErrorCode::kIo, path + ": cannot " + what + ": Input/output error");
+  }
   core::Status Step(const std::string& what, const std::string& path, const Act& act, const Act& half = {}) {
     Fault fault;
     bool hit;
@@ -144,6 +183,8 @@ class FaultDisk final : public Disk {
   uint64_t steps_ = 0;
   std::vector<std::string> log_;
   std::function<void(const std::string&)> hook_;
+  uint64_t failing_reading_ = 0;
+  mutable uint64_t readings_ = 0;
 };
 
 }  // namespace bitsieve::server

@@ -1,4 +1,5 @@
-// memory_disk.h: a disk in memory that can lose power: data that was not synced by then is lost. Thread-safe.
+// memory_disk.h: a disk in memory that can lose power: data that was not synced by then is lost, but no directory is.
+// Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -50,6 +51,10 @@ class MemoryDisk final : public Disk {
 
   core::Status Rename(const std::string& from, const std::string& to) override {
     const std::lock_guard lock(mutex_);
+    if (Find(from) != nullptr) {
+      RenameDirectory(from, to);
+      return {};
+    }
     Directory* source = Find(Parent(from));
     Directory* target = Find(Parent(to));
     if (source == nullptr || target == nullptr || !source->names.contains(Name(from))) return NotFound(from);
@@ -68,7 +73,7 @@ class MemoryDisk final : public Disk {
 
   core::Status CreateDirectory(const std::string& path) override {
     const std::lock_guard lock(mutex_);
-    directories_[path];
+    for (std::string missing = path; Find(missing) == nullptr; missing = Parent(missing)) directories_[missing];
     return {};
   }
 
@@ -221,6 +226,14 @@ class MemoryDisk final : public Disk {
     const std::string path_;
   };
 
+  void RenameDirectory(const std::string& from, const std::string& to) {
+    std::map<std::string, Directory> renamed;
+    for (auto& [path, directory] : directories_) {
+      const bool moves = path == from || path.starts_with(from + "/");
+      renamed[moves ? to + path.substr(from.size()) : path] = std::move(directory);
+    }
+    directories_ = std::move(renamed);
+  }
   static std::string Parent(const std::string& path) {
     const size_t slash = path.rfind('/');
     return slash == std::string::npos ? "" : path.substr(0, slash);

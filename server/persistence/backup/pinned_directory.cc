@@ -111,16 +111,22 @@ core::Status PinnedDirectory::HoldLog() {
 core::Status PinnedDirectory::HoldCurrent() {
   newest_.reset();
   if (!manifest_.has_log) return {};
-  const core::Status held = Hold(CurrentPath());
-  if (!held) return core::Fail(core::ErrorCode::kCorrupt, CurrentPath() + ": is missing");
+  const core::Result<std::vector<std::string>> names = ListIfThere(disk_, layout_.log_path());
+  if (!names) return tl::unexpected(names.error());
+  if (!std::binary_search(names->begin(), names->end(), kLogCurrentName)) {
+    return core::Fail(core::ErrorCode::kCorrupt, CurrentPath() + ": is missing");
+  }
+  if (core::Status status = Hold(CurrentPath()); !status) return status;
   const core::Result<uint64_t> start = ReadLogCurrent(*this, layout_.log_path());
   if (!start) return tl::unexpected(start.error());
   newest_ = *start;
   return {};
 }
 
-// Opens the filter files that the manifest does not name as well: the log may name them.
+// Opens the filter files that the manifest does not name as well: the log may name them. If not, it makes no difference
+// that one cannot be opened, for example since the server has removed it.
 core::Status PinnedDirectory::HoldFilters() {
+  unopened_.clear();
   const std::vector<uint64_t> listed = FileIdsOf(manifest_);
   const core::Result<std::vector<std::string>> names = ListIfThere(disk_, layout_.filters_path());
   if (!names) return tl::unexpected(names.error());
@@ -128,7 +134,9 @@ core::Status PinnedDirectory::HoldFilters() {
     const std::optional<uint64_t> id = DataLayout::FilterFileId(name);
     if (!id || held_.contains(layout_.FilterPath(*id))) continue;
     core::Status status = Hold(layout_.FilterPath(*id));
-    if (!status && std::binary_search(listed.begin(), listed.end(), *id)) return status;
+    if (status) continue;
+    if (std::binary_search(listed.begin(), listed.end(), *id)) return status;
+    unopened_[*id] = std::move(status.error());
   }
   for (const uint64_t id : listed) {
     if (held_.contains(layout_.FilterPath(id))) continue;
@@ -181,6 +189,7 @@ core::Status PinnedDirectory::ReadLogThrough() {
   needed_.erase(std::unique(needed_.begin(), needed_.end()), needed_.end());
   for (const uint64_t id : needed_) {
     if (held_.contains(layout_.FilterPath(id))) continue;
+    if (const auto unopened = unopened_.find(id); unopened != unopened_.end()) return tl::unexpected(unopened->second);
     return core::Fail(core::ErrorCode::kCorrupt, layout_.FilterPath(id) + ": is missing, but the log names it");
   }
   return {};

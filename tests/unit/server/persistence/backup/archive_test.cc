@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/base/descriptor.h"
+#include "tests/support/fault_disk.h"
 #include "tests/support/memory_disk.h"
 #include "tests/support/quiet_backup.h"
 #include "tests/support/snapshot_fixture.h"
@@ -133,6 +134,27 @@ TEST_F(Archive, APipeThatIsClosedIsAnError) {
   ::close(ends[1]);
   ASSERT_FALSE(status);
   EXPECT_THAT(status.error().message, HasSubstr("Broken pipe"));
+}
+
+TEST_F(Archive, AFailureAtAnyStepOfTheDiskIsTold) {
+  const std::string bytes = Written();
+  const auto extract = [&](FaultDisk& disk) {
+    return ExtractArchive({.name = "the archive", .descriptor = -1, .bytes = bytes}, disk, "/r", {1 << 20, 100},
+                          kQuiet);
+  };
+  MemoryDisk whole;
+  ASSERT_TRUE(Ok(whole.CreateDirectory("/r")));
+  FaultDisk counter(whole);
+  ASSERT_TRUE(Ok(extract(counter)));
+  for (uint64_t step = 1; step <= counter.steps(); ++step) {
+    MemoryDisk base;
+    ASSERT_TRUE(Ok(base.CreateDirectory("/r")));
+    FaultDisk disk(base);
+    disk.SetFault({.step = step});
+    const core::Status status = extract(disk);
+    ASSERT_FALSE(status) << step;
+    EXPECT_THAT(status.error().message, HasSubstr("No space left on device"));
+  }
 }
 
 }  // namespace

@@ -126,5 +126,21 @@ TEST(Manifest, NamesAndIdsAreDistinct) {
   EXPECT_THAT(RoundTrip(manifest).error().message, HasSubstr("file ids contradict"));
 }
 
+TEST(Manifest, FilterIdsAndPositionsDoNotContradictEachOther) {
+  Manifest manifest = SmallManifest();
+  manifest.next_filter_id = 5;
+  manifest.log_position = 100;
+  manifest.filters[0].filter_id = 4;
+  manifest.filters[1].log_position = 100;
+  EXPECT_EQ(RoundTrip(manifest).value(), manifest);
+  manifest.filters[1].filter_id = 4;
+  EXPECT_THAT(RoundTrip(manifest).error().message, HasSubstr("filter ids contradict")) << "twice";
+  manifest.filters[1].filter_id = 5;
+  EXPECT_THAT(RoundTrip(manifest).error().message, HasSubstr("filter ids contradict")) << "not below the next one";
+  manifest.filters[1].filter_id = 0;
+  manifest.filters[1].log_position = 101;
+  EXPECT_THAT(RoundTrip(manifest).error().message, HasSubstr("after the log's own"));
+}
+
 }  // namespace
 }  // namespace bitsieve::server

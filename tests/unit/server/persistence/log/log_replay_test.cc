@@ -42,15 +42,19 @@ class LogReplayTest : public testing::Test {
   log::Changed Added(uint64_t id, uint64_t sequence, const std::string& item) const {
     return {core::ChangeKind::kAdded, id, sequence, 0, {twin_->HashOf(item)}};
   }
+  static log::Changed Rewritten(uint64_t id, uint64_t sequence) {
+    return {core::ChangeKind::kRewritten, id, sequence, 0, {}};
+  }
   bool Has(const std::string& name, const std::string& item) const {
     const Entry* const entry = names_.Find(name);
     return entry != nullptr && entry->filter != nullptr && HasItem(*entry->filter, item);
   }
   core::Result<FilterPtr> Load(const log::Image& image, core::MemoryBudget& memory) {
     if (image.file_id == kDamagedFile) return FilterPtr();
-    auto filter = std::move(*core::MakeFilter(Params(), memory, clock_));
-    AddItem(*filter, "of the file");
-    return FilterPtr(std::move(filter));
+    auto filter = core::MakeFilter(Params(), memory, clock_);
+    if (!filter) return tl::unexpected(filter.error());
+    AddItem(**filter, "of the file");
+    return FilterPtr(std::move(*filter));
   }
 
   static constexpr uint64_t kDamagedFile = 99;
@@ -189,6 +193,150 @@ TEST_F(LogReplayTest, AFilterForWhichThereIsNoMemoryIsAnErrorThatChangesNothing)
   EXPECT_EQ(names_.size(), 1U);
   keyspace_.memory.set_limit_bytes(0);
   EXPECT_TRUE(Ok(Apply(log::Made{8, Params()})));
+}
+
+TEST_F(LogReplayTest, NamesGoWithTheirFiltersWhereverTheyGo) {
+  MakeNamed(7, "a");
+  MakeNamed(8, "b");
+  ASSERT_TRUE(Ok(Apply(Added(7, 1, "one"))));
+  EXPECT_TRUE(Ok(Apply(log::Renamed{"a", "a"})));
+  EXPECT_TRUE(Ok(Apply(log::Renamed{"absent", "a"}))) << "it had expired";
+  EXPECT_TRUE(Ok(Apply(log::Expiry{"absent", 5})));
+  EXPECT_TRUE(Ok(Apply(log::Named{"a", 7, 50}))) << "again, with an expiry";
+  EXPECT_EQ(names_.Find("a")->expires_ms, 50);
+  EXPECT_TRUE(Has("a", "one"));
+  ASSERT_TRUE(Ok(Apply(log::Renamed{"a", "b"})));
+  EXPECT_TRUE(Has("b", "one"));
+  EXPECT_EQ(names_.Find("b")->expires_ms, 50);
+  EXPECT_EQ(names_.size(), 1U);
+  EXPECT_TRUE(Ok(Apply(log::Expiry{"b", 0})));
+  EXPECT_EQ(names_.Find("b")->expires_ms, 0);
+  EXPECT_TRUE(Ok(Apply(Added(8, 1, "late")))) << "a client was still adding to it";
+}
+
+TEST_F(LogReplayTest, TheNameOfADamagedFilterIsANameAllTheSame) {
+  for (const uint64_t id : {7, 8, 9}) {
+    MakeNamed(id, "filter" + std::to_string(id));
+    ASSERT_TRUE(Ok(Apply(log::Image{id, 3, kDamagedFile, {}})));
+  }
+  ASSERT_TRUE(Ok(Apply(log::Renamed{"filter7", "moved"})));
+  ASSERT_TRUE(Ok(Apply(log::Unnamed{"filter8"})));
+  ASSERT_TRUE(Ok(Apply(log::Image{7, 5, 40, {}})));
+  ASSERT_TRUE(Ok(Apply(log::Image{8, 5, 40, {}}))) << "of no name now";
+  MakeNamed(10, "filter9");
+  replay_.Finish();
+  EXPECT_TRUE(Has("moved", "of the file"));
+  EXPECT_EQ(names_.Find("filter8"), nullptr);
+  EXPECT_EQ(names_.Find("filter9")->filter->id(), 10U);
+  EXPECT_EQ(names_.size(), 2U);
+}
+
+TEST_F(LogReplayTest, WhatAFilterCannotDoItDidNotDo) {
+  for (const core::FilterTypeRow* row : core::FilterTypes()) {
+    core::FilterParams params = Params();
+    params.type = row->type;
+    const auto made = core::MakeFilter(params, keyspace_.memory, clock_);
+    if (!made) continue;  // its parameters are others
+    const uint64_t id = replay_.next_filter_id();
+    ASSERT_TRUE(Ok(Apply(log::Made{id, params}))) << row->name;
+    for (const auto kind : {core::ChangeKind::kRemoved, core::ChangeKind::kFalsePositives}) {
+      const bool can =
+          kind == core::ChangeKind::kRemoved ? (*made)->capabilities().remove : (*made)->capabilities().deny;
+      log::Changed change = Added(id, 1, "one");
+      change.kind = kind;
+      const core::Status status = Apply(change);
+      if (can) {
+        EXPECT_TRUE(Ok(status)) << row->name;
+        break;  // the next change would be the second
+      }
+      ASSERT_FALSE(status) << row->name;
+      EXPECT_EQ(status.error().code, core::ErrorCode::kCorrupt) << row->name;
+      EXPECT_THAT(status.error().message, HasSubstr("filter " + std::to_string(id) + " cannot ")) << row->name;
+    }
+  }
+}
+
+TEST_F(LogReplayTest, AnItemThatAFullFilterTookIsAContradiction) {
+  core::FilterParams params = Params();
+  params.capacity = 1;
+  params.expansion = 0;
+  ASSERT_TRUE(Ok(Apply(log::Made{7, params})));
+  core::Status status;
+  for (uint64_t i = 1; status && i < 1000; ++i) status = Apply(Added(7, i, std::to_string(i)));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, core::ErrorCode::kCorrupt);
+  EXPECT_THAT(status.error().message, HasSubstr("filter 7 does not accept an item of change"));
+}
+
+TEST_F(LogReplayTest, AFilterThatCannotBeMadeIsAContradiction) {
+  core::FilterParams params = Params();
+  params.error_rate = 2;
+  const core::Status status = Apply(log::Made{7, params});
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, core::ErrorCode::kCorrupt);
+  EXPECT_THAT(status.error().message, HasSubstr("filter 7 cannot be created: "));
+  EXPECT_EQ(Apply(log::Image{0, 1, 40, {}}).error().code, core::ErrorCode::kCorrupt);
+  const core::Status content = Apply(log::Content{.id = 7, .sequence = 1, .header = "no header", .body = ""});
+  ASSERT_FALSE(content);
+  EXPECT_THAT(content.error().message, HasSubstr("filter 7 cannot be read: "));
+}
+
+// A union or a freeze writes its outcome while clients go on: changes since then are made again in what comes.
+TEST_F(LogReplayTest, TheOutcomeOfARewriteIsFollowedByTheChangesSince) {
+  MakeNamed(7, "a");
+  ASSERT_TRUE(Ok(Apply(Added(7, 1, "before"))));
+  ASSERT_TRUE(Ok(Apply(Rewritten(7, 2))));
+  ASSERT_TRUE(Ok(Apply(Added(7, 3, "since"))));
+  ASSERT_TRUE(Ok(Apply(Rewritten(7, 4))));
+  ASSERT_TRUE(Ok(Apply(log::Freezing{7})));
+  EXPECT_TRUE(Has("a", "before") && Has("a", "since")) << "until the outcome comes";
+  ASSERT_TRUE(Ok(Apply(log::Image{7, 2, 40, {}})));
+  EXPECT_TRUE(Has("a", "of the file") && Has("a", "since"));
+  EXPECT_FALSE(Has("a", "before"));
+  EXPECT_EQ(names_.Find("a")->filter->sequence(), 4U);
+  EXPECT_EQ(replay_.Freezing().size(), 1U) << "it was closed after the rewrite";
+  ASSERT_TRUE(Ok(Apply(log::Image{7, 3, 40, {}}))) << "older than what is known";
+  EXPECT_TRUE(Has("a", "since"));
+  ASSERT_TRUE(Ok(Apply(log::Image{7, 4, 40, {}})));
+  EXPECT_FALSE(Has("a", "since"));
+}
+
+TEST_F(LogReplayTest, TheOutcomeOfARewriteOfAFilterThatIsGoneIsNotNeeded) {
+  MakeNamed(7, "a");
+  ASSERT_TRUE(Ok(Apply(Rewritten(7, 1))));
+  ASSERT_TRUE(Ok(Apply(Added(7, 2, "since"))));
+  ASSERT_TRUE(Ok(Apply(log::Unnamed{"a"})));
+  ASSERT_TRUE(Ok(Apply(log::Image{7, 1, 40, {}})));
+  ASSERT_TRUE(Ok(Apply(Rewritten(7, 3)))) << "a client was still at it";
+  ASSERT_TRUE(Ok(Apply(log::Image{7, 3, 40, {}})));
+  replay_.Finish();
+  EXPECT_EQ(names_.size(), 0U);
+}
+
+TEST_F(LogReplayTest, WithoutMemoryToGrowOrToLoadIsAnErrorOfMemory) {
+  MakeNamed(7, "a");
+  keyspace_.memory.set_limit_bytes(keyspace_.memory.used_bytes());
+  core::Status status;
+  for (uint64_t i = 1; status && i < 10'000; ++i) status = Apply(Added(7, i, std::to_string(i)));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, core::ErrorCode::kOutOfMemory);
+  EXPECT_THAT(status.error().message, HasSubstr("filter 7"));
+  EXPECT_TRUE(Ok(Apply(log::Image{7, 20'000, 40, {}}))) << "there is room for one of the two";
+  EXPECT_TRUE(Has("a", "of the file"));
+}
+
+// With quotas, a filter that is made before it has a name counts in the quota of the name it gets.
+TEST_F(LogReplayTest, FiltersCountInTheQuotasOfTheirNames) {
+  const config::QuotaRow row{.pattern = "tenant:*", .bytes = 1 << 20};
+  keyspace_.quotas.Define({&row, 1});
+  MakeNamed(7, "tenant:a");
+  MakeNamed(8, "other");
+  ASSERT_TRUE(Ok(Apply(log::Made{9, Params()})));
+  ASSERT_TRUE(Ok(Apply(log::Image{9, 1, 40, {}}))) << "in the memory of the first";
+  ASSERT_TRUE(Ok(Apply(log::Image{7, 1, 40, {}})));
+  replay_.Finish();
+  EXPECT_GT(keyspace_.quotas.MemoryOf("tenant:b").used_bytes(), 0U);
+  EXPECT_TRUE(Has("tenant:a", "of the file"));
 }
 
 }  // namespace
