@@ -55,7 +55,7 @@ def counted(objects):
             path = os.path.relpath(os.path.join(report["current_working_directory"], file["file"]), ROOT)
             if not path.startswith(("..", "build/", "tests/")):
                 yield from (((path, line["line_number"]), decisions(line["branches"])) for line in file["lines"]
-                            if line["branches"] and has_condition(path, line["line_number"]))
+                            if has_condition(path, line["line_number"]))
 
 
 def instances_folded(lists):

@@ -111,12 +111,10 @@ core::Status PinnedDirectory::HoldLog() {
 core::Status PinnedDirectory::HoldCurrent() {
   newest_.reset();
   if (!manifest_.has_log) return {};
-  const core::Result<std::vector<std::string>> names = ListIfThere(disk_, layout_.log_path());
-  if (!names) return tl::unexpected(names.error());
-  if (!std::binary_search(names->begin(), names->end(), kLogCurrentName)) {
-    return core::Fail(core::ErrorCode::kCorrupt, CurrentPath() + ": is missing");
+  if (core::Status held = Hold(CurrentPath()); !held) {
+    const core::Result<uint64_t> unheld = ReadLogCurrent(disk_, layout_.log_path());
+    return unheld ? held : tl::unexpected(unheld.error());  // which tells a missing file from one that cannot be read
   }
-  if (core::Status status = Hold(CurrentPath()); !status) return status;
   const core::Result<uint64_t> start = ReadLogCurrent(*this, layout_.log_path());
   if (!start) return tl::unexpected(start.error());
   newest_ = *start;

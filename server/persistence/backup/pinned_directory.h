@@ -84,7 +84,7 @@ class PinnedDirectory final : public Disk {
   std::optional<uint64_t> newest_;            // where the segment that CURRENT names begins
   std::vector<LogFile> log_;                  // the segments that the manifest needs
   std::vector<uint64_t> needed_;              // filter files, ascending
-  std::map<uint64_t, core::Error> unopened_;  // filter files that the manifest does not name
+  std::map<uint64_t, core::Error> unopened_;  // why, of files that the manifest does not name
   std::vector<PinnedFile> listed_;
   ChunkBuffer buffer_;
 };

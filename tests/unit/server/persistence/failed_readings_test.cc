@@ -1,5 +1,5 @@
-// Each reading of a data directory fails once, by whatever reads it. Either the error is told, or nothing is missing;
-// and what is on the disk stays as it was.
+// Each reading of a data directory fails once, in each operation that reads one. Either the operation reports the
+// error, or it misses nothing; and what is on the disk stays as it was.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ using testing::HasSubstr;
 class FailedReadings : public WholeDirectoryTest {
  protected:
   // Fails each reading of `read` in turn, which gets a copy of the directory and returns what it found, or an error.
-  void ExpectToldOrWhole(const std::function<core::Result<Contents>(Disk& disk)>& read) {
+  void ExpectReportedOrWhole(const std::function<core::Result<Contents>(Disk& disk)>& read) {
     MemoryDisk counted = disk_.Copy();
     FaultDisk counter(counted);
     ASSERT_TRUE(Ok(read(counter)));
@@ -55,12 +55,12 @@ class FailedReadings : public WholeDirectoryTest {
 };
 
 TEST_F(FailedReadings, OfAStart) {
-  ExpectToldOrWhole([](Disk& disk) { return Start(disk, "/d"); });
+  ExpectReportedOrWhole([](Disk& disk) { return Start(disk, "/d"); });
 }
 
 // No option sets a file aside that cannot be read: it is not damaged.
 TEST_F(FailedReadings, OfAStartThatMaySetAsideWhatIsDamaged) {
-  ExpectToldOrWhole([](Disk& disk) {
+  ExpectReportedOrWhole([](Disk& disk) {
     TestServer::Settings settings = kSettings;
     settings.on_corrupt_filter = OnCorruptFilter::kQuarantine;
     settings.on_corrupt_log = OnCorruptLog::kTruncate;
@@ -69,7 +69,7 @@ TEST_F(FailedReadings, OfAStartThatMaySetAsideWhatIsDamaged) {
 }
 
 TEST_F(FailedReadings, OfAStartOfAServerWithoutALog) {
-  ExpectToldOrWhole([](Disk& disk) {
+  ExpectReportedOrWhole([](Disk& disk) {
     TestServer::Settings settings = kSettings;
     settings.log.reset();
     return Start(disk, "/d", settings);
@@ -78,7 +78,7 @@ TEST_F(FailedReadings, OfAStartOfAServerWithoutALog) {
 
 TEST_F(FailedReadings, OfAnInspection) {
   for (const InspectDepth depth : {InspectDepth::kHeads, InspectDepth::kChecksums, InspectDepth::kContents}) {
-    ExpectToldOrWhole([&](Disk& disk) -> core::Result<Contents> {
+    ExpectReportedOrWhole([&](Disk& disk) -> core::Result<Contents> {
       const core::Result<Inspection> found = Inspect(disk, "/d", depth);
       if (!found) return tl::unexpected(found.error());
       if (found->damage.empty() && found->unreadable.empty()) return contents_;
@@ -88,7 +88,7 @@ TEST_F(FailedReadings, OfAnInspection) {
 }
 
 TEST_F(FailedReadings, OfABackupAndOfItsVerification) {
-  ExpectToldOrWhole([](Disk& disk) -> core::Result<Contents> {
+  ExpectReportedOrWhole([](Disk& disk) -> core::Result<Contents> {
     const auto pinned = PinnedDirectory::Pin(disk, "/d");
     if (!pinned) return tl::unexpected(pinned.error());
     const core::Result<Inspection> made = BackUp(**pinned, disk, "/copies/backup", kQuiet);
@@ -98,7 +98,7 @@ TEST_F(FailedReadings, OfABackupAndOfItsVerification) {
 }
 
 TEST_F(FailedReadings, OfARestore) {
-  ExpectToldOrWhole([](Disk& disk) -> core::Result<Contents> {
+  ExpectReportedOrWhole([](Disk& disk) -> core::Result<Contents> {
     const auto pinned = PinnedDirectory::Pin(disk, "/d");
     if (!pinned) return tl::unexpected(pinned.error());
     const auto fill = [&](const std::string& path) { return CopyFiles(**pinned, disk, path, kQuiet); };
@@ -111,7 +111,7 @@ TEST_F(FailedReadings, OfARestore) {
 TEST_F(FailedReadings, OfAnArchive) {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/archive";
-  ExpectToldOrWhole([&](Disk& disk) -> core::Result<Contents> {
+  ExpectReportedOrWhole([&](Disk& disk) -> core::Result<Contents> {
     const core::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600));
     const auto pinned = PinnedDirectory::Pin(disk, "/d");
     if (!pinned) return tl::unexpected(pinned.error());

@@ -136,7 +136,7 @@ TEST_F(Archive, APipeThatIsClosedIsAnError) {
   EXPECT_THAT(status.error().message, HasSubstr("Broken pipe"));
 }
 
-TEST_F(Archive, AFailureAtAnyStepOfTheDiskIsTold) {
+TEST_F(Archive, AFailureAtAnyStepOfTheDiskIsReported) {
   const std::string bytes = Written();
   const auto extract = [&](FaultDisk& disk) {
     return ExtractArchive({.name = "the archive", .descriptor = -1, .bytes = bytes}, disk, "/r", {1 << 20, 100},
