@@ -48,11 +48,25 @@ core::FilterParams WithSeed(core::FilterParams params, std::optional<uint64_t> s
   return params;
 }
 
+// Replies with an error and returns false if items of the filter cannot have this time.
+bool CheckItemTime(CommandContext& context, const core::Filter& filter, const core::ItemTime& time) {
+  if (time.ttl_ms == 0 && time.until_ms == 0) return true;
+  if (!filter.capabilities().expire) {
+    context.Error(wire::CannotExpire(filter.type()));
+    return false;
+  }
+  const auto from_now_ms = static_cast<int64_t>(time.until_ms != 0 ? time.until_ms : time.ttl_ms) -
+                           (time.until_ms != 0 ? context.keyspace().clock().WallMs() : 0);
+  if (from_now_ms >= 1 && from_now_ms <= static_cast<int64_t>(filter.ttl_ms())) return true;
+  context.Error(wire::ItemTimeRange(from_now_ms, filter.ttl_ms()));
+  return false;
+}
+
 // Creates the filter named by argument 1, or takes the one that another client created first; null, and an error
 // replied, if it cannot be created.
-core::Filter* Make(CommandContext& context, const CreateRequest& request) {
+core::Filter* Make(CommandContext& context, const CreateRequest& request, const core::ItemTime& time = {}) {
   const FilterPtr made = MakeFilter(context, WithSeed(request.params, request.seed));
-  if (made == nullptr) return nullptr;
+  if (made == nullptr || !CheckItemTime(context, *made, time)) return nullptr;
   core::Filter* const there = context.Hold(Publish(context, made));
   if (there == made.get()) NotifyNew(context, context.arguments[1]);
   return there;
@@ -66,6 +80,7 @@ core::Filter* FindOrMakeDefault(CommandContext& context) {
 void WriteOutcome(CommandContext& context, AddOutcome outcome) {
   switch (outcome) {
     case AddOutcome::kPresent:
+    case AddOutcome::kRenewed:
       return context.reply.Boolean(false);
     case AddOutcome::kAdded:
       ++context.tally.added;
@@ -92,7 +107,7 @@ void ShortenArray(protocol::ReplyWriter& reply, size_t start, size_t announced, 
 }
 
 // An array of one outcome per item. A full filter ends it early, at the error.
-void AddItems(CommandContext& context, core::Filter& filter, Arguments items) {
+void AddItems(CommandContext& context, core::Filter& filter, Arguments items, const core::ItemTime& time = {}) {
   HashChunk hashes;
   std::array<AddOutcome, kItemChunk> outcomes;
   AddNotice notice(context, filter);
@@ -101,7 +116,7 @@ void AddItems(CommandContext& context, core::Filter& filter, Arguments items) {
   for (size_t done = 0; done < items.size(); done += kItemChunk) {
     const Arguments chunk = items.subspan(done, std::min(kItemChunk, items.size() - done));
     context.AwaitImage(filter);
-    const size_t written = filter.Add(HashItems(filter, chunk, hashes), std::span(outcomes.data(), chunk.size()));
+    const size_t written = filter.Add(HashItems(filter, chunk, hashes), std::span(outcomes.data(), chunk.size()), time);
     WriteOutcomes(context, std::span(outcomes).first(written), WriteOutcome);
     notice.Look(std::span(outcomes).first(written));
     if (written > 0 && outcomes[written - 1] == AddOutcome::kFull) {
@@ -168,10 +183,10 @@ void Insert(CommandContext& context) {
   core::Filter* filter = context.FindFilter();
   if (filter == nullptr) {
     if (!request.create) return context.Error(wire::kNotFound);
-    filter = Make(context, request.filter);
+    filter = Make(context, request.filter, request.time);
     if (filter == nullptr) return;
   }
-  AddItems(context, *filter, request.items);
+  if (CheckItemTime(context, *filter, request.time)) AddItems(context, *filter, request.items, request.time);
 }
 
 void AnswerExists(CommandContext& context, core::Filter& filter, std::span<const KeyHash> hashes) {
@@ -269,10 +284,13 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(items * sub-filters)",
      .summary = "Adds items like BF.MADD, with options for creating the filter.",
      .syntax = "key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TYPE type] "
-               "{options} [SEED seed] [TIGHTENING ratio] ITEMS item [item ...]",
+               "{options} [SEED seed] [TIGHTENING ratio] [EX seconds | PX milliseconds | EXAT unix_time] ITEMS item "
+               "[item ...]",
      .notes =
-         "Options are ignored if the filter exists. RedisBloom does not have TYPE, SEED, TIGHTENING and the options "
-         "that only some types take.",
+         "Options for creating a filter are ignored if the filter exists. EX, PX and EXAT, for filters of the type "
+         "expiring, state when the items expire: after some seconds or milliseconds, or at a Unix time in seconds; at "
+         "most the filter's TTL from now, which is also the default. RedisBloom does not have these, TYPE, SEED, "
+         "TIGHTENING and the options that only some types take.",
      .weigh = WeighChanges,
      .handler = Insert},
     {.name = "bf.exists",

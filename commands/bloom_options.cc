@@ -34,11 +34,27 @@ core::FilterParams DefaultParams(const CommandSettings& settings) {
   return params;
 }
 
+// EX, PX or EXAT. Returns false if the next argument is none of them.
+bool ReadItemTime(ArgumentReader& reader, core::ItemTime& time) {
+  constexpr uint64_t kMsPerSecond = 1000;
+  const bool seconds = reader.Skip("EX");
+  const bool until = !seconds && reader.Skip("EXAT");
+  if (!seconds && !until && !reader.Skip("PX")) return false;
+  const bool repeated = time.ttl_ms != 0 || time.until_ms != 0;
+  const uint64_t unit = seconds || until ? kMsPerSecond : 1;
+  const uint64_t number = reader.Unsigned(wire::kArity, wire::kBadItemTime);
+  if (repeated || number == 0 || number > static_cast<uint64_t>(INT64_MAX) / unit) reader.Fail(wire::kBadItemTime);
+  (until ? time.until_ms : time.ttl_ms) = number * unit;
+  return true;
+}
+
 // Whether the options ahead name another type than the template does: then the template's type options do not apply.
 bool StatesOtherType(ArgumentReader reader, const OptionErrors& errors, const FilterTemplate& found) {
   core::FilterParams params;
   GivenOptions given;
-  while (reader.More() && (ReadCreateOption(reader, errors, params, given) || reader.Skip("NOCREATE"))) {
+  core::ItemTime time;
+  while (reader.More() &&
+         (ReadCreateOption(reader, errors, params, given) || ReadItemTime(reader, time) || reader.Skip("NOCREATE"))) {
   }
   return given.type && found.type() && params.type != *found.type();
 }
@@ -101,7 +117,7 @@ InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings
     found->Apply(!StatesOtherType(reader, kErrors, *found), params, given);
   }
   while (reader.More()) {
-    if (ReadCreateOption(reader, kErrors, params, given)) continue;
+    if (ReadCreateOption(reader, kErrors, params, given) || ReadItemTime(reader, request.time)) continue;
     if (reader.Skip("ITEMS")) {
       request.items = reader.Rest();
       break;

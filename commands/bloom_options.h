@@ -8,6 +8,7 @@
 #include "commands/argument_reader.h"
 #include "commands/command_settings.h"
 #include "core/filter/filter_params.h"
+#include "core/filter/item_expiry.h"
 
 namespace bitsieve::commands {
 
@@ -27,7 +28,8 @@ struct CreateRequest {
 struct InsertRequest {
   CreateRequest filter;  // to create if there is none
   bool create = true;
-  Arguments items;  // at least one
+  core::ItemTime time;  // when the items expire, if that was stated
+  Arguments items;      // at least one
 };
 
 // By the first template that describes the name, and the defaults.

@@ -49,6 +49,7 @@ void Reserve(CommandContext& context) {
 void WriteOutcome(CommandContext& context, AddOutcome outcome) {
   switch (outcome) {
     case AddOutcome::kPresent:
+    case AddOutcome::kRenewed:
       return context.reply.Boolean(false);
     case AddOutcome::kAdded:
       ++context.tally.added;
@@ -106,7 +107,7 @@ void Add(CommandContext& context) {
 template <Presence presence>
 void WriteInserted(CommandContext& context, AddOutcome outcome) {
   constexpr bool kIntegers = presence == Presence::kSkipped;
-  const bool refused = outcome > AddOutcome::kAdded;
+  const bool refused = core::IsRefused(outcome);
   context.tally.added += outcome == AddOutcome::kAdded;
   if (kIntegers || !context.reply.resp3()) {
     return context.reply.Integer(refused ? -1 : static_cast<int64_t>(outcome == AddOutcome::kAdded));

@@ -18,7 +18,8 @@ void AddNotice::Begin(bool counts_repeats) {
 
 void AddNotice::LookAt(std::span<const AddOutcome> outcomes) {
   for (const AddOutcome outcome : outcomes) {
-    changed_ += outcome == AddOutcome::kAdded || (repeats_ && outcome == AddOutcome::kPresent);
+    changed_ += outcome == AddOutcome::kAdded || outcome == AddOutcome::kRenewed ||
+                (repeats_ && outcome == AddOutcome::kPresent);
     full_ |= IsForWantOfRoom(outcome);
   }
 }

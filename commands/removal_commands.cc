@@ -82,13 +82,14 @@ constexpr CommandRow kRows[] = {
      .since = "bitsieve 1.0.0",
      .complexity = "O(sub-filters)",
      .summary = "Removes an item. Returns 1 if it was removed, 0 if it is not there. An item that was added twice must "
-                "be removed twice.",
+                "be removed twice, except from an expiring filter.",
      .syntax = "key item",
-     .notes = "Works on filters of the types counting, cuckoo and rediscuckoo. Remove only what was added: removing an "
-              "item that only looks present (a false positive) changes counters or fingerprints of other items, which "
-              "can then be missed. A saturated item is never removed, and the reply is 0. An item is saturated if all "
-              "of its counters are at their largest value (15 additions with 4 bits, 255 with 8), or in a cuckoo "
-              "filter if it fills its two buckets (8 additions with buckets of 4).",
+     .notes = "Works on filters of the types counting, cuckoo, expiring and rediscuckoo. Remove only what was added: "
+              "removing an item that only looks present (a false positive) changes counters or fingerprints of other "
+              "items, which can then be missed. From an expiring filter, remove only items that were new when they "
+              "were added, and whose time is not over. A saturated item is never removed, and the reply is 0. An item "
+              "is saturated if all of its counters are at their largest value (15 additions with 4 bits, 255 with 8), "
+              "or in a cuckoo filter if it fills its two buckets (8 additions with buckets of 4).",
      .items_handler = AnswerRemovals,
      .weigh = WeighArguments,
      .handler = Delete},

@@ -80,6 +80,8 @@ inline constexpr std::string_view kInsertBadErrorRate = "Bad error rate";
 inline constexpr std::string_view kInsertBadExpansion = "Bad expansion";
 inline constexpr std::string_view kInsertBadCapacity = "Bad capacity";
 inline constexpr std::string_view kInsertUnknownArgument = "Unknown argument received";
+inline constexpr std::string_view kBadItemTime =
+    "ERR bad time of items: EX, PX and EXAT take a positive integer, and only one of them may be given";
 inline constexpr std::string_view kScanCursorNotNumeric = "Second argument must be numeric";
 inline constexpr std::string_view kLoadCursorNotNumeric = "ERR Second argument must be numeric";
 inline constexpr std::string_view kBadData = "ERR received bad data";
@@ -152,6 +154,14 @@ inline std::string CannotFreeze(const core::FilterTypeRow& type) {
 }
 inline std::string CannotCount(const core::FilterTypeRow& type) {
   return Error(core::CannotText(type, "count items", [](const core::FilterTypeRow& row) { return row.can.count; }));
+}
+inline std::string CannotExpire(const core::FilterTypeRow& type) {
+  return Error(core::CannotText(type, "expire items", [](const core::FilterTypeRow& row) { return row.can.expire; }));
+}
+// Returns the error of a time that items cannot have: `from_now_ms` from now on.
+inline std::string ItemTimeRange(int64_t from_now_ms, uint64_t ttl_ms) {
+  return Joined({"ERR items cannot expire ", std::to_string(from_now_ms), " ms from now; the range is [1, ",
+                 std::to_string(ttl_ms), "], up to the filter's TTL"});
 }
 inline std::string FilterRefused(std::string_view reason) { return Joined({"ERR could not create filter: ", reason}); }
 inline std::string CannotUnite(std::string_view reason) { return Joined({"ERR cannot merge: ", reason}); }

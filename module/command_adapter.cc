@@ -217,9 +217,11 @@ class Run {
     if (!wrote_chunk_) commands::RunHandler(desk_.context);
   }
 
+  // Commands within BF.AT are those of Bitsieve.
   void HandleReplayed() {
     const LiftedLimits lifted;
-    const bool done = command_.may_be_redisblooms && RunAsRedisBloom(desk_.context, desk_.arguments);
+    const bool may_be_redisblooms = command_.may_be_redisblooms && at_ms_ == 0;
+    const bool done = may_be_redisblooms && RunAsRedisBloom(desk_.context, desk_.arguments);
     if (!done) commands::RunHandler(desk_.context);
   }
 

@@ -35,7 +35,7 @@ bool AddByShortWay(engine::Context* context, engine::String** argv, int argc, co
   if (filter->SubFilters() > 1) filter->Prefetch({&hash, 1});
   core::AddOutcome outcome;
   filter->Add({&hash, 1}, {&outcome, 1});
-  if (outcome > core::AddOutcome::kAdded) {  // nothing was done: the long way words the error
+  if (core::IsRefused(outcome)) {  // nothing was done: the long way words the error
     engine::CloseKey(key);
     return false;
   }

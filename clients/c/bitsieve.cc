@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -10,6 +11,7 @@
 
 #include "clients/cpp/filter.h"
 #include "core/filter/filter_type.h"
+#include "core/filter/item_expiry.h"
 
 struct bitsieve_filter {
   bitsieve::Filter filter;
@@ -237,6 +239,30 @@ bitsieve_status bitsieve_note_false_positive(bitsieve_filter* filter, const void
                                              bitsieve_error* error) {
   return GuardedItem(filter, item, size, error,
                      [&] { return Give(filter->filter.RecordFalsePositive(ViewOf(item, size)), noted); });
+}
+
+bitsieve_status bitsieve_add_for(bitsieve_filter* filter, const void* item, size_t size, uint64_t time_to_live_ms,
+                                 uint8_t* added, bitsieve_error* error) {
+  return GuardedItem(filter, item, size, error, [&] {
+    const auto ms = static_cast<int64_t>(std::min<uint64_t>(time_to_live_ms, INT64_MAX));
+    return Give(filter->filter.Add(ViewOf(item, size), std::chrono::milliseconds(ms)), added);
+  });
+}
+
+bitsieve_status bitsieve_time_to_live(const bitsieve_filter* filter, const void* item, size_t size, int64_t* left_ms,
+                                      bitsieve_error* error) {
+  return GuardedItem(filter, item, size, error, [&]() -> Status {
+    const auto left = filter->filter.TimeToLive(ViewOf(item, size));
+    if (!left) return tl::unexpected(left.error());
+    if (left_ms != nullptr) *left_ms = *left ? (*left)->count() : bitsieve::core::kNoTimeToLive;
+    return {};
+  });
+}
+
+bitsieve_status bitsieve_touch(bitsieve_filter* filter, const void* item, size_t size, uint8_t* touched,
+                               bitsieve_error* error) {
+  return GuardedItem(filter, item, size, error,
+                     [&] { return Give(filter->filter.Touch(ViewOf(item, size)), touched); });
 }
 
 bitsieve_status bitsieve_count(const bitsieve_filter* filter, const void* item, size_t size, uint64_t* count,

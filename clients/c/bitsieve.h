@@ -179,6 +179,32 @@ BITSIEVE_API void bitsieve_may_contain_many(const bitsieve_filter* filter, const
 /// @param error receives the error message; may be NULL.
 BITSIEVE_API bitsieve_status bitsieve_remove(bitsieve_filter* filter, const void* item, size_t size, uint8_t* removed,
                                              bitsieve_error* error);
+/// Adds an item that expires after a time, to a filter of type expiring. If it was probably there, it expires at the
+/// later one of the two times, unless the filter has the option RENEW no.
+/// @param filter the filter to add to.
+/// @param item the bytes of the item; may be NULL if it is empty.
+/// @param size the number of bytes.
+/// @param time_to_live_ms the time in milliseconds, from 1 to the filter's TTL.
+/// @param added receives 1 if the item is new, 0 if it was probably there; may be NULL.
+/// @param error receives the error message; may be NULL.
+BITSIEVE_API bitsieve_status bitsieve_add_for(bitsieve_filter* filter, const void* item, size_t size,
+                                              uint64_t time_to_live_ms, uint8_t* added, bitsieve_error* error);
+/// Gets the time for which an item will be found.
+/// @param filter a filter of type expiring.
+/// @param item the bytes of the item; may be NULL if it is empty.
+/// @param size the number of bytes.
+/// @param left_ms receives the time in milliseconds; -2 if the item is not there.
+/// @param error receives the error message; may be NULL.
+BITSIEVE_API bitsieve_status bitsieve_time_to_live(const bitsieve_filter* filter, const void* item, size_t size,
+                                                   int64_t* left_ms, bitsieve_error* error);
+/// Lets an item, if it is there, expire a whole TTL of the filter from now.
+/// @param filter a filter of type expiring.
+/// @param item the bytes of the item; may be NULL if it is empty.
+/// @param size the number of bytes.
+/// @param touched receives 1 if the item was there, else 0; may be NULL.
+/// @param error receives the error message; may be NULL.
+BITSIEVE_API bitsieve_status bitsieve_touch(bitsieve_filter* filter, const void* item, size_t size, uint8_t* touched,
+                                            bitsieve_error* error);
 /// Records an item as a known false positive: bitsieve_may_contain returns 0 for it until it is added. Record only
 /// items that were never added. The comment of Filter::RecordFalsePositive in <bitsieve/filter.h> applies.
 /// @param filter a filter of type blocked, classic or ribbon.

@@ -35,7 +35,7 @@ namespace {
 constexpr size_t kBatch = 64;  // items whose memory is loaded together
 
 // Never destroyed: filters may outlive static objects.
-const core::Clock& WindowClock() {
+const core::Clock& LibraryClock() {
   static const auto& clock = *new core::FilterClock;
   return clock;
 }
@@ -58,6 +58,7 @@ Error RefusalOf(const core::Filter& filter, core::AddOutcome outcome) {
   switch (outcome) {
     case core::AddOutcome::kPresent:
     case core::AddOutcome::kAdded:
+    case core::AddOutcome::kRenewed:
       break;
     case core::AddOutcome::kFull:
       return {ErrorCode::kFull, "the filter is full: it has a capacity of " + std::to_string(filter.Info().capacity) +
@@ -85,12 +86,32 @@ tl::unexpected<Error> Unable(const core::Filter& filter, std::string_view what,
   return core::Fail(ErrorCode::kUnsupported, core::CannotText(filter.type(), what, able));
 }
 
+tl::unexpected<Error> CannotExpire(const core::Filter& filter) {
+  return Unable(filter, "expire items", [](const core::FilterTypeRow& row) { return row.can.expire; });
+}
+
+Status AddTo(core::Filter& filter, std::span<const std::string_view> items, std::span<uint8_t> added,
+             const core::ItemTime& time) {
+  assert(items.size() == added.size());
+  std::ranges::fill(added, uint8_t{0});
+  return ForBatches(filter, items, [&](size_t first, std::span<const core::KeyHash> hashes) -> Status {
+    std::array<core::AddOutcome, kBatch> outcomes;
+    const size_t done = filter.Add(hashes, std::span(outcomes).first(hashes.size()), time);
+    Status status;
+    for (size_t i = 0; i < done; ++i) {
+      added[first + i] = outcomes[i] == core::AddOutcome::kAdded ? 1 : 0;
+      if (core::IsRefused(outcomes[i]) && status) status = tl::unexpected(RefusalOf(filter, outcomes[i]));
+    }
+    return status;
+  });
+}
+
 // Nothing is allocated on the word of a dump: no type takes more than a few times its bytes.
 Result<std::unique_ptr<core::Filter>> Read(std::span<const std::byte> dump, core::MemoryBudget& budget) {
   constexpr uint64_t kMaxPerByte = 8, kOwnBytes = 64 << 20;
   constexpr size_t kPieceBytes = 1 << 20;  // read while they are in the processor's cache
   budget.set_limit_bytes(dump.size() * kMaxPerByte + kOwnBytes);
-  const Result<core::OpenedDump> opened = core::OpenFilterDump(core::AsText(dump), budget, WindowClock());
+  const Result<core::OpenedDump> opened = core::OpenFilterDump(core::AsText(dump), budget, LibraryClock());
   if (!opened) return tl::unexpected(opened.error());
   for (auto rest = dump.subspan(opened->head_bytes); !rest.empty();) {
     const std::span<const std::byte> piece = rest.first(std::min(kPieceBytes, rest.size()));
@@ -118,7 +139,7 @@ Result<Filter> Filter::Make(const FilterOptions& options) {
   if (!params) return tl::unexpected(params.error());
   auto state = std::make_unique<State>();
   state->budget.set_limit_bytes(options.memory_limit_bytes);
-  Result<std::unique_ptr<core::Filter>> filter = core::MakeFilter(*params, state->budget, WindowClock());
+  Result<std::unique_ptr<core::Filter>> filter = core::MakeFilter(*params, state->budget, LibraryClock());
   if (!filter) return tl::unexpected(std::move(filter).error());
   state->Take(std::move(*filter));
   return Filter(std::move(state));
@@ -160,20 +181,47 @@ Result<bool> Filter::Add(std::string_view item) {
 }
 
 Status Filter::Add(std::span<const std::string_view> items, std::span<uint8_t> added) {
-  assert(items.size() == added.size());
+  if (state_->changeable == nullptr) return Mapped();
+  return AddTo(*state_->changeable, items, added, {});
+}
+
+Result<bool> Filter::Add(std::string_view item, std::chrono::milliseconds time_to_live) {
+  uint8_t added = 0;
+  if (Status status = Add({&item, 1}, {&added, 1}, time_to_live); !status) return tl::unexpected(status.error());
+  return added != 0;
+}
+
+Status Filter::Add(std::span<const std::string_view> items, std::span<uint8_t> added,
+                   std::chrono::milliseconds time_to_live) {
   if (state_->changeable == nullptr) return Mapped();
   core::Filter& filter = *state_->changeable;
-  std::ranges::fill(added, uint8_t{0});
-  return ForBatches(filter, items, [&](size_t first, std::span<const core::KeyHash> hashes) -> Status {
-    std::array<core::AddOutcome, kBatch> outcomes;
-    const size_t done = filter.Add(hashes, std::span(outcomes).first(hashes.size()));
-    Status status;
-    for (size_t i = 0; i < done; ++i) {
-      added[first + i] = outcomes[i] == core::AddOutcome::kAdded ? 1 : 0;
-      if (outcomes[i] > core::AddOutcome::kAdded && status) status = tl::unexpected(RefusalOf(filter, outcomes[i]));
-    }
-    return status;
-  });
+  if (!filter.capabilities().expire) return CannotExpire(filter);
+  if (time_to_live.count() < 1 || static_cast<uint64_t>(time_to_live.count()) > filter.ttl_ms()) {
+    return core::Fail(ErrorCode::kInvalidArgument, "items cannot expire after " + std::to_string(time_to_live.count()) +
+                                                       " ms; the range is [1, " + std::to_string(filter.ttl_ms()) +
+                                                       "], up to the filter's TTL");
+  }
+  return AddTo(filter, items, added, {.ttl_ms = static_cast<uint64_t>(time_to_live.count())});
+}
+
+Result<std::optional<std::chrono::milliseconds>> Filter::TimeToLive(std::string_view item) const {
+  const core::Filter& filter = *state_->filter;
+  if (!filter.capabilities().expire) return CannotExpire(filter);
+  const core::KeyHash hash = filter.HashOf(item);
+  int64_t left_ms = 0;
+  filter.TimeToLive({&hash, 1}, {&left_ms, 1});
+  if (left_ms == core::kNoTimeToLive) return std::nullopt;
+  return std::chrono::milliseconds(left_ms);
+}
+
+Result<bool> Filter::Touch(std::string_view item) {
+  if (state_->changeable == nullptr) return Mapped();
+  core::Filter& filter = *state_->changeable;
+  if (!filter.capabilities().expire) return CannotExpire(filter);
+  const core::KeyHash hash = filter.HashOf(item);
+  uint8_t touched = 0;
+  filter.Touch({&hash, 1}, {&touched, 1});
+  return touched != 0;
 }
 
 bool Filter::MayContain(std::string_view item) const {

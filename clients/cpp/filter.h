@@ -12,6 +12,7 @@
 // be thrown is std::bad_alloc, by the C++ library.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,7 +33,7 @@ using core::Status;
 
 /// The options of BF.RESERVE, with the same defaults and ranges.
 struct FilterOptions {
-  /// blocked, classic, counting, cuckoo, window, fingerprint, ribbon or redisbloom.
+  /// blocked, classic, counting, cuckoo, window, expiring, fingerprint, ribbon or redisbloom.
   std::string type = "blocked";
   /// The requested error rate, from 1e-9 to 0.25.
   double error_rate = 0.01;
@@ -45,7 +46,8 @@ struct FilterOptions {
   std::optional<double> tightening_ratio = {};
   /// Seed of the hash function. Filters can be merged only if their seeds are equal. The default is a random seed.
   std::optional<uint64_t> seed = {};
-  /// Options of the type, in the words of BF.RESERVE: {{"HASH", "sip"}}, {{"BUCKETSIZE", "2"}}, {{"WINDOW", "24h"}}.
+  /// Options of the type, in the words of BF.RESERVE: {{"HASH", "sip"}}, {{"BUCKETSIZE", "2"}}, {{"WINDOW", "24h"}},
+  /// {{"TTL", "24h"}}.
   std::vector<std::pair<std::string, std::string>> type_options = {};
   /// Maximum number of bytes that the filter may take; 0: no limit.
   uint64_t memory_limit_bytes = 0;
@@ -115,6 +117,25 @@ class Filter {
   /// @param added receives for each item 1 if it is new, else 0; of equal length.
   /// @return the first error, as of Add; items for which `added` is 1 were then added, and some of the others were not.
   Status Add(std::span<const std::string_view> items, std::span<uint8_t> added);
+  /// Adds an item that expires after this time, which is at most the filter's TTL. If it was probably there, it expires
+  /// at the later one of the two times, unless the filter has the option RENEW no.
+  /// @return as Add above; kInvalidArgument if items cannot have this time, kUnsupported for a type whose items do not
+  /// expire.
+  Result<bool> Add(std::string_view item, std::chrono::milliseconds time_to_live);
+  /// Adds items in order, all with the same time to live.
+  /// @param items the items to add.
+  /// @param added receives for each item 1 if it is new, else 0; of equal length.
+  /// @param time_to_live the time after which they expire.
+  /// @return the first error, as of Add for one item with a time.
+  Status Add(std::span<const std::string_view> items, std::span<uint8_t> added, std::chrono::milliseconds time_to_live);
+
+  /// Returns the time for which the item will be found: an epoch more than what is left of its own time at most, a
+  /// fourteenth of the filter's TTL, or a 250th with the option EPOCHBITS 8.
+  /// @return nothing if the item is not there. kUnsupported for a type whose items do not expire.
+  Result<std::optional<std::chrono::milliseconds>> TimeToLive(std::string_view item) const;
+  /// Lets the item, if it is there, expire a whole TTL of the filter from now.
+  /// @return whether it was there. kUnsupported for a type whose items do not expire; kOutOfMemory.
+  Result<bool> Touch(std::string_view item);
 
   /// Returns whether the item was probably added; false means that it definitely was not.
   bool MayContain(std::string_view item) const;

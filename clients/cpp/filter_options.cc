@@ -21,7 +21,7 @@ Status ReadTypeOption(const core::FilterTypeRow& type, const std::string& word, 
                       core::FilterParams& params) {
   const auto option = std::ranges::find(type.options, word, &core::TypeOption::word);
   if (option != type.options.end()) return option->Read(value, params);
-  return core::OutOfRange("a " + std::string(type.name) + " filter has no option " + core::Quoted(word) +
+  return core::OutOfRange(core::AFilterOf(type) + " has no option " + core::Quoted(word) +
                           "; its options are: " + WordsOf(type));
 }
 

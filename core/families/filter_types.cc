@@ -3,6 +3,7 @@
 
 #include "core/families/bloom/bloom_types.h"
 #include "core/families/cuckoo/cuckoo_type.h"
+#include "core/families/expiring/expiring_type.h"
 #include "core/families/fingerprint/fingerprint_type.h"
 #include "core/families/redisbloom/redisbloom_types.h"
 #include "core/families/ribbon/ribbon_type.h"
@@ -12,8 +13,8 @@ namespace bitsieve::core {
 
 std::span<const FilterTypeRow* const> FilterTypes() {
   static constexpr std::array kTypes{
-      &kBlockedRow,     &kClassicRow, &kCountingRow,   &kCuckooRow,      &kWindowRow,
-      &kFingerprintRow, &kRibbonRow,  &kRedisBloomRow, &kRedisCuckooRow,
+      &kBlockedRow,  &kClassicRow,     &kCountingRow, &kCuckooRow,     &kWindowRow,
+      &kExpiringRow, &kFingerprintRow, &kRibbonRow,   &kRedisBloomRow, &kRedisCuckooRow,
   };
   return kTypes;
 }

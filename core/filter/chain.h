@@ -2,7 +2,8 @@
 // that does not grow is a chain of one table. An empty chain is two words.
 //
 // Threads: the writer appends and takes tables off; readers walk the chain at the same time, without a lock: the state
-// of a table before it was appended is visible to every reader that meets it. A table lives as long as the chain.
+// of a table before it was appended is visible to every reader that meets it. A table lives as long as the chain,
+// unless it is detached.
 #pragma once
 
 #include <atomic>
@@ -56,6 +57,9 @@ class Chain {
  public:
   // Returns null while there is no table.
   Table* newest() const { return newest_.load(std::memory_order_acquire); }
+  // Does the same in sequentially consistent order, for readers that hold a pin (reader_pins.h) while tables are
+  // detached. Such a reader walks from the oldest table to this one, and ends early at a null.
+  Table* PinnedNewest() const { return newest_.load(std::memory_order_seq_cst); }
   uint32_t size() const {
     const Table* const table = newest();
     return table == nullptr ? 0 : table->index() + 1;
@@ -141,6 +145,16 @@ class Chain {
     held_->size_bytes -= last.size_bytes();
     last.older_->newer_.store(nullptr, std::memory_order_release);
     newest_.store(last.older_, std::memory_order_release);
+  }
+  // Takes off the newest of several tables and returns it. It may be freed once no reader uses it.
+  std::unique_ptr<Table> Detach() {
+    std::unique_ptr<Table> last = std::move(held_->tables.back());
+    held_->tables.pop_back();
+    held_->size_bytes -= last->size_bytes();
+    held_->budget_bytes -= last->size_bytes() + last->overhead_.bytes();
+    last->older_->newer_.store(nullptr, std::memory_order_release);
+    newest_.store(last->older_, std::memory_order_seq_cst);
+    return last;
   }
   // Appends the table that was last taken off at this position; returns false if there is none.
   bool Regrow() {

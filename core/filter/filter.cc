@@ -13,13 +13,19 @@ namespace {
 
 constexpr size_t kChunk = ChangeListener::kMaxHashes;  // changed at a time
 
+bool IsChange(AddOutcome outcome, bool repeats) {
+  return outcome == AddOutcome::kAdded || outcome == AddOutcome::kRenewed ||
+         (repeats && outcome == AddOutcome::kPresent);
+}
+
 void CountChanges(std::span<const AddOutcome> outcomes, bool repeats) {
   uint64_t changes = 0;
   // Most calls are for one item, for which the count of many takes longer than all else here.
   if (outcomes.size() == 1) {
-    changes = outcomes[0] == AddOutcome::kAdded || (repeats && outcomes[0] == AddOutcome::kPresent) ? 1 : 0;
+    changes = IsChange(outcomes[0], repeats) ? 1 : 0;
   } else {
-    changes = static_cast<uint64_t>(std::ranges::count(outcomes, AddOutcome::kAdded));
+    changes = static_cast<uint64_t>(std::ranges::count(outcomes, AddOutcome::kAdded) +
+                                    std::ranges::count(outcomes, AddOutcome::kRenewed));
     if (repeats) changes += static_cast<uint64_t>(std::ranges::count(outcomes, AddOutcome::kPresent));
   }
   if (changes != 0) ChangeMeter::Count(changes);
@@ -43,9 +49,10 @@ FilterParams Filter::params() const {
   return params;
 }
 
-size_t Filter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
+size_t Filter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, const ItemTime& time) noexcept {
   const bool repeats = capabilities().repeats;
   const LockGuard lock(writers_);
+  if (capabilities().expire) SetItemTime(time);
   size_t done = 0;
   while (done < hashes.size()) {
     const size_t count = std::min(kChunk, hashes.size() - done);
@@ -70,7 +77,7 @@ void Filter::ReportAdded(std::span<const KeyHash> hashes, std::span<const AddOut
   repeats |= united_ || unkept_rewrites_ != 0;
   std::array<uint8_t, kChunk> changed;
   for (size_t i = 0; i < hashes.size(); ++i) {
-    changed[i] = outcomes[i] == AddOutcome::kAdded || (repeats && outcomes[i] == AddOutcome::kPresent);
+    changed[i] = IsChange(outcomes[i], repeats);
   }
   Notify(ChangeKind::kAdded, hashes, std::span(changed).first(hashes.size()), reserved);
 }
@@ -86,6 +93,21 @@ size_t Filter::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> remove
     ChangeMeter::Count(count - static_cast<size_t>(std::count(here.begin(), here.end(), uint8_t{0})));
     if (listener() == nullptr) continue;
     Notify(ChangeKind::kRemoved, hashes.subspan(done, count), here, count);
+  }
+  return hashes.size();
+}
+
+size_t Filter::Touch(std::span<const KeyHash> hashes, std::span<uint8_t> touched, const ItemTime& time) noexcept {
+  const LockGuard lock(writers_);
+  SetItemTime(time);
+  for (size_t done = 0; done < hashes.size(); done += kChunk) {
+    const size_t count = std::min(kChunk, hashes.size() - done);
+    if (!ReserveReport(count)) return done;
+    const std::span<uint8_t> here = touched.subspan(done, count);
+    DoTouch(hashes.subspan(done, count), here);
+    ChangeMeter::Count(count - static_cast<size_t>(std::count(here.begin(), here.end(), uint8_t{0})));
+    if (listener() == nullptr) continue;
+    Notify(ChangeKind::kRenewed, hashes.subspan(done, count), here, count);
   }
   return hashes.size();
 }
@@ -153,8 +175,11 @@ void Filter::Notify(ChangeKind kind, std::span<const KeyHash> hashes, std::span<
   }
   Numbers& mine = numbers();
   if (count == 0) return mine.listener->Release(reserved);
-  const uint64_t time_ms = kind == ChangeKind::kAdded ? TimeOfChange() : 0;
-  mine.listener->OnChange({kind, mine.id, ++mine.sequence, time_ms, std::span(changed_hashes).first(count)}, reserved);
+  const uint64_t time_ms = TimeOfChange();
+  const bool lasts = kind == ChangeKind::kAdded || kind == ChangeKind::kRenewed;
+  const uint64_t until_ms = time_ms != 0 && lasts ? UntilOfChange() : 0;
+  mine.listener->OnChange({kind, mine.id, ++mine.sequence, time_ms, std::span(changed_hashes).first(count), until_ms},
+                          reserved);
 }
 
 std::unique_ptr<FilterImage> Filter::CaptureAll(const ImagePool& pool) const {
@@ -229,6 +254,16 @@ bool Filter::pristine() const {
 void Filter::DoRemove(std::span<const KeyHash>, std::span<uint8_t> removed) noexcept {
   assert(capabilities().remove && "this type cannot remove items");
   std::fill(removed.begin(), removed.end(), uint8_t{0});
+}
+
+void Filter::DoTouch(std::span<const KeyHash>, std::span<uint8_t> touched) noexcept {
+  assert(capabilities().expire && "items of this type do not expire");
+  std::fill(touched.begin(), touched.end(), uint8_t{0});
+}
+
+void Filter::TimeToLive(std::span<const KeyHash>, std::span<int64_t> left_ms) const {
+  assert(capabilities().expire && "items of this type do not expire");
+  std::fill(left_ms.begin(), left_ms.end(), kNoTimeToLive);
 }
 
 void Filter::Count(std::span<const KeyHash>, std::span<uint64_t> counts) const {

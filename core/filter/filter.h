@@ -27,6 +27,7 @@
 #include "core/base/spin_lock.h"
 #include "core/filter/false_positive_list.h"
 #include "core/filter/filter_params.h"
+#include "core/filter/item_expiry.h"
 #include "core/filter/shared_params.h"
 #include "core/filter/use_counters.h"
 #include "core/hash/key_hash.h"
@@ -41,12 +42,16 @@ class Staging;
 enum class AddOutcome : uint8_t {
   kPresent,      // probably there before: nothing changed, except that a type which counts has counted it again
   kAdded,        // new
+  kRenewed,      // probably there before, and expires later now
   kFull,         // the filter does not grow and has no room left
   kOutOfMemory,  // it would have to grow, and the memory budget refuses
   kCannotGrow,   // it would have to grow, and its next sub-filter's error rate would be too small to keep
   kFrozen,       // the filter takes nothing any more
   kWindowFull,  // more than a window of time can hold arrived within it: forgetting in time would mean forgetting early
 };
+
+// Returns whether the item was refused, and nothing changed.
+constexpr bool IsRefused(AddOutcome outcome) { return outcome > AddOutcome::kRenewed; }
 
 // The state of a filter that forgets.
 struct WindowInfo {
@@ -75,6 +80,7 @@ struct FilterInfo {
   uint32_t fingerprint_bits = 0;  // of the newest sub-filter; of types that keep fingerprints
   FreezeInfo freeze = {};         // only for the type `ribbon`
   uint32_t false_positives = 0;   // that are known; of the types that deny them
+  ExpiryInfo expiry = {};         // of the types whose items expire
 };
 
 struct SubFilterInfo {
@@ -118,6 +124,7 @@ enum class ChangeKind : uint8_t {
   kAdded,
   kRemoved,
   kFalsePositives,  // the items became known false positives
+  kRenewed,         // items that were there expire later
   kRewritten,       // the content was changed by other means, and an image of it was captured at this moment
 };
 
@@ -126,9 +133,10 @@ struct Change {
   ChangeKind kind;
   uint64_t filter_id;
   uint64_t sequence;                // 1 for the first, then one more each
-  uint64_t time_ms;                 // of an addition: when, by the clock of a type that ages; 0 for all others
+  uint64_t time_ms;                 // when, by the clock of a type that ages; 0 for all others
   std::span<const KeyHash> hashes;  // those that changed something, in order: replaying them has the same effect
                                     // again. None if the content was rewritten
+  uint64_t until_ms = 0;            // of items that were added or renewed, and expire: when; 0 for all others
 };
 
 // Receives every change of a filter's content, in order, on the thread that makes it, before any other change can be
@@ -190,7 +198,20 @@ class Filter : public OwnerCount {
   // Adds in order; outcomes[i] is the outcome of hashes[i]. Stops after the first kFull. Returns how many outcomes it
   // wrote. An item that is present is kPresent even in a full filter, unless the type stores repeated additions, too.
   // Never throws: an item for which memory is refused, be it for the filter or for its listener, is kOutOfMemory.
-  size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept;
+  //
+  // In a filter whose items expire, they do so at `time`, and at the filter's own time to live at the latest; an item
+  // that is present gets the later one of its time and this one, unless the filter does not renew.
+  size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, const ItemTime& time = {}) noexcept;
+
+  // Lets those items that are there expire at `time`, unless they expire later anyway. touched[i] = 1 for those that
+  // are there, else 0. The filter's items expire; the spans have equal lengths. Returns how many of the items it
+  // processed: fewer than all if the listener refuses further ones for want of memory.
+  size_t Touch(std::span<const KeyHash> hashes, std::span<uint8_t> touched, const ItemTime& time = {}) noexcept;
+  // Sets left_ms[i] to the time for which hashes[i] will be found, kNoTimeToLive if it is not. The filter's items
+  // expire; the spans have equal lengths.
+  virtual void TimeToLive(std::span<const KeyHash> hashes, std::span<int64_t> left_ms) const;
+  // Returns the longest time for which an item is kept; 0 unless items expire.
+  virtual uint64_t ttl_ms() const { return 0; }
 
   // Returns the part of a filter that collects items until it is frozen; null if this one does not.
   virtual Staging* staging() { return nullptr; }
@@ -303,7 +324,11 @@ class Filter : public OwnerCount {
       BITSIEVE_REQUIRES(writers_) = 0;
   virtual void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept
       BITSIEVE_REQUIRES(writers_);
+  virtual void DoTouch(std::span<const KeyHash> hashes, std::span<uint8_t> touched) noexcept
+      BITSIEVE_REQUIRES(writers_);
   virtual std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const BITSIEVE_REQUIRES(writers_) = 0;
+  // Sets when the items of the additions and renewals that follow expire, for the types whose items do.
+  virtual void SetItemTime(const ItemTime& /*time*/) BITSIEVE_REQUIRES(writers_) {}
   // Returns where the list of known false positives belongs, for types that deny them. Null: there is no place for one
   // yet.
   virtual FalsePositiveSlot* false_positives() const { return nullptr; }
@@ -311,8 +336,10 @@ class Filter : public OwnerCount {
   virtual RecordOutcome RecordFalsePositive(const KeyHash& hash) noexcept BITSIEVE_REQUIRES(writers_);
   // Puts a hash that is not there on that list. There is a place for the list.
   RecordOutcome PutFalsePositive(const KeyHash& hash) noexcept BITSIEVE_REQUIRES(writers_);
-  // Returns the time of the latest DoAdd, by the type's clock. A replay sets the clock to it.
+  // Returns the time of the latest DoAdd, DoRemove or DoTouch, by the type's clock. A replay sets the clock to it.
   virtual uint64_t TimeOfChange() const BITSIEVE_REQUIRES(writers_) { return 0; }
+  // Returns when the items of the latest DoAdd or DoTouch expire; 0 for types whose items do not.
+  virtual uint64_t UntilOfChange() const BITSIEVE_REQUIRES(writers_) { return 0; }
 
   // For a change by other means than Add and Remove. The caller must notify the listener.
   void MarkChanged() BITSIEVE_REQUIRES(writers_);

@@ -152,8 +152,8 @@ Result<std::unique_ptr<const Filter>> MapFilterDump(std::span<const std::byte> d
   if (!frame) return tl::unexpected(frame.error());
   if (frame->type.map == nullptr) {
     constexpr auto kMapped = [](const FilterTypeRow& row) { return row.map != nullptr; };
-    return Fail(ErrorCode::kUnsupported, "a " + std::string(frame->type.name) +
-                                             " filter cannot be mapped, only loaded; types that can be mapped are " +
+    return Fail(ErrorCode::kUnsupported, AFilterOf(frame->type) +
+                                             " cannot be mapped, only loaded; types that can be mapped are " +
                                              FilterTypeNames(", ", kMapped));
   }
   return MapBody(*frame, rest.first(head->body_bytes), budget);

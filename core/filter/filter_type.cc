@@ -50,6 +50,11 @@ std::string_view FilterTypeName(FilterType type) {
   return row == nullptr ? "unknown" : row->name;
 }
 
+std::string AFilterOf(const FilterTypeRow& type) {
+  const bool vowel = std::string_view("aeiou").find(type.name.front()) != std::string_view::npos;
+  return (vowel ? "an " : "a ") + std::string(type.name) + " filter";
+}
+
 std::string FilterTypeNames(std::string_view separator, bool (*fits)(const FilterTypeRow& row)) {
   std::string names;
   for (const FilterTypeRow* row : FilterTypes()) {
@@ -61,8 +66,7 @@ std::string FilterTypeNames(std::string_view separator, bool (*fits)(const Filte
 }
 
 std::string CannotText(const FilterTypeRow& type, std::string_view what, bool (*can)(const FilterTypeRow& row)) {
-  return "a " + std::string(type.name) + " filter cannot " + std::string(what) +
-         "; types that can: " + FilterTypeNames(", ", can);
+  return AFilterOf(type) + " cannot " + std::string(what) + "; types that can: " + FilterTypeNames(", ", can);
 }
 
 std::string_view FilterTypeNames() {

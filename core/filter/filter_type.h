@@ -47,6 +47,7 @@ struct Capabilities {
   bool repeats = false;  // adding what is there already changes something, too
   bool forget = false;   // additions push out the oldest items: it never fills up
   bool deny = false;     // false positives that are known, BF.FPADD
+  bool expire = false;   // each item has a time of its own, after which it is gone: BF.TTL, BF.TOUCH
 };
 
 // How a filter of a type may come to be.
@@ -201,6 +202,8 @@ const FilterTypeRow* FindFilterType(std::string_view name);
 // Returns the first row that fits; null if none does.
 const FilterTypeRow* FindFilterType(bool (*fits)(const FilterTypeRow& row));
 std::string_view FilterTypeName(FilterType type);  // "unknown" for an unknown type
+// Returns "a cuckoo filter" or "an expiring filter".
+std::string AFilterOf(const FilterTypeRow& type);
 
 // "blocked, classic": for error texts and help.
 std::string_view FilterTypeNames();

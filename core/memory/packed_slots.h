@@ -16,7 +16,7 @@ namespace bitsieve::core {
 
 class PackedSlots {
  public:
-  static constexpr uint32_t kMaxBits = 32;
+  static constexpr uint32_t kMaxBits = 40;
 
   // `memory` has at least BytesFor(slots, slot_bits) bytes. slot_bits in [1, kMaxBits]. If it is not aligned to words,
   // only Get, Run and AddressOf may be called, which read whole aligned words: up to 7 bytes before the memory and

@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "core/families/redisbloom/redisbloom_types.h"
-#include "core/families/window/window_type.h"
 #include "core/filter/filter_factory.h"
 #include "core/filter/staging.h"
+#include "tests/support/filter_types.h"
 #include "tests/support/key_source.h"
 
 namespace bitsieve {
@@ -108,7 +108,7 @@ core::FilterParams ParamsOf(FilterType type, double rate, uint64_t items) {
   params.capacity = items;
   params.expansion = 0;
   params.seed = 1;
-  if (type == core::kWindowType) core::SetWindow(params, {.items = items});
+  test::SetRequiredParams(params);
   // Some items find no room long before it is full, so that it must be able to grow; and its rate is what it is.
   if (type == core::kRedisCuckooType) {
     core::SetRedisCuckooParams(params, {2, 20});

@@ -7,6 +7,7 @@
 
 #include "core/families/bloom/bloom_types.h"
 #include "core/families/cuckoo/cuckoo_type.h"
+#include "core/families/expiring/expiring_type.h"
 #include "core/families/redisbloom/redisbloom_types.h"
 #include "core/families/window/window_type.h"
 #include "core/filter/filter_factory.h"
@@ -33,7 +34,7 @@ inline std::vector<OptionCase> EveryOption(uint64_t capacity) {
   const auto nothing = [](core::FilterParams&) {};
   for (const FilterType type : AllTypes()) {
     add(type, "fixed", 0, nothing);
-    if (type == core::kWindowType) continue;
+    if (!core::FindFilterType(type)->can.grow) continue;
     add(type, "growing", 2, nothing);
     add(type, "growing_by_equal_sub_filters", 1, [](auto& params) { core::ShareForGrowth(params); });
     add(type, "of_low_rate", 2, [](auto& params) { params.error_rate = 1e-5; });
@@ -56,6 +57,16 @@ inline std::vector<OptionCase> EveryOption(uint64_t capacity) {
       core::SetRedisBloomMarks(params, {.options = 0});
       params.hash = core::HashKind::kRedisBloom32;
     });
+  }
+  for (const uint32_t expansion : {0U, 2U}) {
+    const std::string how = expansion == 0 ? "_fixed" : "_growing";
+    add(core::kExpiringType, "soon" + how, expansion, [](auto& params) { core::SetTtlMs(params, 1000); });
+    add(core::kExpiringType, "soon_with_8_bits" + how, expansion, [](auto& params) {
+      core::SetTtlMs(params, 1000);
+      params.own.Set(core::kEpochBits, 8);
+    });
+    add(core::kExpiringType, "without_renewal" + how, expansion,
+        [](auto& params) { core::SetRenewsItems(params, false); });
   }
   add(core::kWindowType, "of_time", 0, [](auto& params) { core::SetWindow(params, {.duration_ms = 1000}); });
   return cases;

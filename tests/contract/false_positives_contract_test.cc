@@ -136,7 +136,7 @@ TEST_P(FalsePositives, OfAFullFilterCanStillBeAdded) {
   filter->Add({wrong.data(), 1}, outcome);
   EXPECT_EQ(outcome[0], AddOutcome::kAdded);
   EXPECT_EQ(Present(*filter, {wrong[0]})[0], 1);
-  const auto again = core::RestoreFilter(core::DumpFilter(*filter).value(), budget_, core::SystemClock());
+  const auto again = core::RestoreFilter(core::DumpFilter(*filter).value(), budget_, StillClock());
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ((*again)->ItemCount(), 501U);
 }
@@ -150,7 +150,7 @@ TEST_P(FalsePositives, AreKeptWhileItGrows) {
   EXPECT_GT(filter->Info().sub_filters, 2U);
   EXPECT_EQ(Present(*filter, wrong), std::vector(wrong.size(), uint8_t{0}));
   EXPECT_EQ(CountFound(*filter, KeySource::kStrings, 0, 11 * kItems), 11 * kItems);
-  ExpectAlike(*filter, *core::CloneFilter(*filter, budget_, core::SystemClock()).value());
+  ExpectAlike(*filter, *core::CloneFilter(*filter, budget_, StillClock()).value());
 }
 
 TEST_P(FalsePositives, ComeBackFromEveryImage) {
@@ -162,7 +162,7 @@ TEST_P(FalsePositives, ComeBackFromEveryImage) {
     filter->Add({wrong.data(), 10}, outcomes);
   }
   const std::string dump = core::DumpFilter(*filter).value();
-  const auto restored = core::RestoreFilter(dump, budget_, core::SystemClock());
+  const auto restored = core::RestoreFilter(dump, budget_, StillClock());
   ASSERT_TRUE(restored) << restored.error().message;
   ExpectAlike(*filter, **restored);
   EXPECT_EQ(core::DumpFilter(**restored).value(), dump);
@@ -178,7 +178,7 @@ TEST_P(FalsePositives, ComeBackFromEveryImage) {
   EXPECT_EQ(summary->items, filter->ItemCount());
   EXPECT_EQ(summary->false_positives, filter->Info().false_positives);
   // The body is put in pieces and out of order, where the type allows that.
-  auto decoder = core::FilterDecoder::Open(image->header(), budget_, core::SystemClock()).value();
+  auto decoder = core::FilterDecoder::Open(image->header(), budget_, StillClock()).value();
   std::string body(image->body_bytes(), '\0');
   ASSERT_TRUE(image->Read(0, std::as_writable_bytes(std::span(body))));
   const size_t half = body.size() - 24;
@@ -197,7 +197,7 @@ TEST_P(FalsePositives, OfADamagedImageAreRefused) {
   std::string body(image->body_bytes(), '\0');
   ASSERT_TRUE(image->Read(0, std::as_writable_bytes(std::span(body))));
   const auto decode = [&](const std::string& header, const std::string& bytes) -> std::string {
-    const auto decoded = core::DecodeFilter(header, core::AsBytes(bytes), budget_, core::SystemClock());
+    const auto decoded = core::DecodeFilter(header, core::AsBytes(bytes), budget_, StillClock());
     return decoded ? "accepted" : decoded.error().message;
   };
   EXPECT_EQ(decode(image->header(), body), "accepted");
@@ -223,7 +223,7 @@ TEST_P(FalsePositives, AreRefusedBeyondTheMostAndWithoutMemory) {
   const auto filter = Make(0.25, 1'000, 0, 1);
   Add(*filter, KeySource::kStrings, 0, 1'000);
   core::MemoryBudget budget;
-  auto copy = core::CloneFilter(*filter, budget, core::SystemClock()).value();
+  auto copy = core::CloneFilter(*filter, budget, StillClock()).value();
   if (core::Staging* const staging = copy->staging()) {
     staging->Close();
     copy = std::move(staging->Build(budget, [] { return true; }).value());
@@ -282,7 +282,7 @@ TEST_P(FalsePositives, ThatAreNotedBeforeItIsFrozenAreThoseThatItShowsThen) {
   Add(*filter, KeySource::kStrings, kItems - 1, 1);
   EXPECT_EQ(Record(*filter, Hashes(*filter, KeySource::kStrings, 0, 10)), std::vector(10, RecordOutcome::kNothing))
       << "of items";
-  const auto again = core::CloneFilter(*filter, budget_, core::SystemClock()).value();
+  const auto again = core::CloneFilter(*filter, budget_, StillClock()).value();
   EXPECT_EQ(again->KnownFalsePositives(), noted);
   core::Staging& closing = *again->staging();
   ASSERT_TRUE(closing.Close());

@@ -11,10 +11,18 @@
 #include "core/families/ribbon/ribbon_type.h"
 #include "core/families/window/window_type.h"
 #include "core/filter/filter_factory.h"
+#include "tests/support/filter_types.h"
 #include "tests/support/key_source.h"
+#include "tests/support/manual_clock.h"
 #include "tests/support/slowdown.h"
 
 namespace bitsieve::test {
+
+// Returns a clock that stands still, so that equal filters have equal bytes.
+inline const core::Clock& StillClock() {
+  static const ManualClock clock;
+  return clock;
+}
 
 // Parameters that fit the type.
 inline core::FilterParams ParamsOf(core::FilterType type, double rate, uint64_t capacity, uint32_t expansion,
@@ -25,10 +33,7 @@ inline core::FilterParams ParamsOf(core::FilterType type, double rate, uint64_t 
   params.capacity = capacity;
   params.expansion = expansion;
   params.seed = seed;
-  if (type == core::kWindowType) {  // a window as large as the test's items
-    core::SetWindow(params, {.items = capacity});
-    params.expansion = 0;
-  }
+  SetRequiredParams(params);  // a window as large as the test's items
   // A table of fingerprints is never full to the last slot, and how full it gets is a matter of chance.
   if (type == core::kRedisCuckooType) {
     params.capacity = 2 * capacity;
@@ -41,7 +46,7 @@ inline core::FilterParams ParamsOf(core::FilterType type, double rate, uint64_t 
 class FilterContract : public testing::TestWithParam<core::FilterType> {
  protected:
   std::unique_ptr<core::Filter> Make(double rate, uint64_t capacity, uint32_t expansion, uint64_t seed) {
-    auto filter = core::MakeFilter(ParamsOf(GetParam(), rate, capacity, expansion, seed), budget_, core::SystemClock());
+    auto filter = core::MakeFilter(ParamsOf(GetParam(), rate, capacity, expansion, seed), budget_, StillClock());
     EXPECT_TRUE(filter) << filter.error().message;
     return std::move(*filter);
   }

@@ -27,7 +27,7 @@ std::string BodyOf(core::FilterImage& image) {
 
 core::Result<std::unique_ptr<core::Filter>> Decode(std::string_view header, std::string_view body,
                                                    core::MemoryBudget& budget) {
-  auto decoder = core::FilterDecoder::Open(header, budget, core::SystemClock());
+  auto decoder = core::FilterDecoder::Open(header, budget, StillClock());
   if (!decoder) return tl::unexpected(decoder.error());
   if (auto status = (*decoder)->Append(core::AsBytes(body)); !status) return tl::unexpected(status.error());
   return (*decoder)->Finish();
@@ -91,7 +91,7 @@ TEST_P(Image, ReadsInPiecesOfAnySize) {
     }
     ASSERT_EQ(pieces, whole) << piece;
     // The same pieces are then decoded.
-    auto decoder = core::FilterDecoder::Open(image->header(), budget_, core::SystemClock());
+    auto decoder = core::FilterDecoder::Open(image->header(), budget_, StillClock());
     ASSERT_TRUE(decoder);
     EXPECT_EQ((*decoder)->body_bytes(), whole.size());
     for (size_t offset = 0; offset < whole.size(); offset += piece) {
@@ -126,7 +126,7 @@ TEST_P(Image, MemoryLimitIsAskedBeforeTheBodyIsThere) {
   const auto filter = Make(0.01, 1'000'000, 2, 5);
   const auto image = filter->Capture();
   core::MemoryBudget small(1000);
-  const auto decoder = core::FilterDecoder::Open(image->header(), small, core::SystemClock());
+  const auto decoder = core::FilterDecoder::Open(image->header(), small, StillClock());
   ASSERT_FALSE(decoder);
   EXPECT_EQ(decoder.error().code, core::ErrorCode::kOutOfMemory);
   EXPECT_EQ(small.used_bytes(), 0U);

@@ -94,7 +94,7 @@ TEST_P(Frozen, SameItemsGiveTheSameBytesInWhateverOrderTheyCame) {
 
 TEST_P(Frozen, ComesBackAndTakesNothing) {
   const auto filter = Freeze(1e-3, 5000, KeySource::kStrings, 4);
-  const auto copy = core::CloneFilter(*filter, budget_, core::SystemClock());
+  const auto copy = core::CloneFilter(*filter, budget_, StillClock());
   ASSERT_TRUE(copy) << copy.error().message;
   for (core::Filter* each : {filter.get(), copy->get()}) {
     EXPECT_EQ(CountFound(*each, KeySource::kStrings, 0, 5000), 5000U);

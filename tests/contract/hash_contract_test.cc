@@ -35,7 +35,7 @@ class HashContract : public testing::TestWithParam<std::tuple<FilterType, HashKi
     const auto [kind, hash] = GetParam();
     core::FilterParams params = ParamsOf(kind, rate, capacity, 0, seed);
     params.hash = hash;
-    auto filter = core::MakeFilter(params, budget_, core::SystemClock());
+    auto filter = core::MakeFilter(params, budget_, StillClock());
     EXPECT_TRUE(filter) << filter.error().message;
     return std::move(*filter);
   }
@@ -107,7 +107,7 @@ TEST_P(HashContract, TheRateIsKeptBySmallFilters) {
 TEST_P(HashContract, ComesBackFromItsImage) {
   const auto filter = Make(0.01, 1000, 3);
   Add(*filter, kItemShapes[0], 1000);
-  const auto copy = core::CloneFilter(*filter, budget_, core::SystemClock());
+  const auto copy = core::CloneFilter(*filter, budget_, StillClock());
   ASSERT_TRUE(copy) << copy.error().message;
   EXPECT_EQ((*copy)->params().hash, filter->params().hash);
   EXPECT_EQ(CountFound(**copy, kItemShapes[0], 0, 1000), 1000U);

@@ -48,7 +48,7 @@ class MappedFilter : public testing::TestWithParam<OptionCase> {
 
   // Makes a filter that has grown if its type can, and is frozen if it must be, and its dump.
   void SetUp() override {
-    filter_ = std::move(*core::MakeFilter(GetParam().params, budget_, core::SystemClock()));
+    filter_ = std::move(*core::MakeFilter(GetParam().params, budget_, StillClock()));
     std::vector<core::AddOutcome> outcomes(kAdded);
     filter_->Add(HashesOf(*filter_, 0, kAdded), outcomes);
     if (core::Staging* const staging = filter_->staging()) {

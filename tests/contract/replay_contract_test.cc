@@ -27,6 +27,7 @@ struct Recorded {
   core::ChangeKind kind;
   uint64_t sequence;
   uint64_t time_ms;
+  uint64_t until_ms;
   std::vector<core::KeyHash> hashes;
 };
 
@@ -47,7 +48,8 @@ class Recorder final : public core::ChangeListener {
     if (!changes_.empty()) {
       EXPECT_EQ(change.sequence, changes_.back().sequence + 1);
     }
-    changes_.push_back({change.kind, change.sequence, change.time_ms, {change.hashes.begin(), change.hashes.end()}});
+    changes_.push_back(
+        {change.kind, change.sequence, change.time_ms, change.until_ms, {change.hashes.begin(), change.hashes.end()}});
   }
   std::vector<Recorded> Take() {
     const std::lock_guard lock(mutex_);
@@ -102,8 +104,14 @@ class Replay : public testing::TestWithParam<OptionCase> {
       filter.RecordFalsePositives(hashes, outcomes);
       return;
     }
+    if (filter.capabilities().expire && random() % 3 == 0) {
+      std::vector<uint8_t> touched(hashes.size());
+      filter.Touch(hashes, touched);
+      return;
+    }
+    const core::ItemTime time{.ttl_ms = random() % 2 == 0 ? 0 : 1 + random() % 1000};
     std::vector<AddOutcome> outcomes(hashes.size());
-    const size_t done = filter.Add(hashes, outcomes);
+    const size_t done = filter.Add(hashes, outcomes, time);
     EXPECT_TRUE(done == hashes.size() || outcomes[done - 1] == AddOutcome::kFull);
   }
 
@@ -126,10 +134,14 @@ class Replay : public testing::TestWithParam<OptionCase> {
       std::vector<uint8_t> removed(change.hashes.size());
       filter.Remove(change.hashes, removed);
       ASSERT_EQ(std::count(removed.begin(), removed.end(), 1), static_cast<ptrdiff_t>(removed.size()));
+    } else if (change.kind == core::ChangeKind::kRenewed) {
+      std::vector<uint8_t> touched(change.hashes.size());
+      filter.Touch(change.hashes, touched, {.until_ms = change.until_ms});
+      ASSERT_EQ(std::count(touched.begin(), touched.end(), 1), static_cast<ptrdiff_t>(touched.size()));
     } else {
       std::vector<AddOutcome> outcomes(change.hashes.size());
-      ASSERT_EQ(filter.Add(change.hashes, outcomes), outcomes.size());
-      ASSERT_LE(*std::max_element(outcomes.begin(), outcomes.end()), AddOutcome::kAdded) << "refused";
+      ASSERT_EQ(filter.Add(change.hashes, outcomes, {.until_ms = change.until_ms}), outcomes.size());
+      ASSERT_FALSE(std::ranges::any_of(outcomes, core::IsRefused)) << "refused";
     }
     ASSERT_EQ(filter.sequence(), change.sequence);
   }
@@ -273,7 +285,7 @@ TEST_P(Replay, WhatIsMadeAgainFromItsParametersIsTheSame) {
 TEST_P(Replay, WhatWasChangedReadBackOrClonedIsNotPristine) {
   const auto filter = Make(GetParam().params, clock_);
   EXPECT_FALSE(Decode(BytesOf(*filter))->pristine());
-  EXPECT_FALSE((*core::CloneFilter(*filter, budget_, core::SystemClock()))->pristine());
+  EXPECT_FALSE((*core::CloneFilter(*filter, budget_, StillClock()))->pristine());
   EXPECT_TRUE(filter->pristine()) << "looking changes nothing";
   AddOutcome outcome;
   const core::KeyHash hash = filter->HashOf("item");
@@ -358,8 +370,8 @@ TEST_P(BigImage, IsLostWithoutMemoryButTheFilterGoesOn) {
 TEST(UnionChanges, MakeTheDestinationPristineNoLonger) {
   core::MemoryBudget budget;
   const core::FilterParams params = ParamsOf(core::kClassicType, 0.01, 100, 0, 1);
-  const auto a = std::move(*core::MakeFilter(params, budget, core::SystemClock()));
-  const auto b = std::move(*core::MakeFilter(params, budget, core::SystemClock()));
+  const auto a = std::move(*core::MakeFilter(params, budget, StillClock()));
+  const auto b = std::move(*core::MakeFilter(params, budget, StillClock()));
   const core::Filter* source = b.get();
   ASSERT_TRUE(core::UniteInto(*a, {&source, 1}));
   EXPECT_FALSE(a->pristine());
@@ -371,7 +383,7 @@ TEST(RedisCuckooInsert, TellsOfWhatItAddedAndOfNothingElse) {
   using Presence = core::RedisCuckoo::Presence;
   core::MemoryBudget budget;
   const auto made =
-      std::move(*core::MakeFilter(ParamsOf(core::kRedisCuckooType, 0.01, 100, 1, 0), budget, core::SystemClock()));
+      std::move(*core::MakeFilter(ParamsOf(core::kRedisCuckooType, 0.01, 100, 1, 0), budget, StillClock()));
   auto& filter = dynamic_cast<core::RedisCuckoo&>(*made);
   Recorder recorder;
   filter.Attach(&recorder, kId, 0);

@@ -137,7 +137,7 @@ TEST(SmallRedisBloomFilters, EstimateTheRateOfAChainOfTinySubFilters) {
   params.error_rate = 0.01;
   params.capacity = 1;
   params.expansion = 1;
-  const auto filter = core::MakeFilter(core::Settled(params), budget, core::SystemClock());
+  const auto filter = core::MakeFilter(core::Settled(params), budget, StillClock());
   ASSERT_TRUE(filter);
   uint64_t next = 0;
   for (; next < 1000; ++next) {

@@ -26,7 +26,7 @@ void UseIt(core::Filter& filter) {
   filter.Add(std::span(&hash, 1), std::span(&outcome, 1));
   filter.MayContain(std::span(&hash, 1), std::span(&present, 1));
   // A window that is full refuses what it knows, too, if it cannot count its time from now on.
-  Require(present == (outcome <= core::AddOutcome::kAdded) || outcome == core::AddOutcome::kWindowFull);
+  Require(present == !core::IsRefused(outcome) || outcome == core::AddOutcome::kWindowFull);
   filter.Info();
 }
 

@@ -97,7 +97,7 @@ void TryFilter(MemoryDisk& disk, const FileSeal& seal) {
       const core::FilterType kind = (*filter)->params().type;
       const bool refuses_known =
           outcome == core::AddOutcome::kWindowFull || kind == core::kCuckooType || kind == core::kRedisCuckooType;
-      Require(present == (outcome <= core::AddOutcome::kAdded) || (present == 1 && refuses_known));
+      Require(present == !core::IsRefused(outcome) || (present == 1 && refuses_known));
       const auto again = WriteFilterFile(disk, kFilterPath, "again", *(*filter)->Capture(), kChunkBytes, buffer);
       core::MemoryBudget other;
       const auto copy = ReadFilterFile(disk, kFilterPath, again.value(), other, core::SystemClock(), buffer);

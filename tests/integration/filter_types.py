@@ -5,7 +5,7 @@ import pathlib
 
 TABLE = json.loads(pathlib.Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 # A value for each option that must be given.
-VALUES = {"WINDOW": "1h"}
+VALUES = {"WINDOW": "1h", "TTL": "1h"}
 
 
 def type_names(**properties):

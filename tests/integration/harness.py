@@ -49,8 +49,10 @@ def check_parser():
 
 
 def lasting_info(connection, key):
-    """BF.INFO FULL as it comes, without what is counted since the filter was made or loaded."""
+    """BF.INFO FULL as it comes, without what is counted since the filter was made or loaded, or changes with time."""
     info = connection.command("BF.INFO", key, "FULL")
+    info = re.sub(rb"\+(?:Next expiry in|Epoch ends in) milliseconds\r\n:\d+\r\n", b"", info)
+    info = re.sub(rb"\+Items per epoch\r\n\$\d+\r\n[0-9 ]+\r\n", b"", info)
     return re.sub(rb"\+(?:Hits|Misses|Adds|Last use)\r\n(?::\d+|\$-1|_)\r\n", b"", info)
 
 

@@ -1,6 +1,6 @@
 """Filters of every type, made by clients on the module, for tests that compare what another engine has of them."""
 
-from filter_types import type_names
+from filter_types import needed_options, type_names
 
 
 def dump_chunks(client, key):
@@ -25,10 +25,11 @@ def make_filters(client):
         return client.execute_command(*command)
 
     for name in type_names(by_reserve=True, forgets=False):
-        do("BF.RESERVE", f"reserved:{name}", 0.01, 1000, "TYPE", name)
-        do("BF.RESERVE", f"full:{name}", 0.001, 500, "TYPE", name)
+        options = ["TYPE", name, *needed_options(name)]
+        do("BF.RESERVE", f"reserved:{name}", 0.01, 1000, *options)
+        do("BF.RESERVE", f"full:{name}", 0.001, 500, *options)
         do("BF.MADD", f"full:{name}", *range(450))
-        do("BF.INSERT", f"inserted:{name}", "TYPE", name, "CAPACITY", 40, "ERROR", 0.02, "ITEMS", *range(30))
+        do("BF.INSERT", f"inserted:{name}", *options, "CAPACITY", 40, "ERROR", 0.02, "ITEMS", *range(30))
         if name in type_names(freezes=False):
             do("BF.MADD", f"inserted:{name}", *range(300))
     for name in type_names(by_reserve=True, removes=True):
@@ -44,6 +45,12 @@ def make_filters(client):
         for item in range(50):
             do("BF.ADD", f"window:{name}", item)
     do("BF.INSERT", "window:inserted", "TYPE", "window", "WINDOW", "1h", "CAPACITY", 100, "ITEMS", *range(50))
+    for bits in (4, 8):
+        do("BF.RESERVE", f"expiring:{bits}", 0.01, 100, "TYPE", "expiring", "TTL", "1h", "EPOCHBITS", bits)
+        for minutes in range(1, 60):
+            do("BF.INSERT", f"expiring:{bits}", "EX", 60 * minutes, "ITEMS", *range(10 * minutes, 10 * minutes + 20))
+        do("BF.TOUCH", f"expiring:{bits}", *range(0, 300, 7))
+        do("BF.MDEL", f"expiring:{bits}", *range(0, 300, 11))
     for name in ("a", "b"):
         do("BF.RESERVE", f"merge:{name}", 0.01, 1000, "SEED", 7)
         do("BF.MADD", f"merge:{name}", *(f"{name}{item}" for item in range(300)))

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 from filter_types import types_that_can
@@ -44,6 +45,8 @@ FILTERS = {
     "sip": ((0.01, ADDED, "HASH", "sip"), True, False),
     "redisbloom": ((0.01, ADDED, "TYPE", "redisbloom"), False, False),
     "window": ((0.01, ADDED, "TYPE", "window", "WINDOW", ADDED), False, False),
+    "expiring": ((0.01, ADDED, "TYPE", "expiring", "TTL", "24h"), False, True),
+    "expiring_grown": ((1e-6, 9_000, "TYPE", "expiring", "TTL", "24h", "EPOCHBITS", 8), False, True),
 }
 
 NODE_PROGRAM = """
@@ -67,6 +70,24 @@ for (const path of process.argv.slice(4)) {
     report[path] = { error: error.message };
   }
 }
+console.log(JSON.stringify(report));
+"""
+
+# Of each item: when it will be gone, and whether it is found just before, and then.
+NODE_EXPIRY = """
+import { readFileSync } from 'node:fs';
+const { Filter } = await import(process.argv[2]);
+const filter = Filter.fromBytes(readFileSync(process.argv[3]));
+const now = Date.now();
+const report = JSON.parse(process.argv[4]).map((item) => {
+  Date.now = () => now;
+  const left = filter.timeToLive(item);
+  if (left === -2) return [left, filter.mayContain(item), false];
+  Date.now = () => now + left - 1;
+  const before = filter.mayContain(item);
+  Date.now = () => now + left;
+  return [now + left, before, filter.mayContain(item)];
+});
 console.log(JSON.stringify(report));
 """
 
@@ -262,18 +283,40 @@ class LibraryClients(ServerTest):
             with self.subTest(name):
                 found = report[self.path(name)]
                 if not is_read:
-                    self.assertRegex(found["error"], "can are blocked, cuckoo and ribbon|default hash function")
+                    self.assertRegex(found["error"], "blocked, cuckoo, expiring and ribbon|default hash function")
                     continue
                 self.assertNotIn("error", found)
                 self.assert_answers((answer == "1" for answer in found["answers"]), name)
                 self.assertTrue(found["alike"])
-                with bitsieve.Filter.map(self.path(name)) as filter:
+                with bitsieve.Filter.load(self.path(name)) as filter:
                     described = filter.describe()
                 self.assertEqual(found["described"], {
                     "type": described.type, "errorRate": described.error_rate, "capacity": described.capacity,
-                    "items": described.items, "subFilters": described.sub_filters, "sizeBytes": described.size_bytes,
+                    "items": described.items, "subFilters": described.sub_filters,
+                    "sizeBytes": os.path.getsize(self.path(name)),
                     "falsePositives": described.false_positives})
                 print(f"{name}: {found['perSecond']:,} lookups per second in Node")
+
+    @needs(require_node)
+    def test_javascript_knows_when_items_expire(self):
+        times = {f"item {number}": number for number in range(1, 3000)}  # minutes
+        for bits, epoch_ms in ((4, 3_600_000 * 50 / 14), (8, 3_600_000 * 50 / 250)):
+            with self.subTest(bits), self.connect() as connection:
+                name = f"timed{bits}"
+                connection.command("BF.RESERVE", name, "1e-6", 500, "TYPE", "expiring", "TTL", "50h", "EPOCHBITS", bits)
+                for text, minutes in times.items():
+                    connection.command("BF.INSERT", name, "EX", minutes * 60, "ITEMS", text)
+                before = time.time() * 1000
+                replies = re.findall(rb":(-?\d+)", connection.command("BF.TTL", name, *times, "absent"))
+                ends = [before + int(left_ms) for left_ms in replies]
+                self.export(name)
+                found = self.run_program(NODE_EXPIRY, str(CLIENTS / "js" / "bitsieve.mjs"), self.path(name),
+                                         json.dumps([*times, "absent"]))
+                self.assertEqual(found.pop(), [-2, False, False])
+                for (end, *is_found), expected, minutes in zip(found, ends, times.values()):
+                    self.assertLess(abs(end - expected), 60_000, minutes)
+                    self.assertTrue(-60_000 < end - before - minutes * 60_000 < epoch_ms + 60_000, minutes)
+                    self.assertEqual(is_found, [True, False])
 
     @needs(require_node)
     def test_javascript_refuses_what_is_damaged(self):
@@ -291,7 +334,7 @@ class LibraryClients(ServerTest):
 
     @needs(require_node)
     def test_javascript_survives_forged_headers(self):
-        names = ("tiny", "blocked_grown", "blocked_two_lines", "cuckoo_grown", "ribbon", "noted")
+        names = ("tiny", "blocked_grown", "blocked_two_lines", "cuckoo_grown", "expiring_grown", "ribbon", "noted")
         report = self.run_program(NODE_FORGER, str(CLIENTS / "js"), *map(self.path, names))
         self.assertEqual(report["refused"] + report["accepted"], 500 * len(names))
         self.assertGreater(min(report.values()), 100)
@@ -386,6 +429,28 @@ class PythonModule(unittest.TestCase):
         for use in (filter.describe, filter.freeze, lambda: filter.add("x"), lambda: "x" in filter):
             with self.assertRaisesRegex(ValueError, "closed"):
                 use()
+
+    def test_items_expire(self):
+        with bitsieve.Filter("expiring", capacity=1000, ttl="1h") as filter:
+            self.assertTrue(filter.add("x"))
+            self.assertTrue(filter.add("soon", time_to_live=0.001))
+            self.assertFalse(filter.add("x", time_to_live=2))
+            self.assertTrue(3599 < filter.time_to_live("x") <= 3600 * 15 / 14 + 1)
+            self.assertLessEqual(filter.time_to_live("soon"), 3600 / 14 + 1)
+            self.assertIsNone(filter.time_to_live("y"))
+            self.assertTrue(filter.touch("soon"))
+            self.assertFalse(filter.touch("y"))
+            self.assertGreater(filter.time_to_live("soon"), 3599)
+            for time in (0, 3601, 1e30, float("inf")):
+                with self.assertRaises(bitsieve.InvalidArgumentError):
+                    filter.add("z", time_to_live=time)
+            with self.assertRaisesRegex(TypeError, "must be a number"):
+                filter.add("z", time_to_live="1h")
+            self.assertNotIn("z", filter)
+        with bitsieve.Filter() as filter:
+            for use in (lambda: filter.add("x", 1), lambda: filter.time_to_live("x"), lambda: filter.touch("x")):
+                with self.assertRaisesRegex(bitsieve.UnsupportedError, "types that can: expiring"):
+                    use()
 
     def test_removes_counts_merges_and_freezes(self):
         with bitsieve.Filter("counting", capacity=100, counterbits=8) as filter:

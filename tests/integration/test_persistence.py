@@ -6,7 +6,7 @@ import random
 import threading
 import time
 
-from filter_types import type_names
+from filter_types import needed_options, type_names
 from harness import PATIENCE, REPLY_SECONDS, OwnServerTest, encode, lasting_info, main, wait_until
 
 KINDS = type_names(by_reserve=True, forgets=False)
@@ -18,7 +18,8 @@ def fill(server):
     contents = {}
     for i, kind in enumerate(KINDS):
         name = f"{kind}:{i}"
-        client.execute_command("BF.RESERVE", name, 0.001, 10 ** (i % 4 + 1), "TYPE", kind)
+        client.execute_command("BF.RESERVE", name, 0.001, 10 ** (i % 4 + 1), "TYPE", kind,
+                               *needed_options(kind))
         items = [f"{name}:{j}" for j in range(10 ** (i % 3 + 1) * 3)]  # some of them grow
         client.bf().madd(name, *items)
         contents[name] = items

@@ -12,11 +12,12 @@ constexpr std::string_view kEnd = "<!-- End of what scripts/docs writes. -->\n";
 std::string_view YesOrNo(bool yes) { return yes ? "yes" : "no"; }
 
 std::string Table() {
-  std::string table = "| filter type | can remove and count | grows | BF.MERGE | what it is |\n|---|---|---|---|---|\n";
+  std::string table =
+      "| filter type | BF.DEL | BF.COUNT | grows | BF.MERGE | what it is |\n|---|---|---|---|---|---|\n";
   for (const core::FilterTypeRow* type : core::FilterTypes()) {
     const std::string name(type->name);
     table += "| [" + name + "](" + name + ".md)";
-    for (const bool can : {type->can.remove && type->can.count, type->can.grow, type->unite != nullptr}) {
+    for (const bool can : {type->can.remove, type->can.count, type->can.grow, type->unite != nullptr}) {
       table.append(" | ").append(YesOrNo(can));
     }
     table.append(" | ").append(type->summary).append(" |\n");

@@ -18,6 +18,8 @@ LAYERS = [
     ("core/filter/", CORE_FACE),
     ("core/families/filter_types.cc", ["core/"]),
     ("core/families/bloom/", [*CORE_FACE, "core/families/bloom/"]),
+    # Its tables are cuckoo tables with a time in each slot.
+    ("core/families/expiring/", [*CORE_FACE, "core/families/cuckoo/", OWN_FOLDER]),
     # A family may build on bloom's sub-filters, and on no other family.
     ("core/families/", [*CORE_FACE, "core/families/bloom/", OWN_FOLDER]),
     # Values of RDB files are filters.

@@ -51,18 +51,19 @@ def look(connection, names):
     deadline = time.monotonic() + REPLY_SECONDS
     while True:
         asked = [(verb, name, *more) for name in names
-                 for verb, *more in (("BF.INFO", "WINDOW"), ("BF.INFO", "STATE"), ("BF.DUMP",), ("PEXPIRETIME",))]
+                 for verb, *more in (("BF.INFO", "WINDOW"), ("BF.INFO", "STATE"), ("BF.DUMP",), ("PEXPIRETIME",),
+                                     ("BF.INFO", "TTL"))]
         replies = ask_all(connection, asked)
-        if not any(b"building" in state for state in replies[1::4]):
+        if not any(b"building" in state for state in replies[1::5]):
             break
         if time.monotonic() > deadline:
             raise Mismatch(f"filters are being frozen for too long: {names}")
         time.sleep(0.001)
     held = {}
     for i, name in enumerate(names):
-        window, _, dump, expiry = replies[4 * i:4 * i + 4]
+        window, _, dump, expiry, ttl = replies[5 * i:5 * i + 5]
         if dump[:1] == b"$":
-            content = membership(connection, name) if b"\r\n1d\r\n" in window else dump
+            content = membership(connection, name) if b"\r\n1d\r\n" in window + ttl else dump
             held[name] = Held(content, expiry, bulk(dump))
     return held
 

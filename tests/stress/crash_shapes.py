@@ -65,6 +65,8 @@ SHAPES = (
     shape("redisbloom", 0.001, 500, "EXPANSION", 4),
     shape("window", 0.01, 300, "WINDOW", 300),
     shape("window", 0.01, 1000, "WINDOW", "24h"),
+    shape("expiring", 0.01, 100, "TTL", "24h"),
+    shape("expiring", 0.001, 600, "TTL", "24h", "EPOCHBITS", 8, "RENEW", "no", "NONSCALING"),
     shape("ribbon", 0.01, 400),
     Shape("rediscuckoo", (64,)),
     Shape("rediscuckoo", (1000, "BUCKETSIZE", 4, "MAXITERATIONS", 50, "EXPANSION", 2)),

@@ -117,9 +117,9 @@ class CommandFixture {
   }
 
   core::MemoryBudget budget;
-  ManualClock clock;  // by which names expire
+  ManualClock clock;  // by which names expire, and filters age
   server::Quotas quotas{budget};
-  server::Registry registry{quotas, clock, core::SystemClock()};
+  server::Registry registry{quotas, clock, clock};
   FakeControl control;
   server::ClientList clients;
   server::ServerStats stats;

@@ -1,11 +1,14 @@
 // filter_types.h: filter types by what they can do, for tests that run on each of them. Thread-safe: constants.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/filter/filter_params.h"
 #include "core/filter/filter_type.h"
 
 namespace bitsieve::test {
@@ -37,14 +40,26 @@ inline bool IsRequired(const core::TypeOption& option) {
   return option.param == nullptr && option.default_text.empty();
 }
 
-// Returns the options that must be given for a type, with a value for a filter of this capacity: only windows have one,
-// whose value is a number of items.
-inline std::vector<std::pair<std::string, std::string>> RequiredOptions(const std::string& type, uint64_t capacity) {
+// Returns the options that must be given for a type, with a value for a filter of this capacity: a number of items if
+// the option accepts one, otherwise a time within which no test ends.
+inline std::vector<std::pair<std::string, std::string>> RequiredOptions(std::string_view type, uint64_t capacity) {
   std::vector<std::pair<std::string, std::string>> options;
   for (const core::TypeOption& option : core::FindFilterType(type)->options) {
-    if (IsRequired(option)) options.emplace_back(option.word, std::to_string(capacity));
+    if (!IsRequired(option)) continue;
+    core::FilterParams params;
+    const std::string items = std::to_string(capacity);
+    options.emplace_back(option.word, option.Read(items, params) ? items : "24h");
   }
   return options;
+}
+// Sets what must be set for the type of the parameters, for their capacity.
+inline void SetRequiredParams(core::FilterParams& params) {
+  const core::FilterTypeRow& type = *core::FindFilterType(params.type);
+  for (const auto& [word, value] : RequiredOptions(type.name, params.capacity)) {
+    const auto option = std::ranges::find(type.options, word, &core::TypeOption::word);
+    static_cast<void>(option->Read(value, params));
+  }
+  if (!type.can.grow) params.expansion = 0;
 }
 
 }  // namespace bitsieve::test

@@ -49,7 +49,10 @@ inline std::vector<log::Record> SampleRecords() {
           log::Flushed{},
           log::Changed{core::ChangeKind::kRewritten, 1, 3, 0, {}},
           log::Content{1, 3, "head", "body"},
-          log::Changed{core::ChangeKind::kFalsePositives, 1, 4, 0, {{0x9999, 0xAAAA}}}};
+          log::Changed{core::ChangeKind::kFalsePositives, 1, 4, 0, {{0x9999, 0xAAAA}}},
+          log::Changed{core::ChangeKind::kAdded, 4, 1, 1700000000123, {{0xBBBB, 0xCCCC}}, 1700000060123},
+          log::Changed{core::ChangeKind::kRenewed, 4, 2, 1700000000456, {{0xBBBB, 0xCCCC}}, 1700000060456},
+          log::Changed{core::ChangeKind::kRemoved, 4, 3, 1700000000789, {{0xBBBB, 0xCCCC}}}};
 }
 
 // Everything that a reading returned, to be compared at once.

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "core/families/bloom/bloom_types.h"
-#include "core/families/window/window_type.h"
 #include "core/filter/filter_factory.h"
 #include "server/keyspace/registry.h"
 #include "server/persistence/disk/data_directory.h"
@@ -23,6 +22,7 @@
 #include "server/persistence/log/log_writer.h"
 #include "server/persistence/recovery/recovery.h"
 #include "server/persistence/snapshot/snapshot_writer.h"
+#include "tests/support/filter_types.h"
 #include "tests/support/manual_clock.h"
 
 namespace bitsieve::server {
@@ -37,10 +37,7 @@ struct TestKeyspace {
     params.type = type;
     params.capacity = capacity;
     params.seed = 7;
-    if (type == core::kWindowType) {
-      core::SetWindow(params, {.items = capacity});
-      params.expansion = 0;
-    }
+    test::SetRequiredParams(params);
     core::Result<std::unique_ptr<core::Filter>> filter = core::MakeFilter(params, memory, core::SystemClock());
     EXPECT_TRUE(filter.has_value());
     commands::FilterPtr shared(std::move(*filter));

@@ -185,6 +185,13 @@ def _real(name: str, value: Any) -> float:
         raise InvalidArgumentError(f"{name} is too large") from None
 
 
+def _milliseconds(name: str, seconds: Any) -> int:
+    milliseconds = _real(name, seconds) * 1000
+    if not 0 <= milliseconds < 2**63:
+        raise InvalidArgumentError(f"{name} {seconds} is not a time in seconds")
+    return round(milliseconds)
+
+
 class _Batch:
     """Items as the C functions take them, and a place for an answer to each."""
 
@@ -211,7 +218,7 @@ class Filter:
                  memory_limit_bytes: int = 0, **type_options: Union[str, int]) -> None:
         """Makes an empty filter, with the options of BF.RESERVE.
 
-        type                blocked, classic, counting, cuckoo, window, fingerprint, ribbon or redisbloom
+        type                blocked, classic, counting, cuckoo, window, expiring, fingerprint, ribbon or redisbloom
         error_rate          requested error rate, from 1e-9 to 0.25
         capacity            number of items that the filter is made for, from 1 to 2**30
         expansion           capacity of a further sub-filter divided by that of the previous one; 0: the filter does not
@@ -290,15 +297,41 @@ class Filter:
         self._freezing = threading.Lock()
         self._handle, self._is_closed = _Handle(owner), False
 
-    def add(self, item: Item) -> bool:
+    def add(self, item: Item, time_to_live: Optional[float] = None) -> bool:
         """Adds an item; returns True if it is new, and False if it was probably there.
 
+        time_to_live, for filters of type expiring, is the time in seconds after which the item expires, from 0.001 to
+        the filter's TTL, which is the default.
+
         Raises FullError if the filter accepts no further items, OutOfMemoryError if it had to grow and memory was
-        refused, and UnsupportedError if it is mapped or frozen.
+        refused, UnsupportedError if it is mapped or frozen, or its items do not expire, and InvalidArgumentError if
+        items cannot have this time.
         """
         data, added = _bytes_of(item), ctypes.c_uint8()
-        _call("add", self._open(), data, len(data), ctypes.byref(added))
+        if time_to_live is None:
+            _call("add", self._open(), data, len(data), ctypes.byref(added))
+        else:
+            milliseconds = _milliseconds("time_to_live", time_to_live)
+            _call("add_for", self._open(), data, len(data), milliseconds, ctypes.byref(added))
         return added.value != 0
+
+    def time_to_live(self, item: Item) -> Optional[float]:
+        """Returns the seconds for which the item will be found, or None if it is not there.
+
+        Raises UnsupportedError if the items of the type do not expire (those of expiring do).
+        """
+        data, left_ms = _bytes_of(item), ctypes.c_int64()
+        _call("time_to_live", self._open(), data, len(data), ctypes.byref(left_ms))
+        return None if left_ms.value < 0 else left_ms.value / 1000
+
+    def touch(self, item: Item) -> bool:
+        """Lets the item, if it is there, expire a whole TTL of the filter from now; returns whether it was there.
+
+        Raises UnsupportedError if the items of the type do not expire (those of expiring do), or the filter is mapped.
+        """
+        data, touched = _bytes_of(item), ctypes.c_uint8()
+        _call("touch", self._open(), data, len(data), ctypes.byref(touched))
+        return touched.value != 0
 
     def add_many(self, items: Iterable[Item]) -> List[bool]:
         """Adds items in order, which is much faster than one by one; returns True for each that is new.
@@ -327,8 +360,8 @@ class Filter:
         """Removes one addition of the item; returns False if the item is not there.
 
         Remove only items that were added: removing a false positive can cause false negatives for items that were
-        added. Raises UnsupportedError if the type cannot remove items (counting and cuckoo can), or the filter is
-        mapped.
+        added. Raises UnsupportedError if the type cannot remove items (counting, cuckoo and expiring can), or the
+        filter is mapped.
         """
         data, removed = _bytes_of(item), ctypes.c_uint8()
         _call("remove", self._open(), data, len(data), ctypes.byref(removed))

@@ -40,7 +40,6 @@ Status CheckTable(const CuckooRecord& table, const std::string& which) {
   if (shape.capacity == 0 || shape.capacity > shape.Slots()) {
     return CorruptHeader("the capacity of " + which + " is out of range");
   }
-  if (table.items > shape.capacity) return CorruptHeader(which + " holds more items than it can");
   return {};
 }
 
@@ -51,24 +50,6 @@ Status CheckNesting(const CuckooShape& older, const CuckooShape& newer, const st
     return CorruptHeader("the fingerprints of " + which + " are narrower than the older ones");
   }
   return {};
-}
-
-Result<CuckooHeader> GetTables(ByteReader& in, CuckooHeader header) {
-  const auto count = in.Get<uint32_t>();
-  if (!in.ok() || count == 0 || count > kMaxCuckooTables) return CorruptHeader("the number of tables is out of range");
-  for (uint32_t i = 0; i < count; ++i) {
-    const std::string which = "table " + std::to_string(i);
-    const CuckooRecord table = GetTable(in, BucketSizeOf(header.params));
-    if (!in.ok()) return CorruptHeader("it ends within " + which);
-    if (Status status = CheckTable(table, which); !status) return tl::unexpected(status.error());
-    if (i > 0) {
-      const Status nested = CheckNesting(header.tables.back().shape, table.shape, which);
-      if (!nested) return tl::unexpected(nested.error());
-    }
-    header.tables.push_back(table);
-  }
-  if (!in.AtEnd()) return CorruptHeader("bytes follow the last table");
-  return header;
 }
 
 // Fills the tables of a chain, oldest first. Any fingerprint may lie in any bucket: its partner is always one.
@@ -103,6 +84,36 @@ class CuckooDecoder final : public PartsDecoder {
 
 }  // namespace
 
+void PutCuckooTables(ByteWriter& out, std::span<const CuckooRecord> tables) {
+  out.Put(static_cast<uint32_t>(tables.size()));
+  for (const CuckooRecord& table : tables) {
+    out.Put(table.shape.capacity);
+    out.Put(table.shape.error_rate);
+    out.Put(table.shape.buckets);
+    out.Put(uint64_t{table.shape.fingerprint_bits});
+    out.Put(table.items);
+  }
+}
+
+Result<std::vector<CuckooRecord>> GetCuckooTables(ByteReader& in, uint32_t bucket_size) {
+  const auto count = in.Get<uint32_t>();
+  if (!in.ok() || count == 0 || count > kMaxCuckooTables) return CorruptHeader("the number of tables is out of range");
+  std::vector<CuckooRecord> tables;
+  for (uint32_t i = 0; i < count; ++i) {
+    const std::string which = "table " + std::to_string(i);
+    const CuckooRecord table = GetTable(in, bucket_size);
+    if (!in.ok()) return CorruptHeader("it ends within " + which);
+    if (Status status = CheckTable(table, which); !status) return tl::unexpected(status.error());
+    if (i > 0) {
+      const Status nested = CheckNesting(tables.back().shape, table.shape, which);
+      if (!nested) return tl::unexpected(nested.error());
+    }
+    tables.push_back(table);
+  }
+  if (!in.AtEnd()) return CorruptHeader("bytes follow the last table");
+  return tables;
+}
+
 ImageSummary CuckooHeader::Summary() const { return SummaryOfParts(tables); }
 
 std::string EncodeCuckooHeader(const CuckooHeader& header) {
@@ -110,14 +121,7 @@ std::string EncodeCuckooHeader(const CuckooHeader& header) {
   BeginHeader(bytes, kCuckooType);
   ByteWriter out(bytes);
   PutParams(out, header.params);
-  out.Put(static_cast<uint32_t>(header.tables.size()));
-  for (const CuckooRecord& table : header.tables) {
-    out.Put(table.shape.capacity);
-    out.Put(table.shape.error_rate);
-    out.Put(table.shape.buckets);
-    out.Put(uint64_t{table.shape.fingerprint_bits});
-    out.Put(table.items);
-  }
+  PutCuckooTables(out, header.tables);
   SealHeader(bytes);
   return bytes;
 }
@@ -127,7 +131,16 @@ Result<CuckooHeader> DecodeCuckooHeader(std::string_view fields) {
   CuckooHeader header{GetParams(in, kCuckooType), {}};
   if (!in.ok()) return CorruptHeader("it is too short");
   if (Status status = Validate(header.params); !status) return CorruptHeader(status.error().message);
-  return GetTables(in, std::move(header));
+  Result<std::vector<CuckooRecord>> tables = GetCuckooTables(in, BucketSizeOf(header.params));
+  if (!tables) return tl::unexpected(std::move(tables).error());
+  for (size_t i = 0; i < tables->size(); ++i) {
+    const CuckooRecord& table = (*tables)[i];
+    if (table.items > table.shape.capacity) {
+      return CorruptHeader("table " + std::to_string(i) + " holds more items than it can");
+    }
+  }
+  header.tables = std::move(*tables);
+  return header;
 }
 
 Result<std::unique_ptr<FilterDecoder>> OpenCuckoo(std::string_view fields, MemoryBudget& budget) {

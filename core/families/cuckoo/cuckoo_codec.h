@@ -3,20 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/bytes.h"
 #include "core/base/result.h"
 #include "core/families/cuckoo/cuckoo_table.h"
 #include "core/filter/filter_factory.h"
 #include "core/filter/filter_params.h"
 
 namespace bitsieve::core {
-
-// Each table has at least a quarter of the capacity of all those before it, so a table becomes too large before a chain
-// has this many.
-inline constexpr uint32_t kMaxCuckooTables = 256;
 
 struct CuckooRecord {
   CuckooShape shape;
@@ -29,6 +27,11 @@ struct CuckooHeader {
 
   ImageSummary Summary() const;
 };
+
+// The records of the tables of a chain, oldest first, to bytes and back. Get reads to the end of the fields; kCorrupt
+// names what is impossible. It does not check the numbers of items.
+void PutCuckooTables(ByteWriter& out, std::span<const CuckooRecord> tables);
+Result<std::vector<CuckooRecord>> GetCuckooTables(ByteReader& in, uint32_t bucket_size);
 
 std::string EncodeCuckooHeader(const CuckooHeader& header);
 // Decodes a header's fields. kCorrupt names the field.

@@ -3,53 +3,16 @@
 #include <algorithm>
 #include <cassert>
 
-#include "core/base/parse.h"
 #include "core/families/cuckoo/cuckoo_sizing.h"
 #include "core/families/cuckoo/cuckoo_type.h"
 #include "core/filter/parts_image.h"
 
 namespace bitsieve::core {
 
-namespace {
-
-uint64_t DivideUp(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
-
-}  // namespace
-
 uint64_t CuckooFilter::OverheadBytes() { return sizeof(CuckooFilter) + sizeof(CuckooTable) + 64; }
 
-Result<CuckooShape> CuckooFilter::FirstShape(const FilterParams& params) {
-  const double rate = RateOfSubFilter(params, 0);
-  const uint32_t bits = CuckooFingerprintBits(rate, BucketSizeOf(params));
-  if (bits > kMaxFingerprintBits) {
-    const double smallest = CuckooSmallestRate(BucketSizeOf(params)) / params.first_share;
-    // Rounded up in its last digit, so that the rate in the message can be requested.
-    return Fail(ErrorCode::kInvalidArgument,
-                "error rate is too small for fingerprints of 32 bits; the smallest of a "
-                "cuckoo filter such as this is " +
-                    RoundedText(smallest * 1.05, 2));
-  }
-  const uint64_t buckets = CuckooBuckets(params.capacity, BucketSizeOf(params));
-  return CuckooShape{params.capacity, rate, buckets, BucketSizeOf(params), bits};
-}
-
-Result<CuckooShape> CuckooFilter::NextShape(const FilterParams& params, const CuckooShape& last, uint32_t tables,
-                                            uint64_t total_capacity) {
-  const double rate = RateOfSubFilter(params, tables);
-  const uint32_t bits = std::max(last.fingerprint_bits, CuckooFingerprintBits(rate, last.bucket_size));
-  if (bits > kMaxFingerprintBits || tables == kMaxCuckooTables) {
-    return Fail(ErrorCode::kInvalidArgument, "the error rate of a further table would be too small");
-  }
-  const uint64_t multiple = std::max<uint64_t>(params.expansion, DivideUp(total_capacity / 4, last.capacity));
-  if (multiple > kMaxCuckooSlots / last.Slots()) {
-    return Fail(ErrorCode::kOutOfMemory, "a further table would be larger than any memory");
-  }
-  const uint64_t buckets = last.buckets * multiple;
-  return CuckooShape{CuckooCapacity(buckets, last.bucket_size), rate, buckets, last.bucket_size, bits};
-}
-
 Result<Forecast> CuckooFilter::ForecastOf(const FilterParams& params, uint64_t items) {
-  const Result<CuckooShape> first = FirstShape(params);
+  const Result<CuckooShape> first = FirstCuckooShape(params, params.capacity, BucketSizeOf(params));
   if (!first) return tl::unexpected(first.error());
   const auto describe = [](const CuckooShape& shape, Forecast& forecast) {
     forecast.size_bytes += shape.SizeBytes() + OverheadBytes();
@@ -61,14 +24,14 @@ Result<Forecast> CuckooFilter::ForecastOf(const FilterParams& params, uint64_t i
   };
   const auto next = [&](const CuckooShape& last, const Forecast& forecast) -> std::optional<CuckooShape> {
     if (!params.scaling()) return std::nullopt;
-    const Result<CuckooShape> shape = NextShape(params, last, forecast.sub_filters, forecast.capacity);
+    const Result<CuckooShape> shape = NextCuckooShape(params, last, forecast.sub_filters, forecast.capacity);
     return shape ? std::optional(*shape) : std::nullopt;
   };
   return ForecastOfChain(*first, items, describe, rate, next);
 }
 
 Result<std::unique_ptr<Filter>> CuckooFilter::Make(const FilterParams& params, MemoryBudget& budget) {
-  const Result<CuckooShape> shape = FirstShape(params);
+  const Result<CuckooShape> shape = FirstCuckooShape(params, params.capacity, BucketSizeOf(params));
   if (!shape) return tl::unexpected(shape.error());
   Result<std::unique_ptr<CuckooTable>> table = CuckooTable::Make(*shape, nullptr, budget);
   if (!table) return tl::unexpected(std::move(table).error());
@@ -94,15 +57,6 @@ Status CuckooFilter::Append(std::unique_ptr<CuckooTable> table) {
   const Status appended = chain_.Append(std::move(table), OverheadBytes(), budget());
   SetSizeBytes(chain_.size_bytes());
   return appended;
-}
-
-CuckooPair CuckooFilter::PairIn(const CuckooTable& table, const CuckooKey& key) const {
-  CuckooPair pair = oldest_->Refine({}, key);
-  for (const CuckooTable* at = oldest_; at != &table;) {
-    at = at->newer();
-    pair = at->Refine(pair, key);
-  }
-  return pair;
 }
 
 void CuckooFilter::PrefetchLines(std::span<const KeyHash> hashes) const {
@@ -154,7 +108,7 @@ size_t CuckooFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome
   AddOutcome refusal = AddOutcome::kAdded;  // once growing failed in this call, it is not tried for every item again
   constexpr size_t kAhead = 8;              // items whose buckets are loaded in advance
   for (size_t i = 0; i < hashes.size(); ++i) {
-    if (i + kAhead < hashes.size()) newest().Prefetch(PairIn(newest(), KeyOf(hashes[i + kAhead])));
+    if (i + kAhead < hashes.size()) newest().Prefetch(PairIn(*oldest_, newest(), KeyOf(hashes[i + kAhead])));
     outcomes[i] = AddOne(KeyOf(hashes[i]), refusal);
     if (outcomes[i] == AddOutcome::kFull) return i + 1;
   }
@@ -162,7 +116,7 @@ size_t CuckooFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome
 }
 
 AddOutcome CuckooFilter::AddOne(const CuckooKey& key, AddOutcome& refusal) {
-  if (newest().IsSaturated(PairIn(newest(), key), newest().FingerprintOf(key))) return AddOutcome::kPresent;
+  if (newest().IsSaturated(PairIn(*oldest_, newest(), key), newest().FingerprintOf(key))) return AddOutcome::kPresent;
   const bool present = SomeTableHolds(key);
   while (!Store(key)) {
     if (refusal <= AddOutcome::kAdded)
@@ -176,7 +130,7 @@ AddOutcome CuckooFilter::AddOne(const CuckooKey& key, AddOutcome& refusal) {
 bool CuckooFilter::Store(const CuckooKey& key) {
   for (CuckooTable* table = &newest(); table != nullptr; table = table->older()) {
     if (!table->HasRoom()) continue;
-    const CuckooPair pair = PairIn(*table, key);
+    const CuckooPair pair = PairIn(*oldest_, *table, key);
     if (table->Insert(pair, table->FingerprintOf(key), MaxIterationsOf(shared_params()), version_)) return true;
   }
   return false;
@@ -185,7 +139,7 @@ bool CuckooFilter::Store(const CuckooKey& key) {
 AddOutcome CuckooFilter::Grow() {
   if (!shared_params().scaling()) return AddOutcome::kFull;
   const Result<CuckooShape> shape =
-      NextShape(shared_params(), newest().shape(), chain_.size(), newest().total_capacity());
+      NextCuckooShape(shared_params(), newest().shape(), chain_.size(), newest().total_capacity());
   if (!shape) {
     return shape.error().code == ErrorCode::kOutOfMemory ? AddOutcome::kOutOfMemory : AddOutcome::kCannotGrow;
   }

@@ -85,12 +85,6 @@ class CuckooFilter final : public Filter {
  private:
   CuckooFilter(const FilterParams& params, MemoryBudget& budget) : Filter(params, budget) {}
 
-  static Result<CuckooShape> FirstShape(const FilterParams& params);
-  // Returns the shape of the table after `last`, which is the newest of `tables`. kInvalidArgument if its rate would be
-  // too small, kOutOfMemory if no memory could hold it.
-  static Result<CuckooShape> NextShape(const FilterParams& params, const CuckooShape& last, uint32_t tables,
-                                       uint64_t total_capacity);
-
   Status Append(std::unique_ptr<CuckooTable> table) BITSIEVE_REQUIRES(writers());
   CuckooTable& newest() const { return *chain_.newest(); }
   AddOutcome AddOne(const CuckooKey& key, AddOutcome& refusal) BITSIEVE_REQUIRES(writers());
@@ -102,7 +96,6 @@ class CuckooFilter final : public Filter {
   }
 
   CuckooKey KeyOf(const KeyHash& hash) const { return oldest_->KeyOf(hash); }
-  CuckooPair PairIn(const CuckooTable& table, const CuckooKey& key) const;
   bool SomeTableHolds(const CuckooKey& key) const;
   uint64_t CountOnce(const CuckooKey& key) const;
 

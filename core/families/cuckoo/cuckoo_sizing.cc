@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "core/base/parse.h"
 #include "core/families/cuckoo/cuckoo_type.h"
 #include "core/filter/filter_params.h"
 
@@ -24,6 +25,7 @@ static_assert(kLoads.size() == kBucketSize.max - kBucketSize.min + 1);
 // The average number of fingerprints that a fingerprint meets in its two buckets, and the chance to be equal to one of
 // them.
 double Expected(uint32_t bucket_size, double load) { return 2.0 * bucket_size * load; }
+uint64_t DivideUp(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 double EqualChance(uint32_t bits) { return std::exp2(-static_cast<double>(bits)) * (1 + std::exp2(1.0 - bits)); }
 
 }  // namespace
@@ -59,6 +61,35 @@ uint32_t CuckooFingerprintBits(double rate, uint32_t bucket_size) {
 
 double CuckooSmallestRate(uint32_t bucket_size) {
   return CuckooRate(kMaxFingerprintBits, bucket_size, CuckooLoad(bucket_size));
+}
+
+Result<CuckooShape> FirstCuckooShape(const FilterParams& params, uint64_t capacity, uint32_t bucket_size) {
+  const double rate = RateOfSubFilter(params, 0);
+  const uint32_t bits = CuckooFingerprintBits(rate, bucket_size);
+  if (bits > kMaxFingerprintBits) {
+    const double smallest = CuckooSmallestRate(bucket_size) / params.first_share;
+    // Rounded up in its last digit, so that the rate in the message can be requested.
+    return Fail(ErrorCode::kInvalidArgument, "error rate is too small for fingerprints of 32 bits; the smallest of " +
+                                                 AFilterOf(*FindFilterType(params.type)) + " such as this is " +
+                                                 RoundedText(smallest * 1.05, 2));
+  }
+  const uint64_t buckets = CuckooBuckets(capacity, bucket_size);
+  return CuckooShape{capacity, rate, buckets, bucket_size, bits};
+}
+
+Result<CuckooShape> NextCuckooShape(const FilterParams& params, const CuckooShape& last, uint32_t tables,
+                                    uint64_t total_capacity) {
+  const double rate = RateOfSubFilter(params, tables);
+  const uint32_t bits = std::max(last.fingerprint_bits, CuckooFingerprintBits(rate, last.bucket_size));
+  if (bits > kMaxFingerprintBits || tables == kMaxCuckooTables) {
+    return Fail(ErrorCode::kInvalidArgument, "the error rate of a further table would be too small");
+  }
+  const uint64_t multiple = std::max<uint64_t>(params.expansion, DivideUp(total_capacity / 4, last.capacity));
+  if (multiple > kMaxCuckooSlots / last.Slots()) {
+    return Fail(ErrorCode::kOutOfMemory, "a further table would be larger than any memory");
+  }
+  const uint64_t buckets = last.buckets * multiple;
+  return CuckooShape{CuckooCapacity(buckets, last.bucket_size), rate, buckets, last.bucket_size, bits};
 }
 
 }  // namespace bitsieve::core

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/duration.h"
 #include "core/base/parse.h"
 #include "core/families/window/window_codec.h"
 #include "core/families/window/window_filter.h"
@@ -10,15 +11,6 @@
 namespace bitsieve::core {
 
 namespace {
-
-struct Unit {
-  std::string_view name;
-  uint64_t ms;
-};
-
-// The largest first.
-constexpr std::array kUnits{Unit{"d", 24ULL * 3600 * 1000}, Unit{"h", 3600ULL * 1000}, Unit{"m", 60ULL * 1000},
-                            Unit{"s", 1000}, Unit{"ms", 1}};
 
 Status ReadWindow(std::string_view text, FilterParams& params) {
   const std::optional<WindowSpan> window = ParseWindow(text);
@@ -100,24 +92,15 @@ constexpr std::array kWindowFields{
 }  // namespace
 
 std::optional<WindowSpan> ParseWindow(std::string_view text) {
-  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const std::optional<uint64_t> number = ParseUnsigned(text.substr(0, digits));
-  if (!number || *number == 0) return std::nullopt;
-  const std::string_view suffix = text.substr(digits);
-  if (suffix.empty()) return *number <= kMaxCapacity ? std::optional(WindowSpan{.items = *number}) : std::nullopt;
-  for (const Unit& unit : kUnits) {
-    if (!EqualsIgnoringCase(unit.name, suffix)) continue;
-    if (*number > kMaxWindowMs / unit.ms || *number * unit.ms < kMinWindowMs) return std::nullopt;
-    return WindowSpan{.duration_ms = *number * unit.ms};
+  if (const std::optional<uint64_t> items = ParseUnsigned(text)) {
+    return *items >= 1 && *items <= kMaxCapacity ? std::optional(WindowSpan{.items = *items}) : std::nullopt;
   }
-  return std::nullopt;
+  const std::optional<uint64_t> ms = ParseDuration(text, kMaxWindowMs);
+  return ms && *ms >= kMinWindowMs ? std::optional(WindowSpan{.duration_ms = *ms}) : std::nullopt;
 }
 
 std::string WindowText(const WindowSpan& window) {
-  if (!window.of_time()) return std::to_string(window.items);
-  const Unit* unit = kUnits.begin();
-  while (window.duration_ms % unit->ms != 0) ++unit;
-  return std::to_string(window.duration_ms / unit->ms) + std::string(unit->name);
+  return window.of_time() ? DurationText(window.duration_ms) : std::to_string(window.items);
 }
 
 constexpr FilterTypeRow kWindowRow{

@@ -3,6 +3,7 @@
 #include <array>
 #include <cassert>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -20,10 +21,12 @@ constexpr size_t kHashBytes = sizeof(core::KeyHash);
 static_assert(kHashBytes == 16 && std::is_trivially_copyable_v<core::KeyHash>, "hashes are stored as they lie");
 
 constexpr std::array<std::string_view, kRecordKinds> kNames{
-    "made",    "image",  "added",   "removed",   "freezing", "named",          "unnamed",
-    "renamed", "expiry", "flushed", "rewritten", "content",  "false positives"};
-static_assert(static_cast<size_t>(RecordKind::kFalsePositives) == kRecordKinds);
-constexpr uint8_t kTimed = 0x80;  // with the number of an addition: a time follows the sequence
+    "made",    "image",  "added",   "removed",   "freezing", "named",           "unnamed",
+    "renamed", "expiry", "flushed", "rewritten", "content",  "false positives", "renewed"};
+static_assert(static_cast<size_t>(RecordKind::kRenewed) == kRecordKinds);
+// Added to the number of a change of items:
+constexpr uint8_t kTimed = 0x80;  // a time follows the sequence
+constexpr uint8_t kUntil = 0x40;  // and then the time at which the items expire
 
 RecordKind KindOf(core::ChangeKind kind) {
   switch (kind) {
@@ -33,6 +36,8 @@ RecordKind KindOf(core::ChangeKind kind) {
       return RecordKind::kRemoved;
     case core::ChangeKind::kFalsePositives:
       return RecordKind::kFalsePositives;
+    case core::ChangeKind::kRenewed:
+      return RecordKind::kRenewed;
     case core::ChangeKind::kRewritten:
       break;
   }
@@ -158,13 +163,30 @@ core::Status CheckChange(uint64_t id, uint64_t sequence) {
   return CheckId(id);
 }
 
-// Only additions have a time: a filter type that forgets by the clock supports none of the other changes of items.
-core::Status GetChanged(ByteReader& in, core::ChangeKind kind, bool timed, Changed& changed) {
+// Additions, removals and renewals may have a time; items that are renewed expire.
+bool MayHave(core::ChangeKind kind, bool timed, bool expires) {
+  switch (kind) {
+    case core::ChangeKind::kAdded:
+      return timed || !expires;
+    case core::ChangeKind::kRemoved:
+      return !expires;
+    case core::ChangeKind::kRenewed:
+      return timed && expires;
+    case core::ChangeKind::kFalsePositives:
+    case core::ChangeKind::kRewritten:
+      break;
+  }
+  return !timed && !expires;
+}
+
+core::Status GetChanged(ByteReader& in, core::ChangeKind kind, bool timed, bool expires, Changed& changed) {
   changed.kind = kind;
   changed.id = in.Get<uint64_t>();
   changed.sequence = in.Get<uint64_t>();
   changed.time_ms = timed ? in.Get<uint64_t>() : 0;
+  changed.until_ms = expires ? in.Get<uint64_t>() : 0;
   if (in.ok() && timed && changed.time_ms == 0) return Corrupt("of a change without a time");
+  if (in.ok() && expires && changed.until_ms == 0) return Corrupt("of items that expire without a time");
   if (kind == core::ChangeKind::kRewritten) {
     changed.hashes.clear();
   } else if (const core::Status status = GetHashes(in, changed.hashes); !status) {
@@ -207,22 +229,28 @@ core::Status Get(ByteReader& in, Content& content) {
   return CheckId(content.id);
 }
 
+std::optional<core::ChangeKind> ChangeOf(RecordKind kind) {
+  for (const core::ChangeKind change :
+       {core::ChangeKind::kAdded, core::ChangeKind::kRemoved, core::ChangeKind::kFalsePositives,
+        core::ChangeKind::kRenewed, core::ChangeKind::kRewritten}) {
+    if (KindOf(change) == kind) return change;
+  }
+  return std::nullopt;
+}
+
 core::Status GetFields(ByteReader& in, Record& record) {
   const auto number = in.Get<uint8_t>();
-  constexpr auto kTimedAddition = static_cast<uint8_t>(static_cast<uint8_t>(RecordKind::kAdded) | kTimed);
-  const auto get_changed = [&](core::ChangeKind kind) {
-    return GetChanged(in, kind, number == kTimedAddition, Become<Changed>(record));
-  };
-  if (number == kTimedAddition) return get_changed(core::ChangeKind::kAdded);
+  const bool timed = (number & kTimed) != 0;
+  const bool expires = (number & kUntil) != 0;
+  const auto kind = static_cast<RecordKind>(number & ~(kTimed | kUntil));
+  if (const auto change = ChangeOf(kind); change && MayHave(*change, timed, expires)) {
+    return GetChanged(in, *change, timed, expires, Become<Changed>(record));
+  }
   switch (static_cast<RecordKind>(number)) {
     case RecordKind::kMade:
       return Get(in, Become<Made>(record));
     case RecordKind::kImage:
       return Get(in, Become<Image>(record));
-    case RecordKind::kAdded:
-      return get_changed(core::ChangeKind::kAdded);
-    case RecordKind::kRemoved:
-      return get_changed(core::ChangeKind::kRemoved);
     case RecordKind::kFreezing:
       return Get(in, Become<Freezing>(record));
     case RecordKind::kNamed:
@@ -235,14 +263,11 @@ core::Status GetFields(ByteReader& in, Record& record) {
       return Get(in, Become<Expiry>(record));
     case RecordKind::kFlushed:
       return Get(in, Become<Flushed>(record));
-    case RecordKind::kRewritten:
-      return get_changed(core::ChangeKind::kRewritten);
     case RecordKind::kContent:
       return Get(in, Become<Content>(record));
-    case RecordKind::kFalsePositives:
-      return get_changed(core::ChangeKind::kFalsePositives);
+    default:
+      return Corrupt("of unknown kind " + std::to_string(number));
   }
-  return Corrupt("of unknown kind " + std::to_string(number));
 }
 
 }  // namespace
@@ -255,7 +280,9 @@ std::string_view NameOf(RecordKind kind) { return kNames[static_cast<size_t>(kin
 
 void Encode(const Record& record, std::string& out) {
   if (const auto* changed = std::get_if<Changed>(&record)) {
-    return Encode(core::Change{changed->kind, changed->id, changed->sequence, changed->time_ms, changed->hashes}, out);
+    return Encode(core::Change{changed->kind, changed->id, changed->sequence, changed->time_ms, changed->hashes,
+                               changed->until_ms},
+                  out);
   }
   std::visit(
       [&out](const auto& each) {
@@ -268,20 +295,22 @@ void Encode(const Record& record, std::string& out) {
 void Encode(const core::Change& change, std::string& out) {
   assert(change.hashes.empty() == (change.kind == core::ChangeKind::kRewritten) && change.hashes.size() <= kMaxHashes);
   const bool timed = change.time_ms != 0;
-  assert(!timed || change.kind == core::ChangeKind::kAdded);
-  std::array<char, kLengthBytes + 1 + 3 * sizeof(uint64_t)> head;
+  const bool expires = change.until_ms != 0;
+  assert(MayHave(change.kind, timed, expires));
+  std::array<char, kLengthBytes + 1 + 4 * sizeof(uint64_t)> head;
   char* at = head.data();
   const auto put = [&at](auto field) {
     std::memcpy(at, &field, sizeof field);
     at += sizeof field;
   };
-  const auto kind = static_cast<uint8_t>(KindOf(change.kind));
-  const size_t head_bytes = timed ? head.size() : head.size() - sizeof(uint64_t);
+  const auto flags = static_cast<uint8_t>((timed ? kTimed : 0) | (expires ? kUntil : 0));
+  const size_t head_bytes = head.size() - ((timed ? 0 : 1) + (expires ? 0 : 1)) * sizeof(uint64_t);
   put(static_cast<uint32_t>(head_bytes - kLengthBytes + change.hashes.size_bytes()));
-  put(static_cast<uint8_t>(timed ? kind | kTimed : kind));
+  put(static_cast<uint8_t>(static_cast<uint8_t>(KindOf(change.kind)) | flags));
   put(change.filter_id);
   put(change.sequence);
   if (timed) put(change.time_ms);
+  if (expires) put(change.until_ms);
   static_assert(sizeof head == MaxChangeBytes(0));
   out.append(head.data(), head_bytes);
   out.append(core::AsText(std::as_bytes(change.hashes)));

@@ -45,8 +45,9 @@ struct Changed {
   core::ChangeKind kind = core::ChangeKind::kAdded;
   uint64_t id = 0;
   uint64_t sequence = 0;
-  uint64_t time_ms = 0;  // not 0 only of additions to a filter whose type uses time
+  uint64_t time_ms = 0;  // not 0 only of changes of items in a filter whose type uses time
   std::vector<core::KeyHash> hashes;
+  uint64_t until_ms = 0;  // not 0 only if the items expire
 };
 struct Freezing {
   uint64_t id = 0;
@@ -94,8 +95,9 @@ enum class RecordKind : uint8_t {
   kRewritten,
   kContent,
   kFalsePositives,
+  kRenewed,
 };
-inline constexpr size_t kRecordKinds = 13;
+inline constexpr size_t kRecordKinds = 14;
 RecordKind KindOf(const Record& record);
 // Returns "added", for people.
 std::string_view NameOf(RecordKind kind);
@@ -112,7 +114,7 @@ void Encode(const Record& record, std::string& out);
 // Same as Encode of a Changed, without making one first, since every add comes here. Allocates nothing beyond
 // MaxChangeBytes; a rewrite takes no more than one hash does.
 void Encode(const core::Change& change, std::string& out);
-constexpr size_t MaxChangeBytes(size_t hashes) { return 4 + 1 + 3 * 8 + hashes * sizeof(core::KeyHash); }
+constexpr size_t MaxChangeBytes(size_t hashes) { return 4 + 1 + 4 * 8 + hashes * sizeof(core::KeyHash); }
 
 // Takes the first record off `bytes`; `record` is reused, its vectors and strings with it. A kCorrupt error states what
 // is wrong: the record is short, of an unknown kind, or has impossible fields. Then `bytes` is unchanged and `record`

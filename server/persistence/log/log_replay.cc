@@ -245,6 +245,7 @@ core::Status LogReplay::On(const log::Changed& change) {
 }
 
 core::Status LogReplay::Repeat(core::Filter& filter, const log::Changed& change) {
+  clock_.Replay(change.time_ms);
   switch (change.kind) {
     case core::ChangeKind::kAdded:
       return RepeatAdded(filter, change);
@@ -252,6 +253,8 @@ core::Status LogReplay::Repeat(core::Filter& filter, const log::Changed& change)
       return RepeatRemoved(filter, change);
     case core::ChangeKind::kFalsePositives:
       return RepeatFalsePositives(filter, change);
+    case core::ChangeKind::kRenewed:
+      return RepeatRenewed(filter, change);
     case core::ChangeKind::kRewritten:
       break;  // the filter stays as it is until the outcome comes, if ever
   }
@@ -259,11 +262,10 @@ core::Status LogReplay::Repeat(core::Filter& filter, const log::Changed& change)
 }
 
 core::Status LogReplay::RepeatAdded(core::Filter& filter, const log::Changed& change) {
-  clock_.Replay(change.time_ms);
   outcomes_.resize(change.hashes.size());
-  const size_t done = filter.Add(change.hashes, outcomes_);
+  const size_t done = filter.Add(change.hashes, outcomes_, {.until_ms = change.until_ms});
   for (size_t i = 0; i < change.hashes.size(); ++i) {
-    if (i < done && outcomes_[i] <= core::AddOutcome::kAdded) continue;
+    if (i < done && !core::IsRefused(outcomes_[i])) continue;
     if (i < done && outcomes_[i] == core::AddOutcome::kOutOfMemory) {
       return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for " + FilterText(change.id) + " to grow");
     }
@@ -279,6 +281,15 @@ core::Status LogReplay::RepeatRemoved(core::Filter& filter, const log::Changed& 
   removed_.resize(change.hashes.size());
   if (filter.Remove(change.hashes, removed_) < change.hashes.size()) {
     return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for removing from " + FilterText(change.id));
+  }
+  return {};
+}
+
+core::Status LogReplay::RepeatRenewed(core::Filter& filter, const log::Changed& change) {
+  if (!filter.capabilities().expire) return Contradiction(FilterText(change.id) + " has no items that expire");
+  touched_.resize(change.hashes.size());
+  if (filter.Touch(change.hashes, touched_, {.until_ms = change.until_ms}) < change.hashes.size()) {
+    return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for renewing items of " + FilterText(change.id));
   }
   return {};
 }

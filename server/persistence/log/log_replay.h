@@ -87,6 +87,7 @@ class LogReplay {
   core::Status Repeat(core::Filter& filter, const log::Changed& change);
   core::Status RepeatAdded(core::Filter& filter, const log::Changed& change);
   core::Status RepeatRemoved(core::Filter& filter, const log::Changed& change);
+  core::Status RepeatRenewed(core::Filter& filter, const log::Changed& change);
   core::Status RepeatFalsePositives(core::Filter& filter, const log::Changed& change);
   // Returns null, with kCorrupt if there never was a filter of this id, or if the change does not follow the last one;
   // null without an error if there is nothing to do. A filter that is returned has no listener until SetSequence.
@@ -130,6 +131,7 @@ class LogReplay {
   // Reused.
   std::vector<core::AddOutcome> outcomes_;
   std::vector<uint8_t> removed_;
+  std::vector<uint8_t> touched_;
 };
 
 }  // namespace bitsieve::server

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "core/families/redisbloom/redisbloom_types.h"
-#include "core/families/window/window_type.h"
 #include "core/filter/filter_dump.h"
 #include "tests/support/command_fixture.h"
+#include "tests/support/filter_types.h"
 #include "tests/support/redis_bloom_header.h"
 
 namespace bitsieve::test {
@@ -214,7 +214,9 @@ class OfAnyKind : public DumpCommands, public testing::WithParamInterface<core::
  protected:
   void Make(const std::string& key) {
     Words command{"BF.RESERVE", key, "0.01", "1000", "TYPE", std::string(core::FilterTypeName(GetParam()))};
-    if (GetParam() == core::kWindowType) command.insert(command.end(), {"WINDOW", "1000"});
+    for (const auto& [word, value] : RequiredOptions(core::FilterTypeName(GetParam()), 1000)) {
+      command.insert(command.end(), {word, value});
+    }
     if (GetParam() == core::kRedisCuckooType) command = {"CF.RESERVE", key, "1000"};
     ASSERT_EQ(Reply(command), kOk);
   }

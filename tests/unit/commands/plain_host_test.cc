@@ -45,7 +45,7 @@ class PlainKeyspace final : public FilterKeyspace {
   }
   core::Status LogRewrite(const FilterPtr&) override { return {}; }
   core::MemoryBudget& memory() override { return memory_; }
-  const core::Clock& clock() const override { return core::SystemClock(); }
+  const core::Clock& clock() const override { return clock_; }
 
   // Empty filters inserted since this was last called.
   std::vector<std::pair<std::string, core::FilterParams>> TakeCreated() { return std::exchange(created_, {}); }
@@ -59,6 +59,7 @@ class PlainKeyspace final : public FilterKeyspace {
   core::MemoryBudget memory_;
   std::vector<std::pair<std::string, core::FilterParams>> created_;
   std::map<std::string, FilterPtr, std::less<>> filters_;
+  test::ManualClock clock_;
 };
 
 // Freezes at once.
@@ -193,6 +194,10 @@ TEST_F(PlainHostTest, EveryFilterCommandAnswersAsInTheServer) {
     Both({"BF.CLEAR", name});
   }
   Both({"BF.EXISTSIN", "c", "blocked:copy", "classic:copy", "nothing"});
+  Both({"BF.RESERVE", "e", "0.01", "1000", "TYPE", "expiring", "TTL", "1h", "SEED", "7"});
+  Both({"BF.INSERT", "e", "PX", "5000", "ITEMS", "a", "b"});
+  Both({"BF.TOUCH", "e", "a", "x"});
+  Both({"BF.TTL", "e", "a", "b", "x"});
   Both({"BF.SCANDUMP", "redisbloom:copy", "0"});
   Both({"BF.LOADCHUNK", "loaded", "1", LastBulk(Both({"BF.SCANDUMP", "redisbloom:copy", "0"}))});
   Both({"BF.RESERVE", "r", "0.01", "100", "TYPE", "ribbon", "SEED", "1"});

@@ -98,6 +98,9 @@ static void RefusesNull(void) {
   REQUIRE_REFUSED(bitsieve_remove(NULL, "a", 1, &answer, &error), "filter is NULL");
   REQUIRE_REFUSED(bitsieve_note_false_positive(NULL, "a", 1, &answer, &error), "filter is NULL");
   REQUIRE_REFUSED(bitsieve_count(NULL, "a", 1, &count, &error), "filter is NULL");
+  REQUIRE_REFUSED(bitsieve_add_for(NULL, "a", 1, 1, &answer, &error), "filter is NULL");
+  REQUIRE_REFUSED(bitsieve_time_to_live(NULL, "a", 1, NULL, &error), "filter is NULL");
+  REQUIRE_REFUSED(bitsieve_touch(NULL, "a", 1, &answer, &error), "filter is NULL");
   REQUIRE_REFUSED(bitsieve_merge(NULL, filter, &error), "filter is NULL");
   REQUIRE_REFUSED(bitsieve_merge(filter, NULL, &error), "other filter is NULL");
   REQUIRE_REFUSED(bitsieve_freeze(NULL, &error), "filter is NULL");
@@ -168,6 +171,30 @@ static void Merges(void) {
   bitsieve_free(other);
 }
 
+static void Expires(void) {
+  bitsieve_options options;
+  const bitsieve_type_option ttl = {"TTL", "1h"};
+  bitsieve_filter* filter = NULL;
+  bitsieve_error error;
+  bitsieve_options_init(&options, sizeof options);
+  options.type = "expiring";
+  options.type_options = &ttl;
+  options.type_option_count = 1;
+  REQUIRE(bitsieve_make(&options, &filter, &error) == BITSIEVE_OK);
+  uint8_t answer = 0;
+  int64_t left_ms = 0;
+  REQUIRE(bitsieve_add_for(filter, "x", 1, 1000, &answer, NULL) == BITSIEVE_OK && answer == 1);
+  REQUIRE(bitsieve_time_to_live(filter, "x", 1, &left_ms, NULL) == BITSIEVE_OK);
+  REQUIRE(left_ms > 0 && left_ms <= 1000 + 3600 * 1000 / 14 + 1);
+  REQUIRE(bitsieve_touch(filter, "x", 1, &answer, NULL) == BITSIEVE_OK && answer == 1);
+  REQUIRE(bitsieve_time_to_live(filter, "x", 1, &left_ms, NULL) == BITSIEVE_OK && left_ms > 3590 * 1000);
+  REQUIRE(bitsieve_touch(filter, "y", 1, &answer, NULL) == BITSIEVE_OK && answer == 0);
+  REQUIRE(bitsieve_time_to_live(filter, "y", 1, &left_ms, NULL) == BITSIEVE_OK && left_ms == -2);
+  REQUIRE(bitsieve_add_for(filter, "y", 1, UINT64_MAX, NULL, &error) == BITSIEVE_INVALID_ARGUMENT);
+  REQUIRE(strstr(error.message, "up to the filter's TTL") != NULL);
+  bitsieve_free(filter);
+}
+
 static void ErrorsSayWhatIsWrong(void) {
   bitsieve_options options;
   bitsieve_error error;
@@ -211,6 +238,7 @@ int main(int argc, char** argv) {
   AddsAndLooksUp();
   SavesLoadsAndMaps(argv[1]);
   Merges();
+  Expires();
   ErrorsSayWhatIsWrong();
   RefusesNull();
   REQUIRE(strchr(bitsieve_version(), '.') != NULL);

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -216,6 +218,55 @@ TEST_F(FilterTest, RemovesAndCounts) {
   EXPECT_EQ(ErrorOf(blocked.Remove("alice")).message,
             "a blocked filter cannot remove items; " + test::TypesThatCan(test::Removes));
   EXPECT_EQ(ErrorOf(blocked.Count("alice")).code, ErrorCode::kUnsupported);
+}
+
+TEST_F(FilterTest, ItemsExpire) {
+  using namespace std::chrono_literals;
+  const auto make = [](const std::string& ttl) {
+    return Filter::Make({.type = "expiring", .capacity = 1000, .type_options = {{"TTL", ttl}}});
+  };
+  Filter filter = make("1h").value();
+  EXPECT_TRUE(filter.Add("an hour").value());
+  EXPECT_TRUE(filter.Add("soon", 1ms).value());
+  const auto left = filter.TimeToLive("an hour").value();
+  ASSERT_TRUE(left);
+  EXPECT_GT(*left, 59min);
+  EXPECT_LE(*left, 1h + 60min / 14 + 1min);
+  EXPECT_LE(filter.TimeToLive("soon").value().value(), 60min / 14 + 1min);
+  EXPECT_EQ(filter.TimeToLive("absent").value(), std::nullopt);
+  EXPECT_TRUE(filter.Touch("soon").value());
+  EXPECT_FALSE(filter.Touch("absent").value());
+  EXPECT_GT(filter.TimeToLive("soon").value().value(), 59min);
+  const std::array<std::string_view, 2> items{"an hour", "new"};
+  std::array<uint8_t, 2> added{};
+  ASSERT_TRUE(filter.Add(items, added, 2s));
+  EXPECT_EQ(added, (std::array<uint8_t, 2>{0, 1}));
+  EXPECT_TRUE(filter.Remove("new").value());
+
+  Filter brief = make("100ms").value();
+  EXPECT_TRUE(brief.Add("x").value());
+  for (const auto begin = std::chrono::steady_clock::now(); brief.MayContain("x");) {
+    ASSERT_LT(std::chrono::steady_clock::now() - begin, 10s) << "it never expires";
+  }
+}
+
+TEST_F(FilterTest, ATimeThatItemsCannotHaveIsRefused) {
+  using namespace std::chrono_literals;
+  Filter filter = Filter::Make({.type = "expiring", .type_options = {{"TTL", "1s"}}}).value();
+  for (const auto time : {0ms, -5ms, 1001ms}) {
+    const Error error = ErrorOf(filter.Add("x", time));
+    EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(error.message, "items cannot expire after " + std::to_string(time.count()) +
+                                 " ms; the range is [1, 1000], up to the filter's TTL");
+  }
+  EXPECT_FALSE(filter.MayContain("x"));
+  Filter blocked = Filter::Make({}).value();
+  const std::string cannot = "a blocked filter cannot expire items; types that can: expiring";
+  EXPECT_EQ(ErrorOf(blocked.Add("x", 1ms)).message, cannot);
+  EXPECT_EQ(ErrorOf(blocked.TimeToLive("x")).message, cannot);
+  EXPECT_EQ(ErrorOf(blocked.Touch("x")).message, cannot);
+  EXPECT_EQ(ErrorOf(Filter::Make({.type = "expiring"})).message,
+            "an expiring filter needs TTL, a duration such as 24h");
 }
 
 TEST_F(FilterTest, DeniesKnownFalsePositives) {

@@ -6,7 +6,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/checksum.h"
-#include "core/families/window/window_type.h"
+#include "tests/support/filter_types.h"
 
 namespace bitsieve::core {
 namespace {
@@ -15,10 +15,7 @@ FilterParams ParamsOf(FilterType type) {
   FilterParams params;
   params.type = type;
   params.seed = 5;
-  if (type == kWindowType) {
-    params.expansion = 0;
-    SetWindow(params, {.items = params.capacity});
-  }
+  test::SetRequiredParams(params);
   ShareForStatedCapacity(params);
   return params;
 }

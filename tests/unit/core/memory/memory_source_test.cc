@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "core/families/window/window_type.h"
 #include "core/filter/filter_factory.h"
 #include "core/filter/staging.h"
 #include "core/memory/bit_memory.h"
+#include "tests/support/filter_types.h"
 
 namespace bitsieve::core {
 namespace {
@@ -62,10 +62,7 @@ class MemorySourceTest : public testing::TestWithParam<const FilterTypeRow*> {
     params.capacity = kItemsOfAFilter;
     params.expansion = 2;
     params.seed = 42;
-    if (params.type == kWindowType) {
-      SetWindow(params, {.items = kItemsOfAFilter});
-      params.expansion = 0;
-    }
+    test::SetRequiredParams(params);
     return std::move(MakeFilter(params, budget_, SystemClock()).value());
   }
   static void Add(Filter& filter, uint64_t first, uint64_t count) {

@@ -41,11 +41,47 @@ TEST_P(PackedBucketsOfShape, FindWhatASearchSlotBySlotFinds) {
     ASSERT_EQ(buckets.Contain(bucket, other, wanted), in_either);
     ASSERT_EQ(buckets.Contain(other, bucket, wanted), in_either);
     ASSERT_EQ(buckets.Count(bucket, wanted), count);
+    const PackedBuckets::Place place = buckets.FindInEither(bucket, other, wanted);
+    ASSERT_EQ(place.slot != PackedBuckets::kNone, in_either);
+    if (in_either) {
+      ASSERT_EQ(buckets.Get(place.bucket, place.slot), wanted);
+    }
+  }
+}
+
+// The upper bits of a slot, or the lower ones, hold something else.
+TEST_P(PackedBucketsOfShape, FindByAPartOfASlot) {
+  constexpr uint64_t kBuckets = 37;
+  const auto [bits, size] = GetParam();
+  if (bits < 2) GTEST_SKIP() << "a slot has no parts";
+  std::vector<uint64_t> memory(PackedSlots::BytesFor(kBuckets * size, bits) / 8);
+  PackedBuckets all(reinterpret_cast<std::byte*>(memory.data()), bits, size);
+  std::mt19937_64 random(bits * 100 + size);
+  const uint64_t lower = (uint64_t{1} << bits / 2) - 1, upper = ((uint64_t{1} << bits) - 1) ^ lower;
+  for (uint64_t bucket = 0; bucket < kBuckets; ++bucket) {
+    for (uint32_t slot = 0; slot < size; ++slot) all.Set(bucket, slot, random() & (lower | upper));
+  }
+  for (const uint64_t part : {lower, upper}) {
+    const PackedBuckets by_part(reinterpret_cast<std::byte*>(memory.data()), bits, size, part);
+    for (int round = 0; round < 2000; ++round) {
+      const uint64_t bucket = random() % kBuckets, other = random() % kBuckets, wanted = random() & part;
+      bool expected = false;
+      for (uint32_t slot = 0; slot < size; ++slot) {
+        expected |= (all.Get(bucket, slot) & part) == wanted || (all.Get(other, slot) & part) == wanted;
+      }
+      ASSERT_EQ(by_part.Contain(bucket, other, wanted), expected);
+      const PackedBuckets::Place place = by_part.FindInEither(bucket, other, wanted);
+      ASSERT_EQ(place.slot != PackedBuckets::kNone, expected);
+      if (expected) {
+        ASSERT_EQ(all.Get(place.bucket, place.slot) & part, wanted);
+      }
+    }
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PackedBucketsOfShape,
-                         testing::Combine(testing::Range(1U, 33U), testing::Values(1U, 2U, 3U, 4U, 5U, 7U, 8U)));
+                         testing::Combine(testing::Range(1U, PackedSlots::kMaxBits + 1),
+                                          testing::Values(1U, 2U, 3U, 4U, 5U, 7U, 8U)));
 
 }  // namespace
 }  // namespace bitsieve::core

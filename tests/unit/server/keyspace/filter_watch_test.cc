@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "core/families/window/window_type.h"
 #include "core/filter/filter_factory.h"
 #include "core/filter/filter_type.h"
 #include "server/keyspace/registry.h"
+#include "tests/support/filter_types.h"
 #include "tests/support/manual_clock.h"
 
 namespace bitsieve::server {
@@ -28,7 +28,7 @@ class FilterWatchTest : public testing::Test {
  protected:
   FilterPtr Make(const std::string& name, uint64_t capacity, uint32_t expansion, const std::string& type = "classic") {
     core::FilterParams params{.type = core::FindFilterType(type)->type, .capacity = capacity, .expansion = expansion};
-    if (type == "window") core::SetWindow(params, {.items = capacity});
+    test::SetRequiredParams(params);
     core::ShareForStatedCapacity(params);
     auto made = core::MakeFilter(core::Settled(params), memory_, core::SystemClock());
     EXPECT_TRUE(made) << made.error().message;

@@ -319,7 +319,7 @@ TEST_F(CuckooThreads, NothingIsMissedWhileItsLikeIsAddedAndRemoved) {
   };
   const KeyHash here{place(5), 0xABCD000000000000};
   const uint64_t fingerprint = (*table)->FingerprintOf((*table)->KeyOf(here));
-  const KeyHash there{place((*table)->PartnerOf(5, fingerprint)), here.high};
+  const KeyHash there{place((*table)->geometry().PartnerOf(5, fingerprint)), here.high};
   ASSERT_NE(here.low, there.low);
   const auto add = [&](const KeyHash& hash) {
     AddOutcome outcome;

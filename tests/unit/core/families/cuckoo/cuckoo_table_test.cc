@@ -101,8 +101,8 @@ TEST_F(CuckooTableTest, PartnersAreFoundFromTheFingerprintAlone) {
         const CuckooKey key = KeyIn(table, bucket, fingerprint);
         const CuckooPair pair = PairIn(chain, chain.size() - 1, key);
         ASSERT_LT(pair.partner, table.shape().buckets);
-        ASSERT_EQ(table.PartnerOf(pair.bucket, table.FingerprintOf(key)), pair.partner);
-        ASSERT_EQ(table.PartnerOf(pair.partner, table.FingerprintOf(key)), pair.bucket);
+        ASSERT_EQ(table.geometry().PartnerOf(pair.bucket, table.FingerprintOf(key)), pair.partner);
+        ASSERT_EQ(table.geometry().PartnerOf(pair.partner, table.FingerprintOf(key)), pair.bucket);
       }
     }
   }

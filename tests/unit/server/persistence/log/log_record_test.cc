@@ -86,6 +86,9 @@ TEST(LogRecord, FieldsComeBackWhereTheyWere) {
   ASSERT_EQ(added.hashes.size(), 2u);
   EXPECT_EQ(added.hashes[1].low, 6u);
   EXPECT_EQ(added.hashes[1].high, 7u);
+  EXPECT_EQ(added.until_ms, 0u);
+  const Changed renewed = std::get<Changed>(back(Changed{ChangeKind::kRenewed, 1, 2, 3, {{4, 5}}, 6}));
+  EXPECT_EQ(std::tie(renewed.kind, renewed.time_ms, renewed.until_ms), std::make_tuple(ChangeKind::kRenewed, 3u, 6u));
   const Image image = std::get<Image>(back(Image{1, 2, 3, {4, 5}}));
   EXPECT_EQ(std::tie(image.id, image.sequence, image.file_id), std::make_tuple(1u, 2u, 3u));
   EXPECT_EQ(image.seal, (FileSeal{4, 5}));
@@ -123,6 +126,7 @@ TEST(LogRecord, EveryParameterComesBack) {
 TEST(LogRecord, AChangeCostsLittleMoreThanItsHashes) {
   EXPECT_EQ(Encoded(Changed{ChangeKind::kAdded, 1, 1, 0, {{1, 2}, {3, 4}}}).size(), 4u + 1 + 8 + 8 + 2 * 16);
   EXPECT_EQ(Encoded(Changed{ChangeKind::kAdded, 1, 1, 9, {{1, 2}}}).size(), 4u + 1 + 8 + 8 + 8 + 16);
+  EXPECT_EQ(Encoded(Changed{ChangeKind::kAdded, 1, 1, 9, {{1, 2}}, 10}).size(), 4u + 1 + 8 + 8 + 8 + 8 + 16);
   EXPECT_EQ(Encoded(Changed{ChangeKind::kRemoved, 1, 1, 0, {{1, 2}}}).size(), 4u + 1 + 8 + 8 + 16);
   EXPECT_EQ(Encoded(Changed{ChangeKind::kFalsePositives, 1, 1, 0, {{1, 2}}}).size(), 4u + 1 + 8 + 8 + 16);
 }
@@ -131,12 +135,15 @@ TEST(LogRecord, TheWayOfEveryAddWritesTheSame) {
   const std::vector<core::KeyHash> hashes{{1, 2}, {3, 4}};
   std::string bytes = "before";
   std::string expected = bytes;
-  for (const auto& [kind, sequence, time_ms] :
-       {std::tuple(ChangeKind::kAdded, 2, 0), std::tuple(ChangeKind::kAdded, 3, 4),
-        std::tuple(ChangeKind::kRemoved, 4, 0), std::tuple(ChangeKind::kFalsePositives, 5, 0)}) {
+  for (const auto& [kind, sequence, time_ms, until_ms] :
+       {std::tuple(ChangeKind::kAdded, 2, 0, 0), std::tuple(ChangeKind::kAdded, 3, 4, 0),
+        std::tuple(ChangeKind::kAdded, 4, 4, 9), std::tuple(ChangeKind::kRenewed, 5, 4, 9),
+        std::tuple(ChangeKind::kRemoved, 6, 0, 0), std::tuple(ChangeKind::kRemoved, 7, 4, 0),
+        std::tuple(ChangeKind::kFalsePositives, 8, 0, 0)}) {
     const auto number = static_cast<uint64_t>(sequence), time = static_cast<uint64_t>(time_ms);
-    Encode(core::Change{kind, 1, number, time, hashes}, bytes);
-    expected += Encoded(Changed{kind, 1, number, time, hashes});
+    const auto until = static_cast<uint64_t>(until_ms);
+    Encode(core::Change{kind, 1, number, time, hashes, until}, bytes);
+    expected += Encoded(Changed{kind, 1, number, time, hashes, until});
   }
   Encode(core::Change{ChangeKind::kRewritten, 1, 6, 0, {}}, bytes);
   expected += Encoded(Changed{ChangeKind::kRewritten, 1, 6, 0, {}});
@@ -185,7 +192,8 @@ TEST(LogRecord, NoneIsReadFromTooFewOrTooManyFields) {
 TEST(LogRecord, ImpossibleFieldsAreFound) {
   constexpr uint64_t kOne = 1;
   EXPECT_THAT(ErrorOf(DecodeContent("")), HasSubstr("too short"));
-  for (const uint8_t kind : {0, 14, 0x80, 0x81, 0x84, 0xff}) {
+  // Only some kinds of changes have a time, or a time at which items expire.
+  for (const uint8_t kind : {0, 14, 15, 0x43, 0x44, 0x4e, 0x80, 0x81, 0x8b, 0x8d, 0x8e, 0xc1, 0xc4, 0xcd, 0xff}) {
     EXPECT_THAT(ErrorOf(DecodeContent(Content(kind))), HasSubstr("unknown kind " + std::to_string(kind)));
   }
   EXPECT_THAT(ErrorOf(DecodeContent(Content(5, uint64_t{0}))), HasSubstr("of filter 0"));
@@ -195,6 +203,8 @@ TEST(LogRecord, ImpossibleFieldsAreFound) {
   EXPECT_THAT(ErrorOf(DecodeContent(Content(4, kOne, kOne) + std::string(16 * (kMaxHashes + 1), 'x'))),
               HasSubstr("1 to 4096 of 16 bytes are allowed"));
   EXPECT_THAT(ErrorOf(DecodeContent(Content(0x83, kOne, kOne, uint64_t{0}, kOne, kOne))), HasSubstr("without a time"));
+  EXPECT_THAT(ErrorOf(DecodeContent(Content(0xc3, kOne, kOne, kOne, uint64_t{0}, kOne, kOne))),
+              HasSubstr("of items that expire without a time"));
   EXPECT_THAT(ErrorOf(DecodeContent(Content(2, kOne, kOne, uint64_t{0}, kOne, kOne))), HasSubstr("in file 0"));
   EXPECT_THAT(ErrorOf(DecodeContent(Content(9, int64_t{-1}, uint32_t{0}))), HasSubstr("before 1970"));
   EXPECT_THAT(ErrorOf(DecodeContent(Content(6, kOne, int64_t{-1}, uint32_t{0}))), HasSubstr("before 1970"));

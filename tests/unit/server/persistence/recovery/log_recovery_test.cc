@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/families/bloom/bloom_types.h"
+#include "core/families/expiring/expiring_type.h"
 #include "core/families/ribbon/ribbon_type.h"
 #include "core/families/window/window_type.h"
 #include "core/filter/filter_factory.h"
@@ -36,7 +37,7 @@ TEST_F(LogRecoveryTest, EveryKindComesBackAsItWasWithoutASnapshot) {
 
 TEST_F(LogRecoveryTest, FiltersThatGrewComeBack) {
   for (const core::FilterType kind : AllTypes()) {
-    if (kind == core::kWindowType) continue;
+    if (!core::FindFilterType(kind)->can.grow) continue;
     AddItems(*Make(std::string(core::FilterTypeName(kind)), kind), "i", 700);
   }
   ExpectSame();
@@ -174,6 +175,33 @@ TEST_F(LogRecoveryTest, WindowsOfTimeForgetByTheTimeOfTheLog) {
   Begin();
   // The times of its generations are in the header.
   EXPECT_EQ(BytesOf(*registry().Find("w")), BytesOf(*filter));
+}
+
+// Each change is made again at its own time, whatever time it is when the log is read.
+TEST_F(LogRecoveryTest, ItemsThatExpireKeepTheirTimes) {
+  test::ManualClock clock;
+  core::FilterParams params{.type = core::kExpiringType, .capacity = 100};
+  core::SetTtlMs(params, 14'000);
+  const FilterPtr filter = core::MakeFilter(params, server_->keyspace.memory, clock).value();
+  registry().InsertIfAbsent("e", filter);
+  std::mt19937 random(3);
+  for (int i = 0; i < 2000; ++i, clock.now_ms += random() % 100) {
+    const core::KeyHash hash = filter->HashOf(std::to_string(random() % 300));
+    uint8_t done = 0;
+    core::AddOutcome outcome{};
+    if (random() % 8 == 0) {
+      filter->Remove({&hash, 1}, {&done, 1});
+    } else if (random() % 8 == 0) {
+      filter->Touch({&hash, 1}, {&done, 1});
+    } else {
+      filter->Add({&hash, 1}, {&outcome, 1}, {.ttl_ms = 1 + random() % 14'000});
+    }
+    if (i == 1000) Save();
+  }
+  server_->AwaitLog();
+  End();
+  Begin();
+  EXPECT_EQ(BytesOf(*registry().Find("e")), BytesOf(*filter));
 }
 
 TEST_F(LogRecoveryTest, ALongLogMakesASnapshot) {
