@@ -26,6 +26,7 @@
 #include "cli/plan/planner.h"
 #include "config/flags.h"
 #include "config/option_row.h"
+#include "core/base/duration.h"
 #include "core/base/parse.h"
 #include "core/base/quote.h"
 #include "core/base/result.h"
@@ -38,7 +39,7 @@ constexpr std::string_view kTerminal = "-";  // in place of a file to plot into
 
 // The arguments as they were given; an empty text: it was not given.
 struct PlanArguments {
-  std::string items, error, memory, from, window, rate, type, plot, filter;
+  std::string items, error, memory, from, window, ttl, rate, type, plot, filter;
   ConnectionFlags connection;  // of --filter
   config::Flags flags;
   bool removes = false;
@@ -69,23 +70,22 @@ core::Outcome<Sample> SampleOf(const std::string& file) {
                 .upper_distinct = counter->UpperEstimate()};
 }
 
+// Returns the items that arrive at --rate within the time for which they are kept.
+core::Outcome<uint64_t> ItemsAtRate(const PlanArguments& given, const Need& need) {
+  const uint64_t time_ms = need.window ? need.window->duration_ms : need.ttl_ms;
+  if (time_ms == 0) return tl::unexpected<std::string>("--rate needs --window or --ttl with a time such as 24h");
+  const auto rate = ParseItemRate(given.rate);
+  if (!rate) return Wrong("--rate", given.rate, "a rate such as 5000/s, 300k/m, 1e6/h or 2m/d");
+  const double items = std::ceil(*rate * static_cast<double>(time_ms) / 1000);
+  if (items <= static_cast<double>(kMaxPlannedItems)) return static_cast<uint64_t>(items);
+  return tl::unexpected<std::string>("--rate: this is more items in such a time than a filter can hold");
+}
+
 // Returns --items, or what takes its place; 0 if it is to be worked out.
-core::Outcome<uint64_t> ItemsOf(const PlanArguments& given, const std::optional<core::WindowSpan>& window,
-                                const std::optional<Sample>& sample) {
-  const bool is_counted = window && !window->of_time();
-  if (!given.rate.empty()) {
-    if (!window || !window->of_time())
-      return tl::unexpected<std::string>("--rate needs --window with a time such as 24h");
-    const auto rate = ParseItemRate(given.rate);
-    if (!rate) return Wrong("--rate", given.rate, "a rate such as 5000/s, 300k/m, 1e6/h or 2m/d");
-    const double items = std::ceil(*rate * static_cast<double>(window->duration_ms) / 1000);
-    if (items > static_cast<double>(kMaxPlannedItems)) {
-      return tl::unexpected<std::string>("--rate: this is more items in such a window than a filter can hold");
-    }
-    return static_cast<uint64_t>(items);
-  }
-  if (is_counted) {
-    if (given.items.empty()) return window->items;
+core::Outcome<uint64_t> ItemsOf(const PlanArguments& given, const Need& need, const std::optional<Sample>& sample) {
+  if (!given.rate.empty()) return ItemsAtRate(given, need);
+  if (need.window && !need.window->of_time()) {
+    if (given.items.empty()) return need.window->items;
     return tl::unexpected<std::string>("--window with a number of items already states the items: omit --items");
   }
   if (sample) return sample->upper_distinct;
@@ -104,6 +104,11 @@ core::Outcome<Need> NeedOf(const PlanArguments& given, const std::optional<Sampl
       return Wrong("--window", given.window, "a number of items, or a time such as 500ms, 90s, 30m, 24h or 7d");
     }
   }
+  if (!given.ttl.empty()) {
+    const auto ms = core::ParseDuration(given.ttl, INT64_MAX);
+    if (!ms || *ms == 0) return Wrong("--ttl", given.ttl, "a time such as 500ms, 90s, 30m, 24h or 7d");
+    need.ttl_ms = *ms;
+  }
   if (!given.error.empty()) {
     const auto rate = ParseErrorRate(given.error);
     if (!rate) return Wrong("--error", given.error, "an error rate " + std::string(core::kErrorRates));
@@ -114,7 +119,7 @@ core::Outcome<Need> NeedOf(const PlanArguments& given, const std::optional<Sampl
     if (!bytes || *bytes == 0) return Wrong("--memory", given.memory, "a size such as 512mb or 2gb");
     need.memory_bytes = *bytes;
   }
-  const auto items = ItemsOf(given, need.window, sample);
+  const auto items = ItemsOf(given, need, sample);
   if (!items) return tl::unexpected(items.error());
   need.items = *items;
   return need;
@@ -159,7 +164,8 @@ core::Outcome<Need> Checked(const Need& need) {
   if (given == 2) return need;
   if (given == 3) return tl::unexpected<std::string>("--memory replaces --items or --error: give two of the three");
   return tl::unexpected<std::string>(
-      "two of --items, --error and --memory are needed; --from FILE, or --window with --rate, replaces --items");
+      "two of --items, --error and --memory are needed; --from FILE, or --window or --ttl with --rate, replaces "
+      "--items");
 }
 
 int PrintError(const std::string& message) {
@@ -255,7 +261,10 @@ void AddOptions(CLI::App& command, PlanArguments& arguments) {
   auto* const window =
       command.add_option("--window", arguments.window,
                          "Items are forgotten after a time (24h), or after a number of other items (1000000)");
-  auto* const rate = command.add_option("--rate", arguments.rate, "Items arriving in a window of time: 5000/s, 1e6/h");
+  auto* const ttl =
+      command.add_option("--ttl", arguments.ttl, "Each item expires after a time of its own, at most this one (24h)");
+  auto* const rate = command.add_option("--rate", arguments.rate,
+                                        "Items arriving in a window of time, or while one lives: 5000/s, 1e6/h");
   command.add_flag("--static", arguments.is_static, "The set is complete before it is used");
   command.add_flag("--nonscaling", arguments.stays_fixed, "Refuse items beyond the capacity, rather than grow");
   command.add_option("--type", arguments.type, "Plan for this filter type")->type_name("TYPE");
@@ -270,6 +279,7 @@ void AddOptions(CLI::App& command, PlanArguments& arguments) {
   command.add_flag("--json", arguments.json, "Print one JSON object, for scripts");
   for (CLI::Option* each : {items, window, rate}) each->excludes(from);
   items->excludes(rate);
+  window->excludes(ttl);
   items->type_name("COUNT");
   from->type_name("FILE");
   arguments.connection.AddTo(command);
@@ -277,6 +287,7 @@ void AddOptions(CLI::App& command, PlanArguments& arguments) {
   command.get_option("--error")->type_name("RATE");
   command.get_option("--memory")->type_name("SIZE");
   window->type_name("SPAN");
+  ttl->type_name("TIME");
   rate->type_name("COUNT/UNIT");
 }
 
@@ -290,6 +301,7 @@ void AddPlan(CLI::App& program, Action& action) {
       "  bitsieve plan --items 1e9 --error 0.001\n"
       "  bitsieve plan --items 50m --error 1% --delete\n"
       "  bitsieve plan --window 24h --rate 5000/s --error 0.01\n"
+      "  bitsieve plan --ttl 30m --items 2m --error 0.001  sessions that expire\n"
       "  bitsieve plan --memory 2gb --items 1e9            which error rate?\n"
       "  bitsieve plan --memory 2gb --error 0.001          how many items?\n"
       "  bitsieve plan --from urls.txt --error 0.001 --static\n"

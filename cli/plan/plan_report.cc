@@ -9,6 +9,7 @@
 
 #include "cli/client/units.h"
 #include "cli/plan/distinct_counter.h"
+#include "core/base/duration.h"
 #include "core/base/quote.h"
 
 namespace bitsieve::cli {
@@ -46,6 +47,7 @@ std::string SampleText(const Sample& sample) {
 std::string NeedText(const Need& need) {
   std::string text = CountText(need.items) + (need.items == 1 ? " item" : " items");
   if (need.window) text += need.window->of_time() ? " in " + core::WindowText(*need.window) : " in the window";
+  if (need.ttl_ms != 0) text += fmt::format(" that live up to {}", core::DurationText(need.ttl_ms));
   text += fmt::format(" at an error rate of {}", PercentText(need.error_rate));
   if (need.memory_bytes != 0) text += " in " + MemoryText(need.memory_bytes);
   return text;
@@ -120,6 +122,7 @@ Json NeedJson(const Need& need) {
   Json json{{"items", need.items}, {"error_rate", need.error_rate}};
   json["memory_bytes"] = need.memory_bytes == 0 ? Json() : Json(need.memory_bytes);
   json["window"] = need.window ? Json(core::WindowText(*need.window)) : Json();
+  json["ttl"] = need.ttl_ms != 0 ? Json(core::DurationText(need.ttl_ms)) : Json();
   json["delete"] = need.removes;
   json["static"] = need.is_static;
   return json;

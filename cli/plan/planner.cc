@@ -10,6 +10,7 @@
 #include "commands/bloom_options.h"
 #include "commands/command_settings.h"
 #include "config/options.h"
+#include "core/base/duration.h"
 #include "core/base/parse.h"
 #include "core/base/quote.h"
 
@@ -35,6 +36,7 @@ std::vector<std::string> ReserveLine(const FilterTypeRow& type, const Need& need
       "BF.RESERVE",          "key", core::ShortestText(need.error_rate), std::to_string(capacity), "TYPE",
       std::string(type.name)};
   if (need.window) line.insert(line.end(), {"WINDOW", core::WindowText(*need.window)});
+  if (need.ttl_ms != 0) line.insert(line.end(), {"TTL", core::DurationText(need.ttl_ms)});
   if (need.stays_fixed && !need.window) line.emplace_back("NONSCALING");
   return line;
 }
@@ -53,7 +55,7 @@ core::Outcome<Candidate> CandidateOf(const FilterTypeRow& type, const Need& need
 
 bool Suits(const FilterTypeRow& type, const Need& need) {
   if (!type.made.by_reserve || (need.removes && !type.can.remove)) return false;
-  if (need.window.has_value() != type.can.forget) return false;
+  if (need.window.has_value() != type.can.forget || (need.ttl_ms != 0) != type.can.expire) return false;
   return need.is_static || !type.can.freeze;
 }
 
@@ -81,7 +83,7 @@ core::Outcome<std::vector<const FilterTypeRow*>> TypesFor(const Need& need) {
 // The first of them that can be made is best; if none can, the smallest type that can.
 std::vector<const FilterTypeRow*> PreferredTypes(const Need& need) {
   if (!need.type.empty()) return {core::FindFilterType(need.type)};
-  if (need.removes) return {};
+  if (need.removes || need.ttl_ms != 0) return {};
   if (need.window) return {core::FindFilterType([](const FilterTypeRow& row) { return row.can.forget; })};
   const FilterTypeRow* const fastest = core::FindFilterType(core::kDefaultFilterType);
   if (!need.is_static) return {fastest};
@@ -103,6 +105,7 @@ core::Outcome<Candidate> BestOf(const Need& need, const std::vector<const Filter
 std::string ReasonFor(const Need& need, const FilterTypeRow& type) {
   if (!need.type.empty()) return "as given by --type";
   if (need.window) return "the only type that forgets";
+  if (need.ttl_ms != 0) return "the only type whose items expire one by one";
   if (need.removes) return "the smallest type that can remove items";
   if (type.can.freeze) return "the smallest type, for a set that is complete before it is used";
   return type.type == core::kDefaultFilterType ? "the fastest type" : "the smallest type for such a rate";

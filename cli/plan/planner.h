@@ -25,6 +25,7 @@ struct Need {
   bool is_static = false;                       // nothing is added once the set is complete
   bool stays_fixed = false;                     // NONSCALING
   std::optional<core::WindowSpan> window = {};  // items are forgotten
+  uint64_t ttl_ms = 0;                          // items expire one by one, at the latest after this time; 0: never
   std::string type = {};                        // of this type; empty: of the one that suits best
 };
 

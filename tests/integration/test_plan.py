@@ -70,7 +70,7 @@ class Planned(ServerTest):
 
     def test_the_size_is_the_planned_one_of_every_type(self):
         needs = (["--static"], ["--nonscaling"], ["--delete"], ["--delete", "--error", "1e-9"], ["--window", "24h"],
-                 ["--window", "200000"])
+                 ["--window", "200000"], ["--ttl", "24h"], ["--ttl", "24h", "--delete"])
         for need in needs:
             items = [] if "200000" in need else ["--items", "200k"]
             rate = [] if "--error" in need else ["--error", "0.002"]
@@ -142,6 +142,13 @@ class Lines(ServerTest):
         self.assertEqual((found["type"], found["need"]["items"]), ("window", 360_000))
         self.assertEqual(found["reserve"], "BF.RESERVE key 0.01 360000 TYPE window WINDOW 1h")
 
+    def test_items_that_expire(self):
+        found = plan("--ttl", "90m", "--rate", "100/s", "--error", "0.01")
+        self.assertEqual((found["type"], found["need"]["items"], found["need"]["ttl"]), ("expiring", 540_000, "90m"))
+        self.assertEqual(found["reserve"], "BF.RESERVE key 0.01 540000 TYPE expiring TTL 90m")
+        self.assertEqual([each["type"] for each in found["types"]], ["expiring"])
+        self.assertNotIn("expiring", [each["type"] for each in plan("--items", "9", "--error", "0.01")["types"]])
+
     def test_text_for_people(self):
         done = run("--items", "1e9", "--error", "0.001")
         self.assertEqual((done.returncode, done.stderr), (0, b""))
@@ -191,7 +198,9 @@ class Lines(ServerTest):
                 (["--error", "0.1", "--window", "1y"], '--window: "1y" is not a number of items, or a time'),
                 (["--error", "0.1", "--window", "1h", "--rate", "5"], '--rate: "5" is not a rate such as 5000/s'),
                 (["--error", "0.1", "--window", "100", "--items", "100"], "omit --items"),
-                (["--error", "0.1", "--rate", "5/s"], "--rate needs --window with a time"),
+                (["--error", "0.1", "--rate", "5/s"], "--rate needs --window or --ttl with a time"),
+                (["--error", "0.1", "--ttl", "soon"], '--ttl: "soon" is not a time such as 500ms'),
+                (["--error", "0.1", "--ttl", "1h", "--window", "1h"], "--window excludes --ttl"),
                 (["--error", "0.1", "--from", missing], "no/such/file: No such file"),
                 (["--error", "0.1", "--from", "/dev/null"], "/dev/null has no lines"),
                 (["--error", "0.1", "--from", tempfile.gettempdir()], "is a directory"),

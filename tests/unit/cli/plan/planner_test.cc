@@ -23,6 +23,7 @@ TEST(Planner, ChoosesTheTypeByTheNeed) {
   EXPECT_EQ(PlanFor({.items = 1'000'000, .error_rate = 0.01, .is_static = true}).best.type->name, "ribbon");
   const core::WindowSpan day{.duration_ms = 86'400'000};
   EXPECT_EQ(PlanFor({.items = 1'000'000, .error_rate = 0.01, .window = day}).best.type->name, "window");
+  EXPECT_EQ(PlanFor({.items = 1'000'000, .error_rate = 0.01, .ttl_ms = 1000}).best.type->name, "expiring");
   EXPECT_EQ(PlanFor({.items = 1000, .error_rate = 0.01, .type = "classic"}).best.type->name, "classic");
   // Fingerprints have no room for so small a rate.
   EXPECT_EQ(PlanFor({.items = 1000, .error_rate = 1e-9, .removes = true}).best.type->name, "counting");
@@ -30,7 +31,8 @@ TEST(Planner, ChoosesTheTypeByTheNeed) {
 
 TEST(Planner, EveryPossibleTypeTakesTheMemoryThatIsPlanned) {
   const core::WindowSpan day{.duration_ms = 86'400'000};
-  for (Need need : {Need{.is_static = true}, Need{.stays_fixed = true}, Need{.removes = true}, Need{.window = day}}) {
+  for (Need need : {Need{.is_static = true}, Need{.stays_fixed = true}, Need{.removes = true}, Need{.window = day},
+                    Need{.ttl_ms = 1000}}) {
     need.items = 300'000;
     need.error_rate = 0.002;
     const Plan plan = PlanFor(need);
