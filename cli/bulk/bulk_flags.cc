@@ -42,8 +42,20 @@ void BulkFlags::AddTo(CLI::App& command) {
   flags_.AddFileTo(command);
 }
 
+void BulkFlags::AddTtlFieldTo(CLI::App& command) {
+  command
+      .add_option("--ttl-field", ttl_field_,
+                  "csv, tsv, jsonl: the field with the time after which the item expires, for filters of type "
+                  "expiring: a number of seconds, or a duration such as 30m; empty or missing: the filter's TTL")
+      ->type_name("NAME");
+}
+
 RecordFormat BulkFlags::Format() const {
-  return {.kind = Kinds().at(format_), .field = field_, .record_bytes = record_bytes_, .crlf = crlf_};
+  return {.kind = Kinds().at(format_),
+          .field = field_,
+          .ttl_field = ttl_field_,
+          .record_bytes = record_bytes_,
+          .crlf = crlf_};
 }
 
 std::optional<Pipeline::Settings> BulkFlags::Settings(const CLI::App& command) const {

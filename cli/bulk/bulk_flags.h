@@ -20,6 +20,9 @@ class BulkFlags {
  public:
   // They must not move afterwards.
   void AddTo(CLI::App& command);
+  // Adds the flag for the time of items, for commands that add them.
+  void AddTtlFieldTo(CLI::App& command);
+  bool has_ttl_field() const { return !ttl_field_.empty(); }
   // Nothing if something is wrong, which is then explained on standard error.
   std::optional<Pipeline::Settings> Settings(const CLI::App& command) const;
   RecordFormat Format() const;
@@ -33,6 +36,7 @@ class BulkFlags {
   ConnectionFlags connection_;
   std::string format_ = "lines";
   std::string field_;
+  std::string ttl_field_;
   size_t record_bytes_ = 0;
   bool crlf_ = false;
   bool plain_ = false;

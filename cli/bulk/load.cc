@@ -142,8 +142,20 @@ class Loader {
     if (!cuckoo) return tl::unexpected(cuckoo.error());
     if (arguments_.remove)
       return *cuckoo ? ItemCommand{{"CF.DEL", arguments_.key}, true} : ItemCommand{{"BF.MDEL", arguments_.key}};
+    if (arguments_.bulk.has_ttl_field()) return TimedCommand(client);
     if (*cuckoo) return ItemCommand{{"CF.INSERT", arguments_.key, "NOCREATE", "ITEMS"}};
     return ItemCommand{{"BF.MADD", arguments_.key}};
+  }
+
+  core::Outcome<ItemCommand> TimedCommand(ServerClient& client) {
+    const auto type = client.Ask({"BF.INFO", arguments_.key, "TTL"});
+    if (!type) return tl::unexpected(type.error());
+    if (type->is_error()) {
+      return tl::unexpected("--ttl-field needs a filter of type expiring, and " + core::Quoted(arguments_.key) +
+                            " is of another type; BF.RESERVE ... TYPE expiring TTL 24h creates one");
+    }
+    return ItemCommand{.words = {"BF.MADD", arguments_.key},
+                       .timed_words = {"BF.INSERT", arguments_.key, "NOCREATE", "PX"}};
   }
 
   // With --resume, continues after what an earlier load of the file did.
@@ -206,7 +218,7 @@ class Loader {
         break;
       }
       if (!*record) break;
-      maker.Add((*record)->item);
+      maker.Add((*record)->item, (*record)->ttl_ms);
       if (!maker.IsFull()) continue;
       if (auto sent = put(); !sent) return sent;
       progress_.Show(counts(), bytes_before_ + input.file_position());
@@ -232,12 +244,26 @@ class Loader {
     }
   }
 
-  core::Outcome<void> Count(const Batch& batch, const std::vector<Reply>& replies) {
-    if (!batch.one_each && replies.front().is_error()) return tl::unexpected(replies.front().text);
-    const std::vector<Reply>& of_items = batch.one_each ? replies : replies.front().elements;
-    for (const Reply& each : of_items) Count(each);
+  core::Outcome<void> CountArray(size_t items, const Reply& of_items) {
+    if (of_items.is_error()) {
+      if (!arguments_.bulk.has_ttl_field()) return tl::unexpected(of_items.text);
+      Refuse(items, of_items.text);  // of a time that items of the filter cannot have
+      return {};
+    }
+    for (const Reply& each : of_items.elements) Count(each);
     // A full filter ends its reply early, at the error.
-    if (of_items.size() < batch.items) Refuse(batch.items - of_items.size(), "the server did not process it");
+    Refuse(items - of_items.elements.size(), "the server did not process it");
+    return {};
+  }
+
+  core::Outcome<void> Count(const Batch& batch, const std::vector<Reply>& replies) {
+    if (batch.one_each) {
+      for (const Reply& each : replies) Count(each);
+    } else {
+      for (size_t i = 0; i < replies.size(); ++i) {
+        if (auto counted = CountArray(batch.items_of[i], replies[i]); !counted) return counted;
+      }
+    }
     state_.counts.read += batch.items;
     state_.position = batch.end_position;
     state_.records = batch.end_records;
@@ -288,6 +314,7 @@ void PrintSummary(const LoadArguments& arguments, const Loader& loader) {
 std::string ProblemOf(const LoadArguments& arguments) {
   const bool has_pipe = std::ranges::count(arguments.files, "-") != 0;
   if (arguments.resume && has_pipe) return "--resume needs files: standard input cannot be read from the middle";
+  if (arguments.bulk.has_ttl_field() && arguments.remove) return "--ttl-field is for adding, not for --delete";
   if (arguments.create && arguments.remove) return "--create makes a filter, and --delete needs one that is there";
   if (arguments.create && !arguments.reserve.empty()) return "--reserve creates the filter: leave out --create";
   if (arguments.reserve.empty()) return arguments.type.empty() ? "" : "--type is for --reserve";
@@ -344,6 +371,7 @@ void AddLoad(CLI::App& program, Action& action) {
   command->add_flag("-q,--quiet", arguments->quiet, "Show no progress");
   command->add_flag("--json", arguments->json, "Print the summary as JSON");
   arguments->bulk.AddTo(*command);
+  arguments->bulk.AddTtlFieldTo(*command);
   command->footer(
       "Items are added byte for byte, including empty lines. Progress is shown on standard error: a bar on a terminal, "
       "otherwise a JSON object every two seconds. After a lost connection, batches are sent again, so types that count "

@@ -18,9 +18,10 @@ namespace bitsieve::cli {
 
 struct Batch {
   std::string commands;
-  bool one_each = false;  // a command, and so a reply, for each item
+  bool one_each = false;  // a command, and so a reply, for each item; otherwise a reply is an array
   size_t items = 0;
-  size_t replies() const { return one_each ? items : 1; }
+  std::vector<size_t> items_of = {};  // of each command, unless there is one for each item
+  size_t replies() const { return one_each ? items : items_of.size(); }
   uint64_t end_position = 0;  // in the input, after its last item
   uint64_t end_records = 0;
   std::vector<std::string> lines;  // of its items, if they are to be printed

@@ -1,10 +1,12 @@
 #include "cli/bulk/record_reader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/base/duration.h"
 #include "core/base/parse.h"
 #include "core/base/quote.h"
 
@@ -47,6 +49,31 @@ std::string_view NextTabbed(std::string_view row, size_t& at) {
   return cell;
 }
 
+std::string_view NextCellOf(RecordFormat::Kind kind, std::string_view row, size_t& at, std::string& unquoted) {
+  return kind == RecordFormat::kTsv ? NextTabbed(row, at) : NextCell(row, at, unquoted);
+}
+
+// A number of seconds, or a duration; 0 for an empty text.
+core::Outcome<uint64_t> ParseTtlMs(std::string_view text) {
+  constexpr uint64_t kMaxMs = INT64_MAX;
+  constexpr double kMsPerSecond = 1000;
+  if (text.empty()) return 0;
+  if (const auto ms = core::ParseDuration(text, kMaxMs); ms && *ms != 0) return *ms;
+  const auto seconds = core::ParseDouble(text);
+  if (seconds && *seconds * kMsPerSecond >= 1 && *seconds < 1e12) return std::llround(*seconds * kMsPerSecond);
+  return tl::unexpected("has the time " + core::Quoted(text.substr(0, 200)) +
+                        ", which is neither a number of seconds nor a duration such as 90s, 30m or 24h");
+}
+
+// A string is taken as it is; a number, or a truth, as JSON writes it.
+core::Outcome<std::string> TextOf(const json& object, const std::string& name) {
+  const json& member = object[name];
+  if (member.is_structured() || member.is_null()) {
+    return tl::unexpected("the member " + core::Quoted(name) + " is neither text nor a number");
+  }
+  return member.is_string() ? member.get<std::string>() : member.dump();
+}
+
 }  // namespace
 
 std::string RecordFormat::Problem() const {
@@ -54,6 +81,7 @@ std::string RecordFormat::Problem() const {
   if (has_fields && field.empty())
     return "this format needs --field, which names the part of a record that is the item";
   if (!has_fields && !field.empty()) return "--field is for the formats csv, tsv and jsonl";
+  if (!has_fields && !ttl_field.empty()) return "--ttl-field is for the formats csv, tsv and jsonl";
   if (kind == kBinary && record_bytes == 0) return "the format binary needs --record-bytes";
   if (kind != kBinary && record_bytes != 0) return "--record-bytes is for the format binary";
   if (record_bytes > RecordReader::kMaxRecordBytes) {
@@ -70,75 +98,90 @@ std::string RecordReader::Located(const std::string& problem) const {
 
 core::Outcome<std::optional<Record>> RecordReader::Next() {
   is_bad_record_ = false;
-  if (format_.is_table() && !column_) {
+  if (format_.is_table() && !knows_columns_) {
     if (auto done = ReadHeader(); !done) return tl::unexpected(done.error());
   }
   const auto record = NextWhole();
   if (!record) return tl::unexpected(record.error());
   if (!*record) return std::nullopt;
   const std::string_view whole = WithoutEnd(**record, format_);
-  const auto item = ItemOf(whole);
-  if (item) return Record{*item, whole};
+  auto parsed = Parse(whole);
+  if (parsed) return *parsed;
   is_bad_record_ = true;
-  return tl::unexpected(Located(item.error()));
+  return tl::unexpected(Located(parsed.error()));
 }
 
-// A number needs none; a name has to be found in the first line.
+bool RecordReader::SetNumberedColumns() {
+  const auto set = [](const std::string& field, std::optional<size_t>& column) {
+    const auto number = core::ParseUnsigned(field);
+    if (number && *number != 0) column = *number - 1;
+    return field.empty() || column.has_value();
+  };
+  const bool has_item = set(format_.field, column_);
+  return !set(format_.ttl_field, ttl_column_) || !has_item;
+}
+
+// A number needs no header; a name has to be found in the first line.
 core::Outcome<void> RecordReader::ReadHeader() {
-  if (const auto number = core::ParseUnsigned(format_.field); number && *number != 0) {
-    column_ = *number - 1;
-    return {};
-  }
+  knows_columns_ = true;
+  if (!SetNumberedColumns()) return {};
   const auto header = NextWhole();
   if (!header) return tl::unexpected(header.error());
   const std::string_view row = *header ? WithoutEnd(**header, format_) : std::string_view();
   size_t number = 0;
   for (size_t at = 0; at <= row.size(); ++number) {
-    const std::string_view name = format_.kind == RecordFormat::kTsv ? NextTabbed(row, at) : NextCell(row, at, item_);
-    if (name == format_.field) column_ = number;
-    if (column_) return {};
+    const std::string_view name = NextCellOf(format_.kind, row, at, cell_);
+    if (!column_ && name == format_.field) column_ = number;
+    if (!ttl_column_ && !format_.ttl_field.empty() && name == format_.ttl_field) ttl_column_ = number;
   }
-  return tl::unexpected("the first line has no column " + core::Quoted(format_.field) + "; it is " +
-                        core::Quoted(row.substr(0, 200)));
+  const bool has_ttl = format_.ttl_field.empty() || ttl_column_;
+  if (column_ && has_ttl) return {};
+  return tl::unexpected("the first line has no column " + core::Quoted(column_ ? format_.ttl_field : format_.field) +
+                        "; it is " + core::Quoted(row.substr(0, 200)));
 }
 
-core::Outcome<std::string_view> RecordReader::ItemOf(std::string_view whole) {
-  switch (format_.kind) {
-    case RecordFormat::kCsv:
-    case RecordFormat::kTsv:
-      return CellOf(whole, *column_);
-    case RecordFormat::kJsonLines:
-      return MemberOf(whole);
-    case RecordFormat::kLines:
-    case RecordFormat::kNul:
-    case RecordFormat::kBinary:
-      break;
-  }
-  return whole;
+core::Outcome<Record> RecordReader::Parse(std::string_view whole) {
+  if (format_.is_table()) return ParseRow(whole);
+  if (format_.kind == RecordFormat::kJsonLines) return ParseObject(whole);
+  return Record{whole, whole};
 }
 
-core::Outcome<std::string_view> RecordReader::CellOf(std::string_view row, size_t column) {
+core::Outcome<Record> RecordReader::ParseRow(std::string_view row) {
+  const size_t last = std::max(*column_, ttl_column_.value_or(0));
+  Record record{{}, row};
   size_t number = 0;
-  for (size_t at = 0; at <= row.size(); ++number) {
-    const std::string_view cell = format_.kind == RecordFormat::kTsv ? NextTabbed(row, at) : NextCell(row, at, item_);
-    if (number == column) return cell;
+  bool has_item = false;
+  for (size_t at = 0; at <= row.size() && number <= last; ++number) {
+    const bool is_item = number == *column_;
+    const std::string_view cell = NextCellOf(format_.kind, row, at, is_item ? item_ : cell_);
+    if (is_item) record.item = cell;
+    has_item |= is_item;
+    if (number != ttl_column_) continue;
+    const auto ttl_ms = ParseTtlMs(cell);
+    if (!ttl_ms) return tl::unexpected(ttl_ms.error());
+    record.ttl_ms = *ttl_ms;
   }
-  return tl::unexpected("has " + std::to_string(number) + " columns, not " + std::to_string(column + 1));
+  if (has_item) return record;
+  return tl::unexpected("has " + std::to_string(number) + " columns, not " + std::to_string(*column_ + 1));
 }
 
-// A string is the item; a number, or a truth, is as JSON writes it.
-core::Outcome<std::string_view> RecordReader::MemberOf(std::string_view object) {
+core::Outcome<Record> RecordReader::ParseObject(std::string_view object) {
   const json parsed = json::parse(object, nullptr, false);
   if (parsed.is_discarded()) return tl::unexpected<std::string>("is not JSON");
   if (!parsed.is_object() || !parsed.contains(format_.field)) {
     return tl::unexpected("has no member " + core::Quoted(format_.field));
   }
-  const json& member = parsed[format_.field];
-  if (member.is_structured() || member.is_null()) {
-    return tl::unexpected("the member " + core::Quoted(format_.field) + " is neither text nor a number");
-  }
-  item_ = member.is_string() ? member.get<std::string>() : member.dump();
-  return item_;
+  auto item = TextOf(parsed, format_.field);
+  if (!item) return tl::unexpected(item.error());
+  item_ = std::move(*item);
+  Record record{item_, object};
+  const bool has_ttl = parsed.contains(format_.ttl_field) && !parsed[format_.ttl_field].is_null();
+  if (format_.ttl_field.empty() || !has_ttl) return record;
+  const auto ttl_ms =
+      TextOf(parsed, format_.ttl_field).and_then([](const std::string& text) { return ParseTtlMs(text); });
+  if (!ttl_ms) return tl::unexpected(ttl_ms.error());
+  record.ttl_ms = *ttl_ms;
+  return record;
 }
 
 core::Outcome<std::optional<std::string_view>> RecordReader::NextWhole() {

@@ -18,8 +18,9 @@ struct RecordFormat {
 
   Kind kind = kLines;
   std::string field;  // csv, tsv: a column's number from 1 on, or its name in the first line; jsonl: a member's name
-  size_t record_bytes = 0;  // binary
-  bool crlf = false;        // lines end in CR LF, of which neither belongs to the item
+  std::string ttl_field = {};  // likewise, of the time after which the item expires; empty: none
+  size_t record_bytes = 0;     // binary
+  bool crlf = false;           // lines end in CR LF, of which neither belongs to the item
 
   bool is_table() const { return kind == kCsv || kind == kTsv; }
   // Why it makes no sense; empty if it does.
@@ -30,6 +31,7 @@ struct RecordFormat {
 struct Record {
   std::string_view item;
   std::string_view whole;  // the record that has the item, without what ends it
+  uint64_t ttl_ms = 0;     // after which the item expires; 0: not stated
 };
 
 class RecordReader {
@@ -62,9 +64,11 @@ class RecordReader {
   // The length of the first record of the buffer with its end, 0 if more bytes are needed to know.
   size_t FindEnd();
   core::Outcome<bool> Fill();
-  core::Outcome<std::string_view> ItemOf(std::string_view whole);
-  core::Outcome<std::string_view> CellOf(std::string_view row, size_t column);
-  core::Outcome<std::string_view> MemberOf(std::string_view object);
+  // Sets the column of each field that a number states; returns whether the first line has to be read for another one.
+  bool SetNumberedColumns();
+  core::Outcome<Record> Parse(std::string_view whole);
+  core::Outcome<Record> ParseRow(std::string_view row);
+  core::Outcome<Record> ParseObject(std::string_view object);
   std::string Located(const std::string& problem) const;
 
   const Read read_;
@@ -75,10 +79,13 @@ class RecordReader {
   bool quoted_ = false;  // csv: whether these end within quotes
   bool at_end_ = false;
   bool is_bad_record_ = false;
-  std::optional<size_t> column_;  // csv and tsv: from 0 on, once known
+  bool knows_columns_ = false;        // csv and tsv
+  std::optional<size_t> column_;      // of the item, from 0 on
+  std::optional<size_t> ttl_column_;  // of its time
   uint64_t records_ = 0;
   uint64_t position_ = 0;
   std::string item_;  // one that does not stand in the input as it is
+  std::string cell_;  // another cell, likewise
 };
 
 }  // namespace bitsieve::cli

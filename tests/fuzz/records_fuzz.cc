@@ -57,6 +57,7 @@ void Check(const uint8_t* data, size_t size) {
   RecordFormat format{.kind = kKinds[data[0] % 6], .field = {}, .record_bytes = 0, .crlf = (data[0] & 0x80) != 0};
   if (format.kind == RecordFormat::kCsv || format.kind == RecordFormat::kTsv) format.field = data[0] & 0x40 ? "b" : "2";
   if (format.kind == RecordFormat::kJsonLines) format.field = "b";
+  if (!format.field.empty() && (data[0] & 0x20) != 0) format.ttl_field = "a";
   if (format.kind == RecordFormat::kBinary) format.record_bytes = 1 + data[1] % 16;
   const std::string_view input(reinterpret_cast<const char*>(data + 2), size - 2);
   const std::vector<Found> whole = RecordsOf(input, format, SIZE_MAX);

@@ -100,6 +100,32 @@ class Load(LoadTest):
         self.assertIn('line 3: has no member "u"', summary["first_refusal"])
         self.assertEqual(self.client.execute_command("BF.MEXISTS", "js", "café", "12"), [1, 1])
 
+    def test_items_with_times_of_their_own(self):
+        self.client.execute_command("BF.RESERVE", "k", "1e-6", 1000, "TYPE", "expiring", "TTL", "14h")
+        hour = 3600 * 1000
+
+        def hours_left(*items):
+            return [left // hour for left in self.client.execute_command("BF.TTL", "k", *items)]
+
+        summary = self.load("k", "--format", "csv", "--field", "id", "--ttl-field", "ttl",
+                            given=b"id,ttl\na,2h\nb,10800\nc,\n")
+        self.assertEqual(self.counts(summary), [3, 3, 0, 0])
+        self.assertIn(hours_left("a", "b", "c"), ([2, 3, 14], [1, 2, 13], [2, 3, 13]))
+        lines = b'{"u":"d","t":"5h"}\n{"u":"e"}\n{"u":"f","t":3600.5}\n{"u":"a","t":"1h"}\n{"u":"g","t":"15h"}\n'
+        summary = self.load("k", "--format", "jsonl", "--field", "u", "--ttl-field", "t", given=lines, status=1)
+        self.assertEqual(self.counts(summary), [5, 3, 1, 1])
+        self.assertIn("up to the filter's TTL", summary["first_refusal"])
+        self.assertIn(hours_left("d", "f")[0], (4, 5))
+        self.assertEqual(self.client.execute_command("BF.EXISTS", "k", "g"), 0)
+        bad = self.run_tool("load", "k", "--format", "csv", "--field", "1", "--ttl-field", "2", given=b"x,1h\ny,soon\n")
+        self.assertEqual(bad.returncode, 1)
+        self.assertIn(b'record 2: has the time "soon", which is neither a number of seconds nor a duration', bad.stderr)
+        self.assertEqual(self.client.execute_command("BF.MEXISTS", "k", "x", "y"), [1, 0])
+        self.client.execute_command("BF.RESERVE", "other", "0.01", 100)
+        refused = self.run_tool("load", "other", "--format", "csv", "--field", "1", "--ttl-field", "2", given=b"x,1h\n")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn(b"--ttl-field needs a filter of type expiring", refused.stderr)
+
     def test_reserving(self):
         path = self.path("items", b"".join(b"%d\n" % i for i in range(30_000)))
         self.assertEqual(self.load("k", "--reserve", "1e-7,auto", "--type", "cuckoo", path)["new"], 30_000)

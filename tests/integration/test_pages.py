@@ -74,7 +74,8 @@ class Pages(PageTest):
     def test_load(self):
         self.start_server()
         self.make_files()
-        (printed,) = self.run_page("docs/load.md")
+        printed, with_times = self.run_page("docs/load.md")
+        self.assertRegex(with_times, r"\AOK\n3 items read in [0-9.]+ s: 3 new")
         lines = printed.splitlines()
         self.assertIn("1,000 items read", lines[0])
         self.assertGreater(len(lines), 500)

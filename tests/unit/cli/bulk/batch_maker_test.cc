@@ -26,6 +26,24 @@ TEST(BatchMakerTest, OrEachHasACommandOfItsOwn) {
   EXPECT_EQ(batch.replies(), 2U);
 }
 
+TEST(BatchMakerTest, ItemsOfEqualTimeShareACommand) {
+  BatchMaker maker({.words = {"BF.MADD", "f"}, .timed_words = {"BF.INSERT", "f", "PX"}});
+  maker.Add("a", 50);
+  maker.Add("b");
+  maker.Add("c", 7);
+  maker.Add("d", 50);
+  const Batch batch = maker.Take();
+  const std::string insert = "$9\r\nBF.INSERT\r\n$1\r\nf\r\n$2\r\nPX\r\n";
+  EXPECT_EQ(batch.commands, "*3\r\n$7\r\nBF.MADD\r\n$1\r\nf\r\n$1\r\nb\r\n*6\r\n" + insert +
+                                "$1\r\n7\r\n$5\r\nITEMS\r\n$1\r\nc\r\n*7\r\n" + insert +
+                                "$2\r\n50\r\n$5\r\nITEMS\r\n$1\r\na\r\n$1\r\nd\r\n");
+  EXPECT_EQ(batch.items, 4U);
+  EXPECT_EQ(batch.replies(), 3U);
+  EXPECT_EQ(batch.items_of, (std::vector<size_t>{1, 1, 2}));
+  maker.Add("e");
+  EXPECT_EQ(maker.Take().items_of, (std::vector<size_t>{1}));
+}
+
 TEST(BatchMakerTest, TakingBeginsTheNextBatch) {
   BatchMaker maker({.words = {"BF.MADD", "f"}});
   maker.Add("a");

@@ -25,6 +25,7 @@ std::vector<std::string> ItemsOf(std::string_view input, const RecordFormat& for
     const auto record = reader.Next();
     if (record && !*record) return items;
     items.emplace_back(record ? (*record)->item : "! " + record.error());
+    if (record && !format.ttl_field.empty()) items.back() += " " + std::to_string((*record)->ttl_ms);
     if (!record && !reader.is_bad_record()) return items;
   }
 }
@@ -61,6 +62,34 @@ TEST(RecordReader, MembersOfObjects) {
       ItemsOf("{\"b\":\"x\\n\\u00e9\"}\n{\"b\":-5}\nnone\n{\"a\":1}\n{\"b\":[]}", Of(RecordFormat::kJsonLines, "b")),
       ElementsAre("x\n\xc3\xa9", "-5", "! line 3: is not JSON", HasSubstr("line 4: has no member \"b\""),
                   HasSubstr("line 5: the member \"b\" is neither")));
+}
+
+TEST(RecordReader, AFieldCanHaveTheTimeOfTheItem) {
+  RecordFormat csv = Of(RecordFormat::kCsv, "url");
+  csv.ttl_field = "ttl";
+  EXPECT_THAT(ItemsOf("url,ttl\na,90\nb,30m\n\"c,\",\"1.5\"\nd,\ne\nf,500ms\n", csv),
+              ElementsAre("a 90000", "b 1800000", "c, 1500", "d 0", "e 0", "f 500"));
+  EXPECT_THAT(ItemsOf("x,ttl,url\n1,2,a\n", csv), ElementsAre("a 2000"));
+  const std::string problem = "neither a number of seconds nor a duration such as 90s, 30m or 24h";
+  for (const std::string bad : {"soon", "-1", "0", "0s", "1y", "nan", "1e300", "0.0001"}) {
+    EXPECT_THAT(ItemsOf("url,ttl\na," + bad + "\nb,1\n", csv),
+                ElementsAre("! record 2: has the time \"" + bad + "\", which is " + problem, "b 1000"));
+  }
+  EXPECT_THAT(ItemsOf("url\na\n", csv), ElementsAre(HasSubstr("has no column \"ttl\"")));
+  csv.field = "2";
+  csv.ttl_field = "1";
+  EXPECT_THAT(ItemsOf("5,a\n", csv), ElementsAre("a 5000"));
+  csv.ttl_field = "ttl";
+  EXPECT_THAT(ItemsOf("ttl,url\n5,a\n", csv), ElementsAre("a 5000"));
+  RecordFormat json = Of(RecordFormat::kJsonLines, "b");
+  json.ttl_field = "t";
+  EXPECT_THAT(ItemsOf("{\"b\":1,\"t\":2}\n{\"b\":2,\"t\":\"1h\"}\n{\"b\":3}\n{\"b\":4,\"t\":null}\n"
+                      "{\"b\":5,\"t\":[]}\n",
+                      json),
+              ElementsAre("1 2000", "2 3600000", "3 0", "4 0", HasSubstr("line 5: the member \"t\" is neither")));
+  RecordFormat lines = Of(RecordFormat::kLines);
+  lines.ttl_field = "t";
+  EXPECT_EQ(lines.Problem(), "--ttl-field is for the formats csv, tsv and jsonl");
 }
 
 TEST(RecordReader, RecordsOfOneLength) {
