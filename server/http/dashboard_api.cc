@@ -102,6 +102,23 @@ void WriteArray(JsonWriter& json, std::string_view name, const Values& values) {
   json.EndArray();
 }
 
+// Writes the seconds until each epoch of a filter whose items expire ends, and the number of items that are gone then.
+void WriteExpiry(JsonWriter& json, const core::Filter& filter) {
+  const core::ExpiryInfo expiry = filter.Info().expiry;
+  if (expiry.items_by_epoch.empty()) return json.Null();
+  const double epoch_ms = static_cast<double>(filter.ttl_ms()) / static_cast<double>(expiry.items_by_epoch.size() - 1);
+  auto end_ms = static_cast<double>(expiry.epoch_left_ms);
+  json.BeginArray();
+  for (const uint64_t items : expiry.items_by_epoch) {
+    json.BeginArray();
+    json.Value(end_ms / 1000);
+    json.Value(items);
+    json.EndArray();
+    end_ms += epoch_ms;
+  }
+  json.EndArray();
+}
+
 // The default if the parameter is missing; nothing if it is no number, or too large.
 std::optional<size_t> Number(const AdminRequest& request, const std::string& name, size_t by_default, size_t most) {
   const std::string_view text = request.Parameter(name);
@@ -232,6 +249,8 @@ AdminResponse DashboardApi::Filter(const AdminRequest& request) const {
       json.EndArray();
     }
     json.EndArray();
+    json.Key("expiry");
+    WriteExpiry(json, *filter);
     json.EndObject();
   });
 }

@@ -33,9 +33,7 @@ uint64_t AddItems(core::Filter& filter, uint64_t first, uint64_t count) {
     const uint64_t item = first + i;
     const core::KeyHash hash = filter.HashOf({reinterpret_cast<const char*>(&item), sizeof item});
     core::AddOutcome outcome{};
-    const bool refused = filter.Add({&hash, 1}, {&outcome, 1}) == 0 ||
-                         (outcome != core::AddOutcome::kAdded && outcome != core::AddOutcome::kPresent);
-    if (refused) return i;
+    if (filter.Add({&hash, 1}, {&outcome, 1}) == 0 || core::IsRefused(outcome)) return i;
   }
   return count;
 }

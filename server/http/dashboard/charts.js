@@ -1,6 +1,6 @@
 // Charts, each a figure with a caption, the current values, and the same points as a table.
 
-import {exact, percent, rate, time, wholePercent} from "/format.js";
+import {exact, percent, rate, span, time, wholePercent} from "/format.js";
 import {DECIMAL_STEPS, Plot, TIME_STEPS_MS} from "/plot.js";
 
 const TABLE_ROWS = 60;
@@ -100,6 +100,44 @@ export class TimeChart extends Figure {
   showValues(index) {
     this.lines.forEach(({label, format}, line) => {
       this.keys[line].textContent = `${label} ${this.text(format, this.values[line][index])}`;
+    });
+  }
+}
+
+const MOST_BARS = 50;
+const DURATION_STEPS_S = [0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600, 1800, 3600, 4 * 3600, 12 * 3600,
+                          ...[1, 2, 5, 10, 30, 90, 365, 1000].map((days) => days * 86400)];
+
+// How many items of a filter expire when: a bar for each epoch, or for several if there are many.
+export class ExpiryBars extends Figure {
+  constructor(parent) {
+    super(parent, "Items that expire");
+  }
+
+  // `epochs`: [[seconds until it ends, items]].
+  set(epochs) {
+    const together = Math.ceil(epochs.length / MOST_BARS);
+    const bars = [];
+    for (let i = 0; i < epochs.length; i += together) {
+      const merged = epochs.slice(i, i + together);
+      bars.push([merged.at(-1)[0], merged.reduce((sum, [, items]) => sum + items, 0)]);
+    }
+    const all = bars.reduce((sum, [, items]) => sum + items, 0);
+    const note = together === 1 ? "a bar for each epoch" : `a bar for ${together} epochs`;
+    this.key.textContent = `${exact(all)} items, ${note}`;
+    const soonest = bars.find(([, items]) => items !== 0);
+    const first = soonest ? ` The first ${exact(soonest[1])} expire within ${span(soonest[0])}.` : "";
+    this.area.setAttribute("aria-label", `Items by the time until they expire: ${exact(all)} items.${first}`);
+    this.setTable(["Expire within", "Items"], bars.map(([end, items]) => [span(end), exact(items)]));
+    const high = Math.max(...bars.map(([, items]) => items));
+    const points = bars.flatMap(([end, items], i) => {
+      const begin = i === 0 ? 0 : bars[i - 1][0];
+      return [[begin, 0], [begin, items], [end, items], [end, 0]];
+    });
+    this.plot.set({
+      x: {low: 0, high: bars.at(-1)[0], steps: DURATION_STEPS_S, format: span},
+      y: {low: 0, high: high > 0 ? high * 1.1 : 1, steps: DECIMAL_STEPS.filter((step) => step >= 1), format: exact},
+      lines: [{className: "first", points, isFilled: true}],
     });
   }
 }

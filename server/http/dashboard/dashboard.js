@@ -1,7 +1,7 @@
 // The dashboard: an overview of the server with a table of its filters, or, by ?filter=NAME, the page of one filter.
 // Texts from the server are put into text nodes alone, never into markup.
 
-import {ErrorCurve, TimeChart, element} from "/charts.js";
+import {ErrorCurve, ExpiryBars, TimeChart, element} from "/charts.js";
 import {
   bytes, count, dateAndTime, decimal, duration, exact, percent, perSecond, rate, seconds, time, wholePercent,
 } from "/format.js";
@@ -371,7 +371,7 @@ function listenToTable() {
 
 // ---- the page of a filter
 
-let curve;
+let curve, expiry;
 
 // Of a filter that counts what is done with it: very small ones do not.
 function useTiles(use) {
@@ -442,6 +442,11 @@ function showFilter(filter) {
   ]);
   curve ??= new ErrorCurve($("curve"));
   curve.set(filter);
+  $("expiry-section").hidden = filter.expiry === null;
+  if (filter.expiry !== null) {
+    expiry ??= new ExpiryBars($("expiry"));
+    expiry.set(filter.expiry);
+  }
   $("fields").tBodies[0].replaceChildren(...filter.fields.map(fieldRow));
 }
 

@@ -40,6 +40,11 @@ export function duration(value) {
   return minutes > 0 ? `${minutes} min` : `${Math.floor(value)} s`;
 }
 
+// Of any length: below a minute to a tenth of a second, and never longer than two units.
+export function span(value) {
+  return value < 60 ? `${decimal(Number(value.toFixed(1)))} s` : duration(value);
+}
+
 export const percent = (value) => `${(100 * value).toFixed(value < 0.1 ? 2 : 1)}%`;
 
 // Error rates: from 25% down to one in a billion can be requested; what is far below is as good as none.

@@ -147,6 +147,29 @@ test('the page of a filter has the figures of BF.INFO', async t => {
   await shot(page, 'filter');
 });
 
+for (const bits of ['4', '8']) {
+  test(`a filter whose items expire shows when, with epochs of ${bits} bits`, async t => {
+    t.after(() => client.sendCommand(['DEL', 'timed']));
+    const options = ['TYPE', 'expiring', 'TTL', '14h', 'EPOCHBITS', bits];
+    await client.sendCommand(['BF.RESERVE', 'timed', '0.000001', '1000', ...options]);
+    await client.sendCommand(['BF.INSERT', 'timed', 'EX', '7200', 'ITEMS', 'a', 'b', 'c']);
+    await client.sendCommand(['BF.INSERT', 'timed', 'EX', '46800', 'ITEMS', 'd']);
+    const page = await open(t, '/?filter=timed');
+    await page.locator('#expiry svg .area').first().waitFor();
+    const bars = await page.locator('#expiry tbody tr').evaluateAll(
+      found => found.map(row => [row.cells[0].textContent, Number(row.cells[1].textContent)]));
+    assert.equal(bars.length, bits === '4' ? 15 : 42);
+    assert.deepEqual(bars.filter(([, items]) => items !== 0).map(([, items]) => items), [3, 1]);
+    const spoken = await page.locator('#expiry .plot').getAttribute('aria-label');
+    assert.match(spoken, /4 items\. The first 3 expire within [23] h/);
+    assert.match(await page.locator('#expiry .key').textContent(), bits === '4' ? /each epoch/ : /for 6 epochs/);
+    await shot(page, `expiry${bits}`);
+    await page.goto(page.url().replace('timed', 'nearly%3Afull'));
+    await page.locator('#fields tr').first().waitFor();
+    assert.equal(await page.locator('#expiry-section').isVisible(), false);
+  });
+}
+
 test('everything can be done by keyboard', async t => {
   const page = await open(t);
   await range(page, '1–25 of 63');
