@@ -6,7 +6,7 @@ export type Item = string | Uint8Array;
 /** The parameters and the state of a filter. */
 export interface Description {
   /** Filter type. */
-  readonly type: 'blocked' | 'cuckoo' | 'ribbon';
+  readonly type: 'blocked' | 'cuckoo' | 'expiring' | 'ribbon';
   /** Requested error rate, between 0 and 1. */
   readonly errorRate: number;
   /** Number of items that all sub-filters together are made for. */
@@ -42,6 +42,13 @@ export class Filter {
    * @throws {FilterError} if the filter's bytes were transferred elsewhere
    */
   mayContain(item: Item): boolean;
+
+  /**
+   * Returns the milliseconds for which an item of a filter of type expiring will be found; -2 if it is not there.
+   * @throws {TypeError} if the item is neither a string nor a Uint8Array
+   * @throws {FilterError} if the items of the filter's type do not expire, or its bytes were transferred elsewhere
+   */
+  timeToLive(item: Item): number;
 
   /**
    * Looks up many items, each as mayContain() does, and returns the results in the same order.

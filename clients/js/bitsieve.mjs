@@ -6,9 +6,9 @@
 //   const filter = Filter.fromBytes(await response.arrayBuffer());
 //   filter.mayContain('alice');                                   // true: probably added; false: definitely not
 //
-// Reads filters of the types blocked (with the default hash function), cuckoo, and ribbon once it is frozen. Items are
-// strings, which are converted to their UTF-8 bytes, or Uint8Arrays. Every field is checked against the length of the
-// dump; docs/formats/ describes the bytes.
+// Reads filters of the types blocked (with the default hash function), cuckoo, expiring, and ribbon once it is frozen.
+// Items are strings, which are converted to their UTF-8 bytes, or Uint8Arrays. Every field is checked against the
+// length of the dump; docs/formats/ describes the bytes.
 
 import { checksum, high, low, multiply64, multiplyAndFold, scale, Xxh3 } from './xxh3.mjs';
 
@@ -215,45 +215,58 @@ function readBlocked(reader) {
 // ---- cuckoo: core/families/cuckoo/cuckoo_table.h
 
 class CuckooTable {
-  constructor(reader, bucketSize, older, which) {
+  // A slot has `besides` bits above the fingerprint.
+  constructor(reader, bucketSize, older, which, besides = 0) {
     this.capacity = reader.count();
     const rate = reader.double();
     this.buckets = reader.count();
     this.bits = reader.count();
     this.items = reader.count();
+    this.slotBits = this.bits + besides;
     this.bucketSize = bucketSize;
     require(this.buckets >= 1 && this.buckets <= MOST_PLACES, `the number of buckets of table ${which} is out of range`);
     require(this.bits >= 1 && this.bits <= 32, `the fingerprints of table ${which} are not of 1 to 32 bits`);
-    require(rate > 0 && rate < 1 && this.capacity >= 1 && this.capacity <= this.buckets * bucketSize &&
-            this.items <= this.capacity, `the shape of table ${which} is impossible`);
+    const slots = this.buckets * bucketSize;
+    require(rate > 0 && rate < 1 && this.capacity >= 1 && this.capacity <= slots && this.items <= slots,
+            `the shape of table ${which} is impossible`);
     require(older === undefined || (this.buckets % older.buckets === 0 && this.bits >= older.bits),
             `table ${which} does not match the one before`);
     this.multiple = older === undefined ? this.buckets : this.buckets / older.buckets;
     this.mask = this.bits === 32 ? -1 : (1 << this.bits) - 1;
   }
 
-  attach(body) {
-    const words = Math.floor((this.buckets * this.bucketSize * this.bits + 63) / 64) + 1;
-    this.words = body.take(Math.ceil((words * 8) / 64) * 64);
+  // Words of 64 bits that slots take, with the spare one.
+  slotWords() {
+    return Math.floor((this.buckets * this.bucketSize * this.slotBits + 63) / 64) + 1;
   }
 
-  bucketHolds(bucket, fingerprint) {
-    const { words, bits, mask } = this;
-    let bit = bucket * this.bucketSize * bits;
-    for (let slot = 0; slot < this.bucketSize; ++slot, bit += bits) {
-      const word = Math.floor(bit / 32);
-      const shift = bit - word * 32;
-      let there = words[word] >>> shift;
-      if (shift + bits > 32) there |= words[word + 1] << (32 - shift);
-      if (((there ^ fingerprint) & mask) === 0) return true;
+  attach(body) {
+    this.words = body.take(Math.ceil((this.slotWords() * 8) / 64) * 64);
+  }
+
+  // The 32 bits from there on.
+  bitsAt(bit) {
+    const word = Math.floor(bit / 32);
+    const shift = bit - word * 32;
+    return shift === 0 ? this.words[word] : (this.words[word] >>> shift) | (this.words[word + 1] << (32 - shift));
+  }
+
+  // Returns the first slot from `first` on that has the fingerprint; -1 if there is none.
+  find(bucket, fingerprint, first = 0) {
+    const { slotBits, mask } = this;
+    let bit = (bucket * this.bucketSize + first) * slotBits;
+    for (let slot = first; slot < this.bucketSize; ++slot, bit += slotBits) {
+      if (((this.bitsAt(bit) ^ fingerprint) & mask) === 0) return slot;
     }
-    return false;
+    return -1;
   }
 }
 
-function cuckooLookup(tables) {
+// Returns a function that calls visit(table, bucket, partner, fingerprint) for the tables in which a hash may be,
+// oldest first, until one returns true; and returns whether one did.
+function cuckooSearch(tables) {
   const firstBits = tables[0].bits;
-  return (hash) => {
+  return (hash, visit) => {
     const source = hash[3] >>> 0;
     const first = Math.max(1, source >>> (32 - firstBits));
     multiply64(0, first, 0xff51afd7, 0xed558ccd);
@@ -270,21 +283,90 @@ function cuckooLookup(tables) {
       bucket = itsBucket;
       total = itsTotal;
       const fingerprint = Math.max(1, source >>> (32 - table.bits)) | 0;
-      if (table.bucketHolds(bucket, fingerprint) || table.bucketHolds(partner, fingerprint)) return true;
+      if (visit(table, bucket, partner, fingerprint)) return true;
     }
     return false;
   };
+}
+
+function readCuckooTables(reader, makeTable) {
+  const count = reader.uint32();
+  require(count >= 1 && count <= 256, `${count} tables are not between 1 and 256`);
+  const tables = [];
+  for (let i = 0; i < count; ++i) tables.push(makeTable(tables[i - 1], i));
+  return tables;
 }
 
 function readCuckoo(reader) {
   const parameters = readParameters(reader);
   const bucketSize = parameters.own.get(1) ?? 4;
   require(bucketSize >= 2 && bucketSize <= 8, `a bucket size of ${bucketSize} is not between 2 and 8`);
-  const count = reader.uint32();
-  require(count >= 1 && count <= 256, `${count} tables are not between 1 and 256`);
-  const tables = [];
-  for (let i = 0; i < count; ++i) tables.push(new CuckooTable(reader, bucketSize, tables[i - 1], i));
-  return { ...parameters, tables, holds: cuckooLookup(tables) };
+  const tables = readCuckooTables(reader, (older, which) => new CuckooTable(reader, bucketSize, older, which));
+  const search = cuckooSearch(tables);
+  const holds = (table, bucket, partner, fingerprint) =>
+    table.find(bucket, fingerprint) >= 0 || table.find(partner, fingerprint) >= 0;
+  return { ...parameters, tables, holds: (hash) => search(hash, holds) };
+}
+
+// ---- expiring: core/families/expiring/expiring_table.h
+
+const SEGMENT_BUCKETS = 2048;
+
+class ExpiringTable extends CuckooTable {
+  constructor(reader, epochBits, older, which) {
+    super(reader, 4, older, which, epochBits);
+    this.epochBits = epochBits;
+  }
+
+  attach(body) {
+    const tags = this.slotWords();  // words of 64 bits before them
+    const segments = Math.ceil(this.buckets / SEGMENT_BUCKETS);
+    this.words = body.take(Math.ceil(((tags + segments) * 8) / 64) * 64);
+    this.tags = this.words.subarray(2 * tags, 2 * (tags + segments));
+  }
+
+  // Returns the last epoch, `now` or later, of the fingerprint in the bucket; -1 if there is none.
+  lastEpoch(bucket, fingerprint, now) {
+    const numbers = 2 ** this.epochBits;
+    const segment = Math.floor(bucket / SEGMENT_BUCKETS);
+    const tag = this.tags[2 * segment] + this.tags[2 * segment + 1] * 0x100000000;
+    let last = -1;
+    for (let slot = this.find(bucket, fingerprint); slot >= 0; slot = this.find(bucket, fingerprint, slot + 1)) {
+      const number = this.bitsAt((bucket * this.bucketSize + slot) * this.slotBits + this.bits) & (numbers - 1);
+      const epoch = tag + ((number - (tag % numbers) + numbers) % numbers);
+      if (epoch >= now && epoch > last) last = epoch;
+    }
+    return last;
+  }
+}
+
+function readExpiring(reader) {
+  const parameters = readParameters(reader);
+  const ttl = parameters.own.get(1) ?? 0;
+  const epochBits = parameters.own.get(2) ?? 4;
+  require(ttl >= 100 && ttl <= 10 * 365 * 86400000, `a time to live of ${ttl} ms is out of range`);
+  require(epochBits === 4 || epochBits === 8, `epochs of ${epochBits} bits are not of 4 or 8`);
+  const newest = reader.count();
+  require(newest <= 2 ** 44, 'the time of the latest change is impossible');
+  const tables = readCuckooTables(reader, (older, which) => new ExpiringTable(reader, epochBits, older, which));
+  const search = cuckooSearch(tables);
+  const perTtl = epochBits === 4 ? 14 : 250;
+  const now = () => Math.max(Date.now(), newest);
+  const epochAt = (ms) => Math.floor((ms * perTtl) / ttl);
+  const lastEpoch = (hash, epoch) => {
+    let last = -1;
+    search(hash, (table, bucket, partner, fingerprint) => {
+      last = Math.max(last, table.lastEpoch(bucket, fingerprint, epoch), table.lastEpoch(partner, fingerprint, epoch));
+      return false;
+    });
+    return last;
+  };
+  const timeToLive = (hash) => {
+    const ms = now();
+    const last = lastEpoch(hash, epochAt(ms));
+    return last < 0 ? -2 : Math.ceil(((last + 1) * ttl) / perTtl) - ms;
+  };
+  return { ...parameters, tables, holds: (hash) => lastEpoch(hash, epochAt(now())) >= 0, timeToLive };
 }
 
 // ---- ribbon: core/families/ribbon/ribbon_kernel.h
@@ -401,7 +483,8 @@ const DUMP_MAGIC = 0x44465342;  // "BSFD"
 const IMAGE_MAGIC = 0x49465342;  // "BSFI"
 const HAS_FALSE_POSITIVES = 1;  // the only mark of a header
 const CHECKSUM_BYTES = 8;
-const TYPES = new Map([[2, ['blocked', readBlocked]], [4, ['cuckoo', readCuckoo]], [9, ['ribbon', readRibbon]]]);
+const TYPES = new Map([[2, ['blocked', readBlocked]], [4, ['cuckoo', readCuckoo]], [9, ['ribbon', readRibbon]],
+                       [10, ['expiring', readExpiring]]]);
 const OTHER_TYPES = { 1: 'classic', 3: 'counting', 5: 'rediscuckoo', 6: 'window', 7: 'redisbloom', 8: 'fingerprint' };
 
 function hasChecksum(bytes) {
@@ -444,7 +527,7 @@ function readHeader(bytes) {
   const number = reader.uint16();
   const type = TYPES.get(number);
   require(type !== undefined, `a filter of type ${OTHER_TYPES[number] ?? number} cannot be read here; types that can ` +
-    'are blocked, cuckoo and ribbon');
+    'are blocked, cuckoo, expiring and ribbon');
   const made = type[1](reader);
   if (marks === HAS_FALSE_POSITIVES) made.falsePositives = new FalsePositives(reader);
   reader.end();
@@ -515,16 +598,21 @@ export class Filter {
    * @throws {FilterError} if the filter's bytes were transferred elsewhere
    */
   mayContain(item) {
-    this.#requireBytes();
-    if (typeof item === 'string') {
-      const length = this.#encode(item);  // first: it may take another place for the text
-      this.#hasher.hash(this.#text, length, this.#hash);
-    } else if (item instanceof Uint8Array) {
-      this.#hasher.hash(item, item.length, this.#hash);
-    } else {
-      throw new TypeError(`an item must be a string or a Uint8Array, not ${item === null ? 'null' : typeof item}`);
-    }
+    this.#hashItem(item);
     return this.#image.holds(this.#hash) && !this.#image.falsePositives?.has(this.#hash);
+  }
+
+  /**
+   * Returns the time for which an item will be found, as BF.TTL does; for filters of type expiring.
+   * @param {string | Uint8Array} item a string, which is converted to its UTF-8 bytes, or bytes
+   * @returns {number} the time in milliseconds; -2 if the item is not there
+   * @throws {TypeError} if the item is neither a string nor a Uint8Array
+   * @throws {FilterError} if the items of the filter's type do not expire, or its bytes were transferred elsewhere
+   */
+  timeToLive(item) {
+    require(this.#image.timeToLive !== undefined, `a ${this.#type} filter cannot expire items; expiring filters can`);
+    this.#hashItem(item);
+    return this.#image.timeToLive(this.#hash);
   }
 
   /**
@@ -545,7 +633,7 @@ export class Filter {
    * Returns the parameters and the state of the filter. errorRate is the requested error rate, between 0 and 1; capacity
    * and items are numbers of items over all sub-filters; sizeBytes is the length of the dump in bytes; falsePositives
    * is the number of known false positives.
-   * @returns {{type: 'blocked' | 'cuckoo' | 'ribbon', errorRate: number, capacity: number, items: number,
+   * @returns {{type: 'blocked' | 'cuckoo' | 'expiring' | 'ribbon', errorRate: number, capacity: number, items: number,
    *   subFilters: number, sizeBytes: number, falsePositives: number}} the description
    */
   describe() {
@@ -568,6 +656,18 @@ export class Filter {
   verify() {
     this.#requireBytes();
     require(hasChecksum(this.#bytes), 'the dump is damaged: it fails its checksum');
+  }
+
+  #hashItem(item) {
+    this.#requireBytes();
+    if (typeof item === 'string') {
+      const length = this.#encode(item);  // first: it may take another place for the text
+      this.#hasher.hash(this.#text, length, this.#hash);
+    } else if (item instanceof Uint8Array) {
+      this.#hasher.hash(item, item.length, this.#hash);
+    } else {
+      throw new TypeError(`an item must be a string or a Uint8Array, not ${item === null ? 'null' : typeof item}`);
+    }
   }
 
   // Lookups in an ArrayBuffer that was transferred would all be false.

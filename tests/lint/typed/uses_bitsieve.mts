@@ -7,12 +7,13 @@ const bytes = new Uint8Array(100);
 const filter: Filter = Filter.fromBytes(bytes);
 const sameFilter: SameFilter = SameFilter.fromBytes(bytes.buffer);
 const items: Item[] = ['alice', bytes];
-const found: boolean = filter.mayContain('alice') && sameFilter.mayContain(bytes);
+const leftMs: number = filter.timeToLive('alice');
+const found: boolean = leftMs > 0 || filter.mayContain('alice') && sameFilter.mayContain(bytes);
 const answers: boolean[] = [...filter.mayContainMany(items), ...filter.mayContainMany(new Set(['bob'])), found];
 const description: Description = filter.describe();
 const sum: number = description.errorRate + description.capacity + description.items + description.subFilters +
   description.sizeBytes + description.falsePositives + answers.length;
-const isRibbon: boolean = description.type === 'ribbon';
+const isRibbon: boolean = description.type === 'ribbon' || description.type === 'expiring';
 filter.verify();
 try {
   Filter.fromBytes(new DataView(bytes.buffer));
