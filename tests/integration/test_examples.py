@@ -1,6 +1,7 @@
 """The programs of examples/, run as their first lines say, against a real server."""
 
 import http.server
+import json
 import os
 import pathlib
 import re
@@ -9,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
+
+import redis
 
 from harness import ENVIRONMENT, PATIENCE, OwnServerTest, main
 from node_packages import NODE, needs, require_packages
@@ -83,6 +87,24 @@ class Examples(OwnServerTest):
         passed = self.run_example(str(EXAMPLES / "dedup.sh"), self.url, given="\n".join(events) + "\n").splitlines()
         self.assertEqual(passed, events[:300])
         self.assertEqual(self.run_example(str(EXAMPLES / "dedup.sh"), self.url, given=events[5] + "\n"), "")
+
+    def test_events(self):
+        now = int(time.time())
+        hours = [0, 5, 23, 25, -3]  # since an event happened; one day later it is forgotten
+        events = [json.dumps({"id": f"event-{i % 250}", "time": now - hours[i % 5] * 3600, "n": i}) for i in range(500)]
+        run = [sys.executable, str(EXAMPLES / "events.py"), "--server", self.url]
+        passed = self.run_example(*run, given="\n".join(events) + "\n").splitlines()
+        self.assertEqual(passed, [event for i, event in enumerate(events[:250]) if i % 5 != 3])
+        self.assertEqual(self.run_example(*run, given=events[7] + "\n"), "")
+        client = redis.Redis.from_url(self.url)
+        left = client.execute_command("BF.TTL", "events:once", "event-0", "event-1", "event-2", "event-3", "event-4")
+        epoch = 24 / 14
+        for sent, found_ms in zip(hours, left):
+            if sent == 25:
+                self.assertEqual(found_ms, -2)
+            else:
+                due = min(24, 24 - sent)
+                self.assertTrue(due - 0.1 < found_ms / 3_600_000 < due + epoch, (sent, found_ms))
 
     def test_embed(self):
         file = os.path.join(self.home, "seen.bsf")

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 
 from harness import PATIENCE, main, wait_until
 from node_packages import NODE, Unavailable, require_packages, skip_without
@@ -130,7 +131,10 @@ class Readme(PageTest):
         for example in listed:
             # A user who built by hand has no bitsieve on the path.
             self.environment["PATH"] = os.environ["PATH"]
-            if example.endswith(".py"):
+            if example.endswith("events.py"):
+                event = f'{{"id": "a{run}", "time": {int(time.time())}}}\n'
+                self.assertEqual(self.run_command(["bash", "-ec"], example, input=event * 2), event)
+            elif example.endswith(".py"):
                 printed = self.run_command(["bash", "-ec"], f"{example} {url}")
                 self.assertIn(url, printed)
             elif example.endswith(".mjs"):
