@@ -26,6 +26,7 @@
 // Persisted   type 10; docs/formats/filter.md.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -94,7 +95,7 @@ class ExpiringTable : public ChainMember<ExpiringTable> {
   }
   // Returns whether there is one. In a segment that was swept in this epoch, no slot's epoch is over.
   bool HoldsLive(const CuckooPair& pair, uint64_t fingerprint, uint64_t now) const {
-    const bool is_swept = (TagOf(pair.bucket) >= now) & (TagOf(pair.partner) >= now);
+    const bool is_swept = std::min(TagOf(pair.bucket), TagOf(pair.partner)) >= now;
     if (!slots_.Contain(pair.bucket, pair.partner, fingerprint)) return false;
     return is_swept || FindLiveIn(pair, fingerprint, now).found();
   }
