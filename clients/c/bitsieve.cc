@@ -275,6 +275,10 @@ bitsieve_status bitsieve_merge(bitsieve_filter* filter, const bitsieve_filter* o
   return GuardedWith(filter, error, [&] { return filter->filter.Merge(other->filter); });
 }
 
+bitsieve_status bitsieve_fold(bitsieve_filter* filter, uint64_t capacity, bitsieve_error* error) {
+  return GuardedWith(filter, error, [&] { return filter->filter.Fold(capacity); });
+}
+
 bitsieve_status bitsieve_freeze(bitsieve_filter* filter, bitsieve_error* error) {
   return GuardedWith(filter, error, [&] { return filter->filter.Freeze(); });
 }

@@ -228,6 +228,13 @@ BITSIEVE_API bitsieve_status bitsieve_count(const bitsieve_filter* filter, const
 /// @param error receives the error message; may be NULL.
 BITSIEVE_API bitsieve_status bitsieve_merge(bitsieve_filter* filter, const bitsieve_filter* other,
                                             bitsieve_error* error);
+/// Makes a filter smaller, for fewer items than it was made for, without losing any. Filters of the types blocked and
+/// classic that have not grown can be folded, if blocked from an error rate of 0.00025 on. No other call may use the
+/// filter at the same time.
+/// @param filter the filter to fold.
+/// @param capacity the number of items to have room for, those that are there included.
+/// @param error receives the error message; may be NULL.
+BITSIEVE_API bitsieve_status bitsieve_fold(bitsieve_filter* filter, uint64_t capacity, bitsieve_error* error);
 /// Converts a ribbon filter that collects items into its smallest form, which accepts no further items.
 /// @param filter the filter to freeze.
 /// @param error receives the error message; may be NULL.

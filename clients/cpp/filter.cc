@@ -12,6 +12,7 @@
 #include "core/filter/dump_check.h"
 #include "core/filter/filter_dump.h"
 #include "core/filter/filter_factory.h"
+#include "core/filter/filter_fold.h"
 #include "core/filter/filter_union.h"
 #include "core/filter/staging.h"
 
@@ -21,12 +22,13 @@ namespace bitsieve {
 struct Filter::State {
   core::MemoryBudget budget;
   clients::MappedFile file;
-  std::unique_ptr<const core::Filter> filter;
-  core::Filter* changeable = nullptr;  // the same; null if it is mapped
+  std::unique_ptr<const core::Filter> mapped;  // one of the two is null
+  core::FilterPtr changeable;
+  const core::Filter* filter = nullptr;  // the other one
 
-  void Take(std::unique_ptr<core::Filter> made) {
-    changeable = made.get();
-    filter = std::move(made);
+  void Take(core::FilterPtr made) {
+    changeable = std::move(made);
+    filter = changeable.get();
   }
 };
 
@@ -170,7 +172,8 @@ Result<Filter> Filter::Map(const std::string& path) {
   state->file.ExpectScatteredReads();
   Result<std::unique_ptr<const core::Filter>> filter = core::MapFilterDump(state->file.bytes(), state->budget);
   if (!filter) return WithPath(path, filter.error());
-  state->filter = std::move(*filter);
+  state->mapped = std::move(*filter);
+  state->filter = state->mapped.get();
   return Filter(std::move(state));
 }
 
@@ -295,8 +298,18 @@ Result<uint64_t> Filter::Count(std::string_view item) const {
 
 Status Filter::Merge(const Filter& other) {
   if (state_->changeable == nullptr) return Mapped();
-  const core::Filter* const source = other.state_->filter.get();
+  const core::Filter* const source = other.state_->filter;
   return core::UniteInto(*state_->changeable, {&source, 1});
+}
+
+Status Filter::Fold(uint64_t capacity) {
+  if (state_->changeable == nullptr) return Mapped();
+  const auto fold = core::FilterFold::Begin(state_->changeable, capacity, state_->budget);
+  if (!fold) return tl::unexpected(fold.error());
+  (*fold)->Run();
+  if (Status status = (*fold)->TakeOver(); !status) return status;
+  state_->Take((*fold)->folded());
+  return {};
 }
 
 Status Filter::Freeze() {

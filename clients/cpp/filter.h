@@ -5,8 +5,8 @@
 // A lookup returns "definitely not added" or "probably added". There are no false negatives; the share of false
 // positives is the requested error rate. Items are arbitrary bytes.
 //
-// Threads: thread-safe, except that no other call may run at the same time as Freeze, a move or the destructor. If many
-// threads add one new item at once, exactly one of them gets true.
+// Threads: thread-safe, except that no other call may run at the same time as Fold, Freeze, a move or the destructor.
+// If many threads add one new item at once, exactly one of them gets true.
 //
 // Errors are values: a Result has either its value or an Error with a code and a message. The only exception that can
 // be thrown is std::bad_alloc, by the C++ library.
@@ -170,6 +170,13 @@ class Filter {
   /// @return kInvalidArgument, with a message that names what differs, or the type if it cannot be merged (blocked,
   /// classic and counting can); kUnsupported if this filter is mapped.
   Status Merge(const Filter& other);
+
+  /// Makes the filter smaller, for `capacity` items, without losing any: for one that was made for more items than will
+  /// come. The result is that of a filter of the new size to which the same items were added. Filters of the types
+  /// blocked and classic that have not grown can be folded, if blocked from an error rate of 0.00025 on.
+  /// @return kInvalidArgument, with a message that says what would be right, if the filter cannot be folded or holds
+  /// more items; kUnsupported if it is mapped; kOutOfMemory: for a moment there are both.
+  Status Fold(uint64_t capacity);
 
   /// Converts a ribbon filter that collects items into its smallest form, which accepts no further items. Does nothing
   /// if the filter is already frozen. Takes about a second for ten million items.

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <utility>
 
 #include "core/base/change_meter.h"
 #include "core/filter/false_positive_codec.h"
+#include "core/filter/filter_fold.h"
 
 namespace bitsieve::core {
 
@@ -49,9 +51,26 @@ FilterParams Filter::params() const {
   return params;
 }
 
+Filter::~Filter() {
+  if (passes_on_) [[unlikely]]
+    FilterFold::Forget(*this);
+}
+
 size_t Filter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, const ItemTime& time) noexcept {
+  {
+    const LockGuard lock(writers_);
+    if (!succeeded_) [[likely]] {
+      const size_t done = AddHere(hashes, outcomes, time);
+      if (passes_on_) [[unlikely]]
+        PassOn(hashes.first(done), outcomes.first(done));
+      return done;
+    }
+  }
+  return FilterFold::SuccessorOf(*this)->Add(hashes, outcomes, time);
+}
+
+size_t Filter::AddHere(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, const ItemTime& time) noexcept {
   const bool repeats = capabilities().repeats;
-  const LockGuard lock(writers_);
   if (capabilities().expire) SetItemTime(time);
   size_t done = 0;
   while (done < hashes.size()) {
@@ -112,8 +131,43 @@ size_t Filter::Touch(std::span<const KeyHash> hashes, std::span<uint8_t> touched
   return hashes.size();
 }
 
+void Filter::PassOn(std::span<const KeyHash> hashes, std::span<const AddOutcome> outcomes) noexcept {
+  std::array<KeyHash, kChunk> added;
+  std::array<AddOutcome, kChunk> passed_on;
+  const FilterPtr successor = FilterFold::SuccessorOf(*this);
+  for (size_t done = 0; done < hashes.size(); done += kChunk) {
+    size_t count = 0;
+    for (size_t i = done; i < std::min(hashes.size(), done + kChunk); ++i) {
+      if (outcomes[i] == AddOutcome::kAdded) added[count++] = hashes[i];
+    }
+    successor->Add(std::span(added).first(count), std::span(passed_on).first(count));
+  }
+}
+
+// Until it is logged what the successor is, it reports every addition: in a log, they are additions to this filter.
+void Filter::HandOverTo(Filter& successor) noexcept {
+  FalsePositiveSlot* const mine = false_positives();
+  FalsePositiveSlot* const its = successor.false_positives();
+  if (mine != nullptr && mine->get() != nullptr && its != nullptr && its->get() == nullptr) its->Set(mine->get());
+  if (keeps_numbers_) {
+    successor.numbers().listener = std::exchange(numbers().listener, nullptr);
+    successor.numbers().sequence = numbers().sequence;
+    successor.numbers().id.store(id(), std::memory_order_relaxed);
+  }
+  successor.unkept_rewrites_ = unkept_rewrites_;
+  successor.MarkUnited();
+  succeeded_ = true;
+}
+
 void Filter::RecordFalsePositives(std::span<const KeyHash> hashes, std::span<RecordOutcome> outcomes) noexcept {
-  const LockGuard lock(writers_);
+  {
+    const LockGuard lock(writers_);
+    if (!succeeded_) return RecordHere(hashes, outcomes);
+  }
+  FilterFold::SuccessorOf(*this)->RecordFalsePositives(hashes, outcomes);
+}
+
+void Filter::RecordHere(std::span<const KeyHash> hashes, std::span<RecordOutcome> outcomes) noexcept {
   for (size_t done = 0; done < hashes.size(); done += kChunk) {
     const size_t count = std::min(kChunk, hashes.size() - done);
     const std::span<RecordOutcome> here = outcomes.subspan(done, count);
@@ -242,6 +296,11 @@ std::vector<SubFilterInfo> Filter::DescribeSubFilters() const {
 uint64_t Filter::sequence() const {
   const LockGuard lock(writers_);
   return keeps_numbers_ ? numbers().sequence : 0;
+}
+
+bool Filter::succeeded() const {
+  const LockGuard lock(writers_);
+  return succeeded_;
 }
 
 bool Filter::pristine() const {

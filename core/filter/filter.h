@@ -161,7 +161,7 @@ class Filter : public OwnerCount {
  public:
   Filter(const Filter&) = delete;
   Filter& operator=(const Filter&) = delete;
-  virtual ~Filter() = default;
+  virtual ~Filter();
 
   // Filters are made only by new. The numbers that Attach sets lie before the filter in the same block of memory: a
   // process that attaches no listener has no place for them (KeepNoNumbers). `further` bytes follow the object.
@@ -293,6 +293,8 @@ class Filter : public OwnerCount {
   uint64_t sequence() const;
   // Returns whether the filter is as MakeFilter(params()) makes it.
   bool pristine() const;
+  // Returns whether a folded filter has taken this one's place (filter_fold.h).
+  bool succeeded() const;
 
  protected:
   // The type of `params` is known.
@@ -376,10 +378,21 @@ class Filter : public OwnerCount {
   static constexpr uint64_t kCachedBytes = 512 << 10;
 
   friend void LetGo(const Filter* filter);
+  friend class FilterFold;
   friend class WeakFilterPtr;
   friend class FalsePositiveDecoder;
   friend Result<std::unique_ptr<Filter>> MakeFilter(const FilterParams& params, MemoryBudget& budget,
                                                     const Clock& clock);
+
+  size_t AddHere(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, const ItemTime& time) noexcept
+      BITSIEVE_REQUIRES(writers_);
+  void RecordHere(std::span<const KeyHash> hashes, std::span<RecordOutcome> outcomes) noexcept
+      BITSIEVE_REQUIRES(writers_);
+  // Adds what was new here to the filter that is being folded from this one.
+  void PassOn(std::span<const KeyHash> hashes, std::span<const AddOutcome> outcomes) noexcept
+      BITSIEVE_REQUIRES(writers_);
+  // Lets the successor continue this filter's numbers and its list of known false positives.
+  void HandOverTo(Filter& successor) noexcept BITSIEVE_REQUIRES(writers_, successor.writers_);
 
   std::unique_ptr<FilterImage> CaptureAll(const ImagePool& pool) const BITSIEVE_REQUIRES(writers_);
 
@@ -414,7 +427,9 @@ class Filter : public OwnerCount {
   const IntrusivePtr<const SharedParams> shared_;
   std::atomic<uint64_t> seed_or_own_;  // constant if it is the seed
   bool pristine_ : 1 BITSIEVE_GUARDED_BY(writers_) = false;
-  bool united_ : 1 BITSIEVE_GUARDED_BY(writers_) = false;  // since the last CaptureRewritten
+  bool united_ : 1 BITSIEVE_GUARDED_BY(writers_) = false;     // since the last CaptureRewritten
+  bool passes_on_ : 1 BITSIEVE_GUARDED_BY(writers_) = false;  // what is added, to a folded filter
+  bool succeeded_ : 1 BITSIEVE_GUARDED_BY(writers_) = false;  // by that one
   // Calls of CaptureRewritten, less those of ConfirmRewrite; once it is kManyRewrites, it stays.
   uint8_t unkept_rewrites_ BITSIEVE_GUARDED_BY(writers_) = 0;
   // Set if a WeakFilterPtr was ever made of the filter. Relaxed: ordered by the owners' count.

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -92,6 +93,18 @@ struct UnionOperations {
   Result<std::unique_ptr<Filter>> (*make)(std::span<const Filter* const> filters, MemoryBudget& budget,
                                           const Clock& clock);
   Status (*into)(Filter& destination, std::span<const Filter* const> sources);
+};
+
+// How the filters of a type are folded (filter_fold.h).
+struct FoldOperations {
+  // Makes an empty filter of a smaller capacity, with the same parameters otherwise. kInvalidArgument, with what would
+  // be right, if that cannot be; kOutOfMemory.
+  Result<std::unique_ptr<Filter>> (*make)(const Filter& from, uint64_t capacity, MemoryBudget& budget);
+  // Copies to it what slices do not hold, and returns the number of slices; nothing is added to `from` meanwhile, so it
+  // must be quick. Nothing if `from` has changed its form since `make`, which does not happen more than a few times.
+  Result<std::optional<uint64_t>> (*begin)(const Filter& from, Filter& to);
+  // Copies a slice. Takes well below a millisecond, unless the new filter is a thousand times smaller.
+  void (*fold_slice)(const Filter& from, Filter& to, uint64_t index);
 };
 
 // Checks of the item count that a header gives for a sub-filter.
@@ -187,6 +200,8 @@ struct FilterTypeRow {
   Result<Forecast> (*forecast)(const FilterParams& params, uint64_t items) = nullptr;
   // Unites filters for BF.MERGE and BF.ESTIMATE. Null: they cannot be united.
   const UnionOperations* unite = nullptr;
+  // Folds filters. Null: they cannot be folded.
+  const FoldOperations* fold = nullptr;
   // Returns the name of the instruction set that lookups and additions use on this processor. Null: they use none in
   // particular.
   std::string_view (*kernel)() = nullptr;

@@ -185,7 +185,7 @@ class PythonMistakes(unittest.TestCase):
                 filter.freeze()
                 assert all(filter.may_contain_many(items))
             allowed = {"the filter cannot be frozen while other threads use it",
-                       "another thread is freezing the filter"}
+                       "another thread is folding or freezing the filter"}
             print(bool(told_by), told_by - allowed)
             """, "True set()")
 

@@ -57,6 +57,7 @@ def _load() -> ctypes.CDLL:
         "note_false_positive": (status, handle, *item, out_byte, error),
         "count": (status, handle, *item, ctypes.POINTER(ctypes.c_uint64), error),
         "merge": (status, handle, handle, error),
+        "fold": (status, handle, ctypes.c_uint64, error),
         "freeze": (status, handle, error),
         "save": (status, handle, ctypes.c_char_p, error),
         "to_bytes": (status, handle, out_handle, ctypes.POINTER(ctypes.c_size_t), error),

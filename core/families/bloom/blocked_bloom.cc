@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/families/bloom/fold.h"
 #include "core/families/bloom/sizing.h"
 
 namespace bitsieve::core {
@@ -38,6 +39,7 @@ constexpr SubFilterLayout kBlockedLayout{
     },
     .rate_with = RateWith,
     .spreads = false,
+    .fold_unit_bits = kLineBits,
 };
 
 BlockedBloom::BlockedBloom(const SubFilterShape& shape, BitMemory bits, const BlockKernel& kernel)
@@ -45,9 +47,9 @@ BlockedBloom::BlockedBloom(const SubFilterShape& shape, BitMemory bits, const Bl
 
 SubFilterShape BlockedBloom::ShapeFor(uint64_t capacity, double error_rate) {
   const BlockedShape shape = BlockedShapeFor(capacity, error_rate);
-  return {
-      &kBlockedLayout,     capacity, error_rate, shape.lines * kLineBits, shape.lines_per_item * shape.lanes_per_line,
-      shape.lines_per_item};
+  const uint64_t lines = shape.lines_per_item == 1 ? FoldableSize(shape.lines) : shape.lines;
+  return {&kBlockedLayout,     capacity, error_rate, lines * kLineBits, shape.lines_per_item * shape.lanes_per_line,
+          shape.lines_per_item};
 }
 
 bool BlockedBloom::IsValidShape(const SubFilterShape& shape) {
@@ -61,20 +63,6 @@ AddProgress BlockedBloom::DoAdd(std::span<const KeyHash> hashes, std::span<const
                                 std::span<uint8_t> added, uint64_t room) {
   const BlockAddProgress progress = kernel_.add(array_, hashes.data(), hashes.size(), skip.data(), added.data(), room);
   return {progress.done, progress.added, progress.bits_set};
-}
-
-uint64_t BlockedBloom::UniteWith(const SubFilter& other, WordRange words) {
-  auto* const to = reinterpret_cast<uint64_t*>(memory().data());
-  const auto* const from = reinterpret_cast<const uint64_t*>(other.memory().data());
-  uint64_t bits_set = 0;
-  for (uint64_t i = words.first; i < words.end; ++i) {
-    const uint64_t missing = __atomic_load_n(from + i, __ATOMIC_RELAXED) & ~to[i];
-    if (missing == 0) continue;
-    memory().BeforeWrite(i * sizeof(uint64_t));
-    __atomic_store_n(to + i, to[i] | missing, __ATOMIC_RELAXED);
-    bits_set += static_cast<uint64_t>(std::popcount(missing));
-  }
-  return bits_set;
 }
 
 namespace {

@@ -44,7 +44,6 @@ class BlockedBloom final : public BitSubFilter {
     kernel_.may_contain(array_, hashes.data(), hashes.size(), present.data());
   }
   std::optional<double> EstimatedRate() const override;
-  uint64_t UniteWith(const SubFilter& other, WordRange words) override;
 
   const BlockArray& array() const { return array_; }
 

@@ -4,6 +4,7 @@
 
 #include "core/families/bloom/blocked_bloom.h"
 #include "core/families/bloom/chain_codec.h"
+#include "core/families/bloom/chain_fold.h"
 #include "core/families/bloom/chain_union.h"
 #include "core/families/bloom/classic_bloom.h"
 #include "core/families/bloom/counting_bloom.h"
@@ -117,6 +118,7 @@ constexpr FilterTypeRow kBlockedRow{
     .summarize = Summarize<kBlockedChain>,
     .forecast = ForecastOf<kBlockedChain>,
     .unite = &kChainUnion,
+    .fold = &kChainFold,
     .kernel = [] { return std::string_view(BestBlockKernel().name); },
 };
 
@@ -135,6 +137,7 @@ constexpr FilterTypeRow kClassicRow{
     .summarize = Summarize<kClassicChain>,
     .forecast = ForecastOf<kClassicChain>,
     .unite = &kChainUnion,
+    .fold = &kChainFold,
 };
 
 constexpr FilterTypeRow kCountingRow{

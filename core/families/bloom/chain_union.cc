@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/mutex.h"
 #include "core/base/parse.h"
 #include "core/families/bloom/scalable_filter.h"
 #include "core/families/bloom/sizing.h"
+#include "core/filter/content_turn.h"
 #include "core/filter/filter_factory.h"
 #include "core/filter/image_pressure.h"
 
@@ -279,8 +279,8 @@ Status UniteIntoChain(Filter& destination, std::span<const Filter* const> source
   const Result<Levels> levels = LevelsOf(filters);
   if (!levels) return tl::unexpected(levels.error());
   auto& scalable = static_cast<ScalableFilter&>(destination);
-  static Mutex one_at_a_time;  // else two that unite the same into one filter would both count its items
-  const LockGuard lock(one_at_a_time);
+  const ContentTurn turn(destination);  // else two that unite the same into one filter would both count its items
+  if (destination.succeeded()) return Refuse("the first was folded at the same moment: try again");
   const size_t own_sub_filters = scalable.SubFilters();
   if (Status status = CheckLengths(levels->all, own_sub_filters); !status) return status;
   const Result<std::vector<uint64_t>> gains = Gains(levels->all);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/families/bloom/fold.h"
 #include "core/families/bloom/sizing.h"
 
 namespace bitsieve::core {
@@ -18,12 +19,13 @@ constexpr SubFilterLayout kClassicLayout{
           const auto rate_after = [&](double added) { return ClassicRate(shape.bits, shape.hash_functions, added); };
           return FiniteClassicRate(shape.bits, shape.hash_functions, NewItemTrials(items, rate_after));
         },
+    .fold_unit_bits = 1,
 };
 
 SubFilterShape ClassicBloom::ShapeFor(uint64_t capacity, double error_rate) {
   constexpr bool kCountsNew = true;
   const ClassicShape shape = ClassicShapeFor(capacity, error_rate, kMaxHashFunctions, kCountsNew);
-  return {&kClassicLayout, capacity, error_rate, shape.bits, shape.hashes, 0};
+  return {&kClassicLayout, capacity, error_rate, FoldableSize(shape.bits), shape.hashes, 0};
 }
 
 bool ClassicBloom::IsValidShape(const SubFilterShape& shape) {

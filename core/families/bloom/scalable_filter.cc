@@ -192,27 +192,6 @@ void ScalableFilter::TakeOffAdded(std::span<const KeyHash> hashes, std::span<Add
   }
 }
 
-// A chunk at a time, so that writers who wait get their turn.
-void ScalableFilter::ChangeFalsePositives(std::span<const KeyHash> forgotten, std::span<const KeyHash> noted) noexcept {
-  for (; !forgotten.empty(); forgotten = forgotten.subspan(std::min(kChunk, forgotten.size()))) {
-    writers().GiveWay();
-    const LockGuard lock(writers());
-    for (const KeyHash& hash : forgotten.first(std::min(kChunk, forgotten.size()))) {
-      if (false_positive_list() != nullptr) false_positives()->get()->Forget(hash);
-    }
-  }
-  for (; !noted.empty(); noted = noted.subspan(std::min(kChunk, noted.size()))) {
-    writers().GiveWay();
-    const LockGuard lock(writers());
-    for (const KeyHash& hash : noted.first(std::min(kChunk, noted.size()))) {
-      uint8_t present = 0;
-      MayContain({&hash, 1}, {&present, 1});
-      const FalsePositiveList* const list = false_positive_list();
-      if (present == 0 && (list == nullptr || !list->Contains(hash))) PutFalsePositive(hash);
-    }
-  }
-}
-
 bool ScalableFilter::AddToOnlySubFilter(std::span<const KeyHash, 1> hash, AddOutcome& outcome) {
   SubFilter* const only = chain_.newest();
   if (only == nullptr || only->older() != nullptr) return false;
@@ -292,15 +271,17 @@ AddOutcome ScalableFilter::AddToList(const KeyHash& hash) {
   return AddOutcome::kAdded;
 }
 
+std::vector<KeyHash> ScalableFilter::ListedHashes() const {
+  const ReaderPins::Pin pin(pins_);
+  return list_.All();
+}
+
 Result<std::unique_ptr<SubFilter>> ScalableFilter::BitsOfList(std::span<const KeyHash> more) const {
   const Result<SubFilterShape> shape = chain_type().first_shape(chain_type(), shared_params());
   if (!shape) return tl::unexpected(shape.error());
   Result<std::unique_ptr<SubFilter>> made = MakeSubFilter(*shape, budget());
   if (!made) return made;
-  std::vector<KeyHash> hashes = [this] {
-    const ReaderPins::Pin pin(pins_);
-    return list_.All();
-  }();
+  std::vector<KeyHash> hashes = ListedHashes();
   hashes.insert(hashes.end(), more.begin(), more.end());
   auto& bits = static_cast<BitSubFilter&>(**made);  // of every type that begins as a list
   const std::vector<uint8_t> skip(hashes.size());
@@ -352,34 +333,6 @@ std::vector<SubFilterInfo> ScalableFilter::DescribeSubFilters() const {
                      shape.error_rate});
   }
   return infos;
-}
-
-Status ScalableFilter::Unite(const std::function<Result<uint64_t>(std::span<SubFilter* const> sub_filters)>& unite) {
-  const LockGuard lock(writers());
-  if (chain_.newest() == nullptr) {
-    if (TurnIntoBits({}) == AddOutcome::kOutOfMemory) {
-      return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for the bits of a filter");
-    }
-    MarkUnited();  // whether it succeeds or not: the log does not know of the bits
-  }
-  std::vector<SubFilter*> sub_filters;
-  for (const auto& sub_filter : chain_.tables()) sub_filters.push_back(sub_filter.get());
-  const Result<uint64_t> changes = unite(sub_filters);
-  if (!changes) return tl::unexpected(changes.error());
-  sub_filters.front()->CountUnited(*changes);
-  MarkUnited();
-  return {};
-}
-
-void ScalableFilter::UniteSubFilter(size_t index, const SubFilter& other, WordRange words) noexcept {
-  writers().GiveWay();
-  const LockGuard lock(writers());
-  SubFilter& sub_filter = *chain_.tables()[index];
-  const uint64_t bits_set = sub_filter.UniteWith(other, words);
-  sub_filter.CountChange(0, bits_set);
-  // And one, for counters that were not 0 before.
-  sub_filter.CountUnited(bits_set + 1);
-  MarkChanged();
 }
 
 uint64_t ScalableFilter::ItemCount() const {

@@ -121,6 +121,14 @@ class ScalableFilter : public Filter {
   // budget refuses.
   Result<std::unique_ptr<SubFilter>> BitsOfList(std::span<const KeyHash> more) const;
 
+  // Return the sub-filter that was made last, and the hashes of a list: null, and none, for the other form.
+  const SubFilter* NewestSubFilter() const { return chain_.newest(); }
+  std::vector<KeyHash> ListedHashes() const;
+
+  // Makes an empty filter of the same chain type: with this sub-filter, or null for a list.
+  Result<std::unique_ptr<Filter>> MakeAlike(const FilterParams& params, std::unique_ptr<SubFilter> first,
+                                            MemoryBudget& budget) const;
+
   // Prepares a union with other filters before their bits are added: forgets some known false positives, and notes
   // others, unless the filter shows them, or there is no room or memory for them.
   void ChangeFalsePositives(std::span<const KeyHash> forgotten, std::span<const KeyHash> noted) noexcept;
@@ -133,6 +141,9 @@ class ScalableFilter : public Filter {
   // Adds what `other` holds in some words of its memory to the sub-filter at `index`, 0 for the oldest, and counts the
   // bits. Lets waiting writers in first.
   void UniteSubFilter(size_t index, const SubFilter& other, WordRange words) noexcept;
+  // Does the same with words of the oldest sub-filter, from `first` on, and counts items that they hold. The filter's
+  // sub-filters are of bits.
+  void OrIntoOldest(uint64_t first, std::span<const uint64_t> words, uint64_t items = 0) noexcept;
 
   // Return what is taken from the budget for the filter itself, and for each sub-filter besides its bits.
   static uint64_t OwnBytes();

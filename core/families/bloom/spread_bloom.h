@@ -36,16 +36,6 @@ class SpreadBloom : public BitSubFilter {
     }
   }
 
-  uint64_t UniteWith(const SubFilter& other, WordRange range) final {
-    const auto* from = reinterpret_cast<const uint64_t*>(other.memory().data());
-    uint64_t bits_set = 0;
-    for (uint64_t i = range.first; i < range.end; ++i) {
-      const uint64_t bits = __atomic_load_n(from + i, __ATOMIC_RELAXED);
-      if (bits != 0) bits_set += SetBits(i, bits);
-    }
-    return bits_set;
-  }
-
  protected:
   SpreadBloom(const SubFilterShape& shape, BitMemory memory, uint64_t positions)
       : BitSubFilter(shape, std::move(memory)), positions_(positions) {}
@@ -115,13 +105,6 @@ class SpreadBloom : public BitSubFilter {
     memory().BeforeWrite(place / 64 * sizeof(uint64_t));
     __atomic_store_n(words() + place / 64, before | uint64_t{1} << (place % 64), __ATOMIC_RELAXED);
     return 1;
-  }
-  uint64_t SetBits(uint64_t word, uint64_t bits) {
-    const uint64_t before = __atomic_load_n(words() + word, __ATOMIC_RELAXED);
-    memory().BeforeWrite(word * sizeof(uint64_t));
-    __atomic_store_n(words() + word, before | bits, __ATOMIC_RELAXED);
-    const uint64_t more = bits & ~before;
-    return CountSetBits(std::as_bytes(std::span(&more, 1)));
   }
 
   uint64_t* words() const { return reinterpret_cast<uint64_t*>(memory().data()); }

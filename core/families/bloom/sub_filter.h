@@ -35,8 +35,10 @@ struct SubFilterLayout {
   std::unique_ptr<SubFilter> (*make)(const SubFilterShape& shape, BitMemory memory);
   // Returns the expected error rate once the sub-filter counts `items` items; `items` is more than 0.
   double (*rate_with)(const SubFilterShape& shape, double items);
-  bool spreads = true;     // an item touches several pages of a large sub-filter
-  bool counters = false;   // counters in place of bits: repeated additions count as items
+  bool spreads = true;    // an item touches several pages of a large sub-filter
+  bool counters = false;  // counters in place of bits: repeated additions count as items
+  // Bits that stay together where neighbours are folded into one (fold.h). 0: such a sub-filter does not fold.
+  uint32_t fold_unit_bits = 0;
   bool byte_body = false;  // an image has only the bytes of the bits, without the rest of the last line
 };
 
@@ -137,12 +139,21 @@ class BitSubFilter : public SubFilter {
   // item for which there is no room. What it added is counted.
   AddProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added);
 
+  uint64_t UniteWith(const SubFilter& other, WordRange range) final;
+  // Does the same with these words, of which the first is that of index `first`.
+  uint64_t Or(uint64_t first, std::span<const uint64_t> words);
+
  protected:
   using SubFilter::SubFilter;
 
   // Does what Add does, for at most `room` new items, and counts nothing.
   virtual AddProgress DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
                             uint64_t room) = 0;
+
+ private:
+  // Returns how many bits that set.
+  template <class WordAt>
+  uint64_t OrWords(WordRange range, const WordAt& word_at);
 };
 
 // Returns whether a shape read from foreign bytes is one that a sub-filter can have.

@@ -11,8 +11,8 @@ namespace bitsieve::core {
 namespace {
 
 // RedisBloom's decimals, not the nearest doubles.
-constexpr double kLn2 = 0.693147180559945;
-constexpr double kLn2Squared = 0.480453013918201;
+constexpr double kStatedLn2 = 0.693147180559945;
+constexpr double kStatedLn2Squared = 0.480453013918201;
 
 constexpr uint32_t kMaxLog2Positions = 56;
 constexpr double kMaxBits = static_cast<double>(RedisBloom::kMaxBytes) * 8;
@@ -59,10 +59,10 @@ RedisBloom::Rounding RedisBloom::RoundingOf(const FilterParams& params) {
   return (RedisBloomMarksOf(params).options & kNoRound) != 0 ? Rounding::kToWords : Rounding::kToPowerOfTwo;
 }
 
-double RedisBloom::BitsPerEntry(double error_rate) { return std::abs(std::log(error_rate) / kLn2Squared); }
+double RedisBloom::BitsPerEntry(double error_rate) { return std::abs(std::log(error_rate) / kStatedLn2Squared); }
 
 uint32_t RedisBloom::HashFunctions(double bits_per_entry) {
-  const double hashes = std::ceil(kLn2 * bits_per_entry);
+  const double hashes = std::ceil(kStatedLn2 * bits_per_entry);
   return hashes >= 1 && hashes <= kMaxHashFunctions ? static_cast<uint32_t>(hashes) : 0;
 }
 

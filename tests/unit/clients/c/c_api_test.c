@@ -171,6 +171,21 @@ static void Merges(void) {
   bitsieve_free(other);
 }
 
+static void Folds(void) {
+  bitsieve_filter* filter = NULL;
+  bitsieve_options options;
+  bitsieve_error error;
+  bitsieve_options_init(&options, sizeof options);
+  options.capacity = 100000;
+  REQUIRE(bitsieve_make(&options, &filter, NULL) == BITSIEVE_OK);
+  REQUIRE(bitsieve_add(filter, "x", 1, NULL, NULL) == BITSIEVE_OK);
+  REQUIRE(bitsieve_fold(filter, 200000, &error) == BITSIEVE_INVALID_ARGUMENT);
+  REQUIRE(strcmp(error.message, "its capacity is 100000, and a fold makes it smaller") == 0);
+  REQUIRE(bitsieve_fold(filter, 10000, NULL) == BITSIEVE_OK);
+  REQUIRE(bitsieve_may_contain(filter, "x", 1) == 1);
+  bitsieve_free(filter);
+}
+
 static void Expires(void) {
   bitsieve_options options;
   const bitsieve_type_option ttl = {"TTL", "1h"};
@@ -238,6 +253,7 @@ int main(int argc, char** argv) {
   AddsAndLooksUp();
   SavesLoadsAndMaps(argv[1]);
   Merges();
+  Folds();
   Expires();
   ErrorsSayWhatIsWrong();
   RefusesNull();

@@ -313,6 +313,27 @@ TEST_F(FilterTest, MergesFiltersOfOneSeed) {
   EXPECT_EQ(ErrorOf(first.Merge(other)).message, "they differ in their seed: 1 and 2");
 }
 
+TEST_F(FilterTest, FoldsToASmallerCapacity) {
+  Filter filter = Made({.capacity = 100 * kItems});
+  Fill(filter);
+  const uint64_t before = filter.Describe().size_bytes;
+  ASSERT_TRUE(filter.Fold(2 * kItems));
+  EXPECT_LT(filter.Describe().size_bytes, before / 20);
+  EXPECT_EQ(filter.Describe().capacity, 2 * kItems);
+  const auto found = [](const Filter& in) {
+    const std::vector<uint8_t> present = AnswersOf(in);
+    return std::count(present.begin(), present.begin() + kItems, 1);
+  };
+  EXPECT_EQ(found(filter), static_cast<ptrdiff_t>(kItems));
+  Fill(filter, kItems, kItems / 2);
+  ASSERT_TRUE(filter.Save(Path("folded")));
+  EXPECT_EQ(found(*Filter::Load(Path("folded"))), static_cast<ptrdiff_t>(kItems));
+  EXPECT_NE(ErrorOf(filter.Fold(10)).message.find("which is the smallest capacity that keeps its error rate"),
+            std::string::npos);
+  Filter cuckoo = Made({.type = "cuckoo", .capacity = 1000});
+  EXPECT_EQ(ErrorOf(cuckoo.Fold(100)).message, "a cuckoo filter cannot be folded; types that can: blocked, classic");
+}
+
 TEST_F(FilterTest, FreezesARibbon) {
   Filter filter = Made({.type = "ribbon", .capacity = kItems});
   Fill(filter);
@@ -333,8 +354,9 @@ TEST_F(FilterTest, AMappedFilterRefusesChanges) {
   Filter cuckoo = Made({.type = "cuckoo", .capacity = 100});
   ASSERT_TRUE(cuckoo.Save(Path("filter")));
   Filter mapped = std::move(*Filter::Map(Path("filter")));
-  for (const Error& error : {ErrorOf(mapped.Add("x")), ErrorOf(mapped.Remove("x")), ErrorOf(mapped.Merge(cuckoo)),
-                             ErrorOf(mapped.Freeze()), ErrorOf(mapped.RecordFalsePositive("x"))}) {
+  for (const Error& error :
+       {ErrorOf(mapped.Add("x")), ErrorOf(mapped.Remove("x")), ErrorOf(mapped.Merge(cuckoo)), ErrorOf(mapped.Freeze()),
+        ErrorOf(mapped.Fold(10)), ErrorOf(mapped.RecordFalsePositive("x"))}) {
     EXPECT_EQ(error.code, ErrorCode::kUnsupported);
     EXPECT_EQ(error.message, "the filter is mapped from a file and cannot change; load the file instead");
   }

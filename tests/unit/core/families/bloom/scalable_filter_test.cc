@@ -114,7 +114,7 @@ TEST_P(ScalableFilterTest, MemoryLimitRefusesGrowthAndChangesNothing) {
   const auto filter = Make(0.01, 1000, 2);
   budget_.set_limit_bytes(budget_.used_bytes() + 100);
   const auto outcomes = Add(*filter, 0, 3000);
-  EXPECT_EQ(outcomes.back(), kOutOfMemory);
+  EXPECT_GT(std::count(outcomes.begin(), outcomes.end(), kOutOfMemory), 1900) << "all but false positives";
   EXPECT_EQ(std::count(outcomes.begin(), outcomes.end(), kAdded), 1000);
   const uint64_t used = budget_.used_bytes();
   budget_.set_limit_bytes(0);

@@ -1,0 +1,198 @@
+#include "core/families/bloom/chain_fold.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/base/parse.h"
+#include "core/families/bloom/fold.h"
+#include "core/families/bloom/scalable_filter.h"
+#include "core/families/bloom/sizing.h"
+
+namespace bitsieve::core {
+
+namespace {
+
+using MadeFilter = Result<std::unique_ptr<Filter>>;
+
+tl::unexpected<Error> CannotFold(std::string why) { return Fail(ErrorCode::kInvalidArgument, std::move(why)); }
+
+const ScalableFilter& AsChain(const Filter& filter) { return static_cast<const ScalableFilter&>(filter); }
+ScalableFilter& AsChain(Filter& filter) { return static_cast<ScalableFilter&>(filter); }
+
+const SubFilter* NewestOf(const Filter& filter) { return AsChain(filter).NewestSubFilter(); }
+const SubFilter* OldestOf(const Filter& filter) {
+  const SubFilter* oldest = NewestOf(filter);
+  while (oldest != nullptr && oldest->older() != nullptr) oldest = oldest->older();
+  return oldest;
+}
+
+uint64_t UnitsOf(const SubFilterShape& shape) { return shape.bits / shape.layout->fold_unit_bits; }
+
+bool CanFold(const SubFilterShape& shape) { return shape.layout->fold_unit_bits != 0 && shape.lines_per_item <= 1; }
+
+// Where the divisor does not divide the size, this is a little less.
+SubFilterShape Divided(SubFilterShape shape, uint64_t divisor, uint64_t capacity) {
+  shape.bits = UnitsOf(shape) / divisor * shape.layout->fold_unit_bits;
+  shape.capacity = capacity;
+  return shape;
+}
+
+bool KeepsItsRate(const SubFilterShape& shape) {
+  return shape.layout->rate_with(shape, static_cast<double>(shape.capacity)) <= kRateTolerance * shape.error_rate;
+}
+
+// Returns the largest divisor at which the rate is kept with this capacity; 1 if there is none.
+uint64_t LargestDivisor(const SubFilterShape& shape, uint64_t capacity) {
+  uint64_t kept = 1;
+  for (uint64_t beyond = UnitsOf(shape) + 1; kept + 1 < beyond;) {
+    const uint64_t middle = kept + (beyond - kept) / 2;
+    (KeepsItsRate(Divided(shape, middle, capacity)) ? kept : beyond) = middle;
+  }
+  while (UnitsOf(shape) % kept != 0) --kept;
+  return kept;
+}
+
+uint64_t SmallestDivisor(uint64_t units) {
+  uint64_t divisor = 2;
+  while (divisor * divisor <= units && units % divisor != 0) ++divisor;
+  return divisor * divisor <= units ? divisor : units;
+}
+
+// Says why no divisor keeps the rate with this capacity, and what would be right.
+tl::unexpected<Error> RefuseCapacity(const SubFilterShape& shape, uint64_t capacity) {
+  const uint64_t divisor = SmallestDivisor(UnitsOf(shape));
+  uint64_t fits = 0;
+  for (uint64_t beyond = capacity; divisor > 1 && fits + 1 < beyond;) {
+    const uint64_t middle = fits + (beyond - fits) / 2;
+    (KeepsItsRate(Divided(shape, divisor, middle)) ? fits : beyond) = middle;
+  }
+  if (fits == 0) return CannotFold("it is as small as it can be");
+  return CannotFold("a capacity of " + std::to_string(capacity) +
+                    " needs more memory than a fold would leave: the largest possible one is " + std::to_string(fits));
+}
+
+Result<SubFilterShape> SmallerShape(const SubFilterShape& shape, uint64_t capacity) {
+  if (!CanFold(shape)) {
+    return CannotFold("items of a blocked filter with an error rate below " +
+                      RoundedText(kTwoLinesBelowRate / kReservedFirstShare, 6) +
+                      " are in two lines, which do not fold");
+  }
+  const uint64_t divisor = LargestDivisor(shape, capacity);
+  if (divisor == 1) return RefuseCapacity(shape, capacity);
+  return Divided(shape, divisor, capacity);
+}
+
+Result<FilterParams> SmallerParams(const Filter& filter, uint64_t capacity) {
+  FilterParams params = filter.params();
+  if (capacity >= params.capacity) {
+    return CannotFold("its capacity is " + std::to_string(params.capacity) + ", and a fold makes it smaller");
+  }
+  params.capacity = capacity;
+  if (Status status = Validate(params); !status) return tl::unexpected(std::move(status).error());
+  if (filter.SubFilters() > 1) {
+    return CannotFold("it has grown to " + std::to_string(filter.SubFilters()) +
+                      " sub-filters, and only one can be folded");
+  }
+  if (Status status = CheckItemsToFold(filter, capacity); !status) return tl::unexpected(std::move(status).error());
+  return params;
+}
+
+MadeFilter MakeOfShape(const Filter& filter, const FilterParams& params, const SubFilterShape& shape,
+                       MemoryBudget& budget) {
+  Result<std::unique_ptr<SubFilter>> bits = MakeSubFilter(shape, budget);
+  if (!bits) return tl::unexpected(std::move(bits).error());
+  return AsChain(filter).MakeAlike(params, std::move(*bits), budget);
+}
+
+MadeFilter MakeSmaller(const Filter& filter, uint64_t capacity, MemoryBudget& budget) {
+  const Result<FilterParams> params = SmallerParams(filter, capacity);
+  if (!params) return tl::unexpected(params.error());
+  const SubFilter* const bits = NewestOf(filter);
+  if (bits == nullptr) return AsChain(filter).MakeAlike(*params, nullptr, budget);
+  const Result<SubFilterShape> shape = SmallerShape(bits->shape(), capacity);
+  if (!shape) return tl::unexpected(shape.error());
+  return MakeOfShape(filter, *params, *shape, budget);
+}
+
+// Folds words [first, first + to.size()) of the small array.
+void FoldWords(const SubFilter& from, uint64_t divisor, uint64_t first, std::span<uint64_t> to) {
+  const FoldSource source(from.memory().data(), from.size_bytes());
+  if (from.shape().layout->fold_unit_bits == 1) {
+    BitFold{divisor}(source, first, to);
+  } else {
+    LineFold{divisor}(source, first, to);
+  }
+}
+
+// Words of the small array that are folded at a time: whole lines.
+constexpr uint64_t kFoldSliceWords = 1024;
+
+// The words of a slice of the small sub-filter.
+class FoldSlice {
+ public:
+  FoldSlice(const SubFilter& from, const SubFilter& to, uint64_t index) : first_(index * kFoldSliceWords) {
+    const uint64_t left = to.size_bytes() / sizeof(uint64_t) - first_;
+    words_ = std::span(all_).first(std::min(kFoldSliceWords, left));
+    FoldWords(from, from.shape().bits / to.shape().bits, first_, words_);
+  }
+  uint64_t first() const { return first_; }
+  std::span<const uint64_t> words() const { return words_; }
+
+ private:
+  uint64_t first_;
+  std::array<uint64_t, kFoldSliceWords> all_;
+  std::span<uint64_t> words_;
+};
+
+void FoldSliceOf(const Filter& from, Filter& to, uint64_t index) {
+  const FoldSlice slice(*OldestOf(from), *OldestOf(to), index);
+  AsChain(to).OrIntoOldest(slice.first(), slice.words());
+}
+
+Status AddListed(const Filter& from, Filter& to) {
+  const std::vector<KeyHash> hashes = AsChain(from).ListedHashes();
+  std::vector<AddOutcome> outcomes(hashes.size());
+  to.Add(hashes, outcomes);
+  if (std::ranges::none_of(outcomes, IsRefused)) return {};
+  return Fail(ErrorCode::kOutOfMemory, "cannot allocate memory for the items of a filter");
+}
+
+Result<std::optional<uint64_t>> BeginFold(const Filter& from, Filter& to) {
+  const SubFilter* const bits = NewestOf(from);
+  const SubFilter* const folded = NewestOf(to);
+  if (from.SubFilters() > 1 || (bits == nullptr) != (folded == nullptr)) return std::nullopt;
+  if (bits == nullptr) {
+    if (Status status = AddListed(from, to); !status) return tl::unexpected(std::move(status).error());
+    return 0;
+  }
+  AsChain(to).OrIntoOldest(0, {}, bits->items());
+  return (folded->size_bytes() / sizeof(uint64_t) + kFoldSliceWords - 1) / kFoldSliceWords;
+}
+
+}  // namespace
+
+constexpr FoldOperations kChainFold{.make = MakeSmaller, .begin = BeginFold, .fold_slice = FoldSliceOf};
+
+uint64_t DivisorBetween(const SubFilterShape& large, const SubFilterShape& small) {
+  if (!CanFold(large) || large.bits <= small.bits || large.bits % small.bits != 0) return 0;
+  SubFilterShape folded = large;
+  folded.bits = small.bits;
+  folded.capacity = small.capacity;
+  return folded == small ? large.bits / small.bits : 0;
+}
+
+Result<std::unique_ptr<SubFilter>> FoldedCopy(const SubFilter& large, const SubFilterShape& small,
+                                              MemoryBudget& budget) {
+  Result<std::unique_ptr<SubFilter>> copy = MakeSubFilter(small, budget);
+  if (!copy) return copy;
+  const uint64_t items = large.items();
+  const std::span words(reinterpret_cast<uint64_t*>((*copy)->memory().data()), small.SizeBytes() / sizeof(uint64_t));
+  FoldWords(large, DivisorBetween(large.shape(), small), 0, words);
+  (*copy)->Restore(items, (*copy)->CountSet((*copy)->memory().bytes()));
+  return copy;
+}
+
+}  // namespace bitsieve::core
