@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "commands/filter_commands.h"
+#include "commands/fold_commands.h"
 #include "commands/notices.h"
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
+#include "core/filter/filter_fold.h"
 #include "core/filter/filter_union.h"
 
 namespace bitsieve::commands {
@@ -114,7 +116,21 @@ FilterPtr Unite(CommandContext& context, const std::vector<FilterPtr>& filters) 
   return nullptr;
 }
 
-void MergeInto(CommandContext& context, const FilterPtr& destination, const std::vector<FilterPtr>& sources) {
+// The larger one is folded to the size of the smallest, but not for a union that would be refused: it is tried aside.
+bool FoldToSources(CommandContext& context, const FilterPtr& destination, const std::vector<FilterPtr>& sources) {
+  const std::vector<const core::Filter*> pointers = Pointers(sources);
+  const core::Filter* const smallest = core::SmallestToFoldTo(*destination, pointers);
+  if (smallest == nullptr) return true;
+  std::vector<FilterPtr> all = sources;
+  all.push_back(destination);
+  if (Unite(context, all) == nullptr) return false;
+  return FoldFilter(context, destination, {smallest->params().capacity, smallest});
+}
+
+void MergeInto(CommandContext& context, FilterPtr destination, const std::vector<FilterPtr>& sources) {
+  if (!FoldToSources(context, destination, sources)) return;
+  destination = context.keyspace().Find(context.arguments[1]);
+  if (destination == nullptr) return context.Error(wire::kNotFound);
   const core::Status status = core::UniteInto(*destination, Pointers(sources));
   if (!status) return context.Error(wire::CannotUnite(status.error().message));
   const core::Status logged = context.keyspace().LogRewrite(destination);
@@ -172,7 +188,8 @@ constexpr CommandRow kRows[] = {
      .syntax = "key sourcekey [sourcekey ...]",
      .notes =
          "Filters of the types blocked, classic and counting can be merged; counters are added. The filters must have "
-         "the same type, capacity, error rate and seed, which BF.RESERVE sets with SEED. The command is refused, and "
+         "the same type, capacity, error rate and seed, which BF.RESERVE sets with SEED; larger ones are first folded "
+         "as by BF.FOLD if a divisor leads to the size of the smallest. The command is refused, and "
          "changes nothing, if the union would hold more items than the capacity allows, if a source has grown more "
          "often than the filter under the first name, or if a counting filter has grown at all. The filter under the "
          "first name keeps its items and may be in use: once a lookup finds a merged item, later lookups find it too. "

@@ -14,14 +14,15 @@ std::span<const CommandRow> BloomSetCommands();
 std::span<const CommandRow> DumpCommands();
 std::span<const CommandRow> RemovalCommands();
 std::span<const CommandRow> ExpiryCommands();
+std::span<const CommandRow> FoldCommands();
 std::span<const CommandRow> FreezeCommands();
 std::span<const CommandRow> FalsePositiveCommands();
 std::span<const CommandRow> CuckooCommands();
 std::span<const CommandRow> CuckooDumpCommands();
 
-inline constexpr std::array kFilterCommands{BloomCommands,  RemovalCommands,       ExpiryCommands,
-                                            FreezeCommands, FalsePositiveCommands, BloomSetCommands,
-                                            DumpCommands,   CuckooCommands,        CuckooDumpCommands};
+inline constexpr std::array kFilterCommands{BloomCommands,         RemovalCommands,   ExpiryCommands, FreezeCommands,
+                                            FalsePositiveCommands, BloomSetCommands,  FoldCommands,   DumpCommands,
+                                            CuckooCommands,        CuckooDumpCommands};
 
 // The row of that name, in any case; null if there is none.
 const CommandRow* FindFilterCommand(std::string_view name);

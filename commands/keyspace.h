@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
+#include "core/filter/filter_fold.h"
 #include "core/filter/filter_ptr.h"
 #include "core/memory/memory_source.h"
 
@@ -67,6 +68,10 @@ class FilterKeyspace {
   // Puts `replacement` where `expected` still is; false, and nothing done, if something else is there by now. The name
   // keeps its expiry.
   virtual bool Replace(std::string_view name, const FilterPtr& expected, FilterPtr replacement) = 0;
+  // Puts a folded filter where the one that it was folded from still is, under the name or under the one that this was
+  // renamed to in between, and calls TakeOver in the same moment. The name keeps its expiry. False, and nothing done,
+  // if there is none any more; an error, and nothing done, if TakeOver returns it.
+  virtual core::Result<bool> ReplaceFolded(std::string_view name, core::FilterFold& fold) = 0;
   // Call it for a filter whose content was changed by other means than Add and Remove, after the change and before it
   // is acknowledged. Takes as long as the disk needs to make a large filter durable. On an error the disk or the memory
   // refused it, and the change is durable from the next snapshot on.

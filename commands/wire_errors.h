@@ -165,6 +165,7 @@ inline std::string ItemTimeRange(int64_t from_now_ms, uint64_t ttl_ms) {
 }
 inline std::string FilterRefused(std::string_view reason) { return Joined({"ERR could not create filter: ", reason}); }
 inline std::string CannotUnite(std::string_view reason) { return Joined({"ERR cannot merge: ", reason}); }
+inline std::string CannotFold(std::string_view reason) { return Joined({"ERR cannot fold: ", reason}); }
 inline std::string BadData(std::string_view reason) { return Joined({kBadData, ": ", reason}); }
 inline std::string DumpTooLarge(std::string_view bytes, std::string_view most) {
   return Joined({"ERR a dump of ", bytes, " bytes is too large for one reply, which is at most ", most,

@@ -52,6 +52,12 @@ class AsideKeyspace final : public commands::FilterKeyspace {
   }
   bool Put(std::string_view, FilterPtr, int64_t) override { return false; }
   bool Replace(std::string_view, const FilterPtr&, FilterPtr) override { return false; }
+  core::Result<bool> ReplaceFolded(std::string_view name, core::FilterFold& fold) override {
+    if (core::Status status = fold.TakeOver(); !status) return tl::unexpected(std::move(status).error());
+    std::ranges::find(named_, name, &Named::name)->filter = fold.folded();
+    changed_ = true;
+    return true;
+  }
   core::Status LogRewrite(const FilterPtr&) override {
     changed_ = true;
     return {};
@@ -195,7 +201,7 @@ bool IsLarge(const EngineKeyspace& keyspace) {
 }  // namespace
 
 bool MayRunAside(const commands::CommandRow& row) {
-  constexpr std::array<std::string_view, 3> kNames{"bf.merge", "bf.estimate", "cf.compact"};
+  constexpr std::array<std::string_view, 4> kNames{"bf.merge", "bf.fold", "bf.estimate", "cf.compact"};
   return std::ranges::find(kNames, row.name) != kNames.end();
 }
 

@@ -1,5 +1,5 @@
-// aside.h: commands on large filters, beside the engine's main thread: BF.MERGE, BF.ESTIMATE and CF.COMPACT of many
-// megabytes. The client is blocked, others go on, also with the same filters.
+// aside.h: commands on large filters, beside the engine's main thread: BF.MERGE, BF.FOLD, BF.ESTIMATE and CF.COMPACT of
+// many megabytes. The client is blocked, others go on, also with the same filters.
 //
 // What reads takes no lock, and runs on the filters. What writes runs on copies, as of the moment when it came, so that
 // no filter is locked when the engine forks a child; the copy then takes the filter's place in one step, unless the

@@ -73,6 +73,12 @@ bool EngineKeyspace::Replace(std::string_view name, const FilterPtr& expected, F
   return true;
 }
 
+core::Result<bool> EngineKeyspace::ReplaceFolded(std::string_view name, core::FilterFold& fold) {
+  if (Find(name) != fold.filter()) return false;
+  if (core::Status status = fold.TakeOver(); !status) return tl::unexpected(std::move(status).error());
+  return Replace(name, fold.filter(), fold.folded());
+}
+
 core::Status EngineKeyspace::LogRewrite(const FilterPtr& /*filter*/) {
   effects_.rewritten = true;
   return {};

@@ -44,6 +44,7 @@ class EngineKeyspace final : public commands::FilterKeyspace, public commands::F
   FilterPtr InsertIfAbsent(std::string_view name, FilterPtr filter, int64_t expires_ms) override;
   bool Put(std::string_view name, FilterPtr filter, int64_t expires_ms) override;
   bool Replace(std::string_view name, const FilterPtr& expected, FilterPtr replacement) override;
+  core::Result<bool> ReplaceFolded(std::string_view name, core::FilterFold& fold) override;
   core::Status LogRewrite(const FilterPtr& filter) override;
   // A handler that calls it makes a new filter: what counts towards the limit of a filter's size (content_limit.h)
   // restarts from 0.

@@ -304,7 +304,7 @@ Status Filter::Merge(const Filter& other) {
 
 Status Filter::Fold(uint64_t capacity) {
   if (state_->changeable == nullptr) return Mapped();
-  const auto fold = core::FilterFold::Begin(state_->changeable, capacity, state_->budget);
+  const auto fold = core::FilterFold::Begin(state_->changeable, {capacity}, state_->budget);
   if (!fold) return tl::unexpected(fold.error());
   (*fold)->Run();
   if (Status status = (*fold)->TakeOver(); !status) return status;

@@ -35,15 +35,25 @@ Status CheckItemsToFold(const Filter& filter, uint64_t capacity) {
               "it holds " + std::to_string(items) + " items, which is the smallest capacity that keeps its error rate");
 }
 
-Result<std::unique_ptr<FilterFold>> FilterFold::Begin(const FilterPtr& filter, uint64_t capacity,
+const Filter* SmallestToFoldTo(const Filter& filter, std::span<const Filter* const> others) {
+  const Filter* smallest = nullptr;
+  if (filter.type().fold == nullptr) return smallest;
+  for (const Filter* const other : others) {
+    if (!filter.type().fold->folds_to(filter, *other)) continue;
+    if (smallest == nullptr || other->params().capacity < smallest->params().capacity) smallest = other;
+  }
+  return smallest;
+}
+
+Result<std::unique_ptr<FilterFold>> FilterFold::Begin(const FilterPtr& filter, const FoldTarget& target,
                                                       MemoryBudget& budget) {
   if (filter->type().fold == nullptr) {
     const auto can = [](const FilterTypeRow& row) { return row.fold != nullptr; };
     return Fail(ErrorCode::kInvalidArgument, CannotText(filter->type(), "be folded", can));
   }
-  std::unique_ptr<FilterFold> fold(new FilterFold(filter, capacity));
+  std::unique_ptr<FilterFold> fold(new FilterFold(filter, target.capacity));
   while (true) {
-    Result<std::unique_ptr<Filter>> made = fold->operations_.make(*filter, capacity, budget);
+    Result<std::unique_ptr<Filter>> made = fold->operations_.make(*filter, target, budget);
     if (!made) return tl::unexpected(std::move(made).error());
     fold->folded_ = FilterPtr(std::move(*made));
     const Result<std::optional<uint64_t>> slices = fold->BeginToPassOn();

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
@@ -27,12 +28,16 @@ namespace bitsieve::core {
 // kInvalidArgument, with the smallest capacity that will do, if the filter holds more items than `capacity`.
 Status CheckItemsToFold(const Filter& filter, uint64_t capacity);
 
+// Returns the filter of the smallest capacity to whose size `filter` can be folded; null if there is none.
+const Filter* SmallestToFoldTo(const Filter& filter, std::span<const Filter* const> others);
+
 class FilterFold {
  public:
   // Begins to fold. Waits for a union or a fold of the same filter that is under way. kInvalidArgument, with what would
-  // be right, if the filter cannot be folded to this capacity: its type cannot, it has grown, it has two lines per
+  // be right, if the filter cannot be folded to this target: its type cannot, it has grown, it has two lines per
   // item, it holds more items, or no divisor of its size fits. kOutOfMemory if the budget refuses.
-  static Result<std::unique_ptr<FilterFold>> Begin(const FilterPtr& filter, uint64_t capacity, MemoryBudget& budget);
+  static Result<std::unique_ptr<FilterFold>> Begin(const FilterPtr& filter, const FoldTarget& target,
+                                                   MemoryBudget& budget);
   // Ends passing on what is added, unless TakeOver has succeeded.
   ~FilterFold();
 

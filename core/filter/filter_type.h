@@ -95,11 +95,19 @@ struct UnionOperations {
   Status (*into)(Filter& destination, std::span<const Filter* const> sources);
 };
 
+// The size that a filter is folded to.
+struct FoldTarget {
+  uint64_t capacity;
+  const Filter* like = nullptr;  // null: as small as the capacity allows; else the size of this one, of that capacity
+};
+
 // How the filters of a type are folded (filter_fold.h).
 struct FoldOperations {
-  // Makes an empty filter of a smaller capacity, with the same parameters otherwise. kInvalidArgument, with what would
-  // be right, if that cannot be; kOutOfMemory.
-  Result<std::unique_ptr<Filter>> (*make)(const Filter& from, uint64_t capacity, MemoryBudget& budget);
+  // Makes an empty filter for the target, with the same parameters otherwise. kInvalidArgument, with what would be
+  // right, if that cannot be; kOutOfMemory.
+  Result<std::unique_ptr<Filter>> (*make)(const Filter& from, const FoldTarget& target, MemoryBudget& budget);
+  // Returns whether `from` can be folded to the size of another filter, of any type.
+  bool (*folds_to)(const Filter& from, const Filter& other);
   // Copies to it what slices do not hold, and returns the number of slices; nothing is added to `from` meanwhile, so it
   // must be quick. Nothing if `from` has changed its form since `make`, which does not happen more than a few times.
   Result<std::optional<uint64_t>> (*begin)(const Filter& from, Filter& to);

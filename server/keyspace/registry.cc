@@ -142,52 +142,6 @@ bool Registry::DoPut(std::string_view text, const FilterPtr& filter, int64_t exp
   return true;
 }
 
-bool Registry::Replace(std::string_view text, const FilterPtr& expected, FilterPtr replacement) {
-  const Name name = Hashed(text);
-  Lock& lock = LockOf(name.shard);
-  const core::LockGuard guard(lock.mutex);
-  View view(*this, lock, name.shard);
-  Entry* const found = view.Find(name);
-  // The caller's argument dies after the lock is gone, and what was replaced with it.
-  return found != nullptr && view.Replace(*found, expected, replacement);
-}
-
-bool Registry::ReplaceAnywhere(const FilterPtr& expected, FilterPtr replacement, std::string* name_found) {
-  const core::LockGuard one(seeking_);
-  (void)SetSought(expected.get(), AllLocked(*this));
-  bool replaced = false;
-  for (size_t i = 0; i < kShards && !replaced; ++i) {
-    Lock& lock = LockOf(i);
-    const core::LockGuard guard(lock.mutex);
-    View view(*this, lock, i);
-    const Entry* const found =
-        view.names().FindIf([&](Entry& entry) { return view.Replace(entry, expected, replacement); });
-    replaced = found != nullptr;
-    if (replaced && name_found != nullptr) *name_found = found->name();
-  }
-  const AllLocked all(*this);
-  const std::optional<std::string> renamed = SetSought(nullptr, all);
-  if (replaced || !renamed) return replaced;
-  const Name name = Hashed(*renamed);
-  Lock& lock = LockOf(name.shard);
-  lock.mutex.AssertHeld();  // as all are
-  View view(*this, lock, name.shard);
-  Entry* const found = view.Find(name);
-  replaced = found != nullptr && view.Replace(*found, expected, replacement);
-  if (replaced && name_found != nullptr) *name_found = *renamed;
-  return replaced;
-}
-
-// Returns the name that the previous filter was given in between.
-std::optional<std::string> Registry::SetSought(const core::Filter* filter, const AllLocked& all) {
-  for (Lock& lock : all) {
-    lock.mutex.AssertHeld();
-    lock.sought = filter;
-  }
-  const core::LockGuard handover(handover_);
-  return std::exchange(sought_name_, std::nullopt);
-}
-
 bool Registry::Remove(std::string_view text) {
   const Name name = Hashed(text);
   ExpiredName due(*this);

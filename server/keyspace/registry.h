@@ -69,6 +69,7 @@ class Registry final : public Keyspace {
   // a shard at a time.
   bool ReplaceAnywhere(const commands::FilterPtr& expected, commands::FilterPtr replacement,
                        std::string* name_found = nullptr);
+  core::Result<bool> ReplaceFolded(std::string_view name, core::FilterFold& fold) override;
   bool Remove(std::string_view name) override;
   RenameOutcome Rename(std::string_view from, std::string_view to, bool only_if_absent) override;
   core::Status LogRewrite(const commands::FilterPtr& filter) override;
@@ -129,12 +130,16 @@ class Registry final : public Keyspace {
   class AllLocked;
   class View;
   struct Remains;
+  struct Replacement;
   class ExpiredName;
   class Reaper;
   class Collection;
 
   Name Hashed(std::string_view name) const;
   Lock& LockOf(size_t shard) const;
+  // Return whether the expected filter was found.
+  bool Replace(std::string_view name, Replacement& replacement);
+  bool ReplaceAnywhere(Replacement& replacement, std::string* name_found);
   std::optional<std::string> SetSought(const core::Filter* filter, const AllLocked& all);
   bool AnyDue() const;
   std::optional<std::string> LookForName() const;

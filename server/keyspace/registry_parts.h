@@ -114,6 +114,14 @@ class Registry::AllLocked {
 };
 
 // A shard while its lock is held: entries come and go together with their lines in the index and the registry's counts.
+// A filter that takes the place of another one. After that, it holds that one, which dies with it.
+struct Registry::Replacement {
+  const commands::FilterPtr& expected;
+  commands::FilterPtr filter;
+  core::FilterFold* fold = nullptr;  // null: it is a filter of its own, which is logged as such
+  core::Status status = {};          // of TakeOver
+};
+
 class Registry::View {
  public:
   // The lock is held for as long as the view lives.
@@ -185,12 +193,17 @@ class Registry::View {
     entry.expires_ms = expires_ms;
   }
 
-  // Puts `replacement` where `expected` is, which it returns there; false if something else is, or nothing any more.
-  bool Replace(Entry& entry, const commands::FilterPtr& expected, commands::FilterPtr& replacement) {
-    if (entry.filter != expected || IsDue(entry, registry_.clock_)) return false;
+  // Replaces the expected filter, if it is there, unless TakeOver refuses. Returns whether it was there.
+  bool Replace(Entry& entry, Replacement& replacement) {
+    if (entry.filter != replacement.expected || IsDue(entry, registry_.clock_)) return false;
     Keep(entry);
-    const AnnouncementPtr announcement = AnnounceNamed(log_, entry.name(), replacement, entry.expires_ms);
-    entry.filter.swap(replacement);
+    AnnouncementPtr announcement;
+    if (replacement.fold == nullptr) {
+      announcement = AnnounceNamed(log_, entry.name(), replacement.filter, entry.expires_ms);
+    } else if (replacement.status = replacement.fold->TakeOver(); !replacement.status) {
+      return true;
+    }
+    entry.filter.swap(replacement.filter);
     entry.SetStamp(registry_.CountChange());
     Commit(announcement);
     return true;

@@ -55,7 +55,7 @@ void PrintRow(core::FilterType type, uint64_t bytes, uint64_t part) {
   const uint64_t capacity = bytes * 8 / kBitsPerItem;
   const core::FilterPtr filter = MakeFilled(type, capacity, budget);
   const rusage before = ThreadUse();
-  const auto fold = core::FilterFold::Begin(filter, capacity / part, budget).value();
+  const auto fold = core::FilterFold::Begin(filter, {capacity / part}, budget).value();
   fold->Run();
   const core::Status status = fold->TakeOver();
   const rusage after = ThreadUse();

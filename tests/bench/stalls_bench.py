@@ -214,6 +214,12 @@ def save_in_background(bench):
         time.sleep(0.01)
 
 
+def fold_copy(bench):
+    """To a bit less than half its capacity, which fits filters of each type."""
+    reply = bench.ask("BF.FOLD", "copy", int(bench.bits / 10 / 2 * 0.99))
+    assert reply == b"OK", reply
+
+
 def large_cases():
     """Filters of 1 GB."""
     group = "1 GB"
@@ -226,6 +232,8 @@ def large_cases():
     merge, copied = asking("BF.MERGE", "copy", "big"), asking("COPY", "big", "copy", "REPLACE")
     yield Case(group, "BF.MERGE while others add to it", while_asking("BF.ADD", "copy", merge), copied), None
     yield Case(group, "BF.MERGE while others look up", while_asking("BF.EXISTS", "copy", merge), copied), None
+    yield Case(group, "BF.FOLD", fold_copy, copied), None
+    yield Case(group, "BF.FOLD while others add to it", while_asking("BF.ADD", "copy", fold_copy), copied), None
     yield Case(group, "RENAME onto a filter", asking("RENAME", "copy", "new"),
                lambda bench: (bench.ask("COPY", "big", "copy"), bench.ask("COPY", "big", "new", "REPLACE"))), None
     yield Case(group, "DEL", asking("DEL", "copy"), asking("COPY", "big", "copy", "REPLACE")), None
@@ -241,6 +249,8 @@ def large_cases():
     yield Case(group, "SAVE", asking("SAVE"), lambda bench: bench.ask("BF.ADD", "big", time.time())), None
     yield Case(group, "FLUSHALL SYNC", both(asking("FLUSHALL", "SYNC"), lambda bench: time.sleep(0.5)),
                lambda bench: bench.make_large("flushed")), None
+    yield None, lambda bench: (bench.flush(), bench.make_large("big", of_type="classic"))
+    yield Case(group, "BF.FOLD of a classic filter", while_asking("BF.ADD", "copy", fold_copy), copied), None
     yield None, lambda bench: (bench.flush(), bench.make_large("c1", "c2", of_type="counting"))
     merge = asking("BF.MERGE", "c1", "c2")
     yield Case(group, "BF.MERGE of counting filters", while_asking("BF.ADD", "c1", merge), None), None

@@ -23,8 +23,8 @@ MARK_EVERY = 10
 WEIGHTS = {
     "make": 8, "add": 60, "remove": 16, "note": 8, "ask": 6,
     "rename": 3, "copy": 3, "delete": 2, "clear": 2, "expire_far": 4,
-    "expire_soon": 1, "persist": 2, "merge": 4, "restore": 2, "load": 2, "compact": 2, "freeze": 2, "transaction": 2,
-    "save": 0.3, "background_save": 1,
+    "expire_soon": 1, "persist": 2, "merge": 4, "fold": 3, "restore": 2, "load": 2, "compact": 2, "freeze": 2,
+    "transaction": 2, "save": 0.3, "background_save": 1,
 }
 
 
@@ -248,6 +248,11 @@ class Stream:
             return self.command("BF.MERGE", target, first, touched=(target,), replaced=(target,))
         second, _ = self.some(lambda other: other == shape)
         return self.command("BF.MERGE", first, second, touched=(first,))
+
+    def fold(self):
+        """Larger ones are refused, and so are those that hold more items."""
+        name, _ = self.some(lambda shape: shape.kind in ("blocked", "classic"))
+        return name and self.command("BF.FOLD", name, self.random.choice((10, 50, 200, 500)), touched=(name,))
 
     def restore(self):
         dump = self.random.choice(self.dumps)

@@ -121,6 +121,11 @@ inline void ScriptOfNames(std::vector<Step>& script) {
   script.push_back({{{"BF.ADD", "other", "z"}}});
   script.push_back({{{"BF.MERGE", "other", "classic"}}});
   script.push_back({{{"BF.ESTIMATE", "other"}}});
+  script.push_back({{{"BF.RESERVE", "folded", "0.01", "5000", "SEED", "7"}}});
+  script.push_back({{Add("BF.MADD", "folded", 0, 20)}, 20});
+  script.push_back({{{"BF.FOLD", "folded", "1000"}}});
+  script.push_back({{Add("BF.MEXISTS", "folded", 0, 20)}});
+  script.push_back({{Add("BF.MADD", "folded", 20, 20)}, 20});
   script.push_back({{{"BF.EXISTSIN", "z", "other", "classic", "nothing"}}});
   script.push_back({{{"EXPIRE", "other", "100"}}});
   script.push_back({{{"PEXPIREAT", "copy of full", "1700000050000"}}});

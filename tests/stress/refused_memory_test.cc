@@ -279,7 +279,8 @@ std::vector<Past> Pasts(size_t index, const std::optional<std::string>& reply) {
   pasts.push_back({});
   pasts.push_back({index, false, {}});
   // A filter in use that was rewritten stays so, even if that could not be logged and is refused for it.
-  const bool rewrites = step.commands[0][0] == "CF.COMPACT" || step.commands[0][0] == "BF.MERGE";
+  constexpr std::string_view kRewriters[]{"CF.COMPACT", "BF.MERGE", "BF.FOLD"};
+  const bool rewrites = std::ranges::count(kRewriters, step.commands[0][0]) != 0;
   if (rewrites && reply->starts_with("-OOM")) pasts.push_back({index, false, step.commands});
   if (step.items != 0) {
     if (auto words = WithoutRefused(step, *reply)) pasts.push_back({index, false, {*words}});

@@ -20,6 +20,7 @@ inline bool Counts(const core::FilterTypeRow& type) { return type.can.count; }
 inline bool Freezes(const core::FilterTypeRow& type) { return type.can.freeze; }
 inline bool Denies(const core::FilterTypeRow& type) { return type.can.deny; }
 inline bool Merges(const core::FilterTypeRow& type) { return type.unite != nullptr; }
+inline bool Folds(const core::FilterTypeRow& type) { return type.fold != nullptr; }
 inline bool Maps(const core::FilterTypeRow& type) { return type.map != nullptr; }
 
 // Names of those that fit, in the order of the table.

@@ -107,12 +107,23 @@ MadeFilter MakeOfShape(const Filter& filter, const FilterParams& params, const S
   return AsChain(filter).MakeAlike(params, std::move(*bits), budget);
 }
 
-MadeFilter MakeSmaller(const Filter& filter, uint64_t capacity, MemoryBudget& budget) {
-  const Result<FilterParams> params = SmallerParams(filter, capacity);
+// Only filters with bits of their own.
+bool FoldsTo(const Filter& filter, const Filter& other) {
+  if (&filter.type() != &other.type() || filter.SubFilters() != 1 || other.SubFilters() != 1) return false;
+  const SubFilter* const large = NewestOf(filter);
+  const SubFilter* const small = NewestOf(other);
+  return large != nullptr && small != nullptr && DivisorBetween(large->shape(), small->shape()) != 0;
+}
+
+MadeFilter MakeSmaller(const Filter& filter, const FoldTarget& target, MemoryBudget& budget) {
+  const Result<FilterParams> params = SmallerParams(filter, target.capacity);
   if (!params) return tl::unexpected(params.error());
   const SubFilter* const bits = NewestOf(filter);
   if (bits == nullptr) return AsChain(filter).MakeAlike(*params, nullptr, budget);
-  const Result<SubFilterShape> shape = SmallerShape(bits->shape(), capacity);
+  if (target.like != nullptr && FoldsTo(filter, *target.like)) {
+    return MakeOfShape(filter, *params, NewestOf(*target.like)->shape(), budget);
+  }
+  const Result<SubFilterShape> shape = SmallerShape(bits->shape(), target.capacity);
   if (!shape) return tl::unexpected(shape.error());
   return MakeOfShape(filter, *params, *shape, budget);
 }
@@ -174,7 +185,8 @@ Result<std::optional<uint64_t>> BeginFold(const Filter& from, Filter& to) {
 
 }  // namespace
 
-constexpr FoldOperations kChainFold{.make = MakeSmaller, .begin = BeginFold, .fold_slice = FoldSliceOf};
+constexpr FoldOperations kChainFold{
+    .make = MakeSmaller, .folds_to = FoldsTo, .begin = BeginFold, .fold_slice = FoldSliceOf};
 
 uint64_t DivisorBetween(const SubFilterShape& large, const SubFilterShape& small) {
   if (!CanFold(large) || large.bits <= small.bits || large.bits % small.bits != 0) return 0;

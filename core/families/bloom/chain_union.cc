@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/parse.h"
+#include "core/families/bloom/chain_fold.h"
 #include "core/families/bloom/scalable_filter.h"
 #include "core/families/bloom/sizing.h"
 #include "core/filter/content_turn.h"
@@ -58,8 +59,24 @@ std::string ParamsDifference(const FilterParams& first, const FilterParams& othe
 // The sub-filters of equal place, for every place: level 0 has the oldest sub-filters of all.
 struct Levels {
   std::vector<SubFilterList> all;
-  std::vector<std::unique_ptr<SubFilter>> made;  // for filters that have no bits yet
+  std::vector<std::unique_ptr<SubFilter>> made;  // for filters that have no bits yet, or more than the others
 };
+
+// Puts a sub-filter into its level: itself, or a copy that was folded to the size of those that are there.
+Status AddToLevel(Levels& levels, size_t index, const SubFilter& sub_filter, MemoryBudget& budget) {
+  levels.all.resize(std::max(levels.all.size(), index + 1));
+  SubFilterList& level = levels.all[index];
+  if (level.empty() || DivisorBetween(sub_filter.shape(), level[0]->shape()) == 0) {
+    level.push_back(&sub_filter);
+  } else {
+    Result<std::unique_ptr<SubFilter>> folded = FoldedCopy(sub_filter, level[0]->shape(), budget);
+    if (!folded) return tl::unexpected(std::move(folded).error());
+    levels.made.push_back(std::move(*folded));
+    level.push_back(levels.made.back().get());
+  }
+  const std::string difference = SubFilterDifference(index, level[0]->shape(), level.back()->shape());
+  return difference.empty() ? Status() : Refuse(difference);
+}
 
 Result<SubFilterList> ChainOf(const Filter& filter, Levels& levels) {
   const auto& scalable = static_cast<const ScalableFilter&>(filter);
@@ -80,12 +97,9 @@ Result<Levels> LevelsOf(std::span<const Filter* const> filters) {
     if (!difference.empty()) return Refuse(difference);
     const Result<SubFilterList> chain = ChainOf(*filter, levels);
     if (!chain) return tl::unexpected(chain.error());
-    levels.all.resize(std::max(levels.all.size(), chain->size()));
     for (size_t i = 0; i < chain->size(); ++i) {
-      SubFilterList& level = levels.all[i];
-      level.push_back((*chain)[i]);
-      const std::string sub_filter_difference = SubFilterDifference(i, level[0]->shape(), level.back()->shape());
-      if (!sub_filter_difference.empty()) return Refuse(sub_filter_difference);
+      const Status added = AddToLevel(levels, i, *(*chain)[i], static_cast<const ScalableFilter&>(*filter).budget());
+      if (!added) return tl::unexpected(added.error());
     }
   }
   return levels;
@@ -264,8 +278,19 @@ FalsePositiveChanges ChangesOf(const Filter& destination, std::span<const Filter
   return changes;
 }
 
+// Returns the filters with that one first whose sub-filters all others can be united with: the one that has grown most
+// often, or else the smallest, to which larger ones are folded.
+std::vector<const Filter*> BaseFirst(std::span<const Filter* const> filters) {
+  std::vector<const Filter*> ordered(filters.begin(), filters.end());
+  const auto base = std::ranges::min_element(ordered, {}, [](const Filter* filter) {
+    return std::pair(-static_cast<int64_t>(filter->SubFilters()), filter->params().capacity);
+  });
+  std::rotate(ordered.begin(), base, base + 1);
+  return ordered;
+}
+
 Result<double> EstimateChains(std::span<const Filter* const> filters) {
-  const Result<Levels> levels = LevelsOf(filters);
+  const Result<Levels> levels = LevelsOf(BaseFirst(filters));
   if (!levels) return tl::unexpected(levels.error());
   double items = 0;
   for (const SubFilterList& level : levels->all) items += ItemsOf(level[0]->shape(), SetInUnion(level));
@@ -296,16 +321,13 @@ Status UniteIntoChain(Filter& destination, std::span<const Filter* const> source
 
 Result<std::unique_ptr<Filter>> UniteChains(std::span<const Filter* const> filters, MemoryBudget& budget,
                                             const Clock& clock) {
-  if (const Result<Levels> levels = LevelsOf(filters); !levels) return tl::unexpected(levels.error());
-  size_t longest = 0;
-  for (size_t i = 1; i < filters.size(); ++i) {
-    if (filters[i]->Info().sub_filters > filters[longest]->Info().sub_filters) longest = i;
+  const std::vector<const Filter*> ordered = BaseFirst(filters);
+  if (const Result<Levels> levels = LevelsOf(ordered); !levels) return tl::unexpected(levels.error());
+  Result<std::unique_ptr<Filter>> united = CloneFilter(*ordered[0], budget, clock);
+  if (!united || ordered.size() == 1) return united;
+  if (Status status = UniteIntoChain(**united, std::span(ordered).subspan(1)); !status) {
+    return tl::unexpected(status.error());
   }
-  Result<std::unique_ptr<Filter>> united = CloneFilter(*filters[longest], budget, clock);
-  if (!united || filters.size() == 1) return united;
-  std::vector<const Filter*> others(filters.begin(), filters.end());
-  others.erase(others.begin() + static_cast<std::ptrdiff_t>(longest));
-  if (Status status = UniteIntoChain(**united, others); !status) return tl::unexpected(status.error());
   return united;
 }
 

@@ -121,6 +121,7 @@ class ScalableFilter : public Filter {
   // budget refuses.
   Result<std::unique_ptr<SubFilter>> BitsOfList(std::span<const KeyHash> more) const;
 
+  using Filter::budget;
   // Return the sub-filter that was made last, and the hashes of a list: null, and none, for the other form.
   const SubFilter* NewestSubFilter() const { return chain_.newest(); }
   std::vector<KeyHash> ListedHashes() const;

@@ -43,6 +43,13 @@ class PlainKeyspace final : public FilterKeyspace {
     found->second = std::move(replacement);
     return true;
   }
+  core::Result<bool> ReplaceFolded(std::string_view name, core::FilterFold& fold) override {
+    const auto found = filters_.find(name);
+    if (found == filters_.end() || found->second != fold.filter()) return false;
+    if (core::Status status = fold.TakeOver(); !status) return tl::unexpected(status.error());
+    found->second = fold.folded();
+    return true;
+  }
   core::Status LogRewrite(const FilterPtr&) override { return {}; }
   core::MemoryBudget& memory() override { return memory_; }
   const core::Clock& clock() const override { return clock_; }
@@ -191,6 +198,7 @@ TEST_F(PlainHostTest, EveryFilterCommandAnswersAsInTheServer) {
     Both({"BF.ESTIMATE", name});
     Both({"BF.RESTORE", name + ":copy", LastBulk(Both({"BF.DUMP", name}))});
     Both({"BF.MERGE", name + ":union", name, name + ":copy"});
+    Both({"BF.FOLD", name + ":copy", "400"});
     Both({"BF.CLEAR", name});
   }
   Both({"BF.EXISTSIN", "c", "blocked:copy", "classic:copy", "nothing"});

@@ -42,6 +42,35 @@ TEST_F(RegistryTest, ReplaceNeedsWhatIsExpected) {
   EXPECT_EQ(registry_.Find("a"), second);
 }
 
+TEST_F(RegistryTest, AFoldedFilterTakesThePlaceUnderAnyName) {
+  const auto filter_of = [this](std::string_view name) { return registry_.Find(name); };
+  for (const bool is_renamed : {false, true}) {
+    const FilterPtr filter = Put("a");
+    const auto fold = core::FilterFold::Begin(filter, {50}, memory_).value();
+    fold->Run();
+    if (is_renamed) registry_.Rename("a", "b", false);
+    const std::string name = is_renamed ? "b" : "a";
+    EXPECT_EQ(registry_.ReplaceFolded("a", *fold), true);
+    EXPECT_EQ(filter_of(name), fold->folded());
+    EXPECT_TRUE(filter->succeeded());
+    registry_.Remove(name);
+    EXPECT_EQ(registry_.ReplaceFolded("a", *fold), false) << "it is gone";
+  }
+}
+
+TEST_F(RegistryTest, AFoldedFilterThatIsTooSmallByNowDoesNotTakeThePlace) {
+  const FilterPtr filter = Put("a");
+  const auto fold = core::FilterFold::Begin(filter, {50}, memory_).value();
+  fold->Run();
+  for (int i = 0; i < 60; ++i) {
+    const core::KeyHash hash = filter->HashOf(std::to_string(i));
+    core::AddOutcome outcome;
+    filter->Add({&hash, 1}, {&outcome, 1});
+  }
+  EXPECT_FALSE(registry_.ReplaceFolded("a", *fold));
+  EXPECT_EQ(registry_.Find("a"), filter);
+}
+
 TEST_F(RegistryTest, RemovedFiltersLiveWhileHeld) {
   const core::WeakFilterPtr watched = Put("a");
   FilterPtr held = registry_.Find("a");

@@ -34,6 +34,7 @@ class NoFilters final : public Keyspace {
   commands::FilterPtr InsertIfAbsent(std::string_view, commands::FilterPtr filter, int64_t) override { return filter; }
   bool Put(std::string_view, commands::FilterPtr, int64_t) override { return true; }
   bool Replace(std::string_view, const commands::FilterPtr&, commands::FilterPtr) override { return false; }
+  core::Result<bool> ReplaceFolded(std::string_view, core::FilterFold&) override { return false; }
   bool Remove(std::string_view) override { return false; }
   RenameOutcome Rename(std::string_view, std::string_view, bool) override { return RenameOutcome::kNoSource; }
   core::Status LogRewrite(const commands::FilterPtr&) override { return {}; }

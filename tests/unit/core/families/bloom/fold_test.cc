@@ -98,7 +98,7 @@ class FoldTest : public testing::Test {
     return *all.front();
   }
   static Result<FilterPtr> Fold(const FilterPtr& filter, uint64_t capacity, MemoryBudget& budget) {
-    const auto fold = FilterFold::Begin(filter, capacity, budget);
+    const auto fold = FilterFold::Begin(filter, {capacity}, budget);
     if (!fold) return tl::unexpected(fold.error());
     (*fold)->Run();
     if (Status status = (*fold)->TakeOver(); !status) return tl::unexpected(status.error());
@@ -290,7 +290,7 @@ TEST_F(FoldTest, AFilterThatGetsTooFullMeanwhileStaysAsItIs) {
   const FilterPtr filter = Make(Params(kBlockedType, 100'000), RandomKeyHashes(10'000, 16));
   const std::vector<KeyHash> more = RandomKeyHashes(20'000, 17);
   {
-    const auto fold = FilterFold::Begin(filter, 20'000, budget_).value();
+    const auto fold = FilterFold::Begin(filter, {20'000}, budget_).value();
     fold->Run();
     Add(*filter, more);
     EXPECT_THAT(fold->TakeOver().error().message, HasSubstr("the smallest capacity"));
@@ -326,7 +326,7 @@ TEST_F(FoldTest, AnAbandonedFoldLeavesNothing) {
   {
     const FilterPtr filter = Make(Params(kBlockedType, 1'000'000));
     const uint64_t with_filter = budget_.used_bytes();
-    FilterFold::Begin(filter, 100'000, budget_).value()->Run();
+    FilterFold::Begin(filter, {100'000}, budget_).value()->Run();
     EXPECT_EQ(budget_.used_bytes(), with_filter);
     const std::vector<KeyHash> hashes = RandomKeyHashes(1'000, 20);
     Add(*filter, hashes);
