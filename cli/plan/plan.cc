@@ -21,6 +21,7 @@
 #include "cli/client/units.h"
 #include "cli/commands.h"
 #include "cli/plan/distinct_counter.h"
+#include "cli/plan/fold_plan.h"
 #include "cli/plan/plan_plot.h"
 #include "cli/plan/plan_report.h"
 #include "cli/plan/planner.h"
@@ -39,8 +40,8 @@ constexpr std::string_view kTerminal = "-";  // in place of a file to plot into
 
 // The arguments as they were given; an empty text: it was not given.
 struct PlanArguments {
-  std::string items, error, memory, from, window, ttl, rate, type, plot, filter;
-  ConnectionFlags connection;  // of --filter
+  std::string items, error, memory, from, window, ttl, rate, type, plot, filter, fold;
+  ConnectionFlags connection;  // of --filter and --fold
   config::Flags flags;
   bool removes = false;
   bool is_static = false;
@@ -125,14 +126,18 @@ core::Outcome<Need> NeedOf(const PlanArguments& given, const std::optional<Sampl
   return need;
 }
 
-core::Outcome<PresentFilter> PresentOf(const std::string& name, const ServerAccess& server) {
+core::Outcome<ServerClient> ConnectTo(const ServerAccess& server) {
   auto client = ServerClient::Connect(server.target, server.credentials);
   if (!client) return tl::unexpected(server.target.Text() + ": " + client.error());
-  const auto info = client->Ask({"BF.INFO", name, "FULL"});
+  return client;
+}
+
+core::Outcome<PresentFilter> PresentOf(const std::string& name, ServerClient& client, const ServerAccess& server) {
+  const auto info = client.Ask({"BF.INFO", name, "FULL"});
   if (!info) return tl::unexpected(server.target.Text() + ": " + info.error());
   if (info->is_error()) {
-    const auto is_missing = client->HoldsNothing(name);
-    return tl::unexpected(is_missing && *is_missing ? server.target.Text() + ": " + client->NoFilter(name)
+    const auto is_missing = client.HoldsNothing(name);
+    return tl::unexpected(is_missing && *is_missing ? server.target.Text() + ": " + client.NoFilter(name)
                                                     : core::PrintableName(name) + ": " + info->text);
   }
   const auto text = [&info](std::string_view field) {
@@ -149,6 +154,20 @@ core::Outcome<PresentFilter> PresentOf(const std::string& name, const ServerAcce
                         .estimated_error_rate = rate("Estimated error rate")};
   if (present.capacity != 0) return present;
   return tl::unexpected(core::PrintableName(name) + ": BF.INFO FULL returned no capacity; is it a filter of Bitsieve?");
+}
+
+core::Outcome<FoldPlan> FoldPlanOf(const std::string& name, uint64_t items, const ServerAccess& server) {
+  auto client = ConnectTo(server);
+  if (!client) return tl::unexpected(client.error());
+  auto filter = PresentOf(name, *client, server);
+  if (!filter) return tl::unexpected(filter.error());
+  const auto debug = client->Ask({"BF.DEBUG", name});
+  if (!debug) return tl::unexpected(server.target.Text() + ": " + debug.error());
+  std::vector<std::string> lines;
+  for (const Reply& line : debug->elements) lines.push_back(line.text);
+  auto plan = MakeFoldPlan(std::move(*filter), lines, items);
+  if (!plan) return tl::unexpected(core::PrintableName(name) + ": " + plan.error());
+  return plan;
 }
 
 // Takes what was not given from the filter: room for its items, at its error rate.
@@ -219,12 +238,32 @@ int WritePlot(const std::string& path, const Plan& plan) {
   return kExitFailure;
 }
 
+int RunFoldPlan(const CLI::App& command, const PlanArguments& arguments) {
+  uint64_t items = 0;
+  if (!arguments.items.empty()) {
+    const auto given = ParseCount(arguments.items, kMaxPlannedItems);
+    if (!given)
+      return PrintError("--items: " + core::Quoted(arguments.items) +
+                        " is not a number of items such as 1000000 or 50m");
+    items = *given;
+  }
+  const auto server = ServerOf(command, arguments.connection, arguments.flags);
+  if (!server) return kExitUsage;
+  const auto plan = FoldPlanOf(arguments.fold, items, *server);
+  if (!plan) return PrintError("--fold: " + plan.error());
+  std::cout << (arguments.json ? JsonOf(*plan) : TextOf(*plan));
+  return kExitOk;
+}
+
 int RunPlan(const CLI::App& command, const PlanArguments& arguments) {
+  if (!arguments.fold.empty()) return RunFoldPlan(command, arguments);
   std::optional<PresentFilter> present;
   if (!arguments.filter.empty()) {
     const auto server = ServerOf(command, arguments.connection, arguments.flags);
     if (!server) return kExitUsage;
-    const auto found = PresentOf(arguments.filter, *server);
+    auto client = ConnectTo(*server);
+    if (!client) return PrintError("--filter: " + client.error());
+    const auto found = PresentOf(arguments.filter, *client, *server);
     if (!found) return PrintError("--filter: " + found.error());
     present = *found;
   }
@@ -276,8 +315,18 @@ void AddOptions(CLI::App& command, PlanArguments& arguments) {
       .add_option("--filter", arguments.filter,
                   "Also show this filter of a running server; its items and error rate are the defaults")
       ->type_name("KEY");
+  auto* const fold = command
+                         .add_option("--fold", arguments.fold,
+                                     "Show to what sizes BF.FOLD can make this filter of a running server smaller; "
+                                     "--items is what it shall hold")
+                         ->type_name("KEY");
   command.add_flag("--json", arguments.json, "Print one JSON object, for scripts");
   for (CLI::Option* each : {items, window, rate}) each->excludes(from);
+  for (CLI::Option* each : {from, window, ttl, rate}) each->excludes(fold);
+  for (const char* each :
+       {"--error", "--memory", "--delete", "--static", "--nonscaling", "--type", "--plot", "--filter"}) {
+    command.get_option(each)->excludes(fold);
+  }
   items->excludes(rate);
   window->excludes(ttl);
   items->type_name("COUNT");
@@ -306,8 +355,9 @@ void AddPlan(CLI::App& program, Action& action) {
       "  bitsieve plan --memory 2gb --error 0.001          how many items?\n"
       "  bitsieve plan --from urls.txt --error 0.001 --static\n"
       "  bitsieve plan --filter seen --items 50m --plot seen.svg\n"
+      "  bitsieve plan --fold seen --items 50m             smaller, without its items\n"
       "\n"
-      "No server is needed, except for --filter. The figures are those of a server with default options.\n"
+      "No server is needed, except for --filter and --fold. The figures are those of a server with default options.\n"
       "Exit status: 0, 1 if the plot cannot be written, 2 if there is no such filter or the command line is wrong.");
   AddOptions(*command, *arguments);
   command->callback(

@@ -108,6 +108,31 @@ std::string TypesText(const Plan& plan) {
   return TableOf(rows);
 }
 
+// Some of the steps, each at most half the one before, and the last.
+std::string StepsText(const std::vector<core::FoldStep>& steps) {
+  std::vector<Row> rows{{"capacity", "memory", "divided by"}};
+  uint64_t shown = 0;
+  for (const core::FoldStep& step : steps) {
+    if (shown != 0 && step.capacity > shown / 2 && &step != &steps.back()) continue;
+    shown = step.capacity;
+    rows.push_back({CountText(step.capacity), MemoryText(step.size_bytes), CountText(step.divisor)});
+  }
+  return TableOf(rows);
+}
+
+Json FilterJson(const PresentFilter& present) {
+  return {{"name", present.name},
+          {"type", present.type},
+          {"items", present.items},
+          {"capacity", present.capacity},
+          {"memory_bytes", present.size_bytes},
+          {"bits_per_item", present.bits_per_item()},
+          {"requested_error_rate", present.requested_error_rate},
+          {"estimated_error_rate", present.estimated_error_rate}};
+}
+
+std::string Dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
 Json StageJson(const core::Forecast& stage, uint64_t items) {
   return {{"items", items},
           {"items_held", stage.items},
@@ -157,15 +182,7 @@ std::string JsonOf(const Plan& plan, const std::optional<Sample>& sample) {
                                   {"lines", sample->lines},
                                   {"distinct", sample->distinct},
                                   {"standard_error", DistinctCounter::kStandardError}};
-  json["filter"] = !plan.present ? Json()
-                                 : Json{{"name", plan.present->name},
-                                        {"type", plan.present->type},
-                                        {"items", plan.present->items},
-                                        {"capacity", plan.present->capacity},
-                                        {"memory_bytes", plan.present->size_bytes},
-                                        {"bits_per_item", plan.present->bits_per_item()},
-                                        {"requested_error_rate", plan.present->requested_error_rate},
-                                        {"estimated_error_rate", plan.present->estimated_error_rate}};
+  json["filter"] = !plan.present ? Json() : FilterJson(*plan.present);
   json["type"] = plan.best.type->name;
   json["reason"] = plan.reason;
   json["reserve"] = plan.best.reserve;
@@ -186,7 +203,24 @@ std::string JsonOf(const Plan& plan, const std::optional<Sample>& sample) {
     row["reserve"] = each.reserve;
     json["types"].push_back(std::move(row));
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return Dump(json);
+}
+
+std::string TextOf(const FoldPlan& plan) {
+  const std::string now = PresentText(plan.filter);
+  if (plan.steps.empty()) return now + "It cannot be folded to a size that has room for these items.\n";
+  return now + "\n" + StepsText(plan.steps) + "\n" + plan.Command() + "\n";
+}
+
+std::string JsonOf(const FoldPlan& plan) {
+  Json json{{"filter", FilterJson(plan.filter)}};
+  json["steps"] = Json::array();
+  for (const core::FoldStep& step : plan.steps) {
+    json["steps"].push_back(
+        {{"divisor", step.divisor}, {"capacity", step.capacity}, {"memory_bytes", step.size_bytes}});
+  }
+  json["fold"] = plan.steps.empty() ? Json() : Json(plan.Command());
+  return Dump(json);
 }
 
 }  // namespace bitsieve::cli

@@ -19,5 +19,7 @@ struct Sample {
 std::string TextOf(const Plan& plan, const std::optional<Sample>& sample);
 // One object. docs/plan.md describes its fields.
 std::string JsonOf(const Plan& plan, const std::optional<Sample>& sample);
+std::string TextOf(const FoldPlan& plan);
+std::string JsonOf(const FoldPlan& plan);
 
 }  // namespace bitsieve::cli

@@ -223,4 +223,11 @@ core::Outcome<Plan> MakePlan(const Need& need) {
   return plan;
 }
 
+std::string FoldPlan::Command() const {
+  if (steps.empty()) return "";
+  const auto is_plain = [](char c) { return c != ' ' && c != '"' && c != '\'' && core::IsPrintable(c); };
+  const std::string key = std::ranges::all_of(filter.name, is_plain) ? filter.name : "key";
+  return "BF.FOLD " + key + " " + std::to_string(steps.back().capacity);
+}
+
 }  // namespace bitsieve::cli

@@ -52,6 +52,15 @@ struct PresentFilter {
   double bits_per_item() const { return 8 * static_cast<double>(size_bytes) / static_cast<double>(capacity); }
 };
 
+// How BF.FOLD can make such a filter smaller.
+struct FoldPlan {
+  PresentFilter filter;
+  std::vector<core::FoldStep> steps;  // the largest first; none if it is as small as it can be
+
+  // Returns the command for the smallest one, of the key "key" if the name is no word; empty if there is none.
+  std::string Command() const;
+};
+
 struct Plan {
   Need need;  // with what was worked out
   Candidate best;

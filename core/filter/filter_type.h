@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/filter/own_params.h"
@@ -26,6 +27,7 @@ class MemoryBudget;
 struct FilterInfo;
 struct FilterParams;
 struct Forecast;
+struct SubFilterInfo;
 
 // Persisted: a number is never reused.
 enum class FilterType : uint16_t {};
@@ -101,11 +103,21 @@ struct FoldTarget {
   const Filter* like = nullptr;  // null: as small as the capacity allows; else the size of this one, of that capacity
 };
 
+// A size that a filter can be folded to.
+struct FoldStep {
+  uint64_t divisor;     // of its size
+  uint64_t capacity;    // the largest that keeps the error rate
+  uint64_t size_bytes;  // then
+};
+
 // How the filters of a type are folded (filter_fold.h).
 struct FoldOperations {
   // Makes an empty filter for the target, with the same parameters otherwise. kInvalidArgument, with what would be
   // right, if that cannot be; kOutOfMemory.
   Result<std::unique_ptr<Filter>> (*make)(const Filter& from, const FoldTarget& target, MemoryBudget& budget);
+  // Returns the sizes that a filter of these parameters can be folded to, the largest first, down to the capacity
+  // `smallest`. `bits` describes its only sub-filter. kInvalidArgument says why it cannot be folded.
+  Result<std::vector<FoldStep>> (*steps)(const FilterParams& params, const SubFilterInfo& bits, uint64_t smallest);
   // Returns whether `from` can be folded to the size of another filter, of any type.
   bool (*folds_to)(const Filter& from, const Filter& other);
   // Copies to it what slices do not hold, and returns the number of slices; nothing is added to `from` meanwhile, so it

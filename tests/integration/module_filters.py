@@ -56,6 +56,11 @@ def make_filters(client):
         do("BF.MADD", f"merge:{name}", *(f"{name}{item}" for item in range(300)))
     do("BF.MERGE", "merge:new", "merge:a", "merge:b")
     do("BF.MERGE", "merge:a", "merge:b")
+    for name in ("blocked", "classic"):
+        do("BF.RESERVE", f"folded:{name}", 0.01, 100_000, "TYPE", name, "SEED", 7)
+        do("BF.MADD", f"folded:{name}", *range(1000))
+        do("BF.FOLD", f"folded:{name}", 5000)
+        do("BF.MADD", f"folded:{name}", *range(1000, 2000))
     do("BF.RESTORE", "restored", do("BF.DUMP", "full:blocked"))
     do("BF.MADD", "restored", "another")
     do("BF.RESTORE", "restored", do("BF.DUMP", "full:classic"), "REPLACE")

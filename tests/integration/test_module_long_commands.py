@@ -107,6 +107,31 @@ class LongCommandsTest(EngineTest):
         wait_for_replica(master, replica)
         self.assert_same(master, replica, ["a", "b"])
 
+    def test_a_fold_of_a_filter_in_use(self):
+        master, replica = self.make_engine(), self.make_engine()
+        replica.follow(master)
+        client = self.client(master)
+        self.make_large(client, "a")
+        before = client.memory_usage("a")
+        added = []
+
+        def add():
+            with master.client() as writer:
+                for item in range(2000):
+                    self.assertEqual(writer.execute_command("BF.ADD", "a", f"new:{item}"), 1)
+                    added.append(f"new:{item}")
+        writer = threading.Thread(target=add)
+        writer.start()
+        self.assertEqual(client.execute_command("BF.FOLD", "a", LARGE // 3), b"OK")
+        self.assertEqual(client.execute_command("BF.FOLD", "a", LARGE // 13), b"OK")
+        writer.join()
+        self.assertLess(client.memory_usage("a"), before / 10)
+        self.assertEqual(client.execute_command("BF.MEXISTS", "a", *added), [1] * 2000)
+        with self.assertRaisesRegex(redis.ResponseError, "cannot fold: its capacity is"):
+            client.execute_command("BF.FOLD", "a", LARGE)
+        wait_for_replica(master, replica)
+        self.assert_same(master, replica, ["a"])
+
     def test_a_child_that_is_forked_meanwhile_saves(self):
         engine = self.make_engine()
         client = self.client(engine)

@@ -50,6 +50,40 @@ class Planned(ServerTest):
         return sum(sum(client.bf().mexists(name, *range(begin, begin + 10_000)))
                    for begin in range(10**9, 10**9 + count, 10_000))
 
+    def test_a_filter_that_is_to_be_smaller(self):
+        client = self.client()
+        server = ["--port", str(self.server.port)]
+        for kind in ("blocked", "classic"):
+            client.execute_command("BF.RESERVE", kind, 0.01, 3_000_000, "TYPE", kind)
+            self.add(kind, 0, 10_000)
+            found = plan("--fold", kind, *server, "--items", "100k")
+            self.assertEqual(found["filter"]["capacity"], 3_000_000)
+            self.assertGreater(len(found["steps"]), 5)
+            last = found["steps"][-1]
+            self.assertGreaterEqual(last["capacity"], 100_000)
+            self.assertEqual(found["fold"], f"BF.FOLD {kind} {last['capacity']}")
+            shown = run("--fold", kind, *server).stdout.decode()
+            self.assertIn(f"Filter '{kind}' now: {kind}, ", shown)
+            self.assertRegex(shown, r"BF.FOLD \w+ 2\d{4}\n$")
+            # Each step is what the command does: with one more it would be refused, or divide by less.
+            for step in found["steps"]:
+                self.assertEqual(client.execute_command("COPY", kind, "copy", "REPLACE"), 1)
+                self.assertEqual(client.execute_command("BF.FOLD", "copy", step["capacity"]), b"OK")
+                size = self.info("copy", "SIZE")
+                self.assertAlmostEqual(size, step["memory_bytes"], delta=1000)
+        self.assertIn("a cuckoo filter cannot be folded; types that can: blocked, classic",
+                      self.refusal("cuckoo", "TYPE", "cuckoo"))
+        self.assertIn("two lines, which do not fold", self.refusal("low", rate=1e-6))
+        self.assertIn("still a list of its items", self.refusal("list", capacity=100))
+        self.assertIn('there is no filter "none"', run("--fold", "none", *server).stderr.decode())
+        self.assertIn("--error excludes --fold", run("--fold", "blocked", "--error", "0.1").stderr.decode())
+
+    def refusal(self, name, *options, rate=0.01, capacity=100_000):
+        self.client().execute_command("BF.RESERVE", name, rate, capacity, *options)
+        done = run("--fold", name, "--port", str(self.server.port))
+        self.assertEqual(done.returncode, 2)
+        return done.stderr.decode()
+
     def test_a_filter_that_is_there(self):
         client = self.client()
         client.bf().create("there", 0.002, 50_000)

@@ -7,6 +7,9 @@
 #include <utility>
 
 #include "core/base/parse.h"
+#include "core/families/bloom/blocked_bloom.h"
+#include "core/families/bloom/bloom_types.h"
+#include "core/families/bloom/classic_bloom.h"
 #include "core/families/bloom/fold.h"
 #include "core/families/bloom/scalable_filter.h"
 #include "core/families/bloom/sizing.h"
@@ -61,28 +64,59 @@ uint64_t SmallestDivisor(uint64_t units) {
   return divisor * divisor <= units ? divisor : units;
 }
 
-// Says why no divisor keeps the rate with this capacity, and what would be right.
-tl::unexpected<Error> RefuseCapacity(const SubFilterShape& shape, uint64_t capacity) {
-  const uint64_t divisor = SmallestDivisor(UnitsOf(shape));
+tl::unexpected<Error> TwoLinesDoNotFold() {
+  return CannotFold("items of a blocked filter with an error rate below " +
+                    RoundedText(kTwoLinesBelowRate / kReservedFirstShare, 6) + " are in two lines, which do not fold");
+}
+
+// Returns the largest capacity that keeps the rate; 0 if none does. It is below `beyond`.
+uint64_t LargestCapacity(const SubFilterShape& shape, uint64_t divisor, uint64_t beyond) {
   uint64_t fits = 0;
-  for (uint64_t beyond = capacity; divisor > 1 && fits + 1 < beyond;) {
+  while (fits + 1 < beyond) {
     const uint64_t middle = fits + (beyond - fits) / 2;
     (KeepsItsRate(Divided(shape, divisor, middle)) ? fits : beyond) = middle;
   }
+  return fits;
+}
+
+// Says why no divisor keeps the rate with this capacity, and what would be right.
+tl::unexpected<Error> RefuseCapacity(const SubFilterShape& shape, uint64_t capacity) {
+  const uint64_t divisor = SmallestDivisor(UnitsOf(shape));
+  const uint64_t fits = divisor > 1 ? LargestCapacity(shape, divisor, capacity) : 0;
   if (fits == 0) return CannotFold("it is as small as it can be");
   return CannotFold("a capacity of " + std::to_string(capacity) +
                     " needs more memory than a fold would leave: the largest possible one is " + std::to_string(fits));
 }
 
 Result<SubFilterShape> SmallerShape(const SubFilterShape& shape, uint64_t capacity) {
-  if (!CanFold(shape)) {
-    return CannotFold("items of a blocked filter with an error rate below " +
-                      RoundedText(kTwoLinesBelowRate / kReservedFirstShare, 6) +
-                      " are in two lines, which do not fold");
-  }
+  if (!CanFold(shape)) return TwoLinesDoNotFold();
   const uint64_t divisor = LargestDivisor(shape, capacity);
   if (divisor == 1) return RefuseCapacity(shape, capacity);
   return Divided(shape, divisor, capacity);
+}
+
+// The shape of a sub-filter that is described: sub-filters of one type and rate differ in nothing else.
+SubFilterShape ShapeOf(const FilterParams& params, const SubFilterInfo& bits) {
+  SubFilterShape shape = params.type == kBlockedType ? BlockedBloom::ShapeFor(bits.capacity, bits.error_rate)
+                                                     : ClassicBloom::ShapeFor(bits.capacity, bits.error_rate);
+  shape.bits = bits.bits;
+  shape.hash_functions = bits.hash_functions;
+  return shape;
+}
+
+Result<std::vector<FoldStep>> StepsOf(const FilterParams& params, const SubFilterInfo& bits, uint64_t smallest) {
+  const SubFilterShape shape = ShapeOf(params, bits);
+  if (!CanFold(shape)) return TwoLinesDoNotFold();
+  std::vector<FoldStep> steps;
+  uint64_t beyond = bits.capacity;
+  for (uint64_t divisor = 2; divisor <= UnitsOf(shape) && beyond > 1; ++divisor) {
+    if (UnitsOf(shape) % divisor != 0) continue;
+    const uint64_t capacity = LargestCapacity(shape, divisor, beyond);
+    if (capacity == 0 || capacity < smallest) break;
+    steps.push_back({divisor, capacity, Divided(shape, divisor, capacity).SizeBytes()});
+    beyond = capacity;
+  }
+  return steps;
 }
 
 Result<FilterParams> SmallerParams(const Filter& filter, uint64_t capacity) {
@@ -186,7 +220,7 @@ Result<std::optional<uint64_t>> BeginFold(const Filter& from, Filter& to) {
 }  // namespace
 
 constexpr FoldOperations kChainFold{
-    .make = MakeSmaller, .folds_to = FoldsTo, .begin = BeginFold, .fold_slice = FoldSliceOf};
+    .make = MakeSmaller, .steps = StepsOf, .folds_to = FoldsTo, .begin = BeginFold, .fold_slice = FoldSliceOf};
 
 uint64_t DivisorBetween(const SubFilterShape& large, const SubFilterShape& small) {
   if (!CanFold(large) || large.bits <= small.bits || large.bits % small.bits != 0) return 0;
