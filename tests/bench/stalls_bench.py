@@ -295,6 +295,28 @@ def delete_more(bench):
     time.sleep(3)  # the compaction goes on after the replies
 
 
+def expiring_cases():
+    """A filter whose items are being swept: its epochs are half a second."""
+    group = "10^8 slots"
+    capacity = int(0.9e8)
+    yield None, lambda bench: (bench.flush(),
+                               bench.ask("BF.RESERVE", "e", "0.01", int(capacity * bench.scale), "TYPE", "expiring",
+                                         "TTL", "7s"))
+    yield Case(group, "BF.MADD of 2*10^6 while items expire", expire_while_adding, None), None
+    yield Case(group, "BF.EXISTS while items expire",
+               while_asking("BF.EXISTS", "e", both(expire_while_adding, lambda bench: time.sleep(1))), None), None
+    yield Case(group, "BF.INFO FULL while items expire",
+               both(expire_while_adding, many_times(("BF.INFO", "e", "FULL"), 100)), None), None
+    yield None, lambda bench: bench.flush()
+
+
+def expire_while_adding(bench):
+    """In commands of 1,000 items, which reach all of the filter; the items differ from those of the run before."""
+    first = time.time_ns()
+    for number in range(2000):
+        bench.ask("BF.MADD", "e", *[first + number * 1000 + i for i in range(1000)])
+
+
 def freeze_cases():
     yield None, lambda bench: bench.flush()
     yield Case("5*10^6 items", "BF.FREEZE", freeze, collect_items), None
@@ -395,7 +417,7 @@ def idle_case():
 def all_cases():
     yield idle_case(), None
     for cases in (item_cases, client_cases, byte_cases, subscriber_cases, growth_cases, dump_cases, cuckoo_cases,
-                  freeze_cases, large_cases, name_cases):
+                  expiring_cases, freeze_cases, large_cases, name_cases):
         yield None, None  # what the cases before have prepared is of no use to these
         yield from cases()
 
