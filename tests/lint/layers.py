@@ -16,6 +16,7 @@ LAYERS = [
     ("core/hash/", ["core/base/", "core/hash/"]),
     ("core/memory/", ["core/base/", "core/memory/"]),
     ("core/filter/", CORE_FACE),
+    ("core/sketches/", [*CORE_FACE, OWN_FOLDER]),
     ("core/families/filter_types.cc", ["core/"]),
     ("core/families/bloom/", [*CORE_FACE, "core/families/bloom/"]),
     # Its tables are cuckoo tables with a time in each slot.
