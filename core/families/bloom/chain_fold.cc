@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/parse.h"
 #include "core/families/bloom/blocked_bloom.h"
@@ -36,7 +38,6 @@ uint64_t UnitsOf(const SubFilterShape& shape) { return shape.bits / shape.layout
 
 bool CanFold(const SubFilterShape& shape) { return shape.layout->fold_unit_bits != 0 && shape.lines_per_item <= 1; }
 
-// Where the divisor does not divide the size, this is a little less.
 SubFilterShape Divided(SubFilterShape shape, uint64_t divisor, uint64_t capacity) {
   shape.bits = UnitsOf(shape) / divisor * shape.layout->fold_unit_bits;
   shape.capacity = capacity;
@@ -47,21 +48,24 @@ bool KeepsItsRate(const SubFilterShape& shape) {
   return shape.layout->rate_with(shape, static_cast<double>(shape.capacity)) <= kRateTolerance * shape.error_rate;
 }
 
-// Returns the largest divisor at which the rate is kept with this capacity; 1 if there is none.
-uint64_t LargestDivisor(const SubFilterShape& shape, uint64_t capacity) {
-  uint64_t kept = 1;
-  for (uint64_t beyond = UnitsOf(shape) + 1; kept + 1 < beyond;) {
-    const uint64_t middle = kept + (beyond - kept) / 2;
-    (KeepsItsRate(Divided(shape, middle, capacity)) ? kept : beyond) = middle;
+// Returns the divisors of the size from 2 on, ascending.
+std::vector<uint64_t> DivisorsOf(const SubFilterShape& shape) {
+  const uint64_t units = UnitsOf(shape);
+  std::vector<uint64_t> small, large;
+  for (uint64_t divisor = 1; divisor <= units / divisor; ++divisor) {
+    if (units % divisor != 0) continue;
+    if (divisor > 1) small.push_back(divisor);
+    if (divisor < units / divisor) large.push_back(units / divisor);
   }
-  while (UnitsOf(shape) % kept != 0) --kept;
-  return kept;
+  small.insert(small.end(), large.rbegin(), large.rend());
+  return small;
 }
 
-uint64_t SmallestDivisor(uint64_t units) {
-  uint64_t divisor = 2;
-  while (divisor * divisor <= units && units % divisor != 0) ++divisor;
-  return divisor * divisor <= units ? divisor : units;
+// Returns how many of the divisors, the smallest, keep the rate with this capacity.
+size_t DivisorsThatKeep(const SubFilterShape& shape, std::span<const uint64_t> divisors, uint64_t capacity) {
+  const auto beyond = std::ranges::partition_point(
+      divisors, [&](uint64_t divisor) { return KeepsItsRate(Divided(shape, divisor, capacity)); });
+  return static_cast<size_t>(beyond - divisors.begin());
 }
 
 tl::unexpected<Error> TwoLinesDoNotFold() {
@@ -69,7 +73,7 @@ tl::unexpected<Error> TwoLinesDoNotFold() {
                     RoundedText(kTwoLinesBelowRate / kReservedFirstShare, 6) + " are in two lines, which do not fold");
 }
 
-// Returns the largest capacity that keeps the rate; 0 if none does. It is below `beyond`.
+// Returns the largest capacity below `beyond` that keeps the rate; 0 if none does.
 uint64_t LargestCapacity(const SubFilterShape& shape, uint64_t divisor, uint64_t beyond) {
   uint64_t fits = 0;
   while (fits + 1 < beyond) {
@@ -80,9 +84,9 @@ uint64_t LargestCapacity(const SubFilterShape& shape, uint64_t divisor, uint64_t
 }
 
 // Says why no divisor keeps the rate with this capacity, and what would be right.
-tl::unexpected<Error> RefuseCapacity(const SubFilterShape& shape, uint64_t capacity) {
-  const uint64_t divisor = SmallestDivisor(UnitsOf(shape));
-  const uint64_t fits = divisor > 1 ? LargestCapacity(shape, divisor, capacity) : 0;
+tl::unexpected<Error> RefuseCapacity(const SubFilterShape& shape, std::span<const uint64_t> divisors,
+                                     uint64_t capacity) {
+  const uint64_t fits = divisors.empty() ? 0 : LargestCapacity(shape, divisors.front(), capacity);
   if (fits == 0) return CannotFold("it is as small as it can be");
   return CannotFold("a capacity of " + std::to_string(capacity) +
                     " needs more memory than a fold would leave: the largest possible one is " + std::to_string(fits));
@@ -90,9 +94,10 @@ tl::unexpected<Error> RefuseCapacity(const SubFilterShape& shape, uint64_t capac
 
 Result<SubFilterShape> SmallerShape(const SubFilterShape& shape, uint64_t capacity) {
   if (!CanFold(shape)) return TwoLinesDoNotFold();
-  const uint64_t divisor = LargestDivisor(shape, capacity);
-  if (divisor == 1) return RefuseCapacity(shape, capacity);
-  return Divided(shape, divisor, capacity);
+  const std::vector<uint64_t> divisors = DivisorsOf(shape);
+  const size_t kept = DivisorsThatKeep(shape, divisors, capacity);
+  if (kept == 0) return RefuseCapacity(shape, divisors, capacity);
+  return Divided(shape, divisors[kept - 1], capacity);
 }
 
 // The shape of a sub-filter that is described: sub-filters of one type and rate differ in nothing else.
@@ -109,8 +114,7 @@ Result<std::vector<FoldStep>> StepsOf(const FilterParams& params, const SubFilte
   if (!CanFold(shape)) return TwoLinesDoNotFold();
   std::vector<FoldStep> steps;
   uint64_t beyond = bits.capacity;
-  for (uint64_t divisor = 2; divisor <= UnitsOf(shape) && beyond > 1; ++divisor) {
-    if (UnitsOf(shape) % divisor != 0) continue;
+  for (const uint64_t divisor : DivisorsOf(shape)) {
     const uint64_t capacity = LargestCapacity(shape, divisor, beyond);
     if (capacity == 0 || capacity < smallest) break;
     steps.push_back({divisor, capacity, Divided(shape, divisor, capacity).SizeBytes()});
