@@ -9,43 +9,12 @@
 
 #include "core/filter/filter_dump.h"
 #include "core/filter/filter_params.h"
+#include "tests/support/given_fields.h"
 
 namespace bitsieve::rdb {
 namespace {
 
 using testing::HasSubstr;
-
-using ValueField = std::variant<uint64_t, double, std::string>;
-
-// Fields as a module's reader has them. They outlive what is read.
-class GivenFields final : public ValueReader {
- public:
-  explicit GivenFields(std::deque<ValueField> fields) : fields_(std::move(fields)) {}
-
-  uint64_t Unsigned() override { return Take<uint64_t>(); }
-  double Double() override { return Take<double>(); }
-  ValueBytes Bytes() override {
-    texts_.push_back(Take<std::string>());
-    return {.bytes = texts_.back()};
-  }
-  bool failed() const override { return failed_; }
-
- private:
-  template <class Value>
-  Value Take() {
-    if (failed_ || fields_.empty() || !std::holds_alternative<Value>(fields_.front())) {
-      failed_ = true;
-      return Value{};
-    }
-    Value value = std::get<Value>(std::move(fields_.front()));
-    fields_.pop_front();
-    return value;
-  }
-
-  std::deque<ValueField> fields_;
-  std::deque<std::string> texts_;
-  bool failed_ = false;
-};
 
 class ModuleValueTest : public testing::Test {
  protected:
