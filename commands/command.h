@@ -27,6 +27,7 @@ namespace bitsieve::commands {
 struct CommandContext;
 struct Transfers;
 class FilterEvents;
+class SketchKeyspace;
 using Handler = void (*)(CommandContext& context);
 // Whether the command has to wait; called before it runs, repeatedly, until it returns false.
 using Waiter = bool (*)(const CommandContext& context);
@@ -74,7 +75,19 @@ enum class Replication : uint8_t {
   kContent,   // the whole filter is sent: the command is the last of several that brought its content
 };
 
-enum class CommandGroup : uint8_t { kBloom, kCuckoo, kGeneric, kConnection, kServer, kTransactions, kPubSub };
+enum class CommandGroup : uint8_t {
+  kBloom,
+  kCuckoo,
+  kGeneric,
+  kConnection,
+  kServer,
+  kTransactions,
+  kPubSub,
+  kCountMin,
+  kTopK,
+  kTDigest,
+};
+inline bool IsOfSketches(CommandGroup group) { return group >= CommandGroup::kCountMin; }
 
 // Which of its keys a command with kWrite may change; it only reads the others.
 enum class WrittenKeys : uint8_t {
@@ -90,6 +103,7 @@ struct KeyPositions {
   int last = 0;
   int step = 0;
   WrittenKeys written = WrittenKeys::kAll;
+  int count_at = 0;  // where the number of further keys is, which follow it and are only read; 0: there are none
 };
 inline constexpr KeyPositions kFirstArgument{1, 1, 1};
 // The position of the last key of a command with this many arguments.
@@ -161,8 +175,9 @@ struct Tally {
 struct FilterEnvironment {
   const CommandSettings* settings = nullptr;
   FreezeQueue* freezing = nullptr;
-  Transfers* transfers = nullptr;  // dumps and loads in progress
-  Workers* workers = nullptr;      // null: every command runs on its loop
+  Transfers* transfers = nullptr;      // dumps and loads in progress
+  Workers* workers = nullptr;          // null: every command runs on its loop
+  SketchKeyspace* sketches = nullptr;  // of programs that have commands on sketches
 };
 
 // The data that a handler works with. There is one per batch; the members that belong to one command are set before

@@ -7,7 +7,7 @@
 #include "module/engine_heap.h"
 #include "module/filter_value.h"
 #include "module/options.h"
-#include "module/sketch_commands.h"
+#include "module/sketch_value.h"
 
 namespace bitsieve::module {
 namespace {
@@ -23,7 +23,7 @@ void WriteInfo(engine::Info* info, int /*for_crash_report*/) {
   add("lookup_misses", totals.misses);
   add("items_added", totals.added);
   add("error_replies", totals.errors);
-  add("dropped_sketch_commands", DroppedSketchCommands());
+  add("sketches", SketchCount());
 }
 
 bool Start(engine::Context* context, engine::String** arguments, int count) {
@@ -37,8 +37,8 @@ bool Start(engine::Context* context, engine::String** arguments, int count) {
   engine::SetModuleOptions(context, engine::kHandleIoErrors | engine::kNoImplicitSignalModified);
   UseEngineHeap();
   engine::Log(context, "notice", "bitsieve %s", BITSIEVE_VERSION);
-  return RegisterOptions(context, arguments, count) && RegisterCommands(context) && RegisterSketchCommands(context) &&
-         CreateFilterTypes(context) && engine::RegisterInfoFunc(context, WriteInfo) == engine::kOk;
+  return RegisterOptions(context, arguments, count) && RegisterCommands(context) && CreateFilterTypes(context) &&
+         CreateSketchTypes(context) && engine::RegisterInfoFunc(context, WriteInfo) == engine::kOk;
 }
 
 }  // namespace

@@ -10,7 +10,9 @@
 
 #include "commands/command_syntax.h"
 #include "commands/filter_commands.h"
+#include "commands/sketch_commands.h"
 #include "module/command_adapter.h"
+#include "module/sketch_commands.h"
 
 namespace bitsieve::module {
 namespace {
@@ -20,22 +22,34 @@ using commands::CommandRow;
 
 // To the engine a command is a function that has nothing to remember a row by: hence one for each.
 constexpr size_t kMaxRows = 64;
-std::array<ModuleCommand, kMaxRows> registered;
+std::array<ModuleCommand, kMaxRows> filter_commands;
+std::array<const CommandRow*, kMaxRows> sketch_commands;
 
 template <size_t index>
-int Call(engine::Context* context, engine::String** argv, int argc) {
-  return RunCommand(context, argv, argc, registered[index], Origin::kEngine);
+int CallFilterCommand(engine::Context* context, engine::String** argv, int argc) {
+  return RunCommand(context, argv, argc, filter_commands[index], Origin::kEngine);
+}
+template <size_t index>
+int CallSketchCommand(engine::Context* context, engine::String** argv, int argc) {
+  return RunSketchCommand(context, argv, argc, *sketch_commands[index]);
+}
+using Calls = std::array<engine::CommandFunction, kMaxRows>;
+template <size_t... index>
+constexpr Calls FilterCalls(std::index_sequence<index...>) {
+  return {CallFilterCommand<index>...};
 }
 template <size_t... index>
-constexpr std::array<engine::CommandFunction, kMaxRows> Calls(std::index_sequence<index...>) {
-  return {Call<index>...};
+constexpr Calls SketchCalls(std::index_sequence<index...>) {
+  return {CallSketchCommand<index>...};
 }
-constexpr auto kCalls = Calls(std::make_index_sequence<kMaxRows>());
+constexpr Calls kFilterCalls = FilterCalls(std::make_index_sequence<kMaxRows>());
+constexpr Calls kSketchCalls = SketchCalls(std::make_index_sequence<kMaxRows>());
 
+// RedisBloom has fast commands on sketches only as a category.
 std::string FlagsOf(const CommandRow& row) {
   std::string flags = (row.flags & commands::kWrite) != 0 ? "write" : "readonly";
   if ((row.flags & commands::kDenyOom) != 0) flags += " deny-oom";
-  if ((row.flags & commands::kFast) != 0) flags += " fast";
+  if ((row.flags & commands::kFast) != 0 && !commands::IsOfSketches(row.group)) flags += " fast";
   return flags;
 }
 
@@ -50,6 +64,17 @@ engine::KeySpec SpecOf(int first, int last, int step, bool writes) {
   return spec;
 }
 
+// Returns the specification of keys that are read and follow their number.
+engine::KeySpec CountedSpec(int count_at) {
+  engine::KeySpec spec{};
+  spec.flags = engine::kKeyReadOnly | engine::kKeyAccess;
+  spec.begin_search_type = engine::kBeginIndex;
+  spec.begin.index.position = count_at;
+  spec.find_keys_type = engine::kFindNumber;
+  spec.find.number = {0, 1, 1};
+  return spec;
+}
+
 // Keys that are written and keys that are only read have a specification each. The array ends with one that is all 0.
 std::vector<engine::KeySpec> SpecsOf(const CommandRow& row) {
   const commands::KeyPositions& keys = row.keys;
@@ -61,6 +86,7 @@ std::vector<engine::KeySpec> SpecsOf(const CommandRow& row) {
   } else {
     specs.push_back(SpecOf(keys.first, keys.last, keys.step, writes));
   }
+  if (keys.count_at != 0) specs.push_back(CountedSpec(keys.count_at));
   specs.push_back({});
   return specs;
 }
@@ -120,8 +146,24 @@ void SetCategories(engine::Command* command, const std::string& categories) {
   if (engine::SetCommandACLCategories != nullptr) engine::SetCommandACLCategories(command, categories.c_str());
 }
 
+std::string_view FamilyOf(commands::CommandGroup group) {
+  using enum commands::CommandGroup;
+  switch (group) {
+    case kCuckoo:
+      return "cuckoo";
+    case kCountMin:
+      return "cms";
+    case kTopK:
+      return "topk";
+    case kTDigest:
+      return "tdigest";
+    default:
+      return "bloom";
+  }
+}
+
 std::string CategoriesOf(const CommandRow& row) {
-  std::string categories = row.group == commands::CommandGroup::kCuckoo ? "cuckoo" : "bloom";
+  std::string categories(FamilyOf(row.group));
   categories += (row.flags & commands::kWrite) != 0 ? " write" : " read";
   categories += (row.flags & commands::kFast) != 0 ? " fast" : " slow";
   return categories;
@@ -157,23 +199,41 @@ bool RegisterInternal(engine::Context* context) {
   return true;
 }
 
-}  // namespace
-
-bool RegisterCommands(engine::Context* context) {
-  if (engine::AddACLCategory != nullptr) {
-    engine::AddACLCategory(context, "bloom");
-    engine::AddACLCategory(context, "cuckoo");
-  }
+bool RegisterFilterRows(engine::Context* context) {
   size_t index = 0;
   for (const auto& rows : commands::kFilterCommands) {
     for (const CommandRow& row : rows()) {
       assert(index < kMaxRows);
-      registered[index] = MakeModuleCommand(row);
-      if (!RegisterRow(context, row, kCalls[index])) return false;
+      filter_commands[index] = MakeModuleCommand(row);
+      if (!RegisterRow(context, row, kFilterCalls[index])) return false;
       ++index;
     }
   }
-  return RegisterInternal(context);
+  return true;
+}
+
+bool RegisterSketchRows(engine::Context* context) {
+  size_t index = 0;
+  for (const auto& rows : commands::kSketchCommands) {
+    for (const CommandRow& row : rows()) {
+      assert(index < kMaxRows);
+      sketch_commands[index] = &row;
+      if (!RegisterRow(context, row, kSketchCalls[index])) return false;
+      ++index;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool RegisterCommands(engine::Context* context) {
+  if (engine::AddACLCategory != nullptr) {
+    for (const char* const family : {"bloom", "cuckoo", "cms", "topk", "tdigest"}) {
+      engine::AddACLCategory(context, family);
+    }
+  }
+  return RegisterFilterRows(context) && RegisterSketchRows(context) && RegisterInternal(context);
 }
 
 }  // namespace bitsieve::module

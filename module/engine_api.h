@@ -190,6 +190,7 @@ struct CommandInfo {
   X(int, GetNotifyKeyspaceEvents, ())                                                                                \
   X(void, Log, (Context*, const char*, const char*, ...))                                                            \
   X(void, SaveUnsigned, (Io*, uint64_t))                                                                             \
+  X(void, SaveDouble, (Io*, double))                                                                                 \
   X(double, LoadDouble, (Io*))                                                                                       \
   X(uint64_t, LoadUnsigned, (Io*))                                                                                   \
   X(void, SaveStringBuffer, (Io*, const char*, size_t))                                                              \

@@ -12,6 +12,7 @@
 #include "core/filter/filter_factory.h"
 #include "module/filter_content.h"
 #include "module/freezing.h"
+#include "module/value_fields.h"
 #include "protocol/rdb/module_value.h"
 
 namespace bitsieve::module {
@@ -36,26 +37,6 @@ void Save(engine::Io* io, void* value) {
   engine::SaveUnsigned(io, core::DumpStream(filter.Capture()).total_bytes());
   ForEachPiece(filter, [io](std::string_view piece) { engine::SaveStringBuffer(io, piece.data(), piece.size()); });
 }
-
-// Reads the fields of a value through the engine.
-class EngineFields final : public rdb::ValueReader {
- public:
-  explicit EngineFields(engine::Io* io) : io_(io) {}
-
-  uint64_t Unsigned() override { return engine::LoadUnsigned(io_); }
-  double Double() override { return engine::LoadDouble(io_); }
-  rdb::ValueBytes Bytes() override {
-    rdb::ValueBytes bytes{.memory = {nullptr, engine::Free}};
-    size_t size = 0;
-    bytes.memory.reset(engine::LoadStringBuffer(io_, &size));
-    if (bytes.memory != nullptr) bytes.bytes = {bytes.memory.get(), size};
-    return bytes;
-  }
-  bool failed() const override { return engine::IsIOError(io_) != 0; }
-
- private:
-  engine::Io* io_;
-};
 
 template <bool cuckoo>
 void* Load(engine::Io* io, int version) {

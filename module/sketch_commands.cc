@@ -1,74 +1,68 @@
 #include "module/sketch_commands.h"
 
-#include <algorithm>
-#include <array>
-#include <cctype>
-#include <cstdlib>
-#include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "commands/wire_errors.h"
+#include "module/content_limit.h"
+#include "module/engine_keyspace.h"
+#include "module/engine_sketches.h"
 #include "module/options.h"
+#include "module/reply_translator.h"
 
 namespace bitsieve::module {
 namespace {
 
-constexpr std::array kNames{"cms.initbydim", "cms.initbyprob", "cms.incrby",   "cms.merge",
-                            "topk.reserve",  "topk.add",       "topk.incrby",  "tdigest.create",
-                            "tdigest.add",   "tdigest.reset",  "tdigest.merge"};
+// All that one command works with; used again by the next. No command on sketches asks for filters.
+struct SketchDesk {
+  EngineSketches sketches;
+  EngineKeyspace no_filters;
+  commands::FilterEnvironment environment{.settings = &Settings(), .sketches = &sketches};
+  std::string bytes;
+  protocol::ReplyWriter reply{bytes};
+  commands::CommandContext context{environment, no_filters, reply};
+  std::vector<std::string_view> arguments;
+};
 
-uint64_t dropped = 0;
-
-// Ends the process, as the engine does where it reads a command that it does not know.
-[[noreturn]] void Stop(const std::string& name, const char* source, const char* advice) {
-  engine::Log(nullptr, "warning",
-              "bitsieve: stopping: %s has the command %s, and bitsieve.so does not carry RedisBloom's sketches "
-              "(Count-Min Sketch, Top-K, t-digest). %s",
-              source, name.c_str(), advice);
-  std::_Exit(EXIT_FAILURE);
+SketchDesk& TheSketchDesk() {
+  static SketchDesk& desk = *new SketchDesk;
+  return desk;
 }
 
-void Drop(const std::string& name) {
-  ++dropped;
-  static std::set<std::string>& logged = *new std::set<std::string>;
-  if (!logged.insert(name).second) return;
-  engine::Log(nullptr, "warning",
-              "bitsieve: the master sent %s, and bitsieve.so does not carry RedisBloom's sketches (Count-Min Sketch, "
-              "Top-K, t-digest): this node lacks their keys and must not take the master's place. INFO modules counts "
-              "such commands as bf_dropped_sketch_commands; with bf.for-redisbloom yes this node stops at the first",
-              name.c_str());
+// The limit of a sketch's size, for clients: what a master or the log has, is had here.
+bool IsOfClient(void* context) {
+  constexpr int kReplayed = engine::kContextReplicated | engine::kContextLoading;
+  return (engine::GetContextFlags(static_cast<engine::Context*>(context)) & kReplayed) == 0;
 }
 
-int RunSketchCommand(engine::Context* context, engine::String** argv, int /*argc*/) {
-  std::string name(engine::TextOf(argv[0]));
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
-  const int flags = engine::GetContextFlags(context);
-  if ((flags & engine::kContextLoading) != 0) {
-    Stop(name, "the append-only file", "Start RedisBloom on these files, and move the sketches away first");
-  }
-  if ((flags & engine::kContextReplicated) != 0) {
-    if (OwnSettings().for_redisbloom.load(std::memory_order_relaxed)) {
-      Stop(name, "the master",
-           "Move the sketches to another node first, or set bf.for-redisbloom no to continue without them");
-    }
-    Drop(name);
-  }
-  const std::string error =
-      "ERR unknown command '" + name + "': bitsieve.so has RedisBloom's Bloom and cuckoo filters, not its sketches";
-  return engine::ReplyWithError(context, error.c_str());
+void Handle(SketchDesk& desk, engine::Context* context) {
+  ContentLimit limit(OwnSettings().max_filter_bytes.load(std::memory_order_relaxed), IsOfClient, context);
+  desk.context.row->handler(desk.context);
 }
 
 }  // namespace
 
-bool RegisterSketchCommands(engine::Context* context) {
-  constexpr int kKey = 1;
-  for (const char* const name : kNames) {
-    if (engine::CreateCommand(context, name, RunSketchCommand, "write", kKey, kKey, kKey) == engine::kOk) continue;
-    engine::Log(context, "warning", "bitsieve: another module already has the command %s: load only one of them", name);
-    return false;
+int RunSketchCommand(engine::Context* context, engine::String** argv, int argc, const commands::CommandRow& row) {
+  SketchDesk& desk = TheSketchDesk();
+  desk.arguments.clear();
+  for (int i = 0; i < argc; ++i) desk.arguments.push_back(engine::TextOf(argv[i]));
+  if (!commands::ArityFits(row, desk.arguments.size())) {
+    return engine::ReplyWithError(context, commands::wire::WrongArity(row.name).c_str());
   }
-  return true;
+  desk.bytes.clear();
+  desk.reply.set_version(protocol::ProtocolVersion::kResp3);  // the engine turns it into RESP2 itself
+  desk.context.row = &row;
+  desk.context.arguments = desk.arguments;
+  desk.sketches.Begin(context, argv, argc, (row.flags & commands::kWrite) != 0);
+  Handle(desk, context);
+  desk.sketches.CloseAll();
+  TranslateReply(context, desk.bytes);
+  if (desk.sketches.changed()) {
+    engine::ReplicateVerbatim(context);
+    engine::SignalModifiedKey(context, argv[row.keys.first]);
+  }
+  return engine::kOk;
 }
-
-uint64_t DroppedSketchCommands() { return dropped; }
 
 }  // namespace bitsieve::module

@@ -59,6 +59,8 @@ class CountMin {
   const CountMinShape& shape() const { return shape_; }
   // Returns the sum of all increments, modulo 2^64.
   uint64_t total() const { return total_; }
+  // Returns the bytes that RedisBloom says such a sketch takes.
+  uint64_t reported_bytes() const { return 32 + CellsBytes(shape_); }
   // Returns the bytes that FromBytes takes.
   std::span<const std::byte> cells() const { return memory_.bytes().first(CellsBytes(shape_)); }
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <span>
 #include <utility>
 
 namespace bitsieve::core {
@@ -37,6 +38,25 @@ void InsertionSort(std::vector<Node>& nodes, size_t low, size_t high) {
 
 void SwapIfLess(Node& a, Node& b) {
   if (IsLess(a, b)) std::swap(a, b);
+}
+
+// Moves a node down until no child is larger. Of equal children the left one is taken.
+void SiftDown(std::span<Node> heap, size_t index) {
+  while (index < heap.size() / 2) {
+    size_t child = 2 * index + 1;
+    if (child + 1 < heap.size() && IsLess(heap[child], heap[child + 1])) ++child;
+    if (!IsLess(heap[index], heap[child])) return;
+    std::swap(heap[index], heap[child]);
+    index = child;
+  }
+}
+
+void HeapSort(std::span<Node> nodes) {
+  for (size_t i = nodes.size() / 2; i-- > 0;) SiftDown(nodes, i);
+  for (size_t last = nodes.size(); last-- > 1;) {
+    std::swap(nodes[0], nodes[last]);
+    SiftDown(nodes.first(last), 0);
+  }
 }
 
 }  // namespace
@@ -73,16 +93,12 @@ bool TDigest::Add(double value, int64_t weight) {
 
 void TDigest::Reset() { state_ = State{.compression = state_.compression}; }
 
-// A pattern-defeating quicksort would order equal means differently: the order is RedisBloom's.
+// The functions of the standard library order equal means differently: the order is RedisBloom's.
 void TDigest::Sort(std::vector<Node>& nodes, size_t low, size_t high, unsigned depth) {
   constexpr size_t kFew = 16;
   while (high - low > kFew) {
     if (depth == 0) {
-      const auto begin = nodes.begin() + static_cast<ptrdiff_t>(low),
-                 end = nodes.begin() + static_cast<ptrdiff_t>(high) + 1;
-      std::make_heap(begin, end, IsLess);
-      std::sort_heap(begin, end, IsLess);
-      return;
+      return HeapSort(std::span(nodes).subspan(low, high - low + 1));
     }
     --depth;
     const size_t middle = low + (high - low) / 2;

@@ -57,6 +57,8 @@ class TDigest {
   // Returns how many nodes there may be.
   uint64_t capacity() const { return 6 * static_cast<uint64_t>(state_.compression) + 10; }
   uint64_t observations() const { return static_cast<uint64_t>(state_.merged_weight + state_.unmerged_weight); }
+  // Returns the bytes that RedisBloom says such a digest takes: with room for all nodes.
+  uint64_t reported_bytes() const { return 80 + 16 * capacity(); }
   uint64_t unmerged_nodes() const { return state_.nodes.size() - state_.merged_nodes; }
 
   // Adds a number, which is finite, so many times. Returns false, and adds nothing, if the weights were too large

@@ -31,6 +31,11 @@ Status TopK::Check(const TopKShape& shape) {
   return {};
 }
 
+uint64_t TopK::BytesOf(const TopKShape& shape) {
+  if (!Check(shape)) return UINT64_MAX;
+  return BucketsOf(shape) * sizeof(Bucket) + shape.k * sizeof(Entry);
+}
+
 Result<TopK> TopK::Make(const TopKShape& shape) {
   if (Status status = Check(shape); !status) return tl::unexpected(std::move(status).error());
   return OrOutOfMemory([&]() -> Result<TopK> {
@@ -90,7 +95,6 @@ uint32_t TopK::AddToRow(Bucket& bucket, uint32_t fingerprint, uint32_t increment
 std::optional<std::string> TopK::Add(std::string_view item, uint32_t increment) {
   const uint32_t least = state_.heap.front().count;
   const uint32_t fingerprint = FingerprintOf(item);
-  std::string kept(item);  // before anything changes
   uint32_t best = 0;
   for (uint32_t row = 0; row < shape().depth; ++row) {
     best = std::max(best, AddToRow(BucketOf(item, row), fingerprint, increment));
@@ -102,7 +106,7 @@ std::optional<std::string> TopK::Add(std::string_view item, uint32_t increment) 
     SiftDown(there);
     return std::nullopt;
   }
-  Entry expelled = std::exchange(state_.heap.front(), Entry{fingerprint, best, std::move(kept)});
+  Entry expelled = std::exchange(state_.heap.front(), Entry{fingerprint, best, std::string(item)});
   SiftDown(0);
   if (expelled == Entry{}) return std::nullopt;
   return std::move(expelled.item);

@@ -68,6 +68,8 @@ class TopK {
     bool operator==(const State&) const = default;
   };
 
+  // Returns how many bytes one of this shape takes, without items; 2^64 - 1 if it cannot be made.
+  static uint64_t BytesOf(const TopKShape& shape);
   // Makes an empty one. kInvalidArgument if a number is 0, the decay is out of its range, or it would take more than
   // kMaxBytes; kOutOfMemory if the system refuses.
   static Result<TopK> Make(const TopKShape& shape);
@@ -76,6 +78,8 @@ class TopK {
 
   const State& state() const { return state_; }
   const TopKShape& shape() const { return state_.shape; }
+  // Returns the bytes that RedisBloom says such a sketch takes: without its items.
+  uint64_t reported_bytes() const { return 2088 + 8 * state_.buckets.size() + 24 * state_.heap.size(); }
 
   // Counts `increment` more of an item, at most 2^31. Returns the item that is no longer among the k, if one is not.
   std::optional<std::string> Add(std::string_view item, uint32_t increment);

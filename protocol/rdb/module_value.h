@@ -3,7 +3,7 @@
 // docs/formats/module.md has their fields. RedisBloom's load as the types redisbloom and rediscuckoo, byte for byte.
 //
 // Everything in them is hostile until the decoders have taken it: sizes are checked, numbers of items are not, since
-// RedisBloom's own may be wrong. Thread-safe: free functions; a ValueReader is confined to one thread.
+// RedisBloom's own may be wrong. Thread-safe: free functions; readers and writers are confined to one thread.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,15 @@ class ValueReader {
   virtual ValueBytes Bytes() = 0;
   // Whether a field was missing, or of another kind, or there was no memory for it.
   virtual bool failed() const = 0;
+};
+
+// Takes the fields of a value, in order.
+class ValueWriter {
+ public:
+  virtual ~ValueWriter() = default;
+  virtual void Unsigned(uint64_t value) = 0;
+  virtual void Double(double value) = 0;
+  virtual void Bytes(std::string_view bytes) = 0;
 };
 
 struct ModuleValue {

@@ -2,7 +2,6 @@
 
 #include <liblzf/lzf.h>
 
-#include <array>
 #include <bit>
 #include <climits>
 #include <cstdlib>
@@ -13,17 +12,6 @@
 
 namespace bitsieve::rdb {
 namespace {
-
-// The table holds the 64-bit CRC of each byte value: Jones' polynomial, lowest bit first, as in Redis.
-constexpr std::array<uint64_t, 256> kChecksumTable = [] {
-  constexpr uint64_t kPolynomial = 0x95ac9329ac4bc9b5;
-  std::array<uint64_t, 256> table{};
-  for (size_t i = 0; i < table.size(); ++i) {
-    table[i] = i;
-    for (int bit = 0; bit < 8; ++bit) table[i] = table[i] >> 1 ^ ((table[i] & 1) != 0 ? kPolynomial : 0);
-  }
-  return table;
-}();
 
 enum Type : uint8_t {
   kString = 0,
@@ -50,9 +38,6 @@ enum Type : uint8_t {
   kHashMetadata = 24,
   kHashListpackEx = 25,
 };
-
-// Kinds of a module's fields.
-enum Field : uint64_t { kEndOfValue = 0, kSigned = 1, kUnsigned = 2, kFloat = 3, kDouble = 4, kBytes = 5 };
 
 // How a string is stored, if not plainly.
 enum Form : uint8_t { kInt8 = 0, kInt16 = 1, kInt32 = 2, kLzf = 3 };
@@ -199,9 +184,10 @@ void RdbReader::SkipOldScore() {
 }
 
 void RdbReader::SkipModuleFields() {
+  using enum FieldKind;
   while (!failed()) {
-    switch (const uint64_t kind = Length(); kind) {
-      case kEndOfValue:
+    switch (const FieldKind kind{Length()}; kind) {
+      case kEnd:
         return;
       case kSigned:
       case kUnsigned:
@@ -217,7 +203,7 @@ void RdbReader::SkipModuleFields() {
         SkipString();
         break;
       default:
-        Fail("a module's field of unknown kind " + std::to_string(kind));
+        Fail("a module's field of unknown kind " + std::to_string(static_cast<uint64_t>(kind)));
     }
   }
 }
@@ -314,29 +300,18 @@ void RdbReader::SkipValue(uint8_t type, Dialect dialect) {
 
 // ---- fields of a module's value
 
-bool RdbFields::Expect(uint64_t kind) {
+bool RdbFields::Expect(FieldKind kind) {
   if (failed()) return false;
-  if (reader_.Length() == kind) return !failed();
+  if (FieldKind{reader_.Length()} == kind) return !failed();
   reader_.Fail("a field of an unexpected type");
   return false;
 }
 
-uint64_t RdbFields::Unsigned() { return Expect(kUnsigned) ? reader_.Length() : 0; }
-double RdbFields::Double() { return Expect(kDouble) ? std::bit_cast<double>(reader_.Little<uint64_t>()) : 0; }
-ValueBytes RdbFields::Bytes() { return Expect(kBytes) ? reader_.String() : ValueBytes(); }
-void RdbFields::End() { Expect(kEndOfValue); }
-
-ModuleId ModuleIdOf(uint64_t id) {
-  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-  ModuleId found{.name = std::string(9, ' '), .version = static_cast<int>(id & 1023)};
-  for (size_t i = 0; i < found.name.size(); ++i) found.name[i] = kLetters[id >> (58 - 6 * i) & 63];
-  return found;
+uint64_t RdbFields::Unsigned() { return Expect(FieldKind::kUnsigned) ? reader_.Length() : 0; }
+double RdbFields::Double() {
+  return Expect(FieldKind::kDouble) ? std::bit_cast<double>(reader_.Little<uint64_t>()) : 0;
 }
-
-uint64_t RdbChecksum(std::string_view bytes) {
-  uint64_t sum = 0;
-  for (const char byte : bytes) sum = kChecksumTable[(sum ^ static_cast<uint8_t>(byte)) & 0xff] ^ sum >> 8;
-  return sum;
-}
+ValueBytes RdbFields::Bytes() { return Expect(FieldKind::kBytes) ? reader_.String() : ValueBytes(); }
+void RdbFields::End() { Expect(FieldKind::kEnd); }
 
 }  // namespace bitsieve::rdb

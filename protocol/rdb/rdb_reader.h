@@ -10,12 +10,10 @@
 #include <vector>
 
 #include "core/base/memory_budget.h"
+#include "protocol/rdb/module_payload.h"
 #include "protocol/rdb/module_value.h"
 
 namespace bitsieve::rdb {
-
-// The type byte before a module's value.
-inline constexpr uint8_t kModule2 = 7;
 
 enum class Dialect : uint8_t { kRedis, kValkey };  // they differ in values of type 22
 
@@ -87,19 +85,9 @@ class RdbFields final : public ValueReader {
   void End();
 
  private:
-  bool Expect(uint64_t kind);
+  bool Expect(FieldKind kind);
 
   RdbReader& reader_;
 };
-
-// The number before a module's value: nine letters and a version.
-struct ModuleId {
-  std::string name;
-  int version;
-};
-ModuleId ModuleIdOf(uint64_t id);
-
-// The checksum at the end of a file and of a payload: CRC-64 of Jones.
-uint64_t RdbChecksum(std::string_view bytes);
 
 }  // namespace bitsieve::rdb

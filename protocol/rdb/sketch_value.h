@@ -3,9 +3,6 @@
 // there before anything is allocated. Thread-safe: free functions; readers and writers are confined to one thread.
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
 #include "core/sketches/count_min.h"
@@ -14,15 +11,6 @@
 #include "protocol/rdb/module_value.h"
 
 namespace bitsieve::rdb {
-
-// Takes the fields of a value, in order.
-class ValueWriter {
- public:
-  virtual ~ValueWriter() = default;
-  virtual void Unsigned(uint64_t value) = 0;
-  virtual void Double(double value) = 0;
-  virtual void Bytes(std::string_view bytes) = 0;
-};
 
 // The versions are those that the value was saved with. kCorrupt; kUnsupported for versions that are not known;
 // kOutOfMemory.

@@ -6,16 +6,11 @@ import struct
 import redis
 
 from cuckoo_model import CuckooModel
-from engine import SYNC_SECONDS, EngineTest, main, wait_for_replica
-from harness import encode, wait_until
+from engine import EngineTest, main, wait_for_replica
 from module_filters import dump_chunks
-from redisbloom_fixtures import Master, expected, rdb_path
+from redisbloom_fixtures import expected
 
 NO_FILTER = "WRONGTYPE Operation against a key holding the wrong kind of value"
-SKETCH_COMMANDS = (("CMS.INITBYDIM", "s", 10, 2), ("CMS.INITBYPROB", "s", 0.1, 0.1), ("CMS.INCRBY", "s", "a", 1),
-                   ("CMS.MERGE", "s", 1, "t"), ("TOPK.RESERVE", "s", 3), ("TOPK.ADD", "s", "a"),
-                   ("TOPK.INCRBY", "s", "a", 2), ("TDIGEST.CREATE", "s"), ("TDIGEST.ADD", "s", 1.5),
-                   ("TDIGEST.RESET", "s"), ("TDIGEST.MERGE", "s", 1, "t"))
 
 
 class DropInTest(EngineTest):
@@ -245,67 +240,6 @@ class ChunksTest(DropInTest):
         self.assertEqual(self.redis.exists("to"), 0)
         self.do("BF.LOADCHUNK", "to", cursor + 1, dump[200:])
         self.assertEqual(self.do("BF.MEXISTS", "to", *range(900)), [1] * 900)
-
-
-class SketchesTest(DropInTest):
-    """RedisBloom's sketches, which the module does not carry: no change to one is lost in silence."""
-
-    def follow(self, **options):
-        engine = self.make_engine(**options)
-        master = Master(rdb_path("bloom").read_bytes())
-        self.addCleanup(master.close)
-        self.client(engine).replicaof("127.0.0.1", master.port)
-        wait_until(lambda: self.client(engine).info("replication")["master_link_status"] == "up", SYNC_SECONDS,
-                   "the file is loaded")
-        return engine, master
-
-    @staticmethod
-    def dropped(client):
-        return client.info("modules")["bf_dropped_sketch_commands"]
-
-    def test_a_client_gets_an_error(self):
-        client = self.client(self.make_engine(bf_for_redisbloom="yes"))
-        for command in SKETCH_COMMANDS:
-            error = self.error_of(client, *command)
-            self.assertIn(f"unknown command '{command[0]}'", error)
-            self.assertIn("Bloom and cuckoo filters, not its sketches", error)
-        self.assertEqual((self.dropped(client), client.dbsize()), (0, 0))
-
-    def test_a_replica_counts_and_names_what_it_drops(self):
-        engine, master = self.follow()
-        client = self.client(engine)
-        for command in SKETCH_COMMANDS * 2:
-            master.send(*command)
-        master.send("BF.ADD", "after", "a")
-        wait_until(lambda: client.exists("after"), SYNC_SECONDS, "the stream is done")
-        self.assertEqual(self.dropped(client), 2 * len(SKETCH_COMMANDS))
-        for command in SKETCH_COMMANDS:
-            self.assertEqual(engine.log().count(f"the master sent {command[0]}, and bitsieve.so does not carry"), 1)
-
-    def test_for_redisbloom_ends_the_engine_before_the_command_is_acknowledged(self):
-        for command in SKETCH_COMMANDS:
-            for transaction in (False, True):
-                with self.subTest(command=command[0], transaction=transaction):
-                    engine, master = self.follow(bf_for_redisbloom="yes")
-                    before = master.sent
-                    for each in [("MULTI",), command, ("EXEC",)] if transaction else [command]:
-                        master.send(*each)
-                    self.assertEqual(engine.wait(), 1)
-                    self.assertIn(f"stopping: the master has the command {command[0]}", engine.log())
-                    self.assertLessEqual(master.acknowledged, before)
-                    engine.clean_up()
-                    master.close()
-
-    def test_a_log_with_one_is_not_loaded(self):
-        for command in SKETCH_COMMANDS:
-            with self.subTest(command=command[0]):
-                engine = self.make_engine(start=False, appendonly="yes")
-                with open(engine.directory + "/appendonly.aof", "wb") as log:
-                    log.write(encode("SELECT", 0) + encode("BF.ADD", "k", "a") + encode(*command))
-                engine.spawn()
-                self.assertEqual(engine.wait(), 1)
-                self.assertIn(f"stopping: the append-only file has the command {command[0]}", engine.log())
-                engine.clean_up()
 
 
 class OptionsTest(DropInTest):

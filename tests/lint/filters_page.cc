@@ -27,11 +27,13 @@ std::string Table() {
 
 }  // namespace
 
-std::string FiltersPage(const std::string& current) {
-  const size_t begin = current.find(kBegin);
-  const size_t end = current.find(kEnd);
-  if (begin == std::string::npos || end == std::string::npos || end < begin) return "its table has no marks";
-  return current.substr(0, begin + kBegin.size()) + Table() + current.substr(end);
+std::string Between(const std::string& page, std::string_view begin, std::string_view end, const std::string& written) {
+  const size_t from = page.find(begin);
+  const size_t to = page.find(end);
+  if (from == std::string::npos || to == std::string::npos || to < from) return "its table has no marks";
+  return page.substr(0, from + begin.size()) + written + page.substr(to);
 }
+
+std::string FiltersPage(const std::string& current) { return Between(current, kBegin, kEnd, Table()); }
 
 }  // namespace bitsieve::lint

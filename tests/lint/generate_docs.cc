@@ -22,6 +22,7 @@ namespace {
 constexpr const char* kFilters = "docs/filters/README.md";
 constexpr const char* kFilterCommands = "docs/commands.md";
 constexpr const char* kServerCommands = "docs/server_commands.md";
+constexpr const char* kSketches = "docs/sketches.md";
 
 struct GeneratedFile {
   std::string path;
@@ -40,6 +41,7 @@ std::vector<GeneratedFile> GeneratedFiles(const std::filesystem::path& root) {
                                       {kServerCommands, ServerCommandsPage(ReadFile(root / kServerCommands))},
                                       {"docs/metrics.md", MetricsPage()},
                                       {kFilters, FiltersPage(ReadFile(root / kFilters))},
+                                      {kSketches, SketchesPage(ReadFile(root / kSketches))},
                                       {"tests/integration/filter_types.json", FilterTypesFile()}};
   TypePictures pictures = PicturesOf(ReadFile(root / kFilters));
   files.push_back({"docs/pictures/memory.svg", std::move(pictures.memory)});

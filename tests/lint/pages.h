@@ -2,9 +2,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace bitsieve::lint {
+
+// Puts what is written in the place of what lies between two lines of a page, which stay.
+std::string Between(const std::string& page, std::string_view begin, std::string_view end, const std::string& written);
 
 // docs/configuration.md: every option.
 std::string ConfigurationPage();
@@ -19,6 +23,9 @@ std::string MetricsPage();
 
 // docs/filters/README.md: as it is, except for the table of all filter types.
 std::string FiltersPage(const std::string& current);
+
+// docs/sketches.md: as it is, except for the tables of the commands.
+std::string SketchesPage(const std::string& current);
 
 // docs/filters/plots: what bitsieve plan --plot draws, of each type that it plans for.
 struct FilterPlot {

@@ -176,13 +176,5 @@ TEST(RdbFileTest, UnpackingTakesNoMoreThanIsGiven) {
   EXPECT_EQ(memory.used_bytes(), 0U);
 }
 
-// The check value of the CRC catalogue for this polynomial, and an ID that RedisBloom's payloads have.
-TEST(RdbFileTest, KnownValues) {
-  EXPECT_EQ(RdbChecksum("123456789"), 0xe9c6d914c4b8d9caU);
-  EXPECT_EQ(ModuleIdOf(0x3016e5a289bef804).name, "MBbloom--");
-  EXPECT_EQ(ModuleIdOf(0x3016e5a289bef804).version, 4);
-  EXPECT_EQ(ModuleIdOf(0x3016e5a289821404).name, "MBbloomCF");
-}
-
 }  // namespace
 }  // namespace bitsieve::rdb
