@@ -14,6 +14,7 @@
 
 #include "cli/backup/backup_progress.h"
 #include "cli/client/configuration.h"
+#include "cli/client/units.h"
 #include "cli/commands.h"
 #include "config/flags.h"
 #include "server/persistence/backup/archive.h"

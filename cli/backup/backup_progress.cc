@@ -2,12 +2,11 @@
 
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
 #include <iostream>
 #include <sstream>
 #include <utility>
 
+#include "cli/client/units.h"
 #include "cli/commands.h"
 
 namespace bitsieve::cli {
@@ -45,17 +44,6 @@ void ProgressLine::Show(std::string_view act, uint64_t done_bytes, uint64_t tota
 void ProgressLine::End() {
   if (on_terminal_ && !act_.empty()) std::cerr << "\r\033[K" << std::flush;
   act_.clear();
-}
-
-std::string SizeText(uint64_t bytes) {
-  constexpr std::array kUnits = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
-  constexpr double kStep = 1000;
-  auto size = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; size >= kStep && unit + 1 < kUnits.size(); ++unit) size /= kStep;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", size, kUnits.at(unit));
-  return text.data();
 }
 
 std::string Described(const server::Inspection& found) {

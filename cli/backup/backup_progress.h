@@ -31,8 +31,6 @@ class ProgressLine {
   Clock::time_point shown_;
 };
 
-// "1.5 GB".
-std::string SizeText(uint64_t bytes);
 // Returns what a backup holds: "snapshot 7, 3 filters, 12 records of the log up to position 345".
 std::string Described(const server::Inspection& found);
 // Prints each line of the error on a line of standard error, led by the command's name. Returns kExitFailure.

@@ -136,6 +136,22 @@ core::Outcome<Reply> ServerClient::Ask(std::initializer_list<std::string_view> w
   return Receive();
 }
 
+void PipelinedCommands::Add(std::initializer_list<std::string_view> words) {
+  AppendCommand(bytes_, words);
+  ++count_;
+}
+
+core::Outcome<std::vector<Reply>> PipelinedCommands::Ask() {
+  if (auto sent = client_.Send(std::exchange(bytes_, {})); !sent) return tl::unexpected(sent.error());
+  std::vector<Reply> replies;
+  for (size_t left = std::exchange(count_, 0); left > 0; --left) {
+    auto reply = client_.Receive();
+    if (!reply) return tl::unexpected(reply.error());
+    replies.push_back(std::move(*reply));
+  }
+  return replies;
+}
+
 core::Outcome<std::string> ServerClient::TypeOf(std::string_view key) {
   const auto type = Ask({"TYPE", key});
   if (!type) return tl::unexpected(type.error());

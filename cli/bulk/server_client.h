@@ -83,4 +83,19 @@ class ServerClient {
   ReplyReader reader_;
 };
 
+// Commands that are sent together, and their replies.
+class PipelinedCommands {
+ public:
+  explicit PipelinedCommands(ServerClient& client) : client_(client) {}
+
+  void Add(std::initializer_list<std::string_view> words);
+  // Sends the commands, and returns a reply for each.
+  core::Outcome<std::vector<Reply>> Ask();
+
+ private:
+  ServerClient& client_;
+  std::string bytes_;
+  size_t count_ = 0;
+};
+
 }  // namespace bitsieve::cli

@@ -84,6 +84,15 @@ std::string MemoryText(uint64_t bytes) {
   return fmt::format("{:.{}f} {}", number, number < 10 ? 2 : number < 100 ? 1 : 0, kNames[unit]);
 }
 
+std::string SizeText(uint64_t bytes) {
+  constexpr std::array kNames{"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+  constexpr double kStep = 1000;
+  auto size = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; size >= kStep && unit + 1 < kNames.size(); ++unit) size /= kStep;
+  return unit == 0 ? fmt::format("{} bytes", bytes) : fmt::format("{:.1f} {}", size, kNames[unit]);
+}
+
 std::string PercentText(double rate) {
   const double percent = rate * 100;
   if (percent <= 0) return "0%";

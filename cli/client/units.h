@@ -20,6 +20,8 @@ std::optional<double> ParseItemRate(std::string_view text);
 std::string CountText(uint64_t count);
 // "1.86 GB", in powers of 1024; whole bytes below one of them.
 std::string MemoryText(uint64_t bytes);
+// "1.5 GB", in powers of 1000, as transfers and disks are measured.
+std::string SizeText(uint64_t bytes);
 // To three digits: "0.0998%".
 std::string PercentText(double rate);
 

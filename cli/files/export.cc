@@ -8,6 +8,7 @@
 #include "cli/bulk/server_client.h"
 #include "cli/client/configuration.h"
 #include "cli/client/connection_flags.h"
+#include "cli/client/units.h"
 #include "cli/commands.h"
 #include "clients/cpp/whole_file.h"
 #include "config/flags.h"

@@ -10,13 +10,16 @@
 #include "cli/bulk/server_client.h"
 #include "cli/client/configuration.h"
 #include "cli/client/connection_flags.h"
+#include "cli/client/units.h"
 #include "cli/commands.h"
 #include "cli/files/dump_file.h"
+#include "cli/migrate/sketch_keys.h"
 #include "config/flags.h"
 #include "core/base/quote.h"
 #include "core/base/result.h"
 #include "core/filter/dump_check.h"
 #include "core/filter/filter_dump.h"
+#include "protocol/rdb/rdb_file.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -31,14 +34,17 @@ struct ImportArguments {
 
 // Returns the advice for a file that is not a dump of a filter.
 std::string OtherWay(std::string_view begin, const std::string& path) {
-  constexpr char kModuleValue = 7;  // the first byte of what DUMP returns for a value of a module
   if (begin.starts_with("REDIS") || begin.starts_with("VALKEY")) {
     return ": " + RdbAdvice(path);
   }
-  if (begin.starts_with(kModuleValue)) {
+  if (begin.starts_with(static_cast<char>(rdb::kModule2))) {
+    const auto module = rdb::ModuleOfPayload(begin);
+    const std::string_view sketch = module ? SketchNoun(module->name) : std::string_view();
+    if (!sketch.empty()) {
+      return ": this is what DUMP returned for a " + std::string(sketch) + "; " + std::string(kPlaceOfSketches);
+    }
     return ": this may be what DUMP returned, which RESTORE takes; `bitsieve migrate` moves filters of RedisBloom and "
-           "of "
-           "bitsieve.so from a running server or an RDB file";
+           "of bitsieve.so from a running server or an RDB file";
   }
   return "; filters of RedisBloom and of bitsieve.so are moved by `bitsieve migrate`";
 }
@@ -106,8 +112,16 @@ class Importer {
     const auto reply = client_.Ask({"BF.LOADCHUNK", Name(), std::to_string(iterator), piece});
     if (!reply) return tl::unexpected(reply.error());
     if (!reply->is_error()) return {};
+    if (reply->text.starts_with("WRONGTYPE")) return tl::unexpected(reply->text + NameOfSketch());
     if (reply->text.find("item exists") == std::string::npos) return tl::unexpected(reply->text);
     return tl::unexpected("there is a filter " + core::Quoted(arguments_.key) + " already: --replace replaces it");
+  }
+
+  // Returns the end of an error if the key holds a sketch, as it may in Redis and Valkey; empty if it does not.
+  std::string NameOfSketch() {
+    const auto type = client_.Ask({"TYPE", arguments_.key});
+    const std::string_view sketch = type ? SketchNoun(type->text) : std::string_view();
+    return sketch.empty() ? "" : ": " + core::Quoted(arguments_.key) + " is a " + std::string(sketch);
   }
 
   const ImportArguments& arguments_;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/migrate/sketch_keys.h"
 #include "core/base/result.h"
 
 namespace bitsieve::cli {
@@ -24,10 +25,11 @@ struct FoundFilter {
   uint64_t place = 0;      // where its source finds it again
 };
 
-// Keys that Find found and did not visit.
+// Keys that Find found and did not visit. Filters and sketches of databases other than 0 are among the counts.
 struct OtherKeys {
   std::map<std::string, uint64_t> counts = {};  // by type
-  uint64_t expired = 0;
+  FoundSketches sketches = {};
+  uint64_t expired = 0;  // filters and sketches
 };
 
 // A command for the new server, without its first argument, the name of the filter.

@@ -19,6 +19,7 @@
 #include "cli/commands.h"
 #include "cli/migrate/live_replay.h"
 #include "cli/migrate/migration_notes.h"
+#include "cli/migrate/migration_report.h"
 #include "cli/migrate/mover.h"
 #include "cli/migrate/rdb_source.h"
 #include "cli/migrate/replication_feed.h"
@@ -32,7 +33,6 @@
 namespace bitsieve::cli {
 namespace {
 
-constexpr size_t kFailuresShown = 20;
 constexpr size_t kNamesOfAPage = 512;
 constexpr std::chrono::milliseconds kLiveStep{100};
 constexpr std::chrono::seconds kBetweenLiveLines{2};
@@ -56,28 +56,6 @@ struct MigrateArguments {
 };
 
 bool IsUrl(const std::string& from) { return from.find("://") != std::string::npos; }
-
-struct SampleFile {
-  std::string key;
-  std::string file;
-  SampleResult result = {};
-};
-
-struct Outcomes {
-  MoveReport moves = {};
-  uint64_t already_there = 0;  // moved by an earlier run
-  OtherKeys others = {};
-  uint64_t live_changes = 0;
-  uint64_t refused_changes = 0;
-  std::string first_refusal = {};
-  std::vector<SampleFile> samples = {};
-  double seconds = 0;
-
-  bool all_well() const {
-    return moves.failures.empty() && refused_changes == 0 &&
-           std::ranges::all_of(samples, [](const SampleFile& each) { return each.result.missing == 0; });
-  }
-};
 
 class Migration {
  public:
@@ -300,97 +278,6 @@ class Migration {
   Outcomes outcomes_;
 };
 
-// ---- what is printed
-
-uint64_t CountOf(const OtherKeys& others) {
-  uint64_t count = 0;
-  for (const auto& [type, keys] : others.counts) count += keys;
-  return count;
-}
-
-void PrintOthers(const OtherKeys& others) {
-  if (const uint64_t count = CountOf(others); count != 0) {
-    std::cout << CountText(count) << " other keys skipped:";
-    const char* comma = " ";
-    for (const auto& [type, keys] : others.counts) {
-      std::cout << comma << CountText(keys) << ' ' << type;
-      comma = ", ";
-    }
-    std::cout << '\n';
-  }
-  if (others.expired != 0) std::cout << CountText(others.expired) << " filters have expired and were skipped\n";
-}
-
-void PrintFound(const Migration& migration) {
-  uint64_t bytes = 0;
-  for (const FoundFilter& each : migration.found()) {
-    bytes += each.bytes;
-    std::cout << core::PrintableName(each.name) << ": " << SizeText(each.bytes) << (each.is_cuckoo ? ", cuckoo" : "")
-              << (each.expires_ms != 0 ? ", expires" : "") << '\n';
-  }
-  std::cout << CountText(migration.found().size()) << " filters, " << SizeText(bytes) << ", would be moved\n";
-  PrintOthers(migration.outcomes().others);
-}
-
-void PrintOutcomes(const Outcomes& outcomes) {
-  char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%.1f", outcomes.seconds);
-  std::cout << CountText(outcomes.moves.moved) << " filters moved in " << seconds << " s ("
-            << SizeText(outcomes.moves.moved_bytes) << "), " << CountText(outcomes.moves.failures.size())
-            << " not moved";
-  if (outcomes.already_there != 0) std::cout << ", " << CountText(outcomes.already_there) << " moved before";
-  std::cout << '\n';
-  if (outcomes.moves.made_empty != 0) {
-    std::cout << CountText(outcomes.moves.made_empty)
-              << " of them were created empty: add their items with bitsieve load\n";
-  }
-  PrintOthers(outcomes.others);
-  if (outcomes.live_changes != 0) {
-    std::cout << CountText(outcomes.live_changes) << " later changes applied, " << CountText(outcomes.refused_changes)
-              << " refused\n";
-  }
-  if (outcomes.refused_changes != 0) std::cout << "The first refusal: " << outcomes.first_refusal << '\n';
-  for (const SampleFile& each : outcomes.samples) {
-    std::cout << core::PrintableName(each.key) << ": of " << CountText(each.result.items) << " items of " << each.file
-              << ", " << CountText(each.result.before) << " were there before, " << CountText(each.result.now)
-              << " are now, " << CountText(each.result.missing) << " are missing\n";
-  }
-}
-
-void PrintJson(const Outcomes& outcomes) {
-  nlohmann::ordered_json report = {{"moved", outcomes.moves.moved},
-                                   {"made_empty", outcomes.moves.made_empty},
-                                   {"bytes", outcomes.moves.moved_bytes},
-                                   {"moved_before", outcomes.already_there},
-                                   {"failed", nlohmann::ordered_json::array()},
-                                   {"other_keys", outcomes.others.counts},
-                                   {"expired", outcomes.others.expired},
-                                   {"live_changes", outcomes.live_changes},
-                                   {"refused_changes", outcomes.refused_changes},
-                                   {"seconds", outcomes.seconds},
-                                   {"samples", nlohmann::ordered_json::array()}};
-  for (const MoveFailure& each : outcomes.moves.failures) {
-    report["failed"].push_back({{"filter", each.name}, {"reason", each.reason}});
-  }
-  for (const SampleFile& each : outcomes.samples) {
-    report["samples"].push_back({{"filter", each.key},
-                                 {"items", each.result.items},
-                                 {"before", each.result.before},
-                                 {"now", each.result.now},
-                                 {"missing", each.result.missing}});
-  }
-  std::cout << report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-}
-
-void PrintFailures(const std::vector<MoveFailure>& failures) {
-  for (size_t i = 0; i < std::min(failures.size(), kFailuresShown); ++i) {
-    std::cerr << "bitsieve migrate: " << core::PrintableName(failures[i].name) << ": " << failures[i].reason << '\n';
-  }
-  if (failures.size() > kFailuresShown) {
-    std::cerr << "bitsieve migrate: and " << CountText(failures.size() - kFailuresShown) << " more; --json lists all\n";
-  }
-}
-
 // Empty if the arguments fit together.
 std::string ProblemOf(const MigrateArguments& arguments) {
   if (!arguments.limit.empty() && config::ParseByteSize(arguments.limit).value_or(0) == 0) {
@@ -438,11 +325,11 @@ int RunMigrate(const CLI::App& command, const MigrateArguments& arguments) {
   const auto done = migration.Run();
   const Outcomes& outcomes = migration.outcomes();
   if (arguments.dry_run && done) {
-    PrintFound(migration);
+    PrintFound(std::cout, migration.found(), outcomes.others);
     return kExitOk;
   }
-  if (migration.has_begun()) arguments.json ? PrintJson(outcomes) : PrintOutcomes(outcomes);
-  PrintFailures(outcomes.moves.failures);
+  if (migration.has_begun()) arguments.json ? PrintJson(std::cout, outcomes) : PrintOutcomes(std::cout, outcomes);
+  PrintFailures(std::cerr, outcomes.moves.failures);
   if (!done) std::cerr << "bitsieve migrate: " << done.error() << '\n';
   return done && outcomes.all_well() ? kExitOk : kExitFailure;
 }

@@ -88,12 +88,16 @@ core::Outcome<OtherKeys> RdbSource::Find(std::string_view pattern, const Visit& 
   OtherKeys others;
   while (auto key = file->Next()) {
     if (!core::GlobMatch(pattern, key->name)) continue;
-    if (!key->module || !key->module->is_filter()) {
+    const bool is_filter = key->module && key->module->is_filter();
+    const bool is_sketch = key->module && !SketchNoun(key->module->id.name).empty();
+    if (!is_filter && !is_sketch) {
       ++others.counts[TypeName(*key)];
     } else if (key->database != 0) {
-      ++others.counts["filter of database " + std::to_string(key->database)];
+      ++others.counts[(is_filter ? "filter of database " : "sketch of database ") + std::to_string(key->database)];
     } else if (key->expires_ms != 0 && key->expires_ms <= now_ms) {
       ++others.expired;
+    } else if (is_sketch) {
+      others.sketches.Add(key->module->id.name, key->name);
     } else {
       values_.push_back(*key->module);
       visit({.name = std::move(key->name),

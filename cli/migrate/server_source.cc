@@ -1,6 +1,7 @@
 #include "cli/migrate/server_source.h"
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -15,32 +16,6 @@ namespace {
 
 constexpr std::string_view kNamesOfAScan = "512";
 constexpr uint64_t kSmallBytes = 64 << 10;
-
-// Commands that are sent together, and their replies.
-class PipelinedCommands {
- public:
-  explicit PipelinedCommands(ServerClient& client) : client_(client) {}
-
-  void Add(std::initializer_list<std::string_view> words) {
-    AppendCommand(bytes_, words);
-    ++count_;
-  }
-  core::Outcome<std::vector<Reply>> Ask() {
-    if (auto sent = client_.Send(bytes_); !sent) return tl::unexpected(sent.error());
-    std::vector<Reply> replies;
-    for (size_t i = 0; i < count_; ++i) {
-      auto reply = client_.Receive();
-      if (!reply) return tl::unexpected(reply.error());
-      replies.push_back(std::move(*reply));
-    }
-    return replies;
-  }
-
- private:
-  ServerClient& client_;
-  std::string bytes_;
-  size_t count_ = 0;
-};
 
 // A filter that was read ahead.
 class WholeFilter final : public FilterCommands {
@@ -99,7 +74,42 @@ core::Outcome<OtherKeys> ServerSource::Find(std::string_view pattern, const Visi
   const auto dump = client_.Ask({"DUMP", ""});
   if (!dump) return tl::unexpected(dump.error());
   has_dump_ = !dump->is_error();
+  const auto databases = OtherDatabases();
+  if (!databases) return tl::unexpected(databases.error());
   OtherKeys others;
+  auto found = ScanDatabase("0", pattern, visit, others);
+  for (const std::string& database : *databases) {
+    if (!found) break;
+    const auto selected = client_.Ask({"SELECT", database});
+    if (!selected) return tl::unexpected(selected.error());
+    if (!selected->is_error()) found = ScanDatabase(database, pattern, visit, others);
+  }
+  if (found && !databases->empty()) {
+    const auto selected = client_.Ask({"SELECT", "0"});
+    if (!selected) return tl::unexpected(selected.error());
+  }
+  if (!found) return tl::unexpected(found.error());
+  return others;
+}
+
+// INFO has a line "db3:keys=5,..." for each database that has keys. A user without INFO gets an error, and learns only
+// of database 0.
+core::Outcome<std::vector<std::string>> ServerSource::OtherDatabases() {
+  const auto info = client_.Ask({"INFO", "keyspace"});
+  if (!info) return tl::unexpected(info.error());
+  std::vector<std::string> databases;
+  std::istringstream lines(info->is_error() ? "" : info->text);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t colon = line.find(':');
+    if (line.starts_with("db") && colon != std::string::npos && line.substr(0, colon) != "db0") {
+      databases.push_back(line.substr(2, colon - 2));
+    }
+  }
+  return databases;
+}
+
+core::Outcome<void> ServerSource::ScanDatabase(const std::string& database, std::string_view pattern,
+                                               const Visit& visit, OtherKeys& others) {
   std::unordered_set<std::string> seen;  // SCAN may give a name twice
   std::string cursor = "0";
   do {
@@ -109,29 +119,45 @@ core::Outcome<OtherKeys> ServerSource::Find(std::string_view pattern, const Visi
     cursor = page->elements[0].text;
     std::vector<Reply>& names = page->elements[1].elements;
     std::erase_if(names, [&seen](const Reply& name) { return !seen.insert(name.text).second; });
-    if (auto found = FindAmong(names, visit, others); !found) return tl::unexpected(found.error());
+    auto filters = FiltersAmong(names, database, others);
+    if (!filters) return tl::unexpected(filters.error());
+    if (auto visited = VisitAll(std::move(*filters), visit); !visited) return visited;
   } while (cursor != "0");
-  return others;
+  return {};
 }
 
-core::Outcome<void> ServerSource::FindAmong(const std::vector<Reply>& names, const Visit& visit, OtherKeys& others) {
+// Returns the filters of database 0 among the names, and counts what else there is.
+core::Outcome<std::vector<FoundFilter>> ServerSource::FiltersAmong(const std::vector<Reply>& names,
+                                                                   const std::string& database, OtherKeys& others) {
   PipelinedCommands types(client_);
   for (const Reply& name : names) types.Add({"TYPE", name.text});
   const auto type_of = types.Ask();
   if (!type_of) return tl::unexpected(type_of.error());
   std::vector<FoundFilter> filters;
-  PipelinedCommands details(client_);
   for (size_t i = 0; i < names.size(); ++i) {
     const std::string& type = type_of->at(i).text;
+    if (type == "none") continue;
     const bool is_cuckoo = type == core::kCuckooValueName;
-    if (!is_cuckoo && type != core::kBloomValueName) {
-      if (type != "none") ++others.counts[type];
-      continue;
+    const bool is_filter = is_cuckoo || type == core::kBloomValueName;
+    if (database != "0" && (is_filter || !SketchNoun(type).empty())) {
+      ++others.counts[(is_filter ? "filter of database " : "sketch of database ") + database];
+    } else if (is_filter) {
+      filters.push_back({.name = names[i].text, .is_cuckoo = is_cuckoo});
+    } else if (!SketchNoun(type).empty()) {
+      others.sketches.Add(type, names[i].text);
+    } else {
+      ++others.counts[type];
     }
-    filters.push_back({.name = names[i].text, .is_cuckoo = is_cuckoo});
-    details.Add({is_cuckoo ? "CF.INFO" : "BF.INFO", names[i].text});
-    details.Add({"PTTL", names[i].text});
-    details.Add({"PEXPIRETIME", names[i].text});  // which Redis below 7.0 does not know
+  }
+  return filters;
+}
+
+core::Outcome<void> ServerSource::VisitAll(std::vector<FoundFilter> filters, const Visit& visit) {
+  PipelinedCommands details(client_);
+  for (const FoundFilter& each : filters) {
+    details.Add({each.is_cuckoo ? "CF.INFO" : "BF.INFO", each.name});
+    details.Add({"PTTL", each.name});
+    details.Add({"PEXPIRETIME", each.name});  // which Redis below 7.0 does not know
   }
   const auto replies = details.Ask();
   if (!replies) return tl::unexpected(replies.error());

@@ -26,7 +26,14 @@ class ServerSource final : public FilterSource {
   core::Outcome<std::optional<FilterShape>> ShapeOf(const FoundFilter& filter) override;
 
  private:
-  core::Outcome<void> FindAmong(const std::vector<Reply>& names, const Visit& visit, OtherKeys& others);
+  // Returns the databases that have keys, without 0.
+  core::Outcome<std::vector<std::string>> OtherDatabases();
+  // Visits the filters of the selected database if it is 0, and counts what else there is.
+  core::Outcome<void> ScanDatabase(const std::string& database, std::string_view pattern, const Visit& visit,
+                                   OtherKeys& others);
+  core::Outcome<std::vector<FoundFilter>> FiltersAmong(const std::vector<Reply>& names, const std::string& database,
+                                                       OtherKeys& others);
+  core::Outcome<void> VisitAll(std::vector<FoundFilter> filters, const Visit& visit);
 
   ServerClient client_;
   bool has_dump_ = false;                                    // Redis' own, which only engines have

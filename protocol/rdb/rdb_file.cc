@@ -146,6 +146,14 @@ void RdbFile::CheckEnd() {
   }
 }
 
+std::optional<ModuleId> ModuleOfPayload(std::string_view begin) {
+  core::MemoryBudget none;
+  RdbReader reader(begin, none);
+  if (reader.Byte() != kModule2) return std::nullopt;
+  const uint64_t id = reader.Length();
+  return reader.failed() ? std::nullopt : std::optional(ModuleIdOf(id));
+}
+
 Result<ModuleBytes> OpenDumpPayload(std::string_view payload) {
   constexpr size_t kTailBytes = kVersionBytes + kChecksumBytes;
   if (payload.size() <= kTailBytes) return Fail(ErrorCode::kCorrupt, "it is too short");

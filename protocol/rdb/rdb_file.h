@@ -62,6 +62,10 @@ class RdbFile {
   bool at_end_ = false;
 };
 
+// Returns the type of the module's value that a payload holds, by its first bytes: the rest may be missing or damaged.
+// Nothing if it is no value of a module.
+std::optional<ModuleId> ModuleOfPayload(std::string_view begin);
+
 // Opens a payload that DUMP returned. kCorrupt if its checksum or form is wrong; kUnsupported if it is no filter.
 core::Result<ModuleBytes> OpenDumpPayload(std::string_view payload);
 

@@ -8,6 +8,7 @@ import tempfile
 
 from filter_types import needed_options, type_names
 from harness import ENVIRONMENT, PATIENCE, OwnServerTest, lasting_info, main
+from module_sketches import golden_dumps
 
 SECONDS = 60 * PATIENCE
 
@@ -86,6 +87,8 @@ class Export(OwnServerTest):
         for content, way in ((b"REDIS0011\xfa\x09redis-ver", "is an RDB file, whose filters `bitsieve migrate "),
                              (b"VALKEY080\xfa", "is an RDB file, whose filters `bitsieve migrate "),
                              (b"\x07\x81\x4c\x16", "RESTORE takes; `bitsieve migrate` moves"),
+                             (golden_dumps()["topk:a"], "is what DUMP returned for a Top-K; a Bitsieve server has"),
+                             (golden_dumps()["cms:dim"][:20], "returned for a Count-Min Sketch; "),
                              (b"BSF", "are moved by `bitsieve migrate`"), (b"", "are moved by `bitsieve migrate`")):
             with self.subTest(way), open(self.path("other"), "wb") as file:
                 file.write(content)

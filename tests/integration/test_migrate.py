@@ -13,6 +13,7 @@ import redis
 from filter_types import needed_options, type_names
 from harness import OwnServerTest, encode, lasting_info, main
 from migration import Live, migrate, moved, url
+from module_sketches import RDB, golden_dumps
 from rdb_payload import MODULE_2, crc64, length, payload, rdb_file
 from redisbloom_fixtures import FILES, Master, check, commands_of, dumps, expected, rdb_path
 
@@ -72,6 +73,32 @@ class Migrate(OwnServerTest):
         self.assertEqual(sorted(self.client.keys()), [b"a:later", b"a:\xff\n'"])
         self.assertEqual(self.client.pexpiretime("a:later"), later)
         self.assertEqual(self.client.ttl(b"a:\xff\n'"), -1)
+
+    def test_sketches_are_named(self):
+        report = moved(self, RDB, url(self.new))
+        self.assertEqual((report["moved"], report["other_keys"]), (2, {"string": 1}))
+        names = {type: sorted(each["names"]) for type, each in report["sketches"].items()}
+        self.assertEqual(names, {"CMSk-TYPE": ["cms:dim", "cms:empty", "cms:m", "cms:prob"],
+                                 "TopK-TYPE": ["topk:a", "topk:b", "topk:empty"],
+                                 "TDIS-TYPE": ["td:a", "td:b", "td:empty", "td:m"]})
+        self.assertEqual(report["sketches"]["TDIS-TYPE"]["count"], 4)
+        for words in ((RDB, "--dry-run", "--match", "topk:*"), (RDB, url(self.new), "--match", "topk:*")):
+            printed = migrate(*words).stdout
+            self.assertIn("3 sketches were not moved: a Bitsieve server has no sketches; Redis and Valkey with "
+                          "bitsieve.so have (docs/swap.md)\n  3 Top-K: 'topk:", printed)
+
+    def test_many_sketches(self):
+        sketch = golden_dumps()["topk:a"][1:-10]
+        keys = [b"".join((b"\xfe\x00", bytes([MODULE_2]), length(5), b"t:%03d" % number, sketch))
+                for number in range(150)]
+        keys += [b"\xfe\x03", bytes([MODULE_2]), length(3), b"t:x", sketch]
+        keys += [b"\xfe\x00\xfc", struct.pack("<Q", 1), bytes([MODULE_2]), length(3), b"t:y", sketch]
+        path = self.file("some.rdb", b"REDIS0010" + b"".join(keys) + b"\xff" + bytes(8))
+        report = moved(self, path, url(self.new))
+        self.assertEqual((report["expired"], report["other_keys"]), (1, {"sketch of database 3": 1}))
+        self.assertEqual(report["sketches"]["TopK-TYPE"], {"count": 150, "names": [f"t:{n:03}" for n in range(20)]})
+        self.assertIn("150 Top-K: 't:000', 't:001', ", migrate(path, url(self.new)).stdout)
+        self.assertIn("'t:019' and 130 more\n", migrate(path, url(self.new)).stdout)
 
     def test_damage_moves_nothing(self):
         whole = rdb_path("bloom").read_bytes()

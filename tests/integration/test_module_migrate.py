@@ -1,11 +1,13 @@
 """bitsieve migrate from Redis and Valkey with bitsieve.so: running ones, their files, and live."""
 
 import pathlib
+import subprocess
 
 from engine import EngineTest, main
-from harness import Server, wait_until
+from harness import ENVIRONMENT, Server, wait_until
 from migration import SECONDS, Live, moved, url
 from module_filters import make_filters
+from module_sketches import make_sketches
 
 OTHER_VALUES = (("SET", "string", "x" * 500), ("SET", "number", 17), ("RPUSH", "list", *range(5000)),
                 ("SADD", "numbers", *range(100)), ("SADD", "set", *(f"member {number}" for number in range(1000))),
@@ -47,6 +49,32 @@ class ModuleMigrate(EngineTest):
         self.assertEqual(report["moved"], len(self.names()))
         self.assertEqual(sum(report["other_keys"].values()), self.old.dbsize() - len(self.names()))
         self.assert_all_is_there()
+
+    def test_sketches_and_other_databases(self):
+        make_sketches(self.old)
+        self.old.execute_command("BF.ADD", "only", "x")
+        with self.engine.client(db=3) as third:
+            third.execute_command("BF.ADD", "third", "x")
+            third.execute_command("BF.ADD", "third:2", "x")
+            third.execute_command("TOPK.RESERVE", "third:top", 3)
+            third.set("third:string", 1)
+        self.old.save()
+        file = pathlib.Path(self.engine.directory) / "dump.rdb"
+        for source in (url(self.engine), file):
+            with self.subTest(source=source):
+                report = moved(self, source, url(self.server), "--replace")
+                self.assertEqual(report["moved"], 1)
+                self.assertEqual({type: each["count"] for type, each in report["sketches"].items()},
+                                 {"CMSk-TYPE": 4, "TopK-TYPE": 3, "TDIS-TYPE": 5})
+                self.assertIn("0:td:merged", report["sketches"]["TDIS-TYPE"]["names"])
+                self.assertEqual(report["other_keys"]["filter of database 3"], 2)
+                self.assertEqual(report["other_keys"]["sketch of database 3"], 1)
+        dump = pathlib.Path(self.engine.directory) / "only.bsf"
+        dump.write_bytes(self.old.execute_command("BF.DUMP", "only"))
+        done = subprocess.run([Server.find_program(), "import", "0:topk", dump, "-p", str(self.engine.port)],
+                              capture_output=True, text=True, timeout=SECONDS, check=False, env=ENVIRONMENT)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('"0:topk" is a Top-K', done.stderr)
 
     def test_its_file(self):
         make_filters(self.old)

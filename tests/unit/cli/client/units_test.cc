@@ -49,6 +49,9 @@ TEST(Units, Texts) {
   EXPECT_EQ(MemoryText((1 << 30) - 1), "1.00 GB");
   EXPECT_EQ(MemoryText(uint64_t{20} << 30), "20.0 GB");
   EXPECT_EQ(MemoryText(uint64_t{300} << 20), "300 MB");
+  EXPECT_EQ(SizeText(999), "999 bytes");
+  EXPECT_EQ(SizeText(1500), "1.5 kB");
+  EXPECT_EQ(SizeText(2'000'000'000), "2.0 GB");
   EXPECT_EQ(PercentText(0.001), "0.1%");
   EXPECT_EQ(PercentText(0.00123456), "0.123%");
   EXPECT_EQ(PercentText(0), "0%");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/bytes.h"
+#include "protocol/rdb/module_payload.h"
 
 namespace bitsieve::rdb {
 namespace {
@@ -174,6 +175,17 @@ TEST(RdbFileTest, UnpackingTakesNoMoreThanIsGiven) {
   EXPECT_TRUE(reader.String().bytes.empty());
   EXPECT_NE(reader.failure().find("out of memory"), std::string::npos);
   EXPECT_EQ(memory.used_bytes(), 0U);
+}
+
+TEST(RdbFile, TheModuleOfAPayload) {
+  const std::string payload = ModulePayload("CMSk-TYPE", 3).Finish();
+  const auto module = ModuleOfPayload(payload.substr(0, 12));
+  ASSERT_TRUE(module);
+  EXPECT_EQ(module->name, "CMSk-TYPE");
+  EXPECT_EQ(module->version, 3);
+  EXPECT_FALSE(ModuleOfPayload(payload.substr(0, 5)));
+  EXPECT_FALSE(ModuleOfPayload(""));
+  EXPECT_FALSE(ModuleOfPayload(Zeros(20)));
 }
 
 }  // namespace

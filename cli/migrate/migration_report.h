@@ -1,0 +1,47 @@
+// migration_report.h: what `bitsieve migrate` has done, and how it prints that, for people and as JSON. Confined to one
+// thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "cli/migrate/filter_source.h"
+#include "cli/migrate/mover.h"
+#include "cli/migrate/sample_check.h"
+
+namespace bitsieve::cli {
+
+struct SampleFile {
+  std::string key;
+  std::string file;
+  SampleResult result = {};
+};
+
+struct Outcomes {
+  MoveReport moves = {};
+  uint64_t already_there = 0;  // moved by an earlier run
+  OtherKeys others = {};
+  uint64_t live_changes = 0;
+  uint64_t refused_changes = 0;
+  std::string first_refusal = {};
+  std::vector<SampleFile> samples = {};
+  double seconds = 0;
+
+  bool all_well() const {
+    return moves.failures.empty() && refused_changes == 0 &&
+           std::ranges::all_of(samples, [](const SampleFile& each) { return each.result.missing == 0; });
+  }
+};
+
+// Prints keys that stay where they are.
+void PrintOthers(std::ostream& out, const OtherKeys& others);
+void PrintFound(std::ostream& out, const std::vector<FoundFilter>& found, const OtherKeys& others);
+void PrintOutcomes(std::ostream& out, const Outcomes& outcomes);
+void PrintJson(std::ostream& out, const Outcomes& outcomes);
+// Prints the first failures, and how many more there are.
+void PrintFailures(std::ostream& out, const std::vector<MoveFailure>& failures);
+
+}  // namespace bitsieve::cli
