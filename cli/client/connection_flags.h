@@ -28,6 +28,8 @@ class ConnectionFlags {
   void AddTo(CLI::App& command);
   // The URL, as an argument of its own, too.
   void AddAsArgument(CLI::App& command, const std::string& name);
+  // Returns whether a flag or the URL says where the server is.
+  bool is_given() const { return !url_.empty() || !host_.empty() || port_ || !unixsocket_.empty(); }
   // Returns what is wrong with the combination of flags; empty if nothing is. The functions below may be called only
   // then.
   std::string Problem() const;

@@ -14,6 +14,7 @@
 
 #include "cli/migrate/sketch_keys.h"
 #include "core/base/result.h"
+#include "core/filter/filter.h"
 
 namespace bitsieve::cli {
 
@@ -24,6 +25,18 @@ struct FoundFilter {
   bool is_cuckoo = false;  // of RedisBloom's CF.* commands
   uint64_t place = 0;      // where its source finds it again
 };
+
+// FilterSize says what a filter takes before and after a move.
+struct FilterSize {
+  std::string type = {};     // filter type on the new server
+  uint64_t before = 0;       // bytes of the old server's memory; 0: unknown
+  uint64_t after = 0;        // bytes of the new server's memory, with the name
+  bool is_estimate = false;  // whether `after` is one
+  std::string problem = {};  // why it cannot be read; empty if it can, or if that is not known
+};
+
+// Returns the size that a filter has here, where it is as on the new server.
+FilterSize SizeOf(const core::Filter& filter, std::string_view name);
 
 // Keys that Find found and did not visit. Filters and sketches of databases other than 0 are among the counts.
 struct OtherKeys {
@@ -61,6 +74,8 @@ class FilterSource {
   // Calls visit(filter) for each whose name matches the glob pattern. After an error the caller may continue with those
   // visited.
   virtual core::Outcome<OtherKeys> Find(std::string_view pattern, const Visit& visit) = 0;
+  // Returns the size of each filter. The source reads as much of them as it can without burdening a server.
+  virtual core::Outcome<std::vector<FilterSize>> Measure(std::span<const FoundFilter* const> filters) = 0;
   // Announces the filters that are opened next: the source may read some of them ahead, together.
   virtual core::Outcome<void> Prepare(std::span<const FoundFilter* const> /*filters*/, bool /*replace*/) { return {}; }
   // The filter and the source outlive what is returned.

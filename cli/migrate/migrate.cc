@@ -17,6 +17,7 @@
 #include "cli/client/connection_flags.h"
 #include "cli/client/units.h"
 #include "cli/commands.h"
+#include "cli/migrate/dry_run.h"
 #include "cli/migrate/live_replay.h"
 #include "cli/migrate/migration_notes.h"
 #include "cli/migrate/migration_report.h"
@@ -60,13 +61,17 @@ bool IsUrl(const std::string& from) { return from.find("://") != std::string::np
 class Migration {
  public:
   Migration(const MigrateArguments& arguments, ServerAccess from, ServerAccess to)
-      : arguments_(arguments), from_(std::move(from)), to_(std::move(to)), progress_("migrate") {}
+      : arguments_(arguments),
+        from_(std::move(from)),
+        to_(std::move(to)),
+        progress_("migrate"),
+        dry_run_(!IsUrl(arguments.from), arguments.json) {}
 
   core::Outcome<void> Run() {
     const auto began = std::chrono::steady_clock::now();
     auto found = Find();
     if (!found) return found;
-    if (arguments_.dry_run) return {};
+    if (arguments_.dry_run) return Survey();
     auto done = MoveAll();
     progress_.End();
     if (done && feed_ != nullptr) done = FollowChanges();
@@ -78,7 +83,7 @@ class Migration {
   // Whether something may have been moved.
   bool has_begun() const { return has_begun_; }
   const Outcomes& outcomes() const { return outcomes_; }
-  const std::vector<FoundFilter>& found() const { return found_; }
+  const DryRun& dry_run() const { return dry_run_; }
 
  private:
   core::Outcome<void> Find() {
@@ -91,6 +96,46 @@ class Migration {
     });
     if (!others) return tl::unexpected(others.error() + "; nothing was moved");
     outcomes_.others = std::move(*others);
+    return {};
+  }
+
+  // Finds out what would be moved, without moving anything. The new server is asked only if it was named.
+  core::Outcome<void> Survey() {
+    std::optional<ServerClient> client;
+    if (arguments_.connection.is_given()) {
+      auto connected = ServerClient::Connect(to_.target, to_.credentials);
+      if (!connected) return tl::unexpected("the new server: " + connected.error());
+      client.emplace(std::move(*connected));
+      const auto info = client->Ask({"INFO", "memory"});
+      if (!info) return tl::unexpected("the new server: " + info.error());
+      dry_run_.set_target(MemoryOf(info->text));
+    }
+    for (size_t first = 0; first < found_.size(); first += kNamesOfAPage) {
+      there_.assign(std::min(kNamesOfAPage, found_.size() - first), false);
+      if (client) {
+        if (auto asked = AskWhichAreThere(*client, first); !asked) return asked;
+      }
+      if (auto surveyed = SurveyPage(first); !surveyed) return surveyed;
+    }
+    return {};
+  }
+
+  core::Outcome<void> SurveyPage(size_t first) {
+    std::vector<const FoundFilter*> page;
+    for (size_t i = 0; i < there_.size(); ++i) {
+      if (there_[i]) dry_run_.AddTaken(found_[first + i], arguments_.replace);
+      if (!there_[i] || arguments_.replace) page.push_back(&found_[first + i]);
+    }
+    const auto sizes = source_->Measure(page);
+    if (!sizes) return tl::unexpected(sizes.error());
+    for (size_t i = 0; i < page.size(); ++i) {
+      FilterSize size = sizes->at(i);
+      if (!arguments_.as.empty() && size.type == core::FindFilterType(core::kRedisBloomType)->name) {
+        const auto shape = source_->ShapeOf(*page[i]);
+        size = shape && *shape ? SizeAs(arguments_.as, **shape, size) : size;
+      }
+      dry_run_.Add(std::cout, *page[i], size);
+    }
     return {};
   }
 
@@ -233,8 +278,7 @@ class Migration {
       return false;
     }
     if (arguments_.replace) return true;
-    outcomes_.moves.failures.push_back(
-        {.name = filter.name, .reason = "the new server has a filter of this name: --replace replaces it"});
+    outcomes_.moves.failures.push_back({.name = filter.name, .reason = std::string(kNameIsTaken)});
     return false;
   }
 
@@ -275,6 +319,7 @@ class Migration {
   std::optional<MigrationNotes> notes_;
   ProgressLine progress_;
   bool has_begun_ = false;
+  DryRun dry_run_;
   Outcomes outcomes_;
 };
 
@@ -325,8 +370,9 @@ int RunMigrate(const CLI::App& command, const MigrateArguments& arguments) {
   const auto done = migration.Run();
   const Outcomes& outcomes = migration.outcomes();
   if (arguments.dry_run && done) {
-    PrintFound(std::cout, migration.found(), outcomes.others);
-    return kExitOk;
+    migration.dry_run().Print(std::cout, outcomes.others);
+    PrintFailures(std::cerr, migration.dry_run().failures());
+    return migration.dry_run().all_well() ? kExitOk : kExitFailure;
   }
   if (migration.has_begun()) arguments.json ? PrintJson(std::cout, outcomes) : PrintOutcomes(std::cout, outcomes);
   PrintFailures(std::cerr, outcomes.moves.failures);
@@ -355,7 +401,8 @@ void AddMigrate(CLI::App& program, Action& action) {
       ->type_name("KEY=FILE");
   command->add_flag("--live", arguments->live,
                     "Become a replica of the old server, and apply its changes until SIGINT: none is missed");
-  command->add_flag("--dry-run", arguments->dry_run, "List what would be moved, with sizes");
+  command->add_flag("--dry-run", arguments->dry_run,
+                    "List what would be moved, with its memory, and what cannot be; moves nothing");
   command->add_flag("-q,--quiet", arguments->quiet, "Show no progress");
   command->add_flag("--json", arguments->json, "Print the report as JSON");
   arguments->connection.AddTo(*command);

@@ -17,13 +17,23 @@ uint64_t KeyCount(const OtherKeys& others) {
   return count;
 }
 
+}  // namespace
+
 nlohmann::ordered_json JsonOf(const FoundSketches& sketches) {
   auto json = nlohmann::ordered_json::object();
   for (const auto& [type, keys] : sketches.by_type()) json[type] = {{"count", keys.count}, {"names", keys.names}};
   return json;
 }
 
-}  // namespace
+nlohmann::ordered_json JsonOf(const std::vector<MoveFailure>& failures) {
+  auto json = nlohmann::ordered_json::array();
+  for (const MoveFailure& each : failures) json.push_back({{"filter", each.name}, {"reason", each.reason}});
+  return json;
+}
+
+std::string Line(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
 
 void PrintOthers(std::ostream& out, const OtherKeys& others) {
   if (const uint64_t count = KeyCount(others); count != 0) {
@@ -35,23 +45,12 @@ void PrintOthers(std::ostream& out, const OtherKeys& others) {
     }
     out << '\n';
   }
-  if (others.expired != 0) out << CountText(others.expired) << " filters and sketches have expired and were skipped\n";
+  if (others.expired != 0) out << CountText(others.expired) << " filters and sketches have expired and are skipped\n";
   if (const uint64_t count = others.sketches.count(); count != 0) {
-    out << CountText(count) << (count == 1 ? " sketch was not moved: " : " sketches were not moved: ")
-        << kPlaceOfSketches << '\n';
+    out << CountText(count) << (count == 1 ? " sketch is not moved: " : " sketches are not moved: ") << kPlaceOfSketches
+        << '\n';
     for (const std::string& line : others.sketches.Lines()) out << "  " << line << '\n';
   }
-}
-
-void PrintFound(std::ostream& out, const std::vector<FoundFilter>& found, const OtherKeys& others) {
-  uint64_t bytes = 0;
-  for (const FoundFilter& each : found) {
-    bytes += each.bytes;
-    out << core::PrintableName(each.name) << ": " << SizeText(each.bytes) << (each.is_cuckoo ? ", cuckoo" : "")
-        << (each.expires_ms != 0 ? ", expires" : "") << '\n';
-  }
-  out << CountText(found.size()) << " filters, " << SizeText(bytes) << ", would be moved\n";
-  PrintOthers(out, others);
 }
 
 void PrintOutcomes(std::ostream& out, const Outcomes& outcomes) {
@@ -82,7 +81,7 @@ void PrintJson(std::ostream& out, const Outcomes& outcomes) {
                                    {"made_empty", outcomes.moves.made_empty},
                                    {"bytes", outcomes.moves.moved_bytes},
                                    {"moved_before", outcomes.already_there},
-                                   {"failed", nlohmann::ordered_json::array()},
+                                   {"failed", JsonOf(outcomes.moves.failures)},
                                    {"other_keys", outcomes.others.counts},
                                    {"sketches", JsonOf(outcomes.others.sketches)},
                                    {"expired", outcomes.others.expired},
@@ -90,9 +89,6 @@ void PrintJson(std::ostream& out, const Outcomes& outcomes) {
                                    {"refused_changes", outcomes.refused_changes},
                                    {"seconds", outcomes.seconds},
                                    {"samples", nlohmann::ordered_json::array()}};
-  for (const MoveFailure& each : outcomes.moves.failures) {
-    report["failed"].push_back({{"filter", each.name}, {"reason", each.reason}});
-  }
   for (const SampleFile& each : outcomes.samples) {
     report["samples"].push_back({{"filter", each.key},
                                  {"items", each.result.items},
@@ -100,7 +96,7 @@ void PrintJson(std::ostream& out, const Outcomes& outcomes) {
                                  {"now", each.result.now},
                                  {"missing", each.result.missing}});
   }
-  out << report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  out << Line(report);
 }
 
 void PrintFailures(std::ostream& out, const std::vector<MoveFailure>& failures) {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/migrate/filter_source.h"
@@ -36,9 +38,16 @@ struct Outcomes {
   }
 };
 
+// The reason for which a filter is not moved if its name is taken.
+inline constexpr std::string_view kNameIsTaken = "the new server has a filter of this name: --replace replaces it";
+
+nlohmann::ordered_json JsonOf(const FoundSketches& sketches);
+nlohmann::ordered_json JsonOf(const std::vector<MoveFailure>& failures);
+// Returns it as a line. Names that are not UTF-8 are made so.
+std::string Line(const nlohmann::ordered_json& json);
+
 // Prints keys that stay where they are.
 void PrintOthers(std::ostream& out, const OtherKeys& others);
-void PrintFound(std::ostream& out, const std::vector<FoundFilter>& found, const OtherKeys& others);
 void PrintOutcomes(std::ostream& out, const Outcomes& outcomes);
 void PrintJson(std::ostream& out, const Outcomes& outcomes);
 // Prints the first failures, and how many more there are.

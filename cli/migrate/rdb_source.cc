@@ -119,6 +119,15 @@ core::Outcome<rdb::ModuleValue> RdbSource::Read(const FoundFilter& filter) {
   return std::move(*value);
 }
 
+core::Outcome<std::vector<FilterSize>> RdbSource::Measure(std::span<const FoundFilter* const> filters) {
+  std::vector<FilterSize> sizes;
+  for (const FoundFilter* each : filters) {
+    const auto read = Read(*each);
+    sizes.push_back(read ? SizeOf(*read->filter, each->name) : FilterSize{.problem = read.error()});
+  }
+  return sizes;
+}
+
 core::Outcome<std::unique_ptr<FilterCommands>> RdbSource::Open(const FoundFilter& filter) {
   auto read = Read(filter);
   if (!read) return tl::unexpected(read.error());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,8 @@ class RdbSource final : public FilterSource {
   RdbSource(const RdbSource&) = delete;
 
   core::Outcome<OtherKeys> Find(std::string_view pattern, const Visit& visit) override;
+  // Reads and checks all of each filter.
+  core::Outcome<std::vector<FilterSize>> Measure(std::span<const FoundFilter* const> filters) override;
   core::Outcome<std::unique_ptr<FilterCommands>> Open(const FoundFilter& filter) override;
   core::Outcome<std::optional<FilterShape>> ShapeOf(const FoundFilter& filter) override;
 

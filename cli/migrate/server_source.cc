@@ -6,10 +6,12 @@
 #include <unordered_set>
 #include <utility>
 
+#include "commands/keyspace.h"
 #include "core/base/clock.h"
 #include "core/families/redisbloom/redis_bloom_codec.h"
 #include "core/filter/filter_dump.h"
 #include "core/filter/filter_type.h"
+#include "protocol/rdb/rdb_file.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -171,6 +173,51 @@ core::Outcome<void> ServerSource::VisitAll(std::vector<FoundFilter> filters, con
     visit(std::move(filters[i]));
   }
   return {};
+}
+
+core::Outcome<std::vector<FilterSize>> ServerSource::Measure(std::span<const FoundFilter* const> filters) {
+  PipelinedCommands questions(client_);
+  for (const FoundFilter* each : filters) {
+    questions.Add({"MEMORY", "USAGE", each->name});
+    questions.Add({"BF.INFO", each->name, "TYPE"});  // which RedisBloom does not know, and bitsieve.so not of cuckoos
+    if (each->bytes <= kSmallBytes) questions.Add({has_dump_ ? "DUMP" : "BF.DUMP", each->name});
+  }
+  const auto replies = questions.Ask();
+  if (!replies) return tl::unexpected("the old server: " + replies.error());
+  auto reply = replies->begin();
+  std::vector<FilterSize> sizes;
+  for (const FoundFilter* each : filters) {
+    const Reply& usage = *reply++;
+    const Reply& type = *reply++;
+    const bool is_read = each->bytes <= kSmallBytes && reply->kind == Reply::kString;
+    FilterSize size;
+    if (is_read) size = MeasureRead(*each, reply->text);
+    if (!is_read) {
+      const std::string_view redis_type = each->is_cuckoo ? "rediscuckoo" : "redisbloom";
+      const bool is_known = type.kind == Reply::kArray && type.elements.size() == 1;
+      size = {.type = is_known ? type.elements[0].text : std::string(redis_type),
+              .after = each->bytes + commands::NameHeapBytes(each->name.size()),
+              .is_estimate = true};
+    }
+    if (usage.kind == Reply::kInteger) size.before = static_cast<uint64_t>(usage.integer);
+    reply += each->bytes <= kSmallBytes ? 1 : 0;
+    sizes.push_back(std::move(size));
+  }
+  return sizes;
+}
+
+// Reads what DUMP or BF.DUMP returned, as the new server will.
+FilterSize ServerSource::MeasureRead(const FoundFilter& filter, std::string_view bytes) const {
+  core::MemoryBudget memory;
+  const core::Clock& clock = core::SystemClock();
+  if (!has_dump_) {
+    const auto restored = core::RestoreFilter(bytes, memory, clock);
+    return restored ? SizeOf(**restored, filter.name) : FilterSize{.problem = restored.error().message};
+  }
+  const auto module = rdb::OpenDumpPayload(bytes);
+  if (!module) return {.problem = module.error().message};
+  const auto value = rdb::ReadFilter(*module, memory, clock);
+  return value ? SizeOf(*value->filter, filter.name) : FilterSize{.problem = value.error().message};
 }
 
 // A payload that is not there is asked for again by Open, which says why.

@@ -21,6 +21,8 @@ class ServerSource final : public FilterSource {
   explicit ServerSource(ServerClient client) : client_(std::move(client)) {}
 
   core::Outcome<OtherKeys> Find(std::string_view pattern, const Visit& visit) override;
+  // Reads small filters, and takes the word of the server for large ones.
+  core::Outcome<std::vector<FilterSize>> Measure(std::span<const FoundFilter* const> filters) override;
   core::Outcome<void> Prepare(std::span<const FoundFilter* const> filters, bool replace) override;
   core::Outcome<std::unique_ptr<FilterCommands>> Open(const FoundFilter& filter) override;
   core::Outcome<std::optional<FilterShape>> ShapeOf(const FoundFilter& filter) override;
@@ -34,6 +36,8 @@ class ServerSource final : public FilterSource {
   core::Outcome<std::vector<FoundFilter>> FiltersAmong(const std::vector<Reply>& names, const std::string& database,
                                                        OtherKeys& others);
   core::Outcome<void> VisitAll(std::vector<FoundFilter> filters, const Visit& visit);
+
+  FilterSize MeasureRead(const FoundFilter& filter, std::string_view bytes) const;
 
   ServerClient client_;
   bool has_dump_ = false;                                    // Redis' own, which only engines have

@@ -26,6 +26,25 @@ def moved(test, *words, **variables):
     return json.loads(done.stdout)
 
 
+def dry_run(test, *words, status=0, **variables):
+    """The report of a migration that is only looked at."""
+    done = migrate(*words, "--dry-run", "--json", **variables)
+    test.assertEqual(done.returncode, status, done.stderr + done.stdout)
+    return json.loads(done.stdout)
+
+
+def check_sizes(test, report, client):
+    """That the report says what the new server's filters take, now that they are there."""
+    test.assertEqual(sum(each["memory_after"] for each in report["filters"]), report["all"]["memory_after"])
+    for each in report["filters"]:
+        with test.subTest(each["filter"]):
+            usage = client.memory_usage(each["filter"])
+            if each["is_estimate"]:
+                test.assertAlmostEqual(each["memory_after"], usage, delta=0.03 * usage + 200)
+            else:
+                test.assertEqual(each["memory_after"], usage)
+
+
 class Live:
     """One that continues until it is ended."""
 

@@ -84,7 +84,7 @@ class Migrate(OwnServerTest):
         self.assertEqual(report["sketches"]["TDIS-TYPE"]["count"], 4)
         for words in ((RDB, "--dry-run", "--match", "topk:*"), (RDB, url(self.new), "--match", "topk:*")):
             printed = migrate(*words).stdout
-            self.assertIn("3 sketches were not moved: a Bitsieve server has no sketches; Redis and Valkey with "
+            self.assertIn("3 sketches are not moved: a Bitsieve server has no sketches; Redis and Valkey with "
                           "bitsieve.so have (docs/swap.md)\n  3 Top-K: 'topk:", printed)
 
     def test_many_sketches(self):
@@ -126,13 +126,6 @@ class Migrate(OwnServerTest):
         self.assertEqual(self.client.dbsize(), len(expected("bloom")))
         moved(self, rdb_path("bloom"), url(self.new), "--replace")
         self.check_all(["bloom"])
-
-    def test_dry_run(self):
-        done = migrate(rdb_path("bloom"), "--dry-run")  # needs no server
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("'b:ttl': 127 bytes, expires\n", done.stdout)
-        self.assertIn("10 filters, ", done.stdout)
-        self.assertIn("other keys skipped: 1 string", done.stdout)
 
     def test_resume(self):
         notes = self.path("notes")

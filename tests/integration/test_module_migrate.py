@@ -5,7 +5,7 @@ import subprocess
 
 from engine import EngineTest, main
 from harness import ENVIRONMENT, Server, wait_until
-from migration import SECONDS, Live, moved, url
+from migration import SECONDS, Live, check_sizes, dry_run, moved, url
 from module_filters import make_filters
 from module_sketches import make_sketches
 
@@ -75,6 +75,17 @@ class ModuleMigrate(EngineTest):
                               capture_output=True, text=True, timeout=SECONDS, check=False, env=ENVIRONMENT)
         self.assertEqual(done.returncode, 1)
         self.assertIn('"0:topk" is a Top-K', done.stderr)
+
+    def test_dry_run(self):
+        make_filters(self.old)
+        names = [name.decode() for name in self.names()]
+        report = dry_run(self, url(self.engine), url(self.server))
+        self.assertEqual(sorted(each["filter"] for each in report["filters"]), sorted(names))
+        for each in report["filters"]:
+            self.assertEqual(each["memory_before"], self.old.memory_usage(each["filter"]))
+        self.assertEqual(self.new.dbsize(), 0)
+        moved(self, url(self.engine), url(self.server))
+        check_sizes(self, report, self.new)
 
     def test_its_file(self):
         make_filters(self.old)

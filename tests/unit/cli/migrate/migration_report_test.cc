@@ -22,9 +22,9 @@ TEST(MigrationReport, KeysThatStay) {
   std::ostringstream out;
   PrintOthers(out, SomeOthers());
   EXPECT_THAT(out.str(), HasSubstr("1,201 other keys skipped: 1 filter of database 3, 1,200 string\n"));
-  EXPECT_THAT(out.str(), HasSubstr("1 sketch was not moved: a Bitsieve server has no sketches"));
+  EXPECT_THAT(out.str(), HasSubstr("1 sketch is not moved: a Bitsieve server has no sketches"));
   EXPECT_THAT(out.str(), HasSubstr("\n  1 Top-K: 'top'\n"));
-  EXPECT_THAT(out.str(), HasSubstr("2 filters and sketches have expired and were skipped\n"));
+  EXPECT_THAT(out.str(), HasSubstr("2 filters and sketches have expired and are skipped\n"));
   std::ostringstream nothing;
   PrintOthers(nothing, OtherKeys());
   EXPECT_EQ(nothing.str(), "");
