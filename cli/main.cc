@@ -48,6 +48,25 @@ std::vector<std::string> Arguments(const CLI::App& program, const std::vector<st
   return arguments;
 }
 
+// Joins to the flag `migrate --verify` the words after it that look like values: KEY=FILE, not a URL. Its value may be
+// missing, and the library takes such a value only if it is joined.
+std::vector<std::string> WithJoinedValues(const std::vector<std::string>& words) {
+  if (words.size() < 2 || words[1] != "migrate") return words;
+  constexpr std::string_view kFlag = "--verify";
+  std::vector<std::string> joined;
+  for (const std::string& word : words) {
+    const bool follows_flag = !joined.empty() && (joined.back() == kFlag || joined.back().starts_with("--verify="));
+    const bool is_value = word.find('=') != std::string::npos && word.find("://") == std::string::npos;
+    if (follows_flag && is_value && !word.starts_with("-")) {
+      if (joined.back() == kFlag) joined.pop_back();
+      joined.push_back(std::string(kFlag) + "=" + word);
+    } else {
+      joined.push_back(word);
+    }
+  }
+  return joined;
+}
+
 // The library's own word on this is "A subcommand is required".
 bool IsUnknownCommand(const CLI::App& program, const std::string& word) {
   const auto commands = program.get_subcommands([](const CLI::App*) { return true; });
@@ -129,7 +148,7 @@ int Run(int argc, char** argv) {
   AddCompletion(program, action);
   AddVersion(program, action);
 
-  const std::vector<std::string> words = WithHelpAsOption(argc, argv);
+  const std::vector<std::string> words = WithJoinedValues(WithHelpAsOption(argc, argv));
   if (words.size() == 1) {
     std::cerr << program.help();
     return kExitUsage;

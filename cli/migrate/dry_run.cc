@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <sstream>
 
 #include "cli/client/units.h"
@@ -50,6 +51,14 @@ void PrintRows(std::ostream& out, const std::vector<Row>& rows) {
     for (size_t i = 1; i < row.size(); ++i) out << std::string(kGap + widest[i] - row[i].size(), ' ') << row[i];
     out << '\n';
   }
+}
+
+// Returns the size that the filter has as it is moved: as itself, or as another type.
+FilterSize SizeAfterMove(FilterSource& source, const FoundFilter& filter, const FilterSize& size,
+                         const std::string& as) {
+  if (as.empty() || size.type != core::FindFilterType(core::kRedisBloomType)->name) return size;
+  const auto shape = source.ShapeOf(filter);
+  return shape && *shape ? SizeAs(as, **shape, size) : size;
 }
 
 }  // namespace
@@ -155,6 +164,32 @@ void DryRun::PrintJson(std::ostream& out, const OtherKeys& others) const {
                                    {"other_keys", others.counts},     {"sketches", JsonOf(others.sketches)},
                                    {"expired", others.expired}};
   out << Line(report);
+}
+
+core::Outcome<void> Survey(FilterSource& source, const std::vector<FoundFilter>& found, ServerClient* target,
+                           const MoveSettings& settings, std::ostream& out, DryRun& dry_run) {
+  if (target != nullptr) {
+    const auto info = target->Ask({"INFO", "memory"});
+    if (!info) return tl::unexpected("the new server: " + info.error());
+    dry_run.set_target(MemoryOf(info->text));
+  }
+  for (std::span rest(found); !rest.empty(); rest = rest.subspan(std::min(kNamesOfAPage, rest.size()))) {
+    const auto page = rest.first(std::min(kNamesOfAPage, rest.size()));
+    auto there = core::Outcome<std::vector<bool>>(std::vector<bool>(page.size(), false));
+    if (target != nullptr) there = AskWhichAreThere(*target, page);
+    if (!there) return tl::unexpected(there.error());
+    std::vector<const FoundFilter*> measured;
+    for (size_t i = 0; i < page.size(); ++i) {
+      if (there->at(i)) dry_run.AddTaken(page[i], settings.replace);
+      if (!there->at(i) || settings.replace) measured.push_back(&page[i]);
+    }
+    const auto sizes = source.Measure(measured);
+    if (!sizes) return tl::unexpected(sizes.error());
+    for (size_t i = 0; i < measured.size(); ++i) {
+      dry_run.Add(out, *measured[i], SizeAfterMove(source, *measured[i], sizes->at(i), settings.as));
+    }
+  }
+  return {};
 }
 
 }  // namespace bitsieve::cli

@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "cli/bulk/server_client.h"
 #include "cli/migrate/filter_source.h"
 #include "cli/migrate/mover.h"
+#include "core/base/result.h"
 
 namespace bitsieve::cli {
 
@@ -70,5 +72,10 @@ class DryRun {
   std::optional<TargetMemory> target_;
   std::vector<std::pair<FoundFilter, FilterSize>> listed_;  // for JSON
 };
+
+// Adds filters of a source to a dry run, a page at a time. `target` may be null: then it is not asked for its names and
+// memory. Prints a line for each filter.
+core::Outcome<void> Survey(FilterSource& source, const std::vector<FoundFilter>& found, ServerClient* target,
+                           const MoveSettings& settings, std::ostream& out, DryRun& dry_run);
 
 }  // namespace bitsieve::cli

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/migrate/content_reader.h"
 #include "cli/migrate/sketch_keys.h"
 #include "core/base/result.h"
 #include "core/filter/filter.h"
@@ -82,6 +83,9 @@ class FilterSource {
   virtual core::Outcome<std::unique_ptr<FilterCommands>> Open(const FoundFilter& filter) = 0;
   // Returns the shape of a Bloom filter of RedisBloom; nothing for any other filter.
   virtual core::Outcome<std::optional<FilterShape>> ShapeOf(const FoundFilter& filter) = 0;
+  // Returns a reader of the content of filters. The source outlives it, and is not used for
+  // anything else until all are read.
+  virtual std::unique_ptr<ContentReader> Contents() = 0;
 };
 
 }  // namespace bitsieve::cli

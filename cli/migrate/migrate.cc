@@ -8,7 +8,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_set>
 #include <vector>
 
 #include "cli/backup/backup_progress.h"
@@ -17,6 +21,8 @@
 #include "cli/client/connection_flags.h"
 #include "cli/client/units.h"
 #include "cli/commands.h"
+#include "cli/migrate/content_check.h"
+#include "cli/migrate/content_reader.h"
 #include "cli/migrate/dry_run.h"
 #include "cli/migrate/live_replay.h"
 #include "cli/migrate/migration_notes.h"
@@ -28,15 +34,17 @@
 #include "cli/migrate/server_source.h"
 #include "config/flags.h"
 #include "config/option_row.h"
+#include "core/base/parse.h"
 #include "core/base/quote.h"
 #include "core/base/result.h"
 
 namespace bitsieve::cli {
 namespace {
 
-constexpr size_t kNamesOfAPage = 512;
 constexpr std::chrono::milliseconds kLiveStep{100};
 constexpr std::chrono::seconds kBetweenLiveLines{2};
+constexpr std::chrono::seconds kBetweenPasses{1};
+constexpr std::string_view kFlagValue = "true";  // of a flag without a value
 
 volatile std::sig_atomic_t stopped = 0;
 
@@ -48,12 +56,17 @@ struct MigrateArguments {
   std::string as;
   std::string limit;
   std::string resume;
-  std::vector<std::string> verify;  // KEY=FILE
+  std::vector<std::string> samples;  // KEY=FILE
+  bool verify = false;
+  bool verify_only = false;
+  std::string database;  // empty: 0
   bool replace = false;
   bool live = false;
   bool dry_run = false;
   bool quiet = false;
   bool json = false;
+
+  bool compares_contents() const { return verify || verify_only; }
 };
 
 bool IsUrl(const std::string& from) { return from.find("://") != std::string::npos; }
@@ -65,19 +78,25 @@ class Migration {
         from_(std::move(from)),
         to_(std::move(to)),
         progress_("migrate"),
-        dry_run_(!IsUrl(arguments.from), arguments.json) {}
+        dry_run_(!IsUrl(arguments.from), arguments.json) {
+    outcomes_.moves_nothing = arguments.verify_only;
+  }
 
   core::Outcome<void> Run() {
     const auto began = std::chrono::steady_clock::now();
-    auto found = Find();
-    if (!found) return found;
-    if (arguments_.dry_run) return Survey();
-    auto done = MoveAll();
+    auto found = Find(OpenSource());
+    if (!found) return tl::unexpected(found.error() + (arguments_.verify_only ? "" : "; nothing was moved"));
+    outcomes_.others = std::move(*found);
+    if (arguments_.dry_run) return LookAhead();
+    auto done = arguments_.verify_only ? core::Outcome<void>() : MoveAll();
     progress_.End();
     if (done && feed_ != nullptr) done = FollowChanges();
     outcomes_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     if (!done) return tl::unexpected(done.error() + (has_begun_ ? HowToGoOn() : ""));
-    return CheckSamples();
+    done = CheckSamples();
+    if (!done || !arguments_.compares_contents()) return done;
+    done = CompareContents();
+    return done ? done : tl::unexpected(done.error() + "; not all filters were compared");
   }
 
   // Whether something may have been moved.
@@ -86,65 +105,52 @@ class Migration {
   const DryRun& dry_run() const { return dry_run_; }
 
  private:
-  core::Outcome<void> Find() {
-    auto source = OpenSource();
+  core::Outcome<OtherKeys> Find(core::Outcome<std::unique_ptr<FilterSource>> source) {
     if (!source) return tl::unexpected(source.error());
     source_ = std::move(*source);
-    auto others = source_->Find(arguments_.match, [this](FoundFilter filter) {
+    found_.clear();
+    total_bytes_ = 0;
+    return source_->Find(arguments_.match, [this](FoundFilter filter) {
       total_bytes_ += filter.bytes;
       found_.push_back(std::move(filter));
     });
-    if (!others) return tl::unexpected(others.error() + "; nothing was moved");
-    outcomes_.others = std::move(*others);
-    return {};
   }
 
-  // Finds out what would be moved, without moving anything. The new server is asked only if it was named.
-  core::Outcome<void> Survey() {
+  // The new server is asked only if it was named.
+  core::Outcome<void> LookAhead() {
     std::optional<ServerClient> client;
     if (arguments_.connection.is_given()) {
-      auto connected = ServerClient::Connect(to_.target, to_.credentials);
-      if (!connected) return tl::unexpected("the new server: " + connected.error());
+      auto connected = Connect(to_, "the new server: ");
+      if (!connected) return tl::unexpected(connected.error());
       client.emplace(std::move(*connected));
-      const auto info = client->Ask({"INFO", "memory"});
-      if (!info) return tl::unexpected("the new server: " + info.error());
-      dry_run_.set_target(MemoryOf(info->text));
     }
-    for (size_t first = 0; first < found_.size(); first += kNamesOfAPage) {
-      there_.assign(std::min(kNamesOfAPage, found_.size() - first), false);
-      if (client) {
-        if (auto asked = AskWhichAreThere(*client, first); !asked) return asked;
-      }
-      if (auto surveyed = SurveyPage(first); !surveyed) return surveyed;
-    }
-    return {};
+    return Survey(*source_, found_, client ? &*client : nullptr, Settings(), std::cout, dry_run_);
   }
 
-  core::Outcome<void> SurveyPage(size_t first) {
-    std::vector<const FoundFilter*> page;
-    for (size_t i = 0; i < there_.size(); ++i) {
-      if (there_[i]) dry_run_.AddTaken(found_[first + i], arguments_.replace);
-      if (!there_[i] || arguments_.replace) page.push_back(&found_[first + i]);
-    }
-    const auto sizes = source_->Measure(page);
-    if (!sizes) return tl::unexpected(sizes.error());
-    for (size_t i = 0; i < page.size(); ++i) {
-      FilterSize size = sizes->at(i);
-      if (!arguments_.as.empty() && size.type == core::FindFilterType(core::kRedisBloomType)->name) {
-        const auto shape = source_->ShapeOf(*page[i]);
-        size = shape && *shape ? SizeAs(arguments_.as, **shape, size) : size;
-      }
-      dry_run_.Add(std::cout, *page[i], size);
-    }
-    return {};
+  core::Outcome<ServerClient> Connect(const ServerAccess& access, const std::string& which) const {
+    auto client = ServerClient::Connect(access.target, access.credentials);
+    if (!client) return tl::unexpected(which + client.error());
+    if (arguments_.database.empty()) return client;
+    const auto selected = client->Ask({"SELECT", arguments_.database});
+    if (!selected) return tl::unexpected(which + selected.error());
+    return selected->is_error() ? tl::unexpected(which + selected->text) : std::move(client);
+  }
+
+  MoveSettings Settings() const {
+    return {.replace = arguments_.replace,
+            .as = arguments_.as,
+            .bytes_per_second = config::ParseByteSize(arguments_.limit).value_or(0)};
   }
 
   core::Outcome<std::unique_ptr<FilterSource>> OpenSource() {
     if (!IsUrl(arguments_.from)) return RdbSource::Open(arguments_.from);
-    if (arguments_.live) return OpenFeed();
-    auto client = ServerClient::Connect(from_.target, from_.credentials);
-    if (!client) return tl::unexpected("the old server: " + client.error());
-    return std::make_unique<ServerSource>(std::move(*client));
+    return arguments_.live ? OpenFeed() : OpenServer();
+  }
+
+  core::Outcome<std::unique_ptr<FilterSource>> OpenServer() const {
+    auto client = Connect(from_, "the old server: ");
+    if (!client) return tl::unexpected(client.error());
+    return std::make_unique<ServerSource>(std::move(*client), arguments_.database);
   }
 
   core::Outcome<std::unique_ptr<FilterSource>> OpenFeed() {
@@ -159,8 +165,8 @@ class Migration {
 
   // Until a signal says that no more will come.
   core::Outcome<void> FollowChanges() {
-    auto client = ServerClient::Connect(to_.target, to_.credentials);
-    if (!client) return tl::unexpected("the new server: " + client.error());
+    auto client = Connect(to_, "the new server: ");
+    if (!client) return tl::unexpected(client.error());
     std::signal(SIGINT, [](int) { stopped = 1; });
     std::signal(SIGTERM, [](int) { stopped = 1; });
     LiveReplay replay(*client, arguments_.match);
@@ -174,6 +180,8 @@ class Migration {
       outcomes_.first_refusal = replay.first_refusal();
       ShowLive();
     }
+    std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
     if (OnTerminal()) std::cerr << "\r\033[K" << std::flush;
     return done;
   }
@@ -211,13 +219,10 @@ class Migration {
       if (!notes) return tl::unexpected(notes.error());
       notes_.emplace(std::move(*notes));
     }
-    auto client = ServerClient::Connect(to_.target, to_.credentials);
-    if (!client) return tl::unexpected("the new server: " + client.error());
+    auto client = Connect(to_, "the new server: ");
+    if (!client) return tl::unexpected(client.error());
     has_begun_ = true;
-    const MoveSettings settings{.replace = arguments_.replace,
-                                .as = arguments_.as,
-                                .bytes_per_second = config::ParseByteSize(arguments_.limit).value_or(0)};
-    Mover mover(*source_, *client, settings, [this](uint64_t sent_bytes) {
+    Mover mover(*source_, *client, Settings(), [this](uint64_t sent_bytes) {
       if (!arguments_.quiet) progress_.Show("moving", sent_bytes, total_bytes_);
       if (feed_ != nullptr && feed_error_) feed_error_ = feed_->Receive(std::chrono::steady_clock::now());
     });
@@ -238,10 +243,12 @@ class Migration {
 
   // The next filters from `first` on.
   core::Outcome<void> MovePage(Mover& mover, ServerClient& client, size_t first) {
-    if (auto asked = AskWhichAreThere(client, first); !asked) return asked;
+    const auto names = std::span(found_).subspan(first, std::min(kNamesOfAPage, found_.size() - first));
+    const auto there = AskWhichAreThere(client, names);
+    if (!there) return tl::unexpected(there.error());
     std::vector<const FoundFilter*> page;
-    for (size_t i = 0; i < there_.size(); ++i) {
-      if (IsToBeMoved(found_[first + i], there_[i])) page.push_back(&found_[first + i]);
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (IsToBeMoved(names[i], there->at(i))) page.push_back(&names[i]);
     }
     if (arguments_.as.empty()) {
       if (auto prepared = source_->Prepare(page, arguments_.replace); !prepared) return prepared;
@@ -252,21 +259,6 @@ class Migration {
       }
       if (auto moved = mover.Move(*filter); !moved) return moved;
       if (!feed_error_) return feed_error_;
-    }
-    return {};
-  }
-
-  core::Outcome<void> AskWhichAreThere(ServerClient& client, size_t first) {
-    const size_t count = std::min(kNamesOfAPage, found_.size() - first);
-    std::string bytes;
-    for (size_t i = 0; i < count; ++i) AppendCommand(bytes, {"EXISTS", found_[first + i].name});
-    if (auto sent = client.Send(bytes); !sent) return tl::unexpected("the new server: " + sent.error());
-    there_.clear();
-    for (size_t i = 0; i < count; ++i) {
-      const auto reply = client.Receive();
-      if (!reply) return tl::unexpected("the new server: " + reply.error());
-      if (reply->is_error()) return tl::unexpected("the new server: " + reply->text);
-      there_.push_back(reply->integer != 0);
     }
     return {};
   }
@@ -282,17 +274,50 @@ class Migration {
     return false;
   }
 
+  core::Outcome<void> CompareContents() {
+    if (feed_ != nullptr) {
+      // The old server's content is no longer that which the feed began with.
+      feed_.reset();
+      if (const auto found = Find(OpenServer()); !found) return tl::unexpected("the old server: " + found.error());
+    }
+    auto client = Connect(to_, "the new server: ");
+    if (!client) return tl::unexpected(client.error());
+    const auto before = source_->Contents();
+    ServerContent now(*client);
+    ContentCheck check(
+        *before, now,
+        [this](uint64_t bytes) {
+          if (!arguments_.quiet) progress_.Show("comparing", bytes, total_bytes_);
+        },
+        [] { std::this_thread::sleep_for(kBetweenPasses); });
+    auto done = check.Run(ToBeCompared());
+    progress_.End();
+    outcomes_.contents = check.report();
+    return done;
+  }
+
+  // Returns the filters that were moved, now or before.
+  std::vector<const FoundFilter*> ToBeCompared() const {
+    std::unordered_set<std::string_view> failed;
+    for (const MoveFailure& each : outcomes_.moves.failures) failed.insert(each.name);
+    std::vector<const FoundFilter*> filters;
+    for (const FoundFilter& each : found_) {
+      if (!failed.contains(each.name)) filters.push_back(&each);
+    }
+    return filters;
+  }
+
   core::Outcome<void> CheckSamples() {
-    if (arguments_.verify.empty()) return {};
+    if (arguments_.samples.empty()) return {};
     std::optional<ServerClient> old_server;
     if (IsUrl(arguments_.from)) {
-      auto client = ServerClient::Connect(from_.target, from_.credentials);
-      if (!client) return tl::unexpected("the old server: " + client.error());
+      auto client = Connect(from_, "the old server: ");
+      if (!client) return tl::unexpected(client.error());
       old_server.emplace(std::move(*client));
     }
-    auto new_server = ServerClient::Connect(to_.target, to_.credentials);
-    if (!new_server) return tl::unexpected("the new server: " + new_server.error());
-    for (const std::string& each : arguments_.verify) {
+    auto new_server = Connect(to_, "the new server: ");
+    if (!new_server) return tl::unexpected(new_server.error());
+    for (const std::string& each : arguments_.samples) {
       const size_t equals = each.find('=');
       SampleFile sample{.key = each.substr(0, equals), .file = each.substr(equals + 1)};
       const auto result = CheckSample(sample.key, sample.file, old_server ? &*old_server : nullptr, *new_server);
@@ -315,7 +340,6 @@ class Migration {
   std::unique_ptr<FilterSource> source_;
   std::vector<FoundFilter> found_;
   uint64_t total_bytes_ = 0;
-  std::vector<bool> there_;
   std::optional<MigrationNotes> notes_;
   ProgressLine progress_;
   bool has_begun_ = false;
@@ -332,7 +356,7 @@ std::string ProblemOf(const MigrateArguments& arguments) {
     return "--as is a filter type, not " + core::Quoted(arguments.as) + "; there are " +
            std::string(core::FilterTypeNames());
   }
-  for (const std::string& each : arguments.verify) {
+  for (const std::string& each : arguments.samples) {
     const size_t equals = each.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == each.size()) {
       return "--verify is KEY=FILE, not " + core::Quoted(each);
@@ -342,6 +366,22 @@ std::string ProblemOf(const MigrateArguments& arguments) {
   if (arguments.live && (!arguments.resume.empty() || arguments.dry_run)) {
     return "--live moves all filters: leave out --resume and --dry-run";
   }
+  if (arguments.compares_contents() && !arguments.as.empty()) {
+    return "--as creates filters without items: there is no content to compare; --verify KEY=FILE looks up items";
+  }
+  const bool moves = arguments.live || arguments.replace || !arguments.limit.empty() || !arguments.resume.empty();
+  if (arguments.verify_only && (moves || arguments.dry_run)) {
+    return "--verify-only moves nothing: leave out --live, --dry-run, --replace, --limit and --resume";
+  }
+  if (!arguments.database.empty()) {
+    if (!core::ParseUnsigned(arguments.database)) {
+      return "--database is a number, not " + core::Quoted(arguments.database);
+    }
+    if (!arguments.verify_only || !IsUrl(arguments.from)) {
+      return "--database is for --verify-only between running servers: only filters of database 0 are moved";
+    }
+  }
+  if (arguments.verify && arguments.dry_run) return "--dry-run moves nothing: --verify-only compares what was moved";
   if (IsUrl(arguments.from)) {
     if (const auto url = ParseServerUrl(arguments.from); !url) return url.error();
   }
@@ -374,8 +414,14 @@ int RunMigrate(const CLI::App& command, const MigrateArguments& arguments) {
     PrintFailures(std::cerr, migration.dry_run().failures());
     return migration.dry_run().all_well() ? kExitOk : kExitFailure;
   }
-  if (migration.has_begun()) arguments.json ? PrintJson(std::cout, outcomes) : PrintOutcomes(std::cout, outcomes);
+  if (migration.has_begun() || outcomes.contents) {
+    arguments.json ? PrintJson(std::cout, outcomes) : PrintOutcomes(std::cout, outcomes);
+  }
   PrintFailures(std::cerr, outcomes.moves.failures);
+  if (outcomes.contents) {
+    PrintFailures(std::cerr, outcomes.contents->different);
+    PrintFailures(std::cerr, outcomes.contents->unread);
+  }
   if (!done) std::cerr << "bitsieve migrate: " << done.error() << '\n';
   return done && outcomes.all_well() ? kExitOk : kExitFailure;
 }
@@ -397,8 +443,16 @@ void AddMigrate(CLI::App& program, Action& action) {
       ->type_name("SIZE");
   command->add_option("--resume", arguments->resume, "Record progress in FILE, and continue from there the next time")
       ->type_name("FILE");
-  command->add_option("--verify", arguments->verify, "Afterwards look up 10,000 random lines of FILE")
-      ->type_name("KEY=FILE");
+  // The library would take the next word for the value of an option whose value may be missing.
+  CLI::Option* const verify =
+      command->add_flag("--verify")
+          ->description(
+              "Afterwards compare the content of all filters; with KEY=FILE, look up 10,000 random lines of FILE")
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_flag("--verify-only", arguments->verify_only,
+                    "Move nothing: compare the content of filters that were moved before");
+  command->add_option("--database", arguments->database, "With --verify-only, compare the filters of this database [0]")
+      ->type_name("N");
   command->add_flag("--live", arguments->live,
                     "Become a replica of the old server, and apply its changes until SIGINT: none is missed");
   command->add_flag("--dry-run", arguments->dry_run,
@@ -411,12 +465,22 @@ void AddMigrate(CLI::App& program, Action& action) {
       "Moves Bloom and cuckoo filters of RedisBloom and bitsieve.so byte for byte, with their expiries; other keys are "
       "counted and skipped. An RDB file is read without a running Redis or Valkey. Each filter appears when it is "
       "complete. A running old server keeps its filters; changes made while they are read are moved only with "
-      "--live.\nExit status: 0 if everything was moved and no sampled item is missing, 1 if not, 2 if the command line "
-      "is wrong.\n\nExamples:\n  bitsieve migrate dump.rdb\n  bitsieve migrate dump.rdb bitsieve://new --match "
+      "--live.\nExit status: 0 if everything was moved, no filter differs and no item is missing, 1 if not, 2 if the "
+      "command line is wrong.\n\nExamples:\n  bitsieve migrate dump.rdb\n  bitsieve migrate dump.rdb bitsieve://new "
+      "--match "
       "'seen:*' --dry-run\n  bitsieve migrate redis://:password@old bitsieve://new --limit 50mb --resume moved\n  "
-      "bitsieve migrate redis://old bitsieve://new --live --verify seen=urls.txt");
-  command->callback(
-      [command, arguments, &action] { action = [command, arguments] { return RunMigrate(*command, *arguments); }; });
+      "bitsieve migrate redis://old bitsieve://new --live --verify\n  bitsieve migrate redis://old bitsieve://new "
+      "--verify-only");
+  command->callback([command, arguments, verify, &action] {
+    for (const std::string& value : verify->results()) {
+      if (value == kFlagValue) {
+        arguments->verify = true;
+      } else {
+        arguments->samples.push_back(value);
+      }
+    }
+    action = [command, arguments] { return RunMigrate(*command, *arguments); };
+  });
 }
 
 }  // namespace bitsieve::cli

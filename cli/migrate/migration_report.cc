@@ -17,6 +17,31 @@ uint64_t KeyCount(const OtherKeys& others) {
   return count;
 }
 
+nlohmann::ordered_json JsonOf(const ContentReport& contents) {
+  return {{"equal", contents.equal},
+          {"bytes", contents.equal_bytes},
+          {"different", JsonOf(contents.different)},
+          {"unread", JsonOf(contents.unread)}};
+}
+
+void PrintMoves(std::ostream& out, const Outcomes& outcomes) {
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.1f", outcomes.seconds);
+  out << CountText(outcomes.moves.moved) << " filters moved in " << seconds << " s ("
+      << SizeText(outcomes.moves.moved_bytes) << "), " << CountText(outcomes.moves.failures.size()) << " not moved";
+  if (outcomes.already_there != 0) out << ", " << CountText(outcomes.already_there) << " moved before";
+  out << '\n';
+  if (outcomes.moves.made_empty != 0) {
+    out << CountText(outcomes.moves.made_empty) << " of them were created empty: add their items with bitsieve load\n";
+  }
+  PrintOthers(out, outcomes.others);
+  if (outcomes.live_changes != 0) {
+    out << CountText(outcomes.live_changes) << " later changes applied, " << CountText(outcomes.refused_changes)
+        << " refused\n";
+  }
+  if (outcomes.refused_changes != 0) out << "The first refusal: " << outcomes.first_refusal << '\n';
+}
+
 }  // namespace
 
 nlohmann::ordered_json JsonOf(const FoundSketches& sketches) {
@@ -54,26 +79,20 @@ void PrintOthers(std::ostream& out, const OtherKeys& others) {
 }
 
 void PrintOutcomes(std::ostream& out, const Outcomes& outcomes) {
-  char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%.1f", outcomes.seconds);
-  out << CountText(outcomes.moves.moved) << " filters moved in " << seconds << " s ("
-      << SizeText(outcomes.moves.moved_bytes) << "), " << CountText(outcomes.moves.failures.size()) << " not moved";
-  if (outcomes.already_there != 0) out << ", " << CountText(outcomes.already_there) << " moved before";
-  out << '\n';
-  if (outcomes.moves.made_empty != 0) {
-    out << CountText(outcomes.moves.made_empty) << " of them were created empty: add their items with bitsieve load\n";
-  }
-  PrintOthers(out, outcomes.others);
-  if (outcomes.live_changes != 0) {
-    out << CountText(outcomes.live_changes) << " later changes applied, " << CountText(outcomes.refused_changes)
-        << " refused\n";
-  }
-  if (outcomes.refused_changes != 0) out << "The first refusal: " << outcomes.first_refusal << '\n';
+  if (!outcomes.moves_nothing) PrintMoves(out, outcomes);
   for (const SampleFile& each : outcomes.samples) {
     out << core::PrintableName(each.key) << ": of " << CountText(each.result.items) << " items of " << each.file << ", "
         << CountText(each.result.before) << " were there before, " << CountText(each.result.now) << " are now, "
         << CountText(each.result.missing) << " are missing\n";
   }
+  if (!outcomes.contents) return;
+  out << CountText(outcomes.contents->equal) << " filters have the same content on both sides ("
+      << SizeText(outcomes.contents->equal_bytes) << "), " << CountText(outcomes.contents->different.size())
+      << " differ";
+  if (const size_t unread = outcomes.contents->unread.size(); unread != 0) {
+    out << ", " << CountText(unread) << " could not be compared";
+  }
+  out << '\n';
 }
 
 void PrintJson(std::ostream& out, const Outcomes& outcomes) {
@@ -88,7 +107,9 @@ void PrintJson(std::ostream& out, const Outcomes& outcomes) {
                                    {"live_changes", outcomes.live_changes},
                                    {"refused_changes", outcomes.refused_changes},
                                    {"seconds", outcomes.seconds},
-                                   {"samples", nlohmann::ordered_json::array()}};
+                                   {"samples", nlohmann::ordered_json::array()},
+                                   {"contents", nullptr}};
+  if (outcomes.contents) report["contents"] = JsonOf(*outcomes.contents);
   for (const SampleFile& each : outcomes.samples) {
     report["samples"].push_back({{"filter", each.key},
                                  {"items", each.result.items},

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/migrate/content_check.h"
 #include "cli/migrate/filter_source.h"
 #include "cli/migrate/mover.h"
 #include "cli/migrate/sample_check.h"
@@ -23,6 +25,7 @@ struct SampleFile {
 };
 
 struct Outcomes {
+  bool moves_nothing = false;  // filters that were moved before are only compared
   MoveReport moves = {};
   uint64_t already_there = 0;  // moved by an earlier run
   OtherKeys others = {};
@@ -30,10 +33,12 @@ struct Outcomes {
   uint64_t refused_changes = 0;
   std::string first_refusal = {};
   std::vector<SampleFile> samples = {};
+  std::optional<ContentReport> contents = {};  // if they were compared
   double seconds = 0;
 
   bool all_well() const {
-    return moves.failures.empty() && refused_changes == 0 &&
+    const bool are_equal = !contents || (contents->different.empty() && contents->unread.empty());
+    return moves.failures.empty() && refused_changes == 0 && are_equal &&
            std::ranges::all_of(samples, [](const SampleFile& each) { return each.result.missing == 0; });
   }
 };

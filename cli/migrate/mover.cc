@@ -36,6 +36,19 @@ std::string Encoded(const TargetCommand& command, const std::string& name) {
 
 }  // namespace
 
+core::Outcome<std::vector<bool>> AskWhichAreThere(ServerClient& target, std::span<const FoundFilter> filters) {
+  PipelinedCommands questions(target);
+  for (const FoundFilter& each : filters) questions.Add({"EXISTS", each.name});
+  const auto replies = questions.Ask();
+  if (!replies) return tl::unexpected("the new server: " + replies.error());
+  std::vector<bool> there;
+  for (const Reply& reply : *replies) {
+    if (reply.is_error()) return tl::unexpected("the new server: " + reply.text);
+    there.push_back(reply.integer != 0);
+  }
+  return there;
+}
+
 Mover::Mover(FilterSource& source, ServerClient& target, const MoveSettings& settings, Progress progress)
     : source_(source),
       target_(target),

@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,12 @@ struct MoveReport {
   uint64_t moved_bytes = 0;
   std::vector<MoveFailure> failures = {};
 };
+
+// Filters that are worked on together: their names fit in one round trip.
+inline constexpr size_t kNamesOfAPage = 512;
+
+// Returns for each filter whether the new server has something of this name.
+core::Outcome<std::vector<bool>> AskWhichAreThere(ServerClient& target, std::span<const FoundFilter> filters);
 
 class Mover {
  public:

@@ -7,7 +7,9 @@
 
 #include <array>
 #include <cerrno>
+#include <functional>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
 
 #include "core/base/glob.h"
@@ -38,6 +40,39 @@ class DumpCommands final : public FilterCommands {
   core::DumpStream stream_;
   bool is_to_be_frozen_;
   uint64_t pieces_ = 0;
+};
+
+// Reads each filter in SizeOf, since the size of its content is not known before.
+class RdbContent final : public ContentReader {
+ public:
+  using Read = std::function<core::Outcome<rdb::ModuleValue>(const FoundFilter&)>;
+
+  explicit RdbContent(Read read) : read_(std::move(read)) {}
+
+  uint64_t SizeOf(const FoundFilter& filter) override {
+    ContentDigest& digest = known_[filter.place];
+    const auto value = read_(filter);
+    if (!value) digest.problem = value.error();
+    if (value) digest = DigestOfFilter(*value->filter);
+    if (value && value->was_freezing) digest.problem = "it was being frozen when the file was written";
+    return digest.bytes;
+  }
+  void Begin(std::span<const FoundFilter* const> filters) override {
+    digests_.clear();
+    for (const FoundFilter* each : filters) {
+      auto known = known_.extract(each->place);
+      if (known.empty()) SizeOf(*each);
+      digests_.push_back(known.empty() ? std::move(known_.extract(each->place).mapped()) : std::move(known.mapped()));
+    }
+  }
+  core::Outcome<bool> Request() override { return false; }
+  core::Outcome<void> Receive() override { return {}; }
+  const ContentDigest& DigestOf(size_t place) const override { return digests_.at(place); }
+
+ private:
+  const Read read_;
+  std::unordered_map<uint64_t, ContentDigest> known_;  // by place, until they are compared
+  std::vector<ContentDigest> digests_;
 };
 
 std::string TypeName(const rdb::RdbKey& key) {
@@ -132,6 +167,10 @@ core::Outcome<std::unique_ptr<FilterCommands>> RdbSource::Open(const FoundFilter
   auto read = Read(filter);
   if (!read) return tl::unexpected(read.error());
   return std::make_unique<DumpCommands>(std::move(*read));
+}
+
+std::unique_ptr<ContentReader> RdbSource::Contents() {
+  return std::make_unique<RdbContent>([this](const FoundFilter& filter) { return Read(filter); });
 }
 
 core::Outcome<std::optional<FilterShape>> RdbSource::ShapeOf(const FoundFilter& filter) {

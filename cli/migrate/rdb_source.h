@@ -27,6 +27,7 @@ class RdbSource final : public FilterSource {
   core::Outcome<std::vector<FilterSize>> Measure(std::span<const FoundFilter* const> filters) override;
   core::Outcome<std::unique_ptr<FilterCommands>> Open(const FoundFilter& filter) override;
   core::Outcome<std::optional<FilterShape>> ShapeOf(const FoundFilter& filter) override;
+  std::unique_ptr<ContentReader> Contents() override;
 
  private:
   RdbSource(std::string path, std::string_view bytes);

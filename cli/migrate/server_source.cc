@@ -79,7 +79,7 @@ core::Outcome<OtherKeys> ServerSource::Find(std::string_view pattern, const Visi
   const auto databases = OtherDatabases();
   if (!databases) return tl::unexpected(databases.error());
   OtherKeys others;
-  auto found = ScanDatabase("0", pattern, visit, others);
+  auto found = ScanDatabase(database_, pattern, visit, others);
   for (const std::string& database : *databases) {
     if (!found) break;
     const auto selected = client_.Ask({"SELECT", database});
@@ -87,7 +87,7 @@ core::Outcome<OtherKeys> ServerSource::Find(std::string_view pattern, const Visi
     if (!selected->is_error()) found = ScanDatabase(database, pattern, visit, others);
   }
   if (found && !databases->empty()) {
-    const auto selected = client_.Ask({"SELECT", "0"});
+    const auto selected = client_.Ask({"SELECT", database_});
     if (!selected) return tl::unexpected(selected.error());
   }
   if (!found) return tl::unexpected(found.error());
@@ -95,7 +95,7 @@ core::Outcome<OtherKeys> ServerSource::Find(std::string_view pattern, const Visi
 }
 
 // INFO has a line "db3:keys=5,..." for each database that has keys. A user without INFO gets an error, and learns only
-// of database 0.
+// of the source's own.
 core::Outcome<std::vector<std::string>> ServerSource::OtherDatabases() {
   const auto info = client_.Ask({"INFO", "keyspace"});
   if (!info) return tl::unexpected(info.error());
@@ -103,7 +103,7 @@ core::Outcome<std::vector<std::string>> ServerSource::OtherDatabases() {
   std::istringstream lines(info->is_error() ? "" : info->text);
   for (std::string line; std::getline(lines, line);) {
     const size_t colon = line.find(':');
-    if (line.starts_with("db") && colon != std::string::npos && line.substr(0, colon) != "db0") {
+    if (line.starts_with("db") && colon != std::string::npos && line.substr(0, colon) != "db" + database_) {
       databases.push_back(line.substr(2, colon - 2));
     }
   }
@@ -128,7 +128,7 @@ core::Outcome<void> ServerSource::ScanDatabase(const std::string& database, std:
   return {};
 }
 
-// Returns the filters of database 0 among the names, and counts what else there is.
+// Returns the filters of the source's database among the names, and counts what else there is.
 core::Outcome<std::vector<FoundFilter>> ServerSource::FiltersAmong(const std::vector<Reply>& names,
                                                                    const std::string& database, OtherKeys& others) {
   PipelinedCommands types(client_);
@@ -141,7 +141,7 @@ core::Outcome<std::vector<FoundFilter>> ServerSource::FiltersAmong(const std::ve
     if (type == "none") continue;
     const bool is_cuckoo = type == core::kCuckooValueName;
     const bool is_filter = is_cuckoo || type == core::kBloomValueName;
-    if (database != "0" && (is_filter || !SketchNoun(type).empty())) {
+    if (database != database_ && (is_filter || !SketchNoun(type).empty())) {
       ++others.counts[(is_filter ? "filter of database " : "sketch of database ") + database];
     } else if (is_filter) {
       filters.push_back({.name = names[i].text, .is_cuckoo = is_cuckoo});

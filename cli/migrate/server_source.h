@@ -18,7 +18,9 @@ namespace bitsieve::cli {
 
 class ServerSource final : public FilterSource {
  public:
-  explicit ServerSource(ServerClient client) : client_(std::move(client)) {}
+  // The client has selected the database; empty: 0.
+  ServerSource(ServerClient client, const std::string& database)
+      : client_(std::move(client)), database_(database.empty() ? "0" : database) {}
 
   core::Outcome<OtherKeys> Find(std::string_view pattern, const Visit& visit) override;
   // Reads small filters, and takes the word of the server for large ones.
@@ -26,11 +28,12 @@ class ServerSource final : public FilterSource {
   core::Outcome<void> Prepare(std::span<const FoundFilter* const> filters, bool replace) override;
   core::Outcome<std::unique_ptr<FilterCommands>> Open(const FoundFilter& filter) override;
   core::Outcome<std::optional<FilterShape>> ShapeOf(const FoundFilter& filter) override;
+  std::unique_ptr<ContentReader> Contents() override { return std::make_unique<ServerContent>(client_); }
 
  private:
-  // Returns the databases that have keys, without 0.
+  // Returns the other databases that have keys.
   core::Outcome<std::vector<std::string>> OtherDatabases();
-  // Visits the filters of the selected database if it is 0, and counts what else there is.
+  // Visits the filters of the selected database if it is that of the source, and counts what else there is.
   core::Outcome<void> ScanDatabase(const std::string& database, std::string_view pattern, const Visit& visit,
                                    OtherKeys& others);
   core::Outcome<std::vector<FoundFilter>> FiltersAmong(const std::vector<Reply>& names, const std::string& database,
@@ -40,6 +43,7 @@ class ServerSource final : public FilterSource {
   FilterSize MeasureRead(const FoundFilter& filter, std::string_view bytes) const;
 
   ServerClient client_;
+  const std::string database_;
   bool has_dump_ = false;                                    // Redis' own, which only engines have
   std::unordered_map<std::string, TargetCommand> prepared_;  // by name
 };

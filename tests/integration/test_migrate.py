@@ -170,7 +170,7 @@ class Migrate(OwnServerTest):
         for words, problem in (((rdb_path("bloom"), "http://x"), "scheme"),
                                (("http://x", url(self.new)), "scheme"),
                                ((rdb_path("bloom"), url(self.new), "--limit", "much"), "--limit is a size"),
-                               ((rdb_path("bloom"), url(self.new), "--verify", "file"), "--verify is KEY=FILE"),
+                               ((rdb_path("bloom"), url(self.new), "--verify=file"), "--verify is KEY=FILE"),
                                ((rdb_path("bloom"), url(self.new), "--live"), "--live is for a running server"),
                                ((url(self.new), url(self.new), "--live", "--resume", "x"), "leave out --resume")):
             with self.subTest(words):

@@ -5,7 +5,7 @@ import subprocess
 
 from engine import EngineTest, main
 from harness import ENVIRONMENT, Server, wait_until
-from migration import SECONDS, Live, check_sizes, dry_run, moved, url
+from migration import SECONDS, Live, check_sizes, dry_run, migrate, moved, url
 from module_filters import make_filters
 from module_sketches import make_sketches
 
@@ -90,8 +90,7 @@ class ModuleMigrate(EngineTest):
     def test_its_file(self):
         make_filters(self.old)
         self.old.expire("default", 3600)
-        self.old.save()
-        report = moved(self, pathlib.Path(self.engine.directory) / "dump.rdb", url(self.server))
+        report = moved(self, self.saved(), url(self.server))
         self.assertEqual(report["moved"], len(self.names()))
         self.assertEqual(report["other_keys"]["stream"], 1)
         self.assert_all_is_there()
@@ -116,6 +115,54 @@ class ModuleMigrate(EngineTest):
                 continue  # those of time are moved by as much as a change takes to arrive
             with self.subTest(name):
                 self.assertEqual(self.new.execute_command("BF.CARD", name), self.old.execute_command("BF.CARD", name))
+
+    def test_verify(self):
+        make_filters(self.old)
+        for source in (url(self.engine), self.saved()):
+            with self.subTest(source=source):
+                self.new.flushall()
+                # Filters of a window of time may have forgotten items since the file was written.
+                report = moved(self, source, url(self.server), "--verify", "--match", "[^w]*")
+                self.assertGreater(report["contents"]["equal"], 40)
+                self.assertEqual(report["contents"]["equal"], report["moved"])
+
+    def saved(self):
+        self.old.save()
+        return pathlib.Path(self.engine.directory) / "dump.rdb"
+
+    def test_verify_a_replica(self):
+        make_filters(self.old)
+        third = self.client(self.engine, db=3)
+        third.execute_command("BF.ADD", "third", "x")
+        third.execute_command("CF.ADD", "third:cf", "x")
+        other = self.make_engine()
+        other.follow(self.engine)
+        report = moved(self, url(self.engine), url(other), "--verify-only")
+        self.assertEqual(report["contents"]["equal"], len(self.names()))
+        words = (url(self.engine), url(other), "--verify-only", "--database", 3)
+        self.assertEqual(moved(self, *words)["contents"]["equal"], 2)
+        client = self.client(other, db=3)
+        client.replicaof("no", "one")
+        client.set("third", "no filter")
+        client.delete("third:cf")
+        done = migrate(*words)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, "^0 filters have the same content .* 2 differ\n$")
+        self.assertIn("'third': it cannot be read on the new server: WRONGTYPE", done.stderr)
+        self.assertIn("'third:cf': it is missing on the new server\n", done.stderr)
+
+    def test_verify_after_live(self):
+        self.old.execute_command("BF.RESERVE", "before", 0.001, 100_000)
+        self.old.execute_command("BF.MADD", "before", *range(50_000))
+        live = Live(url(self.engine), url(self.server), "--verify")
+        self.addCleanup(live.clean_up)
+        live.wait_for(0)
+        self.old.execute_command("BF.MADD", "before", *range(50_000, 60_000))
+        self.old.execute_command("BF.RESERVE", "after", 0.01, 1000, "TYPE", "classic")
+        self.old.execute_command("BF.ADD", "after", "x")
+        live.wait_for(3)
+        report = live.end(self)
+        self.assertEqual((report["contents"]["equal"], report["contents"]["different"]), (2, []))
 
 
 if __name__ == "__main__":
