@@ -237,10 +237,12 @@ constexpr CommandRow kRows[] = {
      .syntax = "key error_rate capacity [EXPANSION expansion] [NONSCALING] [TYPE type] {options} [SEED seed] "
                "[TIGHTENING ratio] [IFNOTEXISTS]",
      .notes =
-         "The error rate is a number from 1e-9 to 0.25, or a larger one below 1, which is taken as 0.25. EXPANSION 0 "
-         "means NONSCALING. RedisBloom has only EXPANSION and NONSCALING of these options. With IFNOTEXISTS the "
-         "command succeeds if a filter with equal parameters already exists; the seed and the tightening ratio are "
-         "compared only if they are given. {option notes}",
+         "The error rate is a number from 1e-9 to 0.25, or a larger one below 1, which is taken as 0.25; for TYPE "
+         "valkeybloom it is any number between 0 and 1. EXPANSION 0 means NONSCALING. SEED is an integer, random "
+         "unless it is given. For TYPE valkeybloom it may also be 32 bytes or their 64 hexadecimal digits; without "
+         "TYPE, such a seed selects this type. RedisBloom has only EXPANSION and NONSCALING of these options. With "
+         "IFNOTEXISTS the command succeeds if a filter with equal parameters already exists; the seed and the "
+         "tightening ratio are compared only if they are given. {option notes}",
      .handler = Reserve},
     {.name = "bf.add",
      .arity = 3,
@@ -284,13 +286,16 @@ constexpr CommandRow kRows[] = {
      .complexity = "O(items * sub-filters)",
      .summary = "Adds items like BF.MADD, with options for creating the filter.",
      .syntax = "key [CAPACITY capacity] [ERROR error_rate] [EXPANSION expansion] [NOCREATE] [NONSCALING] [TYPE type] "
-               "{options} [SEED seed] [TIGHTENING ratio] [EX seconds | PX milliseconds | EXAT unix_time] ITEMS item "
-               "[item ...]",
+               "{options} [SEED seed] [TIGHTENING ratio] [VALIDATESCALETO capacity] [EX seconds | PX milliseconds | "
+               "EXAT unix_time] [ITEMS item [item ...]]",
      .notes =
-         "Options for creating a filter are ignored if the filter exists. EX, PX and EXAT, for filters of the type "
-         "expiring, state when the items expire: after some seconds or milliseconds, or at a Unix time in seconds; at "
-         "most the filter's TTL from now, which is also the default. RedisBloom does not have these, TYPE, SEED, "
-         "TIGHTENING and the options that only some types take.",
+         "Options for creating a filter are ignored if the filter exists. ITEMS may be left out only for TYPE "
+         "valkeybloom: the command then creates an empty filter. SEED is as in BF.RESERVE. VALIDATESCALETO is for TYPE "
+         "valkeybloom: the filter is created only if it could grow to this capacity within valkey-bloom's default "
+         "limit of 128 MB. EX, PX and EXAT, for filters of the type expiring, state when the items expire: after some "
+         "seconds or milliseconds, or at a Unix time in seconds; at most the filter's TTL from now, which is also the "
+         "default. RedisBloom does not have these, TYPE, SEED, TIGHTENING, VALIDATESCALETO and the options that only "
+         "some types take.",
      .weigh = WeighChanges,
      .handler = Insert},
     {.name = "bf.exists",
@@ -345,11 +350,14 @@ constexpr CommandRow kRows[] = {
                "BITS | SEED | TIGHTENING | HITS | MISSES | ADDS | LASTUSE | {fields}]",
      .notes =
          "Without a second argument, the command returns RedisBloom's five fields: capacity, size, number of filters, "
-         "number of items inserted and expansion rate, which is nil for a filter that does not grow. FULL adds the "
-         "other fields that the filter type has; any other word returns one field. The seed is text, since it may be "
-         "larger than an integer reply can be. Hits, misses, adds (items that were new) and last use (Unix time in "
-         "seconds) are counted since the filter was created or loaded, and are nil while it is a list of a few items. "
-         "The fill ratio of a type with fingerprints is the load of its tables. Only some types have: {field notes}.",
+         "number of items inserted and expansion rate, which is nil for a filter that does not grow. For a filter of "
+         "type valkeybloom it returns valkey-bloom's fields, with the size that valkey-bloom would report: these five "
+         "with the error rate before the expansion rate, and for a filter that grows also tightening ratio and max "
+         "scaled capacity. FULL adds the other fields that the filter type has; any other word returns one field. The "
+         "seed is text, since it may be larger than an integer reply can be; that of type valkeybloom is 64 "
+         "hexadecimal digits. Hits, misses, adds (items that were new) and last use (Unix time in seconds) are counted "
+         "since the filter was created or loaded, and are nil while it is a list of a few items. The fill ratio of a "
+         "type with fingerprints is the load of its tables. Only some types have: {field notes}.",
      .handler = BloomInfo},
     {.name = "bf.clear",
      .arity = 2,

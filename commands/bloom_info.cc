@@ -52,6 +52,11 @@ constexpr Field kRedisBloomFields[] = {
     {"EXPANSION", "Expansion rate", WriteExpansion},
 };
 
+// Those of valkey-bloom's filters, in its order; the last two only of filters that grow.
+constexpr std::string_view kValkeySelectors[] = {"CAPACITY", "SIZE",      "FILTERS",    "ITEMS",
+                                                 "ERROR",    "EXPANSION", "TIGHTENING", "MAXSCALEDCAPACITY"};
+constexpr size_t kValkeyFieldsOfAll = 6;
+
 // Fields that RedisBloom does not have, of every type.
 constexpr Field kOwnFields[] = {
     {"TYPE", "Type",
@@ -72,7 +77,7 @@ constexpr Field kOwnFields[] = {
     // A seed may be larger than an integer reply, which is signed: hence decimal text.
     {"SEED", "Seed",
      [](ReplyWriter& reply, const Filter& filter, const FilterInfo&) {
-       reply.BulkString(std::to_string(filter.params().seed));
+       reply.BulkString(core::SeedText(filter.params()));
      }},
     {"TIGHTENING", "Tightening ratio",
      [](ReplyWriter& reply, const Filter& filter, const FilterInfo&) {
@@ -137,14 +142,43 @@ void WriteAll(ReplyWriter& reply, const Filter& filter, const FilterInfo& info) 
   }
 }
 
-void WriteSelected(CommandContext& context, const Filter& filter, std::string_view selector) {
+// The field that a selector names: of every type, or of this one.
+struct FoundField {
+  const Field* field;
+  const core::InfoField* own;
+
+  bool found() const { return field != nullptr || own != nullptr; }
+  std::string_view label() const { return field != nullptr ? field->label : own->label; }
+  void Write(ReplyWriter& reply, const Filter& filter, const FilterInfo& info) const {
+    field != nullptr ? field->write(reply, filter, info) : WriteOwn(reply, *own, filter, info);
+  }
+};
+
+FoundField Find(const Filter& filter, std::string_view selector) {
   const Field* field = FindField(kRedisBloomFields, selector);
   if (field == nullptr) field = FindField(kOwnFields, selector);
-  const core::InfoField* const own = FindOwnField(filter.type(), selector);
-  if (field == nullptr && own == nullptr) return context.Error(wire::kInvalidInformation);
-  WriteLabel(context.reply, field != nullptr ? field->label : own->label);
-  if (field != nullptr) return field->write(context.reply, filter, filter.Info());
-  WriteOwn(context.reply, *own, filter, filter.Info());
+  return {field, FindOwnField(filter.type(), selector)};
+}
+
+bool IsValkeys(const Filter& filter) { return filter.type().type == core::kValkeyBloomType; }
+
+// The value alone of valkey-bloom's filters, as there.
+void WriteSelected(CommandContext& context, const Filter& filter, std::string_view selector) {
+  const FoundField found = Find(filter, selector);
+  if (!found.found()) return context.Error(wire::kInvalidInformation);
+  if (!IsValkeys(filter)) WriteLabel(context.reply, found.label());
+  found.Write(context.reply, filter, filter.Info());
+}
+
+// A plain array also in RESP3, as valkey-bloom's.
+void WriteValkeys(ReplyWriter& reply, const Filter& filter, const FilterInfo& info) {
+  const size_t count = filter.params().scaling() ? std::size(kValkeySelectors) : kValkeyFieldsOfAll;
+  reply.ArrayHeader(2 * count);
+  for (const std::string_view selector : std::span(kValkeySelectors).first(count)) {
+    const FoundField found = Find(filter, selector);
+    reply.SimpleString(found.label());
+    found.Write(reply, filter, info);
+  }
 }
 
 }  // namespace
@@ -153,6 +187,7 @@ void BloomInfo(CommandContext& context) {
   const Filter* filter = context.FindFilter();
   if (filter == nullptr) return context.Error(wire::kNotFound);
   if (context.arguments.size() == 2) {
+    if (IsValkeys(*filter)) return WriteValkeys(context.reply, *filter, filter->Info());
     context.reply.MapHeader(std::size(kRedisBloomFields));
     return WriteFields(context.reply, kRedisBloomFields, *filter, filter->Info());
   }

@@ -17,7 +17,7 @@ void SettleReserveExpansion(ArgumentReader& reader, GivenOptions& options, core:
   const bool nonscaling = options.nonscaling || params.expansion == 0;
   if (options.expansion && *options.expansion != 0) {
     if (nonscaling) reader.Fail(wire::kNonscalingExpands);
-    if (!ExpansionInRange(*options.expansion)) reader.Fail(wire::kExpansionRange);
+    if (!ExpansionInRange(params.type, *options.expansion)) reader.Fail(wire::kExpansionRange);
   }
   if (options.expansion) params.expansion = static_cast<uint32_t>(*options.expansion);
   if (options.nonscaling) StopGrowing(options, params);
@@ -66,9 +66,9 @@ ReserveRequest ReadReserve(ArgumentReader& reader, const CommandSettings& settin
   request.params = DefaultParams(settings);
   core::FilterParams& params = request.params;
   const double rate = reader.Double(wire::kBadErrorRate, wire::kBadErrorRate);
-  params.error_rate = BoundedErrorRate(reader, rate, wire::kErrorRateRange);
+  params.error_rate = CheckedErrorRate(reader, rate, wire::kErrorRateRange);
   const int64_t capacity = reader.Integer(wire::kBadCapacity, wire::kBadCapacity);
-  params.capacity = BoundedCapacity(reader, capacity, wire::kCapacityRange);
+  params.capacity = CheckedCapacity(reader, capacity, wire::kCapacityRange);
 
   constexpr OptionErrors kErrors{.missing = "",
                                  .bad_expansion = wire::kBadExpansion,
@@ -83,6 +83,7 @@ ReserveRequest ReadReserve(ArgumentReader& reader, const CommandSettings& settin
       reader.Fail(wire::UnknownOption(reader.Peek()));
     }
   }
+  SettleType(reader, wire::kCapacityRange, options, params);
   SettleReserveExpansion(reader, options, params);
   SettleTypeOptions(reader, options, true, params);
   request.seed = options.seed;
@@ -94,9 +95,7 @@ ReserveRequest ReadReserve(ArgumentReader& reader, const CommandSettings& settin
 CreateRequest RequestFor(const CommandSettings& settings, std::string_view name) {
   CreateRequest request{DefaultParams(settings), std::nullopt};
   GivenOptions given;
-  const FilterTemplate* const found = settings.templates.Find(name);
-  if (found == nullptr) return request;
-  found->Apply(true, request.params, given);
+  if (const FilterTemplate* const found = settings.templates.Find(name)) found->Apply(true, request.params, given);
   ArgumentReader reader({}, 0);
   SettleCreateOptions(reader, {}, given, request.params);
   assert(reader.ok() && "templates were checked when they were made");
@@ -113,6 +112,7 @@ InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings
   core::FilterParams& params = request.filter.params;
   params = DefaultParams(settings);
   GivenOptions given;
+  bool items_named = false;
   if (const FilterTemplate* const found = settings.templates.Find(name)) {
     found->Apply(!StatesOtherType(reader, kErrors, *found), params, given);
   }
@@ -120,6 +120,7 @@ InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings
     if (ReadCreateOption(reader, kErrors, params, given) || ReadItemTime(reader, request.time)) continue;
     if (reader.Skip("ITEMS")) {
       request.items = reader.Rest();
+      items_named = true;
       break;
     }
     if (reader.Skip("NOCREATE")) {
@@ -128,8 +129,9 @@ InsertRequest ReadInsert(ArgumentReader& reader, const CommandSettings& settings
       reader.Fail(wire::kInsertUnknownArgument);
     }
   }
-  if (request.items.empty()) reader.Fail(wire::kArity);
   SettleCreateOptions(reader, kErrors, given, params);
+  // valkey-bloom creates a filter without items.
+  if (request.items.empty() && (items_named || params.type != core::kValkeyBloomType)) reader.Fail(wire::kArity);
   request.filter.seed = given.seed;
   return request;
 }
@@ -154,10 +156,13 @@ std::optional<std::string> DifferenceFrom(const ReserveRequest& request, const c
     return wire::ExistsWithOther("tightening ratio", core::ShortestText(have.tightening_ratio),
                                  core::ShortestText(asked.tightening_ratio));
   }
-  if (request.seed && have.seed != *request.seed) {
-    return wire::ExistsWithOther("seed", std::to_string(have.seed), std::to_string(*request.seed));
-  }
-  return std::nullopt;
+  if (!request.seed) return std::nullopt;
+  core::FilterParams seeded = asked;
+  seeded.seed = *request.seed;
+  seeded = core::Settled(seeded);
+  const std::string its = core::SeedText(have);
+  const std::string other = core::SeedText(seeded);
+  return its == other ? std::nullopt : std::optional(wire::ExistsWithOther("seed", its, other));
 }
 
 }  // namespace bitsieve::commands

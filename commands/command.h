@@ -123,7 +123,7 @@ struct CommandRow {
   Preparation preparation = Preparation::kAlone;
   CommandGroup group = CommandGroup::kServer;
   std::optional<CommandGroup> category = {};  // the group whose access category it has, if not its own; kServer: none
-  std::string_view since = {};  // version of Redis or RedisBloom that had it first; "bitsieve 1.0.0" for our own
+  std::string_view since = {};  // first version that had it, of Redis or RedisBloom unless a name precedes it
   std::string_view complexity = {};
   std::string_view summary = {};
   std::string_view syntax = {};          // the arguments: [optional], LITERAL, name, a | b, "name [name ...]"

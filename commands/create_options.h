@@ -27,6 +27,8 @@ struct GivenOptions {
   std::optional<int64_t> expansion;
   bool nonscaling = false;
   std::optional<uint64_t> seed;
+  std::optional<std::string_view> own_seed;  // in its place one that is no number (core::OwnSeed)
+  std::optional<int64_t> validate_to;        // VALIDATESCALETO
   bool type = false;
   bool capacity = false;
   bool tightening = false;
@@ -41,14 +43,17 @@ bool ReadCommonOption(ArgumentReader& reader, const OptionErrors& errors, core::
 bool ReadCreateOption(ArgumentReader& reader, const OptionErrors& errors, core::FilterParams& params,
                       GivenOptions& given);
 
-// A rate above the largest is lowered to it; one below the smallest has a separate error.
-double BoundedErrorRate(ArgumentReader& reader, double rate, std::string_view out_of_range);
-uint64_t BoundedCapacity(ArgumentReader& reader, int64_t capacity, std::string_view out_of_range);
-bool ExpansionInRange(int64_t expansion);
+// Check what is out of range for every type: a rate outside (0, 1), a capacity below 1. SettleType bounds them further.
+double CheckedErrorRate(ArgumentReader& reader, double rate, std::string_view out_of_range);
+uint64_t CheckedCapacity(ArgumentReader& reader, int64_t capacity, std::string_view out_of_range);
+bool ExpansionInRange(core::FilterType type, int64_t expansion);
 // NONSCALING.
 void StopGrowing(GivenOptions& given, core::FilterParams& params);
 
-// To be called at the end of the options: settles all that depends on the type.
+// To be called at the end of the options, before all else: settles the type, which a seed may name. Lowers a rate above
+// the largest of the type to it; one below the smallest has a separate error.
+void SettleType(ArgumentReader& reader, std::string_view bad_capacity, GivenOptions& given, core::FilterParams& params);
+// To be called after it, once the expansion is settled, too: settles all that depends on the type.
 void SettleTypeOptions(ArgumentReader& reader, const GivenOptions& given, bool capacity_given,
                        core::FilterParams& params);
 // To be called at the end of BF.INSERT's or a template's options.

@@ -1,4 +1,4 @@
-// BF.SCANDUMP, BF.LOADCHUNK, BF.DUMP, BF.RESTORE and BF.DEBUG: filters as bytes, out of the server and into it.
+// BF.SCANDUMP, BF.LOADCHUNK, BF.DUMP, BF.RESTORE, BF.LOAD, BF.DEBUG: filters as bytes, out of the server and into it.
 //
 // A filter of type redisbloom goes in RedisBloom's own form, with RedisBloom's cursors: 1 and the header first;
 // then k and the bytes from place k - 1 on. Every other type goes as one dump (core/filter/filter_dump.h) cut into
@@ -15,6 +15,7 @@
 #include "commands/transfers.h"
 #include "commands/weigh.h"
 #include "commands/wire_errors.h"
+#include "core/families/valkeybloom/valkey_bloom_codec.h"
 #include "core/filter/filter_dump.h"
 
 namespace bitsieve::commands {
@@ -110,7 +111,7 @@ void ScanDump(CommandContext& context) {
   const std::optional<int64_t> cursor = ParseInteger(context.arguments[2]);
   if (!cursor) return context.Error(wire::kScanCursorNotNumeric);
   const core::FilterTypeRow& type = filter->type();
-  if (type.redisbloom_form != nullptr && !type.is_cuckoo_value) return ScanRedisBloomForm(context, *filter, *cursor);
+  if (type.redisbloom_form != nullptr && !type.is_cuckoo_value()) return ScanRedisBloomForm(context, *filter, *cursor);
   if (*cursor == 0) return BeginDump(context);
   ContinueDump(context, static_cast<uint64_t>(*cursor));
 }
@@ -226,16 +227,9 @@ void Dump(CommandContext& context) {
   context.reply.BulkString(dump);
 }
 
-void Restore(CommandContext& context) {
-  ArgumentReader reader(context.arguments, 3);
-  const bool replace = !reader.AtEnd() && reader.Skip("REPLACE");
-  if (!reader.AtEnd()) return context.Error(wire::kSyntax);
+// Puts a filter that came as bytes under its name, with the reply; `taken` is the error if the name is not free.
+void PutRestored(CommandContext& context, const FilterPtr& filter, bool replace, std::string_view taken) {
   const std::string_view name = context.arguments[1];
-  if (!replace && context.FindFilter() != nullptr) return context.Error(wire::kItemExists);
-  auto restored =
-      core::RestoreFilter(context.arguments[2], context.keyspace().MemoryOf(name), context.keyspace().clock());
-  if (!restored) return RefuseBytes(context, LoadFormat::kBitsieve, restored.error());
-  const FilterPtr filter = std::move(*restored);
   const auto prepared = context.keyspace().Prepare(filter);
   if (!prepared) return context.Error(wire::NotLogged(prepared.error()));
   if (replace) {
@@ -245,10 +239,35 @@ void Restore(CommandContext& context) {
   }
   const FilterPtr now = context.keyspace().InsertIfAbsent(name, filter);
   if (now == nullptr) return context.MemoryError();
-  if (now != filter) return context.Error(wire::kItemExists);
+  if (now != filter) return context.Error(taken);
   NotifyNew(context, name);
   Notify(context, EventClass::kGeneric, "restore", name);
   context.reply.Ok();
+}
+
+void Restore(CommandContext& context) {
+  ArgumentReader reader(context.arguments, 3);
+  const bool replace = !reader.AtEnd() && reader.Skip("REPLACE");
+  if (!reader.AtEnd()) return context.Error(wire::kSyntax);
+  const std::string_view name = context.arguments[1];
+  if (!replace && context.FindFilter() != nullptr) return context.Error(wire::kItemExists);
+  auto restored =
+      core::RestoreFilter(context.arguments[2], context.keyspace().MemoryOf(name), context.keyspace().clock());
+  if (!restored) return RefuseBytes(context, LoadFormat::kBitsieve, restored.error());
+  PutRestored(context, std::move(*restored), replace, wire::kItemExists);
+}
+
+void RefuseValkeyBytes(CommandContext& context, const core::Error& error) {
+  if (error.code == core::ErrorCode::kOutOfMemory) return context.MemoryError();
+  if (error.code == core::ErrorCode::kUnsupported) return context.Error(wire::kLoadUnsupported);
+  context.Error(error.code == core::ErrorCode::kCorrupt ? std::string(wire::kLoadFailed) : wire::Error(error.message));
+}
+
+void Load(CommandContext& context) {
+  if (context.FindFilter() != nullptr) return context.Error(wire::kBusyKey);
+  auto loaded = core::DecodeValkeyLoad(context.arguments[2], context.keyspace().MemoryOf(context.arguments[1]));
+  if (!loaded) return RefuseValkeyBytes(context, loaded.error());
+  PutRestored(context, std::move(*loaded), false, wire::kBusyKey);
 }
 
 void Debug(CommandContext& context) {
@@ -330,6 +349,20 @@ constexpr CommandRow kRows[] = {
               "existing one in one step. A dump does not contain an expiry.",
      .weigh = WeighArguments,
      .handler = Restore},
+    {.name = "bf.load",
+     .arity = 3,
+     .flags = kWrite | kDenyOom,
+     .keys = kFirstArgument,
+     .replication = Replication::kVerbatim,
+     .group = CommandGroup::kBloom,
+     .since = "valkey-bloom 1.0.0",
+     .complexity = "O(bytes)",
+     .summary = "Creates a filter of type valkeybloom from the bytes that valkey-bloom writes into its append-only "
+                "file for a filter.",
+     .syntax = "key data",
+     .notes = "The name must be free. Bytes after the end of the filter are ignored, as in valkey-bloom.",
+     .weigh = WeighArguments,
+     .handler = Load},
     {.name = "bf.debug",
      .arity = 2,
      .flags = kReadOnly | kFast,

@@ -37,6 +37,15 @@ bool ReadWords(const Words& words, ArgumentReader& reader, core::FilterParams& p
   return !reader.ok() || reader.AtEnd();
 }
 
+// Returns the type that an entry states; the default one if it states none.
+core::FilterType StatedType(const TemplateEntry& entry) {
+  for (const auto& [field, value] : entry.fields) {
+    const core::FilterTypeRow* const type = field == "type" ? core::FindFilterType(value) : nullptr;
+    if (type != nullptr) return type->type;
+  }
+  return core::kDefaultFilterType;
+}
+
 // An error as it is shown in a log: without the prefix that marks it as an error for clients.
 std::string Plain(std::string_view error) {
   if (error.starts_with("ERR ")) error.remove_prefix(4);
@@ -57,6 +66,7 @@ core::Outcome<FilterTemplate, std::vector<std::string>> FilterTemplate::Make(con
 
 // Field by field, each alone, so that a problem has its field's name.
 void FilterTemplate::Read(const TemplateEntry& entry, std::vector<std::string>& problems) {
+  const core::FilterType type = StatedType(entry);
   for (const auto& [field, value] : entry.fields) {
     const std::string option = OptionOf(field);
     const Words words{option, value};
@@ -70,10 +80,10 @@ void FilterTemplate::Read(const TemplateEntry& entry, std::vector<std::string>& 
                          "capacity, expansion and so on");
       continue;
     }
-    if (given.expansion && !ExpansionInRange(*given.expansion)) reader.Fail(kErrors.bad_expansion);
+    if (given.expansion && !ExpansionInRange(type, *given.expansion)) reader.Fail(kErrors.bad_expansion);
     if (!reader.ok()) problems.push_back(place + " " + wire::Quoted(value) + ": " + Plain(reader.error()));
     if (given.type) type_ = params.type;
-    Words& list = given.type || !given.of_type.empty() ? of_type_ : general_;
+    Words& list = given.type || given.own_seed || !given.of_type.empty() ? of_type_ : general_;
     list.insert(given.type ? list.begin() : list.end(), words.begin(), words.end());
   }
 }

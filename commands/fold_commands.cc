@@ -36,7 +36,7 @@ namespace {
 void Fold(CommandContext& context) {
   ArgumentReader reader(context.arguments, 2);
   const int64_t capacity = reader.Integer(wire::kBadCapacity, wire::kBadCapacity);
-  const core::FoldTarget target{BoundedCapacity(reader, capacity, wire::kCapacityRange)};
+  const core::FoldTarget target{CheckedCapacity(reader, capacity, wire::kCapacityRange)};
   if (!reader.ok()) return context.Error(reader.error());
   const FilterPtr filter = context.keyspace().Find(context.arguments[1]);
   if (filter == nullptr) return context.Error(wire::kNotFound);

@@ -61,9 +61,13 @@ inline constexpr std::string_view kBadExpansion = "ERR bad expansion";
 inline constexpr std::string_view kNonscalingExpands = "Nonscaling filters cannot expand";
 inline constexpr Composed kExpansionRange{"ERR expansion must be in the range [0, ", core::kMaxExpansion, "]"};
 inline constexpr std::string_view kNoType = "ERR no type";
+// Those of BF.LOAD are valkey-bloom's.
+inline constexpr std::string_view kBusyKey = "BUSYKEY Target key name already exists.";
+inline constexpr std::string_view kLoadFailed = "ERR bloom object decoding failed";
+inline constexpr std::string_view kLoadUnsupported = "ERR bloom object decoding failed. Unsupported version";
 inline constexpr std::string_view kNoSeed = "ERR no seed";
 inline constexpr std::string_view kBadSeed =
-    "ERR bad seed: it must be an integer in the range [0, 18446744073709551615]";
+    "ERR bad seed: it must be an integer in the range [0, 18446744073709551615], or for TYPE valkeybloom 32 bytes";
 inline constexpr std::string_view kNoTightening = "ERR no tightening ratio";
 inline constexpr std::string_view kBadTightening =
     "ERR bad tightening ratio: it must be a number in the range (0.000000, 1.000000)";

@@ -12,7 +12,7 @@ constexpr size_t kCuckooPieceBytes = size_t{16} << 20;  // as CF.SCANDUMP return
 
 // RedisBloom's cursors: 1 comes with the header, then the position after the bytes, and one.
 void EmitChunks(const core::Filter& filter, const core::RedisBloomForm& form, const EmitContent& emit) {
-  const bool is_cuckoo = filter.type().is_cuckoo_value;
+  const bool is_cuckoo = filter.type().is_cuckoo_value();
   const char* const command = is_cuckoo ? "CF.LOADCHUNK" : "BF.LOADCHUNK";
   const size_t most = is_cuckoo ? kCuckooPieceBytes : core::kDumpPieceBytes;
   emit(command, 1, form.header(filter));

@@ -14,16 +14,17 @@
 #include "module/freezing.h"
 #include "module/value_fields.h"
 #include "protocol/rdb/module_value.h"
+#include "protocol/rdb/valkey_value.h"
 
 namespace bitsieve::module {
 namespace {
 
 engine::Type* bloom_type = nullptr;
 engine::Type* cuckoo_type = nullptr;
+engine::Type* valkey_bloom_type = nullptr;
 std::atomic<uint64_t> filter_count{0};  // relaxed: only ever reported
 
 core::Filter& FilterOf(const void* value) { return *static_cast<const Slot*>(value)->filter; }
-bool IsCuckoo(const core::Filter& filter) { return filter.type().is_cuckoo_value; }
 
 bool IsFreezing(core::Filter& filter) {
   return filter.staging() != nullptr && filter.Info().freeze.state == core::FreezeState::kBuilding;
@@ -38,10 +39,16 @@ void Save(engine::Io* io, void* value) {
   ForEachPiece(filter, [io](std::string_view piece) { engine::SaveStringBuffer(io, piece.data(), piece.size()); });
 }
 
-template <bool cuckoo>
+// Saves a filter as valkey-bloom does, which can take the module's place again.
+void SaveValkeyBloom(engine::Io* io, void* value) {
+  SavedFields fields(io);
+  rdb::WriteValkeyBloom(FilterOf(value), fields);
+}
+
+template <const std::string_view& name>
 void* Load(engine::Io* io, int version) {
   EngineFields fields(io);
-  core::Result<rdb::ModuleValue> value = rdb::ReadModuleValue(fields, cuckoo, version, Budget(), TheClock());
+  core::Result<rdb::ModuleValue> value = rdb::ReadModuleValue(fields, name, version, Budget(), TheClock());
   if (!value) {
     engine::LogIOError(io, "warning", "bitsieve: %s", value.error().message.c_str());
     return nullptr;
@@ -106,12 +113,18 @@ Slot* NewSlot(FilterPtr filter) {
   return new Slot{std::move(filter)};
 }
 
-engine::Type* TypeOf(const core::Filter& filter) { return IsCuckoo(filter) ? cuckoo_type : bloom_type; }
-bool IsFilterType(const engine::Type* type) { return type == bloom_type || type == cuckoo_type; }
+engine::Type* TypeOf(const core::Filter& filter) {
+  const std::string_view name = filter.type().value_name;
+  if (name == core::kValkeyBloomValueName) return valkey_bloom_type;
+  return name == core::kCuckooValueName ? cuckoo_type : bloom_type;
+}
+bool IsFilterType(const engine::Type* type) {
+  return type == bloom_type || type == cuckoo_type || type == valkey_bloom_type;
+}
 
 bool CreateFilterTypes(engine::Context* context) {
   engine::TypeMethods methods;
-  methods.rdb_load = Load<false>;
+  methods.rdb_load = Load<core::kBloomValueName>;
   methods.rdb_save = Save;
   methods.aof_rewrite = RewriteAof;
   methods.mem_usage = MemoryUsage;
@@ -120,9 +133,13 @@ bool CreateFilterTypes(engine::Context* context) {
   methods.free_effort2 = FreeEffort;
   methods.copy2 = Copy;
   bloom_type = engine::CreateDataType(context, core::kBloomValueName.data(), rdb::kOwnValueVersion, &methods);
-  methods.rdb_load = Load<true>;
+  methods.rdb_load = Load<core::kCuckooValueName>;
   cuckoo_type = engine::CreateDataType(context, core::kCuckooValueName.data(), rdb::kOwnValueVersion, &methods);
-  return bloom_type != nullptr && cuckoo_type != nullptr;
+  methods.rdb_load = Load<core::kValkeyBloomValueName>;
+  methods.rdb_save = SaveValkeyBloom;
+  valkey_bloom_type =
+      engine::CreateDataType(context, core::kValkeyBloomValueName.data(), rdb::kValkeyBloomVersion, &methods);
+  return bloom_type != nullptr && cuckoo_type != nullptr && valkey_bloom_type != nullptr;
 }
 
 uint64_t FilterCount() { return filter_count.load(std::memory_order_relaxed); }

@@ -1,6 +1,7 @@
 // filter_value.h: filters as values of the engine's keys: saved, loaded, rewritten, copied, digested and freed by it.
-// Two data types, under RedisBloom's names: values that RedisBloom saved are read, too (module_value.h), and the
-// encoding version of our own is far above RedisBloom's. docs/formats/module.md has the bytes.
+// Three data types. Two have RedisBloom's names: values that RedisBloom saved are read, too (module_value.h), and the
+// encoding version of our own is far above RedisBloom's. The third has valkey-bloom's name and bytes.
+// docs/formats/module.md has the bytes.
 //
 // Threads: Free is called from any thread, Save and RewriteAof in a forked child, too; all else by the engine's main
 // thread. A child must find no lock of a filter taken, so other threads take one only under the engine's lock.

@@ -18,6 +18,7 @@
 #include "core/base/bytes.h"
 #include "core/base/parse.h"
 #include "core/families/redisbloom/redisbloom_types.h"
+#include "core/families/valkeybloom/valkey_bloom_type.h"
 #include "core/filter/filter_dump.h"
 #include "core/filter/filter_factory.h"
 
@@ -189,7 +190,16 @@ void BecomeAddition(CommandContext& context, const InsertRequest& request, bool 
   context.arguments = storage;
 }
 
+// valkey-bloom's own BF.INSERT, which states everything of a filter.
+bool HasValkeySeed(Arguments arguments) {
+  for (size_t i = 2; i + 1 < arguments.size() && core::LowerCase(arguments[i]) != "items"; ++i) {
+    if (core::LowerCase(arguments[i]) == "seed") return arguments[i + 1].size() == core::kValkeySeedBytes;
+  }
+  return false;
+}
+
 bool InsertBloomItems(CommandContext& context, std::vector<std::string_view>& storage) {
+  if (HasValkeySeed(context.arguments)) return false;
   const InsertRequest request = ReadInsert(context);
   if (request.items.empty()) return false;
   if (context.FindFilter() == nullptr && !InsertBloom(context, request.bloom)) return true;
@@ -297,7 +307,7 @@ bool LoadBloomChunk(CommandContext& context, core::ItemCounts counts) {
   } else if (filter == nullptr) {
     if (*cursor != 1 || core::IsFilterDump(context.arguments[3])) return false;
     BeginBloom(context, counts);
-  } else if (filter->type().is_cuckoo_value) {
+  } else if (filter->type().is_cuckoo_value()) {
     context.Error(wire::kWrongType);
   } else if (filter->type().redisbloom_form != nullptr) {
     ReplyWritten(context, WriteBloomChunk(*filter, *cursor, context.arguments[3]));
@@ -315,7 +325,7 @@ bool LoadCuckooChunk(CommandContext& context) {
   } else if (filter == nullptr) {
     if (*cursor != 1) return false;
     BeginCuckoo(context);
-  } else if (!filter->type().is_cuckoo_value) {
+  } else if (!filter->type().is_cuckoo_value()) {
     context.Error(wire::kWrongType);
   } else if (*cursor == 1) {
     context.Error(wire::kItemExists);

@@ -5,6 +5,7 @@
 #include "cli/migrate/filter_source.h"
 #include "core/filter/filter_dump.h"
 #include "core/filter/filter_type.h"
+#include "protocol/rdb/rdb_file.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -26,7 +27,7 @@ ContentDigest DigestOfFilter(const core::Filter& filter) {
   const core::RedisBloomForm* const form = filter.type().redisbloom_form;
   if (form != nullptr) {
     // Servers return nothing for a cuckoo filter without items, as RedisBloom does.
-    const bool is_empty = filter.type().is_cuckoo_value && filter.ItemCount() == 0;
+    const bool is_empty = filter.type().is_cuckoo_value() && filter.ItemCount() == 0;
     if (!is_empty) {
       add(form->header(filter));
       for (uint64_t offset = 0;;) {
@@ -50,6 +51,12 @@ ContentDigest DigestOfFilter(const core::Filter& filter) {
   return digest;
 }
 
+std::optional<std::string> TypeIn(const Reply& reply) {
+  if (reply.kind == Reply::kString) return reply.text;  // valkeybloom, alone as valkey-bloom returns all fields
+  const bool is_list = reply.kind == Reply::kArray && reply.elements.size() == 1;
+  return is_list ? std::optional(reply.elements[0].text) : std::nullopt;
+}
+
 uint64_t ServerContent::SizeOf(const FoundFilter& filter) { return filter.bytes; }
 
 void ServerContent::Begin(std::span<const FoundFilter* const> filters) {
@@ -66,6 +73,7 @@ core::Outcome<bool> ServerContent::Request() {
     const std::string& name = each.filter->name;
     if (each.step == Step::kType) AppendCommand(bytes, {"BF.INFO", name, "TYPE"});
     if (each.step == Step::kWhole) AppendCommand(bytes, {"BF.DUMP", name});
+    if (each.step == Step::kEngineDump) AppendCommand(bytes, {"DUMP", name});
     if (each.step == Step::kChunks) {
       AppendCommand(bytes, {each.filter->is_cuckoo ? "CF.SCANDUMP" : "BF.SCANDUMP", name, each.cursor});
     }
@@ -92,6 +100,7 @@ void ServerContent::Take(Entry& entry, const Reply& reply) {
     return;
   }
   if (reply.is_error()) return TakeError(entry, reply.text);
+  if (entry.step == Step::kEngineDump) return TakeEngineDump(entry, reply);
   if (entry.step == Step::kWhole) {
     TakeBytes(entry, reply.text);
     return End(entry);
@@ -103,19 +112,34 @@ void ServerContent::Take(Entry& entry, const Reply& reply) {
   entry.cursor = std::to_string(next);
 }
 
-// RedisBloom has no field TYPE, and one type. If the old server has a cuckoo filter, any of these types is a difference
-// in itself. Small filters of types that RedisBloom lacks are read whole, since a server keeps only a few dumps open
-// that are read in chunks.
+// RedisBloom and valkey-bloom have no field TYPE, and one type. If the old server has a cuckoo filter, any of these
+// types is a difference in itself. Small filters of types that RedisBloom lacks are read whole, since a server keeps
+// only a few dumps open that are read in chunks.
 void ServerContent::TakeType(Entry& entry, const Reply& reply) {
   const std::string redis_type = TypeNameOf(core::kRedisBloomType);
   const bool is_there = !reply.is_error() || (reply.text.find("not found") == std::string::npos &&
                                               !reply.text.starts_with("WRONGTYPE") && !reply.text.starts_with("NO"));
   if (!is_there) return TakeError(entry, reply.text);
-  const bool is_known = reply.kind == Reply::kArray && reply.elements.size() == 1;
-  entry.digest.type = is_known ? reply.elements[0].text : redis_type;
+  const std::optional<std::string> type = TypeIn(reply);
+  if (!type && entry.filter->is_valkeys) {
+    entry.step = Step::kEngineDump;
+    return;
+  }
+  entry.digest.type = type.value_or(redis_type);
   if (entry.filter->is_cuckoo) return End(entry);
   const bool is_whole = entry.digest.type != redis_type && entry.filter->bytes <= kMaxSmallContentBytes;
   entry.step = is_whole ? Step::kWhole : Step::kChunks;
+}
+
+void ServerContent::TakeEngineDump(Entry& entry, const Reply& reply) {
+  if (reply.kind != Reply::kString) return TakeError(entry, "not found");
+  core::MemoryBudget memory;
+  const auto payload = rdb::OpenDumpPayload(reply.text);
+  if (!payload) return TakeError(entry, payload.error().message);
+  const auto value = rdb::ReadFilter(*payload, memory, core::SystemClock());
+  if (!value) return TakeError(entry, value.error().message);
+  entry.digest = DigestOfFilter(*value->filter);
+  entry.step = Step::kDone;
 }
 
 void ServerContent::TakeError(Entry& entry, const std::string& error) {

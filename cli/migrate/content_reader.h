@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +36,9 @@ struct ContentDigest {
 // Returns the digest that ServerContent has of a filter with the same content.
 ContentDigest DigestOfFilter(const core::Filter& filter);
 
+// Returns the filter type in a reply to BF.INFO TYPE; nothing if the server does not know that field.
+std::optional<std::string> TypeIn(const Reply& reply);
+
 // Reads filters that a source found. After Begin, Request and Receive alternate until there is nothing to request.
 class ContentReader {
  public:
@@ -52,7 +56,8 @@ class ContentReader {
   virtual const ContentDigest& DigestOf(size_t place) const = 0;
 };
 
-// Reads from a running server: Redis with RedisBloom, Valkey or Redis with bitsieve.so, or Bitsieve.
+// Reads from a running server: Redis with RedisBloom, Valkey with valkey-bloom, Valkey or Redis with bitsieve.so, or
+// Bitsieve. valkey-bloom has no chunks: a filter of it is read whole.
 class ServerContent final : public ContentReader {
  public:
   // The client outlives it, and is not used for anything else until the last reply was received.
@@ -65,7 +70,7 @@ class ServerContent final : public ContentReader {
   const ContentDigest& DigestOf(size_t place) const override { return entries_.at(place).digest; }
 
  private:
-  enum class Step : uint8_t { kType, kWhole, kChunks, kDone };
+  enum class Step : uint8_t { kType, kWhole, kEngineDump, kChunks, kDone };
   struct Entry {
     const FoundFilter* filter;
     Step step;
@@ -76,6 +81,7 @@ class ServerContent final : public ContentReader {
 
   static void Take(Entry& entry, const Reply& reply);
   static void TakeType(Entry& entry, const Reply& reply);
+  static void TakeEngineDump(Entry& entry, const Reply& reply);
   static void TakeError(Entry& entry, const std::string& error);
   static void TakeBytes(Entry& entry, std::string_view bytes);
   static void End(Entry& entry);

@@ -21,10 +21,11 @@ namespace bitsieve::cli {
 
 struct FoundFilter {
   std::string name;
-  uint64_t bytes = 0;      // about what it takes
-  int64_t expires_ms = 0;  // since 1970; 0: never
-  bool is_cuckoo = false;  // of RedisBloom's CF.* commands
-  uint64_t place = 0;      // where its source finds it again
+  uint64_t bytes = 0;       // about what it takes
+  int64_t expires_ms = 0;   // since 1970; 0: never
+  bool is_cuckoo = false;   // of RedisBloom's CF.* commands
+  bool is_valkeys = false;  // of valkey-bloom, which has no chunks: DUMP is all that it hands out
+  uint64_t place = 0;       // where its source finds it again
 };
 
 // FilterSize says what a filter takes before and after a move.

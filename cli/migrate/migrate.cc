@@ -462,15 +462,14 @@ void AddMigrate(CLI::App& program, Action& action) {
   arguments->connection.AddTo(*command);
   arguments->flags.AddFileTo(*command);
   command->footer(
-      "Moves Bloom and cuckoo filters of RedisBloom and bitsieve.so byte for byte, with their expiries; other keys are "
-      "counted and skipped. An RDB file is read without a running Redis or Valkey. Each filter appears when it is "
-      "complete. A running old server keeps its filters; changes made while they are read are moved only with "
-      "--live.\nExit status: 0 if everything was moved, no filter differs and no item is missing, 1 if not, 2 if the "
-      "command line is wrong.\n\nExamples:\n  bitsieve migrate dump.rdb\n  bitsieve migrate dump.rdb bitsieve://new "
-      "--match "
-      "'seen:*' --dry-run\n  bitsieve migrate redis://:password@old bitsieve://new --limit 50mb --resume moved\n  "
-      "bitsieve migrate redis://old bitsieve://new --live --verify\n  bitsieve migrate redis://old bitsieve://new "
-      "--verify-only");
+      "Moves Bloom and cuckoo filters of RedisBloom, valkey-bloom and bitsieve.so byte for byte, with their expiries; "
+      "other keys are counted and skipped. An RDB file is read without a running Redis or Valkey. Each filter appears "
+      "when it is complete. A running old server keeps its filters; changes made while they are read are moved only "
+      "with --live.\nExit status: 0 if everything was moved, no filter differs and no item is missing, 1 if not, 2 if "
+      "the command line is wrong.\n\nExamples:\n  bitsieve migrate dump.rdb\n  bitsieve migrate dump.rdb "
+      "bitsieve://new --match 'seen:*' --dry-run\n  bitsieve migrate redis://:password@old bitsieve://new --limit 50mb "
+      "--resume moved\n  bitsieve migrate redis://old bitsieve://new --live --verify\n  bitsieve migrate redis://old "
+      "bitsieve://new --verify-only");
   command->callback([command, arguments, verify, &action] {
     for (const std::string& value : verify->results()) {
       if (value == kFlagValue) {

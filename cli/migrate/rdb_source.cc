@@ -12,35 +12,12 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cli/migrate/dump_commands.h"
 #include "core/base/glob.h"
 #include "core/base/quote.h"
-#include "core/filter/filter_dump.h"
 
 namespace bitsieve::cli {
 namespace {
-
-// RedisBloom's filters have no own form that keeps all that a file may say of them; a dump does.
-class DumpCommands final : public FilterCommands {
- public:
-  explicit DumpCommands(rdb::ModuleValue value)
-      : filter_(std::move(value.filter)), stream_(filter_->Capture()), is_to_be_frozen_(value.was_freezing) {}
-
-  core::Outcome<std::optional<TargetCommand>> Next() override {
-    if (stream_.AtEnd()) {
-      if (!std::exchange(is_to_be_frozen_, false)) return std::nullopt;
-      return TargetCommand{.command = "BF.FREEZE", .arguments = {}};
-    }
-    std::string piece;
-    if (!stream_.Read(core::kDumpPieceBytes, piece)) return tl::unexpected<std::string>("out of memory");
-    return TargetCommand{.command = "BF.LOADCHUNK", .arguments = {std::to_string(++pieces_), std::move(piece)}};
-  }
-
- private:
-  core::FilterPtr filter_;
-  core::DumpStream stream_;
-  bool is_to_be_frozen_;
-  uint64_t pieces_ = 0;
-};
 
 // Reads each filter in SizeOf, since the size of its content is not known before.
 class RdbContent final : public ContentReader {

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "cli/migrate/dump_commands.h"
 #include "commands/keyspace.h"
 #include "core/base/clock.h"
 #include "core/families/redisbloom/redis_bloom_codec.h"
@@ -140,11 +141,12 @@ core::Outcome<std::vector<FoundFilter>> ServerSource::FiltersAmong(const std::ve
     const std::string& type = type_of->at(i).text;
     if (type == "none") continue;
     const bool is_cuckoo = type == core::kCuckooValueName;
-    const bool is_filter = is_cuckoo || type == core::kBloomValueName;
+    const bool is_valkeys = type == core::kValkeyBloomValueName;
+    const bool is_filter = is_cuckoo || is_valkeys || type == core::kBloomValueName;
     if (database != database_ && (is_filter || !SketchNoun(type).empty())) {
       ++others.counts[(is_filter ? "filter of database " : "sketch of database ") + database];
     } else if (is_filter) {
-      filters.push_back({.name = names[i].text, .is_cuckoo = is_cuckoo});
+      filters.push_back({.name = names[i].text, .is_cuckoo = is_cuckoo, .is_valkeys = is_valkeys});
     } else if (!SketchNoun(type).empty()) {
       others.sketches.Add(type, names[i].text);
     } else {
@@ -193,9 +195,9 @@ core::Outcome<std::vector<FilterSize>> ServerSource::Measure(std::span<const Fou
     FilterSize size;
     if (is_read) size = MeasureRead(*each, reply->text);
     if (!is_read) {
-      const std::string_view redis_type = each->is_cuckoo ? "rediscuckoo" : "redisbloom";
-      const bool is_known = type.kind == Reply::kArray && type.elements.size() == 1;
-      size = {.type = is_known ? type.elements[0].text : std::string(redis_type),
+      std::string_view other_type = each->is_cuckoo ? "rediscuckoo" : "redisbloom";
+      if (each->is_valkeys) other_type = "valkeybloom";
+      size = {.type = TypeIn(type).value_or(std::string(other_type)),
               .after = each->bytes + commands::NameHeapBytes(each->name.size()),
               .is_estimate = true};
     }
@@ -251,11 +253,23 @@ core::Outcome<std::unique_ptr<FilterCommands>> ServerSource::Open(const FoundFil
   if (auto node = prepared_.extract(filter.name)) {
     return std::make_unique<WholeFilter>(std::move(node.mapped()), has_dump_ || filter.expires_ms == 0);
   }
+  if (filter.is_valkeys && has_dump_) return OpenDump(filter);
   return std::make_unique<ScannedChunks>(client_, filter);
 }
 
+core::Outcome<std::unique_ptr<FilterCommands>> ServerSource::OpenDump(const FoundFilter& filter) {
+  const auto reply = client_.Ask({"DUMP", filter.name});
+  if (!reply) return tl::unexpected(reply.error());
+  if (reply->kind != Reply::kString) return tl::unexpected("the old server: DUMP: " + reply->text);
+  const auto value = rdb::OpenDumpPayload(reply->text);
+  if (!value) return tl::unexpected(value.error().message);
+  auto read = rdb::ReadFilter(*value, memory_, clock_);
+  if (!read) return tl::unexpected(read.error().message);
+  return std::make_unique<DumpCommands>(std::move(*read));
+}
+
 core::Outcome<std::optional<FilterShape>> ServerSource::ShapeOf(const FoundFilter& filter) {
-  if (filter.is_cuckoo) return std::nullopt;
+  if (filter.is_cuckoo || filter.is_valkeys) return std::nullopt;
   const auto reply = client_.Ask({"BF.SCANDUMP", filter.name, "0"});
   if (!reply) return tl::unexpected(reply.error());
   if (reply->is_error()) return tl::unexpected("the old server: " + reply->text);

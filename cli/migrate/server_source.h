@@ -12,6 +12,8 @@
 
 #include "cli/bulk/server_client.h"
 #include "cli/migrate/filter_source.h"
+#include "core/base/clock.h"
+#include "core/base/memory_budget.h"
 #include "core/base/result.h"
 
 namespace bitsieve::cli {
@@ -42,8 +44,13 @@ class ServerSource final : public FilterSource {
 
   FilterSize MeasureRead(const FoundFilter& filter, std::string_view bytes) const;
 
+  // A filter that valkey-bloom hands out.
+  core::Outcome<std::unique_ptr<FilterCommands>> OpenDump(const FoundFilter& filter);
+
   ServerClient client_;
   const std::string database_;
+  core::MemoryBudget memory_;
+  core::FilterClock clock_;
   bool has_dump_ = false;                                    // Redis' own, which only engines have
   std::unordered_map<std::string, TargetCommand> prepared_;  // by name
 };

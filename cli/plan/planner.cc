@@ -45,6 +45,11 @@ core::Outcome<Candidate> CandidateOf(const FilterTypeRow& type, const Need& need
   const std::vector<std::string> line = ReserveLine(type, need);
   const auto params = ParamsOf(line);
   if (!params) return tl::unexpected(params.error());
+  const bool is_named = core::FindFilterType(need.type) == &type;
+  // The first sub-filter of such a type takes all of the rate.
+  if (!is_named && params->scaling() && core::Settled(*params).first_share == 1) {
+    return tl::unexpected(fmt::format("a {} filter exceeds the requested error rate when it grows", type.name));
+  }
   const auto full = core::ForecastOf(*params, need.items);
   if (!full) return tl::unexpected(full.error().message);
   if (full->items < need.items) {

@@ -178,11 +178,15 @@ class Filter : public OwnerCount {
   KeyHash HashOf(std::string_view item) const {
     if (hash_ == HashKind::kXxh3) [[likely]]
       return HashItem(item, seed());
-    return HashItem(hash_, item, seed());
+    if (hash_ != HashKind::kValkeyBloom) return HashItem(hash_, item, seed());
+    KeyHash hash;
+    HashItems({&item, 1}, {&hash, 1});
+    return hash;
   }
 
   // Hashes each item, in order. The spans have equal lengths.
   void HashItems(std::span<const std::string_view> items, std::span<KeyHash> hashes) const {
+    if (hash_ == HashKind::kValkeyBloom) return shared_->type.own_seed->hash(shared_params(), items, hashes);
     core::HashItems(hash_, items, seed(), hashes);
   }
 

@@ -57,6 +57,11 @@ FilterParams Settled(FilterParams params) {
   return params;
 }
 
+std::string SeedText(const FilterParams& params) {
+  const OwnSeed* const own = FindFilterType(params.type)->own_seed;
+  return own == nullptr ? std::to_string(params.seed) : own->text(params);
+}
+
 tl::unexpected<Error> OutOfRange(std::string what) { return Fail(ErrorCode::kInvalidArgument, std::move(what)); }
 
 Status Validate(const FilterParams& params) {

@@ -59,6 +59,9 @@ uint64_t CapacityOfNextSubFilter(const FilterParams& params, uint64_t newest, ui
 // Returns the parameters as their type settles them (FilterTypeRow::settle).
 FilterParams Settled(FilterParams params);
 
+// Returns the seed for people.
+std::string SeedText(const FilterParams& params);
+
 // kInvalidArgument names the first parameter that is out of its range.
 Status Validate(const FilterParams& params);
 // The part of it that holds for most types: rate, capacity, expansion, shares and hash.

@@ -26,6 +26,7 @@ class FilterDecoder;
 class MemoryBudget;
 struct FilterInfo;
 struct FilterParams;
+struct KeyHash;
 struct Forecast;
 struct SubFilterInfo;
 
@@ -36,10 +37,12 @@ inline constexpr FilterType kDefaultFilterType{2};  // blocked
 // Types whose filters are RedisBloom's, byte for byte.
 inline constexpr FilterType kRedisCuckooType{5};
 inline constexpr FilterType kRedisBloomType{7};
+inline constexpr FilterType kValkeyBloomType{11};  // valkey-bloom's
 
-// Names of the values that hold filters: RedisBloom's, by which clients recognise them.
+// Names of the values that hold filters: RedisBloom's and valkey-bloom's, by which clients recognise them.
 inline constexpr std::string_view kBloomValueName = "MBbloom--";
 inline constexpr std::string_view kCuckooValueName = "MBbloomCF";
+inline constexpr std::string_view kValkeyBloomValueName = "bloomfltr";
 
 // Operations that filters of a type support beyond adding and lookups.
 struct Capabilities {
@@ -58,6 +61,9 @@ struct Creation {
   bool by_reserve = true;   // BF.RESERVE and BF.INSERT may name it
   bool by_default = false;  // default-type may name it: it needs no option of its own
   bool any_hash = false;    // any of kHashKinds; the others have a hash function of their own
+  // Any error rate in (0, 1), any capacity and any expansion; the others' are bounded by kMinErrorRate, kMaxErrorRate,
+  // kMaxCapacity and kMaxExpansion.
+  bool unbounded = false;
 };
 
 // An option of BF.RESERVE and BF.INSERT that only some types take.
@@ -179,19 +185,30 @@ Result<ImageSummary> SummaryOf(const Result<Header>& header) {
   return header->Summary();
 }
 
+// A seed of more than 64 bits, which a type keeps in own parameters of its filters. FilterParams::seed is then 0 in a
+// filter; one that is not 0 is settled into such a seed.
+struct OwnSeed {
+  // Reads a seed other than a number; false if it is none.
+  bool (*read)(std::string_view text, FilterParams& params);
+  std::string (*text)(const FilterParams& params);  // for people
+  void (*hash)(const FilterParams& params, std::span<const std::string_view> items, std::span<KeyHash> hashes);
+};
+
 struct FilterTypeRow {
   FilterType type;
   std::string_view name;     // as in TYPE name, default-type and BF.INFO
   std::string_view summary;  // one line for the documentation
   Capabilities can = {};
   Creation made = {};
-  bool is_cuckoo_value = false;  // it holds what CF.* works on
+  std::string_view value_name = kBloomValueName;  // which TYPE replies with
   std::span<const OwnParam> own_params = {};
   std::span<const TypeOption> options = {};
   std::span<const InfoField> info_fields = {};
 
-  // Returns the name of its values, which TYPE replies with.
-  std::string_view value_name() const { return is_cuckoo_value ? kCuckooValueName : kBloomValueName; }
+  const OwnSeed* own_seed = nullptr;
+
+  // Returns whether it holds what CF.* works on.
+  bool is_cuckoo_value() const { return value_name == kCuckooValueName; }
 
   // Puts values that the type has of its own in the place of parameters that every type has, regardless of what was
   // asked for. Null: nothing.
@@ -199,6 +216,9 @@ struct FilterTypeRow {
   // Called once all options are read: puts what follows from them into `params`. kInvalidArgument if they don't fit the
   // type. Null: nothing follows.
   Status (*settle_options)(const StatedOptions& stated, FilterParams& params) = nullptr;
+  // Checks that filters of the parameters, which scale, can grow to so many items. kInvalidArgument. Null: the type
+  // does not have VALIDATESCALETO.
+  Status (*check_growth)(const FilterParams& params, uint64_t items) = nullptr;
   // kInvalidArgument names the first parameter that is out of its range. Those of own_params are in theirs.
   Status (*validate)(const FilterParams& params);
   // Makes an empty filter from valid parameters, as MakeFilter.

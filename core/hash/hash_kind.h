@@ -18,10 +18,15 @@ enum class HashKind : uint8_t {
   kRedisBloom = 5,    // the pair of MurmurHash64A values that RedisBloom's Bloom filters step by; no seed
   kRedisCuckoo = 6,   // MurmurHash64A as RedisBloom's cuckoo filters use it, in both halves; no seed
   kRedisBloom32 = 7,  // the pair of MurmurHash2 values that RedisBloom's first Bloom filters step by; no seed
+  kValkeyBloom = 8,   // the pair of SipHash-1-3 values that valkey-bloom's filters step by; their type has the seed
 };
 
+// The last of them.
+inline constexpr HashKind kNewestHashKind = HashKind::kValkeyBloom;
+
 inline constexpr bool HasSeed(HashKind kind) {
-  return kind != HashKind::kRedisBloom && kind != HashKind::kRedisCuckoo && kind != HashKind::kRedisBloom32;
+  return kind != HashKind::kRedisBloom && kind != HashKind::kRedisCuckoo && kind != HashKind::kRedisBloom32 &&
+         kind != HashKind::kValkeyBloom;
 }
 
 struct HashKindRow {

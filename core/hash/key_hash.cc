@@ -46,6 +46,8 @@ BITSIEVE_ALWAYS_INLINE decltype(auto) WithHash(HashKind kind, uint64_t seed, con
         const uint64_t hash = MurmurHash64A(item, 0);
         return KeyHash{hash, hash};
       });
+    case HashKind::kValkeyBloom:
+      break;  // hashed by its type, which has the seed (FilterTypeRow::own_seed)
   }
   __builtin_unreachable();
 }

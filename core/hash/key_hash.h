@@ -21,7 +21,7 @@ struct KeyHash {
 
 // XXH3-128 of the item under the filter's seed. Part of every persisted format: it never changes for a given kind.
 KeyHash HashItem(std::string_view item, uint64_t seed);
-// Hashes under any of the hash functions; those without a seed ignore it.
+// Hashes under any of the hash functions but kValkeyBloom; those without a seed ignore it.
 KeyHash HashItem(HashKind kind, std::string_view item, uint64_t seed);
 // Hashes each item, in order. The spans have equal lengths.
 void HashItems(HashKind kind, std::span<const std::string_view> items, uint64_t seed, std::span<KeyHash> hashes);

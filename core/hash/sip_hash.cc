@@ -11,14 +11,14 @@ namespace bitsieve::core {
 
 namespace {
 
-constexpr int kWordRounds = 2;
-constexpr int kFinalRounds = 4;
+enum class Width { kSingle, kDouble };
 
+template <int kWordRounds, int kFinalRounds, Width width>
 class SipState {
  public:
   explicit SipState(const SipKey& key)
       : v0_(key.first ^ 0x736f6d6570736575),
-        v1_(key.second ^ 0x646f72616e646f6d ^ 0xee),  // 0xee and 0xdd: of the double width
+        v1_(key.second ^ 0x646f72616e646f6d ^ (width == Width::kDouble ? 0xee : 0)),
         v2_(key.first ^ 0x6c7967656e657261),
         v3_(key.second ^ 0x7465646279746573) {}
 
@@ -27,13 +27,26 @@ class SipState {
     Rounds(kWordRounds);
     v0_ ^= word;
   }
-  KeyHash Finish() {
-    v2_ ^= 0xee;
+  // Absorbs the bytes and the length modulo 256 of all that was absorbed. `before` bytes were absorbed already, in
+  // whole words.
+  BITSIEVE_ALWAYS_INLINE void AbsorbLast(std::string_view bytes, uint64_t before = 0) {
+    ByteReader in(bytes);
+    while (in.remaining() >= sizeof(uint64_t)) Absorb(in.Get<uint64_t>());
+    uint64_t last = 0;  // the last bytes, fewer than a word, and the length above them
+    if (const std::string_view rest = in.GetBytes(in.remaining()); !rest.empty()) {
+      std::memcpy(&last, rest.data(), rest.size());
+    }
+    Absorb(last | (before + bytes.size()) << 56);
+  }
+  uint64_t Finish() {
+    v2_ ^= width == Width::kDouble ? 0xee : 0xff;
     Rounds(kFinalRounds);
-    const uint64_t low = v0_ ^ v1_ ^ v2_ ^ v3_;
+    return v0_ ^ v1_ ^ v2_ ^ v3_;
+  }
+  uint64_t FinishSecond() {
     v1_ ^= 0xdd;
     Rounds(kFinalRounds);
-    return {low, v0_ ^ v1_ ^ v2_ ^ v3_};
+    return v0_ ^ v1_ ^ v2_ ^ v3_;
   }
 
  private:
@@ -58,14 +71,16 @@ class SipState {
 }  // namespace
 
 KeyHash SipHash(std::string_view bytes, const SipKey& key) {
-  SipState state(key);
-  ByteReader in(bytes);
-  while (in.remaining() >= sizeof(uint64_t)) state.Absorb(in.Get<uint64_t>());
-  uint64_t last = 0;  // the last bytes, fewer than a word, and the length modulo 256 above them
-  if (const std::string_view rest = in.GetBytes(in.remaining()); !rest.empty()) {
-    std::memcpy(&last, rest.data(), rest.size());
-  }
-  state.Absorb(last | static_cast<uint64_t>(bytes.size()) << 56);
+  SipState<2, 4, Width::kDouble> state(key);
+  state.AbsorbLast(bytes);
+  const uint64_t low = state.Finish();
+  return {low, state.FinishSecond()};
+}
+
+uint64_t SipHash13OfSlice(std::string_view bytes, const SipKey& key) {
+  SipState<1, 3, Width::kSingle> state(key);
+  state.Absorb(bytes.size());
+  state.AbsorbLast(bytes, sizeof(uint64_t));
   return state.Finish();
 }
 

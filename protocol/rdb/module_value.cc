@@ -13,6 +13,7 @@
 #include "core/filter/filter_dump.h"
 #include "core/filter/filter_type.h"
 #include "core/filter/image_header.h"
+#include "protocol/rdb/valkey_value.h"
 
 namespace bitsieve::rdb {
 namespace {
@@ -235,24 +236,34 @@ core::Result<ModuleValue> ReadOwn(ValueReader& in, core::MemoryBudget& budget, c
   return ModuleValue{.filter = std::move(*filter), .was_freezing = (marks & kFreezingMark) != 0};
 }
 
-core::Result<ModuleValue> ReadAny(ValueReader& in, bool cuckoo, int version, core::MemoryBudget& budget,
+core::Result<core::FilterPtr> ReadOthers(ValueReader& in, std::string_view name, int version,
+                                         core::MemoryBudget& budget) {
+  if (name == core::kValkeyBloomValueName) return ReadValkeyBloom(in, version, budget);
+  return name == core::kCuckooValueName ? ReadCuckoo(in, version, budget) : ReadBloom(in, version, budget);
+}
+
+core::Result<ModuleValue> ReadAny(ValueReader& in, std::string_view name, int version, core::MemoryBudget& budget,
                                   const core::Clock& clock) {
   if (version == kOwnValueVersion) return ReadOwn(in, budget, clock);
   if (version > kNewestRedisBloomVersion) {
     return core::Fail(core::ErrorCode::kUnsupported,
                       "filter value: its encoding " + std::to_string(version) + " is unknown");
   }
-  core::Result<core::FilterPtr> filter = cuckoo ? ReadCuckoo(in, version, budget) : ReadBloom(in, version, budget);
+  core::Result<core::FilterPtr> filter = ReadOthers(in, name, version, budget);
   if (!filter) return tl::unexpected(std::move(filter).error());
   return ModuleValue{.filter = std::move(*filter)};
 }
 
 }  // namespace
 
-core::Result<ModuleValue> ReadModuleValue(ValueReader& fields, bool cuckoo, int version, core::MemoryBudget& budget,
-                                          const core::Clock& clock) {
-  core::Result<ModuleValue> value = ReadAny(fields, cuckoo, version, budget, clock);
-  if (value && value->filter->type().is_cuckoo_value != cuckoo) {
+bool IsFilterName(std::string_view name) {
+  return name == core::kBloomValueName || name == core::kCuckooValueName || name == core::kValkeyBloomValueName;
+}
+
+core::Result<ModuleValue> ReadModuleValue(ValueReader& fields, std::string_view name, int version,
+                                          core::MemoryBudget& budget, const core::Clock& clock) {
+  core::Result<ModuleValue> value = ReadAny(fields, name, version, budget, clock);
+  if (value && value->filter->type().value_name != name) {
     return core::Corrupt(kValueSource, "a filter of another data type");
   }
   return value;

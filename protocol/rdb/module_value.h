@@ -1,6 +1,7 @@
-// module_value.h: reads what modules of Redis and Valkey save as the values of MBbloom-- and MBbloomCF, in RDB files,
-// full syncs and DUMP payloads: RedisBloom, encoding versions 0 to 4, and bitsieve.so, of which a value holds a dump.
-// docs/formats/module.md has their fields. RedisBloom's load as the types redisbloom and rediscuckoo, byte for byte.
+// module_value.h: reads what modules of Redis and Valkey save as the values of MBbloom--, MBbloomCF and bloomfltr, in
+// RDB files, full syncs and DUMP payloads: RedisBloom, encoding versions 0 to 4, valkey-bloom (valkey_value.h), and
+// bitsieve.so, of which a value holds a dump. docs/formats/module.md has their fields. RedisBloom's load as the types
+// redisbloom and rediscuckoo, byte for byte.
 //
 // Everything in them is hostile until the decoders have taken it: sizes are checked, numbers of items are not, since
 // RedisBloom's own may be wrong. Thread-safe: free functions; readers and writers are confined to one thread.
@@ -36,6 +37,8 @@ class ValueReader {
   virtual uint64_t Unsigned() = 0;
   virtual double Double() = 0;
   virtual ValueBytes Bytes() = 0;
+  // Whether the next field is known to be a string.
+  virtual bool NextIsBytes() const { return false; }
   // Whether a field was missing, or of another kind, or there was no memory for it.
   virtual bool failed() const = 0;
 };
@@ -54,10 +57,12 @@ struct ModuleValue {
   bool was_freezing = false;  // what was being frozen is to be frozen again
 };
 
-// Reads a value of MBbloomCF if `cuckoo`, else of MBbloom--. kCorrupt; kUnsupported for versions that are not known,
+// Returns whether values of this name are filters.
+bool IsFilterName(std::string_view name);
+// Reads a value of this name, of which IsFilterName holds. kCorrupt; kUnsupported for versions that are not known,
 // and for cuckoo filters below version 4, whose fingerprints come from another hash; kOutOfMemory if the budget
 // refuses.
-core::Result<ModuleValue> ReadModuleValue(ValueReader& fields, bool cuckoo, int version, core::MemoryBudget& budget,
-                                          const core::Clock& clock);
+core::Result<ModuleValue> ReadModuleValue(ValueReader& fields, std::string_view name, int version,
+                                          core::MemoryBudget& budget, const core::Clock& clock);
 
 }  // namespace bitsieve::rdb

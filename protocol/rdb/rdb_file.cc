@@ -38,7 +38,7 @@ constexpr int kFirstVersionWithChecksum = 5;
 Result<ModuleValue> ReadFilter(const ModuleBytes& value, core::MemoryBudget& memory, const core::Clock& clock) {
   RdbReader reader(value.fields, memory);
   RdbFields fields(reader);
-  auto filter = ReadModuleValue(fields, value.id.name == core::kCuckooValueName, value.id.version, memory, clock);
+  auto filter = ReadModuleValue(fields, value.id.name, value.id.version, memory, clock);
   if (!reader.failed() && filter) fields.End();
   if (reader.failed()) return Fail(ErrorCode::kCorrupt, "filter value: " + reader.failure());
   if (filter && reader.left() != 0) return Fail(ErrorCode::kCorrupt, "filter value: there are bytes after its end");

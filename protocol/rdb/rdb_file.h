@@ -20,7 +20,7 @@ struct ModuleBytes {
   ModuleId id;
   std::string_view fields;
 
-  bool is_filter() const { return id.name == core::kBloomValueName || id.name == core::kCuckooValueName; }
+  bool is_filter() const { return IsFilterName(id.name); }
 };
 
 // Reads the filter that `value` is; value.is_filter() holds. Errors as of ReadModuleValue.

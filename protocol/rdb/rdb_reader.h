@@ -29,6 +29,10 @@ class RdbReader {
   uint64_t left() const { return bytes_.size() - position_; }
 
   uint8_t Byte();
+  // Returns whether the next byte is this one; it stays the next.
+  bool NextIs(uint8_t byte) const {
+    return !failed() && position_ < bytes_.size() && static_cast<uint8_t>(bytes_[position_]) == byte;
+  }
   // Reads a little-endian number.
   template <class Number>
   Number Little();
@@ -80,6 +84,7 @@ class RdbFields final : public ValueReader {
   uint64_t Unsigned() override;
   double Double() override;
   ValueBytes Bytes() override;
+  bool NextIsBytes() const override { return reader_.NextIs(static_cast<uint8_t>(FieldKind::kBytes)); }
   bool failed() const override { return reader_.failed(); }
   // Reads the end of the value.
   void End();

@@ -64,7 +64,9 @@ std::string TitleOf(const CommandRow& row) {
 
 std::string SinceText(const CommandRow& row) {
   constexpr std::string_view kOwn = "bitsieve";
+  constexpr std::string_view kValkeyBloom = "valkey-bloom";
   if (row.since.starts_with(kOwn)) return "Bitsieve" + std::string(row.since.substr(kOwn.size()));
+  if (row.since.starts_with(kValkeyBloom)) return std::string(row.since);
   const bool is_of_filters = row.group == CommandGroup::kBloom || row.group == CommandGroup::kCuckoo;
   return (is_of_filters ? "RedisBloom " : "Redis ") + std::string(row.since);
 }

@@ -114,7 +114,7 @@ void ExistsKeys(ServerContext& context) {
 
 void Type(ServerContext& context) {
   const core::Filter* const filter = context.FindFilter();
-  context.reply.SimpleString(filter == nullptr ? "none" : filter->type().value_name());
+  context.reply.SimpleString(filter == nullptr ? "none" : filter->type().value_name);
 }
 
 void Keys(ServerContext& context) {
@@ -165,7 +165,7 @@ void Scan(ServerContext& context) {
   do {
     cursor = context.keyspace().Scan(cursor, 1, [&](std::string_view name, const FilterPtr& filter) {
       ++visited;
-      if (!request.type || EqualsIgnoringCase(*request.type, filter->type().value_name())) fitting.Visit(name);
+      if (!request.type || EqualsIgnoringCase(*request.type, filter->type().value_name)) fitting.Visit(name);
     });
     fitting.EndVisit();
   } while (cursor != 0 && visited < request.count && !fitting.IsOver());
@@ -332,8 +332,8 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kGeneric,
      .since = "1.0.0",
      .complexity = "O(1)",
-     .summary = "Returns MBbloomCF for a filter of the type rediscuckoo, MBbloom-- for any other, and none if there is "
-                "none. BF.INFO shows the type.",
+     .summary = "Returns MBbloomCF for a filter of the type rediscuckoo, bloomfltr for one of the type valkeybloom, "
+                "MBbloom-- for any other, and none if there is none. BF.INFO shows the type.",
      .syntax = "key",
      .handler = On<Type>},
     {.name = "keys",

@@ -111,13 +111,14 @@ constexpr CommandRow kRows[] = {
      .group = CommandGroup::kGeneric,
      .since = "2.6.0",
      .complexity = "O(bytes)",
-     .summary = "Creates a filter from the payload that DUMP in Redis or Valkey returned for a filter of RedisBloom or "
-                "bitsieve.so.",
+     .summary = "Creates a filter from the payload that DUMP in Redis or Valkey returned for a filter of RedisBloom, "
+                "valkey-bloom or bitsieve.so.",
      .syntax = "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
-     .notes = "Values of type MBbloom-- become filters of type redisbloom, and values of type MBbloomCF filters of "
-              "type rediscuckoo, byte for byte; values of bitsieve.so keep their type. The time to live is in "
-              "milliseconds, or with ABSTTL a Unix time in milliseconds; 0 means none. IDLETIME and FREQ are read and "
-              "ignored. Values of any other type are refused.",
+     .notes = "Values of type MBbloom-- become filters of type redisbloom, values of type MBbloomCF filters of type "
+              "rediscuckoo, and values of type bloomfltr filters of type valkeybloom, byte for byte; values of "
+              "bitsieve.so keep their type. The time to live is in milliseconds, or with ABSTTL a Unix time in "
+              "milliseconds; 0 means none. IDLETIME and FREQ are read and ignored. Values of any other type are "
+              "refused.",
      .weigh = WeighArguments,
      .handler = On<Restore>},
 };

@@ -11,6 +11,7 @@
 namespace bitsieve::server::wire {
 
 using commands::wire::Error;
+using commands::wire::kBusyKey;
 using commands::wire::kSyntax;
 using commands::wire::NotLogged;
 using commands::wire::WrongArity;
@@ -21,7 +22,6 @@ inline constexpr std::string_view kOtherQuota =
     "QUOTA the names count towards different quotas: use COPY, then delete the old name";
 
 // Dumps.
-inline constexpr std::string_view kBusyKey = "BUSYKEY Target key name already exists.";
 inline constexpr std::string_view kPayloadDamaged = "ERR DUMP payload version or checksum are wrong";
 inline constexpr std::string_view kInvalidTimeToLive = "ERR Invalid TTL value, must be >= 0";
 inline constexpr std::string_view kInvalidIdleTime = "ERR Invalid IDLETIME value, must be >= 0";

@@ -57,6 +57,8 @@ inline std::vector<OptionCase> EveryOption(uint64_t capacity) {
       core::SetRedisBloomMarks(params, {.options = 0});
       params.hash = core::HashKind::kRedisBloom32;
     });
+    add(core::kValkeyBloomType, "of_fixed_seed" + how, expansion, [](auto& params) { params.seed = 0; });
+    add(core::kValkeyBloomType, "of_high_rate" + how, expansion, [](auto& params) { params.error_rate = 0.9; });
   }
   for (const uint32_t expansion : {0U, 2U}) {
     const std::string how = expansion == 0 ? "_fixed" : "_growing";

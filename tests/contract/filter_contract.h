@@ -61,6 +61,10 @@ class FilterContract : public testing::TestWithParam<core::FilterType> {
   // Such a type grows otherwise than by further sub-filters.
   static bool HasNoSubFilters() { return GetParam() == core::kRibbonType; }
 
+  // Such a type is another product's, to the bit: it reports the size that the product reports, and plain double
+  // hashing adds to its rate.
+  static bool IsAnothersBloom() { return GetParam() == core::kRedisBloomType || GetParam() == core::kValkeyBloomType; }
+
   // Such a type has the rate that its layout gives: promises about a requested rate do not apply to it. But the rate it
   // reports must be true.
   static bool HasAFixedRate() { return GetParam() == core::kRedisCuckooType; }

@@ -94,11 +94,13 @@ constexpr std::array kCapacities{1, 2, 3, 5, 10, 20, 100};
 
 std::string Case(double rate, uint64_t capacity) { return std::to_string(rate) + " of " + std::to_string(capacity); }
 
-// RedisBloom's types have the rates that their layouts give.
-bool IsRedisBloomsOwn(FilterType type) { return type == core::kRedisBloomType || type == core::kRedisCuckooType; }
+// The types of other products have the rates that their layouts give.
+bool IsAnothersLayout(FilterType type) {
+  return type == core::kRedisBloomType || type == core::kRedisCuckooType || type == core::kValkeyBloomType;
+}
 
 TEST_P(SmallFilters, KeepTheRequestedRateWhenFull) {
-  if (IsRedisBloomsOwn(GetParam())) GTEST_SKIP() << "its rate cannot be requested";
+  if (IsAnothersLayout(GetParam())) GTEST_SKIP() << "its rate cannot be requested";
   for (const double rate : {0.25, 0.1, 0.01, 1e-3}) {
     for (const uint64_t capacity : kCapacities) {
       const double measured = Measure(rate, capacity, 0, capacity).rate;
@@ -108,7 +110,7 @@ TEST_P(SmallFilters, KeepTheRequestedRateWhenFull) {
 }
 
 TEST_P(SmallFilters, KeepTheRequestedRateWhenTheyBeginSmallAndGrow) {
-  if (IsRedisBloomsOwn(GetParam())) GTEST_SKIP() << "its rate cannot be requested";
+  if (IsAnothersLayout(GetParam())) GTEST_SKIP() << "its rate cannot be requested";
   if (Forgets()) GTEST_SKIP() << "it does not grow";
   for (const double rate : {0.1, 0.01}) {
     for (const uint64_t capacity : {1, 3}) {

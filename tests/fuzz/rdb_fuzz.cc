@@ -37,6 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } else {
     ReadValue({.id = {.name = std::string(bitsieve::core::kBloomValueName), .version = 4}, .fields = bytes});
     ReadValue({.id = {.name = std::string(bitsieve::core::kCuckooValueName), .version = 4}, .fields = bytes});
+    ReadValue({.id = {.name = std::string(bitsieve::core::kValkeyBloomValueName), .version = 1}, .fields = bytes});
   }
   return 0;
 }

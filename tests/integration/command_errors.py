@@ -15,6 +15,9 @@ REDISBLOOM_HEADER = bytes.fromhex("010000000000000001000000050000000200000008000
                                   "0000000001000000000000009a9999999999a93f4af7d49edef0184005000000"
                                   "0a0000000000000000")
 REDISBLOOM_LOAD = 'BF.LOADCHUNK k 1 "' + "".join(f"\\x{byte:02x}" for byte in REDISBLOOM_HEADER) + '"'
+# The first fields of a filter of valkey-bloom, with the last bytes of its error rate and of its tightening ratio.
+VALKEY_HEADER = (r'"\x01\x02\x00\x00\x00' + r"\x00" * 6 + r"\xe0\x%02x" + r"\x00" * 6 + r"\xe0\x%02x" +
+                 r'\x00\x01\x00\x00\x00\x00\x00\x00\x00"')
 ONE_ITEM_TABLE = "BF.RESERVE k 1e-9 1 TIGHTENING 1e-300 EXPANSION 1 TYPE classic"
 
 # Undoes the CONFIG SET of the rows.
@@ -26,6 +29,12 @@ ERRORS = (
      "BF.ADD k new"),
     ("Bad error rate", "BF.INSERT k ERROR 3 ITEMS a"),
     ("Bad expansion", "BF.INSERT k EXPANSION many ITEMS a"),
+    ("ERR provided VALIDATESCALETO causes false positive to degrade to 0",
+     "BF.INSERT k TYPE valkeybloom ERROR 1e-300 TIGHTENING 1e-9 VALIDATESCALETO 1000"),
+    ("ERR cannot use NONSCALING and VALIDATESCALETO options together",
+     "BF.INSERT k TYPE valkeybloom NONSCALING VALIDATESCALETO 1000"),
+    ("ERR error rate must be in the range", f"BF.LOAD k {VALKEY_HEADER % (0xff, 0x3f)}"),
+    ("ERR tightening ratio must be in the range", f"BF.LOAD k {VALKEY_HEADER % (0x3f, 0xff)}"),
     ("ERR received bad data", "BF.LOADCHUNK k 1 x"),
     ("ERR invalid offset - no link found", REDISBLOOM_LOAD, "BF.LOADCHUNK k 100 12345678"),
     ("ERR invalid chunk - Too big for current filter", REDISBLOOM_LOAD, "BF.LOADCHUNK k 10 12345678"),

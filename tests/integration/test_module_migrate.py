@@ -30,7 +30,7 @@ class ModuleMigrate(EngineTest):
         self.old.execute_command("ZADD", "large sorted", *(word for n in range(500) for word in (n, f"member {n}")))
 
     def names(self):
-        return [name for name in self.old.keys() if self.old.type(name).startswith(b"MBbloom")]
+        return [name for name in self.old.keys() if self.old.type(name).startswith((b"MBbloom", b"bloomfltr"))]
 
     def assert_all_is_there(self):
         names = self.names()

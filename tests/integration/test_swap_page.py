@@ -16,6 +16,7 @@ from harness import PATIENCE, Server, main, wait_until
 from module_sketches import make_sketches
 from pages import HOSTS, PORT, PageTest, blocks_of, in_own_machine
 from redisbloom_fixtures import expected, rdb_path
+from valkey_filters import GOLDEN, VALUE_TYPE
 
 PAGE = "docs/swap.md"
 ENGINE_PORT = 6379
@@ -156,6 +157,44 @@ class SwapPage(PageTest):
         live.send_signal(signal.SIGINT)
         out, err = live.communicate(timeout=SECONDS)
         self.assertEqual(live.returncode, 0, out + err)
+
+    def valkey_lines(self):
+        return block_with("replicaof", language="conf").replace(INSTALLED, module_path()).splitlines()
+
+    def start_with_valkey_bloom(self):
+        """bitsieve.so saves the same file as valkey-bloom, which the tests do not have."""
+        (pathlib.Path(self.home) / "old").mkdir()
+        shutil.copy(GOLDEN / "redis70_saved.rdb", f"{self.home}/old/dump.rdb")
+        return self.start_engine("old", "old", self.valkey_lines()[:2])
+
+    def test_valkey_bloom_without_a_replica(self):
+        old = self.start_with_valkey_bloom()
+        kept = {key: old.dump(key) for key in old.keys()}
+        printed = self.run_block("cp -a dump.rdb", cwd=f"{self.home}/old")
+        self.assertIn(f"\n{len(kept)} filters would be moved\n", printed)
+        self.engines["old"].wait(SECONDS)
+        again = self.start_engine("old", "old", self.valkey_lines()[:2])
+        self.assertEqual({key: again.dump(key) for key in again.keys()}, kept)
+        again.execute_command("BF.ADD", "new", "x")
+        self.assertEqual(again.type("new").decode(), VALUE_TYPE)
+
+    def test_valkey_bloom_with_a_replica(self):
+        old = self.start_with_valkey_bloom()
+        new = self.start_engine("new", "new", self.valkey_lines())
+        wait_until(lambda: "status:up" in self.run_block("grep master_link_status"), SECONDS, "new is a replica")
+        # What valkey-bloom sends for a new filter is a command of clients, too.
+        old.execute_command("BF.INSERT", "sent", "CAPACITY", 100, "ERROR", 0.01, "TIGHTENING", 0.5, "SEED", b"s" * 32,
+                            "EXPANSION", 2, "ITEMS", "a")
+        wait_until(lambda: new.exists("sent"), SECONDS, "new follows")
+        kept = {key: old.dump(key) for key in old.keys()}
+        printed = self.run_block("REPLICAOF NO ONE")
+        (before, after) = re.findall(r"master_repl_offset:(\d+)", printed)
+        self.assertLessEqual(int(before), int(after))
+        self.assertTrue(is_role(new, "master"))
+        self.assertEqual({key: new.dump(key) for key in new.keys()}, kept)
+        self.run_block("redis://new SAVE")
+        self.assertIn(f"\n{len(kept)} filters would be moved\n",
+                      self.run_command(["bash", "-c"], "bitsieve migrate new/dump.rdb --dry-run"))
 
     def test_every_block_is_run(self):
         source = pathlib.Path(__file__).read_text(encoding="utf-8")

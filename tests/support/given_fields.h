@@ -13,16 +13,20 @@ namespace bitsieve::rdb {
 
 using ValueField = std::variant<uint64_t, double, std::string>;
 
-// Fields as a module's reader has them. They outlive what is read.
+// Fields as a module's reader has them, or, if it sees the kinds, that of a file. They outlive what is read.
 class GivenFields final : public ValueReader {
  public:
-  explicit GivenFields(std::deque<ValueField> fields) : fields_(std::move(fields)) {}
+  explicit GivenFields(std::deque<ValueField> fields, bool sees_kinds = false)
+      : fields_(std::move(fields)), sees_kinds_(sees_kinds) {}
 
   uint64_t Unsigned() override { return Take<uint64_t>(); }
   double Double() override { return Take<double>(); }
   ValueBytes Bytes() override {
     texts_.push_back(Take<std::string>());
     return {.bytes = texts_.back()};
+  }
+  bool NextIsBytes() const override {
+    return sees_kinds_ && !fields_.empty() && std::holds_alternative<std::string>(fields_.front());
   }
   bool failed() const override { return failed_; }
 
@@ -39,6 +43,7 @@ class GivenFields final : public ValueReader {
   }
 
   std::deque<ValueField> fields_;
+  const bool sees_kinds_;
   std::deque<std::string> texts_;
   bool failed_ = false;
 };

@@ -31,6 +31,8 @@ std::unique_ptr<ScalableFilter> MakeEmpty(const FilterParams& params, MemoryBudg
   return std::make_unique<Made>(params, budget);
 }
 
+uint64_t OwnBytes(uint32_t /*sub_filters*/) { return ScalableFilter::OwnBytes(); }
+
 }  // namespace
 
 constexpr ChainType kBlockedChain{.type = kBlockedType,
@@ -38,7 +40,7 @@ constexpr ChainType kBlockedChain{.type = kBlockedType,
                                   .make_empty = MakeEmpty<PlainChain<kBlockedChain>>,
                                   .first_shape = ScalableFilter::FirstShape,
                                   .next_shape = ScalableFilter::NextShape,
-                                  .own_bytes = ScalableFilter::OwnBytes,
+                                  .own_bytes = OwnBytes,
                                   .sub_filter_bytes = ScalableFilter::TotalBytes,
                                   .begins_as_list = true};
 constexpr ChainType kClassicChain{.type = kClassicType,
@@ -46,7 +48,7 @@ constexpr ChainType kClassicChain{.type = kClassicType,
                                   .make_empty = MakeEmpty<PlainChain<kClassicChain>>,
                                   .first_shape = ScalableFilter::FirstShape,
                                   .next_shape = ScalableFilter::NextShape,
-                                  .own_bytes = ScalableFilter::OwnBytes,
+                                  .own_bytes = OwnBytes,
                                   .sub_filter_bytes = ScalableFilter::TotalBytes,
                                   .begins_as_list = true};
 constexpr ChainType kCountingChain{.type = kCountingType,
@@ -54,7 +56,7 @@ constexpr ChainType kCountingChain{.type = kCountingType,
                                    .make_empty = MakeEmpty<CountingFilter>,
                                    .first_shape = ScalableFilter::FirstShape,
                                    .next_shape = ScalableFilter::NextShape,
-                                   .own_bytes = ScalableFilter::OwnBytes,
+                                   .own_bytes = OwnBytes,
                                    .sub_filter_bytes = ScalableFilter::TotalBytes};
 
 namespace {

@@ -307,8 +307,9 @@ AddOutcome ScalableFilter::TurnIntoBits(std::span<const KeyHash> added) {
 AddOutcome ScalableFilter::MakeRoom() {
   if (!shared_params().scaling()) return AddOutcome::kFull;
   const SubFilter& newest = *chain_.newest();
+  const uint64_t hash_functions = chain_.Sum([](const SubFilter& each) { return each.shape().hash_functions; });
   const std::optional<SubFilterShape> shape = chain_type().next_shape(
-      chain_type(), shared_params(), {newest.shape(), newest.index() + 1, newest.total_capacity()});
+      chain_type(), shared_params(), {newest.shape(), newest.index() + 1, newest.total_capacity(), hash_functions});
   if (!shape) return AddOutcome::kCannotGrow;
   Result<std::unique_ptr<SubFilter>> sub_filter = MakeSubFilter(*shape, budget());
   return sub_filter && Append(std::move(*sub_filter)) ? AddOutcome::kAdded : AddOutcome::kOutOfMemory;

@@ -49,6 +49,7 @@ struct ChainEnd {
   const SubFilterShape& newest;
   uint32_t sub_filters;
   uint64_t total_capacity;
+  uint64_t hash_functions;  // of all sub-filters
 };
 
 // The differences between the filter types that are such chains.
@@ -62,7 +63,7 @@ struct ChainType {
   // Returns the shape of the sub-filter after the newest one; nothing if the filter cannot grow further.
   std::optional<SubFilterShape> (*next_shape)(const ChainType& type, const FilterParams& params, const ChainEnd& end);
   // Return what FilterInfo::size_bytes counts for the filter itself, and for a sub-filter.
-  uint64_t (*own_bytes)();
+  uint64_t (*own_bytes)(uint32_t sub_filters);
   uint64_t (*sub_filter_bytes)(const SubFilterShape& shape);
   bool begins_as_list = false;
   // Makes the filter that holds such a chain. Null: it is the filter.

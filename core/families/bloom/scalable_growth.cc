@@ -68,16 +68,19 @@ Result<Forecast> ScalableFilter::ForecastOf(const ChainType& type, const FilterP
     const uint64_t size_bytes = OwnBytes() + HashList::BlockBytes(items);
     return Forecast{items, params.capacity, size_bytes, size_bytes, 1, first->hash_functions};
   }
+  uint64_t hash_functions = 0;
   const auto describe = [&](const SubFilterShape& shape, Forecast& forecast) {
+    hash_functions += shape.hash_functions;
     forecast.size_bytes += type.sub_filter_bytes(shape);
     forecast.hash_functions = shape.hash_functions;
   };
   const auto next = [&](const SubFilterShape& newest, const Forecast& forecast) {
-    return params.scaling() ? type.next_shape(type, params, {newest, forecast.sub_filters, forecast.capacity})
-                            : std::nullopt;
+    return params.scaling()
+               ? type.next_shape(type, params, {newest, forecast.sub_filters, forecast.capacity, hash_functions})
+               : std::nullopt;
   };
   Forecast forecast = ForecastOfChain(*first, items, describe, type.layout.rate_with, next);
-  forecast.size_bytes += type.own_bytes();
+  forecast.size_bytes += type.own_bytes(forecast.sub_filters);
   forecast.peak_bytes = forecast.size_bytes;
   return forecast;
 }

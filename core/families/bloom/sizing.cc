@@ -59,6 +59,12 @@ double LoadFor(uint32_t lanes_per_line, double rate) {
   return low;
 }
 
+double ShortCycles(Stepping stepping, uint64_t positions, uint32_t hashes, double fill) {
+  const double of_first = 0.8 * fill / (1 - fill) / static_cast<double>(positions);
+  if (stepping == Stepping::kFromFirst) return of_first;
+  return hashes <= 2 ? 0 : fill * of_first;  // two are the hashes themselves
+}
+
 }  // namespace
 
 uint64_t ClassicBits(uint64_t items, double rate) {
@@ -100,6 +106,23 @@ std::optional<double> ClassicRateNow(uint64_t bits, uint32_t hashes, uint64_t se
   if (bits < 3 * uint64_t{hashes} && hashes >= 8) return std::nullopt;
   const double fill = FillRatio(set_bits, bits);
   return std::min(1.0, std::pow(fill, hashes) + StepCollisions(bits, hashes, static_cast<double>(items), fill));
+}
+
+double SteppedRate(Stepping stepping, uint64_t positions, uint32_t hashes, double items) {
+  const double added = NewItemTrials(items, [&](double throws) { return ClassicRate(positions, hashes, throws); });
+  const double fill = ClassicRate(positions, 1, added * hashes);
+  return std::min(1.0, std::pow(fill, hashes) + ShortCycles(stepping, positions, hashes, fill));
+}
+
+std::optional<double> SteppedRateNow(Stepping stepping, uint64_t positions, uint32_t hashes, uint64_t set_bits,
+                                     uint64_t items) {
+  if (items == 0) return 0;
+  const double fill = FillRatio(set_bits, positions);
+  if (fill >= 1) return 1;
+  const double short_cycles = ShortCycles(stepping, positions, hashes, fill);
+  const double rate = std::pow(fill, hashes) + short_cycles;
+  if (short_cycles > rate / 8) return std::nullopt;
+  return rate;
 }
 
 ClassicShape ClassicShapeFor(uint64_t items, double rate, uint32_t max_hashes, bool counts_new) {

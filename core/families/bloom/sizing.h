@@ -51,6 +51,21 @@ double StepCollisions(uint64_t bits, uint32_t hashes, double items, double fill)
 // few bits with many hash functions, where there are too few positions for either.
 std::optional<double> ClassicRateNow(uint64_t bits, uint32_t hashes, uint64_t set_bits, uint64_t items);
 
+// How plain double hashing places an item, of two hashes modulo a number of positions that is no prime.
+enum class Stepping : uint8_t {
+  kFromFirst,   // a, a + b, a + 2b, ..
+  kFromSecond,  // a, b, a + 2b, a + 3b, ..
+};
+
+// Return the rates of a filter with such positions: expected with so many items that were new when they were added, and
+// as of now. Beside the items that the fill takes for known there are those whose step shares a divisor with the number
+// of positions, and so takes them to a few positions again and again: fill / (1 - fill) / positions of them, times 0.5
+// to 1.2 by simulation; with kFromSecond, where they have one position more, `fill` times as many. Nothing where they
+// are so many that the formula is not good enough.
+double SteppedRate(Stepping stepping, uint64_t positions, uint32_t hashes, double items);
+std::optional<double> SteppedRateNow(Stepping stepping, uint64_t positions, uint32_t hashes, uint64_t set_bits,
+                                     uint64_t items);
+
 // A size is made larger if its rate is above the requested rate by more than this factor.
 inline constexpr double kRateTolerance = 1.02;
 

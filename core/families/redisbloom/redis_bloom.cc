@@ -21,11 +21,6 @@ uint64_t PositionsOf(const SubFilterShape& shape) {
   return shape.log2_positions == 0 ? shape.bits : uint64_t{1} << shape.log2_positions;
 }
 
-// Beside the items that the fill takes for known there are those whose step shares a divisor with the number of
-// positions, and so takes them to a few positions again and again: fill / (1 - fill) / positions of them, times 0.5 to
-// 1.2 by simulation.
-double ShortCycles(uint64_t positions, double fill) { return 0.8 * fill / (1 - fill) / static_cast<double>(positions); }
-
 // Bits, in whole words.
 uint64_t WordBits(uint64_t bits) { return (bits + 63) / 64 * 64; }
 
@@ -42,11 +37,7 @@ constexpr SubFilterLayout kRedisBloomLayout{
     },
     .rate_with =
         [](const SubFilterShape& shape, double items) {
-          const uint64_t positions = PositionsOf(shape);
-          const auto rate_after = [&](double added) { return ClassicRate(positions, shape.hash_functions, added); };
-          const double added = NewItemTrials(items, rate_after);
-          const double fill = ClassicRate(positions, 1, added * shape.hash_functions);
-          return std::min(1.0, std::pow(fill, shape.hash_functions) + ShortCycles(positions, fill));
+          return SteppedRate(Stepping::kFromFirst, PositionsOf(shape), shape.hash_functions, items);
         },
     .byte_body = true,
 };
@@ -93,15 +84,8 @@ bool RedisBloom::IsValidShape(const SubFilterShape& shape) {
          wanted <= static_cast<double>(shape.bits) * (1 + 1e-9) + 1;
 }
 
-// Where items of short cycles are many, the formula is not good enough.
 std::optional<double> RedisBloom::EstimatedRate() const {
-  if (items() == 0) return 0;
-  const double fill = FillRatio(set_bits(), positions());
-  if (fill >= 1) return 1;
-  const double short_cycles = ShortCycles(positions(), fill);
-  const double rate = std::pow(fill, shape().hash_functions) + short_cycles;
-  if (short_cycles > rate / 8) return std::nullopt;
-  return rate;
+  return SteppedRateNow(Stepping::kFromFirst, positions(), shape().hash_functions, set_bits(), items());
 }
 
 }  // namespace bitsieve::core

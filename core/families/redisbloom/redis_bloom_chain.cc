@@ -17,7 +17,7 @@ constexpr ChainType kRedisBloomChain{
     },
     .first_shape = RedisBloomChain::FirstShape,
     .next_shape = RedisBloomChain::NextShape,
-    .own_bytes = RedisBloomChain::ReportedBytes,
+    .own_bytes = [](uint32_t) { return RedisBloomChain::ReportedBytes(); },
     .sub_filter_bytes = RedisBloomChain::ReportedBytesOf,
     .made_of = RedisBloomFilter::Of};
 

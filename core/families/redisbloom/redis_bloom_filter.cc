@@ -248,7 +248,7 @@ bool RedisBloomFilter::CanBeSmall(const RedisBloomChain& chain) {
 std::optional<SubFilterShape> RedisBloomFilter::ShapeAfter(const FilterParams& params, const SubFilterShape* older,
                                                            size_t index) {
   if (older != nullptr) {
-    return RedisBloomChain::NextShape(kRedisBloomChain, params, {*older, static_cast<uint32_t>(index), 0});
+    return RedisBloomChain::NextShape(kRedisBloomChain, params, {*older, static_cast<uint32_t>(index), 0, 0});
   }
   const Result<SubFilterShape> first = RedisBloomChain::FirstShape(kRedisBloomChain, params);
   return first ? std::optional(*first) : std::nullopt;

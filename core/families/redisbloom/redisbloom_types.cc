@@ -109,7 +109,7 @@ constexpr FilterTypeRow kRedisCuckooRow{
     .summary = "RedisBloom's cuckoo filter, byte for byte; made by CF.*",
     .can = {.remove = true, .count = true, .repeats = true},
     .made = {.by_reserve = false},
-    .is_cuckoo_value = true,
+    .value_name = kCuckooValueName,
     .own_params = kCuckooParams,
     .validate = ValidateRedisCuckoo,
     .make = [](const FilterParams& params, MemoryBudget& budget,

@@ -60,7 +60,7 @@ tl::unexpected<core::Error> Corrupt(const std::string& what) {
 }
 
 // Validate does not check the hash of some filter types, and HashItem supports no others.
-bool IsKnown(core::HashKind hash) { return hash >= core::HashKind::kXxh3 && hash <= core::HashKind::kRedisBloom32; }
+bool IsKnown(core::HashKind hash) { return hash >= core::HashKind::kXxh3 && hash <= core::kNewestHashKind; }
 
 void Put(ByteWriter& out, const Made& made) {
   out.Put(made.id);

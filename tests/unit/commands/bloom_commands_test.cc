@@ -166,7 +166,7 @@ TEST_F(BloomCommandsTest, ReserveRefusesInRedisBloomsOrder) {
        "ERR unknown type 'magic', must be one of: " + std::string(core::FilterTypeNames())},
       {{"BF.RESERVE", "f", "0.01", "100", "SEED"}, "ERR no seed"},
       {{"BF.RESERVE", "f", "0.01", "100", "SEED", "-1"},
-       "ERR bad seed: it must be an integer in the range [0, 18446744073709551615]"},
+       "ERR bad seed: it must be an integer in the range [0, 18446744073709551615], or for TYPE valkeybloom 32 bytes"},
       {{"BF.RESERVE", "f", "0.01", "100", "TIGHTENING"}, "ERR no tightening ratio"},
       {{"BF.RESERVE", "f", "0.01", "100", "TIGHTENING", "1"},
        "ERR bad tightening ratio: it must be a number in the range (0.000000, 1.000000)"},

@@ -46,35 +46,54 @@ TEST(CreateOptions, ErrorsAreThoseOfTheCommand) {
 }
 
 TEST(CreateOptions, AnErrorRateIsBounded) {
-  const auto bounded = [](double rate) {
+  const auto bounded = [](double rate, std::string_view type) {
     ArgumentReader reader({}, 0);
-    const double result = BoundedErrorRate(reader, rate, "range");
-    return reader.ok() ? std::to_string(result) : reader.error();
+    core::FilterParams params;
+    params.type = core::FindFilterType(type)->type;
+    params.error_rate = CheckedErrorRate(reader, rate, "range");
+    GivenOptions given;
+    SettleType(reader, "capacity", given, params);
+    return reader.ok() ? std::to_string(params.error_rate) : reader.error();
   };
-  EXPECT_EQ(bounded(0.25), bounded(0.999)) << "a large one is lowered";
-  EXPECT_EQ(bounded(0.1), std::to_string(0.1));
-  EXPECT_EQ(bounded(0), "range");
-  EXPECT_EQ(bounded(1), "range");
-  EXPECT_EQ(bounded(1e-10), std::string_view(wire::kErrorRateRange)) << "a small one has a separate error";
+  EXPECT_EQ(bounded(0.25, "blocked"), bounded(0.999, "blocked")) << "a large one is lowered";
+  EXPECT_EQ(bounded(0.1, "blocked"), std::to_string(0.1));
+  EXPECT_EQ(bounded(1e-10, "blocked"), std::string_view(wire::kErrorRateRange)) << "a small one has a separate error";
+  EXPECT_EQ(bounded(0.999, "valkeybloom"), std::to_string(0.999)) << "a type may have any rate";
+  EXPECT_EQ(bounded(1e-10, "valkeybloom"), std::to_string(1e-10));
+  for (const char* type : {"blocked", "valkeybloom"}) {
+    EXPECT_EQ(bounded(0, type), "range");
+    EXPECT_EQ(bounded(1, type), "range");
+  }
 }
 
 TEST(CreateOptions, RangesIncludeTheirEnds) {
-  const auto is_capacity = [](int64_t capacity) {
+  const auto is_capacity = [](int64_t capacity, core::FilterType type) {
     ArgumentReader reader({}, 0);
-    BoundedCapacity(reader, capacity, "range");
+    core::FilterParams params;
+    params.type = type;
+    params.capacity = CheckedCapacity(reader, capacity, "range");
+    GivenOptions given;
+    SettleType(reader, "range", given, params);
     return reader.ok();
   };
   constexpr auto kMax = static_cast<int64_t>(core::kMaxCapacity);
-  EXPECT_TRUE(is_capacity(1) && is_capacity(kMax));
-  EXPECT_FALSE(is_capacity(0) || is_capacity(-1) || is_capacity(kMax + 1));
-  EXPECT_TRUE(ExpansionInRange(0) && ExpansionInRange(core::kMaxExpansion));
-  EXPECT_FALSE(ExpansionInRange(-1) || ExpansionInRange(int64_t{core::kMaxExpansion} + 1));
+  for (const core::FilterType type : {core::kDefaultFilterType, core::kValkeyBloomType}) {
+    const bool is_unbounded = type == core::kValkeyBloomType;
+    EXPECT_TRUE(is_capacity(1, type) && is_capacity(kMax, type));
+    EXPECT_FALSE(is_capacity(0, type) || is_capacity(-1, type));
+    EXPECT_EQ(is_capacity(kMax + 1, type), is_unbounded);
+    EXPECT_TRUE(ExpansionInRange(type, 0) && ExpansionInRange(type, core::kMaxExpansion));
+    EXPECT_FALSE(ExpansionInRange(type, -1) || ExpansionInRange(type, int64_t{1} << 32));
+    EXPECT_EQ(ExpansionInRange(type, int64_t{core::kMaxExpansion} + 1), is_unbounded);
+  }
 }
 
 TEST(CreateOptions, NonscalingWinsOverExpansionAndRemembersIt) {
   ArgumentReader reader({}, 0);
   core::FilterParams params;
-  GivenOptions given{.expansion = 5, .nonscaling = true, .seed = {}};
+  GivenOptions given;
+  given.expansion = 5;
+  given.nonscaling = true;
   SettleCreateOptions(reader, kTestErrors, given, params);
   EXPECT_EQ(reader.error(), "");
   EXPECT_EQ(params.expansion, 0U);
@@ -84,7 +103,8 @@ TEST(CreateOptions, NonscalingWinsOverExpansionAndRemembersIt) {
 TEST(CreateOptions, AStatedCapacityGetsMostOfTheErrorRate) {
   ArgumentReader reader({}, 0);
   core::FilterParams stated, grown;
-  GivenOptions with_capacity{.expansion = {}, .seed = {}, .capacity = true}, without;
+  GivenOptions with_capacity, without;
+  with_capacity.capacity = true;
   SettleCreateOptions(reader, kTestErrors, with_capacity, stated);
   SettleCreateOptions(reader, kTestErrors, without, grown);
   EXPECT_GT(stated.first_share, grown.first_share);

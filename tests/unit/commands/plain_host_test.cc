@@ -21,6 +21,19 @@ namespace {
 
 using test::Words;
 
+// A payload of BF.LOAD that holds "a", as valkey-bloom makes it.
+std::string LoadOfValkeyBloom() {
+  const std::string rate("\0\0\0\0\0\0\xe0\x3f", 8);
+  const std::string one("\1\0\0\0\0\0\0\0", 8);
+  const std::string seed(
+      "\x59\x0f\xf5\x22\xea\x78\x11\xda\xa7\x14\xd8\x09\x3b\x3e\x7b\xd9"
+      "\x1d\x89\x8a\x73\x3e\x98\x88\x87\x30\x7f\x97\xcd\x28\x07\x33\x83",
+      32);
+  const std::string slice = "\1" + one + std::string("\6\0\0\0", 4) + seed + "\x55";
+  return "\1" + std::string("\2\0\0\0", 4) + rate + rate + std::string(1, '\0') + one +
+         std::string("\x2e\0\0\0\0\0\0\0", 8) + slice + one + one;
+}
+
 class PlainKeyspace final : public FilterKeyspace {
  public:
   core::Result<std::unique_ptr<PreparedContent>> Prepare(const FilterPtr&) override { return nullptr; }
@@ -214,6 +227,10 @@ TEST_F(PlainHostTest, EveryFilterCommandAnswersAsInTheServer) {
   replica_.Follow({"BF.FREEZE", "r"});
   EXPECT_EQ(host_.Reply({"BF.INFO", "r", "STATE"}), "*1\r\n$6\r\nfrozen\r\n");
   EXPECT_EQ(host_.Reply({"BF.MEXISTS", "r", "a", "b"}), "*2\r\n:1\r\n:1\r\n");
+
+  Both({"BF.LOAD", "valkey", LoadOfValkeyBloom()});
+  EXPECT_EQ(host_.Reply({"BF.EXISTS", "valkey", "a"}), ":1\r\n");
+  Both({"BF.ADD", "valkey", "b"});
 
   Both({"CF.RESERVE", "cf", "100"});
   Both({"CF.ADD", "cf", "a"});

@@ -58,6 +58,20 @@ TEST(Planner, TheRateIsKeptWhenFullAndBeyond) {
   }
 }
 
+// A type that does not keep it is planned if it is named, or if nothing grows.
+TEST(Planner, EachTypeThatSuitsKeepsTheRateWhenItGrows) {
+  const auto has_valkeys = [](const Plan& plan) {
+    return std::ranges::any_of(plan.possible, [](const Candidate& each) { return each.type->name == "valkeybloom"; });
+  };
+  const Plan plan = PlanFor({.items = 10'000, .error_rate = 0.01});
+  for (const Candidate& each : plan.possible) {
+    EXPECT_LT(core::ForecastOf(each.params, 40'000)->error_rate, 0.0102) << each.type->name;
+  }
+  EXPECT_FALSE(has_valkeys(plan));
+  EXPECT_TRUE(has_valkeys(PlanFor({.items = 10'000, .error_rate = 0.01, .stays_fixed = true})));
+  EXPECT_TRUE(has_valkeys(PlanFor({.items = 10'000, .error_rate = 0.01, .type = "valkeybloom"})));
+}
+
 TEST(Planner, WithoutGrowthTheRoomEnds) {
   const Plan plan = PlanFor({.items = 1'000'000, .error_rate = 0.01, .stays_fixed = true});
   EXPECT_EQ(plan.twice.items, 1'000'000U);
@@ -122,7 +136,8 @@ TEST(Planner, ErrorsSayWhatIsPossible) {
   EXPECT_EQ(ErrorOf({.items = 10, .error_rate = 0.01, .removes = true, .type = "blocked"}),
             "\"blocked\" is not a suitable filter type; counting, cuckoo are");
   EXPECT_EQ(ErrorOf({.items = 10, .error_rate = 0.01, .type = "bloom"}),
-            "\"bloom\" is not a suitable filter type; blocked, classic, counting, cuckoo, fingerprint, redisbloom are");
+            "\"bloom\" is not a suitable filter type; blocked, classic, counting, cuckoo, fingerprint, redisbloom, "
+            "valkeybloom are");
   EXPECT_EQ(ErrorOf({.items = 10, .error_rate = 0.01, .removes = true, .window = core::WindowSpan{.items = 10}}),
             "a filter that forgets cannot remove items as well");
   EXPECT_EQ(ErrorOf({.items = 5'000'000'000, .error_rate = 0.01, .stays_fixed = true}),

@@ -38,11 +38,16 @@ TEST(FilterType, TheFirstRowThatFitsIsFound) {
   EXPECT_EQ(FindFilterType([](const FilterTypeRow&) { return false; }), nullptr);
 }
 
-TEST(FilterType, RedisBloomsTypesHaveItsForm) {
+TEST(FilterType, TypesOfOtherProductsHaveTheirForms) {
+  const auto name_of = [](FilterType type) {
+    if (type == kRedisCuckooType) return "MBbloomCF";
+    return type == kValkeyBloomType ? "bloomfltr" : "MBbloom--";
+  };
   for (const FilterTypeRow* row : FilterTypes()) {
     const bool is_redisblooms = row->type == kRedisBloomType || row->type == kRedisCuckooType;
     EXPECT_EQ(row->redisbloom_form != nullptr, is_redisblooms) << row->name;
-    EXPECT_EQ(row->value_name(), row->type == kRedisCuckooType ? "MBbloomCF" : "MBbloom--") << row->name;
+    EXPECT_EQ(row->value_name, name_of(row->type)) << row->name;
+    EXPECT_EQ(row->own_seed != nullptr, row->type == kValkeyBloomType) << row->name;
   }
 }
 

@@ -39,6 +39,22 @@ TEST(SipHash, PublishedValues) {
   EXPECT_EQ(Hex(SipHash({}, key)), of_length(0)) << "a view of nothing";
 }
 
+// The values are those of Rust's crate siphasher. The keys are the halves of valkey-bloom's fixed seed.
+TEST(SipHash, OfSlicesAsInRust) {
+  const SipKey first{0xda1178ea22f50f59, 0xd97b3e3b09d814a7};
+  const SipKey second{0x8788983e738a891d, 0x83330728cd977f30};
+  EXPECT_EQ(SipHash13OfSlice("", first), 0x61ec3bc33753f4d6U);
+  EXPECT_EQ(SipHash13OfSlice({}, second), 0x0aa4a3954a194204U);
+  EXPECT_EQ(SipHash13OfSlice("a", first), 0x19807c47e8649714U);
+  EXPECT_EQ(SipHash13OfSlice("a", second), 0x7244f2736f0fb39aU);
+  EXPECT_EQ(SipHash13OfSlice("item", first), 0x1589599b71175ebdU);
+  EXPECT_EQ(SipHash13OfSlice("item", second), 0xd572615a8d580348U);
+  std::string numbers;
+  for (char each = 0; each < 16; ++each) numbers += each;
+  EXPECT_EQ(SipHash13OfSlice(numbers, first), 0x81b7b84c4ce1b42fU);
+  EXPECT_EQ(SipHash13OfSlice(numbers, second), 0xf1c0bb08be7c3e49U);
+}
+
 TEST(SipHash, EachHalfOfTheKeyAndEachSeedCounts) {
   const KeyHash hash = SipHash("item", {1, 2});
   EXPECT_NE(SipHash("item", {1, 3}).low, hash.low);

@@ -20,7 +20,8 @@ class ModuleValueTest : public testing::Test {
  protected:
   core::Result<ModuleValue> Read(std::deque<ValueField> fields, bool cuckoo, int version) {
     GivenFields reader(std::move(fields));
-    return ReadModuleValue(reader, cuckoo, version, memory_, core::SystemClock());
+    return ReadModuleValue(reader, cuckoo ? core::kCuckooValueName : core::kBloomValueName, version, memory_,
+                           core::SystemClock());
   }
   std::string DumpOf(core::FilterType type) {
     core::FilterParams params;

@@ -223,7 +223,7 @@ TEST(LogRecord, ImpossibleParametersAreFound) {
   // Validate does not look at the hash of this kind; hashing with one that is none would be the end.
   EXPECT_THAT(error_of([](auto& params) {
                 params.type = core::kRedisCuckooType;
-                params.hash = core::HashKind{8};
+                params.hash = core::HashKind{static_cast<int>(core::kNewestHashKind) + 1};
               }),
               HasSubstr("hash function is unknown"));
 }
