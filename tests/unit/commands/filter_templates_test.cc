@@ -117,6 +117,19 @@ TEST_F(FilterTemplatesTest, WindowsAndOptionsOfSingleTypes) {
   EXPECT_EQ(core::CounterBitsOf(ParamsOf("c:1")), 8U);
 }
 
+// A seed of 32 bytes is for one type, so it is not used for a filter that is asked to be of another.
+TEST_F(FilterTemplatesTest, ASeedOfATypeIsForThatType) {
+  const std::string digits(64, 'a');
+  Use({Entry("*", {{"type", "valkeybloom"}, {"seed", digits}, {"expansion", "100000"}})});
+  Reply({"BF.ADD", "f", "x"});
+  EXPECT_EQ(ParamsOf("f").type, core::kValkeyBloomType);
+  EXPECT_EQ(core::SeedText(ParamsOf("f")), digits);
+  EXPECT_EQ(ParamsOf("f").expansion, 100'000U);
+  EXPECT_EQ(Reply({"BF.INSERT", "c", "TYPE", "classic", "EXPANSION", "2", "ITEMS", "x"}), "*1\r\n:1\r\n");
+  EXPECT_EQ(ParamsOf("c").type, core::kClassicType);
+  EXPECT_THAT(Problems({{"seed", digits}}), ElementsAre(HasSubstr("seed needs a type next to it")));
+}
+
 TEST_F(FilterTemplatesTest, ReserveKnowsNone) {
   Use({Entry("*", {{"type", "classic"}})});
   Reply({"BF.RESERVE", "f", "0.01", "100"});
