@@ -27,6 +27,7 @@ namespace bitsieve::commands {
 struct CommandContext;
 struct Transfers;
 class FilterEvents;
+class FollowedFilters;
 class SketchKeyspace;
 using Handler = void (*)(CommandContext& context);
 // Whether the command has to wait; called before it runs, repeatedly, until it returns false.
@@ -175,7 +176,8 @@ struct Tally {
 struct FilterEnvironment {
   const CommandSettings* settings = nullptr;
   FreezeQueue* freezing = nullptr;
-  Transfers* transfers = nullptr;      // dumps and loads in progress
+  Transfers* transfers = nullptr;  // dumps and loads in progress
+  FollowedFilters* followed = nullptr;
   Workers* workers = nullptr;          // null: every command runs on its loop
   SketchKeyspace* sketches = nullptr;  // of programs that have commands on sketches
 };

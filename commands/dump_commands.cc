@@ -1,4 +1,5 @@
-// BF.SCANDUMP, BF.LOADCHUNK, BF.DUMP, BF.RESTORE, BF.LOAD, BF.DEBUG: filters as bytes, out of the server and into it.
+// BF.SCANDUMP, BF.FOLLOW, BF.LOADCHUNK, BF.DUMP, BF.RESTORE, BF.LOAD, BF.DEBUG: filters as bytes, out of the server and
+// into it.
 //
 // A filter of type redisbloom goes in RedisBloom's own form, with RedisBloom's cursors: 1 and the header first;
 // then k and the bytes from place k - 1 on. Every other type goes as one dump (core/filter/filter_dump.h) cut into
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "commands/filter_commands.h"
+#include "commands/followed_filters.h"
 #include "commands/notices.h"
 #include "commands/transfers.h"
 #include "commands/weigh.h"
@@ -29,10 +31,13 @@ constexpr uint64_t kPieceMask = (uint64_t{1} << kPieceBits) - 1;
 
 Transfers& TransfersOf(CommandContext& context) { return *context.environment.transfers; }
 
-void ReplyPiece(CommandContext& context, uint64_t next, std::string_view bytes) {
-  context.reply.ArrayHeader(2);
+void ReplyPiece(CommandContext& context, uint64_t next, std::string_view bytes,
+                const core::ChangePosition& position = {}) {
+  const bool follows = position != core::ChangePosition{};
+  context.reply.ArrayHeader(follows ? 3 : 2);
   context.reply.Integer(static_cast<int64_t>(next));
   context.reply.BulkString(bytes);
+  if (follows) context.reply.BulkString(PositionText(position));
 }
 
 void ScanRedisBloomForm(CommandContext& context, const core::Filter& filter, int64_t cursor) {
@@ -50,11 +55,12 @@ uint64_t CursorOf(uint64_t dump, uint64_t pieces) { return dump << kPieceBits | 
 void KeepAndReply(CommandContext& context, uint64_t number, std::unique_ptr<OpenDump> dump, bool is_new,
                   std::string_view chunk) {
   const uint64_t next = CursorOf(number, dump->pieces);
+  const core::ChangePosition position = dump->position;
   const std::string key = std::to_string(number);
   OpenDumps& dumps = TransfersOf(context).dumps;
   const bool kept = is_new ? dumps.Put(key, std::move(dump)) : dumps.Return(key, std::move(dump));
   if (!kept) return context.Error(wire::kTooManyDumps);
-  ReplyPiece(context, next, chunk);
+  ReplyPiece(context, next, chunk, position);
 }
 
 void HandOutNext(CommandContext& context, uint64_t number, std::unique_ptr<OpenDump> dump) {
@@ -76,9 +82,11 @@ void HandOutAgain(CommandContext& context, uint64_t number, std::unique_ptr<Open
   KeepAndReply(context, number, std::move(dump), false, *chunk);
 }
 
-void BeginDump(CommandContext& context) {
+void BeginDump(CommandContext& context, bool of_changes) {
   const uint64_t number = TransfersOf(context).NextDumpNumber();
-  auto dump = std::make_unique<OpenDump>(OpenDump{context.held, core::DumpStream(context.filter->Capture())});
+  std::unique_ptr<core::FilterImage> image = context.filter->Capture();
+  const core::ChangePosition position = of_changes ? image->position() : core::ChangePosition{};
+  auto dump = std::make_unique<OpenDump>(OpenDump{context.held, core::DumpStream(std::move(image)), position});
   HandOutNext(context, number, std::move(dump));
 }
 
@@ -96,7 +104,7 @@ void ContinueDump(CommandContext& context, uint64_t cursor) {
   if (of_this_filter && dump->pieces == pieces) {
     if (!dump->stream.AtEnd()) return HandOutNext(context, number, std::move(dump));
     transfers.ended.Add(cursor);
-    return ReplyPiece(context, 0, "");
+    return ReplyPiece(context, 0, "", dump->position);
   }
   if (of_this_filter && dump->pieces == pieces + 1 && dump->latest != nullptr) {
     return HandOutAgain(context, number, std::move(dump));
@@ -112,8 +120,18 @@ void ScanDump(CommandContext& context) {
   if (!cursor) return context.Error(wire::kScanCursorNotNumeric);
   const core::FilterTypeRow& type = filter->type();
   if (type.redisbloom_form != nullptr && !type.is_cuckoo_value()) return ScanRedisBloomForm(context, *filter, *cursor);
-  if (*cursor == 0) return BeginDump(context);
+  if (*cursor == 0) return BeginDump(context, false);
   ContinueDump(context, static_cast<uint64_t>(*cursor));
+}
+
+void Follow(CommandContext& context) {
+  core::Filter* const filter = context.FindFilter();
+  if (filter == nullptr) return context.Error(wire::kNotFound);
+  const std::optional<int64_t> cursor = ParseInteger(context.arguments[2]);
+  if (!cursor) return context.Error(wire::kScanCursorNotNumeric);
+  if (*cursor != 0) return ContinueDump(context, static_cast<uint64_t>(*cursor));
+  context.environment.followed->Follow(*filter);
+  BeginDump(context, true);
 }
 
 // Why bytes could not be read. RedisBloom gives no reason, and clients may match its error text.
@@ -304,6 +322,22 @@ constexpr CommandRow kRows[] = {
               "its next chunk is not requested within a minute; the server keeps 64 at a time.",
      .weigh = WeighFilter,
      .handler = ScanDump},
+    {.name = "bf.follow",
+     .arity = 3,
+     .flags = kReadOnly,
+     .keys = kFirstArgument,
+     .group = CommandGroup::kBloom,
+     .since = "bitsieve 1.0.0",
+     .complexity = "O(bytes of the chunk)",
+     .summary = "Reads the bytes of a filter chunk by chunk, with the position from which on BF.CHANGES returns its "
+                "changes. Begin with iterator 0 and continue with the iterator of each reply until it is 0.",
+     .syntax = "key iterator",
+     .notes = "The reply is an array of the next iterator, a chunk of at most 16 MiB, and the position. The chunks, "
+              "end to end, are the dump that BF.DUMP returns, for filters of every type, and of one moment: all "
+              "changes up to the position are in it. The server keeps the latest changes of the filter in memory, "
+              "within the limit of changes-memory, until nobody has requested them for a minute.",
+     .weigh = WeighFilter,
+     .handler = Follow},
     {.name = "bf.loadchunk",
      .arity = 4,
      .flags = kWrite | kDenyOom,

@@ -48,6 +48,7 @@ using PendingLoads = IdleTable<PendingLoad>;
 struct OpenDump {
   FilterPtr filter;  // lives as long as the image: hence before the stream
   core::DumpStream stream;
+  core::ChangePosition position = {};              // of the image, for BF.FOLLOW; nowhere for BF.SCANDUMP
   uint64_t pieces = 0;                             // handed out so far
   std::shared_ptr<const std::string> latest = {};  // null if there was no memory to keep it
   core::MemoryReservation latest_memory = {};

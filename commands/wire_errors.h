@@ -95,6 +95,11 @@ inline constexpr std::string_view kChunkNotNext =
     "ERR received bad data: this is not the next chunk; load the chunks in order";
 inline constexpr std::string_view kNoSuchDump =
     "ERR no such dump: it has ended or timed out; begin again with iterator 0";
+inline constexpr std::string_view kBadPosition =
+    "ERR bad position: it must be one that BF.FOLLOW or BF.CHANGES returned";
+inline constexpr std::string_view kBadChangeCount = "ERR bad count: it must be an integer in the range [1, 65536]";
+inline constexpr std::string_view kGap =
+    "GAP the changes since this position are not in memory: read the filter again with BF.FOLLOW";
 inline constexpr std::string_view kTooManyDumps = "ERR too many dumps in progress: try again when another has ended";
 inline constexpr std::string_view kTooManyLoads = "ERR too many loads in progress: try again when another has ended";
 inline constexpr std::string_view kInvalidInformation = "Invalid information value";

@@ -231,6 +231,10 @@ void AddMemory(Rows& rows) {
                   "memory that filters may take, in bytes unless a unit is given; commands that would need more are "
                   "refused; auto: 80% of the memory of the machine, or of its cgroup if that is less; 0: no limit",
                   kMemory});
+  rows.push_back({"changes-memory", "Memory", &Options::changes_memory, ByteSize{kMegabyte, 64 * kGigabyte}, "",
+                  "memory for the latest changes of all filters that are followed (BF.FOLLOW), besides maxmemory; a "
+                  "follower that misses changes reads the whole filter again",
+                  kMemory});
   rows.push_back(
       {"quota", "Memory", &Options::quota,
        Text{"rows of PATTERN FILTERS BYTES, such as shop:* 1000 100mb; at most 1000, no pattern twice, or empty",

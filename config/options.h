@@ -77,6 +77,7 @@ struct Options {
   // memory
   std::string maxmemory_clients = "10%";  // all connections' buffers: a size, or a percentage of maxmemory
   uint64_t maxmemory = kAutomatic;        // bytes that filters may take; 0: no limit
+  uint64_t changes_memory = 64ULL << 20;  // bytes of the changes that followers of filters read
   std::string quota;                      // rows of "PATTERN FILTERS BYTES": see quotas.h
 
   // filters

@@ -74,7 +74,8 @@ struct Desk {
                                 .dumps = commands::OpenDumps(commands::OpenDumps::kMax, commands::OpenDumps::kPatience,
                                                              commands::OpenDumps::kMoment, EndDump),
                                 .ended = {}};
-  commands::FilterEnvironment environment{.settings = &Settings(), .freezing = &keyspace, .transfers = &transfers};
+  commands::FilterEnvironment environment{
+      .settings = &Settings(), .freezing = &keyspace, .transfers = &transfers, .followed = &FollowedFilters()};
   std::string bytes;
   protocol::ReplyWriter reply{bytes};
   commands::CommandContext context{environment, keyspace, reply};

@@ -21,6 +21,7 @@ namespace {
 using config::OptionRow;
 
 constexpr const char* kMaxFilterBytes = "max-filter-bytes";
+constexpr const char* kChangesMemory = "changes-memory";
 constexpr const char* kForRedisBloom = "for-redisbloom";
 
 constexpr std::array<std::string_view, 2> kGroups{"Filters", "Cuckoo filters"};
@@ -147,14 +148,23 @@ bool RegisterOwn(engine::Context* context) {
     OwnSettings().max_filter_bytes = static_cast<uint64_t>(value);
     return engine::kOk;
   };
+  const auto get_changes = [](const char*, void*) { return static_cast<long long>(FollowedFilters().limit_bytes()); };
+  const auto set_changes = [](const char*, long long value, void*, engine::String**) {
+    FollowedFilters().set_limit_bytes(static_cast<uint64_t>(value));
+    return engine::kOk;
+  };
   const auto get_redisbloom = [](const char*, void*) { return OwnSettings().for_redisbloom ? 1 : 0; };
   const auto set_redisbloom = [](const char*, int value, void*, engine::String**) {
     OwnSettings().for_redisbloom = value != 0;
     return engine::kOk;
   };
   constexpr long long kMaxBytes = 1LL << 50;
+  constexpr long long kMinChangesBytes = 1 << 20;
   return engine::RegisterNumericConfig(context, kMaxFilterBytes, get_bytes(nullptr, nullptr), engine::kConfigMemory, 0,
                                        kMaxBytes, get_bytes, set_bytes, nullptr, nullptr) == engine::kOk &&
+         engine::RegisterNumericConfig(context, kChangesMemory, get_changes(nullptr, nullptr), engine::kConfigMemory,
+                                       kMinChangesBytes, kMaxBytes, get_changes, set_changes, nullptr,
+                                       nullptr) == engine::kOk &&
          engine::RegisterBoolConfig(context, kForRedisBloom, get_redisbloom(nullptr, nullptr), engine::kConfigDefault,
                                     get_redisbloom, set_redisbloom, nullptr, nullptr) == engine::kOk;
 }
@@ -179,10 +189,14 @@ const OptionRow* FindRow(std::string_view name) {
 }
 
 core::Status SetOwn(std::string_view name, const std::string& text) {
-  if (name == kMaxFilterBytes) {
+  if (name == kMaxFilterBytes || name == kChangesMemory) {
     const std::optional<uint64_t> bytes = config::ParseByteSize(text);
     if (!bytes) return core::Fail(core::ErrorCode::kInvalidArgument, "'" + text + "' is not a size such as 64mb");
-    OwnSettings().max_filter_bytes = *bytes;
+    if (name == kMaxFilterBytes) {
+      OwnSettings().max_filter_bytes = *bytes;
+    } else {
+      FollowedFilters().set_limit_bytes(*bytes);
+    }
     return {};
   }
   if (name == kForRedisBloom) {
@@ -221,6 +235,11 @@ commands::CommandSettings& Settings() {
 ModuleSettings& OwnSettings() {
   static ModuleSettings settings;
   return settings;
+}
+
+commands::FollowedFilters& FollowedFilters() {
+  static commands::FollowedFilters& followed = *new commands::FollowedFilters(config::Options{}.changes_memory);
+  return followed;
 }
 
 bool RegisterOptions(engine::Context* context, engine::String** arguments, int count) {

@@ -1,12 +1,13 @@
 // options.h: the options of the module, as bf.NAME of the engine's configuration and as arguments of `loadmodule`:
-// those of filter commands, read off the server's option table, under their own names and RedisBloom's; and two of the
-// module's own. Confined to the engine's main thread.
+// those of filter commands, read off the server's option table, under their own names and RedisBloom's; and three of
+// the module's own. Confined to the engine's main thread.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
 #include "commands/command_settings.h"
+#include "commands/followed_filters.h"
 #include "module/engine_api.h"
 
 namespace bitsieve::module {
@@ -21,6 +22,8 @@ struct ModuleSettings {
   std::atomic<bool> for_redisbloom{false};
 };
 ModuleSettings& OwnSettings();
+// Returns the filters that are followed, whose memory an option limits.
+commands::FollowedFilters& FollowedFilters();
 
 // False, and the reason logged, if an argument is not known or not valid.
 bool RegisterOptions(engine::Context* context, engine::String** arguments, int count);

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "commands/followed_filters.h"
 #include "commands/transfers.h"
 #include "config/client_memory.h"
 #include "core/base/clock.h"
@@ -118,7 +119,6 @@ class Server final : private ServerControl {
 
  private:
   void BeginLoading();
-  core::Result<Recovery> LoadOrOutOfMemory();
   void OnLoaded();
   core::Status TakeOver(core::Result<Recovery> recovery);
   [[noreturn]] void EndWhileLoading();
@@ -166,6 +166,7 @@ class Server final : private ServerControl {
   Storage storage_;
   CommandSettings command_settings_;
   Transfers transfers_;
+  FollowedFilters followed_{config::Options{}.changes_memory};
   Claims claims_;
   NetSettings net_settings_;
   std::unique_ptr<RunTimeOptions> run_time_options_;
@@ -239,17 +240,9 @@ void Server::BeginLoading() {
   loader_ = std::thread([this] {
     core::NameThread("loader");
     Signals::LeaveToOtherThreads();
-    recovery_.emplace(LoadOrOutOfMemory());
+    recovery_.emplace(core::OrOutOfMemory([this] { return storage_.Load(options_); }));
     core::UntilThereIsMemory([this] { asio::post(main_, [this] { OnLoaded(); }); });
   });
-}
-
-core::Result<Recovery> Server::LoadOrOutOfMemory() {
-  try {
-    return storage_.Load(options_);
-  } catch (const std::bad_alloc&) {
-    return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for loading the filters");
-  }
 }
 
 // Half of a recovery is of no use: without memory for the rest of it the server does not start.
@@ -328,6 +321,7 @@ void Server::Apply(config::AppliedBy part, const config::Options& options) {
         memory_.set_limit_bytes(MaxMemoryOf(options));
         quotas_.SetLimits(*config::ParseQuotas(options.quota));
       }
+      followed_.set_limit_bytes(options.changes_memory);
       return clients_.set_memory_limit(config::ClientMemoryLimit(options, MachineMemory()));
     case kStorage:
       return storage_.Apply(options);
@@ -340,6 +334,7 @@ core::Status Server::OpenNetwork() {
   const Environment commands{.filters = {.settings = &command_settings_,
                                          .freezing = &freezer_,
                                          .transfers = &transfers_,
+                                         .followed = &followed_,
                                          .workers = &workers_},
                              .table = &AllCommands(),
                              .keyspace = &registry_,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/change_meter.h"
+#include "core/filter/change_history.h"
 #include "core/filter/false_positive_codec.h"
 #include "core/filter/filter_fold.h"
 
@@ -54,6 +55,8 @@ FilterParams Filter::params() const {
 Filter::~Filter() {
   if (passes_on_) [[unlikely]]
     FilterFold::Forget(*this);
+  if (has_history_) [[unlikely]]
+    ForgetHistoryOf(*this);
 }
 
 size_t Filter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, const ItemTime& time) noexcept {
@@ -91,7 +94,7 @@ void Filter::ReportAdded(std::span<const KeyHash> hashes, std::span<const AddOut
                          size_t reserved) noexcept {
   pristine_ = false;
   CountChanges(outcomes, repeats);
-  if (listener() == nullptr) return;
+  if (!reports()) return;
   assert(hashes.size() <= kChunk);
   repeats |= united_ || unkept_rewrites_ != 0;
   std::array<uint8_t, kChunk> changed;
@@ -110,7 +113,7 @@ size_t Filter::Remove(std::span<const KeyHash> hashes, std::span<uint8_t> remove
     DoRemove(hashes.subspan(done, count), here);
     pristine_ = false;
     ChangeMeter::Count(count - static_cast<size_t>(std::count(here.begin(), here.end(), uint8_t{0})));
-    if (listener() == nullptr) continue;
+    if (!reports()) continue;
     Notify(ChangeKind::kRemoved, hashes.subspan(done, count), here, count);
   }
   return hashes.size();
@@ -125,7 +128,7 @@ size_t Filter::Touch(std::span<const KeyHash> hashes, std::span<uint8_t> touched
     const std::span<uint8_t> here = touched.subspan(done, count);
     DoTouch(hashes.subspan(done, count), here);
     ChangeMeter::Count(count - static_cast<size_t>(std::count(here.begin(), here.end(), uint8_t{0})));
-    if (listener() == nullptr) continue;
+    if (!reports()) continue;
     Notify(ChangeKind::kRenewed, hashes.subspan(done, count), here, count);
   }
   return hashes.size();
@@ -182,7 +185,7 @@ void Filter::RecordHere(std::span<const KeyHash> hashes, std::span<RecordOutcome
     }
     pristine_ = false;
     ChangeMeter::Count(static_cast<uint64_t>(std::ranges::count(here, RecordOutcome::kRecorded)));
-    if (listener() == nullptr) continue;
+    if (!reports()) continue;
     Notify(ChangeKind::kFalsePositives, hashes.subspan(done, count), std::span(noted).first(count), count);
   }
 }
@@ -216,6 +219,8 @@ std::vector<KeyHash> Filter::KnownFalsePositives() const {
 void Filter::MarkChanged() {
   pristine_ = false;
   ChangeMeter::Count(1);
+  if (has_history_) [[unlikely]]
+    RestartHistory();
 }
 
 void Filter::Notify(ChangeKind kind, std::span<const KeyHash> hashes, std::span<const uint8_t> changed,
@@ -227,13 +232,44 @@ void Filter::Notify(ChangeKind kind, std::span<const KeyHash> hashes, std::span<
     changed_hashes[count] = hashes[i];
     count += changed[i] != 0;
   }
-  Numbers& mine = numbers();
-  if (count == 0) return mine.listener->Release(reserved);
+  ChangeListener* const listener = this->listener();
+  if (count == 0) {
+    if (listener != nullptr) listener->Release(reserved);
+    return;
+  }
   const uint64_t time_ms = TimeOfChange();
   const bool lasts = kind == ChangeKind::kAdded || kind == ChangeKind::kRenewed;
-  const uint64_t until_ms = time_ms != 0 && lasts ? UntilOfChange() : 0;
-  mine.listener->OnChange({kind, mine.id, ++mine.sequence, time_ms, std::span(changed_hashes).first(count), until_ms},
-                          reserved);
+  Change change{kind, 0, 0, time_ms, std::span(changed_hashes).first(count)};
+  change.until_ms = time_ms != 0 && lasts ? UntilOfChange() : 0;
+  if (has_history_) [[unlikely]]
+    AddToHistory(change);
+  if (listener == nullptr) return;
+  change.filter_id = numbers().id;
+  change.sequence = ++numbers().sequence;
+  listener->OnChange(change, reserved);
+}
+
+void Filter::AddToHistory(const Change& change) noexcept {
+  has_history_ = HistoryOf(*this)->Add(change);
+  if (!has_history_) ForgetHistoryOf(*this);
+}
+
+void Filter::RestartHistory() noexcept {
+  has_history_ = HistoryOf(*this)->Restart();
+  if (!has_history_) ForgetHistoryOf(*this);
+}
+
+void Filter::SetHistory(std::shared_ptr<ChangeHistory> history) {
+  const LockGuard lock(writers_);
+  SetHistoryOf(*this, std::move(history));
+  has_history_ = true;
+}
+
+std::shared_ptr<ChangeHistory> Filter::history() const {
+  const LockGuard lock(writers_);
+  if (!has_history_) return nullptr;
+  std::shared_ptr<ChangeHistory> history = HistoryOf(*this);
+  return history->has_ended() ? nullptr : history;
 }
 
 std::unique_ptr<FilterImage> Filter::CaptureAll(const ImagePool& pool) const {
@@ -249,6 +285,7 @@ std::unique_ptr<FilterImage> Filter::Capture(const ImagePool& pool) const {
   std::unique_ptr<FilterImage> image = CaptureAll(pool);
   image->sequence_ = keeps_numbers_ ? numbers().sequence : 0;
   image->change_count_ = ChangeCount();
+  if (has_history_) image->position_ = HistoryOf(*this)->position();
   image->is_captured_ = true;
   return image;
 }

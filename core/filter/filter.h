@@ -25,6 +25,8 @@
 #include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "core/base/spin_lock.h"
+#include "core/filter/change.h"
+#include "core/filter/change_position.h"
 #include "core/filter/false_positive_list.h"
 #include "core/filter/filter_params.h"
 #include "core/filter/item_expiry.h"
@@ -36,6 +38,7 @@
 
 namespace bitsieve::core {
 
+class ChangeHistory;
 class Clock;
 class Staging;
 
@@ -107,6 +110,8 @@ class FilterImage {
   // Return the filter's sequence() and ChangeCount() at the moment of the image.
   uint64_t sequence() const { return sequence_; }
   uint64_t change_count() const { return change_count_; }
+  // Returns the position of the image in the filter's history; nowhere if the filter has none.
+  const ChangePosition& position() const { return position_; }
 
  protected:
   // False while Capture fills it, with the lock of the filter's writers held.
@@ -118,43 +123,7 @@ class FilterImage {
   bool is_captured_ = false;
   uint64_t sequence_ = 0;
   uint64_t change_count_ = 0;
-};
-
-enum class ChangeKind : uint8_t {
-  kAdded,
-  kRemoved,
-  kFalsePositives,  // the items became known false positives
-  kRenewed,         // items that were there expire later
-  kRewritten,       // the content was changed by other means, and an image of it was captured at this moment
-};
-
-// One batch that changed a filter.
-struct Change {
-  ChangeKind kind;
-  uint64_t filter_id;
-  uint64_t sequence;                // 1 for the first, then one more each
-  uint64_t time_ms;                 // when, by the clock of a type that ages; 0 for all others
-  std::span<const KeyHash> hashes;  // those that changed something, in order: replaying them has the same effect
-                                    // again. None if the content was rewritten
-  uint64_t until_ms = 0;            // of items that were added or renewed, and expire: when; 0 for all others
-};
-
-// Receives every change of a filter's content, in order, on the thread that makes it, before any other change can be
-// made. So it must be quick, and must not call the filter. It cannot fail: what it needs is reserved before the change
-// is made.
-class ChangeListener {
- public:
-  static constexpr size_t kMaxHashes = 64;  // of one change
-
-  virtual ~ChangeListener() = default;
-  // Makes sure that a change of up to `hashes` hashes can be reported. Returns false if memory is refused: the change
-  // must then not be made.
-  [[nodiscard]] virtual bool Reserve(size_t hashes) noexcept = 0;
-  // Ends a reservation of `hashes` hashes without a report, since nothing changed.
-  virtual void Release(size_t hashes) noexcept = 0;
-  // Reports the change and ends the reservation, which was made for `reserved` hashes. The report of a rewrite takes no
-  // more room than that of one hash.
-  virtual void OnChange(const Change& change, size_t reserved) noexcept = 0;
+  ChangePosition position_ = {};
 };
 
 class Filter : public OwnerCount {
@@ -295,6 +264,10 @@ class Filter : public OwnerCount {
   uint64_t id() const { return keeps_numbers_ ? numbers().id.load(std::memory_order_relaxed) : 0; }
   // Returns the number of the last change.
   uint64_t sequence() const;
+  // From now on `history` receives every change, too, until it ends; in place of one that was set before. Not null.
+  void SetHistory(std::shared_ptr<ChangeHistory> history);
+  // Returns the history that was set, if it has not ended; else null.
+  std::shared_ptr<ChangeHistory> history() const;
   // Returns whether the filter is as MakeFilter(params()) makes it.
   bool pristine() const;
   // Returns whether a folded filter has taken this one's place (filter_fold.h).
@@ -400,6 +373,11 @@ class Filter : public OwnerCount {
 
   std::unique_ptr<FilterImage> CaptureAll(const ImagePool& pool) const BITSIEVE_REQUIRES(writers_);
 
+  // Returns whether anything receives changes.
+  bool reports() const BITSIEVE_REQUIRES(writers_) { return listener() != nullptr || has_history_; }
+  // Adds the change to the history; forgets a history that has ended. `RestartHistory` does so for a rewrite.
+  void AddToHistory(const Change& change) noexcept BITSIEVE_REQUIRES(writers_);
+  void RestartHistory() noexcept BITSIEVE_REQUIRES(writers_);
   // Reports the hashes whose `changed` is not 0, if there are any.
   void Notify(ChangeKind kind, std::span<const KeyHash> hashes, std::span<const uint8_t> changed,
               size_t reserved) noexcept BITSIEVE_REQUIRES(writers_);
@@ -434,6 +412,7 @@ class Filter : public OwnerCount {
   bool united_ : 1 BITSIEVE_GUARDED_BY(writers_) = false;     // since the last CaptureRewritten
   bool passes_on_ : 1 BITSIEVE_GUARDED_BY(writers_) = false;  // what is added, to a folded filter
   bool succeeded_ : 1 BITSIEVE_GUARDED_BY(writers_) = false;  // by that one
+  bool has_history_ : 1 BITSIEVE_GUARDED_BY(writers_) = false;
   // Calls of CaptureRewritten, less those of ConfirmRewrite; once it is kManyRewrites, it stays.
   uint8_t unkept_rewrites_ BITSIEVE_GUARDED_BY(writers_) = 0;
   // Set if a WeakFilterPtr was ever made of the filter. Relaxed: ordered by the owners' count.

@@ -11,6 +11,8 @@
 #include "core/families/redisbloom/redis_cuckoo.h"
 #include "core/families/redisbloom/redisbloom_types.h"
 #include "core/families/ribbon/ribbon_type.h"
+#include "core/filter/change_history.h"
+#include "core/filter/change_runs.h"
 #include "core/filter/filter_union.h"
 #include "core/memory/memory_image.h"
 #include "tests/contract/every_option.h"
@@ -181,6 +183,30 @@ TEST_P(Replay, OfAnImageAndTheChangesBehindItGivesTheSameBytes) {
     const auto replayed = Replayed(BytesOf(*image), sequence, recorder.Take());
     ASSERT_FALSE(HasFatalFailure());
     ASSERT_TRUE(BytesOf(*replayed) == BytesOf(*filter)) << "seed " << seed;
+  }
+}
+
+// A copy of the filter elsewhere follows it like this.
+TEST_P(Replay, OfAnImageAndItsHistoryGivesTheSameBytes) {
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto filter = Make(GetParam().params, clock_);
+    const auto history = std::make_shared<core::ChangeHistory>(std::make_shared<core::MemoryBudget>());
+    for (uint64_t i = random() % 20; i-- > 0;) Change(*filter, random, clock_);
+    filter->SetHistory(history);
+    const auto image = filter->Capture();
+    for (uint64_t i = 20; i-- > 0;) Change(*filter, random, clock_);
+    core::FilterClock copy_clock;
+    const Bytes bytes = BytesOf(*image);
+    auto decoder = core::FilterDecoder::Open(bytes.header, budget_, copy_clock);
+    ASSERT_TRUE((*decoder)->Append(core::AsBytes(bytes.body)));
+    const auto copy = std::move(*(*decoder)->Finish());
+    std::string runs;
+    history->Since(image->position(), SIZE_MAX)->AppendTo(runs);
+    for (std::string_view rest = runs; !rest.empty();) {
+      ASSERT_TRUE(core::ApplyChangeRun(*copy, copy_clock, *core::TakeChangeRun(rest)));
+    }
+    ASSERT_TRUE(BytesOf(*copy) == BytesOf(*filter)) << "seed " << seed;
   }
 }
 

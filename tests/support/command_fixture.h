@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "commands/command_settings.h"
+#include "commands/followed_filters.h"
 #include "commands/transfers.h"
 #include "core/base/memory_budget.h"
 #include "server/auth/access_log.h"
@@ -80,7 +81,11 @@ class CommandFixture {
   }
   // Returns the parts of this server, for tests of what is below the dispatcher.
   server::Environment EnvironmentWith(commands::Workers* workers) {
-    return {.filters = {.settings = &settings, .freezing = &control, .transfers = &transfers, .workers = workers},
+    return {.filters = {.settings = &settings,
+                        .freezing = &control,
+                        .transfers = &transfers,
+                        .followed = &followed,
+                        .workers = workers},
             .table = &server::AllCommands(),
             .keyspace = &registry,
             .clock = &core::SystemClock(),
@@ -125,6 +130,7 @@ class CommandFixture {
   server::ServerStats stats;
   Default<commands::CommandSettings> settings;
   commands::Transfers transfers;
+  commands::FollowedFilters followed{uint64_t{1} << 20, clock};
   FakeDurability durability;
   server::Claims claims;
   const server::CommandIndex index{server::AllCommands().all_rows()};

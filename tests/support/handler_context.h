@@ -21,6 +21,7 @@ class HandlerContext {
         environment_{.settings = &fixture.settings,
                      .freezing = &fixture.control,
                      .transfers = &fixture.transfers,
+                     .followed = &fixture.followed,
                      .workers = workers},
         context(environment_, fixture.registry, writer) {
     context.arguments = views_;

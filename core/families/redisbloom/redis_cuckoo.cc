@@ -379,6 +379,15 @@ void RedisCuckoo::Compact() {
     }
   }
   if (chain() != nullptr) chain()->Compact();
+  const LockGuard lock(writers());
+  MarkChanged();
+}
+
+void RedisCuckoo::CompactAfterRemovals() {
+  if (chain() == nullptr) return;
+  chain()->CompactAfterRemovals();
+  const LockGuard lock(writers());
+  MarkChanged();
 }
 
 bool RedisCuckoo::WriteChunk(uint64_t offset, std::string_view bytes) {

@@ -105,9 +105,7 @@ class RedisCuckoo final : public Filter {
   // there they leave it to their caller. True if one is due; then one of the other two must be called. Until then, no
   // other one is due.
   bool TakeDueCompaction() { return chain() != nullptr && chain()->TakeDueCompaction(); }
-  void CompactAfterRemovals() {
-    if (chain() != nullptr) chain()->CompactAfterRemovals();
-  }
+  void CompactAfterRemovals();
   void ForgetDueCompaction() {
     if (chain() != nullptr) chain()->ForgetDueCompaction();
   }

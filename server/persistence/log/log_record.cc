@@ -163,22 +163,6 @@ core::Status CheckChange(uint64_t id, uint64_t sequence) {
   return CheckId(id);
 }
 
-// Additions, removals and renewals may have a time; items that are renewed expire.
-bool MayHave(core::ChangeKind kind, bool timed, bool expires) {
-  switch (kind) {
-    case core::ChangeKind::kAdded:
-      return timed || !expires;
-    case core::ChangeKind::kRemoved:
-      return !expires;
-    case core::ChangeKind::kRenewed:
-      return timed && expires;
-    case core::ChangeKind::kFalsePositives:
-    case core::ChangeKind::kRewritten:
-      break;
-  }
-  return !timed && !expires;
-}
-
 core::Status GetChanged(ByteReader& in, core::ChangeKind kind, bool timed, bool expires, Changed& changed) {
   changed.kind = kind;
   changed.id = in.Get<uint64_t>();
@@ -243,7 +227,7 @@ core::Status GetFields(ByteReader& in, Record& record) {
   const bool timed = (number & kTimed) != 0;
   const bool expires = (number & kUntil) != 0;
   const auto kind = static_cast<RecordKind>(number & ~(kTimed | kUntil));
-  if (const auto change = ChangeOf(kind); change && MayHave(*change, timed, expires)) {
+  if (const auto change = ChangeOf(kind); change && core::MayHaveTimes(*change, timed, expires)) {
     return GetChanged(in, *change, timed, expires, Become<Changed>(record));
   }
   switch (static_cast<RecordKind>(number)) {
@@ -296,7 +280,7 @@ void Encode(const core::Change& change, std::string& out) {
   assert(change.hashes.empty() == (change.kind == core::ChangeKind::kRewritten) && change.hashes.size() <= kMaxHashes);
   const bool timed = change.time_ms != 0;
   const bool expires = change.until_ms != 0;
-  assert(MayHave(change.kind, timed, expires));
+  assert(core::MayHaveTimes(change.kind, timed, expires));
   std::array<char, kLengthBytes + 1 + 4 * sizeof(uint64_t)> head;
   char* at = head.data();
   const auto put = [&at](auto field) {

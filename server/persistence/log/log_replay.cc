@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/filter/change_runs.h"
 #include "core/filter/filter_factory.h"
 #include "server/persistence/log/log_content.h"
 
@@ -246,61 +247,17 @@ core::Status LogReplay::On(const log::Changed& change) {
 
 core::Status LogReplay::Repeat(core::Filter& filter, const log::Changed& change) {
   clock_.Replay(change.time_ms);
-  switch (change.kind) {
-    case core::ChangeKind::kAdded:
-      return RepeatAdded(filter, change);
-    case core::ChangeKind::kRemoved:
-      return RepeatRemoved(filter, change);
-    case core::ChangeKind::kFalsePositives:
-      return RepeatFalsePositives(filter, change);
-    case core::ChangeKind::kRenewed:
-      return RepeatRenewed(filter, change);
-    case core::ChangeKind::kRewritten:
-      break;  // the filter stays as it is until the outcome comes, if ever
-  }
-  return {};
-}
-
-core::Status LogReplay::RepeatAdded(core::Filter& filter, const log::Changed& change) {
-  outcomes_.resize(change.hashes.size());
-  const size_t done = filter.Add(change.hashes, outcomes_, {.until_ms = change.until_ms});
-  for (size_t i = 0; i < change.hashes.size(); ++i) {
-    if (i < done && !core::IsRefused(outcomes_[i])) continue;
-    if (i < done && outcomes_[i] == core::AddOutcome::kOutOfMemory) {
-      return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for " + FilterText(change.id) + " to grow");
+  const core::Change repeated{change.kind, change.id, change.sequence, change.time_ms, change.hashes, change.until_ms};
+  if (const core::Status status = core::RepeatChange(filter, repeated); !status) {
+    const std::string& problem = status.error().message;
+    if (status.error().code == core::ErrorCode::kOutOfMemory) {
+      return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for " + FilterText(change.id) + " " + problem);
     }
-    return Contradiction(FilterText(change.id) + " does not accept an item of change " +
-                         std::to_string(change.sequence) + " that it accepted before");
+    return Contradiction(FilterText(change.id) + " " + problem + ", in change " + std::to_string(change.sequence));
   }
-  if (!freezing_.empty()) freezing_.erase(change.id);  // if it was taken after it was closed, it was open again
+  // If items were added after the filter was closed, it was open again.
+  if (change.kind == core::ChangeKind::kAdded && !freezing_.empty()) freezing_.erase(change.id);
   return {};
-}
-
-core::Status LogReplay::RepeatRemoved(core::Filter& filter, const log::Changed& change) {
-  if (!filter.capabilities().remove) return Contradiction(FilterText(change.id) + " cannot remove items");
-  removed_.resize(change.hashes.size());
-  if (filter.Remove(change.hashes, removed_) < change.hashes.size()) {
-    return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for removing from " + FilterText(change.id));
-  }
-  return {};
-}
-
-core::Status LogReplay::RepeatRenewed(core::Filter& filter, const log::Changed& change) {
-  if (!filter.capabilities().expire) return Contradiction(FilterText(change.id) + " has no items that expire");
-  touched_.resize(change.hashes.size());
-  if (filter.Touch(change.hashes, touched_, {.until_ms = change.until_ms}) < change.hashes.size()) {
-    return core::Fail(core::ErrorCode::kOutOfMemory, "out of memory for renewing items of " + FilterText(change.id));
-  }
-  return {};
-}
-
-core::Status LogReplay::RepeatFalsePositives(core::Filter& filter, const log::Changed& change) {
-  if (!filter.capabilities().deny) return Contradiction(FilterText(change.id) + " cannot record false positives");
-  std::vector<core::RecordOutcome> outcomes(change.hashes.size());
-  filter.RecordFalsePositives(change.hashes, outcomes);
-  if (std::ranges::count(outcomes, core::RecordOutcome::kOutOfMemory) == 0) return {};
-  return core::Fail(core::ErrorCode::kOutOfMemory,
-                    "out of memory for the known false positives of " + FilterText(change.id));
 }
 
 core::Status LogReplay::On(const log::Freezing& freezing) {

@@ -85,10 +85,6 @@ class LogReplay {
 
   // Makes the change again in the filter, which misses no change before it.
   core::Status Repeat(core::Filter& filter, const log::Changed& change);
-  core::Status RepeatAdded(core::Filter& filter, const log::Changed& change);
-  core::Status RepeatRemoved(core::Filter& filter, const log::Changed& change);
-  core::Status RepeatRenewed(core::Filter& filter, const log::Changed& change);
-  core::Status RepeatFalsePositives(core::Filter& filter, const log::Changed& change);
   // Returns null, with kCorrupt if there never was a filter of this id, or if the change does not follow the last one;
   // null without an error if there is nothing to do. A filter that is returned has no listener until SetSequence.
   core::Result<core::Filter*> FilterFor(uint64_t id, uint64_t sequence);
@@ -128,10 +124,6 @@ class LogReplay {
   std::vector<log::FilterFile> filter_files_;
   std::set<std::pair<uint64_t, uint64_t>> awaited_;  // filter and sequence of each rewrite without its outcome
   uint64_t kept_bytes_ = 0;                          // of all `since_rewritten_`
-  // Reused.
-  std::vector<core::AddOutcome> outcomes_;
-  std::vector<uint8_t> removed_;
-  std::vector<uint8_t> touched_;
 };
 
 }  // namespace bitsieve::server

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "commands/filter_commands.h"
+#include "commands/followed_filters.h"
 #include "commands/transfers.h"
 #include "core/filter/filter_factory.h"
 #include "core/filter/staging.h"
@@ -128,7 +129,9 @@ class PlainHost {
   test::Default<CommandSettings> settings_;
   PlainFreezing freezing_{keyspace_};
   Transfers transfers_;
-  const FilterEnvironment environment_{.settings = &settings_, .freezing = &freezing_, .transfers = &transfers_};
+  FollowedFilters followed_{1 << 20};
+  const FilterEnvironment environment_{
+      .settings = &settings_, .freezing = &freezing_, .transfers = &transfers_, .followed = &followed_};
   std::set<const CommandRow*> ran_;
 };
 
@@ -221,6 +224,8 @@ TEST_F(PlainHostTest, EveryFilterCommandAnswersAsInTheServer) {
   Both({"BF.TTL", "e", "a", "b", "x"});
   Both({"BF.SCANDUMP", "redisbloom:copy", "0"});
   Both({"BF.LOADCHUNK", "loaded", "1", LastBulk(Both({"BF.SCANDUMP", "redisbloom:copy", "0"}))});
+  const std::string position = LastBulk(host_.Reply({"BF.FOLLOW", "e", "0"}));
+  EXPECT_EQ(host_.Reply({"BF.CHANGES", "e", position}), "*3\r\n$18\r\n" + position + "\r\n$0\r\n\r\n:0\r\n");
   Both({"BF.RESERVE", "r", "0.01", "100", "TYPE", "ribbon", "SEED", "1"});
   Both({"BF.MADD", "r", "a", "b"});
   host_.Reply({"BF.FREEZE", "r"});

@@ -270,7 +270,8 @@ TEST_F(LogReplayTest, AnItemThatAFullFilterTookIsAContradiction) {
   for (uint64_t i = 1; status && i < 1000; ++i) status = Apply(Added(7, i, std::to_string(i)));
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, core::ErrorCode::kCorrupt);
-  EXPECT_THAT(status.error().message, HasSubstr("filter 7 does not accept an item of change"));
+  EXPECT_THAT(status.error().message,
+              HasSubstr("filter 7 does not accept an item that was accepted before, in change"));
 }
 
 TEST_F(LogReplayTest, AFilterThatCannotBeMadeIsAContradiction) {
