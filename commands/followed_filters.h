@@ -1,5 +1,5 @@
 // followed_filters.h: the filters that copies elsewhere follow: each has a history of its latest changes
-// (core/filter/change_history.h), from the first BF.FOLLOW until nobody has read it for a minute. Thread-safe.
+// (core/filter/change_history.h), from the first BF.FOLLOW until nobody has read it for ten minutes. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -159,7 +159,7 @@ TEST_F(ChangeCommandsTest, AFrozenFilterIsAGap) {
   EXPECT_TRUE(IsGap("r"));
 }
 
-TEST_F(ChangeCommandsTest, WithoutAReaderForAMinuteTheHistoryEnds) {
+TEST_F(ChangeCommandsTest, WithoutAReaderForLongTheHistoryEnds) {
   ASSERT_EQ(Reply({"BF.RESERVE", "f", "0.01", "100"}), kOk);
   Begin("f");
   clock.now_ms += core::ChangeHistory::kPatienceMs;
