@@ -9,6 +9,7 @@
 #include <new>
 #include <string>
 
+#include "clients/c/item_array.h"
 #include "clients/cpp/filter.h"
 #include "core/filter/filter_type.h"
 #include "core/filter/item_expiry.h"
@@ -126,6 +127,21 @@ Status ForBatches(const void* const* items, const size_t* sizes, size_t count, c
   return {};
 }
 
+// Calls use(views, answers) for the items of the array, a batch at a time, until it fails.
+template <class Use>
+bitsieve_status GuardedArray(const bitsieve_filter* filter, const bitsieve_array* items, uint8_t* answers,
+                             bitsieve_error* error, const Use& use) noexcept {
+  if (items == nullptr) return RefuseNull("the items are NULL", error);
+  return GuardedWith(filter, error, [&]() -> Status {
+    if (Status status = bitsieve::clients::CheckArray(*items); !status) return status;
+    if (items->count != 0 && answers == nullptr) {
+      return bitsieve::core::Fail(bitsieve::ErrorCode::kInvalidArgument, "the place for the answers is NULL");
+    }
+    std::fill_n(answers, items->count, uint8_t{0});
+    return bitsieve::clients::ForBatches(*items, answers, use);
+  });
+}
+
 Result<FilterOptions> OptionsOf(const bitsieve_options& given) {
   if (given.size < sizeof(bitsieve_options) || given.type == nullptr) {
     return bitsieve::core::Fail(bitsieve::ErrorCode::kInvalidArgument,
@@ -227,6 +243,22 @@ void bitsieve_may_contain_many(const bitsieve_filter* filter, const void* const*
     filter->filter.MayContain(views, {present + first, views.size()});
     return {};
   });
+}
+
+bitsieve_status bitsieve_add_array(bitsieve_filter* filter, const bitsieve_array* items, uint8_t* added,
+                                   bitsieve_error* error) {
+  return GuardedArray(filter, items, added, error, [&](std::span<const std::string_view> views, std::span<uint8_t> to) {
+    return filter->filter.Add(views, to);
+  });
+}
+
+bitsieve_status bitsieve_may_contain_array(const bitsieve_filter* filter, const bitsieve_array* items, uint8_t* present,
+                                           bitsieve_error* error) {
+  return GuardedArray(filter, items, present, error,
+                      [&](std::span<const std::string_view> views, std::span<uint8_t> to) -> Status {
+                        filter->filter.MayContain(views, to);
+                        return {};
+                      });
 }
 
 bitsieve_status bitsieve_remove(bitsieve_filter* filter, const void* item, size_t size, uint8_t* removed,

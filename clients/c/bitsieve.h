@@ -103,6 +103,40 @@ typedef struct bitsieve_description {
   uint32_t false_positives;
 } bitsieve_description;
 
+/// The way in which a bitsieve_array holds its items.
+typedef enum bitsieve_array_layout {
+  /// Items of `width` bytes each, one after the other; all of these bytes belong to the item.
+  BITSIEVE_FIXED_WIDTH = 0,
+  /// As BITSIEVE_FIXED_WIDTH, but zeros at the end of an item do not belong to it: strings of NumPy's dtype S.
+  BITSIEVE_PADDED = 1,
+  /// Items of any length: item i has the bytes of `data` from offsets[i] to offsets[i + 1], which are of type int32_t:
+  /// Arrow's layouts binary and string.
+  BITSIEVE_OFFSETS_32 = 2,
+  /// As BITSIEVE_OFFSETS_32, with offsets of type int64_t: Arrow's layouts large binary and large string.
+  BITSIEVE_OFFSETS_64 = 3
+} bitsieve_array_layout;
+
+/// Many items in one place, as NumPy and Arrow hold them. Set `size`, and every field that is not named to 0:
+/// {.size = sizeof(bitsieve_array), .data = numbers, .width = 8, .count = 1000}.
+typedef struct bitsieve_array {
+  /// sizeof(bitsieve_array): later versions may have further fields.
+  size_t size;
+  /// How `data` is to be read: a bitsieve_array_layout.
+  int layout;
+  /// The bytes of the items; may be NULL if all of them are empty.
+  const void* data;
+  /// The offsets into `data`, at any address; NULL for layouts without.
+  const void* offsets;
+  /// Number of bytes of each item; 0 for layouts with offsets.
+  size_t width;
+  /// A bit for each item, the lowest bit of each byte first: 0 means that it is null. NULL: no item is null.
+  const uint8_t* validity;
+  /// Index of the first item, in `data`, `offsets` and `validity`, for part of a larger array.
+  size_t first;
+  /// Number of items from there on.
+  size_t count;
+} bitsieve_array;
+
 /// Returns the version of the library, such as "1.0.0".
 BITSIEVE_API const char* bitsieve_version(void);
 
@@ -171,6 +205,21 @@ BITSIEVE_API int bitsieve_may_contain(const bitsieve_filter* filter, const void*
 /// @param present receives for each item 1 if it was probably added, else 0.
 BITSIEVE_API void bitsieve_may_contain_many(const bitsieve_filter* filter, const void* const* items,
                                             const size_t* sizes, size_t count, uint8_t* present);
+/// Adds the items of an array in order. No item is copied. Nulls are not added.
+/// @param filter the filter to add to.
+/// @param items the items, which must not change during the call.
+/// @param added receives for each item 1 if it is new, else 0, and for each null 0. After a failure, items with 1 were
+/// added.
+/// @param error receives the error message; may be NULL.
+BITSIEVE_API bitsieve_status bitsieve_add_array(bitsieve_filter* filter, const bitsieve_array* items, uint8_t* added,
+                                                bitsieve_error* error);
+/// Looks up the items of an array. No item is copied.
+/// @param filter the filter to search.
+/// @param items the items, which must not change during the call.
+/// @param present receives for each item 1 if it was probably added, else 0, and for each null 0.
+/// @param error receives the error message; may be NULL.
+BITSIEVE_API bitsieve_status bitsieve_may_contain_array(const bitsieve_filter* filter, const bitsieve_array* items,
+                                                        uint8_t* present, bitsieve_error* error);
 /// Removes one addition of an item. Remove only items that were added.
 /// @param filter the filter to remove from.
 /// @param item the bytes of the item; may be NULL if it is empty.

@@ -60,6 +60,80 @@ static void AddsAndLooksUp(void) {
   bitsieve_free(filter);
 }
 
+/* The answers to an array are those to its items one by one, and those of nulls are 0. */
+static void RequireAnswers(const bitsieve_filter* filter, const bitsieve_array* array, const char* expected) {
+  uint8_t answers[2 * kItems];
+  bitsieve_error error;
+  memset(answers, 7, sizeof answers);
+  REQUIRE(bitsieve_may_contain_array(filter, array, answers, &error) == BITSIEVE_OK);
+  for (size_t i = 0; i < array->count; ++i) REQUIRE(answers[i] == (expected[i] == '1'));
+  REQUIRE(answers[array->count] == 7);
+}
+
+static void TakesArraysOfOneWidth(void) {
+  bitsieve_filter* filter = Make("cuckoo", 1);
+  uint8_t answers[2 * kItems];
+  bitsieve_array padded = {sizeof padded, BITSIEVE_PADDED, texts, NULL, sizeof texts[0], NULL, 0, kItems};
+  REQUIRE(bitsieve_add_array(filter, &padded, answers, NULL) == BITSIEVE_OK);
+  int added = 0;
+  for (int i = 0; i < kItems; ++i) {
+    REQUIRE(bitsieve_may_contain(filter, items[i], sizes[i]) == 1);
+    added += answers[i];
+  }
+  REQUIRE(added > kItems * 95 / 100);
+  padded.count = 2 * kItems - 1;
+  uint8_t again[2 * kItems];
+  REQUIRE(bitsieve_may_contain_array(filter, &padded, answers, NULL) == BITSIEVE_OK);
+  bitsieve_may_contain_many(filter, items, sizes, padded.count, again);
+  REQUIRE(memcmp(answers, again, padded.count) == 0);
+
+  static const char rows[] = "ab\0cd\0\0\0\0x\0";
+  REQUIRE(bitsieve_add(filter, "cd\0", 3, NULL, NULL) == BITSIEVE_OK);
+  REQUIRE(bitsieve_add(filter, "", 0, NULL, NULL) == BITSIEVE_OK);
+  bitsieve_array fixed = {sizeof fixed, BITSIEVE_FIXED_WIDTH, rows, NULL, 3, NULL, 0, 3};
+  RequireAnswers(filter, &fixed, "010");
+  fixed.first = 1;
+  fixed.count = 2;
+  RequireAnswers(filter, &fixed, "10");
+  fixed.layout = BITSIEVE_PADDED;
+  RequireAnswers(filter, &fixed, "01");
+  const bitsieve_array empty = {sizeof empty, BITSIEVE_FIXED_WIDTH, NULL, NULL, 0, NULL, 0, 100};
+  REQUIRE(bitsieve_may_contain_array(filter, &empty, answers, NULL) == BITSIEVE_OK && answers[99] == 1);
+  bitsieve_free(filter);
+}
+
+static void TakesArraysWithOffsets(void) {
+  bitsieve_filter* filter = Make("cuckoo", 1);
+  static const char data[] = "onetwothree";
+  static const int64_t wide[] = {0, 0, 3, 6, 6, 11};
+  char narrow[1 + 6 * sizeof(int32_t)]; /* at an odd address */
+  for (int i = 0; i < 6; ++i) {
+    const int32_t offset = (int32_t)wide[i];
+    memcpy(narrow + 1 + (size_t)i * sizeof offset, &offset, sizeof offset);
+  }
+  static const uint8_t validity[] = {0x17}; /* all but the item 3 */
+  uint8_t answers[5];
+  bitsieve_array array = {sizeof array, BITSIEVE_OFFSETS_32, data, narrow + 1, 0, validity, 1, 4};
+  REQUIRE(bitsieve_add_array(filter, &array, answers, NULL) == BITSIEVE_OK);
+  REQUIRE(memcmp(answers, "\1\1\0\1", 4) == 0);
+  REQUIRE(bitsieve_may_contain(filter, "one", 3) == 1 && bitsieve_may_contain(filter, "three", 5) == 1);
+  REQUIRE(bitsieve_may_contain(filter, "", 0) == 0);
+  array.layout = BITSIEVE_OFFSETS_64;
+  array.offsets = wide;
+  array.first = 0;
+  array.count = 5;
+  RequireAnswers(filter, &array, "01101");
+  REQUIRE(bitsieve_add(filter, "", 0, NULL, NULL) == BITSIEVE_OK);
+  RequireAnswers(filter, &array, "11101");
+  array.validity = NULL;
+  RequireAnswers(filter, &array, "11111");
+  array.offsets = wide + 1;
+  array.data = NULL;
+  array.count = 0;
+  RequireAnswers(filter, &array, "");
+  bitsieve_free(filter);
+}
+
 /* Of a call: it refuses a NULL, and its message names what is NULL. */
 #define REQUIRE_REFUSED(call, what)               \
   do {                                            \
@@ -120,6 +194,45 @@ static void RefusesNull(void) {
   bitsieve_free(filter);
   bitsieve_free(NULL);
   bitsieve_free_bytes(NULL);
+}
+
+static void RefusesDamagedArrays(void) {
+  bitsieve_filter* filter = Make("counting", 1);
+  bitsieve_error error;
+  uint8_t answers[200];
+  bitsieve_array array = {sizeof array, BITSIEVE_FIXED_WIDTH, "abc", NULL, 1, NULL, 0, 3};
+  REQUIRE_REFUSED(bitsieve_add_array(NULL, &array, answers, &error), "filter is NULL");
+  REQUIRE_REFUSED(bitsieve_add_array(filter, NULL, answers, &error), "items are NULL");
+  REQUIRE_REFUSED(bitsieve_add_array(filter, &array, NULL, &error), "place for the answers is NULL");
+  REQUIRE_REFUSED(bitsieve_may_contain_array(NULL, &array, answers, &error), "filter is NULL");
+  REQUIRE_REFUSED(bitsieve_may_contain_array(filter, NULL, answers, &error), "items are NULL");
+  array.size = 8;
+  REQUIRE_REFUSED(bitsieve_add_array(filter, &array, answers, &error), "size is not sizeof(bitsieve_array)");
+  array.size = sizeof array;
+  array.layout = 4;
+  REQUIRE_REFUSED(bitsieve_add_array(filter, &array, answers, &error), "layout 4 is not between 0 and 3");
+  array.layout = BITSIEVE_OFFSETS_32;
+  REQUIRE_REFUSED(bitsieve_add_array(filter, &array, answers, &error), "offsets are NULL");
+  static const int32_t decreasing[] = {0, 1, 3, 2}, negative[] = {-1, 1, 2, 3};
+  array.offsets = decreasing;
+  REQUIRE_REFUSED(bitsieve_add_array(filter, &array, answers, &error), "offset 3 is 2: offsets must not");
+  array.offsets = negative;
+  REQUIRE_REFUSED(bitsieve_may_contain_array(filter, &array, answers, &error), "offset 0 is -1: offsets must not");
+  array.offsets = decreasing;
+  array.count = 2;
+  array.data = NULL;
+  REQUIRE_REFUSED(bitsieve_add_array(filter, &array, answers, &error), "data is NULL");
+  array.layout = BITSIEVE_FIXED_WIDTH;
+  REQUIRE_REFUSED(bitsieve_add_array(filter, &array, answers, &error), "data is NULL");
+  array.width = 0;
+  array.first = SIZE_MAX - 1;
+  REQUIRE_REFUSED(bitsieve_add_array(filter, &array, answers, &error), "exceed the range of size_t");
+  array.count = 0;
+  REQUIRE(bitsieve_add_array(filter, &array, NULL, &error) == BITSIEVE_OK);
+
+  bitsieve_description description;
+  REQUIRE(bitsieve_describe(filter, &description, sizeof description) == BITSIEVE_OK && description.items == 0);
+  bitsieve_free(filter);
 }
 
 static void SavesLoadsAndMaps(const char* folder) {
@@ -257,6 +370,9 @@ int main(int argc, char** argv) {
   Expires();
   ErrorsSayWhatIsWrong();
   RefusesNull();
+  TakesArraysOfOneWidth();
+  TakesArraysWithOffsets();
+  RefusesDamagedArrays();
   REQUIRE(strchr(bitsieve_version(), '.') != NULL);
   puts("c_api_test: all of it holds");
   return 0;

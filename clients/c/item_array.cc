@@ -1,0 +1,91 @@
+#include "clients/c/item_array.h"
+
+#include <cstring>
+#include <limits>
+#include <string>
+
+namespace bitsieve::clients {
+namespace {
+
+Status Refuse(const std::string& what) { return core::Fail(ErrorCode::kInvalidArgument, what); }
+
+bool HasOffsets(const bitsieve_array& array) {
+  return array.layout == BITSIEVE_OFFSETS_32 || array.layout == BITSIEVE_OFFSETS_64;
+}
+
+bool IsValid(const bitsieve_array& array, size_t index) {
+  return array.validity == nullptr || ((array.validity[index / 8] >> (index % 8)) & 1) != 0;
+}
+
+// Offsets may lie at any address.
+template <class Offset>
+Offset OffsetAt(const bitsieve_array& array, size_t index) {
+  Offset offset;
+  std::memcpy(&offset, static_cast<const char*>(array.offsets) + index * sizeof offset, sizeof offset);
+  return offset;
+}
+
+std::string_view WithoutPadding(std::string_view item) { return item.substr(0, item.find_last_not_of('\0') + 1); }
+
+}  // namespace
+
+Status CheckArray(const bitsieve_array& array) {
+  if (array.size < sizeof(bitsieve_array)) return Refuse("the array's size is not sizeof(bitsieve_array)");
+  if (array.layout < BITSIEVE_FIXED_WIDTH || array.layout > BITSIEVE_OFFSETS_64) {
+    return Refuse("the array's layout " + std::to_string(array.layout) + " is not between 0 and 3");
+  }
+  if (array.count == 0) return {};
+  if (array.first > std::numeric_limits<size_t>::max() - array.count) {
+    return Refuse("the array's first item and count exceed the range of size_t");
+  }
+  if (HasOffsets(array) && array.offsets == nullptr) return Refuse("the array's offsets are NULL");
+  if (!HasOffsets(array) && array.data == nullptr && array.width != 0) return Refuse("the array's data is NULL");
+  return {};
+}
+
+template <class ItemAt>
+void ItemBatch::Gather(const bitsieve_array& array, size_t first, size_t count, const ItemAt& item_at) {
+  size_ = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t index = array.first + first + i;
+    if (!IsValid(array, index)) continue;
+    items_[size_] = item_at(index);
+    places_[size_++] = static_cast<uint8_t>(i);
+  }
+}
+
+template <class Offset>
+Status ItemBatch::GatherByOffsets(const bitsieve_array& array, size_t first, size_t count) {
+  const auto* const data = static_cast<const char*>(array.data);
+  Offset last = 0;
+  for (size_t i = 0; i <= count; ++i) {
+    const auto offset = OffsetAt<Offset>(array, array.first + first + i);
+    if (offset < last) {
+      return Refuse("the array's offset " + std::to_string(array.first + first + i) + " is " + std::to_string(offset) +
+                    ": offsets must not be negative, nor decrease");
+    }
+    last = offset;
+  }
+  if (data == nullptr && last != OffsetAt<Offset>(array, array.first + first)) return Refuse("the array's data is NULL");
+  Gather(array, first, count, [&](size_t index) {
+    const auto begin = OffsetAt<Offset>(array, index);
+    return std::string_view(data + begin, static_cast<size_t>(OffsetAt<Offset>(array, index + 1) - begin));
+  });
+  return {};
+}
+
+Status ItemBatch::Read(const bitsieve_array& array, size_t first, size_t count) {
+  if (array.layout == BITSIEVE_OFFSETS_32) return GatherByOffsets<int32_t>(array, first, count);
+  if (array.layout == BITSIEVE_OFFSETS_64) return GatherByOffsets<int64_t>(array, first, count);
+  const auto item_at = [&](size_t index) {
+    return std::string_view(static_cast<const char*>(array.data) + index * array.width, array.width);
+  };
+  if (array.layout == BITSIEVE_PADDED) {
+    Gather(array, first, count, [&](size_t index) { return WithoutPadding(item_at(index)); });
+  } else {
+    Gather(array, first, count, item_at);
+  }
+  return {};
+}
+
+}  // namespace bitsieve::clients
