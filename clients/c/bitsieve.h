@@ -113,7 +113,9 @@ typedef enum bitsieve_array_layout {
   /// Arrow's layouts binary and string.
   BITSIEVE_OFFSETS_32 = 2,
   /// As BITSIEVE_OFFSETS_32, with offsets of type int64_t: Arrow's layouts large binary and large string.
-  BITSIEVE_OFFSETS_64 = 3
+  BITSIEVE_OFFSETS_64 = 3,
+  /// Items of any length, of which `data` has views of 16 bytes: Arrow's layouts binary view and string view.
+  BITSIEVE_VIEWS = 4
 } bitsieve_array_layout;
 
 /// Many items in one place, as NumPy and Arrow hold them. Set `size`, and every field that is not named to 0:
@@ -127,7 +129,7 @@ typedef struct bitsieve_array {
   const void* data;
   /// The offsets into `data`, at any address; NULL for layouts without.
   const void* offsets;
-  /// Number of bytes of each item; 0 for layouts with offsets.
+  /// Number of bytes of each item; 0 for layouts with offsets or views.
   size_t width;
   /// A bit for each item, the lowest bit of each byte first: 0 means that it is null. NULL: no item is null.
   const uint8_t* validity;
@@ -135,6 +137,12 @@ typedef struct bitsieve_array {
   size_t first;
   /// Number of items from there on.
   size_t count;
+  /// The buffers that views name, in which the items of more than 12 bytes are; NULL for other layouts.
+  const void* const* buffers;
+  /// Number of bytes of each buffer.
+  const int64_t* buffer_sizes;
+  /// Number of buffers.
+  size_t buffer_count;
 } bitsieve_array;
 
 /// Returns the version of the library, such as "1.0.0".

@@ -20,7 +20,7 @@ inline constexpr size_t kArrayBatch = 64;
 class ItemBatch {
  public:
   /// Reads the items from `first` to `first + count`, counted within the array; count is at most kArrayBatch.
-  /// @return kInvalidArgument if an offset is negative or decreases.
+  /// @return kInvalidArgument if an offset is negative or decreases, or a view is outside its buffer.
   Status Read(const bitsieve_array& array, size_t first, size_t count);
 
   std::span<const std::string_view> items() const { return std::span(items_).first(size_); }
@@ -32,6 +32,7 @@ class ItemBatch {
   void Gather(const bitsieve_array& array, size_t first, size_t count, const ItemAt& item_at);
   template <class Offset>
   Status GatherByOffsets(const bitsieve_array& array, size_t first, size_t count);
+  Status GatherByViews(const bitsieve_array& array, size_t first, size_t count);
 
   std::array<std::string_view, kArrayBatch> items_;
   std::array<uint8_t, kArrayBatch> places_;

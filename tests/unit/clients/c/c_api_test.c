@@ -73,7 +73,7 @@ static void RequireAnswers(const bitsieve_filter* filter, const bitsieve_array* 
 static void TakesArraysOfOneWidth(void) {
   bitsieve_filter* filter = Make("cuckoo", 1);
   uint8_t answers[2 * kItems];
-  bitsieve_array padded = {sizeof padded, BITSIEVE_PADDED, texts, NULL, sizeof texts[0], NULL, 0, kItems};
+  bitsieve_array padded = {sizeof padded, BITSIEVE_PADDED, texts, NULL, sizeof texts[0], NULL, 0, kItems, NULL, NULL, 0};
   REQUIRE(bitsieve_add_array(filter, &padded, answers, NULL) == BITSIEVE_OK);
   int added = 0;
   for (int i = 0; i < kItems; ++i) {
@@ -90,14 +90,14 @@ static void TakesArraysOfOneWidth(void) {
   static const char rows[] = "ab\0cd\0\0\0\0x\0";
   REQUIRE(bitsieve_add(filter, "cd\0", 3, NULL, NULL) == BITSIEVE_OK);
   REQUIRE(bitsieve_add(filter, "", 0, NULL, NULL) == BITSIEVE_OK);
-  bitsieve_array fixed = {sizeof fixed, BITSIEVE_FIXED_WIDTH, rows, NULL, 3, NULL, 0, 3};
+  bitsieve_array fixed = {sizeof fixed, BITSIEVE_FIXED_WIDTH, rows, NULL, 3, NULL, 0, 3, NULL, NULL, 0};
   RequireAnswers(filter, &fixed, "010");
   fixed.first = 1;
   fixed.count = 2;
   RequireAnswers(filter, &fixed, "10");
   fixed.layout = BITSIEVE_PADDED;
   RequireAnswers(filter, &fixed, "01");
-  const bitsieve_array empty = {sizeof empty, BITSIEVE_FIXED_WIDTH, NULL, NULL, 0, NULL, 0, 100};
+  const bitsieve_array empty = {sizeof empty, BITSIEVE_FIXED_WIDTH, NULL, NULL, 0, NULL, 0, 100, NULL, NULL, 0};
   REQUIRE(bitsieve_may_contain_array(filter, &empty, answers, NULL) == BITSIEVE_OK && answers[99] == 1);
   bitsieve_free(filter);
 }
@@ -113,7 +113,7 @@ static void TakesArraysWithOffsets(void) {
   }
   static const uint8_t validity[] = {0x17}; /* all but the item 3 */
   uint8_t answers[5];
-  bitsieve_array array = {sizeof array, BITSIEVE_OFFSETS_32, data, narrow + 1, 0, validity, 1, 4};
+  bitsieve_array array = {sizeof array, BITSIEVE_OFFSETS_32, data, narrow + 1, 0, validity, 1, 4, NULL, NULL, 0};
   REQUIRE(bitsieve_add_array(filter, &array, answers, NULL) == BITSIEVE_OK);
   REQUIRE(memcmp(answers, "\1\1\0\1", 4) == 0);
   REQUIRE(bitsieve_may_contain(filter, "one", 3) == 1 && bitsieve_may_contain(filter, "three", 5) == 1);
@@ -131,6 +131,52 @@ static void TakesArraysWithOffsets(void) {
   array.data = NULL;
   array.count = 0;
   RequireAnswers(filter, &array, "");
+  bitsieve_free(filter);
+}
+
+typedef struct View {
+  int32_t length;
+  union {
+    char inside[12];
+    int32_t prefix_buffer_offset[3];
+  } item;
+} View;
+
+static void TakesArraysOfViews(void) {
+  bitsieve_filter* filter = Make("cuckoo", 1);
+  bitsieve_error error;
+  View views[] = {{3, {"one"}}, {12, {"twelve bytes"}}, {0, {""}}, {13, {""}}, {20, {""}}};
+  memcpy(views[3].item.prefix_buffer_offset, (int32_t[]){0, 1, 2}, 12);
+  memcpy(views[4].item.prefix_buffer_offset, (int32_t[]){0, 0, 0}, 12);
+  const void* const buffers[] = {"twenty bytes in all.", "..thirteen byte"};
+  const int64_t buffer_sizes[] = {20, 15};
+  uint8_t answers[5];
+  static const uint8_t validity[] = {0x1b}; /* all but the item 2 */
+  bitsieve_array array = {
+      sizeof array, BITSIEVE_VIEWS, views, NULL, 0, validity, 0, 5, buffers, buffer_sizes, 2};
+  REQUIRE(bitsieve_add_array(filter, &array, answers, NULL) == BITSIEVE_OK);
+  REQUIRE(memcmp(answers, "\1\1\0\1\1", 5) == 0);
+  static const char* const added[] = {"one", "twelve bytes", "thirteen byte", "twenty bytes in all."};
+  for (int i = 0; i < 4; ++i) REQUIRE(bitsieve_may_contain(filter, added[i], strlen(added[i])) == 1);
+  REQUIRE(bitsieve_may_contain(filter, "", 0) == 0);
+  array.first = 1;
+  array.count = 4;
+  RequireAnswers(filter, &array, "1011");
+
+  const int32_t damages[][4] = {{-1, 0, 0, 0}, {13, 0, 1, 3}, {13, 0, 2, 0}, {13, 0, -1, 0}, {13, 0, 0, -1}};
+  for (int i = 0; i < 5; ++i) {
+    memcpy(&views[3], damages[i], sizeof views[3]);
+    REQUIRE(bitsieve_may_contain_array(filter, &array, answers, &error) == BITSIEVE_INVALID_ARGUMENT);
+    REQUIRE(strcmp(error.message, "the array's view 3 is outside its buffer") == 0);
+  }
+  array.validity = (const uint8_t[]){0x13}; /* a null may be anything */
+  RequireAnswers(filter, &array, "1001");
+  array.buffers = NULL;
+  REQUIRE(bitsieve_may_contain_array(filter, &array, answers, &error) == BITSIEVE_INVALID_ARGUMENT);
+  REQUIRE(strstr(error.message, "buffers or their sizes are NULL") != NULL);
+  array.data = NULL;
+  REQUIRE(bitsieve_may_contain_array(filter, &array, answers, &error) == BITSIEVE_INVALID_ARGUMENT);
+  REQUIRE(strstr(error.message, "data is NULL") != NULL);
   bitsieve_free(filter);
 }
 
@@ -200,7 +246,7 @@ static void RefusesDamagedArrays(void) {
   bitsieve_filter* filter = Make("counting", 1);
   bitsieve_error error;
   uint8_t answers[200];
-  bitsieve_array array = {sizeof array, BITSIEVE_FIXED_WIDTH, "abc", NULL, 1, NULL, 0, 3};
+  bitsieve_array array = {sizeof array, BITSIEVE_FIXED_WIDTH, "abc", NULL, 1, NULL, 0, 3, NULL, NULL, 0};
   REQUIRE_REFUSED(bitsieve_add_array(NULL, &array, answers, &error), "filter is NULL");
   REQUIRE_REFUSED(bitsieve_add_array(filter, NULL, answers, &error), "items are NULL");
   REQUIRE_REFUSED(bitsieve_add_array(filter, &array, NULL, &error), "place for the answers is NULL");
@@ -209,8 +255,8 @@ static void RefusesDamagedArrays(void) {
   array.size = 8;
   REQUIRE_REFUSED(bitsieve_add_array(filter, &array, answers, &error), "size is not sizeof(bitsieve_array)");
   array.size = sizeof array;
-  array.layout = 4;
-  REQUIRE_REFUSED(bitsieve_add_array(filter, &array, answers, &error), "layout 4 is not between 0 and 3");
+  array.layout = 5;
+  REQUIRE_REFUSED(bitsieve_add_array(filter, &array, answers, &error), "layout 5 is not between 0 and 4");
   array.layout = BITSIEVE_OFFSETS_32;
   REQUIRE_REFUSED(bitsieve_add_array(filter, &array, answers, &error), "offsets are NULL");
   static const int32_t decreasing[] = {0, 1, 3, 2}, negative[] = {-1, 1, 2, 3};
@@ -372,6 +418,7 @@ int main(int argc, char** argv) {
   RefusesNull();
   TakesArraysOfOneWidth();
   TakesArraysWithOffsets();
+  TakesArraysOfViews();
   RefusesDamagedArrays();
   REQUIRE(strchr(bitsieve_version(), '.') != NULL);
   puts("c_api_test: all of it holds");
