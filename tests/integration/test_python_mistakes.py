@@ -115,7 +115,7 @@ class PythonMistakes(unittest.TestCase):
     def test_a_closed_filter_is_freed_with_its_last_call(self):
         self.assert_told("""
             freed = []
-            bitsieve._Owner.__del__.__defaults__ = (lambda address: freed.append(address),)
+            bitsieve._handle.Owner.__del__.__defaults__ = (lambda address: freed.append(address),)
             filter = Filter()
             filter.close()
             print(freed != [])

@@ -31,14 +31,19 @@ import operator
 import os
 import threading
 import weakref
-from typing import Any, Dict, Iterable, List, NamedTuple, NoReturn, Optional, Type, TypeVar, Union
+from typing import (TYPE_CHECKING, Any, Dict, Iterable, List, NamedTuple, NoReturn, Optional, Type, TypeVar, Union,
+                    overload)
 
-from . import _native
+from . import _items, _native
+from ._handle import Handle, Owner
+from ._items import Item, bytes_of
+
+if TYPE_CHECKING:
+    from ._typing import ItemArray, NumpyArray
 
 __all__ = ["Filter", "Description", "FilePath", "Item", "version", "BitsieveError", "InvalidArgumentError",
            "OutOfMemoryError", "CorruptError", "UnsupportedError", "FileError", "FullError"]
 
-Item = Union[str, bytes]
 FilePath = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 _AnyFilter = TypeVar("_AnyFilter", bound="Filter")
 
@@ -117,39 +122,6 @@ def _call(name: str, *arguments: Any) -> None:
         raise _ERRORS.get(status, BitsieveError)(error.message.decode(errors="replace"))
 
 
-class _Owner:
-    """Frees a filter of the C library when the last reference to the owner is gone."""
-
-    __slots__ = ("pointer",)
-
-    def __init__(self) -> None:
-        self.pointer = ctypes.c_void_p()
-
-    # At the interpreter's end this module's names may be gone.
-    def __del__(self, free: Any = _native.library.bitsieve_free) -> None:
-        address, self.pointer.value = self.pointer.value, None  # finalizers of the same cycle may still come to use it
-        free(address)
-
-
-class _Handle:
-    """The object that a call passes to the C library. Each call holds a reference until it returns, which keeps the
-    filter alive regardless of what other threads, iterators and signal handlers do."""
-
-    __slots__ = ("owner", "_as_parameter_", "__weakref__")
-
-    def __init__(self, owner: _Owner) -> None:
-        self.owner, self._as_parameter_ = owner, owner.pointer
-
-
-def _bytes_of(item: Item) -> bytes:
-    # The methods are those of the base classes: a subclass may answer with other types and lengths.
-    if isinstance(item, bytes):
-        return item if type(item) is bytes else bytes.__getitem__(item, slice(None))
-    if isinstance(item, str):
-        return str.encode(item)
-    raise TypeError(f"an item must be bytes or str, not {type(item).__name__}")
-
-
 def _text_of(name: str, value: object) -> bytes:
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a str, not {type(value).__name__}")
@@ -190,24 +162,6 @@ def _milliseconds(name: str, seconds: Any) -> int:
     if not 0 <= milliseconds < 2**63:
         raise InvalidArgumentError(f"{name} {seconds} is not a time in seconds")
     return round(milliseconds)
-
-
-class _Batch:
-    """Items as the C functions take them, and a place for an answer to each."""
-
-    def __init__(self, items: Iterable[Item]) -> None:
-        if isinstance(items, (str, bytes, bytearray, memoryview)):
-            raise TypeError(f"an iterable of items is needed, not one {type(items).__name__}: put it into a list, or "
-                            "take the call for one item")
-        self.items = [_bytes_of(item) for item in items]  # holds the bytes that the pointers point to
-        count = len(self.items)
-        self.answers = ctypes.create_string_buffer(count)
-        pointers = (ctypes.c_char_p * count)(*self.items)
-        sizes = (ctypes.c_size_t * count)(*map(len, self.items))
-        self.arguments = (pointers, sizes, count, self.answers)
-
-    def booleans(self) -> List[bool]:
-        return [answer != 0 for answer in self.answers.raw]
 
 
 class Filter:
@@ -282,7 +236,7 @@ class Filter:
             dump = bytes(dump)
         if not isinstance(dump, bytes):
             raise TypeError(f"a dump must be bytes, not {type(dump).__name__}")
-        dump = _bytes_of(dump)
+        dump = bytes_of(dump)
         return cls._made("from_bytes", dump, len(dump))
 
     @classmethod
@@ -292,10 +246,10 @@ class Filter:
         return made
 
     def _make(self, function: str, *arguments: Any) -> None:
-        owner = _Owner()
+        owner = Owner()
         _call(function, *arguments, ctypes.byref(owner.pointer))
         self._changing = threading.Lock()
-        self._handle, self._is_closed = _Handle(owner), False
+        self._handle, self._is_closed = Handle(owner), False
 
     def add(self, item: Item, time_to_live: Optional[float] = None) -> bool:
         """Adds an item; returns True if it is new, and False if it was probably there.
@@ -307,7 +261,7 @@ class Filter:
         refused, UnsupportedError if it is mapped or frozen, or its items do not expire, and InvalidArgumentError if
         items cannot have this time.
         """
-        data, added = _bytes_of(item), ctypes.c_uint8()
+        data, added = bytes_of(item), ctypes.c_uint8()
         if time_to_live is None:
             _call("add", self._open(), data, len(data), ctypes.byref(added))
         else:
@@ -320,7 +274,7 @@ class Filter:
 
         Raises UnsupportedError if the items of the type do not expire (those of expiring do).
         """
-        data, left_ms = _bytes_of(item), ctypes.c_int64()
+        data, left_ms = bytes_of(item), ctypes.c_int64()
         _call("time_to_live", self._open(), data, len(data), ctypes.byref(left_ms))
         return None if left_ms.value < 0 else left_ms.value / 1000
 
@@ -329,32 +283,61 @@ class Filter:
 
         Raises UnsupportedError if the items of the type do not expire (those of expiring do), or the filter is mapped.
         """
-        data, touched = _bytes_of(item), ctypes.c_uint8()
+        data, touched = bytes_of(item), ctypes.c_uint8()
         _call("touch", self._open(), data, len(data), ctypes.byref(touched))
         return touched.value != 0
 
-    def add_many(self, items: Iterable[Item]) -> List[bool]:
+    @overload
+    def add_many(self, items: "NumpyArray") -> Any: ...
+    @overload
+    def add_many(self, items: "ItemArray") -> memoryview: ...
+    @overload
+    def add_many(self, items: Iterable[Item]) -> List[bool]: ...
+
+    def add_many(self, items: Any) -> Any:
         """Adds items in order, which is much faster than one by one; returns True for each that is new.
 
-        Raises the errors of add(); some of the items may then have been added.
+        items may be an iterable or an array. No item of an array is copied, and the array must not change during the
+        call. The result depends on it:
+
+        NumPy array     of dtype S<n>: strings, without zeros at their end, as in items[0]; V<n>: all n bytes; integers:
+                        the bytes of items[0].tobytes(), so that 5 is one item as int32 and another one as int64; U and
+                        object: text and bytes, which are converted one by one. Returns a NumPy array of bool
+        Arrow array     or a stream of them, such as a chunked array, with __arrow_c_array__ or __arrow_c_stream__; of
+                        strings, bytes and integers. Nulls are not added, and their result is False. Returns a
+                        memoryview of bool: it has a length, an index and tolist()
+        other buffers   with one of the formats s, x and integers, such as array.array("q"); as in NumPy. Returns a
+                        memoryview of bool
+        iterable        of bytes and str. Returns a list of bool
+
+        Raises the errors of add(); some of the items may then have been added. Raises TypeError for arrays of other
+        types, ValueError for those with gaps between items or several dimensions, and OSError if a stream fails.
         """
-        batch = _Batch(items)
-        _call("add_many", self._open(), *batch.arguments)
-        return batch.booleans()
+        return _items.answers_of(
+            items, lambda array, answers: _call("add_array", self._open(), ctypes.byref(array), answers))
 
     def may_contain(self, item: Item) -> bool:
         """Returns True if the item was probably added, and False if it definitely was not."""
-        data = _bytes_of(item)
+        data = bytes_of(item)
         return bool(_native.library.bitsieve_may_contain(self._open(), data, len(data)))
 
     def __contains__(self, item: Item) -> bool:
         return self.may_contain(item)
 
-    def may_contain_many(self, items: Iterable[Item]) -> List[bool]:
-        """Looks up many items, which is much faster than one by one; returns the result of each."""
-        batch = _Batch(items)
-        _native.library.bitsieve_may_contain_many(self._open(), *batch.arguments)
-        return batch.booleans()
+    @overload
+    def may_contain_many(self, items: "NumpyArray") -> Any: ...
+    @overload
+    def may_contain_many(self, items: "ItemArray") -> memoryview: ...
+    @overload
+    def may_contain_many(self, items: Iterable[Item]) -> List[bool]: ...
+
+    def may_contain_many(self, items: Any) -> Any:
+        """Looks up many items, which is much faster than one by one; returns the result of each.
+
+        Takes iterables and arrays, and returns lists and arrays, as add_many() does; the result of a null is False.
+        """
+        return _items.answers_of(
+            items, lambda array, answers: _call("may_contain_array", self._open(), ctypes.byref(array), answers))
 
     def remove(self, item: Item) -> bool:
         """Removes one addition of the item; returns False if the item is not there.
@@ -363,7 +346,7 @@ class Filter:
         added. Raises UnsupportedError if the type cannot remove items (counting, cuckoo and expiring can), or the
         filter is mapped.
         """
-        data, removed = _bytes_of(item), ctypes.c_uint8()
+        data, removed = bytes_of(item), ctypes.c_uint8()
         _call("remove", self._open(), data, len(data), ctypes.byref(removed))
         return removed.value != 0
 
@@ -375,7 +358,7 @@ class Filter:
         items are recorded already, UnsupportedError for types other than blocked, classic and ribbon and for mapped
         filters, and OutOfMemoryError.
         """
-        data, noted = _bytes_of(item), ctypes.c_uint8()
+        data, noted = bytes_of(item), ctypes.c_uint8()
         _call("note_false_positive", self._open(), data, len(data), ctypes.byref(noted))
         return noted.value != 0
 
@@ -384,7 +367,7 @@ class Filter:
 
         Raises UnsupportedError if the type cannot count items (counting and cuckoo can).
         """
-        data, count = _bytes_of(item), ctypes.c_uint64()
+        data, count = bytes_of(item), ctypes.c_uint64()
         _call("count", self._open(), data, len(data), ctypes.byref(count))
         return count.value
 
@@ -431,7 +414,7 @@ class Filter:
                 raise UnsupportedError(f"the filter cannot be {participle} while other threads use it")
             _call(name, owner.pointer, *arguments)
         finally:
-            self._handle = None if self._is_closed else in_use() or _Handle(owner)
+            self._handle = None if self._is_closed else in_use() or Handle(owner)
             self._changing.release()
 
     def save(self, path: FilePath) -> None:
@@ -487,10 +470,10 @@ class Filter:
     __reduce__ = __reduce_ex__
 
     # An object that no function of this class made is closed.
-    _handle: Optional[_Handle] = None
+    _handle: Optional[Handle] = None
     _is_closed = True
 
-    def _open(self) -> _Handle:
+    def _open(self) -> Handle:
         handle = self._handle
         if handle is not None and handle.owner.pointer:
             return handle

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+from typing import Any
 
 
 class ErrorMessage(ctypes.Structure):
@@ -26,6 +27,21 @@ class Description(ctypes.Structure):
                 ("false_positives", ctypes.c_uint32)]
 
 
+# The numbers are those of bitsieve_array_layout.
+FIXED_WIDTH, PADDED, OFFSETS_32, OFFSETS_64, VIEWS = range(5)
+
+
+class Array(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("layout", ctypes.c_int), ("data", ctypes.c_void_p),
+                ("offsets", ctypes.c_void_p), ("width", ctypes.c_size_t), ("validity", ctypes.c_void_p),
+                ("first", ctypes.c_size_t), ("count", ctypes.c_size_t), ("buffers", ctypes.c_void_p),
+                ("buffer_sizes", ctypes.c_void_p), ("buffer_count", ctypes.c_size_t)]
+    count: int
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(size=ctypes.sizeof(Array), **fields)
+
+
 def _load() -> ctypes.CDLL:
     try:
         bundled = os.path.join(os.path.dirname(__file__), "libbitsieve.so.1")  # wheels bring it
@@ -35,7 +51,7 @@ def _load() -> ctypes.CDLL:
                           "where it was built") from problem
     handle, error = ctypes.c_void_p, ctypes.POINTER(ErrorMessage)
     item = (ctypes.c_char_p, ctypes.c_size_t)
-    items = (ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(ctypes.c_size_t), ctypes.c_size_t, ctypes.c_char_p)
+    array = (ctypes.POINTER(Array), ctypes.c_void_p)
     out_handle, out_byte = ctypes.POINTER(handle), ctypes.POINTER(ctypes.c_uint8)
     status = ctypes.c_int
     functions = {
@@ -47,9 +63,9 @@ def _load() -> ctypes.CDLL:
         "from_bytes": (status, *item, out_handle, error),
         "free": (None, handle),
         "add": (status, handle, *item, out_byte, error),
-        "add_many": (status, handle, *items, error),
+        "add_array": (status, handle, *array, error),
         "may_contain": (ctypes.c_int, handle, *item),
-        "may_contain_many": (None, handle, *items),
+        "may_contain_array": (status, handle, *array, error),
         "remove": (status, handle, *item, out_byte, error),
         "add_for": (status, handle, *item, ctypes.c_uint64, out_byte, error),
         "time_to_live": (status, handle, *item, ctypes.POINTER(ctypes.c_int64), error),

@@ -1,8 +1,11 @@
 """What a type checker makes of programs that use the Python module; lint.python_types runs mypy on it. A line that is
 to be refused says so, and mypy complains if it is not."""
 
+import array
 import pathlib
-from typing import List, assert_type
+from typing import Any, List, Tuple, assert_type
+
+import numpy
 
 import bitsieve
 from bitsieve import Filter
@@ -10,6 +13,25 @@ from bitsieve import Filter
 
 class Named(Filter):
     name = "seen"
+
+
+class Column:
+    def __arrow_c_array__(self, requested_schema: object = None) -> Tuple[object, object]:
+        return object(), object()
+
+
+class Chunks:
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return object()
+
+
+def use_arrays(seen: Filter) -> None:
+    assert_type(seen.add_many(numpy.zeros(3, dtype="S16")), Any)  # whose type no program without NumPy could name
+    assert_type(seen.add_many(array.array("q", [1])), memoryview)
+    assert_type(seen.add_many(Column()), memoryview)
+    assert_type(seen.may_contain_many(Chunks()), memoryview)
+    assert_type(seen.may_contain_many(memoryview(b"")), memoryview)
+    seen.may_contain_many(object())  # type: ignore[call-overload]
 
 
 def use() -> None:
