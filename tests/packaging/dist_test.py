@@ -35,11 +35,14 @@ NEEDED_BY_TARBALL = ("libc6", "libstdc++6", "libssl3", "libarchive13")
 # Where the root is no mount, as in a chroot, unshare cannot keep mounts to itself, and nothing shares them.
 PROPAGATION = [] if os.path.ismount("/") else ["--propagation", "unchanged"]
 IN_PYTHON = """
+from array import array
 from bitsieve import Filter
 filter = Filter(capacity=1000, error_rate=0.01)
 filter.add("alice")
-print("alice" in filter, "bob" in filter)
+filter.add_many(array("q", [1, 2]))
+print("alice" in filter, "bob" in filter, filter.may_contain_many(array("q", [2, 3])).tolist())
 """
+PYTHON_PRINTS = "True False [True, False]\n"
 
 
 def output_of(*command, **more):
@@ -193,7 +196,7 @@ class Release:
         self.check_module(machine, "/usr/lib/bitsieve/bitsieve.so")
         expect("the Python library", output_of(*machine.command(
             "/usr/bin/python3", "-c", IN_PYTHON,
-            PYTHONPATH=machine.path("/usr/lib/python3/dist-packages"))), "True False\n")
+            PYTHONPATH=machine.path("/usr/lib/python3/dist-packages"))), PYTHON_PRINTS)
         program = machine.root / "tmp/in_c"
         output_of(f"{ARCHITECTURES[architecture]}-gcc", f"-I{machine.root}/usr/include",
                   ROOT / "tests/packaging/consumer/in_c.c", "-o", program, f"-L{machine.root}/usr/lib", "-lbitsieve",
@@ -252,7 +255,19 @@ class Release:
         output_of("/usr/bin/python3", "-m", "pip", "install", "--quiet", "--no-index", "--only-binary=:all:",
                   f"--platform={platform}", "--target", machine.root / "tmp/site", tag)
         expect("the wheel", output_of(*machine.command("/usr/bin/python3", "-c", IN_PYTHON,
-                                                       PYTHONPATH=machine.path("/tmp/site"))), "True False\n")
+                                                       PYTHONPATH=machine.path("/tmp/site"))), PYTHON_PRINTS)
+        if architecture == "amd64":
+            self.check_virtual_environment(tag)
+
+    def check_virtual_environment(self, wheel):
+        venv = self.work / "venv"
+        output_of("/usr/bin/python3", "-m", "venv", venv)
+        output_of(venv / "bin/pip", "install", "--quiet", "--no-index", wheel)
+        expect("the wheel in a virtual environment", output_of(venv / "bin/python", "-c", IN_PYTHON, env={}),
+               PYTHON_PRINTS)
+        output_of(venv / "bin/pip", "uninstall", "--quiet", "--yes", "bitsieve")
+        left = [str(path) for path in venv.rglob("*bitsieve*")]
+        expect("what is left of the wheel", left, [])
 
     def check_npm_package(self, dump):
         folder = self.work / "node"
