@@ -1,6 +1,7 @@
 // Measures the cost of embedding a filter: lookups and additions of each type, in batches, one by one, and in a mapped
 // file; and opening a filter of 1 GB by mapping it and by loading it, with its pages in the system's cache or not.
-//   library_bench [FOLDER]   a folder on the disk to measure, with 3 GB free; the current one by default
+//   library_bench [FOLDER]        a folder on the disk to measure, with 3 GB free; the current one by default
+//   library_bench FOLDER TYPE     only a million items in filters of one type
 #include <bitsieve/filter.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -126,12 +127,16 @@ void MeasureItems(const std::string& folder, const std::string& type, size_t cou
 
 int main(int argc, char** argv) {
   const std::string folder = argc > 1 ? argv[1] : ".";
+  const std::string only = argc > 2 ? argv[2] : "";
   for (const size_t count : {1'000'000, 10'000'000}) {
     std::printf("%zu items of 16 bytes at 1%%, ns per item, hashing included:\n", count);
     std::printf("%-12s %8s %8s %8s %8s %8s\n", "", "add", "found", "absent", "1 by 1", "mapped");
     for (const bitsieve::core::FilterTypeRow* type : bitsieve::core::FilterTypes()) {
-      if (type->map != nullptr) MeasureItems(folder, std::string(type->name), count);
+      if (type->map != nullptr && (only.empty() || type->name == only)) {
+        MeasureItems(folder, std::string(type->name), count);
+      }
     }
+    if (!only.empty()) return 0;
   }
   for (const char* type : {"blocked", "cuckoo", "ribbon"}) MeasureLargeFile(folder, type);
 }
