@@ -55,7 +55,9 @@ void ConnectionFlags::AddAsArgument(CLI::App& command, const std::string& name) 
   command.add_option(name, url_, "The server as bitsieve://[user:password@]host[:port] [that of the configuration]");
 }
 
-core::Outcome<ServerUrl> ConnectionFlags::Url() const { return url_.empty() ? ServerUrl() : ParseServerUrl(url_); }
+core::Outcome<clients::ServerUrl> ConnectionFlags::Url() const {
+  return url_.empty() ? clients::ServerUrl() : clients::ParseServerUrl(url_);
+}
 
 std::string ConnectionFlags::Problem() const {
   const auto url = Url();
@@ -66,7 +68,7 @@ std::string ConnectionFlags::Problem() const {
 }
 
 core::Result<Credentials> ConnectionFlags::ToCredentials(const config::Options& options) const {
-  const ServerUrl url = Url().value();
+  const clients::ServerUrl url = Url().value();
   const std::string user = Either(url.user, user_);
   const std::string password = Either(url.password, password_);
   if (!password.empty()) return Credentials{.user = user, .password = password};
@@ -75,7 +77,7 @@ core::Result<Credentials> ConnectionFlags::ToCredentials(const config::Options& 
   return Credentials{.user = user, .password = *configured, .is_found = true};
 }
 
-Target ConnectionFlags::TargetOf(const ServerUrl& url, const config::Options& options) const {
+Target ConnectionFlags::TargetOf(const clients::ServerUrl& url, const config::Options& options) const {
   return {.unixsocket = url.unixsocket,
           .host = url.host,
           .port = url.port,
@@ -85,7 +87,7 @@ Target ConnectionFlags::TargetOf(const ServerUrl& url, const config::Options& op
 
 Target ConnectionFlags::ToTarget(const config::Options& options) const {
   if (!url_.empty()) {
-    ServerUrl url = Url().value();
+    clients::ServerUrl url = Url().value();
     url.tls |= tls_;
     return TargetOf(url, options);
   }

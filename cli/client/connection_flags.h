@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cli/client/client_connection.h"
-#include "cli/client/server_url.h"
+#include "clients/cpp/server_url.h"
 #include "config/flags.h"
 #include "config/options.h"
 #include "core/base/result.h"
@@ -36,7 +36,7 @@ class ConnectionFlags {
   // The TCP port, or if the server has none the TLS port, or else its Unix socket.
   Target ToTarget(const config::Options& options) const;
   // Another server, with the flags for TLS.
-  Target TargetOf(const ServerUrl& url, const config::Options& options) const;
+  Target TargetOf(const clients::ServerUrl& url, const config::Options& options) const;
   // Returns the credentials of the URL, the flags, or the configuration, in this order. The error: a file of the
   // configuration cannot be read.
   core::Result<Credentials> ToCredentials(const config::Options& options) const;
@@ -44,7 +44,7 @@ class ConnectionFlags {
  private:
   std::optional<server::TlsSettings> Tls(const config::Options& options) const;
 
-  core::Outcome<ServerUrl> Url() const;
+  core::Outcome<clients::ServerUrl> Url() const;
 
   std::string url_;
   std::string user_, password_;

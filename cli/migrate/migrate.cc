@@ -383,7 +383,7 @@ std::string ProblemOf(const MigrateArguments& arguments) {
   }
   if (arguments.verify && arguments.dry_run) return "--dry-run moves nothing: --verify-only compares what was moved";
   if (IsUrl(arguments.from)) {
-    if (const auto url = ParseServerUrl(arguments.from); !url) return url.error();
+    if (const auto url = clients::ParseServerUrl(arguments.from); !url) return url.error();
   }
   return "";
 }
@@ -391,7 +391,7 @@ std::string ProblemOf(const MigrateArguments& arguments) {
 // The flags for TLS are those of the new one, too. As for redis-cli, the password may be in the environment.
 ServerAccess OldServer(const MigrateArguments& arguments, const config::Options& options) {
   if (!IsUrl(arguments.from)) return {};
-  const ServerUrl url = ParseServerUrl(arguments.from).value();
+  const clients::ServerUrl url = clients::ParseServerUrl(arguments.from).value();
   const char* const password = std::getenv("REDISCLI_AUTH");
   const bool is_found = url.password.empty() && password != nullptr;
   return {.target = arguments.connection.TargetOf(url, options),

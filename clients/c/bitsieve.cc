@@ -9,7 +9,7 @@
 #include <new>
 #include <string>
 
-#include "clients/c/item_array.h"
+#include "clients/c/guarded.h"
 #include "clients/cpp/filter.h"
 #include "core/filter/filter_type.h"
 #include "core/filter/item_expiry.h"
@@ -24,53 +24,14 @@ using bitsieve::Filter;
 using bitsieve::FilterOptions;
 using bitsieve::Result;
 using bitsieve::Status;
+using bitsieve::clients::GiveBytes;
+using bitsieve::clients::GiveDescription;
+using bitsieve::clients::Guarded;
+using bitsieve::clients::GuardedArray;
+using bitsieve::clients::RefuseNull;
+using bitsieve::clients::ViewOf;
 
 constexpr size_t kBatch = 64;  // items that are passed on together
-
-bitsieve_status StatusOf(bitsieve::ErrorCode code) {
-  switch (code) {
-    case bitsieve::ErrorCode::kInvalidArgument:
-      return BITSIEVE_INVALID_ARGUMENT;
-    case bitsieve::ErrorCode::kOutOfMemory:
-      return BITSIEVE_OUT_OF_MEMORY;
-    case bitsieve::ErrorCode::kCorrupt:
-      return BITSIEVE_CORRUPT;
-    case bitsieve::ErrorCode::kUnsupported:
-      return BITSIEVE_UNSUPPORTED;
-    case bitsieve::ErrorCode::kIo:
-      return BITSIEVE_IO;
-    case bitsieve::ErrorCode::kFull:
-      return BITSIEVE_FULL;
-  }
-  return BITSIEVE_INVALID_ARGUMENT;
-}
-
-bitsieve_status Report(bitsieve_status status, std::string_view message, bitsieve_error* error) noexcept {
-  if (error != nullptr) {
-    const size_t size = std::min(message.size(), sizeof error->message - 1);
-    std::memcpy(error->message, message.data(), size);
-    error->message[size] = '\0';
-  }
-  return status;
-}
-
-// Reports what the call returned or threw. No exception leaves it.
-template <class Call>
-bitsieve_status Guarded(bitsieve_error* error, const Call& call) noexcept {
-  try {
-    const Status status = call();
-    return status ? Report(BITSIEVE_OK, "", error)
-                  : Report(StatusOf(status.error().code), status.error().message, error);
-  } catch (const std::bad_alloc&) {
-    return Report(BITSIEVE_OUT_OF_MEMORY, "out of memory", error);
-  } catch (const std::exception& thrown) {
-    return Report(BITSIEVE_IO, thrown.what(), error);
-  }
-}
-
-bitsieve_status RefuseNull(const char* what, bitsieve_error* error) noexcept {
-  return Report(BITSIEVE_INVALID_ARGUMENT, what, error);
-}
 
 // For functions that work on a filter: a NULL that a caller did not check for is an error, no crash.
 template <class Call>
@@ -113,8 +74,6 @@ bitsieve_status MakeFromPath(const char* path, bitsieve_filter** filter, bitsiev
   return MakeHandle(filter, error, [&] { return make(path); });
 }
 
-std::string_view ViewOf(const void* item, size_t size) { return {static_cast<const char*>(item), size}; }
-
 // Calls use(first, views) for the items, a batch at a time, until it fails.
 template <class Use>
 Status ForBatches(const void* const* items, const size_t* sizes, size_t count, const Use& use) {
@@ -125,21 +84,6 @@ Status ForBatches(const void* const* items, const size_t* sizes, size_t count, c
     if (Status status = use(first, std::span<const std::string_view>(views).first(batch)); !status) return status;
   }
   return {};
-}
-
-// Calls use(views, answers) for the items of the array, a batch at a time, until it fails.
-template <class Use>
-bitsieve_status GuardedArray(const bitsieve_filter* filter, const bitsieve_array* items, uint8_t* answers,
-                             bitsieve_error* error, const Use& use) noexcept {
-  if (items == nullptr) return RefuseNull("the items are NULL", error);
-  return GuardedWith(filter, error, [&]() -> Status {
-    if (Status status = bitsieve::clients::CheckArray(*items); !status) return status;
-    if (items->count != 0 && answers == nullptr) {
-      return bitsieve::core::Fail(bitsieve::ErrorCode::kInvalidArgument, "the place for the answers is NULL");
-    }
-    std::fill_n(answers, items->count, uint8_t{0});
-    return bitsieve::clients::ForBatches(*items, answers, use);
-  });
 }
 
 Result<FilterOptions> OptionsOf(const bitsieve_options& given) {
@@ -324,15 +268,7 @@ bitsieve_status bitsieve_to_bytes(const bitsieve_filter* filter, void** bytes, s
   if (bytes == nullptr || size == nullptr) return RefuseNull("the place for the bytes or their size is NULL", error);
   *bytes = nullptr;
   *size = 0;
-  return GuardedWith(filter, error, [&]() -> Status {
-    const Result<std::string> dump = filter->filter.ToBytes();
-    if (!dump) return tl::unexpected(dump.error());
-    *bytes = std::malloc(dump->size());
-    if (*bytes == nullptr) throw std::bad_alloc();
-    std::memcpy(*bytes, dump->data(), dump->size());
-    *size = dump->size();
-    return {};
-  });
+  return GuardedWith(filter, error, [&] { return GiveBytes(filter->filter.ToBytes(), bytes, size); });
 }
 
 void bitsieve_free_bytes(void* bytes) { std::free(bytes); }
@@ -344,18 +280,7 @@ bitsieve_status bitsieve_verify(const bitsieve_filter* filter, bitsieve_error* e
 bitsieve_status bitsieve_describe(const bitsieve_filter* filter, bitsieve_description* description, size_t size) {
   if (description == nullptr) return BITSIEVE_INVALID_ARGUMENT;
   return GuardedWith(filter, nullptr, [&]() -> Status {
-    const bitsieve::FilterDescription described = filter->filter.Describe();
-    const bitsieve_description whole{.type = bitsieve::core::FindFilterType(described.type)->name.data(),
-                                     .error_rate = described.error_rate,
-                                     .capacity = described.capacity,
-                                     .items = described.items,
-                                     .size_bytes = described.size_bytes,
-                                     .seed = described.seed,
-                                     .sub_filters = described.sub_filters,
-                                     .is_mapped = described.is_mapped ? 1 : 0,
-                                     .false_positives = described.false_positives};
-    std::memset(description, 0, size);
-    std::memcpy(description, &whole, std::min(size, sizeof whole));
+    GiveDescription(filter->filter.Describe(), description, size);
     return {};
   });
 }

@@ -323,6 +323,90 @@ BITSIEVE_API bitsieve_status bitsieve_verify(const bitsieve_filter* filter, bits
 BITSIEVE_API bitsieve_status bitsieve_describe(const bitsieve_filter* filter, bitsieve_description* description,
                                                size_t size);
 
+/// A copy of a server's filter in this process, which a thread keeps up to date; docs/follow.md has the promises.
+typedef struct bitsieve_follower bitsieve_follower;
+
+/// How a filter is followed. Call bitsieve_follow_options_init first, which sets the defaults.
+typedef struct bitsieve_follow_options {
+  /// sizeof(bitsieve_follow_options), as bitsieve_follow_options_init sets it: later versions may have further fields.
+  size_t size;
+  /// Milliseconds between two requests for changes; the default is 100.
+  uint64_t interval_ms;
+  /// Time limit in milliseconds of each step: connecting, and each reply; the default is 5000.
+  uint64_t timeout_ms;
+  /// A file in which the copy is kept, at the end and once a minute, so that a program that starts again needs only the
+  /// changes since; NULL: none.
+  const char* cache_path;
+  /// Maximum number of bytes that the copy may take; 0: no limit.
+  uint64_t memory_limit_bytes;
+} bitsieve_follow_options;
+
+/// The state of a follower, as of one moment.
+typedef struct bitsieve_follower_state {
+  /// Milliseconds since the copy was last known to be current: no item that was added before then is missed.
+  int64_t staleness_ms;
+  /// Number of times that the whole filter was read from the server.
+  uint64_t dumps_read;
+  /// The copy's position in the server's history of the filter, as BF.FOLLOW and BF.CHANGES return it.
+  char position[64];
+  /// Why the copy cannot be brought up to date at the moment; empty if it can. It is tried again until it can.
+  char trouble[512];
+} bitsieve_follower_state;
+
+/// Sets the defaults.
+/// @param options the options to set.
+/// @param size sizeof(bitsieve_follow_options) in the compiled program.
+BITSIEVE_API void bitsieve_follow_options_init(bitsieve_follow_options* options, size_t size);
+/// Makes a copy of a server's filter, from the cache file if there is a whole one, else from the server, and begins to
+/// follow it with a thread of its own.
+/// @param url the server: redis://[user:password@]host[:port], bitsieve:// likewise, or unix:///path.
+/// @param key the name of the filter.
+/// @param key_size number of bytes of the name.
+/// @param options how to follow; NULL: the defaults.
+/// @param follower receives the follower; NULL on failure.
+/// @param error receives the error message; may be NULL.
+/// @return BITSIEVE_INVALID_ARGUMENT for a malformed URL, BITSIEVE_UNSUPPORTED for a URL with TLS; BITSIEVE_IO if there
+/// is no cache file and the server cannot be reached or has no such filter; BITSIEVE_OUT_OF_MEMORY.
+BITSIEVE_API bitsieve_status bitsieve_follow(const char* url, const void* key, size_t key_size,
+                                             const bitsieve_follow_options* options, bitsieve_follower** follower,
+                                             bitsieve_error* error);
+/// Ends following, writes the cache file, if there is one, and frees the copy. No other call may use it.
+/// @param follower the follower to free; NULL is ignored.
+BITSIEVE_API void bitsieve_follower_free(bitsieve_follower* follower);
+/// Looks up an item in the copy; takes no lock, and never waits.
+/// @param follower the follower; NULL has no items.
+/// @param item the bytes of the item; may be NULL if it is empty.
+/// @param size number of bytes of the item.
+/// @return 1 if the item was probably added before the copy's position, 0 if it definitely was not.
+BITSIEVE_API int bitsieve_follower_may_contain(const bitsieve_follower* follower, const void* item, size_t size);
+/// Looks up the items of an array, as bitsieve_may_contain_array.
+/// @param follower the follower.
+/// @param items the items, which must not change during the call.
+/// @param present receives for each item 1 if it was probably added, else 0, and for each null 0.
+/// @param error receives the error message; may be NULL.
+BITSIEVE_API bitsieve_status bitsieve_follower_may_contain_array(const bitsieve_follower* follower,
+                                                                 const bitsieve_array* items, uint8_t* present,
+                                                                 bitsieve_error* error);
+/// Gets the state of a follower.
+/// @param follower the follower.
+/// @param state receives the state.
+/// @param size sizeof(bitsieve_follower_state) in the compiled program: later versions may have further fields.
+BITSIEVE_API bitsieve_status bitsieve_follower_get_state(const bitsieve_follower* follower,
+                                                         bitsieve_follower_state* state, size_t size);
+/// Gets the parameters and the state of the copy.
+/// @param follower the follower.
+/// @param description receives the description.
+/// @param size sizeof(bitsieve_description) in the compiled program.
+BITSIEVE_API bitsieve_status bitsieve_follower_describe(const bitsieve_follower* follower,
+                                                        bitsieve_description* description, size_t size);
+/// Returns the copy as the bytes of a dump, which bitsieve_free_bytes frees.
+/// @param follower the follower.
+/// @param bytes receives the bytes; NULL on failure.
+/// @param size receives their number.
+/// @param error receives the error message; may be NULL.
+BITSIEVE_API bitsieve_status bitsieve_follower_to_bytes(const bitsieve_follower* follower, void** bytes, size_t* size,
+                                                        bitsieve_error* error);
+
 #ifdef __cplusplus
 }
 #endif

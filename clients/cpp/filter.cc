@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "clients/cpp/filter_options.h"
+#include "clients/cpp/lookups.h"
 #include "clients/cpp/mapped_file.h"
 #include "clients/cpp/whole_file.h"
 #include "core/base/bytes.h"
@@ -34,26 +35,13 @@ struct Filter::State {
 
 namespace {
 
-constexpr size_t kBatch = 64;  // items whose memory is loaded together
+using clients::ForBatches;
+using clients::kBatch;
 
 // Never destroyed: filters may outlive static objects.
 const core::Clock& LibraryClock() {
   static const auto& clock = *new core::FilterClock;
   return clock;
-}
-
-// Calls use(first, hashes) for the items, a batch at a time, once their memory is being loaded.
-template <class Use>
-Status ForBatches(const core::Filter& filter, std::span<const std::string_view> items, const Use& use) {
-  std::array<core::KeyHash, kBatch> hashes;
-  for (size_t first = 0; first < items.size(); first += kBatch) {
-    const size_t count = std::min(kBatch, items.size() - first);
-    const std::span<core::KeyHash> batch = std::span(hashes).first(count);
-    filter.HashItems(items.subspan(first, count), batch);
-    filter.Prefetch(batch);
-    if (Status status = use(first, batch); !status) return status;
-  }
-  return {};
 }
 
 Error RefusalOf(const core::Filter& filter, core::AddOutcome outcome) {
@@ -227,20 +215,11 @@ Result<bool> Filter::Touch(std::string_view item) {
   return touched != 0;
 }
 
-bool Filter::MayContain(std::string_view item) const {
-  const core::KeyHash hash = state_->filter->HashOf(item);
-  uint8_t present = 0;
-  state_->filter->MayContain({&hash, 1}, {&present, 1});
-  return present != 0;
-}
+bool Filter::MayContain(std::string_view item) const { return clients::MayContain(*state_->filter, item); }
 
 void Filter::MayContain(std::span<const std::string_view> items, std::span<uint8_t> present) const {
   assert(items.size() == present.size());
-  const core::Filter& filter = *state_->filter;
-  (void)ForBatches(filter, items, [&](size_t first, std::span<const core::KeyHash> hashes) -> Status {
-    filter.MayContain(hashes, present.subspan(first, hashes.size()));
-    return {};
-  });
+  clients::MayContain(*state_->filter, items, present);
 }
 
 Result<bool> Filter::Remove(std::string_view item) {
@@ -357,19 +336,10 @@ Status Filter::Verify() const {
 }
 
 FilterDescription Filter::Describe() const {
-  const core::Filter& filter = *state_->filter;
-  const core::FilterInfo info = filter.Info();
-  const core::FilterParams params = filter.params();
-  const bool is_mapped = state_->changeable == nullptr;
-  return {.type = std::string(filter.type().name),
-          .error_rate = params.error_rate,
-          .capacity = info.capacity,
-          .items = info.items,
-          .size_bytes = is_mapped ? state_->file.bytes().size() : info.size_bytes,
-          .sub_filters = info.sub_filters,
-          .false_positives = info.false_positives,
-          .seed = params.seed,
-          .is_mapped = is_mapped};
+  FilterDescription description = clients::Describe(*state_->filter);
+  description.is_mapped = state_->changeable == nullptr;
+  if (description.is_mapped) description.size_bytes = state_->file.bytes().size();
+  return description;
 }
 
 }  // namespace bitsieve

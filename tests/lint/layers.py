@@ -70,7 +70,7 @@ LIBRARIES = {
     # Reading on in a directory ends the process if memory is refused, and so do calls that are noexcept.
     "filesystem": ("config/", "cli/", "tests/"),
     "histedit.h": ("cli/shell/",),
-    "hiredis/": ("cli/bulk/", "examples/", "tests/"),
+    "hiredis/": ("cli/bulk/", "clients/cpp/", "examples/", "tests/"),
     "liblzf/": ("protocol/rdb/", "tests/"),
     "httplib": ("server/http/",),
 }

@@ -27,141 +27,32 @@ A filter cannot be copied or pickled: `Filter.from_bytes(filter.to_bytes())` mak
 """
 
 import ctypes
-import operator
-import os
 import threading
 import weakref
-from typing import (TYPE_CHECKING, Any, Dict, Iterable, List, NamedTuple, NoReturn, Optional, Type, TypeVar, Union,
-                    overload)
+from typing import TYPE_CHECKING, Any, Iterable, List, NoReturn, Optional, Type, TypeVar, Union, overload
 
 from . import _items, _native
+from ._calls import (BitsieveError, CorruptError, Description, FileError, FilePath, FullError, InvalidArgumentError,
+                     OutOfMemoryError, UnsupportedError, bytes_from, call, description_from, integer, milliseconds,
+                     path_of, real, text_of)
+from ._followed import FollowedFilter, FollowerState
 from ._handle import Handle, Owner
 from ._items import Item, bytes_of
 
 if TYPE_CHECKING:
     from ._typing import ItemArray, NumpyArray
 
-__all__ = ["Filter", "Description", "FilePath", "Item", "version", "BitsieveError", "InvalidArgumentError",
-           "OutOfMemoryError", "CorruptError", "UnsupportedError", "FileError", "FullError"]
+__all__ = ["Filter", "FollowedFilter", "FollowerState", "Description", "FilePath", "Item", "version",
+           "BitsieveError", "InvalidArgumentError", "OutOfMemoryError", "CorruptError", "UnsupportedError",
+           "FileError", "FullError"]
 
-FilePath = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 _AnyFilter = TypeVar("_AnyFilter", bound="Filter")
-
-
-class BitsieveError(Exception):
-    """Base class of all errors of this module."""
-
-
-class InvalidArgumentError(BitsieveError, ValueError):
-    """A parameter is outside its range."""
-
-
-class OutOfMemoryError(BitsieveError, MemoryError):
-    """The system or the filter's limit refused memory."""
-
-
-class CorruptError(BitsieveError):
-    """The file or the bytes are damaged, or are not a filter."""
-
-
-class UnsupportedError(BitsieveError):
-    """A filter of this type, or one that is mapped or frozen, does not support the operation."""
-
-
-class FileError(BitsieveError, OSError):
-    """The system could not read or write a file."""
-
-
-class FullError(BitsieveError):
-    """The filter is full and accepts no further items."""
-
-
-class Description(NamedTuple):
-    """The parameters and the state of a filter, as of one moment.
-
-    type             filter type, as in Filter()
-    error_rate       requested error rate, from 1e-9 to 0.25
-    capacity         number of items that all sub-filters together are made for
-    items            number of items counted as new; for types that can remove items, additions minus removals
-    size_bytes       size of the filter in memory; for a mapped filter, the size of its file
-    seed             seed of the hash function, below 2**64
-    sub_filters      number of sub-filters: 1, and one more for each time that the filter grew
-    is_mapped        whether the filter is mapped from a file, and therefore cannot change
-    false_positives  number of known false positives; 0 for types other than blocked, classic and ribbon
-    """
-
-    type: str
-    error_rate: float
-    capacity: int
-    items: int
-    size_bytes: int
-    seed: int
-    sub_filters: int
-    is_mapped: bool
-    false_positives: int
-
-
-# The numbers are those of bitsieve_status in clients/c/bitsieve.h.
-_ERRORS: Dict[int, Type[BitsieveError]] = {
-    1: InvalidArgumentError, 2: OutOfMemoryError, 3: CorruptError, 4: UnsupportedError, 5: FileError,
-    6: FullError}
 
 
 def version() -> str:
     """Returns the version of the library, such as "1.0.0"."""
     text: bytes = _native.library.bitsieve_version()
     return text.decode()
-
-
-def _call(name: str, *arguments: Any) -> None:
-    """Calls a function that returns a status; raises the error that it reports."""
-    error = _native.ErrorMessage()
-    status = getattr(_native.library, "bitsieve_" + name)(*arguments, ctypes.byref(error))
-    if status != 0:
-        del arguments  # the error's traceback would keep a closed filter from being freed
-        raise _ERRORS.get(status, BitsieveError)(error.message.decode(errors="replace"))
-
-
-def _text_of(name: str, value: object) -> bytes:
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be a str, not {type(value).__name__}")
-    return _without_nul(name, str.encode(value))
-
-
-def _path_of(path: FilePath) -> bytes:
-    return _without_nul("the path", os.fsencode(path))
-
-
-def _without_nul(name: str, text: bytes) -> bytes:
-    if b"\0" in text:  # would end it in C
-        raise InvalidArgumentError(f"{name} holds a NUL byte: {text!r}")
-    return text
-
-
-def _integer(name: str, value: Any, largest: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer, not {type(value).__name__}") from None
-    if not 0 <= number <= largest:
-        raise InvalidArgumentError(f"{name} {number} is not between 0 and {largest}")
-    return number
-
-
-def _real(name: str, value: Any) -> float:
-    try:
-        return float(value + 0)  # not of a str
-    except TypeError:
-        raise TypeError(f"{name} must be a number, not {type(value).__name__}") from None
-    except OverflowError:
-        raise InvalidArgumentError(f"{name} is too large") from None
-
-
-def _milliseconds(name: str, seconds: Any) -> int:
-    milliseconds = _real(name, seconds) * 1000
-    if not 0 <= milliseconds < 2**63:
-        raise InvalidArgumentError(f"{name} {seconds} is not a time in seconds")
-    return round(milliseconds)
 
 
 class Filter:
@@ -188,18 +79,18 @@ class Filter:
         """
         options = _native.Options()
         _native.library.bitsieve_options_init(ctypes.byref(options), ctypes.sizeof(options))
-        options.type, options.error_rate = _text_of("type", type), _real("error_rate", error_rate)
-        options.capacity = _integer("capacity", capacity, 2**64 - 1)
-        options.memory_limit_bytes = _integer("memory_limit_bytes", memory_limit_bytes, 2**64 - 1)
+        options.type, options.error_rate = text_of("type", type), real("error_rate", error_rate)
+        options.capacity = integer("capacity", capacity, 2**64 - 1)
+        options.memory_limit_bytes = integer("memory_limit_bytes", memory_limit_bytes, 2**64 - 1)
         if expansion is not None:
-            options.expansion = _integer("expansion", expansion, 2**32 - 1)
+            options.expansion = integer("expansion", expansion, 2**32 - 1)
         if tightening_ratio is not None:
-            options.tightening_ratio = _real("tightening_ratio", tightening_ratio)
+            options.tightening_ratio = real("tightening_ratio", tightening_ratio)
             if not 0 < options.tightening_ratio < 1:
                 raise InvalidArgumentError(f"tightening_ratio {tightening_ratio} is not between 0 and 1")
         if seed is not None:
-            options.has_seed, options.seed = 1, _integer("seed", seed, 2**64 - 1)
-        pairs = [_native.TypeOption(_text_of("an option", word.upper()), _text_of(word, str(value)))
+            options.has_seed, options.seed = 1, integer("seed", seed, 2**64 - 1)
+        pairs = [_native.TypeOption(text_of("an option", word.upper()), text_of(word, str(value)))
                  for word, value in type_options.items()]
         options.type_options, options.type_option_count = (_native.TypeOption * len(pairs))(*pairs), len(pairs)
         self._make("make", ctypes.byref(options))
@@ -211,7 +102,7 @@ class Filter:
         Raises FileError if the file cannot be read, CorruptError if it is damaged or not a filter, UnsupportedError if
         it is of a newer version, and OutOfMemoryError.
         """
-        return cls._made("load", _path_of(path))
+        return cls._made("load", path_of(path))
 
     @classmethod
     def map(cls: Type[_AnyFilter], path: FilePath) -> _AnyFilter:
@@ -223,7 +114,7 @@ class Filter:
 
         Raises what load() raises, and UnsupportedError for another type.
         """
-        return cls._made("map", _path_of(path))
+        return cls._made("map", path_of(path))
 
     @classmethod
     def from_bytes(cls: Type[_AnyFilter], dump: Union[bytes, bytearray, memoryview]) -> _AnyFilter:
@@ -247,7 +138,7 @@ class Filter:
 
     def _make(self, function: str, *arguments: Any) -> None:
         owner = Owner()
-        _call(function, *arguments, ctypes.byref(owner.pointer))
+        call(function, *arguments, ctypes.byref(owner.pointer))
         self._changing = threading.Lock()
         self._handle, self._is_closed = Handle(owner), False
 
@@ -263,10 +154,10 @@ class Filter:
         """
         data, added = bytes_of(item), ctypes.c_uint8()
         if time_to_live is None:
-            _call("add", self._open(), data, len(data), ctypes.byref(added))
+            call("add", self._open(), data, len(data), ctypes.byref(added))
         else:
-            milliseconds = _milliseconds("time_to_live", time_to_live)
-            _call("add_for", self._open(), data, len(data), milliseconds, ctypes.byref(added))
+            call("add_for", self._open(), data, len(data), milliseconds("time_to_live", time_to_live),
+                 ctypes.byref(added))
         return added.value != 0
 
     def time_to_live(self, item: Item) -> Optional[float]:
@@ -275,7 +166,7 @@ class Filter:
         Raises UnsupportedError if the items of the type do not expire (those of expiring do).
         """
         data, left_ms = bytes_of(item), ctypes.c_int64()
-        _call("time_to_live", self._open(), data, len(data), ctypes.byref(left_ms))
+        call("time_to_live", self._open(), data, len(data), ctypes.byref(left_ms))
         return None if left_ms.value < 0 else left_ms.value / 1000
 
     def touch(self, item: Item) -> bool:
@@ -284,7 +175,7 @@ class Filter:
         Raises UnsupportedError if the items of the type do not expire (those of expiring do), or the filter is mapped.
         """
         data, touched = bytes_of(item), ctypes.c_uint8()
-        _call("touch", self._open(), data, len(data), ctypes.byref(touched))
+        call("touch", self._open(), data, len(data), ctypes.byref(touched))
         return touched.value != 0
 
     @overload
@@ -314,7 +205,7 @@ class Filter:
         types, ValueError for those with gaps between items or several dimensions, and OSError if a stream fails.
         """
         return _items.answers_of(
-            items, lambda array, answers: _call("add_array", self._open(), ctypes.byref(array), answers))
+            items, lambda array, answers: call("add_array", self._open(), ctypes.byref(array), answers))
 
     def may_contain(self, item: Item) -> bool:
         """Returns True if the item was probably added, and False if it definitely was not."""
@@ -337,7 +228,7 @@ class Filter:
         Takes iterables and arrays, and returns lists and arrays, as add_many() does; the result of a null is False.
         """
         return _items.answers_of(
-            items, lambda array, answers: _call("may_contain_array", self._open(), ctypes.byref(array), answers))
+            items, lambda array, answers: call("may_contain_array", self._open(), ctypes.byref(array), answers))
 
     def remove(self, item: Item) -> bool:
         """Removes one addition of the item; returns False if the item is not there.
@@ -347,7 +238,7 @@ class Filter:
         filter is mapped.
         """
         data, removed = bytes_of(item), ctypes.c_uint8()
-        _call("remove", self._open(), data, len(data), ctypes.byref(removed))
+        call("remove", self._open(), data, len(data), ctypes.byref(removed))
         return removed.value != 0
 
     def note_false_positive(self, item: Item) -> bool:
@@ -359,7 +250,7 @@ class Filter:
         filters, and OutOfMemoryError.
         """
         data, noted = bytes_of(item), ctypes.c_uint8()
-        _call("note_false_positive", self._open(), data, len(data), ctypes.byref(noted))
+        call("note_false_positive", self._open(), data, len(data), ctypes.byref(noted))
         return noted.value != 0
 
     def count(self, item: Item) -> int:
@@ -368,7 +259,7 @@ class Filter:
         Raises UnsupportedError if the type cannot count items (counting and cuckoo can).
         """
         data, count = bytes_of(item), ctypes.c_uint64()
-        _call("count", self._open(), data, len(data), ctypes.byref(count))
+        call("count", self._open(), data, len(data), ctypes.byref(count))
         return count.value
 
     def merge(self, other: "Filter") -> None:
@@ -379,7 +270,7 @@ class Filter:
         """
         if not isinstance(other, Filter):
             raise TypeError(f"only a Filter can be merged, not {type(other).__name__}")
-        _call("merge", self._open(), other._open())
+        call("merge", self._open(), other._open())
 
     def fold(self, capacity: int) -> None:
         """Makes the filter smaller, for capacity items, without losing any: for one that was made for more items than
@@ -390,7 +281,7 @@ class Filter:
         before it is done. fold() also raises InvalidArgumentError, which says what would be right, if the filter cannot
         be folded or holds more items, UnsupportedError for mapped filters, and OutOfMemoryError.
         """
-        self._call_alone("fold", "folded", _integer("capacity", capacity, 2**64 - 1))
+        self._call_alone("fold", "folded", integer("capacity", capacity, 2**64 - 1))
 
     def freeze(self) -> None:
         """Converts a ribbon filter that collects items into its smallest form, which accepts no further items. Takes
@@ -412,7 +303,7 @@ class Filter:
         try:
             if in_use() is not None:
                 raise UnsupportedError(f"the filter cannot be {participle} while other threads use it")
-            _call(name, owner.pointer, *arguments)
+            call(name, owner.pointer, *arguments)
         finally:
             self._handle = None if self._is_closed else in_use() or Handle(owner)
             self._changing.release()
@@ -423,33 +314,23 @@ class Filter:
 
         Raises FileError, and OutOfMemoryError if there was no memory for copies of what changed during the call.
         """
-        _call("save", self._open(), _path_of(path))
+        call("save", self._open(), path_of(path))
 
     def to_bytes(self) -> bytes:
         """Returns the bytes that save() writes, for a server's BF.RESTORE and for from_bytes().
 
         Raises OutOfMemoryError.
         """
-        data, size = ctypes.c_void_p(), ctypes.c_size_t()
-        _call("to_bytes", self._open(), ctypes.byref(data), ctypes.byref(size))
-        try:
-            # string_at() takes sizes below 2 GiB.
-            return ctypes.cast(data, ctypes.POINTER(ctypes.c_char * size.value)).contents.raw
-        finally:
-            _native.library.bitsieve_free_bytes(data)
+        return bytes_from("to_bytes", self._open())
 
     def verify(self) -> None:
         """Reads the whole file of a mapped filter; raises CorruptError if it is damaged. All other filters were
         verified when they were read."""
-        _call("verify", self._open())
+        call("verify", self._open())
 
     def describe(self) -> Description:
         """Returns the parameters and the state of the filter. Raises OutOfMemoryError."""
-        found = _native.Description()
-        if _native.library.bitsieve_describe(self._open(), ctypes.byref(found), ctypes.sizeof(found)) != 0:
-            raise OutOfMemoryError("out of memory")
-        return Description(found.type.decode(), found.error_rate, found.capacity, found.items, found.size_bytes,
-                           found.seed, found.sub_filters, found.is_mapped != 0, found.false_positives)
+        return description_from("describe", self._open())
 
     def close(self) -> None:
         """Closes the filter, and frees it once no call of another thread uses it. Closing a closed filter does

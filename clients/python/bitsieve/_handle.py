@@ -9,15 +9,15 @@ from . import _native
 class Owner:
     """Frees a filter of the C library when the last reference to the owner is gone."""
 
-    __slots__ = ("pointer",)
+    __slots__ = ("pointer", "_free")
 
-    def __init__(self) -> None:
-        self.pointer = ctypes.c_void_p()
+    def __init__(self, free: Any = _native.library.bitsieve_free) -> None:
+        self.pointer, self._free = ctypes.c_void_p(), free
 
     # At the interpreter's end this module's names may be gone.
-    def __del__(self, free: Any = _native.library.bitsieve_free) -> None:
+    def __del__(self) -> None:
         address, self.pointer.value = self.pointer.value, None  # finalizers of the same cycle may still come to use it
-        free(address)
+        self._free(address)
 
 
 class Handle:

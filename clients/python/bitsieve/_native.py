@@ -27,6 +27,16 @@ class Description(ctypes.Structure):
                 ("false_positives", ctypes.c_uint32)]
 
 
+class FollowOptions(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("interval_ms", ctypes.c_uint64), ("timeout_ms", ctypes.c_uint64),
+                ("cache_path", ctypes.c_char_p), ("memory_limit_bytes", ctypes.c_uint64)]
+
+
+class FollowerState(ctypes.Structure):
+    _fields_ = [("staleness_ms", ctypes.c_int64), ("dumps_read", ctypes.c_uint64), ("position", ctypes.c_char * 64),
+                ("trouble", ctypes.c_char * 512)]
+
+
 # The numbers are those of bitsieve_array_layout.
 FIXED_WIDTH, PADDED, OFFSETS_32, OFFSETS_64, VIEWS = range(5)
 
@@ -80,6 +90,14 @@ def _load() -> ctypes.CDLL:
         "free_bytes": (None, ctypes.c_void_p),
         "verify": (status, handle, error),
         "describe": (status, handle, ctypes.POINTER(Description), ctypes.c_size_t),
+        "follow_options_init": (None, ctypes.POINTER(FollowOptions), ctypes.c_size_t),
+        "follow": (status, ctypes.c_char_p, *item, ctypes.POINTER(FollowOptions), out_handle, error),
+        "follower_free": (None, handle),
+        "follower_may_contain": (ctypes.c_int, handle, *item),
+        "follower_may_contain_array": (status, handle, *array, error),
+        "follower_get_state": (status, handle, ctypes.POINTER(FollowerState), ctypes.c_size_t),
+        "follower_describe": (status, handle, ctypes.POINTER(Description), ctypes.c_size_t),
+        "follower_to_bytes": (status, handle, out_handle, ctypes.POINTER(ctypes.c_size_t), error),
     }
     for name, (result, *arguments) in functions.items():
         function = getattr(loaded, "bitsieve_" + name)

@@ -1,8 +1,8 @@
-#include "cli/client/server_url.h"
+#include "clients/cpp/server_url.h"
 
 #include <gtest/gtest.h>
 
-namespace bitsieve::cli {
+namespace bitsieve::clients {
 namespace {
 
 TEST(ServerUrl, NamesAServer) {
@@ -36,4 +36,4 @@ TEST(ServerUrl, AnythingElseIsExplained) {
 }
 
 }  // namespace
-}  // namespace bitsieve::cli
+}  // namespace bitsieve::clients

@@ -1,4 +1,4 @@
-#include "cli/client/server_url.h"
+#include "clients/cpp/server_url.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,7 +7,7 @@
 #include "core/base/parse.h"
 #include "core/base/quote.h"
 
-namespace bitsieve::cli {
+namespace bitsieve::clients {
 namespace {
 
 constexpr uint16_t kRedisPort = 6379, kBitsievePort = 7379;
@@ -92,4 +92,4 @@ core::Outcome<ServerUrl> ParseServerUrl(std::string_view text) {
   return url;
 }
 
-}  // namespace bitsieve::cli
+}  // namespace bitsieve::clients

@@ -9,7 +9,7 @@
 
 #include "core/base/result.h"
 
-namespace bitsieve::cli {
+namespace bitsieve::clients {
 
 struct ServerUrl {
   bool tls = false;
@@ -23,4 +23,4 @@ struct ServerUrl {
 // The error says what would be right.
 core::Outcome<ServerUrl> ParseServerUrl(std::string_view text);
 
-}  // namespace bitsieve::cli
+}  // namespace bitsieve::clients
