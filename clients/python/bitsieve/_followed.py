@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Iterable, List, NamedTuple, Optional, Typ
 from . import _items, _native
 from ._calls import (Description, FilePath, OutOfMemoryError, bytes_from, call, description_from, integer,
                      milliseconds, path_of, text_of)
-from ._handle import Handle, Owner
+from ._handle import FollowerOwner, Handle
 from ._items import Item, bytes_of
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class FollowedFilter:
         options.timeout_ms = milliseconds("timeout", timeout)
         options.memory_limit_bytes = integer("memory_limit_bytes", memory_limit_bytes, 2**64 - 1)
         options.cache_path = None if cache is None else path_of(cache)
-        name, owner = bytes_of(key), Owner(_native.library.bitsieve_follower_free)
+        name, owner = bytes_of(key), FollowerOwner()
         call("follow", text_of("url", url), name, len(name), ctypes.byref(options), ctypes.byref(owner.pointer))
         self._handle = Handle(owner)
 

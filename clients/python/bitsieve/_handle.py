@@ -9,15 +9,24 @@ from . import _native
 class Owner:
     """Frees a filter of the C library when the last reference to the owner is gone."""
 
-    __slots__ = ("pointer", "_free")
+    __slots__ = ("pointer",)
 
-    def __init__(self, free: Any = _native.library.bitsieve_free) -> None:
-        self.pointer, self._free = ctypes.c_void_p(), free
+    def __init__(self) -> None:
+        self.pointer = ctypes.c_void_p()
 
     # At the interpreter's end this module's names may be gone.
-    def __del__(self) -> None:
+    def __del__(self, free: Any = _native.library.bitsieve_free) -> None:
         address, self.pointer.value = self.pointer.value, None  # finalizers of the same cycle may still come to use it
-        self._free(address)
+        free(address)
+
+
+class FollowerOwner(Owner):
+    """The same for a follower of the C library."""
+
+    __slots__ = ()
+
+    def __del__(self, free: Any = _native.library.bitsieve_follower_free) -> None:
+        super().__del__(free)
 
 
 class Handle:
