@@ -1,7 +1,6 @@
 """docs/follow.md and the example that it names: the code of the page runs as it stands, in a machine of its own."""
 
 import os
-import pathlib
 import re
 import sys
 
@@ -19,7 +18,6 @@ class FollowPage(PageTest):
     def test_the_program_fetches_what_is_new(self):
         client = self.start_server().client()
         client.execute_command("BF.MADD", "seen", "https://old.example/")
-        pathlib.Path("/var/cache").mkdir(exist_ok=True)
         (code,) = [text for language, text in blocks_of("docs/follow.md") if language == "python"]
         for url, printed in (("https://old.example/", ""), ("https://new.example/", "fetched\n")):
             program = f"url, fetch = {url!r}, lambda url: print('fetched')\n{code}"
