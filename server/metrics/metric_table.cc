@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "commands/followed_filters.h"
 #include "core/base/parse.h"
 #include "server/auth/access_log.h"
 #include "server/metrics/command_reports.h"
@@ -137,6 +138,8 @@ constexpr MetricRow kMemory[] = {
      [](Readings& readings) { return Number(readings.server().clients->memory_bytes()); }},
     {"maxmemory_clients", kGauge, kBytes, "the maximum memory of all connections together; 0: no limit",
      ClientMemoryLimit},
+    {"mem_changes", kGauge, kBytes, "memory of the latest changes of filters that are followed",
+     [](Readings& readings) { return Number(readings.server().filters.followed->used_bytes()); }},
     {"used_memory_rss", kGauge, kBytes, "resident memory of the process",
      [](Readings& readings) { return Number(readings.resident_bytes()); }},
     {"used_memory_rss_human", kInfo, kNone, "used_memory_rss in readable form",
