@@ -1,6 +1,5 @@
 #include "clients/cpp/followed_filter.h"
 
-#include <pthread.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -13,10 +12,10 @@
 #include "clients/cpp/filter_copy.h"
 #include "clients/cpp/lookups.h"
 #include "clients/cpp/server_link.h"
+#include "clients/cpp/shown_copy.h"
 #include "core/base/mutex.h"
 #include "core/base/out_of_memory.h"
 #include "core/base/quote.h"
-#include "core/base/reader_pins.h"
 #include "core/base/thread_name.h"
 #include "core/filter/filter_dump.h"
 
@@ -35,14 +34,6 @@ constexpr int64_t kSaveIntervalMs = 60'000;
 constexpr std::string_view kChangesAtATime = "16384";
 
 int64_t NowMs() { return core::SystemClock().MonotonicMs(); }
-
-constexpr size_t kPins = 16;
-
-// Returns a number that is the same for the same thread.
-size_t PinsOfThread() {
-  constexpr uint64_t kSpread = 0x9E3779B97F4A7C15;
-  return static_cast<size_t>((static_cast<uint64_t>(pthread_self()) * kSpread) >> 60) % kPins;
-}
 
 bool IsError(const redisReply& reply) { return reply.type == REDIS_REPLY_ERROR; }
 
@@ -76,8 +67,7 @@ class FollowedFilter::Follower {
   // Calls use(copy). The copy stays while it is used.
   template <class Use>
   auto WithCopy(const Use& use) const {
-    const core::ReaderPins::Pin pin(pins_[PinsOfThread()].pins);
-    return use(*copy_.load(std::memory_order_seq_cst));
+    return copy_.Read(use);
   }
   int64_t current_ms() const { return current_ms_.load(std::memory_order_relaxed); }
   uint64_t dumps_read() const { return dumps_read_.load(std::memory_order_relaxed); }
@@ -91,11 +81,6 @@ class FollowedFilter::Follower {
   }
 
  private:
-  // Threads that look items up count themselves in different cache lines.
-  struct alignas(64) PaddedPins {
-    mutable core::ReaderPins pins;
-  };
-
   void Run();
   void Stop();
   // Waits; returns false once it is to stop.
@@ -124,12 +109,10 @@ class FollowedFilter::Follower {
 
   // Members of the thread; before it starts, of the caller.
   clients::ServerLink link_;
-  std::unique_ptr<FilterCopy> owned_;
   std::string saved_position_;
   int64_t saved_ms_ = NowMs();
 
-  std::array<PaddedPins, kPins> pins_;
-  std::atomic<FilterCopy*> copy_{nullptr};
+  clients::ShownCopy<FilterCopy> copy_;
   std::atomic<int64_t> current_ms_{0};   // relaxed: only shown
   std::atomic<uint64_t> dumps_read_{0};  // relaxed: only shown
 
@@ -208,9 +191,7 @@ void FollowedFilter::Follower::SetPosition(std::string position) {
 
 void FollowedFilter::Follower::Publish(std::unique_ptr<FilterCopy> copy) {
   SetPosition(copy->position);
-  copy_.store(copy.get(), std::memory_order_seq_cst);
-  const std::unique_ptr<FilterCopy> old = std::exchange(owned_, std::move(copy));
-  for (const PaddedPins& pins : pins_) pins.pins.AwaitNone();
+  copy_.Show(std::move(copy));
 }
 
 // The copy from before serves until the new one is complete.
@@ -240,7 +221,7 @@ Status FollowedFilter::Follower::ReadDump() {
 }
 
 Result<ReplyPtr> FollowedFilter::Follower::AskChanges() {
-  Result<ReplyPtr> reply = link_.Ask({"BF.CHANGES", key_, owned_->position, "COUNT", kChangesAtATime});
+  Result<ReplyPtr> reply = link_.Ask({"BF.CHANGES", key_, copy_.get()->position, "COUNT", kChangesAtATime});
   if (!reply || !IsError(**reply)) return reply;
   const std::string_view text = TextOf(**reply);
   if (text.starts_with("GAP")) return ReplyPtr();
@@ -258,12 +239,12 @@ Status FollowedFilter::Follower::ReadChanges() {
       return Unexpected(**reply, "BF.CHANGES");
     }
     redisReply* const* const parts = (*reply)->element;
-    if (Status status = owned_->Apply(TextOf(*parts[1])); !status) {
+    if (Status status = copy_.get()->Apply(TextOf(*parts[1])); !status) {
       SetPosition("");  // some changes were made: the filter must be read again
       return status;
     }
-    owned_->position = TextOf(*parts[0]);
-    SetPosition(owned_->position);
+    copy_.get()->position = TextOf(*parts[0]);
+    SetPosition(copy_.get()->position);
     if (parts[2]->integer != 0) continue;
     current_ms_.store(asked_ms, std::memory_order_relaxed);
     return {};
@@ -285,11 +266,11 @@ Status FollowedFilter::Follower::LoadSaved() {
 void FollowedFilter::Follower::SaveIfDue(bool at_end) {
   if (options_.cache_path.empty() || (!at_end && NowMs() - saved_ms_ < kSaveIntervalMs)) return;
   saved_ms_ = NowMs();
-  if (position().empty() || owned_->position == saved_position_) return;
+  if (position().empty() || copy_.get()->position == saved_position_) return;
   const Status status = core::OrOutOfMemory([&] {
     const int64_t current_wall_ms = core::SystemClock().WallMs() - (NowMs() - current_ms());
-    Status saved = clients::SaveCopy(options_.cache_path, key_, *owned_, current_wall_ms);
-    if (saved) saved_position_ = owned_->position;
+    Status saved = clients::SaveCopy(options_.cache_path, key_, *copy_.get(), current_wall_ms);
+    if (saved) saved_position_ = copy_.get()->position;
     return saved;
   });
   core::UntilThereIsMemory([&] { SetTrouble(save_trouble_, status ? "" : status.error().message); });

@@ -6,34 +6,33 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/base/thread_slots.h"
+
 namespace bitsieve::core {
 
 class ChangeMeter {
  public:
   static void Count(uint64_t changes) {
-    if (slot_ == nullptr) [[unlikely]]
-      slot_ = TakeSlot();
-    if (slot_->shared) [[unlikely]] {
-      slot_->changes.fetch_add(changes, std::memory_order_relaxed);
+    Slot& slot = ThreadSlots<Slot>::Mine();
+    if (slot.shared) [[unlikely]] {
+      slot.changes.fetch_add(changes, std::memory_order_relaxed);
     } else {
-      slot_->changes.store(slot_->changes.load(std::memory_order_relaxed) + changes, std::memory_order_relaxed);
+      slot.changes.store(slot.changes.load(std::memory_order_relaxed) + changes, std::memory_order_relaxed);
     }
   }
   // Modulo 2^64. Has all changes that the caller knows of.
-  static uint64_t Total();
+  static uint64_t Total() {
+    uint64_t total = 0;
+    ThreadSlots<Slot>::ForEach([&total](const Slot& slot) { total += slot.changes.load(std::memory_order_relaxed); });
+    return total;
+  }
 
  private:
-  // Relaxed: whatever informs the caller of a change also makes its count visible.
+  // The count stays for the next owner. Relaxed: whatever informs the caller of a change also makes its count visible.
   struct alignas(64) Slot {
     std::atomic<uint64_t> changes{0};
-    bool shared = false;  // by all threads that found no slot free
+    bool shared = false;
   };
-  class Slots;
-  class ThreadEnd;
-
-  static Slot* TakeSlot();
-
-  static constinit inline thread_local Slot* slot_ = nullptr;
 };
 
 }  // namespace bitsieve::core
