@@ -14,6 +14,7 @@ using Action = std::function<int()>;
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;  // the command line, the environment or the configuration file is wrong
+inline constexpr int kExitInterrupted = 130;  // as of a process that SIGINT ended
 
 // Reads the configuration and runs the server until it is stopped.
 void AddServe(CLI::App& program, Action& action);
@@ -25,6 +26,8 @@ void AddCli(CLI::App& program, Action& action);
 void AddLoad(CLI::App& program, Action& action);
 // Prints the lines of a file that are in a filter, or are not.
 void AddCheck(CLI::App& program, Action& action);
+// Copies files without the records that were seen before, without a server.
+void AddDedup(CLI::App& program, Action& action);
 // Writes a filter to a file, and makes one from a file.
 void AddExport(CLI::App& program, Action& action);
 void AddImport(CLI::App& program, Action& action);

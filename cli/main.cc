@@ -137,6 +137,7 @@ int Run(int argc, char** argv) {
   AddCli(program, action);
   AddLoad(program, action);
   AddCheck(program, action);
+  AddDedup(program, action);
   AddExport(program, action);
   AddImport(program, action);
   AddMigrate(program, action);

@@ -9,6 +9,7 @@
 
 #include "cli/bulk/input.h"
 #include "cli/bulk/pipeline.h"
+#include "cli/bulk/record_flags.h"
 #include "cli/bulk/record_reader.h"
 #include "cli/client/connection_flags.h"
 #include "config/flags.h"
@@ -26,20 +27,16 @@ class BulkFlags {
   // Nothing if something is wrong, which is then explained on standard error.
   std::optional<Pipeline::Settings> Settings(const CLI::App& command) const;
   RecordFormat Format() const;
-  core::Outcome<Input> Open(const std::string& path) const { return Input::Open(path, !plain_); }
+  core::Outcome<Input> Open(const std::string& path) const { return records_.Open(path); }
   core::Outcome<Input> Open(const std::string& path, Input::IsStopped is_stopped) const {
-    return Input::Open(path, !plain_, std::move(is_stopped));
+    return records_.Open(path, std::move(is_stopped));
   }
 
  private:
   config::Flags flags_;
   ConnectionFlags connection_;
-  std::string format_ = "lines";
-  std::string field_;
+  RecordFlags records_;
   std::string ttl_field_;
-  size_t record_bytes_ = 0;
-  bool crlf_ = false;
-  bool plain_ = false;
   size_t connections_ = 2;
   unsigned retry_s_ = 60;
 };

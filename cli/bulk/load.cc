@@ -23,7 +23,6 @@ namespace {
 constexpr std::chrono::seconds kBetweenStates{1};
 constexpr std::string_view kWaysToMakeOne =
     "--create makes one that grows, --reserve ERROR,ITEMS one for a number of items";
-constexpr int kExitInterrupted = 130;  // as of a process that SIGINT ended
 
 volatile std::sig_atomic_t interrupted = 0;
 bool IsInterrupted() { return interrupted != 0; }

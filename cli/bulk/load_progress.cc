@@ -29,6 +29,18 @@ std::string TimeText(double seconds) {
   return text;
 }
 
+const char* NameOf(LoadProgress::Phase phase) {
+  switch (phase) {
+    case LoadProgress::Phase::kCounting:
+      return "counting";
+    case LoadProgress::Phase::kLoading:
+      return "loading";
+    case LoadProgress::Phase::kDeduplicating:
+      return "deduplicating";
+  }
+  __builtin_unreachable();
+}
+
 }  // namespace
 
 LoadProgress::Form LoadProgress::FormOfStandardError() { return isatty(STDERR_FILENO) != 0 ? Form::kBar : Form::kJson; }
@@ -78,9 +90,9 @@ void LoadProgress::ShowBar(const LoadCounts& counts, uint64_t done_bytes) const 
 }
 
 void LoadProgress::ShowJson(const LoadCounts& counts, uint64_t done_bytes) const {
-  nlohmann::ordered_json object = {{"phase", phase_ == Phase::kCounting ? "counting" : "loading"},
+  nlohmann::ordered_json object = {{"phase", NameOf(phase_)},
                                    {"read", counts.read}};
-  if (phase_ == Phase::kLoading) {
+  if (phase_ != Phase::kCounting) {
     object["new"] = counts.added;
     object["present"] = counts.present;
     object["refused"] = counts.refused;

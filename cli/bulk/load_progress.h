@@ -16,7 +16,7 @@ namespace bitsieve::cli {
 class LoadProgress {
  public:
   enum class Form { kNone, kBar, kJson };
-  enum class Phase { kCounting, kLoading };
+  enum class Phase { kCounting, kLoading, kDeduplicating };
   using Clock = std::chrono::steady_clock;
 
   // `total_bytes` of all files, 0 if not known. Tests give an output and a clock of their own.

@@ -100,7 +100,7 @@ TEST(RecordReader, RecordsOfOneLength) {
 }
 
 TEST(RecordReader, ARecordHasAnEnd) {
-  const std::string endless(RecordReader::kMaxRecordBytes + 2, 'x');
+  const std::string endless(kMaxRecordBytes + 2, 'x');
   EXPECT_THAT(ItemsOf(endless, Of(RecordFormat::kLines), 1 << 20), ElementsAre(HasSubstr("line 1: is longer than")));
 }
 
