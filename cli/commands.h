@@ -13,7 +13,7 @@ using Action = std::function<int()>;
 
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailure = 1;
-inline constexpr int kExitUsage = 2;  // the command line, the environment or the configuration file is wrong
+inline constexpr int kExitUsage = 2;          // the command line, the environment or the configuration file is wrong
 inline constexpr int kExitInterrupted = 130;  // as of a process that SIGINT ended
 
 // Reads the configuration and runs the server until it is stopped.

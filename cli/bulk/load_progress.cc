@@ -90,8 +90,7 @@ void LoadProgress::ShowBar(const LoadCounts& counts, uint64_t done_bytes) const 
 }
 
 void LoadProgress::ShowJson(const LoadCounts& counts, uint64_t done_bytes) const {
-  nlohmann::ordered_json object = {{"phase", NameOf(phase_)},
-                                   {"read", counts.read}};
+  nlohmann::ordered_json object = {{"phase", NameOf(phase_)}, {"read", counts.read}};
   if (phase_ != Phase::kCounting) {
     object["new"] = counts.added;
     object["present"] = counts.present;

@@ -67,11 +67,11 @@ class RecordParser {
   core::Outcome<Record> ParseObject(std::string_view object);
 
   RecordFormat format_;
-  std::optional<size_t> column_;      // of the item, from 0 on
-  std::optional<size_t> ttl_column_;  // of its time
+  std::optional<size_t> column_;              // of the item, from 0 on
+  std::optional<size_t> ttl_column_;          // of its time
   bool needs_header_ = SetNumberedColumns();  // after the columns, which it sets
-  std::string item_;  // one that does not stand in the input as it is
-  std::string cell_;  // another cell, likewise
+  std::string item_;                          // one that does not stand in the input as it is
+  std::string cell_;                          // another cell, likewise
 };
 
 }  // namespace bitsieve::cli

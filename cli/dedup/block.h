@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/bulk/record_parser.h"
+#include "cli/dedup/big_buffer.h"
 
 namespace bitsieve::cli {
 
@@ -20,7 +21,7 @@ struct BlockLimits {
   size_t records = 2 << 20;
   // Of a chunk, which lies in the cache of a core while it is worked on.
   size_t chunk_bytes = 1 << 20;
-  size_t chunk_records = 64 << 10;
+  size_t chunk_records = 16 << 10;
   static constexpr size_t kChunks = 512;
 };
 
@@ -28,11 +29,11 @@ struct BlockLimits {
 struct Chunk {
   size_t input = 0;
   std::shared_ptr<const RecordParser> parser = nullptr;  // of the input's records
-  bool is_header = false;       // a first line that names columns, and is no record
-  bool is_written = true;       // false: a header that the output has already
-  uint64_t records_before = 0;  // of its input, with the header
-  size_t begin = 0;             // of its text
-  size_t first = 0;             // record of the block
+  bool is_header = false;                                // a first line that names columns, and is no record
+  bool is_written = true;                                // false: a header that the output has already
+  uint64_t records_before = 0;                           // of its input, with the header
+  size_t begin = 0;                                      // of its text
+  size_t first = 0;                                      // record of the block
   size_t records = 0;
 
   // What is left of it: the text from `begin` on, with the dropped records taken out.
@@ -50,16 +51,18 @@ struct InputPosition {
 };
 
 struct Block {
-  std::unique_ptr<char[]> text;
-  std::unique_ptr<uint32_t[]> ends;  // of each record: the offset in the text after what ends it
+  BigBuffer<char> text;
+  BigBuffer<uint32_t> ends;  // of each record: the offset in the text after what ends it
   size_t bytes = 0;
   size_t records = 0;
   std::vector<Chunk> chunks = {};
-  InputPosition end = {};             // after the block
+  InputPosition end = {};        // after the block
   uint64_t file_bytes_read = 0;  // of all inputs together, as they are on disk
   bool is_last = false;
 
-  size_t BeginOf(const Chunk& chunk, size_t record) const { return record == 0 ? chunk.begin : EndOf(chunk, record - 1); }
+  size_t BeginOf(const Chunk& chunk, size_t record) const {
+    return record == 0 ? chunk.begin : EndOf(chunk, record - 1);
+  }
   size_t EndOf(const Chunk& chunk, size_t record) const { return ends[chunk.first + record]; }
   // Returns the record with what ends it.
   std::string_view RecordOf(const Chunk& chunk, size_t record) const {

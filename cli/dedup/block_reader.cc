@@ -18,14 +18,14 @@ size_t TextBytes(const BlockLimits& limits) {
 }
 
 bool IsFull(const Block& block, size_t consumed, const BlockLimits& limits) {
-  return consumed >= limits.text_bytes || block.records >= limits.records || block.chunks.size() >= BlockLimits::kChunks;
+  return consumed >= limits.text_bytes || block.records >= limits.records ||
+         block.chunks.size() >= BlockLimits::kChunks;
 }
 
 }  // namespace
 
 Block BlockReader::MakeBlock(const BlockLimits& limits) {
-  return {.text = std::make_unique_for_overwrite<char[]>(TextBytes(limits)),
-          .ends = std::make_unique_for_overwrite<uint32_t[]>(limits.records)};
+  return {.text = BigBuffer<char>(TextBytes(limits)), .ends = BigBuffer<uint32_t>(limits.records)};
 }
 
 uint64_t BlockReader::BytesOfBlock(const BlockLimits& limits) {
@@ -147,15 +147,15 @@ core::Outcome<void> BlockReader::FillChunk(Block& block) {
 
 bool BlockReader::Scan(Block& block, Chunk& chunk) {
   const size_t boundary = chunk.begin + settings_.limits.chunk_bytes;
-  const size_t most = std::min(chunk.is_header ? 1 : settings_.limits.chunk_records,
-                               settings_.limits.records - block.records);
+  const size_t most =
+      std::min(chunk.is_header ? 1 : settings_.limits.chunk_records, settings_.limits.records - block.records);
   // Beyond the boundary there is only a record that is longer than a chunk.
   const bool is_long = chunk.records == 0 && scanned_ >= boundary;
   const std::string_view text(block.text.get(), is_long ? filled_ : std::min(filled_, boundary));
   if (scanned_ < text.size()) {
     const size_t room = is_long ? 1 : most - chunk.records;
-    const auto found = ends_.Find(text, RecordBegin(block, chunk), scanned_,
-                                  {block.ends.get() + chunk.first + chunk.records, room});
+    const auto found =
+        ends_.Find(text, RecordBegin(block, chunk), scanned_, {block.ends.get() + chunk.first + chunk.records, room});
     chunk.records += found.count;
     scanned_ = found.scanned;
   }

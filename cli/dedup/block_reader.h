@@ -38,6 +38,7 @@ class BlockReader {
   core::Outcome<void> SkipTo(const InputPosition& position);
   // Fills the block with the next records; none at the end of the inputs, where `is_last` is set.
   core::Outcome<void> Read(Block& block);
+
  private:
   core::Outcome<void> OpenInput();
   void EndInput();

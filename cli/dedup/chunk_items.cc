@@ -12,11 +12,12 @@ void ChunkItems::Clear() {
 }
 
 std::optional<ItemHasher::BadRecord> ChunkItems::Hash(const Block& block, const Chunk& chunk, ItemHasher& hasher,
-                                                      bool is_plain, bool skip_bad) {
+                                                      bool is_plain, bool skip_bad, ItemMemory& memory) {
   counts_.resize(is_plain ? 0 : chunk.records);
   auto bad = hasher.Hash(block, chunk, counts_, skip_bad);
   const std::span<const core::KeyHash> hashes = hasher.hashes();
-  uint8_t* const partitions = partitions_.Room(hashes.size()).data();
+  room_ = memory.Take(hashes.size());
+  uint8_t* const partitions = room_.partitions;
   std::array<uint32_t, SeenSet::kPartitions> at{};
   for (size_t i = 0; i < hashes.size(); ++i) {
     partitions[i] = static_cast<uint8_t>(SeenSet::PartitionOf(hashes[i]));
@@ -27,8 +28,9 @@ std::optional<ItemHasher::BadRecord> ChunkItems::Hash(const Block& block, const 
     offsets_[i + 1] = offsets_[i] + at[i];
     at[i] = offsets_[i];
   }
-  core::KeyHash* const sorted = hashes_.Room(hashes.size()).data();
-  outcomes_.Room(hashes.size());
+  core::KeyHash* const sorted = room_.hashes;
+  // Brings the memory into the cache in order, which takes half of the time of what follows off it.
+  std::memset(static_cast<void*>(sorted), 0, hashes.size() * sizeof(core::KeyHash));
   for (size_t i = 0; i < hashes.size(); ++i) sorted[at[partitions[i]]++] = hashes[i];
   return bad;
 }
@@ -36,8 +38,8 @@ std::optional<ItemHasher::BadRecord> ChunkItems::Hash(const Block& block, const 
 void ChunkItems::KeepNew(const Block& block, Chunk& chunk, double threshold) {
   std::array<uint32_t, SeenSet::kPartitions> at;
   std::copy_n(offsets_.begin(), at.size(), at.begin());
-  const uint8_t* partition = partitions_.data();
-  const core::AddOutcome* const outcomes = outcomes_.data();
+  const uint8_t* partition = room_.partitions;
+  const core::AddOutcome* const outcomes = room_.outcomes;
   if (counts_.empty()) {
     return Keep(block, chunk, [&](size_t) { return outcomes[at[*partition++]++] == core::AddOutcome::kAdded; });
   }

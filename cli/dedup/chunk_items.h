@@ -9,32 +9,59 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "cli/dedup/big_buffer.h"
 #include "cli/dedup/block.h"
 #include "cli/dedup/item_hasher.h"
-#include "cli/dedup/scratch.h"
 #include "cli/dedup/seen_set.h"
 #include "core/filter/filter.h"
 
 namespace bitsieve::cli {
 
+// Memory for the items of all chunks of a block. Take is thread-safe.
+class ItemMemory {
+ public:
+  // For `items` items at most.
+  explicit ItemMemory(size_t items) : hashes_(items), outcomes_(items), partitions_(items) {}
+
+  struct Room {
+    core::KeyHash* hashes = nullptr;
+    core::AddOutcome* outcomes = nullptr;
+    uint8_t* partitions = nullptr;
+  };
+  Room Take(size_t items) {
+    const size_t begin = used_.fetch_add(items, std::memory_order_relaxed);
+    return {hashes_.get() + begin, outcomes_.get() + begin, partitions_.get() + begin};
+  }
+  // Begins another block.
+  void Clear() { used_.store(0, std::memory_order_relaxed); }
+
+ private:
+  BigBuffer<core::KeyHash> hashes_;
+  BigBuffer<core::AddOutcome> outcomes_;
+  BigBuffer<uint8_t> partitions_;
+  std::atomic<size_t> used_{0};  // relaxed: only divides the memory
+};
+
 class ChunkItems {
  public:
-  // Hashes the chunk's items and sorts them by partition. `is_plain`: as ItemHasher::IsPlain.
+  // Hashes the chunk's items and sorts them by partition. `is_plain`: as ItemHasher::IsPlain. The memory is used until
+  // it is cleared.
   std::optional<ItemHasher::BadRecord> Hash(const Block& block, const Chunk& chunk, ItemHasher& hasher, bool is_plain,
-                                            bool skip_bad);
+                                            bool skip_bad, ItemMemory& memory);
   // Begins a chunk without items, such as a header.
   void Clear();
 
   std::span<const core::KeyHash> HashesOf(size_t partition) const {
-    return {hashes_.data() + offsets_[partition], CountOf(partition)};
+    return {room_.hashes + offsets_[partition], CountOf(partition)};
   }
   std::span<core::AddOutcome> OutcomesOf(size_t partition) {
-    return {outcomes_.data() + offsets_[partition], CountOf(partition)};
+    return {room_.outcomes + offsets_[partition], CountOf(partition)};
   }
 
   // Takes out of the block's text the records of which so large a share of the items was seen before, when all
@@ -46,10 +73,8 @@ class ChunkItems {
   template <class IsNew>
   void Keep(const Block& block, Chunk& chunk, const IsNew& is_new);
 
-  Scratch<core::KeyHash> hashes_;
-  Scratch<core::AddOutcome> outcomes_;
-  Scratch<uint8_t> partitions_;      // of each item, in order
-  std::vector<uint32_t> counts_;     // of the items of each record; empty: one each
+  ItemMemory::Room room_;                                     // the partitions are those of each item, in order
+  std::vector<uint32_t> counts_;                              // of the items of each record; empty: one each
   std::array<uint32_t, SeenSet::kPartitions + 1> offsets_{};  // of each partition's first item
 };
 

@@ -45,11 +45,12 @@ core::Outcome<std::string> Compressed(std::string_view text, Compression compres
   const std::unique_ptr<archive, ArchiveCloser> output(archive_write_new());
   const std::unique_ptr<archive_entry, EntryCloser> entry(archive_entry_new());
   archive_entry_set_filetype(entry.get(), AE_IFREG);
-  const bool done = PrepareWriting(output.get(), compression) &&
-                    archive_write_open(output.get(), &compressed, nullptr, AppendTo, nullptr) == ARCHIVE_OK &&
-                    archive_write_header(output.get(), entry.get()) == ARCHIVE_OK &&
-                    archive_write_data(output.get(), text.data(), text.size()) == static_cast<la_ssize_t>(text.size()) &&
-                    archive_write_close(output.get()) == ARCHIVE_OK;
+  const bool done =
+      PrepareWriting(output.get(), compression) &&
+      archive_write_open(output.get(), &compressed, nullptr, AppendTo, nullptr) == ARCHIVE_OK &&
+      archive_write_header(output.get(), entry.get()) == ARCHIVE_OK &&
+      archive_write_data(output.get(), text.data(), text.size()) == static_cast<la_ssize_t>(text.size()) &&
+      archive_write_close(output.get()) == ARCHIVE_OK;
   if (done) return compressed;
   const char* const problem = archive_error_string(output.get());
   return tl::unexpected(std::string("cannot be compressed: ") + (problem == nullptr ? "libarchive failed" : problem));

@@ -85,9 +85,8 @@ void PrintMemory(const DedupPlan& plan) {
 }
 
 nlohmann::ordered_json CountsObject(const DedupCounts& counts) {
-  return {{"records", counts.records}, {"kept", counts.kept},
-          {"dropped", counts.records - counts.kept - counts.bad}, {"bad", counts.bad},
-          {"bytes", counts.bytes}, {"kept_bytes", counts.kept_bytes}};
+  return {{"records", counts.records}, {"kept", counts.kept},   {"dropped", counts.records - counts.kept - counts.bad},
+          {"bad", counts.bad},         {"bytes", counts.bytes}, {"kept_bytes", counts.kept_bytes}};
 }
 
 core::Status WriteReport(const std::string& path, const DedupPlan& plan, const DedupRun& run, const SeenSet& seen,
@@ -180,7 +179,8 @@ void AddOutputFlags(CLI::App& command, DedupArguments& arguments) {
                   ".zst [-]")
       ->type_name("FILE");
   command
-      .add_option("--output-dir", request.output_dir, "Write one output per input instead, under its name, into this "
+      .add_option("--output-dir", request.output_dir,
+                  "Write one output per input instead, under its name, into this "
                   "directory")
       ->type_name("DIR");
   command.add_option("--report", arguments.report, "Write the counts of each file as JSON; - is standard output")
@@ -198,7 +198,8 @@ void AddSetFlags(CLI::App& command, DedupArguments& arguments) {
       .add_option("--error-rate", arguments.error_rate,
                   "Largest share of records that may be dropped though they are new [0.001]")
       ->type_name("RATE");
-  command.add_flag("--exact", request.exact, "Keep hashes of 128 bits instead of filters: no errors, 20 bytes per item");
+  command.add_flag("--exact", request.exact,
+                   "Keep hashes of 128 bits instead of filters: no errors, 20 bytes per item");
   command.add_option("--seed", request.seed, "Seed of the hash function [0]")->type_name("NUMBER");
   command
       .add_option("--ngram", request.ngram,
@@ -218,7 +219,8 @@ void AddSetFlags(CLI::App& command, DedupArguments& arguments) {
 
 void AddRunFlags(CLI::App& command, DedupArguments& arguments) {
   DedupRequest& request = arguments.request;
-  command.add_option("--threads", arguments.threads, "Threads that work; the output is the same for any number [cores]")
+  command
+      .add_option("--threads", arguments.threads, "Threads that work; the output is the same for any number [cores]")
       ->check(CLI::Range(size_t{1}, kMaxThreads))
       ->type_name("NUMBER");
   command.add_option("--memory-limit", arguments.memory_limit, "Refuse to take more memory than this, such as 2gb")

@@ -12,6 +12,7 @@ namespace {
 Deduplicator::Settings WorkOf(const DedupSettings& settings, const Outputs& outputs) {
   return {.names = settings.input.paths,
           .format = settings.input.format,
+          .limits = settings.input.limits,
           .threshold = settings.threshold,
           .skip_bad = settings.skip_bad,
           .compression_of = [&outputs](size_t input) { return outputs.CompressionOfInput(input); }};

@@ -74,8 +74,8 @@ class StateReader {
     params_.items = in.Get<uint64_t>();
     params_.seed = in.Get<uint64_t>();
     params_.exact = exact == 1;
-    const bool is_possible = exact <= 1 && reserved == 0 && partitions == SeenSet::kPartitions &&
-                             params_.items >= 1 && params_.items <= kMaxItems &&
+    const bool is_possible = exact <= 1 && reserved == 0 && partitions == SeenSet::kPartitions && params_.items >= 1 &&
+                             params_.items <= kMaxItems &&
                              (params_.exact || core::Validate(PartitionParams(params_)).has_value());
     if (!is_possible) return file_.Corrupt("its head is of no state that can be");
     const auto text = ReadBytes(in.Get<uint32_t>());

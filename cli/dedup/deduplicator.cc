@@ -4,13 +4,24 @@
 #include <atomic>
 
 namespace bitsieve::cli {
+namespace {
+
+// Returns how many items a block can have. An n-gram begins at every other byte if all words are of one letter, and
+// there is one in every empty record.
+uint64_t MaxItems(const BlockLimits& limits, const SeenParams& params) {
+  if (params.ngram == 0) return limits.records;
+  return (limits.text_bytes + limits.chunk_bytes + kMaxRecordBytes) / 2 + limits.records;
+}
+
+}  // namespace
 
 Deduplicator::Deduplicator(const Settings& settings, SeenSet& seen, WorkerTeam& team)
     : settings_(settings),
       seen_(seen),
       team_(team),
       is_plain_(ItemHasher::IsPlain(settings.format, seen.params())),
-      hashers_(team.size(), ItemHasher(seen.params())) {}
+      hashers_(team.size(), ItemHasher(seen.params())),
+      memory_(MaxItems(settings.limits, seen.params())) {}
 
 core::Outcome<void> Deduplicator::Run(Block& block) {
   if (items_.size() < block.chunks.size()) items_.resize(block.chunks.size());
@@ -20,11 +31,12 @@ core::Outcome<void> Deduplicator::Run(Block& block) {
 }
 
 core::Outcome<void> Deduplicator::HashChunks(const Block& block) {
+  memory_.Clear();
   std::vector<std::optional<ItemHasher::BadRecord>> bad(block.chunks.size());
   team_.Run(block.chunks.size(), [&](size_t i, size_t worker) {
     const Chunk& chunk = block.chunks[i];
     if (chunk.is_header) return items_[i].Clear();
-    bad[i] = items_[i].Hash(block, chunk, hashers_[worker], is_plain_, settings_.skip_bad);
+    bad[i] = items_[i].Hash(block, chunk, hashers_[worker], is_plain_, settings_.skip_bad, memory_);
   });
   if (settings_.skip_bad) return {};
   for (size_t i = 0; i < bad.size(); ++i) {
@@ -81,8 +93,7 @@ core::Outcome<void> Deduplicator::KeepNew(Block& block) {
 
 uint64_t Deduplicator::BytesFor(const BlockLimits& limits, const SeenParams& params, size_t workers) {
   constexpr uint64_t kBytesPerItem = sizeof(core::KeyHash) + 2;  // with its partition and outcome
-  // Words of a text of one letter each: an n-gram begins at every other byte.
-  const uint64_t items = params.ngram == 0 ? limits.records : (limits.text_bytes + limits.chunk_bytes) / 2;
+  const uint64_t items = MaxItems(limits, params);
   const uint64_t chunk_items = params.ngram == 0 ? limits.chunk_records : limits.chunk_bytes / 2;
   return items * kBytesPerItem + limits.records * sizeof(uint32_t) + workers * chunk_items * sizeof(core::KeyHash);
 }

@@ -24,6 +24,7 @@ class Deduplicator {
   struct Settings {
     std::vector<std::string> names;  // of the inputs, for errors
     RecordFormat format;
+    BlockLimits limits = {};
     double threshold = 1;   // share of seen items that makes a record a repeated one
     bool skip_bad = false;  // records without an item are dropped and counted, not an error
     std::function<Compression(size_t input)> compression_of = [](size_t) { return Compression::kNone; };
@@ -35,7 +36,7 @@ class Deduplicator {
   // Removes the repeated records and sets what each chunk says of what is left. After an error the set is of no use.
   core::Outcome<void> Run(Block& block);
 
-  // Returns the memory for items of a block, at most.
+  // Returns the memory for the items of a block, at most.
   static uint64_t BytesFor(const BlockLimits& limits, const SeenParams& params, size_t workers);
 
  private:
@@ -49,6 +50,7 @@ class Deduplicator {
   const bool is_plain_;
   std::vector<ItemHasher> hashers_;  // of each worker
   std::vector<ChunkItems> items_;    // of each chunk
+  ItemMemory memory_;                // of a block
 };
 
 }  // namespace bitsieve::cli

@@ -46,7 +46,7 @@ class ItemHasher {
   const uint64_t seed_;
   const uint32_t ngram_;
   std::vector<core::KeyHash> hashes_;
-  std::string words_;                               // of the text, with a space between them
+  std::string words_;                              // of the text, with a space between them
   std::vector<std::pair<size_t, size_t>> places_;  // of each word: where it begins and ends
   std::vector<std::string_view> items_;
 };

@@ -69,8 +69,8 @@ core::Outcome<void> OutputFile::Finish() {
   Close();
   if (!is_regular_ || std::rename(unfinished_path().c_str(), path_.c_str()) == 0) return {};
   struct stat status {};
-  const bool is_done = errno == ENOENT && stat(path_.c_str(), &status) == 0 &&
-                       static_cast<uint64_t>(status.st_size) == bytes_;
+  const bool is_done =
+      errno == ENOENT && stat(path_.c_str(), &status) == 0 && static_cast<uint64_t>(status.st_size) == bytes_;
   if (is_done) return {};
   return tl::unexpected(Failure());
 }

@@ -15,7 +15,7 @@ class RecordEnds {
   explicit RecordEnds(const RecordFormat& format) : format_(format) {}
 
   struct Found {
-    size_t count;  // of the ends that were found
+    size_t count;    // of the ends that were found
     size_t scanned;  // offset up to which the text was scanned: after the last of them if `ends` is full
   };
   // Looks for ends in text[from..), in which a record begins at `record_begin`, not after `from`; the text before

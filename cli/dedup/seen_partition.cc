@@ -21,7 +21,7 @@ class FilterPartition final : public SeenPartition {
     for (size_t done = 0; done < hashes.size(); done += kBatch) {
       const size_t count = std::min(kBatch, hashes.size() - done);
       const size_t next = done + count;
-      filter_->Prefetch(hashes.subspan(next, std::min(kBatch, hashes.size() - next)));
+      filter_->PrefetchCold(hashes.subspan(next, std::min(kBatch, hashes.size() - next)));
       filter_->Add(hashes.subspan(done, count), outcomes.subspan(done, count));
     }
     const auto refused = std::ranges::find_if(outcomes, core::IsRefused);

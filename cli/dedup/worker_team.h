@@ -40,7 +40,7 @@ class WorkerTeam {
   // Of the step: written under the mutex before it begins.
   const Task* task_ = nullptr;
   size_t tasks_ = 0;
-  std::atomic<size_t> next_{0};  // relaxed: the mutex orders steps
+  std::atomic<size_t> next_{0};       // relaxed: the mutex orders steps
   std::vector<std::thread> threads_;  // last: they use all of the above
 };
 

@@ -165,6 +165,9 @@ class Filter : public OwnerCount {
     if (beyond_cache_.load(std::memory_order_relaxed)) PrefetchLines(hashes);
   }
 
+  // Does the same for a filter of any size, whose lines are not in the cache because many other ones were used since.
+  void PrefetchCold(std::span<const KeyHash> hashes) const { PrefetchLines(hashes); }
+
   // present[i] = 1 if hashes[i] is probably there, else 0. The spans have equal lengths.
   virtual void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const = 0;
 
