@@ -19,20 +19,20 @@ namespace bitsieve::cli {
 // Values of the command line, checked one by one.
 struct DedupRequest {
   std::vector<std::string> files = {"-"};
-  RecordFormat format;
+  RecordFormat format = {};
   bool decompress = true;
   std::string output = "-";
-  std::string output_dir;  // in place of `output`, unless empty
-  std::optional<uint64_t> items;
-  std::optional<double> error_rate;
-  std::optional<uint64_t> seed;
-  std::optional<uint32_t> ngram;
+  std::string output_dir = {};  // in place of `output`, unless empty
+  std::optional<uint64_t> items = {};
+  std::optional<double> error_rate = {};
+  std::optional<uint64_t> seed = {};
+  std::optional<uint32_t> ngram = {};
   bool exact = false;
   double threshold = 0.8;
   bool skip_bad = false;
   size_t threads = 1;
   uint64_t memory_limit = 0;  // bytes; 0: none
-  std::string state;
+  std::string state = {};
   bool resume = false;
   unsigned checkpoint_s = 30;
 

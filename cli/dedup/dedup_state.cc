@@ -14,7 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr server::FileFormat kStateFormat{"BSDEDUPS", 1, "dedup state"};
 constexpr uint64_t kHeadBytes = 2 * sizeof(uint8_t) + sizeof(uint16_t) + 2 * sizeof(uint32_t) + 3 * sizeof(uint64_t);
 constexpr uint64_t kMaxItems = SeenSet::kPartitions * core::kMaxCapacity;
 
@@ -189,7 +188,7 @@ core::Status WriteDedupState(server::Disk& disk, const std::string& path, const 
   const std::string unfinished = path + ".new";
   server::ChunkBuffer buffer;
   auto file =
-      server::CheckedFileWriter::Create(disk, unfinished, kStateFormat, bytes, server::kDefaultChunkBytes, buffer);
+      server::CheckedFileWriter::Create(disk, unfinished, kDedupStateFormat, bytes, server::kDefaultChunkBytes, buffer);
   if (!file) return tl::unexpected(file.error());
   core::Status written = file->Append(head);
   if (written) written = WritePartitions(*file, seen);
@@ -206,14 +205,14 @@ core::Status WriteDedupState(server::Disk& disk, const std::string& path, const 
 core::Result<SeenParams> ReadDedupParams(const server::Disk& disk, const std::string& path) {
   server::ChunkBuffer buffer;
   core::MemoryBudget none;
-  auto file = server::CheckedFileReader::Open(disk, path, kStateFormat, buffer);
+  auto file = server::CheckedFileReader::Open(disk, path, kDedupStateFormat, buffer);
   if (!file) return tl::unexpected(file.error());
   return StateReader(std::move(*file), none).ReadParams();
 }
 
 core::Result<DedupState> ReadDedupState(const server::Disk& disk, const std::string& path, core::MemoryBudget& budget) {
   server::ChunkBuffer buffer;
-  auto file = server::CheckedFileReader::Open(disk, path, kStateFormat, buffer);
+  auto file = server::CheckedFileReader::Open(disk, path, kDedupStateFormat, buffer);
   if (!file) return tl::unexpected(file.error());
   return StateReader(std::move(*file), budget).Read();
 }

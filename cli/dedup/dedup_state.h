@@ -12,9 +12,12 @@
 #include "cli/dedup/seen_set.h"
 #include "core/base/memory_budget.h"
 #include "core/base/result.h"
+#include "server/persistence/disk/checked_file.h"
 #include "server/persistence/disk/disk.h"
 
 namespace bitsieve::cli {
+
+inline constexpr server::FileFormat kDedupStateFormat{"BSDEDUPS", 1, "dedup state"};
 
 // Numbers of records by outcome, of one input.
 struct DedupCounts {
